@@ -3,12 +3,15 @@
 #include "base/mem/pages.h"
 #include "core/core_private.h"
 
-struct table_plan {
-    uint32_t row_size;
-    uint32_t max;
+/* Creation and destruction of a core, and the rows of a new installation. A core owns all its
+ * memory (pages for itself, its pools, its heap and its lists) and frees it in core_free(). */
+
+struct table_limits {
+    uint32_t row_size; /* bytes */
+    uint32_t max;      /* rows */
 };
 
-static const struct table_plan plans[TABLE_OBJECTS] = {
+static const struct table_limits table_limits[TABLE_OBJECTS] = {
     [TABLE_SETTINGS] = {sizeof(struct settings), 1},
     [TABLE_COUNTER] = {sizeof(struct counter), TABLE_COUNT},
     [TABLE_BARCLAMP] = {sizeof(struct barclamp), BARCLAMPS_MAX},
@@ -37,7 +40,7 @@ struct core *core_new(void)
     heap_init(&c->heap, &c->undo);
     blobs_init(&c->blobs, &c->heap, &c->undo, BLOBS_MAX);
     for (uint32_t t = 0; t < TABLE_OBJECTS; t++) {
-        pool_init(&c->tables[t].pool, &c->undo, plans[t].row_size, plans[t].max);
+        pool_init(&c->tables[t].pool, &c->undo, table_limits[t].row_size, table_limits[t].max);
         omap_init(&c->tables[t].by_id, &c->heap);
         omap_init(&c->tables[t].by_name, &c->heap);
     }
@@ -77,22 +80,24 @@ void core_bootstrap(struct core *c, int64_t now_ms)
     struct arena scratch = {0};
     struct outcome out = {0};
     struct effects fx = {0};
-    const struct command founding = {.actor = STR("founding")};
+    const struct command bootstrap = {.actor = STR("founding")};
 
+    /* Rows are added outside of a step, so set up what refuse() and effect_add() need. */
     must(c->tables[TABLE_COUNTER].pool.live == 0);
     c->now_ms = now_ms;
     c->arena = &scratch;
     c->out = &out;
     c->fx = &fx;
-    c->command = &founding;
+    c->command = &bootstrap;
 
+    /* Counters come first: every other row takes its id from one. */
     for (uint32_t t = 0; t < TABLE_OBJECTS; t++)
-        core_found_row(c, TABLE_COUNTER, (int64_t)t + 1);
+        core_add_row_with_id(c, TABLE_COUNTER, (int64_t)t + 1);
 
     const settings_ix s = settings_add(c);
     struct settings *settings = settings_edit(c, s);
     settings->pool_size[QUEUE_NORMAL] = POOL_NORMAL_DEFAULT;
-    settings->host_keys_imported = true; /* there is no node that an old file could name */
+    settings->host_keys_imported = true; /* there are no nodes that an old known_hosts file names */
     settings->pool_size[QUEUE_HIGH] = POOL_HIGH_DEFAULT;
     settings->keep_runs = KEEP_RUNS_DEFAULT;
     settings->run_deadline_s = RUN_DEADLINE_S_DEFAULT;

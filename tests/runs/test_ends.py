@@ -172,7 +172,7 @@ def test_a_role_that_fails_each_time_is_an_error_in_the_end(y):
     eventually(lambda: [run["state"] for run in y.runs(noderole)] == [RUN_PARKED], "it waits")
     waiting = y.look(noderole)
     assert waiting["state"] == TRANSITION
-    assert waiting["status"] == "start 1 of 2 failed; the next comes in 1 s", waiting
+    assert waiting["status"] == "attempt 1 of 2 failed; next attempt in 1 s", waiting
     assert "no luck\n" in waiting["runlog"]
     failed = y.reaches(noderole, ERROR)
     assert failed["runlog"].endswith("ended with status 5") and failed["run_count"] == 0

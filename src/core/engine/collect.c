@@ -3,25 +3,31 @@
 #include "base/containers/sort.h"
 #include "base/text/buf.h"
 
-/* The end of a batch: every changed row, once, as it is now; every relation that really came or
- * went; what the archive gets. The digest follows along: it is the sum of the hashes of all rows,
- * so a row's share is exchanged when the row is (DECISIONS D9). */
+/* The end of a batch: the net changes since the last collect, and the digest.
+ *
+ * Every changed row is visited once, as it is now; then relations that were added or removed; then
+ * archive rows. A row or relation that was created and deleted within the batch is not visited. The
+ * digest is the sum of the hashes of all rows and relations (ADR 0026), so it is updated by
+ * subtracting the old hash of a changed row and adding the new one.
+ *
+ * After core_collect() the core treats the changes as stored: dirty lists are empty and removed
+ * rows are released. There is no way back; if the store fails, the caller drops the core. */
 
 enum { ROW_SEED = 1 };
 
 typedef void visit_fn(void *context, const struct change *change);
 
-static struct str bytes_of(const struct record *record, struct arena *scratch)
+static struct str record_bytes(const struct record *record, struct arena *scratch)
 {
     struct buf b = buf_in(scratch);
     record_encode(record, &b);
     return buf_str(&b);
 }
 
-static struct digest128 hash_of(const struct record *record, struct arena *scratch)
+static struct digest128 record_hash(const struct record *record, struct arena *scratch)
 {
     const struct arena_mark mark = arena_mark(scratch);
-    const struct digest128 hash = hash128(bytes_of(record, scratch), ROW_SEED);
+    const struct digest128 hash = hash128(record_bytes(record, scratch), ROW_SEED);
     arena_rewind(scratch, mark);
     return hash;
 }
@@ -38,7 +44,7 @@ struct collecting {
 static void collect_gone(struct core *c, struct object *o, enum table table, struct collecting *to)
 {
     if (!(o->row.flags & ROW_STORED))
-        return; /* came and went inside the batch */
+        return; /* created and deleted within the batch */
     const struct change change = {.gone = true, .record = {.table = table, .id = o->id}};
     digest_sub(&c->vars.digest, o->hash);
     to->visit(to->context, &change);
@@ -48,7 +54,7 @@ static void collect_row(struct core *c, enum table table, uint32_t ix, struct co
 {
     struct object *o = pool_at(&c->tables[table].pool, ix);
     if (!(o->row.flags & ROW_DIRTY))
-        return; /* listed twice: rolled back and changed again */
+        return; /* listed twice: its first change was rolled back */
     o->row.flags &= (uint8_t)~ROW_DIRTY;
     if (o->row.flags & ROW_DEAD) {
         collect_gone(c, o, table, to);
@@ -59,7 +65,7 @@ static void collect_row(struct core *c, enum table table, uint32_t ix, struct co
     o->turn = to->turn;
     record_of_row(c, table, ix, &change.record);
     change.gone = false;
-    change.bytes = bytes_of(&change.record, &to->scratch);
+    change.bytes = record_bytes(&change.record, &to->scratch);
     if (o->row.flags & ROW_STORED)
         digest_sub(&c->vars.digest, o->hash);
     o->row.flags |= ROW_STORED;
@@ -97,12 +103,13 @@ static int relation_cmp(const void *left, const void *right)
     return 0;
 }
 
-/* A relation that came and went (or went and came back) did not change. */
+/* Changes of one relation alternate between added and removed. If the first and the last one
+ * differ, the relation is as it was before the batch. */
 static void collect_relations(struct core *c, struct collecting *to)
 {
     struct relation_change *items = c->relations.items;
     const uint32_t count = c->relations.count;
-    /* Stable: changes to one relation stay in their order. */
+    /* The sort is stable: changes of one relation stay in their order. */
     sort_items(items, count, sizeof *items, relation_cmp, &to->scratch);
     for (uint32_t first = 0, next; first < count; first = next) {
         next = first + 1;
@@ -112,7 +119,7 @@ static void collect_relations(struct core *c, struct collecting *to)
         if (items[first].gone != last->gone)
             continue;
         const struct change change = {.gone = last->gone, .record = relation_record(last)};
-        const struct digest128 hash = hash_of(&change.record, &to->scratch);
+        const struct digest128 hash = record_hash(&change.record, &to->scratch);
         if (last->gone)
             digest_sub(&c->vars.digest, hash);
         else
@@ -121,9 +128,9 @@ static void collect_relations(struct core *c, struct collecting *to)
     }
 }
 
-/* ---- archives ---- */
+/* ---- archive rows ---- */
 
-static void visit_interval(struct core *c, const struct archived *old, struct collecting *to)
+static void collect_interval(struct core *c, const struct archived *old, struct collecting *to)
 {
     struct change change;
     memset(&change, 0, sizeof change);
@@ -152,7 +159,7 @@ static void collect_archives(struct core *c, struct collecting *to)
         if (items[i].table == TABLE_OLD_RUN)
             run_collect(c, &items[i], to->visit, to->context);
         else
-            visit_interval(c, &items[i], to);
+            collect_interval(c, &items[i], to);
         const uint32_t texts[] = {items[i].data, items[i].reason_subject, items[i].reason_text};
         for (uint32_t k = 0; k < sizeof texts / sizeof *texts; k++)
             if (texts[k])
@@ -160,7 +167,7 @@ static void collect_archives(struct core *c, struct collecting *to)
     }
 }
 
-/* ---- the batch ---- */
+/* ---- collect ---- */
 
 uint32_t core_changed(const struct core *c)
 {
@@ -172,7 +179,10 @@ uint64_t core_edits(const struct core *c)
     return c->edits;
 }
 
-enum { KEEP_ITEMS = 16384, AHEAD = 8 };
+enum {
+    KEEP_ITEMS = 16384, /* capacity of the lists that is kept for the next batch */
+    PREFETCH_AHEAD = 8, /* rows */
+};
 
 void core_collect(struct core *c, int64_t turn, visit_fn *visit, void *context)
 {
@@ -180,8 +190,9 @@ void core_collect(struct core *c, int64_t turn, visit_fn *visit, void *context)
     struct collecting to = {.visit = visit, .context = context, .turn = turn};
     const uint64_t *dirty = c->dirty.items;
     for (uint32_t i = 0; i < c->dirty.count; i++) {
-        if (i + AHEAD < c->dirty.count)
-            row_prefetch(c, (enum table)(dirty[i + AHEAD] >> 32), (uint32_t)dirty[i + AHEAD]);
+        if (i + PREFETCH_AHEAD < c->dirty.count)
+            row_prefetch(c, (enum table)(dirty[i + PREFETCH_AHEAD] >> 32),
+                         (uint32_t)dirty[i + PREFETCH_AHEAD]);
         collect_row(c, (enum table)(dirty[i] >> 32), (uint32_t)dirty[i], &to);
     }
     collect_relations(c, &to);
@@ -200,51 +211,53 @@ struct digest128 core_digest(const struct core *c)
     return c->vars.digest;
 }
 
-/* ---- from scratch ---- */
+/* ---- the digest from all rows ---- */
 
-static void add_relation(struct digest128 *sum, struct relation_change r, struct arena *scratch)
+static void digest_add_relation(struct digest128 *sum, struct relation_change r,
+                                struct arena *scratch)
 {
     const struct record record = relation_record(&r);
-    digest_add(sum, hash_of(&record, scratch));
+    digest_add(sum, record_hash(&record, scratch));
 }
 
-static void add_noderole_relations(const struct core *c, noderole_ix ix, struct digest128 *sum,
-                                   struct arena *scratch)
+static void digest_add_noderole_relations(const struct core *c, noderole_ix ix,
+                                          struct digest128 *sum, struct arena *scratch)
 {
     const struct noderole *nr = noderole_at(c, ix);
     for (uint32_t i = 0; i < nr->parents.count; i++) {
         const noderole_ix parent = {vec_at(c, &nr->parents, i)};
-        add_relation(sum,
-                     (struct relation_change){.table = TABLE_EDGE,
-                                              .key = {noderole_at(c, parent)->o.id, nr->o.id}},
-                     scratch);
+        digest_add_relation(
+            sum,
+            (struct relation_change){.table = TABLE_EDGE,
+                                     .key = {noderole_at(c, parent)->o.id, nr->o.id}},
+            scratch);
     }
     for (uint32_t i = 0; i + 1 < nr->links.count; i += 2) {
         const noderole_ix parent = {vec_at(c, &nr->links, i)};
         const attrib_ix attrib = {vec_at(c, &nr->links, i + 1)};
-        add_relation(sum,
-                     (struct relation_change){.table = TABLE_LINK,
-                                              .key = {noderole_at(c, parent)->o.id, nr->o.id,
-                                                      attrib_at(c, attrib)->o.id}},
-                     scratch);
+        digest_add_relation(sum,
+                            (struct relation_change){.table = TABLE_LINK,
+                                                     .key = {noderole_at(c, parent)->o.id, nr->o.id,
+                                                             attrib_at(c, attrib)->o.id}},
+                            scratch);
     }
 }
 
-static void add_memberships(const struct core *c, group_ix ix, struct digest128 *sum,
-                            struct arena *scratch)
+static void digest_add_memberships(const struct core *c, group_ix ix, struct digest128 *sum,
+                                   struct arena *scratch)
 {
     const struct group *g = group_at(c, ix);
     for (uint32_t i = 0; i < g->nodes.count; i++) {
         const node_ix n = {vec_at(c, &g->nodes, i)};
-        add_relation(sum,
-                     (struct relation_change){.table = TABLE_MEMBERSHIP,
-                                              .key = {g->o.id, node_at(c, n)->o.id}},
-                     scratch);
+        digest_add_relation(sum,
+                            (struct relation_change){.table = TABLE_MEMBERSHIP,
+                                                     .key = {g->o.id, node_at(c, n)->o.id}},
+                            scratch);
     }
 }
 
-/* Every row's hash goes to `keep` (when the core may be written) and into the sum. */
-static struct digest128 sum_rows(const struct core *c, bool keep)
+/* keep: also store the hash of each row in the row, which only core_store_row_hashes() may do. */
+static struct digest128 digest_sum_rows(const struct core *c, bool keep)
 {
     struct arena scratch = {0};
     struct digest128 sum = {0};
@@ -253,14 +266,14 @@ static struct digest128 sum_rows(const struct core *c, bool keep)
              ix = pool_next(&c->tables[t].pool, ix)) {
             struct record record;
             record_of_row(c, (enum table)t, ix, &record);
-            const struct digest128 hash = hash_of(&record, &scratch);
+            const struct digest128 hash = record_hash(&record, &scratch);
             digest_add(&sum, hash);
             if (keep)
                 ((struct object *)pool_at(&c->tables[t].pool, ix))->hash = hash;
             if (t == TABLE_NODEROLE)
-                add_noderole_relations(c, (noderole_ix){ix}, &sum, &scratch);
+                digest_add_noderole_relations(c, (noderole_ix){ix}, &sum, &scratch);
             if (t == TABLE_GROUP)
-                add_memberships(c, (group_ix){ix}, &sum, &scratch);
+                digest_add_memberships(c, (group_ix){ix}, &sum, &scratch);
         }
     arena_fini(&scratch);
     return sum;
@@ -268,10 +281,10 @@ static struct digest128 sum_rows(const struct core *c, bool keep)
 
 struct digest128 core_digest_now(const struct core *c)
 {
-    return sum_rows(c, false);
+    return digest_sum_rows(c, false);
 }
 
-struct digest128 core_seal(struct core *c)
+struct digest128 core_store_row_hashes(struct core *c)
 {
-    return sum_rows(c, true);
+    return digest_sum_rows(c, true);
 }

@@ -2,31 +2,35 @@
 
 #include "base/json/json.h"
 
-/* Many commands as one: all of them count, or none. The step that surrounds them takes everything
- * back when one is refused, and asks what any of them has to ask; so the answers come once, for all
- * of them. Those behind a refused one are stepped all the same, for whoever asked wants to hear
- * everything that is wrong, not the first thing. */
+/* COMMAND_BATCH: several commands that are executed all or not at all (ADR 0050).
+ *
+ * Every part is a step inside the step of the batch. The problems of a part become problems of the
+ * batch, with the number of the part in their field; its veto requests become veto requests of the
+ * batch, so hooks reply once for all parts. The enclosing step rolls everything back if one part is
+ * refused or needs replies. Parts after a refused one are executed nevertheless, so that the client
+ * learns all problems at once; a refused part itself is rolled back, so later ones do not see it.
+ * */
 
 void core_watch_parts(struct core *c, const struct part_watch *watch)
 {
     c->part_watch = watch;
 }
 
-/* ---- what a part said is the whole's to say ---- */
+/* ---- problems and veto requests of parts ---- */
 
-static struct str numbered(struct core *c, uint32_t index, struct str field)
+static struct str batch_field_name(struct core *c, uint32_t index, struct str field)
 {
     return field.len ? STR_CONCAT(c->arena, str_from_i64(c->arena, index), STR("."), field)
                      : str_from_i64(c->arena, index);
 }
 
-static void take_problems(struct core *c, uint32_t index, const struct outcome *part)
+static void batch_take_problems(struct core *c, uint32_t index, const struct outcome *part)
 {
     for (const struct problem *p = part->problems; p; p = p->next)
-        refuse(c, p->code, numbered(c, index, p->field), p->text);
+        refuse(c, p->code, batch_field_name(c, index, p->field), p->text);
 }
 
-static void take_asks(struct core *c, const struct outcome *part)
+static void batch_take_veto_requests(struct core *c, const struct outcome *part)
 {
     if (!part->asks)
         return;
@@ -40,8 +44,8 @@ static void take_asks(struct core *c, const struct outcome *part)
 
 /* ---- one part ---- */
 
-/* As if whoever gave the batch had given it alone. */
-static void adopt(const struct core *c, struct command *part)
+/* Execute the part on behalf of the caller of the batch, at the time of the batch. */
+static void batch_inherit(const struct core *c, struct command *part)
 {
     const struct command *whole = c->command;
     part->request = 0;
@@ -58,12 +62,12 @@ static void adopt(const struct core *c, struct command *part)
     part->answer_count = 0;
 }
 
-static int64_t step_part(struct core *c, uint32_t index, struct command *part)
+static int64_t batch_step_part(struct core *c, uint32_t index, struct command *part)
 {
     struct outcome out;
-    adopt(c, part);
+    batch_inherit(c, part);
     if (!command_is_for_batch(part->kind)) {
-        refuse(c, PROBLEM_BAD_VALUE, numbered(c, index, STR("")),
+        refuse(c, PROBLEM_BAD_VALUE, batch_field_name(c, index, STR("")),
                STR_CONCAT(c->arena, str_from(command_name(part->kind)),
                           STR(" cannot be part of a batch")));
         return 0;
@@ -74,14 +78,14 @@ static int64_t step_part(struct core *c, uint32_t index, struct command *part)
     core_step_part(c, part, &out);
     if (watch)
         watch->after(watch->self, part, &out);
-    take_problems(c, index, &out);
-    take_asks(c, &out);
+    batch_take_problems(c, index, &out);
+    batch_take_veto_requests(c, &out);
     return out.id;
 }
 
-/* ---- all of them ---- */
+/* ---- the batch ---- */
 
-static bool may_go_on(struct core *c, uint32_t index, size_t before)
+static bool batch_is_within_limits(struct core *c, uint32_t index, size_t before)
 {
     if (index >= PARTS_MAX)
         return refuse(c, PROBLEM_LIMIT_REACHED, STR("commands"),
@@ -89,7 +93,7 @@ static bool may_go_on(struct core *c, uint32_t index, size_t before)
                                  str_from_i64(c->arena, PARTS_MAX), STR(" commands")));
     if (arena_used(c->arena) - before > PARTS_WORK_MAX)
         return refuse(c, PROBLEM_LIMIT_REACHED, STR("commands"),
-                      STR("a batch cannot change so much at once; split it"));
+                      STR("the batch changes too much at once; split it into smaller ones"));
     return true;
 }
 
@@ -99,13 +103,13 @@ void do_batch(struct core *c, const struct batch_command *p)
     struct json *ids = json_make(c->arena, JSON_ARRAY);
     int64_t first = 0;
     uint32_t at = 0;
-    for (uint32_t i = 0; at < p->commands.len && may_go_on(c, i, before); i++) {
+    for (uint32_t i = 0; at < p->commands.len && batch_is_within_limits(c, i, before); i++) {
         struct command part;
         if (command_decode(c->arena, p->commands, &at, &part) != OK) {
-            refuse(c, PROBLEM_BAD_VALUE, STR("commands"), STR("the commands cannot be read"));
+            refuse(c, PROBLEM_BAD_VALUE, STR("commands"), STR("the commands cannot be decoded"));
             break;
         }
-        const int64_t id = step_part(c, i, &part);
+        const int64_t id = batch_step_part(c, i, &part);
         json_append(ids, json_make_i64(c->arena, id));
         if (i == 0)
             first = id;

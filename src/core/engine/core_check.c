@@ -1,15 +1,18 @@
 #include "core/catalog/roles_private.h"
 
-/* The promises the core makes about itself, verified from the durable facts. The numbers are those
- * of docs/invariants.md. Nothing here trusts a counter: everything is counted again. */
+/* core_check(): the invariants of one core, verified from its durable fields. The numbers in the
+ * messages are those of docs/invariants.md. Counters and lists are recomputed and compared, never
+ * trusted. The functions return NULL or a static message; the first violation ends the check. Tests
+ * and the simulator call it often; core_load_end() calls it, so a store that violates an invariant
+ * is not loaded. */
 
-#define EACH(c, TABLE, type, ix)                                                                   \
+#define FOR_EACH_ROW(c, TABLE, type, ix)                                                           \
     for (type##_ix ix = {pool_next(&(c)->tables[TABLE].pool, 0)}; ix.v;                            \
          ix.v = pool_next(&(c)->tables[TABLE].pool, ix.v))
 
 /* ---- states and graph ---- */
 
-static uint32_t inactive_parents(const struct core *c, noderole_ix ix)
+static uint32_t count_inactive_parents(const struct core *c, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);
     uint32_t count = 0;
@@ -25,9 +28,9 @@ static const char *check_edges(const struct core *c, noderole_ix ix)
     for (uint32_t i = 0; i < nr->parents.count; i++) {
         const noderole_ix parent = {vec_at(c, &nr->parents, i)};
         if (!pool_is_live(&c->tables[TABLE_NODEROLE].pool, parent.v))
-            return "C3: a parent is gone";
+            return "C3: a parent does not exist";
         if (!ids_has(c, &noderole_at(c, parent)->children, TABLE_NODEROLE, ix.v))
-            return "C3: a parent does not know its child";
+            return "C3: a parent does not list its child";
         if (noderole_at(c, parent)->cohort >= nr->cohort)
             return "C4: a child is not deeper than its parent";
         if (i && noderole_at(c, (noderole_ix){vec_at(c, &nr->parents, i - 1)})->o.id >=
@@ -38,7 +41,7 @@ static const char *check_edges(const struct core *c, noderole_ix ix)
         const noderole_ix child = {vec_at(c, &nr->children, i)};
         if (!pool_is_live(&c->tables[TABLE_NODEROLE].pool, child.v) ||
             !graph_has_edge(c, ix, child))
-            return "C3: a child does not know its parent";
+            return "C3: a child does not list its parent";
     }
     return NULL;
 }
@@ -66,17 +69,17 @@ static const char *check_runs_of(const struct core *c, noderole_ix ix)
 static const char *check_noderole(const struct core *c, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);
-    const uint32_t missing = inactive_parents(c, ix);
-    if (missing != nr->missing)
+    const uint32_t inactive = count_inactive_parents(c, ix);
+    if (inactive != nr->inactive_parents)
         return "C1: the count of inactive parents is wrong";
-    if (nr->state == NODEROLE_TODO && missing)
+    if (nr->state == NODEROLE_TODO && inactive)
         return "I2: a noderole is TODO with a parent outside ACTIVE";
-    if (nr->state == NODEROLE_BLOCKED && !missing)
+    if (nr->state == NODEROLE_BLOCKED && !inactive)
         return "I2: a noderole is BLOCKED with all parents ACTIVE";
     if (nr->dr.v != deployment_role_find(c, nr->deployment, nr->role).v)
-        return "C2: a noderole has lost its deployment role";
+        return "C2: the deployment role of a noderole is wrong";
     if (!ids_has(c, &deployment_role_at(c, nr->dr)->noderoles, TABLE_NODEROLE, ix.v))
-        return "C2: a deployment role does not know its noderole";
+        return "C2: a deployment role does not list its noderole";
     const char *what = check_edges(c, ix);
     return what ? what : check_runs_of(c, ix);
 }
@@ -94,8 +97,8 @@ static const char *check_node(const struct core *c, node_ix ix)
             return "C2: a node lists a noderole that is not its own";
         if (i && noderole_cmp(c, (noderole_ix){vec_at(c, &node->noderoles, i - 1)}, nr) >= 0)
             return "C2: a node's noderoles are out of order";
-        if (noderole_at(c, nr)->state == NODEROLE_TODO && i < node->first_todo)
-            return "C6: a TODO noderole stands before the place the annealer begins at";
+        if (noderole_at(c, nr)->state == NODEROLE_TODO && i < node->todo_cursor)
+            return "C6: a TODO noderole is before the todo cursor of its node";
         counts[noderole_at(c, nr)->state]++;
     }
     if (memcmp(counts, node->counts, sizeof counts) != 0)
@@ -104,12 +107,12 @@ static const char *check_node(const struct core *c, node_ix ix)
         const struct run *run = run_at(c, node->run);
         if (!(run->o.row.flags & ROW_LIVE) || run->node.v != ix.v ||
             (run->state != RUN_RUNNING && run->state != RUN_STOPPING))
-            return "I3: a node is held by a run that does not run there";
+            return "I3: the slot of a node is held by a run that does not run there";
     }
     for (uint32_t i = 0; i < node->queued.count; i++) {
         const struct run *run = run_at(c, (run_ix){vec_at(c, &node->queued, i)});
         if (run->state != RUN_QUEUED || run->node.v != ix.v)
-            return "C5: a node's line of runs is wrong";
+            return "C5: the queue of runs of a node is wrong";
     }
     return NULL;
 }
@@ -122,7 +125,7 @@ struct tally {
 static const char *check_deployments(const struct core *c, struct arena *a)
 {
     struct tally *tally = arena_array(a, struct tally, c->tables[TABLE_DEPLOYMENT].pool.high + 1);
-    EACH(c, TABLE_NODEROLE, noderole, nr)
+    FOR_EACH_ROW(c, TABLE_NODEROLE, noderole, nr)
     {
         const struct noderole *row = noderole_at(c, nr);
         struct tally *t = &tally[row->deployment.v];
@@ -131,7 +134,7 @@ static const char *check_deployments(const struct core *c, struct arena *a)
         t->removing += row->removing;
         t->unproposed += unproposed_is(row);
     }
-    EACH(c, TABLE_DEPLOYMENT, deployment, ix)
+    FOR_EACH_ROW(c, TABLE_DEPLOYMENT, deployment, ix)
     {
         const struct deployment *d = deployment_at(c, ix);
         const struct tally *t = &tally[ix.v];
@@ -151,12 +154,12 @@ static const char *check_deployments(const struct core *c, struct arena *a)
     return NULL;
 }
 
-/* ---- runs, outbox, lines ---- */
+/* ---- runs, outbox, queues of the scheduler ---- */
 
-static const char *check_runs(const struct core *c)
+static const char *check_run_table(const struct core *c)
 {
     uint32_t busy[QUEUE_COUNT] = {0}, parked = 0;
-    EACH(c, TABLE_RUN, run, ix)
+    FOR_EACH_ROW(c, TABLE_RUN, run, ix)
     {
         const struct run *run = run_at(c, ix);
         const bool holds = run->state == RUN_RUNNING || run->state == RUN_STOPPING;
@@ -167,7 +170,7 @@ static const char *check_runs(const struct core *c)
         if (run->state != RUN_STOPPING &&
             (!run->noderole.v || (noderole_at(c, run->noderole)->run.v != ix.v &&
                                   noderole_at(c, run->noderole)->queued.v != ix.v)))
-            return "I3: a run is known to no noderole";
+            return "I3: no noderole refers to the run";
     }
     for (uint32_t q = 0; q < QUEUE_COUNT; q++)
         if (busy[q] != c->vars.busy[q])
@@ -178,17 +181,17 @@ static const char *check_runs(const struct core *c)
 static const char *check_outbox(const struct core *c, struct arena *a)
 {
     uint32_t *waiting = arena_array(a, uint32_t, c->tables[TABLE_NODEROLE].pool.high + 1);
-    EACH(c, TABLE_OUTBOX, outbox, ix)
+    FOR_EACH_ROW(c, TABLE_OUTBOX, outbox, ix)
     {
         const struct outbox *row = outbox_at(c, ix);
         if (row->object == TABLE_NODEROLE) {
             const noderole_ix nr = noderole_by_id(c, row->object_id);
             if (!nr.v)
-                return "C9: a hook waits for a noderole that is gone";
+                return "C9: a hook refers to a noderole that does not exist";
             waiting[nr.v]++;
         }
     }
-    EACH(c, TABLE_NODEROLE, noderole, nr)
+    FOR_EACH_ROW(c, TABLE_NODEROLE, noderole, nr)
     {
         if (waiting[nr.v] != noderole_at(c, nr)->hooks_waiting)
             return "C9: the count of waiting hooks is wrong";
@@ -196,7 +199,7 @@ static const char *check_outbox(const struct core *c, struct arena *a)
     return NULL;
 }
 
-/* Who waits for a worker is there, and its node knows. */
+/* Every candidate exists and is the one that its node refers to. */
 static const char *check_candidates(const struct core *c, enum queue queue)
 {
     uint64_t key = 0;
@@ -204,25 +207,25 @@ static const char *check_candidates(const struct core *c, enum queue queue)
     for (; omap_ceil(&c->waiting[queue], key, &key, &value); key++) {
         const bool high = queue == QUEUE_HIGH;
         if (!pool_is_live(&c->tables[high ? TABLE_RUN : TABLE_NODEROLE].pool, value))
-            return "C6: a candidate is gone";
+            return "C6: a candidate does not exist";
         const node_ix n =
             high ? run_at(c, (run_ix){value})->node : noderole_at(c, (noderole_ix){value})->node;
         if (node_at(c, n)->waiting[queue] != key)
-            return "C6: a candidate is not its node's";
+            return "C6: a candidate is not the one of its node";
     }
     return NULL;
 }
 
-static const char *check_lines(const struct core *c)
+static const char *check_queues(const struct core *c)
 {
-    uint32_t looked = 0, marked = 0, candidates[QUEUE_COUNT] = {0};
-    for (node_ix n = c->vars.look_first; n.v; n = node_at(c, n)->dirty_next) {
+    uint32_t queued = 0, marked = 0, candidates[QUEUE_COUNT] = {0};
+    for (node_ix n = c->vars.dirty_first; n.v; n = node_at(c, n)->dirty_next) {
         if (!node_at(c, n)->in_dirty_queue)
-            return "C6: a node stands in line without knowing it";
-        if (++looked > c->tables[TABLE_NODE].pool.live)
-            return "C6: the line of nodes bites its tail";
+            return "C6: a node in the dirty queue is not marked as queued";
+        if (++queued > c->tables[TABLE_NODE].pool.live)
+            return "C6: the dirty queue is cyclic";
     }
-    EACH(c, TABLE_NODE, node, n)
+    FOR_EACH_ROW(c, TABLE_NODE, node, n)
     {
         marked += node_at(c, n)->in_dirty_queue;
         for (uint32_t q = 0; q < QUEUE_COUNT; q++)
@@ -230,16 +233,16 @@ static const char *check_lines(const struct core *c)
     }
     for (uint32_t q = 0; q < QUEUE_COUNT; q++)
         if (candidates[q] != c->waiting[q].count)
-            return "C6: a candidate is lost";
+            return "C6: a candidate is not in the map of its pool";
     for (uint32_t q = 0; q < QUEUE_COUNT; q++) {
         const char *what = check_candidates(c, (enum queue)q);
         if (what)
             return what;
     }
-    return looked == marked ? NULL : "C6: a node waits outside the line";
+    return queued == marked ? NULL : "C6: a node is marked as queued and not in the dirty queue";
 }
 
-/* ---- maps and texts ---- */
+/* ---- tables and id maps ---- */
 
 static const char *check_tables(const struct core *c)
 {
@@ -254,18 +257,18 @@ static const char *check_tables(const struct core *c)
             if (omap_find(&rows->by_id, (uint64_t)o->id) != ix)
                 return "C10: a row is not found by its id";
             if (t != TABLE_COUNTER && counter_at(c, counter_by_id(c, (int64_t)t + 1))->last < o->id)
-                return "C10: an id was never handed out";
+                return "C10: an id was never assigned";
         }
     }
     return NULL;
 }
 
-/* ---- the admin node of this host ---- */
+/* ---- the automatic admin node ---- */
 
 static const char *check_automatic(const struct core *c)
 {
     uint32_t admins = 0, automatic = 0;
-    EACH(c, TABLE_NODE, node, n)
+    FOR_EACH_ROW(c, TABLE_NODE, node, n)
     {
         admins += node_at(c, n)->admin;
         automatic += node_at(c, n)->automatic;
@@ -277,20 +280,20 @@ static const char *check_automatic(const struct core *c)
     return automatic && admins > 1 ? "I13: an automatic node is beside another admin node" : NULL;
 }
 
-/* A node may be held by one run at most, and the graph must be whole: cheap facts first. */
+/* Tables come first: the later checks follow indices and rely on valid maps. */
 const char *core_check(const struct core *c, struct arena *a)
 {
     const struct arena_mark mark = arena_mark(a);
     const char *what = check_tables(c);
     if (!what)
-        EACH(c, TABLE_NODEROLE, noderole, nr)
+        FOR_EACH_ROW(c, TABLE_NODEROLE, noderole, nr)
         {
             what = check_noderole(c, nr);
             if (what)
                 break;
         }
     if (!what)
-        EACH(c, TABLE_NODE, node, n)
+        FOR_EACH_ROW(c, TABLE_NODE, node, n)
         {
             what = check_node(c, n);
             if (what)
@@ -303,7 +306,7 @@ const char *core_check(const struct core *c, struct arena *a)
     if (!what)
         what = defaults_check(c);
     if (!what)
-        what = check_runs(c);
+        what = check_run_table(c);
     if (!what)
         what = check_outbox(c, a);
     if (!what)
@@ -311,7 +314,7 @@ const char *core_check(const struct core *c, struct arena *a)
     if (!what)
         what = host_keys_check(c);
     if (!what)
-        what = check_lines(c);
+        what = check_queues(c);
     if (!what)
         what = attachments_check(c);
     if (!what)

@@ -3,9 +3,16 @@
 #include "base/json/json.h"
 #include "core/engine/row_maps.h"
 
-/* Records as rows: the way back from a store. First every durable fact is put in place, table by
- * table, references checked as they come; then core_load_end() derives the rest. What a load
- * cannot make sense of is named and refused: a store is never guessed at. */
+/* Conversion of the records of a store into rows, and the computation of all derived state.
+ *
+ * core_load() receives the records table by table in the order of enum table, ids ascending, so a
+ * reference can be checked when it arrives: the referenced row is loaded already. The exceptions
+ * are the parent of a barclamp and the head and phantom node of a deployment, whose ids are kept in
+ * scratch fields until core_load_end() resolves them. core_load_end() then derives what depends on
+ * several tables (role graph, timers, queues), runs core_check() and computes the digest.
+ *
+ * Failure: a record that contradicts another one is an error with a static description, never
+ * repaired or skipped; the core can then only be freed. Loading is not under undo. */
 
 static bool load_text(struct core *c, text_h *slot, struct str text)
 {
@@ -16,7 +23,7 @@ static bool load_text(struct core *c, text_h *slot, struct str text)
 
 #define IN_TEXT(field) ok &= load_text(c, &row->field, r->field);
 #define IN_SAME(field) row->field = r->field;
-/* A reference by id: 0 stays 0, anything else must be there. */
+/* A reference by id: 0 means none, any other id must exist. */
 #define IN_REF(field, noun, from)                                                                  \
     row->field = noun##_by_id(c, r->from);                                                         \
     ok &= r->from == 0 || row->field.v != 0;
@@ -30,7 +37,7 @@ static bool load_text(struct core *c, text_h *slot, struct str text)
 OBJECTS(X)
 #undef X
 
-/* What has another shape in the record than in the row, or must be more than there. */
+/* Fields that do not map one to one, and checks of values. */
 
 static bool settings_by_hand(struct settings *row, const struct settings_record *r)
 {
@@ -39,14 +46,14 @@ static bool settings_by_hand(struct settings *row, const struct settings_record 
     return r->id == 1;
 }
 
-/* Its parent may be younger than it is; core_load_end finds it. */
+/* The parent may have a higher id and be loaded later; core_load_end() resolves it. */
 static bool barclamp_by_hand(struct barclamp *row, const struct barclamp_record *r)
 {
     row->load_parent_id = r->parent_id;
     return true;
 }
 
-/* Its head and phantom come in later tables; core_load_end finds them. */
+/* The head and phantom node are in later tables; core_load_end() resolves them. */
 static bool deployment_by_hand(struct deployment *row, const struct deployment_record *r)
 {
     row->load_head_id = r->head_id;
@@ -64,7 +71,7 @@ static bool noderole_by_hand(struct core *c, struct noderole *row, const struct 
     return row->dr.v != 0;
 }
 
-/* A run that is being stopped may outlive its noderole and its node. */
+/* The noderole and the node of a STOPPING run may have been deleted. */
 static bool run_by_hand(struct core *c, struct run *row, const struct run_record *r)
 {
     row->node = node_by_id(c, r->node_id);
@@ -89,14 +96,14 @@ static bool user_by_hand(const struct user_record *r)
     return r->access == ACCESS_VIEWER || r->access == ACCESS_OPERATOR;
 }
 
-/* Somebody's, and of one only. */
+/* A token belongs either to a user or to a node. */
 static bool token_by_hand(const struct token_record *r)
 {
     return (r->user_id == 0) != (r->node_id == 0) && r->hash.len == TOKEN_HASH_LEN &&
            r->access < ACCESS_COUNT && r->kind < TOKEN_KIND_COUNT;
 }
 
-/* Only power waits, and for a node that is there. */
+/* Only power actions wait at the boot barrier, and only for a node that exists. */
 static bool outbox_by_hand(const struct core *c, const struct outbox_record *r)
 {
     const bool waits = r->generation != 0;
@@ -137,16 +144,16 @@ static bool load_edge(struct core *c, const struct edge_record *r)
     const noderole_ix child = noderole_by_id(c, r->child_id);
     if (!parent.v || !child.v || graph_has_edge(c, parent, child) ||
         noderole_at(c, parent)->cohort >= noderole_at(c, child)->cohort)
-        return false; /* depth grows along every edge; so there is no cycle either */
+        return false; /* the cohort increases along every edge, so there is no cycle either */
     ids_insert(c, &noderole_derive(c, parent)->children, TABLE_NODEROLE, child.v);
     struct noderole *row = noderole_derive(c, child);
     ids_insert(c, &row->parents, TABLE_NODEROLE, parent.v);
     if (noderole_at(c, parent)->state != NODEROLE_ACTIVE)
-        row->missing++;
+        row->inactive_parents++;
     return true;
 }
 
-/* Pairs stand in the order of the attribs' ids, whatever order the store gives them in. */
+/* The pairs of `links` are sorted by attrib id, whatever the order of the records is. */
 static bool load_link(struct core *c, const struct link_record *r)
 {
     const noderole_ix parent = noderole_by_id(c, r->parent_id);
@@ -215,7 +222,7 @@ static bool has_name(enum table t)
            t == TABLE_USER || t == TABLE_TOKEN;
 }
 
-/* Texts and documents are what the door lets in; names are as short as names are. */
+/* The same rules as the input validation of step.c, and the bound of names. */
 static const char *check_texts_of(const struct record *r)
 {
     const struct layout *layout = record_layout(r->table);
@@ -229,14 +236,14 @@ static const char *check_texts_of(const struct record *r)
         if (s.len == 0)
             continue;
         if (!str_is_clean(s) || (f->kind == FIELD_TEXT && s.len > TEXT_MAX))
-            return "a text is not what may be stored";
+            return "a string is too long or not valid UTF-8";
         const struct str name = str_from(f->name);
         if ((str_eq(name, STR("name")) || str_eq(name, STR("category")) ||
              str_eq(name, STR("username"))) &&
             s.len > NAME_LEN_MAX)
-            return "a name is longer than names are";
+            return "a name is too long";
         if (f->kind == FIELD_DOC && !is_canonical(s))
-            return "a document is not what may be stored";
+            return "a document is not canonical JSON";
     }
     return NULL;
 }
@@ -248,10 +255,10 @@ static const char *load_object(struct core *c, const struct record *r)
         return wrong;
     struct table_rows *t = &c->tables[r->table];
     if (r->id <= 0 || omap_find(&t->by_id, (uint64_t)r->id))
-        return "a row comes twice, or has no id";
+        return "a row has no id, or an id that is used twice";
     const uint32_t ix = pool_add(&t->pool);
     if (!ix)
-        return "more rows of one kind than this build can hold";
+        return "a table has more rows than this build supports";
     omap_put(&t->by_id, (uint64_t)r->id, ix);
     struct object *o = pool_at(&t->pool, ix);
     o->row.flags |= ROW_STORED;
@@ -260,7 +267,7 @@ static const char *load_object(struct core *c, const struct record *r)
     o->updated_at = r->settings.updated_at;
     o->turn = r->settings.turn;
     if (!fill_row(c, o, r))
-        return "a row refers to something that is not there";
+        return "a row has an invalid value or refers to a row that does not exist";
     if (has_name(r->table) && name_is_taken(c, r->table, ix))
         return "two rows have the same name";
     if (has_name(r->table))
@@ -277,23 +284,28 @@ err core_load(struct core *c, const struct record *r, const char **out_what)
     if (r->table < TABLE_OBJECTS)
         what = load_object(c, r);
     else if (r->table == TABLE_EDGE)
-        what = load_edge(c, &r->edge) ? NULL : "an edge of the graph does not fit";
+        what = load_edge(c, &r->edge)
+                   ? NULL
+                   : "a dependency is a duplicate, closes a cycle or refers to a "
+                     "noderole that does not exist";
     else if (r->table == TABLE_LINK)
-        what = load_link(c, &r->link) ? NULL : "an attrib link does not fit";
+        what = load_link(c, &r->link) ? NULL : "an attrib link refers to a row that does not exist";
     else
-        what = load_membership(c, &r->membership) ? NULL : "a group membership does not fit";
+        what = load_membership(c, &r->membership)
+                   ? NULL
+                   : "a group membership is a duplicate or refers to a row that does not exist";
     if (!what && r->table < TABLE_OBJECTS)
         index_object(c, r->table, omap_find(&c->tables[r->table].by_id, (uint64_t)r->id));
     *out_what = what;
     return what ? ERR_CORRUPT : OK;
 }
 
-/* ---- what follows from the facts ---- */
+/* ---- derived state ---- */
 
 static void index_noderole(struct core *c, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);
-    node_place(c, ix);
+    node_insert_noderole(c, ix);
     node_derive(c, nr->node)->counts[nr->state]++;
     struct deployment *d = deployment_derive(c, nr->deployment);
     d->counts[nr->state]++;
@@ -366,7 +378,8 @@ static bool join_deployment(struct core *c, deployment_ix ix)
     return true;
 }
 
-/* Every parent is there, and nobody is below itself. */
+/* Resolve the parents of barclamps. False if one does not exist, or the parents form a cycle. A
+ * barclamp may be its own parent. */
 static bool join_barclamps(struct core *c)
 {
     const struct pool *rows = &c->tables[TABLE_BARCLAMP].pool;
@@ -392,18 +405,23 @@ err core_load_end(struct core *c, int64_t mono_ms, const char **out_what)
     struct effects fx = {0};
     c->mono_ms = mono_ms;
     *out_what = NULL;
+
+    /* Resolve the references to rows of later tables. */
     if (!c->tables[TABLE_SETTINGS].pool.live || !deployment_by_id(c, 1).v ||
         c->tables[TABLE_COUNTER].pool.live != TABLE_OBJECTS)
         *out_what = "the settings, the counters or the system deployment are missing";
     if (!*out_what && !join_barclamps(c))
-        *out_what = "a barclamp has lost its parent";
+        *out_what = "the parent of a barclamp does not exist or is below it";
     for (uint32_t ix = pool_next(&c->tables[TABLE_DEPLOYMENT].pool, 0); ix && !*out_what;
          ix = pool_next(&c->tables[TABLE_DEPLOYMENT].pool, ix))
         if (!join_deployment(c, (deployment_ix){ix}))
-            *out_what = "a deployment has lost its head or its phantom node";
+            *out_what = "the head or the phantom node of a deployment does not exist";
     if (*out_what)
         return ERR_CORRUPT;
 
+    /* Derive. roles_resolve() records problems and needs the frame of a step. Parked runs and rows
+     * at the boot barrier get their full time again (ADR 0033). All nodes are put into the dirty
+     * queue, because that queue is not stored. */
     c->arena = &scratch;
     c->out = &out;
     c->fx = &fx;
@@ -415,17 +433,18 @@ err core_load_end(struct core *c, int64_t mono_ms, const char **out_what)
         if (run_at(c, (run_ix){ix})->state == RUN_PARKED)
             run_load_timer(c, (run_ix){ix});
     boot_load(c);
-    probes_load(c);
-    anneal_look_everywhere(c);
+    outbox_load_probes(c);
+    anneal_enqueue_all_nodes(c);
     c->arena = NULL;
     c->out = NULL;
     c->fx = NULL;
 
+    /* Check. Resolving roles must not have changed a stored field, such as a cohort. */
     if (!*out_what && core_changed(c))
-        *out_what = "stored roles are not as deep as they should be";
+        *out_what = "the stored cohorts of roles are wrong";
     if (!*out_what)
         *out_what = core_check(c, &scratch);
-    c->vars.digest = core_seal(c);
+    c->vars.digest = core_store_row_hashes(c);
     arena_fini(&scratch);
     return *out_what ? ERR_CORRUPT : OK;
 }

@@ -2,10 +2,12 @@
 
 #include "core/engine/row_maps.h"
 
-/* Rows as records. A record holds every durable fact of a row and nothing derived; load.c is the
- * way back. Handle 0 stays the empty text, so an absent document costs no byte. */
+/* Conversion of rows into records. A record has every durable field of a row and no derived one;
+ * load.c converts in the other direction. The strings of a record point into the string table of
+ * the core and are valid until the next step. Handle 0 becomes the empty string, also for a
+ * document: an absent document takes no bytes in the store. */
 
-static int64_t id_of(const struct core *c, enum table table, uint32_t ix)
+static int64_t record_id_of(const struct core *c, enum table table, uint32_t ix)
 {
     return ix ? ((const struct object *)pool_at(&c->tables[table].pool, ix))->id : 0;
 }
@@ -19,7 +21,7 @@ static int64_t id_of(const struct core *c, enum table table, uint32_t ix)
 
 #define OUT_TEXT(field)            r->field = text_of(c, row->field);
 #define OUT_SAME(field)            r->field = row->field;
-#define OUT_REF(field, noun, into) r->into = id_of(c, TABLE_of_##noun, row->field.v);
+#define OUT_REF(field, noun, into) r->into = record_id_of(c, TABLE_of_##noun, row->field.v);
 
 #define X(upper, lower)                                                                            \
     static void lower##_out(const struct core *c, const struct lower *row,                         \
@@ -31,7 +33,7 @@ static int64_t id_of(const struct core *c, enum table table, uint32_t ix)
 OBJECTS(X)
 #undef X
 
-/* What has another shape in the record than in the row. */
+/* Fields that do not map one to one. */
 static void out_by_hand(const struct core *c, enum table table, const void *row, struct record *out)
 {
     if (table == TABLE_SETTINGS) {
@@ -40,11 +42,11 @@ static void out_by_hand(const struct core *c, enum table table, const void *row,
         out->settings.pool_high = settings->pool_size[QUEUE_HIGH];
     } else if (table == TABLE_BARCLAMP) {
         const struct barclamp *b = row;
-        out->barclamp.parent_id = id_of(c, TABLE_BARCLAMP, b->parent.v);
+        out->barclamp.parent_id = record_id_of(c, TABLE_BARCLAMP, b->parent.v);
     } else if (table == TABLE_DEPLOYMENT) {
         const struct deployment *d = row;
-        out->deployment.head_id = id_of(c, TABLE_SNAPSHOT, d->head.v);
-        out->deployment.phantom_id = id_of(c, TABLE_NODE, d->phantom.v);
+        out->deployment.head_id = record_id_of(c, TABLE_SNAPSHOT, d->head.v);
+        out->deployment.phantom_id = record_id_of(c, TABLE_NODE, d->phantom.v);
     } else if (table == TABLE_NODEROLE) {
         out->noderole.state = ((const struct noderole *)row)->state;
     }
@@ -55,7 +57,7 @@ void record_of_row(const struct core *c, enum table table, uint32_t ix, struct r
     const struct object *o = pool_at(&c->tables[table].pool, ix);
     memset(out, 0, offsetof(struct record, id) + record_layout(table)->size);
     out->table = table;
-    /* Every object record begins with these four (OBJECT_FIELDS). */
+    /* Every object record begins with these four fields (OBJECT_FIELDS). */
     out->settings.id = o->id;
     out->settings.created_at = o->created_at;
     out->settings.updated_at = o->updated_at;

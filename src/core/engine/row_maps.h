@@ -1,10 +1,11 @@
-/* row_maps.h - which field of a row is which field of its record.
+/* row_maps.h - the mapping between the fields of rows and records.
  *
- * One list per table: TEXT(field) is a text or document held by its handle, SAME(field) a plain
- * value of the same name, REF(row field, noun, record field) a reference that the record keeps as
- * an id. Records out (records.c), records in (load.c) and the count of who holds a text
- * (check_texts.c) all come from these lists, so a field cannot be forgotten in one of them. What
- * does not fit the three shapes is written by hand in records.c and load.c.
+ * One list for each table: TEXT(field) is a string or document that the row refers to by a handle,
+ * SAME(field) a plain value with the same name in both, REF(row field, noun, record field) a
+ * reference that the record stores as an id. The conversion to records (records.c), the conversion
+ * from records (load.c) and the check of reference counts (check_texts.c) are generated from these
+ * lists, so a field cannot be forgotten in one of them. Fields that fit none of the three forms are
+ * converted by hand in records.c and load.c.
  */
 #pragma once
 
@@ -98,7 +99,7 @@
 
 #define HOST_KEY_MAP(TEXT, SAME, REF) REF(node, node, node_id) TEXT(key) SAME(since_ms) SAME(boot)
 
-/* Every table of objects: OBJECTS(X) gives X(UPPER, lower) for each. */
+/* OBJECTS(X) expands to X(UPPER, lower) for every table of objects. */
 #define OBJECTS(X)                                                                                 \
     X(SETTINGS, settings)                                                                          \
     X(COUNTER, counter)                                                                            \

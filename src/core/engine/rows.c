@@ -4,7 +4,11 @@
 #include "base/mem/pages.h"
 #include "core/core_private.h"
 
-/* ---- lists that are cut back by rollback ---- */
+/* Tables, interned strings, name maps and sorted lists of rows. All changes of rows go through this
+ * file: it writes the previous bytes to the undo log, marks rows as dirty for the next collect, and
+ * notifies plans that have read them (ADR 0079). */
+
+/* ---- arrays whose length a rollback restores ---- */
 
 static void list_grow(struct list *l, size_t item_size)
 {
@@ -61,7 +65,7 @@ void *core_edit_row(struct core *c, enum table table, uint32_t ix)
     return o;
 }
 
-static int64_t next_id(struct core *c, enum table table)
+static int64_t core_take_id(struct core *c, enum table table)
 {
     counter_ix counter = counter_by_id(c, (int64_t)table + 1);
     must(counter.v);
@@ -74,7 +78,7 @@ int64_t core_last_id(const struct core *c, enum table table)
     return counter_at(c, counter_by_id(c, (int64_t)table + 1))->last;
 }
 
-static uint32_t add_row_with_id(struct core *c, enum table table, int64_t id)
+static uint32_t core_add_row_at_id(struct core *c, enum table table, int64_t id)
 {
     struct table_rows *t = &c->tables[table];
     const uint32_t ix = pool_add(&t->pool);
@@ -91,15 +95,17 @@ uint32_t core_add_row(struct core *c, enum table table)
 {
     if (c->tables[table].pool.live >= c->tables[table].pool.max) {
         refuse(c, PROBLEM_LIMIT_REACHED, str_from(table_name(table)),
-               STR("this installation holds as many of these as it can"));
+               STR_CONCAT(c->arena, STR("the limit of "),
+                          str_from_i64(c->arena, c->tables[table].pool.max),
+                          STR(" is reached; delete some that are not needed")));
         return 0;
     }
-    return add_row_with_id(c, table, next_id(c, table));
+    return core_add_row_at_id(c, table, core_take_id(c, table));
 }
 
-uint32_t core_found_row(struct core *c, enum table table, int64_t id)
+uint32_t core_add_row_with_id(struct core *c, enum table table, int64_t id)
 {
-    const uint32_t ix = add_row_with_id(c, table, id);
+    const uint32_t ix = core_add_row_at_id(c, table, id);
     must(ix);
     return ix;
 }
@@ -133,7 +139,7 @@ uint32_t core_next_row(const struct core *c, enum table table, int64_t after)
     return omap_ceil(&c->tables[table].by_id, (uint64_t)after + 1, &id, &ix) ? ix : 0;
 }
 
-/* ---- texts ---- */
+/* ---- strings and documents ---- */
 
 struct str text_of(const struct core *c, text_h h)
 {
@@ -153,7 +159,8 @@ void put_text(struct core *c, text_h *slot, struct str text)
     const text_h fresh = blob_take(&c->blobs, text, &full);
     if (full)
         refuse(c, PROBLEM_LIMIT_REACHED, STR("text"),
-               STR("this installation holds as many distinct texts as it can"));
+               STR_CONCAT(c->arena, STR("the limit of "), str_from_i64(c->arena, BLOBS_MAX),
+                          STR(" different strings is reached")));
     if (*slot)
         blob_drop(&c->blobs, *slot);
     *slot = fresh;
@@ -172,13 +179,13 @@ struct json *doc_tree(struct arena *a, struct str canonical)
     if (canonical.len == 0)
         return json_make(a, JSON_OBJECT);
     const err r = json_read(a, canonical, &tree, &offset, &what);
-    must(r == OK); /* documents are checked at the door */
+    must(r == OK); /* input validation and load accept canonical documents only */
     return tree;
 }
 
 /* ---- names ---- */
 
-/* Every table with names has this field right behind its object. */
+/* Every table with names has this field after its object. */
 struct named {
     struct object o;
     uint32_t name_next;
@@ -189,18 +196,19 @@ static const struct named *named_at(const struct core *c, enum table table, uint
     return pool_at(&c->tables[table].pool, ix);
 }
 
-static struct str group_key(struct str category, struct str name, char *room)
+static struct str name_of_group(struct str category, struct str name, char *buffer)
 {
-    memcpy(room, category.at, category.len);
-    room[category.len] = '/';
-    memcpy(room + category.len + 1, name.at, name.len);
-    return (struct str){room, category.len + 1 + name.len};
+    memcpy(buffer, category.at, category.len);
+    buffer[category.len] = '/';
+    memcpy(buffer + category.len + 1, name.at, name.len);
+    return (struct str){buffer, category.len + 1 + name.len};
 }
 
 enum { KEY_MAX = 1024 };
 
-/* The key a row is found by: its name, or category/name for groups. */
-static struct str row_key(const struct core *c, enum table table, uint32_t ix, char room[KEY_MAX])
+/* The name that a row is found by; category/name for a group. */
+static struct str name_of_row(const struct core *c, enum table table, uint32_t ix,
+                              char buffer[KEY_MAX])
 {
     switch (table) {
     case TABLE_BARCLAMP: return text_of(c, barclamp_at(c, (barclamp_ix){ix})->name);
@@ -214,7 +222,7 @@ static struct str row_key(const struct core *c, enum table table, uint32_t ix, c
     case TABLE_TOKEN: return text_of(c, token_at(c, (token_ix){ix})->hash);
     case TABLE_GROUP: {
         const struct group *g = group_at(c, (group_ix){ix});
-        return group_key(text_of(c, g->category), text_of(c, g->name), room);
+        return name_of_group(text_of(c, g->category), text_of(c, g->name), buffer);
     }
     case TABLE_SETTINGS:
     case TABLE_COUNTER:
@@ -237,9 +245,9 @@ static struct str row_key(const struct core *c, enum table table, uint32_t ix, c
     impossible("a table without names");
 }
 
-static uint64_t key_hash(struct str key)
+static uint64_t name_hash(struct str key)
 {
-    /* Case never tells two names apart; stored forms differ in it only by accident of input. */
+    /* Names are compared without case, so the hash is of the lower-case name. */
     char lower[KEY_MAX];
     must(key.len <= KEY_MAX);
     for (uint32_t i = 0; i < key.len; i++)
@@ -249,26 +257,26 @@ static uint64_t key_hash(struct str key)
 
 uint32_t name_find(const struct core *c, enum table table, struct str name)
 {
-    char room[KEY_MAX];
+    char buffer[KEY_MAX];
     if (name.len > KEY_MAX)
         return 0;
-    uint32_t ix = omap_find(&c->tables[table].by_name, key_hash(name));
-    while (ix && !str_eq_nocase(row_key(c, table, ix, room), name))
+    uint32_t ix = omap_find(&c->tables[table].by_name, name_hash(name));
+    while (ix && !str_eq_nocase(name_of_row(c, table, ix, buffer), name))
         ix = named_at(c, table, ix)->name_next;
     return ix;
 }
 
 bool name_is_taken(const struct core *c, enum table table, uint32_t ix)
 {
-    char room[KEY_MAX];
-    return name_find(c, table, row_key(c, table, ix, room)) != 0;
+    char buffer[KEY_MAX];
+    return name_find(c, table, name_of_row(c, table, ix, buffer)) != 0;
 }
 
 void name_add(struct core *c, enum table table, uint32_t ix)
 {
-    char room[KEY_MAX];
+    char buffer[KEY_MAX];
     struct omap *names = &c->tables[table].by_name;
-    const uint64_t key = key_hash(row_key(c, table, ix, room));
+    const uint64_t key = name_hash(name_of_row(c, table, ix, buffer));
     struct named *row = core_derive_row(c, table, ix);
     row->name_next = omap_find(names, key);
     omap_put(names, key, ix);
@@ -276,9 +284,9 @@ void name_add(struct core *c, enum table table, uint32_t ix)
 
 void name_remove(struct core *c, enum table table, uint32_t ix)
 {
-    char room[KEY_MAX];
+    char buffer[KEY_MAX];
     struct omap *names = &c->tables[table].by_name;
-    const uint64_t key = key_hash(row_key(c, table, ix, room));
+    const uint64_t key = name_hash(name_of_row(c, table, ix, buffer));
     const uint32_t next = named_at(c, table, ix)->name_next;
     uint32_t at = omap_find(names, key);
     must(at);
@@ -294,7 +302,7 @@ void name_remove(struct core *c, enum table table, uint32_t ix)
     ((struct named *)core_derive_row(c, table, at))->name_next = next;
 }
 
-/* ---- relations and archives of the batch ---- */
+/* ---- relations and archive rows of the batch ---- */
 
 void relation_note(struct core *c, enum table table, bool gone, int64_t a, int64_t b, int64_t d)
 {
@@ -313,23 +321,24 @@ void archive_note(struct core *c, struct archived closed)
     *(struct archived *)list_push(&c->archives, sizeof closed) = closed;
 }
 
-/* ---- lists of rows by id ---- */
+/* ---- lists of rows, sorted by id ---- */
 
-static int64_t row_id(const struct core *c, enum table table, uint32_t ix)
+static int64_t core_row_id(const struct core *c, enum table table, uint32_t ix)
 {
     return ((const struct object *)pool_at(&c->tables[table].pool, ix))->id;
 }
 
-/* The first position whose id is not below `id`. New ids are the largest, so look there first. */
+/* The first position whose id is not below `id`. New rows have the highest id, so the end is
+ * compared first. */
 static uint32_t ids_position(const struct core *c, const struct vec *v, enum table table,
                              int64_t id)
 {
     uint32_t low = 0, high = v->count;
-    if (high && row_id(c, table, vec_at(c, v, high - 1)) < id)
+    if (high && core_row_id(c, table, vec_at(c, v, high - 1)) < id)
         return high;
     while (low < high) {
         const uint32_t mid = low + (high - low) / 2;
-        if (row_id(c, table, vec_at(c, v, mid)) < id)
+        if (core_row_id(c, table, vec_at(c, v, mid)) < id)
             low = mid + 1;
         else
             high = mid;
@@ -339,18 +348,18 @@ static uint32_t ids_position(const struct core *c, const struct vec *v, enum tab
 
 void ids_insert(struct core *c, struct vec *v, enum table table, uint32_t ix)
 {
-    vec_insert(&c->heap, v, ids_position(c, v, table, row_id(c, table, ix)), ix);
+    vec_insert(&c->heap, v, ids_position(c, v, table, core_row_id(c, table, ix)), ix);
 }
 
 void ids_remove(struct core *c, struct vec *v, enum table table, uint32_t ix)
 {
-    const uint32_t at = ids_position(c, v, table, row_id(c, table, ix));
+    const uint32_t at = ids_position(c, v, table, core_row_id(c, table, ix));
     must(at < v->count && vec_at(c, v, at) == ix);
     vec_remove(&c->heap, v, at);
 }
 
 bool ids_has(const struct core *c, const struct vec *v, enum table table, uint32_t ix)
 {
-    const uint32_t at = ids_position(c, v, table, row_id(c, table, ix));
+    const uint32_t at = ids_position(c, v, table, core_row_id(c, table, ix));
     return at < v->count && vec_at(c, v, at) == ix;
 }

@@ -1,10 +1,11 @@
-/* rows.h - the rows of the core and how they are reached.
+/* rows.h - the rows of the core and the functions that read and write them.
  *
- * Only files of src/core include this. Rows lie in pools and are named by typed indices; a pointer
- * to a row lives for a function, never across a change of the pool. Two ways to write a row:
- *   x_edit()   a durable fact changes: the row is noted for undo and will be saved
- *   x_derive() only something derived changes (a counter, a list): noted, not saved
- * Whatever can be recomputed from the durable facts is rebuilt by load and verified by check.
+ * Only files of src/core include this. Rows are stored in object pools, one for each table, and are
+ * referred to by typed indices; index 0 means none. A pointer to a row is valid within a function
+ * and never across a removal or addition of rows. There are two ways to get a writable row:
+ *   x_edit()   a durable field changes: previous bytes go to the undo log, the row will be stored
+ *   x_derive() only derived state changes (a counter, a list): undo log, but not stored
+ * Derived state is computed from durable fields: load.c rebuilds it and core_check.c verifies it.
  */
 #pragma once
 
@@ -43,18 +44,18 @@ INDEX(token);
 INDEX(outbox);
 INDEX(host_key);
 
-typedef uint32_t text_h; /* blob handle of a text; 0 = "" */
-typedef uint32_t doc_h;  /* blob handle of a document; 0 = {} (or none) */
+typedef uint32_t text_h; /* handle of an interned string; 0 = "" */
+typedef uint32_t doc_h;  /* handle of an interned document; 0 = {} (or none) */
 
-/* The head of every row: identity, its share of the digest, times. Rows with a name have
- * `name_next` right behind it: it chains rows whose names have the same hash. */
+/* The common first part of every row. Rows with a name have `name_next` as their next field: it
+ * chains rows whose names have the same hash. */
 struct object {
     struct row row;
     int64_t id;
-    struct digest128 hash;
-    int64_t created_at;
-    int64_t updated_at;
-    int64_t turn;
+    struct digest128 hash; /* of the record as of the last collect: its summand of the digest */
+    int64_t created_at;    /* ms since 1970 */
+    int64_t updated_at;    /* ms since 1970 */
+    int64_t turn;          /* that changed it last */
 };
 
 struct settings {
@@ -75,7 +76,7 @@ struct barclamp {
     struct object o;
     uint32_t name_next;
     barclamp_ix parent;
-    int64_t load_parent_id; /* between load and load_end (scratch) */
+    int64_t load_parent_id; /* scratch, between core_load() and core_load_end() */
     text_h name, description, version, build_version, source_url, source_path, commit, build_on;
     doc_h cfg_data;
 };
@@ -88,7 +89,7 @@ struct jig {
     uint32_t order;
     bool active;
     bool is_noop;      /* derived from class_name */
-    bool stays_itself; /* derived: never replaced by the test jig (noop, test, role-provided) */
+    bool stays_itself; /* derived: the test jig never replaces it (noop, test, role-provided) */
 };
 
 struct hammer_kind {
@@ -111,16 +112,15 @@ struct role {
     jig_ix jig; /* by jig_name; 0 = no such jig */
     struct vec
         parents; /* role_ix: resolved requires, client role, owners of wanted attribs; by id */
-    struct vec children; /* role_ix: the other direction; by id */
-    struct vec
-        provided; /* blob handles of names (the row's documents hold the texts' own copies) */
-    struct vec conflicting; /* blob handles of names */
+    struct vec children;    /* role_ix: the other direction; by id */
+    struct vec provided;    /* string handles of names, each with a reference of its own */
+    struct vec conflicting; /* string handles of names */
     struct vec attribs;     /* attrib_ix owned, by id */
     struct vec
-        wanted; /* pairs: attrib_ix, blob handle of `at` (0 = the attrib's map); document order */
+        wanted; /* pairs: attrib_ix, string handle of `at` (0 = the attrib's map); document order */
     struct vec deployed;   /* deployment_role_ix of this role, by id */
-    struct vec attaching;  /* blob handles of the names it attaches itself to, in small letters */
-    uint32_t own_requires; /* so many of `requires`; those behind attached themselves */
+    struct vec attaching;  /* string handles of the lower-case names of roles it attaches to */
+    uint32_t own_requires; /* the first so many of `requires` are its own; the rest were attached */
     bool unresolved;       /* a required role or wanted attrib does not exist */
 };
 
@@ -129,7 +129,7 @@ struct attrib {
     uint32_t name_next;
     text_h name, description, map, ui_renderer;
     barclamp_ix barclamp;
-    role_ix role; /* 0 = of nodes */
+    role_ix role; /* owner; 0 = all nodes */
     uint32_t order;
     bool writable;
     doc_h schema, default_value;
@@ -145,16 +145,16 @@ struct deployment {
     bool system;
     bool rerunning;
     /* derived */
-    bool committed;          /* the head is */
-    uint32_t child_count;    /* deployments below */
+    bool committed;          /* the head is COMMITTED */
+    uint32_t child_count;    /* direct child deployments */
     uint32_t proposed_roles; /* deployment roles with proposed data */
-    uint32_t removing;       /* noderoles the next commit removes */
+    uint32_t removing;       /* noderoles with the removal mark */
     uint32_t reruns;         /* noderoles with the rerun mark */
     uint32_t counts[NODEROLE_STATE_COUNT];
-    uint32_t unproposed;                   /* noderoles with values that no commit publishes */
-    struct vec roles;                      /* deployment_role_ix, by id */
-    uint32_t opened;                       /* step number that opened the newest seq (scratch) */
-    int64_t load_head_id, load_phantom_id; /* between load and load_end (scratch) */
+    uint32_t unproposed; /* noderoles with values that a commit would not publish */
+    struct vec roles;    /* deployment_role_ix, by id */
+    uint32_t opened;     /* scratch: step that added the newest seq */
+    int64_t load_head_id, load_phantom_id; /* scratch, until core_load_end() */
 };
 
 struct snapshot {
@@ -175,7 +175,7 @@ struct deployment_role {
     doc_h proposed_data, committed_data, wall, notes;
     int64_t data_from;
     struct vec noderoles; /* derived: noderole_ix by id */
-    uint32_t settled;     /* derived: those that are ACTIVE and not marked to run again */
+    uint32_t settled;     /* derived: ACTIVE noderoles without rerun mark */
     uint32_t changed;     /* derived: those of them that ran with other defaults */
 };
 
@@ -195,7 +195,8 @@ struct node {
     doc_h old_boots;
     uint32_t reason; /* enum reason_code, of the status */
     text_h reason_subject;
-    bool automatic; /* made by the first start; replaced by the first admin node of an operator */
+    bool
+        automatic; /* created by the first start; the first admin node of an operator replaces it */
     uint32_t power_state; /* enum power_state */
     int64_t power_read_at;
     text_h power_driver;
@@ -211,14 +212,14 @@ struct node {
     struct vec tokens;             /* token_ix by id */
     struct vec host_keys;          /* host_key_ix by id */
     struct vec queued;             /* run_ix in RUN_QUEUED, by id */
-    outbox_ix probe;               /* asks whether it answers; 0 = nobody does */
-    struct vec barrier;            /* outbox_ix of power that waits to be told, by id */
-    run_ix run;                    /* the run that holds the node: RUNNING or STOPPING */
-    uint32_t first_todo;           /* no TODO stands before this position of noderoles */
-    node_ix dirty_next;            /* line of nodes to look at */
-    bool in_dirty_queue;           /* stands in that line */
-    uint32_t power_asked;          /* step that asked it to come on (scratch) */
-    uint64_t waiting[QUEUE_COUNT]; /* key of its candidate in core.waiting; 0 = none */
+    outbox_ix probe;               /* outstanding liveness probe; 0 = none */
+    struct vec barrier;            /* outbox_ix of power actions that wait at the barrier, by id */
+    run_ix run;                    /* the run that holds the slot: RUNNING or STOPPING */
+    uint32_t todo_cursor;          /* no TODO noderole is before this position of `noderoles` */
+    node_ix dirty_next;            /* next node in the dirty queue */
+    bool in_dirty_queue;           /* is in the dirty queue */
+    uint32_t power_step;           /* scratch: step that ordered power on for it */
+    uint64_t waiting[QUEUE_COUNT]; /* key of its candidate in core.waiting; 0 = no candidate */
 };
 
 struct noderole {
@@ -230,34 +231,36 @@ struct noderole {
     int64_t since;
     int64_t member_from, data_from;
     uint32_t cohort, run_count, attempt, order, defaults;
-    uint8_t state; /* enum noderole_state; written by enter() in noderole.c alone */
+    uint8_t state; /* enum noderole_state; written by noderole_enter_by() alone */
     bool unavailable, rerun, removing, hook_failed;
     text_h status, runlog;
-    uint32_t status_hook; /* 1 + enum hook; 0: the status quotes no hook */
+    uint32_t status_hook; /* 1 + enum hook whose message is the status; 0: none */
     uint32_t reason;      /* enum reason_code */
     text_h reason_subject, reason_text;
     doc_h proposed_data, committed_data, computed, sysdata, wall, notes;
     /* derived */
-    uint32_t missing;       /* parents that are not ACTIVE */
-    uint32_t hooks_waiting; /* undelivered hooks of its own */
-    uint32_t chain;         /* hooks that caused hooks that caused its next run */
-    run_ix run;             /* its live run: RUNNING, PARKED, or QUEUED again after parking */
-    run_ix queued;          /* its enqueued run */
-    struct vec parents;     /* noderole_ix by id */
-    struct vec children;    /* noderole_ix by id */
-    struct vec links;       /* pairs: noderole_ix of the ancestor, attrib_ix; by attrib id */
+    uint32_t inactive_parents; /* number of parents that are not ACTIVE */
+    uint32_t hooks_waiting;    /* number of its hooks without a result */
+    uint32_t chain;            /* hook depth that caused its next run; passed on to its hooks */
+    run_ix run;                /* its live run: RUNNING, PARKED, or QUEUED again after parking */
+    run_ix queued;             /* its enqueued run */
+    struct vec parents;        /* noderole_ix by id */
+    struct vec children;       /* noderole_ix by id */
+    struct vec links;          /* pairs: noderole_ix of the ancestor, attrib_ix; by attrib id */
 };
 
 struct run {
     struct object o;
-    node_ix node;         /* 0 when the node is gone */
-    noderole_ix noderole; /* 0 when it is gone or the run was cancelled */
+    node_ix node;         /* 0 if the node was deleted */
+    noderole_ix noderole; /* 0 if it was deleted or the run was cancelled */
     int64_t node_id, noderole_id;
     uint32_t state, queue, attempt, tries;
-    bool frozen, begun, committed;
+    bool frozen;    /* `data` were staged at enqueue and are not staged again at the start */
+    bool begun;     /* the runner has reported that the work began */
+    bool committed; /* it started while the head of its deployment was COMMITTED */
     int64_t started_at;
-    int64_t park_left_ms;  /* when it was parked */
-    int64_t park_deadline; /* derived: mono_ms */
+    int64_t park_left_ms;  /* parking time in ms, as of the moment it was parked */
+    int64_t park_deadline; /* derived: mono_ms at which it is queued again */
     text_h job;
     doc_h data;
 };
@@ -292,9 +295,9 @@ struct user {
 struct token {
     struct object o;
     uint32_t name_next; /* by hash */
-    user_ix user;       /* 0 = the node's */
+    user_ix user;       /* 0 = a token of a node */
     node_ix node;
-    deployment_ix deployment; /* 0 = everywhere */
+    deployment_ix deployment; /* 0 = all deployments */
     uint32_t access, kind;
     text_h name, hash;
     int64_t expires_at;
@@ -305,9 +308,10 @@ struct outbox {
     uint32_t kind, hook, object, depth;
     int64_t role_id, object_id;
     text_h detail;
-    int64_t generation, left_ms;
-    bool begun;
-    int64_t deadline; /* derived: mono_ms */
+    int64_t generation; /* boot generation it waits for at the boot barrier; 0: does not wait */
+    int64_t left_ms;    /* how long it waits; 0: only behind another row of its node */
+    bool begun;         /* the power action was announced as begun */
+    int64_t deadline;   /* derived: mono_ms at which the wait is given up */
 };
 
 struct host_key {
@@ -318,30 +322,30 @@ struct host_key {
     int64_t since_ms, boot;
 };
 
-/* What changes in the core itself; noted as one row. */
+/* The variables of the core that are under undo, as one row. */
 struct vars {
     struct row row;
-    node_ix look_first, look_last;
+    node_ix dirty_first, dirty_last;
     uint32_t busy[QUEUE_COUNT]; /* workers in use */
     uint32_t admin_count;       /* admin nodes */
-    uint32_t rerunning;         /* deployments that are */
+    uint32_t rerunning;         /* deployments that rerun noderoles with changed defaults */
     uint32_t provider_count;    /* roles that provide another */
     uint32_t server_count;      /* roles whose data are visible on other nodes */
     struct vec
         hook_roles[HOOK_COUNT]; /* role_ix that define the hook and can run, by (cohort, name) */
     struct vec boot_roles;      /* role_ix that serve boots, by id */
-    bool boot_due;              /* power that waits may go on, or has waited in vain */
+    bool boot_due;              /* evaluate the boot barrier at the end of the step */
     struct digest128 digest;    /* as of the last collect */
 };
 
-/* A relation that came or went in this batch. */
+/* A relation that was added or removed in this batch. */
 struct relation_change {
     enum table table;
     bool gone;
     int64_t key[3];
 };
 
-/* A closed interval, or a run that is over, on its way to the archive. */
+/* A closed interval or an ended run that the next collect writes to an archive table. */
 struct archived {
     enum table table; /* TABLE_OLD_MEMBER, TABLE_OLD_DATA, TABLE_OLD_RUN */
     int64_t noderole_id, role_id, node_id;
@@ -349,46 +353,47 @@ struct archived {
     int64_t attempt, run_id, started_at, ended_at; /* of a run       */
     uint32_t result;
     uint32_t reason;
-    text_h reason_subject, reason_text; /* held until collected, as `data` is */
-    doc_h data;                         /* or what the runner said; held until collected */
+    text_h reason_subject, reason_text; /* referenced until collected, like `data` */
+    doc_h data;                         /* of an interval; of a run its log */
 };
 
 struct table_rows {
     struct pool pool;
     struct omap by_id;
-    struct omap by_name; /* hash of the (lower-case) name -> first row of that hash */
+    struct omap by_name; /* hash of the lower-case name -> first row with that hash */
 };
 
-/* A growing list in pages of its own, not under undo: its length is part of a mark. */
+/* A growing array in pages of its own. It is not under undo: a rollback restores its length, which
+ * is part of the undo mark of the step. */
 struct list {
     void *items;
     uint32_t count;
     uint32_t cap;
 };
 
-/* What a dry commit is stepped for. */
+/* The purpose of a dry commit. */
 enum planning { PLANNING_NOT, PLANNING_CONSENT, PLANNING_ALL };
 
-/* What the caller of a command may do, as of the beginning of the step: parts of a batch are judged
- * by the same rights, also when an earlier part deleted the token they came with. */
+/* The rights of the caller of a command, as of the beginning of the step: all parts of a batch are
+ * checked with them, also if an earlier part deleted the token of the caller. */
 struct rights {
-    enum access access;        /* everywhere; ACCESS_NONE: no such user, or locked */
+    enum access access;        /* in all deployments; ACCESS_NONE: no such user, or locked */
     const struct json *grants; /* NULL: none */
-    enum access most;          /* of the token */
-    deployment_ix within;      /* outside of it the token is a viewer's; 0: nowhere */
-    bool is_unrestricted;      /* not a token for less than its owner may do */
+    enum access most;          /* upper bound by the token */
+    deployment_ix within;      /* outside of it the token is limited to viewer; 0: no such limit */
+    bool is_unrestricted;      /* no token, or one with all rights of its owner */
 };
 
 enum { AUTHORITY_KEPT = 8 };
 
-/* How the command in progress is judged while it runs. */
+/* The authorization of the command in progress. */
 struct authority {
-    bool is_limited; /* by rule 2 */
-    enum access needs;
-    deployment_ix exempt_above; /* rule 3: those above this one are not asked about; 0: none */
+    bool is_limited;            /* rule 2 of ADR 0051 applies: check each touched deployment */
+    enum access needs;          /* the level that it requires */
+    deployment_ix exempt_above; /* rule 3: ancestors of this one are not checked; 0: none */
     struct rights rights;
-    deployment_ix judged[AUTHORITY_KEPT]; /* the last ones */
-    uint32_t next;                        /* of them */
+    deployment_ix judged[AUTHORITY_KEPT]; /* cache: the deployments checked last */
+    uint32_t next;                        /* entry that is overwritten next */
 };
 
 struct core {
@@ -400,14 +405,14 @@ struct core {
     struct omap
         waiting[QUEUE_COUNT]; /* NORMAL: cohort and id -> noderole_ix; HIGH: run id -> run_ix */
     struct omap timers;       /* deadline of parked runs -> run_ix */
-    struct omap barrier;      /* deadline of power that waits -> outbox_ix */
-    struct omap attachers;    /* handle of a role's name and who attaches to it -> role_ix */
+    struct omap barrier;      /* deadline of rows at the boot barrier -> outbox_ix */
+    struct omap attachers;    /* string handle of a role name, attaching role -> role_ix */
     struct list dirty;        /* uint64: table << 32 | index */
-    uint64_t edits;           /* of rows, relations and archives */
+    uint64_t edits;           /* number of changes of rows, relations and archives, ever */
     struct list relations;    /* struct relation_change */
     struct list archives;     /* struct archived */
-    uint32_t visit;           /* stamps of walks over the graph (scratch) */
-    struct list visited;      /* uint32 per noderole index: last walk that saw it (scratch) */
+    uint32_t visit;           /* scratch: number of the last walk over the graph */
+    struct list visited;      /* scratch: uint32 per noderole index: last walk that visited it */
     uint32_t step_number;
 
     /* the step in progress */
@@ -415,38 +420,40 @@ struct core {
     struct arena *arena;
     struct effects *fx;
     struct outcome *out;
-    struct problem *last_problem; /* ends of the lists in `out` */
+    struct problem *last_problem; /* last elements of the lists in `out` */
     struct ask *last_ask;
     uint32_t problem_count;
     int64_t now_ms, mono_ms, wall_ms;
-    uint32_t depth; /* of hooks that caused hooks */
+    uint32_t depth; /* hook depth of the command */
     const struct part_watch *part_watch;
     struct authority authority;
-    uint8_t planning;        /* PLANNING_...: a dry commit asks, but does not compare hashes */
+    uint8_t planning;        /* enum planning: a dry commit does not compare hashes */
     struct projection *view; /* while a slice of a plan is computed: what its commit would write */
-    struct plan *plans;      /* that must be notified of rows that change */
+    struct plan *plans;      /* live plans, which must be notified of changed rows */
 };
 
-/* ---- rows.c: tables, names, texts ---- */
+/* ---- rows.c: tables, names, strings ---- */
 
 void *list_push(struct list *l, size_t item_size);
 void list_fini(struct list *l, size_t item_size);
-/* Empty it; give the pages back when it grew beyond `keep` items. */
+/* Empty the list; free its pages if it has grown beyond `keep` items. */
 void list_trim(struct list *l, size_t item_size, uint32_t keep);
 
-/* plan_job.c: a row was written; plans that read it are stale. Which of them are, as bits, so that
- * a step that is taken back can restore it. */
+/* plan_job.c: a row is about to be written; plans that have read it become stale. The set of stale
+ * plans is a bit mask, so that a rollback can restore it. */
 void plans_row_changed(struct core *c, enum table table, uint32_t ix, bool is_edit);
 uint32_t plans_stale(const struct core *c);
 void plans_set_stale(struct core *c, uint32_t bits);
 
 void *core_edit_row(struct core *c, enum table table, uint32_t ix);
 void *core_derive_row(struct core *c, enum table table, uint32_t ix);
-/* A fresh row with the next id, times set, dirty. 0 and a LIMIT_REACHED problem when full. */
+/* A new row with the next id, times set, dirty. 0 and a LIMIT_REACHED problem if the table is full.
+ * */
 uint32_t core_add_row(struct core *c, enum table table);
-/* The same with a given id, for the founding rows. */
-uint32_t core_found_row(struct core *c, enum table table, int64_t id);
-/* Out of the table, its id map and the next batch (names and texts: the caller drops them). */
+/* The same with a given id, for the first rows of a new installation. */
+uint32_t core_add_row_with_id(struct core *c, enum table table, int64_t id);
+/* Remove the row from its table and id map; the next collect visits the deletion. The caller has
+ * removed its name and released its strings. */
 void core_remove_row(struct core *c, enum table table, uint32_t ix);
 
 #define ACCESS(TABLE, type)                                                                        \
@@ -491,7 +498,8 @@ ACCESS(TABLE_TOKEN, token)
 ACCESS(TABLE_OUTBOX, outbox)
 ACCESS(TABLE_HOST_KEY, host_key)
 
-/* A row that will be needed in a moment: long walks over cold rows wait for memory otherwise. */
+/* Prefetch a row that is needed soon: long walks over rows are otherwise bound by memory latency.
+ * */
 static inline void row_prefetch(const struct core *c, enum table table, uint32_t ix)
 {
     const char *row = (const char *)pool_at(&c->tables[table].pool, ix);
@@ -504,24 +512,25 @@ static inline void row_prefetch(const struct core *c, enum table table, uint32_t
 struct vars *vars_edit(struct core *c);
 const struct settings *core_settings(const struct core *c);
 
-/* The id that was given out last in the table; 0 = none was. */
+/* The last id that was assigned in the table; 0 = none. */
 int64_t core_last_id(const struct core *c, enum table table);
 
 /* Walk a table by id: the row with the smallest id above `after`; 0 = none. */
 uint32_t core_next_row(const struct core *c, enum table table, int64_t after);
 
-/* Texts. The put functions let go of the old handle in *slot and hold the new one; the row that
- * owns the slot is open for writing. They cannot fail but by BLOBS_MAX, which is a problem. */
+/* Strings are interned and reference counted. The put functions release the old handle in *slot and
+ * store a reference to the new string; the row of the slot must be writable. The only failure is
+ * BLOBS_MAX, which is recorded as a problem. */
 struct str text_of(const struct core *c, text_h h);
 struct str doc_of(const struct core *c, doc_h h); /* "{}" for 0 */
 void put_text(struct core *c, text_h *slot, struct str text);
 void put_doc(struct core *c, doc_h *slot, struct str canonical); /* "" and "{}" become 0 */
-/* The document as a tree in the step's (or any) arena; never NULL. */
+/* Parse a canonical document into `a`; never NULL. */
 struct json *doc_tree(struct arena *a, struct str canonical);
 
-/* Natural keys. The name must be in its stored form (lower case where the model says so). */
+/* Lookup by name, ignoring case. */
 uint32_t name_find(const struct core *c, enum table table, struct str name);
-/* Does another row have the name of this one, which has not been added yet? */
+/* True if another row has the name of this one, which is not in the name map yet. */
 bool name_is_taken(const struct core *c, enum table table, uint32_t ix);
 void name_add(struct core *c, enum table table, uint32_t ix);
 void name_remove(struct core *c, enum table table, uint32_t ix);

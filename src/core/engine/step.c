@@ -4,12 +4,28 @@
 #include "base/json/json.h"
 #include "model/subject.h"
 
-/* ---- saying no, saying what else ---- */
+/* Execution of one command (docs/tour.md, section 4).
+ *
+ * A step is: open an undo mark, validate every string and document of the command, check the
+ * caller's rights, call the handler, evaluate the boot barrier, then keep the changes or roll them
+ * back. This file owns the undo mark and the frame of the step (command, arena, effects, outcome);
+ * handlers only change rows or call refuse().
+ *
+ * Ordering: validation copies the command and makes its documents canonical before any handler sees
+ * them, so documents that reach a row are always canonical JSON. The boot barrier is evaluated
+ * last, because a handler may change several conditions that it depends on. The verdict is computed
+ * last of all: one recorded problem refuses the step, whatever the handler did after it.
+ *
+ * Failure: a refused step, or one that needs replies of hooks, is rolled back with everything it
+ * changed: rows, the lists of dirty rows, relations and archive rows, the staleness of plans, and
+ * the effects it added. Steps nest for hook commands and for parts of a batch. */
+
+/* ---- problems and effects ---- */
 
 bool refuse(struct core *c, enum problem_code code, struct str field, struct str text)
 {
     if (c->problem_count >= PROBLEMS_MAX)
-        return false; /* nobody reads on; it is refused as it is */
+        return false; /* the step is refused already; further problems are not reported */
     struct problem *p = arena_new(c->arena, struct problem);
     *p = (struct problem){.code = code, .field = field, .text = text};
     *(c->last_problem ? &c->last_problem->next : &c->out->problems) = p;
@@ -44,18 +60,25 @@ struct effect *effect_add(struct core *c, enum effect_kind kind, int64_t id)
     return e;
 }
 
-/* ---- the door: every text and document is looked at before anything is thought ---- */
+/* ---- input validation ---- */
 
-static void check_text(struct core *c, const struct field *field, struct str s)
+static void refuse_too_long(struct core *c, struct str field, uint32_t max)
 {
-    if (s.len > TEXT_MAX)
-        refuse(c, PROBLEM_BAD_TEXT, str_from(field->name), STR("is longer than the field allows"));
-    else if (!str_is_clean(s))
-        refuse(c, PROBLEM_BAD_TEXT, str_from(field->name),
-               STR("must be UTF-8 text without zero characters"));
+    refuse(
+        c, PROBLEM_BAD_TEXT, field,
+        STR_CONCAT(c->arena, STR("is longer than "), str_from_i64(c->arena, max), STR(" bytes")));
 }
 
-static struct str check_doc(struct core *c, const struct field *field, struct str s)
+static void step_check_string(struct core *c, const struct field *field, struct str s)
+{
+    if (s.len > TEXT_MAX)
+        refuse_too_long(c, str_from(field->name), TEXT_MAX);
+    else if (!str_is_clean(s))
+        refuse(c, PROBLEM_BAD_TEXT, str_from(field->name),
+               STR("must be valid UTF-8 without NUL characters"));
+}
+
+static struct str step_check_document(struct core *c, const struct field *field, struct str s)
 {
     struct json *tree;
     uint32_t offset, depth;
@@ -63,10 +86,10 @@ static struct str check_doc(struct core *c, const struct field *field, struct st
     if (s.len == 0)
         return s;
     if (s.len > DOC_MAX) {
-        refuse(c, PROBLEM_BAD_TEXT, str_from(field->name), STR("is longer than a document may be"));
+        refuse_too_long(c, str_from(field->name), DOC_MAX);
         return s;
     }
-    /* What the thread of the hooks writes is canonical, and may be large. */
+    /* Results of hooks are canonical already and may be large: skip parsing them. */
     if (json_text_is_canonical(s, &depth) && depth <= DOC_DEPTH_MAX)
         return str_copy(c->arena, s);
     if (json_read(c->arena, s, &tree, &offset, &what) != OK) {
@@ -75,25 +98,26 @@ static struct str check_doc(struct core *c, const struct field *field, struct st
                           STR(" at byte "), str_from_i64(c->arena, offset)));
         return s;
     }
-    /* The core wraps documents into others; what is as deep as JSON goes would break there. */
+    /* The core wraps documents into larger ones, which must stay below the depth limit of the JSON
+     * parser. */
     if (json_depth(tree) > DOC_DEPTH_MAX) {
         refuse(c, PROBLEM_BAD_JSON, str_from(field->name),
-               STR("is nested deeper than documents may be"));
+               STR_CONCAT(c->arena, STR("is nested deeper than "),
+                          str_from_i64(c->arena, DOC_DEPTH_MAX), STR(" levels")));
         return s;
     }
     const struct str canonical = json_write(c->arena, tree);
     if (canonical.len > DOC_MAX)
-        refuse(c, PROBLEM_BAD_TEXT, str_from(field->name), STR("is longer than a document may be"));
+        refuse_too_long(c, str_from(field->name), DOC_MAX);
     return canonical;
 }
 
-static int cmp_answers(const void *a, const void *b)
+static int step_cmp_veto_replies(const void *a, const void *b)
 {
     const uint64_t x = ((const struct answer *)a)->key, y = ((const struct answer *)b)->key;
     return (x > y) - (x < y);
 }
 
-/* Answers are sorted, so that each question finds its own at once. */
 void command_sort_answers(struct core *c, struct command *command)
 {
     if (command->answer_count == 0)
@@ -103,34 +127,36 @@ void command_sort_answers(struct core *c, struct command *command)
     for (uint32_t i = 0; i < command->answer_count; i++)
         if (sorted[i].text.len > TEXT_MAX || !str_is_clean(sorted[i].text))
             refuse(c, PROBLEM_BAD_TEXT, STR("answers"),
-                   STR("must be UTF-8 text of bounded length"));
-    sort_items(sorted, command->answer_count, sizeof *sorted, cmp_answers, c->arena);
+                   STR("must be valid UTF-8 of at most 65536 bytes"));
+    sort_items(sorted, command->answer_count, sizeof *sorted, step_cmp_veto_replies, c->arena);
     command->answers = sorted;
 }
 
-/* A copy of the command whose documents are canonical. */
-static struct command *check_command(struct core *c, const struct command *command)
+/* Check every string and document of the command. Returns a copy whose documents are canonical. */
+static struct command *step_check_command(struct core *c, const struct command *command)
 {
     struct command *checked = arena_copy(c->arena, command, sizeof *command);
     const struct layout *layout = command_layout(command->kind);
     char *payload = command_payload(checked);
     if (!str_is_clean(command->actor) || command->actor.len > NAME_LEN_MAX)
-        refuse(c, PROBLEM_BAD_TEXT, STR("actor"), STR("must be a short UTF-8 text"));
+        refuse(c, PROBLEM_BAD_TEXT, STR("actor"), STR("must be valid UTF-8 of at most 255 bytes"));
     if (!str_is_clean(command->address) || command->address.len > ADDRESS_LEN_MAX)
-        refuse(c, PROBLEM_BAD_TEXT, STR("address"), STR("must be an address in numbers"));
+        refuse(c, PROBLEM_BAD_TEXT, STR("address"), STR("must be a numeric IP address"));
     command_sort_answers(c, checked);
     for (uint32_t i = 0; i < layout->count; i++) {
         struct str *s = (void *)(payload + layout->fields[i].offset);
         if (layout->fields[i].kind == FIELD_TEXT)
-            check_text(c, &layout->fields[i], *s);
+            step_check_string(c, &layout->fields[i], *s);
         else if (layout->fields[i].kind == FIELD_DOC)
-            *s = check_doc(c, &layout->fields[i], *s);
+            *s = step_check_document(c, &layout->fields[i], *s);
     }
     return checked;
 }
 
-/* What the command names; NULL when it is not there. */
-static const struct object *named_object(const struct core *c, struct subject subject)
+/* ---- preconditions ---- */
+
+/* The object that the command refers to; NULL if it does not exist. */
+static const struct object *step_named_object(const struct core *c, struct subject subject)
 {
     const uint32_t ix = subject.table < TABLE_OBJECTS && subject.id > 0
                             ? omap_find(&c->tables[subject.table].by_id, (uint64_t)subject.id)
@@ -138,33 +164,36 @@ static const struct object *named_object(const struct core *c, struct subject su
     return ix ? pool_at(&c->tables[subject.table].pool, ix) : NULL;
 }
 
-/* If-Match: nobody changed the object since, not even earlier in this batch. */
-static void check_turn(struct core *c, const struct command *command)
+/* If-Match: refuse if the object has changed since the turn that the client read, also if it
+ * changed earlier in this batch. */
+static void step_check_if_match(struct core *c, const struct command *command)
 {
-    const struct object *o = named_object(c, command_subject(command));
+    const struct object *o = step_named_object(c, command_subject(command));
     if (o && o->turn == command->if_turn && !(o->row.flags & ROW_DIRTY))
         return;
     refuse(c, PROBLEM_PRECONDITION_FAILED, STR("if_turn"),
-           STR("it was changed since, or it is not there; read it again"));
+           STR("the object was changed since, or does not exist; read it again"));
 }
 
-/* The run that it was wished for has gone on, or is over. */
-static bool parked_run_ended(const struct core *c, const struct command *command)
+/* True if the command applies only while a certain run is parked, and that run has been resumed or
+ * has ended. */
+static bool step_parked_run_ended(const struct core *c, const struct command *command)
 {
     const struct node_update_command *p = &command->node_update;
     return command->kind == COMMAND_NODE_UPDATE && p->given & GIVEN_NODE_PARKED_RUN &&
            !run_is_parked(c, p->parked_run);
 }
 
-/* Somebody wished for it while there was something to wish it for. */
-static bool target_is_gone(const struct core *c, const struct command *command)
+/* True if the target of a hook command was deleted after the hook was called. The command is then
+ * ignored, not refused: the hook could not know. */
+static bool step_target_is_gone(const struct core *c, const struct command *command)
 {
     const struct subject subject = command_subject(command);
     return command->if_turn == IF_THERE && subject.id &&
-           (!named_object(c, subject) || parked_run_ended(c, command));
+           (!step_named_object(c, subject) || step_parked_run_ended(c, command));
 }
 
-static void dispatch(struct core *c, const struct command *command)
+static void step_dispatch(struct core *c, const struct command *command)
 {
     switch (command->kind) {
 #define C(upper, lower)                                                                            \
@@ -176,8 +205,9 @@ static void dispatch(struct core *c, const struct command *command)
     impossible("a command outside the enum");
 }
 
-/* ---- one step: begin, think, keep or take back ---- */
+/* ---- undo marks and frames ---- */
 
+/* Everything that a rollback restores. */
 struct step_mark {
     struct undo_mark undo;
     uint32_t dirty, relations, archives, stale_plans;
@@ -206,7 +236,7 @@ static void step_rollback(struct core *c, struct step_mark mark)
         c->fx->last->next = NULL;
 }
 
-/* What a step remembers of the one around it: wishes of hooks are steps inside a step. */
+/* The state of the enclosing step: hook commands and parts of a batch are steps inside a step. */
 struct step_frame {
     const struct command *command;
     struct arena *arena;
@@ -256,34 +286,40 @@ static void frame_leave(struct core *c, struct step_frame outer)
     c->authority = outer.authority;
 }
 
-/* `whole`: what the command is a part of; NULL = it stands alone. */
-static bool counts(const struct outcome *out, const struct command *whole)
-{
-    return out->verdict == VERDICT_DONE || (whole && out->verdict == VERDICT_NEEDS_HOOKS);
-}
+/* ---- execution ---- */
 
-static void think(struct core *c, const struct command *command, const struct command *whole,
-                  bool dry)
+/* `whole`: the batch that the command is a part of; NULL if it is none. A part uses the veto
+ * replies of its batch. */
+static void step_execute(struct core *c, const struct command *command, const struct command *whole,
+                         bool dry)
 {
     const struct step_mark mark = step_begin(c);
-    struct command *checked = check_command(c, command);
+
+    /* Validate. Every check is made, so that the caller gets all problems at once. */
+    struct command *checked = step_check_command(c, command);
     c->command = checked;
     if (whole) {
         checked->answers = whole->answers;
         checked->answer_count = whole->answer_count;
     }
     if (checked->if_turn && checked->if_turn != IF_THERE)
-        check_turn(c, checked);
-    if (authority_check(c, whole != NULL) && !refused(c) && !target_is_gone(c, checked))
-        dispatch(c, checked);
+        step_check_if_match(c, checked);
+
+    /* Execute. */
+    if (authority_check(c, whole != NULL) && !refused(c) && !step_target_is_gone(c, checked))
+        step_dispatch(c, checked);
     if (!refused(c))
         boot_settle(c);
 
+    /* Keep the changes or roll back. A part that needs replies of hooks is kept, so that the later
+     * parts see its changes; the batch itself is rolled back then. */
     struct outcome *out = c->out;
     out->verdict = out->problems ? VERDICT_REFUSED : out->asks ? VERDICT_NEEDS_HOOKS : VERDICT_DONE;
     if (out->verdict != VERDICT_DONE)
         out->id = 0;
-    if (counts(out, whole) && !dry)
+    const bool is_kept =
+        out->verdict == VERDICT_DONE || (whole && out->verdict == VERDICT_NEEDS_HOOKS);
+    if (is_kept && !dry)
         undo_keep(&c->undo, mark.undo);
     else
         step_rollback(c, mark);
@@ -300,7 +336,7 @@ void core_step(struct core *c, const struct command *command, struct arena *aren
         c->mono_ms = command->mono_ms;
     c->wall_ms = command->wall_ms;
     c->step_number++;
-    think(c, command, NULL, false);
+    step_execute(c, command, NULL, false);
     frame_leave(c, outer);
 }
 
@@ -308,7 +344,7 @@ void core_step_part(struct core *c, const struct command *part, struct outcome *
 {
     must(c->undo.depth > 0 && part->answer_count == 0);
     const struct step_frame outer = frame_enter(c, part, c->arena, c->fx, out);
-    think(c, part, outer.command, false);
+    step_execute(c, part, outer.command, false);
     frame_leave(c, outer);
 }
 
@@ -316,18 +352,18 @@ void core_step_inside(struct core *c, const struct command *command, struct outc
 {
     must(c->undo.depth > 0);
     const struct step_frame outer = frame_enter(c, command, c->arena, c->fx, out);
-    think(c, command, NULL, false);
+    step_execute(c, command, NULL, false);
     frame_leave(c, outer);
 }
 
 bool core_try(struct core *c,
-              bool (*attempt)(struct core *c, const struct outbox *row, struct str wishes,
+              bool (*attempt)(struct core *c, const struct outbox *row, struct str commands,
                               struct str *out_text),
-              const struct outbox *row, struct str wishes, struct str *out_text)
+              const struct outbox *row, struct str commands, struct str *out_text)
 {
     const struct step_mark mark = step_begin(c);
-    const struct outbox copy = *row; /* the row itself may go while the wishes are fulfilled */
-    const bool done = attempt(c, &copy, wishes, out_text);
+    const struct outbox copy = *row; /* a hook command may remove the row itself */
+    const bool done = attempt(c, &copy, commands, out_text);
     if (done)
         undo_keep(&c->undo, mark.undo);
     else
@@ -340,20 +376,20 @@ void core_step_dry(struct core *c, const struct command *command, struct arena *
 {
     struct effects none = {0};
     const struct step_frame outer = frame_enter(c, command, arena, &none, out);
-    think(c, command, NULL, true);
+    step_execute(c, command, NULL, true);
     frame_leave(c, outer);
 }
 
 void core_import_dry_run(struct core *c, const struct str *barclamps, uint32_t count,
                          struct arena *arena, struct outcome *outcomes)
 {
-    struct command import = {.kind = COMMAND_IMPORT, .actor = STR("rehearsal")};
+    struct command import = {.kind = COMMAND_IMPORT, .actor = STR("import dry run")};
     struct effects none = {0};
     struct outcome whole;
     must(c->undo.depth == 0);
     const struct step_frame outer = frame_enter(c, &import, arena, &none, &whole);
     const struct step_mark mark = step_begin(c);
-    c->step_number++; /* as far as guards "once per step" are concerned */
+    c->step_number++; /* guards of the kind "once per step" compare this number */
     for (uint32_t i = 0; i < count; i++) {
         import.import.barclamp = barclamps[i];
         core_step_inside(c, &import, &outcomes[i]);

@@ -1,9 +1,11 @@
 #include "core/core_private.h"
 
-/* Members of a cluster role are updated together: when one joins, those that were there and whose
- * staged data the commit changed run again (DECISIONS D13). So whoever commits watches first. */
+/* Members of a cluster role are updated together (docs/spec/binding.md, Clusters): when a new
+ * member is committed, the existing ones whose staged data change because of it run again. The
+ * staged data are hashed before the commit and compared afterwards, so the order is always:
+ * cluster_watch(), commit, cluster_poke_changed(). */
 
-static void watch_add(struct core *c, struct cluster_watch *w, noderole_ix nr)
+static void cluster_watch_add(struct core *c, struct cluster_watch *w, noderole_ix nr)
 {
     if (w->count == w->cap) {
         const uint32_t cap = w->cap ? w->cap * 2 : 16;
@@ -16,21 +18,22 @@ static void watch_add(struct core *c, struct cluster_watch *w, noderole_ix nr)
     w->items[w->count++] = (struct watched){nr, hash64(stage_noderole(c, nr, c->arena), 0)};
 }
 
-static void watch_members(struct core *c, struct cluster_watch *w, deployment_role_ix dr)
+static void cluster_watch_members(struct core *c, struct cluster_watch *w, deployment_role_ix dr)
 {
     const struct vec *members = &deployment_role_at(c, dr)->noderoles;
     for (uint32_t i = 0; i < members->count; i++) {
         const noderole_ix nr = {vec_at(c, members, i)};
         const uint8_t state = noderole_at(c, nr)->state;
         if (state == NODEROLE_ACTIVE || state == NODEROLE_TRANSITION)
-            watch_add(c, w, nr);
+            cluster_watch_add(c, w, nr);
     }
 }
 
 struct cluster_watch cluster_watch(struct core *c, const noderole_ix *joining, uint32_t count)
 {
     struct cluster_watch w = {0};
-    bool *seen = NULL; /* by deployment role; most commits have no cluster in them */
+    bool *seen =
+        NULL; /* by deployment role; allocated on demand, as most commits have no cluster */
     for (uint32_t i = 0; i < count; i++) {
         const struct noderole *nr = noderole_at(c, joining[i]);
         if (!(role_at(c, nr->role)->flags & ROLE_CLUSTER))
@@ -38,7 +41,7 @@ struct cluster_watch cluster_watch(struct core *c, const noderole_ix *joining, u
         if (!seen)
             seen = arena_array(c->arena, bool, c->tables[TABLE_DEPLOYMENT_ROLE].pool.high + 1);
         if (!seen[nr->dr.v])
-            watch_members(c, &w, nr->dr);
+            cluster_watch_members(c, &w, nr->dr);
         seen[nr->dr.v] = true;
     }
     return w;

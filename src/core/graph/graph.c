@@ -2,13 +2,22 @@
 
 #include "base/containers/sort.h"
 
-/* Edges between noderoles, their depth (cohort), and walks over them. Every walk uses a worklist
- * and stamps what it has seen, so it visits each noderole once whatever the shape. */
+/* The dependency graph: edges between noderoles, their depth (cohort), and walks over them.
+ *
+ * The cohort of a child is higher than that of each parent (invariant C4). This is what makes cycle
+ * detection cheap: a new edge can close a cycle only if the child is not deeper than the parent,
+ * and a search for the cycle can skip everything deeper than the parent. Cohorts only increase.
+ *
+ * Walks use a worklist instead of recursion and mark each visited noderole with the number of the
+ * walk, so every noderole is visited once and no marks have to be cleared.
+ *
+ * Failure: an edge that would close a cycle or exceed the depth limit records a problem; the step
+ * rolls back the edges that were added before it. */
 
 /* ---- walks ---- */
 
-/* A fresh stamp; `visited` covers every index of the pool. */
-static uint32_t walk_begin(struct core *c)
+/* A new walk number. `visited` is extended to cover every index of the pool. */
+static uint32_t graph_walk_begin(struct core *c)
 {
     const uint32_t high = c->tables[TABLE_NODEROLE].pool.high;
     while (c->visited.count <= high)
@@ -20,8 +29,8 @@ static uint32_t walk_begin(struct core *c)
     return ++c->visit;
 }
 
-/* True the first time a walk meets `ix`. */
-static bool walk_sees(struct core *c, uint32_t walk, noderole_ix ix)
+/* True at the first visit of `ix` in this walk. */
+static bool graph_walk_visit(struct core *c, uint32_t walk, noderole_ix ix)
 {
     uint32_t *stamp = (uint32_t *)c->visited.items + ix.v;
     if (*stamp == walk)
@@ -32,7 +41,7 @@ static bool walk_sees(struct core *c, uint32_t walk, noderole_ix ix)
 
 enum direction { UP, DOWN };
 
-static const struct vec *neighbours(const struct core *c, noderole_ix ix, enum direction way)
+static const struct vec *graph_neighbours(const struct core *c, noderole_ix ix, enum direction way)
 {
     const struct noderole *nr = noderole_at(c, ix);
     return way == UP ? &nr->parents : &nr->children;
@@ -44,7 +53,7 @@ struct found {
     uint32_t count, cap;
 };
 
-static void found_add(struct found *f, noderole_ix ix)
+static void graph_found_add(struct found *f, noderole_ix ix)
 {
     if (f->count == f->cap) {
         const uint32_t cap = f->cap ? f->cap * 2 : 64;
@@ -57,18 +66,18 @@ static void found_add(struct found *f, noderole_ix ix)
     f->items[f->count++] = ix;
 }
 
-static noderole_ix *walk(struct core *c, noderole_ix from, enum direction way, struct arena *a,
-                         uint32_t *out_count)
+static noderole_ix *graph_walk(struct core *c, noderole_ix from, enum direction way,
+                               struct arena *a, uint32_t *out_count)
 {
     struct found f = {.arena = a};
-    const uint32_t stamp = walk_begin(c);
+    const uint32_t stamp = graph_walk_begin(c);
     noderole_ix at = from;
     for (uint32_t next = 0;; at = f.items[next++]) {
-        const struct vec *v = neighbours(c, at, way);
+        const struct vec *v = graph_neighbours(c, at, way);
         for (uint32_t i = 0; i < v->count; i++) {
             const noderole_ix ix = {vec_at(c, v, i)};
-            if (walk_sees(c, stamp, ix))
-                found_add(&f, ix);
+            if (graph_walk_visit(c, stamp, ix))
+                graph_found_add(&f, ix);
         }
         if (next == f.count)
             break;
@@ -80,36 +89,38 @@ static noderole_ix *walk(struct core *c, noderole_ix from, enum direction way, s
 noderole_ix *graph_descendants(struct core *c, noderole_ix from, struct arena *a,
                                uint32_t *out_count)
 {
-    return walk(c, from, DOWN, a, out_count);
+    return graph_walk(c, from, DOWN, a, out_count);
 }
 
 noderole_ix *graph_ancestors(const struct core *c, noderole_ix from, struct arena *a,
                              uint32_t *out_count)
 {
-    /* The stamps are scratch, not state: a walk leaves nothing behind that anyone can see. */
-    return walk((struct core *)(uintptr_t)c, from, UP, a, out_count);
+    /* The cast is safe: walk numbers are scratch memory, and no query can observe them. */
+    return graph_walk((struct core *)(uintptr_t)c, from, UP, a, out_count);
 }
 
-/* The shortest way down from `from` to `to`, both included; NULL when there is none. Only what lies
- * above `to` by cohort can lead there, so the walk stays small. */
-static noderole_ix *path_down(struct core *c, noderole_ix from, noderole_ix to, uint32_t *out_count)
+/* The shortest path along children from `from` to `to`, both included; NULL if there is none.
+ * Noderoles with a higher cohort than `to` cannot lead to it and are skipped. */
+static noderole_ix *graph_path_down(struct core *c, noderole_ix from, noderole_ix to,
+                                    uint32_t *out_count)
 {
     struct found seen = {.arena = c->arena};
-    struct found came = {.arena = c->arena}; /* came.items[i]: position in `seen` it was met from */
-    const uint32_t stamp = walk_begin(c);
+    struct found came = {.arena =
+                             c->arena}; /* came.items[i]: position in `seen` of its predecessor */
+    const uint32_t stamp = graph_walk_begin(c);
     const uint32_t deepest = noderole_at(c, to)->cohort;
-    walk_sees(c, stamp, from);
-    found_add(&seen, from);
-    found_add(&came, (noderole_ix){0});
+    graph_walk_visit(c, stamp, from);
+    graph_found_add(&seen, from);
+    graph_found_add(&came, (noderole_ix){0});
     uint32_t next = 0;
     for (; next < seen.count && seen.items[next].v != to.v; next++) {
-        const struct vec *v = neighbours(c, seen.items[next], DOWN);
+        const struct vec *v = graph_neighbours(c, seen.items[next], DOWN);
         for (uint32_t i = 0; i < v->count; i++) {
             const noderole_ix ix = {vec_at(c, v, i)};
-            if (noderole_at(c, ix)->cohort > deepest || !walk_sees(c, stamp, ix))
+            if (noderole_at(c, ix)->cohort > deepest || !graph_walk_visit(c, stamp, ix))
                 continue;
-            found_add(&seen, ix);
-            found_add(&came, (noderole_ix){next});
+            graph_found_add(&seen, ix);
+            graph_found_add(&came, (noderole_ix){next});
         }
     }
     if (next == seen.count)
@@ -124,17 +135,17 @@ static noderole_ix *path_down(struct core *c, noderole_ix from, noderole_ix to, 
     return path;
 }
 
-/* parent -> child would close a circle: say which. */
-static bool closes_cycle(struct core *c, noderole_ix parent, noderole_ix child)
+/* True, with a problem that lists the cycle, if the edge parent -> child would close one. */
+static bool graph_refuse_cycle(struct core *c, noderole_ix parent, noderole_ix child)
 {
     uint32_t count;
     if (noderole_at(c, child)->cohort > noderole_at(c, parent)->cohort)
-        return false; /* depths grow along edges, so no way leads back up */
-    const noderole_ix *path = path_down(c, child, parent, &count);
+        return false; /* cohorts increase along edges, so no path leads from child to parent */
+    const noderole_ix *path = graph_path_down(c, child, parent, &count);
     if (!path)
         return false;
     struct buf b = buf_in(c->arena);
-    buf_put_z(&b, "the noderoles would wait for each other: ");
+    buf_put_z(&b, "the noderoles would depend on each other in a cycle: ");
     for (uint32_t i = 0; i < count; i++) {
         buf_put_str(&b, noderole_label(c, path[i], c->arena));
         buf_put_z(&b, " -> ");
@@ -146,7 +157,7 @@ static bool closes_cycle(struct core *c, noderole_ix parent, noderole_ix child)
 
 /* ---- order ---- */
 
-static int cmp_keyed(const void *a, const void *b)
+static int graph_cmp_keyed(const void *a, const void *b)
 {
     const uint64_t x = ((const struct keyed_noderole *)a)->key;
     const uint64_t y = ((const struct keyed_noderole *)b)->key;
@@ -155,7 +166,7 @@ static int cmp_keyed(const void *a, const void *b)
 
 void graph_sort_keyed(struct keyed_noderole *items, uint32_t count, struct arena *scratch)
 {
-    sort_items(items, count, sizeof *items, cmp_keyed, scratch);
+    sort_items(items, count, sizeof *items, graph_cmp_keyed, scratch);
 }
 
 void graph_sort_by_cohort(const struct core *c, noderole_ix *items, uint32_t count, bool descending)
@@ -172,9 +183,9 @@ void graph_sort_by_cohort(const struct core *c, noderole_ix *items, uint32_t cou
     arena_fini(&scratch);
 }
 
-/* ---- the node's list: by (cohort, id) ---- */
+/* ---- the noderoles of a node, by (cohort, id) ---- */
 
-static uint32_t place_for(const struct core *c, node_ix n, noderole_ix nr)
+static uint32_t node_position_for(const struct core *c, node_ix n, noderole_ix nr)
 {
     const struct vec *v = &node_at(c, n)->noderoles;
     uint32_t low = 0, high = v->count;
@@ -188,57 +199,59 @@ static uint32_t place_for(const struct core *c, node_ix n, noderole_ix nr)
     return low;
 }
 
-uint32_t node_place_of(const struct core *c, noderole_ix nr)
+uint32_t node_noderole_position(const struct core *c, noderole_ix nr)
 {
     const node_ix n = noderole_at(c, nr)->node;
-    const uint32_t place = place_for(c, n, nr);
+    const uint32_t place = node_position_for(c, n, nr);
     must(vec_at(c, &node_at(c, n)->noderoles, place) == nr.v);
     return place;
 }
 
-void node_place(struct core *c, noderole_ix nr)
+void node_insert_noderole(struct core *c, noderole_ix nr)
 {
     const node_ix n = noderole_at(c, nr)->node;
-    const uint32_t place = place_for(c, n, nr);
+    const uint32_t place = node_position_for(c, n, nr);
     struct node *node = node_derive(c, n);
     vec_insert(&c->heap, &node->noderoles, place, nr.v);
-    if (place < node->first_todo)
-        node->first_todo = place;
+    if (place < node->todo_cursor)
+        node->todo_cursor = place;
 }
 
-static void set_cohort(struct core *c, noderole_ix ix, uint32_t cohort)
+static void graph_set_cohort(struct core *c, noderole_ix ix, uint32_t cohort)
 {
-    const uint32_t old = node_place_of(c, ix);
+    const uint32_t old = node_noderole_position(c, ix);
     struct node *node = node_derive(c, noderole_at(c, ix)->node);
     vec_remove(&c->heap, &node->noderoles, old);
-    if (old < node->first_todo)
-        node->first_todo = old;
+    if (old < node->todo_cursor)
+        node->todo_cursor = old;
     noderole_edit(c, ix)->cohort = cohort;
-    node_place(c, ix);
-    sched_enqueue_node(c, noderole_at(c, ix)->node); /* its place in the waiting line changes too */
+    node_insert_noderole(c, ix);
+    sched_enqueue_node(c, noderole_at(c, ix)->node); /* the order of candidates changes as well */
 }
 
-/* `child` must lie deeper than `parent`; so must everything below it (SEMANTICS 2.7). */
-static void lift(struct core *c, noderole_ix parent, noderole_ix child)
+/* Make the child deeper than the parent, and its descendants deeper than itself
+ * (docs/spec/binding.md, Cohorts). */
+static void graph_raise_cohorts(struct core *c, noderole_ix parent, noderole_ix child)
 {
     struct found f = {.arena = c->arena};
     const uint32_t floor = noderole_at(c, parent)->cohort;
     if (noderole_at(c, child)->cohort > floor)
         return;
-    set_cohort(c, child, floor + 1);
-    found_add(&f, child);
+    graph_set_cohort(c, child, floor + 1);
+    graph_found_add(&f, child);
     for (uint32_t next = 0; next < f.count; next++) {
         const uint32_t own = noderole_at(c, f.items[next])->cohort;
         if (own >= COHORT_MAX) {
             refuse(c, PROBLEM_LIMIT_REACHED, STR("cohort"),
-                   STR("the graph of noderoles would be deeper than this installation allows"));
+                   STR_CONCAT(c->arena, STR("the dependency graph would be deeper than "),
+                              str_from_i64(c->arena, COHORT_MAX), STR(" levels")));
             return;
         }
         for (uint32_t i = 0; i < noderole_at(c, f.items[next])->children.count; i++) {
             const noderole_ix below = {vec_at(c, &noderole_at(c, f.items[next])->children, i)};
             if (noderole_at(c, below)->cohort <= own) {
-                set_cohort(c, below, own + 1);
-                found_add(&f, below);
+                graph_set_cohort(c, below, own + 1);
+                graph_found_add(&f, below);
             }
         }
     }
@@ -253,18 +266,18 @@ bool graph_has_edge(const struct core *c, noderole_ix parent, noderole_ix child)
 
 void graph_add_edge(struct core *c, noderole_ix parent, noderole_ix child)
 {
-    if (graph_has_edge(c, parent, child) || closes_cycle(c, parent, child))
+    if (graph_has_edge(c, parent, child) || graph_refuse_cycle(c, parent, child))
         return;
     ids_insert(c, &noderole_derive(c, parent)->children, TABLE_NODEROLE, child.v);
     struct noderole *row = noderole_derive(c, child);
     ids_insert(c, &row->parents, TABLE_NODEROLE, parent.v);
     relation_note(c, TABLE_EDGE, false, noderole_at(c, parent)->o.id, row->o.id, 0);
     if (noderole_at(c, parent)->state != NODEROLE_ACTIVE) {
-        row->missing++;
+        row->inactive_parents++;
         if (row->state == NODEROLE_TODO)
-            noderole_apply(c, child, EVENT_LOST); /* I2: nothing is TODO below what is not ACTIVE */
+            noderole_apply(c, child, EVENT_LOST); /* I2: TODO requires all parents ACTIVE */
     }
-    lift(c, parent, child);
+    graph_raise_cohorts(c, parent, child);
 }
 
 void graph_detach(struct core *c, noderole_ix child)
@@ -277,10 +290,10 @@ void graph_detach(struct core *c, noderole_ix child)
     }
     vec_clear(&c->heap, &row->parents);
     vec_clear(&c->heap, &row->children);
-    row->missing = 0;
+    row->inactive_parents = 0;
 }
 
-/* ---- may it go? ---- */
+/* ---- deletion ---- */
 
 bool graph_can_delete(struct core *c, noderole_ix ix)
 {

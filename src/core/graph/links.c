@@ -1,8 +1,12 @@
 #include "core/data/data.h"
 
-/* Attrib links: which ancestor answers for an attrib that a role wants (SEMANTICS 6.6, 6.7). They
- * are kept because finding them costs a walk up the graph, and because a parent that learned
- * something new has to know who should be told. */
+/* Attrib links: which ancestor supplies an attrib that a role wants (docs/spec/data.md, Attrib
+ * links).
+ *
+ * A link is a stored relation (parent, child, attrib). Links are stored for two reasons: finding
+ * them requires a walk over all ancestors, and when new data of a parent arrive, its links name the
+ * children that have to run again. links_rebuild() must be called whenever the ancestors of a
+ * noderole change; it records only the differences, so an unchanged noderole is not written. */
 
 struct link {
     noderole_ix parent;
@@ -14,14 +18,14 @@ struct links {
     uint32_t count;
 };
 
-static int64_t attrib_id(const struct core *c, attrib_ix attrib)
+static int64_t links_attrib_id(const struct core *c, attrib_ix attrib)
 {
     return attrib_at(c, attrib)->o.id;
 }
 
-/* The attribs of other roles that this role wants, by id; no parents yet. A role wants each attrib
- * once: import sees to that. */
-static struct links wanted_of(struct core *c, role_ix role)
+/* The attribs of other roles that this role wants, sorted by id, with parents still unset. A role
+ * wants each attrib once; import guarantees that. */
+static struct links links_wanted_by(struct core *c, role_ix role)
 {
     const struct vec *wanted = &role_at(c, role)->wanted;
     struct links l = {0};
@@ -32,7 +36,7 @@ static struct links wanted_of(struct core *c, role_ix role)
         if (!l.items)
             l.items = arena_array(c->arena, struct link, wanted->count / 2);
         uint32_t at = l.count;
-        while (at && attrib_id(c, l.items[at - 1].attrib) > attrib_id(c, attrib))
+        while (at && links_attrib_id(c, l.items[at - 1].attrib) > links_attrib_id(c, attrib))
             at--;
         memmove(l.items + at + 1, l.items + at, (l.count - at) * sizeof *l.items);
         l.items[at] = (struct link){.attrib = attrib};
@@ -41,9 +45,10 @@ static struct links wanted_of(struct core *c, role_ix role)
     return l;
 }
 
-/* Is `nr` the better source of the owner's attribs? Exact role first, then the deeper, then the
- * older. */
-static bool is_better(const struct core *c, role_ix owner, noderole_ix nr, noderole_ix best)
+/* True if `nr` is a better source of the attribs of `owner` than `best`: the role itself before one
+ * that provides it, then the higher cohort, then the lower id. */
+static bool links_is_better_source(const struct core *c, role_ix owner, noderole_ix nr,
+                                   noderole_ix best)
 {
     if (!best.v)
         return true;
@@ -54,7 +59,7 @@ static bool is_better(const struct core *c, role_ix owner, noderole_ix nr, noder
     return x->cohort != y->cohort ? x->cohort > y->cohort : x->o.id < y->o.id;
 }
 
-static void offer(const struct core *c, struct links *l, noderole_ix ancestor)
+static void links_offer_source(const struct core *c, struct links *l, noderole_ix ancestor)
 {
     const role_ix role = noderole_at(c, ancestor)->role;
     if (!role_at(c, role)->attribs.count && !role_at(c, role)->provided.count)
@@ -62,20 +67,20 @@ static void offer(const struct core *c, struct links *l, noderole_ix ancestor)
     for (uint32_t i = 0; i < l->count; i++) {
         const role_ix owner = attrib_at(c, l->items[i].attrib)->role;
         if ((role.v == owner.v || role_provides(c, role, owner)) &&
-            is_better(c, owner, ancestor, l->items[i].parent))
+            links_is_better_source(c, owner, ancestor, l->items[i].parent))
             l->items[i].parent = ancestor;
     }
 }
 
-static struct links found_for(struct core *c, noderole_ix nr)
+static struct links links_find(struct core *c, noderole_ix nr)
 {
-    struct links l = wanted_of(c, noderole_at(c, nr)->role);
+    struct links l = links_wanted_by(c, noderole_at(c, nr)->role);
     if (!l.count)
         return l;
     uint32_t count, kept = 0;
     const noderole_ix *above = graph_ancestors(c, nr, c->arena, &count);
     for (uint32_t i = 0; i < count; i++)
-        offer(c, &l, above[i]);
+        links_offer_source(c, &l, above[i]);
     for (uint32_t i = 0; i < l.count; i++)
         if (l.items[i].parent.v)
             l.items[kept++] = l.items[i];
@@ -83,12 +88,12 @@ static struct links found_for(struct core *c, noderole_ix nr)
     return l;
 }
 
-static struct link link_at(const struct core *c, const struct vec *v, uint32_t pair)
+static struct link links_pair_at(const struct core *c, const struct vec *v, uint32_t pair)
 {
     return (struct link){{vec_at(c, v, 2 * pair)}, {vec_at(c, v, 2 * pair + 1)}};
 }
 
-static bool has_link(const struct links *l, struct link link)
+static bool links_contain(const struct links *l, struct link link)
 {
     for (uint32_t i = 0; i < l->count; i++)
         if (l->items[i].parent.v == link.parent.v && l->items[i].attrib.v == link.attrib.v)
@@ -96,10 +101,10 @@ static bool has_link(const struct links *l, struct link link)
     return false;
 }
 
-static void note(struct core *c, bool gone, struct link link, noderole_ix child)
+static void links_record_change(struct core *c, bool gone, struct link link, noderole_ix child)
 {
     relation_note(c, TABLE_LINK, gone, noderole_at(c, link.parent)->o.id,
-                  noderole_at(c, child)->o.id, attrib_id(c, link.attrib));
+                  noderole_at(c, child)->o.id, links_attrib_id(c, link.attrib));
 }
 
 static struct links links_of(struct core *c, noderole_ix nr)
@@ -109,22 +114,22 @@ static struct links links_of(struct core *c, noderole_ix nr)
     if (l.count)
         l.items = arena_array(c->arena, struct link, l.count);
     for (uint32_t i = 0; i < l.count; i++)
-        l.items[i] = link_at(c, v, i);
+        l.items[i] = links_pair_at(c, v, i);
     return l;
 }
 
-static void replace(struct core *c, noderole_ix nr, const struct links *fresh)
+static void links_replace(struct core *c, noderole_ix nr, const struct links *fresh)
 {
     const struct links old = links_of(c, nr);
     bool differs = false;
     for (uint32_t i = 0; i < old.count; i++)
-        if (!has_link(fresh, old.items[i])) {
-            note(c, true, old.items[i], nr);
+        if (!links_contain(fresh, old.items[i])) {
+            links_record_change(c, true, old.items[i], nr);
             differs = true;
         }
     for (uint32_t i = 0; i < fresh->count; i++)
-        if (!has_link(&old, fresh->items[i])) {
-            note(c, false, fresh->items[i], nr);
+        if (!links_contain(&old, fresh->items[i])) {
+            links_record_change(c, false, fresh->items[i], nr);
             differs = true;
         }
     if (!differs)
@@ -142,13 +147,13 @@ void links_rebuild(struct core *c, noderole_ix nr)
     const struct noderole *row = noderole_at(c, nr);
     if (!row->links.count && !role_at(c, row->role)->wanted.count)
         return;
-    const struct links fresh = found_for(c, nr);
-    replace(c, nr, &fresh);
+    const struct links fresh = links_find(c, nr);
+    links_replace(c, nr, &fresh);
 }
 
 void links_clear(struct core *c, noderole_ix nr)
 {
     const struct links none = {0};
     if (noderole_at(c, nr)->links.count)
-        replace(c, nr, &none);
+        links_replace(c, nr, &none);
 }

@@ -1,27 +1,52 @@
 #include "core/plan/commit_view.h"
 
-/* The life of one noderole. One total table says what each event means in each state; one function
- * writes the state; the consequences for neighbours follow from there. The test that drives every
- * cell draws the same picture. */
+/* The state machine of a noderole, one role bound to one node (docs/spec/states.md, ADR 0006).
+ *
+ * A total table defines the effect of each event in each state, and noderole_enter_by() is the only
+ * function that writes the state. It also applies all consequences, in an order that matters:
+ *   1. the state, its time and the counts of node and deployment;
+ *   2. runs: leaving TRANSITION cancels the live run, entering PROPOSED, BLOCKED or ERROR removes
+ *      the enqueued one, so that a run never outlives the state that allowed it;
+ *   3. the scheduler and the boot barrier are notified;
+ *   4. state hooks of this noderole are put into the outbox;
+ *   5. children and descendants are notified. This comes last, so that the hooks of a parent are
+ *      delivered before those of its children.
+ * Notified noderoles apply events of their own, so steps 1 to 5 recurse, at most three levels deep:
+ * all descendants of a noderole in ERROR get ANC_ERROR from one loop; one of them that leaves
+ * ACTIVE sends LOST to its children; LOST never applies to an ACTIVE noderole, so it ends there.
+ *
+ * Three functions bypass the table: noderole_reset() for redeploy, noderole_request_rerun() and
+ * noderole_block_children() for a growing cluster. A refused event changes nothing and records no
+ * problem; callers that need a message check the state first. */
 
 /* s settle: TODO if every parent is ACTIVE, else BLOCKED      p PROPOSED   b BLOCKED   t TODO
- * d mark it to run again if a run is live, else settle        x TRANSITION a ACTIVE    e ERROR
- * = nothing   . refused   (and so is a cell somebody forgot to write) */
+ * d set the rerun mark if a run is live, else settle          x TRANSITION a ACTIVE    e ERROR
+ * = no effect   . refused (a missing cell is zero and refuses as well) */
 static const char moves[NODEROLE_STATE_COUNT][NODEROLE_EVENT_COUNT + 1] = {
-    /* commit, propose, ready, lost, ancestor's error, start, ok, failed, retry, deactivate */
     /* clang-format off */
-    [NODEROLE_PROPOSED]   = "s====.==.=",
-    [NODEROLE_BLOCKED]    = ".pt==.==.=",
-    [NODEROLE_TODO]       = ".p=bbx=e=s",
-    [NODEROLE_TRANSITION] = ".p===.aeds",
-    [NODEROLE_ACTIVE]     = ".p==bx=ets",
-    [NODEROLE_ERROR]      = ".p=bb.==ts",
+    /*                        commit
+     *                        |propose
+     *                        ||ready
+     *                        |||lost
+     *                        ||||ancestor error
+     *                        |||||start
+     *                        ||||||ok
+     *                        |||||||failed
+     *                        ||||||||retry
+     *                        |||||||||deactivate */
+    [NODEROLE_PROPOSED]   =  "s====.==.=",
+    [NODEROLE_BLOCKED]    =  ".pt==.==.=",
+    [NODEROLE_TODO]       =  ".p=bbx=e=s",
+    [NODEROLE_TRANSITION] =  ".p===.aeds",
+    [NODEROLE_ACTIVE]     =  ".p==bx=ets",
+    [NODEROLE_ERROR]      =  ".p=bb.==ts",
     /* clang-format on */
 };
 
 /* ---- entering a state ---- */
 
-static void count_state(struct core *c, const struct noderole *nr, uint8_t from, uint8_t to)
+static void noderole_count_state(struct core *c, const struct noderole *nr, uint8_t from,
+                                 uint8_t to)
 {
     struct node *node = node_derive(c, nr->node);
     node->counts[from]--;
@@ -31,36 +56,36 @@ static void count_state(struct core *c, const struct noderole *nr, uint8_t from,
     d->counts[to]++;
 }
 
-static void enter(struct core *c, noderole_ix ix, enum noderole_state to);
+static void noderole_enter(struct core *c, noderole_ix ix, enum noderole_state to);
 
-/* The children learn that a parent is ACTIVE now. */
-static void tell_children_ready(struct core *c, noderole_ix parent)
+/* A parent entered ACTIVE. */
+static void noderole_notify_children_ready(struct core *c, noderole_ix parent)
 {
     for (uint32_t i = 0; i < noderole_at(c, parent)->children.count; i++) {
         const noderole_ix child = {vec_at(c, &noderole_at(c, parent)->children, i)};
         struct noderole *row = noderole_derive(c, child);
-        must(row->missing > 0);
-        if (--row->missing == 0)
+        must(row->inactive_parents > 0);
+        if (--row->inactive_parents == 0)
             noderole_apply(c, child, EVENT_READY);
     }
 }
 
-/* The children learn that a parent is ACTIVE no more. Its propose is gentler than its loss: only
- * what has not started waits (DECISIONS D1). */
-static void tell_children_lost(struct core *c, noderole_ix parent)
+/* A parent left ACTIVE. If it was proposed, only a TODO noderole among its children, which has not
+ * started, is affected; children in ERROR stay in ERROR. */
+static void noderole_notify_children_lost(struct core *c, noderole_ix parent)
 {
     const bool proposed = noderole_at(c, parent)->state == NODEROLE_PROPOSED;
     for (uint32_t i = 0; i < noderole_at(c, parent)->children.count; i++) {
         const noderole_ix child = {vec_at(c, &noderole_at(c, parent)->children, i)};
         struct noderole *row = noderole_derive(c, child);
-        row->missing++;
+        row->inactive_parents++;
         if (!proposed || row->state == NODEROLE_TODO)
             noderole_apply(c, child, EVENT_LOST);
     }
 }
 
-/* Every descendant hears of an error, however far; each at most once. */
-static void tell_descendants_error(struct core *c, noderole_ix from)
+/* Apply ANC_ERROR to every descendant once, by ascending cohort. */
+static void noderole_notify_descendants_error(struct core *c, noderole_ix from)
 {
     uint32_t count;
     noderole_ix *below = graph_descendants(c, from, c->arena, &count);
@@ -69,8 +94,8 @@ static void tell_descendants_error(struct core *c, noderole_ix from)
         noderole_apply(c, below[i], EVENT_ANC_ERROR);
 }
 
-/* What a state means for the runs of the noderole. */
-static void settle_runs(struct core *c, noderole_ix ix, uint8_t from, enum noderole_state to)
+/* Cancel or remove the runs that the new state does not allow. */
+static void noderole_drop_runs(struct core *c, noderole_ix ix, uint8_t from, enum noderole_state to)
 {
     const struct noderole *nr = noderole_at(c, ix);
     if (from == NODEROLE_TRANSITION && nr->run.v)
@@ -79,76 +104,84 @@ static void settle_runs(struct core *c, noderole_ix ix, uint8_t from, enum noder
         run_drop_queued(c, ix);
 }
 
-/* The only place that writes `state`; every consequence of a move begins here. */
-static void enter_by(struct core *c, noderole_ix ix, enum noderole_state to, bool committed_run,
-                     bool silent)
+/* Enter a state that differs from the current one, with all consequences (see the top of the file).
+ * committed_run, silent: see noderole_apply_run(). */
+static void noderole_enter_by(struct core *c, noderole_ix ix, enum noderole_state to,
+                              bool committed_run, bool silent)
 {
     struct noderole *nr = noderole_edit(c, ix);
     const uint8_t from = nr->state;
     must(from != to);
+
+    /* State and counts. */
     defaults_count(c, ix, false);
     unproposed_count(c, ix, false);
     nr->state = (uint8_t)to;
     defaults_count(c, ix, true);
     unproposed_count(c, ix, true);
     nr->since = c->now_ms;
-    count_state(c, nr, from, (uint8_t)to);
-    settle_runs(c, ix, from, to);
+    noderole_count_state(c, nr, from, (uint8_t)to);
+
+    /* Runs, scheduler and boot barrier. */
+    noderole_drop_runs(c, ix, from, to);
     if (to == NODEROLE_TODO) {
         nr->chain = c->depth;
         node_lower_todo_cursor(c, ix);
     }
     sched_enqueue_node(c, nr->node);
     if (to == NODEROLE_ERROR || to == NODEROLE_PROPOSED)
-        boot_server_moved(c, ix);
+        boot_server_changed(c, ix);
+
+    /* Hooks of this noderole, then its children and descendants. */
     hooks_state(c, ix, to, committed_run, silent);
     if (to == NODEROLE_TODO || from == NODEROLE_PROPOSED)
         hooks_compute(c, ix);
 
     if (from == NODEROLE_ACTIVE)
-        tell_children_lost(c, ix);
+        noderole_notify_children_lost(c, ix);
     if (to == NODEROLE_ACTIVE)
-        tell_children_ready(c, ix);
+        noderole_notify_children_ready(c, ix);
     if (to == NODEROLE_ERROR)
-        tell_descendants_error(c, ix);
+        noderole_notify_descendants_error(c, ix);
 }
 
-static void enter(struct core *c, noderole_ix ix, enum noderole_state to)
+static void noderole_enter(struct core *c, noderole_ix ix, enum noderole_state to)
 {
-    enter_by(c, ix, to, false, false);
+    noderole_enter_by(c, ix, to, false, false);
 }
 
-static void settle(struct core *c, noderole_ix ix)
+static void noderole_settle(struct core *c, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);
-    const enum noderole_state to = nr->missing ? NODEROLE_BLOCKED : NODEROLE_TODO;
+    const enum noderole_state to = nr->inactive_parents ? NODEROLE_BLOCKED : NODEROLE_TODO;
     if (nr->state != to)
-        enter(c, ix, to);
+        noderole_enter(c, ix, to);
 }
 
 /* ---- events ---- */
 
-static void again(struct core *c, noderole_ix ix)
+static void noderole_retry_or_mark_rerun(struct core *c, noderole_ix ix)
 {
     const run_ix run = noderole_at(c, ix)->run;
     if (!run.v)
-        settle(c, ix);
+        noderole_settle(c, ix);
     else if (!run_skip_backoff(c, run))
         noderole_mark_rerun(c, ix, true);
 }
 
-static bool move(struct core *c, noderole_ix ix, char cell, bool committed_run, bool silent)
+static bool noderole_move(struct core *c, noderole_ix ix, char cell, bool committed_run,
+                          bool silent)
 {
     switch (cell) {
     case '=': return true;
-    case 's': settle(c, ix); return true;
-    case 'd': again(c, ix); return true;
-    case 'p': enter_by(c, ix, NODEROLE_PROPOSED, committed_run, silent); return true;
-    case 'b': enter_by(c, ix, NODEROLE_BLOCKED, committed_run, silent); return true;
-    case 't': enter_by(c, ix, NODEROLE_TODO, committed_run, silent); return true;
-    case 'x': enter_by(c, ix, NODEROLE_TRANSITION, committed_run, silent); return true;
-    case 'a': enter_by(c, ix, NODEROLE_ACTIVE, committed_run, silent); return true;
-    case 'e': enter_by(c, ix, NODEROLE_ERROR, committed_run, silent); return true;
+    case 's': noderole_settle(c, ix); return true;
+    case 'd': noderole_retry_or_mark_rerun(c, ix); return true;
+    case 'p': noderole_enter_by(c, ix, NODEROLE_PROPOSED, committed_run, silent); return true;
+    case 'b': noderole_enter_by(c, ix, NODEROLE_BLOCKED, committed_run, silent); return true;
+    case 't': noderole_enter_by(c, ix, NODEROLE_TODO, committed_run, silent); return true;
+    case 'x': noderole_enter_by(c, ix, NODEROLE_TRANSITION, committed_run, silent); return true;
+    case 'a': noderole_enter_by(c, ix, NODEROLE_ACTIVE, committed_run, silent); return true;
+    case 'e': noderole_enter_by(c, ix, NODEROLE_ERROR, committed_run, silent); return true;
     default: return false;
     }
 }
@@ -163,16 +196,16 @@ bool noderole_apply(struct core *c, noderole_ix ix, enum noderole_event event)
 {
     const uint8_t state = noderole_at(c, ix)->state;
     must(state < NODEROLE_STATE_COUNT && event < NODEROLE_EVENT_COUNT);
-    return move(c, ix, moves[state][event], false, false);
+    return noderole_move(c, ix, moves[state][event], false, false);
 }
 
 bool noderole_apply_run(struct core *c, noderole_ix ix, enum noderole_event event,
                         bool committed_run, bool silent)
 {
-    return move(c, ix, moves[noderole_at(c, ix)->state][event], committed_run, silent);
+    return noderole_move(c, ix, moves[noderole_at(c, ix)->state][event], committed_run, silent);
 }
 
-/* ---- what people and the engine ask of one noderole ---- */
+/* ---- failures and marks ---- */
 
 struct reason reason_taken(uint32_t code, struct str subject, struct str text)
 {
@@ -258,12 +291,14 @@ void noderole_request_rerun(struct core *c, noderole_ix ix)
     if (nr->state == NODEROLE_TRANSITION && nr->run.v)
         noderole_mark_rerun(c, ix, true);
     else if (!noderole_is_runnable(c, ix)) {
-        /* What could not run now must not be forgotten (X8). */
+        /* It cannot run now: keep the request as a rerun mark (ADR 0010). */
         if (nr->state == NODEROLE_ACTIVE)
             noderole_mark_rerun(c, ix, true);
     } else if (nr->state == NODEROLE_TRANSITION || nr->state == NODEROLE_ACTIVE)
-        settle(c, ix);
+        noderole_settle(c, ix);
 }
+
+/* ---- propose and commit ---- */
 
 void noderole_propose(struct core *c, noderole_ix ix)
 {
@@ -278,10 +313,10 @@ void noderole_reset(struct core *c, noderole_ix ix)
     authority_touch(c, noderole_at(c, ix)->deployment);
     noderole_edit(c, ix)->run_count = 0;
     if (noderole_at(c, ix)->state != NODEROLE_PROPOSED)
-        enter_by(c, ix, NODEROLE_PROPOSED, false, true);
+        noderole_enter_by(c, ix, NODEROLE_PROPOSED, false, true);
 }
 
-static bool may_commit(struct core *c, noderole_ix ix)
+static bool noderole_may_commit(struct core *c, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);
     if (nr->state != NODEROLE_PROPOSED)
@@ -302,20 +337,22 @@ static bool may_commit(struct core *c, noderole_ix ix)
     return !refused(c);
 }
 
-/* A cluster grows: whoever builds on it waits for the new member too (K11). */
-static void hold_children(struct core *c, noderole_ix member)
+/* A cluster grows: its children wait for the new member as well, also ACTIVE ones (ADR 0012). */
+static void noderole_block_children(struct core *c, noderole_ix member)
 {
     for (uint32_t i = 0; i < noderole_at(c, member)->children.count; i++) {
         const noderole_ix child = {vec_at(c, &noderole_at(c, member)->children, i)};
         const uint8_t state = noderole_at(c, child)->state;
         if (state == NODEROLE_ACTIVE || state == NODEROLE_TODO || state == NODEROLE_ERROR)
-            enter(c, child, NODEROLE_BLOCKED);
+            noderole_enter(c, child, NODEROLE_BLOCKED);
     }
 }
 
-static void commit(struct core *c, noderole_ix ix)
+/* Commit one noderole. If on_commit has not replied, the veto request is recorded and the commit
+ * continues, so that a batch sees its result; the step is rolled back at its end. */
+static void noderole_commit(struct core *c, noderole_ix ix)
 {
-    if (!may_commit(c, ix))
+    if (!noderole_may_commit(c, ix))
         return;
     const struct noderole *nr = noderole_at(c, ix);
     authority_touch(c, nr->deployment);
@@ -328,33 +365,36 @@ static void commit(struct core *c, noderole_ix ix)
     timeline_commit_noderole(c, ix, doc_of(c, nr->proposed_data));
     noderole_apply(c, ix, EVENT_COMMIT);
     if (role_at(c, role)->flags & ROLE_CLUSTER)
-        hold_children(c, ix);
+        noderole_block_children(c, ix);
 }
 
-/* What is committed is to be done, also where the machine is off. */
-static bool wants_power(const struct core *c, noderole_ix ix)
+/* True if the node of a committed noderole is off and can be switched on. */
+static bool noderole_needs_power_on(const struct core *c, noderole_ix ix)
 {
     const node_ix n = noderole_at(c, ix)->node;
     return !node_at(c, n)->alive && node_can_power(c, n, STR("on"));
 }
 
-enum { AHEAD = 8 }; /* rows asked for before their turn comes */
+enum { PREFETCH_AHEAD = 8 }; /* rows */
 
 bool noderole_commit_all(struct core *c, const noderole_ix *items, uint32_t count)
 {
     bool any_off = false;
     for (uint32_t i = 0; i < count; i++) {
-        if (i + AHEAD < count)
-            row_prefetch(c, TABLE_NODEROLE, items[i + AHEAD].v);
-        commit(c, items[i]);
-        any_off = any_off || wants_power(c, items[i]);
+        if (i + PREFETCH_AHEAD < count)
+            row_prefetch(c, TABLE_NODEROLE, items[i + PREFETCH_AHEAD].v);
+        noderole_commit(c, items[i]);
+        any_off = any_off || noderole_needs_power_on(c, items[i]);
     }
-    /* Last, when everybody is committed whom power has to wait for. */
+    /* Switch nodes on last: the boot barrier waits for noderoles that serve boots, and those may be
+     * among the noderoles that are committed here. */
     for (uint32_t i = 0; any_off && i < count && !refused(c); i++)
-        if (wants_power(c, items[i]))
+        if (noderole_needs_power_on(c, items[i]))
             outbox_power_once(c, noderole_at(c, items[i])->node, STR("on"));
     return !refused(c);
 }
+
+/* ---- order and label ---- */
 
 uint64_t noderole_key(const struct noderole *nr)
 {

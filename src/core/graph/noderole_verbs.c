@@ -1,8 +1,13 @@
 #include "core/core_private.h"
 
-/* The verbs an operator has for one noderole, and its end. */
+/* The commands on one noderole (docs/spec/states.md, Noderole verbs), and its deletion.
+ *
+ * noderole_destroy() removes a row without children. The order matters: first everything that
+ * refers to the noderole (timeline, hooks, runs, links, edges), while its own fields are intact;
+ * then it leaves the lists and counts of node and deployment; then its strings and the row itself.
+ * Callers destroy descendants first, deepest first. */
 
-static noderole_ix named(struct core *c, int64_t id)
+static noderole_ix noderole_by_command_id(struct core *c, int64_t id)
 {
     const noderole_ix nr = noderole_by_id(c, id);
     if (!nr.v)
@@ -13,20 +18,20 @@ static noderole_ix named(struct core *c, int64_t id)
 
 void do_noderole_propose(struct core *c, const struct noderole_propose_command *p)
 {
-    const noderole_ix nr = named(c, p->id);
+    const noderole_ix nr = noderole_by_command_id(c, p->id);
     if (nr.v)
         noderole_propose(c, nr);
 }
 
 void do_noderole_commit(struct core *c, const struct noderole_commit_command *p)
 {
-    noderole_ix nr = named(c, p->id);
+    noderole_ix nr = noderole_by_command_id(c, p->id);
     if (nr.v && cluster_commit(c, &nr, 1))
         consent_check(c, &(struct commit){.items = &nr, .count = 1}, p->consent);
 }
 
-/* A parent that keeps a retry from making sense, or none. */
-static noderole_ix inactive_parent(const struct core *c, noderole_ix ix)
+/* A parent that is not ACTIVE: the noderole could not run after a retry. */
+static noderole_ix noderole_first_inactive_parent(const struct core *c, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);
     for (uint32_t i = 0; i < nr->parents.count; i++) {
@@ -39,7 +44,7 @@ static noderole_ix inactive_parent(const struct core *c, noderole_ix ix)
 
 void do_noderole_retry(struct core *c, const struct noderole_retry_command *p)
 {
-    const noderole_ix ix = named(c, p->id);
+    const noderole_ix ix = noderole_by_command_id(c, p->id);
     if (!ix.v)
         return;
     const struct noderole *nr = noderole_at(c, ix);
@@ -49,13 +54,14 @@ void do_noderole_retry(struct core *c, const struct noderole_retry_command *p)
                           str_from(noderole_state_name(nr->state)), STR(" and cannot be retried")));
         return;
     }
-    const noderole_ix parent = inactive_parent(c, ix);
+    const noderole_ix parent = noderole_first_inactive_parent(c, ix);
     if (parent.v) {
         refuse(c, PROBLEM_PARENTS_NOT_ACTIVE, STR("id"),
-               STR_CONCAT(c->arena, noderole_label(c, ix, c->arena), STR(" waits for "),
-                          noderole_label(c, parent, c->arena), STR(" which is "),
+               STR_CONCAT(c->arena, noderole_label(c, ix, c->arena), STR(" depends on "),
+                          noderole_label(c, parent, c->arena), STR(", which is "),
                           str_from(noderole_state_name(noderole_at(c, parent)->state)),
-                          STR("; propose it to let its node go on without it")));
+                          STR("; make that one active first, or propose this one so that its node "
+                              "continues without it")));
         return;
     }
     if (node_at(c, nr->node)->stopped)
@@ -66,7 +72,7 @@ void do_noderole_retry(struct core *c, const struct noderole_retry_command *p)
 
 void do_noderole_enqueue(struct core *c, const struct noderole_enqueue_command *p)
 {
-    const noderole_ix nr = named(c, p->id);
+    const noderole_ix nr = noderole_by_command_id(c, p->id);
     if (!nr.v)
         return;
     const bool due = noderole_at(c, nr)->state == NODEROLE_TODO || noderole_at(c, nr)->rerun;
@@ -74,9 +80,9 @@ void do_noderole_enqueue(struct core *c, const struct noderole_enqueue_command *
         run_enqueue(c, nr);
 }
 
-/* ---- its end ---- */
+/* ---- deletion ---- */
 
-static void drop_texts(struct core *c, noderole_ix ix)
+static void noderole_drop_texts(struct core *c, noderole_ix ix)
 {
     struct noderole *nr = noderole_edit(c, ix);
     text_h *const slots[] = {
@@ -86,7 +92,6 @@ static void drop_texts(struct core *c, noderole_ix ix)
         put_text(c, slots[i], STR(""));
 }
 
-/* Whatever depended on it went before; nothing it still hears may wake it up. */
 static void noderole_destroy(struct core *c, noderole_ix ix)
 {
     authority_touch(c, noderole_at(c, ix)->deployment);
@@ -101,12 +106,12 @@ static void noderole_destroy(struct core *c, noderole_ix ix)
     graph_detach(c, ix);
 
     const struct noderole *nr = noderole_at(c, ix);
-    const uint32_t place = node_place_of(c, ix);
+    const uint32_t place = node_noderole_position(c, ix);
     struct node *node = node_derive(c, nr->node);
     vec_remove(&c->heap, &node->noderoles, place);
     node->counts[nr->state]--;
-    if (node->first_todo > place)
-        node->first_todo--;
+    if (node->todo_cursor > place)
+        node->todo_cursor--;
     struct deployment *d = deployment_derive(c, nr->deployment);
     d->counts[nr->state]--;
     if (nr->removing)
@@ -119,15 +124,15 @@ static void noderole_destroy(struct core *c, noderole_ix ix)
     const node_ix n = nr->node;
     const bool was_target = node_at(c, n)->target.v == nr->role.v;
     anneal_forget_candidates(c, n);
-    drop_texts(c, ix);
+    noderole_drop_texts(c, ix);
     core_remove_row(c, TABLE_NODEROLE, ix.v);
     if (was_target)
-        node_set_target(c, n, (role_ix){0}); /* a node is not held at what it does not have */
+        node_set_target(c, n, (role_ix){0}); /* a target must be bound to the node */
 }
 
 void do_noderole_delete(struct core *c, const struct noderole_delete_command *p)
 {
-    const noderole_ix ix = named(c, p->id);
+    const noderole_ix ix = noderole_by_command_id(c, p->id);
     if (!ix.v || !graph_can_delete(c, ix))
         return;
     noderole_destroy_all(c, &ix, 1);
@@ -138,7 +143,7 @@ void noderole_destroy_all(struct core *c, const noderole_ix *items, uint32_t cou
     for (uint32_t i = 0; i < count; i++) {
         uint32_t below_count;
         if (!pool_is_live(&c->tables[TABLE_NODEROLE].pool, items[i].v))
-            continue; /* went with an earlier one */
+            continue; /* deleted as a descendant of an earlier one */
         noderole_ix *below = graph_descendants(c, items[i], c->arena, &below_count);
         graph_sort_by_cohort(c, below, below_count, true);
         for (uint32_t k = 0; k < below_count; k++)

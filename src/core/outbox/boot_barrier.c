@@ -2,19 +2,29 @@
 
 #include "base/json/json.h"
 
-/* What machines boot, and the barrier before it (X1, X9, X10). A node counts how often what it
- * boots has changed: its boot generation. Whoever serves boots says which generation it has served;
- * an action that makes a machine boot waits until all of them have served the one it is about. It
- * waits as a row of the outbox that nobody has been told of (its generation is not 0), so it holds
- * no worker and no node, and a restart of the daemon finds it again.
+/* Power actions, and the boot barrier (docs/spec/machines.md, ADR 0048).
  *
- * A row waits for so long and no longer, and not at all for somebody who is in error: then it is
- * taken out, undone, and the status of the node says why (X8). A time that has begun begins anew
- * when the daemon starts, as that of a parked run does: nobody knows how long it was away. */
+ * A machine must not boot before the servers it boots from (DHCP, boot files) are configured for
+ * what it is to boot. Every change of the boot environment of a node increments its boot
+ * generation. A noderole whose role has the flag serves-boot reports the generation that it has
+ * served to a node (boot_seen). A power action that boots the machine waits at the barrier until
+ * all such noderoles have served the current generation.
+ *
+ * A waiting action is an outbox row with generation != 0 that has not been delivered. It occupies
+ * no worker and no node slot, and is found again after a restart. Each node has a queue of them, in
+ * order of id: an action that would not wait by itself still waits behind an earlier one, so
+ * actions are performed in the order in which they were ordered. Only rows that wait for a
+ * generation have deadlines; rows behind them have none.
+ *
+ * The barrier is evaluated for a node when a generation is reported as served, and for all nodes at
+ * the end of a step that set vars.boot_due. A row is given up, without being performed, when its
+ * deadline has passed or a noderole that it waits for is in ERROR; the status of the node then has
+ * the reason. Deadlines start anew when the daemon starts, like those of parked runs (ADR 0033),
+ * because the time without a daemon is unknown. */
 
-/* ---- actions ---- */
+/* ---- kinds of actions ---- */
 
-static bool is_among(struct str action, const char *const *names, uint32_t count)
+static bool boot_action_is_among(struct str action, const char *const *names, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         if (str_eq(action, str_from(names[i])))
@@ -22,28 +32,30 @@ static bool is_among(struct str action, const char *const *names, uint32_t count
     return false;
 }
 
-#define IS_AMONG(action, names) is_among((action), (names), sizeof(names) / sizeof *(names))
+#define ACTION_IS_AMONG(action, names)                                                             \
+    boot_action_is_among((action), (names), sizeof(names) / sizeof *(names))
 
-/* After these a machine that ran has lost what it knew, and boots. */
-static bool restarts(struct str action)
+/* Actions that end the running system and boot the machine. */
+static bool boot_action_restarts(struct str action)
 {
     static const char *const names[] = {"reboot", "reset", "cycle", "pxeboot"};
-    return IS_AMONG(action, names);
+    return ACTION_IS_AMONG(action, names);
 }
 
-static bool boots(struct str action)
+static bool boot_action_boots(struct str action)
 {
-    return restarts(action) || str_eq(action, STR("on"));
+    return boot_action_restarts(action) || str_eq(action, STR("on"));
 }
 
-/* These show that the node's power obeys: what went wrong with it before is over. */
-static bool switches(struct str action)
+/* Actions whose success shows that the power of the node can be controlled, which ends an earlier
+ * failure. */
+static bool boot_action_switches(struct str action)
 {
     static const char *const names[] = {"off", "halt"};
-    return boots(action) || IS_AMONG(action, names);
+    return boot_action_boots(action) || ACTION_IS_AMONG(action, names);
 }
 
-/* ---- who serves boots, and what they have served ---- */
+/* ---- noderoles that serve boots ---- */
 
 void boot_index(struct core *c)
 {
@@ -53,16 +65,16 @@ void boot_index(struct core *c)
          ix = core_next_row(c, TABLE_ROLE, role_at(c, (role_ix){ix})->o.id))
         if (role_at(c, (role_ix){ix})->flags & ROLE_SERVES_BOOT)
             vec_insert(&c->heap, roles, roles->count, ix);
-    vars_edit(c)->boot_due = true; /* also: the test jig may have come or gone */
+    vars_edit(c)->boot_due = true; /* roles changed, or the test jig was switched on or off */
 }
 
-static bool serves(const struct core *c, noderole_ix nr)
+static bool boot_noderole_serves(const struct core *c, noderole_ix nr)
 {
     return role_at(c, noderole_at(c, nr)->role)->flags & ROLE_SERVES_BOOT;
 }
 
-static int64_t served_by(const struct core *c, const struct json *seen, noderole_ix nr,
-                         struct arena *a)
+static int64_t boot_generation_served_by(const struct core *c, const struct json *seen,
+                                         noderole_ix nr, struct arena *a)
 {
     struct buf key = buf_in(a);
     buf_put_i64(&key, noderole_at(c, nr)->o.id);
@@ -71,13 +83,13 @@ static int64_t served_by(const struct core *c, const struct json *seen, noderole
     return generation && json_as_i64(generation, &value) ? value : 0;
 }
 
-/* Who has not served that generation to the node: the one with the smallest id, and likewise among
- * those in error. None = nobody is left to wait for. */
+/* The noderoles that have not served a generation to a node: the one with the lowest id, and the
+ * one in ERROR with the lowest id. Both are none if all have served it. */
 struct unserved_boots {
     noderole_ix first, failed;
 };
 
-static void lag(const struct core *c, struct unserved_boots *late, noderole_ix nr)
+static void unserved_boots_add(const struct core *c, struct unserved_boots *late, noderole_ix nr)
 {
     const int64_t id = noderole_at(c, nr)->o.id;
     if (!late->first.v || id < noderole_at(c, late->first)->o.id)
@@ -95,7 +107,7 @@ static struct unserved_boots unserved_boots(const struct core *c, node_ix n, int
     if (!generation || !roles->count || core_settings(c)->test_jig)
         return late;
     if (c->view)
-        c->view->has_read_boots = true; /* a plan watches them all from now on */
+        c->view->has_read_boots = true; /* a change of any of them makes the plan stale */
     const struct json *seen = doc_tree(a, doc_of(c, node_at(c, n)->boot_seen));
     for (uint32_t i = 0; i < roles->count; i++) {
         const struct vec *drs = &role_at(c, (role_ix){vec_at(c, roles, i)})->deployed;
@@ -106,19 +118,20 @@ static struct unserved_boots unserved_boots(const struct core *c, node_ix n, int
                 const noderole_ix nr = {vec_at(c, all, j)};
                 const uint8_t state = view_state(c, nr);
                 if (state != NODEROLE_PROPOSED && state != STATE_GONE &&
-                    served_by(c, seen, nr, a) < generation)
-                    lag(c, &late, nr);
+                    boot_generation_served_by(c, seen, nr, a) < generation)
+                    unserved_boots_add(c, &late, nr);
             }
         }
     }
     return late;
 }
 
-/* ---- rows that wait ---- */
+/* ---- the queue of a node ---- */
 
-/* Deadlines first, then the index of the row, so that equal deadlines stay apart. */
+/* A key is the deadline in the high bits and the index of the row in the low bits, so that rows
+ * with equal deadlines have different keys. */
 enum { BARRIER_BITS = 23 };
-_Static_assert(OUTBOX_MAX < 1u << BARRIER_BITS, "a row's index must fit below the deadline");
+_Static_assert(OUTBOX_MAX < 1u << BARRIER_BITS, "the index of a row must fit below the deadline");
 
 static uint64_t barrier_key(const struct core *c, outbox_ix ix)
 {
@@ -126,108 +139,109 @@ static uint64_t barrier_key(const struct core *c, outbox_ix ix)
     return (uint64_t)(deadline > 0 ? deadline : 0) << BARRIER_BITS | ix.v;
 }
 
-static node_ix node_of(const struct core *c, outbox_ix ix)
+static node_ix barrier_node_of(const struct core *c, outbox_ix ix)
 {
     return node_by_id(c, outbox_at(c, ix)->object_id);
 }
 
-bool boot_waits(const struct core *c, outbox_ix ix)
+bool boot_order_is_waiting(const struct core *c, outbox_ix ix)
 {
     return outbox_at(c, ix)->generation != 0;
 }
 
-/* A row that only stands behind another has no time of its own. */
-static bool has_deadline(const struct core *c, outbox_ix ix)
+/* False for a row that waits only because another one is before it in the queue. */
+static bool barrier_has_deadline(const struct core *c, outbox_ix ix)
 {
     return outbox_at(c, ix)->left_ms != 0;
 }
 
-static void line_up(struct core *c, outbox_ix ix)
+static void barrier_enqueue(struct core *c, outbox_ix ix)
 {
     struct outbox *row = outbox_derive(c, ix);
-    ids_insert(c, &node_derive(c, node_of(c, ix))->barrier, TABLE_OUTBOX, ix.v);
+    ids_insert(c, &node_derive(c, barrier_node_of(c, ix))->barrier, TABLE_OUTBOX, ix.v);
     row->deadline = c->mono_ms + row->left_ms;
-    if (has_deadline(c, ix))
+    if (barrier_has_deadline(c, ix))
         omap_put(&c->barrier, barrier_key(c, ix), ix.v);
 }
 
-/* It is told of next, or taken out. */
-static void step_out(struct core *c, outbox_ix ix)
+/* The caller delivers or removes the row afterwards. */
+static void barrier_dequeue(struct core *c, outbox_ix ix)
 {
-    if (has_deadline(c, ix))
+    if (barrier_has_deadline(c, ix))
         omap_remove(&c->barrier, barrier_key(c, ix));
-    ids_remove(c, &node_derive(c, node_of(c, ix))->barrier, TABLE_OUTBOX, ix.v);
+    ids_remove(c, &node_derive(c, barrier_node_of(c, ix))->barrier, TABLE_OUTBOX, ix.v);
     struct outbox *row = outbox_edit(c, ix);
     row->generation = row->left_ms = 0;
 }
 
-/* A machine that waits to be restarted is restarted once, as it was asked for last: what it would
- * have booted before is not what it should boot any more. */
-static void supersede(struct core *c, node_ix n, struct str action)
+/* A new restart replaces a waiting one: the machine is restarted once, and boots the environment
+ * that was ordered last. */
+static void barrier_supersede_restart(struct core *c, node_ix n, struct str action)
 {
     const struct vec *rows = &node_at(c, n)->barrier;
     const outbox_ix last = {rows->count ? vec_at(c, rows, rows->count - 1) : 0};
-    if (!last.v || !restarts(action) || !restarts(text_of(c, outbox_at(c, last)->detail)))
+    if (!last.v || !boot_action_restarts(action) ||
+        !boot_action_restarts(text_of(c, outbox_at(c, last)->detail)))
         return;
     power_order_ended(
         c, n,
         &(struct power_end){.order = outbox_at(c, last)->o.id,
                             .action = STR_CONCAT(c->arena, text_of(c, outbox_at(c, last)->detail)),
                             .failed = true,
-                            .text = STR("not done: a later restart of the machine replaced it")});
-    step_out(c, last);
+                            .text = STR("not done: replaced by a later restart of the machine")});
+    barrier_dequeue(c, last);
     outbox_remove(c, last);
 }
 
-/* Who has not served it yet looks at the node once more: it may serve boots since a moment ago, and
- * know nothing of machines that have not changed since. */
-static void ask_to_serve(struct core *c, node_ix n, struct unserved_boots late)
+/* Call on_node_change again for roles that serve boots: a role that has just started to serve them
+ * has had no call for nodes that have not changed since. */
+static void barrier_request_service(struct core *c, node_ix n, struct unserved_boots late)
 {
     if (late.failed.v)
-        vars_edit(c)->boot_due = true; /* it waits in vain */
+        vars_edit(c)->boot_due =
+            true; /* a server is in ERROR: give the row up at the end of the step */
     else
         hooks_node_of(c, HOOK_NODE_CHANGE, n, ROLE_SERVES_BOOT);
 }
 
 int64_t outbox_power(struct core *c, node_ix n, struct str action)
 {
-    supersede(c, n, action);
+    barrier_supersede_restart(c, n, action);
     const outbox_ix ix = outbox_make(c, OUTBOX_POWER, TABLE_NODE, node_at(c, n)->o.id);
     if (!ix.v)
         return 0;
     const int64_t id = outbox_at(c, ix)->o.id;
     const struct node *node = node_at(c, n);
-    const int64_t left_ms = boots(action) ? (int64_t)core_settings(c)->barrier_s * 1000 : 0;
+    const int64_t left_ms =
+        boot_action_boots(action) ? (int64_t)core_settings(c)->barrier_s * 1000 : 0;
     const struct unserved_boots late = left_ms
                                            ? unserved_boots(c, n, node->boot_generation, c->arena)
                                            : (struct unserved_boots){0};
     struct outbox *row = outbox_edit(c, ix);
     put_text(c, &row->detail, action);
-    /* A reading tells how the machine is now: it waits for no restart that waits. */
+    /* A reading of the power state does not wait in the queue: it concerns the present state. */
     if (power_is_reading(action) || (!late.first.v && !node->barrier.count)) {
-        outbox_tell(c, ix);
+        outbox_send(c, ix);
         return id;
     }
     row->generation = node->boot_generation;
-    row->left_ms =
-        late.first.v ? left_ms : 0; /* behind another: what was asked first comes first */
-    line_up(c, ix);
+    row->left_ms = late.first.v ? left_ms : 0; /* 0: it waits only behind another row */
+    barrier_enqueue(c, ix);
     if (late.first.v)
-        ask_to_serve(c, n, late);
+        barrier_request_service(c, n, late);
     return id;
 }
 
 void outbox_power_once(struct core *c, node_ix n, struct str action)
 {
-    /* A node asked to come on once per command is asked often enough. */
     const struct node *node = node_at(c, n);
-    if (node->power_asked == c->step_number)
+    if (node->power_step == c->step_number)
         return;
-    node_derive(c, n)->power_asked = c->step_number;
+    node_derive(c, n)->power_step = c->step_number;
     outbox_power(c, n, action);
 }
 
-/* ---- how it ends ---- */
+/* ---- the end of the wait ---- */
 
 enum { STATUS_TEXT_MAX = 2000 };
 
@@ -246,7 +260,7 @@ void node_set_status(struct core *c, node_ix n, const struct reason *why)
 }
 
 /* "reboot was not done: dhcp-database on admin.x has not served boot generation 7 within 600 s" */
-static struct str why_given_up(struct core *c, outbox_ix ix, struct unserved_boots late)
+static struct str barrier_timeout_text(struct core *c, outbox_ix ix, struct unserved_boots late)
 {
     const struct outbox *row = outbox_at(c, ix);
     const bool failed = late.failed.v != 0;
@@ -261,14 +275,15 @@ static struct str why_given_up(struct core *c, outbox_ix ix, struct unserved_boo
                             STR(" s")));
 }
 
-/* The machine goes on as it was. Whoever asked meant it to begin anew: nothing may run there as if
- * it had, so its node stays not alive, and stopped should the machine say that it lives. */
-static void give_up(struct core *c, node_ix n, outbox_ix ix, struct unserved_boots late)
+/* The action is not performed, so the machine continues with its old system. After a restart that
+ * was given up nothing may run on the node as if it had rebooted: the node is not alive, and the
+ * flag `stopped` keeps noderoles from starting if the old system reports that it is alive. */
+static void barrier_give_up(struct core *c, node_ix n, outbox_ix ix, struct unserved_boots late)
 {
     const struct reason why = {.code = REASON_BOOT_NOT_SERVED,
                                .subject =
                                    STR_CONCAT(c->arena, text_of(c, outbox_at(c, ix)->detail)),
-                               .text = why_given_up(c, ix, late)};
+                               .text = barrier_timeout_text(c, ix, late)};
     node_set_status(c, n, &why);
     power_order_ended(c, n,
                       &(struct power_end){.order = outbox_at(c, ix)->o.id,
@@ -276,30 +291,30 @@ static void give_up(struct core *c, node_ix n, outbox_ix ix, struct unserved_boo
                                           .failed = true,
                                           .reason = why.code,
                                           .text = why.text});
-    if (restarts(text_of(c, outbox_at(c, ix)->detail)))
+    if (boot_action_restarts(text_of(c, outbox_at(c, ix)->detail)))
         node_edit(c, n)->stopped = true;
-    step_out(c, ix);
+    barrier_dequeue(c, ix);
     outbox_remove(c, ix);
     node_changed(c, n);
 }
 
-/* Each row in its order: it is given up, stays, or goes once it is the first. */
-static void settle_node(struct core *c, node_ix n)
+/* Visit the queue in order: a row is given up, stays, or is delivered if no row before it stays. */
+static void barrier_advance_node(struct core *c, node_ix n)
 {
     uint32_t staying = 0;
     while (staying < node_at(c, n)->barrier.count) {
         const outbox_ix ix = {vec_at(c, &node_at(c, n)->barrier, staying)};
         const struct outbox *row = outbox_at(c, ix);
-        const struct unserved_boots late = has_deadline(c, ix)
+        const struct unserved_boots late = barrier_has_deadline(c, ix)
                                                ? unserved_boots(c, n, row->generation, c->arena)
                                                : (struct unserved_boots){0};
         if (late.failed.v || (late.first.v && row->deadline <= c->mono_ms)) {
-            give_up(c, n, ix, late);
+            barrier_give_up(c, n, ix, late);
         } else if (late.first.v || staying) {
             staying++;
         } else {
-            step_out(c, ix);
-            outbox_tell(c, ix);
+            barrier_dequeue(c, ix);
+            outbox_send(c, ix);
         }
     }
 }
@@ -311,12 +326,12 @@ void boot_settle(struct core *c)
     vars_edit(c)->boot_due = false;
     for (uint32_t ix = core_next_row(c, TABLE_NODE, 0); ix && c->barrier.count;
          ix = core_next_row(c, TABLE_NODE, node_at(c, (node_ix){ix})->o.id))
-        settle_node(c, (node_ix){ix});
+        barrier_advance_node(c, (node_ix){ix});
 }
 
-void boot_server_moved(struct core *c, noderole_ix nr)
+void boot_server_changed(struct core *c, noderole_ix nr)
 {
-    if (c->barrier.count && serves(c, nr))
+    if (c->barrier.count && boot_noderole_serves(c, nr))
         vars_edit(c)->boot_due = true;
 }
 
@@ -324,13 +339,13 @@ void boot_forget_node(struct core *c, node_ix n)
 {
     while (node_at(c, n)->barrier.count) {
         const outbox_ix ix = {vec_at(c, &node_at(c, n)->barrier, 0)};
-        step_out(c, ix);
+        barrier_dequeue(c, ix);
         outbox_remove(c, ix);
     }
 }
 
-static void power_failed(struct core *c, node_ix n, struct str action,
-                         const struct outbox_done_command *p)
+static void boot_note_power_failure(struct core *c, node_ix n, struct str action,
+                                    const struct outbox_done_command *p)
 {
     struct reason why = reason_taken(p->reason ? p->reason : REASON_POWER_FAILED, action, STR(""));
     why.text = STR_CONCAT(c->arena, action, STR(" failed"), p->text.len ? STR(": ") : STR(""),
@@ -338,20 +353,21 @@ static void power_failed(struct core *c, node_ix n, struct str action,
     node_set_status(c, n, &why);
 }
 
-/* An order that fails without a driver ended before the machine was asked, unless the daemon ended
- * meanwhile and does not know. */
-static bool power_was_performed(const struct outbox_done_command *p)
+/* True if the action may have reached the machine. A failure without a driver happened before that,
+ * unless a restart of the daemon interrupted the action and its result is unknown. */
+static bool boot_power_was_performed(const struct outbox_done_command *p)
 {
     return !p->failed || p->power_driver.len || p->reason == REASON_POWER_INTERRUPTED;
 }
 
-/* What the machine answered, unless an order that came later was performed before this one. */
-static void power_answered(struct core *c, node_ix n, int64_t order, struct str action,
-                           const struct outbox_done_command *p)
+/* Store the result with the node. The power state is not updated by a result that is older than the
+ * last order that was performed. */
+static void boot_record_power_result(struct core *c, node_ix n, int64_t order, struct str action,
+                                     const struct outbox_done_command *p)
 {
     const enum reason_code reason = p->reason ? (enum reason_code)p->reason : REASON_POWER_FAILED;
     const bool is_old = node_at(c, n)->power_order > order;
-    const bool was_performed = power_was_performed(p);
+    const bool was_performed = boot_power_was_performed(p);
     power_order_ended(c, n,
                       &(struct power_end){.order = order,
                                           .action = action,
@@ -370,25 +386,26 @@ static void power_answered(struct core *c, node_ix n, int64_t order, struct str 
 
 void boot_power_done(struct core *c, outbox_ix ix, const struct outbox_done_command *p)
 {
-    if (boot_waits(c, ix))
-        return; /* nobody was told of it: whoever answers means something else */
+    if (boot_order_is_waiting(c, ix))
+        return; /* it was not delivered, so this is not its result */
     const struct str action = STR_CONCAT(c->arena, text_of(c, outbox_at(c, ix)->detail));
     const int64_t order = outbox_at(c, ix)->o.id;
-    const node_ix n = node_of(c, ix);
+    const node_ix n = barrier_node_of(c, ix);
     outbox_remove(c, ix);
     if (!n.v)
         return;
     if (p->failed && !power_is_reading(action)) {
-        power_failed(c, n, action, p);
-    } else if (!p->failed && switches(action) && node_at(c, n)->status) {
-        /* What stopped it was its power. A script that asked for nothing more still does. */
+        boot_note_power_failure(c, n, action, p);
+    } else if (!p->failed && boot_action_switches(action) && node_at(c, n)->status) {
+        /* The node has a status, so the failed power action set `stopped`. Without a status a run
+         * set the flag, and it stays. */
         node_set_status(c, n, NULL);
         node_clear_stopped(c, n);
     }
-    /* What it starts from is set with every change of the boot environment, and is no result that
-     * an operator waits for. */
+    /* "boot DEVICE" is ordered with every change of the boot environment; operators do not wait for
+     * its result. */
     if (!str_starts(action, STR("boot ")))
-        power_answered(c, n, order, action, p);
+        boot_record_power_result(c, n, order, action, p);
 }
 
 void node_clear_stopped(struct core *c, node_ix n)
@@ -403,15 +420,16 @@ bool boot_restarts(const struct core *c, node_ix n)
 {
     const struct vec *rows = &node_at(c, n)->barrier;
     for (uint32_t i = 0; i < rows->count; i++)
-        if (restarts(text_of(c, outbox_at(c, (outbox_ix){vec_at(c, rows, i)})->detail)))
+        if (boot_action_restarts(text_of(c, outbox_at(c, (outbox_ix){vec_at(c, rows, i)})->detail)))
             return true;
     return false;
 }
 
-/* ---- somebody has served ---- */
+/* ---- reports of served generations ---- */
 
-/* What is known, without those who are gone or serve boots no more, and with this. */
-static struct str seen_with(struct core *c, node_ix n, noderole_ix by, int64_t generation)
+/* The document boot_seen with the new generation, without noderoles that were deleted or no longer
+ * serve boots. */
+static struct str boot_seen_with(struct core *c, node_ix n, noderole_ix by, int64_t generation)
 {
     const struct json *old = doc_tree(c->arena, doc_of(c, node_at(c, n)->boot_seen));
     struct json *fresh = json_make(c->arena, JSON_OBJECT);
@@ -419,7 +437,7 @@ static struct str seen_with(struct core *c, node_ix n, noderole_ix by, int64_t g
         int64_t id = 0;
         const noderole_ix nr =
             str_parse_i64(entry->key, &id) ? noderole_by_id(c, id) : (noderole_ix){0};
-        if (nr.v && serves(c, nr))
+        if (nr.v && boot_noderole_serves(c, nr))
             json_set(fresh, entry->key, json_clone(c->arena, entry));
     }
     json_set(fresh, str_from_i64(c->arena, noderole_at(c, by)->o.id),
@@ -435,26 +453,27 @@ void do_node_boot_served(struct core *c, const struct node_boot_served_command *
     if (!n.v)
         refuse_missing(c, "id", "node", p->id);
     if (c->depth == 0)
-        refuse(c, PROBLEM_NOT_SUPPORTED, STR("generation"), STR("only who served it can say so"));
+        refuse(c, PROBLEM_NOT_SUPPORTED, STR("generation"),
+               STR("only a hook of the role that served it can report this"));
     if (!by.v && c->command->if_turn != IF_THERE)
         refuse_missing(c, "noderole_id", "noderole", p->noderole_id);
-    if (by.v && !serves(c, by))
+    if (by.v && !boot_noderole_serves(c, by))
         refuse(c, PROBLEM_BAD_VALUE, STR("noderole_id"),
-               STR("its role does not serve boots: that takes the flag serves-boot"));
+               STR("its role does not serve boots: it lacks the flag serves-boot"));
     if (refused(c) || !by.v)
         return;
-    /* What a node has not come to yet nobody can have served. */
+    /* Ignore a generation that the node has not reached, or that was reported before. */
     const struct json *seen = doc_tree(c->arena, doc_of(c, node_at(c, n)->boot_seen));
     if (p->generation > node_at(c, n)->boot_generation ||
-        p->generation <= served_by(c, seen, by, c->arena))
+        p->generation <= boot_generation_served_by(c, seen, by, c->arena))
         return;
-    put_doc(c, &node_edit(c, n)->boot_seen, seen_with(c, n, by, p->generation));
-    settle_node(c, n);
+    put_doc(c, &node_edit(c, n)->boot_seen, boot_seen_with(c, n, by, p->generation));
+    barrier_advance_node(c, n);
     if (boot_is_served(c, n, c->arena))
-        node_changed(c, n); /* whoever waits for that hears of it */
+        node_changed(c, n); /* hooks see boot_served = true */
 }
 
-/* ---- time ---- */
+/* ---- deadlines ---- */
 
 void boot_tick(struct core *c)
 {
@@ -474,11 +493,11 @@ void boot_load(struct core *c)
 {
     const struct pool *rows = &c->tables[TABLE_OUTBOX].pool;
     for (uint32_t ix = pool_next(rows, 0); ix; ix = pool_next(rows, ix))
-        if (boot_waits(c, (outbox_ix){ix}))
-            line_up(c, (outbox_ix){ix});
+        if (boot_order_is_waiting(c, (outbox_ix){ix}))
+            barrier_enqueue(c, (outbox_ix){ix});
 }
 
-/* ---- looking ---- */
+/* ---- queries and checks ---- */
 
 noderole_ix boot_waits_for(const struct core *c, node_ix n, struct arena *a,
                            int64_t *out_generation)
@@ -493,7 +512,7 @@ noderole_ix boot_waits_for(const struct core *c, node_ix n, struct arena *a,
     for (uint32_t i = 0; i < rows->count; i++) {
         const outbox_ix ix = {vec_at(c, rows, i)};
         *out_generation = outbox_at(c, ix)->generation;
-        if (has_deadline(c, ix))
+        if (barrier_has_deadline(c, ix))
             return unserved_boots(c, n, *out_generation, a).first;
     }
     return (noderole_ix){0};
@@ -504,7 +523,7 @@ bool boot_is_served(const struct core *c, node_ix n, struct arena *a)
     return !unserved_boots(c, n, node_at(c, n)->boot_generation, a).first.v;
 }
 
-static const char *check_probes(const struct core *c)
+static const char *boot_check_probes(const struct core *c)
 {
     for (uint32_t ix = pool_next(&c->tables[TABLE_NODE].pool, 0); ix;
          ix = pool_next(&c->tables[TABLE_NODE].pool, ix)) {
@@ -514,14 +533,14 @@ static const char *check_probes(const struct core *c)
         if (!pool_is_live(&c->tables[TABLE_OUTBOX].pool, node->probe.v) || !node->alive ||
             outbox_at(c, node->probe)->kind != OUTBOX_PROBE ||
             outbox_at(c, node->probe)->object_id != node->o.id)
-            return "C13: a node's probe is not its own, or the node is not alive";
+            return "C13: the probe of a node is of another node, or the node is not alive";
     }
     return NULL;
 }
 
 const char *boot_check(const struct core *c)
 {
-    const char *probes = check_probes(c);
+    const char *probes = boot_check_probes(c);
     if (probes)
         return probes;
     uint32_t waiting = 0, timed = 0;
@@ -530,21 +549,23 @@ const char *boot_check(const struct core *c)
         const struct vec *rows = &node_at(c, (node_ix){ix})->barrier;
         for (uint32_t i = 0; i < rows->count; i++) {
             const outbox_ix row = {vec_at(c, rows, i)};
-            if (!pool_is_live(&c->tables[TABLE_OUTBOX].pool, row.v) || !boot_waits(c, row) ||
-                node_of(c, row).v != ix ||
+            if (!pool_is_live(&c->tables[TABLE_OUTBOX].pool, row.v) ||
+                !boot_order_is_waiting(c, row) || barrier_node_of(c, row).v != ix ||
                 (i && outbox_at(c, row)->o.id <=
                           outbox_at(c, (outbox_ix){vec_at(c, rows, i - 1)})->o.id))
-                return "C12: a row before the barrier is not its node's, or out of order";
-            if (has_deadline(c, row) && omap_find(&c->barrier, barrier_key(c, row)) != row.v)
-                return "C12: a row before the barrier has no timer";
-            timed += has_deadline(c, row);
+                return "C12: a row at the boot barrier is not of its node, or out of order";
+            if (barrier_has_deadline(c, row) &&
+                omap_find(&c->barrier, barrier_key(c, row)) != row.v)
+                return "C12: a row at the boot barrier has no timer";
+            timed += barrier_has_deadline(c, row);
         }
         waiting += rows->count;
-        if (rows->count && !has_deadline(c, (outbox_ix){vec_at(c, rows, 0)}))
-            return "C12: a row stands behind nobody";
+        if (rows->count && !barrier_has_deadline(c, (outbox_ix){vec_at(c, rows, 0)}))
+            return "C12: the first row of a barrier queue has no deadline";
     }
     for (uint32_t ix = pool_next(&c->tables[TABLE_OUTBOX].pool, 0); ix;
          ix = pool_next(&c->tables[TABLE_OUTBOX].pool, ix))
-        waiting -= boot_waits(c, (outbox_ix){ix});
-    return !waiting && timed == c->barrier.count ? NULL : "C12: a row waits outside the barrier";
+        waiting -= boot_order_is_waiting(c, (outbox_ix){ix});
+    return !waiting && timed == c->barrier.count ? NULL
+                                                 : "C12: a waiting row is in no barrier queue";
 }

@@ -2,37 +2,41 @@
 
 #include "base/containers/sort.h"
 
-/* What the code of a role is told about the thing it is called for: a copy in JSON, as the thing is
- * when the call is made. Written as text, key by key in the order of canonical JSON, because the
- * documents inside may be as deep as JSON goes. */
+/* The arguments of hooks and of runs of role code (docs/hooks.md): the object of the call and its
+ * context as canonical JSON, as they are at the time of the call.
+ *
+ * The text is written directly, key by key in sorted order, and stored documents are copied into
+ * it: building a tree would parse and write large documents again. A document that would exceed the
+ * depth limit inside the arguments is replaced by {}. args_key() asserts the order of keys, so a
+ * field that is added at the wrong place fails in tests. */
 
 enum {
-    NODEROLES_TOLD_MAX = 100, /* of the role, beside the one it is about     */
-    LEVELS_ABOVE = 4,         /* of the facts, around a document inside them */
+    NODEROLES_LISTED_MAX = 100, /* noderoles of the role in the context                 */
+    LEVELS_ABOVE = 4,           /* levels of the arguments around a document inside them */
 };
 
 struct writer {
     const struct core *c;
     struct arena *arena;
     struct buf b;
-    struct str last; /* key, to see that they come in order */
+    struct str last; /* last key of the current object; "" at its beginning */
 };
 
-/* ---- pieces ---- */
+/* ---- JSON writer ---- */
 
-static void begin(struct writer *w)
+static void args_begin_object(struct writer *w)
 {
     buf_put_c(&w->b, '{');
     w->last = STR("");
 }
 
-static void end(struct writer *w, const char *key_of_this)
+static void args_end_object(struct writer *w, const char *key_of_this)
 {
     buf_put_c(&w->b, '}');
     w->last = str_from(key_of_this);
 }
 
-static void key(struct writer *w, const char *name)
+static void args_key(struct writer *w, const char *name)
 {
     const struct str k = str_from(name);
     must(str_cmp(w->last, k) < 0);
@@ -43,62 +47,64 @@ static void key(struct writer *w, const char *name)
     w->last = k;
 }
 
-static void put_text_at(struct writer *w, const char *name, struct str text)
+static void args_put_string(struct writer *w, const char *name, struct str text)
 {
-    key(w, name);
+    args_key(w, name);
     json_write_string(&w->b, text);
 }
 
-static void put_number(struct writer *w, const char *name, int64_t value)
+static void args_put_number(struct writer *w, const char *name, int64_t value)
 {
-    key(w, name);
+    args_key(w, name);
     buf_put_i64(&w->b, value);
 }
 
-static void put_bool(struct writer *w, const char *name, bool value)
+static void args_put_bool(struct writer *w, const char *name, bool value)
 {
-    key(w, name);
+    args_key(w, name);
     buf_put_z(&w->b, value ? "true" : "false");
 }
 
-/* What lies too deep to be read again inside the facts is not told. */
-static void put_tree(struct writer *w, const char *name, const struct json *tree)
+/* A document that is too deep to be parsed inside the arguments is written as {}. */
+static void args_put_tree(struct writer *w, const char *name, const struct json *tree)
 {
-    key(w, name);
+    args_key(w, name);
     if (json_depth(tree) <= JSON_DEPTH_MAX - LEVELS_ABOVE)
         json_write_to(&w->b, tree);
     else
         buf_put_z(&w->b, "{}");
 }
 
-static void put_document(struct writer *w, const char *name, struct str doc)
+static void args_put_document(struct writer *w, const char *name, struct str doc)
 {
-    key(w, name);
+    args_key(w, name);
     if (json_text_depth(doc) <= JSON_DEPTH_MAX - LEVELS_ABOVE)
         buf_put_str(&w->b, doc);
     else
         buf_put_z(&w->b, "{}");
 }
 
-/* A stored document, which is canonical; an empty one reads as `empty`. */
-static void put_stored(struct writer *w, const char *name, doc_h doc, const char *empty)
+/* A stored document, which is canonical; handle 0 is written as `empty`. */
+static void args_put_stored(struct writer *w, const char *name, doc_h doc, const char *empty)
 {
-    put_document(w, name, doc ? doc_of(w->c, doc) : str_from(empty));
+    args_put_document(w, name, doc ? doc_of(w->c, doc) : str_from(empty));
 }
 
-/* What is known of a node: as data_node(), but both documents can be long and are only copied. */
-static void put_node_data(struct writer *w, const struct node *node)
+/* The discovery data of a node with its hint, like data_node(), but merged as text, because both
+ * documents can be long. */
+static void args_put_node_data(struct writer *w, const struct node *node)
 {
     const struct str found = doc_of(w->c, node->discovery);
     const struct str hint = doc_of(w->c, node->hint);
-    put_document(w, "data",
-                 json_text_put(w->arena, found, hint.at[0] == '{' ? hint : STR("{}"), false));
+    args_put_document(w, "data",
+                      json_text_put(w->arena, found, hint.at[0] == '{' ? hint : STR("{}"), false));
 }
 
 /* ---- nodes ---- */
 
-/* Which roles it has, and in what state; a role also stands for those it provides. */
-static struct json *roles_of(const struct writer *w, node_ix n)
+/* {"role": "state"} for the noderoles of the node, also under the names of roles that they provide.
+ * */
+static struct json *args_roles_of_node(const struct writer *w, node_ix n)
 {
     struct json *roles = json_make(w->arena, JSON_OBJECT);
     const struct vec *v = &node_at(w->c, n)->noderoles;
@@ -114,148 +120,149 @@ static struct json *roles_of(const struct writer *w, node_ix n)
     return roles;
 }
 
-static void put_node(struct writer *w, node_ix n, bool with_roles)
+static void args_put_node(struct writer *w, node_ix n, bool with_roles)
 {
     const struct node *node = node_at(w->c, n);
-    begin(w);
-    put_bool(w, "admin", node->admin);
-    put_bool(w, "alive", node->alive);
-    put_bool(w, "available", node->available);
-    put_number(w, "boot_generation", node->boot_generation);
-    put_bool(w, "boot_served", boot_is_served(w->c, n, w->arena));
-    put_text_at(w, "bootenv", text_of(w->c, node->bootenv));
-    put_node_data(w, node);
-    put_text_at(w, "deployment", text_of(w->c, deployment_at(w->c, node->deployment)->name));
-    put_number(w, "deployment_id", deployment_at(w->c, node->deployment)->o.id);
-    put_text_at(w, "description", text_of(w->c, node->description));
-    put_stored(w, "hint", node->hint, "{}");
-    put_number(w, "id", node->o.id);
-    put_text_at(w, "name", text_of(w->c, node->name));
-    put_stored(w, "quirks", node->quirks, "[]");
+    args_begin_object(w);
+    args_put_bool(w, "admin", node->admin);
+    args_put_bool(w, "alive", node->alive);
+    args_put_bool(w, "available", node->available);
+    args_put_number(w, "boot_generation", node->boot_generation);
+    args_put_bool(w, "boot_served", boot_is_served(w->c, n, w->arena));
+    args_put_string(w, "bootenv", text_of(w->c, node->bootenv));
+    args_put_node_data(w, node);
+    args_put_string(w, "deployment", text_of(w->c, deployment_at(w->c, node->deployment)->name));
+    args_put_number(w, "deployment_id", deployment_at(w->c, node->deployment)->o.id);
+    args_put_string(w, "description", text_of(w->c, node->description));
+    args_put_stored(w, "hint", node->hint, "{}");
+    args_put_number(w, "id", node->o.id);
+    args_put_string(w, "name", text_of(w->c, node->name));
+    args_put_stored(w, "quirks", node->quirks, "[]");
     if (with_roles)
-        put_tree(w, "roles", roles_of(w, n));
-    put_text_at(w, "status", text_of(w->c, node->status));
-    put_bool(w, "system", node->system);
+        args_put_tree(w, "roles", args_roles_of_node(w, n));
+    args_put_string(w, "status", text_of(w->c, node->status));
+    args_put_bool(w, "system", node->system);
     buf_put_c(&w->b, '}');
 }
 
-static void put_gone_node(struct writer *w, const struct outbox_record *row)
+static void args_put_deleted_node(struct writer *w, const struct outbox_record *row)
 {
-    begin(w);
-    put_bool(w, "gone", true);
-    put_number(w, "id", row->object_id);
-    put_text_at(w, "name", row->detail);
-    /* Told late, perhaps again: whoever cleans up by name must not clean up after another. */
-    put_bool(w, "taken", name_find(w->c, TABLE_NODE, row->detail) != 0);
+    args_begin_object(w);
+    args_put_bool(w, "gone", true);
+    args_put_number(w, "id", row->object_id);
+    args_put_string(w, "name", row->detail);
+    /* Delete hooks may arrive late or twice: `taken` is true if another node has the name now, and
+     * cleanup by name would affect that one. */
+    args_put_bool(w, "taken", name_find(w->c, TABLE_NODE, row->detail) != 0);
     buf_put_c(&w->b, '}');
 }
 
 /* ---- noderoles ---- */
 
-static void put_run(struct writer *w, run_ix ix)
+static void args_put_run(struct writer *w, run_ix ix)
 {
     static const char *const states[] = {[RUN_QUEUED] = "queued",
                                          [RUN_RUNNING] = "running",
                                          [RUN_PARKED] = "parked",
                                          [RUN_STOPPING] = "stopping"};
     const struct run *run = run_at(w->c, ix);
-    key(w, "run");
-    begin(w);
-    put_number(w, "attempt", run->attempt);
-    put_number(w, "id", run->o.id);
-    put_text_at(w, "state", str_from(states[run->state]));
-    end(w, "run");
+    args_key(w, "run");
+    args_begin_object(w);
+    args_put_number(w, "attempt", run->attempt);
+    args_put_number(w, "id", run->o.id);
+    args_put_string(w, "state", str_from(states[run->state]));
+    args_end_object(w, "run");
 }
 
-/* Enough to tell noderoles apart, and to wish something for one. */
-static void put_noderole_names(struct writer *w, const struct noderole *nr)
+/* The fields that identify a noderole in commands of hooks. */
+static void args_put_noderole_names(struct writer *w, const struct noderole *nr)
 {
-    put_number(w, "id", nr->o.id);
-    put_text_at(w, "node", text_of(w->c, node_at(w->c, nr->node)->name));
-    put_number(w, "node_id", node_at(w->c, nr->node)->o.id);
+    args_put_number(w, "id", nr->o.id);
+    args_put_string(w, "node", text_of(w->c, node_at(w->c, nr->node)->name));
+    args_put_number(w, "node_id", node_at(w->c, nr->node)->o.id);
 }
 
-static void put_parent(struct writer *w, noderole_ix ix)
+static void args_put_parent(struct writer *w, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(w->c, ix);
-    begin(w);
-    put_tree(w, "data", data_noderole(w->c, ix, true, w->arena));
-    put_stored(w, "hint", node_at(w->c, nr->node)->hint, "{}");
-    put_noderole_names(w, nr);
-    put_text_at(w, "role", text_of(w->c, role_at(w->c, nr->role)->name));
-    put_text_at(w, "state", str_from(noderole_state_name(nr->state)));
+    args_begin_object(w);
+    args_put_tree(w, "data", data_noderole(w->c, ix, true, w->arena));
+    args_put_stored(w, "hint", node_at(w->c, nr->node)->hint, "{}");
+    args_put_noderole_names(w, nr);
+    args_put_string(w, "role", text_of(w->c, role_at(w->c, nr->role)->name));
+    args_put_string(w, "state", str_from(noderole_state_name(nr->state)));
     buf_put_c(&w->b, '}');
 }
 
-static void put_parents(struct writer *w, const struct noderole *nr)
+static void args_put_parents(struct writer *w, const struct noderole *nr)
 {
-    key(w, "parents");
+    args_key(w, "parents");
     buf_put_c(&w->b, '[');
     for (uint32_t i = 0; i < nr->parents.count; i++) {
         if (i)
             buf_put_c(&w->b, ',');
-        put_parent(w, (noderole_ix){vec_at(w->c, &nr->parents, i)});
+        args_put_parent(w, (noderole_ix){vec_at(w->c, &nr->parents, i)});
     }
     buf_put_c(&w->b, ']');
     w->last = STR("parents");
 }
 
-static void put_noderole(struct writer *w, noderole_ix ix, bool with_parents)
+static void args_put_noderole(struct writer *w, noderole_ix ix, bool with_parents)
 {
     const struct noderole *nr = noderole_at(w->c, ix);
     const run_ix run = nr->run.v ? nr->run : nr->queued;
-    begin(w);
-    put_bool(w, "available", !nr->unavailable);
-    put_number(w, "cohort", nr->cohort);
-    put_tree(w, "data", data_noderole(w->c, ix, true, w->arena));
-    put_text_at(w, "deployment", text_of(w->c, deployment_at(w->c, nr->deployment)->name));
-    put_number(w, "deployment_id", deployment_at(w->c, nr->deployment)->o.id);
-    key(w, "host");
-    put_node(w, nr->node, false);
+    args_begin_object(w);
+    args_put_bool(w, "available", !nr->unavailable);
+    args_put_number(w, "cohort", nr->cohort);
+    args_put_tree(w, "data", data_noderole(w->c, ix, true, w->arena));
+    args_put_string(w, "deployment", text_of(w->c, deployment_at(w->c, nr->deployment)->name));
+    args_put_number(w, "deployment_id", deployment_at(w->c, nr->deployment)->o.id);
+    args_key(w, "host");
+    args_put_node(w, nr->node, false);
     w->last = STR("host");
-    put_noderole_names(w, nr);
-    put_stored(w, "notes", nr->notes, "{}");
+    args_put_noderole_names(w, nr);
+    args_put_stored(w, "notes", nr->notes, "{}");
     if (with_parents)
-        put_parents(w, nr);
-    put_text_at(w, "role", text_of(w->c, role_at(w->c, nr->role)->name));
-    put_number(w, "role_id", role_at(w->c, nr->role)->o.id);
+        args_put_parents(w, nr);
+    args_put_string(w, "role", text_of(w->c, role_at(w->c, nr->role)->name));
+    args_put_number(w, "role_id", role_at(w->c, nr->role)->o.id);
     if (run.v)
-        put_run(w, run);
-    put_number(w, "run_count", nr->run_count);
-    put_text_at(w, "state", str_from(noderole_state_name(nr->state)));
-    put_text_at(w, "status", text_of(w->c, nr->status));
-    put_tree(w, "system",
-             data_view(w->c, (struct data_owner){TABLE_NODEROLE, ix.v}, VIEW_SYSTEM, w->arena));
-    put_stored(w, "wall", nr->wall, "{}");
+        args_put_run(w, run);
+    args_put_number(w, "run_count", nr->run_count);
+    args_put_string(w, "state", str_from(noderole_state_name(nr->state)));
+    args_put_string(w, "status", text_of(w->c, nr->status));
+    args_put_tree(w, "system",
+                  data_view(w->c, (struct data_owner){TABLE_NODEROLE, ix.v}, VIEW_SYSTEM, w->arena));
+    args_put_stored(w, "wall", nr->wall, "{}");
     buf_put_c(&w->b, '}');
 }
 
 /* ---- deployment roles ---- */
 
-static void put_deployment_role(struct writer *w, const struct outbox_record *row)
+static void args_put_deployment_role(struct writer *w, const struct outbox_record *row)
 {
     const deployment_role_ix ix = deployment_role_by_id(w->c, row->object_id);
     const struct deployment_role *dr = ix.v ? deployment_role_at(w->c, ix) : NULL;
     const role_ix role = role_by_id(w->c, row->role_id);
-    begin(w);
+    args_begin_object(w);
     if (dr)
-        put_tree(w, "data", data_deployment_role(w->c, ix, true, w->arena));
-    put_text_at(w, "deployment", row->detail);
+        args_put_tree(w, "data", data_deployment_role(w->c, ix, true, w->arena));
+    args_put_string(w, "deployment", row->detail);
     if (dr)
-        put_number(w, "deployment_id", deployment_at(w->c, dr->deployment)->o.id);
+        args_put_number(w, "deployment_id", deployment_at(w->c, dr->deployment)->o.id);
     else
-        put_bool(w, "gone", true);
-    put_number(w, "id", row->object_id);
-    put_text_at(w, "role", text_of(w->c, role_at(w->c, role)->name));
-    put_number(w, "role_id", row->role_id);
+        args_put_bool(w, "gone", true);
+    args_put_number(w, "id", row->object_id);
+    args_put_string(w, "role", text_of(w->c, role_at(w->c, role)->name));
+    args_put_number(w, "role_id", row->role_id);
     if (dr)
-        put_stored(w, "wall", dr->wall, "{}");
+        args_put_stored(w, "wall", dr->wall, "{}");
     buf_put_c(&w->b, '}');
 }
 
-/* ---- what surrounds it ---- */
+/* ---- context ---- */
 
-static int cmp_ids(const void *a, const void *b)
+static int args_cmp_ids(const void *a, const void *b)
 {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -274,73 +281,73 @@ int64_t *core_noderoles_of_role(const struct core *c, int64_t role_id, uint32_t 
         for (uint32_t k = 0; k < v->count && k < max; k++)
             ids[count++] = noderole_at(c, (noderole_ix){vec_at(c, v, k)})->o.id;
     }
-    sort_items(ids, count, sizeof *ids, cmp_ids, a);
+    sort_items(ids, count, sizeof *ids, args_cmp_ids, a);
     *out_count = count < max ? count : max;
     return ids;
 }
 
-static void put_noderoles(struct writer *w, int64_t role_id)
+static void args_put_noderoles(struct writer *w, int64_t role_id)
 {
     uint32_t count;
     const int64_t *ids =
-        core_noderoles_of_role(w->c, role_id, NODEROLES_TOLD_MAX, w->arena, &count);
-    key(w, "noderoles");
+        core_noderoles_of_role(w->c, role_id, NODEROLES_LISTED_MAX, w->arena, &count);
+    args_key(w, "noderoles");
     buf_put_c(&w->b, '[');
     for (uint32_t i = 0; i < count; i++) {
         const struct noderole *nr = noderole_at(w->c, noderole_by_id(w->c, ids[i]));
         if (i)
             buf_put_c(&w->b, ',');
-        begin(w);
-        put_text_at(w, "deployment", text_of(w->c, deployment_at(w->c, nr->deployment)->name));
-        put_noderole_names(w, nr);
-        put_text_at(w, "state", str_from(noderole_state_name(nr->state)));
+        args_begin_object(w);
+        args_put_string(w, "deployment", text_of(w->c, deployment_at(w->c, nr->deployment)->name));
+        args_put_noderole_names(w, nr);
+        args_put_string(w, "state", str_from(noderole_state_name(nr->state)));
         buf_put_c(&w->b, '}');
     }
     buf_put_c(&w->b, ']');
     w->last = STR("noderoles");
 }
 
-static struct str context_of(struct writer *w, const struct outbox_record *row)
+static struct str args_context(struct writer *w, const struct outbox_record *row)
 {
     const role_ix role = role_by_id(w->c, row->role_id);
     const node_ix n = row->object == TABLE_NODE ? node_by_id(w->c, row->object_id) : (node_ix){0};
     const noderole_ix own = n.v ? noderole_find(w->c, n, role) : (noderole_ix){0};
     w->b = buf_in(w->arena);
-    begin(w);
+    args_begin_object(w);
     if (own.v) {
-        key(w, "noderole");
-        put_noderole(w, own, false);
+        args_key(w, "noderole");
+        args_put_noderole(w, own, false);
         w->last = STR("noderole");
     }
-    put_noderoles(w, row->role_id);
-    key(w, "role");
-    begin(w);
-    put_number(w, "id", row->role_id);
-    put_text_at(w, "name", text_of(w->c, role_at(w->c, role)->name));
-    end(w, "role");
+    args_put_noderoles(w, row->role_id);
+    args_key(w, "role");
+    args_begin_object(w);
+    args_put_number(w, "id", row->role_id);
+    args_put_string(w, "name", text_of(w->c, role_at(w->c, role)->name));
+    args_end_object(w, "role");
     buf_put_c(&w->b, '}');
     return buf_str(&w->b);
 }
 
-/* False when it is about something that is no more, and not about its end. */
-static bool put_object(struct writer *w, const struct outbox_record *row)
+/* False if the object was deleted and this is not a delete hook. */
+static bool args_put_object(struct writer *w, const struct outbox_record *row)
 {
     if (row->object == TABLE_NODEROLE) {
         const noderole_ix nr = noderole_by_id(w->c, row->object_id);
         if (nr.v)
-            put_noderole(w, nr, false);
+            args_put_noderole(w, nr, false);
         return nr.v != 0;
     }
     if (row->object == TABLE_NODE) {
         const node_ix n = node_by_id(w->c, row->object_id);
         if (n.v)
-            put_node(w, n, true);
+            args_put_node(w, n, true);
         else
-            put_gone_node(w, row);
+            args_put_deleted_node(w, row);
         return n.v || row->hook == HOOK_NODE_DELETE;
     }
     if (row->object == TABLE_DEPLOYMENT_ROLE)
-        put_deployment_role(w, row);
+        args_put_deployment_role(w, row);
     return true;
 }
 
@@ -348,10 +355,10 @@ bool core_hook_facts(const struct core *c, const struct outbox_record *row, stru
                      struct hook_facts *out_facts)
 {
     struct writer w = {.c = c, .arena = a, .b = buf_in(a)};
-    if (!role_by_id(c, row->role_id).v || !put_object(&w, row))
+    if (!role_by_id(c, row->role_id).v || !args_put_object(&w, row))
         return false;
     out_facts->argument = buf_str(&w.b);
-    out_facts->context = context_of(&w, row);
+    out_facts->context = args_context(&w, row);
     return true;
 }
 
@@ -362,7 +369,7 @@ bool core_run_facts(const struct core *c, int64_t noderole_id, struct arena *a,
     if (!nr.v)
         return false;
     struct writer w = {.c = c, .arena = a, .b = buf_in(a)};
-    put_noderole(&w, nr, true);
+    args_put_noderole(&w, nr, true);
     *out_argument = buf_str(&w.b);
     return true;
 }

@@ -2,11 +2,24 @@
 
 #include "base/json/json.h"
 
-/* What roles want to hear. A hook is a row of the outbox, made in the step that caused it and kept
- * until it was answered, so it is delivered at least once and in order. Hooks that may say no are
- * questions instead: the step ends asking, and is tried again with the answers. */
+/* The outbox, calls of hooks, and veto requests (docs/spec/hooks.md, ADR 0007).
+ *
+ * A hook is a function in the Lua code of a role. A hook that only observes is a row of the outbox:
+ * it is created in the step that caused it, delivered after that step is durable, and removed when
+ * its result arrives. A crash in between delivers it again, so delivery is at least once and in
+ * order; its commands are executed once, together with the removal of the row. A hook that may veto
+ * is called before the change instead: the step records a veto request, ends with
+ * VERDICT_NEEDS_HOOKS, is rolled back, and is executed again with the replies.
+ *
+ * A noderole counts its hooks without a result (hooks_waiting) and does not start while there are
+ * any, so an observer sees a state before the next one begins.
+ *
+ * Failure: the commands of a hook are executed under one undo mark; the first refusal rolls all of
+ * them back and the hook counts as failed. The failure of a hook never fails the command that
+ * caused it: it is stored with the noderole, or reported in the outcome for hooks of nodes and
+ * deployment roles. */
 
-/* ---- the outbox ---- */
+/* ---- outbox rows ---- */
 
 outbox_ix outbox_make(struct core *c, enum outbox_kind kind, enum table object, int64_t id)
 {
@@ -21,20 +34,20 @@ outbox_ix outbox_make(struct core *c, enum outbox_kind kind, enum table object, 
     return ix;
 }
 
-void outbox_tell(struct core *c, outbox_ix ix)
+void outbox_send(struct core *c, outbox_ix ix)
 {
     effect_add(c, EFFECT_OUTBOX, outbox_at(c, ix)->o.id);
 }
 
-static outbox_ix hook_make(struct core *c, enum hook hook, role_ix role, enum table object,
-                           int64_t id)
+static outbox_ix outbox_add_hook(struct core *c, enum hook hook, role_ix role, enum table object,
+                                 int64_t id)
 {
     const outbox_ix ix = outbox_make(c, OUTBOX_HOOK, object, id);
     if (ix.v) {
         struct outbox *row = outbox_edit(c, ix);
         row->hook = hook;
         row->role_id = role_at(c, role)->o.id;
-        outbox_tell(c, ix);
+        outbox_send(c, ix);
     }
     return ix;
 }
@@ -45,27 +58,28 @@ void outbox_remove(struct core *c, outbox_ix ix)
     core_remove_row(c, TABLE_OUTBOX, ix.v);
 }
 
-static bool defines(const struct core *c, role_ix role, enum hook hook)
+static bool role_defines_hook(const struct core *c, role_ix role, enum hook hook)
 {
     return role_at(c, role)->hooks >> hook & 1 && role_can_run(c, role);
 }
 
-/* ---- noderoles ---- */
+/* ---- hooks of noderoles ---- */
 
-static void noderole_hook(struct core *c, enum hook hook, noderole_ix ix)
+static void outbox_add_noderole_hook(struct core *c, enum hook hook, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);
-    const outbox_ix row = hook_make(c, hook, nr->role, TABLE_NODEROLE, nr->o.id);
+    const outbox_ix row = outbox_add_hook(c, hook, nr->role, TABLE_NODEROLE, nr->o.id);
     if (!row.v)
         return;
-    /* A run that a hook wished for passes on how long the chain of hooks is by now. */
+    /* A run that a hook requested passes its hook depth on to the hooks that the run causes, so
+     * that a cycle of hooks and runs is bounded as well. */
     if (outbox_at(c, row)->depth < nr->chain)
         outbox_edit(c, row)->depth = nr->chain;
     noderole_derive(c, ix)->hooks_waiting++;
 }
 
-/* SEMANTICS 3.2: for destructive roles hooks belong to the first time only. */
-static bool first_time(const struct core *c, noderole_ix ix, enum noderole_state state)
+/* State hooks of destructive roles are called for the first run only. */
+static bool hooks_is_first_time(const struct core *c, noderole_ix ix, enum noderole_state state)
 {
     const struct noderole *nr = noderole_at(c, ix);
     if (!(role_at(c, nr->role)->flags & ROLE_DESTRUCTIVE))
@@ -77,23 +91,23 @@ void hooks_state(struct core *c, noderole_ix ix, enum noderole_state state, bool
                  bool silent)
 {
     const struct noderole *nr = noderole_at(c, ix);
-    const enum hook hook = (enum hook)state; /* the first hooks are the states, in their order */
-    if (silent || !role_at(c, nr->role)->hooks || !defines(c, nr->role, hook))
+    const enum hook hook = (enum hook)state; /* enum hook begins with the states, in their order */
+    if (silent || !role_at(c, nr->role)->hooks || !role_defines_hook(c, nr->role, hook))
         return;
     if (state == NODEROLE_PROPOSED) {
-        noderole_hook(c, hook, ix);
+        outbox_add_noderole_hook(c, hook, ix);
         return;
     }
     const bool committed = committed_run || deployment_at(c, nr->deployment)->committed;
-    if (committed && !nr->unavailable && first_time(c, ix, state))
-        noderole_hook(c, hook, ix);
+    if (committed && !nr->unavailable && hooks_is_first_time(c, ix, state))
+        outbox_add_noderole_hook(c, hook, ix);
 }
 
 void hooks_proposed(struct core *c, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);
-    if (nr->state == NODEROLE_PROPOSED && defines(c, nr->role, HOOK_PROPOSED))
-        noderole_hook(c, HOOK_PROPOSED, ix);
+    if (nr->state == NODEROLE_PROPOSED && role_defines_hook(c, nr->role, HOOK_PROPOSED))
+        outbox_add_noderole_hook(c, HOOK_PROPOSED, ix);
 }
 
 bool hooks_compute(struct core *c, noderole_ix ix)
@@ -102,8 +116,8 @@ bool hooks_compute(struct core *c, noderole_ix ix)
     const role_ix role = noderole_at(c, ix)->role;
     bool any = false;
     for (uint32_t i = 0; role_at(c, role)->hooks && i < sizeof computing / sizeof *computing; i++)
-        if (defines(c, role, computing[i])) {
-            noderole_hook(c, computing[i], ix);
+        if (role_defines_hook(c, role, computing[i])) {
+            outbox_add_noderole_hook(c, computing[i], ix);
             any = true;
         }
     return any;
@@ -111,15 +125,15 @@ bool hooks_compute(struct core *c, noderole_ix ix)
 
 void hooks_compute_template(struct core *c, role_ix role)
 {
-    if (defines(c, role, HOOK_TEMPLATE))
-        hook_make(c, HOOK_TEMPLATE, role, TABLE_ROLE, role_at(c, role)->o.id);
+    if (role_defines_hook(c, role, HOOK_TEMPLATE))
+        outbox_add_hook(c, HOOK_TEMPLATE, role, TABLE_ROLE, role_at(c, role)->o.id);
 }
 
 void outbox_forget_noderole(struct core *c, noderole_ix ix)
 {
     const int64_t id = noderole_at(c, ix)->o.id;
     int64_t at = 0;
-    boot_server_moved(c, ix);
+    boot_server_changed(c, ix);
     while (noderole_at(c, ix)->hooks_waiting) {
         const outbox_ix row = {core_next_row(c, TABLE_OUTBOX, at)};
         must(row.v); /* hooks_waiting counts these rows */
@@ -131,44 +145,46 @@ void outbox_forget_noderole(struct core *c, noderole_ix ix)
     }
 }
 
-/* ---- nodes and deployment roles ---- */
+/* ---- hooks of nodes and deployment roles ---- */
 
-static void node_hooks(struct core *c, enum hook hook, node_ix n, uint32_t flag)
+static void hooks_add_for_node(struct core *c, enum hook hook, node_ix n, uint32_t flag)
 {
     const struct vec *roles = &c->vars.hook_roles[hook];
     for (uint32_t i = 0; i < roles->count; i++) {
         const role_ix role = {vec_at(c, roles, i)};
         if (flag && !(role_at(c, role)->flags & flag))
             continue;
-        const outbox_ix ix = hook_make(c, hook, role, TABLE_NODE, node_at(c, n)->o.id);
-        if (ix.v) /* the node may be gone when the hook hears of it */
+        const outbox_ix ix = outbox_add_hook(c, hook, role, TABLE_NODE, node_at(c, n)->o.id);
+        if (ix.v) /* the name is stored, because the node may be deleted before the delivery */
             put_text(c, &outbox_edit(c, ix)->detail, text_of(c, node_at(c, n)->name));
     }
 }
 
 void hooks_node(struct core *c, enum hook hook, node_ix n)
 {
-    node_hooks(c, hook, n, 0);
+    hooks_add_for_node(c, hook, n, 0);
 }
 
 void hooks_node_of(struct core *c, enum hook hook, node_ix n, uint32_t flag)
 {
-    node_hooks(c, hook, n, flag);
+    hooks_add_for_node(c, hook, n, flag);
 }
 
 void hooks_deployment_role(struct core *c, enum hook hook, deployment_role_ix dr)
 {
     const role_ix role = deployment_role_at(c, dr)->role;
-    if (!defines(c, role, hook))
+    if (!role_defines_hook(c, role, hook))
         return;
     const deployment_ix d = deployment_role_at(c, dr)->deployment;
     const outbox_ix ix =
-        hook_make(c, hook, role, TABLE_DEPLOYMENT_ROLE, deployment_role_at(c, dr)->o.id);
+        outbox_add_hook(c, hook, role, TABLE_DEPLOYMENT_ROLE, deployment_role_at(c, dr)->o.id);
     if (ix.v)
         put_text(c, &outbox_edit(c, ix)->detail, text_of(c, deployment_at(c, d)->name));
 }
 
-static int role_order(const struct core *c, role_ix a, role_ix b, bool deepest_first)
+/* Hooks are called by (cohort, name) of their roles; delete hooks in descending order of cohorts.
+ * */
+static int hooks_cmp_roles(const struct core *c, role_ix a, role_ix b, bool deepest_first)
 {
     const struct role *x = role_at(c, a), *y = role_at(c, b);
     if (x->cohort != y->cohort)
@@ -176,11 +192,12 @@ static int role_order(const struct core *c, role_ix a, role_ix b, bool deepest_f
     return str_cmp(text_of(c, x->name), text_of(c, y->name));
 }
 
-static void hook_roles_insert(struct core *c, enum hook hook, role_ix role)
+static void hooks_insert_role(struct core *c, enum hook hook, role_ix role)
 {
     struct vec *v = &vars_edit(c)->hook_roles[hook];
     uint32_t at = v->count;
-    while (at && role_order(c, role, (role_ix){vec_at(c, v, at - 1)}, hook == HOOK_NODE_DELETE) < 0)
+    while (at &&
+           hooks_cmp_roles(c, role, (role_ix){vec_at(c, v, at - 1)}, hook == HOOK_NODE_DELETE) < 0)
         at--;
     vec_insert(&c->heap, v, at, role.v);
 }
@@ -192,15 +209,16 @@ void hooks_index(struct core *c)
         vec_clear(&c->heap, &vars_edit(c)->hook_roles[of_nodes[h]]);
         for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
              ix = core_next_row(c, TABLE_ROLE, role_at(c, (role_ix){ix})->o.id))
-            if (defines(c, (role_ix){ix}, of_nodes[h]))
-                hook_roles_insert(c, of_nodes[h], (role_ix){ix});
+            if (role_defines_hook(c, (role_ix){ix}, of_nodes[h]))
+                hooks_insert_role(c, of_nodes[h], (role_ix){ix});
     }
     boot_index(c);
 }
 
 /* ---- probes ---- */
 
-/* Until it has answered nothing starts there: first contact comes before the first run. */
+/* The probe also makes the first ssh contact, which pins the host keys. Nothing starts on the node
+ * before its result arrives (anneal_node_accepts_runs). */
 void outbox_probe(struct core *c, node_ix n)
 {
     const outbox_ix ix = outbox_make(c, OUTBOX_PROBE, TABLE_NODE, node_at(c, n)->o.id);
@@ -208,10 +226,9 @@ void outbox_probe(struct core *c, node_ix n)
         return;
     must(!node_at(c, n)->probe.v);
     node_derive(c, n)->probe = ix;
-    outbox_tell(c, ix);
+    outbox_send(c, ix);
 }
 
-/* What it says now is about another time. */
 void outbox_forget_probe(struct core *c, node_ix n)
 {
     const outbox_ix ix = node_at(c, n)->probe;
@@ -222,7 +239,7 @@ void outbox_forget_probe(struct core *c, node_ix n)
     sched_enqueue_node(c, n);
 }
 
-void probes_load(struct core *c)
+void outbox_load_probes(struct core *c)
 {
     const struct pool *rows = &c->tables[TABLE_OUTBOX].pool;
     for (uint32_t ix = pool_next(rows, 0); ix; ix = pool_next(rows, ix)) {
@@ -233,11 +250,11 @@ void probes_load(struct core *c)
     }
 }
 
-/* ---- questions ---- */
+/* ---- veto requests ---- */
 
-static const struct answer *answer_to(const struct core *c, uint64_t key)
+static const struct answer *hooks_find_veto_reply(const struct core *c, uint64_t key)
 {
-    const struct answer *answers = c->command->answers; /* sorted by key at the door */
+    const struct answer *answers = c->command->answers; /* sorted by command_sort_answers() */
     uint32_t low = 0, high = c->command->answer_count;
     while (low < high) {
         const uint32_t mid = low + (high - low) / 2;
@@ -251,11 +268,11 @@ static const struct answer *answer_to(const struct core *c, uint64_t key)
 
 bool hooks_ask(struct core *c, enum hook hook, role_ix role, struct str argument)
 {
-    if (!defines(c, role, hook))
+    if (!role_defines_hook(c, role, hook))
         return true;
     const int64_t role_id = role_at(c, role)->o.id;
     const uint64_t key = hash64(argument, hash64((struct str){(const char *)&role_id, 8}, hook));
-    const struct answer *answer = answer_to(c, key);
+    const struct answer *answer = hooks_find_veto_reply(c, key);
     if (!answer) {
         struct ask *ask = arena_new(c->arena, struct ask);
         *ask = (struct ask){
@@ -272,7 +289,8 @@ bool hooks_ask(struct core *c, enum hook hook, role_ix role, struct str argument
                              STR(" says no: "), answer->text));
 }
 
-static void put_member(struct arena *a, struct json *object, const char *key, struct str text)
+static void outbox_put_member(struct arena *a, struct json *object, const char *key,
+                              struct str text)
 {
     json_set(object, str_from(key), json_make_string(a, text));
 }
@@ -281,9 +299,10 @@ struct str hooks_noderole_argument(struct core *c, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);
     struct json *o = json_make(c->arena, JSON_OBJECT);
-    put_member(c->arena, o, "deployment", text_of(c, deployment_at(c, nr->deployment)->name));
-    put_member(c->arena, o, "node", text_of(c, node_at(c, nr->node)->name));
-    put_member(c->arena, o, "role", text_of(c, role_at(c, nr->role)->name));
+    outbox_put_member(c->arena, o, "deployment",
+                      text_of(c, deployment_at(c, nr->deployment)->name));
+    outbox_put_member(c->arena, o, "node", text_of(c, node_at(c, nr->node)->name));
+    outbox_put_member(c->arena, o, "role", text_of(c, role_at(c, nr->role)->name));
     json_set(o, STR("data"), doc_tree(c->arena, doc_of(c, nr->proposed_data)));
     return json_write(c->arena, o);
 }
@@ -292,17 +311,19 @@ struct str hooks_deployment_role_argument(struct core *c, deployment_role_ix ix)
 {
     const struct deployment_role *dr = deployment_role_at(c, ix);
     struct json *o = json_make(c->arena, JSON_OBJECT);
-    put_member(c->arena, o, "deployment", text_of(c, deployment_at(c, dr->deployment)->name));
-    put_member(c->arena, o, "role", text_of(c, role_at(c, dr->role)->name));
+    outbox_put_member(c->arena, o, "deployment",
+                      text_of(c, deployment_at(c, dr->deployment)->name));
+    outbox_put_member(c->arena, o, "role", text_of(c, role_at(c, dr->role)->name));
     json_set(o, STR("data"),
              doc_tree(c->arena, doc_of(c, dr->proposed ? dr->proposed_data : dr->committed_data)));
     return json_write(c->arena, o);
 }
 
-/* ---- answers from the outbox ---- */
+/* ---- commands of hooks ---- */
 
-/* What runners, the clock and the daemon say is not for hooks to say; users are none of theirs. */
-static bool may_be_wished(enum command_kind kind)
+/* Hooks may not issue commands of runners, timers and the daemon, import content, or manage
+ * settings, users and tokens. */
+static bool hooks_may_request(enum command_kind kind)
 {
     switch ((int)kind) {
     case COMMAND_SETTINGS_UPDATE:
@@ -327,11 +348,11 @@ static bool may_be_wished(enum command_kind kind)
     }
 }
 
-/* Wishes may make documents anew, each as large as one may be, and nobody else is served
- * meanwhile. */
-enum { WISHES_SIZE_MAX = 8 << 20 };
+/* Bytes that the commands of one hook may allocate. They may write many documents of maximum size,
+ * and the loop serves no other request while they are executed. */
+enum { HOOK_COMMANDS_BYTES_MAX = 8 << 20 };
 
-static struct str why_refused(struct core *c, const struct outcome *outcome)
+static struct str hooks_refusal_text(struct core *c, const struct outcome *outcome)
 {
     if (outcome->problems)
         return outcome->problems->text;
@@ -341,52 +362,56 @@ static struct str why_refused(struct core *c, const struct outcome *outcome)
                       STR("), and a hook cannot wait for that"));
 }
 
-/* The hook's wishes, each a step of its own inside this one. The first refusal undoes them all:
- * false, with the reason in *out_text. */
-static bool apply_hook_commands(struct core *c, const struct outbox *row, struct str wishes,
-                                struct str *out_text)
+/* Execute the commands of a hook, each in a step of its own inside this one. False at the first
+ * refusal, with the reason in *out_text; core_try() then rolls all of them back. */
+static bool hooks_execute_commands(struct core *c, const struct outbox *row, struct str commands,
+                                   struct str *out_text)
 {
     uint32_t at = 0;
     const size_t before = arena_used(c->arena);
-    while (at < wishes.len) {
-        struct command wish;
+    while (at < commands.len) {
+        struct command command;
         struct outcome outcome;
-        if (arena_used(c->arena) - before > WISHES_SIZE_MAX) {
-            *out_text = STR("its wishes write more than can be written at once");
+        if (arena_used(c->arena) - before > HOOK_COMMANDS_BYTES_MAX) {
+            *out_text = STR("its commands write more than 8 MiB");
             return false;
         }
-        if (command_decode(c->arena, wishes, &at, &wish) != OK) {
-            *out_text = STR("its wishes cannot be read");
+        if (command_decode(c->arena, commands, &at, &command) != OK) {
+            *out_text = STR("its commands cannot be decoded");
             return false;
         }
-        wish.now_ms = c->now_ms;
-        wish.mono_ms = c->mono_ms;
-        wish.wall_ms = c->wall_ms;
-        wish.depth = row->depth + 1;
-        wish.request = 0;
-        wish.by = (struct principal){0};
-        wish.actor = STR_CONCAT(c->arena, STR("hook "), str_from(hook_name((enum hook)row->hook)));
-        wish.address = STR(""); /* no client sent it */
-        wish.answers = NULL;    /* only those who were asked may answer */
-        wish.answer_count = 0;
-        if (!may_be_wished(wish.kind)) {
-            *out_text = STR("it wished for something only the daemon does");
+        command.now_ms = c->now_ms;
+        command.mono_ms = c->mono_ms;
+        command.wall_ms = c->wall_ms;
+        command.depth = row->depth + 1;
+        command.request = 0;
+        command.by = (struct principal){0};
+        command.actor =
+            STR_CONCAT(c->arena, STR("hook "), str_from(hook_name((enum hook)row->hook)));
+        command.address = STR(""); /* no client sent it */
+        command.answers = NULL;    /* a hook cannot supply veto replies */
+        command.answer_count = 0;
+        if (!hooks_may_request(command.kind)) {
+            *out_text = STR_CONCAT(c->arena, STR("hooks may not use the command "),
+                                   str_from(command_name(command.kind)));
             return false;
         }
-        core_step_inside(c, &wish, &outcome);
+        core_step_inside(c, &command, &outcome);
         if (outcome.verdict == VERDICT_DONE)
             continue;
-        *out_text = STR_CONCAT(c->arena, STR("its wish "), str_from(command_name(wish.kind)),
-                               STR(" was refused: "), why_refused(c, &outcome));
+        *out_text = STR_CONCAT(c->arena, STR("its wish "), str_from(command_name(command.kind)),
+                               STR(" was refused: "), hooks_refusal_text(c, &outcome));
         return false;
     }
     return true;
 }
 
+/* ---- results of hooks ---- */
+
 /* A proposed noderole has no run, so the message of the hook becomes its status. status_hook keeps
  * which hook that was, so that a later success of the same hook removes the message. */
-static void note_proposed(struct core *c, enum hook hook, noderole_ix ix,
-                          const struct failure *failure)
+static void hooks_note_proposed(struct core *c, enum hook hook, noderole_ix ix,
+                                const struct failure *failure)
 {
     const struct str runlog = STR_CONCAT(c->arena, text_of(c, noderole_at(c, ix)->runlog));
     noderole_note_failure(
@@ -394,19 +419,22 @@ static void note_proposed(struct core *c, enum hook hook, noderole_ix ix,
     noderole_edit(c, ix)->status_hook = (uint32_t)hook + 1;
 }
 
-/* on_proposed speaks of what was to be committed. When the commit was quicker it is taken back:
- * nothing has started, for a noderole does not start before its hooks have answered. */
-static void proposed_failed(struct core *c, noderole_ix ix, const struct failure *failure)
+/* on_proposed checks data before a commit. If the commit was executed before the hook failed, the
+ * noderole is proposed again. It cannot have started, because a noderole does not start while one
+ * of its hooks has no result. */
+static void hooks_handle_proposed_failed(struct core *c, noderole_ix ix,
+                                         const struct failure *failure)
 {
     const uint8_t state = noderole_at(c, ix)->state;
     if (state == NODEROLE_TODO || state == NODEROLE_BLOCKED)
         noderole_propose(c, ix);
     noderole_edit(c, ix)->hook_failed = true;
-    note_proposed(c, HOOK_PROPOSED, ix, failure);
+    hooks_note_proposed(c, HOOK_PROPOSED, ix, failure);
 }
 
-/* No state says it worse: what it is in stays, and so does the first reason of an error. */
-static void note_beside(struct core *c, noderole_ix ix, const struct failure *failure)
+/* In BLOCKED and ERROR the state stays. The message is appended to the run log; in ERROR the
+ * original status and reason are kept as well. */
+static void hooks_note_beside_state(struct core *c, noderole_ix ix, const struct failure *failure)
 {
     const struct noderole *nr = noderole_at(c, ix);
     const struct str first = text_of(c, nr->runlog);
@@ -422,7 +450,8 @@ static void note_beside(struct core *c, noderole_ix ix, const struct failure *fa
     noderole_note_failure(c, ix, &noted);
 }
 
-static void hook_failed(struct core *c, enum hook hook, noderole_ix ix, const struct reason *why)
+static void hooks_handle_failed(struct core *c, enum hook hook, noderole_ix ix,
+                                const struct reason *why)
 {
     const struct str name = str_from(hook_name(hook));
     const struct failure failure = {.status = STR_CONCAT(c->arena, name, STR(" failed")),
@@ -430,17 +459,17 @@ static void hook_failed(struct core *c, enum hook hook, noderole_ix ix, const st
                                     .why = reason_taken(why->code, why->subject, why->text)};
     const uint8_t state = noderole_at(c, ix)->state;
     if (hook == HOOK_PROPOSED)
-        proposed_failed(c, ix, &failure);
+        hooks_handle_proposed_failed(c, ix, &failure);
     else if (state == NODEROLE_PROPOSED)
-        note_proposed(c, hook, ix, &failure);
+        hooks_note_proposed(c, hook, ix, &failure);
     else if (state == NODEROLE_BLOCKED || state == NODEROLE_ERROR)
-        note_beside(c, ix, &failure);
+        hooks_note_beside_state(c, ix, &failure);
     else
         noderole_fail(c, ix, &failure);
 }
 
 /* Remove what an earlier failure of the same hook left in the noderole. */
-static void hook_succeeded(struct core *c, enum hook hook, noderole_ix ix)
+static void hooks_handle_succeeded(struct core *c, enum hook hook, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);
     const bool is_quoted = nr->state == NODEROLE_PROPOSED && nr->status_hook == (uint32_t)hook + 1;
@@ -454,21 +483,22 @@ static void hook_succeeded(struct core *c, enum hook hook, noderole_ix ix)
     noderole_clear_reason(c, ix);
 }
 
-/* Hooks of nodes and deployments have no runlog; whoever looks on can tell. */
-static void tell_failure(struct core *c, outbox_ix ix, struct str text)
+/* Write the failure into the outcome as well: hooks of nodes and deployment roles have no run log,
+ * and the observers of the turn log this document. */
+static void hooks_report_failure(struct core *c, outbox_ix ix, struct str text)
 {
     const struct outbox *row = outbox_at(c, ix);
     const role_ix role = role_by_id(c, row->role_id);
     struct json *doc = json_make(c->arena, JSON_OBJECT);
-    put_member(c->arena, doc, "hook", str_from(hook_name((enum hook)row->hook)));
-    put_member(c->arena, doc, "object", str_from(table_name((enum table)row->object)));
+    outbox_put_member(c->arena, doc, "hook", str_from(hook_name((enum hook)row->hook)));
+    outbox_put_member(c->arena, doc, "object", str_from(table_name((enum table)row->object)));
     json_set(doc, STR("object_id"), json_make_i64(c->arena, row->object_id));
-    put_member(c->arena, doc, "role", role.v ? text_of(c, role_at(c, role)->name) : STR(""));
-    put_member(c->arena, doc, "text", text);
+    outbox_put_member(c->arena, doc, "role", role.v ? text_of(c, role_at(c, role)->name) : STR(""));
+    outbox_put_member(c->arena, doc, "text", text);
     c->out->doc = json_write(c->arena, doc);
 }
 
-static void hook_done(struct core *c, outbox_ix ix, bool failed, const struct reason *why)
+static void hooks_handle_done(struct core *c, outbox_ix ix, bool failed, const struct reason *why)
 {
     const enum hook hook = (enum hook)outbox_at(c, ix)->hook;
     const noderole_ix nr = outbox_at(c, ix)->object == TABLE_NODEROLE
@@ -482,19 +512,20 @@ static void hook_done(struct core *c, outbox_ix ix, bool failed, const struct re
     row->hooks_waiting--;
     sched_enqueue_node(c, row->node);
     if (failed)
-        hook_failed(c, hook, nr, why);
+        hooks_handle_failed(c, hook, nr, why);
     else
-        hook_succeeded(c, hook, nr);
+        hooks_handle_succeeded(c, hook, nr);
 }
 
-static void probe_done(struct core *c, outbox_ix ix, const struct outbox_done_command *p)
+static void outbox_handle_probe_done(struct core *c, outbox_ix ix,
+                                     const struct outbox_done_command *p)
 {
     const node_ix n = node_by_id(c, outbox_at(c, ix)->object_id);
     const bool is_current = n.v && node_at(c, n)->probe.v == ix.v;
     if (is_current)
         outbox_forget_probe(c, n);
     else
-        outbox_remove(c, ix); /* its node is gone, or it was asked before there was one at a time */
+        outbox_remove(c, ix); /* the node was deleted, or an old store has several */
     if (!is_current || !p->failed)
         return;
     struct reason why = reason_taken(p->reason, p->reason_subject, STR(""));
@@ -516,12 +547,12 @@ void do_outbox_done(struct core *c, const struct outbox_done_command *p)
 {
     const outbox_ix ix = outbox_by_id(c, p->outbox_id);
     if (!ix.v)
-        return; /* answered before */
+        return; /* a repeated result: the row was removed by the first one */
     bool failed = p->failed;
     struct reason why = {
         .code = (enum reason_code)p->reason, .subject = p->reason_subject, .text = p->text};
     if (p->reason >= REASON_COUNT) {
-        refuse(c, PROBLEM_BAD_VALUE, STR("reason"), STR("is not a reason something can fail for"));
+        refuse(c, PROBLEM_BAD_VALUE, STR("reason"), STR("is not a reason code"));
         return;
     }
     if (p->power_state >= POWER_STATE_COUNT) {
@@ -533,24 +564,24 @@ void do_outbox_done(struct core *c, const struct outbox_done_command *p)
         if (!failed && outbox_at(c, ix)->depth >= CHAIN_MAX && p->wishes.len) {
             failed = true;
             why.code = REASON_HOOK_LIMIT;
-            why.text = STR("hooks keep causing hooks");
+            why.text = STR("hooks keep causing hooks: more than 16 in a row");
         }
         if (!failed && p->wishes.len) {
-            failed = !core_try(c, apply_hook_commands, outbox_at(c, ix), p->wishes, &why.text);
+            failed = !core_try(c, hooks_execute_commands, outbox_at(c, ix), p->wishes, &why.text);
             why.code = REASON_HOOK_REFUSED;
         }
         if (failed && why.code == REASON_NONE)
             why.code = REASON_HOOK_ERROR;
         if (!why.subject.len)
             why.subject = str_from(hook_name((enum hook)outbox_at(c, ix)->hook));
-        /* A wish may have removed the object, and this row with it. */
+        /* A command of the hook may have removed the object, and this row with it. */
         if (!outbox_by_id(c, p->outbox_id).v)
             return;
         if (failed)
-            tell_failure(c, ix, why.text);
-        hook_done(c, ix, failed, &why);
+            hooks_report_failure(c, ix, why.text);
+        hooks_handle_done(c, ix, failed, &why);
         return;
-    case OUTBOX_PROBE: probe_done(c, ix, p); return;
+    case OUTBOX_PROBE: outbox_handle_probe_done(c, ix, p); return;
     case OUTBOX_POWER: boot_power_done(c, ix, p); return;
     }
     impossible("an outbox row of no kind");

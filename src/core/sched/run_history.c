@@ -1,8 +1,10 @@
 #include "core/core_private.h"
 
-/* Runs that are over. Every start that was ordered leaves one row, whatever became of it; no-ops
- * are never ordered and leave none (DECISIONS D10). The rows are not the core's to read: they go
- * out with the batch, and with each the one that is now too many. */
+/* The history of runs. Every attempt that was ordered leaves one row when it ends, whatever its
+ * result; instant runs are never ordered and leave none (ADR 0009). The core does not read these
+ * rows: they are queued in `archives` and written with the batch, each together with the deletion
+ * of the row of the same noderole that exceeds the setting keep_runs. A rollback of the step
+ * removes the queued rows again. */
 
 struct str runlog_tail(struct str runlog)
 {
@@ -10,7 +12,7 @@ struct str runlog_tail(struct str runlog)
         return runlog;
     uint32_t from = runlog.len - RUNLOG_MAX;
     while (from < runlog.len && ((unsigned char)runlog.at[from] & 0xc0) == 0x80)
-        from++; /* not in the middle of a character */
+        from++; /* do not begin inside a UTF-8 sequence */
     return str_slice(runlog, from, runlog.len);
 }
 
@@ -19,7 +21,7 @@ void run_archive(struct core *c, run_ix ix, uint32_t result, struct str runlog,
 {
     const struct run *run = run_at(c, ix);
     must(run->state == RUN_RUNNING || run->state == RUN_STOPPING);
-    /* One that is being stopped may have outlived its noderole. */
+    /* The noderole of a STOPPING run may have been deleted. */
     const noderole_ix nr = noderole_by_id(c, run->noderole_id);
     text_h log = 0, subject = 0, text = 0;
     put_text(c, &log, runlog_tail(runlog));
@@ -45,19 +47,19 @@ void run_archive(struct core *c, run_ix ix, uint32_t result, struct str runlog,
     put_text(c, &text, STR(""));
 }
 
-/* A start is durable before it can end, so of one noderole no two end in one batch: what goes first
- * is never what the batch itself brings. */
+/* The deletion is visited before the new row. It never refers to a row of the same batch: a start
+ * is durable before it can end, so at most one attempt of a noderole ends in one batch. */
 void run_collect(const struct core *c, const struct archived *old,
                  void (*visit)(void *context, const struct change *change), void *context)
 {
-    const int64_t last_gone = old->attempt - core_settings(c)->keep_runs;
+    const int64_t expired = old->attempt - core_settings(c)->keep_runs;
     struct change change;
     memset(&change, 0, sizeof change);
     change.record.table = TABLE_OLD_RUN;
     change.record.old_run.noderole_id = old->noderole_id;
-    change.record.old_run.attempt = last_gone;
+    change.record.old_run.attempt = expired;
     change.gone = true;
-    if (last_gone > 0)
+    if (expired > 0)
         visit(context, &change);
     change.record.old_run =
         (struct old_run_record){.noderole_id = old->noderole_id,

@@ -1,11 +1,28 @@
 #include "core/core_private.h"
 
-/* Rows of work. A run row is durable before the work begins; it says who holds a node and a
- * worker. Answers name the run and its attempt, and an answer to anything else changes nothing. */
+/* The state machine of a run, the execution of one noderole (docs/spec/runs.md).
+ *
+ *   QUEUED   -> RUNNING            it starts
+ *   RUNNING  -> PARKED             it waits for a resume, or for the backoff after a failure
+ *   RUNNING  -> STOPPING           its noderole left TRANSITION without a result of the run
+ *   PARKED   -> QUEUED             resumed, or its time is over
+ *
+ * Any other end removes the row. RUNNING and STOPPING runs hold the slot of their node and a worker
+ * of their pool; QUEUED and PARKED runs hold neither. run_set_state() keeps slot, queue and timer
+ * in step with the state, except for STOPPING (run_cancel) and a run that is created RUNNING
+ * (run_start).
+ *
+ * Ordering: the row is part of the batch that is committed before EFFECT_RUN_START is performed, so
+ * a crash cannot leave work without a row. A cancelled run keeps its slot until the runner reports
+ * that it has ended; otherwise a second run could start on the node while the first still acts.
+ *
+ * Failure: a runner may repeat results, and results may arrive late. They carry (run, attempt), and
+ * every start has a new attempt number, so a result that matches no live attempt changes nothing.
+ * */
 
-/* ---- holding and letting go ---- */
+/* ---- slot, queue and timer ---- */
 
-static void hold(struct core *c, run_ix ix)
+static void run_occupy_node(struct core *c, run_ix ix)
 {
     const struct run *run = run_at(c, ix);
     must(!node_at(c, run->node)->run.v); /* one running run per node */
@@ -13,7 +30,7 @@ static void hold(struct core *c, run_ix ix)
     vars_edit(c)->busy[run->queue]++;
 }
 
-static void let_go(struct core *c, run_ix ix)
+static void run_release_node(struct core *c, run_ix ix)
 {
     const struct run *run = run_at(c, ix);
     must(c->vars.busy[run->queue] > 0);
@@ -25,48 +42,49 @@ static void let_go(struct core *c, run_ix ix)
     }
 }
 
-static void line_up(struct core *c, run_ix ix)
+static void run_enqueue_on_node(struct core *c, run_ix ix)
 {
     ids_insert(c, &node_derive(c, run_at(c, ix)->node)->queued, TABLE_RUN, ix.v);
     sched_enqueue_node(c, run_at(c, ix)->node);
 }
 
-static void step_out(struct core *c, run_ix ix)
+static void run_dequeue(struct core *c, run_ix ix)
 {
     ids_remove(c, &node_derive(c, run_at(c, ix)->node)->queued, TABLE_RUN, ix.v);
     anneal_forget_candidates(c, run_at(c, ix)->node);
 }
 
-/* Deadlines first, then the index of the run, so that equal deadlines stay apart. */
+/* A timer key is the deadline in the high bits and the index of the run in the low bits, so that
+ * runs with equal deadlines have different keys. */
 enum { TIMER_BITS = 21 };
-_Static_assert(RUNS_MAX < 1u << TIMER_BITS, "a run's index must fit below the deadline");
+_Static_assert(RUNS_MAX < 1u << TIMER_BITS, "the index of a run must fit below the deadline");
 
-static uint64_t timer_key(const struct core *c, run_ix ix)
+static uint64_t run_timer_key(const struct core *c, run_ix ix)
 {
     const int64_t deadline = run_at(c, ix)->park_deadline;
     return (uint64_t)(deadline > 0 ? deadline : 0) << TIMER_BITS | ix.v;
 }
 
-static void set_state(struct core *c, run_ix ix, enum run_state to)
+static void run_set_state(struct core *c, run_ix ix, enum run_state to)
 {
     struct run *run = run_edit(c, ix);
     const enum run_state from = run->state;
     run->state = to;
     if (from == RUN_QUEUED)
-        step_out(c, ix);
+        run_dequeue(c, ix);
     if (from == RUN_PARKED)
-        omap_remove(&c->timers, timer_key(c, ix));
+        omap_remove(&c->timers, run_timer_key(c, ix));
     if (from == RUN_RUNNING && to == RUN_PARKED)
-        let_go(c, ix);
+        run_release_node(c, ix);
     if (to == RUN_RUNNING)
-        hold(c, ix);
+        run_occupy_node(c, ix);
     if (to == RUN_QUEUED)
-        line_up(c, ix);
+        run_enqueue_on_node(c, ix);
     if (to == RUN_PARKED)
-        omap_put(&c->timers, timer_key(c, ix), ix.v);
+        omap_put(&c->timers, run_timer_key(c, ix), ix.v);
 }
 
-static void unlink_noderole(struct core *c, run_ix ix)
+static void run_unlink_noderole(struct core *c, run_ix ix)
 {
     const noderole_ix nr = run_at(c, ix)->noderole;
     if (!nr.v)
@@ -81,27 +99,30 @@ static void unlink_noderole(struct core *c, run_ix ix)
 static void run_remove(struct core *c, run_ix ix)
 {
     const uint32_t state = run_at(c, ix)->state;
-    unlink_noderole(c, ix);
+    run_unlink_noderole(c, ix);
     if (state == RUN_QUEUED)
-        step_out(c, ix);
+        run_dequeue(c, ix);
     if (state == RUN_PARKED)
-        omap_remove(&c->timers, timer_key(c, ix));
+        omap_remove(&c->timers, run_timer_key(c, ix));
     if (state == RUN_RUNNING || state == RUN_STOPPING)
-        let_go(c, ix);
+        run_release_node(c, ix);
     struct run *run = run_edit(c, ix);
     put_text(c, &run->job, STR(""));
     put_doc(c, &run->data, STR(""));
     core_remove_row(c, TABLE_RUN, ix.v);
 }
 
-/* Work that began must be seen to end before its place is given away (X25). */
+/* Work that has started must be confirmed to have ended before its slot is released: the run
+ * becomes STOPPING and is cancelled; run_remove() follows when its result arrives. The noderole is
+ * unlinked now, because it may start another run (on another start of its state machine) or be
+ * deleted. */
 void run_cancel(struct core *c, run_ix ix)
 {
     if (run_at(c, ix)->state != RUN_RUNNING) {
         run_remove(c, ix);
         return;
     }
-    unlink_noderole(c, ix);
+    run_unlink_noderole(c, ix);
     struct run *run = run_edit(c, ix);
     run->state = RUN_STOPPING;
     run->noderole = (noderole_ix){0};
@@ -117,12 +138,11 @@ bool run_is_parked(const struct core *c, int64_t id)
     return ix.v && run_at(c, ix)->state == RUN_PARKED;
 }
 
-/* A person does not want to wait for the next start. */
 bool run_skip_backoff(struct core *c, run_ix ix)
 {
     if (run_at(c, ix)->state != RUN_PARKED || !run_at(c, ix)->tries)
         return false;
-    set_state(c, ix, RUN_QUEUED);
+    run_set_state(c, ix, RUN_QUEUED);
     return true;
 }
 
@@ -133,7 +153,7 @@ void run_drop_queued(struct core *c, noderole_ix nr)
         run_remove(c, queued);
 }
 
-/* The node goes; what still runs there keeps its worker until it stopped. */
+/* The node is deleted: a STOPPING run keeps its worker until it has ended. */
 void run_forget_node(struct core *c, node_ix n)
 {
     const run_ix ix = node_at(c, n)->run;
@@ -145,9 +165,9 @@ void run_forget_node(struct core *c, node_ix n)
     node_derive(c, n)->run = (run_ix){0};
 }
 
-/* ---- asking for a run ---- */
+/* ---- enqueue ---- */
 
-static run_ix make_run(struct core *c, noderole_ix nr, enum queue queue)
+static run_ix run_make(struct core *c, noderole_ix nr, enum queue queue)
 {
     const run_ix ix = run_add(c);
     if (!ix.v)
@@ -162,7 +182,7 @@ static run_ix make_run(struct core *c, noderole_ix nr, enum queue queue)
     return ix;
 }
 
-static bool wants_queue(const struct core *c, noderole_ix nr)
+static bool run_may_be_queued(const struct core *c, noderole_ix nr)
 {
     const uint8_t state = noderole_at(c, nr)->state;
     return noderole_is_runnable(c, nr) &&
@@ -172,8 +192,8 @@ static bool wants_queue(const struct core *c, noderole_ix nr)
 void run_enqueue(struct core *c, noderole_ix nr)
 {
     run_ix ix = noderole_at(c, nr)->queued;
-    if (!ix.v && !wants_queue(c, nr)) {
-        noderole_mark_rerun(c, nr, true); /* X8: not dropped, remembered */
+    if (!ix.v && !run_may_be_queued(c, nr)) {
+        noderole_mark_rerun(c, nr, true); /* the request is kept until the noderole can run */
         return;
     }
     if (run_lacks_attrib(c, nr))
@@ -182,16 +202,16 @@ void run_enqueue(struct core *c, noderole_ix nr)
     if (run_is_too_large(c, nr, staged))
         return;
     if (!ix.v) {
-        ix = make_run(c, nr, QUEUE_HIGH);
+        ix = run_make(c, nr, QUEUE_HIGH);
         if (!ix.v)
             return;
         run_edit(c, ix)->frozen = true;
         noderole_derive(c, nr)->queued = ix;
         noderole_derive(c, nr)->chain = c->depth;
-        line_up(c, ix);
+        run_enqueue_on_node(c, ix);
     }
     put_doc(c, &run_edit(c, ix)->data, staged);
-    if (hooks_compute(c, nr)) /* it is staged again when that is known */
+    if (hooks_compute(c, nr)) /* stage again at the start, with the result of these hooks */
         run_edit(c, ix)->frozen = false;
 }
 
@@ -204,7 +224,7 @@ bool run_is_instant(const struct core *c, noderole_ix ix)
     return done_once || role_is_noop(c, nr->role);
 }
 
-static void clear_log(struct core *c, noderole_ix ix)
+static void run_clear_log(struct core *c, noderole_ix ix)
 {
     struct noderole *nr = noderole_edit(c, ix);
     if (nr->runlog)
@@ -216,9 +236,10 @@ static void clear_log(struct core *c, noderole_ix ix)
         noderole_clear_reason(c, ix);
 }
 
-static void activate(struct core *c, noderole_ix nr, bool committed_run, bool skipped);
+static void run_activate_noderole(struct core *c, noderole_ix nr, bool committed_run, bool skipped);
 
-/* No-ops, and destructive roles that have had their one run, end as they begin (D10, K1). */
+/* A no-op, or a destructive role that has already run (skipped), ends in the step that starts it,
+ * without a worker, an attempt number or an effect (ADR 0009). */
 void run_instant(struct core *c, noderole_ix ix, run_ix queued)
 {
     const bool skipped = role_at(c, noderole_at(c, ix)->role)->flags & ROLE_DESTRUCTIVE &&
@@ -226,35 +247,36 @@ void run_instant(struct core *c, noderole_ix ix, run_ix queued)
     if (queued.v)
         run_remove(c, queued);
     noderole_mark_rerun(c, ix, false);
-    clear_log(c, ix);
+    run_clear_log(c, ix);
     if (noderole_at(c, ix)->state != NODEROLE_TRANSITION)
         noderole_apply_run(c, ix, EVENT_START, true, skipped);
     if (!skipped) {
         noderole_edit(c, ix)->run_count++;
         defaults_take(c, ix);
     }
-    activate(c, ix, true, skipped);
+    run_activate_noderole(c, ix, true, skipped);
 }
 
-/* The noderole moves, unless a parked run takes up its work again. Either way the start has a
- * number of its own: a late repeat of what an earlier one said must not be taken for its answer. */
-static void begin(struct core *c, noderole_ix ix, run_ix run)
+/* Assign the attempt number and enter TRANSITION. A resumed run gets a new number as well, although
+ * its noderole is in TRANSITION already: a late repeat of the result of the earlier attempt must
+ * not be accepted as the result of this one (ADR 0031). */
+static void run_begin_attempt(struct core *c, noderole_ix ix, run_ix run)
 {
-    const bool again = noderole_at(c, ix)->run.v == run.v;
+    const bool is_resumed = noderole_at(c, ix)->run.v == run.v;
     struct noderole *nr = noderole_edit(c, ix);
     must(nr->attempt < UINT32_MAX);
     nr->attempt++;
-    noderole_mark_rerun(c, ix, false); /* it is given what is true now */
-    if (again)
+    noderole_mark_rerun(c, ix, false); /* this attempt uses the current data */
+    if (is_resumed)
         return;
-    clear_log(c, ix);
+    run_clear_log(c, ix);
     if (nr->queued.v == run.v)
         nr->queued = (run_ix){0};
     noderole_apply_run(c, ix, EVENT_START, true, false);
     noderole_derive(c, ix)->run = run;
 }
 
-static void order_start(struct core *c, run_ix ix)
+static void run_order_start(struct core *c, run_ix ix)
 {
     const struct run *run = run_at(c, ix);
     struct effect *e = effect_add(c, EFFECT_RUN_START, run->o.id);
@@ -267,38 +289,44 @@ static void order_start(struct core *c, run_ix ix)
 
 void run_start(struct core *c, noderole_ix ix, run_ix queued)
 {
+    /* Check the input. Both checks put the noderole into ERROR and start nothing. */
     const bool frozen = queued.v && run_at(c, queued)->frozen;
     if (!frozen && run_lacks_attrib(c, ix))
         return;
     const struct str staged = frozen ? STR("") : stage_noderole(c, ix, c->arena);
     if (run_is_too_large(c, ix, staged))
         return;
-    const run_ix run = queued.v ? queued : make_run(c, ix, QUEUE_NORMAL);
+    const run_ix run = queued.v ? queued : run_make(c, ix, QUEUE_NORMAL);
     if (!run.v)
         return;
+
+    /* Fill the row. */
     if (!frozen) {
         put_doc(c, &run_edit(c, run)->data, staged);
         defaults_take(c, ix);
     }
-    begin(c, ix, run);
+    run_begin_attempt(c, ix, run);
     struct run *row = run_edit(c, run);
     row->attempt = noderole_at(c, ix)->attempt;
     row->started_at = c->now_ms;
     row->begun = false;
     row->committed = deployment_at(c, noderole_at(c, ix)->deployment)->committed;
+
+    /* Occupy the slot. A new row has never been QUEUED, so it is in no queue to be removed from. */
     if (queued.v)
-        set_state(c, run, RUN_RUNNING);
+        run_set_state(c, run, RUN_RUNNING);
     else {
         row->state = RUN_RUNNING;
-        hold(c, run);
+        run_occupy_node(c, run);
     }
-    order_start(c, run);
+    run_order_start(c, run);
 }
 
-/* ---- answers ---- */
+/* ---- success ---- */
 
-/* The run succeeded: ACTIVE, unless the ground moved meanwhile (K2). */
-static void activate(struct core *c, noderole_ix ix, bool committed_run, bool skipped)
+/* The run succeeded: enter ACTIVE, unless the node died or a rerun was requested during the run. In
+ * that case settle instead, so that no child starts on an outdated result (ADR 0010). */
+static void run_activate_noderole(struct core *c, noderole_ix ix, bool committed_run, bool skipped)
 {
     const struct noderole *nr = noderole_at(c, ix);
     if (!node_at(c, nr->node)->alive || nr->rerun) {
@@ -311,7 +339,7 @@ static void activate(struct core *c, noderole_ix ix, bool committed_run, bool sk
         node_powersave(c, ix);
 }
 
-static void take_wall(struct core *c, noderole_ix ix, const struct run_done_command *p)
+static void run_store_wall(struct core *c, noderole_ix ix, const struct run_done_command *p)
 {
     if (!p->has_wall)
         return;
@@ -322,19 +350,20 @@ static void take_wall(struct core *c, noderole_ix ix, const struct run_done_comm
         data_after_run(c, ix, old);
 }
 
-/* A machine that nobody can ask to start again, or to stop, is made to. */
-static struct str offered(const struct core *c, node_ix n, struct str action)
+/* Replace a graceful power action that no hammer of the node offers by the forced one. */
+static struct str run_choose_power_action(const struct core *c, node_ix n, struct str action)
 {
-    const struct str harder = str_eq(action, STR("reboot")) ? STR("reset")
+    const struct str forced = str_eq(action, STR("reboot")) ? STR("reset")
                               : str_eq(action, STR("off"))  ? STR("halt")
                                                             : STR("");
     const bool replaced =
-        harder.len && !node_can_power(c, n, action) && node_can_power(c, n, harder);
-    return replaced ? harder : action;
+        forced.len && !node_can_power(c, n, action) && node_can_power(c, n, forced);
+    return replaced ? forced : action;
 }
 
-/* What the work asks for its machine, once its own result is booked (D21). */
-static void serve_machine(struct core *c, node_ix n, const struct run_done_command *p)
+/* The requests of a run about its machine. They come after the state of its noderole has changed,
+ * so that `node_dead` also settles that noderole. */
+static void run_apply_machine_requests(struct core *c, node_ix n, const struct run_done_command *p)
 {
     if (p->stop && !node_at(c, n)->stopped)
         node_edit(c, n)->stopped = true;
@@ -343,28 +372,29 @@ static void serve_machine(struct core *c, node_ix n, const struct run_done_comma
         node_changed(c, n);
     }
     if (p->power.len)
-        outbox_power(c, n, offered(c, n, p->power));
+        outbox_power(c, n, run_choose_power_action(c, n, p->power));
 }
 
-static void run_succeeded(struct core *c, run_ix run, noderole_ix nr,
+static void run_handle_ok(struct core *c, run_ix run, noderole_ix nr,
                           const struct run_done_command *p)
 {
     const bool committed = run_at(c, run)->committed;
     const node_ix n = run_at(c, run)->node;
     run_remove(c, run);
-    take_wall(c, nr, p);
+    run_store_wall(c, nr, p);
     noderole_edit(c, nr)->run_count++;
-    clear_log(c, nr); /* of starts that failed before */
-    activate(c, nr, committed, false);
-    serve_machine(c, n, p);
+    run_clear_log(c, nr); /* of earlier attempts that failed */
+    run_activate_noderole(c, nr, committed, false);
+    run_apply_machine_requests(c, n, p);
 }
 
 /* ---- failures ---- */
 
 enum { BACKOFF_S_DEFAULT = 10 };
 
-/* How long to wait before the next start: doubled each time, a week at most. */
-static int64_t backoff_ms(const struct role *role, uint32_t tries)
+/* The wait before the next attempt in ms: doubled with each failure, PARK_MS_MAX (a week) at most.
+ * */
+static int64_t run_backoff_ms(const struct role *role, uint32_t tries)
 {
     int64_t ms = (role->backoff_s ? role->backoff_s : BACKOFF_S_DEFAULT) * INT64_C(1000);
     while (tries-- > 0 && ms < PARK_MS_MAX)
@@ -372,45 +402,47 @@ static int64_t backoff_ms(const struct role *role, uint32_t tries)
     return ms < PARK_MS_MAX ? ms : PARK_MS_MAX;
 }
 
-/* Nobody knows what a lost one has done, and one that may destroy is not started twice unasked. */
-static bool may_try_again(const struct core *c, run_ix run, noderole_ix nr, uint32_t result)
+/* A lost run may still be working, and a destructive role may have done damage: neither is started
+ * again without a request of an operator (ADR 0046). */
+static bool run_may_retry(const struct core *c, run_ix run, noderole_ix nr, uint32_t result)
 {
     const struct role *role = role_at(c, noderole_at(c, nr)->role);
     return result == RESULT_FAILED && !(role->flags & ROLE_DESTRUCTIVE) &&
            run_at(c, run)->tries + 1 < role->attempts;
 }
 
-static void park(struct core *c, run_ix run, int64_t ms)
+static void run_park(struct core *c, run_ix run, int64_t ms)
 {
     struct run *row = run_edit(c, run);
     row->park_left_ms = ms;
     row->park_deadline = c->mono_ms + ms;
-    row->frozen = false; /* it starts again with what is true then */
-    set_state(c, run, RUN_PARKED);
+    row->frozen = false; /* data are staged again when it starts */
+    run_set_state(c, run, RUN_PARKED);
 }
 
-static void try_again(struct core *c, run_ix run, noderole_ix nr, struct failure failure)
+static void run_retry_later(struct core *c, run_ix run, noderole_ix nr, struct failure failure)
 {
     const struct role *role = role_at(c, noderole_at(c, nr)->role);
     const uint32_t tries = ++run_edit(c, run)->tries;
-    const int64_t wait_ms = backoff_ms(role, tries - 1);
+    const int64_t wait_ms = run_backoff_ms(role, tries - 1);
     failure.status =
-        STR_CONCAT(c->arena, STR("start "), str_from_i64(c->arena, tries), STR(" of "),
-                   str_from_i64(c->arena, role->attempts), STR(" failed; the next comes in "),
+        STR_CONCAT(c->arena, STR("attempt "), str_from_i64(c->arena, tries), STR(" of "),
+                   str_from_i64(c->arena, role->attempts), STR(" failed; next attempt in "),
                    str_from_i64(c->arena, wait_ms / 1000), STR(" s"));
     noderole_note_failure(c, nr, &failure);
-    park(c, run, wait_ms);
+    run_park(c, run, wait_ms);
 }
 
-static void run_failed(struct core *c, run_ix run, noderole_ix nr, const struct run_done_command *p)
+static void run_handle_failed(struct core *c, run_ix run, noderole_ix nr,
+                              const struct run_done_command *p)
 {
     const bool committed = run_at(c, run)->committed;
     const bool lost = p->result == RESULT_LOST;
     const struct str status = lost ? STR("run lost") : STR("run failed");
     const struct failure failure = {
         .status = status, .runlog = p->runlog.len ? p->runlog : status, .why = run_reason(p)};
-    if (may_try_again(c, run, nr, p->result)) {
-        try_again(c, run, nr, failure);
+    if (run_may_retry(c, run, nr, p->result)) {
+        run_retry_later(c, run, nr, failure);
         return;
     }
     run_remove(c, run);
@@ -418,30 +450,33 @@ static void run_failed(struct core *c, run_ix run, noderole_ix nr, const struct 
     noderole_apply_run(c, nr, EVENT_FAILED, committed, false);
 }
 
-/* When its machine goes down with it, the noderole has to be done again anyway once the machine is
- * back, and the run is not needed any more. */
-static void run_parked(struct core *c, run_ix run, noderole_ix nr, const struct run_done_command *p)
+/* Park before the requests about the machine are applied: `node_dead` deactivates the noderole,
+ * which removes the parked run. The noderole runs again from the beginning when the machine is
+ * back. */
+static void run_handle_parked(struct core *c, run_ix run, noderole_ix nr,
+                              const struct run_done_command *p)
 {
     const node_ix n = run_at(c, run)->node;
-    take_wall(c, nr, p);
-    run_edit(c, run)->tries = 0; /* it got somewhere */
-    park(c, run, p->park_ms);
-    serve_machine(c, n, p);
+    run_store_wall(c, nr, p);
+    run_edit(c, run)->tries = 0; /* the attempt did not fail: count failures anew */
+    run_park(c, run, p->park_ms);
+    run_apply_machine_requests(c, n, p);
 }
 
-/* Somebody else does the work, and a retry will come. If it came while we were still asking, or
- * what we asked for changed, it is asked again at once: nobody would come a second time. */
-static void run_left_open(struct core *c, run_ix run, noderole_ix nr,
-                          const struct run_done_command *p)
+/* RESULT_ASYNC: the work continues elsewhere, and the noderole stays in TRANSITION without a run
+ * until a retry arrives. If a retry or a rerun request arrived during the run, the noderole settles
+ * and runs again at once, because that request is not repeated. */
+static void run_handle_async(struct core *c, run_ix run, noderole_ix nr,
+                             const struct run_done_command *p)
 {
-    take_wall(c, nr, p);
+    run_store_wall(c, nr, p);
     run_remove(c, run);
     if (noderole_at(c, nr)->rerun)
         noderole_apply(c, nr, EVENT_DEACTIVATE);
 }
 
-/* The run an answer is about, or none when the answer came too late. */
-static run_ix answered(const struct core *c, int64_t id, uint32_t attempt)
+/* The run with this id and attempt; none if the report is late or repeated. */
+static run_ix run_find_for_result(const struct core *c, int64_t id, uint32_t attempt)
 {
     const run_ix run = run_by_id(c, id);
     const bool live =
@@ -453,7 +488,7 @@ static run_ix answered(const struct core *c, int64_t id, uint32_t attempt)
 void do_run_done(struct core *c, const struct run_done_command *p)
 {
     if (p->result >= RESULT_COUNT) {
-        refuse(c, PROBLEM_BAD_VALUE, STR("result"), STR("is not a result a run can have"));
+        refuse(c, PROBLEM_BAD_VALUE, STR("result"), STR("is not a result code"));
         return;
     }
     if (p->has_wall && p->wall.len && p->wall.at[0] != '{') {
@@ -461,29 +496,30 @@ void do_run_done(struct core *c, const struct run_done_command *p)
         return;
     }
     if (p->park_ms < 0 || p->park_ms > PARK_MS_MAX) {
-        refuse(c, PROBLEM_BAD_VALUE, STR("park_ms"), STR("is not a time a run can be parked for"));
+        refuse(c, PROBLEM_BAD_VALUE, STR("park_ms"),
+               STR("must be from 0 to 604800000 ms (a week)"));
         return;
     }
     if (p->reason >= REASON_COUNT) {
-        refuse(c, PROBLEM_BAD_VALUE, STR("reason"), STR("is not a reason a run can fail for"));
+        refuse(c, PROBLEM_BAD_VALUE, STR("reason"), STR("is not a reason code"));
         return;
     }
-    const run_ix run = answered(c, p->run_id, p->attempt);
+    const run_ix run = run_find_for_result(c, p->run_id, p->attempt);
     if (!run.v)
         return;
     const struct reason why = run_reason(p);
     run_archive(c, run, p->result, p->runlog, &why);
     if (run_at(c, run)->state == RUN_STOPPING) {
-        run_remove(c, run); /* it has stopped; what it says no longer matters */
+        run_remove(c, run); /* it has ended; the result of a cancelled run is ignored */
         return;
     }
     const noderole_ix nr = run_at(c, run)->noderole;
     switch ((enum run_result)p->result) {
-    case RESULT_OK: run_succeeded(c, run, nr, p); return;
+    case RESULT_OK: run_handle_ok(c, run, nr, p); return;
     case RESULT_FAILED:
-    case RESULT_LOST: run_failed(c, run, nr, p); return;
-    case RESULT_ASYNC: run_left_open(c, run, nr, p); return;
-    case RESULT_PARKED: run_parked(c, run, nr, p); return;
+    case RESULT_LOST: run_handle_failed(c, run, nr, p); return;
+    case RESULT_ASYNC: run_handle_async(c, run, nr, p); return;
+    case RESULT_PARKED: run_handle_parked(c, run, nr, p); return;
     case RESULT_COUNT: break;
     }
     impossible("a result outside the enum");
@@ -491,7 +527,7 @@ void do_run_done(struct core *c, const struct run_done_command *p)
 
 void do_run_begun(struct core *c, const struct run_begun_command *p)
 {
-    const run_ix ix = answered(c, p->run_id, p->attempt);
+    const run_ix ix = run_find_for_result(c, p->run_id, p->attempt);
     if (!ix.v || run_at(c, ix)->begun)
         return;
     struct run *run = run_edit(c, ix);
@@ -501,7 +537,7 @@ void do_run_begun(struct core *c, const struct run_begun_command *p)
 
 void do_run_stopped(struct core *c, const struct run_stopped_command *p)
 {
-    const run_ix run = answered(c, p->run_id, p->attempt);
+    const run_ix run = run_find_for_result(c, p->run_id, p->attempt);
     if (!run.v || run_at(c, run)->state != RUN_STOPPING)
         return;
     run_archive(c, run, RESULT_CANCELLED, STR(""), &(struct reason){.code = REASON_NONE});
@@ -512,10 +548,11 @@ void do_run_resume(struct core *c, const struct run_resume_command *p)
 {
     const run_ix run = run_by_id(c, p->run_id);
     if (run.v && run_at(c, run)->state == RUN_PARKED)
-        set_state(c, run, RUN_QUEUED);
+        run_set_state(c, run, RUN_QUEUED);
 }
 
-/* An operator stops a run: it has failed, and its worker is told. */
+/* An operator cancels a run. An enqueued run is only removed; for a run that has started, the
+ * noderole enters ERROR, which cancels the run. */
 void do_run_cancel(struct core *c, const struct run_cancel_command *p)
 {
     const run_ix ix = run_by_id(c, p->run_id);
@@ -534,7 +571,7 @@ void do_run_cancel(struct core *c, const struct run_cancel_command *p)
         noderole_fail_cancelled(c, nr);
 }
 
-/* ---- time ---- */
+/* ---- deadlines ---- */
 
 void do_tick(struct core *c, const struct tick_command *p)
 {
@@ -542,7 +579,7 @@ void do_tick(struct core *c, const struct tick_command *p)
     uint32_t ix;
     must(p);
     while (omap_ceil(&c->timers, 0, &key, &ix) && (int64_t)(key >> TIMER_BITS) <= c->mono_ms)
-        set_state(c, (run_ix){ix}, RUN_QUEUED);
+        run_set_state(c, (run_ix){ix}, RUN_QUEUED);
     boot_tick(c);
 }
 
@@ -559,38 +596,5 @@ void run_load_timer(struct core *c, run_ix ix)
 {
     struct run *run = run_derive(c, ix);
     run->park_deadline = c->mono_ms + run->park_left_ms;
-    omap_put(&c->timers, timer_key(c, ix), ix.v);
-}
-
-void core_resume(const struct core *c, struct arena *arena, struct effects *fx)
-{
-    for (uint32_t t = 0; t < 2; t++) {
-        const enum table table = t ? TABLE_OUTBOX : TABLE_RUN;
-        for (int64_t id = core_next_id(c, table, 0); id; id = core_next_id(c, table, id)) {
-            const run_ix run = t ? (run_ix){0} : run_by_id(c, id);
-            if (!t && run_at(c, run)->state != RUN_RUNNING && run_at(c, run)->state != RUN_STOPPING)
-                continue;
-            if (t && boot_waits(c, outbox_by_id(c, id)))
-                continue;
-            struct effect *e = arena_new(arena, struct effect);
-            e->id = id;
-            e->kind = EFFECT_OUTBOX;
-            if (!t) {
-                const struct run *row = run_at(c, run);
-                e->kind = row->state == RUN_RUNNING ? EFFECT_RUN_QUERY : EFFECT_RUN_CANCEL;
-                e->attempt = row->attempt;
-                e->node_id = row->node_id;
-                e->noderole_id = row->noderole_id;
-                e->data = str_copy(arena, doc_of(c, row->data));
-                if (row->noderole.v)
-                    e->jig = str_copy(arena, role_jig_name(c, noderole_at(c, row->noderole)->role));
-            }
-            if (fx->last)
-                fx->last->next = e;
-            else
-                fx->first = e;
-            fx->last = e;
-            fx->count++;
-        }
-    }
+    omap_put(&c->timers, run_timer_key(c, ix), ix.v);
 }

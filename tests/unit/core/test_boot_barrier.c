@@ -191,10 +191,11 @@ TEST(only_who_serves_boots_is_believed)
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
     SAYS(REFUSED(w, cmd_served(w, "disco@n1", 1), BAD_VALUE, "noderole_id"),
-         "its role does not serve boots: that takes the flag serves-boot");
+         "its role does not serve boots: it lacks the flag serves-boot");
     struct command command = cmd_served(w, "s1@d1", 1);
     command.depth = 0; /* an operator's word */
-    SAYS(REFUSED(w, command, NOT_SUPPORTED, "generation"), "only who served it can say so");
+    SAYS(REFUSED(w, command, NOT_SUPPORTED, "generation"),
+         "only a hook of the role that served it can report this");
     command = cmd_served(w, "s1@d1", 1);
     command.node_boot_served.id = 999;
     REFUSED(w, command, NOT_FOUND, "id");

@@ -136,9 +136,12 @@ static void says(struct scene *s, int line, const char *sentence)
 TEST(inactive_parents_are_counted_again)
 {
     struct scene s = open_scene();
-    BREAKS(&s, NODEROLE(&s, s.top)->missing, 0, "C1: the count of inactive parents is wrong");
-    BREAKS(&s, NODEROLE(&s, s.top)->missing, 2, "C1: the count of inactive parents is wrong");
-    BREAKS(&s, NODEROLE(&s, s.base)->missing, 1, "C1: the count of inactive parents is wrong");
+    BREAKS(&s, NODEROLE(&s, s.top)->inactive_parents, 0,
+           "C1: the count of inactive parents is wrong");
+    BREAKS(&s, NODEROLE(&s, s.top)->inactive_parents, 2,
+           "C1: the count of inactive parents is wrong");
+    BREAKS(&s, NODEROLE(&s, s.base)->inactive_parents, 1,
+           "C1: the count of inactive parents is wrong");
     BREAKS(&s, NODEROLE(&s, s.top)->state, NODEROLE_TODO,
            "I2: a noderole is TODO with a parent outside ACTIVE");
     BREAKS(&s, NODEROLE(&s, s.base3)->state, NODEROLE_BLOCKED,
@@ -149,12 +152,12 @@ TEST(inactive_parents_are_counted_again)
 TEST(a_noderole_and_its_deployment_role_know_each_other)
 {
     struct scene s = open_scene();
-    BREAKS(&s, NODEROLE(&s, s.solo3)->dr.v, 0, "C2: a noderole has lost its deployment role");
+    BREAKS(&s, NODEROLE(&s, s.solo3)->dr.v, 0, "C2: the deployment role of a noderole is wrong");
     BREAKS(&s, NODEROLE(&s, s.solo3)->dr.v, NODEROLE(&s, s.base3)->dr.v,
-           "C2: a noderole has lost its deployment role");
+           "C2: the deployment role of a noderole is wrong");
     struct vec *members = &role_in(&s, NODEROLE(&s, s.solo3)->dr)->noderoles;
     CHECK(members->count == 2);
-    BREAKS(&s, members->count, 1, "C2: a deployment role does not know its noderole");
+    BREAKS(&s, members->count, 1, "C2: a deployment role does not list its noderole");
     world_close(&s.w);
 }
 
@@ -164,8 +167,8 @@ TEST(edges_are_known_at_both_ends_and_go_down)
     struct noderole *top = NODEROLE(&s, s.top), *base = NODEROLE(&s, s.base);
     const uint32_t cohort = base->cohort;
     CHECK(top->parents.count == 2 && base->children.count == 2 && cohort == 0);
-    BREAKS(&s, base->children.count, 1, "C3: a parent does not know its child");
-    BREAKS(&s, NODEROLE(&s, s.mid)->children.count, 0, "C3: a parent does not know its child");
+    BREAKS(&s, base->children.count, 1, "C3: a parent does not list its child");
+    BREAKS(&s, NODEROLE(&s, s.mid)->children.count, 0, "C3: a parent does not list its child");
     BREAKS(&s, base->cohort, NODEROLE(&s, s.mid)->cohort,
            "C4: a child is not deeper than its parent");
     BREAKS(&s, top->cohort, NODEROLE(&s, s.mid)->cohort,
@@ -188,7 +191,7 @@ TEST(a_child_that_is_no_child_is_found)
     const struct vec none = solo->children;
     CHECK(none.count == 0 && top == noderole_by_id(s.w.c, s.top).v && base->children.count == 2);
     solo->children = NODEROLE(&s, s.mid)->children;
-    says(&s, __LINE__, "C3: a child does not know its parent");
+    says(&s, __LINE__, "C3: a child does not list its parent");
     solo->children = none;
     says(&s, __LINE__, NULL);
     world_close(&s.w);
@@ -208,8 +211,8 @@ TEST(a_live_run_belongs_to_its_noderole)
     BREAKS(&s, run->noderole.v, 0, wrong);
     BREAKS(&s, NODEROLE(&s, s.park)->state, NODEROLE_TODO, wrong);
     BREAKS(&s, NODEROLE(&s, s.park)->state, NODEROLE_ERROR, wrong);
-    BREAKS(&s, mid->run.v, 0, "I3: a run is known to no noderole");
-    BREAKS(&s, NODEROLE(&s, s.park)->run.v, 0, "I3: a run is known to no noderole");
+    BREAKS(&s, mid->run.v, 0, "I3: no noderole refers to the run");
+    BREAKS(&s, NODEROLE(&s, s.park)->run.v, 0, "I3: no noderole refers to the run");
     world_close(&s.w);
 }
 
@@ -226,10 +229,10 @@ TEST(a_queued_run_belongs_to_its_noderole)
     BREAKS(&s, run->noderole.v, noderole_by_id(s.w.c, s.top).v, wrong);
     BREAKS(&s, solo->state, NODEROLE_PROPOSED, cannot);
     BREAKS(&s, solo->state, NODEROLE_ERROR, cannot);
-    BREAKS(&s, solo->queued.v, 0, "I3: a run is known to no noderole");
+    BREAKS(&s, solo->queued.v, 0, "I3: no noderole refers to the run");
     /* A TODO with a queued run is fine as such; the counts of its node are not. */
     BREAKS(&s, solo->state, NODEROLE_TODO,
-           "C6: a TODO noderole stands before the place the annealer begins at");
+           "C6: a TODO noderole is before the todo cursor of its node");
     world_close(&s.w);
 }
 
@@ -287,12 +290,12 @@ TEST(the_annealer_begins_no_later_than_the_first_todo)
 {
     struct scene s = open_scene();
     struct node *n3 = NODE(&s, s.n3);
-    const uint32_t was = n3->first_todo;
-    n3->first_todo = 0;
+    const uint32_t was = n3->todo_cursor;
+    n3->todo_cursor = 0;
     says(&s, __LINE__, NULL);
-    n3->first_todo = 1;
-    says(&s, __LINE__, "C6: a TODO noderole stands before the place the annealer begins at");
-    n3->first_todo = was;
+    n3->todo_cursor = 1;
+    says(&s, __LINE__, "C6: a TODO noderole is before the todo cursor of its node");
+    n3->todo_cursor = was;
     world_close(&s.w);
 }
 
@@ -317,7 +320,7 @@ TEST(states_are_counted_again_on_nodes_and_in_deployments)
 
 TEST(a_node_is_held_by_a_run_of_its_own)
 {
-    static const char wrong[] = "I3: a node is held by a run that does not run there";
+    static const char wrong[] = "I3: the slot of a node is held by a run that does not run there";
     struct scene s = open_scene();
     struct node *n1 = NODE(&s, s.n1);
     struct run *run = run_row(&s, n1->run);
@@ -329,8 +332,9 @@ TEST(a_node_is_held_by_a_run_of_its_own)
     BREAKS(&s, NODE(&s, s.n3)->run.v, n1->run.v, wrong);
     struct run *queued = run_row(&s, NODEROLE(&s, s.solo)->queued);
     CHECK(n1->queued.count == 1);
-    BREAKS(&s, queued->node.v, node_by_id(s.w.c, s.n3).v, "C5: a node's line of runs is wrong");
-    BREAKS(&s, items_of(&s, &n1->queued)[0], n1->run.v, "C5: a node's line of runs is wrong");
+    BREAKS(&s, queued->node.v, node_by_id(s.w.c, s.n3).v,
+           "C5: the queue of runs of a node is wrong");
+    BREAKS(&s, items_of(&s, &n1->queued)[0], n1->run.v, "C5: the queue of runs of a node is wrong");
     world_close(&s.w);
 }
 
@@ -378,7 +382,7 @@ TEST(waiting_hooks_are_counted_again)
         if (ROW(&s, TABLE_OUTBOX, outbox, id)->object_id == s.shy)
             row = ROW(&s, TABLE_OUTBOX, outbox, id);
     CHECK(row && row->object == TABLE_NODEROLE);
-    BREAKS(&s, row->object_id, 99, "C9: a hook waits for a noderole that is gone");
+    BREAKS(&s, row->object_id, 99, "C9: a hook refers to a noderole that does not exist");
     BREAKS(&s, row->object, TABLE_NODE, "C9: the count of waiting hooks is wrong");
     world_close(&s.w);
 }
@@ -389,23 +393,26 @@ TEST(the_lines_of_the_annealer_are_whole)
     struct core *c = s.w.c;
     struct node *n2 = NODE(&s, s.n2), *n3 = NODE(&s, s.n3);
     const node_ix i2 = node_by_id(c, s.n2), i3 = node_by_id(c, s.n3);
-    CHECK(!c->vars.look_first.v);
-    BREAKS(&s, n3->in_dirty_queue, true, "C6: a node waits outside the line");
-    BREAKS(&s, c->vars.look_first.v, i3.v, "C6: a node stands in line without knowing it");
+    CHECK(!c->vars.dirty_first.v);
+    BREAKS(&s, n3->in_dirty_queue, true,
+           "C6: a node is marked as queued and not in the dirty queue");
+    BREAKS(&s, c->vars.dirty_first.v, i3.v,
+           "C6: a node in the dirty queue is not marked as queued");
     const uint32_t live = core_count(c, TABLE_NODE);
     CHECK(live == 5);
-    c->vars.look_first = i2;
+    c->vars.dirty_first = i2;
     n2->in_dirty_queue = n3->in_dirty_queue = true;
-    says(&s, __LINE__, "C6: a node waits outside the line");
+    says(&s, __LINE__, "C6: a node is marked as queued and not in the dirty queue");
     n2->dirty_next = i3;
     says(&s, __LINE__, NULL);
     n3->dirty_next = i2;
-    says(&s, __LINE__, "C6: the line of nodes bites its tail");
-    n3->dirty_next = n2->dirty_next = c->vars.look_first = (node_ix){0};
+    says(&s, __LINE__, "C6: the dirty queue is cyclic");
+    n3->dirty_next = n2->dirty_next = c->vars.dirty_first = (node_ix){0};
     n2->in_dirty_queue = n3->in_dirty_queue = false;
     for (uint32_t q = 0; q < QUEUE_COUNT; q++) {
-        BREAKS(&s, n3->waiting[q], 7, "C6: a candidate is lost");
-        BREAKS(&s, c->waiting[q].count, c->waiting[q].count + 1, "C6: a candidate is lost");
+        BREAKS(&s, n3->waiting[q], 7, "C6: a candidate is not in the map of its pool");
+        BREAKS(&s, c->waiting[q].count, c->waiting[q].count + 1,
+               "C6: a candidate is not in the map of its pool");
     }
     world_close(&s.w);
 }
@@ -421,8 +428,8 @@ TEST(every_node_may_stand_in_line_at_once)
         if (before)
             before->dirty_next = node_by_id(c, id);
         else
-            c->vars.look_first = node_by_id(c, id);
-        c->vars.look_last = node_by_id(c, id);
+            c->vars.dirty_first = node_by_id(c, id);
+        c->vars.dirty_last = node_by_id(c, id);
         before = node;
     }
     says(&s, __LINE__, NULL);
@@ -439,16 +446,16 @@ TEST(rows_are_found_by_their_ids)
     BREAKS(&s, NODE(&s, s.n3)->o.id, 77, "C10: a row is not found by its id");
     BREAKS(&s, ROW(&s, TABLE_COUNTER, counter, 3)->o.id, 77, "C10: a row is not found by its id");
     BREAKS(&s, ROW(&s, TABLE_COUNTER, counter, TABLE_NODE + 1)->last, s.n3 - 1,
-           "C10: an id was never handed out");
+           "C10: an id was never assigned");
     BREAKS(&s, ROW(&s, TABLE_COUNTER, counter, TABLE_OUTBOX + 1)->last, 0,
-           "C10: an id was never handed out");
+           "C10: an id was never assigned");
     BREAKS(&s, ROW(&s, TABLE_COUNTER, counter, TABLE_NODE + 1)->last, s.n3 + 9, NULL);
     world_close(&s.w);
 }
 
 TEST(holders_of_texts_are_counted_again)
 {
-    static const char wrong[] = "I9: a text is not held by as many as it counts";
+    static const char wrong[] = "I9: the reference count of a string is wrong";
     struct scene s = open_scene();
     BREAKS(&s, NODE(&s, s.n3)->description, NODE(&s, s.n3)->name, wrong);
     BREAKS(&s, NODEROLE(&s, s.top)->notes, NODE(&s, s.n3)->name, wrong);

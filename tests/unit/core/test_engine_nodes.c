@@ -633,12 +633,12 @@ TEST(a_refused_bind_says_what_is_wrong)
     world_node(w, "n1", NULL);
     world_bind(w, "a@n1");
     SAYS(REFUSED(w, cmd_bind(w, "a@n1", "d"), BOUND_ELSEWHERE, "deployment_id"),
-         "the role is on this node already: system: n1.example.com: a");
+         "the role is already bound to this node: system: n1.example.com: a");
     SAYS(REFUSED(w, cmd_bind(w, "foe@n1", NULL), ROLE_CONFLICT, "role_id"),
          "roles foe and a conflict and cannot share a node");
     CHECK(problems(w) == 1);
     SAYS(REFUSED(w, cmd_bind(w, "twin@n1", NULL), PROVIDES_CLASH, "role_id"),
-         "roles twin and a stand in for each other and cannot share a node");
+         "roles twin and a provide each other or the same role and cannot share a node");
     CHECK(problems(w) == 1);
     SAYS(REFUSED(w, cmd_bind(w, "idea@n1", NULL), ABSTRACT_ROLE, "role_id"),
          "role idea is abstract: bind a role that provides it");
@@ -733,8 +733,8 @@ TEST(a_provider_may_not_descend_from_the_role_it_provides)
     world_node(w, "n2", NULL);
     world_bind(w, "mid@n1");
     SAYS(REFUSED(w, cmd_bind(w, "twin@n2", NULL), PROVIDES_ANCESTRY, "role_id"),
-         "system: n2.example.com: twin would depend on system: n1.example.com: a and they stand in "
-         "for each other");
+         "system: n2.example.com: twin would depend on system: n1.example.com: a, and one of "
+         "the two roles provides the other");
     CHECK(problems(w) == 1);
     world_close(w);
 }
@@ -791,7 +791,7 @@ TEST(roles_that_provide_a_common_role_do_not_share_a_node)
     world_node(w, "n1", NULL);
     world_bind(w, "two@n1");
     SAYS(REFUSED(w, cmd_bind(w, "one@n1", NULL), PROVIDES_CLASH, "role_id"),
-         "roles one and two stand in for each other and cannot share a node");
+         "roles one and two provide each other or the same role and cannot share a node");
     world_node(w, "n2", NULL);
     world_bind(w, "one@n2");
     REFUSED(w, cmd_bind(w, "three@n2", NULL), PROVIDES_CLASH, "role_id");
@@ -881,7 +881,7 @@ TEST(a_cycle_of_noderoles_is_reported_edge_by_edge)
     world_bind(w, "m@n1");
     world_bind(w, "c@n2");
     SAYS(REFUSED(w, cmd_bind(w, "m@n2", NULL), GRAPH_CYCLE, "role_id"),
-         "the noderoles would wait for each other: system: n2.example.com: c0 -> "
+         "the noderoles would depend on each other in a cycle: system: n2.example.com: c0 -> "
          "system: n2.example.com: c -> system: n2.example.com: m -> system: n2.example.com: c0");
     CHECK(problems(w) == 1);
     world_close(w);

@@ -107,7 +107,7 @@ TEST(an_answer_that_cannot_be_is_refused)
     struct world *w = open_a_running("");
     const int64_t id = world_run(w, "a@n1", RUN_RUNNING);
     struct command c = CMD(RUN_DONE, run_done, .run_id = id, .attempt = 1, .result = RESULT_COUNT);
-    SAYS(REFUSED(w, c, BAD_VALUE, "result"), "is not a result a run can have");
+    SAYS(REFUSED(w, c, BAD_VALUE, "result"), "is not a result code");
     c.run_done.result = RESULT_OK;
     c.run_done.has_wall = true;
     c.run_done.wall = STR("[]");
@@ -116,7 +116,7 @@ TEST(an_answer_that_cannot_be_is_refused)
     c.run_done.wall = STR("");
     c.run_done.result = RESULT_PARKED;
     c.run_done.park_ms = -1;
-    SAYS(REFUSED(w, c, BAD_VALUE, "park_ms"), "is not a time a run can be parked for");
+    SAYS(REFUSED(w, c, BAD_VALUE, "park_ms"), "must be from 0 to 604800000 ms (a week)");
     c.run_done.park_ms = PARK_MS_MAX + 1;
     REFUSED(w, c, BAD_VALUE, "park_ms");
     c.run_done.park_ms = PARK_MS_MAX;
@@ -480,11 +480,11 @@ TEST(a_wish_that_cannot_be_is_an_error_with_its_reason)
         struct str wishes;
         const char *text;
     } cases[] = {
-        {STR("\xff\xff\xff"), "on_todo: its wishes cannot be read"},
+        {STR("\xff\xff\xff"), "on_todo: its commands cannot be decoded"},
         {wish(w, CMD(ANNEAL, anneal, .budget = 0)),
-         "on_todo: it wished for something only the daemon does"},
+         "on_todo: hooks may not use the command anneal"},
         {wish(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = 1)),
-         "on_todo: it wished for something only the daemon does"},
+         "on_todo: hooks may not use the command outbox_done"},
         {wish(w, CMD(NODE_DELETE, node_delete, .id = 99)),
          "on_todo: its wish node_delete was refused: there is no node with id 99"},
     };
@@ -625,8 +625,8 @@ TEST(a_retry_that_makes_no_sense_says_why)
     DONE(w, cmd_propose(w, "a@n1"));
     IS(w, "b@n1", "active");
     SAYS(REFUSED(w, cmd_retry(w, "b@n1"), PARENTS_NOT_ACTIVE, "id"),
-         "system: n1.example.com: b waits for system: n1.example.com: a which is proposed; propose "
-         "it to let its node go on without it");
+         "system: n1.example.com: b depends on system: n1.example.com: a, which is proposed; make "
+         "that one active first, or propose this one so that its node continues without it");
     CHECK(w->out.problems && !w->out.problems->next);
     world_close(w);
 }

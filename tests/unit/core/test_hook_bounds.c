@@ -60,7 +60,7 @@ TEST(wishes_that_write_a_large_document_again_and_again_are_refused_together)
         put_wish(&b, wish_value(w, "a@n1", i % 2 ? "{'k':1}" : "{'k':2}"));
     world_answer(w, "on_todo a@n1", false, buf_str(&b));
     IS(w, "a@n1", "error");
-    HAS(shown(w, read_noderole(w, "a@n1").runlog), "more than can be written at once");
+    HAS(shown(w, read_noderole(w, "a@n1").runlog), "its commands write more than 8 MiB");
     SAYS(shown(w, read_noderole(w, "a@n1").sysdata), "{}");
     world_close(w);
 }

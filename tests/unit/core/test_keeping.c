@@ -86,13 +86,13 @@ static struct record *kept_id(struct world *w, enum table table, int64_t id)
         SAYS(load((w), TABLE_LOADED), "(fine)");                                                   \
     } while (0)
 
-static const char lost[] = "a row refers to something that is not there";
+static const char lost[] = "a row has an invalid value or refers to a row that does not exist";
 
 /* ---- contradictions ---- */
 
 TEST(a_row_that_comes_twice_or_has_no_id_is_refused)
 {
-    static const char twice[] = "a row comes twice, or has no id";
+    static const char twice[] = "a row has no id, or an id that is used twice";
     struct world *w = open_scene();
     struct record *first = kept(w, TABLE_NODE, 0), *second = kept(w, TABLE_NODE, 1);
     LOADS(w, second->id, first->id, twice);
@@ -112,7 +112,7 @@ TEST(more_rows_than_fit_are_refused)
     CHECK(core_load(c, &settings, &what) == OK && !what);
     settings.id = 2;
     CHECK(core_load(c, &settings, &what) == ERR_CORRUPT);
-    SAYS(what, "more rows of one kind than this build can hold");
+    SAYS(what, "a table has more rows than this build supports");
     core_free(c);
     world_close(w);
 }
@@ -124,10 +124,10 @@ TEST(stored_texts_are_held_to_what_the_door_lets_in)
     struct world *w = open_scene();
     struct record *node = kept(w, TABLE_NODE, 0);
     const struct str too_long = {name, sizeof name};
-    LOADS(w, node->node.name, too_long, "a name is longer than names are");
-    LOADS(w, node->node.description, STR("\xff"), "a text is not what may be stored");
-    LOADS(w, node->node.hint, STR("{\"b\":1,\"a\":2}"), "a document is not what may be stored");
-    LOADS(w, node->node.hint, STR("nonsense"), "a document is not what may be stored");
+    LOADS(w, node->node.name, too_long, "a name is too long");
+    LOADS(w, node->node.description, STR("\xff"), "a string is too long or not valid UTF-8");
+    LOADS(w, node->node.hint, STR("{\"b\":1,\"a\":2}"), "a document is not canonical JSON");
+    LOADS(w, node->node.hint, STR("nonsense"), "a document is not canonical JSON");
     world_close(w);
 }
 
@@ -137,7 +137,8 @@ TEST(references_to_nothing_are_refused)
     struct record *d = kept(w, TABLE_DEPLOYMENT, 1);
     LOADS(w, kept(w, TABLE_ROLE, 1)->role.barclamp_id, 99, lost);
     LOADS(w, kept(w, TABLE_ATTRIB, 0)->attrib.role_id, 99, lost);
-    LOADS(w, kept(w, TABLE_BARCLAMP, 0)->barclamp.parent_id, 99, "a barclamp has lost its parent");
+    LOADS(w, kept(w, TABLE_BARCLAMP, 0)->barclamp.parent_id, 99,
+          "the parent of a barclamp does not exist or is below it");
     LOADS(w, d->deployment.parent_id, 99, lost);
     LOADS(w, d->deployment.parent_id, 0, lost);
     LOADS(w, d->deployment.system, true, lost);
@@ -212,15 +213,17 @@ TEST(other_rows_that_do_not_fit_are_refused)
     LOADS(w, row->hook, HOOK_COUNT, lost);
     LOADS(w, row->object, TABLE_COUNT, lost);
     LOADS(w, row->kind, OUTBOX_PROBE, "(fine)");
-    LOADS(w, row->object_id, 99, "C9: a hook waits for a noderole that is gone");
+    LOADS(w, row->object_id, 99, "C9: a hook refers to a noderole that does not exist");
     world_close(w);
 }
 
 TEST(relations_that_do_not_fit_are_refused)
 {
-    static const char edge[] = "an edge of the graph does not fit";
-    static const char link[] = "an attrib link does not fit";
-    static const char member[] = "a group membership does not fit";
+    static const char edge[] =
+        "a dependency is a duplicate, closes a cycle or refers to a noderole that does not exist";
+    static const char link[] = "an attrib link refers to a row that does not exist";
+    static const char member[] =
+        "a group membership is a duplicate or refers to a row that does not exist";
     struct world *w = open_scene();
     struct edge_record *e = &kept(w, TABLE_EDGE, 0)->edge;
     LOADS(w, e->parent_id, 99, edge);
@@ -251,7 +254,7 @@ TEST(relations_that_do_not_fit_are_refused)
 TEST(what_must_be_there_is_missed)
 {
     static const char missing[] = "the settings, the counters or the system deployment are missing";
-    static const char head[] = "a deployment has lost its head or its phantom node";
+    static const char head[] = "the head or the phantom node of a deployment does not exist";
     struct world *w = open_scene();
     SAYS(load(w, TABLE_SETTINGS), missing);
     SAYS(load(w, TABLE_COUNTER), missing);
@@ -288,7 +291,7 @@ TEST(roles_that_contradict_each_other_are_refused)
     struct role_record *src = &kept_id(w, TABLE_ROLE, the_role(w, "src"))->role;
     struct role_record *sink = &kept_id(w, TABLE_ROLE, the_role(w, "sink"))->role;
     LOADS(w, src->requires, STR("[\"sink\"]"), "the stored roles contradict each other");
-    LOADS(w, sink->cohort, 0, "stored roles are not as deep as they should be");
+    LOADS(w, sink->cohort, 0, "the stored cohorts of roles are wrong");
     world_close(w);
 }
 

@@ -64,7 +64,7 @@ TEST(a_failure_is_one_when_all_starts_have_failed)
     struct run_record run = read_run(w, "a@n1", RUN_PARKED);
     CHECK(run.tries == 1 && run.park_left_ms == 20 * SECOND_MS);
     SAYS(str_z(&w->arena, read_noderole(w, "a@n1").status),
-         "start 1 of 3 failed; the next comes in 20 s");
+         "attempt 1 of 3 failed; next attempt in 20 s");
     SAYS(str_z(&w->arena, read_noderole(w, "a@n1").runlog), "no disk");
     world_reload(w);
 
