@@ -3,12 +3,12 @@
 #include "core/core_private.h"
 #include "tests/world/world.h"
 
-/* Boot generations and the barrier before power: who is waited for, how long, in which order, and
- * what a node says when it waited in vain (X1, X8, X9, X10). */
+/* Boot generations and the boot barrier: which noderoles a power action waits for, for how long, in
+ * which order, and the status of the node after the wait was given up. */
 
 enum { SECOND = 1000, BARRIER_MS = 600 * SECOND };
 
-/* ---- a world with databases ---- */
+/* ---- fixture ---- */
 
 static void give_hammer(struct world *w, const char *node)
 {
@@ -58,23 +58,23 @@ static struct command cmd_served(struct world *w, const char *server, int64_t ge
 {
     struct command command = CMD(NODE_BOOT_SERVED, node_boot_served, .id = the_node(w, "n1"),
                                  .noderole_id = the_noderole(w, server), .generation = generation);
-    command.depth = 1; /* a hook's word */
+    command.depth = 1; /* sent by a hook */
     return command;
 }
 
-static void serve(struct world *w, const char *server, int64_t generation)
+static void report_served(struct world *w, const char *server, int64_t generation)
 {
     DONE(w, cmd_served(w, server, generation));
 }
 
-/* The world's clock for deadlines. */
+/* The monotonic clock of the fixture. */
 static int64_t mono_ms(const struct world *w)
 {
     return w->now_ms - 1600000000000;
 }
 
-/* Time passes, and somebody notices. */
-static void pass(struct world *w, int64_t ms)
+/* Advance the clock and step a tick. */
+static void advance_clock(struct world *w, int64_t ms)
 {
     w->now_ms += ms;
     DONE(w, CMD(TICK, tick, .unused = 0));
@@ -92,8 +92,8 @@ static bool is_waiting(struct world *w, const char *action)
     return false;
 }
 
-/* Orders that the last step gave, told as "reset; on". */
-static const char *told(struct world *w)
+/* The power actions that the last step delivered, as "reset; on". */
+static const char *sent_orders(struct world *w)
 {
     struct buf b = buf_in(&w->arena);
     for (const struct effect *e = w->fx.first; e; e = e->next) {
@@ -117,7 +117,7 @@ static const char *seen(struct world *w)
     return shown(w, read_node(w, "n1").boot_seen);
 }
 
-/* Of power rows, whatever their state. */
+/* The number of power rows in the outbox. */
 static uint32_t orders(struct world *w)
 {
     uint32_t count = 0;
@@ -129,8 +129,8 @@ static uint32_t orders(struct world *w)
     return count;
 }
 
-/* Hooks and the boot device are out of the way: only what is asked from now on is looked at. */
-static void clear(struct world *w)
+/* Complete pending hooks and boot device orders, so that later checks see new orders only. */
+static void discard_effects(struct world *w)
 {
     world_deliver(w);
     world_forget(w);
@@ -149,11 +149,11 @@ static void why_is(struct world *w, enum table table, int64_t id, enum cause_cod
 
 /* ---- generations ---- */
 
-TEST(a_generation_is_counted_when_what_is_booted_changes)
+TEST(a_change_of_the_boot_environment_increments_the_generation)
 {
     struct world *w = served_world();
     CHECK(read_node(w, "n1").boot_generation == 0);
-    DONE(w, cmd_bootenv(w, "sledgehammer")); /* as it was */
+    DONE(w, cmd_bootenv(w, "sledgehammer")); /* unchanged */
     CHECK(read_node(w, "n1").boot_generation == 0);
     DONE(w, cmd_bootenv(w, "local"));
     DONE(w, cmd_bootenv(w, "local"));
@@ -166,34 +166,34 @@ TEST(a_generation_is_counted_when_what_is_booted_changes)
     world_close(w);
 }
 
-/* ---- who is believed ---- */
+/* ---- reports of served generations ---- */
 
-TEST(what_is_served_only_goes_forward)
+TEST(a_served_generation_never_decreases)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
     DONE(w, cmd_bootenv(w, "debian-install"));
     SAYS(seen(w), "{}");
-    serve(w, "s1@d1", 3); /* it has not come to that */
+    report_served(w, "s1@d1", 3); /* the node has not reached it */
     SAYS(seen(w), "{}");
-    serve(w, "s1@d1", 2);
+    report_served(w, "s1@d1", 2);
     const char *two = seen(w);
-    serve(w, "s1@d1", 1);
-    serve(w, "s1@d1", 0);
-    serve(w, "s1@d1", -5);
+    report_served(w, "s1@d1", 1);
+    report_served(w, "s1@d1", 0);
+    report_served(w, "s1@d1", -5);
     SAYS(seen(w), two);
     CHECK(w->fx.count == 0);
     world_close(w);
 }
 
-TEST(only_who_serves_boots_is_believed)
+TEST(only_noderoles_that_serve_boots_may_report)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
     SAYS(REFUSED(w, cmd_served(w, "disco@n1", 1), BAD_VALUE, "noderole_id"),
          "its role does not serve boots: it lacks the flag serves-boot");
     struct command command = cmd_served(w, "s1@d1", 1);
-    command.depth = 0; /* an operator's word */
+    command.depth = 0; /* sent by an operator */
     SAYS(REFUSED(w, command, NOT_SUPPORTED, "generation"),
          "only a hook of the role that served it can report this");
     command = cmd_served(w, "s1@d1", 1);
@@ -210,12 +210,12 @@ TEST(only_who_serves_boots_is_believed)
     world_close(w);
 }
 
-TEST(who_is_gone_is_forgotten)
+TEST(deleted_servers_are_removed_from_boot_seen)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
-    serve(w, "s1@d1", 1);
-    serve(w, "s1@d2", 1);
+    report_served(w, "s1@d1", 1);
+    report_served(w, "s1@d2", 1);
     char both[64], one[64];
     snprintf(both, sizeof both, "{'%lld':1,'%lld':1}", (long long)the_noderole(w, "s1@d1"),
              (long long)the_noderole(w, "s1@d2"));
@@ -226,45 +226,45 @@ TEST(who_is_gone_is_forgotten)
     DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "s1@d1")));
     world_commit_deployment(w, "system");
     CHECK(!world_bound(w, "s1@d1"));
-    serve(w, "s2@d1", 1);
+    report_served(w, "s2@d1", 1);
     SAYS(seen(w), one);
     world_close(w);
 }
 
 /* ---- the barrier ---- */
 
-TEST(x10_a_machine_is_not_restarted_before_everybody_has_served)
+TEST(a_restart_waits_until_every_noderole_has_served)
 {
     static const char *const actions[] = {"reboot", "reset", "cycle", "on", "pxeboot"};
     for (uint32_t i = 0; i < sizeof actions / sizeof *actions; i++) {
         struct world *w = served_world();
         DONE(w, cmd_bootenv(w, "local"));
-        clear(w);
+        discard_effects(w);
         DONE(w, cmd_power(w, actions[i]));
-        SAYS(told(w), "");
+        SAYS(sent_orders(w), "");
         CHECK(is_waiting(w, actions[i]) && orders(w) == 1);
-        serve(w, "s1@d1", 1);
-        SAYS(told(w), "");
-        serve(w, "s2@d1", 1);
-        SAYS(told(w), "");
-        serve(w, "s1@d2", 1); /* X9: each of them, not each role */
-        SAYS(told(w), actions[i]);
+        report_served(w, "s1@d1", 1);
+        SAYS(sent_orders(w), "");
+        report_served(w, "s2@d1", 1);
+        SAYS(sent_orders(w), "");
+        report_served(w, "s1@d2", 1); /* each noderole counts, not each role */
+        SAYS(sent_orders(w), actions[i]);
         CHECK(!is_waiting(w, actions[i]) && orders(w) == 1);
         SAYS(status(w), "");
         world_close(w);
     }
 }
 
-TEST(what_makes_nothing_boot_never_waits)
+TEST(actions_that_do_not_boot_never_wait)
 {
     static const char *const actions[] = {"off", "identify", "status"};
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
-    clear(w);
+    discard_effects(w);
     for (uint32_t i = 0; i < sizeof actions / sizeof *actions; i++) {
         world_step(w, cmd_power(w, actions[i]));
-        if (w->out.verdict == VERDICT_DONE) /* as far as the hammer offers it */
-            SAYS(told(w), actions[i]);
+        if (w->out.verdict == VERDICT_DONE) /* if the hammer offers it */
+            SAYS(sent_orders(w), actions[i]);
         CHECK(!is_waiting(w, actions[i]));
     }
     CHECK(orders(w) > 0);
@@ -275,16 +275,16 @@ TEST(the_boot_device_never_waits)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
-    SAYS(told(w), "boot disk");
+    SAYS(sent_orders(w), "boot disk");
     DONE(w, cmd_bootenv(w, "debian-install"));
-    SAYS(told(w), "boot pxe");
+    SAYS(sent_orders(w), "boot pxe");
     world_close(w);
 }
 
 static void power_goes_at_once(struct world *w)
 {
     DONE(w, cmd_power(w, "reset"));
-    SAYS(told(w), "reset");
+    SAYS(sent_orders(w), "reset");
     CHECK(core_next_deadline(w->core) == -1);
     world_close(w);
 }
@@ -298,21 +298,21 @@ TEST(power_goes_at_once_when_everything_is_served)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
-    clear(w);
-    serve(w, "s1@d1", 1);
-    serve(w, "s1@d2", 1);
-    serve(w, "s2@d1", 1);
+    discard_effects(w);
+    report_served(w, "s1@d1", 1);
+    report_served(w, "s1@d2", 1);
+    report_served(w, "s2@d1", 1);
     power_goes_at_once(w);
 }
 
-TEST(power_goes_at_once_when_nobody_serves)
+TEST(power_goes_at_once_when_no_role_serves_boots)
 {
     struct world *w = served_world();
     static const char *const servers[] = {"s1@d1", "s1@d2", "s2@d1"};
     for (uint32_t i = 0; i < 3; i++)
-        DONE(w, cmd_propose(w, servers[i])); /* not committed: they serve nobody */
+        DONE(w, cmd_propose(w, servers[i])); /* PROPOSED noderoles are not waited for */
     DONE(w, cmd_bootenv(w, "local"));
-    clear(w);
+    discard_effects(w);
     power_goes_at_once(w);
 }
 
@@ -322,27 +322,27 @@ TEST(power_goes_at_once_with_the_test_jig_or_without_a_barrier)
     for (uint32_t i = 0; i < 2; i++) {
         struct world *w = served_world();
         DONE(w, cmd_bootenv(w, "local"));
-        clear(w);
+        discard_effects(w);
         DONE(w, CMD(SETTINGS_UPDATE, settings_update, .given = given[i], .test_jig = true,
                     .barrier_s = 0));
         power_goes_at_once(w);
     }
 }
 
-TEST(a_laggard_is_asked_to_look_at_the_node_again)
+TEST(a_role_that_has_not_served_gets_on_node_change_again)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
     world_alive(w, "n1", false);
-    clear(w);
-    DONE(w, cmd_power(w, "on")); /* which changes nothing about the node */
+    discard_effects(w);
+    DONE(w, cmd_power(w, "on")); /* does not change the node */
     HEARD(w, "power on n1; on_node_change s1 n1");
     world_close(w);
 }
 
 /* ---- verbs ---- */
 
-TEST(x10_redeploy_debug_and_undebug_wait)
+TEST(redeploy_debug_and_undebug_wait)
 {
     static const enum command_kind verbs[] = {COMMAND_NODE_REDEPLOY, COMMAND_NODE_DEBUG,
                                               COMMAND_NODE_UNDEBUG};
@@ -351,28 +351,28 @@ TEST(x10_redeploy_debug_and_undebug_wait)
         struct world *w = served_world();
         if (verbs[i] != COMMAND_NODE_UNDEBUG)
             DONE(w, cmd_bootenv(w, "local"));
-        clear(w);
+        discard_effects(w);
         const int64_t generation = read_node(w, "n1").boot_generation + 1;
         DONE(w, ((struct command){.kind = verbs[i], .node_commit = {.id = the_node(w, "n1")}}));
         CHECK(read_node(w, "n1").boot_generation == generation);
         CHECK(is_waiting(w, actions[i]) || is_waiting(w, "reset"));
         CHECK(!read_node(w, "n1").alive);
-        serve(w, "s1@d1", generation);
-        serve(w, "s1@d2", generation);
-        CHECK(orders(w) == 2 && !told(w)[0]); /* the boot device, and it */
-        serve(w, "s2@d1", generation);
-        CHECK(told(w)[0]);
+        report_served(w, "s1@d1", generation);
+        report_served(w, "s1@d2", generation);
+        CHECK(orders(w) == 2 && !sent_orders(w)[0]); /* the boot device and the restart */
+        report_served(w, "s2@d1", generation);
+        CHECK(sent_orders(w)[0]);
         world_close(w);
     }
 }
 
-TEST(a_run_that_asks_for_a_reboot_waits)
+TEST(a_reboot_requested_by_a_run_waits)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
     world_bind(w, "plain@n1");
     world_bring(w, "plain@n1", "transition");
-    clear(w);
+    discard_effects(w);
     world_finish_with(
         w, "plain@n1",
         (struct run_done_command){.result = RESULT_OK, .node_dead = true, .power = STR("reboot")});
@@ -382,40 +382,40 @@ TEST(a_run_that_asks_for_a_reboot_waits)
 
 /* ---- order ---- */
 
-TEST(what_was_asked_first_is_done_first)
+TEST(orders_are_performed_in_order)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
-    clear(w);
+    discard_effects(w);
     DONE(w, cmd_power(w, "reset"));
     DONE(w, cmd_power(w, "off"));
-    SAYS(told(w), "");
+    SAYS(sent_orders(w), "");
     DONE(w, cmd_bootenv(w, "debian-install"));
-    SAYS(told(w), "");
+    SAYS(sent_orders(w), "");
     DONE(w, cmd_power(w, "on"));
     CHECK(is_waiting(w, "off") && is_waiting(w, "boot pxe") && is_waiting(w, "on"));
     world_reload(w);
-    serve(w, "s1@d1", 2);
-    serve(w, "s1@d2", 1);
-    serve(w, "s2@d1", 1);
-    SAYS(told(w), "reset; off; boot pxe"); /* and no further: "on" is about the second */
-    serve(w, "s1@d2", 2);
-    serve(w, "s2@d1", 2);
-    SAYS(told(w), "on");
+    report_served(w, "s1@d1", 2);
+    report_served(w, "s1@d2", 1);
+    report_served(w, "s2@d1", 1);
+    SAYS(sent_orders(w), "reset; off; boot pxe"); /* "on" waits for the second generation */
+    report_served(w, "s1@d2", 2);
+    report_served(w, "s2@d1", 2);
+    SAYS(sent_orders(w), "on");
     world_close(w);
 }
 
-TEST(what_stands_behind_goes_on_when_the_first_is_given_up)
+TEST(later_orders_continue_when_the_first_is_given_up)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
-    clear(w);
+    discard_effects(w);
     DONE(w, cmd_power(w, "reset"));
     DONE(w, CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_BARRIER, .barrier_s = 0));
-    DONE(w, cmd_power(w, "on")); /* no barrier any more, but a line */
+    DONE(w, cmd_power(w, "on")); /* waits only behind the first one */
     CHECK(is_waiting(w, "on"));
-    pass(w, BARRIER_MS);
-    SAYS(told(w), "on");
+    advance_clock(w, BARRIER_MS);
+    SAYS(sent_orders(w), "on");
     CHECK(orders(w) == 1);
     HAS(status(w), "reset was not done");
     world_close(w);
@@ -425,12 +425,12 @@ TEST(a_later_row_may_be_given_up_before_an_earlier_one)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
-    clear(w);
+    discard_effects(w);
     DONE(w, cmd_power(w, "reset"));
     DONE(w,
          CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_BARRIER, .barrier_s = 10));
     DONE(w, cmd_power(w, "on"));
-    pass(w, 11 * SECOND);
+    advance_clock(w, 11 * SECOND);
     CHECK(is_waiting(w, "reset") && !is_waiting(w, "on"));
     SAYS(status(w), "on was not done: s1 on d1.example.com has not served boot generation 1 within "
                     "10 s");
@@ -438,44 +438,44 @@ TEST(a_later_row_may_be_given_up_before_an_earlier_one)
     world_close(w);
 }
 
-/* ---- an end to it ---- */
+/* ---- the end of the wait ---- */
 
-TEST(x01_it_waits_for_so_long_and_no_longer)
+TEST(an_order_is_given_up_at_its_deadline)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
-    clear(w);
+    discard_effects(w);
     DONE(w, cmd_power(w, "reboot"));
     const int64_t asked_ms = mono_ms(w);
-    serve(w, "s1@d1", 1);
-    serve(w, "s2@d1", 1);
+    report_served(w, "s1@d1", 1);
+    report_served(w, "s2@d1", 1);
     CHECK(core_next_deadline(w->core) == asked_ms + BARRIER_MS);
-    pass(w, BARRIER_MS - 10 * SECOND);
+    advance_clock(w, BARRIER_MS - 10 * SECOND);
     CHECK(is_waiting(w, "reboot"));
-    clear(w);
-    pass(w, 10 * SECOND);
+    discard_effects(w);
+    advance_clock(w, 10 * SECOND);
     CHECK(orders(w) == 0 && core_next_deadline(w->core) == -1);
     SAYS(status(w), "reboot was not done: s1 on d2.example.com has not served boot generation 1 "
                     "within 600 s");
     HEARD(w, "on_node_change plain n1; on_node_change s1 n1");
-    CHECK(!read_node(w, "n1").alive); /* what it should be running is not there */
-    serve(w, "s1@d2", 1);
-    SAYS(told(w), "");
+    CHECK(!read_node(w, "n1").alive); /* it does not run the ordered environment */
+    report_served(w, "s1@d2", 1);
+    SAYS(sent_orders(w), "");
 
-    DONE(w, cmd_power(w, "reboot")); /* asked again, it is done */
-    SAYS(told(w), "reboot");
+    DONE(w, cmd_power(w, "reboot")); /* a new order is performed */
+    SAYS(sent_orders(w), "reboot");
     HAS(status(w), "was not done");
-    clear(w);
+    discard_effects(w);
     SAYS(status(w), "");
     world_close(w);
 }
 
-/* The machine still runs what it ran: that it lives is true, and not what was meant. */
-TEST(x10_nothing_runs_on_a_machine_that_was_to_be_restarted)
+/* The machine still runs its old system, and reports that it is alive. */
+TEST(nothing_runs_after_a_restart_was_given_up)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
-    clear(w);
+    discard_effects(w);
     DONE(w, cmd_power(w, "reboot"));
     struct command lives = CMD(NODE_UPDATE, node_update, .id = the_node(w, "n1"),
                                .given = GIVEN_NODE_ALIVE, .alive = true);
@@ -485,11 +485,11 @@ TEST(x10_nothing_runs_on_a_machine_that_was_to_be_restarted)
     starts.node_update.alive = false;
     starts.node_update.bootenv = STR("sledgehammer");
     REFUSED(w, starts, WRONG_STATE, "alive");
-    starts.node_update.bootenv = STR("local"); /* as it is */
+    starts.node_update.bootenv = STR("local"); /* unchanged */
     DONE(w, starts);
-    pass(w, BARRIER_MS);
+    advance_clock(w, BARRIER_MS);
     CHECK(read_node(w, "n1").stopped);
-    clear(w);
+    discard_effects(w);
     DONE(w, lives);
     world_deliver(w);
     world_anneal(w);
@@ -497,9 +497,9 @@ TEST(x10_nothing_runs_on_a_machine_that_was_to_be_restarted)
     HAS(status(w), "reboot was not done");
     why_is(w, TABLE_NODEROLE, the_noderole(w, "disco@n1"), CAUSE_NODE_STOPPED, status(w));
 
-    serve(w, "s1@d1", 1);
-    serve(w, "s1@d2", 1);
-    serve(w, "s2@d1", 1);
+    report_served(w, "s1@d1", 1);
+    report_served(w, "s1@d2", 1);
+    report_served(w, "s2@d1", 1);
     DONE(w, cmd_power(w, "reboot"));
     world_deliver(w);
     CHECK(!read_node(w, "n1").stopped && !read_node(w, "n1").alive && !status(w)[0]);
@@ -510,66 +510,66 @@ TEST(x10_nothing_runs_on_a_machine_that_was_to_be_restarted)
     world_close(w);
 }
 
-TEST(who_is_only_to_come_on_may_be_alive_already)
+TEST(a_node_that_waits_for_power_on_may_become_alive)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
     world_alive(w, "n1", false);
-    clear(w);
+    discard_effects(w);
     DONE(w, cmd_power(w, "on"));
     CHECK(is_waiting(w, "on"));
-    world_alive(w, "n1", true); /* somebody pressed the button */
-    pass(w, BARRIER_MS);
+    world_alive(w, "n1", true); /* switched on by hand */
+    advance_clock(w, BARRIER_MS);
     HAS(status(w), "on was not done");
     CHECK(!read_node(w, "n1").stopped && read_node(w, "n1").alive);
     world_close(w);
 }
 
-TEST(a_machine_that_waits_is_restarted_once)
+TEST(a_later_restart_replaces_a_waiting_one)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
-    clear(w);
+    discard_effects(w);
     DONE(w, cmd_power(w, "reset"));
     DONE(w, cmd_power(w, "reboot"));
     CHECK(!is_waiting(w, "reset") && is_waiting(w, "reboot") && orders(w) == 1);
     DONE(w, cmd_power(w, "off"));
-    DONE(w, cmd_power(w, "reset")); /* not the same as before: it was off between */
+    DONE(w, cmd_power(w, "reset")); /* not replaced: there is an "off" between the two */
     CHECK(orders(w) == 3);
-    serve(w, "s1@d1", 1);
-    serve(w, "s1@d2", 1);
-    serve(w, "s2@d1", 1);
-    SAYS(told(w), "reboot; off; reset");
-    DONE(w, cmd_power(w, "reset")); /* and what has been told stays told */
+    report_served(w, "s1@d1", 1);
+    report_served(w, "s1@d2", 1);
+    report_served(w, "s2@d1", 1);
+    SAYS(sent_orders(w), "reboot; off; reset");
+    DONE(w, cmd_power(w, "reset")); /* a delivered order is not replaced */
     CHECK(orders(w) == 4);
     world_close(w);
 }
 
-TEST(a_restart_of_the_daemon_begins_the_time_again)
+TEST(a_restart_of_the_daemon_starts_the_deadline_again)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
-    clear(w);
+    discard_effects(w);
     DONE(w, cmd_power(w, "reboot"));
-    pass(w, BARRIER_MS - 10 * SECOND);
+    advance_clock(w, BARRIER_MS - 10 * SECOND);
     world_reload(w);
     struct effects again = {0};
     core_resume(w->core, &w->arena, &again);
     for (const struct effect *e = again.first; e; e = e->next) {
         struct record record;
         CHECK(e->kind == EFFECT_OUTBOX && core_record(w->core, TABLE_OUTBOX, e->id, &record));
-        CHECK(record.outbox.kind != OUTBOX_POWER); /* nobody is told of it now */
+        CHECK(record.outbox.kind != OUTBOX_POWER); /* it is not delivered */
     }
     CHECK(is_waiting(w, "reboot"));
     CHECK(core_next_deadline(w->core) > mono_ms(w) + BARRIER_MS - 10 * SECOND);
-    pass(w, BARRIER_MS - 10 * SECOND);
+    advance_clock(w, BARRIER_MS - 10 * SECOND);
     CHECK(is_waiting(w, "reboot"));
-    pass(w, 11 * SECOND);
+    advance_clock(w, 11 * SECOND);
     CHECK(!is_waiting(w, "reboot"));
     world_close(w);
 }
 
-TEST(x08_nobody_waits_for_a_server_in_error)
+TEST(an_order_is_given_up_if_a_server_is_in_error)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
@@ -579,52 +579,52 @@ TEST(x08_nobody_waits_for_a_server_in_error)
     IS(w, "s1@d2", "transition");
     DONE(w, cmd_power(w, "reboot"));
     CHECK(is_waiting(w, "reboot"));
-    world_finish(w, "s1@d2", RESULT_FAILED); /* while it waits */
+    world_finish(w, "s1@d2", RESULT_FAILED); /* while the order waits */
     CHECK(!is_waiting(w, "reboot"));
     const char *why = "reboot was not done: s1 on d2.example.com is in error and has not served "
                       "boot generation 1";
     SAYS(status(w), why);
-    clear(w);
+    discard_effects(w);
     DONE(w, CMD(NODE_COMMIT, node_commit, .id = the_node(w, "n1")));
-    SAYS(status(w), why); /* until its power obeys, or it comes */
-    clear(w);
-    DONE(w, cmd_power(w, "reboot")); /* and when it is asked for */
-    SAYS(told(w), "");
+    SAYS(status(w), why); /* until a power action succeeds or the node is alive */
+    discard_effects(w);
+    DONE(w, cmd_power(w, "reboot")); /* a new order is given up as well */
+    SAYS(sent_orders(w), "");
     CHECK(orders(w) == 0);
     SAYS(status(w), why);
     CHECK(!read_node(w, "n1").alive);
 
-    /* One that is in error after it has served stands in nobody's way. */
-    serve(w, "s1@d2", 1);
+    /* A server that enters ERROR after it has served does not block. */
+    report_served(w, "s1@d2", 1);
     DONE(w, cmd_power(w, "on"));
     CHECK(is_waiting(w, "on"));
-    serve(w, "s1@d1", 1);
-    serve(w, "s2@d1", 1);
-    SAYS(told(w), "on");
+    report_served(w, "s1@d1", 1);
+    report_served(w, "s2@d1", 1);
+    SAYS(sent_orders(w), "on");
     world_close(w);
 }
 
-TEST(who_goes_is_waited_for_no_longer)
+TEST(a_deleted_server_is_not_waited_for)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
-    clear(w);
+    discard_effects(w);
     DONE(w, cmd_power(w, "reboot"));
-    serve(w, "s1@d1", 1);
+    report_served(w, "s1@d1", 1);
     DONE(w, cmd_propose(w, "s1@d2"));
     CHECK(is_waiting(w, "reboot"));
     DONE(w, CMD(NODE_PROPOSE, node_propose, .id = the_node(w, "d1")));
-    SAYS(told(w), "reboot");
+    SAYS(sent_orders(w), "reboot");
     world_close(w);
 }
 
-TEST(a_role_that_serves_no_more_is_waited_for_no_longer)
+TEST(a_role_without_serves_boot_is_not_waited_for)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
-    clear(w);
-    serve(w, "s1@d1", 1);
-    serve(w, "s1@d2", 1);
+    discard_effects(w);
+    report_served(w, "s1@d1", 1);
+    report_served(w, "s1@d2", 1);
     DONE(w, cmd_power(w, "reboot"));
     CHECK(is_waiting(w, "reboot"));
     struct record role, barclamp;
@@ -640,23 +640,23 @@ TEST(a_role_that_serves_no_more_is_waited_for_no_longer)
     world_close(w);
 }
 
-TEST(the_test_jig_lets_everybody_go)
+TEST(the_test_jig_releases_all_waiting_orders)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
-    clear(w);
+    discard_effects(w);
     DONE(w, cmd_power(w, "reboot"));
     DONE(w,
          CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_TEST_JIG, .test_jig = true));
-    SAYS(told(w), "reboot");
+    SAYS(sent_orders(w), "reboot");
     world_close(w);
 }
 
-TEST(a_machine_that_goes_takes_what_waits_along)
+TEST(deleting_a_node_removes_its_waiting_orders)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
-    clear(w);
+    discard_effects(w);
     DONE(w, cmd_power(w, "reboot"));
     DONE(w, cmd_power(w, "off"));
     DONE(w, CMD(NODE_DELETE, node_delete, .id = the_node(w, "n1")));
@@ -664,22 +664,22 @@ TEST(a_machine_that_goes_takes_what_waits_along)
     world_close(w);
 }
 
-TEST(a_refused_step_lets_nobody_go)
+TEST(a_refused_step_releases_no_order)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
-    clear(w);
+    discard_effects(w);
     DONE(w, cmd_power(w, "reboot"));
     REFUSED(w, cmd_power(w, "sing"), NO_POWER_ACTION, NULL);
     CHECK(is_waiting(w, "reboot") && orders(w) == 1);
     world_close(w);
 }
 
-TEST(an_answer_to_what_nobody_was_told_changes_nothing)
+TEST(a_result_of_an_undelivered_order_changes_nothing)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
-    clear(w);
+    discard_effects(w);
     DONE(w, cmd_power(w, "reboot"));
     const int64_t row = world_waiting(w, "power reboot n1");
     CHECK(row);
@@ -689,9 +689,9 @@ TEST(an_answer_to_what_nobody_was_told_changes_nothing)
     world_close(w);
 }
 
-/* ---- what the node says ---- */
+/* ---- the status of the node ---- */
 
-TEST(a_power_action_that_fails_is_told)
+TEST(a_failed_power_action_sets_the_status)
 {
     struct world *w = served_world();
     DONE(w, cmd_power(w, "reset"));
@@ -700,7 +700,7 @@ TEST(a_power_action_that_fails_is_told)
     SAYS(status(w), "reset failed: the BMC is away");
     world_reload(w);
     SAYS(status(w), "reset failed: the BMC is away");
-    DONE(w, cmd_bootenv(w, "local")); /* the boot device says nothing about its power */
+    DONE(w, cmd_bootenv(w, "local")); /* a boot device order does not clear the status */
     world_deliver(w);
     SAYS(status(w), "reset failed: the BMC is away");
     DONE(w, cmd_power(w, "off"));
@@ -715,7 +715,7 @@ TEST(a_power_action_that_fails_is_told)
     world_close(w);
 }
 
-TEST(a_long_failure_is_cut_between_characters)
+TEST(a_long_failure_is_truncated_between_characters)
 {
     struct world *w = served_world();
     char *text = arena_alloc(&w->arena, TEXT_MAX);
@@ -732,30 +732,30 @@ TEST(a_long_failure_is_cut_between_characters)
     world_close(w);
 }
 
-TEST(why_names_who_is_waited_for_and_what_went_wrong)
+TEST(why_names_the_server_and_the_failure)
 {
     struct world *w = served_world();
     const int64_t n1 = the_node(w, "n1");
     DONE(w, cmd_bootenv(w, "local"));
-    clear(w);
+    discard_effects(w);
     DONE(w, cmd_power(w, "reboot"));
-    serve(w, "s1@d1", 1);
+    report_served(w, "s1@d1", 1);
     const char *waits =
         "node `n1.example.com` is waiting for `s1` on `d2.example.com` to serve boot generation 1";
-    clear(w);
+    discard_effects(w);
     why_is(w, TABLE_NODE, n1, CAUSE_BOOT_NOT_SERVED, waits);
     why_is(w, TABLE_NODEROLE, the_noderole(w, "disco@n1"), CAUSE_BOOT_NOT_SERVED, waits);
-    pass(w, BARRIER_MS);
-    clear(w);
+    advance_clock(w, BARRIER_MS);
+    discard_effects(w);
     why_is(w, TABLE_NODE, n1, CAUSE_POWER_FAILED, status(w));
     why_is(w, TABLE_NODEROLE, the_noderole(w, "disco@n1"), CAUSE_POWER_FAILED, status(w));
     DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "disco@n1")));
     world_commit_deployment(w, "system");
     why_is(w, TABLE_NODE, n1, CAUSE_POWER_FAILED, status(w));
-    serve(w, "s1@d2", 1);
-    serve(w, "s2@d1", 1);
+    report_served(w, "s1@d2", 1);
+    report_served(w, "s2@d1", 1);
     DONE(w, cmd_power(w, "reboot"));
-    clear(w);
+    discard_effects(w);
     why_is(w, TABLE_NODE, n1, CAUSE_NONE, "node `n1.example.com` has nothing left to do");
     world_close(w);
 }

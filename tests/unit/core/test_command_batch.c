@@ -1,5 +1,5 @@
 /* Goal: many commands as one: in order, each seeing what those before it did, and all of them or
- * none, whatever is wrong with one of them and whoever has to be asked.
+ * none, whichever of them is refused or needs replies of hooks.
  * Method: batches through the core; what they leave is compared with the same commands given one by
  * one; refusals must leave the digest as it was (world.h). */
 #include "core/core_private.h"
@@ -37,7 +37,7 @@ static struct command cmd_update(int64_t node, const char *description)
                .description = str_from(description));
 }
 
-/* The fields of all problems of the last step, one after the other. */
+/* The fields of all problems of the last step, concatenated. */
 static const char *fields(struct world *w)
 {
     struct buf b = buf_in(&w->arena);
@@ -48,7 +48,7 @@ static const char *fields(struct world *w)
     return str_z(&w->arena, buf_str(&b));
 }
 
-/* ---- all of them ---- */
+/* ---- execution ---- */
 
 TEST(parts_are_done_in_order_and_see_each_other)
 {
@@ -109,7 +109,7 @@ TEST(one_snapshot_is_enough_for_a_batch)
     world_close(w);
 }
 
-TEST(a_batch_of_nothing_is_done)
+TEST(an_empty_batch_is_done)
 {
     struct world *w = open_racks();
     CHECK(DONE(w, CMD(BATCH, batch, .commands = STR(""))) == 0);
@@ -117,8 +117,8 @@ TEST(a_batch_of_nothing_is_done)
     world_close(w);
 }
 
-/* What a part says about who gave it, and when, is not listened to. */
-TEST(who_asks_is_the_same_for_all)
+/* Actor, address and time of a part are replaced by those of the batch. */
+TEST(all_parts_have_the_caller_of_the_batch)
 {
     struct world *w = open_racks();
     world_committed_deployment(w, "d");
@@ -135,9 +135,9 @@ TEST(who_asks_is_the_same_for_all)
     world_close(w);
 }
 
-/* ---- or none ---- */
+/* ---- refusals ---- */
 
-TEST(one_that_is_refused_takes_all_of_them_back)
+TEST(a_refused_part_rolls_back_the_batch)
 {
     struct world *w = open_racks();
     const int64_t n1 = the_node(w, "n1");
@@ -154,7 +154,7 @@ TEST(one_that_is_refused_takes_all_of_them_back)
     world_close(w);
 }
 
-TEST(everything_that_is_wrong_is_told)
+TEST(all_problems_are_reported)
 {
     struct world *w = open_racks();
     const struct command bad_name = CMD(NODE_CREATE, node_create, .name = STR("x"));
@@ -164,15 +164,14 @@ TEST(everything_that_is_wrong_is_told)
     world_close(w);
 }
 
-TEST(a_name_given_twice_in_a_batch_is_taken)
+TEST(a_name_can_be_used_once_in_a_batch)
 {
     struct world *w = open_racks();
     REFUSED(w, BATCH_OF(w, cmd_node(w, "n3"), cmd_node(w, "n3")), NAME_TAKEN, "1.name");
     world_close(w);
 }
 
-/* A part that was refused is as good as not there for those behind it. */
-TEST(a_refused_part_leaves_nothing_for_those_behind_it)
+TEST(later_parts_do_not_see_a_refused_part)
 {
     struct world *w = open_racks();
     struct command half = cmd_node(w, "n3");
@@ -199,33 +198,33 @@ TEST(only_some_kinds_may_be_part_of_a_batch)
     world_close(w);
 }
 
-TEST(a_hook_cannot_wish_for_a_batch_nor_for_tokens)
+TEST(hooks_may_not_use_batches_or_tokens)
 {
     struct world *w = open_racks();
-    world_role(w, "wishful", "'hooks':['on_todo']");
+    world_role(w, "requesting", "'hooks':['on_todo']");
     const struct command wishes[] = {
         CMD(BATCH, batch, .commands = STR("")),
         CMD(TOKEN_CREATE, token_create, .user_id = 1, .name = STR("t"),
             .hash = STR("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef")),
         CMD(TOKEN_DELETE, token_delete, .id = 1)};
-    world_bind(w, "wishful@n1");
+    world_bind(w, "requesting@n1");
     for (uint32_t i = 0; i < 3; i++) {
         struct buf b = buf_in(&w->arena);
         command_encode(&wishes[i], &b);
         if (i == 0)
-            world_commit(w, "wishful@n1");
+            world_commit(w, "requesting@n1");
         else
-            DONE(w, cmd_retry(w, "wishful@n1"));
-        world_answer(w, "on_todo wishful@n1", false, buf_str(&b));
-        IS(w, "wishful@n1", "error");
-        HAS(str_z(&w->arena, read_noderole(w, "wishful@n1").runlog), "hooks may not use");
+            DONE(w, cmd_retry(w, "requesting@n1"));
+        world_answer(w, "on_todo requesting@n1", false, buf_str(&b));
+        IS(w, "requesting@n1", "error");
+        HAS(str_z(&w->arena, read_noderole(w, "requesting@n1").runlog), "hooks may not use");
     }
     world_close(w);
 }
 
 /* ---- conditions of single parts ---- */
 
-TEST(a_part_may_say_what_it_saw)
+TEST(a_part_may_have_a_precondition)
 {
     struct world *w = open_racks();
     const int64_t n1 = the_node(w, "n1");
@@ -235,7 +234,7 @@ TEST(a_part_may_say_what_it_saw)
     struct command late = part;
     late.if_turn++;
     REFUSED(w, BATCH_OF(w, late), PRECONDITION_FAILED, "0.if_turn");
-    /* What an earlier part changed is not what it saw. */
+    /* A change by an earlier part violates the precondition. */
     REFUSED(w, BATCH_OF(w, cmd_update(n1, "other"), part), PRECONDITION_FAILED, "1.if_turn");
     DONE(w, BATCH_OF(w, part, cmd_update(n1, "other")));
     world_close(w);
@@ -260,7 +259,7 @@ static struct answer *answers_to(struct world *w, uint32_t vetoed)
     return answers;
 }
 
-TEST(what_parts_have_to_ask_is_asked_at_once)
+TEST(veto_requests_of_all_parts_are_sent_together)
 {
     struct world *w = open_racks();
     struct command batch = BATCH_OF(w, cmd_bind(w, "picky@n1", NULL), cmd_node(w, "n3"),
@@ -287,8 +286,7 @@ TEST(what_parts_have_to_ask_is_asked_at_once)
     world_close(w);
 }
 
-/* Whoever has to be asked is there for those behind, as if nobody said no. */
-TEST(those_behind_an_asking_part_see_what_it_will_do)
+TEST(later_parts_see_a_part_that_needs_hooks)
 {
     struct world *w = open_racks();
     CHECK(core_count(w->core, TABLE_NODEROLE) == 0);
@@ -302,8 +300,7 @@ TEST(those_behind_an_asking_part_see_what_it_will_do)
     world_close(w);
 }
 
-/* An answer inside a part is nobody's. */
-TEST(a_part_brings_no_answers_of_its_own)
+TEST(veto_replies_inside_a_part_are_ignored)
 {
     struct world *w = open_racks();
     struct command bind = cmd_bind(w, "picky@n1", NULL);
@@ -319,7 +316,7 @@ TEST(a_part_brings_no_answers_of_its_own)
 
 /* ---- bounds ---- */
 
-TEST(a_batch_holds_so_many_and_no_more)
+TEST(the_number_of_parts_is_bounded)
 {
     struct world *w = open_racks();
     struct command *parts = arena_array(&w->arena, struct command, PARTS_MAX + 1);
@@ -332,7 +329,7 @@ TEST(a_batch_holds_so_many_and_no_more)
     world_close(w);
 }
 
-TEST(ten_thousand_machines_come_at_once)
+TEST(ten_thousand_machines_are_created_in_one_batch)
 {
     struct world *w = open_racks();
     struct command *parts = arena_array(&w->arena, struct command, PARTS_MAX);
@@ -348,8 +345,8 @@ TEST(ten_thousand_machines_come_at_once)
     world_close(w);
 }
 
-/* Parts that make a large document anew each: what is thought over at once is bounded. */
-TEST(a_batch_cannot_fill_the_memory)
+/* Each part writes a large document again; the memory of a step is bounded. */
+TEST(the_memory_of_a_batch_is_bounded)
 {
     struct world *w = open_racks();
     const uint32_t size = 900u << 10;
@@ -369,7 +366,7 @@ TEST(a_batch_cannot_fill_the_memory)
     world_close(w);
 }
 
-/* ---- bytes from anywhere ---- */
+/* ---- malformed batches ---- */
 
 static void check_harmless(struct world *w, struct str bytes)
 {
@@ -382,7 +379,7 @@ static void check_harmless(struct world *w, struct str bytes)
     CHECK(w->out.verdict != VERDICT_REFUSED || w->out.problems->field.len > 0);
 }
 
-TEST(a_batch_that_cannot_be_read_changes_nothing)
+TEST(a_batch_that_cannot_be_decoded_changes_nothing)
 {
     struct world *w = open_racks();
     const int64_t n1 = the_node(w, "n1");
@@ -405,7 +402,7 @@ TEST(a_batch_that_cannot_be_read_changes_nothing)
     world_close(w);
 }
 
-/* ---- looking on ---- */
+/* ---- observers ---- */
 
 struct onlooker {
     struct buf seen;
@@ -430,13 +427,13 @@ static void note_after(void *self, const struct command *part, const struct outc
     buf_put_z(&o->seen, "; ");
 }
 
-TEST(whoever_looks_on_sees_each_part_by_itself)
+TEST(an_observer_sees_each_part)
 {
     struct world *w = open_racks();
     struct onlooker o = {buf_in(&w->arena), w->core};
     const struct part_watch watch = {&o, note_before, note_after};
     struct command first = cmd_node(w, "n3");
-    first.address = STR("198.51.100.1"); /* as with the actor, that of the batch counts */
+    first.address = STR("198.51.100.1"); /* replaced by that of the batch, like the actor */
     struct command batch = BATCH_OF(w, first, cmd_node(w, "n3"), cmd_bind(w, "picky@n1", NULL));
     batch.actor = STR("user ann");
     batch.address = STR("192.0.2.7");

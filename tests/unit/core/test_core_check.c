@@ -1,7 +1,7 @@
 #include "tests/unit/core/data_world.h"
 
-/* What core_check says when one fact of a healthy core is broken: each promise has its sentence,
- * and a core put right again is healthy. Also what a new core begins with. */
+/* The message of core_check() after one field of a consistent core was changed: every invariant is
+ * violated once, restored and checked again. Also the rows of a new core. */
 
 /* clang-format off */
 static const char content[] =
@@ -38,7 +38,7 @@ static int64_t bind_in(struct scene *s, int64_t node, const char *role)
 }
 
 /* One annealing step; what starts is finished, but for mid (stays) and park (is parked). */
-static void go_on(struct scene *s)
+static void anneal_once(struct scene *s)
 {
     must_step(&s->w, (struct command){.kind = COMMAND_ANNEAL});
     for (const struct effect *e = s->w.fx.first, *next; e; e = next) {
@@ -77,11 +77,11 @@ static struct scene open_scene(void)
     must_step(&s.w, (struct command){.kind = COMMAND_DEPLOYMENT_COMMIT,
                                      .deployment_commit = {.id = s.d}});
     while (core_has_work(s.w.c))
-        go_on(&s);
+        anneal_once(&s);
     must_step(&s.w, (struct command){.kind = COMMAND_NODEROLE_ENQUEUE,
                                      .noderole_enqueue = {.id = s.solo}});
     while (core_has_work(s.w.c))
-        go_on(&s);
+        anneal_once(&s);
     CHECK(state_of(&s.w, s.base) == NODEROLE_ACTIVE && state_of(&s.w, s.solo) == NODEROLE_ACTIVE);
     CHECK(state_of(&s.w, s.mid) == NODEROLE_TRANSITION &&
           state_of(&s.w, s.top) == NODEROLE_BLOCKED);
@@ -91,7 +91,7 @@ static struct scene open_scene(void)
     return s;
 }
 
-/* ---- rows as they lie, behind the back of undo ---- */
+/* ---- direct access to rows, without undo ---- */
 
 #define ROW(s, TABLE, type, id)                                                                    \
     ((struct type *)pool_at(&(s)->w.c->tables[TABLE].pool, type##_by_id((s)->w.c, (id)).v))
@@ -114,21 +114,21 @@ static struct deployment_role *role_in(struct scene *s, deployment_role_ix ix)
     return (struct deployment_role *)pool_at(&s->w.c->tables[TABLE_DEPLOYMENT_ROLE].pool, ix.v);
 }
 
-static void says(struct scene *s, int line, const char *sentence)
+static void check_reports(struct scene *s, int line, const char *sentence)
 {
     const char *what = core_check(s->w.c, &s->w.arena);
     if (!str_eq(str_from(what ? what : "(healthy)"), str_from(sentence ? sentence : "(healthy)")))
         check_failed(__FILE__, line, what ? what : "(healthy)");
 }
 
-/* The check says this sentence while the place holds the value, and nothing before and after. */
+/* core_check() reports the sentence while `place` has the value, and nothing before and after. */
 #define BREAKS(s, place, value, sentence)                                                          \
     do {                                                                                           \
         __typeof__(place) kept_ = (place);                                                         \
         (place) = (__typeof__(place))(value);                                                      \
-        says((s), __LINE__, (sentence));                                                           \
+        check_reports((s), __LINE__, (sentence));                                                  \
         (place) = kept_;                                                                           \
-        says((s), __LINE__, NULL);                                                                 \
+        check_reports((s), __LINE__, NULL);                                                        \
     } while (0)
 
 /* ---- noderoles ---- */
@@ -149,7 +149,7 @@ TEST(inactive_parents_are_counted_again)
     world_close(&s.w);
 }
 
-TEST(a_noderole_and_its_deployment_role_know_each_other)
+TEST(a_noderole_and_its_deployment_role_refer_to_each_other)
 {
     struct scene s = open_scene();
     BREAKS(&s, NODEROLE(&s, s.solo3)->dr.v, 0, "C2: the deployment role of a noderole is wrong");
@@ -161,7 +161,7 @@ TEST(a_noderole_and_its_deployment_role_know_each_other)
     world_close(&s.w);
 }
 
-TEST(edges_are_known_at_both_ends_and_go_down)
+TEST(edges_are_listed_at_both_ends_and_go_to_deeper_cohorts)
 {
     struct scene s = open_scene();
     struct noderole *top = NODEROLE(&s, s.top), *base = NODEROLE(&s, s.base);
@@ -173,9 +173,9 @@ TEST(edges_are_known_at_both_ends_and_go_down)
            "C4: a child is not deeper than its parent");
     BREAKS(&s, top->cohort, NODEROLE(&s, s.mid)->cohort,
            "C4: a child is not deeper than its parent");
-    /* One that is listed twice is found, but not in order. */
+    /* A duplicate is found, because it is out of order. */
     vec_insert(&s.w.c->heap, &top->parents, 0, noderole_by_id(s.w.c, s.base).v);
-    says(&s, __LINE__, "C3: parents are out of order");
+    check_reports(&s, __LINE__, "C3: parents are out of order");
     core_free(s.w.c);
     arena_fini(&s.w.arena);
 }
@@ -184,16 +184,16 @@ TEST(a_child_that_is_no_child_is_found)
 {
     struct scene s = open_scene();
     struct noderole *base = NODEROLE(&s, s.base);
-    /* A parent that lists a stranger last: the lists are by id, so its children are still found. */
+    /* The parent lists a noderole that is not its child as the last one. */
     uint32_t *children = items_of(&s, &NODEROLE(&s, s.mid)->children);
     const uint32_t top = children[0];
     struct noderole *solo = NODEROLE(&s, s.solo3);
     const struct vec none = solo->children;
     CHECK(none.count == 0 && top == noderole_by_id(s.w.c, s.top).v && base->children.count == 2);
     solo->children = NODEROLE(&s, s.mid)->children;
-    says(&s, __LINE__, "C3: a child does not list its parent");
+    check_reports(&s, __LINE__, "C3: a child does not list its parent");
     solo->children = none;
-    says(&s, __LINE__, NULL);
+    check_reports(&s, __LINE__, NULL);
     world_close(&s.w);
 }
 
@@ -230,7 +230,7 @@ TEST(a_queued_run_belongs_to_its_noderole)
     BREAKS(&s, solo->state, NODEROLE_PROPOSED, cannot);
     BREAKS(&s, solo->state, NODEROLE_ERROR, cannot);
     BREAKS(&s, solo->queued.v, 0, "I3: no noderole refers to the run");
-    /* A TODO with a queued run is fine as such; the counts of its node are not. */
+    /* A TODO noderole may have a queued run; the counts of its node are wrong. */
     BREAKS(&s, solo->state, NODEROLE_TODO,
            "C6: a TODO noderole is before the todo cursor of its node");
     world_close(&s.w);
@@ -279,22 +279,22 @@ TEST(an_automatic_node_is_the_only_admin_node)
     BREAKS(&s, n1->automatic, true, "I13: an automatic node is no admin node");
     n1->admin = n1->automatic = true;
     n2->admin = true;
-    says(&s, __LINE__, "I13: an automatic node is beside another admin node");
+    check_reports(&s, __LINE__, "I13: an automatic node is beside another admin node");
     n2->automatic = true;
-    says(&s, __LINE__, "I13: there are two automatic nodes");
+    check_reports(&s, __LINE__, "I13: there are two automatic nodes");
     n1->admin = n1->automatic = n2->admin = n2->automatic = false;
     world_close(&s.w);
 }
 
-TEST(the_annealer_begins_no_later_than_the_first_todo)
+TEST(the_todo_cursor_is_not_after_the_first_todo)
 {
     struct scene s = open_scene();
     struct node *n3 = NODE(&s, s.n3);
     const uint32_t was = n3->todo_cursor;
     n3->todo_cursor = 0;
-    says(&s, __LINE__, NULL);
+    check_reports(&s, __LINE__, NULL);
     n3->todo_cursor = 1;
-    says(&s, __LINE__, "C6: a TODO noderole is before the todo cursor of its node");
+    check_reports(&s, __LINE__, "C6: a TODO noderole is before the todo cursor of its node");
     n3->todo_cursor = was;
     world_close(&s.w);
 }
@@ -327,7 +327,7 @@ TEST(a_node_is_held_by_a_run_of_its_own)
     BREAKS(&s, run->node.v, node_by_id(s.w.c, s.n3).v, wrong);
     BREAKS(&s, run->state, RUN_PARKED, wrong);
     BREAKS(&s, run->state, RUN_QUEUED, wrong);
-    BREAKS(&s, run->state, RUN_STOPPING, NULL); /* it holds the node all the same */
+    BREAKS(&s, run->state, RUN_STOPPING, NULL); /* a STOPPING run holds the slot as well */
     BREAKS(&s, n1->run.v, 0, "I3: two runs run on one node");
     BREAKS(&s, NODE(&s, s.n3)->run.v, n1->run.v, wrong);
     struct run *queued = run_row(&s, NODEROLE(&s, s.solo)->queued);
@@ -360,15 +360,15 @@ TEST(a_head_is_not_archived)
         (struct snapshot *)pool_at(&s.w.c->tables[TABLE_SNAPSHOT].pool, d->head.v);
     d->committed = false;
     head->state = SNAPSHOT_PROPOSED;
-    says(&s, __LINE__, NULL);
+    check_reports(&s, __LINE__, NULL);
     head->state = SNAPSHOT_ARCHIVED;
-    says(&s, __LINE__, "C7: a head is archived");
+    check_reports(&s, __LINE__, "C7: a head is archived");
     head->state = SNAPSHOT_COMMITTED;
     d->committed = true;
     world_close(&s.w);
 }
 
-/* ---- hooks and lines ---- */
+/* ---- hooks and queues ---- */
 
 TEST(waiting_hooks_are_counted_again)
 {
@@ -387,7 +387,7 @@ TEST(waiting_hooks_are_counted_again)
     world_close(&s.w);
 }
 
-TEST(the_lines_of_the_annealer_are_whole)
+TEST(the_queues_of_the_annealer_are_consistent)
 {
     struct scene s = open_scene();
     struct core *c = s.w.c;
@@ -402,11 +402,11 @@ TEST(the_lines_of_the_annealer_are_whole)
     CHECK(live == 5);
     c->vars.dirty_first = i2;
     n2->in_dirty_queue = n3->in_dirty_queue = true;
-    says(&s, __LINE__, "C6: a node is marked as queued and not in the dirty queue");
+    check_reports(&s, __LINE__, "C6: a node is marked as queued and not in the dirty queue");
     n2->dirty_next = i3;
-    says(&s, __LINE__, NULL);
+    check_reports(&s, __LINE__, NULL);
     n3->dirty_next = i2;
-    says(&s, __LINE__, "C6: the dirty queue is cyclic");
+    check_reports(&s, __LINE__, "C6: the dirty queue is cyclic");
     n3->dirty_next = n2->dirty_next = c->vars.dirty_first = (node_ix){0};
     n2->in_dirty_queue = n3->in_dirty_queue = false;
     for (uint32_t q = 0; q < QUEUE_COUNT; q++) {
@@ -417,7 +417,7 @@ TEST(the_lines_of_the_annealer_are_whole)
     world_close(&s.w);
 }
 
-TEST(every_node_may_stand_in_line_at_once)
+TEST(all_nodes_may_be_in_the_dirty_queue)
 {
     struct scene s = open_scene();
     struct core *c = s.w.c;
@@ -432,11 +432,11 @@ TEST(every_node_may_stand_in_line_at_once)
         c->vars.dirty_last = node_by_id(c, id);
         before = node;
     }
-    says(&s, __LINE__, NULL);
+    check_reports(&s, __LINE__, NULL);
     world_close(&s.w);
 }
 
-/* ---- tables and texts ---- */
+/* ---- tables and strings ---- */
 
 TEST(rows_are_found_by_their_ids)
 {
@@ -453,7 +453,7 @@ TEST(rows_are_found_by_their_ids)
     world_close(&s.w);
 }
 
-TEST(holders_of_texts_are_counted_again)
+TEST(references_to_strings_are_counted_again)
 {
     static const char wrong[] = "I9: the reference count of a string is wrong";
     struct scene s = open_scene();
@@ -469,7 +469,7 @@ TEST(holders_of_texts_are_counted_again)
     world_close(&s.w);
 }
 
-/* ---- the beginning ---- */
+/* ---- a new core ---- */
 
 TEST(a_new_installation_has_what_it_needs)
 {
@@ -510,7 +510,7 @@ TEST(a_new_installation_has_what_it_needs)
     arena_fini(&a);
 }
 
-TEST(every_table_holds_as_much_as_the_limits_say)
+TEST(every_table_has_the_limit_of_its_kind)
 {
     static const uint32_t wanted[TABLE_OBJECTS] = {
         [TABLE_SETTINGS] = 1,

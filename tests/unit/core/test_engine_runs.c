@@ -4,7 +4,7 @@
 #include "core/core_private.h"
 #include "tests/world/world.h"
 
-/* Runs, hooks and states, looked at closely: every field, every word, and what does not happen. */
+/* Runs, hooks and states in detail: every field, every text, and what must not happen. */
 
 static const char *numbered(struct world *w, const char *prefix, int number)
 {
@@ -35,11 +35,11 @@ static struct world *open_a_running(const char *rest)
     world_commit(w, "a@n1");
     world_deliver(w);
     world_forget(w);
-    DONE(w, CMD(ANNEAL, anneal, .budget = 0)); /* one step: its time and effects are looked at */
+    DONE(w, CMD(ANNEAL, anneal, .budget = 0)); /* one step: its time and effects are checked */
     return w;
 }
 
-/* ---- rows of runs ---- */
+/* ---- run rows ---- */
 
 TEST(a_started_run_and_its_order_hold_every_field)
 {
@@ -64,7 +64,7 @@ TEST(a_started_run_and_its_order_hold_every_field)
     world_close(w);
 }
 
-TEST(a_queued_run_is_frozen_and_of_high_priority)
+TEST(a_queued_run_has_staged_data_and_high_priority)
 {
     struct world *w = open_a_running("");
     world_finish(w, "a@n1", RESULT_OK);
@@ -93,7 +93,7 @@ TEST(a_run_begins_once)
     DONE(w, CMD(RUN_BEGUN, run_begun, .run_id = id, .attempt = 1, .job = STR("job-2")));
     CHECK(str_eq(read_run(w, id).job, STR("job-1")));
     DONE(w, CMD(RUN_BEGUN, run_begun, .run_id = 99, .attempt = 1, .job = STR("none")));
-    /* The next start of the same run has not begun yet. */
+    /* The next attempt of the same run has not begun. */
     world_finish_with(w, "a@n1", (struct run_done_command){.result = RESULT_PARKED, .park_ms = 5});
     DONE(w, CMD(RUN_RESUME, run_resume, .run_id = id));
     world_anneal(w);
@@ -102,7 +102,7 @@ TEST(a_run_begins_once)
     world_close(w);
 }
 
-TEST(an_answer_that_cannot_be_is_refused)
+TEST(an_invalid_result_is_refused)
 {
     struct world *w = open_a_running("");
     const int64_t id = world_run(w, "a@n1", RUN_RUNNING);
@@ -126,7 +126,7 @@ TEST(an_answer_that_cannot_be_is_refused)
     world_close(w);
 }
 
-TEST(parked_runs_go_on_at_their_time_and_not_before)
+TEST(parked_runs_are_queued_at_their_deadline)
 {
     struct world *w = world_open();
     world_role(w, "a", "");
@@ -169,7 +169,7 @@ TEST(parked_runs_go_on_at_their_time_and_not_before)
     world_close(w);
 }
 
-TEST(a_parked_run_starts_its_time_anew_after_a_reload)
+TEST(the_time_of_a_parked_run_starts_anew_after_a_load)
 {
     struct world *w = open_a_running("");
     world_finish_with(w, "a@n1",
@@ -184,7 +184,7 @@ TEST(a_parked_run_starts_its_time_anew_after_a_reload)
 
 /* ---- cancelling ---- */
 
-TEST(a_cancelled_run_keeps_its_place_until_it_stopped)
+TEST(a_cancelled_run_keeps_its_slot_until_it_has_stopped)
 {
     struct world *w = open_a_running("");
     const int64_t id = world_run(w, "a@n1", RUN_RUNNING);
@@ -219,7 +219,7 @@ TEST(a_cancelled_run_keeps_its_place_until_it_stopped)
     world_close(w);
 }
 
-TEST(a_queued_run_is_cancelled_without_a_word)
+TEST(a_queued_run_is_cancelled_without_an_effect)
 {
     struct world *w = open_a_running("");
     world_finish(w, "a@n1", RESULT_OK);
@@ -233,7 +233,7 @@ TEST(a_queued_run_is_cancelled_without_a_word)
     world_close(w);
 }
 
-TEST(what_a_stopping_run_says_no_longer_matters)
+TEST(the_result_of_a_stopping_run_is_ignored)
 {
     struct world *w = open_a_running("");
     const int64_t id = world_run(w, "a@n1", RUN_RUNNING);
@@ -246,7 +246,7 @@ TEST(what_a_stopping_run_says_no_longer_matters)
     world_close(w);
 }
 
-TEST(a_node_that_goes_leaves_its_stopping_run_a_worker)
+TEST(a_stopping_run_of_a_deleted_node_keeps_its_worker)
 {
     struct world *w = open_a_running("");
     const int64_t id = world_run(w, "a@n1", RUN_RUNNING);
@@ -257,7 +257,7 @@ TEST(a_node_that_goes_leaves_its_stopping_run_a_worker)
     world_close(w);
 }
 
-TEST(after_a_restart_everything_open_is_asked_for_in_order)
+TEST(after_a_restart_open_effects_are_repeated_in_order)
 {
     struct world *w = world_open();
     world_role(w, "a", "'hooks':['on_transition']");
@@ -293,7 +293,7 @@ TEST(after_a_restart_everything_open_is_asked_for_in_order)
 
 /* ---- results ---- */
 
-TEST(a_failure_without_words_gets_some)
+TEST(a_failure_without_a_log_gets_a_text)
 {
     struct world *w = open_a_running("");
     world_finish_with(w, "a@n1", (struct run_done_command){.result = RESULT_LOST});
@@ -338,8 +338,8 @@ TEST(a_wall_is_kept_and_an_absent_one_leaves_the_old)
     world_close(w);
 }
 
-/* Whoever was to come back came too early, or what was asked for is not wanted any more. */
-TEST(a_retry_that_comes_before_work_is_left_open_is_not_lost)
+/* A retry or a change that arrives before the result async leads to another run. */
+TEST(a_retry_before_an_async_result_is_not_lost)
 {
     struct world *w = open_a_running("");
     DONE(w, cmd_retry(w, "a@n1"));
@@ -349,7 +349,7 @@ TEST(a_retry_that_comes_before_work_is_left_open_is_not_lost)
     world_anneal(w);
     IS(w, "a@n1", "transition");
     world_finish(w, "a@n1", RESULT_ASYNC);
-    IS(w, "a@n1", "transition"); /* nobody asked for more this time */
+    IS(w, "a@n1", "transition"); /* without a retry it stays */
     DONE(w, cmd_retry(w, "a@n1"));
     world_anneal(w);
     world_finish(w, "a@n1", RESULT_OK);
@@ -357,7 +357,7 @@ TEST(a_retry_that_comes_before_work_is_left_open_is_not_lost)
     world_close(w);
 }
 
-TEST(what_a_run_wants_for_its_machine_is_told)
+TEST(requests_of_a_run_about_its_machine_are_applied)
 {
     struct world *w = world_open();
     world_role(w, "ear", "'hooks':['on_node_change']");
@@ -379,7 +379,7 @@ TEST(what_a_run_wants_for_its_machine_is_told)
 
 /* ---- hooks ---- */
 
-TEST(a_failed_probe_ends_the_life_of_the_node_once)
+TEST(a_failed_probe_sets_alive_to_false_once)
 {
     struct world *w = world_open();
     world_role(w, "ear", "'hooks':['on_node_change']");
@@ -400,7 +400,7 @@ TEST(a_failed_probe_ends_the_life_of_the_node_once)
     world_answer(w, "probe n1", false, STR(""));
     CHECK(read_node(w, "n1").alive);
     HEARD(w, "");
-    /* What a probe says is about the time it was asked at. */
+    /* A probe that was ordered before the node died does not count. */
     world_alive(w, "n1", false);
     world_alive(w, "n1", true);
     const int64_t old = world_waiting(w, "probe n1");
@@ -414,7 +414,7 @@ TEST(a_failed_probe_ends_the_life_of_the_node_once)
     world_close(w);
 }
 
-TEST(nothing_begins_where_nobody_knows_whether_it_answers)
+TEST(nothing_starts_before_the_probe_has_a_result)
 {
     struct world *w = world_open();
     world_role(w, "a", "");
@@ -430,8 +430,8 @@ TEST(nothing_begins_where_nobody_knows_whether_it_answers)
     CHECK(cause && cause->code == CAUSE_PROBING);
     world_reload(w);
     DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = world_waiting(w, "probe n1"), .failed = true,
-                .text = STR("nobody listens there")));
-    SAYS(str_z(&w->arena, read_node(w, "n1").status), "does not answer: nobody listens there");
+                .text = STR("connection refused")));
+    SAYS(str_z(&w->arena, read_node(w, "n1").status), "does not answer: connection refused");
     world_alive(w, "n1", true);
     CHECK(read_node(w, "n1").status.len == 0);
     world_answer(w, "probe n1", false, STR(""));
@@ -463,34 +463,34 @@ TEST(a_failed_on_proposed_bars_the_commit_until_it_succeeds)
     world_close(w);
 }
 
-static struct str wish(struct world *w, struct command command)
+static struct str encode_command(struct world *w, struct command command)
 {
     struct buf b = buf_in(&w->arena);
     command_encode(&command, &b);
     return buf_str(&b);
 }
 
-TEST(a_wish_that_cannot_be_is_an_error_with_its_reason)
+TEST(an_invalid_hook_command_fails_the_hook_with_a_reason)
 {
     struct world *w = world_open();
     world_role(w, "a", "'hooks':['on_todo']");
     world_node(w, "n1", NULL);
     world_bind(w, "a@n1");
     const struct {
-        struct str wishes;
+        struct str commands;
         const char *text;
     } cases[] = {
         {STR("\xff\xff\xff"), "on_todo: its commands cannot be decoded"},
-        {wish(w, CMD(ANNEAL, anneal, .budget = 0)),
+        {encode_command(w, CMD(ANNEAL, anneal, .budget = 0)),
          "on_todo: hooks may not use the command anneal"},
-        {wish(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = 1)),
+        {encode_command(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = 1)),
          "on_todo: hooks may not use the command outbox_done"},
-        {wish(w, CMD(NODE_DELETE, node_delete, .id = 99)),
+        {encode_command(w, CMD(NODE_DELETE, node_delete, .id = 99)),
          "on_todo: its wish node_delete was refused: there is no node with id 99"},
     };
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         world_commit(w, "a@n1");
-        world_answer(w, "on_todo a@n1", false, cases[i].wishes);
+        world_answer(w, "on_todo a@n1", false, cases[i].commands);
         IS(w, "a@n1", "error");
         CHECK(str_eq(read_noderole(w, "a@n1").status, STR("on_todo failed")));
         SAYS(str_z(&w->arena, read_noderole(w, "a@n1").runlog), cases[i].text);
@@ -499,7 +499,7 @@ TEST(a_wish_that_cannot_be_is_an_error_with_its_reason)
     world_close(w);
 }
 
-TEST(a_hook_of_a_wish_is_one_deeper)
+TEST(a_hook_caused_by_a_hook_command_is_one_deeper)
 {
     struct world *w = world_open();
     world_role(w, "a", "'hooks':['on_todo']");
@@ -510,9 +510,9 @@ TEST(a_hook_of_a_wish_is_one_deeper)
     world_commit(w, "a@n1");
     struct command update = CMD(NODE_UPDATE, node_update, .id = the_node(w, "n1"),
                                 .given = GIVEN_DESCRIPTION, .description = STR("wished"));
-    /* The address that it brings is replaced, or the step would refuse it. */
+    /* Its invalid address is replaced; otherwise the step would refuse it. */
     update.address = STR("no address, and longer than the text of an address");
-    world_answer(w, "on_todo a@n1", false, wish(w, update));
+    world_answer(w, "on_todo a@n1", false, encode_command(w, update));
     CHECK(str_eq(read_node(w, "n1").description, STR("wished")));
     CHECK(read_node(w, "n1").updated_at == w->now_ms);
     struct record record;
@@ -521,8 +521,8 @@ TEST(a_hook_of_a_wish_is_one_deeper)
     world_close(w);
 }
 
-/* The questions of a command nobody has answered yet. */
-static const struct outcome *asked(struct world *w, struct command command)
+/* The outcome of a command without veto replies. */
+static const struct outcome *step_without_replies(struct world *w, struct command command)
 {
     command.now_ms = w->now_ms;
     command.mono_ms = mono(w);
@@ -534,12 +534,12 @@ static const struct outcome *asked(struct world *w, struct command command)
     return &w->out;
 }
 
-TEST(a_question_names_its_thing_and_a_veto_its_role)
+TEST(a_veto_request_has_its_object_and_a_veto_its_role)
 {
     struct world *w = world_open();
     world_role(w, "a", "'hooks':['on_commit','on_node_bind','on_deployment_create']");
     world_node(w, "n1", NULL);
-    const struct outcome *out = asked(w, cmd_bind(w, "a@n1", NULL));
+    const struct outcome *out = step_without_replies(w, cmd_bind(w, "a@n1", NULL));
     const struct ask *ask = out->asks;
     CHECK(out->ask_count == 2 && ask->next && !ask->next->next);
     CHECK(ask->hook == HOOK_DEPLOYMENT_CREATE && ask->role_id == the_role(w, "a"));
@@ -550,7 +550,7 @@ TEST(a_question_names_its_thing_and_a_veto_its_role)
     world_bind(w, "a@n1");
     DONE(w, CMD(NODEROLE_DATA, noderole_data, .id = the_noderole(w, "a@n1"),
                 .data = world_json(w, "{'x':1}")));
-    out = asked(w, cmd_commit(w, "a@n1"));
+    out = step_without_replies(w, cmd_commit(w, "a@n1"));
     CHECK(out->ask_count == 1 && out->asks->hook == HOOK_COMMIT);
     SAYS(shown(w, out->asks->argument),
          "{'data':{'x':1},'deployment':'system','node':'n1.example.com','role':'a'}");
@@ -560,7 +560,7 @@ TEST(a_question_names_its_thing_and_a_veto_its_role)
     world_close(w);
 }
 
-TEST(a_noderole_that_goes_takes_its_own_hooks_along_and_no_others)
+TEST(a_deleted_noderole_removes_its_own_hooks_only)
 {
     struct world *w = world_open();
     world_role(w, "a", "'hooks':['on_proposed']");
@@ -575,11 +575,11 @@ TEST(a_noderole_that_goes_takes_its_own_hooks_along_and_no_others)
 
 /* ---- states ---- */
 
-TEST(the_table_of_moves_answers_for_every_cell_that_moves_nothing)
+TEST(the_state_table_is_complete)
 {
     static const char *const states[] = {"proposed",   "blocked", "todo",
                                          "transition", "active",  "error"};
-    /* The state each event leads to for one without parents, = for none, . for refused. */
+    /* The state that each event leads to without parents, = for none, . for refused. */
     static const char *const rows[] = {
         "t====.==.=", ".pt==.==.=", ".p=bbx=e==", ".p===.ae=t", ".p==bx=ett", ".p=bb.==tt"};
     static const char letters[] = "pbtxae";
@@ -609,7 +609,7 @@ TEST(the_table_of_moves_answers_for_every_cell_that_moves_nothing)
         }
 }
 
-TEST(a_retry_that_makes_no_sense_says_why)
+TEST(a_refused_retry_has_a_reason)
 {
     struct world *w = world_open();
     world_role(w, "a", "");
@@ -656,7 +656,7 @@ TEST(a_commit_switches_a_dead_machine_on_once)
 
 /* ---- clusters ---- */
 
-TEST(of_twenty_members_all_whose_data_changed_run_again)
+TEST(cluster_members_with_changed_data_run_again)
 {
     struct world *w = world_open();
     enum { MEMBERS = 20 };
@@ -690,9 +690,9 @@ TEST(of_twenty_members_all_whose_data_changed_run_again)
     world_close(w);
 }
 
-/* ---- the line of a node ---- */
+/* ---- the queue of a node ---- */
 
-TEST(enqueued_no_ops_are_done_one_after_the_other)
+TEST(enqueued_no_ops_are_executed_in_order)
 {
     struct world *w = world_open();
     static const char *const names[] = {"a", "b", "c"};
@@ -714,7 +714,7 @@ TEST(enqueued_no_ops_are_done_one_after_the_other)
     world_close(w);
 }
 
-TEST(who_cannot_start_does_not_keep_the_next_from_it)
+TEST(a_queued_run_that_cannot_start_does_not_block_the_next)
 {
     struct world *w = world_open();
     world_role(w, "a", "'hooks':['on_active']");
@@ -741,9 +741,9 @@ TEST(who_cannot_start_does_not_keep_the_next_from_it)
     world_close(w);
 }
 
-/* ---- what a review found ---- */
+/* ---- regressions ---- */
 
-TEST(a_barclamp_may_get_a_parent_that_is_younger_and_is_loaded_again)
+TEST(a_barclamp_with_a_younger_parent_is_loaded)
 {
     struct world *w = world_open();
     DONE(w, cmd_import(w, "{'barclamp':{'name':'old','source_path':'/old'}}"));
@@ -757,8 +757,8 @@ TEST(a_barclamp_may_get_a_parent_that_is_younger_and_is_loaded_again)
     world_close(w);
 }
 
-/* core_check after every step looks at who waits for a worker. */
-TEST(a_candidate_that_is_deleted_waits_no_longer)
+/* core_check() after every step verifies the candidates. */
+TEST(a_deleted_noderole_is_no_candidate)
 {
     struct world *w = world_open();
     DONE(w, CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_POOL_NORMAL,
@@ -780,8 +780,8 @@ TEST(a_candidate_that_is_deleted_waits_no_longer)
     world_close(w);
 }
 
-/* Only those who were asked may answer, and only runners speak of runs. */
-TEST(a_hook_cannot_wish_for_what_others_say)
+/* Hooks may supply neither veto replies nor results of runs. */
+TEST(hooks_may_not_report_results)
 {
     static const enum command_kind kinds[] = {COMMAND_RUN_DONE,  COMMAND_RUN_STOPPED,
                                               COMMAND_RUN_BEGUN, COMMAND_TICK,

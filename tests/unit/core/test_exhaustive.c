@@ -1,13 +1,14 @@
-/* Goal: in small worlds nothing is left to chance. Every graph of four noderoles, every state that
- * can be reached by six events, every event in each of them.
+/* Goal: an exhaustive test of small worlds: every graph of four noderoles, every state that can be
+ * reached by six events, every event in each of these states.
  * Method: all 543 labelled acyclic graphs; breadth first; a state is what the four noderoles, their
- * nodes and their runs are, without counters, ids and times. After every step the naive model must
- * agree (I10, and I2 with it), in every new state core_check must be clean and every root cause
- * must be the model's.
+ * nodes and their runs are, without counters, ids and times. After every step the reference model
+ * must agree (I10, and I2 with it); in every new state core_check() must report nothing and every
+ * root cause must be that of the model.
  *
- * A cancelled run is out at once: the answer of its runner is part of the event that cancelled it.
- * The way back to a state is by commands: propose everything, raise every node, and walk the path
- * again. A mark to run again is cleared by a run only, so a marked one is brought up once. */
+ * A cancelled run ends at once: the result of its runner is part of the event that cancelled it. A
+ * state is reached again by commands: propose everything, make every node alive, and repeat the
+ * path. A rerun mark is cleared by a run only, so a noderole with a mark is run once before that.
+ * */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,14 +23,14 @@
 
 enum { NODES = 4, PAIRS = NODES * NODES, GRAPHS = 543, DEPTH = 6, TABLE = 1 << 17 };
 
-/* The alphabet: each of these for each of the four, and one pass of the annealer. */
+/* The events: each of these for each of the four noderoles, and one pass of the annealer. */
 #define EVENTS(X)                                                                                  \
     X(COMMIT)  /* of the noderole                      */                                          \
     X(PROPOSE) /* of the noderole                      */                                          \
     X(RETRY)   /* of the noderole                      */                                          \
     X(OK)      /* its running run succeeds             */                                          \
     X(FAILED)  /* its running run fails                */                                          \
-    X(DIE)     /* its node is not alive any more       */                                          \
+    X(DIE)     /* its node becomes not alive           */                                          \
     X(RISE)    /* its node is alive again              */
 
 enum event {
@@ -47,7 +48,7 @@ static const char *const event_names[] = {
 #undef X
 };
 
-/* The whole depth takes a minute; whoever is in a hurry asks for less. */
+/* The full depth takes a minute; the environment variable selects a smaller one. */
 static uint32_t depth_wanted(void)
 {
     const char *asked = getenv("EXHAUSTIVE_DEPTH");
@@ -70,7 +71,7 @@ struct small {
     char trouble[600];
 };
 
-/* True when it was done; a disagreement is kept. */
+/* True if the command was executed; a difference from the model is recorded. */
 static bool step(struct small *s, struct command *command)
 {
     struct effects effects = {0};
@@ -138,7 +139,7 @@ static void bind(struct small *s, uint32_t i)
     s->noderoles[i] = core_noderole(s->core, s->nodes[i], command.noderole_bind.role_id);
 }
 
-/* Parents first, so that nobody is made on somebody else's node. */
+/* Parents first, so that no parent is created implicitly on the node of its child. */
 static void bind_all(struct small *s, uint32_t graph)
 {
     bool bound[NODES] = {false};
@@ -161,7 +162,7 @@ static void small_begin(struct small *s, uint32_t graph)
     s->now_ms = 1000;
     core_bootstrap(s->core, s->now_ms);
     model_adopt(s->model, s->core, &s->scratch);
-    /* Nodes that rise are not asked whether they are there. */
+    /* With the test jig, nodes that become alive are not probed. */
     struct command settings = {.kind = COMMAND_SETTINGS_UPDATE};
     settings.settings_update.given = GIVEN_SETTINGS_TEST_JIG;
     settings.settings_update.test_jig = true;
@@ -214,7 +215,7 @@ static struct command node_alive(int64_t node_id, bool alive)
     return command;
 }
 
-/* False when the event makes no sense now: there is no run it could be about. */
+/* False if the event is not possible: it needs a run, and there is none. */
 static bool command_of(const struct small *s, uint32_t event, struct command *out)
 {
     const uint32_t i = event % NODES;
@@ -264,8 +265,8 @@ static void stop_cancelled(struct small *s)
     }
 }
 
-/* False when it makes no sense in this state. */
-static bool happen(struct small *s, uint32_t event)
+/* False if the event is not possible in this state. */
+static bool apply_event(struct small *s, uint32_t event)
 {
     struct command command;
     if (!command_of(s, event, &command))
@@ -275,7 +276,7 @@ static bool happen(struct small *s, uint32_t event)
     return true;
 }
 
-/* ---- going there ---- */
+/* ---- reaching a state ---- */
 
 struct state {
     uint32_t key;
@@ -313,21 +314,21 @@ static void propose_all(struct small *s)
     const uint32_t key = key_of(s);
     for (uint32_t i = 0; i < NODES; i++) {
         if ((key >> (8 * i) & 7) != NODEROLE_PROPOSED)
-            happen(s, EVENT_PROPOSE * NODES + i);
+            apply_event(s, EVENT_PROPOSE * NODES + i);
         if (!(key >> (8 * i + 4) & 1))
-            happen(s, EVENT_RISE * NODES + i);
+            apply_event(s, EVENT_RISE * NODES + i);
     }
 }
 
 /* Everything runs once. */
-static void bring_up(struct small *s)
+static void run_everything(struct small *s)
 {
     for (uint32_t i = 0; i < NODES; i++)
-        happen(s, EVENT_COMMIT * NODES + i);
+        apply_event(s, EVENT_COMMIT * NODES + i);
     for (uint32_t round = 0; round < NODES; round++) {
-        happen(s, ANNEAL);
+        apply_event(s, ANNEAL);
         for (uint32_t i = 0; i < NODES; i++)
-            happen(s, EVENT_OK * NODES + i);
+            apply_event(s, EVENT_OK * NODES + i);
     }
 }
 
@@ -335,13 +336,13 @@ static void start_over(struct walk *w)
 {
     propose_all(&w->small);
     if (is_marked(key_of(&w->small))) {
-        bring_up(&w->small);
+        run_everything(&w->small);
         propose_all(&w->small);
     }
     must(key_of(&w->small) == w->initial);
 }
 
-static void go_to(struct walk *w, uint32_t ix)
+static void walk_go_to(struct walk *w, uint32_t ix)
 {
     uint8_t path[DEPTH];
     uint32_t len = 0;
@@ -349,7 +350,7 @@ static void go_to(struct walk *w, uint32_t ix)
         path[len++] = w->states[at].event;
     start_over(w);
     while (len)
-        happen(&w->small, path[--len]);
+        apply_event(&w->small, path[--len]);
     must(key_of(&w->small) == w->states[ix].key);
 }
 
@@ -378,7 +379,7 @@ static bool add_state(struct walk *w, struct state state)
     return true;
 }
 
-/* ---- looking at a state ---- */
+/* ---- checking a state ---- */
 
 static void check_state(struct small *s)
 {
@@ -415,8 +416,8 @@ static bool expand(struct walk *w, uint32_t ix, struct totals *totals)
     for (uint32_t event = 0; event < ALPHABET; event++) {
         const struct state here = w->states[ix];
         if (!there)
-            go_to(w, ix);
-        if (!happen(&w->small, event)) {
+            walk_go_to(w, ix);
+        if (!apply_event(&w->small, event)) {
             there = true;
             continue;
         }
@@ -453,7 +454,7 @@ static bool explore(struct walk *w, uint32_t graph, struct totals *totals)
     return true;
 }
 
-/* ---- all of them ---- */
+/* ---- all graphs ---- */
 
 static bool is_acyclic(uint32_t graph)
 {

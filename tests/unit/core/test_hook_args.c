@@ -1,5 +1,5 @@
-/* What the code of roles is told, to the byte (docs/hooks.md). Lua cannot show all of it: an empty
- * list is an empty table there. */
+/* The arguments of role code, compared byte by byte (docs/hooks.md). Tests in Lua cannot do that:
+ * an empty list is an empty table there. */
 #include "model/limits.h"
 #include "tests/world/world.h"
 
@@ -61,7 +61,7 @@ static void check_facts(struct world *w, struct hook_facts facts, const char *ar
     check_canonical(w, facts.context);
 }
 
-/* r provides p and is bound to n1, which has seen much. */
+/* r provides p and is bound to n1, which has discovery data. */
 static struct world *open_scene(void)
 {
     struct world *w = world_open();
@@ -140,7 +140,7 @@ static const char *run_of(struct world *w)
     return world_path(w, noderole_facts(w, "r@n1").argument, "run");
 }
 
-TEST(a_noderole_tells_of_its_run_whatever_that_does)
+TEST(a_noderole_has_its_run_in_every_state)
 {
     struct world *w = open_scene();
     SAYS(run_of(w), "absent");
@@ -153,11 +153,11 @@ TEST(a_noderole_tells_of_its_run_whatever_that_does)
     world_anneal(w);
     SAYS(run_of(w), "{'attempt':2,'id':1,'state':'running'}");
     DONE(w, cmd_propose(w, "r@n1"));
-    SAYS(run_of(w), "absent"); /* what stops belongs to nobody any more */
+    SAYS(run_of(w), "absent"); /* a STOPPING run has no noderole */
     world_close(w);
 }
 
-TEST(a_noderole_tells_of_a_run_that_is_queued)
+TEST(a_noderole_has_its_queued_run)
 {
     struct world *w = open_scene();
     world_bring(w, "r@n1", "active");
@@ -169,7 +169,7 @@ TEST(a_noderole_tells_of_a_run_that_is_queued)
     world_close(w);
 }
 
-TEST(a_noderole_that_is_held_back_or_failed_says_so)
+TEST(a_held_or_failed_noderole_is_marked)
 {
     struct world *w = open_scene();
     world_bring(w, "r@n1", "error");
@@ -187,7 +187,7 @@ TEST(a_noderole_that_is_held_back_or_failed_says_so)
 
 /* ---- nodes ---- */
 
-TEST(a_node_tells_its_roles_and_what_they_stand_for)
+TEST(a_node_has_its_roles_and_provided_roles)
 {
     struct world *w = open_scene();
     world_bring(w, "r@n1", "active");
@@ -203,7 +203,7 @@ TEST(a_node_tells_its_roles_and_what_they_stand_for)
     world_close(w);
 }
 
-TEST(a_node_without_anything_is_told_in_full)
+TEST(a_node_without_data_has_all_fields)
 {
     struct world *w = open_scene();
     struct command command = cmd_node(w, "n2");
@@ -217,7 +217,7 @@ TEST(a_node_without_anything_is_told_in_full)
     world_close(w);
 }
 
-TEST(hooks_of_a_node_are_told_of_their_own_noderole_on_it)
+TEST(hooks_of_a_node_have_their_noderole_in_the_context)
 {
     struct world *w = open_scene();
     const struct hook_facts facts = node_facts(w, "r", "n1");
@@ -233,7 +233,7 @@ TEST(hooks_of_a_node_are_told_of_their_own_noderole_on_it)
     world_close(w);
 }
 
-TEST(of_a_node_that_is_gone_the_name_is_left)
+TEST(a_deleted_node_has_its_name)
 {
     struct world *w = open_scene();
     struct outbox_record row = row_of(w, HOOK_NODE_DELETE, "r", TABLE_NODE, the_node(w, "n1"));
@@ -252,7 +252,7 @@ TEST(of_a_node_that_is_gone_the_name_is_left)
 
 /* ---- deployment roles ---- */
 
-TEST(a_deployment_role_is_told_with_its_data)
+TEST(a_deployment_role_has_its_data)
 {
     struct world *w = open_scene();
     const int64_t dr = the_deployment_role(w, "r", "system");
@@ -272,7 +272,7 @@ TEST(a_deployment_role_is_told_with_its_data)
     world_close(w);
 }
 
-TEST(of_a_deployment_role_that_is_gone_the_names_are_left)
+TEST(a_deleted_deployment_role_has_its_names)
 {
     struct world *w = open_scene();
     struct outbox_record row = row_of(w, HOOK_DEPLOYMENT_DELETE, "r", TABLE_DEPLOYMENT_ROLE, 77);
@@ -284,9 +284,9 @@ TEST(of_a_deployment_role_that_is_gone_the_names_are_left)
     world_close(w);
 }
 
-/* ---- what there is nothing to tell about ---- */
+/* ---- calls without an object ---- */
 
-TEST(a_template_is_about_nothing_but_its_role)
+TEST(a_template_call_has_no_object)
 {
     struct world *w = open_scene();
     const struct hook_facts facts =
@@ -296,7 +296,7 @@ TEST(a_template_is_about_nothing_but_its_role)
     world_close(w);
 }
 
-TEST(what_is_gone_is_not_told_about)
+TEST(hooks_of_deleted_objects_have_no_arguments)
 {
     struct world *w = open_scene();
     CHECK(!has_facts(w, row_of(w, HOOK_TODO, "r", TABLE_NODEROLE, 4711)));
@@ -308,7 +308,7 @@ TEST(what_is_gone_is_not_told_about)
     world_close(w);
 }
 
-/* ---- many ---- */
+/* ---- many noderoles ---- */
 
 static const char *numbered(struct world *w, const char *prefix, int number)
 {
@@ -317,7 +317,7 @@ static const char *numbered(struct world *w, const char *prefix, int number)
     return str_z(&w->arena, str_from(text));
 }
 
-/* More noderoles than are told, in two deployments by turns. */
+/* More noderoles than are listed, alternating between two deployments. */
 static struct world *open_crowd(int count)
 {
     struct world *w = world_open();
@@ -330,7 +330,7 @@ static struct world *open_crowd(int count)
     return w;
 }
 
-TEST(a_hundred_noderoles_of_a_role_are_told_those_with_the_smallest_ids)
+TEST(the_hundred_noderoles_with_the_lowest_ids_are_listed)
 {
     struct world *w = open_crowd(103);
     DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "r@n001")));
@@ -347,11 +347,11 @@ TEST(a_hundred_noderoles_of_a_role_are_told_those_with_the_smallest_ids)
         count++;
     }
     CHECK(count == 100 && last == 101);
-    SAYS(world_path(w, context, "noderole/id"), "103"); /* its own, though it is not among them */
+    SAYS(world_path(w, context, "noderole/id"), "103"); /* its own, which is not in the list */
     world_close(w);
 }
 
-TEST(the_noderoles_of_a_role_are_bounded_as_asked)
+TEST(the_list_of_noderoles_has_the_requested_bound)
 {
     struct world *w = open_crowd(6);
     uint32_t count;
@@ -368,7 +368,7 @@ TEST(the_noderoles_of_a_role_are_bounded_as_asked)
 
 /* ---- runs ---- */
 
-TEST(a_run_is_told_of_the_parents_too)
+TEST(the_arguments_of_a_run_have_the_parents)
 {
     struct world *w = world_open();
     world_role(w, "far", "'attribs':[{'name':'x','map':'far/x','default':1}]");
@@ -401,7 +401,7 @@ TEST(a_run_is_told_of_the_parents_too)
     world_close(w);
 }
 
-/* The deepest value an attrib with a long map can have: lists in lists below the map's objects. */
+/* The deepest value of an attrib with a long map: nested lists below the objects of the map. */
 static const char *deep_value(struct world *w, uint32_t levels)
 {
     struct buf b = buf_in(&w->arena);
@@ -420,8 +420,8 @@ static bool reads_again(struct world *w, struct str text)
     return json_read(&w->arena, text, &tree, &offset, &what) == OK;
 }
 
-/* Whoever is told must be able to read it: what stands around a document counts too. */
-TEST(a_document_that_lies_too_deep_is_left_out_and_the_rest_is_told)
+/* The arguments must be parseable: the levels around a document count as well. */
+TEST(a_document_that_is_too_deep_is_left_out)
 {
     struct world *w = open_scene();
     world_node_attrib(w, "usual", "'map':'usual'");

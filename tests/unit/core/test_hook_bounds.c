@@ -1,20 +1,20 @@
-/* Hooks that go wrong: wishes that cost too much, words that come too late, chains without end,
- * and failures that nobody's runlog can hold. */
+/* Failures of hooks: commands that write too much, late results, endless chains of hooks, and
+ * failures of hooks that have no run log. */
 #include "tests/world/world.h"
 
-static void put_wish(struct buf *b, struct command command)
+static void put_command(struct buf *b, struct command command)
 {
     command_encode(&command, b);
 }
 
-static struct str wish(struct world *w, struct command command)
+static struct str encode_command(struct world *w, struct command command)
 {
     struct buf b = buf_in(&w->arena);
-    put_wish(&b, command);
+    put_command(&b, command);
     return buf_str(&b);
 }
 
-static struct command wish_value(struct world *w, const char *noderole, const char *quoted)
+static struct command value_command(struct world *w, const char *noderole, const char *quoted)
 {
     struct command command = CMD(ATTRIB_SET, attrib_set, .target = TABLE_NODEROLE,
                                  .id = the_noderole(w, noderole), .attrib_id = the_attrib(w, "all"),
@@ -25,7 +25,7 @@ static struct command wish_value(struct world *w, const char *noderole, const ch
 static const char telling[] = "'hooks':['on_todo','on_proposed'],"
                               "'attribs':[{'name':'all','map':'db','schema':{'type':'any'}}]";
 
-/* a@n1 is TODO, and its on_todo waits. */
+/* a@n1 is a TODO noderole whose on_todo has no result. */
 static struct world *open_waiting(void)
 {
     struct world *w = world_open();
@@ -39,7 +39,7 @@ static struct world *open_waiting(void)
     return w;
 }
 
-/* ---- what wishes may cost ---- */
+/* ---- the size of hook commands ---- */
 
 static const char *large_value(struct world *w, uint32_t size)
 {
@@ -51,13 +51,13 @@ static const char *large_value(struct world *w, uint32_t size)
     return str_z(&w->arena, buf_str(&b));
 }
 
-TEST(wishes_that_write_a_large_document_again_and_again_are_refused_together)
+TEST(commands_that_write_too_much_are_refused_together)
 {
     struct world *w = open_waiting();
     struct buf b = buf_in(&w->arena);
-    put_wish(&b, wish_value(w, "a@n1", large_value(w, 900000)));
+    put_command(&b, value_command(w, "a@n1", large_value(w, 900000)));
     for (int i = 0; i < 500; i++)
-        put_wish(&b, wish_value(w, "a@n1", i % 2 ? "{'k':1}" : "{'k':2}"));
+        put_command(&b, value_command(w, "a@n1", i % 2 ? "{'k':1}" : "{'k':2}"));
     world_answer(w, "on_todo a@n1", false, buf_str(&b));
     IS(w, "a@n1", "error");
     HAS(shown(w, read_noderole(w, "a@n1").runlog), "its commands write more than 8 MiB");
@@ -69,30 +69,30 @@ TEST(a_large_document_may_change_in_a_few_places)
 {
     struct world *w = open_waiting();
     struct buf b = buf_in(&w->arena);
-    put_wish(&b, wish_value(w, "a@n1", large_value(w, 500000)));
+    put_command(&b, value_command(w, "a@n1", large_value(w, 500000)));
     for (int i = 0; i < 5; i++)
-        put_wish(&b, wish_value(w, "a@n1", i % 2 ? "{'k':1}" : "{'k':2}"));
+        put_command(&b, value_command(w, "a@n1", i % 2 ? "{'k':1}" : "{'k':2}"));
     world_answer(w, "on_todo a@n1", false, buf_str(&b));
     IS(w, "a@n1", "todo");
     SAYS(world_path(w, read_noderole(w, "a@n1").sysdata, "db/k"), "2");
     world_close(w);
 }
 
-TEST(many_wishes_about_small_documents_are_fulfilled)
+TEST(many_commands_with_small_documents_are_executed)
 {
     struct world *w = open_waiting();
     struct buf b = buf_in(&w->arena);
     for (int i = 0; i < 990; i++)
-        put_wish(&b, wish_value(w, "a@n1", i % 2 ? "{'k':1}" : "{'k':2}"));
+        put_command(&b, value_command(w, "a@n1", i % 2 ? "{'k':1}" : "{'k':2}"));
     world_answer(w, "on_todo a@n1", false, buf_str(&b));
     IS(w, "a@n1", "todo");
     SAYS(world_path(w, read_noderole(w, "a@n1").sysdata, "db/k"), "1");
     world_close(w);
 }
 
-/* ---- a word that comes too late ---- */
+/* ---- late results ---- */
 
-TEST(on_proposed_that_fails_after_the_commit_takes_the_commit_back)
+TEST(on_proposed_that_fails_after_the_commit_reverts_the_commit)
 {
     struct world *w = world_open();
     world_role(w, "a", telling);
@@ -110,7 +110,7 @@ TEST(on_proposed_that_fails_after_the_commit_takes_the_commit_back)
 
 /* ---- failures that change no state ---- */
 
-TEST(on_blocked_that_fails_is_told_in_status_and_runlog)
+TEST(a_failed_on_blocked_is_in_status_and_runlog)
 {
     struct world *w = world_open();
     world_role(w, "p", "");
@@ -126,7 +126,7 @@ TEST(on_blocked_that_fails_is_told_in_status_and_runlog)
     world_close(w);
 }
 
-TEST(a_status_that_sysdata_left_goes_when_sysdata_succeeds)
+TEST(the_status_of_a_failed_sysdata_is_cleared_by_its_success)
 {
     struct world *w = world_open();
     world_role(w, "a", "'hooks':['sysdata']");
@@ -141,8 +141,8 @@ TEST(a_status_that_sysdata_left_goes_when_sysdata_succeeds)
     world_close(w);
 }
 
-/* Nobody's runlog holds it; whoever looks on is told. */
-TEST(a_refused_wish_of_a_node_hook_is_told_in_the_outcome)
+/* A node hook has no run log; the observers of the turn get the failure. */
+TEST(a_refused_command_of_a_node_hook_is_in_the_outcome)
 {
     struct world *w = world_open();
     world_role(w, "a", "'hooks':['on_node_change']");
@@ -153,8 +153,9 @@ TEST(a_refused_wish_of_a_node_hook_is_told_in_the_outcome)
                 .description = STR("seen")));
     const int64_t row = world_waiting(w, "on_node_change a n1");
     CHECK(row != 0);
-    struct command done = CMD(OUTBOX_DONE, outbox_done, .outbox_id = row,
-                              .wishes = wish(w, CMD(NODEROLE_COMMIT, noderole_commit, .id = 999)));
+    struct command done =
+        CMD(OUTBOX_DONE, outbox_done, .outbox_id = row,
+            .wishes = encode_command(w, CMD(NODEROLE_COMMIT, noderole_commit, .id = 999)));
     DONE(w, done);
     SAYS(world_path(w, w->out.doc, "role"), "'a'");
     SAYS(world_path(w, w->out.doc, "hook"), "'on_node_change'");
@@ -165,7 +166,7 @@ TEST(a_refused_wish_of_a_node_hook_is_told_in_the_outcome)
 
 /* ---- chains ---- */
 
-TEST(a_hook_that_has_its_own_noderole_run_again_for_ever_ends_in_error)
+TEST(a_hook_that_reruns_its_own_noderole_ends_in_error)
 {
     struct world *w = world_open();
     world_role(w, "a", "'jig':'noop','hooks':['on_active']");
@@ -175,7 +176,7 @@ TEST(a_hook_that_has_its_own_noderole_run_again_for_ever_ends_in_error)
     world_anneal(w);
     int calls = 0;
     for (; calls < 100 && world_waiting(w, "on_active a@n1"); calls++) {
-        world_answer(w, "on_active a@n1", false, wish(w, cmd_retry(w, "a@n1")));
+        world_answer(w, "on_active a@n1", false, encode_command(w, cmd_retry(w, "a@n1")));
         world_anneal(w);
     }
     CHECK(calls > 10 && calls < 20);

@@ -3,8 +3,8 @@
 #include "core/core_private.h"
 #include "tests/world/world.h"
 
-/* Saving and coming back: what a load refuses, with which words; what it rebuilds; what a batch
- * hands out. */
+/* Loading and collecting: what a load refuses and with which message, what it rebuilds, and which
+ * changes a batch contains. */
 
 /* n1: src ACTIVE, solo in flight, sink TODO. n2: solo parked, shy TODO with a waiting hook. n1 and
  * n2 are in group g. */
@@ -34,11 +34,12 @@ static struct world *open_scene(void)
     world_finish_with(w, "solo@n2",
                       (struct run_done_command){.result = RESULT_PARKED, .park_ms = 5000});
     world_anneal(w);
-    world_reload(w); /* also puts what is kept in order */
+    world_reload(w); /* also sorts the stored records */
     return w;
 }
 
-/* Everything that is kept of the tables before `until`, into a fresh core. NULL when it is fine. */
+/* Load the stored records of the tables before `until` into a new core. *out_what: NULL on success.
+ * */
 static struct core *load_into(struct world *w, enum table until, const char **out_what)
 {
     struct core *c = core_new();
@@ -90,7 +91,7 @@ static const char lost[] = "a row has an invalid value or refers to a row that d
 
 /* ---- contradictions ---- */
 
-TEST(a_row_that_comes_twice_or_has_no_id_is_refused)
+TEST(a_duplicate_row_or_one_without_id_is_refused)
 {
     static const char twice[] = "a row has no id, or an id that is used twice";
     struct world *w = open_scene();
@@ -117,7 +118,7 @@ TEST(more_rows_than_fit_are_refused)
     world_close(w);
 }
 
-TEST(stored_texts_are_held_to_what_the_door_lets_in)
+TEST(stored_strings_are_validated_like_input)
 {
     static char name[300];
     memset(name, 'n', sizeof name);
@@ -131,7 +132,7 @@ TEST(stored_texts_are_held_to_what_the_door_lets_in)
     world_close(w);
 }
 
-TEST(references_to_nothing_are_refused)
+TEST(references_to_missing_rows_are_refused)
 {
     struct world *w = open_scene();
     struct record *d = kept(w, TABLE_DEPLOYMENT, 1);
@@ -157,7 +158,7 @@ TEST(references_to_nothing_are_refused)
     world_close(w);
 }
 
-TEST(a_noderole_that_does_not_fit_is_refused)
+TEST(an_inconsistent_noderole_is_refused)
 {
     struct world *w = open_scene();
     struct noderole_record *nr = &kept_id(w, TABLE_NODEROLE, the_noderole(w, "shy@n2"))->noderole;
@@ -168,12 +169,12 @@ TEST(a_noderole_that_does_not_fit_is_refused)
     LOADS(w, nr->state, NODEROLE_STATE_COUNT, lost);
     LOADS(w, nr->cohort, COHORT_MAX + 1, lost);
     LOADS(w, nr->cohort, COHORT_MAX, "(fine)");
-    LOADS(w, nr->deployment_id, SYSTEM, lost); /* the role is not in there */
+    LOADS(w, nr->deployment_id, SYSTEM, lost); /* the role is not in that deployment */
     LOADS(w, nr->state, NODEROLE_BLOCKED, "I2: a noderole is BLOCKED with all parents ACTIVE");
     world_close(w);
 }
 
-TEST(a_run_that_does_not_fit_is_refused)
+TEST(an_inconsistent_run_is_refused)
 {
     struct world *w = open_scene();
     const int64_t running = world_run(w, "solo@n1", RUN_RUNNING);
@@ -186,7 +187,7 @@ TEST(a_run_that_does_not_fit_is_refused)
     LOADS(w, run->queue, QUEUE_HIGH, "(fine)");
     LOADS(w, run->attempt, run->attempt + 1, "I3: a live run does not belong to its noderole");
     LOADS(w, kept_id(w, TABLE_RUN, parked)->run.noderole_id, 99, lost);
-    /* A cancelled run may outlive what it worked on. */
+    /* The noderole and node of a STOPPING run may be deleted. */
     LOADS(w, run->state, RUN_STOPPING, "(fine)");
     run->state = RUN_STOPPING;
     LOADS(w, run->node_id, 99, "(fine)");
@@ -195,7 +196,7 @@ TEST(a_run_that_does_not_fit_is_refused)
     world_close(w);
 }
 
-TEST(other_rows_that_do_not_fit_are_refused)
+TEST(other_inconsistent_rows_are_refused)
 {
     struct world *w = open_scene();
     DONE(w, CMD(HAMMER_CREATE, hammer_create, .node_id = the_node(w, "n1"), .hammer_kind_id = 2,
@@ -217,7 +218,7 @@ TEST(other_rows_that_do_not_fit_are_refused)
     world_close(w);
 }
 
-TEST(relations_that_do_not_fit_are_refused)
+TEST(inconsistent_relations_are_refused)
 {
     static const char edge[] =
         "a dependency is a duplicate, closes a cycle or refers to a noderole that does not exist";
@@ -229,7 +230,7 @@ TEST(relations_that_do_not_fit_are_refused)
     LOADS(w, e->parent_id, 99, edge);
     LOADS(w, e->child_id, 99, edge);
     LOADS(w, e->parent_id, e->child_id, edge);
-    LOADS(w, e->child_id, the_noderole(w, "solo@n1"), edge); /* no deeper than its parent */
+    LOADS(w, e->child_id, the_noderole(w, "solo@n1"), edge); /* not deeper than its parent */
     struct link_record *l = &kept(w, TABLE_LINK, 1)->link;
     LOADS(w, l->parent_id, 99, link);
     LOADS(w, l->child_id, 99, link);
@@ -251,7 +252,7 @@ TEST(relations_that_do_not_fit_are_refused)
     world_close(w);
 }
 
-TEST(what_must_be_there_is_missed)
+TEST(missing_mandatory_rows_are_refused)
 {
     static const char missing[] = "the settings, the counters or the system deployment are missing";
     static const char head[] = "the head or the phantom node of a deployment does not exist";
@@ -295,9 +296,9 @@ TEST(roles_that_contradict_each_other_are_refused)
     world_close(w);
 }
 
-/* ---- what is rebuilt ---- */
+/* ---- derived state ---- */
 
-TEST(times_and_turns_come_back)
+TEST(times_and_turns_are_loaded)
 {
     struct world *w = open_scene();
     struct record before, after;
@@ -312,7 +313,7 @@ TEST(times_and_turns_come_back)
     CHECK(core_record(w->core, TABLE_NODE, n1, &after));
     CHECK(after.node.created_at == before.node.created_at);
     CHECK(after.node.updated_at == before.node.updated_at && after.node.turn == before.node.turn);
-    CHECK(w->core->now_ms == 0); /* the stamp comes with the next command, not from rows */
+    CHECK(w->core->now_ms == 0); /* the next command sets the time */
     CHECK(w->core->mono_ms == w->now_ms - 1600000000000);
     world_available(w, "n1", true);
     world_collect(w);
@@ -322,7 +323,7 @@ TEST(times_and_turns_come_back)
     world_close(w);
 }
 
-TEST(what_follows_from_the_facts_is_rebuilt)
+TEST(derived_state_is_rebuilt)
 {
     struct world *w = open_scene();
     DONE(w, CMD(HAMMER_CREATE, hammer_create, .node_id = the_node(w, "n1"), .hammer_kind_id = 2,
@@ -351,16 +352,16 @@ TEST(what_follows_from_the_facts_is_rebuilt)
     const struct group *g = group_at(c, group_by_id(c, core_find(c, TABLE_GROUP, STR("ui/g"))));
     CHECK(g->nodes.count == 2);
     CHECK(vec_at(c, &g->nodes, 0) == node_by_id(c, the_node(w, "n1")).v);
-    /* A parked run has as long as it had when it was parked. */
+    /* The time of a parked run starts anew. */
     const run_ix parked = run_by_id(c, world_run(w, "solo@n2", RUN_PARKED));
     CHECK(run_at(c, parked)->park_left_ms == 5000 && c->timers.count == 1);
     CHECK(core_next_deadline(c) == w->now_ms - 1600000000000 + 5000);
-    /* Every node is looked at again. */
+    /* Every node is in the dirty queue. */
     CHECK(core_has_work(c));
     world_close(w);
 }
 
-TEST(a_queued_run_is_in_line_again)
+TEST(a_queued_run_is_in_the_queue_again)
 {
     struct world *w = open_scene();
     DONE(w, cmd_enqueue(w, "src@n1"));
@@ -370,7 +371,7 @@ TEST(a_queued_run_is_in_line_again)
     const struct node *n1 = node_at(c, src->node);
     CHECK(src->queued.v && !src->run.v && n1->queued.count == 1);
     CHECK(vec_at(c, &n1->queued, 0) == src->queued.v);
-    /* Woken from parking it waits for its turn and has a number: that is its live run. */
+    /* A QUEUED run with an attempt number was resumed: it is the live run of its noderole. */
     DONE(w, CMD(RUN_RESUME, run_resume, .run_id = world_run(w, "solo@n2", RUN_PARKED)));
     world_reload(w);
     c = w->core;
@@ -380,7 +381,7 @@ TEST(a_queued_run_is_in_line_again)
     world_close(w);
 }
 
-TEST(links_stand_in_the_order_of_their_attribs)
+TEST(links_are_sorted_by_attrib)
 {
     struct world *w = open_scene();
     struct record *first = kept(w, TABLE_LINK, 0), *second = kept(w, TABLE_LINK, 1);
@@ -406,7 +407,7 @@ TEST(links_stand_in_the_order_of_their_attribs)
     world_close(w);
 }
 
-/* ---- what a batch hands out ---- */
+/* ---- collect ---- */
 
 struct seen {
     struct change changes[64];
@@ -446,7 +447,7 @@ static void quit(struct world *w)
     world_close(w);
 }
 
-TEST(a_relation_that_came_and_went_did_not_change)
+TEST(a_relation_that_was_added_and_removed_is_not_a_change)
 {
     struct world *w = open_scene();
     const int64_t g = core_find(w->core, TABLE_GROUP, STR("ui/g"));
@@ -485,7 +486,7 @@ TEST(a_relation_that_came_and_went_did_not_change)
     quit(w);
 }
 
-TEST(relations_are_handed_out_with_all_their_ids)
+TEST(relations_are_collected_with_all_their_ids)
 {
     struct world *w = open_scene();
     world_bind_in(w, "sink@n2", "d");
@@ -510,7 +511,7 @@ TEST(relations_are_handed_out_with_all_their_ids)
     quit(w);
 }
 
-TEST(a_row_is_handed_out_once_as_it_is_now)
+TEST(a_row_is_collected_once_in_its_final_state)
 {
     struct world *w = open_scene();
     const int64_t n1 = the_node(w, "n1");
@@ -523,7 +524,7 @@ TEST(a_row_is_handed_out_once_as_it_is_now)
         CHECK(!c->gone && c->bytes.len > 0 && c->record.settings.turn == w->turn);
         CHECK(c->record.table != TABLE_NODE || (c->record.id == n1 && !c->record.node.alive));
     }
-    /* What came and went inside the batch is not heard of, but its id is gone for good. */
+    /* A row that was created and deleted within the batch is not visited; its id is not reused. */
     const int64_t node = DONE(w, cmd_node(w, "n9"));
     DONE(w, CMD(NODE_DELETE, node_delete, .id = node));
     seen = collect(w);
@@ -540,9 +541,9 @@ TEST(a_row_is_handed_out_once_as_it_is_now)
     quit(w);
 }
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
-TEST(looking_finds_what_is_there_and_nothing_else)
+TEST(queries_find_existing_objects_only)
 {
     struct world *w = open_scene();
     const struct core *c = w->core;

@@ -33,14 +33,14 @@ static void fail(struct world *w, const char *log)
                       (struct run_done_command){.result = RESULT_FAILED, .runlog = str_from(log)});
 }
 
-/* Its wait is over. */
+/* Advance the clock to the end of the backoff. */
 static void start_again(struct world *w)
 {
     DONE(w, CMD(RUN_RESUME, run_resume, .run_id = world_run(w, "a@n1", RUN_PARKED)));
     world_anneal(w);
 }
 
-TEST(a_role_says_how_often_it_is_started_and_how_long_it_may_take)
+TEST(a_role_has_attempts_backoff_and_deadline)
 {
     struct world *w = world_open();
     world_role(w, "a", "'attempts':3,'backoff':20,'deadline':600");
@@ -56,7 +56,7 @@ TEST(a_role_says_how_often_it_is_started_and_how_long_it_may_take)
     world_close(w);
 }
 
-TEST(a_failure_is_one_when_all_starts_have_failed)
+TEST(a_noderole_is_in_error_after_the_last_attempt)
 {
     struct world *w = open_a_running("'attempts':3,'backoff':20");
     fail(w, "no disk");
@@ -81,7 +81,7 @@ TEST(a_failure_is_one_when_all_starts_have_failed)
     SAYS(str_z(&w->arena, read_noderole(w, "a@n1").status), "run failed");
     SAYS(str_z(&w->arena, read_noderole(w, "a@n1").runlog), "no disk at all");
 
-    /* A person who retries gets all of them again. */
+    /* A retry by an operator starts the count again. */
     DONE(w, cmd_retry(w, "a@n1"));
     world_anneal(w);
     fail(w, "once more");
@@ -89,7 +89,7 @@ TEST(a_failure_is_one_when_all_starts_have_failed)
     world_close(w);
 }
 
-TEST(the_wait_before_a_start_doubles_and_has_an_end)
+TEST(the_backoff_doubles_up_to_its_maximum)
 {
     struct world *w = open_a_running("'attempts':100,'backoff':604800");
     fail(w, "1");
@@ -109,7 +109,7 @@ TEST(the_wait_before_a_start_doubles_and_has_an_end)
     world_close(w);
 }
 
-TEST(a_success_after_a_failure_leaves_nothing_of_it)
+TEST(a_success_clears_an_earlier_failure)
 {
     struct world *w = open_a_running("'attempts':2");
     fail(w, "not yet");
@@ -121,7 +121,7 @@ TEST(a_success_after_a_failure_leaves_nothing_of_it)
     world_close(w);
 }
 
-TEST(what_may_destroy_is_not_started_twice_unasked_and_nothing_is_after_it_was_lost)
+TEST(destructive_and_lost_runs_are_not_retried)
 {
     struct world *w = open_a_running("'attempts':5,'flags':['destructive']");
     fail(w, "half wiped");
@@ -133,7 +133,7 @@ TEST(what_may_destroy_is_not_started_twice_unasked_and_nothing_is_after_it_was_l
     world_close(w);
 }
 
-TEST(a_run_that_waits_for_its_next_start_ends_with_its_machine)
+TEST(a_parked_run_is_removed_when_its_node_dies)
 {
     struct world *w = open_a_running("'attempts':5");
     fail(w, "1");
@@ -146,8 +146,8 @@ TEST(a_run_that_waits_for_its_next_start_ends_with_its_machine)
     world_close(w);
 }
 
-/* DECISIONS D21: 64 + 128. */
-TEST(unfinished_work_that_restarts_its_machine_is_done_again_when_it_is_back)
+/* Exit status 64 + 128 of a script (docs/spec/runs.md, Script exit status). */
+TEST(a_parked_run_that_restarts_its_machine_runs_again)
 {
     struct world *w = open_a_running("");
     world_finish_with(w, "a@n1",
@@ -173,8 +173,8 @@ TEST(unfinished_work_that_restarts_its_machine_is_done_again_when_it_is_back)
     world_close(w);
 }
 
-/* 16 + 128. */
-TEST(unfinished_work_may_ask_for_nothing_more_on_its_machine)
+/* Exit status 16 + 128. */
+TEST(a_parked_run_may_stop_its_node)
 {
     struct world *w = open_a_running("");
     world_finish_with(w, "a@n1",
@@ -185,8 +185,8 @@ TEST(unfinished_work_may_ask_for_nothing_more_on_its_machine)
     world_close(w);
 }
 
-/* A machine with a power hammer alone has no "reboot". */
-TEST(a_machine_that_cannot_be_asked_to_start_again_is_reset)
+/* A node whose only hammer is a power hammer offers no "reboot". */
+TEST(reset_replaces_a_reboot_that_is_not_offered)
 {
     struct world *w = world_open();
     DONE(w, cmd_import(w, "{'barclamp':{'name':'bmc','source_path':'/bmc'},"

@@ -1,7 +1,7 @@
 #include "core/core_private.h"
 #include "tests/world/world.h"
 
-/* Every start of a run that ends leaves one row behind, whatever became of it. */
+/* Every attempt that ends leaves one row in the history, whatever its result. */
 
 static struct world *open_a_running(const char *rest)
 {
@@ -16,7 +16,7 @@ static struct world *open_a_running(const char *rest)
     return w;
 }
 
-/* The rows that a store would hold, in a line: "1:failed(no disk) 2:ok". */
+/* The rows that a store would have, as "1:failed(no disk) 2:ok". */
 static const char *history(struct world *w)
 {
     static const char *const names[] = {"ok", "failed", "async", "parked", "lost", "cancelled"};
@@ -106,7 +106,7 @@ TEST(a_run_that_is_stopped_has_its_row_when_it_has_stopped)
         CMD(RUN_STOPPED, run_stopped, .run_id = start->run, .attempt = start->attempt);
     DONE(w, stopped);
     SAYS(history(w), "1:cancelled");
-    DONE(w, stopped); /* said twice, archived once */
+    DONE(w, stopped); /* reported twice, archived once */
     SAYS(history(w), "1:cancelled");
     DONE(w, cmd_retry(w, "a@n1"));
     world_anneal(w);
@@ -135,7 +135,7 @@ TEST(a_run_may_outlive_its_noderole)
     world_close(w);
 }
 
-TEST(what_never_started_leaves_no_row)
+TEST(runs_that_never_started_have_no_row)
 {
     struct world *w = world_open();
     world_role(w, "noop", "'jig':'noop'");
@@ -156,7 +156,7 @@ TEST(what_never_started_leaves_no_row)
     world_close(w);
 }
 
-TEST(answers_that_count_for_nothing_leave_no_row)
+TEST(ignored_results_leave_no_row)
 {
     struct world *w = open_a_running("");
     const struct start *start = world_start(w, "a@n1");
@@ -177,7 +177,7 @@ TEST(answers_that_count_for_nothing_leave_no_row)
     world_close(w);
 }
 
-TEST(no_more_are_kept_than_the_settings_say)
+TEST(keep_runs_bounds_the_rows_of_a_noderole)
 {
     struct world *w = open_a_running("");
     DONE(w,
@@ -190,7 +190,7 @@ TEST(no_more_are_kept_than_the_settings_say)
                                   : "2:ok 3:ok 4:ok");
         run_again(w);
     }
-    /* Fewer: the others go with the next one that ends. */
+    /* A lower keep_runs deletes further rows when the next run ends. */
     DONE(w,
          CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_KEEP_RUNS, .keep_runs = 1));
     SAYS(history(w), "2:ok 3:ok 4:ok");
@@ -205,7 +205,7 @@ TEST(the_end_of_a_long_log_is_kept)
     char log[RUNLOG_MAX + 12];
     memset(log, 'x', sizeof log);
     memcpy(log, "begin ", 6);
-    log[10] = '\xe2', log[11] = '\x82', log[12] = '\xac'; /* the cut goes through it */
+    log[10] = '\xe2', log[11] = '\x82', log[12] = '\xac'; /* truncation would split it */
     memcpy(log + sizeof log - 4, "end", 4);
     finish(w, RESULT_OK, log);
     world_collect(w);
@@ -215,6 +215,6 @@ TEST(the_end_of_a_long_log_is_kept)
             CHECK(kept.len == RUNLOG_MAX - 2 && kept.at[0] == 'x' && str_ends(kept, STR("end")));
         }
     const struct noderole_record nr = read_noderole(w, "a@n1");
-    CHECK(nr.runlog.len == 0); /* the noderole itself keeps only what went wrong */
+    CHECK(nr.runlog.len == 0); /* a noderole stores the log of failures only */
     world_close(w);
 }

@@ -1,7 +1,6 @@
-/* Goal: a noderole reacts to every event in every state as the table of the decisions draws it.
- * Method: x@nx hangs below p@np and q@nq, p below g@ng. Each cell gets a core of its own, in which
- * commands bring x into the state and then make the event happen; the table is checked as a
- * picture. */
+/* Goal: the effect of every event in every state is that of the table in ADR 0006.
+ * Method: x@nx is a child of p@np and q@nq, p a child of g@ng. Each cell is tested in a core of its
+ * own: commands put x into the state and then cause the event. */
 #include <stdio.h>
 #include <string.h>
 
@@ -39,7 +38,7 @@ static const char *hook_of(struct world *w, int state)
     return str_z(&w->arena, STR_CONCAT(&w->arena, STR("on_"), str_from(name_of(state))));
 }
 
-static void retry_in_vain(struct world *w, const char *noderole)
+static void retry_is_refused(struct world *w, const char *noderole)
 {
     world_available(w, strchr(noderole, '@') + 1, false);
     DONE(w, cmd_retry(w, noderole));
@@ -68,7 +67,7 @@ static struct world *open_in(int state, bool hold)
     world_bind(w, "x@nx");
     world_deliver(w);
     if (state == NODEROLE_BLOCKED) {
-        retry_in_vain(w, "q@nq");
+        retry_is_refused(w, "q@nq");
         world_commit(w, "x@nx");
         world_deliver(w);
     } else {
@@ -88,7 +87,7 @@ static void lose_q(struct world *w, int state)
     if (state == NODEROLE_ERROR)
         DONE(w, cmd_propose(w, "q@nq"));
     else
-        retry_in_vain(w, "q@nq");
+        retry_is_refused(w, "q@nq");
 }
 
 /* A TODO noderole with a parent outside ACTIVE does not exist: on the way to `ready` it is
@@ -129,7 +128,7 @@ static void drive_start(struct world *w, int state)
     HEARD(w, state == NODEROLE_ACTIVE ? "on_transition x@nx; start x@nx" : "");
 }
 
-/* Outside TRANSITION it is a late answer. */
+/* Outside TRANSITION this is a late result. */
 static void drive_ok(struct world *w, int state)
 {
     if (state == NODEROLE_TRANSITION) {
@@ -171,7 +170,7 @@ static void drive(struct world *w, int state, enum event event)
             DONE(w, verb_of(w, event));
         break;
     case READY: drive_ready(w, state); break;
-    case LOST: retry_in_vain(w, "p@np"); break;
+    case LOST: retry_is_refused(w, "p@np"); break;
     case ANC_ERROR: drive_anc_error(w); break;
     case START: drive_start(w, state); break;
     case RUN_OK: drive_ok(w, state); break;
@@ -180,7 +179,7 @@ static void drive(struct world *w, int state, enum event event)
     }
 }
 
-/* What a letter of the picture stands for. */
+/* The state that a letter of the table leads to. */
 static int goal(char letter, int state, bool parents_active)
 {
     switch (letter) {
@@ -216,39 +215,39 @@ static void check_row(int state)
     }
 }
 
-TEST(the_row_of_proposed_reads_as_drawn)
+TEST(the_row_of_proposed_matches_the_table)
 {
     check_row(NODEROLE_PROPOSED);
 }
 
-TEST(the_row_of_blocked_reads_as_drawn)
+TEST(the_row_of_blocked_matches_the_table)
 {
     check_row(NODEROLE_BLOCKED);
 }
 
-TEST(the_row_of_todo_reads_as_drawn)
+TEST(the_row_of_todo_matches_the_table)
 {
     check_row(NODEROLE_TODO);
 }
 
-TEST(the_row_of_transition_reads_as_drawn)
+TEST(the_row_of_transition_matches_the_table)
 {
     check_row(NODEROLE_TRANSITION);
 }
 
-TEST(the_row_of_active_reads_as_drawn)
+TEST(the_row_of_active_matches_the_table)
 {
     check_row(NODEROLE_ACTIVE);
 }
 
-TEST(the_row_of_error_reads_as_drawn)
+TEST(the_row_of_error_matches_the_table)
 {
     check_row(NODEROLE_ERROR);
 }
 
 /* The cells marked s once more. TODO is not among them: below a lost parent it is BLOCKED before
  * anything else can happen to it. */
-TEST(what_settles_below_a_lost_parent_is_blocked)
+TEST(settling_below_an_inactive_parent_leads_to_blocked)
 {
     static const struct {
         int state;
@@ -306,7 +305,7 @@ TEST(deactivate_in_transition_cancels_the_run)
     world_close(w);
 }
 
-TEST(a_failed_on_transition_is_an_error_whatever_the_run_says)
+TEST(a_failed_on_transition_is_an_error_whatever_the_result)
 {
     struct world *w = open_in(NODEROLE_TRANSITION, true);
     const struct start start = *world_start(w, "x@nx");
@@ -319,8 +318,8 @@ TEST(a_failed_on_transition_is_an_error_whatever_the_run_says)
     world_close(w);
 }
 
-/* Propose of a parent is not a loss: only what waits directly below it is blocked. */
-TEST(propose_of_a_parent_blocks_only_what_waits_below_it)
+/* The propose of a parent blocks only its TODO noderole children. */
+TEST(propose_of_a_parent_blocks_only_children_in_todo)
 {
     for (int s = 0; s < NODEROLE_STATE_COUNT; s++) {
         struct world *w = open_in(s, false);

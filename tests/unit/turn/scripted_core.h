@@ -1,15 +1,16 @@
-/* scripted_core.h - a core with almost no mind, so that a test can say what it will do.
+/* scripted_core.h - a replacement of the core whose behaviour is determined by the commands of a
+ * test.
  *
- * It keeps nodes, runs and outbox rows and nothing else. Included by one test, instead of the real
- * one. What the verbs do:
- *   NODE_CREATE         one node; the description says what hooks are asked: "once" or "always"
- *   NODE_DELETE         ends a node; refused when there is none
- *   SETTINGS_UPDATE     as many nodes as pool_normal says
- *   NODEROLE_ENQUEUE    a run, and the order to start it
- *   RUN_BEGUN, RUN_DONE the run knows that it began; the run is over
+ * It has nodes, runs and outbox rows only. A test includes it instead of linking the real core. The
+ * effects of commands:
+ *   NODE_CREATE         one node; the description selects veto requests: "once" or "always"
+ *   NODE_DELETE         deletes a node; refused if there is none
+ *   SETTINGS_UPDATE     creates pool_normal nodes
+ *   NODEROLE_ENQUEUE    a run, and the effect that starts it
+ *   RUN_BEGUN, RUN_DONE records the beginning of the run; removes the run
  *   NODE_POWER          an outbox row of kind `id`, and its delivery
- *   OUTBOX_DONE         the row is gone
- *   GROUP_ADD           `id` nodes are left to the annealer, `node_id` ms until a tick is wanted
+ *   OUTBOX_DONE         removes the row
+ *   GROUP_ADD           the annealer creates `id` nodes later; the next tick is due in `node_id` ms
  */
 #pragma once
 
@@ -28,10 +29,10 @@ struct core {
     uint32_t count, cap, changed;
     int64_t work, deadline, now_ms;
     uint64_t steps;
-    bool worn; /* set by a test through the const that turn_core gives */
+    bool needs_reload; /* set by a test, which casts away the const of turn_core() */
 };
 
-static const char *script_load_error; /* when set, load_end fails with it */
+static const char *script_load_error; /* if set, core_load_end() fails with it */
 
 struct core *core_new(void)
 {
@@ -95,7 +96,7 @@ err core_load(struct core *c, const struct record *record, const char **out_what
     struct scripted_row *row = &c->rows[record->id - 1];
     *row = (struct scripted_row){true, true, false, *record};
     if (record->table == TABLE_RUN)
-        row->record.run.data = STR("{}"); /* the bytes it came from do not stay */
+        row->record.run.data = STR("{}"); /* the bytes it was decoded from do not stay valid */
     return OK;
 }
 
@@ -124,16 +125,16 @@ static struct effect *effect_put(struct effects *fx, struct arena *a, enum effec
     return e;
 }
 
-static void say_no(struct outcome *out, struct arena *a, enum problem_code code)
+static void refuse_command(struct outcome *out, struct arena *a, enum problem_code code)
 {
     out->verdict = VERDICT_REFUSED;
     out->problems = arena_new(a, struct problem);
     out->problems->code = code;
 }
 
-/* "once" asks the question 7, "always" asks another one each time. */
-static bool has_to_ask(struct core *c, const struct command *cmd, struct arena *a,
-                       struct outcome *out)
+/* "once" makes the veto request 7, "always" makes another one each time. */
+static bool needs_hooks(struct core *c, const struct command *cmd, struct arena *a,
+                        struct outcome *out)
 {
     bool always = str_eq(cmd->node_create.description, STR("always"));
     if (!always && !str_eq(cmd->node_create.description, STR("once")))
@@ -142,7 +143,7 @@ static bool has_to_ask(struct core *c, const struct command *cmd, struct arena *
     for (uint32_t i = 0; i < cmd->answer_count; i++)
         if (cmd->answers[i].key == key) {
             if (cmd->answers[i].veto)
-                say_no(out, a, PROBLEM_HOOK_VETO);
+                refuse_command(out, a, PROBLEM_HOOK_VETO);
             return cmd->answers[i].veto;
         }
     out->verdict = VERDICT_NEEDS_HOOKS;
@@ -162,7 +163,7 @@ static void end(struct core *c, enum table table, int64_t id, struct arena *a, s
 {
     struct scripted_row *row = row_find(c, table, id);
     if (!row) {
-        say_no(out, a, PROBLEM_NOT_FOUND);
+        refuse_command(out, a, PROBLEM_NOT_FOUND);
         return;
     }
     row_touch(c, row);
@@ -199,7 +200,7 @@ void core_step(struct core *c, const struct command *cmd, struct arena *a, struc
     struct scripted_row *row;
     switch ((uint32_t)cmd->kind) {
     case COMMAND_NODE_CREATE:
-        if (!has_to_ask(c, cmd, a, out))
+        if (!needs_hooks(c, cmd, a, out))
             create_nodes(c, 1, out);
         return;
     case COMMAND_NODE_DELETE: end(c, TABLE_NODE, cmd->node_delete.id, a, out); return;
@@ -239,7 +240,7 @@ bool core_has_work(const struct core *c)
 
 bool core_needs_reload(const struct core *c)
 {
-    return c->worn;
+    return c->needs_reload;
 }
 
 int64_t core_next_deadline(const struct core *c)
@@ -286,7 +287,7 @@ void core_collect(struct core *c, int64_t turn, void (*visit)(void *, const stru
     c->changed = 0;
 }
 
-/* Rows that are live, and what they are: enough to notice a store that gives other ones back. */
+/* The live rows and their content: enough to detect a store that returns other rows. */
 struct digest128 core_digest(const struct core *c)
 {
     struct digest128 sum = {0};
@@ -322,7 +323,7 @@ void core_plan(struct core *c, const struct command *commit, struct arena *a, st
     out->doc = str_copy(a, STR("{\"plan\":1}"));
 }
 
-/* A plan of a script takes PLAN_SLICES slices, and is stale when a node came or went since. */
+/* A scripted plan takes PLAN_SLICES slices and is stale after a node was created or deleted. */
 enum { PLAN_SLICES = 3 };
 
 struct plan {
@@ -383,7 +384,7 @@ void core_plan_end(struct plan *p)
     free(p);
 }
 
-/* No script has a batch. */
+/* Scripts do not use COMMAND_BATCH. */
 void core_watch_parts(struct core *c, const struct part_watch *watch)
 {
     must(c && !watch);

@@ -1,5 +1,5 @@
-/* Goal: whoever looks back learns from the events who did what to which thing, and how often the
- * engine moved; nothing that did not happen, and no secrets.
+/* Goal: the audit log has an event for every command of an operator and one for the changes of the
+ * engine in each turn, none for a command that changed nothing, and no secrets.
  * Method: a real core behind a real turn on the simulated store; the events are taken out of the
  * batches as they become durable. */
 #include "base/json/json.h"
@@ -22,14 +22,14 @@ struct world {
     int64_t now_ms;
     uint64_t random;
     int64_t id;              /* of the last outcome */
-    enum verdict verdict;    /* of it */
+    enum verdict verdict;    /* of the last outcome */
     const char *problem;     /* why it was refused */
-    struct record events[8]; /* of all batches since they were last forgotten */
+    struct record events[8]; /* of all batches since the last forget_events() */
     uint32_t count;          /* there may have been more */
-    struct run_order order;  /* the last that was given */
+    struct run_order order;  /* the last order */
 };
 
-/* ---- the world around the turn ---- */
+/* ---- ports ---- */
 
 static int64_t clock_now(void *self)
 {
@@ -103,7 +103,7 @@ static void start_process(struct world *w)
         .store = memory_session_port(&w->session),
         .clock = {w, clock_now, clock_now, clock_random},
         .runner = {w, note_order, note_order, note_order},
-        .hooks = {w, skip_row, NULL}, /* nobody here has hooks that are asked */
+        .hooks = {w, skip_row, NULL}, /* no role has veto hooks */
         .power = {w, skip_row, skip_row},
         .reply = {w, note_outcome, note_failed},
         .watch = {.self = w, .durable = note_events},
@@ -133,7 +133,7 @@ static void world_fini(struct world *w)
     arena_fini(&w->arena);
 }
 
-/* ---- doing and looking ---- */
+/* ---- commands and events ---- */
 
 #define CMD(upper, lower, ...) ((struct command){.kind = COMMAND_##upper, .lower = {__VA_ARGS__}})
 
@@ -160,14 +160,14 @@ static void refused(struct world *w, struct command command)
     CHECK(w->verdict == VERDICT_REFUSED);
 }
 
-static void forget(struct world *w)
+static void forget_events(struct world *w)
 {
     w->count = 0;
 }
 
-/* The events since the last look: "actor verb object/id changes", one a line; JSON is written with
- * single quotes. */
-static void heard(struct world *w, const char *story)
+/* Compare the events since the last call: one line for each, "actor verb object/id changes", JSON
+ * with single quotes. */
+static void check_events(struct world *w, const char *story)
 {
     struct buf b = buf_in(&w->arena);
     CHECK(w->count <= 8);
@@ -187,7 +187,7 @@ static void heard(struct world *w, const char *story)
     if (!str_eq(buf_str(&b), str_from(story)))
         printf("heard:\n%.*swanted:\n%s", STR_FMT_ARGS(buf_str(&b)), story);
     CHECK(str_eq(buf_str(&b), str_from(story)));
-    forget(w);
+    forget_events(w);
 }
 
 static int64_t add_node(struct world *w, const char *name)
@@ -199,7 +199,7 @@ static int64_t add_node(struct world *w, const char *name)
     for (int64_t id = core_next_id(core, TABLE_OUTBOX, 0); id;
          id = core_next_id(core, TABLE_OUTBOX, id))
         if (core_record(core, TABLE_OUTBOX, id, &row) && row.outbox.kind == OUTBOX_PROBE &&
-            row.outbox.object_id == node_id) { /* it answers */
+            row.outbox.object_id == node_id) { /* the probe succeeds */
             done(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = id));
             break;
         }
@@ -219,53 +219,53 @@ static const char content[] = "{\"barclamp\":{\"name\":\"b\",\"source_path\":\"p
                               "\"attribs\":[{\"name\":\"v\",\"map\":\"a/v\",\"writable\":true}]},"
                               "{\"name\":\"s\",\"jig\":\"script\",\"requires\":[\"r\"]}]}";
 
-/* ---- one thing somebody did ---- */
+/* ---- one command ---- */
 
-TEST(the_beginning_is_nobodys_deed)
+TEST(the_bootstrap_has_no_event)
 {
     struct world w;
     world_init(&w);
     CHECK(memory_store_mark(w.store).turn == 1);
-    heard(&w, "");
+    check_events(&w, "");
     world_fini(&w);
 }
 
-TEST(what_is_made_is_told_with_its_values)
+TEST(a_created_object_has_its_values)
 {
     struct world w;
     world_init(&w);
     const int64_t id = done(&w, CMD(GROUP_CREATE, group_create, .name = STR("rack"),
                                     .category = STR("ui"), .description = STR("the \"first\"")));
-    CHECK(id == 2); /* one is there from the beginning */
+    CHECK(id == 2); /* the bootstrap created one */
     CHECK(w.events[0].event.turn == 2 && w.events[0].event.n == 0);
-    heard(&w,
-          "ann group_create group/2 {'category':[null,'ui'],"
-          "'description':[null,'the \\'first\\''],'name':[null,'rack'],'order':[null,10000]}\n");
+    check_events(
+        &w, "ann group_create group/2 {'category':[null,'ui'],"
+            "'description':[null,'the \\'first\\''],'name':[null,'rack'],'order':[null,10000]}\n");
     world_fini(&w);
 }
 
-TEST(what_changes_is_told_before_and_after)
+TEST(a_change_has_the_values_before_and_after)
 {
     struct world w;
     world_init(&w);
     const int64_t id = done(&w, CMD(GROUP_CREATE, group_create, .name = STR("rack"),
                                     .category = STR("ui"), .description = STR("x")));
-    forget(&w);
+    forget_events(&w);
     done(&w, CMD(GROUP_UPDATE, group_update, .id = id, .given = GIVEN_NAME | GIVEN_DESCRIPTION,
                  .name = STR("row"), .description = STR("x")));
-    heard(&w, "ann group_update group/2 {'name':['rack','row']}\n");
+    check_events(&w, "ann group_update group/2 {'name':['rack','row']}\n");
     struct command by_bob =
         CMD(GROUP_UPDATE, group_update, .id = id, .given = GIVEN_GROUP_ORDER, .order = 7);
     by_bob.actor = STR("bob");
     done(&w, by_bob);
-    heard(&w, "bob group_update group/2 {'order':[10000,7]}\n");
+    check_events(&w, "bob group_update group/2 {'order':[10000,7]}\n");
     done(&w, CMD(GROUP_DELETE, group_delete, .id = id));
-    heard(&w, "ann group_delete group/2 {'category':['ui',null],'description':['x',null],"
-              "'name':['row',null],'order':[7,null]}\n");
+    check_events(&w, "ann group_delete group/2 {'category':['ui',null],'description':['x',null],"
+                     "'name':['row',null],'order':[7,null]}\n");
     world_fini(&w);
 }
 
-TEST(pins_are_told_with_their_keys)
+TEST(pinned_host_keys_are_listed)
 {
     struct world w;
     world_init(&w);
@@ -273,15 +273,15 @@ TEST(pins_are_told_with_their_keys)
     const struct command pin =
         CMD(NODE_PIN_KEYS, node_pin_keys, .id = id, .boot = HOST_KEY_ANY_BOOT,
             .keys = STR("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5\nssh-rsa AAAAB3NzaC1y\n"));
-    forget(&w);
+    forget_events(&w);
     done(&w, pin);
     CHECK(w.count == 1 && str_eq(w.events[0].event.verb, STR("node_pin_keys")));
     CHECK(str_eq(w.events[0].event.changes,
                  STR("{\"host_keys\":[null,[\"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5\","
                      "\"ssh-rsa AAAAB3NzaC1y\"]]}")));
-    forget(&w);
+    forget_events(&w);
     done(&w, pin);
-    CHECK(w.count == 0); /* they are pinned already */
+    CHECK(w.count == 0); /* already pinned */
     done(&w, CMD(NODE_FORGET_KEY, node_forget_key, .id = id));
     CHECK(w.count == 1 && str_eq(w.events[0].event.verb, STR("node_forget_key")));
     CHECK(str_starts(w.events[0].event.changes,
@@ -289,39 +289,40 @@ TEST(pins_are_told_with_their_keys)
     world_fini(&w);
 }
 
-TEST(numbers_bools_and_documents_keep_their_shape)
+TEST(numbers_bools_and_documents_keep_their_type)
 {
     struct world w;
     world_init(&w);
     done(&w, CMD(SETTINGS_UPDATE, settings_update,
                  .given = GIVEN_SETTINGS_POOL_HIGH | GIVEN_SETTINGS_TEST_JIG, .pool_high = 9,
                  .test_jig = true));
-    heard(&w, "ann settings_update settings/1 {'pool_high':[2,9],'test_jig':[false,true]}\n");
+    check_events(&w,
+                 "ann settings_update settings/1 {'pool_high':[2,9],'test_jig':[false,true]}\n");
     const int64_t user = done(&w, CMD(USER_CREATE, user_create, .username = STR("zoe")));
-    forget(&w);
+    forget_events(&w);
     done(&w, CMD(USER_UPDATE, user_update, .id = user, .given = GIVEN_USER_SETTINGS,
                  .settings = STR("{\"a\":[1,{\"b\":null}]}")));
-    heard(&w, "ann user_update user/1 {'settings':[{},{'a':[1,{'b':null}]}]}\n");
+    check_events(&w, "ann user_update user/1 {'settings':[{},{'a':[1,{'b':null}]}]}\n");
     world_fini(&w);
 }
 
-/* The object is as it was; its members are not. */
-TEST(what_is_done_around_a_thing_is_told_of_it)
+/* The record of the group does not change, but its members do. */
+TEST(changes_of_members_are_events_of_the_group)
 {
     struct world w;
     world_init(&w);
     const int64_t node = add_node(&w, "n1.example.com");
     const int64_t id =
         done(&w, CMD(GROUP_CREATE, group_create, .name = STR("rack"), .category = STR("ui")));
-    forget(&w);
+    forget_events(&w);
     done(&w, CMD(GROUP_ADD, group_add, .id = id, .node_id = node));
-    heard(&w, "ann group_add group/2 {'node_id':[null,2]}\n");
+    check_events(&w, "ann group_add group/2 {'node_id':[null,2]}\n");
     done(&w, CMD(GROUP_REMOVE, group_remove, .id = id, .node_id = node));
-    heard(&w, "ann group_remove group/2 {'node_id':[2,null]}\n");
+    check_events(&w, "ann group_remove group/2 {'node_id':[2,null]}\n");
     world_fini(&w);
 }
 
-TEST(a_value_that_is_set_is_told_of_where_it_was_set)
+TEST(a_written_value_is_an_event_of_its_owner)
 {
     struct world w;
     world_init(&w);
@@ -332,15 +333,15 @@ TEST(a_value_that_is_set_is_told_of_where_it_was_set)
     const int64_t nr =
         done(&w, CMD(NODEROLE_BIND, noderole_bind, .node_id = node, .role_id = role));
     CHECK(w.count >= 1);
-    forget(&w);
+    forget_events(&w);
     done(&w, CMD(ATTRIB_SET, attrib_set, .target = TABLE_NODEROLE, .id = nr,
                  .attrib_id = core_find(turn_core(w.turn), TABLE_ATTRIB, STR("v")),
                  .bucket = BUCKET_USER, .value = STR("5")));
-    heard(&w, "ann attrib_set noderole/1 {'proposed_data':[{},{'a':{'v':5}}]}\n");
+    check_events(&w, "ann attrib_set noderole/1 {'proposed_data':[{},{'a':{'v':5}}]}\n");
     world_fini(&w);
 }
 
-/* ---- nothing happened, nothing is told ---- */
+/* ---- no event without a change ---- */
 
 TEST(a_refusal_leaves_no_event)
 {
@@ -349,13 +350,13 @@ TEST(a_refusal_leaves_no_event)
     refused(&w, CMD(GROUP_DELETE, group_delete, .id = 99));
     refused(&w, CMD(GROUP_CREATE, group_create, .name = STR("")));
     refused(&w, CMD(NODE_UPDATE, node_update, .id = 99, .given = GIVEN_NAME, .name = STR("x")));
-    heard(&w, "");
+    check_events(&w, "");
     CHECK(memory_store_count(w.store, TABLE_EVENT) == 0);
     CHECK(memory_store_mark(w.store).turn == 1);
     world_fini(&w);
 }
 
-TEST(what_changes_nothing_leaves_no_event)
+TEST(a_command_without_a_change_has_no_event)
 {
     struct world w;
     world_init(&w);
@@ -363,30 +364,30 @@ TEST(what_changes_nothing_leaves_no_event)
         done(&w, CMD(GROUP_CREATE, group_create, .name = STR("rack"), .category = STR("ui")));
     const int64_t node = add_node(&w, "n1.example.com");
     done(&w, CMD(GROUP_ADD, group_add, .id = id, .node_id = node));
-    forget(&w);
+    forget_events(&w);
     const int64_t turn = memory_store_mark(w.store).turn;
     done(&w, CMD(GROUP_UPDATE, group_update, .id = id, .given = GIVEN_NAME, .name = STR("rack")));
     done(&w, CMD(NODE_UPDATE, node_update, .id = node, .given = GIVEN_NODE_ALIVE, .alive = true));
     done(&w, CMD(SETTINGS_UPDATE, settings_update, .given = 0));
-    heard(&w, "");
+    check_events(&w, "");
     CHECK(memory_store_mark(w.store).turn == turn);
     world_fini(&w);
 }
 
-TEST(a_create_that_finds_what_it_was_to_make_leaves_no_event)
+TEST(a_create_that_finds_the_object_has_no_event)
 {
     struct world w;
     world_init(&w);
     const struct command registers = CMD(NODE_CREATE, node_create, .name = STR("n1.example.com"),
                                          .hint = STR("{\"admin_macs\":[\"52:54:00:00:00:01\"]}"));
     const int64_t node = done(&w, registers);
-    forget(&w);
+    forget_events(&w);
     CHECK(done(&w, registers) == node);
-    heard(&w, "");
+    check_events(&w, "");
     world_fini(&w);
 }
 
-/* ---- many at once ---- */
+/* ---- COMMAND_BATCH ---- */
 
 static struct command batch_of(struct world *w, const struct command *parts, uint32_t count)
 {
@@ -402,36 +403,36 @@ static struct command rename_node(int64_t id, const char *description)
                .description = str_from(description));
 }
 
-TEST(each_part_of_a_batch_is_told_as_if_it_had_come_alone)
+TEST(each_part_of_a_batch_has_an_event)
 {
     struct world w;
     world_init(&w);
     const int64_t node = add_node(&w, "n1.example.com");
     const int64_t group =
         done(&w, CMD(GROUP_CREATE, group_create, .name = STR("rack"), .category = STR("ui")));
-    forget(&w);
+    forget_events(&w);
     struct command parts[] = {rename_node(node, "one"), rename_node(node, "two"),
                               rename_node(node, "two"),
                               CMD(GROUP_ADD, group_add, .id = group, .node_id = node),
                               CMD(NODE_DELETE, node_delete, .id = node)};
     parts[0].actor = STR("mallory");
     done(&w, batch_of(&w, parts, 4));
-    heard(&w, "ann node_update node/2 {'description':['','one']}\n"
-              "ann node_update node/2 {'description':['one','two']}\n"
-              "ann group_add group/2 {'node_id':[null,2]}\n");
+    check_events(&w, "ann node_update node/2 {'description':['','one']}\n"
+                     "ann node_update node/2 {'description':['one','two']}\n"
+                     "ann group_add group/2 {'node_id':[null,2]}\n");
     done(&w, batch_of(&w, parts + 4, 1));
     CHECK(w.count == 1 && w.events[0].event.object_id == node);
     CHECK(str_eq(w.events[0].event.verb, STR("node_delete")));
     world_fini(&w);
 }
 
-/* The thing did not exist when the batch began. */
-TEST(what_a_batch_makes_and_changes_is_told_in_two_events)
+/* The object did not exist at the beginning of the batch. */
+TEST(create_and_change_in_a_batch_are_two_events)
 {
     struct world w;
     world_init(&w);
     const int64_t node = add_node(&w, "n1.example.com");
-    forget(&w);
+    forget_events(&w);
     const struct command parts[] = {
         CMD(NODE_CREATE, node_create, .name = STR("n2.example.com"), .deployment_id = 1),
         rename_node(node + 1, "words")};
@@ -443,29 +444,29 @@ TEST(what_a_batch_makes_and_changes_is_told_in_two_events)
     world_fini(&w);
 }
 
-/* What came before it in the turn is told all the same. */
+/* Events of earlier commands of the turn stay. */
 TEST(a_refused_batch_leaves_no_event)
 {
     struct world w;
     world_init(&w);
     const int64_t node = add_node(&w, "n1.example.com");
-    forget(&w);
+    forget_events(&w);
     const struct command parts[] = {rename_node(node, "one"), rename_node(4711, "two"),
                                     rename_node(node, "three")};
     refused(&w, batch_of(&w, parts, 3));
-    heard(&w, "");
+    check_events(&w, "");
     submit(&w, rename_node(node, "before"));
     submit(&w, batch_of(&w, parts, 3));
     submit(&w, rename_node(node, "after"));
     run_until_quiet(&w);
-    heard(&w, "ann node_update node/2 {'description':['','before']}\n"
-              "ann node_update node/2 {'description':['before','after']}\n");
+    check_events(&w, "ann node_update node/2 {'description':['','before']}\n"
+                     "ann node_update node/2 {'description':['before','after']}\n");
     world_fini(&w);
 }
 
-/* ---- what is not for everybody ---- */
+/* ---- secrets and long strings ---- */
 
-static bool says(const struct world *w, const char *secret)
+static bool events_contain(const struct world *w, const char *secret)
 {
     for (uint32_t i = 0; i < w->count && i < 8; i++) {
         const struct str text = w->events[i].event.changes;
@@ -477,47 +478,49 @@ static bool says(const struct world *w, const char *secret)
     return false;
 }
 
-TEST(secrets_are_not_told)
+TEST(secrets_are_masked)
 {
     struct world w;
     world_init(&w);
     import(&w, content);
     const int64_t node = add_node(&w, "n1.example.com");
-    forget(&w);
+    forget_events(&w);
     const int64_t user =
         done(&w, CMD(USER_CREATE, user_create, .username = STR("zoe"),
                      .password_hash = STR("$argon2id$SECRET"), .digest_ha1 = STR("SECRETHA1")));
-    CHECK(w.count == 1 && says(&w, "\"password_hash\":[null,\"(secret)\"]"));
-    CHECK(says(&w, "\"digest_ha1\":[null,\"(secret)\"]") && !says(&w, "SECRET"));
-    forget(&w);
+    CHECK(w.count == 1 && events_contain(&w, "\"password_hash\":[null,\"(secret)\"]"));
+    CHECK(events_contain(&w, "\"digest_ha1\":[null,\"(secret)\"]") &&
+          !events_contain(&w, "SECRET"));
+    forget_events(&w);
     done(&w, CMD(USER_UPDATE, user_update, .id = user, .given = GIVEN_USER_PASSWORD_HASH,
                  .password_hash = STR("$argon2id$SECRET2")));
-    heard(&w, "ann user_update user/1 {'password_hash':['(secret)','(secret)']}\n");
+    check_events(&w, "ann user_update user/1 {'password_hash':['(secret)','(secret)']}\n");
     done(&w, CMD(USER_UPDATE, user_update, .id = user, .given = GIVEN_USER_DIGEST_HA1));
-    heard(&w, "ann user_update user/1 {'digest_ha1':['(secret)','']}\n");
+    check_events(&w, "ann user_update user/1 {'digest_ha1':['(secret)','']}\n");
     done(&w, CMD(TOKEN_CREATE, token_create, .user_id = user, .name = STR("t"),
                  .hash = STR("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef")));
-    heard(&w, "ann token_create token/1 {'hash':[null,'(secret)'],'name':[null,'t'],"
-              "'user_id':[null,1]}\n");
+    check_events(&w, "ann token_create token/1 {'hash':[null,'(secret)'],'name':[null,'t'],"
+                     "'user_id':[null,1]}\n");
     const int64_t kind = core_find(turn_core(w.turn), TABLE_HAMMER_KIND, STR("ipmi"));
     const int64_t hammer =
         done(&w, CMD(HAMMER_CREATE, hammer_create, .node_id = node, .hammer_kind_id = kind,
                      .username = STR("root"), .authenticator = STR("SECRET3")));
-    CHECK(w.count == 1 && !says(&w, "SECRET3") && says(&w, "\"username\":[null,\"root\"]"));
-    forget(&w);
+    CHECK(w.count == 1 && !events_contain(&w, "SECRET3") &&
+          events_contain(&w, "\"username\":[null,\"root\"]"));
+    forget_events(&w);
     done(&w, CMD(HAMMER_UPDATE, hammer_update, .id = hammer, .given = GIVEN_HAMMER_AUTHENTICATOR,
                  .authenticator = STR("SECRET4")));
-    CHECK(w.count == 1 && says(&w, "{\"authenticator\":[\"(secret)\",\"(secret)\"]}"));
-    forget(&w);
+    CHECK(w.count == 1 && events_contain(&w, "{\"authenticator\":[\"(secret)\",\"(secret)\"]}"));
+    forget_events(&w);
     done(&w, CMD(JIG_UPDATE, jig_update, .id = 1, .given = GIVEN_JIG_KEY, .key = STR("SECRET5")));
-    heard(&w, "ann jig_update jig/1 {'key':['','(secret)']}\n");
+    check_events(&w, "ann jig_update jig/1 {'key':['','(secret)']}\n");
     done(&w, CMD(USER_DELETE, user_delete, .id = user));
-    CHECK(w.count == 1 && says(&w, "\"password_hash\":[\"(secret)\",null]"));
-    CHECK(!says(&w, "SECRET"));
+    CHECK(w.count == 1 && events_contain(&w, "\"password_hash\":[\"(secret)\",null]"));
+    CHECK(!events_contain(&w, "SECRET"));
     world_fini(&w);
 }
 
-TEST(long_texts_are_told_by_their_length)
+TEST(long_strings_are_replaced_by_their_length)
 {
     struct world w;
     world_init(&w);
@@ -525,21 +528,22 @@ TEST(long_texts_are_told_by_their_length)
     memset(text, 'x', sizeof text);
     const int64_t id = done(&w, CMD(GROUP_CREATE, group_create, .name = STR("g"),
                                     .category = STR("ui"), .description = {text, 1024}));
-    CHECK(w.count == 1 && says(&w, "[null,\"xxxx") && !says(&w, "bytes"));
-    forget(&w);
+    CHECK(w.count == 1 && events_contain(&w, "[null,\"xxxx") && !events_contain(&w, "bytes"));
+    forget_events(&w);
     done(&w, CMD(GROUP_UPDATE, group_update, .id = id, .given = GIVEN_DESCRIPTION,
                  .description = {text, 1025}));
-    CHECK(w.count == 1 && says(&w, ",{\"bytes\":1025}]") && says(&w, "[\"xxxx"));
-    forget(&w);
+    CHECK(w.count == 1 && events_contain(&w, ",{\"bytes\":1025}]") &&
+          events_contain(&w, "[\"xxxx"));
+    forget_events(&w);
     done(&w, CMD(GROUP_UPDATE, group_update, .id = id, .given = GIVEN_DESCRIPTION,
                  .description = STR("")));
-    heard(&w, "ann group_update group/2 {'description':[{'bytes':1025},'']}\n");
+    check_events(&w, "ann group_update group/2 {'description':[{'bytes':1025},'']}\n");
     world_fini(&w);
 }
 
 /* ---- several in one batch ---- */
 
-TEST(the_events_of_a_batch_are_numbered_in_the_order_of_the_deeds)
+TEST(the_events_of_a_batch_are_numbered_in_order)
 {
     struct world w;
     world_init(&w);
@@ -554,20 +558,20 @@ TEST(the_events_of_a_batch_are_numbered_in_the_order_of_the_deeds)
     CHECK(w.count == 3);
     for (uint32_t i = 0; i < 3; i++)
         CHECK(w.events[i].event.turn == 2 && w.events[i].event.n == i);
-    heard(&w, "ann group_create group/2 {'category':[null,'ui'],'name':[null,'a'],"
-              "'order':[null,10000]}\n"
-              "bob group_create group/3 {'category':[null,'ui'],'name':[null,'b'],"
-              "'order':[null,10000]}\n"
-              "ann group_update group/2 {'name':['a','c']}\n");
+    check_events(&w, "ann group_create group/2 {'category':[null,'ui'],'name':[null,'a'],"
+                     "'order':[null,10000]}\n"
+                     "bob group_create group/3 {'category':[null,'ui'],'name':[null,'b'],"
+                     "'order':[null,10000]}\n"
+                     "ann group_update group/2 {'name':['a','c']}\n");
     world_fini(&w);
 }
 
-TEST(what_comes_and_goes_within_a_batch_is_told_all_the_same)
+TEST(create_and_delete_within_a_batch_are_events)
 {
     struct world w;
     world_init(&w);
     const int64_t node = add_node(&w, "n1.example.com");
-    forget(&w);
+    forget_events(&w);
     submit(&w, CMD(GROUP_CREATE, group_create, .name = STR("a"), .category = STR("ui")));
     submit(&w, CMD(GROUP_ADD, group_add, .id = 2, .node_id = node));
     submit(&w, CMD(GROUP_REMOVE, group_remove, .id = 2, .node_id = node));
@@ -581,8 +585,8 @@ TEST(what_comes_and_goes_within_a_batch_is_told_all_the_same)
     world_fini(&w);
 }
 
-/* A deed that touches only what an earlier one of the same batch had touched. */
-TEST(a_deed_among_rows_that_changed_already_is_told)
+/* A command that changes only rows that an earlier command of the batch has changed. */
+TEST(a_change_of_rows_that_changed_before_is_an_event)
 {
     struct world w;
     world_init(&w);
@@ -591,14 +595,14 @@ TEST(a_deed_among_rows_that_changed_already_is_told)
     const int64_t nr = done(&w, CMD(NODEROLE_BIND, noderole_bind, .node_id = node,
                                     .role_id = core_find(turn_core(w.turn), TABLE_ROLE, STR("r"))));
     done(&w, CMD(NODE_UPDATE, node_update, .id = node, .given = GIVEN_NODE_AVAILABLE));
-    forget(&w);
+    forget_events(&w);
     submit(&w, CMD(NODEROLE_COMMIT, noderole_commit, .id = nr));
     submit(&w, CMD(NODE_PROPOSE, node_propose, .id = node));
     run_until_quiet(&w);
     struct record record;
     CHECK(w.verdict == VERDICT_DONE);
     CHECK(core_record(turn_core(w.turn), TABLE_NODEROLE, nr, &record));
-    CHECK(record.noderole.state == NODEROLE_PROPOSED); /* it did something */
+    CHECK(record.noderole.state == NODEROLE_PROPOSED); /* the command had an effect */
     CHECK(w.count >= 2 && str_eq(w.events[0].event.verb, STR("noderole_commit")));
     CHECK(str_eq(w.events[1].event.verb, STR("node_propose")));
     world_fini(&w);
@@ -631,13 +635,13 @@ static int64_t add_noderole(struct world *w, const char *node)
 }
 
 /* The numbers of the store are not those of the API, which has 0 for active and 4 for proposed. */
-TEST(states_and_reasons_are_words)
+TEST(states_and_reasons_are_names)
 {
     struct world w;
     world_init(&w);
     import(&w, content);
     const int64_t nr = add_noderole(&w, "n1.example.com");
-    forget(&w);
+    forget_events(&w);
     done(&w, CMD(NODEROLE_COMMIT, noderole_commit, .id = nr));
     const struct json *changes = changes_of(&w, 0);
     CHECK(str_eq(json_at(changes, STR("state"))->first->text, STR("proposed")));
@@ -645,68 +649,69 @@ TEST(states_and_reasons_are_words)
     struct record row;
     CHECK(core_record(turn_core(w.turn), TABLE_NODEROLE, nr, &row));
     const int64_t node = row.noderole.node_id;
-    forget(&w);
+    forget_events(&w);
     done(&w, CMD(NODE_POWER_READ, node_power_read, .id = node, .state = POWER_STATE_ON));
     changes = changes_of(&w, 0);
     CHECK(str_eq(json_at(changes, STR("power_state"))->first->text, STR("unknown")));
     CHECK(str_eq(json_at(changes, STR("power_state"))->first->next->text, STR("on")));
-    forget(&w);
+    forget_events(&w);
     done(&w, CMD(NODE_POWER_READ, node_power_read, .id = node, .reason = REASON_POWER_TIMEOUT,
                  .text = STR("late")));
     changes = changes_of(&w, 0);
     CHECK(json_at(changes, STR("power_reason"))->first->kind == JSON_NULL);
     CHECK(str_eq(json_at(changes, STR("power_reason"))->first->next->text, STR("power_timeout")));
-    forget(&w);
+    forget_events(&w);
     done(&w, CMD(USER_CREATE, user_create, .username = STR("zoe"), .access = ACCESS_VIEWER));
     changes = changes_of(&w, 0);
     CHECK(str_eq(json_at(changes, STR("access"))->first->next->text, STR("viewer")));
     world_fini(&w);
 }
 
-TEST(the_engine_tells_once_a_turn_what_it_moved)
+TEST(the_engine_has_one_event_in_a_turn)
 {
     struct world w;
     world_init(&w);
     import(&w, content);
     const int64_t nr = add_noderole(&w, "n1.example.com");
-    forget(&w);
+    forget_events(&w);
     done(&w, CMD(NODEROLE_COMMIT, noderole_commit, .id = nr));
     CHECK(w.count == 2 && w.order.noderole_id == nr);
-    const struct event_record *deed = &w.events[0].event, *engine = &w.events[1].event;
-    CHECK(str_eq(deed->verb, STR("noderole_commit")) && deed->n == 0);
+    const struct event_record *command_event = &w.events[0].event, *engine = &w.events[1].event;
+    CHECK(str_eq(command_event->verb, STR("noderole_commit")) && command_event->n == 0);
     CHECK(str_eq(engine->actor, STR("engine")) && str_eq(engine->verb, STR("anneal")));
-    CHECK(engine->turn == deed->turn && engine->n == 1); /* in the same turn, behind it */
+    CHECK(engine->turn == command_event->turn && engine->n == 1); /* in the same turn, after it */
     CHECK(engine->object.len == 0 && engine->object_id == 0);
     const struct json *changes = changes_of(&w, 1);
     CHECK(number_at(changes, "run/count") == 1 && number_at(changes, "noderole/count") == 1);
     CHECK(number_at(json_at(changes, STR("noderole/ids"))->first, "") == nr);
-    CHECK(json_at(changes, STR("counter")) == NULL); /* numbers that were handed out: no news */
+    CHECK(json_at(changes, STR("counter")) == NULL); /* counters of ids are not listed */
     world_fini(&w);
 }
 
-TEST(what_the_world_answers_is_the_engines)
+TEST(results_belong_to_the_event_of_the_engine)
 {
     struct world w;
     world_init(&w);
     import(&w, content);
     done(&w, CMD(NODEROLE_COMMIT, noderole_commit, .id = add_noderole(&w, "n1.example.com")));
-    forget(&w);
+    forget_events(&w);
     submit(&w, CMD(RUN_BEGUN, run_begun, .run_id = w.order.run_id, .attempt = w.order.attempt));
     run_until_quiet(&w);
-    heard(&w, "engine anneal /0 {'run':{'count':1,'ids':[1]}}\n");
+    check_events(&w, "engine anneal /0 {'run':{'count':1,'ids':[1]}}\n");
     submit(&w, CMD(RUN_DONE, run_done, .run_id = w.order.run_id, .attempt = w.order.attempt,
                    .result = RESULT_OK));
     run_until_quiet(&w);
-    heard(&w, "engine anneal /0 {'noderole':{'count':1,'ids':[1]},'run':{'count':1,'ids':[1]}}\n");
-    /* The run is over: what is said about it now changes nothing. */
+    check_events(
+        &w, "engine anneal /0 {'noderole':{'count':1,'ids':[1]},'run':{'count':1,'ids':[1]}}\n");
+    /* The run has ended: a repeated result changes nothing. */
     submit(&w, CMD(RUN_DONE, run_done, .run_id = w.order.run_id, .attempt = w.order.attempt,
                    .result = RESULT_FAILED));
     run_until_quiet(&w);
-    heard(&w, "");
+    check_events(&w, "");
     world_fini(&w);
 }
 
-TEST(the_engine_names_a_hundred_and_counts_the_rest)
+TEST(the_engine_lists_a_hundred_ids_and_counts_the_rest)
 {
     enum { MANY = 130 };
     struct world w;
@@ -718,11 +723,11 @@ TEST(the_engine_names_a_hundred_and_counts_the_rest)
         snprintf(name, sizeof name, "n%d.example.com", i);
         ids[i] = add_noderole(&w, name);
     }
-    forget(&w);
+    forget_events(&w);
     for (int i = 0; i < MANY; i++)
         submit(&w, CMD(NODEROLE_COMMIT, noderole_commit, .id = ids[i]));
     run_until_quiet(&w);
-    CHECK(w.count == MANY + 1); /* one for each deed, one for the engine */
+    CHECK(w.count == MANY + 1); /* one for each command, one for the engine */
     const struct event_record *engine = &w.events[7].event;
     CHECK(str_eq(engine->verb, STR("anneal")) && engine->n == MANY);
     const struct json *changes = changes_of(&w, 7);
@@ -738,13 +743,13 @@ TEST(an_event_has_the_address_of_its_command_and_the_engine_has_none)
     world_init(&w);
     import(&w, content);
     const int64_t nr = add_noderole(&w, "n1.example.com");
-    forget(&w);
+    forget_events(&w);
     struct command commit = CMD(NODEROLE_COMMIT, noderole_commit, .id = nr);
     commit.address = STR("2001:db8::7");
     done(&w, commit);
     CHECK(w.count == 2 && str_eq(w.events[0].event.address, STR("2001:db8::7")));
     CHECK(str_eq(w.events[1].event.actor, STR("engine")) && w.events[1].event.address.len == 0);
-    forget(&w);
+    forget_events(&w);
     /* Each part of a batch is an event with the address of the batch. */
     const int64_t node = core_find(turn_core(w.turn), TABLE_NODE, STR("n1.example.com"));
     const struct command parts[] = {rename_node(node, "one"), rename_node(node, "two")};
@@ -754,14 +759,14 @@ TEST(an_event_has_the_address_of_its_command_and_the_engine_has_none)
     CHECK(w.count == 2);
     for (uint32_t i = 0; i < 2; i++)
         CHECK(str_eq(w.events[i].event.address, STR("192.0.2.7")));
-    forget(&w);
+    forget_events(&w);
     done(&w, rename_node(node, "three"));
     CHECK(w.count == 1 && w.events[0].event.address.len == 0);
     world_fini(&w);
 }
 
-/* They are not loaded, and the digest that a load must add up to does not know them. */
-TEST(events_are_only_looked_back_at)
+/* Events are not loaded and are not part of the digest. */
+TEST(events_are_not_loaded)
 {
     struct world w;
     world_init(&w);

@@ -1,7 +1,7 @@
 /* Goal: a store that does not answer delays no request for ever, and the outcome of a batch is what
- * the store says in the end.
- * Method: the world of test_turn.c, with batches that are answered late; the test plays the clock
- * that finds the store stalled. */
+ * the store reports in the end.
+ * Method: the world of test_turn.c, with batches that are answered late; the test decides when the
+ * store counts as stalled. */
 #include "tests/unit/turn/turn_world.h"
 
 /* One batch in flight with request 1, and the store is stalled. */
@@ -45,7 +45,7 @@ TEST(a_stall_between_batches_begins_no_batch)
     world_fini(&w);
 }
 
-/* Hooks do not need the store; what they let through would. */
+/* Hooks reply without the store, but their command needs it. */
 TEST(a_command_that_hooks_answer_meanwhile_is_refused)
 {
     struct world w;
@@ -67,7 +67,7 @@ TEST(a_stepped_command_is_done_when_the_store_answers_in_time)
     world_fini(&w);
 }
 
-/* The client is answered once; the batch goes on and is in. */
+/* The client gets one reply; the batch continues and is committed. */
 TEST(a_stepped_command_that_waits_too_long_is_unknown_once)
 {
     struct world w;
@@ -83,7 +83,7 @@ TEST(a_stepped_command_that_waits_too_long_is_unknown_once)
     world_fini(&w);
 }
 
-/* Also while the batch is in doubt, whatever becomes of it. */
+/* Also while the batch is in doubt, whatever its result is. */
 TEST(a_batch_in_doubt_expires_too)
 {
     for (int i = 0; i < 2; i++) {
@@ -125,7 +125,7 @@ static err submit_dry(struct world *w, int64_t request, bool is_brief)
                                       .deployment_commit = {.id = 7}});
 }
 
-/* A plan and the question for consent are reads. */
+/* A plan and a brief plan for consent are reads. */
 TEST(dry_commands_are_answered_while_everything_is_durable)
 {
     struct world w;

@@ -1,7 +1,7 @@
-/* Goal: the turn does things in the one right order, and keeps its promises whatever fails.
- * Method: a core that does as it is told (scripted_core.h) and the simulated store; every port
- * writes what it was asked into a diary, and the diary is compared. At the end the process dies at
- * every named point in turn. */
+/* Goal: the turn keeps the order take, step, commit, perform, whatever fails.
+ * Method: a scripted core (scripted_core.h) and the simulated store; every port appends its calls
+ * to a log, and the log is compared. At the end the process crashes at every crash point, one after
+ * the other. */
 #include "tests/unit/turn/turn_world.h"
 #include "turn/plan_queue.h"
 #include "turn/turn.h"
@@ -13,9 +13,9 @@ static err submit_rows(struct world *w, int64_t request, uint32_t rows)
                                       .settings_update = {.pool_normal = rows}});
 }
 
-/* ---- the street ---- */
+/* ---- the pipeline ---- */
 
-TEST(an_empty_store_is_founded)
+TEST(an_empty_store_is_bootstrapped)
 {
     struct world w = {.store = memory_store_new(), .now_ms = 5000};
     process_start(&w);
@@ -50,7 +50,7 @@ TEST(nothing_leaves_before_its_cause_is_durable)
     world_fini(&w);
 }
 
-TEST(what_comes_while_a_batch_is_in_flight_makes_one_batch)
+TEST(commands_during_a_batch_form_the_next_batch)
 {
     struct world w;
     world_init(&w);
@@ -76,7 +76,7 @@ TEST(a_refusal_alone_needs_no_turn)
     world_fini(&w);
 }
 
-TEST(a_batch_closes_when_it_has_rows_enough)
+TEST(a_batch_is_closed_by_its_number_of_rows)
 {
     struct world w;
     world_init(&w);
@@ -92,7 +92,7 @@ TEST(a_batch_closes_when_it_has_rows_enough)
     world_fini(&w);
 }
 
-TEST(the_annealer_gets_what_is_left_of_each_batch)
+TEST(the_annealer_gets_the_rest_of_each_batch)
 {
     struct world w;
     world_init(&w);
@@ -108,7 +108,7 @@ TEST(the_annealer_gets_what_is_left_of_each_batch)
     world_fini(&w);
 }
 
-TEST(a_tick_comes_when_its_time_has_come)
+TEST(a_tick_is_stepped_at_its_deadline)
 {
     struct world w;
     world_init(&w);
@@ -122,7 +122,7 @@ TEST(a_tick_comes_when_its_time_has_come)
     world_fini(&w);
 }
 
-TEST(outbox_rows_go_where_they_belong_unless_they_are_gone)
+TEST(outbox_rows_are_delivered_unless_removed)
 {
     struct world w;
     world_init(&w);
@@ -148,7 +148,7 @@ TEST(the_queue_is_bounded)
     world_fini(&w);
 }
 
-TEST(of_a_dry_command_the_plan_is_told_in_its_turn)
+TEST(a_dry_command_is_answered_with_its_plan)
 {
     struct world w;
     world_init(&w);
@@ -181,7 +181,7 @@ static err submit_plan(struct world *w, int64_t request, bool is_summary)
     return submit_plan_of(w, request, is_summary, 7);
 }
 
-TEST(a_plan_takes_slices_between_turns_and_others_go_first)
+TEST(plan_slices_are_computed_between_turns)
 {
     struct world w;
     world_init(&w);
@@ -208,12 +208,12 @@ TEST(a_plan_is_used_again_while_nothing_changed)
     CHECK(!turn_slice(w.turn) && says(&w, "3 done 7777 @1; "));
     struct turn_plan_counts counts = turn_plan_counts(w.turn);
     CHECK(counts.computed == 1 && counts.reused == 2 && counts.restarted == 0);
-    /* Something it read has changed: it is made anew. */
+    /* A row that it read has changed: it is computed again. */
     CHECK(submit_create(&w, 4, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
     CHECK(says(&w, "4 done 2 @2; ") && script_plans_alive == 0);
     CHECK(submit_plan(&w, 5, true) == OK);
     CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, "5 done 7777 @2; "));
-    /* Totals alone do not answer a request for the lists. */
+    /* A plan without lists cannot answer a request for them. */
     CHECK(submit_plan(&w, 6, false) == OK);
     CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, "6 done 7777 @2; "));
     counts = turn_plan_counts(w.turn);
@@ -222,7 +222,7 @@ TEST(a_plan_is_used_again_while_nothing_changed)
     CHECK(script_plans_alive == 0);
 }
 
-TEST(a_plan_that_is_overtaken_is_begun_again_three_times)
+TEST(a_stale_plan_is_restarted_three_times)
 {
     struct world w;
     world_init(&w);
@@ -237,14 +237,14 @@ TEST(a_plan_that_is_overtaken_is_begun_again_three_times)
     }
     CHECK(!turn_slice(w.turn) && says(&w, "1 busy @5; 2 busy @5; "));
     CHECK(turn_plan_counts(w.turn).restarted == 3 && turn_plan_counts(w.turn).busy == 2);
-    /* The next request begins anew, and nothing comes in between. */
+    /* The next request starts with no restarts, and nothing changes meanwhile. */
     CHECK(submit_plan(&w, 3, false) == OK && run_until_quiet(&w) == TURN_QUIET);
     CHECK(says(&w, "3 done 7777 @5; "));
     world_fini(&w);
     CHECK(script_plans_alive == 0);
 }
 
-TEST(a_plan_is_answered_when_what_it_shows_is_durable)
+TEST(a_plan_is_answered_when_its_turn_is_durable)
 {
     struct world w;
     world_init(&w);
@@ -259,7 +259,7 @@ TEST(a_plan_is_answered_when_what_it_shows_is_durable)
     world_fini(&w);
 }
 
-TEST(a_request_without_a_place_for_its_plan_waits_for_the_store)
+TEST(a_request_without_a_plan_slot_waits_for_the_store)
 {
     struct world w;
     world_init(&w);
@@ -281,7 +281,7 @@ TEST(a_request_without_a_place_for_its_plan_waits_for_the_store)
     CHECK(script_plans_alive == 0);
 }
 
-TEST(requests_for_plans_are_bounded_and_excused_with_the_others)
+TEST(requests_for_plans_are_bounded_and_fail_with_the_store)
 {
     struct world w;
     world_init(&w);
@@ -293,17 +293,17 @@ TEST(requests_for_plans_are_bounded_and_excused_with_the_others)
     CHECK(submit_create(&w, 0, STR("")) == OK && turn_advance(w.turn) == TURN_AGAIN);
     turn_set_stalled(w.turn, true);
     CHECK(!turn_slice(w.turn));
-    CHECK(turn_advance(w.turn) == TURN_WAITING && strlen(w.diary) > 64);
-    CHECK(strncmp(w.diary, "1 unavailable; 2 unavailable; ", 30) == 0);
+    CHECK(turn_advance(w.turn) == TURN_WAITING && strlen(w.call_log) > 64);
+    CHECK(strncmp(w.call_log, "1 unavailable; 2 unavailable; ", 30) == 0);
     CHECK(script_plans_alive == 0);
-    w.diary[0] = 0;
+    w.call_log[0] = 0;
     turn_set_stalled(w.turn, false);
     CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, ""));
     world_fini(&w);
     CHECK(script_plans_alive == 0);
 }
 
-TEST(a_rehearsal_is_the_core_as_it_is)
+TEST(an_import_dry_run_uses_the_current_core)
 {
     struct world w;
     world_init(&w);
@@ -317,7 +317,7 @@ TEST(a_rehearsal_is_the_core_as_it_is)
     world_fini(&w);
 }
 
-/* ---- asking hooks ---- */
+/* ---- veto requests ---- */
 
 TEST(a_command_waits_for_its_hooks)
 {
@@ -347,7 +347,7 @@ TEST(a_veto_refuses)
     world_fini(&w);
 }
 
-TEST(questions_that_keep_changing_are_given_up)
+TEST(veto_requests_that_keep_changing_are_refused)
 {
     struct world w;
     world_init(&w);
@@ -355,13 +355,13 @@ TEST(questions_that_keep_changing_are_given_up)
     for (uint32_t round = 1; round <= ASKS_ROUNDS_MAX; round++) {
         CHECK(says(&w, "ask; "));
         CHECK(answer(&w, false) == OK && run_until_quiet(&w) == TURN_QUIET);
-        CHECK(w.answers == round); /* they add up */
+        CHECK(w.answers == round); /* the replies of all rounds */
     }
     CHECK(says(&w, "2 hooks_unsettled @1; ") && turn_parked(w.turn) == 0);
     world_fini(&w);
 }
 
-TEST(only_so_many_commands_may_wait_for_hooks)
+TEST(pending_commands_are_bounded)
 {
     struct world w;
     world_init(&w);
@@ -377,7 +377,7 @@ TEST(only_so_many_commands_may_wait_for_hooks)
     world_fini(&w);
 }
 
-TEST(a_parked_command_survives_a_failed_store)
+TEST(a_pending_command_survives_a_failed_store)
 {
     struct world w;
     world_init(&w);
@@ -391,9 +391,9 @@ TEST(a_parked_command_survives_a_failed_store)
     world_fini(&w);
 }
 
-/* ---- when the store fails ---- */
+/* ---- failure of the store ---- */
 
-TEST(a_refused_batch_is_as_if_it_had_never_been)
+TEST(a_refused_batch_leaves_nothing)
 {
     static const enum memory_fate fates[] = {MEMORY_REFUSED, MEMORY_REFUSED_LATE};
     for (int i = 0; i < 2; i++) {
@@ -418,7 +418,7 @@ TEST(a_refused_batch_is_as_if_it_had_never_been)
     }
 }
 
-TEST(an_unanswered_batch_is_done_if_it_is_in)
+TEST(an_unanswered_batch_is_done_if_it_was_committed)
 {
     struct world w;
     world_init(&w);
@@ -436,14 +436,14 @@ TEST(an_unanswered_batch_is_done_if_it_is_in)
     world_fini(&w);
 }
 
-TEST(an_unanswered_batch_is_unavailable_if_it_is_not_in)
+TEST(an_unanswered_batch_is_unavailable_if_it_was_not_committed)
 {
     struct world w;
     world_init(&w);
     w.session.faults.fate = MEMORY_UNANSWERED_OUT;
     CHECK(submit_id(&w, COMMAND_NODEROLE_ENQUEUE, 1, 1) == OK);
     CHECK(run_until_quiet(&w) == TURN_DOWN && says(&w, ""));
-    w.session.faults.lead_fails = 1; /* nobody knows yet, so nothing is said yet */
+    w.session.faults.lead_fails = 1; /* the result is still unknown: no reply */
     CHECK(turn_advance(w.turn) == TURN_DOWN && says(&w, ""));
     w.mono_ms = turn_next_ms(w.turn);
     CHECK(turn_advance(w.turn) == TURN_AGAIN && says(&w, "1 unavailable; "));
@@ -451,7 +451,7 @@ TEST(an_unanswered_batch_is_unavailable_if_it_is_not_in)
     world_fini(&w);
 }
 
-TEST(while_the_store_is_down_one_can_still_read)
+TEST(the_core_can_be_read_while_the_store_is_down)
 {
     struct world w;
     world_init(&w);
@@ -463,13 +463,13 @@ TEST(while_the_store_is_down_one_can_still_read)
     const char *text;
     int64_t last = -1;
     for (int i = 0; i < 3; i++) {
-        CHECK(turn_next_ms(w.turn) > last); /* ever more seldom */
+        CHECK(turn_next_ms(w.turn) > last); /* with increasing delays */
         last = w.mono_ms = turn_next_ms(w.turn);
         CHECK(turn_advance(w.turn) == TURN_DOWN);
-        /* It was read again, and shows nothing that is not in it. */
+        /* The core was loaded again and has durable rows only. */
         CHECK(turn_core(w.turn) != NULL && turn_seen(w.turn) == 2 && turn_durable(w.turn) == 2);
         CHECK(submit_create(&w, 3, STR("")) == ERR_UNAVAILABLE);
-        CHECK(submit_create(&w, 0, STR("")) == OK); /* the world goes on */
+        CHECK(submit_create(&w, 0, STR("")) == OK); /* commands without a request are queued */
         CHECK(turn_trouble(w.turn, &text) == ERR_UNAVAILABLE);
     }
     CHECK(turn_advance(w.turn) == TURN_DOWN && w.session.faults.lead_fails == 0);
@@ -480,7 +480,7 @@ TEST(while_the_store_is_down_one_can_still_read)
     world_fini(&w);
 }
 
-TEST(a_store_that_keeps_refusing_is_bothered_ever_more_seldom)
+TEST(a_refusing_store_is_retried_with_increasing_delays)
 {
     struct world w;
     world_init(&w);
@@ -490,7 +490,7 @@ TEST(a_store_that_keeps_refusing_is_bothered_ever_more_seldom)
         CHECK(submit_create(&w, 1, STR("")) == OK && run_until_quiet(&w) == TURN_DOWN);
         enum turn_status status = turn_advance(w.turn);
         CHECK(status == (i == 0 ? TURN_AGAIN : TURN_DOWN));
-        /* What was loaded can be read, and is durable. */
+        /* The loaded core can be read, and is durable. */
         CHECK(turn_seen(w.turn) == 1 && turn_durable(w.turn) == 1);
         pauses[i] = i == 0 ? 0 : turn_next_ms(w.turn) - w.mono_ms;
         w.mono_ms += pauses[i];
@@ -536,7 +536,7 @@ TEST(records_that_contradict_each_other_are_named)
     world_fini(&w);
 }
 
-TEST(who_was_ousted_stops_for_good)
+TEST(a_fenced_daemon_stops)
 {
     struct world w;
     world_init(&w);
@@ -553,7 +553,7 @@ TEST(who_was_ousted_stops_for_good)
     world_fini(&w);
 }
 
-TEST(who_was_ousted_in_doubt_says_so)
+TEST(a_fenced_daemon_in_doubt_replies_unknown)
 {
     struct world w;
     world_init(&w);
@@ -564,7 +564,7 @@ TEST(who_was_ousted_in_doubt_says_so)
     world_fini(&w);
 }
 
-TEST(a_restart_repeats_what_may_not_have_been_heard)
+TEST(a_restart_repeats_effects)
 {
     struct world w;
     world_init(&w);
@@ -581,24 +581,24 @@ TEST(a_restart_repeats_what_may_not_have_been_heard)
     world_fini(&w);
 }
 
-TEST(a_worn_core_is_replaced_between_two_batches)
+TEST(a_core_that_needs_a_reload_is_replaced_between_batches)
 {
     struct world w;
     world_init(&w);
     CHECK(submit_id(&w, COMMAND_NODEROLE_ENQUEUE, 0, 1) == OK);
     CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, "start 2/1 e1; "));
-    ((struct core *)(uintptr_t)turn_core(w.turn))->worn = true;
+    ((struct core *)(uintptr_t)turn_core(w.turn))->needs_reload = true;
     CHECK(submit_create(&w, 7, STR("late")) == OK);
     CHECK(run_until_quiet(&w) == TURN_QUIET);
     CHECK(says(&w, "query 2/1; 7 done 3 @3; ") && turn_epoch(w.turn) == 2);
-    CHECK(!turn_core(w.turn)->worn);
+    CHECK(!turn_core(w.turn)->needs_reload);
     world_fini(&w);
 }
 
-/* ---- dying ---- */
+/* ---- crashes ---- */
 
-/* A bit of everything, one command after the other; stops where the process dies. */
-static enum turn_status live(struct world *w)
+/* A sequence of commands of all kinds; it ends where the process crashes. */
+static enum turn_status run_scenario(struct world *w)
 {
     enum turn_status status = turn_start(w->turn);
     for (int64_t request = 1; request <= 24; request++) {
@@ -621,7 +621,7 @@ static enum turn_status live(struct world *w)
         w->session.faults.fate = (enum memory_fate)(request % 7 < 5 ? request % 7 : 0);
         w->session.faults.error = ERR_NO_SPACE;
         w->mono_ms += 20;
-        w->diary[0] = 0;
+        w->call_log[0] = 0;
         status = run_until_quiet(w);
         if (w->token && turn_parked(w->turn))
             ignore(answer(w, false), "it may be gone");
@@ -633,13 +633,13 @@ static enum turn_status live(struct world *w)
     w->session.faults = (struct memory_faults){0};
     for (int i = 0; i < 10 && status != TURN_CRASHED; i++) {
         w->mono_ms += 10000;
-        w->diary[0] = 0;
+        w->call_log[0] = 0;
         status = run_until_quiet(w);
     }
     return status;
 }
 
-static bool everything_said_is_true(const struct world *w)
+static bool acknowledged_commands_are_stored(const struct world *w)
 {
     for (int64_t request = 1; request <= 24; request++) {
         if (!w->done[request])
@@ -653,54 +653,54 @@ static bool everything_said_is_true(const struct world *w)
     return true;
 }
 
-/* Dies at one point, starts again, finishes. True when it died at all. */
-static bool die_and_recover(struct world *w, const char *point, uint32_t hit, bool keep_tail)
+/* Crash at one point, start again, finish. True if the crash point was reached. */
+static bool crash_and_recover(struct world *w, const char *point, uint32_t hit, bool keep_tail)
 {
     *w = (struct world){.store = memory_store_new(), .now_ms = 5000, .mono_ms = 100};
-    w->die_at = point;
-    w->die_hit = hit;
+    w->crash_at = point;
+    w->crash_hit = hit;
     process_start(w);
-    enum turn_status status = live(w);
+    enum turn_status status = run_scenario(w);
     bool died = status == TURN_CRASHED;
     if (died) {
         CHECK(turn_advance(w->turn) == TURN_CRASHED && turn_next_ms(w->turn) == -1);
         CHECK(submit_create(w, 1, STR("")) == ERR_UNAVAILABLE);
     }
     process_end(w, keep_tail);
-    CHECK(everything_said_is_true(w));
+    CHECK(acknowledged_commands_are_stored(w));
 
-    w->die_at = NULL;
+    w->crash_at = NULL;
     process_start(w);
-    CHECK(live(w) == TURN_QUIET);
-    CHECK(everything_said_is_true(w));
+    CHECK(run_scenario(w) == TURN_QUIET);
+    CHECK(acknowledged_commands_are_stored(w));
     CHECK(turn_seen(w->turn) == turn_durable(w->turn));
     CHECK(script_nodes(turn_core(w->turn)) == memory_store_count(w->store, TABLE_NODE));
     world_fini(w);
     return died;
 }
 
-TEST(death_at_any_point_loses_nothing_that_was_said)
+TEST(a_crash_at_any_point_loses_no_acknowledged_command)
 {
     static struct world w;
     for (uint32_t p = 0; p < TURN_POINT_COUNT; p++) {
         uint32_t deaths = 0;
         for (uint32_t hit = 0; hit < 20; hit++)
             for (int keep = 0; keep < 2; keep++)
-                deaths += die_and_recover(&w, turn_point_name((enum turn_point)p), hit, keep);
+                deaths += crash_and_recover(&w, turn_point_name((enum turn_point)p), hit, keep);
         if (deaths == 0)
-            printf("nobody died at %s\n", turn_point_name((enum turn_point)p));
+            printf("the crash point %s was not reached\n", turn_point_name((enum turn_point)p));
         CHECK(deaths > 0);
     }
 }
 
-TEST(a_store_that_went_back_ends_the_lead)
+TEST(a_store_at_an_older_turn_ends_the_leadership)
 {
     struct world w;
     world_init(&w);
     CHECK(submit_create(&w, 1, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
     struct store_mark mark = memory_store_mark(w.store);
     CHECK(mark.turn == 2);
-    /* Somebody puts an older copy in its place; epoch and claim are the same. */
+    /* The store is replaced by an older copy with the same epoch and claim. */
     mark.turn = 1;
     memory_store_set_mark(w.store, mark);
     w.session.faults.fate = MEMORY_REFUSED;
@@ -711,7 +711,7 @@ TEST(a_store_that_went_back_ends_the_lead)
     world_fini(&w);
 }
 
-TEST(a_store_that_notices_its_loss_is_led_again_and_can_be_read_meanwhile)
+TEST(a_lost_connection_is_recovered_and_the_core_can_be_read)
 {
     struct world w;
     world_init(&w);
@@ -730,7 +730,7 @@ TEST(a_store_that_notices_its_loss_is_led_again_and_can_be_read_meanwhile)
     world_fini(&w);
 }
 
-TEST(a_batch_that_grows_too_large_is_given_up_and_smaller_ones_follow)
+TEST(a_batch_that_is_too_large_fails_and_later_ones_are_smaller)
 {
     struct world w;
     world_init(&w);
@@ -738,14 +738,14 @@ TEST(a_batch_that_grows_too_large_is_given_up_and_smaller_ones_follow)
     w.bytes_max = 8192;
     process_start(&w);
     CHECK(turn_start(w.turn) == TURN_AGAIN && run_until_quiet(&w) == TURN_QUIET);
-    /* One command that needs more cannot be done, however often it is tried. */
+    /* A single command that exceeds the limit fails each time. */
     CHECK(submit_rows(&w, 1, 4000) == OK);
     while (turn_waiting(w.turn))
         turn_advance(w.turn);
     CHECK(run_until_quiet(&w) != TURN_STOPPED && says(&w, "1 limit; "));
     w.mono_ms += 10000;
     CHECK(run_until_quiet(&w) == TURN_QUIET && memory_store_count(w.store, TABLE_NODE) == 0);
-    /* What anneals does so in pieces. */
+    /* Annealing continues in smaller batches. */
     CHECK(submit(&w, (struct command){.kind = COMMAND_GROUP_ADD, .group_add = {.id = 6000}}) == OK);
     for (int i = 0; i < 100 && memory_store_count(w.store, TABLE_NODE) < 6000; i++) {
         run_until_quiet(&w);

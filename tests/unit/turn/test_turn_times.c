@@ -1,8 +1,7 @@
-/* Goal: the stamp orders and never goes back, a wall clock that is wrong for a moment leaves no
- * trace in it, and commands are told what the wall clock says. What is old by a clock is forgotten
- * only when the clock is believed.
- * Method: a core that does as it is told (scripted_core.h), the simulated store, and two clocks
- * that the test sets. */
+/* Goal: the stamp never decreases, a wall clock that is wrong for a moment does not affect it, and
+ * commands have the reading of the wall clock. Old rows are deleted only while the clock is steady.
+ * Method: a scripted core (scripted_core.h), the simulated store, and two clocks that the test
+ * sets. */
 #include "model/limits.h"
 #include "sim/store/memory_store.h"
 #include "tests/check.h"
@@ -103,8 +102,8 @@ static void world_fini(struct world *w)
     memory_store_free(w->store);
 }
 
-/* Time goes on, and a batch is made. */
-static void pass(struct world *w, int64_t ms)
+/* Advance both clocks and make a batch. */
+static void advance_clocks(struct world *w, int64_t ms)
 {
     w->now_ms += ms;
     w->mono_ms += ms;
@@ -121,43 +120,43 @@ TEST(the_stamp_is_the_wall_clock_while_that_is_steady)
 {
     struct world w;
     start_at(&w, 5000);
-    pass(&w, HOUR_MS);
+    advance_clocks(&w, HOUR_MS);
     CHECK(w.stamp_ms == w.now_ms);
     w.now_ms += MINUTE_MS; /* a small correction is no jump */
-    pass(&w, 0);
+    advance_clocks(&w, 0);
     CHECK(w.stamp_ms == w.now_ms);
     world_fini(&w);
 }
 
-TEST(the_stamp_never_goes_back)
+TEST(the_stamp_never_decreases)
 {
     struct world w;
     start_at(&w, 5000);
     w.now_ms = 9000;
-    pass(&w, 0);
+    advance_clocks(&w, 0);
     w.now_ms = 10;
-    pass(&w, 0);
+    advance_clocks(&w, 0);
     CHECK(w.stamp_ms == 9000 && w.wall_ms == 10);
     restart(&w, 50);
-    pass(&w, 0);
+    advance_clocks(&w, 0);
     CHECK(w.stamp_ms == 9000 && w.wall_ms == 10);
-    pass(&w, 9990); /* and goes on when the clock gets there */
+    advance_clocks(&w, 9990); /* it advances again when the clock has reached it */
     CHECK(w.stamp_ms == 10000);
     world_fini(&w);
 }
 
-TEST(a_jump_ahead_that_is_taken_back_leaves_no_trace)
+TEST(a_jump_ahead_that_is_reverted_has_no_effect)
 {
     struct world w;
     start_at(&w, YEARS_MS);
-    pass(&w, HOUR_MS);
+    advance_clocks(&w, HOUR_MS);
     w.now_ms += YEARS_MS;
-    pass(&w, 0);
+    advance_clocks(&w, 0);
     CHECK(w.stamp_ms == YEARS_MS + HOUR_MS && w.wall_ms == w.stamp_ms + YEARS_MS);
-    pass(&w, MINUTE_MS - 1); /* it goes on meanwhile, by the monotonic clock */
+    advance_clocks(&w, MINUTE_MS - 1); /* it advances with the monotonic clock meanwhile */
     CHECK(w.stamp_ms == YEARS_MS + HOUR_MS + MINUTE_MS - 1);
     w.now_ms -= YEARS_MS;
-    pass(&w, HOUR_MS);
+    advance_clocks(&w, HOUR_MS);
     CHECK(w.stamp_ms == w.now_ms);
     world_fini(&w);
 }
@@ -166,9 +165,9 @@ TEST(a_jump_ahead_counts_after_a_second_reading_a_minute_later)
 {
     struct world w;
     start_at(&w, YEARS_MS);
-    pass(&w, HOUR_MS);
+    advance_clocks(&w, HOUR_MS);
     w.now_ms += YEARS_MS;
-    pass(&w, 0);
+    advance_clocks(&w, 0);
     w.mono_ms += MINUTE_MS - 1;
     w.now_ms += MINUTE_MS - 1 + DAY_MS; /* that is another jump, and not a second reading */
     turn_read_clock(w.turn);
@@ -176,11 +175,11 @@ TEST(a_jump_ahead_counts_after_a_second_reading_a_minute_later)
     w.now_ms += MINUTE_MS - 1;
     turn_read_clock(w.turn);
     CHECK(turn_now_ms(w.turn) == YEARS_MS + HOUR_MS + 2 * (MINUTE_MS - 1));
-    pass(&w, 1);
+    advance_clocks(&w, 1);
     CHECK(w.stamp_ms == w.now_ms && w.now_ms > 2 * YEARS_MS);
-    w.now_ms -= YEARS_MS; /* too late: it stays where it was */
+    w.now_ms -= YEARS_MS; /* too late: the stamp stays */
     const int64_t highest_ms = w.stamp_ms;
-    pass(&w, HOUR_MS);
+    advance_clocks(&w, HOUR_MS);
     CHECK(w.stamp_ms == highest_ms && w.wall_ms == w.now_ms);
     world_fini(&w);
 }
@@ -192,7 +191,7 @@ TEST(at_the_start_a_clock_ahead_by_less_than_400_days_is_adopted)
     start_at(&w, YEARS_MS);
     w.now_ms += 400 * DAY_MS - 1;
     restart(&w, 7);
-    pass(&w, 0);
+    advance_clocks(&w, 0);
     CHECK(w.stamp_ms == w.now_ms);
     world_fini(&w);
 }
@@ -203,88 +202,88 @@ TEST(at_the_start_a_clock_further_ahead_counts_after_a_second_reading)
     start_at(&w, YEARS_MS);
     w.now_ms += 400 * DAY_MS;
     restart(&w, 7);
-    pass(&w, 0);
+    advance_clocks(&w, 0);
     CHECK(w.stamp_ms == YEARS_MS && w.wall_ms == w.now_ms);
-    pass(&w, MINUTE_MS - 1);
+    advance_clocks(&w, MINUTE_MS - 1);
     CHECK(w.stamp_ms == YEARS_MS + MINUTE_MS - 1);
-    pass(&w, 1);
+    advance_clocks(&w, 1);
     CHECK(w.stamp_ms == w.now_ms);
     world_fini(&w);
     start_at(&w, YEARS_MS);
     w.now_ms += YEARS_MS;
     restart(&w, 7);
-    pass(&w, MINUTE_MS - 1);
-    w.now_ms -= YEARS_MS; /* set right by then */
-    pass(&w, MINUTE_MS);
+    advance_clocks(&w, MINUTE_MS - 1);
+    w.now_ms -= YEARS_MS; /* corrected before the second reading */
+    advance_clocks(&w, MINUTE_MS);
     CHECK(w.stamp_ms == w.now_ms && w.now_ms < YEARS_MS + DAY_MS);
     world_fini(&w);
 }
 
-/* ---- what is old ---- */
+/* ---- retention ---- */
 
-TEST(now_and_then_a_batch_forgets_old_runs)
+TEST(some_batches_delete_old_runs)
 {
     struct world w;
     start_at(&w, 5000);
-    pass(&w, HOUR_MS);
-    CHECK(w.runs_before == 0); /* nothing can be so old */
-    pass(&w, RUNS_KEEP_MS - HOUR_MS);
+    advance_clocks(&w, HOUR_MS);
+    CHECK(w.runs_before == 0); /* no row can be old enough */
+    advance_clocks(&w, RUNS_KEEP_MS - HOUR_MS);
     CHECK(w.runs_before == 5000);
-    pass(&w, RUNS_SWEEP_MS - 1); /* not every time */
+    advance_clocks(&w, RUNS_SWEEP_MS - 1); /* not with every batch */
     CHECK(w.runs_before == 0);
-    pass(&w, 1);
+    advance_clocks(&w, 1);
     CHECK(w.runs_before == 5000 + RUNS_SWEEP_MS);
-    CHECK(w.events_before == 0); /* nobody said for how long */
+    CHECK(w.events_before == 0); /* no retention time is set */
     world_fini(&w);
 }
 
-TEST(events_are_forgotten_when_that_is_wanted)
+TEST(old_events_are_deleted_if_configured)
 {
     struct world w;
     start_at(&w, 5000);
     turn_keep_events(w.turn, 3 * HOUR_MS);
-    pass(&w, 2 * HOUR_MS);
-    CHECK(w.events_before == 0); /* nothing can be so old */
-    pass(&w, HOUR_MS);
+    advance_clocks(&w, 2 * HOUR_MS);
+    CHECK(w.events_before == 0); /* no row can be old enough */
+    advance_clocks(&w, HOUR_MS);
     CHECK(w.events_before == 5000);
-    pass(&w, EVENTS_SWEEP_MS - 1); /* not every time */
+    advance_clocks(&w, EVENTS_SWEEP_MS - 1); /* not with every batch */
     CHECK(w.events_before == 0);
-    pass(&w, 1);
+    advance_clocks(&w, 1);
     CHECK(w.events_before == 5000 + EVENTS_SWEEP_MS);
     turn_keep_events(w.turn, 0);
-    pass(&w, HOUR_MS);
+    advance_clocks(&w, HOUR_MS);
     CHECK(w.events_before == 0);
     world_fini(&w);
 }
 
-/* In 2038 for a while, and back: what was written before must not be old by that. */
-TEST(a_clock_that_jumps_makes_nothing_old)
+/* The clock is in 2038 for a while and set back: earlier rows must not be deleted. */
+TEST(a_jump_of_the_clock_deletes_nothing)
 {
     struct world w;
     start_at(&w, YEARS_MS);
     turn_keep_events(w.turn, HOUR_MS);
-    pass(&w, HOUR_MS - 1);
-    CHECK(w.events_before == 0); /* it may have been wrong when we started */
-    pass(&w, 1);
+    advance_clocks(&w, HOUR_MS - 1);
+    CHECK(w.events_before == 0); /* it may be wrong at the start */
+    advance_clocks(&w, 1);
     CHECK(w.events_before == YEARS_MS);
     w.now_ms += YEARS_MS;
-    pass(&w, MINUTE_MS);
-    pass(&w, MINUTE_MS);
+    advance_clocks(&w, MINUTE_MS);
+    advance_clocks(&w, MINUTE_MS);
     CHECK(w.events_before == 0 && w.stamp_ms == w.now_ms);
     w.now_ms -= YEARS_MS;
-    pass(&w, 2 * HOUR_MS);
+    advance_clocks(&w, 2 * HOUR_MS);
     CHECK(w.events_before == 0); /* the stamp is still ahead of it */
-    pass(&w, 2 * HOUR_MS);
+    advance_clocks(&w, 2 * HOUR_MS);
     CHECK(w.events_before == 0);
     world_fini(&w);
     start_at(&w, YEARS_MS);
     turn_keep_events(w.turn, HOUR_MS);
-    pass(&w, 2 * HOUR_MS);
+    advance_clocks(&w, 2 * HOUR_MS);
     CHECK(w.events_before == YEARS_MS + HOUR_MS);
-    w.now_ms += YEARS_MS; /* this time it stays */
-    pass(&w, HOUR_MS - 1);
+    w.now_ms += YEARS_MS; /* this jump stays */
+    advance_clocks(&w, HOUR_MS - 1);
     CHECK(w.events_before == 0);
-    pass(&w, HOUR_MS);
+    advance_clocks(&w, HOUR_MS);
     CHECK(w.events_before > 2 * YEARS_MS);
     world_fini(&w);
 }

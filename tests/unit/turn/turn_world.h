@@ -1,5 +1,5 @@
-/* turn_world.h - a turn over the simulated store, with ports that write what they are asked into a
- * diary. For the unit tests of the turn; each includes it once. */
+/* turn_world.h - a turn over the simulated store, with ports that append their calls to a log. For
+ * the unit tests of the turn; each includes it once. */
 #pragma once
 
 #include <stdarg.h>
@@ -18,16 +18,16 @@ struct world {
     struct turn_ports ports;
     int64_t now_ms, mono_ms;
     uint64_t random;
-    uint64_t token; /* of the last question */
+    uint64_t token; /* of the last veto request */
     uint64_t key;
-    uint32_t answers;   /* that the last stepped command carried */
+    uint32_t answers;   /* veto replies of the last stepped command */
     uint32_t rows;      /* of the last durable batch, events not counted */
     uint32_t bytes_max; /* of a batch; 0 = as usual */
-    err *notice;        /* what the store notices next; NULL = nothing ever */
-    char diary[2000];
-    /* Where to die: at the `die_hit`th time of passing `die_at`. */
-    const char *die_at;
-    uint32_t die_hit;
+    err *notice;        /* next result of store_port.notice(); NULL = none */
+    char call_log[2000];
+    /* Crash when the crash point `crash_at` is passed for the `crash_hit`th time. */
+    const char *crash_at;
+    uint32_t crash_hit;
     uint32_t passed[TURN_POINT_COUNT];
     bool done[64]; /* requests that were acknowledged */
     int64_t done_id[64];
@@ -35,20 +35,20 @@ struct world {
 
 __attribute__((format(printf, 2, 3))) static void note(struct world *w, const char *format, ...)
 {
-    size_t len = strlen(w->diary);
+    size_t len = strlen(w->call_log);
     va_list args;
     va_start(args, format);
-    vsnprintf(w->diary + len, sizeof w->diary - len, format, args);
+    vsnprintf(w->call_log + len, sizeof w->call_log - len, format, args);
     va_end(args);
 }
 
-/* Does the diary say exactly this? It is empty afterwards. */
+/* True if the log is exactly this text. The log is empty afterwards. */
 static inline bool says(struct world *w, const char *text)
 {
-    bool same = strcmp(w->diary, text) == 0;
+    bool same = strcmp(w->call_log, text) == 0;
     if (!same)
-        printf("the diary says: %s\n     it should: %s\n", w->diary, text);
-    w->diary[0] = 0;
+        printf("the log is: %s\n  expected: %s\n", w->call_log, text);
+    w->call_log[0] = 0;
     return same;
 }
 
@@ -92,8 +92,8 @@ static inline void hooks_deliver(void *self, const struct outbox_record *row)
     note(self, "hook %d; ", (int)row->id);
 }
 
-static inline void hooks_ask(void *self, uint64_t token, const struct hook_question *q,
-                             uint32_t count)
+static inline void hooks_veto(void *self, uint64_t token, const struct hook_question *q,
+                              uint32_t count)
 {
     struct world *w = self;
     CHECK(count == 1 && q->hook == HOOK_NODE_BIND && str_eq(q->argument, STR("{}")));
@@ -165,7 +165,7 @@ static inline bool crash(void *self, const char *point)
     while (strcmp(point, turn_point_name((enum turn_point)p)) != 0)
         p++;
     w->passed[p]++;
-    return w->die_at && strcmp(w->die_at, point) == 0 && w->die_hit-- == 0;
+    return w->crash_at && strcmp(w->crash_at, point) == 0 && w->crash_hit-- == 0;
 }
 
 /* A new process on the old store. */
@@ -185,7 +185,7 @@ static inline void process_start(struct world *w)
         .store = memory_session_port(&w->session),
         .clock = {w, clock_now, clock_mono, clock_random},
         .runner = {w, runner_start, runner_cancel, runner_query},
-        .hooks = {w, hooks_deliver, hooks_ask},
+        .hooks = {w, hooks_deliver, hooks_veto},
         .power = {w, power_act, power_probe},
         .reply = {w, reply_outcome, reply_failed},
         .watch = {.self = w, .stepped = watch_stepped, .durable = watch_durable},
