@@ -219,7 +219,8 @@ static err recover_check_digest(struct turn *t, struct loading *loading)
     if (e != OK || !loading->mark->has_digest ||
         digest_eq(core_digest(t->core), loading->mark->digest))
         return e;
-    loading->what = "the digest of the records differs from the digest that was stored with them";
+    loading->what =
+        "the stored records are damaged: their digest differs from the one that was stored";
     return ERR_CORRUPT;
 }
 

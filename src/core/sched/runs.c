@@ -114,8 +114,7 @@ static void run_remove(struct core *c, run_ix ix)
 
 /* Work that has started must be confirmed to have ended before its slot is released: the run
  * becomes STOPPING and is cancelled; run_remove() follows when its result arrives. The noderole is
- * unlinked now, because it may start another run (on another start of its state machine) or be
- * deleted. */
+ * unlinked at once, because it may be deleted or get another run before that. */
 void run_cancel(struct core *c, run_ix ix)
 {
     if (run_at(c, ix)->state != RUN_RUNNING) {
