@@ -185,7 +185,7 @@ static void check_events(struct world *w, const char *story)
     for (uint32_t i = 0; i < b.len; i++)
         b.at[i] = b.at[i] == '"' ? '\'' : b.at[i];
     if (!str_eq(buf_str(&b), str_from(story)))
-        printf("heard:\n%.*swanted:\n%s", STR_FMT_ARGS(buf_str(&b)), story);
+        printf("events:\n%.*sexpected:\n%s", STR_FMT_ARGS(buf_str(&b)), story);
     CHECK(str_eq(buf_str(&b), str_from(story)));
     forget_events(w);
 }
