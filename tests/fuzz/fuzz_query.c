@@ -129,7 +129,7 @@ static void check_members(const struct ids *seen, const struct object_view *shap
     for (int64_t id = core_next_id(core, shape->table, 0); id;
          id = core_next_id(core, shape->table, id)) {
         CHECK(core_record(core, shape->table, id, &record));
-        const bool keeps = query_keeps(query, core, &record, a, &work);
+        const bool keeps = query_matches(query, core, &record, a, &work);
         CHECK(keeps == has_id(seen, id));
         kept += keeps;
     }
@@ -205,7 +205,7 @@ static bool keeps(const struct object_view *shape, struct http_pair pair, const 
     pair.name = STR_CONCAT(a, pair.name, str_from(op));
     pair.next = NULL;
     CHECK(!query_read_pairs(shape, &pair, a, &query).text);
-    return query_keeps(&query, site.f->w->core, record, a, &work);
+    return query_matches(&query, site.f->w->core, record, a, &work);
 }
 
 static void check_condition(const struct object_view *shape, const struct object_view_field *field,

@@ -19,18 +19,18 @@
 
 /* The life of a call: who may come in, what it waits for, and when its answer goes out. */
 
-enum { BUCKETS = 1024, TRIES_MAX = 5 };
+enum { NUMBER_BUCKETS = 1024, TRIES_MAX = 5 };
 _Static_assert(ANSWER_DOC_MAX <= CALL_MEMORY_MAX / 2, "the document is copied into the answer");
 
 struct api {
     struct api_engine engine;
     struct passwords *passwords;
-    struct auth_state door;
+    struct auth_state auth;
     struct call *first; /* of all that wait, oldest first */
     struct call *last;
-    struct call *numbered[BUCKETS]; /* those that wait for an outcome, by number */
-    int64_t last_number;            /* positive: the others are the daemon's own */
-    struct flows flows;
+    struct call *numbered[NUMBER_BUCKETS]; /* those that wait for an outcome, by number */
+    int64_t last_number;                   /* positive: the others are the daemon's own */
+    struct reply_streams streams;
     struct request_counts counts;
     struct refused_reports refusals;
 };
@@ -41,7 +41,7 @@ struct api *api_new(struct api_engine engine, struct passwords *passwords)
     must(api);
     api->engine = engine;
     api->passwords = passwords;
-    api->door = auth_state_open();
+    api->auth = auth_state_open();
     request_counts_init(&api->counts);
     return api;
 }
@@ -65,7 +65,7 @@ void call_note(const struct call *call)
 {
     enum { CLIENT_GONE = 499 };
     request_counts_note(call_counts(call), call->request->method,
-                        call->is_gone ? CLIENT_GONE : call->reply.status,
+                        call->is_client_gone ? CLIENT_GONE : call->reply.status,
                         (uv_hrtime() - call->began_ns) / 1000);
 }
 
@@ -74,14 +74,14 @@ struct passwords *call_passwords(const struct call *call)
     return call->api->passwords;
 }
 
-struct flows *call_flows(const struct call *call)
+struct reply_streams *call_streams(const struct call *call)
 {
-    return &call->api->flows;
+    return &call->api->streams;
 }
 
-struct auth_state *call_door(const struct call *call)
+struct auth_state *call_auth_state(const struct call *call)
 {
-    return &call->api->door;
+    return &call->api->auth;
 }
 
 /* ---- waiting ---- */
@@ -89,7 +89,7 @@ struct auth_state *call_door(const struct call *call)
 void call_wait(struct call *call, enum call_wait what)
 {
     struct api *api = call->api;
-    must(call->waits == WAITS_NOT);
+    must(call->waits == WAITS_NOTHING);
     call->waits = what;
     call->prev = api->last;
     call->next = NULL;
@@ -97,9 +97,9 @@ void call_wait(struct call *call, enum call_wait what)
     api->last = call;
 }
 
-static struct call **bucket_of(struct api *api, int64_t number)
+static struct call **api_number_bucket(struct api *api, int64_t number)
 {
-    return &api->numbered[(uint64_t)number % BUCKETS];
+    return &api->numbered[(uint64_t)number % NUMBER_BUCKETS];
 }
 
 int64_t call_take_number(struct call *call)
@@ -107,7 +107,7 @@ int64_t call_take_number(struct call *call)
     struct api *api = call->api;
     must(!call->number);
     call->number = ++api->last_number;
-    struct call **bucket = bucket_of(api, call->number);
+    struct call **bucket = api_number_bucket(api, call->number);
     call->next_numbered = *bucket;
     *bucket = call;
     return call->number;
@@ -115,7 +115,7 @@ int64_t call_take_number(struct call *call)
 
 void call_drop_number(struct call *call)
 {
-    struct call **at = bucket_of(call->api, call->number);
+    struct call **at = api_number_bucket(call->api, call->number);
     while (*at != call)
         at = &(*at)->next_numbered;
     *at = call->next_numbered;
@@ -125,31 +125,32 @@ void call_drop_number(struct call *call)
 void call_resume(struct call *call)
 {
     struct api *api = call->api;
-    must(call->waits != WAITS_NOT);
+    must(call->waits != WAITS_NOTHING);
     if (call->number)
         call_drop_number(call);
     *(call->prev ? &call->prev->next : &api->first) = call->next;
     *(call->next ? &call->next->prev : &api->last) = call->prev;
-    call->waits = WAITS_NOT;
+    call->waits = WAITS_NOTHING;
 }
 
 /* The answer comes to a number. */
-static void wait_numbered(struct call *call, enum call_wait what)
+static void call_wait_numbered(struct call *call, enum call_wait what)
 {
     ignore(call_take_number(call), "it is in the call");
     call_wait(call, what);
 }
 
 int64_t call_wait_history(struct call *call,
-                          enum handler_result (*told)(struct call *call,
-                                                      const struct record *records, uint32_t count))
+                          enum handler_result (*on_history)(struct call *call,
+                                                            const struct record *records,
+                                                            uint32_t count))
 {
-    wait_numbered(call, WAITS_HISTORY);
-    call->told = told;
+    call_wait_numbered(call, WAITS_HISTORY);
+    call->on_history = on_history;
     return call->number;
 }
 
-enum handler_result call_await_failed(struct call *call, err why)
+enum handler_result call_history_failed(struct call *call, err why)
 {
     call_resume(call);
     reply_failure(call, why);
@@ -168,7 +169,7 @@ enum handler_result call_submit(struct call *call, struct command *command,
         return SERVED_REPLY;
     }
     http_hold(call->request, call->arena->held);
-    wait_numbered(call, WAITS_OUTCOME);
+    call_wait_numbered(call, WAITS_OUTCOME);
     call->finish = finish;
     command->request = call->number;
     command->actor = call->caller.actor;
@@ -185,9 +186,9 @@ enum handler_result call_submit(struct call *call, struct command *command,
 
 /* ---- answering ---- */
 
-static struct http_answer answer_of(const struct call *call)
+static struct http_answer call_http_answer(const struct call *call)
 {
-    must(call->waits == WAITS_NOT && call->reply.status);
+    must(call->waits == WAITS_NOTHING && call->reply.status);
     return (struct http_answer){.status = call->reply.status,
                                 .content_type = call->reply.content_type,
                                 .body = call->reply.body,
@@ -197,13 +198,13 @@ static struct http_answer answer_of(const struct call *call)
 
 void call_answer(struct call *call)
 {
-    const struct http_answer answer = answer_of(call);
+    const struct http_answer answer = call_http_answer(call);
     call_note(call);
     http_answer(call->request, &answer);
 }
 
 /* x-return-attributes: ["a","b"], or ?view=full */
-static bool read_wanted(struct call *call)
+static bool call_read_wanted(struct call *call)
 {
     const struct str header = http_header(call->request, "x-return-attributes");
     struct json *names;
@@ -225,7 +226,7 @@ static bool read_wanted(struct call *call)
     return reads;
 }
 
-static enum handler_result serve_once(struct call *call)
+static enum handler_result call_serve_once(struct call *call)
 {
     if (!auth_holds(call)) {
         reply_unauthorized(call, "the credentials are not valid any more");
@@ -233,7 +234,7 @@ static enum handler_result serve_once(struct call *call)
     }
     if (!authorize_request(call))
         return SERVED_REPLY;
-    if (!read_wanted(call) || call->route->serve(call) == SERVED_REPLY) {
+    if (!call_read_wanted(call) || call->route->serve(call) == SERVED_REPLY) {
         if (call->problems)
             reply_problems(call, call->problems);
         return SERVED_REPLY;
@@ -241,7 +242,7 @@ static enum handler_result serve_once(struct call *call)
     return SERVED_LATER;
 }
 
-bool call_may_take(struct call *call, size_t more)
+bool call_reserve_memory(struct call *call, size_t more)
 {
     const size_t bytes = call->arena->held + more;
     const bool is_over = bytes > CALL_MEMORY_MAX;
@@ -258,9 +259,9 @@ bool call_may_take(struct call *call, size_t more)
 
 /* What is held until the answer is out is counted, and refused where it is too much: alone, or
  * together with what all others hold. */
-static void bound_reply(struct call *call)
+static void call_bound_reply(struct call *call)
 {
-    if (call_is_over(call))
+    if (call_is_over_memory(call))
         reply_too_large(call);
     else if (!http_may_hold(call->request, call->arena->held))
         reply_full(call);
@@ -270,7 +271,7 @@ static void bound_reply(struct call *call)
 /* What was seen may leave once it is durable. */
 void call_send_when_durable(struct call *call)
 {
-    bound_reply(call);
+    call_bound_reply(call);
     if (call_is_durable(call) || call->route->is_immediate) {
         call_answer(call);
     } else if (call_is_stalled(call)) {
@@ -281,7 +282,7 @@ void call_send_when_durable(struct call *call)
     }
 }
 
-static void try(struct call *call)
+static void call_try(struct call *call)
 {
     const struct api_engine *engine = &call->api->engine;
     call->core = call_core(call);
@@ -292,11 +293,11 @@ static void try(struct call *call)
     call->reply = (struct reply){0};
     call->if_turn = 0;
     call->can_try_again = false;
-    call->own = NULL;
+    call->handler_state = NULL;
     if (!call->core) {
         reply_failure(call, ERR_UNAVAILABLE);
         call_answer(call);
-    } else if (serve_once(call) == SERVED_REPLY) {
+    } else if (call_serve_once(call) == SERVED_REPLY) {
         call_send_when_durable(call);
     }
 }
@@ -304,10 +305,10 @@ static void try(struct call *call)
 void call_restart(struct call *call)
 {
     arena_rewind(call->arena, call->mark);
-    try(call);
+    call_try(call);
 }
 
-enum handler_result call_when_durable(struct call *call)
+enum handler_result call_retry_when_durable(struct call *call)
 {
     if (call_is_stalled(call))
         return SERVED_REPLY; /* call_send_when_durable() makes the reply */
@@ -315,7 +316,7 @@ enum handler_result call_when_durable(struct call *call)
     return SERVED_LATER;
 }
 
-static void refuse_path(struct call *call)
+static void call_refuse_path(struct call *call)
 {
     if (call->methods) {
         reply_error(call, 405, "not_supported", STR("that cannot be done there"));
@@ -329,15 +330,15 @@ static void refuse_path(struct call *call)
 void call_admit(struct call *call)
 {
     if (!call->route) {
-        refuse_path(call);
+        call_refuse_path(call);
         call_answer(call);
         return;
     }
     call->mark = arena_mark(call->arena);
-    try(call);
+    call_try(call);
 }
 
-static struct call *begin(struct api *api, struct http_request *request)
+static struct call *call_new(struct api *api, struct http_request *request)
 {
     struct call *call = arena_new(&request->arena, struct call);
     call->api = api;
@@ -350,7 +351,7 @@ static struct call *begin(struct api *api, struct http_request *request)
 }
 
 /* Before anything else is looked at: a page of another site may not even guess passwords. */
-static bool is_foreign(struct call *call)
+static bool call_refuse_foreign(struct call *call)
 {
     if (!csrf_is_foreign_origin(call->request))
         return false;
@@ -359,18 +360,18 @@ static bool is_foreign(struct call *call)
     return true;
 }
 
-static bool is_open(const struct call *call)
+static bool route_is_public(const struct call *call)
 {
     return call->route && call->route->access == ROUTE_AUTH_NONE;
 }
 
-static void serve(void *self, struct http_request *request)
+static void api_serve(void *self, struct http_request *request)
 {
-    struct call *call = begin(self, request);
+    struct call *call = call_new(self, request);
     request->context = call;
-    if (is_foreign(call)) {
+    if (call_refuse_foreign(call)) {
         call_answer(call);
-    } else if (is_open(call)) {
+    } else if (route_is_public(call)) {
         must(call->route->serve(call) == SERVED_REPLY);
         call_answer(call);
     } else {
@@ -380,36 +381,37 @@ static void serve(void *self, struct http_request *request)
 
 /* Whoever is refused anyway need not send a body first. What only a password could tell waits for
  * serve(), as does everything that has no body. */
-static int admit(void *self, struct http_request *request, struct http_answer *out_answer)
+static int api_check_head(void *self, struct http_request *request, struct http_answer *out_answer)
 {
     const struct str length = http_header(request, "Content-Length");
     const bool has_body =
         http_header(request, "Transfer-Encoding").len || (length.len && !str_eq(length, STR("0")));
     if (!has_body)
         return 0;
-    struct call *call = begin(self, request);
+    struct call *call = call_new(self, request);
     bool known = false;
-    const bool refused = is_foreign(call) || (!is_open(call) && auth_refuses(call, &known));
+    const bool refused =
+        call_refuse_foreign(call) || (!route_is_public(call) && auth_refuses(call, &known));
     if (!refused && known && !call->route)
-        refuse_path(call);
+        call_refuse_path(call);
     else if (!refused)
         return 0;
-    *out_answer = answer_of(call);
+    *out_answer = call_http_answer(call);
     call_note(call);
     return out_answer->status;
 }
 
 /* Nobody reads what is waited for. A command that was handed over goes its way without us; only the
  * thread that looks at passwords must not find its call gone. */
-static void gone(void *self, struct http_request *request)
+static void api_client_gone(void *self, struct http_request *request)
 {
     struct call *call = request->context;
     (void)self;
-    if (!call || call->waits == WAITS_NOT || call->waits == WAITS_PASSWORD)
+    if (!call || call->waits == WAITS_NOTHING || call->waits == WAITS_PASSWORD)
         return;
-    call->is_gone = true;
-    if (call->flow) {
-        reply_stream_gone(call->flow);
+    call->is_client_gone = true;
+    if (call->stream) {
+        reply_stream_gone(call->stream);
         return;
     }
     call_resume(call);
@@ -417,67 +419,67 @@ static void gone(void *self, struct http_request *request)
     call_answer(call);
 }
 
-static void drained(void *self, struct http_request *request)
+static void api_stream_drained(void *self, struct http_request *request)
 {
     struct call *call = request->context;
     (void)self;
-    if (call->flow)
-        reply_stream_drained(call->flow);
+    if (call->stream)
+        reply_stream_drained(call->stream);
 }
 
-static void stopping(void *self, struct http_request *request)
+static void api_server_stopping(void *self, struct http_request *request)
 {
     struct call *call = request->context;
     (void)self;
-    if (call->flow)
-        reply_stream_stopping(call->flow);
+    if (call->stream)
+        reply_stream_stopping(call->stream);
 }
 
 struct http_handler api_handler(struct api *api)
 {
     return (struct http_handler){.self = api,
-                                 .serve = serve,
-                                 .admit = admit,
-                                 .gone = gone,
-                                 .drained = drained,
-                                 .stopping = stopping};
+                                 .serve = api_serve,
+                                 .admit = api_check_head,
+                                 .gone = api_client_gone,
+                                 .drained = api_stream_drained,
+                                 .stopping = api_server_stopping};
 }
 
 bool api_pump(struct api *api)
 {
-    return flows_pump(&api->flows);
+    return reply_streams_pump(&api->streams);
 }
 
 bool api_is_watched(const struct api *api)
 {
-    return api->flows.endless > 0;
+    return api->streams.infinite_count > 0;
 }
 
 void api_beat(struct api *api)
 {
-    flows_beat(&api->flows);
+    reply_streams_poll(&api->streams);
 }
 
 /* ---- what the engine tells ---- */
 
-static struct call *find_numbered(struct api *api, int64_t number)
+static struct call *api_find_numbered(struct api *api, int64_t number)
 {
-    struct call *call = *bucket_of(api, number);
+    struct call *call = *api_number_bucket(api, number);
     while (call && call->number != number)
         call = call->next_numbered;
     return call;
 }
 
-static struct call *take_numbered(struct api *api, int64_t number)
+static struct call *api_take_numbered(struct api *api, int64_t number)
 {
-    struct call *call = find_numbered(api, number);
+    struct call *call = api_find_numbered(api, number);
     if (call)
         call_resume(call);
     return call;
 }
 
 /* Somebody was there between our look and our command, and the caller did not forbid that. */
-static bool wants_another_try(struct call *call, const struct outcome *outcome)
+static bool call_should_retry(struct call *call, const struct outcome *outcome)
 {
     return call->can_try_again && outcome->verdict == VERDICT_REFUSED &&
            outcome->problems->code == PROBLEM_PRECONDITION_FAILED && call->tries_left-- > 0;
@@ -485,11 +487,11 @@ static bool wants_another_try(struct call *call, const struct outcome *outcome)
 
 void api_outcome(struct api *api, int64_t request, const struct outcome *outcome, int64_t turn)
 {
-    struct call *call = take_numbered(api, request);
+    struct call *call = api_take_numbered(api, request);
     if (!call)
         return;
     must(outcome->verdict != VERDICT_NEEDS_HOOKS);
-    if (wants_another_try(call, outcome)) {
+    if (call_should_retry(call, outcome)) {
         call_restart(call);
         return;
     }
@@ -509,7 +511,7 @@ void api_outcome(struct api *api, int64_t request, const struct outcome *outcome
 
 void api_failed(struct api *api, int64_t request, err why)
 {
-    struct call *call = take_numbered(api, request);
+    struct call *call = api_take_numbered(api, request);
     if (!call)
         return;
     reply_failure(call, why);
@@ -520,11 +522,11 @@ void api_failed(struct api *api, int64_t request, err why)
 void api_on_history(struct api *api, int64_t number, const struct record *records, uint32_t count,
                     err why)
 {
-    struct call *call = find_numbered(api, number);
+    struct call *call = api_find_numbered(api, number);
     if (!call)
         return;
-    if (call->flow) {
-        reply_stream_found(call->flow, records, count, why);
+    if (call->stream) {
+        reply_stream_found(call->stream, records, count, why);
         return;
     }
     call_resume(call);
@@ -533,7 +535,7 @@ void api_on_history(struct api *api, int64_t number, const struct record *record
     if (why != OK || !call->core) {
         reply_failure(call, why != OK ? why : ERR_UNAVAILABLE);
         call_answer(call);
-    } else if (call->told(call, records, count) == SERVED_REPLY) {
+    } else if (call->on_history(call, records, count) == SERVED_REPLY) {
         if (call->problems)
             reply_problems(call, call->problems);
         call_send_when_durable(call);
@@ -542,7 +544,7 @@ void api_on_history(struct api *api, int64_t number, const struct record *record
 
 /* Take what waits for that turn or an earlier one off the list, oldest first; what is answered may
  * make room for new calls, so the list is not walked meanwhile. */
-static struct call *take_held(struct api *api, int64_t turn)
+static struct call *api_take_durability_waiters(struct api *api, int64_t turn)
 {
     struct call *taken = NULL, **end = &taken;
     for (struct call *call = api->first, *next; call; call = next) {
@@ -559,8 +561,8 @@ static struct call *take_held(struct api *api, int64_t turn)
 
 void api_durable(struct api *api, int64_t turn)
 {
-    flows_durable(&api->flows);
-    for (struct call *call = take_held(api, turn), *next; call; call = next) {
+    reply_streams_durable(&api->streams);
+    for (struct call *call = api_take_durability_waiters(api, turn), *next; call; call = next) {
         next = call->next;
         if (call->reply.status)
             call_answer(call);
@@ -571,8 +573,9 @@ void api_durable(struct api *api, int64_t turn)
 
 void api_reloaded(struct api *api)
 {
-    flows_reloaded(&api->flows);
-    for (struct call *call = take_held(api, INT64_MAX), *next; call; call = next) {
+    reply_streams_reloaded(&api->streams);
+    for (struct call *call = api_take_durability_waiters(api, INT64_MAX), *next; call;
+         call = next) {
         next = call->next;
         call_restart(call);
     }
@@ -582,7 +585,7 @@ void api_free(struct api *api)
 {
     if (!api)
         return;
-    flows_end(&api->flows);
+    reply_streams_close(&api->streams);
     while (api->first) {
         struct call *call = api->first;
         /* What was handed over may yet be done. */
@@ -591,6 +594,6 @@ void api_free(struct api *api)
         reply_failure(call, why);
         call_answer(call);
     }
-    auth_state_close(&api->door);
+    auth_state_close(&api->auth);
     free(api);
 }

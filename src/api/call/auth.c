@@ -13,7 +13,7 @@
 enum { LOGIN_SIZE_MAX = 16 << 10 };
 
 /* "user NAME", "node NAME": cut where a character ends if it is longer than an actor may be. */
-static struct str actor_of(struct call *call, struct str kind, struct str name)
+static struct str auth_actor(struct call *call, struct str kind, struct str name)
 {
     struct str actor = STR_CONCAT(call->arena, kind, STR(" "), name);
     if (actor.len > NAME_LEN_MAX) {
@@ -24,21 +24,21 @@ static struct str actor_of(struct call *call, struct str kind, struct str name)
     return actor;
 }
 
-static void know(struct call *call, const struct user_record *user)
+static void auth_set_user(struct call *call, const struct user_record *user)
 {
     call->caller.user_id = user->id;
     call->caller.name = str_copy(call->arena, user->username);
-    call->caller.actor = actor_of(call, STR("user"), call->caller.name);
+    call->caller.actor = auth_actor(call, STR("user"), call->caller.name);
 }
 
-static void know_node(struct call *call, const struct node_record *node)
+static void auth_set_node(struct call *call, const struct node_record *node)
 {
     call->caller.node_id = node->id;
     call->caller.name = str_copy(call->arena, node->name);
-    call->caller.actor = actor_of(call, STR("node"), call->caller.name);
+    call->caller.actor = auth_actor(call, STR("node"), call->caller.name);
 }
 
-static bool find_user(const struct core *core, struct str name, struct record *out_user)
+static bool auth_find_user(const struct core *core, struct str name, struct record *out_user)
 {
     const int64_t id = core_find(core, TABLE_USER, name);
     return id && core_record(core, TABLE_USER, id, out_user);
@@ -46,8 +46,8 @@ static bool find_user(const struct core *core, struct str name, struct record *o
 
 /* ---- those who guess ---- */
 
-static struct login_source visitor_of(const struct call *call, const struct core *core,
-                                      struct str name)
+static struct login_source auth_login_source(const struct call *call, const struct core *core,
+                                             struct str name)
 {
     struct login_source v = {.user = name, .is_user = core_find(core, TABLE_USER, name) != 0};
     memcpy(v.address, call->request->address, sizeof v.address);
@@ -56,67 +56,69 @@ static struct login_source visitor_of(const struct call *call, const struct core
 }
 
 /* Whoever guessed too often is not listened to. True when the reply is made. */
-static bool is_locked_out(struct call *call, const struct core *core, struct str name)
+static bool auth_refuse_locked_out(struct call *call, const struct core *core, struct str name)
 {
-    const struct login_source v = visitor_of(call, core, name);
-    const int64_t left = lockout_left_ms(call_door(call)->lockout, &v, call_mono_ms(call));
+    const struct login_source v = auth_login_source(call, core, name);
+    const int64_t left = lockout_left_ms(call_auth_state(call)->lockout, &v, call_mono_ms(call));
     if (left)
         reply_locked_out(call, left);
     return left != 0;
 }
 
-static void turn_away(struct call *call, const struct core *core)
+static void auth_refuse_login(struct call *call, const struct core *core)
 {
-    const struct login_source v = visitor_of(call, core, call->caller.name);
-    auth_log_failure(call_door(call), &v, call_mono_ms(call));
+    const struct login_source v = auth_login_source(call, core, call->caller.name);
+    auth_log_failure(call_auth_state(call), &v, call_mono_ms(call));
     reply_unauthorized(call, "the user name or the password is wrong");
 }
 
-static void let_in(struct call *call, const struct core *core, const struct user_record *user)
+static void auth_accept_login(struct call *call, const struct core *core,
+                              const struct user_record *user)
 {
-    const struct login_source v = visitor_of(call, core, call->caller.name);
-    lockout_succeeded(call_door(call)->lockout, &v, call_mono_ms(call));
-    know(call, user);
+    const struct login_source v = auth_login_source(call, core, call->caller.name);
+    lockout_succeeded(call_auth_state(call)->lockout, &v, call_mono_ms(call));
+    auth_set_user(call, user);
 }
 
 /* ---- passwords ---- */
 
 /* The password was right, or not; the user may have been locked or changed meanwhile, and others
  * may have guessed too often. */
-static void checked(void *context, bool right)
+static void auth_password_checked(void *context, bool right)
 {
     struct call *call = context;
     const struct core *core = call_core(call);
     struct record user;
     call_resume(call);
-    const bool found = core && find_user(core, call->caller.name, &user);
+    const bool found = core && auth_find_user(core, call->caller.name, &user);
     if (!core)
         reply_failure(call, ERR_UNAVAILABLE);
-    else if (is_locked_out(call, core, call->caller.name))
+    else if (auth_refuse_locked_out(call, core, call->caller.name))
         must(call->reply.status);
     else if (!right || !found || user.user.is_locked ||
              !str_eq(user.user.password_hash, call->caller.hash))
-        turn_away(call, core);
+        auth_refuse_login(call, core);
     else
-        let_in(call, core, &user.user);
+        auth_accept_login(call, core, &user.user);
     if (call->reply.status)
         call_answer(call);
     else
         call_admit(call);
 }
 
-static void begin_basic(struct call *call, const struct core *core, const struct credentials *given)
+static void auth_begin_basic(struct call *call, const struct core *core,
+                             const struct credentials *given)
 {
     struct record user;
-    const bool found = find_user(core, given->name, &user);
-    call->caller.way = BY_PASSWORD;
+    const bool found = auth_find_user(core, given->name, &user);
+    call->caller.auth_method = BY_PASSWORD;
     call->caller.name = given->name;
     call->caller.hash = str_copy(call->arena, found ? user.user.password_hash : STR(""));
     call->request->is_secret = true;
     call_wait(call, WAITS_PASSWORD);
     /* The answer may come before this returns: only when there will be none is the call ours. */
     const struct password_claim claim = {call->request->address, call->caller.hash, given->secret};
-    const err e = passwords_check(call_passwords(call), &claim, checked, call);
+    const err e = passwords_check(call_passwords(call), &claim, auth_password_checked, call);
     if (e != OK) {
         call_resume(call);
         reply_failure(call, e);
@@ -127,12 +129,12 @@ static void begin_basic(struct call *call, const struct core *core, const struct
 /* ---- digests ---- */
 
 /* The reply is made unless it was right. */
-static void judge_digest(struct call *call, const struct core *core,
-                         const struct digest_claim *claim)
+static void auth_check_digest(struct call *call, const struct core *core,
+                              const struct digest_claim *claim)
 {
     struct record user;
-    const bool found = find_user(core, claim->username, &user);
-    call->caller.way = BY_DIGEST;
+    const bool found = auth_find_user(core, claim->username, &user);
+    call->caller.auth_method = BY_DIGEST;
     call->caller.name = claim->username;
     call->caller.hash = str_copy(call->arena, found ? user.user.digest_ha1 : STR(""));
     const struct digest_question question = {.arena = call->arena,
@@ -141,21 +143,21 @@ static void judge_digest(struct call *call, const struct core *core,
                                              .target = call->request->target,
                                              .ha1 = call->caller.hash};
     const enum digest_verdict verdict =
-        digests_judge(call_door(call)->digests, &question, call_mono_ms(call));
+        digests_judge(call_auth_state(call)->digests, &question, call_mono_ms(call));
     if (verdict == DIGEST_STALE)
         reply_stale(call);
     else if (verdict == DIGEST_WRONG || user.user.is_locked)
-        turn_away(call, core);
+        auth_refuse_login(call, core);
     else
-        let_in(call, core, &user.user);
+        auth_accept_login(call, core, &user.user);
 }
 
-static void begin_digest(struct call *call, const struct core *core,
-                         const struct credentials *given)
+static void auth_begin_digest(struct call *call, const struct core *core,
+                              const struct credentials *given)
 {
     struct digest_claim claim;
     must(digest_parse(call->arena, given->secret, &claim));
-    judge_digest(call, core, &claim);
+    auth_check_digest(call, core, &claim);
     if (call->reply.status)
         call_answer(call);
     else
@@ -164,8 +166,8 @@ static void begin_digest(struct call *call, const struct core *core,
 
 /* ---- tokens ---- */
 
-static bool token_is_good(const struct call *call, const struct core *core, struct str hash,
-                          struct record *out_token)
+static bool auth_token_is_valid(const struct call *call, const struct core *core, struct str hash,
+                                struct record *out_token)
 {
     const int64_t id = core_find(core, TABLE_TOKEN, hash);
     if (!id || !core_record(core, TABLE_TOKEN, id, out_token))
@@ -174,30 +176,30 @@ static bool token_is_good(const struct call *call, const struct core *core, stru
 }
 
 /* Whose it is, if that is somebody who may come in. */
-static bool knows_owner(struct call *call, const struct core *core,
-                        const struct token_record *token)
+static bool auth_load_owner(struct call *call, const struct core *core,
+                            const struct token_record *token)
 {
     struct record owner;
     if (token->node_id) {
         if (!core_record(core, TABLE_NODE, token->node_id, &owner))
             return false;
-        know_node(call, &owner.node);
+        auth_set_node(call, &owner.node);
     } else {
         if (!core_record(core, TABLE_USER, token->user_id, &owner) || owner.user.is_locked)
             return false;
-        know(call, &owner.user);
+        auth_set_user(call, &owner.user);
     }
     call->caller.token_id = token->id;
     return true;
 }
 
-static bool knows_bearer(struct call *call, const struct core *core, struct str secret)
+static bool auth_check_bearer(struct call *call, const struct core *core, struct str secret)
 {
     struct record token;
-    call->caller.way = BY_TOKEN;
+    call->caller.auth_method = BY_TOKEN;
     call->caller.hash = credentials_token_hash(call->arena, secret);
-    if (token_is_good(call, core, call->caller.hash, &token) && token.token.kind == TOKEN_BEARER &&
-        knows_owner(call, core, &token.token))
+    if (auth_token_is_valid(call, core, call->caller.hash, &token) &&
+        token.token.kind == TOKEN_BEARER && auth_load_owner(call, core, &token.token))
         return true;
     reply_unauthorized(call, "the token is unknown or has expired");
     return false;
@@ -206,7 +208,7 @@ static bool knows_bearer(struct call *call, const struct core *core, struct str 
 /* ---- sessions ---- */
 
 /* A page of another site can make a browser send the cookie, but not this header. */
-static bool is_forged(struct call *call, struct str secret)
+static bool auth_refuse_csrf(struct call *call, struct str secret)
 {
     if (call->request->method == HTTP_GET || call->request->method == HTTP_HEAD)
         return false;
@@ -219,28 +221,28 @@ static bool is_forged(struct call *call, struct str secret)
     return true;
 }
 
-static bool knows_session(struct call *call, const struct core *core, struct str secret)
+static bool auth_check_session(struct call *call, const struct core *core, struct str secret)
 {
     struct record token;
-    call->caller.way = BY_SESSION;
+    call->caller.auth_method = BY_SESSION;
     call->caller.hash = credentials_token_hash(call->arena, secret);
-    if (!token_is_good(call, core, call->caller.hash, &token) ||
-        token.token.kind != TOKEN_SESSION || !knows_owner(call, core, &token.token)) {
+    if (!auth_token_is_valid(call, core, call->caller.hash, &token) ||
+        token.token.kind != TOKEN_SESSION || !auth_load_owner(call, core, &token.token)) {
         reply_unauthorized(call, "the session is over; log in again");
         return false;
     }
-    if (!session_touch(call_door(call)->idle, token.id, call_mono_ms(call))) {
+    if (!session_touch(call_auth_state(call)->idle, token.id, call_mono_ms(call))) {
         session_forget(call, token.id); /* or it would be good again after a restart */
         reply_unauthorized(call, "the session was not used for too long; log in again");
         return false;
     }
-    return !is_forged(call, secret);
+    return !auth_refuse_csrf(call, secret);
 }
 
 /* ---- all of them ---- */
 
 /* Passwords are not asked for where others can listen. */
-static bool is_exposed(struct call *call)
+static bool auth_refuse_plaintext(struct call *call)
 {
     if (call->request->is_loopback || call->request->is_secure)
         return false;
@@ -249,18 +251,18 @@ static bool is_exposed(struct call *call)
     return true;
 }
 
-static bool look_at_digest(struct call *call, const struct core *core,
-                           const struct credentials *given)
+static bool auth_check_digest_head(struct call *call, const struct core *core,
+                                   const struct credentials *given)
 {
     struct digest_claim claim;
     if (digest_parse(call->arena, given->secret, &claim))
-        return !is_locked_out(call, core, claim.username);
+        return !auth_refuse_locked_out(call, core, claim.username);
     reply_unauthorized(call, "the digest does not read, or is none of the kind asked for");
     return false;
 }
 
 /* A header says more than a cookie, which a browser adds by itself. */
-static struct credentials credentials_of(struct call *call)
+static struct credentials auth_read_credentials(struct call *call)
 {
     const struct str header = http_header(call->request, "Authorization");
     if (header.len)
@@ -272,9 +274,10 @@ static struct credentials credentials_of(struct call *call)
 }
 
 /* What can be told from the head alone. False when the reply is made. */
-static bool look(struct call *call, const struct core *core, struct credentials *out_given)
+static bool auth_check_head(struct call *call, const struct core *core,
+                            struct credentials *out_given)
 {
-    *out_given = credentials_of(call);
+    *out_given = auth_read_credentials(call);
     if (!core && out_given->kind != CREDENTIALS_NONE) {
         reply_failure(call, ERR_UNAVAILABLE);
         return false;
@@ -283,23 +286,24 @@ static bool look(struct call *call, const struct core *core, struct credentials 
     case CREDENTIALS_NONE:
         reply_unauthorized(call, "a user name and password or a token is needed");
         return false;
-    case CREDENTIALS_BASIC: return !is_exposed(call) && !is_locked_out(call, core, out_given->name);
-    case CREDENTIALS_DIGEST: return look_at_digest(call, core, out_given);
-    case CREDENTIALS_BEARER: return knows_bearer(call, core, out_given->secret);
-    case CREDENTIALS_COOKIE: return knows_session(call, core, out_given->secret);
+    case CREDENTIALS_BASIC:
+        return !auth_refuse_plaintext(call) && !auth_refuse_locked_out(call, core, out_given->name);
+    case CREDENTIALS_DIGEST: return auth_check_digest_head(call, core, out_given);
+    case CREDENTIALS_BEARER: return auth_check_bearer(call, core, out_given->secret);
+    case CREDENTIALS_COOKIE: return auth_check_session(call, core, out_given->secret);
     }
     impossible("a kind of credentials outside the enum");
 }
 
 /* ---- logins ---- */
 
-static bool is_login(const struct call *call)
+static bool auth_is_login(const struct call *call)
 {
     return call->route && call->route->access == ROUTE_AUTH_IN_BODY;
 }
 
 /* Nobody knows yet who sends that, so it had better be short. */
-static bool is_long_login(struct call *call)
+static bool auth_refuse_long_login(struct call *call)
 {
     int64_t length = 0;
     const bool is_known = str_parse_i64(http_header(call->request, "Content-Length"), &length);
@@ -309,21 +313,21 @@ static bool is_long_login(struct call *call)
     return true;
 }
 
-static void begin_login(struct call *call, const struct core *core)
+static void auth_begin_login(struct call *call, const struct core *core)
 {
     struct credentials given = {.kind = CREDENTIALS_BASIC};
     call->request->is_secret = true;
     if (!core)
         reply_failure(call, ERR_UNAVAILABLE);
-    else if (!is_exposed(call) && params_read(call, session_wraps(call))) {
+    else if (!auth_refuse_plaintext(call) && params_read(call, session_wraps(call))) {
         if (param_required(call, "username"))
             param_text(call, "username", &given.name);
         if (param_required(call, "password"))
             param_text(call, "password", &given.secret);
         if (call->problems)
             reply_problems(call, call->problems);
-        else if (!is_locked_out(call, core, given.name)) {
-            begin_basic(call, core, &given);
+        else if (!auth_refuse_locked_out(call, core, given.name)) {
+            auth_begin_basic(call, core, &given);
             return;
         }
     }
@@ -336,9 +340,9 @@ bool auth_refuses(struct call *call, bool *out_known)
 {
     struct credentials given;
     *out_known = false;
-    if (is_login(call))
-        return is_exposed(call) || is_long_login(call);
-    const bool passes = look(call, call_core(call), &given);
+    if (auth_is_login(call))
+        return auth_refuse_plaintext(call) || auth_refuse_long_login(call);
+    const bool passes = auth_check_head(call, call_core(call), &given);
     *out_known = passes && (given.kind == CREDENTIALS_BEARER || given.kind == CREDENTIALS_COOKIE);
     return !passes;
 }
@@ -347,24 +351,25 @@ void auth_begin(struct call *call)
 {
     const struct core *core = call_core(call);
     struct credentials given;
-    if (is_login(call))
-        begin_login(call, core);
-    else if (!look(call, core, &given))
+    if (auth_is_login(call))
+        auth_begin_login(call, core);
+    else if (!auth_check_head(call, core, &given))
         call_answer(call);
     else if (given.kind == CREDENTIALS_BASIC)
-        begin_basic(call, core, &given);
+        auth_begin_basic(call, core, &given);
     else if (given.kind == CREDENTIALS_DIGEST)
-        begin_digest(call, core, &given);
+        auth_begin_digest(call, core, &given);
     else
         call_admit(call);
 }
 
-static bool token_holds(const struct call *call)
+static bool auth_token_still_valid(const struct call *call)
 {
     struct record token;
     const struct caller *caller = &call->caller;
-    return token_is_good(call, call->core, caller->hash, &token) && token.id == caller->token_id &&
-           token.token.user_id == caller->user_id && token.token.node_id == caller->node_id;
+    return auth_token_is_valid(call, call->core, caller->hash, &token) &&
+           token.id == caller->token_id && token.token.user_id == caller->user_id &&
+           token.token.node_id == caller->node_id;
 }
 
 bool auth_holds(const struct call *call)
@@ -372,12 +377,13 @@ bool auth_holds(const struct call *call)
     struct record user;
     const struct caller *caller = &call->caller;
     if (caller->node_id)
-        return core_record(call->core, TABLE_NODE, caller->node_id, &user) && token_holds(call);
+        return core_record(call->core, TABLE_NODE, caller->node_id, &user) &&
+               auth_token_still_valid(call);
     if (!core_record(call->core, TABLE_USER, caller->user_id, &user) || user.user.is_locked)
         return false;
     if (caller->token_id)
-        return token_holds(call);
+        return auth_token_still_valid(call);
     const struct str kept =
-        caller->way == BY_PASSWORD ? user.user.password_hash : user.user.digest_ha1;
+        caller->auth_method == BY_PASSWORD ? user.user.password_hash : user.user.digest_ha1;
     return str_eq(user.user.username, caller->name) && str_eq(kept, caller->hash);
 }

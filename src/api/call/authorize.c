@@ -30,7 +30,7 @@ bool authorize_is_admin(const struct call *call)
 /* ---- routes ---- */
 
 /* The path is about the node itself. */
-static bool is_about_itself(struct call *call)
+static bool authorize_is_own_node(struct call *call)
 {
     const struct route *route = call->route;
     const struct resource *first = route->within ? route->within : route->resource;
@@ -45,7 +45,7 @@ static bool is_about_itself(struct call *call)
 
 bool authorize_request(struct call *call)
 {
-    if (!call->caller.node_id || is_about_itself(call))
+    if (!call->caller.node_id || authorize_is_own_node(call))
         return true;
     authorize_refuse(call, STR("a node sees nothing but itself"));
     return false;
@@ -53,7 +53,7 @@ bool authorize_request(struct call *call)
 
 /* ---- commands ---- */
 
-static bool may(struct call *call, const struct command *command)
+static bool authorize_one(struct call *call, const struct command *command)
 {
     const struct principal who = authorize_principal(call);
     const struct problem *problems = core_forbids(call->core, &who, command, call->arena);
@@ -66,7 +66,7 @@ bool authorize_command(struct call *call, const struct command *command)
 {
     struct command part;
     if (command->kind != COMMAND_BATCH)
-        return may(call, command);
+        return authorize_one(call, command);
     const struct str parts = command->batch.commands;
     for (uint32_t at = 0; at < parts.len;) {
         const struct arena_mark mark = arena_mark(call->arena);
@@ -74,7 +74,7 @@ bool authorize_command(struct call *call, const struct command *command)
             authorize_refuse(call, STR("the parts of this cannot be read"));
             return false;
         }
-        if (!may(call, &part))
+        if (!authorize_one(call, &part))
             return false;
         arena_rewind(call->arena, mark);
     }

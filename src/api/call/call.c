@@ -34,7 +34,7 @@ void call_refuse(struct call *call, enum problem_code code, struct str field, st
     call->last_problem = problem;
 }
 
-bool call_is_over(const struct call *call)
+bool call_is_over_memory(const struct call *call)
 {
     return call->arena->held > CALL_MEMORY_MAX;
 }

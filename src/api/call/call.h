@@ -37,11 +37,11 @@ struct reply {
     uint32_t header_count;
 };
 
-enum caller_way { BY_PASSWORD, BY_DIGEST, BY_TOKEN, BY_SESSION };
+enum auth_method { BY_PASSWORD, BY_DIGEST, BY_TOKEN, BY_SESSION };
 
 /* Who asks, and what in the core let them in. */
 struct caller {
-    enum caller_way way;
+    enum auth_method auth_method;
     int64_t user_id;
     int64_t node_id;  /* a machine, and no user                       */
     int64_t token_id; /* BY_TOKEN, BY_SESSION                         */
@@ -51,12 +51,12 @@ struct caller {
 };
 
 enum call_wait {
-    WAITS_NOT,
+    WAITS_NOTHING,
     WAITS_PASSWORD,
     WAITS_DURABLE,
     WAITS_OUTCOME,
     WAITS_HISTORY,
-    WAITS_FLOW
+    WAITS_STREAM
 };
 
 struct call {
@@ -85,8 +85,9 @@ struct call {
     char made_hash[PASSWORD_HASH_MAX]; /* of the password it brings; "": not made yet */
 
     /* Of what it looks back for. */
-    enum handler_result (*told)(struct call *call, const struct record *records, uint32_t count);
-    void *own; /* what the handler left for later, in the arena */
+    enum handler_result (*on_history)(struct call *call, const struct record *records,
+                                      uint32_t count);
+    void *handler_state; /* what the handler left for later, in the arena */
 
     /* Of the command it waits for. */
     int64_t number;
@@ -95,10 +96,10 @@ struct call {
     struct str doc;    /* what its outcome tells beside the id */
     struct str secret; /* a token's text, told once            */
 
-    struct reply_stream *flow; /* its answer comes in pieces */
+    struct reply_stream *stream; /* its answer comes in pieces */
 
     uint64_t began_ns;
-    bool is_gone; /* nobody reads the answer */
+    bool is_client_gone; /* nobody reads the answer */
     enum call_wait waits;
     struct call *next, *prev;   /* among all that wait  */
     struct call *next_numbered; /* in its bucket        */
@@ -115,10 +116,10 @@ enum handler_result call_submit(struct call *call, struct command *command,
  * with it as a handler does, by the core of then. When nobody was asked after all, the second makes
  * the reply. */
 int64_t call_wait_history(struct call *call,
-                          enum handler_result (*told)(struct call *call,
-                                                      const struct record *records,
-                                                      uint32_t count));
-enum handler_result call_await_failed(struct call *call, err why);
+                          enum handler_result (*on_history)(struct call *call,
+                                                            const struct record *records,
+                                                            uint32_t count));
+enum handler_result call_history_failed(struct call *call, err why);
 /* The core that answers to this call are read from; NULL: there is none at the moment. */
 const struct core *call_core(const struct call *call);
 /* Is what the core shows in the store? */
@@ -126,7 +127,7 @@ bool call_is_durable(const struct call *call);
 /* The store is stalled: what is not durable is answered 503 and not waited for. */
 bool call_is_stalled(const struct call *call);
 /* Serve it from the beginning when what the core shows now is durable. */
-enum handler_result call_when_durable(struct call *call);
+enum handler_result call_retry_when_durable(struct call *call);
 
 /* The credentials are good: route it. It may be gone afterwards. */
 void call_admit(struct call *call);
@@ -137,11 +138,11 @@ void call_restart(struct call *call);
  * what would take more all the same is refused, 409 `limit_reached`. A handler that builds
  * something of which neither is sure asks the second while it builds, and stops. */
 #define CALL_MEMORY_MAX ((size_t)64 << 20)
-bool call_is_over(const struct call *call);
+bool call_is_over_memory(const struct call *call);
 /* May the call take so many more bytes, by its own bound and by that of all answers? They are
  * counted then, until its answer is counted. False: the reply says which bound forbids it, and
  * nothing should be built. */
-bool call_may_take(struct call *call, size_t more);
+bool call_reserve_memory(struct call *call, size_t more);
 
 /* Give the reply; the call is gone afterwards. The second waits until what the reply tells is
  * durable. */
@@ -151,7 +152,7 @@ void call_send_when_durable(struct call *call);
 /* What the room's files need of the api itself. */
 const struct api_engine *call_engine(const struct call *call);
 struct passwords *call_passwords(const struct call *call);
-struct auth_state *call_door(const struct call *call);
+struct auth_state *call_auth_state(const struct call *call);
 int64_t call_now_ms(const struct call *call); /* as in struct api_engine */
 int64_t call_mono_ms(const struct call *call);
 int64_t call_stamp_ms(const struct call *call);

@@ -1,7 +1,7 @@
 #include "api/call/csrf.h"
 
 /* "host:port" with the port left out where it is the usual one of that scheme. */
-static struct str without_usual_port(struct str authority, bool is_https)
+static struct str csrf_strip_default_port(struct str authority, bool is_https)
 {
     const struct str usual = is_https ? STR(":443") : STR(":80");
     return str_ends(authority, usual) ? str_slice(authority, 0, authority.len - usual.len)
@@ -10,15 +10,15 @@ static struct str without_usual_port(struct str authority, bool is_https)
 
 /* Of an Origin: "null" is nobody's, and so is what has no scheme of ours. A Host without a port
  * means the usual one of the scheme that the browser sees; in front of us may be a proxy. */
-static bool is_host(struct str origin, struct str host)
+static bool csrf_is_same_host(struct str origin, struct str host)
 {
     const struct str plain = STR("http://"), secure = STR("https://");
     const bool is_https = str_starts(origin, secure);
     if (!is_https && !str_starts(origin, plain))
         return false;
     const struct str from = str_slice(origin, is_https ? secure.len : plain.len, origin.len);
-    return host.len &&
-           str_eq_nocase(without_usual_port(from, is_https), without_usual_port(host, is_https));
+    return host.len && str_eq_nocase(csrf_strip_default_port(from, is_https),
+                                     csrf_strip_default_port(host, is_https));
 }
 
 bool csrf_is_foreign_origin(const struct http_request *request)
@@ -27,5 +27,5 @@ bool csrf_is_foreign_origin(const struct http_request *request)
         return false;
     const struct str origin = http_header(request, "Origin");
     return str_eq_nocase(http_header(request, "Sec-Fetch-Site"), STR("cross-site")) ||
-           (origin.len && !is_host(origin, http_header(request, "Host")));
+           (origin.len && !csrf_is_same_host(origin, http_header(request, "Host")));
 }

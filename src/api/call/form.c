@@ -1,8 +1,8 @@
 #include "api/call/form.h"
 
-static const char too_many[] = "there are more parameters than a request may have";
+static const char form_too_many[] = "there are more parameters than a request may have";
 
-static int hex_digit(char c)
+static int form_hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -11,15 +11,15 @@ static int hex_digit(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-static bool decode(struct arena *a, struct str s, struct str *out_text)
+static bool form_decode(struct arena *a, struct str s, struct str *out_text)
 {
     char *text = arena_alloc(a, s.len + 1u);
     uint32_t len = 0;
     for (uint32_t i = 0; i < s.len; i++) {
         char c = s.at[i] == '+' ? ' ' : s.at[i];
         if (c == '%') {
-            const int high = i + 2 < s.len ? hex_digit(s.at[i + 1]) : -1;
-            const int low = i + 2 < s.len ? hex_digit(s.at[i + 2]) : -1;
+            const int high = i + 2 < s.len ? form_hex_digit(s.at[i + 1]) : -1;
+            const int low = i + 2 < s.len ? form_hex_digit(s.at[i + 2]) : -1;
             if (high < 0 || low < 0)
                 return false;
             c = (char)(high << 4 | low);
@@ -31,8 +31,8 @@ static bool decode(struct arena *a, struct str s, struct str *out_text)
     return str_is_clean(*out_text);
 }
 
-static struct json *container(struct arena *a, struct json *into, struct str name,
-                              enum json_kind kind)
+static struct json *form_container(struct arena *a, struct json *into, struct str name,
+                                   enum json_kind kind)
 {
     const struct json *there = json_get(into, name);
     if (there && there->kind == kind) {
@@ -46,7 +46,7 @@ static struct json *container(struct arena *a, struct json *into, struct str nam
     return made;
 }
 
-static void add(struct arena *a, struct json *into, struct str name, struct str value)
+static void form_add(struct arena *a, struct json *into, struct str name, struct str value)
 {
     struct json *text = json_make_string(a, value);
     const uint32_t open = str_find(name, '[', 0);
@@ -55,9 +55,9 @@ static void add(struct arena *a, struct json *into, struct str name, struct str 
     if (open == name.len || open == 0 || !str_ends(name, STR("]")))
         json_set(into, name, text);
     else if (inner.len == 0)
-        json_append(container(a, into, outer, JSON_ARRAY), text);
+        json_append(form_container(a, into, outer, JSON_ARRAY), text);
     else
-        json_set(container(a, into, outer, JSON_OBJECT), inner, text);
+        json_set(form_container(a, into, outer, JSON_OBJECT), inner, text);
 }
 
 const char *form_read_pairs(struct arena *a, const struct http_pair *pairs, struct json *into)
@@ -65,10 +65,10 @@ const char *form_read_pairs(struct arena *a, const struct http_pair *pairs, stru
     uint32_t count = 0;
     for (const struct http_pair *pair = pairs; pair; pair = pair->next) {
         if (++count > FORM_PAIRS_MAX)
-            return too_many;
+            return form_too_many;
         if (!str_is_clean(pair->name) || !str_is_clean(pair->value))
             return "a parameter in the address is not clean UTF-8 text";
-        add(a, into, pair->name, pair->value);
+        form_add(a, into, pair->name, pair->value);
     }
     return NULL;
 }
@@ -85,11 +85,11 @@ const char *form_read(struct arena *a, struct str body, struct json *into)
         if (pair.len == 0)
             continue;
         if (++count > FORM_PAIRS_MAX)
-            return too_many;
-        if (!decode(a, str_slice(pair, 0, equals), &name) ||
-            !decode(a, str_slice(pair, equals + 1, pair.len), &value))
+            return form_too_many;
+        if (!form_decode(a, str_slice(pair, 0, equals), &name) ||
+            !form_decode(a, str_slice(pair, equals + 1, pair.len), &value))
             return "the form in the body is not well encoded UTF-8 text";
-        add(a, into, name, value);
+        form_add(a, into, name, value);
     }
     return NULL;
 }

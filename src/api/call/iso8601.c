@@ -18,7 +18,7 @@ static int64_t floor_div(int64_t a, int64_t b)
 
 /* Years are counted from March, so that the day that is sometimes missing is the last one; 400 of
  * them, an era, always have the same number of days. */
-static struct date date_of(int64_t days_since_1970)
+static struct date iso8601_date_of_days(int64_t days_since_1970)
 {
     const int64_t days = days_since_1970 + DAYS_TO_1970;
     const int64_t era = floor_div(days, DAYS_PER_ERA);
@@ -34,7 +34,7 @@ static struct date date_of(int64_t days_since_1970)
                          .day = day_of_year - (153 * month_from_march + 2) / 5 + 1};
 }
 
-static int64_t days_of(struct date d)
+static int64_t iso8601_days_of_date(struct date d)
 {
     const int64_t year = d.year - (d.month <= 2);
     const int64_t era = floor_div(year, 400);
@@ -46,7 +46,7 @@ static int64_t days_of(struct date d)
     return era * DAYS_PER_ERA + day_of_era - DAYS_TO_1970;
 }
 
-static void put_digits(struct buf *b, uint32_t value, uint32_t digits)
+static void iso8601_put_digits(struct buf *b, uint32_t value, uint32_t digits)
 {
     char *at = buf_room(b, digits);
     for (uint32_t i = digits; i-- > 0; value /= 10)
@@ -59,28 +59,29 @@ void iso8601_format(struct buf *b, int64_t ms)
     const int64_t day = floor_div(ms, MS_PER_DAY);
     const int64_t behind = ms % MS_PER_DAY; /* the day times its length may be out of bounds */
     const uint32_t in_day = (uint32_t)(behind < 0 ? behind + MS_PER_DAY : behind);
-    const struct date d = date_of(day);
+    const struct date d = iso8601_date_of_days(day);
     if (d.year >= 0 && d.year <= 9999)
-        put_digits(b, (uint32_t)d.year, 4);
+        iso8601_put_digits(b, (uint32_t)d.year, 4);
     else
         buf_put_i64(b, d.year);
     buf_put_c(b, '-');
-    put_digits(b, d.month, 2);
+    iso8601_put_digits(b, d.month, 2);
     buf_put_c(b, '-');
-    put_digits(b, d.day, 2);
+    iso8601_put_digits(b, d.day, 2);
     buf_put_c(b, 'T');
-    put_digits(b, in_day / 3600000, 2);
+    iso8601_put_digits(b, in_day / 3600000, 2);
     buf_put_c(b, ':');
-    put_digits(b, in_day / 60000 % 60, 2);
+    iso8601_put_digits(b, in_day / 60000 % 60, 2);
     buf_put_c(b, ':');
-    put_digits(b, in_day / 1000 % 60, 2);
+    iso8601_put_digits(b, in_day / 1000 % 60, 2);
     buf_put_c(b, '.');
-    put_digits(b, in_day % 1000, 3);
+    iso8601_put_digits(b, in_day % 1000, 3);
     buf_put_c(b, 'Z');
 }
 
 /* `digits` of them at *at, then the character `after`. */
-static bool take(struct str text, uint32_t *at, uint32_t digits, char after, uint32_t *out_value)
+static bool iso8601_take_digits(struct str text, uint32_t *at, uint32_t digits, char after,
+                                uint32_t *out_value)
 {
     uint32_t value = 0;
     if (*at + digits + 1 > text.len)
@@ -99,7 +100,7 @@ static bool take(struct str text, uint32_t *at, uint32_t digits, char after, uin
 }
 
 /* What stands between the dot and the Z, as milliseconds; finer digits are dropped. */
-static bool take_fraction(struct str text, uint32_t at, uint32_t *out_ms)
+static bool iso8601_take_fraction(struct str text, uint32_t at, uint32_t *out_ms)
 {
     uint32_t ms = 0, weight = 100;
     if (text.len < at + 2 || text.at[text.len - 1] != 'Z')
@@ -117,20 +118,22 @@ static bool take_fraction(struct str text, uint32_t at, uint32_t *out_ms)
 bool iso8601_parse(struct str text, int64_t *out_ms)
 {
     uint32_t at = 0, year, month, day, hour, minute, second, ms = 0;
-    if (!take(text, &at, 4, '-', &year) || !take(text, &at, 2, '-', &month) ||
-        !take(text, &at, 2, 'T', &day) || !take(text, &at, 2, ':', &hour) ||
-        !take(text, &at, 2, ':', &minute))
+    if (!iso8601_take_digits(text, &at, 4, '-', &year) ||
+        !iso8601_take_digits(text, &at, 2, '-', &month) ||
+        !iso8601_take_digits(text, &at, 2, 'T', &day) ||
+        !iso8601_take_digits(text, &at, 2, ':', &hour) ||
+        !iso8601_take_digits(text, &at, 2, ':', &minute))
         return false;
-    if (take(text, &at, 2, '.', &second)) {
-        if (!take_fraction(text, at, &ms))
+    if (iso8601_take_digits(text, &at, 2, '.', &second)) {
+        if (!iso8601_take_fraction(text, at, &ms))
             return false;
-    } else if (!take(text, &at, 2, 'Z', &second) || at != text.len) {
+    } else if (!iso8601_take_digits(text, &at, 2, 'Z', &second) || at != text.len) {
         return false;
     }
     if (hour > 23 || minute > 59 || second > 59 || month < 1 || month > 12 || day < 1 || day > 31)
         return false;
-    const int64_t days = days_of((struct date){year, month, day});
-    const struct date back = date_of(days);
+    const int64_t days = iso8601_days_of_date((struct date){year, month, day});
+    const struct date back = iso8601_date_of_days(days);
     if (back.month != month || back.day != day) /* the 31st of a shorter month */
         return false;
     *out_ms = days * MS_PER_DAY + hour * 3600000ll + minute * 60000ll + second * 1000ll + ms;

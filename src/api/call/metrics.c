@@ -23,7 +23,7 @@ void request_counts_note(struct request_counts *c, enum http_method method, int 
 
 /* ---- telling ---- */
 
-static void put_requests(struct call *call, struct buf *b)
+static void metrics_put_requests(struct call *call, struct buf *b)
 {
     static const char *const methods[COUNTED_METHODS] = {
         [HTTP_GET] = "GET",     [HTTP_HEAD] = "HEAD",   [HTTP_POST] = "POST",
@@ -46,7 +46,7 @@ static void put_requests(struct call *call, struct buf *b)
     prom_put_histogram(b, "halligan_http_request_seconds", NULL, 0, &c->took);
 }
 
-static void put_memory(struct call *call, struct buf *b)
+static void metrics_put_memory(struct call *call, struct buf *b)
 {
     prom_put_one(b, "halligan_http_answer_bytes", "gauge",
                  "Memory of answers that are not out yet.", http_held(call->request));
@@ -55,7 +55,8 @@ static void put_memory(struct call *call, struct buf *b)
                  call_counts(call)->refused_for_memory);
 }
 
-static void put_states(struct buf *b, const char *name, const uint64_t counts[NODEROLE_STATE_COUNT])
+static void metrics_put_states(struct buf *b, const char *name,
+                               const uint64_t counts[NODEROLE_STATE_COUNT])
 {
     for (int state = 0; state < NODEROLE_STATE_COUNT; state++)
         prom_put(b, name,
@@ -63,7 +64,7 @@ static void put_states(struct buf *b, const char *name, const uint64_t counts[NO
                  counts[state]);
 }
 
-static void put_nodes(struct call *call, struct buf *b)
+static void metrics_put_nodes(struct call *call, struct buf *b)
 {
     uint32_t some[NODEROLE_STATE_COUNT];
     uint64_t all[NODEROLE_STATE_COUNT] = {0};
@@ -71,10 +72,10 @@ static void put_nodes(struct call *call, struct buf *b)
     for (int state = 0; state < NODEROLE_STATE_COUNT; state++)
         all[state] = some[state];
     prom_head(b, "halligan_nodes", "gauge", "Nodes by the state of what is bound to them.");
-    put_states(b, "halligan_nodes", all);
+    metrics_put_states(b, "halligan_nodes", all);
 }
 
-static void put_noderoles(struct call *call, struct buf *b)
+static void metrics_put_noderoles(struct call *call, struct buf *b)
 {
     uint32_t some[NODEROLE_STATE_COUNT];
     uint64_t all[NODEROLE_STATE_COUNT] = {0};
@@ -85,10 +86,10 @@ static void put_noderoles(struct call *call, struct buf *b)
             all[state] += some[state];
     }
     prom_head(b, "halligan_noderoles", "gauge", "Noderoles by state.");
-    put_states(b, "halligan_noderoles", all);
+    metrics_put_states(b, "halligan_noderoles", all);
 }
 
-static void put_runs(struct call *call, struct buf *b)
+static void metrics_put_runs(struct call *call, struct buf *b)
 {
     enum { STATES = RUN_STOPPING + 1 };
     static const char *const states[STATES] = {[RUN_QUEUED] = "queued",
@@ -117,11 +118,11 @@ static enum handler_result serve_metrics(struct call *call)
     struct buf b = buf_in(call->arena);
     if (engine->metrics)
         engine->metrics(engine->self, &b);
-    put_nodes(call, &b);
-    put_noderoles(call, &b);
-    put_runs(call, &b);
-    put_requests(call, &b);
-    put_memory(call, &b);
+    metrics_put_nodes(call, &b);
+    metrics_put_noderoles(call, &b);
+    metrics_put_runs(call, &b);
+    metrics_put_requests(call, &b);
+    metrics_put_memory(call, &b);
     call->reply = (struct reply){.status = 200,
                                  .content_type = "text/plain; version=0.0.4; charset=utf-8",
                                  .body = buf_str(&b)};
@@ -155,4 +156,4 @@ static const struct route routes[] = {
      .does = "which halligan this is"},
 };
 
-const struct route_table chapter_metrics = ROUTE_TABLE(NULL, routes);
+const struct route_table route_table_metrics = ROUTE_TABLE(NULL, routes);

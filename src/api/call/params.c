@@ -7,17 +7,17 @@
 
 /* ---- reading ---- */
 
-static bool is_blank(char c)
+static bool params_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static struct str trim(struct str s)
+static struct str params_trim(struct str s)
 {
     uint32_t from = 0, to = s.len;
-    while (from < to && is_blank(s.at[from]))
+    while (from < to && params_is_blank(s.at[from]))
         from++;
-    while (to > from && is_blank(s.at[to - 1]))
+    while (to > from && params_is_blank(s.at[to - 1]))
         to--;
     return str_slice(s, from, to);
 }
@@ -26,16 +26,16 @@ static struct str trim(struct str s)
 static struct str media_type(struct call *call)
 {
     const struct str header = http_header(call->request, "Content-Type");
-    return trim(str_lower(call->arena, str_slice(header, 0, str_find(header, ';', 0))));
+    return params_trim(str_lower(call->arena, str_slice(header, 0, str_find(header, ';', 0))));
 }
 
-static bool is_json(struct str type)
+static bool params_type_is_json(struct str type)
 {
     return str_eq(type, STR("application/json")) || str_ends(type, STR("+json"));
 }
 
 /* What tools say when nobody told them what they send. */
-static bool is_form(struct str type)
+static bool params_type_is_form(struct str type)
 {
     return type.len == 0 || str_eq(type, STR("application/x-www-form-urlencoded"));
 }
@@ -47,14 +47,14 @@ static bool looks_like_json(struct str body)
 }
 
 /* text/plain above all: any page can make a browser send that. */
-static void refuse_type(struct call *call)
+static void params_refuse_media_type(struct call *call)
 {
     reply_error(call, 415, "unsupported_media_type", STR("the body must be JSON or form-encoded"));
 }
 
 /* How many values a text has at most, if it is JSON: one more than it has commas and brackets that
  * open outside of strings. */
-static uint64_t values_at_most(struct str text)
+static uint64_t params_count_values(struct str text)
 {
     uint64_t count = 1;
     bool is_string = false;
@@ -71,9 +71,9 @@ static uint64_t values_at_most(struct str text)
 }
 
 /* A tree takes many times the memory of a text of small values. */
-static bool is_too_large(struct call *call, struct str body)
+static bool params_refuse_large(struct call *call, struct str body)
 {
-    const uint64_t bytes = values_at_most(body) * sizeof(struct json) + 2 * (uint64_t)body.len;
+    const uint64_t bytes = params_count_values(body) * sizeof(struct json) + 2 * (uint64_t)body.len;
     if (bytes <= CALL_MEMORY_MAX / 2)
         return false;
     reply_error(call, 413, "too_large", STR("the body has too many values; send it in parts"));
@@ -87,8 +87,8 @@ bool params_are_strict(const struct call *call)
 
 /* Parsers of 2015 took the last value of a repeated key, and clients came to rely on it. A client
  * that asks for strict handling, and every stored document, is refused for it. */
-static err read_text(struct call *call, struct str text, struct json **out_tree,
-                     struct json_remarks *out_remarks)
+static err params_parse_json(struct call *call, struct str text, struct json **out_tree,
+                             struct json_remarks *out_remarks)
 {
     *out_remarks = (struct json_remarks){0};
     if (params_are_strict(call))
@@ -99,13 +99,13 @@ static err read_text(struct call *call, struct str text, struct json **out_tree,
     return e;
 }
 
-static struct json *read_json(struct call *call)
+static struct json *params_read_json(struct call *call)
 {
     struct json *tree;
     struct json_remarks remarks;
-    if (is_too_large(call, call->request->body))
+    if (params_refuse_large(call, call->request->body))
         return NULL;
-    if (read_text(call, call->request->body, &tree, &remarks) == OK)
+    if (params_parse_json(call, call->request->body, &tree, &remarks) == OK)
         return tree;
     struct buf b = buf_in(call->arena);
     buf_put_z(&b, "the body is not a JSON document: ");
@@ -119,21 +119,22 @@ static struct json *read_json(struct call *call)
 struct json *params_read_operations(struct call *call)
 {
     const struct str type = media_type(call);
-    if (is_json(type) || is_form(type))
-        return read_json(call);
-    refuse_type(call);
+    if (params_type_is_json(type) || params_type_is_form(type))
+        return params_read_json(call);
+    params_refuse_media_type(call);
     return NULL;
 }
 
 bool params_are_many(struct call *call)
 {
-    const struct str type = media_type(call), body = trim(call->request->body);
-    return (is_json(type) || is_form(type)) && body.len && body.at[0] == '[';
+    const struct str type = media_type(call), body = params_trim(call->request->body);
+    return (params_type_is_json(type) || params_type_is_form(type)) && body.len &&
+           body.at[0] == '[';
 }
 
 struct json *params_read_many(struct call *call)
 {
-    struct json *all = read_json(call);
+    struct json *all = params_read_json(call);
     const struct json *item = all ? all->first : NULL;
     while (item && item->kind == JSON_OBJECT)
         item = item->next;
@@ -143,24 +144,24 @@ struct json *params_read_many(struct call *call)
     return NULL;
 }
 
-static struct json *read_json_object(struct call *call)
+static struct json *params_read_json_object(struct call *call)
 {
-    struct json *tree = read_json(call);
+    struct json *tree = params_read_json(call);
     if (!tree || tree->kind == JSON_OBJECT)
         return tree;
     reply_error(call, 400, "bad_json", STR("the body must be a JSON object"));
     return NULL;
 }
 
-static struct json *read_body(struct call *call)
+static struct json *params_read_body(struct call *call)
 {
-    const struct str body = trim(call->request->body), type = media_type(call);
+    const struct str body = params_trim(call->request->body), type = media_type(call);
     if (body.len == 0)
         return json_make(call->arena, JSON_OBJECT);
-    if (is_json(type) || (is_form(type) && looks_like_json(body)))
-        return read_json_object(call);
-    if (!is_form(type)) {
-        refuse_type(call);
+    if (params_type_is_json(type) || (params_type_is_form(type) && looks_like_json(body)))
+        return params_read_json_object(call);
+    if (!params_type_is_form(type)) {
+        params_refuse_media_type(call);
         return NULL;
     }
     struct json *form = json_make(call->arena, JSON_OBJECT);
@@ -179,7 +180,7 @@ bool params_read(struct call *call, const char *type)
         reply_error(call, 400, "bad_text", str_from(wrong));
         return false;
     }
-    const struct json *body = read_body(call);
+    const struct json *body = params_read_body(call);
     if (!body)
         return false;
     all = json_merge(call->arena, all, body);
@@ -195,19 +196,19 @@ bool params_read(struct call *call, const char *type)
 
 /* ---- getting ---- */
 
-static const struct json *get(const struct call *call, const char *name)
+static const struct json *param_find(const struct call *call, const char *name)
 {
     return json_get(call->params, str_from(name));
 }
 
-static bool wrong_type(struct call *call, const char *name, const char *wanted)
+static bool param_refuse_type(struct call *call, const char *name, const char *wanted)
 {
     call_refuse(call, PROBLEM_BAD_VALUE, str_from(name),
                 STR_CONCAT(call->arena, str_from(name), STR(" must be "), str_from(wanted)));
     return false;
 }
 
-static void missing(struct call *call, const char *name)
+static void param_refuse_missing(struct call *call, const char *name)
 {
     call_refuse(call, PROBLEM_MISSING, str_from(name),
                 STR_CONCAT(call->arena, str_from(name), STR(" is required")));
@@ -215,40 +216,40 @@ static void missing(struct call *call, const char *name)
 
 bool param_required(struct call *call, const char *name)
 {
-    if (get(call, name))
+    if (param_find(call, name))
         return true;
-    missing(call, name);
+    param_refuse_missing(call, name);
     return false;
 }
 
 bool param_text(struct call *call, const char *name, struct str *out_value)
 {
-    const struct json *value = get(call, name);
+    const struct json *value = param_find(call, name);
     if (!value)
         return false;
     if (value->kind != JSON_STRING && value->kind != JSON_NULL)
-        return wrong_type(call, name, "a text");
+        return param_refuse_type(call, name, "a text");
     *out_value = value->kind == JSON_STRING ? value->text : STR("");
     return true;
 }
 
 bool param_bool(struct call *call, const char *name, bool *out_value)
 {
-    const struct json *value = get(call, name);
+    const struct json *value = param_find(call, name);
     if (!value)
         return false;
     const bool is_text = value->kind == JSON_STRING;
     const bool yes = value->kind == JSON_TRUE || (is_text && str_eq(value->text, STR("true")));
     const bool no = value->kind == JSON_FALSE || (is_text && str_eq(value->text, STR("false")));
     if (!yes && !no)
-        return wrong_type(call, name, "true or false");
+        return param_refuse_type(call, name, "true or false");
     *out_value = yes;
     return true;
 }
 
 bool param_doc(struct call *call, const char *name, struct str *out_value)
 {
-    const struct json *value = get(call, name);
+    const struct json *value = param_find(call, name);
     if (!value)
         return false;
     struct json *read;
@@ -257,17 +258,17 @@ bool param_doc(struct call *call, const char *name, struct str *out_value)
         *out_value = STR("{}");
         return true;
     }
-    if (value->kind == JSON_STRING && read_text(call, value->text, &read, &remarks) == OK)
+    if (value->kind == JSON_STRING && params_parse_json(call, value->text, &read, &remarks) == OK)
         value = read;
     if (value->kind != JSON_OBJECT)
-        return wrong_type(call, name, "a JSON object");
+        return param_refuse_type(call, name, "a JSON object");
     *out_value = json_write(call->arena, value);
     return true;
 }
 
 bool param_value(struct call *call, const char *name, struct str *out_value)
 {
-    const struct json *value = get(call, name);
+    const struct json *value = param_find(call, name);
     if (!value)
         return false;
     *out_value = json_write(call->arena, value);
@@ -276,26 +277,26 @@ bool param_value(struct call *call, const char *name, struct str *out_value)
 
 bool param_time(struct call *call, const char *name, int64_t *out_ms)
 {
-    const struct json *value = get(call, name);
+    const struct json *value = param_find(call, name);
     if (!value || value->kind == JSON_NULL)
         return false;
     const bool reads = value->kind == JSON_STRING ? iso8601_parse(value->text, out_ms) ||
                                                         str_parse_i64(value->text, out_ms)
                                                   : json_as_i64(value, out_ms);
-    return reads ? true : wrong_type(call, name, "a time such as 2015-01-02T03:04:05Z");
+    return reads ? true : param_refuse_type(call, name, "a time such as 2015-01-02T03:04:05Z");
 }
 
 bool param_number(struct call *call, const char *name, int64_t least, int64_t most,
                   int64_t *out_value)
 {
-    const struct json *value = get(call, name);
+    const struct json *value = param_find(call, name);
     int64_t number;
     if (!value)
         return false;
     const bool reads = value->kind == JSON_STRING ? str_parse_i64(value->text, &number)
                                                   : json_as_i64(value, &number);
     if (!reads || number < least || number > most)
-        return wrong_type(call, name, "a whole number in its bounds");
+        return param_refuse_type(call, name, "a whole number in its bounds");
     *out_value = number;
     return true;
 }
@@ -303,7 +304,7 @@ bool param_number(struct call *call, const char *name, int64_t least, int64_t mo
 /* ---- references ---- */
 
 /* The id that a value names: 0 when it names nothing there is. */
-static int64_t id_of(const struct call *call, enum table table, const struct json *value)
+static int64_t param_ref_id(const struct call *call, enum table table, const struct json *value)
 {
     int64_t id = 0;
     struct record record;
@@ -315,7 +316,7 @@ static int64_t id_of(const struct call *call, enum table table, const struct jso
 }
 
 /* Null, or 0, which clients of OpenCrowbar send for it. */
-static bool is_none(const struct json *value)
+static bool param_is_null_ref(const struct json *value)
 {
     int64_t id = 1;
     if (value->kind == JSON_STRING)
@@ -323,27 +324,27 @@ static bool is_none(const struct json *value)
     return value->kind == JSON_NULL || (json_as_i64(value, &id) && id == 0);
 }
 
-static const struct json *get_ref(const struct call *call, const struct param_ref *ref,
-                                  const char **out_name)
+static const struct json *param_find_ref(const struct call *call, const struct param_ref *ref,
+                                         const char **out_name)
 {
-    const struct json *by_name = get(call, ref->name);
+    const struct json *by_name = param_find(call, ref->name);
     *out_name = by_name ? ref->name : ref->id_name;
-    return by_name ? by_name : get(call, ref->id_name);
+    return by_name ? by_name : param_find(call, ref->id_name);
 }
 
 bool param_ref(struct call *call, const struct param_ref *ref, int64_t *out_id)
 {
     const char *name;
-    const struct json *value = get_ref(call, ref, &name);
+    const struct json *value = param_find_ref(call, ref, &name);
     if (!value)
         return false;
-    if (ref->can_be_null && is_none(value)) {
+    if (ref->can_be_null && param_is_null_ref(value)) {
         *out_id = 0;
         return true;
     }
     if (value->kind != JSON_NUMBER && value->kind != JSON_STRING)
-        return wrong_type(call, name, "a name or an id");
-    *out_id = id_of(call, ref->table, value);
+        return param_refuse_type(call, name, "a name or an id");
+    *out_id = param_ref_id(call, ref->table, value);
     if (*out_id)
         return true;
     call_refuse(call, PROBLEM_NOT_FOUND, str_from(name),
@@ -355,17 +356,17 @@ bool param_ref(struct call *call, const struct param_ref *ref, int64_t *out_id)
 bool param_ref_required(struct call *call, const struct param_ref *ref, int64_t *out_id)
 {
     const char *name;
-    const struct json *value = get_ref(call, ref, &name);
+    const struct json *value = param_find_ref(call, ref, &name);
     if (value && value->kind != JSON_NULL)
         return param_ref(call, ref, out_id);
-    missing(call, ref->name);
+    param_refuse_missing(call, ref->name);
     return false;
 }
 
 void param_ref_unless_null(struct call *call, const struct param_ref *ref, int64_t *out_id)
 {
     const char *name;
-    const struct json *value = get_ref(call, ref, &name);
+    const struct json *value = param_find_ref(call, ref, &name);
     if (value && value->kind != JSON_NULL)
         param_ref(call, ref, out_id);
 }

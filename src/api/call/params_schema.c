@@ -3,7 +3,7 @@
 #include "api/call/query.h"
 #include "api/call/route.h"
 
-static bool take_small(struct call *call, const char *name, uint32_t *out)
+static bool schema_read_uint32(struct call *call, const char *name, uint32_t *out)
 {
     int64_t number;
     if (!param_number(call, name, 0, UINT32_MAX, &number))
@@ -12,20 +12,20 @@ static bool take_small(struct call *call, const char *name, uint32_t *out)
     return true;
 }
 
-static bool take_word(struct call *call, const struct param_rule *take, uint32_t *out)
+static bool schema_read_word(struct call *call, const struct param_rule *rule, uint32_t *out)
 {
-    const struct str name = str_from(take->name);
+    const struct str name = str_from(rule->name);
     struct str text;
-    if (!param_text(call, take->name, &text))
+    if (!param_text(call, rule->name, &text))
         return false;
     struct buf choices = buf_in(call->arena);
-    for (uint32_t i = 0; take->words[i]; i++) {
-        if (str_eq(text, str_from(take->words[i]))) {
+    for (uint32_t i = 0; rule->words[i]; i++) {
+        if (str_eq(text, str_from(rule->words[i]))) {
             *out = i;
             return true;
         }
         buf_put_z(&choices, i ? ", " : "");
-        buf_put_z(&choices, take->words[i]);
+        buf_put_z(&choices, rule->words[i]);
     }
     call_refuse(call, PROBLEM_BAD_VALUE, name,
                 STR_CONCAT(call->arena, name, STR(" must be one of: "), buf_str(&choices)));
@@ -33,7 +33,7 @@ static bool take_word(struct call *call, const struct param_rule *take, uint32_t
 }
 
 /* Null, or nothing in it: as if it were not given. */
-static bool take_access(struct call *call, const char *name, uint32_t *out)
+static bool schema_read_access(struct call *call, const char *name, uint32_t *out)
 {
     struct str word;
     if (!param_text(call, name, &word) || word.len == 0)
@@ -47,10 +47,11 @@ static bool take_access(struct call *call, const char *name, uint32_t *out)
 }
 
 /* Where a mask says what is given, null has a meaning; elsewhere it is the same as nothing. */
-static bool take_ref(struct call *call, const struct param_rule *take, bool has_mask, int64_t *out)
+static bool schema_read_ref(struct call *call, const struct param_rule *rule, bool has_mask,
+                            int64_t *out)
 {
-    const struct param_ref ref = {take->name, take->id_key, take->to, take->can_be_null};
-    if (take->is_required)
+    const struct param_ref ref = {rule->name, rule->id_key, rule->to, rule->can_be_null};
+    if (rule->is_required)
         return param_ref_required(call, &ref, out);
     if (has_mask)
         return param_ref(call, &ref, out);
@@ -58,42 +59,43 @@ static bool take_ref(struct call *call, const struct param_rule *take, bool has_
     return *out != 0;
 }
 
-static bool take_one(struct call *call, const struct param_rule *take, bool has_mask, void *at)
+static bool schema_read_param(struct call *call, const struct param_rule *rule, bool has_mask,
+                              void *at)
 {
-    if (take->kind == TAKE_REF)
-        return take_ref(call, take, has_mask, at);
-    if (take->is_required && !param_required(call, take->name))
+    if (rule->kind == PARAM_REF)
+        return schema_read_ref(call, rule, has_mask, at);
+    if (rule->is_required && !param_required(call, rule->name))
         return false;
-    switch (take->kind) {
-    case TAKE_TEXT: return param_text(call, take->name, at);
-    case TAKE_BOOL: return param_bool(call, take->name, at);
-    case TAKE_DOC: return param_doc(call, take->name, at);
-    case TAKE_VALUE: return param_value(call, take->name, at);
-    case TAKE_SMALL: return take_small(call, take->name, at);
-    case TAKE_INT: return param_number(call, take->name, 0, INT64_MAX, at);
-    case TAKE_TIME: return param_time(call, take->name, at);
-    case TAKE_WORD: return take_word(call, take, at);
-    case TAKE_ACCESS: return take_access(call, take->name, at);
-    case TAKE_REF: break;
+    switch (rule->kind) {
+    case PARAM_TEXT: return param_text(call, rule->name, at);
+    case PARAM_BOOL: return param_bool(call, rule->name, at);
+    case PARAM_DOC: return param_doc(call, rule->name, at);
+    case PARAM_VALUE: return param_value(call, rule->name, at);
+    case PARAM_UINT32: return schema_read_uint32(call, rule->name, at);
+    case PARAM_INT64: return param_number(call, rule->name, 0, INT64_MAX, at);
+    case PARAM_TIME: return param_time(call, rule->name, at);
+    case PARAM_WORD: return schema_read_word(call, rule, at);
+    case PARAM_ACCESS: return schema_read_access(call, rule->name, at);
+    case PARAM_REF: break;
     }
     impossible("a kind of parameter outside the enum");
 }
 
 /* ---- what means nothing ---- */
 
-static bool is_taken(const struct params_schema *intake, struct str key)
+static bool schema_accepts(const struct params_schema *schema, struct str key)
 {
-    for (uint32_t i = 0; i < intake->count; i++) {
-        const struct param_rule *take = &intake->takes[i];
-        if (str_eq(key, str_from(take->name)) ||
-            (take->kind == TAKE_REF && str_eq(key, str_from(take->id_key))))
+    for (uint32_t i = 0; i < schema->count; i++) {
+        const struct param_rule *rule = &schema->rules[i];
+        if (str_eq(key, str_from(rule->name)) ||
+            (rule->kind == PARAM_REF && str_eq(key, str_from(rule->id_key))))
             return true;
     }
     return false;
 }
 
 /* Whoever sends an object back as it was shown means only what can be changed. */
-static bool is_shown(const struct call *call, struct str key)
+static bool schema_shows(const struct call *call, struct str key)
 {
     const struct resource *resource = call->route->resource;
     return resource && query_field(resource->shape, key);
@@ -101,14 +103,14 @@ static bool is_shown(const struct call *call, struct str key)
 
 /* Clients of old send what was never looked at. Those who prefer to hear of it say so (RFC 7240);
  * what stands in the address is not theirs alone. */
-static void refuse_others(struct call *call, const struct params_schema *intake)
+static void schema_refuse_unknown(struct call *call, const struct params_schema *schema)
 {
     struct str ignored;
     if (!params_are_strict(call))
         return;
     const struct json *first = call->params ? call->params->first : NULL;
     for (const struct json *member = first; member; member = member->next)
-        if (!is_taken(intake, member->key) && !is_shown(call, member->key) &&
+        if (!schema_accepts(schema, member->key) && !schema_shows(call, member->key) &&
             !http_query(call->request, member->key, &ignored))
             call_refuse(
                 call, PROBLEM_BAD_VALUE, member->key,
@@ -117,35 +119,35 @@ static void refuse_others(struct call *call, const struct params_schema *intake)
 
 /* ---- reading ---- */
 
-void params_schema_read(struct call *call, const struct params_schema *intake, int64_t id,
+void params_schema_read(struct call *call, const struct params_schema *schema, int64_t id,
                         struct command *out_command)
 {
     uint32_t given = 0;
-    out_command->kind = intake->kind;
+    out_command->kind = schema->kind;
     if (id) {
-        const struct field *first = command_layout(intake->kind)->fields;
+        const struct field *first = command_layout(schema->kind)->fields;
         must(first->kind == FIELD_I64 && first->offset == 0);
         *(int64_t *)command_payload(out_command) = id;
     }
-    for (uint32_t i = 0; i < intake->count; i++) {
-        const struct param_rule *take = &intake->takes[i];
-        if (!take->is_aside &&
-            take_one(call, take, intake->given_at != 0, (char *)out_command + take->at))
-            given |= take->given;
+    for (uint32_t i = 0; i < schema->count; i++) {
+        const struct param_rule *rule = &schema->rules[i];
+        if (!rule->read_by_handler &&
+            schema_read_param(call, rule, schema->given_at != 0, (char *)out_command + rule->at))
+            given |= rule->given;
     }
-    if (intake->given_at)
-        *(uint32_t *)(void *)((char *)out_command + intake->given_at) = given;
-    if (intake->check)
-        intake->check(call, out_command);
-    refuse_others(call, intake);
+    if (schema->given_at)
+        *(uint32_t *)(void *)((char *)out_command + schema->given_at) = given;
+    if (schema->check)
+        schema->check(call, out_command);
+    schema_refuse_unknown(call, schema);
 }
 
-bool params_schema_changes(const struct params_schema *intake, struct str key)
+bool params_schema_changes(const struct params_schema *schema, struct str key)
 {
-    for (uint32_t i = 0; i < intake->count; i++) {
-        const struct param_rule *take = &intake->takes[i];
-        if (!take->is_aside &&
-            str_eq(key, str_from(take->kind == TAKE_REF ? take->id_key : take->name)))
+    for (uint32_t i = 0; i < schema->count; i++) {
+        const struct param_rule *rule = &schema->rules[i];
+        if (!rule->read_by_handler &&
+            str_eq(key, str_from(rule->kind == PARAM_REF ? rule->id_key : rule->name)))
             return true;
     }
     return false;

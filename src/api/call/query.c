@@ -5,21 +5,21 @@
 /* ---- reading ---- */
 
 /* A query while it is read. */
-struct reading {
+struct query_parser {
     struct arena *arena;
     struct query_wanted *next; /* of QUERY_WANTED_MAX */
     struct query_wanted *end;
     uint32_t needles;
-    const char *what; /* NULL: nothing is wrong */
+    const char *error; /* NULL: nothing is wrong */
 };
 
-static char lower(char c)
+static char query_to_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
 /* Knuth, Morris and Pratt: no text takes longer than it is long, whatever is looked for. */
-static struct query_needle needle_of(struct arena *a, struct str text)
+static struct query_needle query_needle_new(struct arena *a, struct str text)
 {
     const struct str wanted = str_lower(a, text);
     uint16_t *borders = arena_array(a, uint16_t, wanted.len + (size_t)1);
@@ -34,38 +34,38 @@ static struct query_needle needle_of(struct arena *a, struct str text)
     return (struct query_needle){wanted, borders};
 }
 
-static void want_inside(struct reading *r, struct query_wanted *w)
+static void query_add_needle(struct query_parser *r, struct query_wanted *w)
 {
     struct buf quoted = buf_in(r->arena);
     if (w->kind != JSON_STRING || w->text.len > QUERY_WANTED_SIZE_MAX)
         return;
     if (++r->needles > QUERY_NEEDLES_MAX)
-        r->what = "is one text more than can be looked for inside of others at once";
+        r->error = "is one text more than can be looked for inside of others at once";
     json_write_string(&quoted, w->text);
-    w->inside = needle_of(r->arena, w->text);
-    w->inside_quotes = needle_of(r->arena, buf_str(&quoted));
+    w->inside = query_needle_new(r->arena, w->text);
+    w->inside_quotes = query_needle_new(r->arena, buf_str(&quoted));
 }
 
-static struct query_wanted *room_for_one(struct reading *r)
+static struct query_wanted *query_next_value(struct query_parser *r)
 {
     if (r->next == r->end) {
-        r->what = "lists more values than can be looked for at once";
+        r->error = "lists more values than can be looked for at once";
         return NULL;
     }
     return r->next++;
 }
 
-static void want_scalar(struct reading *r, const struct object_view_field *field,
-                        const struct json *value)
+static void query_add_scalar(struct query_parser *r, const struct object_view_field *field,
+                             const struct json *value)
 {
     /* A number, or one written as a text: forms know nothing else. */
     const struct json as_number = {.kind = JSON_NUMBER, .text = value->text};
     const bool is_text = value->kind == JSON_STRING;
-    struct query_wanted *w = room_for_one(r);
+    struct query_wanted *w = query_next_value(r);
     if (!w)
         return;
     if (value->text.len > QUERY_WANTED_SIZE_MAX)
-        r->what = "is longer than what can be looked for";
+        r->error = "is longer than what can be looked for";
     *w = (struct query_wanted){.kind = value->kind, .text = value->text};
     w->has_number = (is_text || value->kind == JSON_NUMBER) && json_as_i64(&as_number, &w->number);
     if (is_text && !w->has_number)
@@ -74,41 +74,42 @@ static void want_scalar(struct reading *r, const struct object_view_field *field
 }
 
 /* As a document. Only arrays are shown as such, but whatever is too long is told. */
-static void want_doc(struct reading *r, const struct json *value)
+static void query_add_document(struct query_parser *r, const struct json *value)
 {
-    struct query_wanted *w = room_for_one(r);
+    struct query_wanted *w = query_next_value(r);
     if (!w)
         return;
     *w = (struct query_wanted){.kind = value->kind, .doc = json_write(r->arena, value)};
     if (w->doc.len > QUERY_WANTED_SIZE_MAX)
-        r->what = "is longer than what can be looked for";
+        r->error = "is longer than what can be looked for";
 }
 
-static void want_one(struct reading *r, const struct object_view_field *field,
-                     const struct json *value)
+static void query_add_value(struct query_parser *r, const struct object_view_field *field,
+                            const struct json *value)
 {
     if (value->kind == JSON_ARRAY || value->kind == JSON_OBJECT)
-        want_doc(r, value);
+        query_add_document(r, value);
     else
-        want_scalar(r, field, value);
+        query_add_scalar(r, field, value);
 }
 
 /* An array is one of several values, or where arrays are shown, the value itself. */
-static void want(struct reading *r, const struct object_view_field *field, const struct json *value)
+static void query_add_values(struct query_parser *r, const struct object_view_field *field,
+                             const struct json *value)
 {
     if (value->kind != JSON_ARRAY || field->kind == SHAPE_ARRAY)
-        want_one(r, field, value);
+        query_add_value(r, field, value);
     const struct json *item = value->kind == JSON_ARRAY ? value->first : NULL;
-    for (; item && !r->what; item = item->next)
-        want_one(r, field, item);
+    for (; item && !r->error; item = item->next)
+        query_add_value(r, field, item);
 }
 
-static const char too_many[] = "is one condition more than a query may have";
+static const char query_too_many_conditions[] = "is one condition more than a query may have";
 
 /* One more condition on that field; NULL when there are too many. */
-static struct query_condition *add_condition(struct query *query,
-                                             const struct object_view_field *field,
-                                             enum query_op op)
+static struct query_condition *query_add_condition(struct query *query,
+                                                   const struct object_view_field *field,
+                                                   enum query_op op)
 {
     if (query->count == QUERY_CONDITIONS_MAX)
         return NULL;
@@ -117,41 +118,42 @@ static struct query_condition *add_condition(struct query *query,
     return c;
 }
 
-static const char *read_condition(struct reading *r, struct query *query,
-                                  const struct object_view_field *field, enum query_op op,
-                                  const struct json *value)
+static const char *query_read_condition(struct query_parser *r, struct query *query,
+                                        const struct object_view_field *field, enum query_op op,
+                                        const struct json *value)
 {
-    struct query_condition *c = add_condition(query, field, op);
+    struct query_condition *c = query_add_condition(query, field, op);
     if (!c)
-        return too_many;
+        return query_too_many_conditions;
     struct query_wanted *first = r->next;
     c->values = first;
-    want(r, field, value);
+    query_add_values(r, field, value);
     c->count = (uint32_t)(r->next - first);
-    for (struct query_wanted *w = first; op == QUERY_CONTAINS && w < r->next && !r->what; w++)
-        want_inside(r, w);
-    return r->what;
+    for (struct query_wanted *w = first; op == QUERY_CONTAINS && w < r->next && !r->error; w++)
+        query_add_needle(r, w);
+    return r->error;
 }
 
-static struct reading begin(struct arena *a)
+static struct query_parser query_parser_new(struct arena *a)
 {
     struct query_wanted *room = arena_array(a, struct query_wanted, QUERY_WANTED_MAX);
-    return (struct reading){.arena = a, .next = room, .end = room + QUERY_WANTED_MAX};
+    return (struct query_parser){.arena = a, .next = room, .end = room + QUERY_WANTED_MAX};
 }
 
-struct query_trouble query_read_object(const struct object_view *shape, const struct json *object,
-                                       struct arena *a, struct query *out_query)
+struct query_error query_read_object(const struct object_view *shape, const struct json *object,
+                                     struct arena *a, struct query *out_query)
 {
-    struct reading r = begin(a);
+    struct query_parser r = query_parser_new(a);
     *out_query = (struct query){.count = 0};
     for (uint32_t i = 0; i < shape->count; i++) {
         const struct object_view_field *field = &shape->fields[i];
         const struct json *value = json_get(object, str_from(field->name));
-        const char *wrong = value ? read_condition(&r, out_query, field, QUERY_IS, value) : NULL;
+        const char *wrong =
+            value ? query_read_condition(&r, out_query, field, QUERY_IS, value) : NULL;
         if (wrong)
-            return (struct query_trouble){str_from(field->name), wrong};
+            return (struct query_error){str_from(field->name), wrong};
     }
-    return (struct query_trouble){.text = NULL};
+    return (struct query_error){.text = NULL};
 }
 
 /* ---- addresses ---- */
@@ -165,7 +167,7 @@ const struct object_view_field *query_field(const struct object_view *shape, str
 }
 
 /* "alive.not" */
-static bool read_op(struct str *name, enum query_op *out_op)
+static bool query_read_op(struct str *name, enum query_op *out_op)
 {
     static const char *const names[] = {[QUERY_NOT] = "not",
                                         [QUERY_CONTAINS] = "contains",
@@ -185,14 +187,15 @@ static bool read_op(struct str *name, enum query_op *out_op)
     return false;
 }
 
-static const char *read_sort(const struct object_view *shape, struct str value, struct query *query)
+static const char *query_read_sort(const struct object_view *shape, struct str value,
+                                   struct query *query)
 {
     query->is_descending = value.len && value.at[0] == '-';
     query->sort = query_field(shape, query->is_descending ? str_slice(value, 1, value.len) : value);
     return query->sort ? NULL : "must be a field of theirs, with a - before it for the other way";
 }
 
-static const char *read_limit(struct str value, struct query *query)
+static const char *query_read_limit(struct str value, struct query *query)
 {
     int64_t number;
     if (!str_parse_i64(value, &number) || number < 1 || number > (int64_t)QUERY_LIMIT_MAX)
@@ -201,14 +204,14 @@ static const char *read_limit(struct str value, struct query *query)
     return NULL;
 }
 
-static const char *read_after(struct str value, struct query *query)
+static const char *query_read_after(struct str value, struct query *query)
 {
     query->has_after = str_parse_i64(value, &query->after) && query->after >= 0;
     return query->has_after ? NULL : "must be the id of the last object that was seen";
 }
 
 /* "must be a state: error, active, ..." */
-static const char *say_states(struct arena *a, enum object_view_kind kind)
+static const char *query_state_names(struct arena *a, enum object_view_kind kind)
 {
     struct buf b = buf_in(a);
     buf_put_z(&b, "must be a state, by its number or name:");
@@ -220,16 +223,17 @@ static const char *say_states(struct arena *a, enum object_view_kind kind)
 }
 
 /* A value that no such field can have is a mistake, and an empty list would not tell of it. */
-static const char *misfit(struct reading *r, const struct query_condition *c,
-                          const struct query_wanted *w)
+static const char *query_check_value(struct query_parser *r, const struct query_condition *c,
+                                     const struct query_wanted *w)
 {
     const enum object_view_kind kind = c->field->kind;
     if (w->kind == JSON_NULL)
         return NULL;
     if (kind == SHAPE_NODEROLE_STATE || kind == SHAPE_DEPLOYMENT_STATE ||
         kind == SHAPE_SNAPSHOT_STATE || kind == SHAPE_NODE_STATE)
-        return w->has_number ? NULL : say_states(r->arena, kind);
-    if (kind == SHAPE_INT || kind == SHAPE_SMALL || kind == SHAPE_REF || kind == SHAPE_LEADING)
+        return w->has_number ? NULL : query_state_names(r->arena, kind);
+    if (kind == SHAPE_INT || kind == SHAPE_UINT32 || kind == SHAPE_REF ||
+        kind == SHAPE_LEADING_NUMBER)
         return w->has_number ? NULL : "must be a number";
     if (kind == SHAPE_POWER_STATE) {
         const bool is_state =
@@ -238,34 +242,35 @@ static const char *misfit(struct reading *r, const struct query_condition *c,
     }
     if (kind == SHAPE_TIME)
         return w->has_time ? NULL : "must be a time such as 2015-01-02T03:04:05Z";
-    const bool is_truth = kind == SHAPE_BOOL || kind == SHAPE_NOT || kind == SHAPE_FLAG ||
-                          kind == SHAPE_HAS || kind == SHAPE_NODE_ERROR || kind == SHAPE_JIG_ACTIVE;
+    const bool is_truth = kind == SHAPE_BOOL || kind == SHAPE_BOOL_INVERTED || kind == SHAPE_FLAG ||
+                          kind == SHAPE_IS_SET || kind == SHAPE_NODE_ERROR ||
+                          kind == SHAPE_JIG_ACTIVE;
     if (!is_truth || str_eq(w->text, STR("true")) || str_eq(w->text, STR("false")))
         return NULL;
     return "must be true or false";
 }
 
 /* Other pairs of the same name are further choices, wherever they stand. */
-static const char *read_choices(struct reading *r, struct query_condition *c,
-                                const struct http_pair *first)
+static const char *query_read_alternatives(struct query_parser *r, struct query_condition *c,
+                                           const struct http_pair *first)
 {
-    for (const struct http_pair *pair = first; pair && !r->what; pair = pair->next) {
+    for (const struct http_pair *pair = first; pair && !r->error; pair = pair->next) {
         if (!str_eq(pair->name, first->name))
             continue;
         const bool is_null = str_eq(pair->value, STR("null"));
         const struct json value = {.kind = is_null ? JSON_NULL : JSON_STRING, .text = pair->value};
-        want_one(r, c->field, &value);
-        if (!r->what)
-            r->what = misfit(r, c, r->next - 1);
-        if (!r->what && c->op == QUERY_CONTAINS)
-            want_inside(r, r->next - 1);
+        query_add_value(r, c->field, &value);
+        if (!r->error)
+            r->error = query_check_value(r, c, r->next - 1);
+        if (!r->error && c->op == QUERY_CONTAINS)
+            query_add_needle(r, r->next - 1);
     }
     c->count = (uint32_t)(r->next - c->values);
-    return r->what;
+    return r->error;
 }
 
-static bool was_read(const struct query *query, const struct object_view_field *field,
-                     enum query_op op)
+static bool query_has_condition(const struct query *query, const struct object_view_field *field,
+                                enum query_op op)
 {
     for (uint32_t i = 0; i < query->count; i++)
         if (query->conditions[i].field == field && query->conditions[i].op == op)
@@ -273,63 +278,62 @@ static bool was_read(const struct query *query, const struct object_view_field *
     return false;
 }
 
-static const char *read_filter(struct reading *r, const struct object_view *shape,
-                               struct query *query, const struct http_pair *pair)
+static const char *query_read_filter(struct query_parser *r, const struct object_view *shape,
+                                     struct query *query, const struct http_pair *pair)
 {
     struct str name = pair->name;
     enum query_op op;
-    const bool reads = read_op(&name, &op);
+    const bool reads = query_read_op(&name, &op);
     const struct object_view_field *field = reads ? query_field(shape, name) : NULL;
     if (!field)
         return "is neither a field of theirs, nor one with .not, .contains, .min or .max, nor "
                "limit, after, sort or view";
-    if (was_read(query, field, op))
+    if (query_has_condition(query, field, op))
         return NULL;
-    struct query_condition *c = add_condition(query, field, op);
+    struct query_condition *c = query_add_condition(query, field, op);
     if (!c)
-        return too_many;
+        return query_too_many_conditions;
     c->values = r->next;
-    return read_choices(r, c, pair);
+    return query_read_alternatives(r, c, pair);
 }
 
-struct query_trouble query_read_pairs(const struct object_view *shape,
-                                      const struct http_pair *pairs, struct arena *a,
-                                      struct query *out_query)
+struct query_error query_read_pairs(const struct object_view *shape, const struct http_pair *pairs,
+                                    struct arena *a, struct query *out_query)
 {
-    struct reading r = begin(a);
+    struct query_parser r = query_parser_new(a);
     const char *wrong = NULL;
     *out_query = (struct query){.count = 0};
     for (const struct http_pair *pair = pairs; pair; pair = pair->next) {
         if (str_eq(pair->name, STR("sort")))
-            wrong = read_sort(shape, pair->value, out_query);
+            wrong = query_read_sort(shape, pair->value, out_query);
         else if (str_eq(pair->name, STR("limit")))
-            wrong = read_limit(pair->value, out_query);
+            wrong = query_read_limit(pair->value, out_query);
         else if (str_eq(pair->name, STR("after")))
-            wrong = read_after(pair->value, out_query);
+            wrong = query_read_after(pair->value, out_query);
         else if (!str_eq(pair->name, STR("view")))
-            wrong = read_filter(&r, shape, out_query, pair);
+            wrong = query_read_filter(&r, shape, out_query, pair);
         if (wrong)
-            return (struct query_trouble){pair->name, wrong};
+            return (struct query_error){pair->name, wrong};
     }
-    return (struct query_trouble){.text = NULL};
+    return (struct query_error){.text = NULL};
 }
 
 /* ---- holding an object against it ---- */
 
-static bool is_text(const struct query_wanted *wanted, struct str text)
+static bool query_value_is_string(const struct query_wanted *wanted, struct str text)
 {
     return wanted->kind == JSON_STRING && str_eq(wanted->text, text);
 }
 
-static bool value_is(const struct object_view_value *v, const struct query_wanted *wanted)
+static bool query_value_equals(const struct object_view_value *v, const struct query_wanted *wanted)
 {
     switch (v->kind) {
     case VALUE_NULL: return wanted->kind == JSON_NULL;
     case VALUE_BOOL:
         return wanted->kind == (v->truth ? JSON_TRUE : JSON_FALSE) ||
-               is_text(wanted, v->truth ? STR("true") : STR("false"));
+               query_value_is_string(wanted, v->truth ? STR("true") : STR("false"));
     case VALUE_INT: return wanted->has_number && wanted->number == v->number;
-    case VALUE_TEXT: return is_text(wanted, v->text);
+    case VALUE_TEXT: return query_value_is_string(wanted, v->text);
     case VALUE_DOC: return wanted->kind == JSON_ARRAY && str_eq(wanted->doc, v->text);
     case VALUE_TIME: return wanted->has_time && wanted->time_ms == v->number;
     case VALUE_ACTIONS: return false;
@@ -337,12 +341,12 @@ static bool value_is(const struct object_view_value *v, const struct query_wante
     impossible("a kind of value outside the enum");
 }
 
-static bool has_inside(struct str text, const struct query_needle *needle, uint64_t *work)
+static bool query_contains(struct str text, const struct query_needle *needle, uint64_t *work)
 {
     const struct str wanted = needle->text;
     uint32_t have = 0, i = 0;
     for (; i < text.len && have < wanted.len; i++) {
-        const char c = lower(text.at[i]);
+        const char c = query_to_lower(text.at[i]);
         while (have && wanted.at[have] != c)
             have = needle->borders[have - 1];
         have += wanted.at[have] == c;
@@ -352,19 +356,19 @@ static bool has_inside(struct str text, const struct query_needle *needle, uint6
 }
 
 /* A list contains what stands in it as a text. */
-static bool value_contains(const struct object_view_value *v, const struct query_wanted *wanted,
-                           uint64_t *work)
+static bool query_value_contains(const struct object_view_value *v,
+                                 const struct query_wanted *wanted, uint64_t *work)
 {
     if (wanted->kind != JSON_STRING)
         return false;
     if (v->kind == VALUE_TEXT)
-        return has_inside(v->text, &wanted->inside, work);
-    return v->kind == VALUE_DOC && has_inside(v->text, &wanted->inside_quotes, work);
+        return query_contains(v->text, &wanted->inside, work);
+    return v->kind == VALUE_DOC && query_contains(v->text, &wanted->inside_quotes, work);
 }
 
 /* Can they be compared, and how do they? */
-static bool value_order(const struct object_view_value *v, const struct query_wanted *wanted,
-                        int *out)
+static bool query_value_order(const struct object_view_value *v, const struct query_wanted *wanted,
+                              int *out)
 {
     const bool is_number = v->kind == VALUE_INT && wanted->has_number;
     const bool is_time = v->kind == VALUE_TIME && wanted->has_time;
@@ -379,25 +383,25 @@ static bool value_order(const struct object_view_value *v, const struct query_wa
     return true;
 }
 
-static bool holds_for(enum query_op op, const struct object_view_value *v,
-                      const struct query_wanted *wanted, uint64_t *work)
+static bool query_op_holds(enum query_op op, const struct object_view_value *v,
+                           const struct query_wanted *wanted, uint64_t *work)
 {
     int order;
     switch (op) {
     case QUERY_IS:
-    case QUERY_NOT: return value_is(v, wanted);
-    case QUERY_CONTAINS: return value_contains(v, wanted, work);
-    case QUERY_MIN: return value_order(v, wanted, &order) && order >= 0;
-    case QUERY_MAX: return value_order(v, wanted, &order) && order <= 0;
+    case QUERY_NOT: return query_value_equals(v, wanted);
+    case QUERY_CONTAINS: return query_value_contains(v, wanted, work);
+    case QUERY_MIN: return query_value_order(v, wanted, &order) && order >= 0;
+    case QUERY_MAX: return query_value_order(v, wanted, &order) && order <= 0;
     }
     impossible("a condition outside the enum");
 }
 
-static bool condition_holds(const struct query_condition *c, const struct object_view_value *v,
-                            uint64_t *work)
+static bool query_condition_holds(const struct query_condition *c,
+                                  const struct object_view_value *v, uint64_t *work)
 {
     uint32_t i = 0;
-    while (i < c->count && !holds_for(c->op, v, &c->values[i], work))
+    while (i < c->count && !query_op_holds(c->op, v, &c->values[i], work))
         i++;
     return (i < c->count) != (c->op == QUERY_NOT);
 }
@@ -410,13 +414,13 @@ bool query_is_slow(const struct query *query)
     return i < query->count;
 }
 
-bool query_keeps(const struct query *query, const struct core *core, const struct record *record,
-                 struct arena *a, uint64_t *work)
+bool query_matches(const struct query *query, const struct core *core, const struct record *record,
+                   struct arena *a, uint64_t *work)
 {
     for (uint32_t i = 0; i < query->count; i++) {
         const struct query_condition *c = &query->conditions[i];
         const struct object_view_value v = object_view_value(c->field, core, record, a);
-        if (!condition_holds(c, &v, work))
+        if (!query_condition_holds(c, &v, work))
             return false;
     }
     return true;

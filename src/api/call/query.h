@@ -57,7 +57,7 @@ struct query {
 };
 
 /* What is wrong with which parameter; `text` is NULL when nothing is. */
-struct query_trouble {
+struct query_error {
     struct str field;
     const char *text;
 };
@@ -66,18 +66,17 @@ struct query_trouble {
 const struct object_view_field *query_field(const struct object_view *shape, struct str name);
 /* From the members of an object that are fields of the shape; others are ignored. A member is a
  * value, or a list of them. */
-struct query_trouble query_read_object(const struct object_view *shape, const struct json *object,
-                                       struct arena *a, struct query *out_query);
+struct query_error query_read_object(const struct object_view *shape, const struct json *object,
+                                     struct arena *a, struct query *out_query);
 /* From the address of a list: what means nothing is told. */
-struct query_trouble query_read_pairs(const struct object_view *shape,
-                                      const struct http_pair *pairs, struct arena *a,
-                                      struct query *out_query);
+struct query_error query_read_pairs(const struct object_view *shape, const struct http_pair *pairs,
+                                    struct arena *a, struct query *out_query);
 
 /* Are texts looked through for it? That can take a while, even for few objects. */
 bool query_is_slow(const struct query *query);
 /* What has to be computed for these lies in the arena. Adds to *work how many bytes were looked
  * through. */
-bool query_keeps(const struct query *query, const struct core *core, const struct record *record,
-                 struct arena *a, uint64_t *work);
+bool query_matches(const struct query *query, const struct core *core, const struct record *record,
+                   struct arena *a, uint64_t *work);
 /* Below zero when `a` comes first. */
 int query_compare(const struct object_view_value *a, const struct object_view_value *b);

@@ -9,7 +9,7 @@
 #include "api/call/route.h"
 
 /* That it is alive, and the answer is about what only a machine speaks of. */
-static bool is_word_of_life(struct call *call, const struct problem *problem)
+static bool refused_report_is_alive_report(struct call *call, const struct problem *problem)
 {
     bool alive = false;
     const bool is_update =
@@ -20,10 +20,11 @@ static bool is_word_of_life(struct call *call, const struct problem *problem)
     return is_update && is_of_a_machine && param_bool(call, "alive", &alive) && alive;
 }
 
-static void note(struct refused_reports *refusals, struct call *call, const struct problem *problem)
+static void refused_report_note(struct refused_reports *refusals, struct call *call,
+                                const struct problem *problem)
 {
     struct record node;
-    if (!is_word_of_life(call, problem) ||
+    if (!refused_report_is_alive_report(call, problem) ||
         !resource_find(call, &resource_nodes, call->keys[0], &node))
         return;
     struct refused_report *row = &refusals->rows[node.id % REFUSALS_MAX];
@@ -36,7 +37,7 @@ static void note(struct refused_reports *refusals, struct call *call, const stru
 void refused_reports_reply(struct refused_reports *refusals, struct call *call,
                            const struct problem *problems)
 {
-    note(refusals, call, problems);
+    refused_report_note(refusals, call, problems);
     reply_problems(call, problems);
 }
 

@@ -5,12 +5,12 @@
 #include "api/call/serialize.h"
 #include "auth/auth_state.h"
 
-static const char *type_of(const struct call *call)
+static const char *reply_route_type(const struct call *call)
 {
     return call->route && call->route->resource ? call->route->resource->shape->type : "api";
 }
 
-static const char *content_type(struct call *call, const char *type, const char *form)
+static const char *reply_content_type(struct call *call, const char *type, const char *form)
 {
     return str_z(call->arena,
                  STR_CONCAT(call->arena, STR("application/vnd.crowbar."), str_from(type), STR("."),
@@ -31,13 +31,13 @@ void reply_text(struct call *call, int status, struct str text)
 
 void reply_json(struct call *call, const char *type, const char *form, struct str body)
 {
-    call->reply =
-        (struct reply){.status = 200, .content_type = content_type(call, type, form), .body = body};
+    call->reply = (struct reply){
+        .status = 200, .content_type = reply_content_type(call, type, form), .body = body};
 }
 
 /* Where the string, number, word, list or object ends that begins at `at` of a canonical document.
  * It has no spaces between its tokens. */
-static uint32_t value_end(struct str doc, uint32_t at)
+static uint32_t json_value_end(struct str doc, uint32_t at)
 {
     uint32_t depth = 0;
     bool is_string = false;
@@ -68,8 +68,8 @@ void reply_doc(struct call *call, const char *type, struct str doc)
     struct buf b = buf_in(call->arena);
     buf_put_c(&b, '{');
     for (uint32_t at = 1, end; at + 1 < doc.len; at = end + 1) {
-        const uint32_t colon = value_end(doc, at);
-        end = value_end(doc, colon + 1);
+        const uint32_t colon = json_value_end(doc, at);
+        end = json_value_end(doc, colon + 1);
         const struct str key = str_slice(doc, at + 1, colon - 1); /* without its quotes */
         if (!object_view_wants(call->wanted, str_z(call->arena, key)))
             continue;
@@ -117,7 +117,7 @@ void reply_record(struct call *call, const struct object_view *shape, const stru
 
 /* ---- errors ---- */
 
-static void put_member(struct buf *b, const char *name, struct str text)
+static void reply_put_member(struct buf *b, const char *name, struct str text)
 {
     buf_put_c(b, '"');
     buf_put_z(b, name);
@@ -125,44 +125,44 @@ static void put_member(struct buf *b, const char *name, struct str text)
     json_write_string(b, text);
 }
 
-static void put_head(struct buf *b, struct str message, int status, struct str code)
+static void reply_put_error_head(struct buf *b, struct str message, int status, struct str code)
 {
     buf_put_c(b, '{');
-    put_member(b, "message", message);
+    reply_put_member(b, "message", message);
     buf_put_z(b, ",\"status\":");
     buf_put_i64(b, status);
     buf_put_c(b, ',');
-    put_member(b, "code", code);
+    reply_put_member(b, "code", code);
 }
 
-static void set_error(struct call *call, int status, const struct buf *body)
+static void reply_set_error(struct call *call, int status, const struct buf *body)
 {
-    reply_json(call, type_of(call), "error", buf_str(body));
+    reply_json(call, reply_route_type(call), "error", buf_str(body));
     call->reply.status = status;
 }
 
 void reply_error(struct call *call, int status, const char *code, struct str message)
 {
     struct buf b = buf_in(call->arena);
-    put_head(&b, message, status, str_from(code));
+    reply_put_error_head(&b, message, status, str_from(code));
     buf_put_c(&b, '}');
-    set_error(call, status, &b);
+    reply_set_error(call, status, &b);
 }
 
 /* Where the core has another word for what the caller sent. */
-static struct str field_of(const struct problem *p)
+static struct str problem_api_field(const struct problem *p)
 {
     return str_eq(p->field, STR("hammer_kind_id")) ? STR("available_hammer_id") : p->field;
 }
 
-static void put_problem(struct buf *b, const struct problem *p)
+static void reply_put_problem(struct buf *b, const struct problem *p)
 {
     buf_put_c(b, '{');
-    put_member(b, "code", problem_code_name(p->code));
+    reply_put_member(b, "code", problem_code_name(p->code));
     buf_put_c(b, ',');
-    put_member(b, "field", field_of(p));
+    reply_put_member(b, "field", problem_api_field(p));
     buf_put_c(b, ',');
-    put_member(b, "message", p->text);
+    reply_put_member(b, "message", p->text);
     buf_put_c(b, '}');
 }
 
@@ -175,42 +175,43 @@ void reply_problems(struct call *call, const struct problem *problems)
         buf_put_str(&message, p->text);
     }
     const int status = problem_status(problems->code);
-    put_head(&b, buf_str(&message), status, problem_code_name(problems->code));
+    reply_put_error_head(&b, buf_str(&message), status, problem_code_name(problems->code));
     if (problems->field.len) {
         buf_put_c(&b, ',');
-        put_member(&b, "field", field_of(problems));
+        reply_put_member(&b, "field", problem_api_field(problems));
     }
     if (problems->next) {
         buf_put_z(&b, ",\"problems\":[");
         for (const struct problem *p = problems; p; p = p->next) {
             buf_put_z(&b, p == problems ? "" : ",");
-            put_problem(&b, p);
+            reply_put_problem(&b, p);
         }
         buf_put_c(&b, ']');
     }
     buf_put_c(&b, '}');
-    set_error(call, status, &b);
+    reply_set_error(call, status, &b);
 }
 
 /* Digest first: some of those who know it look at the first challenge only. One realm for both:
  * others read all challenges as one line, and the realm they answer to is the last one in it. */
-static void challenge(struct call *call, const char *message, bool is_stale)
+static void reply_challenge(struct call *call, const char *message, bool is_stale)
 {
     reply_error(call, 401, "unauthorized", str_from(message));
-    reply_header(
-        call, "WWW-Authenticate",
-        digests_challenge(call_door(call)->digests, call->arena, call_mono_ms(call), is_stale));
+    reply_header(call, "WWW-Authenticate",
+                 digests_challenge(call_auth_state(call)->digests, call->arena, call_mono_ms(call),
+                                   is_stale));
     reply_header(call, "WWW-Authenticate", STR("Basic realm=\"" DIGEST_REALM "\""));
 }
 
 void reply_unauthorized(struct call *call, const char *message)
 {
-    challenge(call, message, false);
+    reply_challenge(call, message, false);
 }
 
 void reply_stale(struct call *call)
 {
-    challenge(call, "the nonce of the digest is too old or used up; answer the new one", true);
+    reply_challenge(call, "the nonce of the digest is too old or used up; answer the new one",
+                    true);
 }
 
 void reply_locked_out(struct call *call, int64_t left_ms)

@@ -1,7 +1,7 @@
 #include "api/call/route.h"
 
 /* In any order: no path belongs to two of them. */
-#define CHAPTERS(X)                                                                                \
+#define ROUTE_TABLES(X)                                                                            \
     X(anneal)                                                                                      \
     X(attribs)                                                                                     \
     X(audit)                                                                                       \
@@ -29,19 +29,19 @@
     X(tokens)                                                                                      \
     X(users)
 
-#define X(name) extern const struct route_table chapter_##name;
-CHAPTERS(X)
+#define X(name) extern const struct route_table route_table_##name;
+ROUTE_TABLES(X)
 #undef X
 
-const struct route_table *const chapters[] = {
-#define X(name) &chapter_##name,
-    CHAPTERS(X)
+const struct route_table *const route_tables[] = {
+#define X(name) &route_table_##name,
+    ROUTE_TABLES(X)
 #undef X
         NULL,
 };
 
 /* The first segment of *rest, which moves behind it. */
-static struct str next_segment(struct str *rest)
+static struct str route_next_segment(struct str *rest)
 {
     const uint32_t end = str_find(*rest, '/', 0);
     const struct str segment = str_slice(*rest, 0, end);
@@ -49,13 +49,13 @@ static struct str next_segment(struct str *rest)
     return segment;
 }
 
-static bool is_version(struct str segment)
+static bool route_is_version(struct str segment)
 {
     return segment.len == 2 && segment.at[0] == 'v' && segment.at[1] >= '2' && segment.at[1] <= '9';
 }
 
-static bool matches(const char *pattern, const struct http_request *request,
-                    struct str keys[PATH_KEYS_MAX])
+static bool route_matches(const char *pattern, const struct http_request *request,
+                          struct str keys[PATH_KEYS_MAX])
 {
     struct str wanted = str_slice(str_from(pattern), 1, UINT32_MAX);
     uint32_t count = 0;
@@ -63,13 +63,13 @@ static bool matches(const char *pattern, const struct http_request *request,
         const struct str have = request->segments[i];
         if (wanted.len == 0)
             return false;
-        const struct str want = next_segment(&wanted);
+        const struct str want = route_next_segment(&wanted);
         if (str_eq(want, STR(":id"))) {
             must(count < PATH_KEYS_MAX);
             keys[count++] = have;
             if (have.len == 0)
                 return false;
-        } else if (!str_eq(want, have) && !(str_eq(want, STR("v2")) && is_version(have))) {
+        } else if (!str_eq(want, have) && !(str_eq(want, STR("v2")) && route_is_version(have))) {
             return false;
         }
     }
@@ -77,20 +77,20 @@ static bool matches(const char *pattern, const struct http_request *request,
 }
 
 /* The noun of a path below /api/vN; empty for any other path. */
-static struct str noun_of(const struct http_request *request)
+static struct str route_noun(const struct http_request *request)
 {
     const bool is_api = request->segment_count > 2 && str_eq(request->segments[0], STR("api")) &&
-                        is_version(request->segments[1]);
+                        route_is_version(request->segments[1]);
     return is_api ? request->segments[2] : STR("");
 }
 
-static void look_through(struct call *call, const struct route_table *chapter,
-                         enum http_method method)
+static void route_search_table(struct call *call, const struct route_table *table,
+                               enum http_method method)
 {
     struct str keys[PATH_KEYS_MAX] = {{0}, {0}};
-    for (uint32_t i = 0; i < chapter->count; i++) {
-        const struct route *route = &chapter->routes[i];
-        if (!matches(route->pattern, call->request, keys))
+    for (uint32_t i = 0; i < table->count; i++) {
+        const struct route *route = &table->routes[i];
+        if (!route_matches(route->pattern, call->request, keys))
             continue;
         call->methods |= 1u << route->method;
         if (call->route || route->method != method)
@@ -105,10 +105,10 @@ void route_find(struct call *call)
 {
     const enum http_method asked = call->request->method;
     const enum http_method method = asked == HTTP_HEAD ? HTTP_GET : asked;
-    const struct str noun = noun_of(call->request);
-    for (uint32_t i = 0; chapters[i]; i++)
-        if (str_eq(noun, str_from(chapters[i]->noun)))
-            look_through(call, chapters[i], method);
+    const struct str noun = route_noun(call->request);
+    for (uint32_t i = 0; route_tables[i]; i++)
+        if (str_eq(noun, str_from(route_tables[i]->noun)))
+            route_search_table(call, route_tables[i], method);
 }
 
 struct str route_allowed(struct call *call)

@@ -33,7 +33,7 @@ struct route {
     const struct resource *resource;    /* whose answers it gives; NULL: nobody's        */
     const struct resource *within;      /* whose object the first :id is, when another's */
     enum command_kind command;          /* for handlers that serve several verbs         */
-    const struct params_schema *intake; /* what it takes, where the resource does not say */
+    const struct params_schema *params; /* what it takes, where the resource does not say */
     enum route_form form;
     enum route_access access;
     bool is_immediate; /* answered at once from the newest core, durable or not */
@@ -53,7 +53,7 @@ struct route_table {
     }
 
 /* The chapters, NULL at the end. */
-extern const struct route_table *const chapters[];
+extern const struct route_table *const route_tables[];
 
 /* Finds the call's route, its keys, and which methods the path knows. HEAD is served as GET. */
 void route_find(struct call *call);

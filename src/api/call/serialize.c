@@ -41,22 +41,22 @@ int64_t object_view_snapshot_state(const struct core *core, const struct snapsho
     impossible("a deployment state outside the enum");
 }
 
-static struct object_view_value truth(bool is_true)
+static struct object_view_value view_bool(bool is_true)
 {
     return (struct object_view_value){.kind = VALUE_BOOL, .truth = is_true};
 }
 
-static struct object_view_value number(int64_t value)
+static struct object_view_value view_number(int64_t value)
 {
     return (struct object_view_value){.kind = VALUE_INT, .number = value};
 }
 
-static struct object_view_value document(struct str doc, struct str empty)
+static struct object_view_value view_document(struct str doc, struct str empty)
 {
     return (struct object_view_value){.kind = VALUE_DOC, .text = doc.len ? doc : empty};
 }
 
-static struct object_view_value actions(const struct core *core, int64_t kind_id)
+static struct object_view_value view_actions(const struct core *core, int64_t kind_id)
 {
     struct record kind;
     const bool found = core_record(core, TABLE_HAMMER_KIND, kind_id, &kind);
@@ -64,35 +64,35 @@ static struct object_view_value actions(const struct core *core, int64_t kind_id
                                       .text = found ? kind.hammer_kind.klass : STR("")};
 }
 
-static struct object_view_value text_or_null(struct str text)
+static struct object_view_value view_string_or_null(struct str text)
 {
     return (struct object_view_value){.kind = text.len ? VALUE_TEXT : VALUE_NULL, .text = text};
 }
 
 /* "2.E" is 2. */
-static struct object_view_value leading_number(struct str text)
+static struct object_view_value view_leading_number(struct str text)
 {
     uint32_t end = 0;
     int64_t value;
     while (end < text.len && text.at[end] >= '0' && text.at[end] <= '9')
         end++;
     return str_parse_i64(str_slice(text, 0, end), &value)
-               ? number(value)
+               ? view_number(value)
                : (struct object_view_value){.kind = VALUE_NULL};
 }
 
-static struct str access_text(uint32_t access)
+static struct str view_access_name(uint32_t access)
 {
     return access < ACCESS_COUNT ? str_from(access_name((enum access)access)) : STR("");
 }
 
-static struct str reason_text(uint32_t reason)
+static struct str view_reason_name(uint32_t reason)
 {
     return reason && reason < REASON_COUNT ? str_from(reason_name((enum reason_code)reason))
                                            : STR("");
 }
 
-static struct str power_text(uint32_t state)
+static struct str view_power_name(uint32_t state)
 {
     return state < POWER_STATE_COUNT ? str_from(power_state_name((enum power_state)state))
                                      : STR("");
@@ -104,58 +104,61 @@ struct object_view_value object_view_value(const struct object_view_field *f,
 {
     const void *at = (const char *)record + f->at;
     switch (f->kind) {
-    case SHAPE_INT: return number(*(const int64_t *)at);
-    case SHAPE_SMALL: return number(*(const uint32_t *)at);
+    case SHAPE_INT: return view_number(*(const int64_t *)at);
+    case SHAPE_UINT32: return view_number(*(const uint32_t *)at);
     case SHAPE_REF:
-        return *(const int64_t *)at ? number(*(const int64_t *)at)
+        return *(const int64_t *)at ? view_number(*(const int64_t *)at)
                                     : (struct object_view_value){.kind = VALUE_NULL};
-    case SHAPE_BOOL: return truth(*(const bool *)at);
-    case SHAPE_NOT: return truth(!*(const bool *)at);
-    case SHAPE_FLAG: return truth(*(const uint32_t *)at & f->bit);
+    case SHAPE_BOOL: return view_bool(*(const bool *)at);
+    case SHAPE_BOOL_INVERTED: return view_bool(!*(const bool *)at);
+    case SHAPE_FLAG: return view_bool(*(const uint32_t *)at & f->bit);
     case SHAPE_TEXT:
         return (struct object_view_value){.kind = VALUE_TEXT, .text = *(const struct str *)at};
-    case SHAPE_ARRAY: return document(*(const struct str *)at, STR("[]"));
-    case SHAPE_OBJECT: return document(*(const struct str *)at, STR("{}"));
+    case SHAPE_ARRAY: return view_document(*(const struct str *)at, STR("[]"));
+    case SHAPE_OBJECT: return view_document(*(const struct str *)at, STR("{}"));
     case SHAPE_TIME:
         return (struct object_view_value){.kind = *(const int64_t *)at ? VALUE_TIME : VALUE_NULL,
                                           .number = *(const int64_t *)at};
-    case SHAPE_NODEROLE_STATE: return number(object_view_noderole_state(*(const uint32_t *)at));
+    case SHAPE_NODEROLE_STATE:
+        return view_number(object_view_noderole_state(*(const uint32_t *)at));
     case SHAPE_DEPLOYMENT_STATE:
-        return number(
+        return view_number(
             object_view_deployment_state(core_deployment_state(core, *(const int64_t *)at)));
-    case SHAPE_SNAPSHOT_STATE: return number(object_view_snapshot_state(core, &record->snapshot));
+    case SHAPE_SNAPSHOT_STATE:
+        return view_number(object_view_snapshot_state(core, &record->snapshot));
     case SHAPE_NODE_ERROR:
-        return truth(core_node_state(core, *(const int64_t *)at) == NODEROLE_ERROR);
+        return view_bool(core_node_state(core, *(const int64_t *)at) == NODEROLE_ERROR);
     case SHAPE_NODE_STATE:
-        return number(object_view_noderole_state(core_node_state(core, *(const int64_t *)at)));
-    case SHAPE_OPTIONAL: return text_or_null(*(const struct str *)at);
-    case SHAPE_ACCESS: return text_or_null(access_text(*(const uint32_t *)at));
+        return view_number(object_view_noderole_state(core_node_state(core, *(const int64_t *)at)));
+    case SHAPE_OPTIONAL: return view_string_or_null(*(const struct str *)at);
+    case SHAPE_ACCESS: return view_string_or_null(view_access_name(*(const uint32_t *)at));
     case SHAPE_TOKEN_KIND:
-        return text_or_null(*(const uint32_t *)at == TOKEN_SESSION ? STR("session")
-                                                                   : STR("bearer"));
-    case SHAPE_REASON: return text_or_null(reason_text(*(const uint32_t *)at));
-    case SHAPE_POWER_STATE: return text_or_null(power_text(*(const uint32_t *)at));
-    case SHAPE_HAS: return truth(((const struct str *)at)->len > 0);
+        return view_string_or_null(*(const uint32_t *)at == TOKEN_SESSION ? STR("session")
+                                                                          : STR("bearer"));
+    case SHAPE_REASON: return view_string_or_null(view_reason_name(*(const uint32_t *)at));
+    case SHAPE_POWER_STATE: return view_string_or_null(view_power_name(*(const uint32_t *)at));
+    case SHAPE_IS_SET: return view_bool(((const struct str *)at)->len > 0);
     case SHAPE_CHANGED:
-    case SHAPE_CHANGED_WIPES: {
+    case SHAPE_CHANGED_DESTRUCTIVE: {
         uint32_t changed, destructive;
         core_count_changed(core, *(const int64_t *)at, &changed, &destructive);
-        return number(f->kind == SHAPE_CHANGED ? changed : destructive);
+        return view_number(f->kind == SHAPE_CHANGED ? changed : destructive);
     }
-    case SHAPE_UNPROPOSED: return number(core_count_unproposed(core, *(const int64_t *)at));
-    case SHAPE_UNUSABLE: return text_or_null(core_role_unusable(core, *(const int64_t *)at, a));
-    case SHAPE_INACTIVE: return text_or_null(core_jig_inactive(core, *(const int64_t *)at));
-    case SHAPE_JIG_ACTIVE: return truth(core_jig_inactive(core, *(const int64_t *)at).len == 0);
-    case SHAPE_ACTIONS: return actions(core, *(const int64_t *)at);
-    case SHAPE_ANY: return document(*(const struct str *)at, STR("null"));
-    case SHAPE_DEFAULT: return document(*(const struct str *)at, STR("{\"value\":null}"));
-    case SHAPE_LEADING: return leading_number(*(const struct str *)at);
+    case SHAPE_UNPROPOSED: return view_number(core_count_unproposed(core, *(const int64_t *)at));
+    case SHAPE_UNUSABLE:
+        return view_string_or_null(core_role_unusable(core, *(const int64_t *)at, a));
+    case SHAPE_INACTIVE: return view_string_or_null(core_jig_inactive(core, *(const int64_t *)at));
+    case SHAPE_JIG_ACTIVE: return view_bool(core_jig_inactive(core, *(const int64_t *)at).len == 0);
+    case SHAPE_ACTIONS: return view_actions(core, *(const int64_t *)at);
+    case SHAPE_ANY: return view_document(*(const struct str *)at, STR("null"));
+    case SHAPE_DEFAULT: return view_document(*(const struct str *)at, STR("{\"value\":null}"));
+    case SHAPE_LEADING_NUMBER: return view_leading_number(*(const struct str *)at);
     }
     impossible("a kind of field outside the enum");
 }
 
 /* What the states of a field are called, counted from -1; NULL at the end, and for other fields. */
-static const char *const *state_names(enum object_view_kind kind)
+static const char *const *view_state_names(enum object_view_kind kind)
 {
     static const char *const noderole[] = {"error",   "active",   "todo", "transition",
                                            "blocked", "proposed", NULL};
@@ -173,7 +176,7 @@ static const char *const *state_names(enum object_view_kind kind)
 bool object_view_state_number(const struct object_view_field *field, struct str name,
                               int64_t *out_number)
 {
-    const char *const *names = state_names(field->kind);
+    const char *const *names = view_state_names(field->kind);
     for (int i = 0; names[i]; i++)
         if (str_eq_nocase(name, str_from(names[i]))) {
             *out_number = i - 1;
@@ -184,10 +187,10 @@ bool object_view_state_number(const struct object_view_field *field, struct str 
 
 const char *object_view_state_name(enum object_view_kind kind, int64_t number)
 {
-    return state_names(kind)[number + 1];
+    return view_state_names(kind)[number + 1];
 }
 
-static void write_key(struct buf *out, const char *name, bool first)
+static void view_write_key(struct buf *out, const char *name, bool first)
 {
     buf_put_z(out, first ? "\"" : ",\"");
     buf_put_z(out, name);
@@ -195,7 +198,7 @@ static void write_key(struct buf *out, const char *name, bool first)
 }
 
 /* {"power":["on","off"]} */
-static void write_actions(struct buf *out, struct str klass)
+static void view_write_actions(struct buf *out, struct str klass)
 {
     const struct hammer_class *found = hammer_class_find(klass);
     bool first = true;
@@ -204,7 +207,7 @@ static void write_actions(struct buf *out, struct str klass)
         struct str words = hammer_class_words(found, (enum hammer_category)c);
         if (words.len == 0)
             continue;
-        write_key(out, hammer_category_name((enum hammer_category)c), first);
+        view_write_key(out, hammer_category_name((enum hammer_category)c), first);
         for (const char *before = "["; words.len; before = ",") {
             buf_put_z(out, before);
             json_write_string(out, hammer_next_word(&words));
@@ -215,7 +218,7 @@ static void write_actions(struct buf *out, struct str klass)
     buf_put_c(out, '}');
 }
 
-static void write_value(struct buf *out, struct object_view_value v)
+static void view_write_value(struct buf *out, struct object_view_value v)
 {
     switch (v.kind) {
     case VALUE_NULL: buf_put_z(out, "null"); return;
@@ -223,7 +226,7 @@ static void write_value(struct buf *out, struct object_view_value v)
     case VALUE_INT: buf_put_i64(out, v.number); return;
     case VALUE_TEXT: json_write_string(out, v.text); return;
     case VALUE_DOC: buf_put_str(out, v.text); return;
-    case VALUE_ACTIONS: write_actions(out, v.text); return;
+    case VALUE_ACTIONS: view_write_actions(out, v.text); return;
     case VALUE_TIME:
         buf_put_c(out, '"');
         iso8601_format(out, v.number);
@@ -273,12 +276,12 @@ void object_view_write(const struct object_view *shape, const struct core *core,
     for (uint32_t i = 0; i < shape->count; i++) {
         if (!(mask >> i & 1))
             continue;
-        write_key(out, shape->fields[i].name, first);
-        write_value(out, object_view_value(&shape->fields[i], core, record, out->arena));
+        view_write_key(out, shape->fields[i].name, first);
+        view_write_value(out, object_view_value(&shape->fields[i], core, record, out->arena));
         first = false;
     }
     if (shape->tail && shape->tail->write && mask >> shape->count & 1) {
-        write_key(out, shape->tail->name, first);
+        view_write_key(out, shape->tail->name, first);
         shape->tail->write(shape->tail, core, record, out);
     }
     buf_put_c(out, '}');
@@ -291,7 +294,7 @@ void object_view_write_sample(const struct object_view *shape, uint64_t mask, st
     for (uint32_t i = 0; i < shape->count; i++) {
         if (!(mask >> i & 1) || !shape->fields[i].sample)
             continue;
-        write_key(out, shape->fields[i].name, first);
+        view_write_key(out, shape->fields[i].name, first);
         buf_put_z(out, shape->fields[i].sample);
         first = false;
     }

@@ -16,10 +16,10 @@
 
 enum object_view_kind {
     SHAPE_INT,            /* int64                                        */
-    SHAPE_SMALL,          /* uint32                                       */
+    SHAPE_UINT32,         /* uint32                                       */
     SHAPE_REF,            /* int64, 0 is null                             */
     SHAPE_BOOL,           /* bool                                         */
-    SHAPE_NOT,            /* bool that is kept the other way round        */
+    SHAPE_BOOL_INVERTED,  /* bool that is kept the other way round        */
     SHAPE_FLAG,           /* one bit of a uint32                          */
     SHAPE_TEXT,           /* text                                         */
     SHAPE_ARRAY,          /* document; an empty one is []                 */
@@ -29,24 +29,24 @@ enum object_view_kind {
     SHAPE_OPTIONAL,       /* text, an empty one is null                   */
     SHAPE_ANY,            /* document; an empty one is null               */
     SHAPE_DEFAULT,        /* document; an empty one is {"value":null}     */
-    SHAPE_LEADING,        /* the whole number a text begins with, or null */
+    SHAPE_LEADING_NUMBER, /* the whole number a text begins with, or null */
     SHAPE_ACCESS,         /* enum access by its name, none is null        */
     SHAPE_TOKEN_KIND,     /* enum token_kind by its name                  */
     SHAPE_REASON,         /* enum reason_code by its name, none is null   */
     SHAPE_POWER_STATE,    /* enum power_state by its name                 */
-    SHAPE_HAS,            /* text that is not shown: true unless it is empty */
+    SHAPE_IS_SET,         /* text that is not shown: true unless it is empty */
     /* From here on computed from other records, too. */
-    SHAPE_DEPLOYMENT_STATE, /* computed                                     */
-    SHAPE_SNAPSHOT_STATE,   /* computed                                     */
-    SHAPE_NODE_ERROR,       /* computed: is the noderole's node in error?   */
-    SHAPE_NODE_STATE,       /* computed: the state of a node's noderoles together */
-    SHAPE_UNUSABLE,         /* computed: why nobody can bind the role       */
-    SHAPE_INACTIVE,         /* computed: why the jig is not active          */
-    SHAPE_JIG_ACTIVE,       /* computed: the test jig also with --test-jig  */
-    SHAPE_CHANGED,          /* computed: noderoles that ran with other defaults */
-    SHAPE_CHANGED_WIPES,    /* computed: those of destructive roles */
-    SHAPE_UNPROPOSED,       /* computed: noderoles with values that no commit publishes */
-    SHAPE_ACTIONS,          /* computed: what a hammer of that kind can do  */
+    SHAPE_DEPLOYMENT_STATE,    /* computed                                     */
+    SHAPE_SNAPSHOT_STATE,      /* computed                                     */
+    SHAPE_NODE_ERROR,          /* computed: is the noderole's node in error?   */
+    SHAPE_NODE_STATE,          /* computed: the state of a node's noderoles together */
+    SHAPE_UNUSABLE,            /* computed: why nobody can bind the role       */
+    SHAPE_INACTIVE,            /* computed: why the jig is not active          */
+    SHAPE_JIG_ACTIVE,          /* computed: the test jig also with --test-jig  */
+    SHAPE_CHANGED,             /* computed: noderoles that ran with other defaults */
+    SHAPE_CHANGED_DESTRUCTIVE, /* computed: those of destructive roles */
+    SHAPE_UNPROPOSED,          /* computed: noderoles with values that no commit publishes */
+    SHAPE_ACTIONS,             /* computed: what a hammer of that kind can do  */
 };
 
 struct object_view_field {

@@ -9,7 +9,7 @@
 
 /* ---- ending them ---- */
 
-static struct command ending(int64_t token_id)
+static struct command session_delete_command(int64_t token_id)
 {
     return (struct command){
         .kind = COMMAND_TOKEN_DELETE, .if_turn = IF_THERE, .token_delete = {.id = token_id}};
@@ -18,7 +18,7 @@ static struct command ending(int64_t token_id)
 void session_forget(struct call *call, int64_t token_id)
 {
     const struct api_engine *engine = call_engine(call);
-    struct command command = ending(token_id);
+    struct command command = session_delete_command(token_id);
     command.actor = STR("daemon");
     ignore(engine->submit(engine->self, &command), "it expires by itself, later");
 }
@@ -34,14 +34,14 @@ void session_end_all(struct call *call, int64_t user_id, uint32_t keep, struct b
             token.token.kind == TOKEN_SESSION)
             ids[count++] = id;
     for (uint32_t i = 0; i + keep < count; i++) {
-        const struct command command = ending(ids[i]);
+        const struct command command = session_delete_command(ids[i]);
         command_encode(&command, parts);
     }
 }
 
 /* ---- telling ---- */
 
-static void put_cookie(struct call *call, struct str secret, int64_t seconds)
+static void session_put_cookie(struct call *call, struct str secret, int64_t seconds)
 {
     struct buf b = buf_in(call->arena);
     buf_put_z(&b, SESSION_COOKIE "=");
@@ -52,14 +52,15 @@ static void put_cookie(struct call *call, struct str secret, int64_t seconds)
     reply_header(call, "Set-Cookie", buf_str(&b));
 }
 
-static void set_text(struct call *call, struct json *object, const char *key, struct str text)
+static void session_set_string(struct call *call, struct json *object, const char *key,
+                               struct str text)
 {
     json_set(object, str_from(key),
              text.len ? json_make_string(call->arena, text) : json_make(call->arena, JSON_NULL));
 }
 
 /* `secret`: of the session; empty: it came otherwise. */
-static void reply_who(struct call *call, int64_t token_id, struct str secret)
+static void reply_identity(struct call *call, int64_t token_id, struct str secret)
 {
     struct record user, token;
     struct json *reply = json_make(call->arena, JSON_OBJECT);
@@ -72,47 +73,47 @@ static void reply_who(struct call *call, int64_t token_id, struct str secret)
         token.token.expires_at)
         iso8601_format(&expires, token.token.expires_at);
     const enum access access = user.user.is_admin ? ACCESS_ADMIN : (enum access)user.user.access;
-    set_text(call, reply, "username", user.user.username);
+    session_set_string(call, reply, "username", user.user.username);
     json_set(reply, STR("is_admin"), json_make_bool(call->arena, user.user.is_admin));
-    set_text(call, reply, "access", str_from(access_name(access)));
-    set_text(call, reply, "csrf_token",
-             secret.len ? credentials_csrf(call->arena, secret) : STR(""));
-    set_text(call, reply, "expires_at", buf_str(&expires));
+    session_set_string(call, reply, "access", str_from(access_name(access)));
+    session_set_string(call, reply, "csrf_token",
+                       secret.len ? credentials_csrf(call->arena, secret) : STR(""));
+    session_set_string(call, reply, "expires_at", buf_str(&expires));
     reply_json(call, "session", "obj", json_write(call->arena, reply));
     reply_header(call, "Cache-Control", STR("no-store"));
 }
 
-static struct str cookie_of(const struct call *call)
+static struct str session_cookie(const struct call *call)
 {
     return credentials_cookie(http_header(call->request, "Cookie"), STR(SESSION_COOKIE));
 }
 
 /* ---- login ---- */
 
-static bool is_sign_in(const struct call *call)
+static bool session_is_form_login(const struct call *call)
 {
     return str_eq(str_from(call->route->pattern), STR(SESSION_SIGN_IN));
 }
 
-static void logged_in(struct call *call, int64_t id)
+static void session_reply_login(struct call *call, int64_t id)
 {
     const struct str hash = credentials_token_hash(call->arena, call->secret);
     (void)id; /* of the first part */
-    reply_who(call, call->core ? core_find(call->core, TABLE_TOKEN, hash) : 0, call->secret);
+    reply_identity(call, call->core ? core_find(call->core, TABLE_TOKEN, hash) : 0, call->secret);
     if (call->reply.status == 200)
-        put_cookie(call, call->secret, SESSION_MS / 1000);
+        session_put_cookie(call, call->secret, SESSION_MS / 1000);
 }
 
 const char *session_wraps(const struct call *call)
 {
-    return is_sign_in(call) ? "user" : "session";
+    return session_is_form_login(call) ? "user" : "session";
 }
 
 /* As the old pages did: a redirect with the cookie. Their clients follow it, or look at the status
  * and keep the cookie. */
-static void signed_in(struct call *call, int64_t id)
+static void session_reply_form_login(struct call *call, int64_t id)
 {
-    logged_in(call, id);
+    session_reply_login(call, id);
     if (call->reply.status != 200)
         return;
     call->reply.status = 302;
@@ -121,22 +122,22 @@ static void signed_in(struct call *call, int64_t id)
 
 /* What came along is over, whose ever it was: whoever gave it to this browser must not find the new
  * user behind it. */
-static void end_old_session(struct call *call)
+static void session_end_previous(struct call *call)
 {
     struct record token;
-    const struct str old = cookie_of(call);
+    const struct str old = session_cookie(call);
     const struct str hash = credentials_token_hash(call->arena, old);
     const int64_t id = old.len ? core_find(call->core, TABLE_TOKEN, hash) : 0;
     if (id && core_record(call->core, TABLE_TOKEN, id, &token) && token.token.kind == TOKEN_SESSION)
         session_forget(call, id);
 }
 
-static const struct param_rule login_takes[] = {
-    {.name = "username", .kind = TAKE_TEXT, .is_required = true, .is_aside = true},
-    {.name = "password", .kind = TAKE_TEXT, .is_required = true, .is_aside = true},
+static const struct param_rule login_rules[] = {
+    {.name = "username", .kind = PARAM_TEXT, .is_required = true, .read_by_handler = true},
+    {.name = "password", .kind = PARAM_TEXT, .is_required = true, .read_by_handler = true},
 };
 
-static const struct params_schema login = {.kind = COMMAND_TOKEN_CREATE, TAKES(login_takes)};
+static const struct params_schema login = {.kind = COMMAND_TOKEN_CREATE, PARAM_RULES(login_rules)};
 
 /* The password was right, or we would not be here. */
 static enum handler_result serve_login(struct call *call)
@@ -152,34 +153,35 @@ static enum handler_result serve_login(struct call *call)
                                       .expires_at = call_now_ms(call) + SESSION_MS,
                                       .kind = TOKEN_SESSION};
     session_end_all(call, call->caller.user_id, SESSIONS_PER_USER - 1, &parts);
-    end_old_session(call);
+    session_end_previous(call);
     command_encode(&create, &parts);
     batch.batch.commands = buf_str(&parts);
-    return call_submit(call, &batch, is_sign_in(call) ? signed_in : logged_in);
+    return call_submit(
+        call, &batch, session_is_form_login(call) ? session_reply_form_login : session_reply_login);
 }
 
 /* ---- who am I, and goodbye ---- */
 
 static enum handler_result serve_session(struct call *call)
 {
-    reply_who(call, call->caller.token_id,
-              call->caller.way == BY_SESSION ? cookie_of(call) : STR(""));
+    reply_identity(call, call->caller.token_id,
+                   call->caller.auth_method == BY_SESSION ? session_cookie(call) : STR(""));
     return SERVED_REPLY;
 }
 
-static void logged_out(struct call *call, int64_t id)
+static void session_reply_logout(struct call *call, int64_t id)
 {
     (void)id;
     reply_message(call, "session", STR("goodbye"));
-    put_cookie(call, STR(""), 0);
+    session_put_cookie(call, STR(""), 0);
 }
 
 static enum handler_result serve_logout(struct call *call)
 {
     struct command command = {.kind = COMMAND_TOKEN_DELETE,
                               .token_delete = {.id = call->caller.token_id}};
-    if (call->caller.way == BY_SESSION)
-        return call_submit(call, &command, logged_out);
+    if (call->caller.auth_method == BY_SESSION)
+        return call_submit(call, &command, session_reply_logout);
     call_refuse(call, PROBLEM_NOT_FOUND, STR("session"),
                 STR("there is no session to end: you did not come with its cookie"));
     return SERVED_REPLY;
@@ -189,7 +191,7 @@ static const struct route routes[] = {
     {.method = HTTP_POST,
      .pattern = V "session",
      .serve = serve_login,
-     .intake = &login,
+     .params = &login,
      .form = REPLY_CUSTOM,
      .access = ROUTE_AUTH_IN_BODY,
      .does = "log in: a cookie, and the csrf_token to show beside it"},
@@ -205,16 +207,16 @@ static const struct route routes[] = {
      .does = "log out"},
 };
 
-const struct route_table chapter_session = ROUTE_TABLE("session", routes);
+const struct route_table route_table_session = ROUTE_TABLE("session", routes);
 
 static const struct route sign_in_routes[] = {
     {.method = HTTP_POST,
      .pattern = SESSION_SIGN_IN,
      .serve = serve_login,
-     .intake = &login,
+     .params = &login,
      .form = REPLY_CUSTOM,
      .access = ROUTE_AUTH_IN_BODY,
      .does = "log in by the form of the old pages, user[username] and user[password]"},
 };
 
-const struct route_table chapter_sign_in = ROUTE_TABLE(NULL, sign_in_routes);
+const struct route_table route_table_sign_in = ROUTE_TABLE(NULL, sign_in_routes);

@@ -17,18 +17,18 @@ bool sse_is_wanted(const struct call *call)
 
 /* Streams end when their clients want, so together they leave a quarter of the connections to other
  * requests, however few the limit of open files allows. */
-static bool is_one_too_many(const struct call *call)
+static bool sse_is_over_limit(const struct call *call)
 {
     const uint32_t connections = http_connections_default();
     const uint32_t share = connections / 4 ? connections / 4 : 1;
     const uint32_t own_max = share < SSE_STREAMS_MAX ? share : SSE_STREAMS_MAX;
     uint32_t all;
-    return flows_endless_of(call, &all) >= own_max || all >= 3 * share;
+    return reply_streams_infinite_of(call, &all) >= own_max || all >= 3 * share;
 }
 
-enum handler_result sse_begin(struct call *call, struct reply_stream *flow)
+enum handler_result sse_begin(struct call *call, struct reply_stream *stream)
 {
-    if (is_one_too_many(call)) {
+    if (sse_is_over_limit(call)) {
         reply_failure(call, ERR_LIMIT);
         return SERVED_REPLY;
     }
@@ -36,10 +36,10 @@ enum handler_result sse_begin(struct call *call, struct reply_stream *flow)
     call->reply.content_type = "text/event-stream";
     reply_header(call, "Cache-Control", STR("no-store"));
     reply_header(call, "X-Accel-Buffering", STR("no")); /* or a proxy would gather it */
-    return reply_stream_begin(call, flow);
+    return reply_stream_begin(call, stream);
 }
 
-static void put_line(struct buf *out, const char *name, struct str value)
+static void sse_put_field(struct buf *out, const char *name, struct str value)
 {
     buf_put_z(out, name);
     buf_put_str(out, value);
@@ -48,20 +48,20 @@ static void put_line(struct buf *out, const char *name, struct str value)
 
 void sse_put(struct buf *out, struct str event, struct str id, struct str data)
 {
-    put_line(out, "event: ", event);
+    sse_put_field(out, "event: ", event);
     if (id.len)
-        put_line(out, "id: ", id);
-    put_line(out, "data: ", data);
+        sse_put_field(out, "id: ", id);
+    sse_put_field(out, "data: ", data);
     buf_put_c(out, '\n');
 }
 
-void sse_put_place(struct buf *out, struct str id)
+void sse_put_id(struct buf *out, struct str id)
 {
-    put_line(out, "id: ", id);
+    sse_put_field(out, "id: ", id);
     buf_put_c(out, '\n');
 }
 
-void sse_breathe(struct buf *out)
+void sse_put_keepalive(struct buf *out)
 {
     buf_put_z(out, ":\n\n");
 }

@@ -6,140 +6,142 @@
 
 /* What one flow may hold back before it is asked for more, and what may wait in its stream before
  * it waits for its client. */
-enum { HELD_MAX = 1 << 20, WAITING_MAX = 256 << 10 };
+enum { HELD_BYTES_MAX = 1 << 20, UNSENT_BYTES_MAX = 256 << 10 };
 
 struct reply_stream_piece {
     struct arena arena; /* the text lies here */
     struct str text;
-    uint32_t out;   /* as much of it has left                  */
-    int64_t seen;   /* leaves when this turn is durable        */
-    uint64_t place; /* where the flow was before it            */
-    bool is_last;   /* what comes with it is the end           */
+    uint32_t out;      /* as much of it has left                  */
+    int64_t seen;      /* leaves when this turn is durable        */
+    uint64_t position; /* where the flow was before it            */
+    bool is_last;      /* what comes with it is the end           */
     struct reply_stream_piece *next;
 };
 
-static void count_ready(struct reply_stream *flow, bool is_ready)
+static void stream_set_ready(struct reply_stream *stream, bool is_ready)
 {
-    struct flows *flows = call_flows(flow->call);
-    if (flow->is_ready == is_ready)
+    struct reply_streams *streams = call_streams(stream->call);
+    if (stream->is_ready == is_ready)
         return;
-    flow->is_ready = is_ready;
-    flows->ready += is_ready ? 1 : (uint32_t)-1;
+    stream->is_ready = is_ready;
+    streams->ready_count += is_ready ? 1 : (uint32_t)-1;
 }
 
-void reply_stream_wake(struct reply_stream *flow)
+void reply_stream_wake(struct reply_stream *stream)
 {
-    if (!flow->is_over && !flow->is_blocked)
-        count_ready(flow, true);
+    if (!stream->is_over && !stream->is_blocked)
+        stream_set_ready(stream, true);
 }
 
-enum handler_result reply_stream_begin(struct call *call, struct reply_stream *flow)
+enum handler_result reply_stream_begin(struct call *call, struct reply_stream *stream)
 {
-    struct flows *flows = call_flows(call);
-    must(!call->flow && call->reply.status == 200);
-    call->flow = flow;
-    flow->call = call;
-    flow->next = flows->first;
-    if (flows->first)
-        flows->first->prev = flow;
-    flows->first = flow;
-    flows->endless += flow->is_endless;
-    call_wait(call, WAITS_FLOW);
-    reply_stream_wake(flow);
+    struct reply_streams *streams = call_streams(call);
+    must(!call->stream && call->reply.status == 200);
+    call->stream = stream;
+    stream->call = call;
+    stream->next = streams->first;
+    if (streams->first)
+        streams->first->prev = stream;
+    streams->first = stream;
+    streams->infinite_count += stream->is_infinite;
+    call_wait(call, WAITS_STREAM);
+    reply_stream_wake(stream);
     return SERVED_LATER;
 }
 
-uint32_t flows_endless_of(const struct call *call, uint32_t *out_all)
+uint32_t reply_streams_infinite_of(const struct call *call, uint32_t *out_all)
 {
     uint32_t count = 0;
     *out_all = 0;
-    for (const struct reply_stream *flow = call_flows(call)->first; flow; flow = flow->next) {
-        *out_all += flow->is_endless;
-        count += flow->is_endless && flow->call->caller.user_id == call->caller.user_id &&
-                 flow->call->caller.node_id == call->caller.node_id;
+    for (const struct reply_stream *stream = call_streams(call)->first; stream;
+         stream = stream->next) {
+        *out_all += stream->is_infinite;
+        count += stream->is_infinite && stream->call->caller.user_id == call->caller.user_id &&
+                 stream->call->caller.node_id == call->caller.node_id;
     }
     return count;
 }
 
-int64_t reply_stream_await(struct reply_stream *flow,
+int64_t reply_stream_await(struct reply_stream *stream,
                            void (*found)(struct call *call, const struct record *records,
                                          uint32_t count, err why))
 {
-    must(!flow->found);
-    flow->found = found;
-    return call_take_number(flow->call);
+    must(!stream->found);
+    stream->found = found;
+    return call_take_number(stream->call);
 }
 
-void reply_stream_await_failed(struct reply_stream *flow)
+void reply_stream_await_failed(struct reply_stream *stream)
 {
-    flow->found = NULL;
-    call_drop_number(flow->call);
+    stream->found = NULL;
+    call_drop_number(stream->call);
 }
 
-void reply_stream_found(struct reply_stream *flow, const struct record *records, uint32_t count,
+void reply_stream_found(struct reply_stream *stream, const struct record *records, uint32_t count,
                         err why)
 {
-    struct call *call = flow->call;
-    void (*found)(struct call *, const struct record *, uint32_t, err) = flow->found;
-    reply_stream_await_failed(flow);
+    struct call *call = stream->call;
+    void (*found)(struct call *, const struct record *, uint32_t, err) = stream->found;
+    reply_stream_await_failed(stream);
     found(call, records, count, why);
 }
 
-void flows_beat(struct flows *flows)
+void reply_streams_poll(struct reply_streams *streams)
 {
-    for (struct reply_stream *flow = flows->endless ? flows->first : NULL; flow; flow = flow->next)
-        if (flow->is_endless)
-            reply_stream_wake(flow);
+    for (struct reply_stream *stream = streams->infinite_count ? streams->first : NULL; stream;
+         stream = stream->next)
+        if (stream->is_infinite)
+            reply_stream_wake(stream);
 }
 
 /* ---- pieces ---- */
 
-static struct reply_stream_piece *piece_new(uint64_t place)
+static struct reply_stream_piece *stream_piece_new(uint64_t position)
 {
     struct reply_stream_piece *piece = calloc(1, sizeof *piece);
     must(piece);
-    piece->place = place;
+    piece->position = position;
     return piece;
 }
 
-static void piece_free(struct reply_stream_piece *piece)
+static void stream_piece_free(struct reply_stream_piece *piece)
 {
     arena_fini(&piece->arena);
     free(piece);
 }
 
-static void add_piece(struct reply_stream *flow, struct reply_stream_piece *piece)
+static void stream_add_piece(struct reply_stream *stream, struct reply_stream_piece *piece)
 {
-    *(flow->last ? &flow->last->next : &flow->first) = piece;
-    flow->last = piece;
-    flow->held += piece->text.len;
+    *(stream->last ? &stream->last->next : &stream->first) = piece;
+    stream->last = piece;
+    stream->held += piece->text.len;
 }
 
-static void drop_first(struct reply_stream *flow)
+static void stream_drop_first_piece(struct reply_stream *stream)
 {
-    struct reply_stream_piece *piece = flow->first;
-    flow->first = piece->next;
-    if (!flow->first)
-        flow->last = NULL;
-    flow->held -= piece->text.len;
-    piece_free(piece);
+    struct reply_stream_piece *piece = stream->first;
+    stream->first = piece->next;
+    if (!stream->first)
+        stream->last = NULL;
+    stream->held -= piece->text.len;
+    stream_piece_free(piece);
 }
 
-static void drop_all(struct reply_stream *flow)
+static void stream_drop_pieces(struct reply_stream *stream)
 {
-    while (flow->first)
-        drop_first(flow);
+    while (stream->first)
+        stream_drop_first_piece(stream);
 }
 
-static void drop_behind_first(struct reply_stream *flow)
+static void stream_drop_later_pieces(struct reply_stream *stream)
 {
-    struct reply_stream_piece *piece = flow->first->next;
-    flow->first->next = NULL;
-    flow->last = flow->first;
-    flow->held = flow->first->text.len;
+    struct reply_stream_piece *piece = stream->first->next;
+    stream->first->next = NULL;
+    stream->last = stream->first;
+    stream->held = stream->first->text.len;
     while (piece) {
         struct reply_stream_piece *next = piece->next;
-        piece_free(piece);
+        stream_piece_free(piece);
         piece = next;
     }
 }
@@ -147,84 +149,84 @@ static void drop_behind_first(struct reply_stream *flow)
 /* ---- the end ---- */
 
 /* Out of every list; the call is its own again. */
-static void leave(struct reply_stream *flow)
+static void stream_detach(struct reply_stream *stream)
 {
-    struct flows *flows = call_flows(flow->call);
-    count_ready(flow, false);
-    drop_all(flow);
-    *(flow->prev ? &flow->prev->next : &flows->first) = flow->next;
-    if (flow->next)
-        flow->next->prev = flow->prev;
-    flows->endless -= flow->is_endless;
-    if (flow->found)
-        reply_stream_await_failed(flow);
-    if (flow->fini)
-        flow->fini(flow);
-    call_resume(flow->call);
-    flow->call->flow = NULL;
+    struct reply_streams *streams = call_streams(stream->call);
+    stream_set_ready(stream, false);
+    stream_drop_pieces(stream);
+    *(stream->prev ? &stream->prev->next : &streams->first) = stream->next;
+    if (stream->next)
+        stream->next->prev = stream->prev;
+    streams->infinite_count -= stream->is_infinite;
+    if (stream->found)
+        reply_stream_await_failed(stream);
+    if (stream->fini)
+        stream->fini(stream);
+    call_resume(stream->call);
+    stream->call->stream = NULL;
 }
 
 /* The call and everything in it is gone afterwards. */
-static void finish(struct reply_stream *flow, bool is_whole)
+static void stream_finish(struct reply_stream *stream, bool is_whole)
 {
-    struct http_stream *stream = flow->stream;
-    leave(flow);
+    struct http_stream *http = stream->http;
+    stream_detach(stream);
     if (is_whole)
-        http_stream_end(stream);
+        http_stream_end(http);
     else
-        http_stream_break(stream);
+        http_stream_break(http);
 }
 
 /* ---- letting out ---- */
 
-static bool open_stream(struct reply_stream *flow)
+static bool stream_open(struct reply_stream *stream)
 {
-    struct call *call = flow->call;
+    struct call *call = stream->call;
     const struct http_answer head = {.status = call->reply.status,
                                      .content_type = call->reply.content_type,
                                      .headers = call->reply.headers,
                                      .header_count = call->reply.header_count};
     call_note(call); /* how long it goes on is up to its client */
-    flow->stream = http_stream_begin(call->request, &head);
-    if (!flow->stream)
-        leave(flow); /* the request is over */
-    return flow->stream != NULL;
+    stream->http = http_stream_begin(call->request, &head);
+    if (!stream->http)
+        stream_detach(stream); /* the request is over */
+    return stream->http != NULL;
 }
 
 /* Some more of the piece, no more than a stream takes that has nothing to send: what is larger than
  * a stream may hold would wait for ever. */
-static err put_some(struct reply_stream *flow, struct reply_stream_piece *piece)
+static err stream_send_some(struct reply_stream *stream, struct reply_stream_piece *piece)
 {
     const struct str some =
         str_slice(piece->text, piece->out, piece->out + (uint32_t)HTTP_STREAM_LOW);
-    const err e = some.len ? http_stream_put(flow->stream, some) : OK;
+    const err e = some.len ? http_stream_put(stream->http, some) : OK;
     if (e != ERR_LIMIT)
         piece->out += some.len;
     return e;
 }
 
 /* Everything that is durable goes out. False: the flow is gone. */
-static bool let_out(struct reply_stream *flow)
+static bool stream_flush(struct reply_stream *stream)
 {
-    const struct api_engine *engine = call_engine(flow->call);
+    const struct api_engine *engine = call_engine(stream->call);
     const int64_t durable = engine->durable(engine->self);
-    while (flow->first && flow->first->seen <= durable) {
-        struct reply_stream_piece *piece = flow->first;
-        if (!flow->stream && !open_stream(flow))
+    while (stream->first && stream->first->seen <= durable) {
+        struct reply_stream_piece *piece = stream->first;
+        if (!stream->http && !stream_open(stream))
             return false;
-        if (http_stream_waiting(flow->stream) >= WAITING_MAX ||
-            put_some(flow, piece) == ERR_LIMIT) {
-            flow->is_blocked = true;
-            count_ready(flow, false);
-            http_stream_await(flow->stream);
+        if (http_stream_waiting(stream->http) >= UNSENT_BYTES_MAX ||
+            stream_send_some(stream, piece) == ERR_LIMIT) {
+            stream->is_blocked = true;
+            stream_set_ready(stream, false);
+            http_stream_await(stream->http);
             return true;
         }
         if (piece->out < piece->text.len)
             continue;
         const bool is_last = piece->is_last;
-        drop_first(flow); /* also when nobody reads: gone() will say so */
+        stream_drop_first_piece(stream); /* also when nobody reads: gone() will say so */
         if (is_last) {
-            finish(flow, true);
+            stream_finish(stream, true);
             return false;
         }
     }
@@ -233,39 +235,39 @@ static bool let_out(struct reply_stream *flow)
 
 /* ---- going on ---- */
 
-static void answer_instead(struct reply_stream *flow)
+static void stream_send_reply(struct reply_stream *stream)
 {
-    struct call *call = flow->call;
-    must(!flow->stream);
-    leave(flow);
+    struct call *call = stream->call;
+    must(!stream->http);
+    stream_detach(stream);
     call_send_when_durable(call);
 }
 
-static void refuse_unbegun(struct reply_stream *flow, err why)
+static void stream_refuse(struct reply_stream *stream, err why)
 {
-    struct call *call = flow->call;
-    leave(flow);
+    struct call *call = stream->call;
+    stream_detach(stream);
     reply_failure(call, why);
     call_answer(call);
 }
 
 /* What the flow keeps is counted with the answers of all others. Where it is too much the flow is
  * refused, or cut if it has begun. False: the flow is gone. */
-static bool is_bounded(struct reply_stream *flow)
+static bool stream_count_memory(struct reply_stream *stream)
 {
-    struct call *call = flow->call;
-    const size_t bytes = call->arena->held + flow->held;
-    const bool is_over = call_is_over(call);
-    const bool fits = flow->stream || http_may_hold(call->request, bytes);
+    struct call *call = stream->call;
+    const size_t bytes = call->arena->held + stream->held;
+    const bool is_over = call_is_over_memory(call);
+    const bool fits = stream->http || http_may_hold(call->request, bytes);
     if (!is_over && fits) {
         http_hold(call->request, bytes);
         return true;
     }
-    if (flow->stream) {
-        finish(flow, false);
+    if (stream->http) {
+        stream_finish(stream, false);
         return false;
     }
-    leave(flow);
+    stream_detach(stream);
     if (is_over)
         reply_too_large(call);
     else
@@ -274,151 +276,152 @@ static bool is_bounded(struct reply_stream *flow)
     return false;
 }
 
-static void ask(struct reply_stream *flow)
+static void stream_take_step(struct reply_stream *stream)
 {
-    struct call *call = flow->call;
+    struct call *call = stream->call;
     const struct api_engine *engine = call_engine(call);
-    struct reply_stream_piece *piece = piece_new(flow->place);
+    struct reply_stream_piece *piece = stream_piece_new(stream->position);
     struct buf out = buf_in(&piece->arena);
     call->seen = engine->seen(engine->self);
-    const enum reply_stream_step step = flow->step(call, &out);
+    const enum reply_stream_step step = stream->step(call, &out);
     piece->text = buf_str(&out);
-    piece->seen = flow->is_timeless ? 0 : call->seen;
-    piece->is_last = step == FLOW_END;
-    if (step == FLOW_REPLY) {
-        piece_free(piece);
-        answer_instead(flow);
+    piece->seen = stream->ignores_durability ? 0 : call->seen;
+    piece->is_last = step == STREAM_END;
+    if (step == STREAM_REPLY) {
+        stream_piece_free(piece);
+        stream_send_reply(stream);
         return;
     }
-    if (piece->text.len || piece->is_last || (flow->is_timeless && !flow->stream))
-        add_piece(flow, piece);
+    if (piece->text.len || piece->is_last || (stream->ignores_durability && !stream->http))
+        stream_add_piece(stream, piece);
     else
-        piece_free(piece);
-    flow->is_over = step == FLOW_END;
-    if (step != FLOW_MORE)
-        count_ready(flow, false);
-    if (is_bounded(flow))
-        ignore(let_out(flow), "it is looked at no more here");
+        stream_piece_free(piece);
+    stream->is_over = step == STREAM_END;
+    if (step != STREAM_MORE)
+        stream_set_ready(stream, false);
+    if (stream_count_memory(stream))
+        ignore(stream_flush(stream), "it is looked at no more here");
 }
 
-static const struct core *core_of(const struct reply_stream *flow)
+static const struct core *stream_core(const struct reply_stream *stream)
 {
-    const struct api_engine *engine = call_engine(flow->call);
+    const struct api_engine *engine = call_engine(stream->call);
     return engine->core(engine->self);
 }
 
 /* What is held back is let out by the store, which wakes everybody; so does a core that is there
  * again. While the store does not go on, all flows together hold no more than answers may. */
-static bool can_be_asked(const struct reply_stream *flow)
+static bool stream_can_step(const struct reply_stream *stream)
 {
-    const struct call *call = flow->call;
-    return flow->is_ready && core_of(flow) && flow->held < HELD_MAX &&
-           (!flow->held ||
-            http_may_hold(call->request, call->arena->held + flow->held + HTTP_STREAM_LOW));
+    const struct call *call = stream->call;
+    return stream->is_ready && stream_core(stream) && stream->held < HELD_BYTES_MAX &&
+           (!stream->held ||
+            http_may_hold(call->request, call->arena->held + stream->held + HTTP_STREAM_LOW));
 }
 
 /* The head has not left, and with a stalled store its first piece would not leave either. */
-static bool is_held_by_stall(const struct reply_stream *flow)
+static bool stream_is_stalled(const struct reply_stream *stream)
 {
-    const struct api_engine *engine = call_engine(flow->call);
-    return !flow->stream && !flow->is_timeless && call_is_stalled(flow->call) &&
+    const struct api_engine *engine = call_engine(stream->call);
+    return !stream->http && !stream->ignores_durability && call_is_stalled(stream->call) &&
            engine->seen(engine->self) > engine->durable(engine->self);
 }
 
-bool flows_pump(struct flows *flows)
+bool reply_streams_pump(struct reply_streams *streams)
 {
-    for (struct reply_stream *flow = flows->ready ? flows->first : NULL, *next; flow; flow = next) {
-        next = flow->next;
-        flow->call->core = core_of(flow);
-        if (is_held_by_stall(flow))
-            refuse_unbegun(flow, ERR_UNAVAILABLE);
-        else if (can_be_asked(flow))
-            ask(flow);
+    for (struct reply_stream *stream = streams->ready_count ? streams->first : NULL, *next; stream;
+         stream = next) {
+        next = stream->next;
+        stream->call->core = stream_core(stream);
+        if (stream_is_stalled(stream))
+            stream_refuse(stream, ERR_UNAVAILABLE);
+        else if (stream_can_step(stream))
+            stream_take_step(stream);
     }
-    for (const struct reply_stream *flow = flows->ready ? flows->first : NULL; flow;
-         flow = flow->next)
-        if (can_be_asked(flow))
+    for (const struct reply_stream *stream = streams->ready_count ? streams->first : NULL; stream;
+         stream = stream->next)
+        if (stream_can_step(stream))
             return true;
     return false;
 }
 
-void flows_durable(struct flows *flows)
+void reply_streams_durable(struct reply_streams *streams)
 {
-    for (struct reply_stream *flow = flows->first, *next; flow; flow = next) {
-        next = flow->next;
-        if (!flow->is_blocked)
-            ignore(let_out(flow), "it is looked at no more here");
+    for (struct reply_stream *stream = streams->first, *next; stream; stream = next) {
+        next = stream->next;
+        if (!stream->is_blocked)
+            ignore(stream_flush(stream), "it is looked at no more here");
     }
 }
 
 /* What was seen and did not leave may never have been. What left in part is durable, and the rest
  * of it follows. */
-static void look_again(struct reply_stream *flow)
+static void stream_rewind(struct reply_stream *stream)
 {
     const struct reply_stream_piece *from =
-        flow->first && flow->first->out ? flow->first->next : flow->first;
-    if (flow->is_timeless || !from)
+        stream->first && stream->first->out ? stream->first->next : stream->first;
+    if (stream->ignores_durability || !from)
         return;
-    flow->place = from->place;
-    flow->is_over = false;
-    if (from == flow->first)
-        drop_all(flow);
+    stream->position = from->position;
+    stream->is_over = false;
+    if (from == stream->first)
+        stream_drop_pieces(stream);
     else
-        drop_behind_first(flow);
-    reply_stream_wake(flow);
+        stream_drop_later_pieces(stream);
+    reply_stream_wake(stream);
 }
 
-static void serve_anew(struct reply_stream *flow)
+static void stream_restart_call(struct reply_stream *stream)
 {
-    struct call *call = flow->call;
-    leave(flow);
+    struct call *call = stream->call;
+    stream_detach(stream);
     call_restart(call);
 }
 
 /* When there is no core to look again in, those who have heard nothing need not wait for one. */
-void flows_reloaded(struct flows *flows)
+void reply_streams_reloaded(struct reply_streams *streams)
 {
-    for (struct reply_stream *flow = flows->first, *next; flow; flow = next) {
-        next = flow->next;
-        if (flow->is_of_one_core && flow->stream)
-            finish(flow, false);
-        else if (flow->is_of_one_core && core_of(flow) && !is_held_by_stall(flow))
-            serve_anew(flow);
-        else if (!is_held_by_stall(flow) && (flow->stream || core_of(flow)))
-            look_again(flow);
+    for (struct reply_stream *stream = streams->first, *next; stream; stream = next) {
+        next = stream->next;
+        if (stream->needs_same_core && stream->http)
+            stream_finish(stream, false);
+        else if (stream->needs_same_core && stream_core(stream) && !stream_is_stalled(stream))
+            stream_restart_call(stream);
+        else if (!stream_is_stalled(stream) && (stream->http || stream_core(stream)))
+            stream_rewind(stream);
         else
-            refuse_unbegun(flow, ERR_UNAVAILABLE);
+            stream_refuse(stream, ERR_UNAVAILABLE);
     }
 }
 
-void flows_end(struct flows *flows)
+void reply_streams_close(struct reply_streams *streams)
 {
-    while (flows->first) {
-        struct reply_stream *flow = flows->first;
-        if (flow->stream)
-            finish(flow, false);
+    while (streams->first) {
+        struct reply_stream *stream = streams->first;
+        if (stream->http)
+            stream_finish(stream, false);
         else
-            refuse_unbegun(flow, ERR_UNAVAILABLE);
+            stream_refuse(stream, ERR_UNAVAILABLE);
     }
 }
 
-void reply_stream_gone(struct reply_stream *flow)
+void reply_stream_gone(struct reply_stream *stream)
 {
-    if (flow->stream)
-        finish(flow, true);
+    if (stream->http)
+        stream_finish(stream, true);
     else
-        refuse_unbegun(flow, ERR_UNKNOWN);
+        stream_refuse(stream, ERR_UNKNOWN);
 }
 
-void reply_stream_drained(struct reply_stream *flow)
+void reply_stream_drained(struct reply_stream *stream)
 {
-    flow->is_blocked = false;
-    if (let_out(flow) && !flow->is_blocked)
-        reply_stream_wake(flow);
+    stream->is_blocked = false;
+    if (stream_flush(stream) && !stream->is_blocked)
+        reply_stream_wake(stream);
 }
 
-void reply_stream_stopping(struct reply_stream *flow)
+void reply_stream_stopping(struct reply_stream *stream)
 {
-    if (flow->is_endless)
-        finish(flow, true);
+    if (stream->is_infinite)
+        stream_finish(stream, true);
 }

@@ -11,10 +11,10 @@
 #include "base/text/buf.h"
 
 enum reply_stream_step {
-    FLOW_MORE,  /* there is more to say, or to find out                               */
-    FLOW_IDLE,  /* nothing until reply_stream_wake()                                          */
-    FLOW_END,   /* that was all                                                       */
-    FLOW_REPLY, /* the call's reply is the answer after all: nothing was said before  */
+    STREAM_MORE,  /* there is more to say, or to find out                               */
+    STREAM_IDLE,  /* nothing until reply_stream_wake()                                          */
+    STREAM_END,   /* that was all                                                       */
+    STREAM_REPLY, /* the call's reply is the answer after all: nothing was said before  */
 };
 
 struct reply_stream_piece;
@@ -23,17 +23,17 @@ struct reply_stream {
     /* Append the next piece to `out`, which may stay empty, and move `place` behind it. The call's
      * core is there. Each step should take well below a millisecond. */
     enum reply_stream_step (*step)(struct call *call, struct buf *out);
-    void (*fini)(struct reply_stream *flow); /* may be NULL: free what the arena does not hold */
-    void *self;                              /* the step's own                                 */
-    uint64_t place;                          /* where the step goes on */
-    bool is_endless;     /* it is cut when the daemon stops, and never says that it is whole */
-    bool is_timeless;    /* what it says does not come from the core                         */
-    bool is_of_one_core; /* what it keeps was read from a core that must not be dropped: then it is
+    void (*fini)(struct reply_stream *stream); /* may be NULL: free what the arena does not hold */
+    void *self;                                /* the step's own                                 */
+    uint64_t position;                         /* where the step goes on */
+    bool is_infinite;        /* it is cut when the daemon stops, and never says that it is whole */
+    bool ignores_durability; /* what it says does not come from the core                         */
+    bool needs_same_core; /* what it keeps was read from a core that must not be dropped: then it is
                           * cut, or its call is served anew if nothing was said               */
 
     /* Of streaming.c. */
     bool is_ready, is_blocked, is_over;
-    struct http_stream *stream; /* NULL: the head is not out */
+    struct http_stream *http; /* NULL: the head is not out */
     struct reply_stream_piece *first, *last;
     size_t held; /* bytes in pieces */
     struct reply_stream *next, *prev;
@@ -43,38 +43,38 @@ struct reply_stream {
 
 /* The head is the call's reply, which is 200 and has no body; it leaves with the first piece, so a
  * step may still change it before that. */
-enum handler_result reply_stream_begin(struct call *call, struct reply_stream *flow);
+enum handler_result reply_stream_begin(struct call *call, struct reply_stream *stream);
 /* How many flows without an end the call's user or node has, and how many there are. */
-uint32_t flows_endless_of(const struct call *call, uint32_t *out_all);
+uint32_t reply_streams_infinite_of(const struct call *call, uint32_t *out_all);
 /* There is something to say again. */
-void reply_stream_wake(struct reply_stream *flow);
+void reply_stream_wake(struct reply_stream *stream);
 /* The number under which the engine tells what it finds when it looks back, while the flow goes on;
  * `found` hears of it and may wake the flow. One at a time. The second: nobody was asked after
  * all. */
-int64_t reply_stream_await(struct reply_stream *flow,
+int64_t reply_stream_await(struct reply_stream *stream,
                            void (*found)(struct call *call, const struct record *records,
                                          uint32_t count, err why));
-void reply_stream_await_failed(struct reply_stream *flow);
+void reply_stream_await_failed(struct reply_stream *stream);
 
 /* What the life of a call (api.c) needs. */
-struct flows {
+struct reply_streams {
     struct reply_stream *first;
-    uint32_t ready;   /* flows that can be asked      */
-    uint32_t endless; /* flows that want to be woken now and then */
+    uint32_t ready_count;    /* flows that can be asked      */
+    uint32_t infinite_count; /* flows that want to be woken now and then */
 };
 
-struct flows *call_flows(const struct call *call);
+struct reply_streams *call_streams(const struct call *call);
 /* Wake those without an end: something may have come. */
-void flows_beat(struct flows *flows);
+void reply_streams_poll(struct reply_streams *streams);
 /* One piece of each that has any. True: there is more. */
-bool flows_pump(struct flows *flows);
-void flows_durable(struct flows *flows);
-void flows_reloaded(struct flows *flows);
+bool reply_streams_pump(struct reply_streams *streams);
+void reply_streams_durable(struct reply_streams *streams);
+void reply_streams_reloaded(struct reply_streams *streams);
 /* All end here, cut. */
-void flows_end(struct flows *flows);
-void reply_stream_found(struct reply_stream *flow, const struct record *records, uint32_t count,
+void reply_streams_close(struct reply_streams *streams);
+void reply_stream_found(struct reply_stream *stream, const struct record *records, uint32_t count,
                         err why);
 /* From the HTTP server, about one. */
-void reply_stream_gone(struct reply_stream *flow);
-void reply_stream_drained(struct reply_stream *flow);
-void reply_stream_stopping(struct reply_stream *flow);
+void reply_stream_gone(struct reply_stream *stream);
+void reply_stream_drained(struct reply_stream *stream);
+void reply_stream_stopping(struct reply_stream *stream);

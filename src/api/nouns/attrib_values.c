@@ -8,7 +8,7 @@
 /* ---- on whom, and what of it ---- */
 
 /* Which data is looked at, as the old API calls it. */
-static bool read_view(struct call *call, enum view *out_view)
+static bool attrib_read_bucket(struct call *call, enum view *out_view)
 {
     static const struct {
         const char *name;
@@ -35,7 +35,7 @@ static bool read_view(struct call *call, enum view *out_view)
     return false;
 }
 
-static bool find_target(struct call *call, struct subject *out_target)
+static bool attrib_find_target(struct call *call, struct subject *out_target)
 {
     struct record owner;
     const struct resource *within = call->route->within;
@@ -54,14 +54,14 @@ static bool find_target(struct call *call, struct subject *out_target)
 }
 
 /* An attrib on somebody. */
-struct reading {
+struct attrib_on_owner {
     struct subject target, place;
     struct record attrib;
 };
 
-static bool find_reading(struct call *call, struct reading *out)
+static bool attrib_find_value(struct call *call, struct attrib_on_owner *out)
 {
-    if (!find_target(call, &out->target) ||
+    if (!attrib_find_target(call, &out->target) ||
         !resource_find(call, &resource_attribs, call->keys[1], &out->attrib))
         return false;
     out->place = core_attrib_place(call->core, out->target, out->attrib.id);
@@ -92,8 +92,8 @@ struct value_tail {
     struct value_cache *cache;
 };
 
-static const struct json *data_of(const struct value_tail *v, const struct core *core,
-                                  struct subject place)
+static const struct json *attrib_cached_data(const struct value_tail *v, const struct core *core,
+                                             struct subject place)
 {
     struct value_cache *cache = v->cache;
     const uint64_t edits = core_edits(core);
@@ -108,26 +108,28 @@ static const struct json *data_of(const struct value_tail *v, const struct core 
     return cache->data;
 }
 
-static void write_value(const struct object_view_tail *tail, const struct core *core,
-                        const struct record *record, struct buf *out)
+static void attrib_write_value(const struct object_view_tail *tail, const struct core *core,
+                               const struct record *record, struct buf *out)
 {
     const struct value_tail *v = (const struct value_tail *)tail;
     const struct subject place = core_attrib_place(core, v->target, record->id);
     if (place.table == TABLE_COUNT)
         buf_put_z(out, "null");
     else
-        buf_put_str(out, core_value_in(core, data_of(v, core, place), record->id, v->cache->arena));
+        buf_put_str(out, core_value_in(core, attrib_cached_data(v, core, place), record->id,
+                                       v->cache->arena));
 }
 
 /* The resource as it is shown there; lives as long as the call. */
-static const struct resource *valued(struct call *call, struct subject target, enum view view)
+static const struct resource *attrib_value_resource(struct call *call, struct subject target,
+                                                    enum view view)
 {
     struct value_tail *tail = arena_new(call->arena, struct value_tail);
     struct object_view *shape = arena_new(call->arena, struct object_view);
     struct resource *resource = arena_new(call->arena, struct resource);
     struct value_cache *cache = arena_new(call->arena, struct value_cache);
     cache->arena = call->arena;
-    *tail = (struct value_tail){.tail = {.name = "value", .write = write_value},
+    *tail = (struct value_tail){.tail = {.name = "value", .write = attrib_write_value},
                                 .target = target,
                                 .view = view,
                                 .cache = cache};
@@ -139,9 +141,9 @@ static const struct resource *valued(struct call *call, struct subject target, e
 }
 
 /* Without an ETag: what it reads as can change in half a dozen objects. */
-static void reply_reading(struct call *call, const struct reading *r, enum view view)
+static void attrib_reply_value(struct call *call, const struct attrib_on_owner *r, enum view view)
 {
-    const struct object_view *shape = valued(call, r->target, view)->shape;
+    const struct object_view *shape = attrib_value_resource(call, r->target, view)->shape;
     struct buf b = buf_in(call->arena);
     object_view_write(shape, call->core, &r->attrib, reply_mask(call, shape), &b);
     reply_json(call, shape->type, "obj", buf_str(&b));
@@ -149,31 +151,33 @@ static void reply_reading(struct call *call, const struct reading *r, enum view 
 
 /* ---- reading ---- */
 
-static bool has_meaning(const struct choice *choice, struct call *call, const struct record *record)
+static bool attrib_is_defined_on(const struct list_scope *scope, struct call *call,
+                                 const struct record *record)
 {
-    const struct subject target = {call->route->within->shape->table, choice->owner_id};
+    const struct subject target = {call->route->within->shape->table, scope->owner_id};
     return core_attrib_place(call->core, target, record->id).table != TABLE_COUNT;
 }
 
 enum handler_result serve_values(struct call *call)
 {
-    static const char *const passes[] = {"bucket", "deployment", NULL}; /* of a deployment role */
+    static const char *const ignored[] = {"bucket", "deployment", NULL}; /* of a deployment role */
     struct subject target;
     enum view view;
-    if (!find_target(call, &target) || !read_view(call, &view))
+    if (!attrib_find_target(call, &target) || !attrib_read_bucket(call, &view))
         return SERVED_REPLY;
-    return reply_choice(call, &(struct choice){.resource = valued(call, target, view),
-                                               .keeps = has_meaning,
-                                               .owner_id = target.id,
-                                               .passes = passes});
+    return reply_list_of(call,
+                         &(struct list_scope){.resource = attrib_value_resource(call, target, view),
+                                              .accepts = attrib_is_defined_on,
+                                              .owner_id = target.id,
+                                              .ignored_params = ignored});
 }
 
 enum handler_result serve_value(struct call *call)
 {
-    struct reading r;
+    struct attrib_on_owner r;
     enum view view;
-    if (find_reading(call, &r) && read_view(call, &view))
-        reply_reading(call, &r, view);
+    if (attrib_find_value(call, &r) && attrib_read_bucket(call, &view))
+        attrib_reply_value(call, &r, view);
     return SERVED_REPLY;
 }
 
@@ -183,46 +187,46 @@ enum handler_result serve_value(struct call *call)
 static const char *const buckets[] = {"user", "note", "system", "wall", "discovery", "hint", NULL};
 _Static_assert(sizeof buckets / sizeof *buckets == BUCKET_COUNT + 1, "one name for each bucket");
 
-static const struct param_rule value_takes[] = {
-    {.name = "value", .kind = TAKE_VALUE, .at = INTO(attrib_set.value), .is_required = true},
-    {.name = "bucket", .kind = TAKE_WORD, .at = INTO(attrib_set.bucket), .words = buckets},
+static const struct param_rule value_rules[] = {
+    {.name = "value", .kind = PARAM_VALUE, .at = COMMAND_AT(attrib_set.value), .is_required = true},
+    {.name = "bucket", .kind = PARAM_WORD, .at = COMMAND_AT(attrib_set.bucket), .words = buckets},
 };
 
-const struct params_schema value_intake = {.kind = COMMAND_ATTRIB_SET, TAKES(value_takes)};
+const struct params_schema value_params = {.kind = COMMAND_ATTRIB_SET, PARAM_RULES(value_rules)};
 
 /* Where that which was written can be seen, though work does not see it before a commit. */
-static enum view written_view(const struct reading *r, uint32_t bucket)
+static enum view attrib_written_view(const struct attrib_on_owner *r, uint32_t bucket)
 {
     if (bucket == BUCKET_NOTE)
         return VIEW_NOTE;
     return r->place.table == TABLE_NODE ? VIEW_ALL : VIEW_PROPOSED;
 }
 
-static void reply_written(struct call *call, uint32_t bucket)
+static void attrib_reply_written(struct call *call, uint32_t bucket)
 {
-    struct reading r;
-    if (call->core && find_reading(call, &r))
-        reply_reading(call, &r, written_view(&r, bucket));
+    struct attrib_on_owner r;
+    if (call->core && attrib_find_value(call, &r))
+        attrib_reply_value(call, &r, attrib_written_view(&r, bucket));
     else
         reply_message(call, resource_attribs.shape->type,
                       STR("it was done; the object has been deleted since"));
 }
 
-static void value_written(struct call *call, int64_t id)
+static void attrib_reply_user_value(struct call *call, int64_t id)
 {
     (void)id;
-    reply_written(call, BUCKET_USER);
+    attrib_reply_written(call, BUCKET_USER);
 }
 
-static void note_written(struct call *call, int64_t id)
+static void attrib_reply_note(struct call *call, int64_t id)
 {
     (void)id;
-    reply_written(call, BUCKET_NOTE);
+    attrib_reply_written(call, BUCKET_NOTE);
 }
 
 /* A form can only say texts, and whoever wrote one says "true" for true. A text that the schema
  * refuses is taken for what it says as JSON where the schema takes that. */
-static void take_as_meant(struct call *call, const struct record *attrib, struct str *value)
+static void attrib_coerce_string(struct call *call, const struct record *attrib, struct str *value)
 {
     const struct json *given = json_get(call->params, STR("value"));
     const struct str name = attrib->attrib.name;
@@ -240,25 +244,26 @@ static void take_as_meant(struct call *call, const struct record *attrib, struct
 
 enum handler_result serve_value_set(struct call *call)
 {
-    struct reading r;
-    if (!find_reading(call, &r) || !object_condition(call) ||
+    struct attrib_on_owner r;
+    if (!attrib_find_value(call, &r) || !object_condition(call) ||
         !params_read(call, resource_attribs.shape->type))
         return SERVED_REPLY;
     struct command command = {.attrib_set = {.target = (uint32_t)r.target.table,
                                              .id = r.target.id,
                                              .attrib_id = r.attrib.id,
                                              .bucket = BUCKET_USER}};
-    params_schema_read(call, &value_intake, 0, &command);
-    take_as_meant(call, &r.attrib, &command.attrib_set.value);
+    params_schema_read(call, &value_params, 0, &command);
+    attrib_coerce_string(call, &r.attrib, &command.attrib_set.value);
     const bool is_note = command.attrib_set.bucket == BUCKET_NOTE;
-    return object_submit(call, &command, is_note ? note_written : value_written);
+    return object_submit(call, &command, is_note ? attrib_reply_note : attrib_reply_user_value);
 }
 
 /* ---- patching ---- */
 
-static struct json *object_of(struct call *call, const struct reading *r)
+static struct json *attrib_value_object(struct call *call, const struct attrib_on_owner *r)
 {
-    const struct object_view *shape = valued(call, r->target, written_view(r, BUCKET_USER))->shape;
+    const struct object_view *shape =
+        attrib_value_resource(call, r->target, attrib_written_view(r, BUCKET_USER))->shape;
     struct buf b = buf_in(call->arena);
     struct json *object;
     uint32_t offset;
@@ -268,7 +273,8 @@ static struct json *object_of(struct call *call, const struct reading *r)
     return object;
 }
 
-static void check_untouched(struct call *call, const struct json *one, const struct json *other)
+static void attrib_check_only_value(struct call *call, const struct json *one,
+                                    const struct json *other)
 {
     for (const struct json *member = one->first; member; member = member->next) {
         const struct json *there = json_get(other, member->key);
@@ -279,8 +285,8 @@ static void check_untouched(struct call *call, const struct json *one, const str
 }
 
 /* The new value, or null when it is gone. Values are merged, so no key of one can be taken out. */
-static struct str patched_value(struct call *call, const struct json *before,
-                                const struct json *after)
+static struct str attrib_patched_value(struct call *call, const struct json *before,
+                                       const struct json *after)
 {
     const struct json *from = json_get(before, STR("value")), *to = json_get(after, STR("value"));
     if (!to)
@@ -294,7 +300,7 @@ static struct str patched_value(struct call *call, const struct json *before,
 
 /* Whoever changes the data meanwhile is no reason to fail, unless the caller said so: what comes of
  * the patch is computed again. */
-static bool expect_place(struct call *call, const struct reading *r)
+static bool attrib_set_condition(struct call *call, const struct attrib_on_owner *r)
 {
     struct record place;
     must(core_record(call->core, r->place.table, r->place.id, &place));
@@ -310,20 +316,20 @@ static bool expect_place(struct call *call, const struct reading *r)
 
 enum handler_result serve_value_patch(struct call *call)
 {
-    struct reading r;
-    if (!find_reading(call, &r) || !object_condition(call) || !expect_place(call, &r))
+    struct attrib_on_owner r;
+    if (!attrib_find_value(call, &r) || !object_condition(call) || !attrib_set_condition(call, &r))
         return SERVED_REPLY;
-    const struct json *before = object_of(call, &r);
+    const struct json *before = attrib_value_object(call, &r);
     struct json *after = json_clone(call->arena, before);
     if (!patch_apply(call, after))
         return SERVED_REPLY;
-    check_untouched(call, before, after);
-    check_untouched(call, after, before);
+    attrib_check_only_value(call, before, after);
+    attrib_check_only_value(call, after, before);
     struct command command = {.kind = COMMAND_ATTRIB_SET,
                               .attrib_set = {.target = (uint32_t)r.place.table,
                                              .id = r.place.id,
                                              .attrib_id = r.attrib.id,
                                              .bucket = BUCKET_USER,
-                                             .value = patched_value(call, before, after)}};
-    return object_submit(call, &command, value_written);
+                                             .value = attrib_patched_value(call, before, after)}};
+    return object_submit(call, &command, attrib_reply_user_value);
 }

@@ -11,7 +11,7 @@ static const struct object_view_field attrib_fields[] = {
     {"description", SHAPE_TEXT,    SHAPE_AT(attrib.description),   0, "\"\""},
     {"writable",    SHAPE_BOOL,    SHAPE_AT(attrib.writable),      0, "false"},
     {"schema",      SHAPE_ANY,     SHAPE_AT(attrib.schema),        0, "null"},
-    {"order",       SHAPE_SMALL,   SHAPE_AT(attrib.order),         0, "10000"},
+    {"order",       SHAPE_UINT32,   SHAPE_AT(attrib.order),         0, "10000"},
     {"map",         SHAPE_TEXT,    SHAPE_AT(attrib.map),           0, "\"\""},
     {"ui_renderer", SHAPE_TEXT,    SHAPE_AT(attrib.ui_renderer),   0, "\"attribs/default\""},
     {"default",     SHAPE_DEFAULT, SHAPE_AT(attrib.default_value), 0, "{\"value\":null}"},
@@ -19,48 +19,48 @@ static const struct object_view_field attrib_fields[] = {
 };
 /* clang-format on */
 
-static const struct object_view_tail on_somebody = {.name = "value"};
+static const struct object_view_tail value_tail = {.name = "value"};
 static const struct object_view shape_attrib = {
-    .type = "attrib", .table = TABLE_ATTRIB, SHAPE_ROWS(attrib_fields), .tail = &on_somebody};
+    .type = "attrib", .table = TABLE_ATTRIB, SHAPE_ROWS(attrib_fields), .tail = &value_tail};
 
-static const struct param_rule create_takes[] = {
-    {.name = "name", .kind = TAKE_TEXT, .at = INTO(attrib_create.name), .is_required = true},
-    {.name = "description", .kind = TAKE_TEXT, .at = INTO(attrib_create.description)},
+static const struct param_rule create_rules[] = {
+    {.name = "name", .kind = PARAM_TEXT, .at = COMMAND_AT(attrib_create.name), .is_required = true},
+    {.name = "description", .kind = PARAM_TEXT, .at = COMMAND_AT(attrib_create.description)},
     {.name = "barclamp",
-     .kind = TAKE_REF,
-     .at = INTO(attrib_create.barclamp_id),
+     .kind = PARAM_REF,
+     .at = COMMAND_AT(attrib_create.barclamp_id),
      .to = TABLE_BARCLAMP,
      .id_key = "barclamp_id"},
     {.name = "role",
-     .kind = TAKE_REF,
-     .at = INTO(attrib_create.role_id),
+     .kind = PARAM_REF,
+     .at = COMMAND_AT(attrib_create.role_id),
      .to = TABLE_ROLE,
      .id_key = "role_id"},
-    {.name = "writable", .kind = TAKE_BOOL, .at = INTO(attrib_create.writable)},
-    {.name = "order", .kind = TAKE_SMALL, .at = INTO(attrib_create.order)},
-    {.name = "map", .kind = TAKE_TEXT, .at = INTO(attrib_create.map)},
-    {.name = "ui_renderer", .kind = TAKE_TEXT, .at = INTO(attrib_create.ui_renderer)},
-    {.name = "schema", .kind = TAKE_DOC, .at = INTO(attrib_create.schema)},
-    {.name = "default", .kind = TAKE_VALUE, .at = INTO(attrib_create.default_value)},
+    {.name = "writable", .kind = PARAM_BOOL, .at = COMMAND_AT(attrib_create.writable)},
+    {.name = "order", .kind = PARAM_UINT32, .at = COMMAND_AT(attrib_create.order)},
+    {.name = "map", .kind = PARAM_TEXT, .at = COMMAND_AT(attrib_create.map)},
+    {.name = "ui_renderer", .kind = PARAM_TEXT, .at = COMMAND_AT(attrib_create.ui_renderer)},
+    {.name = "schema", .kind = PARAM_DOC, .at = COMMAND_AT(attrib_create.schema)},
+    {.name = "default", .kind = PARAM_VALUE, .at = COMMAND_AT(attrib_create.default_value)},
 };
 
-static bool is_wrapped(const struct json *value)
+static bool attrib_default_is_wrapped(const struct json *value)
 {
     return value->kind == JSON_OBJECT && value->count == 1 &&
            str_eq(value->first->key, STR("value"));
 }
 
 /* The default is shown as {"value": X}. Files of barclamps write X alone, and so may a request. */
-static void check_create(struct call *call, struct command *command)
+static void attrib_check_create(struct call *call, struct command *command)
 {
     struct attrib_create_command *p = &command->attrib_create;
     resource_refuse_reserved(call, p->name);
-    if (p->default_value.len && !is_wrapped(json_get(call->params, STR("default"))))
+    if (p->default_value.len && !attrib_default_is_wrapped(json_get(call->params, STR("default"))))
         p->default_value = STR_CONCAT(call->arena, STR("{\"value\":"), p->default_value, STR("}"));
 }
 
 static const struct params_schema create = {
-    .kind = COMMAND_ATTRIB_CREATE, TAKES(create_takes), .check = check_create};
+    .kind = COMMAND_ATTRIB_CREATE, PARAM_RULES(create_rules), .check = attrib_check_create};
 
 const struct resource resource_attribs = {
     .shape = &shape_attrib,
@@ -73,4 +73,4 @@ static const struct route routes[] = {
     ROUTES_MAKE("attribs", resource_attribs, COMMAND_ATTRIB_DELETE),
 };
 
-const struct route_table chapter_attribs = ROUTE_TABLE("attribs", routes);
+const struct route_table route_table_attribs = ROUTE_TABLE("attribs", routes);

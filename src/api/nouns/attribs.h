@@ -14,7 +14,7 @@ enum handler_result serve_value(struct call *call);
 /* What is written is merged into what is there, as everywhere (SEMANTICS 6.2). */
 enum handler_result serve_value_set(struct call *call);
 enum handler_result serve_value_patch(struct call *call);
-extern const struct params_schema value_intake;
+extern const struct params_schema value_params;
 
 #define ROUTES_ATTRIBS(path, owner, who)                                                           \
     {.method = HTTP_GET,                                                                           \
@@ -37,7 +37,7 @@ extern const struct params_schema value_intake;
          .serve = serve_value_set,                                                                 \
          .resource = &resource_attribs,                                                            \
          .within = &owner,                                                                         \
-         .intake = &value_intake,                                                                  \
+         .params = &value_params,                                                                  \
          .does = "set its value there, in bucket user or note"},                                   \
     {                                                                                              \
         .method = HTTP_PATCH, .pattern = V path "/:id/attribs/:id", .serve = serve_value_patch,    \

@@ -9,7 +9,7 @@ static const struct object_view_field barclamp_fields[] = {
     {"name",          SHAPE_TEXT,     SHAPE_AT(barclamp.name),          0, "\"\""},
     {"description",   SHAPE_TEXT,     SHAPE_AT(barclamp.description),   0, "\"\""},
     {"barclamp_id",   SHAPE_REF,      SHAPE_AT(barclamp.parent_id),     0, NULL},
-    {"version",       SHAPE_LEADING,  SHAPE_AT(barclamp.version),       0, "null"},
+    {"version",       SHAPE_LEADING_NUMBER,  SHAPE_AT(barclamp.version),       0, "null"},
     {"build_version", SHAPE_TEXT,     SHAPE_AT(barclamp.build_version), 0, "\"unknown\""},
     {"source_url",    SHAPE_OPTIONAL, SHAPE_AT(barclamp.source_url),    0, "null"},
     {"source_path",   SHAPE_OPTIONAL, SHAPE_AT(barclamp.source_path),   0, "null"},
@@ -28,7 +28,7 @@ const struct resource resource_barclamps = {.shape = &shape_barclamp, .order = O
 
 /* ---- matching ---- */
 
-static bool names_a_column(const struct call *call)
+static bool barclamp_match_has_field(const struct call *call)
 {
     for (uint32_t i = 0; i < shape_barclamp.count; i++)
         if (json_get(call->params, str_from(shape_barclamp.fields[i].name)))
@@ -41,19 +41,19 @@ static enum handler_result serve_barclamp_match(struct call *call)
 {
     if (!params_read(call, shape_barclamp.type))
         return SERVED_REPLY;
-    return names_a_column(call) ? serve_match(call) : serve_list(call);
+    return barclamp_match_has_field(call) ? serve_match(call) : serve_list(call);
 }
 
 /* ---- sending one ---- */
 
-static const struct param_rule upload_takes[] = {
-    {.name = "value", .kind = TAKE_VALUE, .at = INTO(import.barclamp), .is_required = true},
+static const struct param_rule upload_rules[] = {
+    {.name = "value", .kind = PARAM_VALUE, .at = COMMAND_AT(import.barclamp), .is_required = true},
 };
 
-static const struct params_schema upload = {.kind = COMMAND_IMPORT, TAKES(upload_takes)};
+static const struct params_schema upload = {.kind = COMMAND_IMPORT, PARAM_RULES(upload_rules)};
 
 /* Everything that is wrong becomes a problem of the call. False: the reply is made, or will be. */
-static bool read_document(struct call *call, struct str *out_document)
+static bool barclamp_read_document(struct call *call, struct str *out_document)
 {
     const struct api_engine *engine = call_engine(call);
     const struct json *value = json_get(call->params, STR("value"));
@@ -73,12 +73,12 @@ static bool read_document(struct call *call, struct str *out_document)
     for (const struct problem *p = sent.problems; p; p = p->next)
         call_refuse(call, p->code, p->field, p->text);
     *out_document = sent.document;
-    call->own = sent.warnings;
+    call->handler_state = sent.warnings;
     return !call->problems;
 }
 
 /* Is it the one that the path names? */
-static bool is_named(struct call *call, struct str document, const struct record *record)
+static bool barclamp_check_name(struct call *call, struct str document, const struct record *record)
 {
     struct json *tree;
     uint32_t offset;
@@ -94,10 +94,10 @@ static bool is_named(struct call *call, struct str document, const struct record
 }
 
 /* As an object of the noun is shown, with what is odd about it or missing beside it. */
-static void shown_with_warnings(struct call *call, int64_t id)
+static void barclamp_reply_with_warnings(struct call *call, int64_t id)
 {
-    const struct json *warnings = call->own;
-    object_shown(call, id);
+    const struct json *warnings = call->handler_state;
+    object_reply_shown(call, id);
     const struct str body = call->reply.body;
     if (!warnings || call->reply.status != 200 || body.len < 2 ||
         !object_view_wants(call->wanted, "warnings"))
@@ -128,10 +128,10 @@ static enum handler_result serve_upload(struct call *call)
     }
     call->if_turn = 0; /* an import names no object */
     if (!params_read(call, shape_barclamp.type) || !param_required(call, "value") ||
-        !read_document(call, &command.import.barclamp) ||
-        (is_change && !is_named(call, command.import.barclamp, &record)))
+        !barclamp_read_document(call, &command.import.barclamp) ||
+        (is_change && !barclamp_check_name(call, command.import.barclamp, &record)))
         return SERVED_REPLY;
-    return object_submit(call, &command, shown_with_warnings);
+    return object_submit(call, &command, barclamp_reply_with_warnings);
 }
 
 /* ---- routes ---- */
@@ -164,15 +164,15 @@ static const struct route routes[] = {
      .pattern = V "barclamps",
      .serve = serve_upload,
      .resource = &resource_barclamps,
-     .intake = &upload,
+     .params = &upload,
      .does = "import one: roles, attribs, jigs and hammers, as an object or as YAML; code and "
              "scripts cannot be sent"},
     {.method = HTTP_PUT,
      .pattern = V "barclamps/:id",
      .serve = serve_upload,
      .resource = &resource_barclamps,
-     .intake = &upload,
+     .params = &upload,
      .does = "import it anew; files of the same barclamp are imported over it at the next start"},
 };
 
-const struct route_table chapter_barclamps = ROUTE_TABLE("barclamps", routes);
+const struct route_table route_table_barclamps = ROUTE_TABLE("barclamps", routes);

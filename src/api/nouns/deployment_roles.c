@@ -16,33 +16,36 @@ static const struct object_view_field deployment_role_fields[] = {
 static const struct object_view shape_deployment_role = {
     .type = "deployment_role", .table = TABLE_DEPLOYMENT_ROLE, SHAPE_ROWS(deployment_role_fields)};
 
-#define TAKE_ROLE                                                                                  \
+#define PARAM_ROLE                                                                                 \
     {                                                                                              \
-        .name = "role", .kind = TAKE_REF, .at = INTO(deployment_role_create.role_id),              \
+        .name = "role", .kind = PARAM_REF, .at = COMMAND_AT(deployment_role_create.role_id),       \
         .is_required = true, .to = TABLE_ROLE, .id_key = "role_id"                                 \
     }
 
-static const struct param_rule create_takes[] = {
-    TAKE_ROLE,
+static const struct param_rule create_rules[] = {
+    PARAM_ROLE,
     {.name = "deployment",
-     .kind = TAKE_REF,
-     .at = INTO(deployment_role_create.deployment_id),
+     .kind = PARAM_REF,
+     .at = COMMAND_AT(deployment_role_create.deployment_id),
      .is_required = true,
      .to = TABLE_DEPLOYMENT,
      .id_key = "deployment_id"},
 };
 
-static const struct param_rule update_takes[] = {
-    {.name = "data", .kind = TAKE_DOC, .at = INTO(deployment_role_data.data), .is_required = true},
+static const struct param_rule update_rules[] = {
+    {.name = "data",
+     .kind = PARAM_DOC,
+     .at = COMMAND_AT(deployment_role_data.data),
+     .is_required = true},
 };
 
 static const struct params_schema create = {.kind = COMMAND_DEPLOYMENT_ROLE_CREATE,
-                                            TAKES(create_takes)};
+                                            PARAM_RULES(create_rules)};
 static const struct params_schema update = {.kind = COMMAND_DEPLOYMENT_ROLE_DATA,
-                                            TAKES(update_takes)};
+                                            PARAM_RULES(update_rules)};
 
 /* By the name of its role, with ?deployment= to say where. */
-static int64_t find_by_role(struct call *call, struct str name)
+static int64_t deployment_role_find(struct call *call, struct str name)
 {
     struct str where = STR("");
     int64_t deployment_id = 0;
@@ -59,15 +62,15 @@ const struct resource resource_deployment_roles = {
     .order = ORDER_BY_ID,
     .create = &create,
     .update = &update,
-    .find = find_by_role,
+    .find = deployment_role_find,
 };
 
 /* ---- from the deployment's side ---- */
 
-static const struct param_rule role_add_takes[] = {TAKE_ROLE};
+static const struct param_rule role_add_rules[] = {PARAM_ROLE};
 
-const struct params_schema role_add_intake = {.kind = COMMAND_DEPLOYMENT_ROLE_CREATE,
-                                              TAKES(role_add_takes)};
+const struct params_schema role_add_params = {.kind = COMMAND_DEPLOYMENT_ROLE_CREATE,
+                                              PARAM_RULES(role_add_rules)};
 
 enum handler_result serve_role_add(struct call *call)
 {
@@ -76,9 +79,9 @@ enum handler_result serve_role_add(struct call *call)
     if (!resource_find(call, &resource_deployments, call->keys[0], &deployment) ||
         !params_read(call, shape_deployment_role.type))
         return SERVED_REPLY;
-    params_schema_read(call, &role_add_intake, 0, &command);
+    params_schema_read(call, &role_add_params, 0, &command);
     command.deployment_role_create.deployment_id = deployment.id;
-    return object_submit(call, &command, object_shown);
+    return object_submit(call, &command, object_reply_shown);
 }
 
 /* ---- routes ---- */
@@ -96,11 +99,11 @@ static const struct route routes[] = {
                "open its data for changes, from what is committed"),
     ROUTE_VERB("deployment_roles/:id/commit", resource_deployment_roles,
                COMMAND_DEPLOYMENT_ROLE_COMMIT, "commit the data that is proposed"),
-    ROUTE_BELONGING("deployment_roles/:id/roles", resource_roles, resource_deployment_roles,
-                    "its role"),
-    ROUTE_BELONGING("deployment_roles/:id/nodes", resource_nodes, resource_deployment_roles,
-                    "the nodes that have the role in this deployment"),
+    ROUTE_OWNED_LIST("deployment_roles/:id/roles", resource_roles, resource_deployment_roles,
+                     "its role"),
+    ROUTE_OWNED_LIST("deployment_roles/:id/nodes", resource_nodes, resource_deployment_roles,
+                     "the nodes that have the role in this deployment"),
     ROUTES_ATTRIBS("deployment_roles", resource_deployment_roles, ROUTE_AUTH_REQUIRED),
 };
 
-const struct route_table chapter_deployment_roles = ROUTE_TABLE("deployment_roles", routes);
+const struct route_table route_table_deployment_roles = ROUTE_TABLE("deployment_roles", routes);

@@ -5,4 +5,4 @@
 
 /* POST deployments/:id/roles {role}: the answer is the deployment role. */
 enum handler_result serve_role_add(struct call *call);
-extern const struct params_schema role_add_intake;
+extern const struct params_schema role_add_params;

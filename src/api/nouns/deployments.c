@@ -17,7 +17,7 @@ static const struct object_view_field deployment_fields[] = {
     {"parent_id",   SHAPE_REF,              SHAPE_AT(deployment.parent_id),   0, NULL},
     SHAPE_TIMES(deployment)
     {"changed",             SHAPE_CHANGED,       SHAPE_AT(deployment.id), 0, NULL},
-    {"changed_destructive", SHAPE_CHANGED_WIPES, SHAPE_AT(deployment.id), 0, NULL},
+    {"changed_destructive", SHAPE_CHANGED_DESTRUCTIVE, SHAPE_AT(deployment.id), 0, NULL},
     {"unproposed",          SHAPE_UNPROPOSED,    SHAPE_AT(deployment.id), 0, NULL},
 };
 /* clang-format on */
@@ -25,40 +25,46 @@ static const struct object_view_field deployment_fields[] = {
 static const struct object_view shape_deployment = {
     .type = "deployment", .table = TABLE_DEPLOYMENT, SHAPE_ROWS(deployment_fields), .extras = 3};
 
-static void check_create(struct call *call, struct command *command)
+static void deployment_check_create(struct call *call, struct command *command)
 {
     resource_refuse_reserved(call, command->deployment_create.name);
 }
 
-static void check_update(struct call *call, struct command *command)
+static void deployment_check_update(struct call *call, struct command *command)
 {
     resource_refuse_reserved(call, command->deployment_update.name);
 }
 
-static const struct param_rule create_takes[] = {
-    {.name = "name", .kind = TAKE_TEXT, .at = INTO(deployment_create.name), .is_required = true},
-    {.name = "description", .kind = TAKE_TEXT, .at = INTO(deployment_create.description)},
+static const struct param_rule create_rules[] = {
+    {.name = "name",
+     .kind = PARAM_TEXT,
+     .at = COMMAND_AT(deployment_create.name),
+     .is_required = true},
+    {.name = "description", .kind = PARAM_TEXT, .at = COMMAND_AT(deployment_create.description)},
     {.name = "parent",
-     .kind = TAKE_REF,
-     .at = INTO(deployment_create.parent_id),
+     .kind = PARAM_REF,
+     .at = COMMAND_AT(deployment_create.parent_id),
      .to = TABLE_DEPLOYMENT,
      .id_key = "parent_id"},
 };
 
-static const struct param_rule update_takes[] = {
-    {.name = "name", .kind = TAKE_TEXT, .at = INTO(deployment_update.name), .given = GIVEN_NAME},
+static const struct param_rule update_rules[] = {
+    {.name = "name",
+     .kind = PARAM_TEXT,
+     .at = COMMAND_AT(deployment_update.name),
+     .given = GIVEN_NAME},
     {.name = "description",
-     .kind = TAKE_TEXT,
-     .at = INTO(deployment_update.description),
+     .kind = PARAM_TEXT,
+     .at = COMMAND_AT(deployment_update.description),
      .given = GIVEN_DESCRIPTION},
 };
 
 static const struct params_schema create = {
-    .kind = COMMAND_DEPLOYMENT_CREATE, TAKES(create_takes), .check = check_create};
+    .kind = COMMAND_DEPLOYMENT_CREATE, PARAM_RULES(create_rules), .check = deployment_check_create};
 static const struct params_schema update = {.kind = COMMAND_DEPLOYMENT_UPDATE,
-                                            TAKES(update_takes),
-                                            GIVEN_IN(deployment_update),
-                                            .check = check_update};
+                                            PARAM_RULES(update_rules),
+                                            GIVEN_MASK_AT(deployment_update),
+                                            .check = deployment_check_update};
 
 const struct resource resource_deployments = {
     .shape = &shape_deployment,
@@ -69,18 +75,21 @@ const struct resource resource_deployments = {
 
 /* ---- routes ---- */
 
-static const struct param_rule commit_takes[] = {
-    {.name = "plan", .kind = TAKE_TEXT, .at = INTO(deployment_commit.plan)},
-    {.name = "consent", .kind = TAKE_TEXT, .at = INTO(deployment_commit.consent)},
-    {.name = "rerun_changed", .kind = TAKE_BOOL, .at = INTO(deployment_commit.rerun_changed)},
+static const struct param_rule commit_rules[] = {
+    {.name = "plan", .kind = PARAM_TEXT, .at = COMMAND_AT(deployment_commit.plan)},
+    {.name = "consent", .kind = PARAM_TEXT, .at = COMMAND_AT(deployment_commit.consent)},
+    {.name = "rerun_changed",
+     .kind = PARAM_BOOL,
+     .at = COMMAND_AT(deployment_commit.rerun_changed)},
 };
-static const struct params_schema commit = {.kind = COMMAND_DEPLOYMENT_COMMIT, TAKES(commit_takes)};
+static const struct params_schema commit = {.kind = COMMAND_DEPLOYMENT_COMMIT,
+                                            PARAM_RULES(commit_rules)};
 
-static const struct param_rule propose_takes[] = {
-    {.name = "name", .kind = TAKE_TEXT, .at = INTO(deployment_propose.name)},
+static const struct param_rule propose_rules[] = {
+    {.name = "name", .kind = PARAM_TEXT, .at = COMMAND_AT(deployment_propose.name)},
 };
 static const struct params_schema propose = {.kind = COMMAND_DEPLOYMENT_PROPOSE,
-                                             TAKES(propose_takes)};
+                                             PARAM_RULES(propose_rules)};
 
 static const struct route routes[] = {
     ROUTES_READ("deployments", resource_deployments),
@@ -90,14 +99,14 @@ static const struct route routes[] = {
      .pattern = V "deployments/:id/commit",
      .serve = serve_verb,
      .resource = &resource_deployments,
-     .intake = &commit,
+     .params = &commit,
      .does = "commit what is proposed in it; with a plan, only if that would still happen, with a "
              "consent, only if exactly that would be destroyed"},
     {.method = HTTP_PUT,
      .pattern = V "deployments/:id/propose",
      .serve = serve_verb,
      .resource = &resource_deployments,
-     .intake = &propose,
+     .params = &propose,
      .does = "open the next snapshot for changes"},
     ROUTE_VERB("deployments/:id/recall", resource_deployments, COMMAND_DEPLOYMENT_RECALL,
                "take the head back into proposal: nothing more starts in it"),
@@ -118,7 +127,7 @@ static const struct route routes[] = {
      .serve = serve_revert,
      .resource = &resource_snapshots,
      .within = &resource_deployments,
-     .intake = &revert_intake,
+     .params = &revert_params,
      .form = REPLY_CUSTOM,
      .does = "propose what a snapshot held; the new head, and what was bound, marked and skipped"},
     {.method = HTTP_GET,
@@ -152,10 +161,10 @@ static const struct route routes[] = {
      .serve = serve_role_add,
      .resource = &resource_deployment_roles,
      .within = &resource_deployments,
-     .intake = &role_add_intake,
+     .params = &role_add_params,
      .does = "use a role in it"},
-    ROUTE_BELONGING("deployments/:id/deployment_roles", resource_deployment_roles,
-                    resource_deployments, "what its roles are told in it"),
+    ROUTE_OWNED_LIST("deployments/:id/deployment_roles", resource_deployment_roles,
+                     resource_deployments, "what its roles are told in it"),
     ROUTE_NESTED_SHOW("deployments/:id/deployment_roles", resource_deployment_roles,
                       resource_deployments, ROUTE_AUTH_REQUIRED,
                       "the data of one of its deployment roles"),
@@ -176,4 +185,4 @@ static const struct route routes[] = {
     ROUTES_ATTRIBS("deployments", resource_deployments, ROUTE_AUTH_REQUIRED),
 };
 
-const struct route_table chapter_deployments = ROUTE_TABLE("deployments", routes);
+const struct route_table route_table_deployments = ROUTE_TABLE("deployments", routes);

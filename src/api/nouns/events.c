@@ -13,20 +13,20 @@
  * whatever is told here is durable. */
 
 /* Many may watch, and each holds what was found for it until its client takes it. */
-enum { WATCH_MAX = 50 };
+enum { STREAM_BATCH_MAX = 50 };
 enum { PAGE_BYTES_MAX = 4 << 20 }; /* a page ends early behind that */
-enum { ASK_MAX = 500, LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, LOOK_MAX = 100000 };
+enum { BATCH_MAX = 500, LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, SCAN_MAX = 100000 };
 
 static const char type[] = "event";
 
-static bool read_place(struct str s, struct api_place *out)
+static bool event_cursor_parse(struct str s, struct api_place *out)
 {
     const uint32_t dot = str_find(s, '.', 0);
     return dot < s.len && str_parse_i64(str_slice(s, 0, dot), &out->turn) &&
            str_parse_i64(str_slice(s, dot + 1, s.len), &out->n);
 }
 
-static struct str place_text(struct arena *a, struct api_place place)
+static struct str event_cursor_format(struct arena *a, struct api_place place)
 {
     struct buf b = buf_in(a);
     buf_put_i64(&b, place.turn);
@@ -35,19 +35,19 @@ static struct str place_text(struct arena *a, struct api_place place)
     return buf_str(&b);
 }
 
-static struct api_place place_of(const struct event_record *e)
+static struct api_place event_cursor(const struct event_record *e)
 {
     return (struct api_place){e->turn, e->n, false};
 }
 
 /* Who did it, and from where, is for admins to know. */
-static void put_event(struct buf *b, const struct event_record *e, const struct json *wanted,
-                      bool tells_who)
+static void event_put(struct buf *b, const struct event_record *e, const struct json *wanted,
+                      bool shows_actor)
 {
     struct object_writer m = object_writer_open(b, wanted);
-    object_put_text(&m, "id", place_text(b->arena, place_of(e)));
+    object_put_text(&m, "id", event_cursor_format(b->arena, event_cursor(e)));
     object_put_time(&m, "at", e->at);
-    if (tells_who) {
+    if (shows_actor) {
         object_put_text(&m, "actor", e->actor);
         object_put_optional(&m, "address", e->address);
     }
@@ -61,16 +61,16 @@ static void put_event(struct buf *b, const struct event_record *e, const struct 
 
 /* ---- looking back ---- */
 
-struct search {
+struct event_search {
     struct api_place at;
     int64_t limit, since_ms, object_id;      /* 0: any */
     struct str actor, address, verb, object; /* empty: any */
-    uint32_t looked, found;
-    bool is_audit, tells_who;
+    uint32_t scanned, found;
+    bool is_audit, shows_actor;
     struct buf rows;
 };
 
-static bool is_wanted(const struct search *s, const struct event_record *e)
+static bool event_matches(const struct event_search *s, const struct event_record *e)
 {
     return e->at >= s->since_ms && (!s->actor.len || str_eq(s->actor, e->actor)) &&
            (!s->address.len || str_eq(s->address, e->address)) &&
@@ -79,11 +79,11 @@ static bool is_wanted(const struct search *s, const struct event_record *e)
            (!s->object_id || s->object_id == e->object_id);
 }
 
-static void link_next(struct call *call, const struct search *s)
+static void events_put_next_link(struct call *call, const struct event_search *s)
 {
     struct buf b = buf_in(call->arena);
     buf_put_z(&b, s->is_audit ? "<" V "audit?after=" : "<" V "events?after=");
-    buf_put_str(&b, place_text(call->arena, s->at));
+    buf_put_str(&b, event_cursor_format(call->arena, s->at));
     buf_put_z(&b, s->at.is_backward ? "&sort=-id" : "");
     const struct {
         const char *name;
@@ -112,63 +112,65 @@ static void link_next(struct call *call, const struct search *s)
     reply_header(call, "Link", buf_str(&b));
 }
 
-static enum handler_result reply_search(struct call *call, struct search *s, bool has_more)
+static enum handler_result events_reply_search(struct call *call, struct event_search *s,
+                                               bool has_more)
 {
     buf_put_c(&s->rows, ']');
     reply_json(call, type, "list", buf_str(&s->rows));
     if (has_more)
-        link_next(call, s);
+        events_put_next_link(call, s);
     return SERVED_REPLY;
 }
 
-static enum handler_result look_on(struct call *call);
+static enum handler_result events_search_more(struct call *call);
 
-static enum handler_result looked(struct call *call, const struct record *records, uint32_t count)
+static enum handler_result events_search_received(struct call *call, const struct record *records,
+                                                  uint32_t count)
 {
-    struct search *s = call->own;
+    struct event_search *s = call->handler_state;
     for (uint32_t i = 0; i < count && s->found < s->limit; i++) {
         if (s->rows.len >= PAGE_BYTES_MAX)
-            return reply_search(call, s, true);
+            return events_reply_search(call, s, true);
         const struct event_record *e = &records[i].event;
         s->at.turn = e->turn;
         s->at.n = e->n;
-        s->looked++;
+        s->scanned++;
         if (s->at.is_backward && e->at < s->since_ms)
-            return reply_search(call, s, false); /* what comes now is older still */
-        if (!is_wanted(s, e))
+            return events_reply_search(call, s, false); /* what comes now is older still */
+        if (!event_matches(s, e))
             continue;
         buf_put_z(&s->rows, s->found++ ? ",\n" : "");
-        put_event(&s->rows, e, call->wanted, s->tells_who);
+        event_put(&s->rows, e, call->wanted, s->shows_actor);
     }
-    if (count < ASK_MAX && s->found < s->limit)
-        return reply_search(call, s, false);
-    if (s->found == s->limit || s->looked >= LOOK_MAX)
-        return reply_search(call, s, true);
-    return look_on(call);
+    if (count < BATCH_MAX && s->found < s->limit)
+        return events_reply_search(call, s, false);
+    if (s->found == s->limit || s->scanned >= SCAN_MAX)
+        return events_reply_search(call, s, true);
+    return events_search_more(call);
 }
 
-static enum handler_result look_on(struct call *call)
+static enum handler_result events_search_more(struct call *call)
 {
     const struct api_engine *engine = call_engine(call);
-    const struct search *s = call->own;
+    const struct event_search *s = call->handler_state;
     if (!engine->events) {
         reply_error(call, 404, "not_found", STR("what happened is not kept here"));
         return SERVED_REPLY;
     }
-    const int64_t number = call_wait_history(call, looked);
-    const err e = engine->events(engine->self, s->at, ASK_MAX, number);
-    return e == OK ? SERVED_LATER : call_await_failed(call, e);
+    const int64_t number = call_wait_history(call, events_search_received);
+    const err e = engine->events(engine->self, s->at, BATCH_MAX, number);
+    return e == OK ? SERVED_LATER : call_history_failed(call, e);
 }
 
-static void read_after(struct call *call, struct str text, struct api_place *out)
+static void events_read_after(struct call *call, struct str text, struct api_place *out)
 {
-    if (!read_place(text, out))
+    if (!event_cursor_parse(text, out))
         call_refuse(call, PROBLEM_BAD_VALUE, STR("after"),
                     STR("after must be the id of an event, such as 17.0"));
 }
 
 /* A condition that is not understood would be told of as if it held. */
-static void refuse_others(struct call *call, const char *const *names, struct str known)
+static void events_refuse_unknown(struct call *call, const char *const *names, struct str known)
 {
     for (const struct http_pair *pair = call->request->query; pair; pair = pair->next) {
         uint32_t i = 0;
@@ -182,7 +184,7 @@ static void refuse_others(struct call *call, const char *const *names, struct st
 }
 
 /* From the first on, or from the last one back. */
-static void read_way(struct call *call, struct api_place *out)
+static void events_read_order(struct call *call, struct api_place *out)
 {
     struct str sort = STR("id"), after;
     param_text(call, "sort", &sort);
@@ -192,11 +194,11 @@ static void read_way(struct call *call, struct api_place *out)
                     STR("sort must be id, oldest first, or -id, newest first"));
     out->turn = out->is_backward ? INT64_MAX : 0; /* no event is of either turn */
     if (param_text(call, "after", &after))
-        read_after(call, after, out);
+        events_read_after(call, after, out);
 }
 
 /* Events have the address as it is formatted here, however the client writes it. */
-static void read_address(struct call *call, struct str *out)
+static void events_read_address(struct call *call, struct str *out)
 {
     struct str text;
     struct in6_addr address;
@@ -210,123 +212,124 @@ static void read_address(struct call *call, struct str *out)
     *out = address_format(call->arena, address.s6_addr);
 }
 
-static void read_conditions(struct call *call, struct search *s)
+static void events_read_filters(struct call *call, struct event_search *s)
 {
     static const char *const names[] = {"after",  "limit",     "since", "actor", "address", "verb",
                                         "object", "object_id", "sort",  "view",  NULL};
-    refuse_others(call, names,
-                  STR("actor, address, verb, object, object_id, since, sort, after and limit"));
+    events_refuse_unknown(
+        call, names, STR("actor, address, verb, object, object_id, since, sort, after and limit"));
     param_number(call, "limit", 1, LIMIT_MAX, &s->limit);
     param_number(call, "object_id", 1, INT64_MAX, &s->object_id);
     param_time(call, "since", &s->since_ms);
     param_text(call, "actor", &s->actor);
-    read_address(call, &s->address);
+    events_read_address(call, &s->address);
     param_text(call, "verb", &s->verb);
     param_text(call, "object", &s->object);
 }
 
-static enum handler_result begin_search(struct call *call, bool is_audit)
+static enum handler_result events_begin_search(struct call *call, bool is_audit)
 {
-    struct search *s = arena_new(call->arena, struct search);
+    struct event_search *s = arena_new(call->arena, struct event_search);
     if (!params_read(call, type))
         return SERVED_REPLY;
     s->limit = LIMIT_DEFAULT;
     s->is_audit = is_audit;
-    read_way(call, &s->at);
-    s->tells_who = authorize_is_admin(call);
-    read_conditions(call, s);
+    events_read_order(call, &s->at);
+    s->shows_actor = authorize_is_admin(call);
+    events_read_filters(call, s);
     if (call->problems)
         return SERVED_REPLY;
-    if ((s->actor.len || s->address.len) && !s->tells_who) {
+    if ((s->actor.len || s->address.len) && !s->shows_actor) {
         authorize_refuse(call, STR("who did what is for admins to read"));
         return SERVED_REPLY;
     }
     s->rows = buf_in(call->arena);
     buf_put_c(&s->rows, '[');
-    call->own = s;
-    return look_on(call);
+    call->handler_state = s;
+    return events_search_more(call);
 }
 
 /* ---- watching ---- */
 
-struct watcher {
-    struct reply_stream flow;
+struct event_stream {
+    struct reply_stream stream;
     struct api_place at;
-    int64_t looked_turn; /* nothing new up to here   */
-    bool is_asking;      /* the store looks for more */
-    bool tells_who;
-    int64_t said_ms; /* when it last said something */
+    int64_t searched_turn;   /* nothing new up to here   */
+    bool is_request_pending; /* the store looks for more */
+    bool shows_actor;
+    int64_t last_write_ms; /* when it last said something */
     /* What was found and is not told yet. */
     struct arena found;
     struct buf text;
 };
 
-static void found(struct call *call, const struct record *records, uint32_t count, err why)
+static void events_stream_received(struct call *call, const struct record *records, uint32_t count,
+                                   err why)
 {
-    struct watcher *w = call->flow->self;
-    w->is_asking = false;
+    struct event_stream *w = call->stream->self;
+    w->is_request_pending = false;
     if (why != OK) {
-        w->looked_turn = 0; /* the next beat tries again */
+        w->searched_turn = 0; /* the next beat tries again */
         return;
     }
     w->text = buf_in(&w->found);
     for (uint32_t i = 0; i < count; i++) {
         struct buf one = buf_in(&w->found);
-        put_event(&one, &records[i].event, NULL, w->tells_who);
-        w->at = place_of(&records[i].event);
-        sse_put(&w->text, STR("event"), place_text(&w->found, w->at), buf_str(&one));
+        event_put(&one, &records[i].event, NULL, w->shows_actor);
+        w->at = event_cursor(&records[i].event);
+        sse_put(&w->text, STR("event"), event_cursor_format(&w->found, w->at), buf_str(&one));
     }
-    if (count == WATCH_MAX)
-        w->looked_turn = 0; /* there may be more of it */
-    reply_stream_wake(&w->flow);
+    if (count == STREAM_BATCH_MAX)
+        w->searched_turn = 0; /* there may be more of it */
+    reply_stream_wake(&w->stream);
 }
 
-static void ask_for_more(struct call *call, struct watcher *w)
+static void events_stream_request(struct call *call, struct event_stream *w)
 {
     const struct api_engine *engine = call_engine(call);
     const int64_t durable = engine->durable(engine->self);
-    if (w->is_asking || w->looked_turn >= durable)
+    if (w->is_request_pending || w->searched_turn >= durable)
         return;
-    w->looked_turn = durable;
-    w->is_asking = true;
-    const int64_t number = reply_stream_await(&w->flow, found);
-    if (engine->events(engine->self, w->at, WATCH_MAX, number) != OK) {
-        reply_stream_await_failed(&w->flow);
-        w->is_asking = false;
-        w->looked_turn = 0;
+    w->searched_turn = durable;
+    w->is_request_pending = true;
+    const int64_t number = reply_stream_await(&w->stream, events_stream_received);
+    if (engine->events(engine->self, w->at, STREAM_BATCH_MAX, number) != OK) {
+        reply_stream_await_failed(&w->stream);
+        w->is_request_pending = false;
+        w->searched_turn = 0;
     }
 }
 
-static enum reply_stream_step watch_on(struct call *call, struct buf *out)
+static enum reply_stream_step events_stream_step(struct call *call, struct buf *out)
 {
-    struct watcher *w = call->flow->self;
+    struct event_stream *w = call->stream->self;
     const struct api_engine *engine = call_engine(call);
     const int64_t now = engine->mono_ms(engine->self);
     if (!auth_holds(call))
-        return FLOW_END;
-    w->tells_who = authorize_is_admin(call);
+        return STREAM_END;
+    w->shows_actor = authorize_is_admin(call);
     buf_put_str(out, w->text.len ? buf_str(&w->text) : STR(""));
     arena_fini(&w->found);
     w->found = (struct arena){0};
     w->text = (struct buf){0};
-    if (!w->said_ms) /* or a stream that breaks before its first event could not be taken up */
-        sse_put_place(out, place_text(call->arena, w->at));
-    else if (!out->len && now - w->said_ms >= SSE_QUIET_MS)
-        sse_breathe(out);
+    if (!w->last_write_ms) /* or a stream that breaks before its first event could not be taken up */
+        sse_put_id(out, event_cursor_format(call->arena, w->at));
+    else if (!out->len && now - w->last_write_ms >= SSE_KEEPALIVE_MS)
+        sse_put_keepalive(out);
     if (out->len)
-        w->said_ms = now;
-    ask_for_more(call, w);
-    return FLOW_IDLE;
+        w->last_write_ms = now;
+    events_stream_request(call, w);
+    return STREAM_IDLE;
 }
 
-static void end_watch(struct reply_stream *flow)
+static void events_stream_fini(struct reply_stream *stream)
 {
-    struct watcher *w = flow->self;
+    struct event_stream *w = stream->self;
     arena_fini(&w->found);
 }
 
 /* Where it left off, as its client says; otherwise from now on. */
-static void read_start(struct call *call, struct api_place *out)
+static void events_stream_read_start(struct call *call, struct api_place *out)
 {
     const struct api_engine *engine = call_engine(call);
     struct str text = http_header(call->request, "Last-Event-ID");
@@ -334,20 +337,23 @@ static void read_start(struct call *call, struct api_place *out)
         *out = (struct api_place){engine->durable(engine->self), INT64_MAX, false};
         return;
     }
-    read_after(call, text, out);
+    events_read_after(call, text, out);
 }
 
-static enum handler_result begin_watch(struct call *call)
+static enum handler_result events_begin_stream(struct call *call)
 {
     static const char *const names[] = {"after", NULL};
-    struct watcher *w = arena_new(call->arena, struct watcher);
-    refuse_others(call, names, STR("after: a stream tells everything"));
-    w->flow = (struct reply_stream){
-        .step = watch_on, .fini = end_watch, .self = w, .is_endless = true, .is_timeless = true};
-    read_start(call, &w->at);
+    struct event_stream *w = arena_new(call->arena, struct event_stream);
+    events_refuse_unknown(call, names, STR("after: a stream tells everything"));
+    w->stream = (struct reply_stream){.step = events_stream_step,
+                                      .fini = events_stream_fini,
+                                      .self = w,
+                                      .is_infinite = true,
+                                      .ignores_durability = true};
+    events_stream_read_start(call, &w->at);
     if (call->problems)
         return SERVED_REPLY;
-    return sse_begin(call, &w->flow);
+    return sse_begin(call, &w->stream);
 }
 
 /* ---- routes ---- */
@@ -355,14 +361,14 @@ static enum handler_result begin_watch(struct call *call)
 static enum handler_result serve_events(struct call *call)
 {
     if (call_engine(call)->events && sse_is_wanted(call))
-        return begin_watch(call);
-    return begin_search(call, false);
+        return events_begin_stream(call);
+    return events_begin_search(call, false);
 }
 
 static enum handler_result serve_audit(struct call *call)
 {
     if (authorize_is_admin(call))
-        return begin_search(call, true);
+        return events_begin_search(call, true);
     authorize_refuse(call, STR("who did what is for admins to read"));
     return SERVED_REPLY;
 }
@@ -384,5 +390,5 @@ static const struct route audit_routes[] = {
      .does = "who did what: events by actor, address, verb, object, object_id and since"},
 };
 
-const struct route_table chapter_events = ROUTE_TABLE("events", event_routes);
-const struct route_table chapter_audit = ROUTE_TABLE("audit", audit_routes);
+const struct route_table route_table_events = ROUTE_TABLE("events", event_routes);
+const struct route_table route_table_audit = ROUTE_TABLE("audit", audit_routes);

@@ -8,7 +8,7 @@ static const struct object_view_field group_fields[] = {
     {"name",        SHAPE_TEXT,  SHAPE_AT(group.name),        0, "null"},
     {"description", SHAPE_TEXT,  SHAPE_AT(group.description), 0, "\"\""},
     {"category",    SHAPE_TEXT,  SHAPE_AT(group.category),    0, "\"ui\""},
-    {"order",       SHAPE_SMALL, SHAPE_AT(group.order),       0, "10000"},
+    {"order",       SHAPE_UINT32, SHAPE_AT(group.order),       0, "10000"},
     SHAPE_TIMES(group)
 };
 /* clang-format on */
@@ -16,32 +16,33 @@ static const struct object_view_field group_fields[] = {
 static const struct object_view shape_group = {
     .type = "group", .table = TABLE_GROUP, SHAPE_ROWS(group_fields)};
 
-static const struct param_rule create_takes[] = {
-    {.name = "name", .kind = TAKE_TEXT, .at = INTO(group_create.name), .is_required = true},
-    {.name = "description", .kind = TAKE_TEXT, .at = INTO(group_create.description)},
-    {.name = "category", .kind = TAKE_TEXT, .at = INTO(group_create.category)},
-    {.name = "order", .kind = TAKE_SMALL, .at = INTO(group_create.order)},
+static const struct param_rule create_rules[] = {
+    {.name = "name", .kind = PARAM_TEXT, .at = COMMAND_AT(group_create.name), .is_required = true},
+    {.name = "description", .kind = PARAM_TEXT, .at = COMMAND_AT(group_create.description)},
+    {.name = "category", .kind = PARAM_TEXT, .at = COMMAND_AT(group_create.category)},
+    {.name = "order", .kind = PARAM_UINT32, .at = COMMAND_AT(group_create.order)},
 };
 
-static const struct param_rule update_takes[] = {
-    {.name = "name", .kind = TAKE_TEXT, .at = INTO(group_update.name), .given = GIVEN_NAME},
+static const struct param_rule update_rules[] = {
+    {.name = "name", .kind = PARAM_TEXT, .at = COMMAND_AT(group_update.name), .given = GIVEN_NAME},
     {.name = "description",
-     .kind = TAKE_TEXT,
-     .at = INTO(group_update.description),
+     .kind = PARAM_TEXT,
+     .at = COMMAND_AT(group_update.description),
      .given = GIVEN_DESCRIPTION},
     {.name = "category",
-     .kind = TAKE_TEXT,
-     .at = INTO(group_update.category),
+     .kind = PARAM_TEXT,
+     .at = COMMAND_AT(group_update.category),
      .given = GIVEN_GROUP_CATEGORY},
     {.name = "order",
-     .kind = TAKE_SMALL,
-     .at = INTO(group_update.order),
+     .kind = PARAM_UINT32,
+     .at = COMMAND_AT(group_update.order),
      .given = GIVEN_GROUP_ORDER},
 };
 
-static const struct params_schema create = {.kind = COMMAND_GROUP_CREATE, TAKES(create_takes)};
+static const struct params_schema create = {.kind = COMMAND_GROUP_CREATE,
+                                            PARAM_RULES(create_rules)};
 static const struct params_schema update = {
-    .kind = COMMAND_GROUP_UPDATE, TAKES(update_takes), GIVEN_IN(group_update)};
+    .kind = COMMAND_GROUP_UPDATE, PARAM_RULES(update_rules), GIVEN_MASK_AT(group_update)};
 
 const struct resource resource_groups = {
     .shape = &shape_group,
@@ -52,29 +53,29 @@ const struct resource resource_groups = {
 
 /* ---- who is in ---- */
 
-static const struct param_rule join_takes[] = {
+static const struct param_rule add_rules[] = {
     {.name = "node",
-     .kind = TAKE_REF,
-     .at = INTO(group_add.node_id),
+     .kind = PARAM_REF,
+     .at = COMMAND_AT(group_add.node_id),
      .is_required = true,
      .to = TABLE_NODE,
      .id_key = "node_id"},
 };
 
-static const struct params_schema join = {.kind = COMMAND_GROUP_ADD, TAKES(join_takes)};
+static const struct params_schema add = {.kind = COMMAND_GROUP_ADD, PARAM_RULES(add_rules)};
 
-static enum handler_result serve_join(struct call *call)
+static enum handler_result serve_group_add(struct call *call)
 {
     struct command command = {0};
     struct record group;
     if (!resource_find(call, &resource_groups, call->keys[0], &group) || !object_condition(call) ||
         !params_read(call, shape_group.type))
         return SERVED_REPLY;
-    params_schema_read(call, &join, group.id, &command);
-    return object_submit(call, &command, object_shown);
+    params_schema_read(call, &add, group.id, &command);
+    return object_submit(call, &command, object_reply_shown);
 }
 
-static void left(struct call *call, int64_t id)
+static void group_reply_removed(struct call *call, int64_t id)
 {
     (void)id;
     reply_message(
@@ -82,7 +83,7 @@ static void left(struct call *call, int64_t id)
         STR_CONCAT(call->arena, STR("node "), call->keys[1], STR(" left group "), call->keys[0]));
 }
 
-static enum handler_result serve_leave(struct call *call)
+static enum handler_result serve_group_remove(struct call *call)
 {
     struct record group, node;
     if (!resource_find(call, &resource_groups, call->keys[0], &group) ||
@@ -94,7 +95,7 @@ static enum handler_result serve_leave(struct call *call)
                                group.group.name));
     struct command command = {.kind = COMMAND_GROUP_REMOVE,
                               .group_remove = {.id = group.id, .node_id = node.id}};
-    return object_submit(call, &command, left);
+    return object_submit(call, &command, group_reply_removed);
 }
 
 /* ---- routes ---- */
@@ -114,19 +115,19 @@ static const struct route routes[] = {
      .does = "show one: by id, by name (the oldest of that name), by category%2Fname"},
     ROUTES_EDIT("groups", resource_groups),
     ROUTES_MAKE("groups", resource_groups, COMMAND_GROUP_DELETE),
-    ROUTE_BELONGING("groups/:id/nodes", resource_nodes, resource_groups, "the nodes in it"),
+    ROUTE_OWNED_LIST("groups/:id/nodes", resource_nodes, resource_groups, "the nodes in it"),
     {.method = HTTP_POST,
      .pattern = V "groups/:id/nodes",
-     .serve = serve_join,
+     .serve = serve_group_add,
      .resource = &resource_groups,
-     .intake = &join,
+     .params = &add,
      .does = "put a node into it"},
     {.method = HTTP_DELETE,
      .pattern = V "groups/:id/nodes/:id",
-     .serve = serve_leave,
+     .serve = serve_group_remove,
      .resource = &resource_groups,
      .form = REPLY_MESSAGE,
      .does = "take a node out of it"},
 };
 
-const struct route_table chapter_groups = ROUTE_TABLE("groups", routes);
+const struct route_table route_table_groups = ROUTE_TABLE("groups", routes);

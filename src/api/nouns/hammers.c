@@ -13,7 +13,7 @@ static const struct object_view_field hammer_fields[] = {
     {"id",                  SHAPE_INT,      SHAPE_AT(hammer.id),             0, NULL},
     {"node_id",             SHAPE_REF,      SHAPE_AT(hammer.node_id),        0, NULL},
     {"available_hammer_id", SHAPE_REF,      SHAPE_AT(hammer.hammer_kind_id), 0, NULL},
-    {"priority",            SHAPE_SMALL,    SHAPE_AT(hammer.priority),       0, "0"},
+    {"priority",            SHAPE_UINT32,    SHAPE_AT(hammer.priority),       0, "0"},
     {"name",                SHAPE_TEXT,     SHAPE_AT(hammer.name),           0, "null"},
     {"endpoint",            SHAPE_OPTIONAL, SHAPE_AT(hammer.endpoint),       0, "null"},
     {"username",            SHAPE_TEXT,     SHAPE_AT(hammer.username),       0, "null"},
@@ -25,13 +25,14 @@ static const struct object_view_field hammer_kind_fields[] = {
     {"id",       SHAPE_INT,   SHAPE_AT(hammer_kind.id),       0, NULL},
     {"name",     SHAPE_TEXT,  SHAPE_AT(hammer_kind.name),     0, "null"},
     {"klass",    SHAPE_TEXT,  SHAPE_AT(hammer_kind.klass),    0, "null"},
-    {"priority", SHAPE_SMALL, SHAPE_AT(hammer_kind.priority), 0, "0"},
+    {"priority", SHAPE_UINT32, SHAPE_AT(hammer_kind.priority), 0, "0"},
     SHAPE_TIMES(hammer_kind)
 };
 /* clang-format on */
 
 /* The name of its class in OpenCrowbar, which is in the type of the answer. */
-static const char *old_class(const struct core *core, const struct record *hammer, struct arena *a)
+static const char *hammer_opencrowbar_type(const struct core *core, const struct record *hammer,
+                                           struct arena *a)
 {
     struct record kind;
     const struct hammer_class *klass =
@@ -50,61 +51,62 @@ static const struct object_view shape_hammer = {.type = "hammer",
                                                 .table = TABLE_HAMMER,
                                                 SHAPE_ROWS(hammer_fields),
                                                 .extras = 1,
-                                                .type_of = old_class};
+                                                .type_of = hammer_opencrowbar_type};
 static const struct object_view shape_hammer_kind = {
     .type = "available_hammer", .table = TABLE_HAMMER_KIND, SHAPE_ROWS(hammer_kind_fields)};
 
-static const struct param_rule create_takes[] = {
+static const struct param_rule create_rules[] = {
     {.name = "node",
-     .kind = TAKE_REF,
-     .at = INTO(hammer_create.node_id),
+     .kind = PARAM_REF,
+     .at = COMMAND_AT(hammer_create.node_id),
      .is_required = true,
      .to = TABLE_NODE,
      .id_key = "node_id"},
     {.name = "available_hammer",
-     .kind = TAKE_REF,
-     .at = INTO(hammer_create.hammer_kind_id),
+     .kind = PARAM_REF,
+     .at = COMMAND_AT(hammer_create.hammer_kind_id),
      .is_required = true,
      .to = TABLE_HAMMER_KIND,
      .id_key = "available_hammer_id"},
-    {.name = "endpoint", .kind = TAKE_TEXT, .at = INTO(hammer_create.endpoint)},
-    {.name = "username", .kind = TAKE_TEXT, .at = INTO(hammer_create.username)},
-    {.name = "authenticator", .kind = TAKE_TEXT, .at = INTO(hammer_create.authenticator)},
-    {.name = "priority", .kind = TAKE_SMALL, .at = INTO(hammer_create.priority)},
-    {.name = "extra", .kind = TAKE_DOC, .at = INTO(hammer_create.extra)},
+    {.name = "endpoint", .kind = PARAM_TEXT, .at = COMMAND_AT(hammer_create.endpoint)},
+    {.name = "username", .kind = PARAM_TEXT, .at = COMMAND_AT(hammer_create.username)},
+    {.name = "authenticator", .kind = PARAM_TEXT, .at = COMMAND_AT(hammer_create.authenticator)},
+    {.name = "priority", .kind = PARAM_UINT32, .at = COMMAND_AT(hammer_create.priority)},
+    {.name = "extra", .kind = PARAM_DOC, .at = COMMAND_AT(hammer_create.extra)},
 };
 
-static const struct param_rule update_takes[] = {
+static const struct param_rule update_rules[] = {
     {.name = "priority",
-     .kind = TAKE_SMALL,
-     .at = INTO(hammer_update.priority),
+     .kind = PARAM_UINT32,
+     .at = COMMAND_AT(hammer_update.priority),
      .given = GIVEN_HAMMER_PRIORITY},
     {.name = "endpoint",
-     .kind = TAKE_TEXT,
-     .at = INTO(hammer_update.endpoint),
+     .kind = PARAM_TEXT,
+     .at = COMMAND_AT(hammer_update.endpoint),
      .given = GIVEN_HAMMER_ENDPOINT},
     {.name = "username",
-     .kind = TAKE_TEXT,
-     .at = INTO(hammer_update.username),
+     .kind = PARAM_TEXT,
+     .at = COMMAND_AT(hammer_update.username),
      .given = GIVEN_HAMMER_USERNAME},
     {.name = "authenticator",
-     .kind = TAKE_TEXT,
-     .at = INTO(hammer_update.authenticator),
+     .kind = PARAM_TEXT,
+     .at = COMMAND_AT(hammer_update.authenticator),
      .given = GIVEN_HAMMER_AUTHENTICATOR},
     {.name = "extra",
-     .kind = TAKE_DOC,
-     .at = INTO(hammer_update.extra),
+     .kind = PARAM_DOC,
+     .at = COMMAND_AT(hammer_update.extra),
      .given = GIVEN_HAMMER_EXTRA},
 };
 
-static const struct params_schema create = {.kind = COMMAND_HAMMER_CREATE, TAKES(create_takes)};
+static const struct params_schema create = {.kind = COMMAND_HAMMER_CREATE,
+                                            PARAM_RULES(create_rules)};
 static const struct params_schema update = {
-    .kind = COMMAND_HAMMER_UPDATE, TAKES(update_takes), GIVEN_IN(hammer_update)};
+    .kind = COMMAND_HAMMER_UPDATE, PARAM_RULES(update_rules), GIVEN_MASK_AT(hammer_update)};
 
 /* Every node has a hammer "ssh", so a name means the first of them, as it did in OpenCrowbar. Where
  * something is changed or ordered that could hit a machine that was not meant: there the name must
  * be of one hammer only. A hammer has the name of its kind, so unknown names cost no search. */
-static int64_t find_by_name(struct call *call, struct str name)
+static int64_t hammer_find(struct call *call, struct str name)
 {
     struct record hammer;
     int64_t first = 0;
@@ -134,7 +136,7 @@ const struct resource resource_hammers = {
     .order = ORDER_BY_ID,
     .create = &create,
     .update = &update,
-    .find = find_by_name,
+    .find = hammer_find,
 };
 
 const struct resource resource_hammer_kinds = {
@@ -144,7 +146,7 @@ const struct resource resource_hammer_kinds = {
 
 /* ---- power ---- */
 
-static struct str power_words(const struct call *call, int64_t hammer_id)
+static struct str hammer_power_actions(const struct call *call, int64_t hammer_id)
 {
     struct record hammer, kind;
     if (!core_record(call->core, TABLE_HAMMER, hammer_id, &hammer) ||
@@ -163,7 +165,7 @@ enum handler_result serve_power_actions(struct call *call)
     struct json *all = json_make(call->arena, JSON_ARRAY);
     const int64_t *ids = core_hammers_of(call->core, node.id, call->arena, &count);
     for (uint32_t i = 0; i < count; i++)
-        for (struct str words = power_words(call, ids[i]); words.len;) {
+        for (struct str words = hammer_power_actions(call, ids[i]); words.len;) {
             const struct str word = hammer_next_word(&words);
             const struct json *have = all->first;
             while (have && !str_eq(have->text, word))
@@ -175,7 +177,7 @@ enum handler_result serve_power_actions(struct call *call)
     return SERVED_REPLY;
 }
 
-static void power_ordered(struct call *call, int64_t id)
+static void power_reply_ordered(struct call *call, int64_t id)
 {
     struct json *reply = json_make(call->arena, JSON_OBJECT);
     struct str action = STR("");
@@ -192,11 +194,14 @@ static void power_ordered(struct call *call, int64_t id)
     reply_json(call, "json", "result", json_write(call->arena, reply));
 }
 
-static const struct param_rule power_takes[] = {
-    {.name = "poweraction", .kind = TAKE_TEXT, .at = INTO(node_power.action), .is_required = true},
+static const struct param_rule power_rules[] = {
+    {.name = "poweraction",
+     .kind = PARAM_TEXT,
+     .at = COMMAND_AT(node_power.action),
+     .is_required = true},
 };
 
-const struct params_schema power_intake = {.kind = COMMAND_NODE_POWER, TAKES(power_takes)};
+const struct params_schema power_params = {.kind = COMMAND_NODE_POWER, PARAM_RULES(power_rules)};
 
 enum handler_result serve_power(struct call *call)
 {
@@ -205,18 +210,18 @@ enum handler_result serve_power(struct call *call)
     if (!resource_find(call, &resource_nodes, call->keys[0], &node) || !object_condition(call) ||
         !params_read(call, resource_nodes.shape->type))
         return SERVED_REPLY;
-    params_schema_read(call, &power_intake, node.id, &command);
+    params_schema_read(call, &power_params, node.id, &command);
     if (call->problems)
         return SERVED_REPLY;
     call->resource = &resource_nodes;
-    return call_submit(call, &command, power_ordered);
+    return call_submit(call, &command, power_reply_ordered);
 }
 
 /* ---- what became of an order ---- */
 
 /* entry: of the node's results; NULL: the order has not ended. */
-static void reply_order(struct call *call, const struct node_record *node,
-                        const struct outbox_record *row, const struct json *entry)
+static void power_reply_order(struct call *call, const struct node_record *node,
+                              const struct outbox_record *row, const struct json *entry)
 {
     struct arena *a = call->arena;
     struct json *reply = json_make(a, JSON_OBJECT);
@@ -244,8 +249,8 @@ static void reply_order(struct call *call, const struct node_record *node,
 }
 
 /* The entry of the node's results with that order; NULL: there is none. */
-static const struct json *find_result(struct call *call, const struct node_record *node,
-                                      int64_t order)
+static const struct json *power_find_result(struct call *call, const struct node_record *node,
+                                            int64_t order)
 {
     struct json *all;
     uint32_t at;
@@ -269,14 +274,14 @@ enum handler_result serve_power_order(struct call *call)
     if (!resource_find(call, &resource_nodes, call->keys[0], &node))
         return SERVED_REPLY;
     const bool is_number = str_parse_i64(call->keys[1], &order);
-    const struct json *entry = is_number ? find_result(call, &node.node, order) : NULL;
+    const struct json *entry = is_number ? power_find_result(call, &node.node, order) : NULL;
     const bool is_row = is_number && core_record(call->core, TABLE_OUTBOX, order, &row) &&
                         row.outbox.kind == OUTBOX_POWER && row.outbox.object_id == node.id;
     if (entry)
         row.outbox =
             (struct outbox_record){.id = order, .detail = json_get(entry, STR("action"))->text};
     if (entry || is_row) {
-        reply_order(call, &node.node, &row.outbox, entry);
+        power_reply_order(call, &node.node, &row.outbox, entry);
     } else {
         call_refuse(
             call, PROBLEM_NOT_FOUND, STR("id"),
@@ -289,15 +294,19 @@ enum handler_result serve_power_order(struct call *call)
 
 /* ---- anything a hammer can do ---- */
 
-static const struct param_rule perform_takes[] = {
-    {.name = "method", .kind = TAKE_TEXT, .at = INTO(node_power.action), .is_required = true},
-    {.name = "args", .kind = TAKE_VALUE, .is_aside = true},
+static const struct param_rule perform_rules[] = {
+    {.name = "method",
+     .kind = PARAM_TEXT,
+     .at = COMMAND_AT(node_power.action),
+     .is_required = true},
+    {.name = "args", .kind = PARAM_VALUE, .read_by_handler = true},
 };
 
-static const struct params_schema perform = {.kind = COMMAND_NODE_POWER, TAKES(perform_takes)};
+static const struct params_schema perform = {.kind = COMMAND_NODE_POWER,
+                                             PARAM_RULES(perform_rules)};
 
-static void reply_performed(struct call *call, const struct record *hammer, const char *type,
-                            struct str results)
+static void hammer_reply_action(struct call *call, const struct record *hammer, const char *type,
+                                struct str results)
 {
     struct json *reply = json_make(call->arena, JSON_OBJECT);
     const struct json *args = json_get(call->params, STR("args"));
@@ -313,16 +322,16 @@ static void reply_performed(struct call *call, const struct record *hammer, cons
              args ? json_clone(call->arena, args) : json_make(call->arena, JSON_ARRAY));
     json_set(reply, STR("result_type"), json_make_string(call->arena, str_from(type)));
     json_set(reply, STR("results"), json_make_string(call->arena, results));
-    reply_json(call, old_class(call->core, hammer, call->arena), "action",
+    reply_json(call, hammer_opencrowbar_type(call->core, hammer, call->arena), "action",
                json_write(call->arena, reply));
 }
 
-static void performed(struct call *call, int64_t node_id)
+static void hammer_reply_performed(struct call *call, int64_t node_id)
 {
     struct record hammer;
     (void)node_id;
     if (call->core && resource_find(call, &resource_hammers, call->keys[0], &hammer))
-        reply_performed(call, &hammer, "action", STR("ordered"));
+        hammer_reply_action(call, &hammer, "action", STR("ordered"));
     else
         reply_message(call, shape_hammer.type,
                       STR("it was ordered; the hammer has been deleted since"));
@@ -340,13 +349,13 @@ static enum handler_result serve_perform(struct call *call)
     params_schema_read(call, &perform, hammer.hammer.node_id, &command);
     if (call->problems)
         return SERVED_REPLY;
-    const struct str words = power_words(call, hammer.id);
+    const struct str words = hammer_power_actions(call, hammer.id);
     if (hammer_words_have(words, command.node_power.action))
-        return object_submit(call, &command, performed);
-    reply_performed(call, &hammer, "exception",
-                    STR_CONCAT(call->arena, hammer.hammer.name, STR(" cannot be told to "),
-                               command.node_power.action, STR("; what it does on request: "),
-                               words.len ? words : STR("nothing")));
+        return object_submit(call, &command, hammer_reply_performed);
+    hammer_reply_action(call, &hammer, "exception",
+                        STR_CONCAT(call->arena, hammer.hammer.name, STR(" cannot be told to "),
+                                   command.node_power.action, STR("; what it does on request: "),
+                                   words.len ? words : STR("nothing")));
     return SERVED_REPLY;
 }
 
@@ -360,7 +369,7 @@ static const struct route hammer_routes[] = {
      .pattern = V "hammers/:id/perform",
      .serve = serve_perform,
      .resource = &resource_hammers,
-     .intake = &perform,
+     .params = &perform,
      .form = REPLY_CUSTOM,
      .does = "order a power action of its node; anything else is answered with an exception"},
 };
@@ -369,5 +378,5 @@ static const struct route kind_routes[] = {
     ROUTES_READ("available_hammers", resource_hammer_kinds),
 };
 
-const struct route_table chapter_hammers = ROUTE_TABLE("hammers", hammer_routes);
-const struct route_table chapter_hammer_kinds = ROUTE_TABLE("available_hammers", kind_routes);
+const struct route_table route_table_hammers = ROUTE_TABLE("hammers", hammer_routes);
+const struct route_table route_table_hammer_kinds = ROUTE_TABLE("available_hammers", kind_routes);

@@ -5,7 +5,7 @@ static const struct object_view_field jig_fields[] = {
     {"id",               SHAPE_INT,      SHAPE_AT(jig.id),               0, NULL},
     {"name",             SHAPE_TEXT,     SHAPE_AT(jig.name),             0, "null"},
     {"description",      SHAPE_TEXT,     SHAPE_AT(jig.description),      0, "\"\""},
-    {"order",            SHAPE_SMALL,    SHAPE_AT(jig.order),            0, "10000"},
+    {"order",            SHAPE_UINT32,    SHAPE_AT(jig.order),            0, "10000"},
     {"active",           SHAPE_JIG_ACTIVE, SHAPE_AT(jig.id),             0, "false"},
     {"client_role_name", SHAPE_OPTIONAL, SHAPE_AT(jig.client_role_name), 0, "null"},
     {"server",           SHAPE_OPTIONAL, SHAPE_AT(jig.server),           0, "null"},
@@ -19,22 +19,28 @@ static const struct object_view_field jig_fields[] = {
 static const struct object_view shape_jig = {
     .type = "jig", .table = TABLE_JIG, SHAPE_ROWS(jig_fields), .extras = 1};
 
-static const struct param_rule update_takes[] = {
+static const struct param_rule update_rules[] = {
     {.name = "description",
-     .kind = TAKE_TEXT,
-     .at = INTO(jig_update.description),
+     .kind = PARAM_TEXT,
+     .at = COMMAND_AT(jig_update.description),
      .given = GIVEN_JIG_DESCRIPTION},
-    {.name = "active", .kind = TAKE_BOOL, .at = INTO(jig_update.active), .given = GIVEN_JIG_ACTIVE},
-    {.name = "server", .kind = TAKE_TEXT, .at = INTO(jig_update.server), .given = GIVEN_JIG_SERVER},
+    {.name = "active",
+     .kind = PARAM_BOOL,
+     .at = COMMAND_AT(jig_update.active),
+     .given = GIVEN_JIG_ACTIVE},
+    {.name = "server",
+     .kind = PARAM_TEXT,
+     .at = COMMAND_AT(jig_update.server),
+     .given = GIVEN_JIG_SERVER},
     {.name = "client_name",
-     .kind = TAKE_TEXT,
-     .at = INTO(jig_update.client_name),
+     .kind = PARAM_TEXT,
+     .at = COMMAND_AT(jig_update.client_name),
      .given = GIVEN_JIG_CLIENT_NAME},
-    {.name = "key", .kind = TAKE_TEXT, .at = INTO(jig_update.key), .given = GIVEN_JIG_KEY},
+    {.name = "key", .kind = PARAM_TEXT, .at = COMMAND_AT(jig_update.key), .given = GIVEN_JIG_KEY},
 };
 
 static const struct params_schema update = {
-    .kind = COMMAND_JIG_UPDATE, TAKES(update_takes), GIVEN_IN(jig_update)};
+    .kind = COMMAND_JIG_UPDATE, PARAM_RULES(update_rules), GIVEN_MASK_AT(jig_update)};
 
 const struct resource resource_jigs = {
     .shape = &shape_jig,
@@ -47,4 +53,4 @@ static const struct route routes[] = {
     ROUTES_EDIT("jigs", resource_jigs),
 };
 
-const struct route_table chapter_jigs = ROUTE_TABLE("jigs", routes);
+const struct route_table route_table_jigs = ROUTE_TABLE("jigs", routes);

@@ -10,12 +10,12 @@ static const struct object_view_field noderole_fields[] = {
     {"role_id",       SHAPE_REF,            SHAPE_AT(noderole.role_id),       0, NULL},
     {"node_id",       SHAPE_REF,            SHAPE_AT(noderole.node_id),       0, NULL},
     {"state",         SHAPE_NODEROLE_STATE, SHAPE_AT(noderole.state),         0, "4"},
-    {"cohort",        SHAPE_SMALL,          SHAPE_AT(noderole.cohort),        0, "0"},
-    {"run_count",     SHAPE_SMALL,          SHAPE_AT(noderole.run_count),     0, "0"},
+    {"cohort",        SHAPE_UINT32,          SHAPE_AT(noderole.cohort),        0, "0"},
+    {"run_count",     SHAPE_UINT32,          SHAPE_AT(noderole.run_count),     0, "0"},
     {"status",        SHAPE_TEXT,           SHAPE_AT(noderole.status),        0, "\"\""},
     {"runlog",        SHAPE_TEXT,           SHAPE_AT(noderole.runlog),        0, "\"\""},
-    {"available",     SHAPE_NOT,            SHAPE_AT(noderole.unavailable),   0, "true"},
-    {"order",         SHAPE_SMALL,          SHAPE_AT(noderole.order),         0, "10000"},
+    {"available",     SHAPE_BOOL_INVERTED,            SHAPE_AT(noderole.unavailable),   0, "true"},
+    {"order",         SHAPE_UINT32,          SHAPE_AT(noderole.order),         0, "10000"},
     {"node_error",    SHAPE_NODE_ERROR,     SHAPE_AT(noderole.node_id),       0, "false"},
     SHAPE_TIMES(noderole)
     {"reason",        SHAPE_REASON,         SHAPE_AT(noderole.reason),        0, "null"},
@@ -27,35 +27,37 @@ static const struct object_view_field noderole_fields[] = {
 static const struct object_view shape_noderole = {
     .type = "node_role", .table = TABLE_NODEROLE, SHAPE_ROWS(noderole_fields), .extras = 3};
 
-static const struct param_rule create_takes[] = {
+static const struct param_rule create_rules[] = {
     {.name = "node",
-     .kind = TAKE_REF,
-     .at = INTO(noderole_bind.node_id),
+     .kind = PARAM_REF,
+     .at = COMMAND_AT(noderole_bind.node_id),
      .is_required = true,
      .to = TABLE_NODE,
      .id_key = "node_id"},
     {.name = "role",
-     .kind = TAKE_REF,
-     .at = INTO(noderole_bind.role_id),
+     .kind = PARAM_REF,
+     .at = COMMAND_AT(noderole_bind.role_id),
      .is_required = true,
      .to = TABLE_ROLE,
      .id_key = "role_id"},
     {.name = "deployment",
-     .kind = TAKE_REF,
-     .at = INTO(noderole_bind.deployment_id),
+     .kind = PARAM_REF,
+     .at = COMMAND_AT(noderole_bind.deployment_id),
      .to = TABLE_DEPLOYMENT,
      .id_key = "deployment_id"},
-    {.name = "data", .kind = TAKE_DOC, .at = INTO(noderole_bind.data)},
+    {.name = "data", .kind = PARAM_DOC, .at = COMMAND_AT(noderole_bind.data)},
 };
 
-static const struct param_rule update_takes[] = {
-    {.name = "data", .kind = TAKE_DOC, .at = INTO(noderole_data.data), .is_required = true},
+static const struct param_rule update_rules[] = {
+    {.name = "data", .kind = PARAM_DOC, .at = COMMAND_AT(noderole_data.data), .is_required = true},
 };
 
-static const struct params_schema create = {.kind = COMMAND_NODEROLE_BIND, TAKES(create_takes)};
-static const struct params_schema update = {.kind = COMMAND_NODEROLE_DATA, TAKES(update_takes)};
+static const struct params_schema create = {.kind = COMMAND_NODEROLE_BIND,
+                                            PARAM_RULES(create_rules)};
+static const struct params_schema update = {.kind = COMMAND_NODEROLE_DATA,
+                                            PARAM_RULES(update_rules)};
 
-static struct str data_of(const struct record *record)
+static struct str noderole_proposed_data(const struct record *record)
 {
     return record->noderole.proposed_data;
 }
@@ -66,13 +68,14 @@ const struct resource resource_noderoles = {
     .create = &create,
     .update = &update,
     .hidden_key = "data",
-    .hidden_doc = data_of,
+    .hidden_doc = noderole_proposed_data,
 };
 
-static const struct param_rule commit_takes[] = {
-    {.name = "consent", .kind = TAKE_TEXT, .at = INTO(noderole_commit.consent)},
+static const struct param_rule commit_rules[] = {
+    {.name = "consent", .kind = PARAM_TEXT, .at = COMMAND_AT(noderole_commit.consent)},
 };
-static const struct params_schema commit = {.kind = COMMAND_NODEROLE_COMMIT, TAKES(commit_takes)};
+static const struct params_schema commit = {.kind = COMMAND_NODEROLE_COMMIT,
+                                            PARAM_RULES(commit_rules)};
 
 static const struct route routes[] = {
     ROUTES_READ("node_roles", resource_noderoles),
@@ -82,7 +85,7 @@ static const struct route routes[] = {
      .pattern = V "node_roles/:id/commit",
      .serve = serve_verb,
      .resource = &resource_noderoles,
-     .intake = &commit,
+     .params = &commit,
      .does = "commit it"},
     ROUTE_CONSENT("node_roles/:id/consent", resource_noderoles, COMMAND_NODEROLE_COMMIT),
     ROUTE_VERB("node_roles/:id/propose", resource_noderoles, COMMAND_NODEROLE_PROPOSE,
@@ -103,4 +106,4 @@ static const struct route routes[] = {
     ROUTES_ATTRIBS("node_roles", resource_noderoles, ROUTE_AUTH_REQUIRED),
 };
 
-const struct route_table chapter_noderoles = ROUTE_TABLE("node_roles", routes);
+const struct route_table route_table_noderoles = ROUTE_TABLE("node_roles", routes);

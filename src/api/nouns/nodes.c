@@ -42,29 +42,29 @@ static const struct object_view_field node_fields[] = {
 static const struct object_view shape_node = {
     .type = "node", .table = TABLE_NODE, SHAPE_ROWS(node_fields), .extras = 13};
 
-static const struct param_rule create_takes[] = {
-    {.name = "name", .kind = TAKE_TEXT, .at = INTO(node_create.name), .is_required = true},
-    {.name = "description", .kind = TAKE_TEXT, .at = INTO(node_create.description)},
-    {.name = "admin", .kind = TAKE_BOOL, .at = INTO(node_create.admin)},
-    {.name = "system", .kind = TAKE_BOOL, .at = INTO(node_create.system)},
-    {.name = "allocated", .kind = TAKE_BOOL, .at = INTO(node_create.allocated)},
-    {.name = "alive", .kind = TAKE_BOOL, .at = INTO(node_create.alive)},
-    {.name = "available", .kind = TAKE_BOOL, .at = INTO(node_create.available)},
-    {.name = "bootenv", .kind = TAKE_TEXT, .at = INTO(node_create.bootenv)},
+static const struct param_rule create_rules[] = {
+    {.name = "name", .kind = PARAM_TEXT, .at = COMMAND_AT(node_create.name), .is_required = true},
+    {.name = "description", .kind = PARAM_TEXT, .at = COMMAND_AT(node_create.description)},
+    {.name = "admin", .kind = PARAM_BOOL, .at = COMMAND_AT(node_create.admin)},
+    {.name = "system", .kind = PARAM_BOOL, .at = COMMAND_AT(node_create.system)},
+    {.name = "allocated", .kind = PARAM_BOOL, .at = COMMAND_AT(node_create.allocated)},
+    {.name = "alive", .kind = PARAM_BOOL, .at = COMMAND_AT(node_create.alive)},
+    {.name = "available", .kind = PARAM_BOOL, .at = COMMAND_AT(node_create.available)},
+    {.name = "bootenv", .kind = PARAM_TEXT, .at = COMMAND_AT(node_create.bootenv)},
     {.name = "deployment",
-     .kind = TAKE_REF,
-     .at = INTO(node_create.deployment_id),
+     .kind = PARAM_REF,
+     .at = COMMAND_AT(node_create.deployment_id),
      .to = TABLE_DEPLOYMENT,
      .id_key = "deployment_id"},
-    {.name = "hint", .kind = TAKE_DOC, .at = INTO(node_create.hint)},
-    {.name = "discovery", .kind = TAKE_DOC, .at = INTO(node_create.discovery)},
-    {.name = "mac", .kind = TAKE_TEXT, .is_aside = true},
-    {.name = "ip", .kind = TAKE_TEXT, .is_aside = true},
+    {.name = "hint", .kind = PARAM_DOC, .at = COMMAND_AT(node_create.hint)},
+    {.name = "discovery", .kind = PARAM_DOC, .at = COMMAND_AT(node_create.discovery)},
+    {.name = "mac", .kind = PARAM_TEXT, .read_by_handler = true},
+    {.name = "ip", .kind = PARAM_TEXT, .read_by_handler = true},
 };
 
 /* ---- what a machine says of itself when it registers (SEMANTICS 8.1) ---- */
 
-static bool is_mac(struct str s)
+static bool node_is_mac(struct str s)
 {
     if (s.len != 17)
         return false;
@@ -78,7 +78,7 @@ static bool is_mac(struct str s)
 }
 
 /* "10.0.0.7/24", or without the prefix. */
-static bool is_address(struct call *call, struct str s)
+static bool node_is_ip(struct call *call, struct str s)
 {
     unsigned char bytes[16];
     int64_t prefix = 0;
@@ -91,7 +91,7 @@ static bool is_address(struct call *call, struct str s)
                               prefix >= 0 && prefix <= (is_v4 ? 32 : 128));
 }
 
-static struct json *hint_of(struct call *call, struct str doc)
+static struct json *node_parse_hint(struct call *call, struct str doc)
 {
     struct json *hint;
     uint32_t offset;
@@ -101,21 +101,21 @@ static struct json *hint_of(struct call *call, struct str doc)
 }
 
 /* Hints, where they would be if they had been given as such. */
-static void check_create(struct call *call, struct command *command)
+static void node_check_create(struct call *call, struct command *command)
 {
     struct str mac = STR(""), ip = STR("");
     struct str *doc = &command->node_create.hint;
     const bool has_mac = param_text(call, "mac", &mac) && mac.len;
     const bool has_ip = param_text(call, "ip", &ip) && ip.len;
-    if (has_mac && !is_mac(mac))
+    if (has_mac && !node_is_mac(mac))
         call_refuse(call, PROBLEM_BAD_VALUE, STR("mac"),
                     STR("mac must be six pairs of hex digits such as 52:54:00:12:34:56"));
-    if (has_ip && !is_address(call, ip))
+    if (has_ip && !node_is_ip(call, ip))
         call_refuse(call, PROBLEM_BAD_VALUE, STR("ip"),
                     STR("ip must be an address such as 192.168.124.10/24"));
     if (call->problems || (!has_mac && !has_ip))
         return;
-    struct json *hint = hint_of(call, *doc);
+    struct json *hint = node_parse_hint(call, *doc);
     if (has_mac) {
         struct json *macs = json_make(call->arena, JSON_ARRAY);
         json_append(macs, json_make_string(call->arena, str_lower(call->arena, mac)));
@@ -126,63 +126,66 @@ static void check_create(struct call *call, struct command *command)
     *doc = json_write(call->arena, hint);
 }
 
-static const struct param_rule update_takes[] = {
-    {.name = "name", .kind = TAKE_TEXT, .at = INTO(node_update.name), .given = GIVEN_NAME},
+static const struct param_rule update_rules[] = {
+    {.name = "name", .kind = PARAM_TEXT, .at = COMMAND_AT(node_update.name), .given = GIVEN_NAME},
     {.name = "description",
-     .kind = TAKE_TEXT,
-     .at = INTO(node_update.description),
+     .kind = PARAM_TEXT,
+     .at = COMMAND_AT(node_update.description),
      .given = GIVEN_DESCRIPTION},
     {.name = "deployment",
-     .kind = TAKE_REF,
-     .at = INTO(node_update.deployment_id),
+     .kind = PARAM_REF,
+     .at = COMMAND_AT(node_update.deployment_id),
      .given = GIVEN_NODE_DEPLOYMENT,
      .to = TABLE_DEPLOYMENT,
      .id_key = "deployment_id"},
     {.name = "old_deployment",
-     .kind = TAKE_REF,
-     .at = INTO(node_update.old_deployment_id),
+     .kind = PARAM_REF,
+     .at = COMMAND_AT(node_update.old_deployment_id),
      .given = GIVEN_NODE_OLD_DEPLOYMENT,
      .to = TABLE_DEPLOYMENT,
      .id_key = "old_deployment_id"},
     {.name = "target_role",
-     .kind = TAKE_REF,
-     .at = INTO(node_update.target_role_id),
+     .kind = PARAM_REF,
+     .at = COMMAND_AT(node_update.target_role_id),
      .given = GIVEN_NODE_TARGET,
      .to = TABLE_ROLE,
      .id_key = "target_role_id",
      .can_be_null = true},
     {.name = "allocated",
-     .kind = TAKE_BOOL,
-     .at = INTO(node_update.allocated),
+     .kind = PARAM_BOOL,
+     .at = COMMAND_AT(node_update.allocated),
      .given = GIVEN_NODE_ALLOCATED},
-    {.name = "alive", .kind = TAKE_BOOL, .at = INTO(node_update.alive), .given = GIVEN_NODE_ALIVE},
+    {.name = "alive",
+     .kind = PARAM_BOOL,
+     .at = COMMAND_AT(node_update.alive),
+     .given = GIVEN_NODE_ALIVE},
     {.name = "available",
-     .kind = TAKE_BOOL,
-     .at = INTO(node_update.available),
+     .kind = PARAM_BOOL,
+     .at = COMMAND_AT(node_update.available),
      .given = GIVEN_NODE_AVAILABLE},
     {.name = "bootenv",
-     .kind = TAKE_TEXT,
-     .at = INTO(node_update.bootenv),
+     .kind = PARAM_TEXT,
+     .at = COMMAND_AT(node_update.bootenv),
      .given = GIVEN_NODE_BOOTENV},
     /* Which boot speaks, where it says it is, and what it was told to boot. */
     {.name = "boot_id",
-     .kind = TAKE_TEXT,
-     .at = INTO(node_update.boot_id),
+     .kind = PARAM_TEXT,
+     .at = COMMAND_AT(node_update.boot_id),
      .given = GIVEN_NODE_BOOT_ID},
     {.name = "environment",
-     .kind = TAKE_TEXT,
-     .at = INTO(node_update.environment),
+     .kind = PARAM_TEXT,
+     .at = COMMAND_AT(node_update.environment),
      .given = GIVEN_NODE_ENVIRONMENT},
     {.name = "boot_generation",
-     .kind = TAKE_INT,
-     .at = INTO(node_update.boot_generation),
+     .kind = PARAM_INT64,
+     .at = COMMAND_AT(node_update.boot_generation),
      .given = GIVEN_NODE_BOOT_GENERATION},
 };
 
 static const struct params_schema create = {
-    .kind = COMMAND_NODE_CREATE, TAKES(create_takes), .check = check_create};
+    .kind = COMMAND_NODE_CREATE, PARAM_RULES(create_rules), .check = node_check_create};
 static const struct params_schema update = {
-    .kind = COMMAND_NODE_UPDATE, TAKES(update_takes), GIVEN_IN(node_update)};
+    .kind = COMMAND_NODE_UPDATE, PARAM_RULES(update_rules), GIVEN_MASK_AT(node_update)};
 
 const struct resource resource_nodes = {
     .shape = &shape_node,
@@ -194,12 +197,12 @@ const struct resource resource_nodes = {
 /* ---- debug ---- */
 
 /* The node, and what the core remarks (RFC 7234, 5.5: 299 is a warning that persists). */
-static void debug_ordered(struct call *call, int64_t id)
+static void node_reply_debug(struct call *call, int64_t id)
 {
     struct json *doc;
     uint32_t offset;
     const char *what;
-    object_shown(call, id);
+    object_reply_shown(call, id);
     if (call->doc.len == 0 || json_read(call->arena, call->doc, &doc, &offset, &what) != OK)
         return;
     const struct json *warnings = json_get(doc, STR("warnings"));
@@ -217,15 +220,15 @@ static enum handler_result serve_debug(struct call *call)
         return SERVED_REPLY;
     params_schema_read(call, &(struct params_schema){.kind = COMMAND_NODE_DEBUG}, node.id,
                        &command);
-    return object_submit(call, &command, debug_ordered);
+    return object_submit(call, &command, node_reply_debug);
 }
 
 /* ---- routes ---- */
 
-static const struct param_rule commit_takes[] = {
-    {.name = "consent", .kind = TAKE_TEXT, .at = INTO(node_commit.consent)},
+static const struct param_rule commit_rules[] = {
+    {.name = "consent", .kind = PARAM_TEXT, .at = COMMAND_AT(node_commit.consent)},
 };
-static const struct params_schema commit = {.kind = COMMAND_NODE_COMMIT, TAKES(commit_takes)};
+static const struct params_schema commit = {.kind = COMMAND_NODE_COMMIT, PARAM_RULES(commit_rules)};
 
 static const struct route routes[] = {
     ROUTES_READ("nodes", resource_nodes),
@@ -235,7 +238,7 @@ static const struct route routes[] = {
      .pattern = V "nodes/:id/commit",
      .serve = serve_verb,
      .resource = &resource_nodes,
-     .intake = &commit,
+     .params = &commit,
      .does = "commit what is proposed on it, and let it work"},
     ROUTE_CONSENT("nodes/:id/consent", resource_nodes, COMMAND_NODE_COMMIT),
     ROUTE_VERB("nodes/:id/propose", resource_nodes, COMMAND_NODE_PROPOSE,
@@ -267,7 +270,7 @@ static const struct route routes[] = {
      .pattern = V "nodes/:id/power",
      .serve = serve_power,
      .resource = &resource_nodes,
-     .intake = &power_intake,
+     .params = &power_params,
      .form = REPLY_CUSTOM,
      .does = "order a power action"},
     {.method = HTTP_GET,
@@ -282,7 +285,7 @@ static const struct route routes[] = {
      .serve = serve_node_token,
      .resource = &resource_tokens,
      .within = &resource_nodes,
-     .intake = &node_token_intake,
+     .params = &node_token_params,
      .does = "make a token for the node itself, told in this answer only; older ones go, unless "
              "keep=true"},
     {.method = HTTP_DELETE,
@@ -310,4 +313,4 @@ static const struct route routes[] = {
     ROUTES_ATTRIBS("nodes", resource_nodes, ROUTE_AUTH_OR_NODE),
 };
 
-const struct route_table chapter_nodes = ROUTE_TABLE("nodes", routes);
+const struct route_table route_table_nodes = ROUTE_TABLE("nodes", routes);

@@ -12,7 +12,7 @@ static const struct object_view_field role_fields[] = {
     {"barclamp_id", SHAPE_REF,   SHAPE_AT(role.barclamp_id), 0, NULL},
     {"provides",    SHAPE_ARRAY, SHAPE_AT(role.provides),    0, "[]"},
     {"conflicts",   SHAPE_ARRAY, SHAPE_AT(role.conflicts),   0, "[]"},
-    {"cohort",      SHAPE_SMALL, SHAPE_AT(role.cohort),      0, "0"},
+    {"cohort",      SHAPE_UINT32, SHAPE_AT(role.cohort),      0, "0"},
     FLAG("library", ROLE_LIBRARY),
     FLAG("implicit", ROLE_IMPLICIT),
     FLAG("bootstrap", ROLE_BOOTSTRAP),
@@ -32,21 +32,21 @@ static const struct object_view_field role_fields[] = {
 static const struct object_view shape_role = {
     .type = "role", .table = TABLE_ROLE, SHAPE_ROWS(role_fields), .extras = 2};
 
-static const struct param_rule update_takes[] = {
+static const struct param_rule update_rules[] = {
     {.name = "description",
-     .kind = TAKE_TEXT,
-     .at = INTO(role_update.description),
+     .kind = PARAM_TEXT,
+     .at = COMMAND_AT(role_update.description),
      .given = GIVEN_ROLE_DESCRIPTION},
     {.name = "template",
-     .kind = TAKE_DOC,
-     .at = INTO(role_update.template),
+     .kind = PARAM_DOC,
+     .at = COMMAND_AT(role_update.template),
      .given = GIVEN_ROLE_TEMPLATE},
 };
 
 static const struct params_schema update = {
-    .kind = COMMAND_ROLE_UPDATE, TAKES(update_takes), GIVEN_IN(role_update)};
+    .kind = COMMAND_ROLE_UPDATE, PARAM_RULES(update_rules), GIVEN_MASK_AT(role_update)};
 
-static struct str template_of(const struct record *record)
+static struct str role_template(const struct record *record)
 {
     return record->role.template;
 }
@@ -56,17 +56,17 @@ const struct resource resource_roles = {
     .order = ORDER_BY_ID,
     .update = &update,
     .hidden_key = "template",
-    .hidden_doc = template_of,
+    .hidden_doc = role_template,
 };
 
 static const struct route routes[] = {
     ROUTES_READ("roles", resource_roles),
     ROUTES_EDIT("roles", resource_roles),
-    ROUTE_BELONGING("roles/:id/deployment_roles", resource_deployment_roles, resource_roles,
-                    "where it is used: its deployment roles"),
-    ROUTE_BELONGING("roles/:id/node_roles", resource_noderoles, resource_roles, "its noderoles"),
-    ROUTE_BELONGING("roles/:id/nodes", resource_nodes, resource_roles, "the nodes that have it"),
+    ROUTE_OWNED_LIST("roles/:id/deployment_roles", resource_deployment_roles, resource_roles,
+                     "where it is used: its deployment roles"),
+    ROUTE_OWNED_LIST("roles/:id/node_roles", resource_noderoles, resource_roles, "its noderoles"),
+    ROUTE_OWNED_LIST("roles/:id/nodes", resource_nodes, resource_roles, "the nodes that have it"),
     ROUTES_ATTRIBS("roles", resource_roles, ROUTE_AUTH_REQUIRED),
 };
 
-const struct route_table chapter_roles = ROUTE_TABLE("roles", routes);
+const struct route_table route_table_roles = ROUTE_TABLE("roles", routes);

@@ -14,14 +14,14 @@
 static const char type[] = "run";
 
 /* The role may be gone, or not even known any more. */
-static void put_role(struct object_writer *m, const struct call *call, int64_t role_id)
+static void run_put_role(struct object_writer *m, const struct call *call, int64_t role_id)
 {
     object_put_optional(m, "role", object_name(call->core, TABLE_ROLE, role_id, call->arena));
 }
 
 /* ---- open ones ---- */
 
-static void put_open(struct call *call, const struct run_record *run, struct buf *b)
+static void run_put_open(struct call *call, const struct run_record *run, struct buf *b)
 {
     static const char *const states[] = {[RUN_QUEUED] = "queued",
                                          [RUN_RUNNING] = "running",
@@ -33,7 +33,7 @@ static void put_open(struct call *call, const struct run_record *run, struct buf
     object_put_number(&m, "id", run->id);
     object_put_number(&m, "node_id", run->node_id);
     object_put_number(&m, "node_role_id", run->noderole_id);
-    put_role(&m, call, known ? noderole.noderole.role_id : 0);
+    run_put_role(&m, call, known ? noderole.noderole.role_id : 0);
     object_put_text(&m, "state", str_from(states[run->state]));
     object_put_bool(&m, "running", run->state == RUN_RUNNING || run->state == RUN_STOPPING);
     object_put_text(&m, "queue", run->queue == QUEUE_HIGH ? STR("high") : STR("normal"));
@@ -47,14 +47,14 @@ static void put_open(struct call *call, const struct run_record *run, struct buf
     object_writer_close(&m);
 }
 
-static bool put_run_row(struct call *call, const struct rows *rows, int64_t id, struct buf *out)
+static bool run_put_row(struct call *call, const struct rows *rows, int64_t id, struct buf *out)
 {
     const int64_t *node_id = rows->self;
     struct record record;
     if (!core_record(call->core, TABLE_RUN, id, &record) ||
         (*node_id && record.run.node_id != *node_id))
         return false;
-    put_open(call, &record.run, out);
+    run_put_open(call, &record.run, out);
     return true;
 }
 
@@ -66,7 +66,7 @@ static enum handler_result reply_runs(struct call *call, int64_t node_id)
                       &(struct rows){.head = STR("["),
                                      .tail = STR("]"),
                                      .table = TABLE_RUN,
-                                     .put = put_run_row,
+                                     .put = run_put_row,
                                      .self = arena_copy(call->arena, &node_id, sizeof node_id)});
 }
 
@@ -75,14 +75,14 @@ static enum handler_result serve_runs(struct call *call)
     return reply_runs(call, 0);
 }
 
-static bool find_open(struct call *call, struct record *out)
+static bool run_find_open(struct call *call, struct record *out)
 {
     int64_t id;
     return str_is_digits(call->keys[0]) && str_parse_i64(call->keys[0], &id) &&
            core_record(call->core, TABLE_RUN, id, out);
 }
 
-static enum handler_result refuse_missing(struct call *call)
+static enum handler_result run_refuse_missing(struct call *call)
 {
     call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
                 STR_CONCAT(call->arena, STR("there is no open run with id "), call->keys[0]));
@@ -97,20 +97,20 @@ static enum handler_result serve_run(struct call *call)
         return resource_find(call, &resource_nodes, call->keys[0], &record)
                    ? reply_runs(call, record.id)
                    : SERVED_REPLY;
-    if (!find_open(call, &record))
-        return refuse_missing(call);
+    if (!run_find_open(call, &record))
+        return run_refuse_missing(call);
     struct buf b = buf_in(call->arena);
-    put_open(call, &record.run, &b);
+    run_put_open(call, &record.run, &b);
     reply_json(call, type, "obj", buf_str(&b));
     return SERVED_REPLY;
 }
 
 /* What never began is gone at once; of anything else it is only sure that it will stop. */
-static void cancelled(struct call *call, int64_t id)
+static void run_reply_cancelled(struct call *call, int64_t id)
 {
     struct record record;
     (void)id;
-    const bool stops = call->core && find_open(call, &record);
+    const bool stops = call->core && run_find_open(call, &record);
     reply_message(
         call, type,
         stops ? STR_CONCAT(call->arena, STR("run "), call->keys[0], STR(" is being stopped"))
@@ -120,19 +120,19 @@ static void cancelled(struct call *call, int64_t id)
 static enum handler_result serve_run_cancel(struct call *call)
 {
     struct record record;
-    if (!find_open(call, &record))
-        return refuse_missing(call);
+    if (!run_find_open(call, &record))
+        return run_refuse_missing(call);
     if (!object_condition(call))
         return SERVED_REPLY;
     struct command command = {.kind = COMMAND_RUN_CANCEL, .run_cancel = {.run_id = record.id}};
-    return call_submit(call, &command, cancelled);
+    return call_submit(call, &command, run_reply_cancelled);
 }
 
 /* ---- what it says ---- */
 
 /* How many bytes the character at `at` has: 0 when there is none, more than are left when it is
  * not all there. */
-static uint32_t character_size(struct str s, uint32_t at)
+static uint32_t utf8_sequence_length(struct str s, uint32_t at)
 {
     const uint8_t lead = (uint8_t)s.at[at];
     const uint32_t size = lead < 0x80                    ? 1
@@ -154,12 +154,12 @@ static uint32_t character_size(struct str s, uint32_t at)
 
 /* Work says what it likes; JSON is text. A character whose rest is yet to come is left for the
  * next time. */
-static struct str legible(struct arena *a, struct str raw, bool is_all, uint32_t *out_used)
+static struct str run_log_to_utf8(struct arena *a, struct str raw, bool is_all, uint32_t *out_used)
 {
     struct buf b = buf_in(a);
     uint32_t at = 0;
     while (at < raw.len) {
-        const uint32_t size = character_size(raw, at);
+        const uint32_t size = utf8_sequence_length(raw, at);
         if (at + size > raw.len && !is_all)
             break;
         if (size && at + size <= raw.len)
@@ -172,11 +172,11 @@ static struct str legible(struct arena *a, struct str raw, bool is_all, uint32_t
     return buf_str(&b);
 }
 
-static void reply_log(struct call *call, const struct api_log *log)
+static void run_log_reply(struct call *call, const struct api_log *log)
 {
     uint32_t used;
     const bool is_all = log->ended && log->offset + (int64_t)log->text.len >= log->total;
-    const struct str text = legible(call->arena, log->text, is_all, &used);
+    const struct str text = run_log_to_utf8(call->arena, log->text, is_all, &used);
     struct buf b = buf_in(call->arena);
     struct object_writer m = object_writer_open(&b, call->wanted);
     object_put_number(&m, "offset", log->offset);
@@ -189,17 +189,17 @@ static void reply_log(struct call *call, const struct api_log *log)
 }
 
 /* Which attempt is meant. An open run is known; of one that is over only the caller can say. */
-static bool read_which(struct call *call, struct api_log *log)
+static bool run_log_read_params(struct call *call, struct api_log *log)
 {
     struct record record;
     int64_t attempt = 0;
-    const bool is_open = find_open(call, &record);
+    const bool is_open = run_find_open(call, &record);
     if (is_open) {
         log->run_id = record.id;
         log->noderole_id = record.run.noderole_id;
         attempt = record.run.attempt;
     } else if (!str_is_digits(call->keys[0]) || !str_parse_i64(call->keys[0], &log->run_id)) {
-        refuse_missing(call);
+        run_refuse_missing(call);
         return false;
     }
     const bool named = param_number(call, "node_role", 1, INT64_MAX, &log->noderole_id);
@@ -215,19 +215,19 @@ static bool read_which(struct call *call, struct api_log *log)
 
 /* ---- and goes on saying ---- */
 
-struct follower {
-    struct reply_stream flow;
+struct log_stream {
+    struct reply_stream stream;
     struct api_log log; /* what is meant, and where we are */
-    int64_t said_ms;
+    int64_t last_write_ms;
 };
 
-static void put_said(struct api_log *log, struct buf *out)
+static void run_log_put_event(struct api_log *log, struct buf *out)
 {
     struct buf data = buf_in(log->arena), id = buf_in(log->arena);
     struct object_writer m = object_writer_open(&data, NULL);
     uint32_t used;
     const bool is_all = log->ended && log->offset + (int64_t)log->text.len >= log->total;
-    const struct str text = legible(log->arena, log->text, is_all, &used);
+    const struct str text = run_log_to_utf8(log->arena, log->text, is_all, &used);
     if (used == 0)
         return;
     object_put_number(&m, "offset", log->offset);
@@ -238,9 +238,9 @@ static void put_said(struct api_log *log, struct buf *out)
     sse_put(out, STR("log"), buf_str(&id), buf_str(&data));
 }
 
-static enum reply_stream_step follow(struct call *call, struct buf *out)
+static enum reply_stream_step run_log_step(struct call *call, struct buf *out)
 {
-    struct follower *f = call->flow->self;
+    struct log_stream *f = call->stream->self;
     const struct api_engine *engine = call_engine(call);
     const int64_t now = engine->mono_ms(engine->self);
     struct arena scratch = {0};
@@ -248,46 +248,46 @@ static enum reply_stream_step follow(struct call *call, struct buf *out)
     f->log.text = STR("");
     if (!auth_holds(call) || engine->run_log(engine->self, &f->log) != OK) {
         arena_fini(&scratch);
-        return FLOW_END;
+        return STREAM_END;
     }
-    put_said(&f->log, out);
+    run_log_put_event(&f->log, out);
     arena_fini(&scratch);
     const bool is_over = f->log.ended && f->log.offset >= f->log.total;
     const bool has_more = f->log.offset < f->log.total && out->len;
     if (is_over)
         sse_put(out, STR("end"), STR(""), STR("{}"));
-    else if (!out->len && now - f->said_ms >= SSE_QUIET_MS)
-        sse_breathe(out);
+    else if (!out->len && now - f->last_write_ms >= SSE_KEEPALIVE_MS)
+        sse_put_keepalive(out);
     if (out->len)
-        f->said_ms = now;
-    return is_over ? FLOW_END : has_more ? FLOW_MORE : FLOW_IDLE;
+        f->last_write_ms = now;
+    return is_over ? STREAM_END : has_more ? STREAM_MORE : STREAM_IDLE;
 }
 
 /* From where the client left off, if it says so. */
-static enum handler_result begin_follow(struct call *call, const struct api_log *log)
+static enum handler_result run_log_begin_stream(struct call *call, const struct api_log *log)
 {
-    struct follower *f = arena_new(call->arena, struct follower);
+    struct log_stream *f = arena_new(call->arena, struct log_stream);
     const struct str last = http_header(call->request, "Last-Event-ID");
     int64_t offset;
-    f->flow =
-        (struct reply_stream){.step = follow, .self = f, .is_endless = true, .is_timeless = true};
+    f->stream = (struct reply_stream){
+        .step = run_log_step, .self = f, .is_infinite = true, .ignores_durability = true};
     f->log = *log;
     if (str_parse_i64(last, &offset) && offset >= 0)
         f->log.offset = offset;
-    return sse_begin(call, &f->flow);
+    return sse_begin(call, &f->stream);
 }
 
 static enum handler_result serve_run_log(struct call *call)
 {
     const struct api_engine *engine = call_engine(call);
     struct api_log log = {.arena = call->arena};
-    if (!params_read(call, type) || !read_which(call, &log))
+    if (!params_read(call, type) || !run_log_read_params(call, &log))
         return SERVED_REPLY;
     if (engine->run_log && sse_is_wanted(call))
-        return begin_follow(call, &log);
+        return run_log_begin_stream(call, &log);
     const err e = engine->run_log ? engine->run_log(engine->self, &log) : ERR_NOT_FOUND;
     if (e == OK)
-        reply_log(call, &log);
+        run_log_reply(call, &log);
     else if (e == ERR_NOT_FOUND)
         call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
                     STR_CONCAT(call->arena, STR("nothing was kept of what run "), call->keys[0],
@@ -299,7 +299,7 @@ static enum handler_result serve_run_log(struct call *call)
 
 /* ---- those that are over ---- */
 
-static struct str result_name(uint32_t result)
+static struct str run_result_name(uint32_t result)
 {
     static const char *const names[] = {
         [RESULT_OK] = "ok",         [RESULT_FAILED] = "failed", [RESULT_ASYNC] = "async",
@@ -307,17 +307,17 @@ static struct str result_name(uint32_t result)
     return str_from(result < sizeof names / sizeof *names ? names[result] : "unknown");
 }
 
-static void put_old(struct call *call, const struct old_run_record *run, struct buf *b)
+static void run_put_old(struct call *call, const struct old_run_record *run, struct buf *b)
 {
     struct object_writer m = object_writer_open(b, call->wanted);
     object_put_number(&m, "id", run->run_id);
     object_put_number(&m, "attempt", run->attempt);
     object_put_number(&m, "node_id", run->node_id);
     object_put_number(&m, "node_role_id", run->noderole_id);
-    put_role(&m, call, run->role_id);
+    run_put_role(&m, call, run->role_id);
     object_put_time(&m, "started_at", run->started_at);
     object_put_time(&m, "ended_at", run->ended_at);
-    object_put_text(&m, "result", result_name(run->result));
+    object_put_text(&m, "result", run_result_name(run->result));
     object_put_text(&m, "runlog", run->runlog);
     object_put_optional(&m, "reason",
                         run->reason && run->reason < REASON_COUNT
@@ -328,16 +328,17 @@ static void put_old(struct call *call, const struct old_run_record *run, struct 
     object_writer_close(&m);
 }
 
-static bool put_old_row(struct call *call, const struct rows *rows, int64_t key, struct buf *out)
+static bool run_put_old_row(struct call *call, const struct rows *rows, int64_t key,
+                            struct buf *out)
 {
     const struct old_run_record *runs = rows->self;
-    put_old(call, &runs[key], out);
+    run_put_old(call, &runs[key], out);
     return true;
 }
 
 /* The records live for this call of ours only, and the rows are written later. */
-static enum handler_result old_runs_told(struct call *call, const struct record *runs,
-                                         uint32_t count)
+static enum handler_result old_runs_received(struct call *call, const struct record *runs,
+                                             uint32_t count)
 {
     struct record noderole;
     size_t bytes = (count + (size_t)1) * sizeof(struct old_run_record);
@@ -346,7 +347,7 @@ static enum handler_result old_runs_told(struct call *call, const struct record 
     for (uint32_t i = 0; i < count; i++)
         bytes += runs[i].old_run.runlog.len + runs[i].old_run.reason_subject.len +
                  runs[i].old_run.reason_text.len + (size_t)48; /* each begins at 16 bytes */
-    if (!call_may_take(call, bytes))
+    if (!call_reserve_memory(call, bytes))
         return SERVED_REPLY;
     struct old_run_record *kept =
         arena_array(call->arena, struct old_run_record, count + (size_t)1);
@@ -357,7 +358,7 @@ static enum handler_result old_runs_told(struct call *call, const struct record 
                                            .tail = STR("]"),
                                            .table = TABLE_COUNT,
                                            .count = count,
-                                           .put = put_old_row,
+                                           .put = run_put_old_row,
                                            .self = kept});
 }
 
@@ -382,8 +383,8 @@ enum handler_result serve_old_runs(struct call *call)
         return SERVED_REPLY;
     }
     const err e =
-        engine->runs(engine->self, id, (uint32_t)limit, call_wait_history(call, old_runs_told));
-    return e == OK ? SERVED_LATER : call_await_failed(call, e);
+        engine->runs(engine->self, id, (uint32_t)limit, call_wait_history(call, old_runs_received));
+    return e == OK ? SERVED_LATER : call_history_failed(call, e);
 }
 
 /* ---- routes ---- */
@@ -411,4 +412,4 @@ static const struct route routes[] = {
      .does = "stop it"},
 };
 
-const struct route_table chapter_runs = ROUTE_TABLE("runs", routes);
+const struct route_table route_table_runs = ROUTE_TABLE("runs", routes);

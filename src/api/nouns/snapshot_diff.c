@@ -17,35 +17,35 @@
 enum { PAGE_MEMBERS = 4000, PAGE_DATA = 100 };
 
 /* One snapshot and what it held. */
-struct side {
+struct snapshot_side {
     int64_t deployment_id, seq;
     bool is_head; /* nothing of it is archived */
     struct snapshot_parts parts;
 };
 
 /* It lies in the call's arena, as everything that was read does. */
-struct reading {
-    struct side sides[2];
+struct snapshot_reading {
+    struct snapshot_side sides[2];
     uint32_t side_count;
     uint32_t at; /* the side that is read from the archive */
     struct interval_page page;
-    enum handler_result (*then)(struct call *call, struct reading *r);
+    enum handler_result (*then)(struct call *call, struct snapshot_reading *r);
 };
 
-static struct side side_of(struct call *call, const struct snapshot_record *snapshot)
+static struct snapshot_side snapshot_side(struct call *call, const struct snapshot_record *snapshot)
 {
-    return (struct side){.deployment_id = snapshot->deployment_id,
-                         .seq = snapshot->seq,
-                         .is_head = snapshot->state != SNAPSHOT_ARCHIVED,
-                         .parts = {.arena = call->arena}};
+    return (struct snapshot_side){.deployment_id = snapshot->deployment_id,
+                                  .seq = snapshot->seq,
+                                  .is_head = snapshot->state != SNAPSHOT_ARCHIVED,
+                                  .parts = {.arena = call->arena}};
 }
 
-static enum handler_result page_read(struct call *call, const struct record *records,
-                                     uint32_t count);
+static enum handler_result snapshot_page_received(struct call *call, const struct record *records,
+                                                  uint32_t count);
 
-static void begin_page(struct reading *r, enum table table)
+static void snapshot_begin_page(struct snapshot_reading *r, enum table table)
 {
-    const struct side *side = &r->sides[r->at];
+    const struct snapshot_side *side = &r->sides[r->at];
     r->page = (struct interval_page){.deployment_id = side->deployment_id,
                                      .seq = side->seq,
                                      .table = table,
@@ -53,35 +53,37 @@ static void begin_page(struct reading *r, enum table table)
                                      .limit = table == TABLE_OLD_DATA ? PAGE_DATA : PAGE_MEMBERS};
 }
 
-static enum handler_result ask_page(struct call *call, const struct reading *r)
+static enum handler_result snapshot_request_page(struct call *call,
+                                                 const struct snapshot_reading *r)
 {
     const struct api_engine *engine = call_engine(call);
-    const err e = engine->intervals(engine->self, &r->page, call_wait_history(call, page_read));
-    return e == OK ? SERVED_LATER : call_await_failed(call, e);
+    const err e =
+        engine->intervals(engine->self, &r->page, call_wait_history(call, snapshot_page_received));
+    return e == OK ? SERVED_LATER : call_history_failed(call, e);
 }
 
 /* The next side that is in the archive; then everything was read. */
-static enum handler_result read_side(struct call *call, struct reading *r)
+static enum handler_result snapshot_read_next_side(struct call *call, struct snapshot_reading *r)
 {
     while (r->at < r->side_count && r->sides[r->at].is_head)
         r->at++;
     if (r->at < r->side_count) {
-        begin_page(r, TABLE_OLD_MEMBER);
-        return ask_page(call, r);
+        snapshot_begin_page(r, TABLE_OLD_MEMBER);
+        return snapshot_request_page(call, r);
     }
     for (uint32_t i = 0; i < r->side_count; i++)
         snapshot_sort(&r->sides[i].parts);
     return r->then(call, r);
 }
 
-static enum handler_result page_read(struct call *call, const struct record *records,
-                                     uint32_t count)
+static enum handler_result snapshot_page_received(struct call *call, const struct record *records,
+                                                  uint32_t count)
 {
-    struct reading *r = call->own;
-    struct side *side = &r->sides[r->at];
+    struct snapshot_reading *r = call->handler_state;
+    struct snapshot_side *side = &r->sides[r->at];
     for (uint32_t i = 0; i < count; i++)
         snapshot_add_old(&side->parts, &records[i], side->deployment_id, side->seq);
-    if (!call_may_take(call, 0))
+    if (!call_reserve_memory(call, 0))
         return SERVED_REPLY;
     if (count && r->page.table == TABLE_OLD_DATA) {
         r->page.after[0] = records[count - 1].old_data.role_id;
@@ -89,54 +91,54 @@ static enum handler_result page_read(struct call *call, const struct record *rec
     } else if (count) {
         r->page.after[0] = records[count - 1].old_member.noderole_id;
     } else if (r->page.table == TABLE_OLD_MEMBER) {
-        begin_page(r, TABLE_OLD_DATA);
+        snapshot_begin_page(r, TABLE_OLD_DATA);
     } else {
         r->at++;
-        return read_side(call, r);
+        return snapshot_read_next_side(call, r);
     }
-    return ask_page(call, r);
+    return snapshot_request_page(call, r);
 }
 
 /* Reads what the sides held, then goes on with `then`. What is live is counted, then copied for all
  * sides at one moment at which everything closed before is in the store; the archive is read page
  * by page after that. An interval that is closed meanwhile was copied; it may be read once more. */
-static enum handler_result read_sides(struct call *call, struct reading *r)
+static enum handler_result snapshot_read_sides(struct call *call, struct snapshot_reading *r)
 {
     size_t bytes = 0;
     for (uint32_t i = 0; i < r->side_count; i++) {
-        const struct side *side = &r->sides[i];
+        const struct snapshot_side *side = &r->sides[i];
         if (!side->is_head && !call_engine(call)->intervals) {
             reply_error(call, 404, "not_found", STR("what snapshots held is not kept here"));
             return SERVED_REPLY;
         }
         if (!side->is_head && !call_is_durable(call))
-            return call_when_durable(call);
+            return call_retry_when_durable(call);
         bytes += snapshot_size_bytes(
             core_snapshot_live_size(call->core, side->deployment_id, side->seq));
     }
-    if (!call_may_take(call, bytes))
+    if (!call_reserve_memory(call, bytes))
         return SERVED_REPLY;
     for (uint32_t i = 0; i < r->side_count; i++)
         core_snapshot_add_live(call->core, r->sides[i].deployment_id, r->sides[i].seq,
                                &r->sides[i].parts);
-    call->own = r;
-    return read_side(call, r);
+    call->handler_state = r;
+    return snapshot_read_next_side(call, r);
 }
 
-static enum handler_result read_one(struct call *call, const struct snapshot_record *snapshot,
-                                    enum handler_result (*then)(struct call *call,
-                                                                struct reading *r))
+static enum handler_result snapshot_read_one(
+    struct call *call, const struct snapshot_record *snapshot,
+    enum handler_result (*then)(struct call *call, struct snapshot_reading *r))
 {
-    struct reading *r = arena_new(call->arena, struct reading);
-    r->sides[0] = side_of(call, snapshot);
+    struct snapshot_reading *r = arena_new(call->arena, struct snapshot_reading);
+    r->sides[0] = snapshot_side(call, snapshot);
     r->side_count = 1;
     r->then = then;
-    return read_sides(call, r);
+    return snapshot_read_sides(call, r);
 }
 
 /* ---- lists of nodes and roles ---- */
 
-static struct json *read_doc(struct call *call, struct str doc)
+static struct json *snapshot_parse_doc(struct call *call, struct str doc)
 {
     struct json *tree;
     uint32_t offset;
@@ -145,37 +147,38 @@ static struct json *read_doc(struct call *call, struct str doc)
     return tree;
 }
 
-static int64_t number_in(const struct json *item, const char *key)
+static int64_t snapshot_number_in(const struct json *item, const char *key)
 {
     int64_t id = 0;
     must(json_as_i64(json_get(item, str_from(key)), &id));
     return id;
 }
 
-static struct json *name_or_null(struct call *call, enum table table, int64_t id)
+static struct json *snapshot_name_or_null(struct call *call, enum table table, int64_t id)
 {
     const struct str name = object_name(call->core, table, id, call->arena);
     return name.len ? json_make_string(call->arena, name) : json_make(call->arena, JSON_NULL);
 }
 
 /* {"node":1,"role":2,...} with what the two are called; no node is null, not 0. */
-static void put_with_names(struct call *call, struct json *item, struct buf *out)
+static void snapshot_put_with_names(struct call *call, struct json *item, struct buf *out)
 {
-    const int64_t node_id = number_in(item, "node");
-    json_set(item, STR("node_name"), name_or_null(call, TABLE_NODE, node_id));
-    json_set(item, STR("role_name"), name_or_null(call, TABLE_ROLE, number_in(item, "role")));
+    const int64_t node_id = snapshot_number_in(item, "node");
+    json_set(item, STR("node_name"), snapshot_name_or_null(call, TABLE_NODE, node_id));
+    json_set(item, STR("role_name"),
+             snapshot_name_or_null(call, TABLE_ROLE, snapshot_number_in(item, "role")));
     if (!node_id)
         json_set(item, STR("node"), json_make(call->arena, JSON_NULL));
     json_write_to(out, item);
 }
 
-static struct str with_names(struct call *call, const struct json *list)
+static struct str snapshot_list_with_names(struct call *call, const struct json *list)
 {
     struct buf b = buf_in(call->arena);
     buf_put_c(&b, '[');
     for (struct json *item = list ? list->first : NULL; item; item = item->next) {
         buf_put_z(&b, item == list->first ? "" : ",\n");
-        put_with_names(call, item, &b);
+        snapshot_put_with_names(call, item, &b);
     }
     buf_put_c(&b, ']');
     return buf_str(&b);
@@ -192,7 +195,7 @@ static const char *const diff_names[SNAPSHOT_LISTS] = {"added", "changed", "remo
 
 /* A changed row is put together in memory of its own: the trees of two documents may take more than
  * the answer may keep. */
-static bool put_diff_row(struct call *call, const struct rows *rows, int64_t key, struct buf *out)
+static bool diff_put_row(struct call *call, const struct rows *rows, int64_t key, struct buf *out)
 {
     const struct snapshot_diff *d = &((const struct diff *)rows->self)->lists;
     const struct snapshot_pair pair = d->pairs[key];
@@ -205,14 +208,14 @@ static bool put_diff_row(struct call *call, const struct rows *rows, int64_t key
     if (item) {
         json_set(item, STR("node"), json_make_i64(&scratch, pair.node_id));
         json_set(item, STR("role"), json_make_i64(&scratch, pair.role_id));
-        put_with_names(call, item, out);
+        snapshot_put_with_names(call, item, out);
     }
     arena_fini(&scratch);
     return item != NULL;
 }
 
 /* {"from":1,"to":2,"added":[...],"changed":[...],"removed":[...]} without what is not wanted. */
-static enum handler_result reply_diff(struct call *call, struct reading *r, struct diff *d)
+static enum handler_result diff_reply(struct call *call, struct snapshot_reading *r, struct diff *d)
 {
     struct buf head = buf_in(call->arena);
     struct object_writer m = object_writer_open(&head, call->wanted);
@@ -237,13 +240,13 @@ static enum handler_result reply_diff(struct call *call, struct reading *r, stru
                                            .tail = count ? STR("]}") : STR("}"),
                                            .table = TABLE_COUNT,
                                            .count = d->lists.count,
-                                           .put = put_diff_row,
+                                           .put = diff_put_row,
                                            .self = d,
                                            .sections = d->sections,
                                            .section_count = count ? count - 1 : 0});
 }
 
-static enum handler_result diff_read(struct call *call, struct reading *r)
+static enum handler_result diff_list(struct call *call, struct snapshot_reading *r)
 {
     struct diff *d = arena_new(call->arena, struct diff);
     struct snapshot_diff *lists = &d->lists;
@@ -254,11 +257,11 @@ static enum handler_result diff_read(struct call *call, struct reading *r)
         if (object_view_wants(call->wanted, diff_names[i]))
             wanted |= 1u << i;
     snapshot_diff_list(lists, wanted);
-    if (!call_may_take(call, lists->count * sizeof *lists->pairs))
+    if (!call_reserve_memory(call, lists->count * sizeof *lists->pairs))
         return SERVED_REPLY;
     lists->pairs = arena_array(call->arena, struct snapshot_pair, lists->count + (size_t)1);
     snapshot_diff_list(lists, wanted);
-    return reply_diff(call, r, d);
+    return diff_reply(call, r, d);
 }
 
 enum handler_result serve_diff(struct call *call)
@@ -272,60 +275,61 @@ enum handler_result serve_diff(struct call *call)
                     STR("both must be snapshots of the same deployment"));
         return SERVED_REPLY;
     }
-    struct reading *r = arena_new(call->arena, struct reading);
-    r->sides[0] = side_of(call, &from.snapshot);
-    r->sides[1] = side_of(call, &to.snapshot);
+    struct snapshot_reading *r = arena_new(call->arena, struct snapshot_reading);
+    r->sides[0] = snapshot_side(call, &from.snapshot);
+    r->sides[1] = snapshot_side(call, &to.snapshot);
     r->side_count = 2;
-    r->then = diff_read;
-    return read_sides(call, r);
+    r->then = diff_list;
+    return snapshot_read_sides(call, r);
 }
 
 /* ---- revert ---- */
 
-static const struct param_rule revert_takes[] = {
-    {.name = "snapshot", .kind = TAKE_INT, .at = INTO(deployment_revert.id)},
-    {.name = "seq", .kind = TAKE_INT, .at = INTO(deployment_revert.seq)},
+static const struct param_rule revert_rules[] = {
+    {.name = "snapshot", .kind = PARAM_INT64, .at = COMMAND_AT(deployment_revert.id)},
+    {.name = "seq", .kind = PARAM_INT64, .at = COMMAND_AT(deployment_revert.seq)},
 };
-const struct params_schema revert_intake = {.kind = COMMAND_DEPLOYMENT_REVERT, TAKES(revert_takes)};
+const struct params_schema revert_params = {.kind = COMMAND_DEPLOYMENT_REVERT,
+                                            PARAM_RULES(revert_rules)};
 
 /* The head as it is then, and what the revert tells besides. */
-static void reverted(struct call *call, int64_t deployment_id)
+static void revert_reply(struct call *call, int64_t deployment_id)
 {
     struct record head;
     if (!call->core || !snapshot_head(call, deployment_id, &head)) {
         reply_message(call, "snapshot", STR("it was done; the deployment has been deleted since"));
         return;
     }
-    const struct json *doc = read_doc(call, call->doc);
+    const struct json *doc = snapshot_parse_doc(call, call->doc);
     const struct object_view *shape = resource_snapshots.shape;
     struct buf b = buf_in(call->arena);
     object_view_write(shape, call->core, &head, reply_mask(call, shape), &b);
     b.len--; /* the object goes on */
     struct object_writer m = {&b, call->wanted, b.at[b.len - 1] == '{'};
-    object_put_json(&m, "bound", with_names(call, json_get(doc, STR("bound"))));
-    object_put_json(&m, "removed", with_names(call, json_get(doc, STR("removed"))));
-    object_put_json(&m, "skipped", with_names(call, json_get(doc, STR("skipped"))));
+    object_put_json(&m, "bound", snapshot_list_with_names(call, json_get(doc, STR("bound"))));
+    object_put_json(&m, "removed", snapshot_list_with_names(call, json_get(doc, STR("removed"))));
+    object_put_json(&m, "skipped", snapshot_list_with_names(call, json_get(doc, STR("skipped"))));
     object_writer_close(&m);
     reply_json(call, shape->type, "obj", buf_str(&b));
 }
 
 /* The command carries the content as one text, so that is refused before it is written where it
  * would be too long. */
-static enum handler_result revert_to(struct call *call, struct reading *r)
+static enum handler_result revert_submit(struct call *call, struct snapshot_reading *r)
 {
-    const struct side *side = &r->sides[0];
-    if (!call_may_take(call, snapshot_text_bytes(&side->parts)))
+    const struct snapshot_side *side = &r->sides[0];
+    if (!call_reserve_memory(call, snapshot_text_bytes(&side->parts)))
         return SERVED_REPLY;
     struct command command = {
         .kind = COMMAND_DEPLOYMENT_REVERT,
         .deployment_revert = {.id = side->deployment_id,
                               .seq = side->seq,
                               .content = snapshot_write(&side->parts, call->arena)}};
-    return call_submit(call, &command, reverted);
+    return call_submit(call, &command, revert_reply);
 }
 
 /* By its id, or by its order when none of the deployment has that id; or by its number. */
-static bool find_wanted(struct call *call, int64_t deployment_id, struct record *out)
+static bool revert_find_snapshot(struct call *call, int64_t deployment_id, struct record *out)
 {
     int64_t wanted = 0, seq = 0;
     struct record by_order = {.id = 0};
@@ -356,43 +360,45 @@ enum handler_result serve_revert(struct call *call)
     struct record deployment, snapshot;
     if (!resource_find(call, &resource_deployments, call->keys[0], &deployment) ||
         !object_condition(call) || !params_read(call, resource_deployments.shape->type) ||
-        !find_wanted(call, deployment.id, &snapshot))
+        !revert_find_snapshot(call, deployment.id, &snapshot))
         return SERVED_REPLY;
-    return read_one(call, &snapshot.snapshot, revert_to);
+    return snapshot_read_one(call, &snapshot.snapshot, revert_submit);
 }
 
 /* ---- what is left of an archived one ---- */
 
-static int cmp_ids(const void *a, const void *b)
+static int snapshot_cmp_ids(const void *a, const void *b)
 {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
 }
 
 /* The nodes or roles of its members that there still are, as they are now. */
-static enum handler_result reply_those_left(struct call *call, const struct snapshot_parts *parts,
-                                            bool is_of_nodes)
+static enum handler_result snapshot_reply_existing(struct call *call,
+                                                   const struct snapshot_parts *parts,
+                                                   bool is_of_nodes)
 {
     const struct resource *resource = call->route->resource;
     struct record record;
     uint32_t kept = 0;
-    if (!call_may_take(call, (parts->member_count + (size_t)1) * sizeof(int64_t)))
+    if (!call_reserve_memory(call, (parts->member_count + (size_t)1) * sizeof(int64_t)))
         return SERVED_REPLY;
     int64_t *ids = arena_array(call->arena, int64_t, parts->member_count + (size_t)1);
     struct arena scratch = {0};
     for (uint32_t i = 0; i < parts->member_count; i++)
         ids[i] = is_of_nodes ? parts->members[i].node_id : parts->members[i].role_id;
-    sort_items(ids, parts->member_count, sizeof *ids, cmp_ids, &scratch);
+    sort_items(ids, parts->member_count, sizeof *ids, snapshot_cmp_ids, &scratch);
     arena_fini(&scratch);
     for (uint32_t i = 0; i < parts->member_count; i++)
         if ((!kept || ids[kept - 1] != ids[i]) &&
             core_record(call->core, resource->shape->table, ids[i], &record))
             ids[kept++] = ids[i];
-    return reply_choice(call, &(struct choice){.resource = resource, .ids = ids, .id_count = kept});
+    return reply_list_of(call,
+                         &(struct list_scope){.resource = resource, .ids = ids, .id_count = kept});
 }
 
-static void put_role_data(struct call *call, struct object_writer *m, const struct side *side,
-                          int64_t role_id)
+static void snapshot_put_role(struct call *call, struct object_writer *m,
+                              const struct snapshot_side *side, int64_t role_id)
 {
     object_put_number(m, "deployment_id", side->deployment_id);
     object_put_number(m, "role_id", role_id);
@@ -400,12 +406,13 @@ static void put_role_data(struct call *call, struct object_writer *m, const stru
 }
 
 /* A noderole as far as it is kept. */
-static bool put_member(struct call *call, const struct rows *rows, int64_t key, struct buf *out)
+static bool snapshot_put_noderole(struct call *call, const struct rows *rows, int64_t key,
+                                  struct buf *out)
 {
-    const struct side *side = rows->self;
+    const struct snapshot_side *side = rows->self;
     const struct snapshot_pair pair = side->parts.members[key];
     struct object_writer m = object_writer_open(out, call->wanted);
-    put_role_data(call, &m, side, pair.role_id);
+    snapshot_put_role(call, &m, side, pair.role_id);
     object_put_number(&m, "node_id", pair.node_id);
     object_put_optional(&m, "node", object_name(call->core, TABLE_NODE, pair.node_id, call->arena));
     object_put_json(&m, "data", snapshot_data_of(&side->parts, pair));
@@ -414,42 +421,42 @@ static bool put_member(struct call *call, const struct rows *rows, int64_t key, 
 }
 
 /* Of a deployment role only the data are kept. */
-static bool put_deployment_role(struct call *call, const struct rows *rows, int64_t key,
-                                struct buf *out)
+static bool snapshot_put_deployment_role(struct call *call, const struct rows *rows, int64_t key,
+                                         struct buf *out)
 {
-    const struct side *side = rows->self;
+    const struct snapshot_side *side = rows->self;
     const struct snapshot_data *item = &side->parts.data[key];
     struct object_writer m = object_writer_open(out, call->wanted);
-    put_role_data(call, &m, side, item->pair.role_id);
+    snapshot_put_role(call, &m, side, item->pair.role_id);
     object_put_json(&m, "data", item->data);
     object_writer_close(&m);
     return true;
 }
 
-static enum handler_result archived_read(struct call *call, struct reading *r)
+static enum handler_result archived_reply(struct call *call, struct snapshot_reading *r)
 {
     const struct resource *resource = call->route->resource;
     const struct snapshot_parts *parts = &r->sides[0].parts;
     struct rows rows = {
         .head = STR("["), .tail = STR("]"), .table = TABLE_COUNT, .self = &r->sides[0]};
     if (resource == &resource_noderoles) {
-        rows.put = put_member;
+        rows.put = snapshot_put_noderole;
         rows.count = parts->member_count;
         reply_json(call, "node_role", "list", STR(""));
         return reply_rows(call, &rows);
     }
     if (resource == &resource_deployment_roles) {
-        rows.put = put_deployment_role;
+        rows.put = snapshot_put_deployment_role;
         while (rows.count < parts->data_count && !parts->data[rows.count].pair.node_id)
             rows.count++; /* they are sorted: those without a node come first */
         reply_json(call, "deployment_role", "list", STR(""));
         return reply_rows(call, &rows);
     }
     must(resource == &resource_nodes || resource == &resource_roles);
-    return reply_those_left(call, parts, resource == &resource_nodes);
+    return snapshot_reply_existing(call, parts, resource == &resource_nodes);
 }
 
 enum handler_result serve_archived(struct call *call, const struct snapshot_record *snapshot)
 {
-    return read_one(call, snapshot, archived_read);
+    return snapshot_read_one(call, snapshot, archived_reply);
 }

@@ -13,6 +13,6 @@
 enum handler_result serve_diff(struct call *call);
 /* PUT deployments/:id/revert */
 enum handler_result serve_revert(struct call *call);
-extern const struct params_schema revert_intake;
+extern const struct params_schema revert_params;
 /* Of an archived snapshot, what its content tells about the route's resource. */
 enum handler_result serve_archived(struct call *call, const struct snapshot_record *snapshot);

@@ -13,11 +13,11 @@ static const struct object_view_field snapshot_fields[] = {
     {"state",         SHAPE_SNAPSHOT_STATE, SHAPE_AT(snapshot.state),          0, "0"},
     {"name",          SHAPE_TEXT,           SHAPE_AT(snapshot.name),           0, "null"},
     {"description",   SHAPE_OPTIONAL,       SHAPE_AT(snapshot.description),    0, "null"},
-    {"order",         SHAPE_SMALL,          SHAPE_AT(snapshot.order),          0, "1000"},
+    {"order",         SHAPE_UINT32,          SHAPE_AT(snapshot.order),          0, "1000"},
     {"deployment_id", SHAPE_REF,            SHAPE_AT(snapshot.deployment_id),  0, NULL},
     {"snapshot_id",   SHAPE_REF,            SHAPE_AT(snapshot.predecessor_id), 0, NULL},
     SHAPE_TIMES(snapshot)
-    {"seq",           SHAPE_SMALL,          SHAPE_AT(snapshot.seq),            0, NULL},
+    {"seq",           SHAPE_UINT32,          SHAPE_AT(snapshot.seq),            0, NULL},
     {"committed_at",  SHAPE_TIME,           SHAPE_AT(snapshot.committed_at),   0, NULL},
     {"archived_at",   SHAPE_TIME,           SHAPE_AT(snapshot.archived_at),    0, NULL},
     {"actor",         SHAPE_TEXT,           SHAPE_AT(snapshot.actor),          0, NULL},
@@ -28,15 +28,18 @@ static const struct object_view_field snapshot_fields[] = {
 static const struct object_view shape_snapshot = {
     .type = "snapshot", .table = TABLE_SNAPSHOT, SHAPE_ROWS(snapshot_fields), .extras = 5};
 
-static const struct param_rule update_takes[] = {
-    {.name = "name", .kind = TAKE_TEXT, .at = INTO(snapshot_update.name), .given = GIVEN_NAME},
+static const struct param_rule update_rules[] = {
+    {.name = "name",
+     .kind = PARAM_TEXT,
+     .at = COMMAND_AT(snapshot_update.name),
+     .given = GIVEN_NAME},
     {.name = "description",
-     .kind = TAKE_TEXT,
-     .at = INTO(snapshot_update.description),
+     .kind = PARAM_TEXT,
+     .at = COMMAND_AT(snapshot_update.description),
      .given = GIVEN_DESCRIPTION},
 };
 static const struct params_schema update = {
-    .kind = COMMAND_SNAPSHOT_UPDATE, TAKES(update_takes), GIVEN_IN(snapshot_update)};
+    .kind = COMMAND_SNAPSHOT_UPDATE, PARAM_RULES(update_rules), GIVEN_MASK_AT(snapshot_update)};
 
 bool snapshot_head(struct call *call, int64_t deployment_id, struct record *out_head)
 {
@@ -46,7 +49,7 @@ bool snapshot_head(struct call *call, int64_t deployment_id, struct record *out_
 }
 
 /* The name of a deployment means its head. */
-static int64_t find_head(struct call *call, struct str name)
+static int64_t snapshot_find_head(struct call *call, struct str name)
 {
     struct record head;
     const int64_t deployment_id = core_find(call->core, TABLE_DEPLOYMENT, name);
@@ -57,15 +60,15 @@ const struct resource resource_snapshots = {
     .shape = &shape_snapshot,
     .order = ORDER_NEWEST_FIRST,
     .update = &update,
-    .find = find_head,
+    .find = snapshot_find_head,
 };
 
-static bool find(struct call *call, struct record *out)
+static bool snapshot_find(struct call *call, struct record *out)
 {
     return resource_find(call, &resource_snapshots, call->keys[0], out);
 }
 
-static bool is_head(const struct record *snapshot)
+static bool snapshot_is_head(const struct record *snapshot)
 {
     return snapshot->snapshot.state != SNAPSHOT_ARCHIVED;
 }
@@ -82,7 +85,7 @@ enum handler_result serve_head(struct call *call)
 }
 
 /* The one whose predecessor it is. */
-static enum handler_result reply_next(struct call *call, const struct record *before)
+static enum handler_result snapshot_reply_next(struct call *call, const struct record *before)
 {
     struct record record;
     for (bool more = snapshot_head(call, before->snapshot.deployment_id, &record); more;
@@ -113,18 +116,18 @@ enum handler_result serve_next_of_deployment(struct call *call)
             return SERVED_REPLY;
         }
     }
-    return reply_next(call, &before);
+    return snapshot_reply_next(call, &before);
 }
 
 static enum handler_result serve_next(struct call *call)
 {
     struct record before;
-    return find(call, &before) ? reply_next(call, &before) : SERVED_REPLY;
+    return snapshot_find(call, &before) ? snapshot_reply_next(call, &before) : SERVED_REPLY;
 }
 
 /* ---- verbs ---- */
 
-static void head_shown(struct call *call, int64_t deployment_id)
+static void snapshot_reply_head(struct call *call, int64_t deployment_id)
 {
     struct record head;
     if (call->core && snapshot_head(call, deployment_id, &head))
@@ -135,7 +138,7 @@ static void head_shown(struct call *call, int64_t deployment_id)
 }
 
 /* Its ETag is not that of the deployment, which the command is about. */
-static bool tag_holds(struct call *call, const struct record *snapshot)
+static bool snapshot_check_etag(struct call *call, const struct record *snapshot)
 {
     if (!object_condition(call))
         return false;
@@ -149,55 +152,58 @@ static bool tag_holds(struct call *call, const struct record *snapshot)
 static enum handler_result serve_head_verb(struct call *call)
 {
     struct record snapshot, deployment;
-    if (!find(call, &snapshot) || !tag_holds(call, &snapshot) ||
+    if (!snapshot_find(call, &snapshot) || !snapshot_check_etag(call, &snapshot) ||
         !params_read(call, shape_snapshot.type))
         return SERVED_REPLY;
-    if (!is_head(&snapshot)) {
+    if (!snapshot_is_head(&snapshot)) {
         call_refuse(call, PROBLEM_WRONG_STATE, STR("id"),
                     STR("it is archived: only the head of a deployment can change"));
         return SERVED_REPLY;
     }
     must(core_record(call->core, TABLE_DEPLOYMENT, snapshot.snapshot.deployment_id, &deployment));
     struct command command = {0};
-    params_schema_read(call, call->route->intake, deployment.id, &command);
+    params_schema_read(call, call->route->params, deployment.id, &command);
     if (call->problems)
         return SERVED_REPLY;
     call->if_turn = deployment.deployment.turn;
     call->can_try_again = true;
-    return call_submit(call, &command, head_shown);
+    return call_submit(call, &command, snapshot_reply_head);
 }
 
-static const struct param_rule propose_takes[] = {
-    {.name = "name", .kind = TAKE_TEXT, .at = INTO(deployment_propose.name)},
+static const struct param_rule propose_rules[] = {
+    {.name = "name", .kind = PARAM_TEXT, .at = COMMAND_AT(deployment_propose.name)},
 };
-static const struct param_rule commit_takes[] = {
-    {.name = "plan", .kind = TAKE_TEXT, .at = INTO(deployment_commit.plan)},
-    {.name = "consent", .kind = TAKE_TEXT, .at = INTO(deployment_commit.consent)},
-    {.name = "rerun_changed", .kind = TAKE_BOOL, .at = INTO(deployment_commit.rerun_changed)},
+static const struct param_rule commit_rules[] = {
+    {.name = "plan", .kind = PARAM_TEXT, .at = COMMAND_AT(deployment_commit.plan)},
+    {.name = "consent", .kind = PARAM_TEXT, .at = COMMAND_AT(deployment_commit.consent)},
+    {.name = "rerun_changed",
+     .kind = PARAM_BOOL,
+     .at = COMMAND_AT(deployment_commit.rerun_changed)},
 };
 static const struct params_schema propose = {.kind = COMMAND_DEPLOYMENT_PROPOSE,
-                                             TAKES(propose_takes)};
-static const struct params_schema commit = {.kind = COMMAND_DEPLOYMENT_COMMIT, TAKES(commit_takes)};
+                                             PARAM_RULES(propose_rules)};
+static const struct params_schema commit = {.kind = COMMAND_DEPLOYMENT_COMMIT,
+                                            PARAM_RULES(commit_rules)};
 static const struct params_schema recall = {.kind = COMMAND_DEPLOYMENT_RECALL};
 
 /* ---- what it holds ---- */
 
-static enum handler_result serve_part(struct call *call)
+static enum handler_result serve_snapshot_content(struct call *call)
 {
     struct record snapshot;
-    if (!find(call, &snapshot))
+    if (!snapshot_find(call, &snapshot))
         return SERVED_REPLY;
-    if (is_head(&snapshot))
+    if (snapshot_is_head(&snapshot))
         return reply_nested(call, &resource_deployments, snapshot.snapshot.deployment_id);
     return serve_archived(call, &snapshot.snapshot);
 }
 
-static enum handler_result serve_graph_of_head(struct call *call)
+static enum handler_result serve_snapshot_graph(struct call *call)
 {
     struct record snapshot;
-    if (!find(call, &snapshot))
+    if (!snapshot_find(call, &snapshot))
         return SERVED_REPLY;
-    if (is_head(&snapshot))
+    if (snapshot_is_head(&snapshot))
         return reply_graph(call, snapshot.snapshot.deployment_id);
     call_refuse(call, PROBLEM_WRONG_STATE, STR("id"),
                 STR("it is archived, and what depended on what is not kept; node_roles tells what "
@@ -207,14 +213,14 @@ static enum handler_result serve_graph_of_head(struct call *call)
 
 /* ---- routes ---- */
 
-#define ROUTE_HEAD_VERB(path, takes, says)                                                         \
+#define ROUTE_HEAD_VERB(path, rules, says)                                                         \
     {                                                                                              \
         .method = HTTP_PUT, .pattern = V path, .serve = serve_head_verb,                           \
-        .resource = &resource_snapshots, .intake = &takes, .does = says                            \
+        .resource = &resource_snapshots, .params = &rules, .does = says                            \
     }
-#define ROUTE_PART(path, noun, says)                                                               \
+#define ROUTE_SNAPSHOT_CONTENT(path, noun, says)                                                   \
     {                                                                                              \
-        .method = HTTP_GET, .pattern = V path, .serve = serve_part, .resource = &noun,             \
+        .method = HTTP_GET, .pattern = V path, .serve = serve_snapshot_content, .resource = &noun, \
         .within = &resource_snapshots, .form = REPLY_LIST, .does = says                            \
     }
 
@@ -238,16 +244,18 @@ static const struct route routes[] = {
      .does = "what was added, changed and removed from the first to the second"},
     {.method = HTTP_GET,
      .pattern = V "snapshots/:id/graph",
-     .serve = serve_graph_of_head,
+     .serve = serve_snapshot_graph,
      .form = REPLY_CUSTOM,
      .does = "its noderoles and what depends on what, while it is the head"},
-    ROUTE_PART("snapshots/:id/nodes", resource_nodes,
-               "its nodes; of an archived one, those that had roles in it and still exist"),
-    ROUTE_PART("snapshots/:id/roles", resource_roles,
-               "its roles; of an archived one, those that were bound in it and still exist"),
+    ROUTE_SNAPSHOT_CONTENT(
+        "snapshots/:id/nodes", resource_nodes,
+        "its nodes; of an archived one, those that had roles in it and still exist"),
+    ROUTE_SNAPSHOT_CONTENT(
+        "snapshots/:id/roles", resource_roles,
+        "its roles; of an archived one, those that were bound in it and still exist"),
     {.method = HTTP_GET,
      .pattern = V "snapshots/:id/deployment_roles",
-     .serve = serve_part,
+     .serve = serve_snapshot_content,
      .resource = &resource_deployment_roles,
      .within = &resource_snapshots,
      .form = REPLY_CUSTOM,
@@ -261,11 +269,11 @@ static const struct route routes[] = {
      .does = "the attribs that mean something there, with their values, while it is the head"},
     {.method = HTTP_GET,
      .pattern = V "snapshots/:id/node_roles",
-     .serve = serve_part,
+     .serve = serve_snapshot_content,
      .resource = &resource_noderoles,
      .within = &resource_snapshots,
      .form = REPLY_CUSTOM,
      .does = "its noderoles; of an archived one, which role was on which node with which data"},
 };
 
-const struct route_table chapter_snapshots = ROUTE_TABLE("snapshots", routes);
+const struct route_table route_table_snapshots = ROUTE_TABLE("snapshots", routes);

@@ -6,13 +6,13 @@
 /* PUT /api/test/nodes/:id?source=: a machine is discovered without one being there. Only where
  * machines are pretended anyway: the daemon must run with the test jig. */
 
-static bool is_pretending(const struct call *call)
+static bool test_jig_is_enabled(const struct call *call)
 {
     struct record settings;
     return core_record(call->core, TABLE_SETTINGS, 1, &settings) && settings.settings.test_jig;
 }
 
-static bool is_plain_word(struct str text)
+static bool test_node_is_file_name(struct str text)
 {
     for (uint32_t i = 0; i < text.len; i++)
         if (!char_is_letter(text.at[i]) && !char_is_digit(text.at[i]) && text.at[i] != '-' &&
@@ -21,16 +21,16 @@ static bool is_plain_word(struct str text)
     return text.len > 0 && text.len <= 64;
 }
 
-static void read_source(struct call *call, struct str *out_source)
+static void test_node_read_source(struct call *call, struct str *out_source)
 {
     *out_source = STR("node_discovery");
-    if (param_text(call, "source", out_source) && !is_plain_word(*out_source))
+    if (param_text(call, "source", out_source) && !test_node_is_file_name(*out_source))
         call_refuse(call, PROBLEM_BAD_VALUE, STR("source"),
                     STR("source must be the name of a test file, without its ending"));
 }
 
 /* Canonical, or a problem. */
-static struct str read_discovery(struct call *call, struct str source)
+static struct str test_node_read_discovery(struct call *call, struct str source)
 {
     const struct api_engine *engine = call_engine(call);
     struct str text, canonical = STR("");
@@ -49,17 +49,17 @@ static struct str read_discovery(struct call *call, struct str source)
     return canonical;
 }
 
-static enum handler_result serve_discover(struct call *call)
+static enum handler_result serve_test_discovery(struct call *call)
 {
     struct record node;
     struct str source;
-    if (!is_pretending(call))
+    if (!test_jig_is_enabled(call))
         call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
                     STR("nothing is pretended here: the daemon runs without its test jig"));
     if (call->problems || !resource_find(call, &resource_nodes, call->keys[0], &node) ||
         !object_condition(call) || !params_read(call, resource_nodes.shape->type))
         return SERVED_REPLY;
-    read_source(call, &source);
+    test_node_read_source(call, &source);
     if (call->problems)
         return SERVED_REPLY;
     struct command command = {.kind = COMMAND_ATTRIB_SET,
@@ -69,23 +69,24 @@ static enum handler_result serve_discover(struct call *call)
                                              .id = node.id,
                                              .attrib_id = 0, /* all that discovery knows */
                                              .bucket = BUCKET_DISCOVERY,
-                                             .value = read_discovery(call, source)}};
-    return object_submit(call, &command, object_shown);
+                                             .value = test_node_read_discovery(call, source)}};
+    return object_submit(call, &command, object_reply_shown);
 }
 
 /* ---- routes ---- */
 
-static const struct param_rule discover_takes[] = {
-    {.name = "source", .kind = TAKE_TEXT, .is_aside = true}};
-static const struct params_schema discover = {.kind = COMMAND_ATTRIB_SET, TAKES(discover_takes)};
+static const struct param_rule discover_rules[] = {
+    {.name = "source", .kind = PARAM_TEXT, .read_by_handler = true}};
+static const struct params_schema discover = {.kind = COMMAND_ATTRIB_SET,
+                                              PARAM_RULES(discover_rules)};
 
 static const struct route routes[] = {
     {.method = HTTP_PUT,
      .pattern = "/api/test/nodes/:id",
-     .serve = serve_discover,
+     .serve = serve_test_discovery,
      .resource = &resource_nodes,
-     .intake = &discover,
+     .params = &discover,
      .does = "pretend that a machine like that of a test file was discovered (test jig only)"},
 };
 
-const struct route_table chapter_test_nodes = ROUTE_TABLE(NULL, routes);
+const struct route_table route_table_test_nodes = ROUTE_TABLE(NULL, routes);

@@ -30,7 +30,7 @@ const struct resource resource_tokens = {.shape = &shape_token, .order = ORDER_B
 /* ---- making and unmaking ---- */
 
 /* Found by its hash: it may have been made by a part of a batch. */
-static void token_told(struct call *call, int64_t id)
+static void token_reply_created(struct call *call, int64_t id)
 {
     struct record record;
     const struct str hash = credentials_token_hash(call->arena, call->secret);
@@ -52,7 +52,7 @@ static void token_told(struct call *call, int64_t id)
 }
 
 /* When it ends, if it does. */
-static void check_expiry(struct call *call)
+static void token_check_expiry(struct call *call)
 {
     int64_t expires;
     if (param_time(call, "expires_at", &expires) && expires == 0)
@@ -61,45 +61,45 @@ static void check_expiry(struct call *call)
                         "expires"));
 }
 
-static const struct param_rule create_takes[] = {
-    {.name = "name", .kind = TAKE_TEXT, .at = INTO(token_create.name), .is_required = true},
-    {.name = "expires_at", .kind = TAKE_TIME, .at = INTO(token_create.expires_at)},
-    {.name = "access", .kind = TAKE_ACCESS, .at = INTO(token_create.access)},
+static const struct param_rule create_rules[] = {
+    {.name = "name", .kind = PARAM_TEXT, .at = COMMAND_AT(token_create.name), .is_required = true},
+    {.name = "expires_at", .kind = PARAM_TIME, .at = COMMAND_AT(token_create.expires_at)},
+    {.name = "access", .kind = PARAM_ACCESS, .at = COMMAND_AT(token_create.access)},
     {.name = "deployment",
-     .kind = TAKE_REF,
-     .at = INTO(token_create.deployment_id),
+     .kind = PARAM_REF,
+     .at = COMMAND_AT(token_create.deployment_id),
      .to = TABLE_DEPLOYMENT,
      .id_key = "deployment_id"},
 };
 
 /* When the token ends that the caller came with; 0: never, or with none. */
-static int64_t end_of_caller(const struct call *call)
+static int64_t token_caller_expiry(const struct call *call)
 {
     struct record token;
-    const bool has_one = call->caller.way == BY_TOKEN &&
+    const bool has_one = call->caller.auth_method == BY_TOKEN &&
                          core_record(call->core, TABLE_TOKEN, call->caller.token_id, &token);
     return has_one ? token.token.expires_at : 0;
 }
 
 /* More than its maker may do it could not do anyway, and should not seem to. Whoever got hold of a
  * token that ends soon must not make one of it that does not. */
-static void check_create(struct call *call, struct command *command)
+static void token_check_create(struct call *call, struct command *command)
 {
     const struct token_create_command *p = &command->token_create;
-    check_expiry(call);
+    token_check_expiry(call);
     if (p->access > authorize_level(call, p->deployment_id))
         call_refuse(call, PROBLEM_BAD_VALUE, STR("access"),
                     STR("access must not be more than you have yourself"));
-    const int64_t end = end_of_caller(call);
+    const int64_t end = token_caller_expiry(call);
     if (end && (!p->expires_at || p->expires_at > end))
         call_refuse(call, PROBLEM_BAD_VALUE, STR("expires_at"),
                     STR("expires_at must not be later than that of the token you came with"));
 }
 
 static const struct params_schema create = {
-    .kind = COMMAND_TOKEN_CREATE, TAKES(create_takes), .check = check_create};
+    .kind = COMMAND_TOKEN_CREATE, PARAM_RULES(create_rules), .check = token_check_create};
 
-static void put_secret(struct call *call, struct token_create_command *p)
+static void token_put_secret(struct call *call, struct token_create_command *p)
 {
     call->secret = credentials_token_new(call->arena);
     p->hash = credentials_token_hash(call->arena, call->secret);
@@ -111,13 +111,13 @@ static enum handler_result serve_token_create(struct call *call)
     if (!params_read(call, shape_token.type))
         return SERVED_REPLY;
     params_schema_read(call, &create, 0, &command);
-    put_secret(call, &command.token_create);
+    token_put_secret(call, &command.token_create);
     command.token_create.user_id = call->caller.user_id;
-    return object_submit(call, &command, token_told);
+    return object_submit(call, &command, token_reply_created);
 }
 
 /* One's own, or anybody's for an admin; what others have does not exist for anybody else. */
-static bool find_token(struct call *call, struct record *out_token)
+static bool token_find(struct call *call, struct record *out_token)
 {
     if (!resource_find(call, &resource_tokens, call->keys[0], out_token))
         return false;
@@ -131,7 +131,7 @@ static bool find_token(struct call *call, struct record *out_token)
 static enum handler_result serve_token_show(struct call *call)
 {
     struct record record;
-    if (find_token(call, &record))
+    if (token_find(call, &record))
         reply_record(call, &shape_token, &record);
     return SERVED_REPLY;
 }
@@ -139,22 +139,23 @@ static enum handler_result serve_token_show(struct call *call)
 static enum handler_result serve_token_delete(struct call *call)
 {
     struct record record;
-    if (!find_token(call, &record) || !object_condition(call))
+    if (!token_find(call, &record) || !object_condition(call))
         return SERVED_REPLY;
     struct command command = {.kind = COMMAND_TOKEN_DELETE, .token_delete = {.id = record.id}};
-    return object_submit(call, &command, object_gone);
+    return object_submit(call, &command, object_reply_deleted);
 }
 
 /* ---- lists ---- */
 
-static bool is_of_owner(const struct choice *choice, struct call *call, const struct record *record)
+static bool token_is_of_owner(const struct list_scope *scope, struct call *call,
+                              const struct record *record)
 {
     (void)call;
-    return record->token.user_id == choice->owner_id;
+    return record->token.user_id == scope->owner_id;
 }
 
 /* ?user=NAME and ?all=true are for admins. False after a refusal. */
-static bool choose_owner(struct call *call, struct choice *choice)
+static bool token_list_read_owner(struct call *call, struct list_scope *scope)
 {
     struct str name, all;
     struct record user;
@@ -167,42 +168,42 @@ static bool choose_owner(struct call *call, struct choice *choice)
     if (has_user && !resource_find(call, &resource_users, name, &user))
         return false;
     if (has_user)
-        choice->owner_id = user.id;
+        scope->owner_id = user.id;
     if (has_all && !has_user)
-        choice->keeps = NULL;
+        scope->accepts = NULL;
     return true;
 }
 
 static enum handler_result serve_tokens(struct call *call)
 {
     static const char *const own[] = {"user", "all", NULL};
-    struct choice choice = {.resource = &resource_tokens,
-                            .keeps = is_of_owner,
-                            .owner_id = call->caller.user_id,
-                            .passes = own};
-    return choose_owner(call, &choice) ? reply_choice(call, &choice) : SERVED_REPLY;
+    struct list_scope scope = {.resource = &resource_tokens,
+                               .accepts = token_is_of_owner,
+                               .owner_id = call->caller.user_id,
+                               .ignored_params = own};
+    return token_list_read_owner(call, &scope) ? reply_list_of(call, &scope) : SERVED_REPLY;
 }
 
 /* ---- of nodes ---- */
 
-static const struct param_rule node_token_takes[] = {
-    {.name = "name", .kind = TAKE_TEXT, .at = INTO(token_create.name)},
-    {.name = "expires_at", .kind = TAKE_TIME, .at = INTO(token_create.expires_at)},
-    {.name = "keep", .kind = TAKE_BOOL, .is_aside = true},
+static const struct param_rule node_token_rules[] = {
+    {.name = "name", .kind = PARAM_TEXT, .at = COMMAND_AT(token_create.name)},
+    {.name = "expires_at", .kind = PARAM_TIME, .at = COMMAND_AT(token_create.expires_at)},
+    {.name = "keep", .kind = PARAM_BOOL, .read_by_handler = true},
 };
 
-static void check_node_token(struct call *call, struct command *command)
+static void token_check_node(struct call *call, struct command *command)
 {
-    check_expiry(call);
+    token_check_expiry(call);
     if (command->token_create.name.len == 0)
         command->token_create.name = STR("node");
 }
 
-const struct params_schema node_token_intake = {
-    .kind = COMMAND_TOKEN_CREATE, TAKES(node_token_takes), .check = check_node_token};
+const struct params_schema node_token_params = {
+    .kind = COMMAND_TOKEN_CREATE, PARAM_RULES(node_token_rules), .check = token_check_node};
 
 /* Those the node has; how many. */
-static uint32_t put_deletes(const struct call *call, int64_t node_id, struct buf *parts)
+static uint32_t token_put_deletes(const struct call *call, int64_t node_id, struct buf *parts)
 {
     struct record token;
     uint32_t count = 0;
@@ -227,18 +228,18 @@ enum handler_result serve_node_token(struct call *call)
     if (!resource_find(call, &resource_nodes, call->keys[0], &node) ||
         !params_read(call, shape_token.type))
         return SERVED_REPLY;
-    params_schema_read(call, &node_token_intake, 0, &command);
+    params_schema_read(call, &node_token_params, 0, &command);
     param_bool(call, "keep", &keep);
-    put_secret(call, &command.token_create);
+    token_put_secret(call, &command.token_create);
     command.token_create.node_id = node.id;
     if (!keep)
-        put_deletes(call, node.id, &parts);
+        token_put_deletes(call, node.id, &parts);
     command_encode(&command, &parts);
     batch.batch.commands = buf_str(&parts);
-    return object_submit(call, &batch, token_told);
+    return object_submit(call, &batch, token_reply_created);
 }
 
-static void tokens_gone(struct call *call, int64_t id)
+static void token_reply_deleted_all(struct call *call, int64_t id)
 {
     (void)id;
     reply_message(call, shape_token.type, STR("the node has no token any more"));
@@ -251,11 +252,11 @@ enum handler_result serve_node_token_delete(struct call *call)
     struct record node;
     if (!resource_find(call, &resource_nodes, call->keys[0], &node))
         return SERVED_REPLY;
-    if (put_deletes(call, node.id, &parts) == 0)
+    if (token_put_deletes(call, node.id, &parts) == 0)
         call_refuse(call, PROBLEM_NOT_FOUND, STR("token"),
                     STR_CONCAT(call->arena, STR("node "), node.node.name, STR(" has no token")));
     batch.batch.commands = buf_str(&parts);
-    return object_submit(call, &batch, tokens_gone);
+    return object_submit(call, &batch, token_reply_deleted_all);
 }
 
 /* ---- routes ---- */
@@ -271,7 +272,7 @@ static const struct route routes[] = {
      .pattern = V "tokens",
      .serve = serve_token_create,
      .resource = &resource_tokens,
-     .intake = &create,
+     .params = &create,
      .does = "make one for yourself; its text is told in this answer only"},
     {.method = HTTP_GET,
      .pattern = V "tokens/:id",
@@ -286,4 +287,4 @@ static const struct route routes[] = {
      .does = "delete it; whoever holds it is locked out"},
 };
 
-const struct route_table chapter_tokens = ROUTE_TABLE("tokens", routes);
+const struct route_table route_table_tokens = ROUTE_TABLE("tokens", routes);

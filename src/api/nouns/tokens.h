@@ -4,7 +4,7 @@
 #include "api/call/call.h"
 
 struct params_schema;
-extern const struct params_schema node_token_intake;
+extern const struct params_schema node_token_params;
 
 /* POST and DELETE nodes/:id/token */
 enum handler_result serve_node_token(struct call *call);

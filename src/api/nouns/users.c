@@ -19,7 +19,7 @@ static const struct object_view_field user_fields[] = {
     SHAPE_TIMES(user)
     {"access",    SHAPE_ACCESS, SHAPE_AT(user.access),   0, NULL},
     {"grants",    SHAPE_OBJECT, SHAPE_AT(user.grants),   0, NULL},
-    {"digest",    SHAPE_HAS,  SHAPE_AT(user.digest_ha1), 0, NULL},
+    {"digest",    SHAPE_IS_SET,  SHAPE_AT(user.digest_ha1), 0, NULL},
 };
 /* clang-format on */
 
@@ -27,56 +27,59 @@ static const struct object_view shape_user = {
     .type = "user", .table = TABLE_USER, SHAPE_ROWS(user_fields), .extras = 3};
 
 /* What a new password comes with. */
-#define TAKES_PASSWORD                                                                             \
-    {.name = "password_confirmation", .kind = TAKE_TEXT, .is_aside = true},                        \
+#define PARAMS_PASSWORD                                                                            \
+    {.name = "password_confirmation", .kind = PARAM_TEXT, .read_by_handler = true},                \
     {                                                                                              \
-        .name = "digest", .kind = TAKE_BOOL, .is_aside = true                                      \
+        .name = "digest", .kind = PARAM_BOOL, .read_by_handler = true                              \
     }
 
-static const struct param_rule create_takes[] = {
-    {.name = "username", .kind = TAKE_TEXT, .at = INTO(user_create.username), .is_required = true},
-    {.name = "email", .kind = TAKE_TEXT, .at = INTO(user_create.email)},
-    {.name = "is_admin", .kind = TAKE_BOOL, .at = INTO(user_create.is_admin)},
-    {.name = "access", .kind = TAKE_ACCESS, .at = INTO(user_create.access)},
-    {.name = "grants", .kind = TAKE_DOC, .at = INTO(user_create.grants)},
-    {.name = "password", .kind = TAKE_TEXT, .is_aside = true},
-    TAKES_PASSWORD,
+static const struct param_rule create_rules[] = {
+    {.name = "username",
+     .kind = PARAM_TEXT,
+     .at = COMMAND_AT(user_create.username),
+     .is_required = true},
+    {.name = "email", .kind = PARAM_TEXT, .at = COMMAND_AT(user_create.email)},
+    {.name = "is_admin", .kind = PARAM_BOOL, .at = COMMAND_AT(user_create.is_admin)},
+    {.name = "access", .kind = PARAM_ACCESS, .at = COMMAND_AT(user_create.access)},
+    {.name = "grants", .kind = PARAM_DOC, .at = COMMAND_AT(user_create.grants)},
+    {.name = "password", .kind = PARAM_TEXT, .read_by_handler = true},
+    PARAMS_PASSWORD,
 };
 
 /* clang-format off */
-#define TAKES_UPDATE                                                                               \
+#define PARAMS_UPDATE                                                                               \
     {.name = "username",                                                                           \
-     .kind = TAKE_TEXT,                                                                            \
-     .at = INTO(user_update.username),                                                             \
+     .kind = PARAM_TEXT,                                                                            \
+     .at = COMMAND_AT(user_update.username),                                                             \
      .given = GIVEN_USER_USERNAME},                                                                \
     {.name = "email",                                                                              \
-     .kind = TAKE_TEXT,                                                                            \
-     .at = INTO(user_update.email),                                                                \
+     .kind = PARAM_TEXT,                                                                            \
+     .at = COMMAND_AT(user_update.email),                                                                \
      .given = GIVEN_USER_EMAIL},                                                                   \
     {.name = "is_admin",                                                                           \
-     .kind = TAKE_BOOL,                                                                            \
-     .at = INTO(user_update.is_admin),                                                             \
+     .kind = PARAM_BOOL,                                                                            \
+     .at = COMMAND_AT(user_update.is_admin),                                                             \
      .given = GIVEN_USER_IS_ADMIN},                                                                \
     {.name = "access",                                                                             \
-     .kind = TAKE_ACCESS,                                                                          \
-     .at = INTO(user_update.access),                                                               \
+     .kind = PARAM_ACCESS,                                                                          \
+     .at = COMMAND_AT(user_update.access),                                                               \
      .given = GIVEN_USER_ACCESS},                                                                  \
     {.name = "grants",                                                                             \
-     .kind = TAKE_DOC,                                                                             \
-     .at = INTO(user_update.grants),                                                               \
+     .kind = PARAM_DOC,                                                                             \
+     .at = COMMAND_AT(user_update.grants),                                                               \
      .given = GIVEN_USER_GRANTS}
 /* clang-format on */
 
-static const struct param_rule update_takes[] = {TAKES_UPDATE};
+static const struct param_rule update_rules[] = {PARAMS_UPDATE};
 /* No patch shows or changes a password. */
-static const struct param_rule change_takes[] = {
-    TAKES_UPDATE,
-    {.name = "password", .kind = TAKE_TEXT, .is_aside = true},
-    TAKES_PASSWORD,
+static const struct param_rule change_rules[] = {
+    PARAMS_UPDATE,
+    {.name = "password", .kind = PARAM_TEXT, .read_by_handler = true},
+    PARAMS_PASSWORD,
 };
 
 /* The HA1 contains the name, so it does not outlive it. */
-static void drop_digest(const struct call *call, struct user_update_command *p)
+static void user_drop_digest(const struct call *call, struct user_update_command *p)
 {
     struct record user;
     if (!(p->given & GIVEN_USER_USERNAME) || !core_record(call->core, TABLE_USER, p->id, &user) ||
@@ -87,7 +90,7 @@ static void drop_digest(const struct call *call, struct user_update_command *p)
 }
 
 /* Nobody makes himself more, nor by mistake less, than he is. */
-static void refuse_self(struct call *call, int64_t user_id, const char *field)
+static void user_refuse_self(struct call *call, int64_t user_id, const char *field)
 {
     if (user_id == call->caller.user_id)
         call_refuse(call, PROBLEM_READ_ONLY, str_from(field),
@@ -95,21 +98,25 @@ static void refuse_self(struct call *call, int64_t user_id, const char *field)
                                STR(" of your own is for somebody else to change")));
 }
 
-static void check_update(struct call *call, struct command *command)
+static void user_check_update(struct call *call, struct command *command)
 {
     struct user_update_command *p = &command->user_update;
     struct record user;
-    drop_digest(call, p);
+    user_drop_digest(call, p);
     if (p->given & GIVEN_USER_IS_ADMIN && core_record(call->core, TABLE_USER, p->id, &user) &&
         user.user.is_admin != p->is_admin)
-        refuse_self(call, p->id, "is_admin");
+        user_refuse_self(call, p->id, "is_admin");
 }
 
-static const struct params_schema create = {.kind = COMMAND_USER_CREATE, TAKES(create_takes)};
-static const struct params_schema update = {
-    .kind = COMMAND_USER_UPDATE, TAKES(update_takes), GIVEN_IN(user_update), .check = check_update};
-static const struct params_schema change = {
-    .kind = COMMAND_USER_UPDATE, TAKES(change_takes), GIVEN_IN(user_update), .check = check_update};
+static const struct params_schema create = {.kind = COMMAND_USER_CREATE, PARAM_RULES(create_rules)};
+static const struct params_schema update = {.kind = COMMAND_USER_UPDATE,
+                                            PARAM_RULES(update_rules),
+                                            GIVEN_MASK_AT(user_update),
+                                            .check = user_check_update};
+static const struct params_schema change = {.kind = COMMAND_USER_UPDATE,
+                                            PARAM_RULES(change_rules),
+                                            GIVEN_MASK_AT(user_update),
+                                            .check = user_check_update};
 
 const struct resource resource_users = {
     .shape = &shape_user,
@@ -122,7 +129,8 @@ const struct resource resource_users = {
 
 /* What a user of that name gets with this password: an HA1 only if it asked for one, or had one
  * and says nothing: those who came by digest know no other way in. */
-static struct str ha1_of(struct call *call, struct str username, struct str password, bool has_one)
+static struct str user_ha1(struct call *call, struct str username, struct str password,
+                           bool has_one)
 {
     bool wants_digest = has_one;
     param_bool(call, "digest", &wants_digest);
@@ -144,21 +152,21 @@ static enum handler_result serve_user_create(struct call *call)
     params_schema_read(call, &create, 0, &command);
     const bool has_password = password_param_read(call, &password);
     if (has_password)
-        p->digest_ha1 = ha1_of(call, p->username, password, false);
+        p->digest_ha1 = user_ha1(call, p->username, password, false);
     if (call->problems)
         return SERVED_REPLY;
     if (has_password) {
         const enum password_param_state state = password_param_hash(call, password);
         if (state != SECRET_HASHED)
-            return state == SECRET_LATER ? SERVED_LATER : SERVED_REPLY;
+            return state == SECRET_PENDING ? SERVED_LATER : SERVED_REPLY;
         p->password_hash = str_from(call->made_hash);
     }
-    return object_submit(call, &command, object_shown);
+    return object_submit(call, &command, object_reply_shown);
 }
 
 /* ---- flags ---- */
 
-static enum handler_result serve_flag(struct call *call, uint32_t flag, const char *field)
+static enum handler_result user_serve_flag(struct call *call, uint32_t flag, const char *field)
 {
     const bool value = call->request->method == HTTP_POST;
     struct command command = {
@@ -168,42 +176,42 @@ static enum handler_result serve_flag(struct call *call, uint32_t flag, const ch
     if (!resource_find(call, &resource_users, call->keys[0], &user) || !object_condition(call))
         return SERVED_REPLY;
     command.user_update.id = user.id;
-    refuse_self(call, user.id, field);
-    return object_submit(call, &command, object_shown);
+    user_refuse_self(call, user.id, field);
+    return object_submit(call, &command, object_reply_shown);
 }
 
-static enum handler_result serve_admin(struct call *call)
+static enum handler_result serve_user_admin(struct call *call)
 {
-    return serve_flag(call, GIVEN_USER_IS_ADMIN, "is_admin");
+    return user_serve_flag(call, GIVEN_USER_IS_ADMIN, "is_admin");
 }
 
-static enum handler_result serve_lock(struct call *call)
+static enum handler_result serve_user_lock(struct call *call)
 {
-    return serve_flag(call, GIVEN_USER_IS_LOCKED, "is_locked");
+    return user_serve_flag(call, GIVEN_USER_IS_LOCKED, "is_locked");
 }
 
 /* ---- new passwords ---- */
 
 /* A token may be in many hands, and whoever holds one must not take over its owner's account. */
-static bool may_reset(struct call *call, int64_t user_id)
+static bool user_may_set_password(struct call *call, int64_t user_id)
 {
     if (authorize_is_admin(call))
         return true;
     if (user_id != call->caller.user_id)
         authorize_refuse(call, STR("only an admin gives a new password to somebody else"));
-    else if (call->caller.way == BY_TOKEN)
+    else if (call->caller.auth_method == BY_TOKEN)
         authorize_refuse(call, STR("come with your password, not with a token, to change it"));
     return !call->reply.status;
 }
 
-static bool find_to_reset(struct call *call, struct record *out_user)
+static bool user_find_for_reset(struct call *call, struct record *out_user)
 {
     return resource_find(call, &resource_users, call->keys[0], out_user) &&
-           may_reset(call, out_user->id);
+           user_may_set_password(call, out_user->id);
 }
 
 /* Whoever sits in front of a session of that user has to know the new password, too. */
-static enum handler_result submit_password(struct call *call, struct command *command)
+static enum handler_result user_submit_password(struct call *call, struct command *command)
 {
     struct command batch = {.kind = COMMAND_BATCH};
     struct buf parts = buf_in(call->arena);
@@ -212,30 +220,30 @@ static enum handler_result submit_password(struct call *call, struct command *co
     command_encode(command, &parts);
     session_end_all(call, command->user_update.id, 0, &parts);
     batch.batch.commands = buf_str(&parts);
-    return object_submit(call, &batch, object_shown);
+    return object_submit(call, &batch, object_reply_shown);
 }
 
 /* Once it is hashed, with what the command changes beside it. The key of the letter is used up by
  * it; NULL: it came without one. */
-static enum handler_result set_password(struct call *call, const struct record *user,
-                                        struct str password, const struct sealed_box *letter,
-                                        struct command *command)
+static enum handler_result user_set_password(struct call *call, const struct record *user,
+                                             struct str password, const struct sealed_box *box,
+                                             struct command *command)
 {
     struct user_update_command *p = &command->user_update;
     const struct str username = p->given & GIVEN_USER_USERNAME ? p->username : user->user.username;
     p->given |= GIVEN_USER_PASSWORD_HASH | GIVEN_USER_DIGEST_HA1;
-    p->digest_ha1 = ha1_of(call, username, password, user->user.digest_ha1.len > 0);
+    p->digest_ha1 = user_ha1(call, username, password, user->user.digest_ha1.len > 0);
     if (call->problems)
         return SERVED_REPLY;
     const enum password_param_state state = password_param_hash(call, password);
     if (state != SECRET_HASHED)
-        return state == SECRET_LATER ? SERVED_LATER : SERVED_REPLY;
+        return state == SECRET_PENDING ? SERVED_LATER : SERVED_REPLY;
     p->password_hash = str_from(call->made_hash);
-    if (letter && !reset_keys_end(call_door(call)->resets, letter)) {
+    if (box && !reset_keys_end(call_auth_state(call)->resets, box)) {
         call_refuse(call, PROBLEM_NOT_FOUND, STR("token"), STR("the token was used just now"));
         return SERVED_REPLY;
     }
-    return submit_password(call, command);
+    return user_submit_password(call, command);
 }
 
 /* As any other object is changed, and a new password may come with the rest. */
@@ -249,60 +257,61 @@ static enum handler_result serve_user_update(struct call *call)
         return SERVED_REPLY;
     params_schema_read(call, &change, user.id, &command);
     if (!json_get(call->params, STR("password")))
-        return object_submit(call, &command, object_shown);
-    if (!may_reset(call, user.id) || !password_param_read(call, &password))
+        return object_submit(call, &command, object_reply_shown);
+    if (!user_may_set_password(call, user.id) || !password_param_read(call, &password))
         return SERVED_REPLY;
-    return set_password(call, &user, password, NULL, &command);
+    return user_set_password(call, &user, password, NULL, &command);
 }
 
-static struct command nothing_else(const struct record *user)
+static struct command user_password_command(const struct record *user)
 {
     return (struct command){.kind = COMMAND_USER_UPDATE, .user_update = {.id = user->id}};
 }
 
-static const struct param_rule reset_takes[] = {
-    {.name = "password", .kind = TAKE_TEXT, .is_aside = true, .is_required = true},
-    TAKES_PASSWORD,
+static const struct param_rule reset_rules[] = {
+    {.name = "password", .kind = PARAM_TEXT, .read_by_handler = true, .is_required = true},
+    PARAMS_PASSWORD,
 };
 
-static const struct params_schema reset = {.kind = COMMAND_USER_UPDATE, TAKES(reset_takes)};
+static const struct params_schema reset = {.kind = COMMAND_USER_UPDATE, PARAM_RULES(reset_rules)};
 
-static enum handler_result serve_reset(struct call *call)
+static enum handler_result serve_password_reset(struct call *call)
 {
     struct record user;
     struct str password;
-    if (!find_to_reset(call, &user) || !object_condition(call) ||
+    if (!user_find_for_reset(call, &user) || !object_condition(call) ||
         !params_read(call, shape_user.type) || !param_required(call, "password") ||
         !password_param_read(call, &password))
         return SERVED_REPLY;
-    struct command command = nothing_else(&user);
-    return set_password(call, &user, password, NULL, &command);
+    struct command command = user_password_command(&user);
+    return user_set_password(call, &user, password, NULL, &command);
 }
 
-static enum handler_result serve_start_reset(struct call *call)
+static enum handler_result serve_password_reset_start(struct call *call)
 {
     struct record user;
-    if (!find_to_reset(call, &user))
+    if (!user_find_for_reset(call, &user))
         return SERVED_REPLY;
     struct json *reply = json_make(call->arena, JSON_OBJECT);
     const struct str token =
-        reset_keys_start(call_door(call)->resets, call->arena, user.id, call_mono_ms(call));
+        reset_keys_start(call_auth_state(call)->resets, call->arena, user.id, call_mono_ms(call));
     json_set(reply, STR("token"), json_make_string(call->arena, token));
     reply_json(call, "password_change_token", "obj", json_write(call->arena, reply));
     return SERVED_REPLY;
 }
 
-static const struct param_rule complete_takes[] = {
-    {.name = "token", .kind = TAKE_TEXT, .is_aside = true, .is_required = true},
-    {.name = "decoder", .kind = TAKE_TEXT, .is_aside = true, .is_required = true},
-    {.name = "nonce", .kind = TAKE_TEXT, .is_aside = true, .is_required = true},
-    {.name = "payload", .kind = TAKE_TEXT, .is_aside = true, .is_required = true},
-    {.name = "digest", .kind = TAKE_BOOL, .is_aside = true},
+static const struct param_rule complete_rules[] = {
+    {.name = "token", .kind = PARAM_TEXT, .read_by_handler = true, .is_required = true},
+    {.name = "decoder", .kind = PARAM_TEXT, .read_by_handler = true, .is_required = true},
+    {.name = "nonce", .kind = PARAM_TEXT, .read_by_handler = true, .is_required = true},
+    {.name = "payload", .kind = PARAM_TEXT, .read_by_handler = true, .is_required = true},
+    {.name = "digest", .kind = PARAM_BOOL, .read_by_handler = true},
 };
 
-static const struct params_schema complete = {.kind = COMMAND_USER_UPDATE, TAKES(complete_takes)};
+static const struct params_schema complete = {.kind = COMMAND_USER_UPDATE,
+                                              PARAM_RULES(complete_rules)};
 
-static bool read_letter(struct call *call, struct sealed_box *out)
+static bool user_read_sealed_box(struct call *call, struct sealed_box *out)
 {
     const struct {
         const char *name;
@@ -318,17 +327,17 @@ static bool read_letter(struct call *call, struct sealed_box *out)
     return !call->problems;
 }
 
-static enum handler_result serve_complete_reset(struct call *call)
+static enum handler_result serve_password_reset_complete(struct call *call)
 {
     struct record user;
-    struct sealed_box letter;
+    struct sealed_box box;
     struct str password;
-    if (!find_to_reset(call, &user) || !object_condition(call) ||
-        !params_read(call, shape_user.type) || !read_letter(call, &letter))
+    if (!user_find_for_reset(call, &user) || !object_condition(call) ||
+        !params_read(call, shape_user.type) || !user_read_sealed_box(call, &box))
         return SERVED_REPLY;
     call->request->is_secret = true;
-    letter.user_id = user.id;
-    if (!reset_keys_open(call_door(call)->resets, call->arena, &letter, call_mono_ms(call),
+    box.user_id = user.id;
+    if (!reset_keys_open(call_auth_state(call)->resets, call->arena, &box, call_mono_ms(call),
                          &password)) {
         call_refuse(call, PROBLEM_NAME_INVALID, STR("token"),
                     STR("the token is unknown or too old, or the payload was not sealed for it"));
@@ -336,8 +345,8 @@ static enum handler_result serve_complete_reset(struct call *call)
     }
     if (!password_param_check(call, password))
         return SERVED_REPLY;
-    struct command command = nothing_else(&user);
-    return set_password(call, &user, password, &letter, &command);
+    struct command command = user_password_command(&user);
+    return user_set_password(call, &user, password, &box, &command);
 }
 
 /* ---- does digest work? ---- */
@@ -346,7 +355,7 @@ static enum handler_result serve_digest(struct call *call)
 {
     const struct str name = call->caller.name;
     reply_text(call, 200,
-               call->caller.way == BY_DIGEST
+               call->caller.auth_method == BY_DIGEST
                    ? STR_CONCAT(call->arena, STR("Digest success: you are "), name, STR("\n"))
                    : STR_CONCAT(call->arena, STR("You are "), name, STR(", but not by digest\n")));
     return SERVED_REPLY;
@@ -368,7 +377,7 @@ static const struct route routes[] = {
      .pattern = V "users/:id",
      .serve = serve_user_update,
      .resource = &resource_users,
-     .intake = &change,
+     .params = &change,
      .does = "change it; digest says whether old clients may use a new password"},
     {.method = HTTP_PATCH,
      .pattern = V "users/:id",
@@ -379,7 +388,7 @@ static const struct route routes[] = {
      .pattern = V "users",
      .serve = serve_user_create,
      .resource = &resource_users,
-     .intake = &create,
+     .params = &create,
      .does = "make one"},
     {.method = HTTP_DELETE,
      .pattern = V "users/:id",
@@ -388,26 +397,26 @@ static const struct route routes[] = {
      .command = COMMAND_USER_DELETE,
      .form = REPLY_MESSAGE,
      .does = "delete it, and its tokens"},
-    ROUTE_USER(HTTP_POST, "admin", serve_admin, "make it an admin"),
-    ROUTE_USER(HTTP_DELETE, "admin", serve_admin, "make it no admin any more"),
-    ROUTE_USER(HTTP_POST, "lock", serve_lock, "lock it: nothing of its lets in"),
-    ROUTE_USER(HTTP_DELETE, "lock", serve_lock, "unlock it"),
+    ROUTE_USER(HTTP_POST, "admin", serve_user_admin, "make it an admin"),
+    ROUTE_USER(HTTP_DELETE, "admin", serve_user_admin, "make it no admin any more"),
+    ROUTE_USER(HTTP_POST, "lock", serve_user_lock, "lock it: nothing of its lets in"),
+    ROUTE_USER(HTTP_DELETE, "lock", serve_user_lock, "unlock it"),
     {.method = HTTP_PUT,
      .pattern = V "users/:id/reset_password",
-     .serve = serve_reset,
+     .serve = serve_password_reset,
      .resource = &resource_users,
-     .intake = &reset,
+     .params = &reset,
      .does = "give it a new password; digest says whether old clients may use it"},
     {.method = HTTP_GET,
      .pattern = V "users/:id/start_password_reset",
-     .serve = serve_start_reset,
+     .serve = serve_password_reset_start,
      .form = REPLY_CUSTOM,
      .does = "a public key to seal a new password with, good for an hour"},
     {.method = HTTP_POST,
      .pattern = V "users/:id/complete_password_reset",
-     .serve = serve_complete_reset,
+     .serve = serve_password_reset_complete,
      .resource = &resource_users,
-     .intake = &complete,
+     .params = &complete,
      .does = "give it the new password that is sealed in the payload"},
 };
 
@@ -419,5 +428,5 @@ static const struct route digest_routes[] = {
      .does = "who you are, and whether digest told"},
 };
 
-const struct route_table chapter_users = ROUTE_TABLE("users", routes);
-const struct route_table chapter_digest = ROUTE_TABLE("digest", digest_routes);
+const struct route_table route_table_users = ROUTE_TABLE("users", routes);
+const struct route_table route_table_digest = ROUTE_TABLE("digest", digest_routes);

@@ -9,7 +9,7 @@
 /* ---- reading ---- */
 
 /* Problems from `first` on are about that element. */
-static void name_place(struct call *call, struct problem *first, uint32_t place)
+static void bulk_prefix_fields(struct call *call, struct problem *first, uint32_t place)
 {
     for (struct problem *p = first; p; p = p->next) {
         struct buf b = buf_in(call->arena);
@@ -20,20 +20,21 @@ static void name_place(struct call *call, struct problem *first, uint32_t place)
     }
 }
 
-static void read_one(struct call *call, struct json *item, uint32_t place, struct buf *commands)
+static void bulk_read_element(struct call *call, struct json *item, uint32_t place,
+                              struct buf *commands)
 {
     struct problem *before = call->last_problem;
     struct command command = {0};
     call->params = item;
     params_schema_read(call, call->route->resource->create, 0, &command);
-    name_place(call, before ? before->next : call->problems, place);
+    bulk_prefix_fields(call, before ? before->next : call->problems, place);
     if (!call->problems)
         command_encode(&command, commands);
 }
 
 /* ---- answering ---- */
 
-static void many_shown(struct call *call, int64_t id)
+static void bulk_reply(struct call *call, int64_t id)
 {
     const struct object_view *shape = call->resource->shape;
     struct json *ids;
@@ -74,7 +75,7 @@ enum handler_result serve_create_many(struct call *call)
     struct buf commands = buf_in(call->arena);
     uint32_t place = 0;
     for (struct json *item = all->first; item; item = item->next)
-        read_one(call, item, place++, &commands);
+        bulk_read_element(call, item, place++, &commands);
     command.batch.commands = buf_str(&commands);
-    return object_submit(call, &command, many_shown);
+    return object_submit(call, &command, bulk_reply);
 }

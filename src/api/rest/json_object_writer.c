@@ -68,8 +68,8 @@ void object_put_time(struct object_writer *m, const char *key, int64_t ms)
 
 /* ---- what things are called ---- */
 
-static struct str noderole_name(const struct core *core, const struct noderole_record *nr,
-                                struct arena *a)
+static struct str object_noderole_name(const struct core *core, const struct noderole_record *nr,
+                                       struct arena *a)
 {
     struct buf b = buf_in(a);
     buf_put_str(&b, object_name(core, TABLE_DEPLOYMENT, nr->deployment_id, a));
@@ -93,7 +93,7 @@ struct str object_name(const struct core *core, enum table table, int64_t id, st
         return record.deployment.name;
     if (table == TABLE_ATTRIB)
         return record.attrib.name;
-    return table == TABLE_NODEROLE ? noderole_name(core, &record.noderole, a) : STR("");
+    return table == TABLE_NODEROLE ? object_noderole_name(core, &record.noderole, a) : STR("");
 }
 
 const char *object_noun(enum table table)

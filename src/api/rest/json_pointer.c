@@ -3,7 +3,7 @@
 /* ---- pointers ---- */
 
 /* One step, with ~1 and ~0 as / and ~. */
-static bool unescape(struct arena *a, struct str text, struct str *out_step)
+static bool json_pointer_unescape(struct arena *a, struct str text, struct str *out_step)
 {
     struct buf b = buf_in(a);
     for (uint32_t i = 0; i < text.len; i++) {
@@ -27,7 +27,8 @@ bool json_pointer_parse(struct arena *a, struct str text, struct json_pointer *o
     for (uint32_t at = 1; at <= text.len; at = end + 1) {
         end = str_find(text, '/', at);
         if (out_pointer->count == JSON_DEPTH_MAX ||
-            !unescape(a, str_slice(text, at, end), &out_pointer->steps[out_pointer->count]))
+            !json_pointer_unescape(a, str_slice(text, at, end),
+                                   &out_pointer->steps[out_pointer->count]))
             return false;
         out_pointer->count++;
     }
@@ -48,19 +49,19 @@ bool json_pointer_is_below(const struct json_pointer *inner, const struct json_p
 
 /* Among the children of one value: the one that is meant, what stands before it, and who holds
  * them. Without a child it is where one could be put. */
-struct place {
+struct slot {
     struct json *parent;
     struct json *before; /* NULL: it is the first */
     struct json *child;  /* NULL: there is none   */
 };
 
 /* "0", "1", ...: the digits of a number in one way only. */
-static bool read_index(struct str step, int64_t *out_index)
+static bool json_pointer_read_index(struct str step, int64_t *out_index)
 {
     return str_parse_i64(step, out_index) && (step.len == 1 || step.at[0] != '0');
 }
 
-static bool spend(struct document *d)
+static bool document_spend_step(struct document *d)
 {
     if (d->steps_left == 0)
         return false;
@@ -68,69 +69,71 @@ static bool spend(struct document *d)
     return true;
 }
 
-static bool find_member(struct document *d, struct str key, struct place *place)
+static bool document_find_member(struct document *d, struct str key, struct slot *slot)
 {
-    for (; place->child && str_cmp(place->child->key, key) < 0; place->child = place->child->next) {
-        if (!spend(d))
+    for (; slot->child && str_cmp(slot->child->key, key) < 0; slot->child = slot->child->next) {
+        if (!document_spend_step(d))
             return false;
-        place->before = place->child;
+        slot->before = slot->child;
     }
-    if (place->child && !str_eq(place->child->key, key))
-        place->child = NULL;
+    if (slot->child && !str_eq(slot->child->key, key))
+        slot->child = NULL;
     return true;
 }
 
 /* Also the place behind the last one. */
-static bool find_element(struct document *d, struct str step, struct place *place)
+static bool document_find_element(struct document *d, struct str step, struct slot *slot)
 {
-    int64_t index = place->parent->count;
+    int64_t index = slot->parent->count;
     if (str_eq(step, STR("-"))) {
-        place->before = place->parent->last;
-        place->child = NULL;
+        slot->before = slot->parent->last;
+        slot->child = NULL;
         return true;
     }
-    if (!read_index(step, &index) || index > place->parent->count)
+    if (!json_pointer_read_index(step, &index) || index > slot->parent->count)
         return false;
-    for (; index > 0; index--, place->child = place->child->next) {
-        if (!spend(d))
+    for (; index > 0; index--, slot->child = slot->child->next) {
+        if (!document_spend_step(d))
             return false;
-        place->before = place->child;
+        slot->before = slot->child;
     }
     return true;
 }
 
 /* The place where the last step leads; false when the steps before it lead nowhere. */
-static bool find_place(struct document *d, const struct json_pointer *at, struct place *out_place)
+static bool document_find_slot(struct document *d, const struct json_pointer *at,
+                               struct slot *out_slot)
 {
     struct json *parent = d->root;
     for (uint32_t i = 0; i < at->count; i++) {
-        *out_place = (struct place){.parent = parent, .child = parent->first};
-        const bool found = parent->kind == JSON_OBJECT  ? find_member(d, at->steps[i], out_place)
-                           : parent->kind == JSON_ARRAY ? find_element(d, at->steps[i], out_place)
-                                                        : false;
-        if (!found || !spend(d))
+        *out_slot = (struct slot){.parent = parent, .child = parent->first};
+        const bool found =
+            parent->kind == JSON_OBJECT  ? document_find_member(d, at->steps[i], out_slot)
+            : parent->kind == JSON_ARRAY ? document_find_element(d, at->steps[i], out_slot)
+                                         : false;
+        if (!found || !document_spend_step(d))
             return false;
         if (i + 1 == at->count)
             return true;
-        if (!out_place->child)
+        if (!out_slot->child)
             return false;
-        parent = out_place->child;
+        parent = out_slot->child;
     }
     return false;
 }
 
 const struct json *document_find(struct document *d, const struct json_pointer *at)
 {
-    struct place place;
+    struct slot slot;
     if (at->count == 0)
         return d->root;
-    return find_place(d, at, &place) ? place.child : NULL;
+    return document_find_slot(d, at, &slot) ? slot.child : NULL;
 }
 
-static void insert(const struct place *place, struct json *value)
+static void document_insert(const struct slot *slot, struct json *value)
 {
-    struct json *parent = place->parent;
-    struct json **link = place->before ? &place->before->next : &parent->first;
+    struct json *parent = slot->parent;
+    struct json **link = slot->before ? &slot->before->next : &parent->first;
     value->next = *link;
     *link = value;
     if (!value->next)
@@ -138,34 +141,34 @@ static void insert(const struct place *place, struct json *value)
     parent->count++;
 }
 
-static void unlink_child(const struct place *place)
+static void document_unlink(const struct slot *slot)
 {
-    struct json *parent = place->parent;
-    *(place->before ? &place->before->next : &parent->first) = place->child->next;
-    if (parent->last == place->child)
-        parent->last = place->before;
-    place->child->next = NULL;
+    struct json *parent = slot->parent;
+    *(slot->before ? &slot->before->next : &parent->first) = slot->child->next;
+    if (parent->last == slot->child)
+        parent->last = slot->before;
+    slot->child->next = NULL;
     parent->count--;
 }
 
 bool document_add(struct document *d, const struct json_pointer *at, struct json *value)
 {
-    struct place place;
-    if (!find_place(d, at, &place))
+    struct slot slot;
+    if (!document_find_slot(d, at, &slot))
         return false;
-    const bool is_member = place.parent->kind == JSON_OBJECT;
-    if (is_member && place.child)
-        unlink_child(&place);
+    const bool is_member = slot.parent->kind == JSON_OBJECT;
+    if (is_member && slot.child)
+        document_unlink(&slot);
     value->key = is_member ? at->steps[at->count - 1] : STR("");
-    insert(&place, value);
+    document_insert(&slot, value);
     return true;
 }
 
 struct json *document_take(struct document *d, const struct json_pointer *at)
 {
-    struct place place;
-    if (!find_place(d, at, &place) || !place.child)
+    struct slot slot;
+    if (!document_find_slot(d, at, &slot) || !slot.child)
         return NULL;
-    unlink_child(&place);
-    return place.child;
+    document_unlink(&slot);
+    return slot.child;
 }

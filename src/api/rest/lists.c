@@ -13,8 +13,8 @@
 enum {
     AT_ONCE_MAX = 1000,
     AT_ONCE_BYTES_MAX = 1 << 20,
-    LOOK_COST = 1000, /* of each object, in bytes that are looked through meanwhile */
-    LOOK_MAX = 1000 * LOOK_COST,
+    SCAN_COST = 1000, /* of each object, in bytes that are looked through meanwhile */
+    SCAN_MAX = 1000 * SCAN_COST,
     WRITE_BYTES = 64 << 10,
     ROW_BYTES_GUESS = 320,
 };
@@ -25,23 +25,23 @@ struct chosen {
     uint32_t cohort;
 };
 
-struct found {
+struct chosen_list {
     struct chosen *at;
     uint32_t count;
 };
 
 /* A list on its way. Objects may come and go meanwhile: it is not a snapshot. But each row that is
  * shown matches what was asked for at the moment it is written. */
-struct walk {
-    struct reply_stream flow;
-    struct choice choice;
+struct list_walk {
+    struct reply_stream stream;
+    struct list_scope scope;
     struct query query;
     int64_t last;  /* id, or place in choice.ids, that was looked at last */
     int64_t end;   /* ids above it came later                             */
     uint64_t work; /* that was done to choose them */
     bool is_collected;
-    bool is_in_pieces; /* it is written in other steps than it was collected in */
-    struct found all, part;
+    bool is_streamed; /* it is written in other steps than it was collected in */
+    struct chosen_list all, page;
     uint32_t total;     /* as many there are            */
     uint64_t first_row; /* of the part that was written */
     bool has_more;      /* behind the part              */
@@ -49,28 +49,29 @@ struct walk {
 
 /* ---- choosing ---- */
 
-static bool is_kept(struct walk *w, struct call *call, const struct record *record)
+static bool list_accepts(struct list_walk *w, struct call *call, const struct record *record)
 {
-    return (!w->choice.keeps || w->choice.keeps(&w->choice, call, record)) &&
-           query_keeps(&w->query, call->core, record, call->arena, &w->work);
+    return (!w->scope.accepts || w->scope.accepts(&w->scope, call, record)) &&
+           query_matches(&w->query, call->core, record, call->arena, &w->work);
 }
 
 /* All of them, in the order of their ids or the other way round: nothing needs to be read. */
-static bool is_plain(const struct walk *w)
+static bool list_is_unfiltered(const struct list_walk *w)
 {
-    return !w->choice.keeps && w->query.count == 0 && !w->query.sort &&
-           w->choice.resource->order != ORDER_BY_COHORT;
+    return !w->scope.accepts && w->query.count == 0 && !w->query.sort &&
+           w->scope.resource->order != ORDER_BY_COHORT;
 }
 
-static void look_at(struct walk *w, struct call *call, int64_t id)
+static void list_consider(struct list_walk *w, struct call *call, int64_t id)
 {
-    const enum table table = w->choice.resource->shape->table;
+    const enum table table = w->scope.resource->shape->table;
     struct chosen *c = &w->all.at[w->all.count];
     struct record record;
     *c = (struct chosen){.id = id};
-    if (!is_plain(w)) {
+    if (!list_is_unfiltered(w)) {
         const struct arena_mark mark = arena_mark(call->arena);
-        const bool kept = core_record(call->core, table, id, &record) && is_kept(w, call, &record);
+        const bool kept =
+            core_record(call->core, table, id, &record) && list_accepts(w, call, &record);
         arena_rewind(call->arena, mark);
         if (!kept)
             return;
@@ -80,20 +81,20 @@ static void look_at(struct walk *w, struct call *call, int64_t id)
 }
 
 /* Does as much as `budget` allows, and a little more. True: that was the last. */
-static bool collect(struct walk *w, struct call *call, uint64_t budget)
+static bool list_collect(struct list_walk *w, struct call *call, uint64_t budget)
 {
-    const enum table table = w->choice.resource->shape->table;
-    for (const uint64_t before = w->work; w->work - before < budget; w->work += LOOK_COST) {
-        if (w->choice.ids) {
+    const enum table table = w->scope.resource->shape->table;
+    for (const uint64_t before = w->work; w->work - before < budget; w->work += SCAN_COST) {
+        if (w->scope.ids) {
             if (w->last >= w->end)
                 return true;
-            look_at(w, call, w->choice.ids[w->last++]);
+            list_consider(w, call, w->scope.ids[w->last++]);
             continue;
         }
         const int64_t id = core_next_id(call->core, table, w->last);
         if (!id || w->all.count == w->end)
             return true;
-        look_at(w, call, id);
+        list_consider(w, call, id);
         w->last = id;
     }
     return false;
@@ -101,7 +102,7 @@ static bool collect(struct walk *w, struct call *call, uint64_t budget)
 
 /* ---- order ---- */
 
-static void reverse(struct found found)
+static void list_reverse(struct chosen_list found)
 {
     for (uint32_t i = 0; i < found.count / 2; i++) {
         const struct chosen c = found.at[i];
@@ -110,7 +111,7 @@ static void reverse(struct found found)
     }
 }
 
-static int cmp_cohorts(const void *a, const void *b)
+static int list_cmp_cohorts(const void *a, const void *b)
 {
     const uint32_t x = ((const struct chosen *)a)->cohort, y = ((const struct chosen *)b)->cohort;
     return (x > y) - (x < y);
@@ -121,41 +122,41 @@ struct sorted {
     struct chosen chosen;
 };
 
-static int cmp_values(const void *a, const void *b)
+static int list_cmp_values(const void *a, const void *b)
 {
     return query_compare(&((const struct sorted *)a)->value, &((const struct sorted *)b)->value);
 }
 
-static void sort_by_field(struct walk *w, struct call *call)
+static void list_sort_by_field(struct list_walk *w, struct call *call)
 {
     struct record record;
-    const enum table table = w->choice.resource->shape->table;
+    const enum table table = w->scope.resource->shape->table;
     struct sorted *items = arena_array(call->arena, struct sorted, w->all.count + (size_t)1);
     for (uint32_t i = 0; i < w->all.count; i++) {
         items[i].chosen = w->all.at[i];
         if (core_record(call->core, table, w->all.at[i].id, &record))
             items[i].value = object_view_value(w->query.sort, call->core, &record, call->arena);
     }
-    sort_items(items, w->all.count, sizeof *items, cmp_values, call->arena);
+    sort_items(items, w->all.count, sizeof *items, list_cmp_values, call->arena);
     for (uint32_t i = 0; i < w->all.count; i++)
         w->all.at[i] = items[i].chosen;
     if (w->query.is_descending)
-        reverse(w->all);
+        list_reverse(w->all);
 }
 
-static void put_in_order(struct walk *w, struct call *call)
+static void list_put_in_order(struct list_walk *w, struct call *call)
 {
     if (w->query.sort) {
-        sort_by_field(w, call);
+        list_sort_by_field(w, call);
         return;
     }
-    if (w->choice.ids)
+    if (w->scope.ids)
         return;
-    switch (w->choice.resource->order) {
+    switch (w->scope.resource->order) {
     case ORDER_BY_ID: return;
-    case ORDER_NEWEST_FIRST: reverse(w->all); return;
+    case ORDER_NEWEST_FIRST: list_reverse(w->all); return;
     case ORDER_BY_COHORT:
-        sort_items(w->all.at, w->all.count, sizeof *w->all.at, cmp_cohorts, call->arena);
+        sort_items(w->all.at, w->all.count, sizeof *w->all.at, list_cmp_cohorts, call->arena);
         return;
     }
     impossible("an order outside the enum");
@@ -164,10 +165,10 @@ static void put_in_order(struct walk *w, struct call *call)
 /* ---- a part of it ---- */
 
 /* Where the part begins. Where ids say the order, one that is gone has still a place in it. */
-static bool find_after(const struct walk *w, uint32_t *out_first)
+static bool list_find_after(const struct list_walk *w, uint32_t *out_first)
 {
-    const enum resource_order order = w->choice.resource->order;
-    const bool is_usual = !w->query.sort && !w->choice.ids;
+    const enum resource_order order = w->scope.resource->order;
+    const bool is_usual = !w->query.sort && !w->scope.ids;
     const bool up = is_usual && order == ORDER_BY_ID,
                down = is_usual && order == ORDER_NEWEST_FIRST;
     for (uint32_t i = 0; i < w->all.count; i++) {
@@ -182,24 +183,24 @@ static bool find_after(const struct walk *w, uint32_t *out_first)
     return up || down;
 }
 
-static bool take_part(struct walk *w, struct call *call)
+static bool list_select_page(struct list_walk *w, struct call *call)
 {
     uint32_t first = 0;
-    if (w->query.has_after && !find_after(w, &first)) {
+    if (w->query.has_after && !list_find_after(w, &first)) {
         call_refuse(call, PROBLEM_BAD_VALUE, STR("after"),
                     STR("after: there is no such object in this list any more; begin again"));
         return false;
     }
     const uint32_t left = w->all.count - first;
     const uint32_t limit = w->query.limit;
-    w->part = (struct found){w->all.at + first, limit && limit < left ? limit : left};
+    w->page = (struct chosen_list){w->all.at + first, limit && limit < left ? limit : left};
     w->total = w->all.count;
-    w->has_more = w->part.count && w->part.count < left;
+    w->has_more = w->page.count && w->page.count < left;
     return true;
 }
 
 /* The same question about what comes behind. */
-static void link_next(struct call *call, int64_t last)
+static void list_put_next_link(struct call *call, int64_t last)
 {
     struct buf b = buf_in(call->arena);
     buf_put_c(&b, '<');
@@ -226,32 +227,32 @@ static void link_next(struct call *call, int64_t last)
 /* Is it one that the list shows, as it is now? A row that was chosen in an earlier step may have
  * changed since, and a list that was asked for with a filter must not show it then. Rows that were
  * chosen in this very step need not be judged again. */
-static bool is_still_kept(struct walk *w, struct call *call, const struct record *record)
+static bool list_still_accepts(struct list_walk *w, struct call *call, const struct record *record)
 {
-    if (!w->is_in_pieces || is_plain(w))
+    if (!w->is_streamed || list_is_unfiltered(w))
         return true;
     const struct arena_mark mark = arena_mark(call->arena);
-    const bool kept = is_kept(w, call, record);
+    const bool kept = list_accepts(w, call, record);
     arena_rewind(call->arena, mark);
-    w->work += LOOK_COST;
+    w->work += SCAN_COST;
     return kept;
 }
 
 /* Rows from `first` on until these are `enough` bytes, or a step's work is done; what is gone or
  * does not match by now is left out. Returns which row is next. */
-static uint64_t write_rows(struct walk *w, struct call *call, uint64_t first, uint32_t enough,
-                           struct buf *b)
+static uint64_t list_write_rows(struct list_walk *w, struct call *call, uint64_t first,
+                                uint32_t enough, struct buf *b)
 {
-    const struct object_view *shape = w->choice.resource->shape;
+    const struct object_view *shape = w->scope.resource->shape;
     const uint64_t mask = reply_mask(call, shape);
     struct record record;
     if (first <= w->first_row)
         w->first_row = UINT64_MAX;
     const uint64_t work_before = w->work;
     uint64_t i = first;
-    for (; i < w->part.count && b->len < enough && w->work - work_before < LOOK_MAX; i++) {
-        if (!core_record(call->core, shape->table, w->part.at[i].id, &record) ||
-            !is_still_kept(w, call, &record))
+    for (; i < w->page.count && b->len < enough && w->work - work_before < SCAN_MAX; i++) {
+        if (!core_record(call->core, shape->table, w->page.at[i].id, &record) ||
+            !list_still_accepts(w, call, &record))
             continue;
         buf_put_z(b, w->first_row == UINT64_MAX ? "" : ",\n");
         if (w->first_row == UINT64_MAX)
@@ -261,152 +262,152 @@ static uint64_t write_rows(struct walk *w, struct call *call, uint64_t first, ui
     return i;
 }
 
-static void begin_reply(struct walk *w, struct call *call)
+static void list_begin_reply(struct list_walk *w, struct call *call)
 {
     struct buf total = buf_in(call->arena);
-    reply_json(call, w->choice.resource->shape->type, "list", STR(""));
+    reply_json(call, w->scope.resource->shape->type, "list", STR(""));
     buf_put_u64(&total, w->total);
     reply_header(call, "X-Total-Count", buf_str(&total));
     if (w->has_more)
-        link_next(call, w->part.at[w->part.count - 1].id);
+        list_put_next_link(call, w->page.at[w->page.count - 1].id);
 }
 
-static enum reply_stream_step step(struct call *call, struct buf *out);
+static enum reply_stream_step list_step(struct call *call, struct buf *out);
 
-static enum handler_result in_pieces(struct walk *w, struct call *call)
+static enum handler_result list_begin_stream(struct list_walk *w, struct call *call)
 {
-    w->flow = (struct reply_stream){.step = step, .self = w};
-    w->is_in_pieces = true;
-    return reply_stream_begin(call, &w->flow);
+    w->stream = (struct reply_stream){.step = list_step, .self = w};
+    w->is_streamed = true;
+    return reply_stream_begin(call, &w->stream);
 }
 
-static enum handler_result write_part(struct walk *w, struct call *call)
+static enum handler_result list_write_page(struct list_walk *w, struct call *call)
 {
-    begin_reply(w, call);
+    list_begin_reply(w, call);
     if (call->request->method == HTTP_HEAD)
         return SERVED_REPLY;
     const struct arena_mark mark = arena_mark(call->arena);
     struct buf b = buf_in(call->arena);
-    buf_room(&b, w->part.count * ROW_BYTES_GUESS + 2); /* growing it means copying it */
+    buf_room(&b, w->page.count * ROW_BYTES_GUESS + 2); /* growing it means copying it */
     buf_put_c(&b, '[');
-    if (write_rows(w, call, 0, AT_ONCE_BYTES_MAX, &b) < w->part.count) {
+    if (list_write_rows(w, call, 0, AT_ONCE_BYTES_MAX, &b) < w->page.count) {
         w->is_collected = true;
         w->first_row = UINT64_MAX;
         arena_rewind(call->arena, mark);
-        return in_pieces(w, call);
+        return list_begin_stream(w, call);
     }
     buf_put_c(&b, ']');
     call->reply.body = buf_str(&b);
     return SERVED_REPLY;
 }
 
-static enum handler_result reply_at_once(struct walk *w, struct call *call)
+static enum handler_result list_reply_at_once(struct list_walk *w, struct call *call)
 {
-    must(collect(w, call, UINT64_MAX));
-    put_in_order(w, call);
-    return take_part(w, call) ? write_part(w, call) : SERVED_REPLY;
+    must(list_collect(w, call, UINT64_MAX));
+    list_put_in_order(w, call);
+    return list_select_page(w, call) ? list_write_page(w, call) : SERVED_REPLY;
 }
 
 /* Where ids are the order and nothing is left out, nobody looks at what comes before and after. */
-static bool is_page(const struct walk *w)
+static bool list_is_plain_page(const struct list_walk *w)
 {
-    return w->query.limit && w->query.limit <= AT_ONCE_MAX && is_plain(w) && !w->choice.ids &&
-           w->choice.resource->order == ORDER_BY_ID;
+    return w->query.limit && w->query.limit <= AT_ONCE_MAX && list_is_unfiltered(w) &&
+           !w->scope.ids && w->scope.resource->order == ORDER_BY_ID;
 }
 
-static enum handler_result reply_page(struct walk *w, struct call *call)
+static enum handler_result list_reply_page(struct list_walk *w, struct call *call)
 {
     w->total = (uint32_t)w->end;
     w->end = w->query.limit;
     w->last = w->query.has_after ? w->query.after : 0;
-    must(collect(w, call, UINT64_MAX));
-    w->part = w->all;
-    w->has_more = core_next_id(call->core, w->choice.resource->shape->table, w->last) != 0;
-    return write_part(w, call);
+    must(list_collect(w, call, UINT64_MAX));
+    w->page = w->all;
+    w->has_more = core_next_id(call->core, w->scope.resource->shape->table, w->last) != 0;
+    return list_write_page(w, call);
 }
 
 /* ---- in pieces ---- */
 
-static enum reply_stream_step end_collecting(struct walk *w, struct call *call)
+static enum reply_stream_step list_end_collecting(struct list_walk *w, struct call *call)
 {
     w->is_collected = true;
-    put_in_order(w, call);
-    if (!take_part(w, call)) {
+    list_put_in_order(w, call);
+    if (!list_select_page(w, call)) {
         reply_problems(call, call->problems);
-        return FLOW_REPLY;
+        return STREAM_REPLY;
     }
-    begin_reply(w, call);
-    return call->request->method == HTTP_HEAD ? FLOW_REPLY : FLOW_MORE;
+    list_begin_reply(w, call);
+    return call->request->method == HTTP_HEAD ? STREAM_REPLY : STREAM_MORE;
 }
 
-static enum reply_stream_step step(struct call *call, struct buf *out)
+static enum reply_stream_step list_step(struct call *call, struct buf *out)
 {
-    struct walk *w = call->flow->self;
+    struct list_walk *w = call->stream->self;
     if (!w->is_collected)
-        return collect(w, call, LOOK_MAX) ? end_collecting(w, call) : FLOW_MORE;
-    const uint64_t first = call->flow->place;
+        return list_collect(w, call, SCAN_MAX) ? list_end_collecting(w, call) : STREAM_MORE;
+    const uint64_t first = call->stream->position;
     buf_put_z(out, first ? "" : "[");
-    call->flow->place = write_rows(w, call, first, WRITE_BYTES, out);
-    if (call->flow->place < w->part.count)
-        return FLOW_MORE;
+    call->stream->position = list_write_rows(w, call, first, WRITE_BYTES, out);
+    if (call->stream->position < w->page.count)
+        return STREAM_MORE;
     buf_put_c(out, ']');
-    return FLOW_END;
+    return STREAM_END;
 }
 
-static enum handler_result begin_walk(struct walk *w, struct call *call)
+static enum handler_result list_reply_stream(struct list_walk *w, struct call *call)
 {
-    reply_json(call, w->choice.resource->shape->type, "list", STR(""));
-    return in_pieces(w, call);
+    reply_json(call, w->scope.resource->shape->type, "list", STR(""));
+    return list_begin_stream(w, call);
 }
 
-static enum handler_result refuse_query(struct call *call, struct query_trouble trouble)
+static enum handler_result list_refuse_query(struct call *call, struct query_error trouble)
 {
     call_refuse(call, PROBLEM_BAD_VALUE, trouble.field,
                 STR_CONCAT(call->arena, trouble.field, STR(" "), str_from(trouble.text)));
     return SERVED_REPLY;
 }
 
-static struct walk *walk_new(struct call *call, const struct choice *choice,
-                             const struct query *query)
+static struct list_walk *list_walk_new(struct call *call, const struct list_scope *scope,
+                                       const struct query *query)
 {
-    struct walk *w = arena_new(call->arena, struct walk);
-    const enum table table = choice->resource->shape->table;
-    w->choice = *choice;
+    struct list_walk *w = arena_new(call->arena, struct list_walk);
+    const enum table table = scope->resource->shape->table;
+    w->scope = *scope;
     w->query = *query;
     w->first_row = UINT64_MAX;
-    if (!w->query.sort && choice->resource->sorted_by)
-        w->query.sort = query_field(choice->resource->shape, str_from(choice->resource->sorted_by));
-    w->end = choice->ids ? choice->id_count : core_count(call->core, table);
+    if (!w->query.sort && scope->resource->sorted_by)
+        w->query.sort = query_field(scope->resource->shape, str_from(scope->resource->sorted_by));
+    w->end = scope->ids ? scope->id_count : core_count(call->core, table);
     w->all.at = arena_array(call->arena, struct chosen, (size_t)w->end + 1);
     return w;
 }
 
-static enum handler_result reply_query(struct call *call, const struct choice *choice,
-                                       const struct query *query)
+static enum handler_result list_reply_query(struct call *call, const struct list_scope *scope,
+                                            const struct query *query)
 {
-    struct walk *w = walk_new(call, choice, query);
-    if (is_page(w))
-        return reply_page(w, call);
-    return w->end <= AT_ONCE_MAX && !query_is_slow(query) ? reply_at_once(w, call)
-                                                          : begin_walk(w, call);
+    struct list_walk *w = list_walk_new(call, scope, query);
+    if (list_is_plain_page(w))
+        return list_reply_page(w, call);
+    return w->end <= AT_ONCE_MAX && !query_is_slow(query) ? list_reply_at_once(w, call)
+                                                          : list_reply_stream(w, call);
 }
 
-static bool is_passed(const struct choice *choice, struct str name)
+static bool list_is_ignored_param(const struct list_scope *scope, struct str name)
 {
-    for (const char *const *passed = choice->passes; *passed; passed++)
+    for (const char *const *passed = scope->ignored_params; *passed; passed++)
         if (str_eq(name, str_from(*passed)))
             return true;
     return false;
 }
 
 /* The address without the parameters that the list passes over. */
-static const struct http_pair *questions(struct call *call, const struct choice *choice)
+static const struct http_pair *list_query_params(struct call *call, const struct list_scope *scope)
 {
     struct http_pair *first = NULL, **end = &first;
-    if (!choice->passes)
+    if (!scope->ignored_params)
         return call->request->query;
     for (const struct http_pair *pair = call->request->query; pair; pair = pair->next)
-        if (!is_passed(choice, pair->name)) {
+        if (!list_is_ignored_param(scope, pair->name)) {
             *end = arena_copy(call->arena, pair, sizeof *pair);
             (*end)->next = NULL;
             end = &(*end)->next;
@@ -414,17 +415,17 @@ static const struct http_pair *questions(struct call *call, const struct choice 
     return first;
 }
 
-enum handler_result reply_choice(struct call *call, const struct choice *choice)
+enum handler_result reply_list_of(struct call *call, const struct list_scope *scope)
 {
     struct query query;
-    const struct query_trouble trouble =
-        query_read_pairs(choice->resource->shape, questions(call, choice), call->arena, &query);
-    return trouble.text ? refuse_query(call, trouble) : reply_query(call, choice, &query);
+    const struct query_error trouble = query_read_pairs(
+        scope->resource->shape, list_query_params(call, scope), call->arena, &query);
+    return trouble.text ? list_refuse_query(call, trouble) : list_reply_query(call, scope, &query);
 }
 
 enum handler_result serve_list(struct call *call)
 {
-    return reply_choice(call, &(struct choice){.resource = call->route->resource});
+    return reply_list_of(call, &(struct list_scope){.resource = call->route->resource});
 }
 
 enum handler_result serve_sample(struct call *call)
@@ -438,40 +439,41 @@ enum handler_result serve_sample(struct call *call)
 
 /* ---- nested ---- */
 
-static bool is_in_deployment(const struct choice *choice, struct call *call,
-                             const struct record *record)
+static bool list_is_in_deployment(const struct list_scope *scope, struct call *call,
+                                  const struct record *record)
 {
     if (record->table == TABLE_NODE)
-        return record->node.deployment_id == choice->owner_id;
+        return record->node.deployment_id == scope->owner_id;
     if (record->table == TABLE_NODEROLE)
-        return record->noderole.deployment_id == choice->owner_id;
+        return record->noderole.deployment_id == scope->owner_id;
     if (record->table == TABLE_DEPLOYMENT_ROLE)
-        return record->deployment_role.deployment_id == choice->owner_id;
+        return record->deployment_role.deployment_id == scope->owner_id;
     if (record->table == TABLE_SNAPSHOT)
-        return record->snapshot.deployment_id == choice->owner_id;
+        return record->snapshot.deployment_id == scope->owner_id;
     must(record->table == TABLE_ROLE);
-    return core_deployment_role(call->core, choice->owner_id, record->id) != 0;
+    return core_deployment_role(call->core, scope->owner_id, record->id) != 0;
 }
 
-static bool is_on_node(const struct choice *choice, struct call *call, const struct record *record)
+static bool list_is_on_node(const struct list_scope *scope, struct call *call,
+                            const struct record *record)
 {
     if (record->table == TABLE_HAMMER)
-        return record->hammer.node_id == choice->owner_id;
-    return core_noderole(call->core, choice->owner_id, record->id) != 0;
+        return record->hammer.node_id == scope->owner_id;
+    return core_noderole(call->core, scope->owner_id, record->id) != 0;
 }
 
 enum handler_result reply_nested(struct call *call, const struct resource *within, int64_t owner_id)
 {
     const struct resource *resource = call->route->resource;
     const bool of_node = within == &resource_nodes;
-    struct choice choice = {.resource = resource};
+    struct list_scope scope = {.resource = resource};
     if (of_node && resource == &resource_noderoles) {
-        choice.ids = core_noderoles_of(call->core, owner_id, call->arena, &choice.id_count);
+        scope.ids = core_noderoles_of(call->core, owner_id, call->arena, &scope.id_count);
     } else {
-        choice.keeps = of_node ? is_on_node : is_in_deployment;
-        choice.owner_id = owner_id;
+        scope.accepts = of_node ? list_is_on_node : list_is_in_deployment;
+        scope.owner_id = owner_id;
     }
-    return reply_choice(call, &choice);
+    return reply_list_of(call, &scope);
 }
 
 enum handler_result serve_nested(struct call *call)
@@ -491,13 +493,12 @@ enum handler_result serve_match(struct call *call)
     struct query query;
     if (!params_read(call, shape->type))
         return SERVED_REPLY;
-    const struct query_trouble trouble =
-        query_read_object(shape, call->params, call->arena, &query);
+    const struct query_error trouble = query_read_object(shape, call->params, call->arena, &query);
     if (trouble.text)
-        return refuse_query(call, trouble);
+        return list_refuse_query(call, trouble);
     if (query.count == 0) {
         reply_json(call, shape->type, "list", STR("[]"));
         return SERVED_REPLY;
     }
-    return reply_query(call, &(struct choice){.resource = call->route->resource}, &query);
+    return list_reply_query(call, &(struct list_scope){.resource = call->route->resource}, &query);
 }

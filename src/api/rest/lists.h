@@ -11,20 +11,20 @@
 struct record;
 
 /* What is looked for. */
-struct choice {
+struct list_scope {
     const struct resource *resource;
     /* NULL: all of them. */
-    bool (*keeps)(const struct choice *choice, struct call *call, const struct record *record);
+    bool (*accepts)(const struct list_scope *scope, struct call *call, const struct record *record);
     int64_t owner_id; /* the object that nests them, or the user       */
     /* NULL: those of the core. Otherwise these, in this order. */
     const int64_t *ids;
     uint32_t id_count;
     /* Parameters of the address that ask nothing about them; NULL behind the last. NULL: none. */
-    const char *const *passes;
+    const char *const *ignored_params;
 };
 
 /* What the address asks for of them (query.h). */
-enum handler_result reply_choice(struct call *call, const struct choice *choice);
+enum handler_result reply_list_of(struct call *call, const struct list_scope *scope);
 
 enum handler_result serve_list(struct call *call);
 /* Those of the route's resource that belong to the object of the first key. */

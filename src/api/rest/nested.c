@@ -7,7 +7,7 @@
 
 /* ---- the second key ---- */
 
-static int64_t role_of_key(const struct call *call, struct str key)
+static int64_t nested_role_id(const struct call *call, struct str key)
 {
     int64_t id = 0;
     if (!str_is_digits(key))
@@ -15,7 +15,7 @@ static int64_t role_of_key(const struct call *call, struct str key)
     return str_parse_i64(key, &id) ? id : 0;
 }
 
-static int64_t hammer_of_node(struct call *call, int64_t node_id, struct str key)
+static int64_t nested_hammer_id(struct call *call, int64_t node_id, struct str key)
 {
     struct record hammer;
     uint32_t count;
@@ -32,7 +32,7 @@ static int64_t hammer_of_node(struct call *call, int64_t node_id, struct str key
     return 0;
 }
 
-static int64_t in_deployment(struct call *call, int64_t deployment_id, struct str key)
+static int64_t nested_id_in_deployment(struct call *call, int64_t deployment_id, struct str key)
 {
     struct record record;
     const enum table table = call->route->resource->shape->table;
@@ -42,7 +42,7 @@ static int64_t in_deployment(struct call *call, int64_t deployment_id, struct st
     else if (table == TABLE_NODE)
         id = core_find(call->core, TABLE_NODE, key);
     else if (table == TABLE_DEPLOYMENT_ROLE)
-        id = core_deployment_role(call->core, deployment_id, role_of_key(call, key));
+        id = core_deployment_role(call->core, deployment_id, nested_role_id(call, key));
     if (!id || !core_record(call->core, table, id, &record))
         return 0;
     if (table == TABLE_NODE)
@@ -54,23 +54,23 @@ static int64_t in_deployment(struct call *call, int64_t deployment_id, struct st
     return at == deployment_id ? id : 0;
 }
 
-static int64_t id_below(struct call *call, int64_t owner_id, struct str key)
+static int64_t nested_id(struct call *call, int64_t owner_id, struct str key)
 {
     if (call->route->within == &resource_deployments)
-        return in_deployment(call, owner_id, key);
+        return nested_id_in_deployment(call, owner_id, key);
     if (call->route->resource == &resource_hammers)
-        return hammer_of_node(call, owner_id, key);
-    return core_noderole(call->core, owner_id, role_of_key(call, key));
+        return nested_hammer_id(call, owner_id, key);
+    return core_noderole(call->core, owner_id, nested_role_id(call, key));
 }
 
 /* False after a problem was added. */
-static bool find_below(struct call *call, struct record *out_record)
+static bool nested_find(struct call *call, struct record *out_record)
 {
     const struct route *route = call->route;
     struct record owner;
     if (!resource_find(call, route->within, call->keys[0], &owner))
         return false;
-    const int64_t id = id_below(call, owner.id, call->keys[1]);
+    const int64_t id = nested_id(call, owner.id, call->keys[1]);
     if (id && core_record(call->core, route->resource->shape->table, id, out_record))
         return true;
     call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
@@ -85,7 +85,7 @@ static bool find_below(struct call *call, struct record *out_record)
 enum handler_result serve_nested_show(struct call *call)
 {
     struct record record;
-    if (find_below(call, &record))
+    if (nested_find(call, &record))
         reply_record(call, call->route->resource->shape, &record);
     return SERVED_REPLY;
 }
@@ -95,16 +95,16 @@ enum handler_result serve_nested_update(struct call *call)
     const struct resource *resource = call->route->resource;
     struct command command = {0};
     struct record record;
-    if (!find_below(call, &record) || !object_condition(call) ||
+    if (!nested_find(call, &record) || !object_condition(call) ||
         !params_read(call, resource->shape->type))
         return SERVED_REPLY;
     params_schema_read(call, resource->update, record.id, &command);
-    return object_submit(call, &command, object_shown);
+    return object_submit(call, &command, object_reply_shown);
 }
 
 /* The owner of the path becomes a parameter, as if the body had named it. A body that names one as
  * well must mean the same. */
-static void put_owner(struct call *call, const struct resource *within, int64_t owner_id)
+static void nested_set_owner(struct call *call, const struct resource *within, int64_t owner_id)
 {
     const struct str type = str_from(within->shape->type);
     const struct str id_key = STR_CONCAT(call->arena, type, STR("_id"));
@@ -127,8 +127,8 @@ enum handler_result serve_nested_create(struct call *call)
     if (!resource_find(call, route->within, call->keys[0], &owner) ||
         !params_read(call, route->resource->shape->type))
         return SERVED_REPLY;
-    put_owner(call, route->within, owner.id);
+    nested_set_owner(call, route->within, owner.id);
     if (!call->problems)
         params_schema_read(call, route->resource->create, 0, &command);
-    return object_submit(call, &command, object_shown);
+    return object_submit(call, &command, object_reply_shown);
 }

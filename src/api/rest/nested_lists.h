@@ -4,10 +4,10 @@
 #include "api/call/call.h"
 
 /* Those of the route's resource that belong to the object of the first key. */
-enum handler_result serve_belonging(struct call *call);
+enum handler_result serve_owned_list(struct call *call);
 
-#define ROUTE_BELONGING(path, noun, owner, says)                                                   \
+#define ROUTE_OWNED_LIST(path, noun, owner, says)                                                  \
     {                                                                                              \
-        .method = HTTP_GET, .pattern = V path, .serve = serve_belonging, .resource = &noun,        \
+        .method = HTTP_GET, .pattern = V path, .serve = serve_owned_list, .resource = &noun,       \
         .within = &owner, .form = REPLY_LIST, .does = says                                         \
     }

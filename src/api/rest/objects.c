@@ -9,7 +9,7 @@
 
 /* What was seen is one object, and those who let the caller in: if they have not changed since some
  * earlier turn, nobody has to wait until all that goes on elsewhere is durable. */
-static void see_only(struct call *call, enum table table, int64_t id)
+static void object_narrow_seen_turn(struct call *call, enum table table, int64_t id)
 {
     const struct {
         enum table table;
@@ -35,11 +35,11 @@ enum handler_result serve_show(struct call *call)
         return SERVED_REPLY;
     reply_record(call, shape, &record);
     if (object_view_is_plain(shape, reply_mask(call, shape)))
-        see_only(call, shape->table, record.id);
+        object_narrow_seen_turn(call, shape->table, record.id);
     return SERVED_REPLY;
 }
 
-void object_shown(struct call *call, int64_t id)
+void object_reply_shown(struct call *call, int64_t id)
 {
     struct record record;
     const struct object_view *shape = call->resource->shape;
@@ -49,7 +49,7 @@ void object_shown(struct call *call, int64_t id)
         reply_message(call, shape->type, STR("it was done; the object has been deleted since"));
 }
 
-void object_gone(struct call *call, int64_t id)
+void object_reply_deleted(struct call *call, int64_t id)
 {
     struct buf b = buf_in(call->arena);
     buf_put_z(&b, call->resource->shape->type);
@@ -61,7 +61,7 @@ void object_gone(struct call *call, int64_t id)
 
 /* ---- has somebody else been there? ---- */
 
-static struct str trim(struct str s)
+static struct str etag_trim(struct str s)
 {
     while (s.len && (s.at[0] == ' ' || s.at[0] == '\t'))
         s = str_slice(s, 1, s.len);
@@ -71,7 +71,7 @@ static struct str trim(struct str s)
 }
 
 /* Is there a comma that does not stand in quotes? */
-static bool is_list(struct str tags)
+static bool etag_is_list(struct str tags)
 {
     bool quoted = false;
     for (uint32_t i = 0; i < tags.len; i++) {
@@ -83,7 +83,7 @@ static bool is_list(struct str tags)
 }
 
 /* Only a strong tag of ours can be the one an object has. */
-static bool read_tag(struct str tag, int64_t *out_turn)
+static bool etag_parse(struct str tag, int64_t *out_turn)
 {
     return tag.len > 2 && tag.at[0] == '"' && tag.at[tag.len - 1] == '"' &&
            str_parse_i64(str_slice(tag, 1, tag.len - 1), out_turn) && *out_turn > 0;
@@ -97,19 +97,19 @@ void object_refuse_turn(struct call *call)
 
 bool object_condition(struct call *call)
 {
-    const struct str tag = trim(http_header(call->request, "If-Match"));
+    const struct str tag = etag_trim(http_header(call->request, "If-Match"));
     if (tag.len == 0 || str_eq(tag, STR("*")))
         return true;
-    if (is_list(tag))
+    if (etag_is_list(tag))
         call_refuse(call, PROBLEM_BAD_VALUE, STR("If-Match"),
                     STR("If-Match must be one ETag or *, a list is not supported"));
-    else if (!read_tag(tag, &call->if_turn))
+    else if (!etag_parse(tag, &call->if_turn))
         object_refuse_turn(call);
     return !call->problems;
 }
 
 /* The object the path names, and what it must be like when the command is thought about. */
-static bool find_expected(struct call *call, struct record *out_record)
+static bool object_find_for_change(struct call *call, struct record *out_record)
 {
     return resource_find(call, call->route->resource, call->keys[0], out_record) &&
            object_condition(call);
@@ -134,42 +134,44 @@ enum handler_result serve_create(struct call *call)
     if (!params_read(call, call->route->resource->shape->type))
         return SERVED_REPLY;
     params_schema_read(call, call->route->resource->create, 0, &command);
-    return object_submit(call, &command, object_shown);
+    return object_submit(call, &command, object_reply_shown);
 }
 
 enum handler_result serve_update(struct call *call)
 {
     struct command command = {0};
     struct record record;
-    if (!find_expected(call, &record) || !params_read(call, call->route->resource->shape->type))
+    if (!object_find_for_change(call, &record) ||
+        !params_read(call, call->route->resource->shape->type))
         return SERVED_REPLY;
     params_schema_read(call, call->route->resource->update, record.id, &command);
-    return object_submit(call, &command, object_shown);
+    return object_submit(call, &command, object_reply_shown);
 }
 
 /* Commands that only name an object need no table. */
-static void read_verb(struct call *call, int64_t id, struct command *out_command)
+static void object_read_verb(struct call *call, int64_t id, struct command *out_command)
 {
     const struct params_schema only_id = {.kind = call->route->command};
-    params_schema_read(call, call->route->intake ? call->route->intake : &only_id, id, out_command);
+    params_schema_read(call, call->route->params ? call->route->params : &only_id, id, out_command);
 }
 
 enum handler_result serve_verb(struct call *call)
 {
     struct record record;
-    if (!find_expected(call, &record) || !params_read(call, call->route->resource->shape->type))
+    if (!object_find_for_change(call, &record) ||
+        !params_read(call, call->route->resource->shape->type))
         return SERVED_REPLY;
     struct command command = {0};
-    read_verb(call, record.id, &command);
-    return object_submit(call, &command, object_shown);
+    object_read_verb(call, record.id, &command);
+    return object_submit(call, &command, object_reply_shown);
 }
 
 enum handler_result serve_delete(struct call *call)
 {
     struct record record;
-    if (!find_expected(call, &record))
+    if (!object_find_for_change(call, &record))
         return SERVED_REPLY;
     struct command command = {0};
-    read_verb(call, record.id, &command);
-    return object_submit(call, &command, object_gone);
+    object_read_verb(call, record.id, &command);
+    return object_submit(call, &command, object_reply_deleted);
 }

@@ -24,9 +24,9 @@ bool object_condition(struct call *call);
 /* The 412 of a condition that cannot hold any more. */
 void object_refuse_turn(struct call *call);
 /* When the command is done: the object as it is then. */
-void object_shown(struct call *call, int64_t id);
+void object_reply_shown(struct call *call, int64_t id);
 /* Likewise: it was deleted. */
-void object_gone(struct call *call, int64_t id);
+void object_reply_deleted(struct call *call, int64_t id);
 /* Hand the command over unless there are problems; the answer is about the route's resource. */
 enum handler_result object_submit(struct call *call, struct command *command,
                                   void (*finish)(struct call *call, int64_t id));

@@ -5,7 +5,7 @@
 #include "api/call/params.h"
 #include "api/call/reply.h"
 
-static uint32_t count_characters(struct str text)
+static uint32_t password_count_characters(struct str text)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < text.len; i++)
@@ -19,7 +19,7 @@ bool password_param_check(struct call *call, struct str password)
     call->request->is_secret = true;
     if (!str_is_clean(password))
         wrong = "password must be UTF-8 text";
-    else if (count_characters(password) < PASSWORD_LEN_MIN)
+    else if (password_count_characters(password) < PASSWORD_LEN_MIN)
         wrong = "password must have at least 6 characters";
     else if (password.len > PASSWORD_LEN_MAX)
         wrong = "password must have at most 1024 bytes";
@@ -41,7 +41,7 @@ bool password_param_read(struct call *call, struct str *out_password)
     return false;
 }
 
-static void hashed(void *context, const char *hash)
+static void password_param_hashed(void *context, const char *hash)
 {
     struct call *call = context;
     call_resume(call);
@@ -59,10 +59,10 @@ enum password_param_state password_param_hash(struct call *call, struct str pass
     if (*call->made_hash)
         return SECRET_HASHED;
     call_wait(call, WAITS_PASSWORD);
-    const err e =
-        passwords_hash(call_passwords(call), call->request->address, password, hashed, call);
+    const err e = passwords_hash(call_passwords(call), call->request->address, password,
+                                 password_param_hashed, call);
     if (e == OK)
-        return SECRET_LATER;
+        return SECRET_PENDING;
     call_resume(call);
     reply_failure(call, e);
     return SECRET_FAILED;

@@ -18,9 +18,9 @@ bool password_param_read(struct call *call, struct str *out_password);
 bool password_param_check(struct call *call, struct str password);
 
 enum password_param_state {
-    SECRET_HASHED, /* it is in call->made_hash                              */
-    SECRET_LATER,  /* the handler runs again: say SERVED_LATER, touch nothing */
-    SECRET_FAILED, /* the reply is made                                     */
+    SECRET_HASHED,  /* it is in call->made_hash                              */
+    SECRET_PENDING, /* the handler runs again: say SERVED_LATER, touch nothing */
+    SECRET_FAILED,  /* the reply is made                                     */
 };
 
 enum password_param_state password_param_hash(struct call *call, struct str password);

@@ -30,14 +30,14 @@ struct operation {
 };
 
 /* It cannot be read as operations. */
-static bool wrong(struct call *call, const char *code, struct str message)
+static bool patch_refuse(struct call *call, const char *code, struct str message)
 {
     reply_error(call, 400, code, message);
     return false;
 }
 
 /* It can, but the object is not what it takes for granted. */
-static bool conflict(struct patch *p, struct str message)
+static bool patch_refuse_conflict(struct patch *p, struct str message)
 {
     if (p->document.steps_left == 0)
         reply_error(p->call, 409, "limit_reached",
@@ -49,20 +49,20 @@ static bool conflict(struct patch *p, struct str message)
 
 /* ---- reading ---- */
 
-static bool read_pointer(struct call *call, const struct json *operation, const char *name,
-                         struct json_pointer *out_pointer)
+static bool patch_read_pointer(struct call *call, const struct json *operation, const char *name,
+                               struct json_pointer *out_pointer)
 {
     const struct json *text = json_get(operation, str_from(name));
     if (!text || text->kind != JSON_STRING)
-        return wrong(call, "bad_value",
-                     STR_CONCAT(call->arena, STR("the operation needs a "), str_from(name),
-                                STR(" such as /description")));
+        return patch_refuse(call, "bad_value",
+                            STR_CONCAT(call->arena, STR("the operation needs a "), str_from(name),
+                                       STR(" such as /description")));
     return json_pointer_parse(call->arena, text->text, out_pointer) ||
-           wrong(call, "bad_value",
-                 STR_CONCAT(call->arena, STR("not a JSON pointer: "), text->text));
+           patch_refuse(call, "bad_value",
+                        STR_CONCAT(call->arena, STR("not a JSON pointer: "), text->text));
 }
 
-static bool read_op(struct call *call, const struct json *operation, enum op *out_op)
+static bool patch_read_op(struct call *call, const struct json *operation, enum op *out_op)
 {
     static const char *const names[OP_COUNT] = {"add", "remove", "replace", "move", "copy", "test"};
     const struct json *op = json_get(operation, STR("op"));
@@ -71,108 +71,112 @@ static bool read_op(struct call *call, const struct json *operation, enum op *ou
             *out_op = (enum op)i;
             return true;
         }
-    return wrong(call, "bad_value",
-                 STR("each operation needs an op: add, remove, replace, move, copy or test"));
+    return patch_refuse(
+        call, "bad_value",
+        STR("each operation needs an op: add, remove, replace, move, copy or test"));
 }
 
-static bool read_operation(struct call *call, const struct json *operation, struct operation *out)
+static bool patch_read_operation(struct call *call, const struct json *operation,
+                                 struct operation *out)
 {
-    if (!read_op(call, operation, &out->op) || !read_pointer(call, operation, "path", &out->path))
+    if (!patch_read_op(call, operation, &out->op) ||
+        !patch_read_pointer(call, operation, "path", &out->path))
         return false;
     const bool has_from = out->op == OP_MOVE || out->op == OP_COPY;
     out->path_text = json_get(operation, STR("path"))->text;
     out->value = json_get(operation, STR("value"));
-    if (has_from && !read_pointer(call, operation, "from", &out->from))
+    if (has_from && !patch_read_pointer(call, operation, "from", &out->from))
         return false;
     if ((out->op == OP_ADD || out->op == OP_REPLACE) && !out->value)
-        return wrong(call, "missing",
-                     STR_CONCAT(call->arena, STR("the operation on "), out->path_text,
-                                STR(" has no value")));
+        return patch_refuse(call, "missing",
+                            STR_CONCAT(call->arena, STR("the operation on "), out->path_text,
+                                       STR(" has no value")));
     if (out->op == OP_MOVE && json_pointer_is_below(&out->path, &out->from))
-        return wrong(call, "bad_value", STR("nothing can be moved into itself"));
+        return patch_refuse(call, "bad_value", STR("nothing can be moved into itself"));
     const bool is_whole = out->path.count == 0 || (out->op == OP_MOVE && out->from.count == 0);
     if (is_whole && out->op != OP_TEST)
-        return wrong(call, "bad_value", STR("the object as a whole can only be tested"));
+        return patch_refuse(call, "bad_value", STR("the object as a whole can only be tested"));
     return true;
 }
 
 /* ---- applying ---- */
 
-static bool absent(struct patch *p, const struct operation *o)
+static bool patch_refuse_absent(struct patch *p, const struct operation *o)
 {
-    return conflict(
+    return patch_refuse_conflict(
         p, STR_CONCAT(p->call->arena, STR("there is nothing for the operation on "), o->path_text));
 }
 
-static bool put(struct patch *p, const struct operation *o, struct json *value)
+static bool patch_put(struct patch *p, const struct operation *o, struct json *value)
 {
     if (o->path.count + json_depth(value) > JSON_DEPTH_MAX)
-        return wrong(p->call, "bad_json",
-                     STR_CONCAT(p->call->arena, o->path_text,
-                                STR(" would be deeper than documents may be")));
+        return patch_refuse(p->call, "bad_json",
+                            STR_CONCAT(p->call->arena, o->path_text,
+                                       STR(" would be deeper than documents may be")));
     return document_add(&p->document, &o->path, value) ||
-           conflict(p, STR_CONCAT(p->call->arena, STR("there is no place "), o->path_text));
+           patch_refuse_conflict(
+               p, STR_CONCAT(p->call->arena, STR("there is no place "), o->path_text));
 }
 
 /* What a copy of it takes. It calls itself, for JSON_DEPTH_MAX levels at most. */
-static uint64_t weight_of(const struct json *value)
+static uint64_t patch_copy_size(const struct json *value)
 {
     uint64_t weight = sizeof *value + value->key.len + value->text.len;
     for (const struct json *child = value->first; child; child = child->next)
-        weight += weight_of(child);
+        weight += patch_copy_size(child);
     return weight;
 }
 
-static bool copy(struct patch *p, const struct operation *o)
+static bool patch_copy(struct patch *p, const struct operation *o)
 {
     const struct json *from = document_find(&p->document, &o->from);
     if (!from)
-        return absent(p, o);
-    const uint64_t weight = weight_of(from);
+        return patch_refuse_absent(p, o);
+    const uint64_t weight = patch_copy_size(from);
     if (weight > p->copied_left) {
         p->document.steps_left = 0;
-        return absent(p, o);
+        return patch_refuse_absent(p, o);
     }
     p->copied_left -= weight;
-    return put(p, o, json_clone(p->call->arena, from));
+    return patch_put(p, o, json_clone(p->call->arena, from));
 }
 
-static bool move(struct patch *p, const struct operation *o)
+static bool patch_move(struct patch *p, const struct operation *o)
 {
     struct json *taken = document_take(&p->document, &o->from);
     if (!taken)
-        return absent(p, o);
-    const uint64_t steps = weight_of(taken) / sizeof *taken;
+        return patch_refuse_absent(p, o);
+    const uint64_t steps = patch_copy_size(taken) / sizeof *taken;
     p->document.steps_left -= steps < p->document.steps_left ? steps : p->document.steps_left;
-    return put(p, o, taken);
+    return patch_put(p, o, taken);
 }
 
-static bool replace(struct patch *p, const struct operation *o)
+static bool patch_replace(struct patch *p, const struct operation *o)
 {
     if (!document_take(&p->document, &o->path))
-        return absent(p, o);
-    return put(p, o, json_clone(p->call->arena, o->value));
+        return patch_refuse_absent(p, o);
+    return patch_put(p, o, json_clone(p->call->arena, o->value));
 }
 
-static bool test(struct patch *p, const struct operation *o)
+static bool patch_test(struct patch *p, const struct operation *o)
 {
     const struct json *there = document_find(&p->document, &o->path);
     if (!there)
-        return absent(p, o);
+        return patch_refuse_absent(p, o);
     return (o->value && json_eq(there, o->value)) ||
-           conflict(p,
-                    STR_CONCAT(p->call->arena, o->path_text, STR(" is not what the test expects")));
+           patch_refuse_conflict(
+               p, STR_CONCAT(p->call->arena, o->path_text, STR(" is not what the test expects")));
 }
 
-static bool apply(struct patch *p, const struct operation *o)
+static bool patch_apply_operation(struct patch *p, const struct operation *o)
 {
     switch (o->op) {
-    case OP_ADD: return put(p, o, json_clone(p->call->arena, o->value));
-    case OP_REMOVE: return document_take(&p->document, &o->path) || absent(p, o);
-    case OP_REPLACE: return replace(p, o);
-    case OP_MOVE: return move(p, o);
-    case OP_COPY: return copy(p, o);
-    case OP_TEST: return test(p, o);
+    case OP_ADD: return patch_put(p, o, json_clone(p->call->arena, o->value));
+    case OP_REMOVE: return document_take(&p->document, &o->path) || patch_refuse_absent(p, o);
+    case OP_REPLACE: return patch_replace(p, o);
+    case OP_MOVE: return patch_move(p, o);
+    case OP_COPY: return patch_copy(p, o);
+    case OP_TEST: return patch_test(p, o);
     case OP_COUNT: break;
     }
     impossible("an operation outside the enum");
@@ -180,7 +184,7 @@ static bool apply(struct patch *p, const struct operation *o)
 
 /* ---- what it comes to ---- */
 
-static struct json *object_of(struct call *call, const struct record *record)
+static struct json *patch_object(struct call *call, const struct record *record)
 {
     const struct resource *resource = call->route->resource;
     struct buf b = buf_in(call->arena);
@@ -198,8 +202,8 @@ static struct json *object_of(struct call *call, const struct record *record)
 }
 
 /* Keep `key` if it differs; a key that is gone counts as null. */
-static void note_change(struct call *call, struct str key, const struct json *before,
-                        const struct json *after)
+static void patch_note_change(struct call *call, struct str key, const struct json *before,
+                              const struct json *after)
 {
     if (before && after && json_eq(before, after))
         return;
@@ -212,13 +216,14 @@ static void note_change(struct call *call, struct str key, const struct json *be
     json_set(call->params, key, value);
 }
 
-static void note_changes(struct call *call, const struct json *before, const struct json *after)
+static void patch_note_changes(struct call *call, const struct json *before,
+                               const struct json *after)
 {
     for (const struct json *member = before->first; member; member = member->next)
-        note_change(call, member->key, member, json_get(after, member->key));
+        patch_note_change(call, member->key, member, json_get(after, member->key));
     for (const struct json *member = after->first; member; member = member->next)
         if (!json_get(before, member->key))
-            note_change(call, member->key, NULL, member);
+            patch_note_change(call, member->key, NULL, member);
 }
 
 bool patch_apply(struct call *call, struct json *object)
@@ -231,9 +236,11 @@ bool patch_apply(struct call *call, struct json *object)
     if (!operations)
         return false;
     if (operations->kind != JSON_ARRAY || operations->count > OPERATIONS_MAX)
-        return wrong(call, "bad_json", STR("the body must be an array of operations (RFC 6902)"));
+        return patch_refuse(call, "bad_json",
+                            STR("the body must be an array of operations (RFC 6902)"));
     for (const struct json *at = operations->first; at; at = at->next)
-        if (!read_operation(call, at, &operation) || !apply(&patch, &operation))
+        if (!patch_read_operation(call, at, &operation) ||
+            !patch_apply_operation(&patch, &operation))
             return false;
     return true;
 }
@@ -254,19 +261,19 @@ enum handler_result serve_patch(struct call *call)
      * all of it again. */
     call->can_try_again = call->if_turn == 0;
     call->if_turn = turn;
-    const struct json *before = object_of(call, &record);
+    const struct json *before = patch_object(call, &record);
     struct json *after = json_clone(call->arena, before);
     if (!patch_apply(call, after))
         return SERVED_REPLY;
     call->params = json_make(call->arena, JSON_OBJECT);
-    note_changes(call, before, after);
+    patch_note_changes(call, before, after);
     if (call->problems)
         return SERVED_REPLY;
     call->resource = call->route->resource;
     if (call->params->count == 0) {
-        object_shown(call, record.id);
+        object_reply_shown(call, record.id);
         return SERVED_REPLY;
     }
     params_schema_read(call, call->resource->update, record.id, &command);
-    return call->problems ? SERVED_REPLY : call_submit(call, &command, object_shown);
+    return call->problems ? SERVED_REPLY : call_submit(call, &command, object_reply_shown);
 }

@@ -33,7 +33,7 @@ struct rows {
     uint32_t section_count;
 
     /* Of row_stream.c. */
-    struct reply_stream flow;
+    struct reply_stream stream;
     /* Of each list the place at which its first row was written; UINT64_MAX: none was. */
     uint64_t first[ROWS_SECTIONS_MAX + 1];
 };

@@ -8,7 +8,7 @@
 
 /* ---- graph ---- */
 
-static void put_adjacencies(struct call *call, int64_t id, struct buf *b)
+static void graph_put_adjacencies(struct call *call, int64_t id, struct buf *b)
 {
     uint32_t count;
     const int64_t *children = core_children(call->core, id, call->arena, &count);
@@ -23,7 +23,7 @@ static void put_adjacencies(struct call *call, int64_t id, struct buf *b)
     buf_put_c(b, ']');
 }
 
-static bool put_vertex(struct call *call, const struct rows *rows, int64_t id, struct buf *b)
+static bool graph_put_vertex(struct call *call, const struct rows *rows, int64_t id, struct buf *b)
 {
     (void)rows;
     struct record record;
@@ -41,7 +41,7 @@ static bool put_vertex(struct call *call, const struct rows *rows, int64_t id, s
     object_put_text(&m, "$type", STR("square"));
     object_put_number(&m, "$dim", 15);
     if (object_put_key(&m, "adjacencies"))
-        put_adjacencies(call, id, b);
+        graph_put_adjacencies(call, id, b);
     object_writer_close(&m);
     return true;
 }
@@ -51,10 +51,11 @@ enum handler_result reply_graph(struct call *call, int64_t deployment_id)
     uint32_t count;
     const int64_t *ids = core_noderoles_in(call->core, deployment_id, call->arena, &count);
     reply_json(call, "graph", "list", STR(""));
-    return reply_rows(
-        call,
-        &(struct rows){
-            .head = STR("["), .tail = STR("]"), .ids = ids, .count = count, .put = put_vertex});
+    return reply_rows(call, &(struct rows){.head = STR("["),
+                                           .tail = STR("]"),
+                                           .ids = ids,
+                                           .count = count,
+                                           .put = graph_put_vertex});
 }
 
 enum handler_result serve_graph(struct call *call)
@@ -67,13 +68,13 @@ enum handler_result serve_graph(struct call *call)
 
 /* ---- plan ---- */
 
-static void plan_told(struct call *call, int64_t id)
+static void plan_reply(struct call *call, int64_t id)
 {
     (void)id;
     reply_doc(call, "plan", call->doc);
 }
 
-static void consent_told(struct call *call, int64_t id)
+static void consent_reply(struct call *call, int64_t id)
 {
     (void)id;
     reply_doc(call, "consent", call->doc);
@@ -84,7 +85,7 @@ enum { PLAN_ITEM_BYTES = 50 };
 
 /* A plan lists each noderole that would run or wait, so of some plans it is known before they are
  * computed that their lists are too long for an answer. The core counts the bytes of the others. */
-static bool plan_may_fit(const struct call *call, int64_t deployment_id)
+static bool plan_may_fit_answer(const struct call *call, int64_t deployment_id)
 {
     uint32_t counts[NODEROLE_STATE_COUNT];
     core_count_noderoles(call->core, deployment_id, counts);
@@ -94,7 +95,7 @@ static bool plan_may_fit(const struct call *call, int64_t deployment_id)
 }
 
 /* ?summary=true: of a plan the totals alone. */
-static bool wants_summary(struct call *call)
+static bool plan_wants_summary(struct call *call)
 {
     struct str text = STR("false");
     http_query(call->request, STR("summary"), &text);
@@ -106,14 +107,14 @@ static bool wants_summary(struct call *call)
 
 /* A commit that is not done: it goes where commits go, so that hooks are asked as they would be,
  * and everything that was handed over before it is seen. */
-static enum handler_result submit_dry(struct call *call, bool is_brief)
+static enum handler_result plan_submit_dry(struct call *call, bool is_brief)
 {
     const struct route *route = call->route;
     struct record record;
     if (!resource_find(call, route->resource, call->keys[0], &record))
         return SERVED_REPLY;
-    const bool is_summary = !is_brief && wants_summary(call);
-    if (!is_brief && !is_summary && !plan_may_fit(call, record.id)) {
+    const bool is_summary = !is_brief && plan_wants_summary(call);
+    if (!is_brief && !is_summary && !plan_may_fit_answer(call, record.id)) {
         call_refuse(call, PROBLEM_LIMIT_REACHED, STR("summary"), core_plan_too_large());
         return SERVED_REPLY;
     }
@@ -124,15 +125,15 @@ static enum handler_result submit_dry(struct call *call, bool is_brief)
     command.is_summary = is_summary;
     if (call->problems)
         return SERVED_REPLY;
-    return call_submit(call, &command, is_brief ? consent_told : plan_told);
+    return call_submit(call, &command, is_brief ? consent_reply : plan_reply);
 }
 
 enum handler_result serve_plan(struct call *call)
 {
-    return submit_dry(call, false);
+    return plan_submit_dry(call, false);
 }
 
 enum handler_result serve_consent(struct call *call)
 {
-    return submit_dry(call, true);
+    return plan_submit_dry(call, true);
 }

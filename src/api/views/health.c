@@ -39,4 +39,4 @@ static const struct route routes[] = {
      .does = "can it work: does it lead, is the store writable?"},
 };
 
-const struct route_table chapter_probes = ROUTE_TABLE(NULL, routes);
+const struct route_table route_table_probes = ROUTE_TABLE(NULL, routes);

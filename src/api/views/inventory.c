@@ -41,7 +41,7 @@ enum part {
 };
 
 struct inventory {
-    struct reply_stream flow;
+    struct reply_stream stream;
     struct call *call;
     int64_t root;       /* of what is shown; 0: everything           */
     bool has_no_vars;   /* _meta is left out                         */
@@ -63,48 +63,50 @@ struct inventory {
 
 /* ---- what is shown ---- */
 
-static const struct core *core_of(const struct inventory *in)
+static const struct core *inventory_core(const struct inventory *in)
 {
     return in->call->core;
 }
 
-static bool is_shown(const struct inventory *in, int64_t deployment_id)
+static bool inventory_shows_deployment(const struct inventory *in, int64_t deployment_id)
 {
     struct record record;
     int64_t id = deployment_id;
     while (id && id != in->root && in->root)
-        id = core_record(core_of(in), TABLE_DEPLOYMENT, id, &record) ? record.deployment.parent_id
-                                                                     : 0;
+        id = core_record(inventory_core(in), TABLE_DEPLOYMENT, id, &record)
+                 ? record.deployment.parent_id
+                 : 0;
     return id != 0;
 }
 
 /* Nodes that only carry the services of a deployment are no hosts. */
-static void collect_host(struct inventory *in, const struct node_record *node)
+static void inventory_add_host(struct inventory *in, const struct node_record *node)
 {
-    if (node->system || !is_shown(in, node->deployment_id))
+    if (node->system || !inventory_shows_deployment(in, node->deployment_id))
         return;
-    in->hosts[in->host_count++] = (struct host){.id = node->id,
-                                                .deployment_id = node->deployment_id,
-                                                .alive = node->alive,
-                                                .available = node->available,
-                                                .state = core_node_state(core_of(in), node->id)};
+    in->hosts[in->host_count++] =
+        (struct host){.id = node->id,
+                      .deployment_id = node->deployment_id,
+                      .alive = node->alive,
+                      .available = node->available,
+                      .state = core_node_state(inventory_core(in), node->id)};
 }
 
-static bool is_enough(const struct inventory *in, const struct buf *out)
+static bool inventory_step_is_full(const struct inventory *in, const struct buf *out)
 {
     return in->work >= WORK_MAX || out->len >= WRITE_BYTES;
 }
 
 /* True when there are no more. */
-static bool collect(struct inventory *in, struct buf *out)
+static bool inventory_collect_hosts(struct inventory *in, struct buf *out)
 {
     struct record record;
-    while (!is_enough(in, out)) {
-        in->key = core_next_id(core_of(in), TABLE_NODE, in->key);
+    while (!inventory_step_is_full(in, out)) {
+        in->key = core_next_id(inventory_core(in), TABLE_NODE, in->key);
         if (!in->key || in->host_count == in->host_max)
             return true;
-        if (core_record(core_of(in), TABLE_NODE, in->key, &record))
-            collect_host(in, &record.node);
+        if (core_record(inventory_core(in), TABLE_NODE, in->key, &record))
+            inventory_add_host(in, &record.node);
         in->work += 2 * WORK_RECORD;
     }
     return false;
@@ -112,40 +114,40 @@ static bool collect(struct inventory *in, struct buf *out)
 
 /* ---- groups ---- */
 
-static bool collect_names(struct inventory *in, struct buf *out)
+static bool inventory_collect_names(struct inventory *in, struct buf *out)
 {
-    while (!is_enough(in, out)) {
+    while (!inventory_step_is_full(in, out)) {
         in->work += WORK_RECORD;
-        if (!inventory_names_add(&in->names, core_of(in), &in->scratch))
+        if (!inventory_names_add(&in->names, inventory_core(in), &in->scratch))
             return true;
     }
     return false;
 }
 
-static struct str group_name(struct inventory *in, enum inventory_kind kind, int64_t id)
+static struct str inventory_group_name(struct inventory *in, enum inventory_kind kind, int64_t id)
 {
-    return inventory_names_get(&in->names, core_of(in), (struct inventory_object){kind, id},
+    return inventory_names_get(&in->names, inventory_core(in), (struct inventory_object){kind, id},
                                &in->scratch);
 }
 
-static struct str deployment_group(struct inventory *in, int64_t id)
+static struct str inventory_deployment_group(struct inventory *in, int64_t id)
 {
-    return group_name(in, INVENTORY_DEPLOYMENT, id);
+    return inventory_group_name(in, INVENTORY_DEPLOYMENT, id);
 }
 
 /* `"halligan_name":"true name"` where the group's name shows another; else nothing. */
-static bool put_true_name(struct inventory *in, enum inventory_kind kind, struct buf *out)
+static bool inventory_put_true_name(struct inventory *in, enum inventory_kind kind, struct buf *out)
 {
     struct str name;
     const struct inventory_object object = {kind, in->key};
-    if (!inventory_names_differs(&in->names, core_of(in), object, &in->scratch, &name))
+    if (!inventory_names_differs(&in->names, inventory_core(in), object, &in->scratch, &name))
         return false;
     buf_put_z(out, "\"halligan_name\":");
     json_write_string(out, name);
     return true;
 }
 
-static void open_group(struct inventory *in, struct str name, struct buf *out)
+static void inventory_open_group(struct inventory *in, struct str name, struct buf *out)
 {
     buf_put_z(out, ",\n"); /* the first group is "all" */
     json_write_string(out, name);
@@ -154,40 +156,41 @@ static void open_group(struct inventory *in, struct str name, struct buf *out)
 }
 
 /* The name of the group with that key; and is the host in it? */
-struct kind {
+struct group_kind {
     struct str (*name)(struct inventory *in);
     bool (*has)(struct inventory *in, const struct host *host);
 };
 
 /* A group without hosts is not written, but for deployments, which are open already. */
-static void put_host_name(struct inventory *in, const struct kind *kind, int64_t id,
-                          struct buf *out)
+static void inventory_put_host_name(struct inventory *in, const struct group_kind *kind, int64_t id,
+                                    struct buf *out)
 {
     struct record record;
     in->work += WORK_RECORD;
-    if (!core_record(core_of(in), TABLE_NODE, id, &record))
+    if (!core_record(inventory_core(in), TABLE_NODE, id, &record))
         return;
     if (!in->is_open)
-        open_group(in, kind->name(in), out);
+        inventory_open_group(in, kind->name(in), out);
     buf_put_z(out, in->has_host ? "," : "");
     in->has_host = true;
     json_write_string(out, record.node.name);
 }
 
 /* Those hosts of the group that are left. True when that was all. */
-static bool put_hosts(struct inventory *in, const struct kind *kind, struct buf *out)
+static bool inventory_put_hosts(struct inventory *in, const struct group_kind *kind,
+                                struct buf *out)
 {
     for (; in->at < in->host_count; in->at++) {
-        if (is_enough(in, out))
+        if (inventory_step_is_full(in, out))
             return false;
         in->work++;
         if (kind->has(in, &in->hosts[in->at]))
-            put_host_name(in, kind, in->hosts[in->at].id, out);
+            inventory_put_host_name(in, kind, in->hosts[in->at].id, out);
     }
     return true;
 }
 
-static void next_group(struct inventory *in, int64_t key)
+static void inventory_next_group(struct inventory *in, int64_t key)
 {
     in->key = key;
     in->at = 0;
@@ -196,14 +199,14 @@ static void next_group(struct inventory *in, int64_t key)
 }
 
 /* Of a role, a state or one of our own groups; of states the names are plain. */
-static void close_group(struct inventory *in, enum inventory_kind kind, struct buf *out)
+static void inventory_close_group(struct inventory *in, enum inventory_kind kind, struct buf *out)
 {
     if (!in->is_open)
         return;
     buf_put_c(out, ']');
     const uint32_t before = out->len;
     buf_put_z(out, ",\"vars\":{");
-    if (kind != INVENTORY_KINDS && put_true_name(in, kind, out))
+    if (kind != INVENTORY_KINDS && inventory_put_true_name(in, kind, out))
         buf_put_c(out, '}');
     else
         out->len = before;
@@ -212,101 +215,101 @@ static void close_group(struct inventory *in, enum inventory_kind kind, struct b
 
 /* ---- deployments ---- */
 
-static void put_roles_of(struct inventory *in, struct buf *out)
+static void inventory_put_deployment_roles(struct inventory *in, struct buf *out)
 {
     bool is_first = true;
-    for (int64_t id = core_next_id(core_of(in), TABLE_ROLE, 0); id;
-         id = core_next_id(core_of(in), TABLE_ROLE, id)) {
+    for (int64_t id = core_next_id(inventory_core(in), TABLE_ROLE, 0); id;
+         id = core_next_id(inventory_core(in), TABLE_ROLE, id)) {
         in->work += 2;
-        if (!core_deployment_role(core_of(in), in->key, id))
+        if (!core_deployment_role(inventory_core(in), in->key, id))
             continue;
         buf_put_z(out, is_first ? "" : ",");
         is_first = false;
-        json_write_string(out, object_name(core_of(in), TABLE_ROLE, id, &in->scratch));
+        json_write_string(out, object_name(inventory_core(in), TABLE_ROLE, id, &in->scratch));
     }
 }
 
-static void put_deployments_below(struct inventory *in, struct buf *out)
+static void inventory_put_children(struct inventory *in, struct buf *out)
 {
     struct record record;
     bool is_first = true;
-    for (int64_t id = core_next_id(core_of(in), TABLE_DEPLOYMENT, 0); id;
-         id = core_next_id(core_of(in), TABLE_DEPLOYMENT, id)) {
+    for (int64_t id = core_next_id(inventory_core(in), TABLE_DEPLOYMENT, 0); id;
+         id = core_next_id(inventory_core(in), TABLE_DEPLOYMENT, id)) {
         in->work += 2;
-        if (!core_record(core_of(in), TABLE_DEPLOYMENT, id, &record) ||
+        if (!core_record(inventory_core(in), TABLE_DEPLOYMENT, id, &record) ||
             record.deployment.parent_id != in->key)
             continue;
         buf_put_z(out, is_first ? "" : ",");
         is_first = false;
-        json_write_string(out, deployment_group(in, id));
+        json_write_string(out, inventory_deployment_group(in, id));
     }
 }
 
-static bool is_home(struct inventory *in, const struct host *host)
+static bool inventory_is_in_deployment(struct inventory *in, const struct host *host)
 {
     return host->deployment_id == in->key;
 }
 
-static bool put_deployment(struct inventory *in, struct buf *out)
+static bool inventory_put_deployment(struct inventory *in, struct buf *out)
 {
-    static const struct kind kind = {.has = is_home};
-    if (!put_hosts(in, &kind, out))
+    static const struct group_kind kind = {.has = inventory_is_in_deployment};
+    if (!inventory_put_hosts(in, &kind, out))
         return false;
     buf_put_z(out, "],\"vars\":{");
-    if (put_true_name(in, INVENTORY_DEPLOYMENT, out))
+    if (inventory_put_true_name(in, INVENTORY_DEPLOYMENT, out))
         buf_put_c(out, ',');
     buf_put_z(out, "\"networks\":{},\"roles\":[");
-    put_roles_of(in, out);
+    inventory_put_deployment_roles(in, out);
     buf_put_z(out, "]},\"children\":[");
-    put_deployments_below(in, out);
+    inventory_put_children(in, out);
     buf_put_z(out, "]}");
     return true;
 }
 
-static bool put_deployments(struct inventory *in, struct buf *out)
+static bool inventory_put_deployments(struct inventory *in, struct buf *out)
 {
     for (;;) {
-        if (in->key && !put_deployment(in, out))
+        if (in->key && !inventory_put_deployment(in, out))
             return false;
-        next_group(in, core_next_id(core_of(in), TABLE_DEPLOYMENT, in->key));
-        while (in->key && !is_shown(in, in->key))
-            in->key = core_next_id(core_of(in), TABLE_DEPLOYMENT, in->key);
+        inventory_next_group(in, core_next_id(inventory_core(in), TABLE_DEPLOYMENT, in->key));
+        while (in->key && !inventory_shows_deployment(in, in->key))
+            in->key = core_next_id(inventory_core(in), TABLE_DEPLOYMENT, in->key);
         if (!in->key)
             return true;
-        open_group(in, deployment_group(in, in->key), out);
+        inventory_open_group(in, inventory_deployment_group(in, in->key), out);
     }
 }
 
 /* ---- roles and states ---- */
 
-static struct str role_group(struct inventory *in)
+static struct str inventory_role_group(struct inventory *in)
 {
-    return group_name(in, INVENTORY_ROLE, in->key);
+    return inventory_group_name(in, INVENTORY_ROLE, in->key);
 }
 
-static bool has_role(struct inventory *in, const struct host *host)
+static bool inventory_has_role(struct inventory *in, const struct host *host)
 {
     in->work++;
-    return core_noderole(core_of(in), host->id, in->key) != 0;
+    return core_noderole(inventory_core(in), host->id, in->key) != 0;
 }
 
-static bool is_bound(struct inventory *in, int64_t role_id)
+static bool inventory_role_is_bound(struct inventory *in, int64_t role_id)
 {
     uint32_t count;
-    core_noderoles_of_role(core_of(in), role_id, 1, &in->scratch, &count);
+    core_noderoles_of_role(inventory_core(in), role_id, 1, &in->scratch, &count);
     return count > 0;
 }
 
-static bool put_roles(struct inventory *in, struct buf *out)
+static bool inventory_put_roles(struct inventory *in, struct buf *out)
 {
-    static const struct kind kind = {role_group, has_role};
+    static const struct group_kind kind = {inventory_role_group, inventory_has_role};
     for (;;) {
-        if (in->key && !put_hosts(in, &kind, out))
+        if (in->key && !inventory_put_hosts(in, &kind, out))
             return false;
-        close_group(in, INVENTORY_ROLE, out);
-        next_group(in, core_next_id(core_of(in), TABLE_ROLE, in->key));
-        while (in->key && !is_bound(in, in->key))
-            in->key = core_next_id(core_of(in), TABLE_ROLE, in->key);
+        inventory_close_group(in, INVENTORY_ROLE, out);
+        inventory_next_group(in, core_next_id(inventory_core(in), TABLE_ROLE, in->key));
+        while (in->key && !inventory_role_is_bound(in, in->key))
+            in->key = core_next_id(inventory_core(in), TABLE_ROLE, in->key);
         if (!in->key)
             return true;
     }
@@ -316,41 +319,41 @@ static bool put_roles(struct inventory *in, struct buf *out)
  * those are not in state_active, whatever was done on them before. */
 enum { KEY_DEAD = NODEROLE_STATE_COUNT + 1 };
 
-static struct str state_of(int64_t key)
+static struct str inventory_state_name(int64_t key)
 {
     if (key == KEY_DEAD)
         return STR("dead");
     return str_from(noderole_state_name((enum noderole_state)(key - 1)));
 }
 
-static struct str state_group(struct inventory *in)
+static struct str inventory_state_group(struct inventory *in)
 {
-    return STR_CONCAT(&in->scratch, STR("state_"), state_of(in->key));
+    return STR_CONCAT(&in->scratch, STR("state_"), inventory_state_name(in->key));
 }
 
-static bool is_in_state(struct inventory *in, const struct host *host)
+static bool inventory_is_in_state(struct inventory *in, const struct host *host)
 {
     if (in->key == KEY_DEAD)
         return !host->alive;
     return (int64_t)host->state == in->key - 1 && (host->alive || host->state != NODEROLE_ACTIVE);
 }
 
-static bool put_states(struct inventory *in, struct buf *out)
+static bool inventory_put_states(struct inventory *in, struct buf *out)
 {
-    static const struct kind kind = {state_group, is_in_state};
+    static const struct group_kind kind = {inventory_state_group, inventory_is_in_state};
     for (;;) {
-        if (in->key && !put_hosts(in, &kind, out))
+        if (in->key && !inventory_put_hosts(in, &kind, out))
             return false;
-        close_group(in, INVENTORY_KINDS, out);
+        inventory_close_group(in, INVENTORY_KINDS, out);
         if (in->key == KEY_DEAD)
             return true;
-        next_group(in, in->key + 1);
+        inventory_next_group(in, in->key + 1);
     }
 }
 
 /* ---- our own groups ---- */
 
-static bool is_host(const struct inventory *in, int64_t node_id)
+static bool inventory_is_host(const struct inventory *in, int64_t node_id)
 {
     uint32_t low = 0, high = in->host_count;
     while (low < high) {
@@ -363,35 +366,36 @@ static bool is_host(const struct inventory *in, int64_t node_id)
     return low < in->host_count && in->hosts[low].id == node_id;
 }
 
-static struct str own_group(struct inventory *in)
+static struct str inventory_own_group(struct inventory *in)
 {
-    return group_name(in, INVENTORY_GROUP, in->key);
+    return inventory_group_name(in, INVENTORY_GROUP, in->key);
 }
 
-static bool put_members(struct inventory *in, struct buf *out)
+static bool inventory_put_members(struct inventory *in, struct buf *out)
 {
-    static const struct kind kind = {.name = own_group};
+    static const struct group_kind kind = {.name = inventory_own_group};
     for (; in->at < in->member_count; in->at++) {
-        if (is_enough(in, out))
+        if (inventory_step_is_full(in, out))
             return false;
         in->work += WORK_RECORD;
-        if (is_host(in, in->members[in->at]))
-            put_host_name(in, &kind, in->members[in->at], out);
+        if (inventory_is_host(in, in->members[in->at]))
+            inventory_put_host_name(in, &kind, in->members[in->at], out);
     }
     return true;
 }
 
-static bool put_own_groups(struct inventory *in, struct buf *out)
+static bool inventory_put_groups(struct inventory *in, struct buf *out)
 {
     for (;;) {
-        if (in->key && !put_members(in, out))
+        if (in->key && !inventory_put_members(in, out))
             return false;
-        close_group(in, INVENTORY_GROUP, out);
-        next_group(in, core_next_id(core_of(in), TABLE_GROUP, in->key));
+        inventory_close_group(in, INVENTORY_GROUP, out);
+        inventory_next_group(in, core_next_id(inventory_core(in), TABLE_GROUP, in->key));
         if (!in->key)
             return true;
         arena_reset(&in->group);
-        in->members = core_nodes_of_group(core_of(in), in->key, &in->group, &in->member_count);
+        in->members =
+            core_nodes_of_group(inventory_core(in), in->key, &in->group, &in->member_count);
     }
 }
 
@@ -400,20 +404,21 @@ static bool put_own_groups(struct inventory *in, struct buf *out)
 static const char *const attribs[] = {"os", "cpu_count", "memory", "number_of_drives"};
 enum { ATTRIB_COUNT = sizeof attribs / sizeof *attribs };
 
-static void put_attribs(struct inventory *in, struct object_writer *m, const struct host *host)
+static void inventory_put_attribs(struct inventory *in, struct object_writer *m,
+                                  const struct host *host)
 {
     for (uint32_t i = 0; i < ATTRIB_COUNT; i++) {
-        const int64_t id = core_find(core_of(in), TABLE_ATTRIB, str_from(attribs[i]));
+        const int64_t id = core_find(inventory_core(in), TABLE_ATTRIB, str_from(attribs[i]));
         struct str value;
-        const bool known =
-            id && core_value(core_of(in), TABLE_NODE, host->id, id, VIEW_ALL, &in->scratch, &value);
+        const bool known = id && core_value(inventory_core(in), TABLE_NODE, host->id, id, VIEW_ALL,
+                                            &in->scratch, &value);
         object_put_json(m, attribs[i], known && value.len ? value : STR("null"));
     }
 }
 
 /* How Ansible reaches the host: as our own ssh driver does. A host that is reached otherwise, such
  * as the daemon's own machine, has no such variables: Ansible may run somewhere else. */
-static void put_address(struct inventory *in, struct object_writer *m, int64_t node_id)
+static void inventory_put_address(struct inventory *in, struct object_writer *m, int64_t node_id)
 {
     const struct api_engine *engine = call_engine(in->call);
     struct api_ssh_address at;
@@ -424,34 +429,34 @@ static void put_address(struct inventory *in, struct object_writer *m, int64_t n
     object_put_text(m, "ansible_user", at.user);
 }
 
-static void put_vars(struct inventory *in, const struct host *host, struct buf *out)
+static void inventory_put_vars(struct inventory *in, const struct host *host, struct buf *out)
 {
     struct object_writer m = object_writer_open(out, NULL);
-    put_address(in, &m, host->id);
+    inventory_put_address(in, &m, host->id);
     object_put_bool(&m, "alive", host->alive);
     object_put_bool(&m, "available", host->available);
-    object_put_text(&m, "state", state_of((int64_t)host->state + 1));
-    put_attribs(in, &m, host);
+    object_put_text(&m, "state", inventory_state_name((int64_t)host->state + 1));
+    inventory_put_attribs(in, &m, host);
     object_put_json(&m, "network", STR("{}"));
     object_put_json(&m, "interface", STR("{}"));
     object_writer_close(&m);
     arena_reset(&in->scratch);
 }
 
-static void put_host(struct inventory *in, const struct host *host, struct buf *out)
+static void inventory_put_host(struct inventory *in, const struct host *host, struct buf *out)
 {
     struct record record;
     in->work += WORK_HOSTVARS;
-    if (!core_record(core_of(in), TABLE_NODE, host->id, &record))
+    if (!core_record(inventory_core(in), TABLE_NODE, host->id, &record))
         return;
     buf_put_z(out, in->has_host ? ",\n" : "\n");
     in->has_host = true;
     json_write_string(out, record.node.name);
     buf_put_c(out, ':');
-    put_vars(in, host, out);
+    inventory_put_vars(in, host, out);
 }
 
-static bool put_meta(struct inventory *in, struct buf *out)
+static bool inventory_put_meta(struct inventory *in, struct buf *out)
 {
     if (in->has_no_vars) {
         buf_put_c(out, '}');
@@ -461,9 +466,9 @@ static bool put_meta(struct inventory *in, struct buf *out)
         buf_put_z(out, ",\n\"_meta\":{\"hostvars\":{");
     in->is_open = true;
     for (; in->at < in->host_count; in->at++) {
-        if (is_enough(in, out))
+        if (inventory_step_is_full(in, out))
             return false;
-        put_host(in, &in->hosts[in->at], out);
+        inventory_put_host(in, &in->hosts[in->at], out);
     }
     buf_put_z(out, "}}}");
     return true;
@@ -471,7 +476,7 @@ static bool put_meta(struct inventory *in, struct buf *out)
 
 /* ---- one step after the other ---- */
 
-static bool put_head(struct inventory *in, struct buf *out)
+static bool inventory_put_head(struct inventory *in, struct buf *out)
 {
     (void)in;
     buf_put_z(out, "{\"all\":{\"vars\":{}}");
@@ -479,41 +484,41 @@ static bool put_head(struct inventory *in, struct buf *out)
 }
 
 /* True when that was all. */
-static bool go_on(struct inventory *in, struct buf *out)
+static bool inventory_write_parts(struct inventory *in, struct buf *out)
 {
     static bool (*const parts[PART_END])(struct inventory *, struct buf *) = {
-        [PART_COLLECT] = collect,       [PART_NAMES] = collect_names,
-        [PART_HEAD] = put_head,         [PART_DEPLOYMENTS] = put_deployments,
-        [PART_ROLES] = put_roles,       [PART_STATES] = put_states,
-        [PART_GROUPS] = put_own_groups, [PART_META] = put_meta,
+        [PART_COLLECT] = inventory_collect_hosts, [PART_NAMES] = inventory_collect_names,
+        [PART_HEAD] = inventory_put_head,         [PART_DEPLOYMENTS] = inventory_put_deployments,
+        [PART_ROLES] = inventory_put_roles,       [PART_STATES] = inventory_put_states,
+        [PART_GROUPS] = inventory_put_groups,     [PART_META] = inventory_put_meta,
     };
     in->work = 0;
     while (in->part < PART_END && parts[in->part](in, out)) {
         in->part++;
-        next_group(in, 0);
+        inventory_next_group(in, 0);
     }
     arena_reset(&in->scratch);
     return in->part == PART_END;
 }
 
-static enum reply_stream_step step(struct call *call, struct buf *out)
+static enum reply_stream_step inventory_step(struct call *call, struct buf *out)
 {
-    return go_on(call->flow->self, out) ? FLOW_END : FLOW_MORE;
+    return inventory_write_parts(call->stream->self, out) ? STREAM_END : STREAM_MORE;
 }
 
-static void free_scratch(struct inventory *in)
+static void inventory_free_scratch(struct inventory *in)
 {
     arena_fini(&in->scratch);
     arena_fini(&in->group);
 }
 
-static void end(struct reply_stream *flow)
+static void inventory_fini(struct reply_stream *stream)
 {
-    free_scratch(flow->self);
+    inventory_free_scratch(stream->self);
 }
 
 /* The variables of one host and nothing else, as Ansible asks a script with --host. */
-static void reply_vars(struct inventory *in, struct str key)
+static void inventory_reply_vars(struct inventory *in, struct str key)
 {
     struct call *call = in->call;
     struct record node;
@@ -525,30 +530,30 @@ static void reply_vars(struct inventory *in, struct str key)
     }
     struct host host[1];
     in->hosts = host;
-    collect_host(in, &node.node);
+    inventory_add_host(in, &node.node);
     if (in->host_count == 0) {
         call_refuse(
             call, PROBLEM_NOT_FOUND, STR("hostvar"),
             STR_CONCAT(call->arena, node.node.name, STR(" is not a host of this inventory")));
         return;
     }
-    put_vars(in, &host[0], &b);
+    inventory_put_vars(in, &host[0], &b);
     call->reply.body = buf_str(&b);
 }
 
 /* True when it is short, and is the reply. */
-static bool reply_at_once(struct call *call, struct inventory in)
+static bool inventory_reply_at_once(struct call *call, struct inventory in)
 {
     enum { STEPS_MAX = 4 };
     struct arena text = {0};
     struct buf b = buf_in(&text);
     bool is_all = false;
     for (uint32_t i = 0; i < STEPS_MAX && !is_all && b.len < WRITE_BYTES; i++)
-        is_all = go_on(&in, &b);
+        is_all = inventory_write_parts(&in, &b);
     if (is_all)
         call->reply.body = str_copy(call->arena, buf_str(&b));
     arena_fini(&text);
-    free_scratch(&in);
+    inventory_free_scratch(&in);
     return is_all;
 }
 
@@ -569,13 +574,15 @@ enum handler_result serve_inventory(struct call *call)
     http_query(call->request, STR("hostvar"), &wanted);
     in->has_no_vars = str_eq(wanted, STR("none"));
     if (!in->has_no_vars && !str_eq(wanted, STR("node"))) {
-        reply_vars(in, wanted);
-        free_scratch(in);
+        inventory_reply_vars(in, wanted);
+        inventory_free_scratch(in);
         return SERVED_REPLY;
     }
     in->names = inventory_names_new(call->core, call->arena);
     in->host_max = core_count(call->core, TABLE_NODE);
     in->hosts = arena_array(call->arena, struct host, in->host_max + (size_t)1);
-    in->flow = (struct reply_stream){.step = step, .fini = end, .self = in, .is_of_one_core = true};
-    return reply_at_once(call, *in) ? SERVED_REPLY : reply_stream_begin(call, &in->flow);
+    in->stream = (struct reply_stream){
+        .step = inventory_step, .fini = inventory_fini, .self = in, .needs_same_core = true};
+    return inventory_reply_at_once(call, *in) ? SERVED_REPLY
+                                              : reply_stream_begin(call, &in->stream);
 }

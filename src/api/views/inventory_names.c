@@ -20,7 +20,7 @@ struct inventory_used {
 
 /* ---- without a suffix ---- */
 
-static struct str plain_name(struct arena *a, struct str name)
+static struct str inventory_plain_name(struct arena *a, struct str name)
 {
     struct buf b = buf_in(a);
     for (uint32_t i = 0; i < name.len; i++) {
@@ -30,11 +30,11 @@ static struct str plain_name(struct arena *a, struct str name)
     return buf_str(&b);
 }
 
-static struct str deployment_name(struct arena *a, struct str name)
+static struct str inventory_deployment_name(struct arena *a, struct str name)
 {
     static const char *const taken[] = {"deployment_", "role_", "state_", "ui_",
                                         "rack_",       "tag_",  "class_"};
-    const struct str plain = plain_name(a, name);
+    const struct str plain = inventory_plain_name(a, name);
     bool clashes = str_eq(plain, STR("all")) || str_eq(plain, STR("ungrouped")) || plain.len == 0 ||
                    char_is_digit(plain.at[0]);
     for (uint32_t i = 0; i < sizeof taken / sizeof *taken; i++)
@@ -48,8 +48,8 @@ struct naming {
     struct str name, prefix, bare;
 };
 
-static struct naming naming_of(const struct core *core, struct inventory_object object,
-                               struct arena *a)
+static struct naming inventory_naming(const struct core *core, struct inventory_object object,
+                                      struct arena *a)
 {
     struct record r;
     struct naming n = {.name = STR(""), .prefix = STR(""), .bare = STR("")};
@@ -57,12 +57,12 @@ static struct naming naming_of(const struct core *core, struct inventory_object 
         return n;
     if (r.table == TABLE_DEPLOYMENT) {
         n.name = r.deployment.name;
-        n.bare = deployment_name(a, n.name);
+        n.bare = inventory_deployment_name(a, n.name);
         return n;
     }
     n.name = r.table == TABLE_ROLE ? r.role.name : r.group.name;
     n.prefix = r.table == TABLE_ROLE ? STR("role_") : STR_CONCAT(a, r.group.category, STR("_"));
-    n.bare = plain_name(a, STR_CONCAT(a, n.prefix, n.name));
+    n.bare = inventory_plain_name(a, STR_CONCAT(a, n.prefix, n.name));
     return n;
 }
 
@@ -77,7 +77,7 @@ struct inventory_names inventory_names_new(const struct core *core, struct arena
     return n;
 }
 
-static int cmp_used(const void *a, const void *b)
+static int inventory_cmp_used(const void *a, const void *b)
 {
     const struct inventory_used *x = a, *y = b;
     if (x->hash != y->hash)
@@ -94,16 +94,16 @@ bool inventory_names_add(struct inventory_names *n, const struct core *core, str
             continue;
         }
         const struct inventory_object object = {(enum inventory_kind)n->kind, n->id};
-        const struct str bare = naming_of(core, object, scratch).bare;
+        const struct str bare = inventory_naming(core, object, scratch).bare;
         n->at[n->count++] = (struct inventory_used){.hash = hash64(bare, n->kind), .id = n->id};
         return true;
     }
-    sort_items(n->at, n->count, sizeof *n->at, cmp_used, scratch);
+    sort_items(n->at, n->count, sizeof *n->at, inventory_cmp_used, scratch);
     return false;
 }
 
 /* Has an object with a lower id the same name? */
-static bool is_later(const struct inventory_names *n, uint64_t hash, int64_t id)
+static bool inventory_name_is_taken(const struct inventory_names *n, uint64_t hash, int64_t id)
 {
     uint32_t low = 0, high = n->count;
     while (low < high) {
@@ -117,7 +117,7 @@ static bool is_later(const struct inventory_names *n, uint64_t hash, int64_t id)
 }
 
 /* Does it end with "__", the letter of a kind, and digits? */
-static bool looks_suffixed(struct str name)
+static bool inventory_name_has_suffix(struct str name)
 {
     uint32_t end = name.len;
     while (end > 0 && char_is_digit(name.at[end - 1]))
@@ -126,11 +126,13 @@ static bool looks_suffixed(struct str name)
            str_find(STR("drg"), name.at[end - 1], 0) < 3;
 }
 
-static struct str with_suffix(const struct inventory_names *n, struct inventory_object object,
-                              struct str bare, struct arena *a)
+static struct str inventory_name_with_suffix(const struct inventory_names *n,
+                                             struct inventory_object object, struct str bare,
+                                             struct arena *a)
 {
     struct buf b = buf_in(a);
-    if (!is_later(n, hash64(bare, object.kind), object.id) && !looks_suffixed(bare))
+    if (!inventory_name_is_taken(n, hash64(bare, object.kind), object.id) &&
+        !inventory_name_has_suffix(bare))
         return bare;
     buf_put_str(&b, bare);
     buf_put_z(&b, "__");
@@ -142,15 +144,15 @@ static struct str with_suffix(const struct inventory_names *n, struct inventory_
 struct str inventory_names_get(const struct inventory_names *n, const struct core *core,
                                struct inventory_object object, struct arena *a)
 {
-    const struct naming naming = naming_of(core, object, a);
-    return naming.bare.len ? with_suffix(n, object, naming.bare, a) : STR("");
+    const struct naming naming = inventory_naming(core, object, a);
+    return naming.bare.len ? inventory_name_with_suffix(n, object, naming.bare, a) : STR("");
 }
 
 bool inventory_names_differs(const struct inventory_names *n, const struct core *core,
                              struct inventory_object object, struct arena *a, struct str *out_name)
 {
-    const struct naming naming = naming_of(core, object, a);
+    const struct naming naming = inventory_naming(core, object, a);
     *out_name = naming.name;
-    return naming.bare.len && !str_eq(with_suffix(n, object, naming.bare, a),
+    return naming.bare.len && !str_eq(inventory_name_with_suffix(n, object, naming.bare, a),
                                       STR_CONCAT(a, naming.prefix, naming.name));
 }

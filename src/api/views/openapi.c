@@ -7,70 +7,70 @@
 
 /* ---- JSON, with commas where they belong ---- */
 
-struct page {
+struct openapi_writer {
     struct buf b;
     bool is_fresh; /* the next thing is the first in its object or array */
 };
 
-static void comma(struct page *p)
+static void openapi_put_comma(struct openapi_writer *p)
 {
     if (!p->is_fresh)
         buf_put_c(&p->b, ',');
     p->is_fresh = false;
 }
 
-static void key(struct page *p, struct str name)
+static void openapi_put_key(struct openapi_writer *p, struct str name)
 {
-    comma(p);
+    openapi_put_comma(p);
     json_write_string(&p->b, name);
     buf_put_c(&p->b, ':');
 }
 
-static void begin(struct page *p, const char *name)
+static void openapi_open_object(struct openapi_writer *p, const char *name)
 {
     if (name)
-        key(p, str_from(name));
+        openapi_put_key(p, str_from(name));
     else
-        comma(p);
+        openapi_put_comma(p);
     buf_put_c(&p->b, '{');
     p->is_fresh = true;
 }
 
-static void end(struct page *p)
+static void openapi_close_object(struct openapi_writer *p)
 {
     buf_put_c(&p->b, '}');
     p->is_fresh = false;
 }
 
-static void text(struct page *p, const char *name, const char *value)
+static void openapi_put_string(struct openapi_writer *p, const char *name, const char *value)
 {
-    key(p, str_from(name));
+    openapi_put_key(p, str_from(name));
     json_write_string(&p->b, str_from(value));
 }
 
 /* JSON of ours as it stands. */
-static void raw(struct page *p, const char *name, const char *json)
+static void openapi_put_json(struct openapi_writer *p, const char *name, const char *json)
 {
-    key(p, str_from(name));
+    openapi_put_key(p, str_from(name));
     buf_put_z(&p->b, json);
 }
 
 /* ---- shapes ---- */
 
 /* NULL: put_states() says it. */
-static const char *schema_of(enum object_view_kind kind)
+static const char *openapi_field_schema(enum object_view_kind kind)
 {
     switch (kind) {
     case SHAPE_CHANGED:
-    case SHAPE_CHANGED_WIPES:
+    case SHAPE_CHANGED_DESTRUCTIVE:
     case SHAPE_UNPROPOSED:
     case SHAPE_INT:
-    case SHAPE_SMALL: return "{\"type\":\"integer\",\"format\":\"int64\"}";
+    case SHAPE_UINT32: return "{\"type\":\"integer\",\"format\":\"int64\"}";
     case SHAPE_REF: return "{\"type\":\"integer\",\"format\":\"int64\",\"nullable\":true}";
     case SHAPE_BOOL:
-    case SHAPE_NOT:
+    case SHAPE_BOOL_INVERTED:
     case SHAPE_FLAG:
-    case SHAPE_HAS:
+    case SHAPE_IS_SET:
     case SHAPE_JIG_ACTIVE:
     case SHAPE_NODE_ERROR: return "{\"type\":\"boolean\"}";
     case SHAPE_TEXT: return "{\"type\":\"string\"}";
@@ -94,171 +94,177 @@ static const char *schema_of(enum object_view_kind kind)
     case SHAPE_INACTIVE: return "{\"type\":\"string\",\"nullable\":true}";
     case SHAPE_ANY:
     case SHAPE_DEFAULT: return "{\"type\":\"object\",\"nullable\":true}";
-    case SHAPE_LEADING: return "{\"type\":\"integer\",\"nullable\":true}";
+    case SHAPE_LEADING_NUMBER: return "{\"type\":\"integer\",\"nullable\":true}";
     }
     impossible("a kind of field outside the enum");
 }
 
 /* Numbers from -1 on, and what each is called. */
-static void put_states(struct page *p, const char *name, enum object_view_kind kind)
+static void openapi_put_states(struct openapi_writer *p, const char *name,
+                               enum object_view_kind kind)
 {
-    begin(p, name);
-    text(p, "type", "integer");
-    key(p, STR("enum"));
+    openapi_open_object(p, name);
+    openapi_put_string(p, "type", "integer");
+    openapi_put_key(p, STR("enum"));
     for (int64_t i = -1; object_view_state_name(kind, i); i++) {
         buf_put_c(&p->b, i < 0 ? '[' : ',');
         buf_put_i64(&p->b, i);
     }
     buf_put_c(&p->b, ']');
-    key(p, STR("x-names"));
+    openapi_put_key(p, STR("x-names"));
     for (int64_t i = -1; object_view_state_name(kind, i); i++) {
         buf_put_c(&p->b, i < 0 ? '[' : ',');
         json_write_string(&p->b, str_from(object_view_state_name(kind, i)));
     }
     buf_put_c(&p->b, ']');
-    end(p);
+    openapi_close_object(p);
 }
 
-static void put_shape(struct page *p, const struct object_view *shape)
+static void openapi_put_shape(struct openapi_writer *p, const struct object_view *shape)
 {
-    begin(p, shape->type);
-    text(p, "type", "object");
-    begin(p, "properties");
+    openapi_open_object(p, shape->type);
+    openapi_put_string(p, "type", "object");
+    openapi_open_object(p, "properties");
     for (uint32_t i = 0; i < shape->count; i++) {
         const struct object_view_field *field = &shape->fields[i];
-        const char *schema = schema_of(field->kind);
+        const char *schema = openapi_field_schema(field->kind);
         if (schema)
-            raw(p, field->name, schema);
+            openapi_put_json(p, field->name, schema);
         else
-            put_states(p, field->name, field->kind);
+            openapi_put_states(p, field->name, field->kind);
     }
     if (shape->tail)
-        raw(p, shape->tail->name, "{}");
-    end(p);
-    end(p);
+        openapi_put_json(p, shape->tail->name, "{}");
+    openapi_close_object(p);
+    openapi_close_object(p);
 }
 
 /* Each shape once, whoever shows it first. */
-static bool was_shown(const struct object_view *shape, uint32_t chapter, uint32_t route)
+static bool openapi_shape_was_put(const struct object_view *shape, uint32_t table, uint32_t route)
 {
-    for (uint32_t c = 0; c <= chapter; c++)
-        for (uint32_t r = 0; r < (c == chapter ? route : chapters[c]->count); r++) {
-            const struct resource *resource = chapters[c]->routes[r].resource;
+    for (uint32_t c = 0; c <= table; c++)
+        for (uint32_t r = 0; r < (c == table ? route : route_tables[c]->count); r++) {
+            const struct resource *resource = route_tables[c]->routes[r].resource;
             if (resource && resource->shape == shape)
                 return true;
         }
     return false;
 }
 
-static void put_schemas(struct page *p)
+static void openapi_put_schemas(struct openapi_writer *p)
 {
-    begin(p, "schemas");
-    for (uint32_t c = 0; chapters[c]; c++)
-        for (uint32_t r = 0; r < chapters[c]->count; r++) {
-            const struct resource *resource = chapters[c]->routes[r].resource;
-            if (resource && !was_shown(resource->shape, c, r))
-                put_shape(p, resource->shape);
+    openapi_open_object(p, "schemas");
+    for (uint32_t c = 0; route_tables[c]; c++)
+        for (uint32_t r = 0; r < route_tables[c]->count; r++) {
+            const struct resource *resource = route_tables[c]->routes[r].resource;
+            if (resource && !openapi_shape_was_put(resource->shape, c, r))
+                openapi_put_shape(p, resource->shape);
         }
-    raw(p, "message", "{\"type\":\"object\",\"properties\":{\"message\":{\"type\":\"string\"}}}");
-    raw(p, "error",
+    openapi_put_json(p, "message",
+                     "{\"type\":\"object\",\"properties\":{\"message\":{\"type\":\"string\"}}}");
+    openapi_put_json(
+        p, "error",
         "{\"type\":\"object\",\"required\":[\"message\",\"status\",\"code\"],\"properties\":{"
         "\"message\":{\"type\":\"string\"},\"status\":{\"type\":\"integer\"},"
         "\"code\":{\"type\":\"string\"},\"field\":{\"type\":\"string\"},"
         "\"problems\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}}}");
-    raw(p, "patch",
+    openapi_put_json(
+        p, "patch",
         "{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"op\",\"path\"],"
         "\"properties\":{\"op\":{\"type\":\"string\",\"enum\":[\"add\",\"remove\",\"replace\","
         "\"move\",\"copy\",\"test\"]},\"path\":{\"type\":\"string\"},"
         "\"from\":{\"type\":\"string\"},\"value\":{}}}}");
-    end(p);
+    openapi_close_object(p);
 }
 
 /* ---- what an operation takes ---- */
 
-static const char *taken_as(enum take_kind kind)
+static const char *openapi_param_schema(enum param_kind kind)
 {
     switch (kind) {
-    case TAKE_ACCESS: return "{\"type\":\"string\",\"enum\":[\"viewer\",\"operator\",\"admin\"]}";
-    case TAKE_TEXT: return "{\"type\":\"string\"}";
-    case TAKE_BOOL: return "{\"type\":\"boolean\"}";
-    case TAKE_DOC: return "{\"type\":\"object\"}";
-    case TAKE_VALUE: return "{}";
-    case TAKE_SMALL:
-    case TAKE_INT: return "{\"type\":\"integer\",\"format\":\"int64\",\"minimum\":0}";
-    case TAKE_TIME: return "{\"type\":\"string\",\"format\":\"date-time\"}";
-    case TAKE_REF: return "{\"description\":\"a name or an id\"}";
-    case TAKE_WORD: return "{\"type\":\"string\"}";
+    case PARAM_ACCESS: return "{\"type\":\"string\",\"enum\":[\"viewer\",\"operator\",\"admin\"]}";
+    case PARAM_TEXT: return "{\"type\":\"string\"}";
+    case PARAM_BOOL: return "{\"type\":\"boolean\"}";
+    case PARAM_DOC: return "{\"type\":\"object\"}";
+    case PARAM_VALUE: return "{}";
+    case PARAM_UINT32:
+    case PARAM_INT64: return "{\"type\":\"integer\",\"format\":\"int64\",\"minimum\":0}";
+    case PARAM_TIME: return "{\"type\":\"string\",\"format\":\"date-time\"}";
+    case PARAM_REF: return "{\"description\":\"a name or an id\"}";
+    case PARAM_WORD: return "{\"type\":\"string\"}";
     }
     impossible("a kind of parameter outside the enum");
 }
 
-static const struct params_schema *intake_of(const struct route *route)
+static const struct params_schema *route_params_schema(const struct route *route)
 {
-    if (route->intake)
-        return route->intake;
+    if (route->params)
+        return route->params;
     if (route->serve == serve_create || route->serve == serve_nested_create)
         return route->resource->create;
     const bool updates = route->serve == serve_update || route->serve == serve_nested_update;
     return updates ? route->resource->update : NULL;
 }
 
-static void put_required(struct page *p, const struct params_schema *intake)
+static void openapi_put_required(struct openapi_writer *p, const struct params_schema *schema)
 {
     bool any = false;
-    for (uint32_t i = 0; i < intake->count; i++) {
-        if (!intake->takes[i].is_required)
+    for (uint32_t i = 0; i < schema->count; i++) {
+        if (!schema->rules[i].is_required)
             continue;
         if (!any) {
-            key(p, STR("required"));
+            openapi_put_key(p, STR("required"));
             buf_put_c(&p->b, '[');
         }
         buf_put_z(&p->b, any ? "," : "");
-        json_write_string(&p->b, str_from(intake->takes[i].name));
+        json_write_string(&p->b, str_from(schema->rules[i].name));
         any = true;
     }
     if (any)
         buf_put_c(&p->b, ']');
 }
 
-static void put_intake(struct page *p, const struct params_schema *intake)
+static void openapi_put_params(struct openapi_writer *p, const struct params_schema *schema)
 {
-    begin(p, "schema");
-    text(p, "type", "object");
-    put_required(p, intake);
-    begin(p, "properties");
-    for (uint32_t i = 0; i < intake->count; i++) {
-        raw(p, intake->takes[i].name, taken_as(intake->takes[i].kind));
-        if (intake->takes[i].kind == TAKE_REF)
-            raw(p, intake->takes[i].id_key, "{\"type\":\"integer\",\"format\":\"int64\"}");
+    openapi_open_object(p, "schema");
+    openapi_put_string(p, "type", "object");
+    openapi_put_required(p, schema);
+    openapi_open_object(p, "properties");
+    for (uint32_t i = 0; i < schema->count; i++) {
+        openapi_put_json(p, schema->rules[i].name, openapi_param_schema(schema->rules[i].kind));
+        if (schema->rules[i].kind == PARAM_REF)
+            openapi_put_json(p, schema->rules[i].id_key,
+                             "{\"type\":\"integer\",\"format\":\"int64\"}");
     }
-    end(p);
-    end(p);
+    openapi_close_object(p);
+    openapi_close_object(p);
 }
 
-static void put_body(struct page *p, const struct route *route)
+static void openapi_put_body(struct openapi_writer *p, const struct route *route)
 {
-    const struct params_schema *intake = intake_of(route);
+    const struct params_schema *schema = route_params_schema(route);
     const bool is_patch = route->method == HTTP_PATCH;
-    if (!intake && !is_patch)
+    if (!schema && !is_patch)
         return;
-    begin(p, "requestBody");
-    begin(p, "content");
-    begin(p, is_patch ? "application/json-patch+json" : "application/json");
+    openapi_open_object(p, "requestBody");
+    openapi_open_object(p, "content");
+    openapi_open_object(p, is_patch ? "application/json-patch+json" : "application/json");
     if (is_patch)
-        raw(p, "schema", "{\"$ref\":\"#/components/schemas/patch\"}");
+        openapi_put_json(p, "schema", "{\"$ref\":\"#/components/schemas/patch\"}");
     else
-        put_intake(p, intake);
-    end(p);
+        openapi_put_params(p, schema);
+    openapi_close_object(p);
     if (!is_patch) {
-        begin(p, "application/x-www-form-urlencoded");
-        put_intake(p, intake);
-        end(p);
+        openapi_open_object(p, "application/x-www-form-urlencoded");
+        openapi_put_params(p, schema);
+        openapi_close_object(p);
     }
-    end(p);
-    end(p);
+    openapi_close_object(p);
+    openapi_close_object(p);
 }
 
-static void put_parameters(struct page *p, const struct route *route, uint32_t keys)
+static void openapi_put_parameters(struct openapi_writer *p, const struct route *route,
+                                   uint32_t keys)
 {
     static const char list_parameters[] =
         "{\"name\":\"limit\",\"in\":\"query\",\"schema\":{\"type\":\"integer\",\"minimum\":1,"
@@ -274,7 +280,7 @@ static void put_parameters(struct page *p, const struct route *route, uint32_t k
     const bool is_list = route->form == REPLY_LIST && route->method == HTTP_GET;
     if (!keys && !is_list)
         return;
-    key(p, STR("parameters"));
+    openapi_put_key(p, STR("parameters"));
     buf_put_c(&p->b, '[');
     for (uint32_t i = 0; i < keys; i++) {
         buf_put_z(&p->b, i ? ",{\"name\":\"id2\"" : "{\"name\":\"id\"");
@@ -289,14 +295,14 @@ static void put_parameters(struct page *p, const struct route *route, uint32_t k
 
 /* ---- what it answers ---- */
 
-static void put_good(struct page *p, const struct route *route)
+static void openapi_put_success(struct openapi_writer *p, const struct route *route)
 {
     const char *type = route->resource ? route->resource->shape->type : NULL;
-    begin(p, "200");
-    text(p, "description", "done");
-    begin(p, "content");
-    begin(p, route->form == REPLY_TEXT ? "text/plain" : "application/json");
-    begin(p, "schema");
+    openapi_open_object(p, "200");
+    openapi_put_string(p, "description", "done");
+    openapi_open_object(p, "content");
+    openapi_open_object(p, route->form == REPLY_TEXT ? "text/plain" : "application/json");
+    openapi_open_object(p, "schema");
     if ((route->form == REPLY_OBJECT || route->form == REPLY_LIST) && type) {
         struct buf ref = buf_in(p->b.arena);
         buf_put_z(&ref, "{\"$ref\":\"#/components/schemas/");
@@ -304,34 +310,36 @@ static void put_good(struct page *p, const struct route *route)
         buf_put_z(&ref, "\"}");
         const char *target = str_z(p->b.arena, buf_str(&ref));
         if (route->form == REPLY_LIST) {
-            text(p, "type", "array");
-            raw(p, "items", target);
+            openapi_put_string(p, "type", "array");
+            openapi_put_json(p, "items", target);
         } else {
-            raw(p, "allOf",
+            openapi_put_json(
+                p, "allOf",
                 str_z(p->b.arena, STR_CONCAT(p->b.arena, STR("["), buf_str(&ref), STR("]"))));
         }
     } else if (route->form == REPLY_MESSAGE) {
-        raw(p, "allOf", "[{\"$ref\":\"#/components/schemas/message\"}]");
+        openapi_put_json(p, "allOf", "[{\"$ref\":\"#/components/schemas/message\"}]");
     }
-    end(p);
-    end(p);
-    end(p);
-    end(p);
+    openapi_close_object(p);
+    openapi_close_object(p);
+    openapi_close_object(p);
+    openapi_close_object(p);
 }
 
-static void put_answers(struct page *p, const struct route *route)
+static void openapi_put_responses(struct openapi_writer *p, const struct route *route)
 {
-    begin(p, "responses");
-    put_good(p, route);
-    raw(p, "default",
+    openapi_open_object(p, "responses");
+    openapi_put_success(p, route);
+    openapi_put_json(
+        p, "default",
         "{\"description\":\"refused\",\"content\":{\"application/json\":{\"schema\":{\"$ref\":"
         "\"#/components/schemas/error\"}}}}");
-    end(p);
+    openapi_close_object(p);
 }
 
 /* ---- operations ---- */
 
-static const char *method_name(enum http_method method)
+static const char *openapi_method_name(enum http_method method)
 {
     switch (method) {
     case HTTP_GET: return "get";
@@ -346,7 +354,7 @@ static const char *method_name(enum http_method method)
 }
 
 /* "/api/v2/nodes/{id}/power"; how many keys there are in it. */
-static struct str path_of(struct arena *a, const char *pattern, uint32_t *out_keys)
+static struct str openapi_path(struct arena *a, const char *pattern, uint32_t *out_keys)
 {
     struct buf b = buf_in(a);
     *out_keys = 0;
@@ -362,12 +370,12 @@ static struct str path_of(struct arena *a, const char *pattern, uint32_t *out_ke
 }
 
 /* "get_nodes_id_power" */
-static struct str operation_id(struct arena *a, const struct route *route)
+static struct str openapi_operation_id(struct arena *a, const struct route *route)
 {
     struct buf b = buf_in(a);
     const struct str pattern = str_from(route->pattern);
     const uint32_t skip = str_starts(pattern, STR(V)) ? sizeof V - 1 : 1;
-    buf_put_z(&b, method_name(route->method));
+    buf_put_z(&b, openapi_method_name(route->method));
     buf_put_c(&b, '_');
     for (uint32_t i = skip; i < pattern.len; i++)
         if (pattern.at[i] != ':')
@@ -377,77 +385,82 @@ static struct str operation_id(struct arena *a, const struct route *route)
     return buf_str(&b);
 }
 
-static void put_operation(struct page *p, const struct route *route, uint32_t keys)
+static void openapi_put_operation(struct openapi_writer *p, const struct route *route,
+                                  uint32_t keys)
 {
     struct arena *a = p->b.arena;
-    begin(p, method_name(route->method));
-    key(p, STR("operationId"));
-    json_write_string(&p->b, operation_id(a, route));
-    text(p, "summary", route->does);
+    openapi_open_object(p, openapi_method_name(route->method));
+    openapi_put_key(p, STR("operationId"));
+    json_write_string(&p->b, openapi_operation_id(a, route));
+    openapi_put_string(p, "summary", route->does);
     if (route->access == ROUTE_AUTH_NONE || route->access == ROUTE_AUTH_IN_BODY)
-        raw(p, "security", "[]");
-    put_parameters(p, route, keys);
-    put_body(p, route);
-    put_answers(p, route);
-    end(p);
+        openapi_put_json(p, "security", "[]");
+    openapi_put_parameters(p, route, keys);
+    openapi_put_body(p, route);
+    openapi_put_responses(p, route);
+    openapi_close_object(p);
 }
 
-static bool had_path(const struct route_table *chapter, uint32_t route)
+static bool openapi_path_was_put(const struct route_table *table, uint32_t route)
 {
-    const struct str pattern = str_from(chapter->routes[route].pattern);
+    const struct str pattern = str_from(table->routes[route].pattern);
     for (uint32_t i = 0; i < route; i++)
-        if (str_eq(pattern, str_from(chapter->routes[i].pattern)))
+        if (str_eq(pattern, str_from(table->routes[i].pattern)))
             return true;
     return false;
 }
 
 /* All methods of a path stand together. */
-static void put_path(struct page *p, const struct route_table *chapter, uint32_t first)
+static void openapi_put_path(struct openapi_writer *p, const struct route_table *table,
+                             uint32_t first)
 {
     uint32_t keys;
-    const struct str pattern = str_from(chapter->routes[first].pattern);
-    const struct str path = path_of(p->b.arena, chapter->routes[first].pattern, &keys);
-    begin(p, str_z(p->b.arena, path));
-    for (uint32_t i = first; i < chapter->count; i++)
-        if (str_eq(pattern, str_from(chapter->routes[i].pattern)))
-            put_operation(p, &chapter->routes[i], keys);
-    end(p);
+    const struct str pattern = str_from(table->routes[first].pattern);
+    const struct str path = openapi_path(p->b.arena, table->routes[first].pattern, &keys);
+    openapi_open_object(p, str_z(p->b.arena, path));
+    for (uint32_t i = first; i < table->count; i++)
+        if (str_eq(pattern, str_from(table->routes[i].pattern)))
+            openapi_put_operation(p, &table->routes[i], keys);
+    openapi_close_object(p);
 }
 
-static void put_paths(struct page *p)
+static void openapi_put_paths(struct openapi_writer *p)
 {
-    begin(p, "paths");
-    for (uint32_t c = 0; chapters[c]; c++)
-        for (uint32_t r = 0; r < chapters[c]->count; r++)
-            if (!had_path(chapters[c], r))
-                put_path(p, chapters[c], r);
-    end(p);
+    openapi_open_object(p, "paths");
+    for (uint32_t c = 0; route_tables[c]; c++)
+        for (uint32_t r = 0; r < route_tables[c]->count; r++)
+            if (!openapi_path_was_put(route_tables[c], r))
+                openapi_put_path(p, route_tables[c], r);
+    openapi_close_object(p);
 }
 
-static void put_components(struct page *p)
+static void openapi_put_components(struct openapi_writer *p)
 {
-    begin(p, "components");
-    put_schemas(p);
-    raw(p, "securitySchemes",
+    openapi_open_object(p, "components");
+    openapi_put_schemas(p);
+    openapi_put_json(
+        p, "securitySchemes",
         "{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"},"
         "\"password\":{\"type\":\"http\",\"scheme\":\"basic\"},"
         "\"digest\":{\"type\":\"http\",\"scheme\":\"digest\"},"
         "\"session\":{\"type\":\"apiKey\",\"in\":\"cookie\",\"name\":\"halligan_session\"}}");
-    end(p);
+    openapi_close_object(p);
 }
 
 static enum handler_result serve_openapi(struct call *call)
 {
-    struct page p = {.b = buf_in(call->arena), .is_fresh = true};
-    begin(&p, NULL);
-    text(&p, "openapi", "3.0.3");
-    raw(&p, "info",
+    struct openapi_writer p = {.b = buf_in(call->arena), .is_fresh = true};
+    openapi_open_object(&p, NULL);
+    openapi_put_string(&p, "openapi", "3.0.3");
+    openapi_put_json(
+        &p, "info",
         "{\"title\":\"Halligan\",\"version\":\"2.0\",\"description\":\"Machines, roles, "
         "deployments and what becomes of them.\"}");
-    raw(&p, "security", "[{\"token\":[]},{\"password\":[]},{\"digest\":[]},{\"session\":[]}]");
-    put_paths(&p);
-    put_components(&p);
-    end(&p);
+    openapi_put_json(&p, "security",
+                     "[{\"token\":[]},{\"password\":[]},{\"digest\":[]},{\"session\":[]}]");
+    openapi_put_paths(&p);
+    openapi_put_components(&p);
+    openapi_close_object(&p);
     reply_text(call, 200, buf_str(&p.b));
     call->reply.content_type = "application/json";
     return SERVED_REPLY;
@@ -461,4 +474,4 @@ static const struct route routes[] = {
      .does = "this description"},
 };
 
-const struct route_table chapter_openapi = ROUTE_TABLE(NULL, routes);
+const struct route_table route_table_openapi = ROUTE_TABLE(NULL, routes);

@@ -8,33 +8,33 @@
 
 /* What pages ask for again and again: states in short, without the objects (SEMANTICS 11.4). */
 
-static enum handler_result reply_status(struct call *call, const struct buf *b)
+static enum handler_result status_reply(struct call *call, const struct buf *b)
 {
     call->reply =
         (struct reply){.status = 200, .content_type = "application/json", .body = buf_str(b)};
     return SERVED_REPLY;
 }
 
-static enum handler_result reply_status_rows(struct call *call, const struct rows *rows)
+static enum handler_result status_reply_rows(struct call *call, const struct rows *rows)
 {
     call->reply = (struct reply){.status = 200, .content_type = "application/json"};
     return reply_rows(call, rows);
 }
 
 /* The states of nodes and deployments have the type that OpenCrowbar gave to what is no model. */
-static enum handler_result reply_array(struct call *call, const struct buf *b)
+static enum handler_result status_reply_array(struct call *call, const struct buf *b)
 {
     reply_json(call, "json", "array", buf_str(b));
     return SERVED_REPLY;
 }
 
-static enum handler_result reply_array_rows(struct call *call, const struct rows *rows)
+static enum handler_result status_reply_array_rows(struct call *call, const struct rows *rows)
 {
     reply_json(call, "json", "array", STR(""));
     return reply_rows(call, rows);
 }
 
-static void put_id_key(struct buf *b, int64_t id)
+static void status_put_id_key(struct buf *b, int64_t id)
 {
     buf_put_c(b, '"');
     buf_put_i64(b, id);
@@ -44,7 +44,7 @@ static void put_id_key(struct buf *b, int64_t id)
 /* ---- nodes ---- */
 
 /* An old client looks for these four in this order. */
-static void put_node(struct call *call, const struct record *record, struct buf *b)
+static void status_put_node(struct call *call, const struct record *record, struct buf *b)
 {
     const struct node_record *node = &record->node;
     const enum noderole_state state = core_node_state(call->core, node->id);
@@ -59,41 +59,43 @@ static void put_node(struct call *call, const struct record *record, struct buf 
     object_writer_close(&m);
 }
 
-static bool put_node_row(struct call *call, const struct rows *rows, int64_t id, struct buf *out)
+static bool status_put_node_row(struct call *call, const struct rows *rows, int64_t id,
+                                struct buf *out)
 {
     (void)rows;
     struct record record;
     if (!core_record(call->core, TABLE_NODE, id, &record))
         return false;
-    put_id_key(out, id);
-    put_node(call, &record, out);
+    status_put_id_key(out, id);
+    status_put_node(call, &record, out);
     return true;
 }
 
-static enum handler_result serve_nodes(struct call *call)
+static enum handler_result serve_status_nodes(struct call *call)
 {
-    return reply_array_rows(
-        call, &(struct rows){
-                  .head = STR("{"), .tail = STR("}"), .table = TABLE_NODE, .put = put_node_row});
+    return status_reply_array_rows(call, &(struct rows){.head = STR("{"),
+                                                        .tail = STR("}"),
+                                                        .table = TABLE_NODE,
+                                                        .put = status_put_node_row});
 }
 
-static enum handler_result serve_node(struct call *call)
+static enum handler_result serve_status_node(struct call *call)
 {
     struct record record;
     if (!resource_find(call, &resource_nodes, call->keys[0], &record))
         return SERVED_REPLY;
     struct buf b = buf_in(call->arena);
     buf_put_c(&b, '{');
-    put_id_key(&b, record.id);
-    put_node(call, &record, &b);
+    status_put_id_key(&b, record.id);
+    status_put_node(call, &record, &b);
     buf_put_c(&b, '}');
-    return reply_array(call, &b);
+    return status_reply_array(call, &b);
 }
 
 /* ---- deployments and snapshots ---- */
 
 /* By it a page sees whether the set of noderoles is another. */
-static struct str fingerprint(struct call *call, const int64_t *ids, uint32_t count)
+static struct str status_noderoles_md5(struct call *call, const int64_t *ids, uint32_t count)
 {
     uint8_t digest[16];
     struct arena scratch = {0};
@@ -110,14 +112,14 @@ static struct str fingerprint(struct call *call, const int64_t *ids, uint32_t co
     return buf_str(&hex);
 }
 
-static bool put_noderole_row(struct call *call, const struct rows *rows, int64_t id,
-                             struct buf *out)
+static bool status_put_noderole_row(struct call *call, const struct rows *rows, int64_t id,
+                                    struct buf *out)
 {
     (void)rows;
     struct record record;
     if (!core_record(call->core, TABLE_NODEROLE, id, &record))
         return false;
-    put_id_key(out, id);
+    status_put_id_key(out, id);
     struct object_writer m = object_writer_open(out, NULL);
     object_put_number(&m, "state", object_view_noderole_state(record.noderole.state));
     object_put_text(&m, "status", str_from(noderole_state_name(record.noderole.state)));
@@ -126,8 +128,8 @@ static bool put_noderole_row(struct call *call, const struct rows *rows, int64_t
 }
 
 /* Of a deployment, or of a snapshot of it. deployment_id 0: it holds none. */
-static enum handler_result reply_states(struct call *call, int64_t id, int64_t state,
-                                        const char *status, int64_t deployment_id)
+static enum handler_result status_reply_states(struct call *call, int64_t id, int64_t state,
+                                               const char *status, int64_t deployment_id)
 {
     uint32_t count;
     const int64_t *ids = core_noderoles_in(call->core, deployment_id, call->arena, &count);
@@ -136,46 +138,47 @@ static enum handler_result reply_states(struct call *call, int64_t id, int64_t s
     object_put_number(&m, "id", id);
     object_put_number(&m, "state", state);
     object_put_text(&m, "status", str_from(status));
-    object_put_text(&m, "md5", fingerprint(call, ids, count));
+    object_put_text(&m, "md5", status_noderoles_md5(call, ids, count));
     if (!object_put_key(&m, "node_roles")) {
         object_writer_close(&m);
-        return reply_array(call, &b);
+        return status_reply_array(call, &b);
     }
     buf_put_c(&b, '{');
-    return reply_array_rows(call, &(struct rows){.head = buf_str(&b),
-                                                 .tail = STR("}}"),
-                                                 .ids = ids,
-                                                 .count = count,
-                                                 .put = put_noderole_row});
+    return status_reply_array_rows(call, &(struct rows){.head = buf_str(&b),
+                                                        .tail = STR("}}"),
+                                                        .ids = ids,
+                                                        .count = count,
+                                                        .put = status_put_noderole_row});
 }
 
 /* Nobody asked for one: an answer of the same form that says nothing. */
-static enum handler_result serve_unknown(struct call *call)
+static enum handler_result serve_status_placeholder(struct call *call)
 {
-    return reply_states(call, -1, -1, "unknown", 0);
+    return status_reply_states(call, -1, -1, "unknown", 0);
 }
 
-static enum handler_result serve_deployment(struct call *call)
+static enum handler_result serve_status_deployment(struct call *call)
 {
     struct record record;
     if (!resource_find(call, &resource_deployments, call->keys[0], &record))
         return SERVED_REPLY;
     const int64_t state =
         object_view_deployment_state(core_deployment_state(call->core, record.id));
-    return reply_states(call, record.id, state,
-                        object_view_state_name(SHAPE_DEPLOYMENT_STATE, state), record.id);
+    return status_reply_states(call, record.id, state,
+                               object_view_state_name(SHAPE_DEPLOYMENT_STATE, state), record.id);
 }
 
 /* What state the noderoles of an archived one were in is not kept. */
-static enum handler_result serve_snapshot(struct call *call)
+static enum handler_result serve_status_snapshot(struct call *call)
 {
     struct record record;
     if (!resource_find(call, &resource_snapshots, call->keys[0], &record))
         return SERVED_REPLY;
     const bool is_head = record.snapshot.state != SNAPSHOT_ARCHIVED;
     const int64_t state = object_view_snapshot_state(call->core, &record.snapshot);
-    return reply_states(call, record.id, state, object_view_state_name(SHAPE_SNAPSHOT_STATE, state),
-                        is_head ? record.snapshot.deployment_id : 0);
+    return status_reply_states(call, record.id, state,
+                               object_view_state_name(SHAPE_SNAPSHOT_STATE, state),
+                               is_head ? record.snapshot.deployment_id : 0);
 }
 
 /* ---- work ---- */
@@ -183,12 +186,13 @@ static enum handler_result serve_snapshot(struct call *call)
 static const char *const queue_names[QUEUE_COUNT] = {
     [QUEUE_NORMAL] = "normal", [QUEUE_HIGH] = "high"};
 
-static bool is_working(const struct run_record *run)
+static bool status_run_is_busy(const struct run_record *run)
 {
     return run->state == RUN_RUNNING || run->state == RUN_STOPPING;
 }
 
-static bool put_job_row(struct call *call, const struct rows *rows, int64_t id, struct buf *out)
+static bool status_put_run_row(struct call *call, const struct rows *rows, int64_t id,
+                               struct buf *out)
 {
     (void)rows;
     struct record record;
@@ -199,27 +203,27 @@ static bool put_job_row(struct call *call, const struct rows *rows, int64_t id, 
     object_put_number(&m, "node_id", record.run.node_id);
     object_put_number(&m, "node_role_id", record.run.noderole_id);
     object_put_text(&m, "queue", str_from(queue_names[record.run.queue]));
-    object_put_bool(&m, "running", is_working(&record.run));
+    object_put_bool(&m, "running", status_run_is_busy(&record.run));
     object_writer_close(&m);
     return true;
 }
 
-static void count_busy(const struct core *core, uint32_t busy[QUEUE_COUNT])
+static void status_count_busy(const struct core *core, uint32_t busy[QUEUE_COUNT])
 {
     struct record record;
     for (int64_t id = core_next_id(core, TABLE_RUN, 0); id; id = core_next_id(core, TABLE_RUN, id))
         if (core_record(core, TABLE_RUN, id, &record))
-            busy[record.run.queue] += is_working(&record.run);
+            busy[record.run.queue] += status_run_is_busy(&record.run);
 }
 
-static void put_workers(struct call *call, struct buf *b)
+static void status_put_workers(struct call *call, struct buf *b)
 {
     uint32_t busy[QUEUE_COUNT] = {0};
     struct record settings;
     must(core_record(call->core, TABLE_SETTINGS, 1, &settings));
     const uint32_t sizes[QUEUE_COUNT] = {
         [QUEUE_NORMAL] = settings.settings.pool_normal, [QUEUE_HIGH] = settings.settings.pool_high};
-    count_busy(call->core, busy);
+    status_count_busy(call->core, busy);
     for (int q = 0; q < QUEUE_COUNT; q++) {
         buf_put_z(b, q ? "," : "[");
         struct object_writer worker = object_writer_open(b, NULL);
@@ -231,25 +235,26 @@ static void put_workers(struct call *call, struct buf *b)
     buf_put_c(b, ']');
 }
 
-static enum handler_result serve_queue(struct call *call)
+static enum handler_result serve_status_queue(struct call *call)
 {
     struct buf b = buf_in(call->arena);
     struct object_writer m = object_writer_open(&b, call->wanted);
     if (object_put_key(&m, "workers"))
-        put_workers(call, &b);
+        status_put_workers(call, &b);
     if (!object_put_key(&m, "jobs")) {
         object_writer_close(&m);
-        return reply_status(call, &b);
+        return status_reply(call, &b);
     }
     buf_put_c(&b, '[');
-    return reply_status_rows(
-        call, &(struct rows){
-                  .head = buf_str(&b), .tail = STR("]}"), .table = TABLE_RUN, .put = put_job_row});
+    return status_reply_rows(call, &(struct rows){.head = buf_str(&b),
+                                                  .tail = STR("]}"),
+                                                  .table = TABLE_RUN,
+                                                  .put = status_put_run_row});
 }
 
 /* Of all deployments; those whose head is proposed only when asked for. */
-static void count_all(const struct core *core, bool with_proposed,
-                      int64_t out_counts[NODEROLE_STATE_COUNT])
+static void status_count_noderoles(const struct core *core, bool with_proposed,
+                                   int64_t out_counts[NODEROLE_STATE_COUNT])
 {
     uint32_t counts[NODEROLE_STATE_COUNT];
     for (int state = 0; state < NODEROLE_STATE_COUNT; state++)
@@ -275,7 +280,7 @@ static enum handler_result serve_heartbeat(struct call *call)
     if (call->problems)
         return SERVED_REPLY;
     const int64_t elapsed_ms = marked ? engine->now_ms(engine->self) - marker : 0;
-    count_all(call->core, true, counts);
+    status_count_noderoles(call->core, true, counts);
     for (int state = 0; state < NODEROLE_STATE_COUNT; state++)
         total += counts[state];
     struct buf b = buf_in(call->arena);
@@ -285,14 +290,14 @@ static enum handler_result serve_heartbeat(struct call *call)
     object_put_number(&m, "error", counts[NODEROLE_ERROR]);
     object_put_number(&m, "elapsed", elapsed_ms > 0 ? elapsed_ms / 1000 : 0);
     object_writer_close(&m);
-    return reply_status(call, &b);
+    return status_reply(call, &b);
 }
 
 /* Is everything that was committed done? Nothing is set going by the question. */
 static enum handler_result serve_anneal(struct call *call)
 {
     int64_t counts[NODEROLE_STATE_COUNT];
-    count_all(call->core, false, counts);
+    status_count_noderoles(call->core, false, counts);
     if (counts[NODEROLE_ERROR]) {
         reply_error(call, 409, "failed", STR("failed"));
         return SERVED_REPLY;
@@ -315,21 +320,22 @@ static enum handler_result serve_anneal(struct call *call)
     }
 
 static const struct route routes[] = {
-    ROUTE_STATUS("nodes", serve_nodes, "the states of all nodes, by id"),
-    ROUTE_STATUS("nodes/:id", serve_node, "the state of a node"),
-    ROUTE_STATUS("deployments", serve_unknown, "the form of the answer about one"),
-    ROUTE_STATUS("deployments/:id", serve_deployment,
+    ROUTE_STATUS("nodes", serve_status_nodes, "the states of all nodes, by id"),
+    ROUTE_STATUS("nodes/:id", serve_status_node, "the state of a node"),
+    ROUTE_STATUS("deployments", serve_status_placeholder, "the form of the answer about one"),
+    ROUTE_STATUS("deployments/:id", serve_status_deployment,
                  "the state of a deployment and of its noderoles"),
-    ROUTE_STATUS("snapshots", serve_unknown, "the form of the answer about one"),
-    ROUTE_STATUS("snapshots/:id", serve_snapshot, "the state of a snapshot and of its noderoles"),
-    ROUTE_STATUS("queue", serve_queue, "workers, and the runs that are open"),
+    ROUTE_STATUS("snapshots", serve_status_placeholder, "the form of the answer about one"),
+    ROUTE_STATUS("snapshots/:id", serve_status_snapshot,
+                 "the state of a snapshot and of its noderoles"),
+    ROUTE_STATUS("queue", serve_status_queue, "workers, and the runs that are open"),
     ROUTE_STATUS("heartbeat", serve_heartbeat, "how many noderoles are active, to do, in error"),
     ROUTE_STATUS("inventory", serve_inventory, "all nodes as an Ansible inventory"),
     ROUTE_STATUS("inventory/:id", serve_inventory,
                  "those of a deployment and of what is below it, likewise"),
 };
 
-const struct route_table chapter_status = ROUTE_TABLE(NULL, routes);
+const struct route_table route_table_status = ROUTE_TABLE(NULL, routes);
 
 static const struct route anneal_routes[] = {
     {.method = HTTP_GET,
@@ -339,4 +345,4 @@ static const struct route anneal_routes[] = {
      .does = "is all that was committed done? 202: not yet; 409: something failed"},
 };
 
-const struct route_table chapter_anneal = ROUTE_TABLE("anneal", anneal_routes);
+const struct route_table route_table_anneal = ROUTE_TABLE("anneal", anneal_routes);

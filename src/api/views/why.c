@@ -12,7 +12,7 @@
 /* ---- one cause ---- */
 
 /* Which noderole is meant, by the names of its node and its role. */
-static void put_noderole(struct call *call, struct object_writer *m, int64_t id)
+static void why_put_noderole(struct call *call, struct object_writer *m, int64_t id)
 {
     struct record noderole;
     if (!id || !core_record(call->core, TABLE_NODEROLE, id, &noderole))
@@ -24,7 +24,7 @@ static void put_noderole(struct call *call, struct object_writer *m, int64_t id)
         m, "role", object_name(call->core, TABLE_ROLE, noderole.noderole.role_id, call->arena));
 }
 
-static void put_members(struct call *call, struct object_writer *m, const struct cause *cause)
+static void why_put_members(struct call *call, struct object_writer *m, const struct cause *cause)
 {
     object_put_text(m, "code", str_from(cause_code_name(cause)));
     object_put_text(m, "object", str_from(object_noun(cause->object)));
@@ -36,11 +36,11 @@ static void put_members(struct call *call, struct object_writer *m, const struct
     object_put_text(m, "text", refused_reports_explain(call_refusals(call), call, cause));
 }
 
-static void put_cause(struct call *call, const struct cause *cause, struct buf *b)
+static void why_put_cause(struct call *call, const struct cause *cause, struct buf *b)
 {
     struct object_writer m = object_writer_open(b, NULL);
-    put_members(call, &m, cause);
-    put_noderole(call, &m, cause->noderole_id);
+    why_put_members(call, &m, cause);
+    why_put_noderole(call, &m, cause->noderole_id);
     object_writer_close(&m);
 }
 
@@ -48,7 +48,7 @@ static void put_cause(struct call *call, const struct cause *cause, struct buf *
 
 /* The core knows that the action was ordered; that it failed once and is tried again, only the
  * daemon. */
-static void put_retry(struct call *call, const struct cause *last, struct buf *b)
+static void why_put_power_retry(struct call *call, const struct cause *last, struct buf *b)
 {
     const struct api_engine *engine = call_engine(call);
     struct reason why;
@@ -61,33 +61,33 @@ static void put_retry(struct call *call, const struct cause *last, struct buf *b
         !engine->power_retry(engine->self, node_id, call->arena, &why))
         return;
     buf_put_z(b, ",\n");
-    put_cause(call,
-              &(struct cause){.code = CAUSE_REASON,
-                              .reason = REASON_POWER_RETRYING,
-                              .subject = why.subject,
-                              .object = TABLE_NODE,
-                              .object_id = node_id,
-                              .text = why.text},
-              b);
+    why_put_cause(call,
+                  &(struct cause){.code = CAUSE_REASON,
+                                  .reason = REASON_POWER_RETRYING,
+                                  .subject = why.subject,
+                                  .object = TABLE_NODE,
+                                  .object_id = node_id,
+                                  .text = why.text},
+                  b);
 }
 
-static void put_chain(struct call *call, const struct cause *first, struct buf *b)
+static void why_put_chain(struct call *call, const struct cause *first, struct buf *b)
 {
     const struct cause *last = first;
     buf_put_c(b, '[');
     for (const struct cause *cause = first; cause; cause = cause->next) {
         buf_put_z(b, cause == first ? "" : ",\n");
-        put_cause(call, cause, b);
+        why_put_cause(call, cause, b);
         last = cause;
     }
-    put_retry(call, last, b);
+    why_put_power_retry(call, last, b);
     buf_put_c(b, ']');
 }
 
 /* ---- all roots of a deployment ---- */
 
 /* A noderole that never began a run has no log to read. */
-static void put_has_log(struct call *call, struct object_writer *m, int64_t id)
+static void why_put_has_log(struct call *call, struct object_writer *m, int64_t id)
 {
     struct record row;
     const bool has_log =
@@ -96,10 +96,10 @@ static void put_has_log(struct call *call, struct object_writer *m, int64_t id)
     object_put_bool(m, "has_log", has_log);
 }
 
-static void put_group(struct call *call, const struct cause_group *group, struct buf *b)
+static void why_put_group(struct call *call, const struct cause_group *group, struct buf *b)
 {
     struct object_writer m = object_writer_open(b, NULL);
-    put_members(call, &m, &group->cause);
+    why_put_members(call, &m, &group->cause);
     object_put_optional(&m, "role",
                         object_name(call->core, TABLE_ROLE, group->role_id, call->arena));
     object_put_number(&m, "node_roles", group->noderoles);
@@ -109,8 +109,8 @@ static void put_group(struct call *call, const struct cause_group *group, struct
         for (uint32_t i = 0; i < group->example_count; i++) {
             buf_put_z(b, i ? "," : "");
             struct object_writer example = object_writer_open(b, NULL);
-            put_noderole(call, &example, group->examples[i]);
-            put_has_log(call, &example, group->examples[i]);
+            why_put_noderole(call, &example, group->examples[i]);
+            why_put_has_log(call, &example, group->examples[i]);
             object_writer_close(&example);
         }
         buf_put_c(b, ']');
@@ -118,8 +118,8 @@ static void put_group(struct call *call, const struct cause_group *group, struct
     object_writer_close(&m);
 }
 
-static void put_groups(struct call *call, struct why_walk *walk, struct object_writer *m,
-                       struct buf *b)
+static void why_put_groups(struct call *call, struct why_walk *walk, struct object_writer *m,
+                           struct buf *b)
 {
     struct cause_groups found;
     core_why_result(walk, call->core, call->arena, &found);
@@ -131,14 +131,14 @@ static void put_groups(struct call *call, struct why_walk *walk, struct object_w
     buf_put_c(b, '[');
     for (uint32_t i = 0; i < found.count; i++) {
         buf_put_z(b, i ? ",\n" : "");
-        put_group(call, &found.groups[i], b);
+        why_put_group(call, &found.groups[i], b);
     }
     buf_put_c(b, ']');
 }
 
 /* ---- the installation itself ---- */
 
-static void put_faults(struct call *call, struct buf *b)
+static void why_put_faults(struct call *call, struct buf *b)
 {
     const struct api_engine *engine = call_engine(call);
     struct api_fault faults[API_FAULTS_MAX];
@@ -157,7 +157,7 @@ static void put_faults(struct call *call, struct buf *b)
 
 /* While the store is stalled and something in the core is not durable, nothing of the core may be
  * shown. What is wrong with the installation is not in the core, and is what there is to know. */
-static enum handler_result reply_with_faults_alone(struct call *call, enum table table)
+static enum handler_result why_reply_faults_only(struct call *call, enum table table)
 {
     struct buf b = buf_in(call->arena);
     struct object_writer m = object_writer_open(&b, call->wanted);
@@ -165,7 +165,7 @@ static enum handler_result reply_with_faults_alone(struct call *call, enum table
     if (object_put_key(&m, "chain"))
         buf_put_z(&b, "[]");
     if (object_put_key(&m, "installation"))
-        put_faults(call, &b);
+        why_put_faults(call, &b);
     object_writer_close(&m);
     call->seen = 0;
     reply_json(call, "why", "obj", buf_str(&b));
@@ -182,11 +182,11 @@ static void reply_why(struct call *call, enum table table, int64_t id, const str
     object_put_number(&m, "id", id);
     object_put_text(&m, "name", object_name(call->core, table, id, call->arena));
     if (object_put_key(&m, "chain"))
-        put_chain(call, first, &b);
+        why_put_chain(call, first, &b);
     if (walk)
-        put_groups(call, walk, &m, &b);
+        why_put_groups(call, walk, &m, &b);
     if (object_put_key(&m, "installation"))
-        put_faults(call, &b);
+        why_put_faults(call, &b);
     object_writer_close(&m);
     reply_json(call, "why", "obj", buf_str(&b));
 }
@@ -196,43 +196,45 @@ static void reply_why(struct call *call, enum table table, int64_t id, const str
 enum { NODEROLES_A_STEP = 1000 }; /* of 0.3 us each, most of them */
 
 struct long_why {
-    struct reply_stream flow;
+    struct reply_stream stream;
     struct why_walk *walk;
     int64_t deployment_id;
 };
 
-static void long_why_fini(struct reply_stream *flow)
+static void long_why_fini(struct reply_stream *stream)
 {
-    core_why_close(((struct long_why *)flow->self)->walk);
+    core_why_close(((struct long_why *)stream->self)->walk);
 }
 
 static enum reply_stream_step long_why_step(struct call *call, struct buf *out)
 {
-    struct long_why *l = call->flow->self;
+    struct long_why *l = call->stream->self;
     struct record record;
     (void)out;
     if (core_why_walk(l->walk, call->core, NODEROLES_A_STEP))
-        return FLOW_MORE;
+        return STREAM_MORE;
     if (core_record(call->core, TABLE_DEPLOYMENT, l->deployment_id, &record))
         reply_why(call, TABLE_DEPLOYMENT, l->deployment_id,
                   core_why_chain(l->walk, call->core, call->arena), l->walk);
     else
         reply_error(call, 404, "not_found", STR("the deployment was deleted meanwhile"));
-    return FLOW_REPLY;
+    return STREAM_REPLY;
 }
 
 /* A walk that ends within one step is answered at once. */
 static enum handler_result serve_why_of_deployment(struct call *call, int64_t id)
 {
     struct long_why *l = arena_new(call->arena, struct long_why);
-    *l = (struct long_why){
-        .flow = {.step = long_why_step, .fini = long_why_fini, .self = l, .is_of_one_core = true},
-        .walk = core_why_open(call->core, id, call->arena),
-        .deployment_id = id};
+    *l = (struct long_why){.stream = {.step = long_why_step,
+                                      .fini = long_why_fini,
+                                      .self = l,
+                                      .needs_same_core = true},
+                           .walk = core_why_open(call->core, id, call->arena),
+                           .deployment_id = id};
     must(l->walk);
     if (core_why_walk(l->walk, call->core, NODEROLES_A_STEP)) {
         reply_json(call, "why", "obj", STR("")); /* the last step makes the whole reply */
-        return reply_stream_begin(call, &l->flow);
+        return reply_stream_begin(call, &l->stream);
     }
     reply_why(call, TABLE_DEPLOYMENT, id, core_why_chain(l->walk, call->core, call->arena),
               l->walk);
@@ -245,7 +247,7 @@ enum handler_result serve_why(struct call *call)
     const struct object_view *shape = call->route->resource->shape;
     struct record record;
     if (call_is_stalled(call) && !call_is_durable(call))
-        return reply_with_faults_alone(call, shape->table);
+        return why_reply_faults_only(call, shape->table);
     if (!resource_find(call, call->route->resource, call->keys[0], &record))
         return SERVED_REPLY;
     if (shape->table == TABLE_DEPLOYMENT)

@@ -35,7 +35,7 @@ struct asked {
     bool is_streamed, is_gone, is_broken, is_awaited;
     uint32_t pieces;
     size_t window; /* bytes that the client takes before it must be waited for; 0: any */
-    struct buf told;
+    struct buf received;
 };
 
 struct front {
@@ -102,7 +102,7 @@ struct http_stream *http_stream_begin(struct http_request *request, const struct
     CHECK(!a->is_streamed && a->answers == 0);
     asked_head(a, head);
     a->is_streamed = true;
-    a->told = buf_in(&a->kept);
+    a->received = buf_in(&a->kept);
     return (struct http_stream *)a;
 }
 
@@ -112,9 +112,9 @@ err http_stream_put(struct http_stream *s, struct str piece)
     CHECK(a->is_streamed && a->answers == 0 && piece.len);
     if (a->is_gone)
         return ERR_UNAVAILABLE;
-    if (a->window && a->told.len + piece.len > a->window)
+    if (a->window && a->received.len + piece.len > a->window)
         return ERR_LIMIT;
-    buf_put_str(&a->told, piece);
+    buf_put_str(&a->received, piece);
     a->pieces++;
     return OK;
 }
@@ -161,7 +161,7 @@ void http_stream_await(struct http_stream *s)
 void http_stream_end(struct http_stream *s)
 {
     struct asked *a = (struct asked *)s;
-    asked_over(a, buf_str(&a->told));
+    asked_over(a, buf_str(&a->received));
 }
 
 void http_stream_break(struct http_stream *s)

@@ -374,7 +374,8 @@ TEST(tokens_do_at_most_what_they_are_for)
             &h, (struct token_create_command){.user_id = table[i].user,
                                               .access = table[i].access,
                                               .deployment_id = table[i].in_lab ? h.lab : 0});
-        const struct caller caller = {.way = BY_TOKEN, .user_id = table[i].user, .token_id = token};
+        const struct caller caller = {
+            .auth_method = BY_TOKEN, .user_id = table[i].user, .token_id = token};
         check_caller(&h, caller, table[i].may, table[i].name);
     }
     front_close(h.f);
@@ -385,7 +386,8 @@ TEST(a_session_is_its_user)
     struct house h = house_open();
     const int64_t token =
         make_token(&h, (struct token_create_command){.user_id = h.viewer, .kind = TOKEN_SESSION});
-    check_caller(&h, (struct caller){.way = BY_SESSION, .user_id = h.viewer, .token_id = token},
+    check_caller(&h,
+                 (struct caller){.auth_method = BY_SESSION, .user_id = h.viewer, .token_id = token},
                  "O", "viewer in a browser");
     front_close(h.f);
 }
@@ -394,7 +396,8 @@ TEST(a_session_is_its_user)
 
 static struct caller node_caller(const struct house *h)
 {
-    return (struct caller){.way = BY_TOKEN, .node_id = h->node[IN_LAB], .token_id = h->node_token};
+    return (struct caller){
+        .auth_method = BY_TOKEN, .node_id = h->node[IN_LAB], .token_id = h->node_token};
 }
 
 TEST(x13_a_node_has_nothing_done_by_any_command_but_its_own_update)
@@ -481,7 +484,7 @@ static struct command batch_of(struct house *h, const struct command *parts, uin
     return CMD(BATCH, batch, .commands = buf_str(&b));
 }
 
-TEST(a_batch_takes_what_each_of_its_parts_takes)
+TEST(a_batch_needs_the_rights_of_each_of_its_parts)
 {
     struct house h = house_open();
     const struct caller granted = {.user_id = h.granted}, admin = {.user_id = h.admin};

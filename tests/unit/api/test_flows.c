@@ -204,7 +204,7 @@ TEST(a_client_that_does_not_read_is_waited_for)
     for (int i = 0; i < 1000 && !a->answers; i++) {
         if (a->is_awaited) {
             a->is_awaited = false;
-            a->window = a->told.len + 100000;
+            a->window = a->received.len + 100000;
             handler.drained(handler.self, &a->request);
         }
         ignore(api_pump(f->api), "it says so by answering");
