@@ -100,7 +100,7 @@ def test_who_asks_why_is_told_what_the_machine_was_refused(daemon):
 
     assert why().endswith(" is not alive"), why()
     assert me.put(f"nodes/{name}", {"alive": True, "environment": "local"}).status == 409
-    refused = " it said that it is, and was refused: the node is to boot sledgehammer, not local"
+    refused = " its report that it is alive was refused: the node is to boot sledgehammer, not local"
     assert refused in why(), why()
     assert me.put(f"nodes/{name}", {"alive": False, "description": "quiet"}).status == 200
     assert me.put(node, {"boot_generation": 99}).status == 409  # it said nothing of its life

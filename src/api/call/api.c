@@ -229,7 +229,8 @@ static bool call_read_wanted(struct call *call)
 static enum handler_result call_serve_once(struct call *call)
 {
     if (!auth_holds(call)) {
-        reply_unauthorized(call, "the credentials are not valid any more");
+        reply_unauthorized(
+            call, "the credentials were changed or revoked during the request; log in again");
         return SERVED_REPLY;
     }
     if (!authorize_request(call))
@@ -319,11 +320,15 @@ enum handler_result call_retry_when_durable(struct call *call)
 static void call_refuse_path(struct call *call)
 {
     if (call->methods) {
-        reply_error(call, 405, "not_supported", STR("that cannot be done there"));
-        reply_header(call, "Allow", route_allowed(call));
+        const struct str allowed = route_allowed(call);
+        reply_error(call, 405, "not_supported",
+                    STR_CONCAT(call->arena, call->request->path,
+                               STR(" does not support this method; supported: "), allowed));
+        reply_header(call, "Allow", allowed);
     } else {
         reply_error(call, 404, "not_found",
-                    STR_CONCAT(call->arena, STR("there is nothing at "), call->request->path));
+                    STR_CONCAT(call->arena, STR("there is no route "), call->request->path,
+                               STR("; /api/openapi.json lists all routes")));
     }
 }
 
@@ -356,7 +361,8 @@ static bool call_refuse_foreign(struct call *call)
     if (!csrf_is_foreign_origin(call->request))
         return false;
     reply_error(call, 403, "forbidden",
-                STR("a page of another site must not change anything here"));
+                STR("a request that changes something must not come from a page of another site; "
+                    "the headers Origin or Sec-Fetch-Site name one"));
     return true;
 }
 

@@ -216,8 +216,8 @@ static bool auth_refuse_csrf(struct call *call, struct str secret)
     if (credentials_same(shown, credentials_csrf(call->arena, secret)))
         return false;
     reply_error(call, 403, "forbidden",
-                STR("what a session changes needs the header X-CSRF-Token with the csrf_token that "
-                    "was told at login"));
+                STR("a change that is authenticated by the session cookie needs the header "
+                    "X-CSRF-Token with the csrf_token of the login reply"));
     return true;
 }
 
@@ -228,12 +228,12 @@ static bool auth_check_session(struct call *call, const struct core *core, struc
     call->caller.hash = credentials_token_hash(call->arena, secret);
     if (!auth_token_is_valid(call, core, call->caller.hash, &token) ||
         token.token.kind != TOKEN_SESSION || !auth_load_owner(call, core, &token.token)) {
-        reply_unauthorized(call, "the session is over; log in again");
+        reply_unauthorized(call, "the session has expired or was ended; log in again");
         return false;
     }
     if (!session_touch(call_auth_state(call)->idle, token.id, call_mono_ms(call))) {
         session_forget(call, token.id); /* or it would be good again after a restart */
-        reply_unauthorized(call, "the session was not used for too long; log in again");
+        reply_unauthorized(call, "the session was idle for too long; log in again");
         return false;
     }
     return !auth_refuse_csrf(call, secret);
@@ -246,8 +246,9 @@ static bool auth_refuse_plaintext(struct call *call)
 {
     if (call->request->is_loopback || call->request->is_secure)
         return false;
-    reply_error(call, 403, "forbidden",
-                STR("passwords are taken over TLS or from this machine only; use a token"));
+    reply_error(
+        call, 403, "forbidden",
+        STR("passwords are accepted only over TLS or from the host itself; use https or a token"));
     return true;
 }
 
@@ -257,7 +258,9 @@ static bool auth_check_digest_head(struct call *call, const struct core *core,
     struct digest_claim claim;
     if (digest_parse(call->arena, given->secret, &claim))
         return !auth_refuse_locked_out(call, core, claim.username);
-    reply_unauthorized(call, "the digest does not read, or is none of the kind asked for");
+    reply_unauthorized(
+        call,
+        "the Digest in the Authorization header is malformed or does not match the challenge");
     return false;
 }
 
@@ -284,7 +287,8 @@ static bool auth_check_head(struct call *call, const struct core *core,
     }
     switch (out_given->kind) {
     case CREDENTIALS_NONE:
-        reply_unauthorized(call, "a user name and password or a token is needed");
+        reply_unauthorized(call,
+                           "authentication required: send a user name and password, or a token");
         return false;
     case CREDENTIALS_BASIC:
         return !auth_refuse_plaintext(call) && !auth_refuse_locked_out(call, core, out_given->name);
@@ -309,7 +313,8 @@ static bool auth_refuse_long_login(struct call *call)
     const bool is_known = str_parse_i64(http_header(call->request, "Content-Length"), &length);
     if (is_known && length <= LOGIN_SIZE_MAX)
         return false;
-    reply_error(call, is_known ? 413 : 411, "too_large", STR("that is too long for a login"));
+    reply_error(call, is_known ? 413 : 411, "too_large",
+                STR("the body of a login must have a Content-Length of at most 16384 bytes"));
     return true;
 }
 

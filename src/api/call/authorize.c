@@ -47,7 +47,7 @@ bool authorize_request(struct call *call)
 {
     if (!call->caller.node_id || authorize_is_own_node(call))
         return true;
-    authorize_refuse(call, STR("a node sees nothing but itself"));
+    authorize_refuse(call, STR("the token of a node is accepted only for the routes of that node"));
     return false;
 }
 
@@ -71,7 +71,7 @@ bool authorize_command(struct call *call, const struct command *command)
     for (uint32_t at = 0; at < parts.len;) {
         const struct arena_mark mark = arena_mark(call->arena);
         if (command_decode(call->arena, parts, &at, &part) != OK || part.kind == COMMAND_BATCH) {
-            authorize_refuse(call, STR("the parts of this cannot be read"));
+            authorize_refuse(call, STR("a command of the batch cannot be decoded"));
             return false;
         }
         if (!authorize_one(call, &part))

@@ -1,6 +1,6 @@
 #include "api/call/form.h"
 
-static const char form_too_many[] = "there are more parameters than a request may have";
+static const char form_too_many[] = "the request has more than 1000 parameters";
 
 static int form_hex_digit(char c)
 {
@@ -67,7 +67,7 @@ const char *form_read_pairs(struct arena *a, const struct http_pair *pairs, stru
         if (++count > FORM_PAIRS_MAX)
             return form_too_many;
         if (!str_is_clean(pair->name) || !str_is_clean(pair->value))
-            return "a parameter in the address is not clean UTF-8 text";
+            return "a query parameter is not valid UTF-8 without NUL";
         form_add(a, into, pair->name, pair->value);
     }
     return NULL;
@@ -88,7 +88,7 @@ const char *form_read(struct arena *a, struct str body, struct json *into)
             return form_too_many;
         if (!form_decode(a, str_slice(pair, 0, equals), &name) ||
             !form_decode(a, str_slice(pair, equals + 1, pair.len), &value))
-            return "the form in the body is not well encoded UTF-8 text";
+            return "the form in the body is not correctly percent-encoded UTF-8";
         form_add(a, into, name, value);
     }
     return NULL;

@@ -32,7 +32,7 @@ static void metrics_put_requests(struct call *call, struct buf *b)
     };
     static const char name[] = "halligan_http_requests_total";
     const struct request_counts *c = call_counts(call);
-    prom_head(b, name, "counter", "Requests by method and status; 499: the client was gone.");
+    prom_head(b, name, "counter", "Requests by method and status; 499: the client disconnected.");
     for (uint32_t m = 0; m < COUNTED_METHODS; m++)
         for (uint32_t i = 0; i < COUNTED_STATUSES && c->by[m][i].status; i++) {
             struct buf code = buf_in(call->arena);
@@ -42,16 +42,16 @@ static void metrics_put_requests(struct call *call, struct buf *b)
                      c->by[m][i].count);
         }
     prom_head(b, "halligan_http_request_seconds", "histogram",
-              "From reading a request to its answer.");
+              "Time from reading a request to its reply.");
     prom_put_histogram(b, "halligan_http_request_seconds", NULL, 0, &c->took);
 }
 
 static void metrics_put_memory(struct call *call, struct buf *b)
 {
     prom_put_one(b, "halligan_http_answer_bytes", "gauge",
-                 "Memory of answers that are not out yet.", http_held(call->request));
+                 "Memory of replies that are not sent yet.", http_held(call->request));
     prom_put_one(b, "halligan_http_answers_refused_total", "counter",
-                 "Answers refused because of the memory they or others take.",
+                 "Replies refused because of the memory that they or other replies use.",
                  call_counts(call)->refused_for_memory);
 }
 
@@ -71,7 +71,7 @@ static void metrics_put_nodes(struct call *call, struct buf *b)
     core_count_nodes(call->core, some);
     for (int state = 0; state < NODEROLE_STATE_COUNT; state++)
         all[state] = some[state];
-    prom_head(b, "halligan_nodes", "gauge", "Nodes by the state of what is bound to them.");
+    prom_head(b, "halligan_nodes", "gauge", "Nodes by the combined state of their noderoles.");
     metrics_put_states(b, "halligan_nodes", all);
 }
 
@@ -104,7 +104,7 @@ static void metrics_put_runs(struct call *call, struct buf *b)
          id = core_next_id(call->core, TABLE_RUN, id))
         if (core_record(call->core, TABLE_RUN, id, &record))
             counts[record.run.queue][record.run.state]++;
-    prom_head(b, "halligan_runs", "gauge", "Runs that are open, by queue and state.");
+    prom_head(b, "halligan_runs", "gauge", "Open runs by queue and state.");
     for (int q = 0; q < QUEUE_COUNT; q++)
         for (int s = 0; s < STATES; s++)
             prom_put(b, "halligan_runs",
@@ -148,12 +148,12 @@ static const struct route routes[] = {
      .serve = serve_metrics,
      .form = REPLY_TEXT,
      .is_immediate = true,
-     .does = "numbers for Prometheus"},
+     .does = "metrics in the text format of Prometheus"},
     {.method = HTTP_GET,
      .pattern = "/version",
      .serve = serve_version,
      .form = REPLY_CUSTOM,
-     .does = "which halligan this is"},
+     .does = "name and version of the daemon"},
 };
 
 const struct route_table route_table_metrics = ROUTE_TABLE(NULL, routes);

@@ -49,7 +49,9 @@ static bool looks_like_json(struct str body)
 /* text/plain above all: any page can make a browser send that. */
 static void params_refuse_media_type(struct call *call)
 {
-    reply_error(call, 415, "unsupported_media_type", STR("the body must be JSON or form-encoded"));
+    reply_error(
+        call, 415, "unsupported_media_type",
+        STR("the Content-Type must be application/json or application/x-www-form-urlencoded"));
 }
 
 /* How many values a text has at most, if it is JSON: one more than it has commas and brackets that
@@ -208,6 +210,21 @@ static bool param_refuse_type(struct call *call, const char *name, const char *w
     return false;
 }
 
+/* "limit must be a whole number from 1 to 1000"; an upper bound that only the type sets is left
+ * out. */
+static bool param_refuse_number(struct call *call, const char *name, int64_t least, int64_t most)
+{
+    struct buf b = buf_in(call->arena);
+    const bool has_upper = most < UINT32_MAX;
+    buf_put_z(&b, has_upper ? "a whole number from " : "a whole number of at least ");
+    buf_put_i64(&b, least);
+    if (has_upper) {
+        buf_put_z(&b, " to ");
+        buf_put_i64(&b, most);
+    }
+    return param_refuse_type(call, name, str_z(call->arena, buf_str(&b)));
+}
+
 static void param_refuse_missing(struct call *call, const char *name)
 {
     call_refuse(call, PROBLEM_MISSING, str_from(name),
@@ -228,7 +245,7 @@ bool param_text(struct call *call, const char *name, struct str *out_value)
     if (!value)
         return false;
     if (value->kind != JSON_STRING && value->kind != JSON_NULL)
-        return param_refuse_type(call, name, "a text");
+        return param_refuse_type(call, name, "a string");
     *out_value = value->kind == JSON_STRING ? value->text : STR("");
     return true;
 }
@@ -296,7 +313,7 @@ bool param_number(struct call *call, const char *name, int64_t least, int64_t mo
     const bool reads = value->kind == JSON_STRING ? str_parse_i64(value->text, &number)
                                                   : json_as_i64(value, &number);
     if (!reads || number < least || number > most)
-        return param_refuse_type(call, name, "a whole number in its bounds");
+        return param_refuse_number(call, name, least, most);
     *out_value = number;
     return true;
 }

@@ -112,9 +112,9 @@ static void schema_refuse_unknown(struct call *call, const struct params_schema 
     for (const struct json *member = first; member; member = member->next)
         if (!schema_accepts(schema, member->key) && !schema_shows(call, member->key) &&
             !http_query(call->request, member->key, &ignored))
-            call_refuse(
-                call, PROBLEM_BAD_VALUE, member->key,
-                STR_CONCAT(call->arena, STR("there is no field "), member->key, STR(" to be set")));
+            call_refuse(call, PROBLEM_BAD_VALUE, member->key,
+                        STR_CONCAT(call->arena, STR("unknown field \""), member->key,
+                                   STR("\", or one that cannot be set")));
 }
 
 /* ---- reading ---- */

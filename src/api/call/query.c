@@ -40,7 +40,7 @@ static void query_add_needle(struct query_parser *r, struct query_wanted *w)
     if (w->kind != JSON_STRING || w->text.len > QUERY_WANTED_SIZE_MAX)
         return;
     if (++r->needles > QUERY_NEEDLES_MAX)
-        r->error = "is one text more than can be looked for inside of others at once";
+        r->error = "exceeds the limit of 16 values with .contains in a query";
     json_write_string(&quoted, w->text);
     w->inside = query_needle_new(r->arena, w->text);
     w->inside_quotes = query_needle_new(r->arena, buf_str(&quoted));
@@ -49,7 +49,7 @@ static void query_add_needle(struct query_parser *r, struct query_wanted *w)
 static struct query_wanted *query_next_value(struct query_parser *r)
 {
     if (r->next == r->end) {
-        r->error = "lists more values than can be looked for at once";
+        r->error = "exceeds the limit of 1000 values in a query";
         return NULL;
     }
     return r->next++;
@@ -65,7 +65,7 @@ static void query_add_scalar(struct query_parser *r, const struct object_view_fi
     if (!w)
         return;
     if (value->text.len > QUERY_WANTED_SIZE_MAX)
-        r->error = "is longer than what can be looked for";
+        r->error = "is longer than the 4096 bytes that a filter value may have";
     *w = (struct query_wanted){.kind = value->kind, .text = value->text};
     w->has_number = (is_text || value->kind == JSON_NUMBER) && json_as_i64(&as_number, &w->number);
     if (is_text && !w->has_number)
@@ -81,7 +81,7 @@ static void query_add_document(struct query_parser *r, const struct json *value)
         return;
     *w = (struct query_wanted){.kind = value->kind, .doc = json_write(r->arena, value)};
     if (w->doc.len > QUERY_WANTED_SIZE_MAX)
-        r->error = "is longer than what can be looked for";
+        r->error = "is longer than the 4096 bytes that a filter value may have";
 }
 
 static void query_add_value(struct query_parser *r, const struct object_view_field *field,
@@ -104,7 +104,7 @@ static void query_add_values(struct query_parser *r, const struct object_view_fi
         query_add_value(r, field, item);
 }
 
-static const char query_too_many_conditions[] = "is one condition more than a query may have";
+static const char query_too_many_conditions[] = "exceeds the limit of 32 conditions in a query";
 
 /* One more condition on that field; NULL when there are too many. */
 static struct query_condition *query_add_condition(struct query *query,
@@ -192,7 +192,9 @@ static const char *query_read_sort(const struct object_view *shape, struct str v
 {
     query->is_descending = value.len && value.at[0] == '-';
     query->sort = query_field(shape, query->is_descending ? str_slice(value, 1, value.len) : value);
-    return query->sort ? NULL : "must be a field of theirs, with a - before it for the other way";
+    return query->sort
+               ? NULL
+               : "must be a field of the listed objects, with - before it for descending order";
 }
 
 static const char *query_read_limit(struct str value, struct query *query)
@@ -207,7 +209,7 @@ static const char *query_read_limit(struct str value, struct query *query)
 static const char *query_read_after(struct str value, struct query *query)
 {
     query->has_after = str_parse_i64(value, &query->after) && query->after >= 0;
-    return query->has_after ? NULL : "must be the id of the last object that was seen";
+    return query->has_after ? NULL : "must be the id of the last object of the previous page";
 }
 
 /* "must be a state: error, active, ..." */
@@ -286,7 +288,7 @@ static const char *query_read_filter(struct query_parser *r, const struct object
     const bool reads = query_read_op(&name, &op);
     const struct object_view_field *field = reads ? query_field(shape, name) : NULL;
     if (!field)
-        return "is neither a field of theirs, nor one with .not, .contains, .min or .max, nor "
+        return "is not a field of the listed objects, alone or with .not, .contains, .min or .max, nor "
                "limit, after, sort or view";
     if (query_has_condition(query, field, op))
         return NULL;

@@ -51,6 +51,6 @@ struct str refused_reports_explain(const struct refused_reports *refusals, struc
     struct buf when = buf_in(call->arena);
     iso8601_format(&when, row->at_ms);
     return STR_CONCAT(call->arena, cause->text, STR("; at "), buf_str(&when),
-                      STR(" it said that it is, and was refused: "),
+                      STR(" its report that it is alive was refused: "),
                       (struct str){row->text, row->len});
 }

@@ -210,8 +210,9 @@ void reply_unauthorized(struct call *call, const char *message)
 
 void reply_stale(struct call *call)
 {
-    reply_challenge(call, "the nonce of the digest is too old or used up; answer the new one",
-                    true);
+    reply_challenge(
+        call, "the nonce of the Digest has expired or was used too often; answer the new challenge",
+        true);
 }
 
 void reply_locked_out(struct call *call, int64_t left_ms)
@@ -233,8 +234,10 @@ static void reply_unavailable(struct call *call)
     const char *text = call->caller.user_id ? engine->trouble(engine->self) : "";
     const struct str trouble = str_copy(call->arena, str_from(text));
     reply_error(call, 503, "unavailable",
-                trouble.len ? STR_CONCAT(call->arena, STR("the store is not available: "), trouble)
-                            : STR("nothing can be served at the moment; try again soon"));
+                trouble.len
+                    ? STR_CONCAT(call->arena, STR("the store is not available: "), trouble)
+                    : STR("the daemon cannot serve requests at the moment; try again soon, /readyz "
+                          "states the reason"));
     reply_header(call, "Retry-After", STR("1"));
 }
 
@@ -246,15 +249,18 @@ void reply_failure(struct call *call, err why)
         reply_error(call, 429, "limit", STR("too many requests are waiting; try again soon"));
         reply_header(call, "Retry-After", STR("1"));
     } else if (why == ERR_FENCED) {
-        reply_error(call, 503, "fenced",
-                    STR("another instance leads now; nothing was done here, ask that one"));
+        reply_error(
+            call, 503, "fenced",
+            STR("another instance is the leader now; nothing was changed, send the request to "
+                "that instance"));
         reply_header(call, "Retry-After", STR("1"));
     } else if (why == ERR_UNKNOWN) {
         reply_error(call, 500, "unknown",
-                    STR("this may or may not have been done: the store did not answer in time, or "
-                        "the daemon stopped or lost the lead before; look before you repeat it"));
+                    STR("the outcome is unknown: the store did not answer in time, or the daemon "
+                        "stopped or lost its leadership; check the object before you repeat the "
+                        "request"));
     } else {
-        reply_error(call, 500, "failed", STR("the request failed; nothing was done"));
+        reply_error(call, 500, "failed", STR("the request failed; nothing was changed"));
     }
 }
 
@@ -262,8 +268,8 @@ void reply_full(struct call *call)
 {
     call_counts(call)->refused_for_memory++;
     reply_error(call, 503, "limit",
-                STR("answers that clients have not read yet take all memory that there is for "
-                    "answers; nothing was done, try again soon"));
+                STR("replies that other clients have not read yet use all memory for replies; "
+                    "nothing was changed, try again soon"));
     reply_header(call, "Retry-After", STR("1"));
 }
 
@@ -271,6 +277,6 @@ void reply_too_large(struct call *call)
 {
     call_counts(call)->refused_for_memory++;
     reply_error(call, 409, "limit_reached",
-                STR("the answer would take more memory than one request may (64 MiB); ask for a "
+                STR("the reply would need more memory than one request may use (64 MiB); request a "
                     "part of it"));
 }

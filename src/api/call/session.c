@@ -172,7 +172,7 @@ static enum handler_result serve_session(struct call *call)
 static void session_reply_logout(struct call *call, int64_t id)
 {
     (void)id;
-    reply_message(call, "session", STR("goodbye"));
+    reply_message(call, "session", STR("logged out"));
     session_put_cookie(call, STR(""), 0);
 }
 
@@ -183,7 +183,7 @@ static enum handler_result serve_logout(struct call *call)
     if (call->caller.auth_method == BY_SESSION)
         return call_submit(call, &command, session_reply_logout);
     call_refuse(call, PROBLEM_NOT_FOUND, STR("session"),
-                STR("there is no session to end: you did not come with its cookie"));
+                STR("there is no session to end: the request has no session cookie"));
     return SERVED_REPLY;
 }
 
@@ -194,12 +194,12 @@ static const struct route routes[] = {
      .params = &login,
      .form = REPLY_CUSTOM,
      .access = ROUTE_AUTH_IN_BODY,
-     .does = "log in: a cookie, and the csrf_token to show beside it"},
+     .does = "log in: sets the session cookie and returns the csrf_token for changes"},
     {.method = HTTP_GET,
      .pattern = V "session",
      .serve = serve_session,
      .form = REPLY_CUSTOM,
-     .does = "who you are"},
+     .does = "the user, access level and expiry of the session"},
     {.method = HTTP_DELETE,
      .pattern = V "session",
      .serve = serve_logout,
@@ -216,7 +216,7 @@ static const struct route sign_in_routes[] = {
      .params = &login,
      .form = REPLY_CUSTOM,
      .access = ROUTE_AUTH_IN_BODY,
-     .does = "log in by the form of the old pages, user[username] and user[password]"},
+     .does = "log in with the form of OpenCrowbar: user[username] and user[password]"},
 };
 
 const struct route_table route_table_sign_in = ROUTE_TABLE(NULL, sign_in_routes);

@@ -48,8 +48,8 @@ static bool attrib_find_target(struct call *call, struct subject *out_target)
     *out_target = (struct subject){TABLE_DEPLOYMENT, owner.snapshot.deployment_id};
     if (owner.snapshot.state == SNAPSHOT_ARCHIVED)
         call_refuse(call, PROBLEM_WRONG_STATE, STR("id"),
-                    STR("it is archived, and of its data only what users wanted is kept; "
-                        "deployment_roles and node_roles tell that"));
+                    STR("the snapshot is archived, and only its user data is stored; read its "
+                        "deployment_roles and node_roles"));
     return !call->problems;
 }
 
@@ -69,7 +69,7 @@ static bool attrib_find_value(struct call *call, struct attrib_on_owner *out)
         return true;
     call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
                 STR_CONCAT(call->arena, STR("attrib "), out->attrib.attrib.name,
-                           STR(" has no meaning on this "),
+                           STR(" is not defined on this "),
                            str_from(call->route->within->shape->type)));
     return false;
 }
@@ -209,7 +209,7 @@ static void attrib_reply_written(struct call *call, uint32_t bucket)
         attrib_reply_value(call, &r, attrib_written_view(&r, bucket));
     else
         reply_message(call, resource_attribs.shape->type,
-                      STR("it was done; the object has been deleted since"));
+                      STR("the change was made; the object has been deleted since"));
 }
 
 static void attrib_reply_user_value(struct call *call, int64_t id)
@@ -293,8 +293,8 @@ static struct str attrib_patched_value(struct call *call, const struct json *bef
         return STR("null");
     if (!json_eq(json_merge(call->arena, from, to), to))
         call_refuse(call, PROBLEM_BAD_VALUE, STR("value"),
-                    STR("keys cannot be taken out of a value, for it is merged into what is there; "
-                        "set them to null"));
+                    STR("keys cannot be removed from a value, because it is merged into the stored "
+                        "one; set them to null"));
     return json_write(call->arena, to);
 }
 

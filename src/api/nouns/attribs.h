@@ -24,23 +24,23 @@ extern const struct params_schema value_params;
      .within = &owner,                                                                             \
      .form = REPLY_LIST,                                                                           \
      .access = who,                                                                                \
-     .does = "the attribs that mean something there, with their values; bucket says which data"},  \
+     .does = "the attribs that are defined on it, with their values; bucket selects the layer"},   \
         {.method = HTTP_GET,                                                                       \
          .pattern = V path "/:id/attribs/:id",                                                     \
          .serve = serve_value,                                                                     \
          .resource = &resource_attribs,                                                            \
          .within = &owner,                                                                         \
          .access = who,                                                                            \
-         .does = "an attrib with its value there; bucket says which data"},                        \
+         .does = "an attrib with its value on it; bucket selects the layer"},                      \
         {.method = HTTP_PUT,                                                                       \
          .pattern = V path "/:id/attribs/:id",                                                     \
          .serve = serve_value_set,                                                                 \
          .resource = &resource_attribs,                                                            \
          .within = &owner,                                                                         \
          .params = &value_params,                                                                  \
-         .does = "set its value there, in bucket user or note"},                                   \
+         .does = "set the value of the attrib on it, in bucket user or note"},                     \
     {                                                                                              \
         .method = HTTP_PATCH, .pattern = V path "/:id/attribs/:id", .serve = serve_value_patch,    \
         .resource = &resource_attribs, .within = &owner,                                           \
-        .does = "change its value there by a JSON patch"                                           \
+        .does = "update the value of the attrib on it with a JSON Patch"                           \
     }

@@ -60,7 +60,7 @@ static bool barclamp_read_document(struct call *call, struct str *out_document)
     struct api_barclamp sent = {.arena = call->arena, .is_json = value->kind == JSON_OBJECT};
     if (value->kind != JSON_OBJECT && value->kind != JSON_STRING) {
         call_refuse(call, PROBLEM_BAD_VALUE, STR("value"),
-                    STR("value must be a barclamp: an object, or YAML as a text"));
+                    STR("value must be a barclamp: an object, or YAML as a string"));
         return false;
     }
     sent.text = sent.is_json ? json_write(call->arena, value) : value->text;
@@ -88,8 +88,8 @@ static bool barclamp_check_name(struct call *call, struct str document, const st
     if (str_eq(name, record->barclamp.name))
         return true;
     call_refuse(call, PROBLEM_NAME_INVALID, STR("value"),
-                STR_CONCAT(call->arena, STR("this is barclamp "), name, STR(", not "),
-                           record->barclamp.name));
+                STR_CONCAT(call->arena, STR("value is barclamp "), name,
+                           STR(", but the path names barclamp "), record->barclamp.name));
     return false;
 }
 
@@ -116,7 +116,7 @@ static enum handler_result serve_upload(struct call *call)
     struct command command = {.kind = COMMAND_IMPORT};
     const bool is_change = call->keys[0].len;
     if (!authorize_is_admin(call)) { /* before it is read: that is work */
-        authorize_refuse(call, STR("only an admin imports barclamps"));
+        authorize_refuse(call, STR("only an admin may import barclamps"));
         return SERVED_REPLY;
     }
     if (is_change && (!resource_find(call, &resource_barclamps, call->keys[0], &record) ||
@@ -142,37 +142,37 @@ static const struct route routes[] = {
      .serve = serve_barclamp_match,
      .resource = &resource_barclamps,
      .form = REPLY_LIST,
-     .does = "those with these values; all when none is asked for"},
+     .does = "the objects with the given field values; all of them if no field is given"},
     {.method = HTTP_GET,
      .pattern = V "barclamps",
      .serve = serve_list,
      .resource = &resource_barclamps,
      .form = REPLY_LIST,
-     .does = "list them"},
+     .does = "list the objects"},
     {.method = HTTP_GET,
      .pattern = V "barclamps/sample",
      .serve = serve_sample,
      .resource = &resource_barclamps,
      .form = REPLY_CUSTOM,
-     .does = "what a new one would look like"},
+     .does = "an object with its default values"},
     {.method = HTTP_GET,
      .pattern = V "barclamps/:id",
      .serve = serve_show,
      .resource = &resource_barclamps,
-     .does = "show one"},
+     .does = "show one object"},
     {.method = HTTP_POST,
      .pattern = V "barclamps",
      .serve = serve_upload,
      .resource = &resource_barclamps,
      .params = &upload,
-     .does = "import one: roles, attribs, jigs and hammers, as an object or as YAML; code and "
-             "scripts cannot be sent"},
+     .does = "import a barclamp: roles, attribs, jigs and hammers, as an object or as YAML; code "
+             "and scripts cannot be uploaded"},
     {.method = HTTP_PUT,
      .pattern = V "barclamps/:id",
      .serve = serve_upload,
      .resource = &resource_barclamps,
      .params = &upload,
-     .does = "import it anew; files of the same barclamp are imported over it at the next start"},
+     .does = "import it again; a file of the same barclamp replaces it at the next start"},
 };
 
 const struct route_table route_table_barclamps = ROUTE_TABLE("barclamps", routes);

@@ -154,7 +154,7 @@ static enum handler_result events_search_more(struct call *call)
     const struct api_engine *engine = call_engine(call);
     const struct event_search *s = call->handler_state;
     if (!engine->events) {
-        reply_error(call, 404, "not_found", STR("what happened is not kept here"));
+        reply_error(call, 404, "not_found", STR("this daemon does not store events"));
         return SERVED_REPLY;
     }
     const int64_t number = call_wait_history(call, events_search_received);
@@ -178,8 +178,8 @@ static void events_refuse_unknown(struct call *call, const char *const *names, s
             i++;
         if (!names[i])
             call_refuse(call, PROBLEM_BAD_VALUE, pair->name,
-                        STR_CONCAT(call->arena, pair->name,
-                                   STR(" means nothing here; what does is "), known));
+                        STR_CONCAT(call->arena, STR("unknown parameter \""), pair->name,
+                                   STR("\"; supported: "), known));
     }
 }
 
@@ -206,7 +206,7 @@ static void events_read_address(struct call *call, struct str *out)
         return;
     if (!address_parse(text, &address) || address_is_unspecified(&address)) {
         call_refuse(call, PROBLEM_BAD_VALUE, STR("address"),
-                    STR("address must be that of a client, such as 192.0.2.7 or 2001:db8::7"));
+                    STR("address must be an IP address such as 192.0.2.7 or 2001:db8::7"));
         return;
     }
     *out = address_format(call->arena, address.s6_addr);
@@ -240,7 +240,8 @@ static enum handler_result events_begin_search(struct call *call, bool is_audit)
     if (call->problems)
         return SERVED_REPLY;
     if ((s->actor.len || s->address.len) && !s->shows_actor) {
-        authorize_refuse(call, STR("who did what is for admins to read"));
+        authorize_refuse(call,
+                         STR("only an admin may read the audit log or filter by actor or address"));
         return SERVED_REPLY;
     }
     s->rows = buf_in(call->arena);
@@ -344,7 +345,7 @@ static enum handler_result events_begin_stream(struct call *call)
 {
     static const char *const names[] = {"after", NULL};
     struct event_stream *w = arena_new(call->arena, struct event_stream);
-    events_refuse_unknown(call, names, STR("after: a stream tells everything"));
+    events_refuse_unknown(call, names, STR("after; a stream cannot be filtered"));
     w->stream = (struct reply_stream){.step = events_stream_step,
                                       .fini = events_stream_fini,
                                       .self = w,
@@ -369,7 +370,8 @@ static enum handler_result serve_audit(struct call *call)
 {
     if (authorize_is_admin(call))
         return events_begin_search(call, true);
-    authorize_refuse(call, STR("who did what is for admins to read"));
+    authorize_refuse(call,
+                     STR("only an admin may read the audit log or filter by actor or address"));
     return SERVED_REPLY;
 }
 
@@ -378,8 +380,8 @@ static const struct route event_routes[] = {
      .pattern = V "events",
      .serve = serve_events,
      .form = REPLY_CUSTOM,
-     .does = "what happened, oldest first or by sort=-id newest first; as text/event-stream: what "
-             "happens from now on"},
+     .does = "stored events, oldest first, or newest first with sort=-id; as text/event-stream: "
+             "new events as they are stored"},
 };
 
 static const struct route audit_routes[] = {
@@ -387,7 +389,7 @@ static const struct route audit_routes[] = {
      .pattern = V "audit",
      .serve = serve_audit,
      .form = REPLY_CUSTOM,
-     .does = "who did what: events by actor, address, verb, object, object_id and since"},
+     .does = "the audit log: events by actor, address, verb, object, object_id and since"},
 };
 
 const struct route_table route_table_events = ROUTE_TABLE("events", event_routes);

@@ -78,9 +78,9 @@ static enum handler_result serve_group_add(struct call *call)
 static void group_reply_removed(struct call *call, int64_t id)
 {
     (void)id;
-    reply_message(
-        call, shape_group.type,
-        STR_CONCAT(call->arena, STR("node "), call->keys[1], STR(" left group "), call->keys[0]));
+    reply_message(call, shape_group.type,
+                  STR_CONCAT(call->arena, STR("node "), call->keys[1],
+                             STR(" was removed from group "), call->keys[0]));
 }
 
 static enum handler_result serve_group_remove(struct call *call)
@@ -107,12 +107,12 @@ static const struct route routes[] = {
      .serve = serve_list,
      .resource = &resource_groups,
      .form = REPLY_LIST,
-     .does = "list them"},
+     .does = "list the objects"},
     {.method = HTTP_GET,
      .pattern = V "groups/:id",
      .serve = serve_show,
      .resource = &resource_groups,
-     .does = "show one: by id, by name (the oldest of that name), by category%2Fname"},
+     .does = "show one object: by id, by name (the oldest of that name) or by category%2Fname"},
     ROUTES_EDIT("groups", resource_groups),
     ROUTES_MAKE("groups", resource_groups, COMMAND_GROUP_DELETE),
     ROUTE_OWNED_LIST("groups/:id/nodes", resource_nodes, resource_groups, "the nodes in it"),
@@ -121,13 +121,13 @@ static const struct route routes[] = {
      .serve = serve_group_add,
      .resource = &resource_groups,
      .params = &add,
-     .does = "put a node into it"},
+     .does = "add a node to it"},
     {.method = HTTP_DELETE,
      .pattern = V "groups/:id/nodes/:id",
      .serve = serve_group_remove,
      .resource = &resource_groups,
      .form = REPLY_MESSAGE,
-     .does = "take a node out of it"},
+     .does = "remove a node from it"},
 };
 
 const struct route_table route_table_groups = ROUTE_TABLE("groups", routes);

@@ -334,7 +334,7 @@ static void hammer_reply_performed(struct call *call, int64_t node_id)
         hammer_reply_action(call, &hammer, "action", STR("ordered"));
     else
         reply_message(call, shape_hammer.type,
-                      STR("it was ordered; the hammer has been deleted since"));
+                      STR("the action was ordered; the hammer has been deleted since"));
 }
 
 /* Of all that hammers can do, power alone is done on request: it is ordered like any other, so the
@@ -353,9 +353,10 @@ static enum handler_result serve_perform(struct call *call)
     if (hammer_words_have(words, command.node_power.action))
         return object_submit(call, &command, hammer_reply_performed);
     hammer_reply_action(call, &hammer, "exception",
-                        STR_CONCAT(call->arena, hammer.hammer.name, STR(" cannot be told to "),
-                                   command.node_power.action, STR("; what it does on request: "),
-                                   words.len ? words : STR("nothing")));
+                        STR_CONCAT(call->arena, hammer.hammer.name,
+                                   STR(" does not support the action "), command.node_power.action,
+                                   STR(" on request; supported: "),
+                                   words.len ? words : STR("none")));
     return SERVED_REPLY;
 }
 
@@ -371,7 +372,7 @@ static const struct route hammer_routes[] = {
      .resource = &resource_hammers,
      .params = &perform,
      .form = REPLY_CUSTOM,
-     .does = "order a power action of its node; anything else is answered with an exception"},
+     .does = "order a power action for its node; other actions return an exception"},
 };
 
 static const struct route kind_routes[] = {

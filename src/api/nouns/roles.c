@@ -63,9 +63,10 @@ static const struct route routes[] = {
     ROUTES_READ("roles", resource_roles),
     ROUTES_EDIT("roles", resource_roles),
     ROUTE_OWNED_LIST("roles/:id/deployment_roles", resource_deployment_roles, resource_roles,
-                     "where it is used: its deployment roles"),
+                     "its deployment roles"),
     ROUTE_OWNED_LIST("roles/:id/node_roles", resource_noderoles, resource_roles, "its noderoles"),
-    ROUTE_OWNED_LIST("roles/:id/nodes", resource_nodes, resource_roles, "the nodes that have it"),
+    ROUTE_OWNED_LIST("roles/:id/nodes", resource_nodes, resource_roles,
+                     "the nodes that it is bound to"),
     ROUTES_ATTRIBS("roles", resource_roles, ROUTE_AUTH_REQUIRED),
 };
 

@@ -209,7 +209,7 @@ static bool run_log_read_params(struct call *call, struct api_log *log)
     if (!is_open && !(named && counted) && !call->problems)
         call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
                     STR_CONCAT(call->arena, STR("there is no open run with id "), call->keys[0],
-                               STR("; of one that is over, ask with node_role and attempt")));
+                               STR("; for the log of an ended run give node_role and attempt")));
     return !call->problems;
 }
 
@@ -289,9 +289,9 @@ static enum handler_result serve_run_log(struct call *call)
     if (e == OK)
         run_log_reply(call, &log);
     else if (e == ERR_NOT_FOUND)
-        call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
-                    STR_CONCAT(call->arena, STR("nothing was kept of what run "), call->keys[0],
-                               STR(" says")));
+        call_refuse(
+            call, PROBLEM_NOT_FOUND, STR("id"),
+            STR_CONCAT(call->arena, STR("no log of run "), call->keys[0], STR(" is stored")));
     else
         reply_failure(call, e);
     return SERVED_REPLY;
@@ -379,7 +379,7 @@ enum handler_result serve_old_runs(struct call *call)
         id = noderole.id;
     }
     if (!engine->runs) {
-        reply_error(call, 404, "not_found", STR("runs that are over are not kept here"));
+        reply_error(call, 404, "not_found", STR("this daemon does not store ended runs"));
         return SERVED_REPLY;
     }
     const err e =
@@ -394,22 +394,22 @@ static const struct route routes[] = {
      .pattern = V "runs",
      .serve = serve_runs,
      .form = REPLY_CUSTOM,
-     .does = "those that are open, oldest first"},
+     .does = "the open runs, oldest first"},
     {.method = HTTP_GET,
      .pattern = V "runs/:id",
      .serve = serve_run,
      .form = REPLY_CUSTOM,
-     .does = "one that is open; by the name of a node, those on it"},
+     .does = "one open run by id, or the open runs on a node by its name"},
     {.method = HTTP_GET,
      .pattern = V "runs/:id/log",
      .serve = serve_run_log,
      .form = REPLY_CUSTOM,
-     .does = "what it says, from an offset on; as text/event-stream: until it ends"},
+     .does = "its log from an offset; as text/event-stream: as it is written, until the run ends"},
     {.method = HTTP_PUT,
      .pattern = V "runs/:id/cancel",
      .serve = serve_run_cancel,
      .form = REPLY_MESSAGE,
-     .does = "stop it"},
+     .does = "cancel it; a run that has begun is stopped"},
 };
 
 const struct route_table route_table_runs = ROUTE_TABLE("runs", routes);

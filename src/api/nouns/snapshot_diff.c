@@ -108,7 +108,8 @@ static enum handler_result snapshot_read_sides(struct call *call, struct snapsho
     for (uint32_t i = 0; i < r->side_count; i++) {
         const struct snapshot_side *side = &r->sides[i];
         if (!side->is_head && !call_engine(call)->intervals) {
-            reply_error(call, 404, "not_found", STR("what snapshots held is not kept here"));
+            reply_error(call, 404, "not_found",
+                        STR("this daemon does not store the content of archived snapshots"));
             return SERVED_REPLY;
         }
         if (!side->is_head && !call_is_durable(call))
@@ -297,7 +298,8 @@ static void revert_reply(struct call *call, int64_t deployment_id)
 {
     struct record head;
     if (!call->core || !snapshot_head(call, deployment_id, &head)) {
-        reply_message(call, "snapshot", STR("it was done; the deployment has been deleted since"));
+        reply_message(call, "snapshot",
+                      STR("the change was made; the deployment has been deleted since"));
         return;
     }
     const struct json *doc = snapshot_parse_doc(call, call->doc);

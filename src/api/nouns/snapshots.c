@@ -96,7 +96,7 @@ static enum handler_result snapshot_reply_next(struct call *call, const struct r
         return SERVED_REPLY;
     }
     call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
-                STR("it is the newest snapshot of its deployment; none follows"));
+                STR("the snapshot is the newest of its deployment; there is no next one"));
     return SERVED_REPLY;
 }
 
@@ -134,7 +134,7 @@ static void snapshot_reply_head(struct call *call, int64_t deployment_id)
         reply_record(call, &shape_snapshot, &head);
     else
         reply_message(call, shape_snapshot.type,
-                      STR("it was done; the deployment has been deleted since"));
+                      STR("the change was made; the deployment has been deleted since"));
 }
 
 /* Its ETag is not that of the deployment, which the command is about. */
@@ -157,7 +157,7 @@ static enum handler_result serve_head_verb(struct call *call)
         return SERVED_REPLY;
     if (!snapshot_is_head(&snapshot)) {
         call_refuse(call, PROBLEM_WRONG_STATE, STR("id"),
-                    STR("it is archived: only the head of a deployment can change"));
+                    STR("the snapshot is archived: only the head of a deployment can be changed"));
         return SERVED_REPLY;
     }
     must(core_record(call->core, TABLE_DEPLOYMENT, snapshot.snapshot.deployment_id, &deployment));
@@ -206,8 +206,8 @@ static enum handler_result serve_snapshot_graph(struct call *call)
     if (snapshot_is_head(&snapshot))
         return reply_graph(call, snapshot.snapshot.deployment_id);
     call_refuse(call, PROBLEM_WRONG_STATE, STR("id"),
-                STR("it is archived, and what depended on what is not kept; node_roles tells what "
-                    "it held"));
+                STR("the snapshot is archived, and its graph is not stored; its node_roles list "
+                    "what it contained"));
     return SERVED_REPLY;
 }
 
@@ -231,12 +231,12 @@ static const struct route routes[] = {
     ROUTE_HEAD_VERB("snapshots/:id/propose", propose,
                     "open the next snapshot for changes, if it is the head"),
     ROUTE_HEAD_VERB("snapshots/:id/recall", recall,
-                    "take it back into proposal, if it is the head"),
+                    "change its deployment back to PROPOSED, if it is the head"),
     {.method = HTTP_GET,
      .pattern = V "snapshots/:id/next",
      .serve = serve_next,
      .resource = &resource_snapshots,
-     .does = "the one that followed it"},
+     .does = "the next snapshot of its deployment"},
     {.method = HTTP_GET,
      .pattern = V "snapshots/:id/diff/:id",
      .serve = serve_diff,
@@ -246,7 +246,7 @@ static const struct route routes[] = {
      .pattern = V "snapshots/:id/graph",
      .serve = serve_snapshot_graph,
      .form = REPLY_CUSTOM,
-     .does = "its noderoles and what depends on what, while it is the head"},
+     .does = "its noderoles and their dependencies, while it is the head"},
     ROUTE_SNAPSHOT_CONTENT(
         "snapshots/:id/nodes", resource_nodes,
         "its nodes; of an archived one, those that had roles in it and still exist"),
@@ -266,7 +266,7 @@ static const struct route routes[] = {
      .resource = &resource_attribs,
      .within = &resource_snapshots,
      .form = REPLY_LIST,
-     .does = "the attribs that mean something there, with their values, while it is the head"},
+     .does = "the attribs that are defined on it, with their values, while it is the head"},
     {.method = HTTP_GET,
      .pattern = V "snapshots/:id/node_roles",
      .serve = serve_snapshot_content,

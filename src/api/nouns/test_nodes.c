@@ -26,7 +26,7 @@ static void test_node_read_source(struct call *call, struct str *out_source)
     *out_source = STR("node_discovery");
     if (param_text(call, "source", out_source) && !test_node_is_file_name(*out_source))
         call_refuse(call, PROBLEM_BAD_VALUE, STR("source"),
-                    STR("source must be the name of a test file, without its ending"));
+                    STR("source must be the name of a test file, without its extension"));
 }
 
 /* Canonical, or a problem. */
@@ -55,7 +55,7 @@ static enum handler_result serve_test_discovery(struct call *call)
     struct str source;
     if (!test_jig_is_enabled(call))
         call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
-                    STR("nothing is pretended here: the daemon runs without its test jig"));
+                    STR("discovery cannot be simulated: the daemon runs without --test-jig"));
     if (call->problems || !resource_find(call, &resource_nodes, call->keys[0], &node) ||
         !object_condition(call) || !params_read(call, resource_nodes.shape->type))
         return SERVED_REPLY;
@@ -86,7 +86,7 @@ static const struct route routes[] = {
      .serve = serve_test_discovery,
      .resource = &resource_nodes,
      .params = &discover,
-     .does = "pretend that a machine like that of a test file was discovered (test jig only)"},
+     .does = "simulate the discovery of a machine from a test file (test jig only)"},
 };
 
 const struct route_table route_table_test_nodes = ROUTE_TABLE(NULL, routes);

@@ -36,7 +36,8 @@ static void token_reply_created(struct call *call, int64_t id)
     const struct str hash = credentials_token_hash(call->arena, call->secret);
     id = call->core ? core_find(call->core, TABLE_TOKEN, hash) : 0;
     if (!id || !core_record(call->core, TABLE_TOKEN, id, &record)) {
-        reply_message(call, shape_token.type, STR("it was made, and deleted since"));
+        reply_message(call, shape_token.type,
+                      STR("the token was created and has been deleted since"));
         return;
     }
     reply_record(call, &shape_token, &record);
@@ -57,7 +58,7 @@ static void token_check_expiry(struct call *call)
     int64_t expires;
     if (param_time(call, "expires_at", &expires) && expires == 0)
         call_refuse(call, PROBLEM_BAD_VALUE, STR("expires_at"),
-                    STR("expires_at must lie in the future; leave it out for a token that never "
+                    STR("expires_at must be in the future; leave it out for a token that never "
                         "expires"));
 }
 
@@ -89,11 +90,11 @@ static void token_check_create(struct call *call, struct command *command)
     token_check_expiry(call);
     if (p->access > authorize_level(call, p->deployment_id))
         call_refuse(call, PROBLEM_BAD_VALUE, STR("access"),
-                    STR("access must not be more than you have yourself"));
+                    STR("access must not be higher than your own"));
     const int64_t end = token_caller_expiry(call);
     if (end && (!p->expires_at || p->expires_at > end))
         call_refuse(call, PROBLEM_BAD_VALUE, STR("expires_at"),
-                    STR("expires_at must not be later than that of the token you came with"));
+                    STR("expires_at must not be later than that of the token of this request"));
 }
 
 static const struct params_schema create = {
@@ -162,7 +163,7 @@ static bool token_list_read_owner(struct call *call, struct list_scope *scope)
     const bool has_user = http_query(call->request, STR("user"), &name);
     const bool has_all = http_query(call->request, STR("all"), &all) && str_eq(all, STR("true"));
     if ((has_user || has_all) && !authorize_is_admin(call)) {
-        authorize_refuse(call, STR("only an admin sees the tokens of others"));
+        authorize_refuse(call, STR("only an admin may list the tokens of other users"));
         return false;
     }
     if (has_user && !resource_find(call, &resource_users, name, &user))
@@ -242,7 +243,7 @@ enum handler_result serve_node_token(struct call *call)
 static void token_reply_deleted_all(struct call *call, int64_t id)
 {
     (void)id;
-    reply_message(call, shape_token.type, STR("the node has no token any more"));
+    reply_message(call, shape_token.type, STR("all tokens of the node were deleted"));
 }
 
 enum handler_result serve_node_token_delete(struct call *call)
@@ -267,24 +268,24 @@ static const struct route routes[] = {
      .serve = serve_tokens,
      .resource = &resource_tokens,
      .form = REPLY_LIST,
-     .does = "list your own; an admin those of ?user=, or ?all=true"},
+     .does = "list your own tokens; an admin may add user= or all=true"},
     {.method = HTTP_POST,
      .pattern = V "tokens",
      .serve = serve_token_create,
      .resource = &resource_tokens,
      .params = &create,
-     .does = "make one for yourself; its text is told in this answer only"},
+     .does = "create a token for yourself; its secret is shown in this reply only"},
     {.method = HTTP_GET,
      .pattern = V "tokens/:id",
      .serve = serve_token_show,
      .resource = &resource_tokens,
-     .does = "show one"},
+     .does = "show one object"},
     {.method = HTTP_DELETE,
      .pattern = V "tokens/:id",
      .serve = serve_token_delete,
      .resource = &resource_tokens,
      .form = REPLY_MESSAGE,
-     .does = "delete it; whoever holds it is locked out"},
+     .does = "delete it; requests with it are refused from then on"},
 };
 
 const struct route_table route_table_tokens = ROUTE_TABLE("tokens", routes);

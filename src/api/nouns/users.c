@@ -95,7 +95,7 @@ static void user_refuse_self(struct call *call, int64_t user_id, const char *fie
     if (user_id == call->caller.user_id)
         call_refuse(call, PROBLEM_READ_ONLY, str_from(field),
                     STR_CONCAT(call->arena, str_from(field),
-                               STR(" of your own is for somebody else to change")));
+                               STR(" of your own account can only be changed by another admin")));
 }
 
 static void user_check_update(struct call *call, struct command *command)
@@ -144,7 +144,7 @@ static enum handler_result serve_user_create(struct call *call)
     struct user_create_command *p = &command.user_create;
     struct str password;
     if (!authorize_is_admin(call)) {
-        authorize_refuse(call, STR("only an admin makes users"));
+        authorize_refuse(call, STR("only an admin may create users"));
         return SERVED_REPLY;
     }
     if (!params_read(call, shape_user.type))
@@ -198,9 +198,11 @@ static bool user_may_set_password(struct call *call, int64_t user_id)
     if (authorize_is_admin(call))
         return true;
     if (user_id != call->caller.user_id)
-        authorize_refuse(call, STR("only an admin gives a new password to somebody else"));
+        authorize_refuse(call, STR("only an admin may set the password of another user"));
     else if (call->caller.auth_method == BY_TOKEN)
-        authorize_refuse(call, STR("come with your password, not with a token, to change it"));
+        authorize_refuse(
+            call,
+            STR("a password cannot be changed with a token; authenticate with the current password"));
     return !call->reply.status;
 }
 
@@ -240,7 +242,8 @@ static enum handler_result user_set_password(struct call *call, const struct rec
         return state == SECRET_PENDING ? SERVED_LATER : SERVED_REPLY;
     p->password_hash = str_from(call->made_hash);
     if (box && !reset_keys_end(call_auth_state(call)->resets, box)) {
-        call_refuse(call, PROBLEM_NOT_FOUND, STR("token"), STR("the token was used just now"));
+        call_refuse(call, PROBLEM_NOT_FOUND, STR("token"),
+                    STR("the token was already used; start the password reset again"));
         return SERVED_REPLY;
     }
     return user_submit_password(call, command);
@@ -339,8 +342,9 @@ static enum handler_result serve_password_reset_complete(struct call *call)
     box.user_id = user.id;
     if (!reset_keys_open(call_auth_state(call)->resets, call->arena, &box, call_mono_ms(call),
                          &password)) {
-        call_refuse(call, PROBLEM_NAME_INVALID, STR("token"),
-                    STR("the token is unknown or too old, or the payload was not sealed for it"));
+        call_refuse(
+            call, PROBLEM_NAME_INVALID, STR("token"),
+            STR("the token is unknown or expired, or the payload is not sealed with its key"));
         return SERVED_REPLY;
     }
     if (!password_param_check(call, password))
@@ -357,7 +361,8 @@ static enum handler_result serve_digest(struct call *call)
     reply_text(call, 200,
                call->caller.auth_method == BY_DIGEST
                    ? STR_CONCAT(call->arena, STR("Digest success: you are "), name, STR("\n"))
-                   : STR_CONCAT(call->arena, STR("You are "), name, STR(", but not by digest\n")));
+                   : STR_CONCAT(call->arena, STR("You are "), name,
+                                STR(", but not by digest\n")));
     return SERVED_REPLY;
 }
 
@@ -378,46 +383,47 @@ static const struct route routes[] = {
      .serve = serve_user_update,
      .resource = &resource_users,
      .params = &change,
-     .does = "change it; digest says whether old clients may use a new password"},
+     .does = "update the object; digest=true allows Digest authentication with a new password"},
     {.method = HTTP_PATCH,
      .pattern = V "users/:id",
      .serve = serve_patch,
      .resource = &resource_users,
-     .does = "change it by a JSON patch"},
+     .does = "update the object with a JSON Patch"},
     {.method = HTTP_POST,
      .pattern = V "users",
      .serve = serve_user_create,
      .resource = &resource_users,
      .params = &create,
-     .does = "make one"},
+     .does = "create an object"},
     {.method = HTTP_DELETE,
      .pattern = V "users/:id",
      .serve = serve_delete,
      .resource = &resource_users,
      .command = COMMAND_USER_DELETE,
      .form = REPLY_MESSAGE,
-     .does = "delete it, and its tokens"},
-    ROUTE_USER(HTTP_POST, "admin", serve_user_admin, "make it an admin"),
-    ROUTE_USER(HTTP_DELETE, "admin", serve_user_admin, "make it no admin any more"),
-    ROUTE_USER(HTTP_POST, "lock", serve_user_lock, "lock it: nothing of its lets in"),
+     .does = "delete it and its tokens"},
+    ROUTE_USER(HTTP_POST, "admin", serve_user_admin, "give it the admin right"),
+    ROUTE_USER(HTTP_DELETE, "admin", serve_user_admin, "take the admin right from it"),
+    ROUTE_USER(HTTP_POST, "lock", serve_user_lock,
+               "lock it: its password, tokens and sessions are refused"),
     ROUTE_USER(HTTP_DELETE, "lock", serve_user_lock, "unlock it"),
     {.method = HTTP_PUT,
      .pattern = V "users/:id/reset_password",
      .serve = serve_password_reset,
      .resource = &resource_users,
      .params = &reset,
-     .does = "give it a new password; digest says whether old clients may use it"},
+     .does = "set a new password; digest=true allows Digest authentication with it"},
     {.method = HTTP_GET,
      .pattern = V "users/:id/start_password_reset",
      .serve = serve_password_reset_start,
      .form = REPLY_CUSTOM,
-     .does = "a public key to seal a new password with, good for an hour"},
+     .does = "a public key to seal a new password with, valid for an hour"},
     {.method = HTTP_POST,
      .pattern = V "users/:id/complete_password_reset",
      .serve = serve_password_reset_complete,
      .resource = &resource_users,
      .params = &complete,
-     .does = "give it the new password that is sealed in the payload"},
+     .does = "set the new password that is sealed in the payload"},
 };
 
 static const struct route digest_routes[] = {
@@ -425,7 +431,7 @@ static const struct route digest_routes[] = {
      .pattern = V "digest",
      .serve = serve_digest,
      .form = REPLY_TEXT,
-     .does = "who you are, and whether digest told"},
+     .does = "the name of the user, and whether Digest authentication was used"},
 };
 
 const struct route_table route_table_users = ROUTE_TABLE("users", routes);

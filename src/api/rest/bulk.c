@@ -65,7 +65,9 @@ enum handler_result serve_create_many(struct call *call)
     if (!all)
         return SERVED_REPLY;
     if (!command_is_for_batch(call->route->resource->create->kind)) {
-        reply_error(call, 400, "bad_json", STR("these are made one at a time, by an object"));
+        reply_error(
+            call, 400, "bad_json",
+            STR("objects of this type are created one at a time: send an object, not an array"));
         return SERVED_REPLY;
     }
     if (all->count == 0 || all->count > PARTS_MAX) {

@@ -187,8 +187,9 @@ static bool list_select_page(struct list_walk *w, struct call *call)
 {
     uint32_t first = 0;
     if (w->query.has_after && !list_find_after(w, &first)) {
-        call_refuse(call, PROBLEM_BAD_VALUE, STR("after"),
-                    STR("after: there is no such object in this list any more; begin again"));
+        call_refuse(
+            call, PROBLEM_BAD_VALUE, STR("after"),
+            STR("after: the object is no longer in this list; start again at the first page"));
         return false;
     }
     const uint32_t left = w->all.count - first;

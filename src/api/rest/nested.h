@@ -27,7 +27,7 @@ enum handler_result serve_nested_create(struct call *call);
 #define ROUTE_NESTED_UPDATE(path, noun, owner)                                                     \
     {                                                                                              \
         .method = HTTP_PUT, .pattern = V path "/:id", .serve = serve_nested_update,                \
-        .resource = &noun, .within = &owner, .does = "change it"                                   \
+        .resource = &noun, .within = &owner, .does = "update the object"                           \
     }
 #define ROUTE_NESTED_CREATE(path, noun, owner, says)                                               \
     {                                                                                              \

@@ -46,7 +46,8 @@ void object_reply_shown(struct call *call, int64_t id)
     if (call->core && core_record(call->core, shape->table, id, &record))
         reply_record(call, shape, &record);
     else
-        reply_message(call, shape->type, STR("it was done; the object has been deleted since"));
+        reply_message(call, shape->type,
+                      STR("the change was made; the object has been deleted since"));
 }
 
 void object_reply_deleted(struct call *call, int64_t id)
@@ -91,8 +92,9 @@ static bool etag_parse(struct str tag, int64_t *out_turn)
 
 void object_refuse_turn(struct call *call)
 {
-    call_refuse(call, PROBLEM_PRECONDITION_FAILED, STR("if_turn"),
-                STR("it was changed since, or never had that ETag; read it again"));
+    call_refuse(
+        call, PROBLEM_PRECONDITION_FAILED, STR("if_turn"),
+        STR("the object was changed since, or never had the ETag of If-Match; read it again"));
 }
 
 bool object_condition(struct call *call)

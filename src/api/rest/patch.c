@@ -41,7 +41,7 @@ static bool patch_refuse_conflict(struct patch *p, struct str message)
 {
     if (p->document.steps_left == 0)
         reply_error(p->call, 409, "limit_reached",
-                    STR("this is too much for one patch; make it several"));
+                    STR("the patch takes too many steps or copies too much; split it"));
     else
         reply_error(p->call, 409, "patch_conflict", message);
     return false;
@@ -92,10 +92,11 @@ static bool patch_read_operation(struct call *call, const struct json *operation
                             STR_CONCAT(call->arena, STR("the operation on "), out->path_text,
                                        STR(" has no value")));
     if (out->op == OP_MOVE && json_pointer_is_below(&out->path, &out->from))
-        return patch_refuse(call, "bad_value", STR("nothing can be moved into itself"));
+        return patch_refuse(call, "bad_value", STR("a value cannot be moved into itself"));
     const bool is_whole = out->path.count == 0 || (out->op == OP_MOVE && out->from.count == 0);
     if (is_whole && out->op != OP_TEST)
-        return patch_refuse(call, "bad_value", STR("the object as a whole can only be tested"));
+        return patch_refuse(call, "bad_value",
+                            STR("the whole object can only be tested; path must name a member"));
     return true;
 }
 
@@ -104,7 +105,8 @@ static bool patch_read_operation(struct call *call, const struct json *operation
 static bool patch_refuse_absent(struct patch *p, const struct operation *o)
 {
     return patch_refuse_conflict(
-        p, STR_CONCAT(p->call->arena, STR("there is nothing for the operation on "), o->path_text));
+        p,
+        STR_CONCAT(p->call->arena, STR("there is no value for the operation on "), o->path_text));
 }
 
 static bool patch_put(struct patch *p, const struct operation *o, struct json *value)
@@ -112,10 +114,11 @@ static bool patch_put(struct patch *p, const struct operation *o, struct json *v
     if (o->path.count + json_depth(value) > JSON_DEPTH_MAX)
         return patch_refuse(p->call, "bad_json",
                             STR_CONCAT(p->call->arena, o->path_text,
-                                       STR(" would be deeper than documents may be")));
+                                       STR(" would be nested deeper than documents may be")));
     return document_add(&p->document, &o->path, value) ||
            patch_refuse_conflict(
-               p, STR_CONCAT(p->call->arena, STR("there is no place "), o->path_text));
+               p,
+               STR_CONCAT(p->call->arena, STR("there is no parent or index for "), o->path_text));
 }
 
 /* What a copy of it takes. It calls itself, for JSON_DEPTH_MAX levels at most. */

@@ -17,22 +17,22 @@
      .serve = serve_list,                                                                          \
      .resource = &noun,                                                                            \
      .form = REPLY_LIST,                                                                           \
-     .does = "list them"},                                                                         \
+     .does = "list the objects"},                                                                  \
         {.method = HTTP_GET,                                                                       \
          .pattern = V path "/sample",                                                              \
          .serve = serve_sample,                                                                    \
          .resource = &noun,                                                                        \
          .form = REPLY_CUSTOM,                                                                     \
-         .does = "what a new one would look like"},                                                \
+         .does = "an object with its default values"},                                             \
         {.method = HTTP_POST,                                                                      \
          .pattern = V path "/match",                                                               \
          .serve = serve_match,                                                                     \
          .resource = &noun,                                                                        \
          .form = REPLY_LIST,                                                                       \
-         .does = "those with these values"},                                                       \
+         .does = "the objects with the given field values"},                                       \
     {                                                                                              \
         .method = HTTP_GET, .pattern = V path "/:id", .serve = serve_show, .resource = &noun,      \
-        .access = ROUTE_AUTH_OR_NODE, .does = "show one"                                           \
+        .access = ROUTE_AUTH_OR_NODE, .does = "show one object"                                    \
     }
 #define ROUTES_EDIT(path, noun)                                                                    \
     {.method = HTTP_PUT,                                                                           \
@@ -40,20 +40,20 @@
      .serve = serve_update,                                                                        \
      .resource = &noun,                                                                            \
      .access = ROUTE_AUTH_OR_NODE,                                                                 \
-     .does = "change it"},                                                                         \
+     .does = "update the object"},                                                                 \
     {                                                                                              \
         .method = HTTP_PATCH, .pattern = V path "/:id", .serve = serve_patch, .resource = &noun,   \
-        .does = "change it by a JSON patch"                                                        \
+        .does = "update the object with a JSON Patch"                                              \
     }
 #define ROUTES_MAKE(path, noun, DELETE)                                                            \
     {.method = HTTP_POST,                                                                          \
      .pattern = V path,                                                                            \
      .serve = serve_create,                                                                        \
      .resource = &noun,                                                                            \
-     .does = "make one"},                                                                          \
+     .does = "create an object"},                                                                  \
     {                                                                                              \
         .method = HTTP_DELETE, .pattern = V path "/:id", .serve = serve_delete, .resource = &noun, \
-        .command = DELETE, .form = REPLY_MESSAGE, .does = "delete it"                              \
+        .command = DELETE, .form = REPLY_MESSAGE, .does = "delete the object"                      \
     }
 #define ROUTE_VERB(path, noun, COMMAND, says)                                                      \
     {                                                                                              \
@@ -64,7 +64,7 @@
     {                                                                                              \
         .method = HTTP_GET, .pattern = V path, .serve = serve_consent, .resource = &noun,          \
         .command = COMMIT, .form = REPLY_CUSTOM,                                                   \
-        .does = "what a commit would let destroy data, and the hash to agree to exactly that"      \
+        .does = "the data that a commit would destroy, and the hash that consents to exactly that" \
     }
 #define ROUTE_NESTED(path, noun, owner, says)                                                      \
     {                                                                                              \

@@ -30,13 +30,13 @@ static const struct route routes[] = {
      .serve = serve_healthz,
      .form = REPLY_TEXT,
      .access = ROUTE_AUTH_NONE,
-     .does = "is the daemon alive?"},
+     .does = "200 while the daemon runs"},
     {.method = HTTP_GET,
      .pattern = "/readyz",
      .serve = serve_readyz,
      .form = REPLY_TEXT,
      .access = ROUTE_AUTH_NONE,
-     .does = "can it work: does it lead, is the store writable?"},
+     .does = "200 if the daemon is the leader and its store is writable"},
 };
 
 const struct route_table route_table_probes = ROUTE_TABLE(NULL, routes);

@@ -269,13 +269,13 @@ static void openapi_put_parameters(struct openapi_writer *p, const struct route 
     static const char list_parameters[] =
         "{\"name\":\"limit\",\"in\":\"query\",\"schema\":{\"type\":\"integer\",\"minimum\":1,"
         "\"maximum\":10000}},{\"name\":\"after\",\"in\":\"query\",\"description\":\"id of the last "
-        "one seen\",\"schema\":{\"type\":\"integer\"}},{\"name\":\"sort\",\"in\":\"query\","
-        "\"description\":\"a field, with - before it for the other way; any other parameter is a "
+        "object of the previous page\",\"schema\":{\"type\":\"integer\"}},{\"name\":\"sort\",\"in\":\"query\","
+        "\"description\":\"a field, with - before it for descending order; any other parameter is a "
         "filter: FIELD, FIELD.not, FIELD.contains, FIELD.min, FIELD.max\",\"schema\":{\"type\":"
         "\"string\"}},{\"name\":\"view\",\"in\":\"query\",\"schema\":{\"type\":\"string\","
         "\"enum\":[\"full\"]}}";
     static const char plan_parameter[] =
-        ",{\"name\":\"summary\",\"in\":\"query\",\"description\":\"the totals alone\","
+        ",{\"name\":\"summary\",\"in\":\"query\",\"description\":\"only the totals\","
         "\"schema\":{\"type\":\"boolean\"}}";
     const bool is_list = route->form == REPLY_LIST && route->method == HTTP_GET;
     if (!keys && !is_list)
@@ -452,10 +452,9 @@ static enum handler_result serve_openapi(struct call *call)
     struct openapi_writer p = {.b = buf_in(call->arena), .is_fresh = true};
     openapi_open_object(&p, NULL);
     openapi_put_string(&p, "openapi", "3.0.3");
-    openapi_put_json(
-        &p, "info",
-        "{\"title\":\"Halligan\",\"version\":\"2.0\",\"description\":\"Machines, roles, "
-        "deployments and what becomes of them.\"}");
+    openapi_put_json(&p, "info",
+                     "{\"title\":\"Halligan\",\"version\":\"2.0\",\"description\":\"Nodes, roles, "
+                     "deployments and their runs.\"}");
     openapi_put_json(&p, "security",
                      "[{\"token\":[]},{\"password\":[]},{\"digest\":[]},{\"session\":[]}]");
     openapi_put_paths(&p);
@@ -471,7 +470,7 @@ static const struct route routes[] = {
      .pattern = "/api/openapi.json",
      .serve = serve_openapi,
      .form = REPLY_CUSTOM,
-     .does = "this description"},
+     .does = "this OpenAPI document"},
 };
 
 const struct route_table route_table_openapi = ROUTE_TABLE(NULL, routes);

@@ -322,17 +322,19 @@ static enum handler_result serve_anneal(struct call *call)
 static const struct route routes[] = {
     ROUTE_STATUS("nodes", serve_status_nodes, "the states of all nodes, by id"),
     ROUTE_STATUS("nodes/:id", serve_status_node, "the state of a node"),
-    ROUTE_STATUS("deployments", serve_status_placeholder, "the form of the answer about one"),
+    ROUTE_STATUS("deployments", serve_status_placeholder, "a placeholder of the reply about one"),
     ROUTE_STATUS("deployments/:id", serve_status_deployment,
                  "the state of a deployment and of its noderoles"),
-    ROUTE_STATUS("snapshots", serve_status_placeholder, "the form of the answer about one"),
+    ROUTE_STATUS("snapshots", serve_status_placeholder, "a placeholder of the reply about one"),
     ROUTE_STATUS("snapshots/:id", serve_status_snapshot,
                  "the state of a snapshot and of its noderoles"),
-    ROUTE_STATUS("queue", serve_status_queue, "workers, and the runs that are open"),
-    ROUTE_STATUS("heartbeat", serve_heartbeat, "how many noderoles are active, to do, in error"),
+    ROUTE_STATUS("queue", serve_status_queue, "workers and open runs"),
+    ROUTE_STATUS("heartbeat", serve_heartbeat,
+                 "the numbers of noderoles that are active, to do and in error"),
     ROUTE_STATUS("inventory", serve_inventory, "all nodes as an Ansible inventory"),
-    ROUTE_STATUS("inventory/:id", serve_inventory,
-                 "those of a deployment and of what is below it, likewise"),
+    ROUTE_STATUS(
+        "inventory/:id", serve_inventory,
+        "the nodes of a deployment and of the deployments below it as an Ansible inventory"),
 };
 
 const struct route_table route_table_status = ROUTE_TABLE(NULL, routes);
@@ -342,7 +344,7 @@ static const struct route anneal_routes[] = {
      .pattern = V "anneal",
      .serve = serve_anneal,
      .form = REPLY_MESSAGE,
-     .does = "is all that was committed done? 202: not yet; 409: something failed"},
+     .does = "200: all committed noderoles are done; 202: not yet; 409: one is in error"},
 };
 
 const struct route_table route_table_anneal = ROUTE_TABLE("anneal", anneal_routes);

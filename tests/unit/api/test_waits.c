@@ -297,7 +297,7 @@ static void check_failure(struct front *f, struct asked *a, uint32_t i)
     if (failures[i].later_may_be_better)
         SAID(a, "Retry-After: 1");
     if (failures[i].why == ERR_UNKNOWN)
-        HAS(a->body, "may or may not have been");
+        HAS(a->body, "the outcome is unknown");
     if (failures[i].why == ERR_UNAVAILABLE)
         HAS(a->body, "no disk");
 }

@@ -112,13 +112,13 @@ TEST(all_problems_are_told_at_once)
     STATUS(a, 400);
     SAYS(at(f, a, "code"), "'bad_value'");
     SAYS(at(f, a, "field"), "'name'");
-    SAYS(at(f, a, "message"), "'name must be a text; admin must be true or false; alive must be "
+    SAYS(at(f, a, "message"), "'name must be a string; admin must be true or false; alive must be "
                               "true or false; deployment: there is no deployment nix; hint must "
                               "be a JSON object'");
     const struct json *all = json_get(body_of(a), STR("problems"));
     CHECK(all && all->count == 5);
     SAYS(shown(f->w, json_write(&a->kept, all->first)),
-         "{'code':'bad_value','field':'name','message':'name must be a text'}");
+         "{'code':'bad_value','field':'name','message':'name must be a string'}");
     front_close(f);
 }
 
