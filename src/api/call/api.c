@@ -17,7 +17,20 @@
 #include "http/address.h"
 #include "model/limits.h"
 
-/* The life of a call: who may come in, what it waits for, and when its answer goes out. */
+/* The life cycle of calls, from the HTTP request to the reply.
+ *
+ * api_serve() authenticates the caller (auth.c), call_try() runs the handler of the route, and the
+ * call then waits in one list for exactly one thing (enum call_wait): a password check, durability,
+ * the outcome of a command, a query of the history, or its stream. Commands and queries find their
+ * call by a request number in a hash table.
+ *
+ * Order: authentication comes before routing errors, so that unauthenticated clients cannot probe
+ * paths. The reply to a read is sent only after the turn it was read from is durable; the outcome
+ * of a command arrives only after its batch is committed. If the core is dropped, waiting reads are
+ * computed again from the new core. If the client disconnects, the call is ended at once; a
+ * submitted command is executed all the same, and its outcome finds no call. While a password is
+ * verified on another thread the call is kept, because that thread refers to it.
+ */
 
 enum { NUMBER_BUCKETS = 1024, TRIES_MAX = 5 };
 _Static_assert(ANSWER_DOC_MAX <= CALL_MEMORY_MAX / 2, "the document is copied into the answer");
@@ -26,10 +39,10 @@ struct api {
     struct api_engine engine;
     struct passwords *passwords;
     struct auth_state auth;
-    struct call *first; /* of all that wait, oldest first */
+    struct call *first; /* all waiting calls, oldest first */
     struct call *last;
-    struct call *numbered[NUMBER_BUCKETS]; /* those that wait for an outcome, by number */
-    int64_t last_number;                   /* positive: the others are the daemon's own */
+    struct call *numbered[NUMBER_BUCKETS]; /* calls with a request number, hashed by it */
+    int64_t last_number; /* positive; the commands of the daemon itself have other numbers */
     struct reply_streams streams;
     struct request_counts counts;
     struct refused_reports refusals;
@@ -84,7 +97,7 @@ struct auth_state *call_auth_state(const struct call *call)
     return &call->api->auth;
 }
 
-/* ---- waiting ---- */
+/* ---- waiting calls ---- */
 
 void call_wait(struct call *call, enum call_wait what)
 {
@@ -133,7 +146,7 @@ void call_resume(struct call *call)
     call->waits = WAITS_NOTHING;
 }
 
-/* The answer comes to a number. */
+/* Assigns a request number, then waits. */
 static void call_wait_numbered(struct call *call, enum call_wait what)
 {
     ignore(call_take_number(call), "it is in the call");
@@ -163,7 +176,8 @@ enum handler_result call_submit(struct call *call, struct command *command,
     struct api *api = call->api;
     if (!authorize_command(call, command))
         return SERVED_REPLY;
-    /* Once it is done its answer cannot be refused any more. */
+    /* Reserve the memory of the reply before the command is submitted: after the change was made,
+     * the reply cannot be refused for lack of memory. */
     if (!http_may_hold(call->request, call->arena->held)) {
         reply_full(call);
         return SERVED_REPLY;
@@ -184,7 +198,7 @@ enum handler_result call_submit(struct call *call, struct command *command,
     return SERVED_REPLY;
 }
 
-/* ---- answering ---- */
+/* ---- replies ---- */
 
 static struct http_answer call_http_answer(const struct call *call)
 {
@@ -226,6 +240,8 @@ static bool call_read_wanted(struct call *call)
     return reads;
 }
 
+/* Runs the handler of the route. The credentials are checked against call->core again, because a
+ * waiting call may be served by a newer core in which the user or token has changed. */
 static enum handler_result call_serve_once(struct call *call)
 {
     if (!auth_holds(call)) {
@@ -258,8 +274,8 @@ bool call_reserve_memory(struct call *call, size_t more)
     return false;
 }
 
-/* What is held until the answer is out is counted, and refused where it is too much: alone, or
- * together with what all others hold. */
+/* Accounts for the memory of the reply until it is sent, and replaces the reply by a refusal if
+ * that is too much: for one request, or together with all other replies. */
 static void call_bound_reply(struct call *call)
 {
     if (call_is_over_memory(call))
@@ -269,7 +285,6 @@ static void call_bound_reply(struct call *call)
     http_hold(call->request, call->arena->held);
 }
 
-/* What was seen may leave once it is durable. */
 void call_send_when_durable(struct call *call)
 {
     call_bound_reply(call);
@@ -283,6 +298,7 @@ void call_send_when_durable(struct call *call)
     }
 }
 
+/* One attempt: reset the state of an earlier one, run the handler with the current core. */
 static void call_try(struct call *call)
 {
     const struct api_engine *engine = &call->api->engine;
@@ -312,7 +328,7 @@ void call_restart(struct call *call)
 enum handler_result call_retry_when_durable(struct call *call)
 {
     if (call_is_stalled(call))
-        return SERVED_REPLY; /* call_send_when_durable() makes the reply */
+        return SERVED_REPLY; /* call_send_when_durable() replies 503 */
     call_wait(call, WAITS_DURABLE);
     return SERVED_LATER;
 }
@@ -355,7 +371,8 @@ static struct call *call_new(struct api *api, struct http_request *request)
     return call;
 }
 
-/* Before anything else is looked at: a page of another site may not even guess passwords. */
+/* Checked before the credentials: a page of another site must not be able to try passwords either.
+ */
 static bool call_refuse_foreign(struct call *call)
 {
     if (!csrf_is_foreign_origin(call->request))
@@ -385,8 +402,9 @@ static void api_serve(void *self, struct http_request *request)
     }
 }
 
-/* Whoever is refused anyway need not send a body first. What only a password could tell waits for
- * serve(), as does everything that has no body. */
+/* Called when the headers are complete, before the body is read, so that a client that is refused
+ * anyway does not have to send it. Checks that need a password verification are left to
+ * api_serve(), and so are requests without a body. Returns the status, 0: read the body. */
 static int api_check_head(void *self, struct http_request *request, struct http_answer *out_answer)
 {
     const struct str length = http_header(request, "Content-Length");
@@ -407,8 +425,8 @@ static int api_check_head(void *self, struct http_request *request, struct http_
     return out_answer->status;
 }
 
-/* Nobody reads what is waited for. A command that was handed over goes its way without us; only the
- * thread that looks at passwords must not find its call gone. */
+/* The client disconnected. A submitted command is executed all the same. While a password is
+ * verified the call stays, because the worker thread refers to it. */
 static void api_client_gone(void *self, struct http_request *request)
 {
     struct call *call = request->context;
@@ -466,7 +484,7 @@ void api_beat(struct api *api)
     reply_streams_poll(&api->streams);
 }
 
-/* ---- what the engine tells ---- */
+/* ---- results from the engine ---- */
 
 static struct call *api_find_numbered(struct api *api, int64_t number)
 {
@@ -484,7 +502,8 @@ static struct call *api_take_numbered(struct api *api, int64_t number)
     return call;
 }
 
-/* Somebody was there between our look and our command, and the caller did not forbid that. */
+/* Another command changed the object between the read and the command, and the precondition was set
+ * by the API, not by the client. */
 static bool call_should_retry(struct call *call, const struct outcome *outcome)
 {
     return call->can_try_again && outcome->verdict == VERDICT_REFUSED &&
@@ -502,8 +521,8 @@ void api_outcome(struct api *api, int64_t request, const struct outcome *outcome
         return;
     }
     call->core = api->engine.core(api->engine.self);
-    call->seen = turn; /* durable, or we would not have been told */
-    /* A read may be refused because of its length; what was done has to be answered. */
+    call->seen = turn; /* the outcome arrives after its batch is committed */
+    /* The reply of a read may be refused because of its size; the reply of a change must not be. */
     const bool is_long = call->request->method == HTTP_GET && outcome->doc.len > ANSWER_DOC_MAX;
     call->doc = is_long ? STR("") : str_copy(call->arena, outcome->doc);
     if (is_long)
@@ -524,7 +543,7 @@ void api_failed(struct api *api, int64_t request, err why)
     call_answer(call);
 }
 
-/* The core may be another by now, or none. */
+/* The core may have been replaced since the query was started, or dropped. */
 void api_on_history(struct api *api, int64_t number, const struct record *records, uint32_t count,
                     err why)
 {
@@ -548,8 +567,9 @@ void api_on_history(struct api *api, int64_t number, const struct record *record
     }
 }
 
-/* Take what waits for that turn or an earlier one off the list, oldest first; what is answered may
- * make room for new calls, so the list is not walked meanwhile. */
+/* Removes the calls that wait for that turn or an earlier one, oldest first, and returns them as a
+ * list: sending a reply can start new calls, so the list of the API must not be iterated meanwhile.
+ */
 static struct call *api_take_durability_waiters(struct api *api, int64_t turn)
 {
     struct call *taken = NULL, **end = &taken;
@@ -594,7 +614,7 @@ void api_free(struct api *api)
     reply_streams_close(&api->streams);
     while (api->first) {
         struct call *call = api->first;
-        /* What was handed over may yet be done. */
+        /* A submitted command may still be committed: its outcome is unknown. */
         const err why = call->waits == WAITS_OUTCOME ? ERR_UNKNOWN : ERR_UNAVAILABLE;
         call_resume(call);
         reply_failure(call, why);

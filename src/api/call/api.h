@@ -1,9 +1,15 @@
-/* api.h - requests in, commands out; the core in, JSON out.
+/* api.h - HTTP requests to commands, records of the core to JSON.
  *
- * The API room turns HTTP requests into commands and reads of the core into JSON documents in the
- * shapes of the specification. It changes nothing itself: what must change goes out as a command
- * through `submit`, and the answer to the client waits for the outcome. A read is computed at once
- * and held until the turn it saw is durable. It belongs to the loop's thread.
+ * This module turns HTTP requests into commands and serializes records of the core as the JSON
+ * documents of docs/spec/api.md. It owns the requests between their arrival and their reply, the
+ * streams, the authentication state and the request counters. It never changes the core itself: a
+ * change is submitted as a command through `submit`, and the reply is sent when its outcome
+ * arrives, after the batch is committed. The reply to a read is computed at once and held back
+ * until the turn that it was read from is durable, so that no client sees a change that a crash
+ * could undo.
+ *
+ * All functions run on the thread of the event loop. The module does not depend on the daemon, the
+ * store or the turn; struct api_engine has what it needs of them.
  */
 #pragma once
 
@@ -24,39 +30,42 @@ struct core;
 struct outcome;
 struct record;
 
-/* A piece of what a run says. */
+/* A part of the log of a run: request and result of run_log(). */
 struct api_log {
     int64_t noderole_id, run_id;
     uint32_t attempt;
-    struct arena *arena; /* for the text */
-    int64_t offset;      /* asked for; then where the text begins: what is too old is gone */
-    int64_t total;       /* so many bytes were said until now */
-    bool ended;          /* and there will be no more */
-    struct str text;     /* as it was said: any bytes */
+    struct arena *arena; /* receives `text` */
+    int64_t
+        offset; /* bytes; requested start, then the start of `text`, which is later if the beginning was dropped */
+    int64_t total;   /* bytes written until now */
+    bool ended;      /* no more bytes will be written */
+    struct str text; /* the bytes as they were written, not necessarily UTF-8 */
 };
 
-/* A barclamp that somebody sent. */
+/* An uploaded barclamp (a package of roles and their attribs): input and result of read_barclamp().
+ */
 struct api_barclamp {
     struct arena *arena;
     struct str text;          /* YAML, or canonical JSON              */
-    bool is_json;             /* it is an object, not a text          */
-    struct str document;      /* to import; empty: there are problems */
-    struct problem *problems; /* all that is wrong with it, each with its line where it has one */
+    bool is_json;             /* the client sent a JSON object, not a string of YAML */
+    struct str document;      /* result to import; empty if there are problems */
+    struct problem *problems; /* all problems found, with line numbers where known */
     struct json
-        *warnings; /* of [{"code","line"?,"text"}]: what is odd, or missing beside it; NULL: none */
+        *warnings; /* [{"code","line"?,"text"}]: suspicious keys and missing files; NULL: none */
 };
 
-/* Behind an event, on the way to newer ones or back to older ones. */
+/* A cursor in the list of events: the position after event (turn, n), read towards newer events or,
+ * with is_backward, towards older ones. */
 struct api_place {
     int64_t turn, n;
     bool is_backward;
 };
 
-/* Something wrong with the installation itself, which keeps work from being done or kept. */
+/* A fault of the installation itself, such as an unreachable store, that prevents work. */
 struct api_fault {
     enum reason_code code;
     const char *object; /* the part of the installation: "store", "supervisor", "clock" */
-    struct str text;    /* a sentence; in the arena */
+    struct str text;    /* a sentence, in the arena of the caller */
 };
 
 enum { API_FAULTS_MAX = 8 };
@@ -66,78 +75,85 @@ struct api_ssh_address {
     uint16_t port;
 };
 
-/* What the API needs of the daemon. */
+/* The interface to the daemon. `self` is passed to every callback. Strings that callbacks return
+ * live in the given arena. */
 struct api_engine {
     void *self;
-    const struct core *(*core)(void *self); /* NULL: there is none to read just now              */
-    /* The core as it is, even if what it shows will not be durable soon: for answers that never
-     * wait (route.h, is_immediate). NULL: there is none. */
+    const struct core *(*core)(void *self); /* NULL: none is loaded */
+    /* The newest core, even if its last changes are not durable yet: for replies that are sent
+     * immediately (route.h, is_immediate). NULL: none is loaded. */
     const struct core *(*newest_core)(void *self);
-    int64_t (*seen)(void *self);     /* turn that core shows                              */
-    int64_t (*durable)(void *self);  /* last turn that is in the store                    */
-    int64_t (*now_ms)(void *self);   /* wall clock: expiry of tokens and sessions         */
-    int64_t (*mono_ms)(void *self);  /* monotonic clock: every duration in this process   */
-    int64_t (*stamp_ms)(void *self); /* what the core stamps with: order (turn_now_ms)    */
+    int64_t (*seen)(void *self);     /* last turn that is applied to core() */
+    int64_t (*durable)(void *self);  /* last turn that the store has committed */
+    int64_t (*now_ms)(void *self);   /* wall clock, ms since 1970: expiry of tokens and sessions */
+    int64_t (*mono_ms)(void *self);  /* monotonic clock, ms: all durations */
+    int64_t (*stamp_ms)(void *self); /* time stamps of the core, ms; never decrease (turn_now_ms) */
     err (*submit)(void *self, const struct command *command);
-    bool (*is_ready)(void *self, const char **out_why); /* /readyz: leads, loaded, store writable */
-    /* Lines "NAME: STATE" for /readyz?verbose. NULL: there are none. */
+    bool (*is_ready)(void *self,
+                     const char **out_why); /* /readyz: is the leader, loaded, store writable */
+    /* Appends lines "NAME: STATE" for /readyz?verbose. NULL: none. */
     void (*conditions)(void *self, struct buf *out);
-    /* What is not durable now will not be soon, so no answer waits for it. NULL: never. */
+    /* The store is stalled: replies are refused with 503 instead of waiting for durability. NULL:
+     * never. */
     bool (*is_stalled)(void *self);
-    /* What is wrong with the store, for the text of a 503; "" when nothing is. */
+    /* The fault of the store for the message of a 503; "" if there is none. */
     const char *(*trouble)(void *self);
-    /* Looking back (port/history_port.h says what each finds): the answer comes as api_on_history()
-     * under that number, and not from within; none does after an error. An answer may have fewer
-     * records than asked for; it is empty only if there are no more. NULL: they are not kept. */
+    /* Queries of the history (port/history_port.h). The result arrives later, never from within the
+     * call, as api_on_history() with that number; after an error none arrives. A result may have
+     * fewer records than requested; it is empty only at the end. NULL: the daemon stores no
+     * history. */
     err (*runs)(void *self, int64_t noderole_id, uint32_t limit, int64_t number);
     err (*intervals)(void *self, const struct interval_page *page, int64_t number);
     err (*events)(void *self, struct api_place from, uint32_t limit, int64_t number);
-    /* ERR_NOT_FOUND when nothing was kept. NULL: nobody keeps any. */
+    /* ERR_NOT_FOUND: no log of that run is stored. NULL: logs are not stored. */
     err (*run_log)(void *self, struct api_log *log);
-    /* Read it as files of barclamps are read. NULL: nobody can. */
+    /* Parses and checks an uploaded barclamp as files are. NULL: uploads are not supported. */
     err (*read_barclamp)(void *self, struct api_barclamp *barclamp);
-    /* What the discovery of a machine tells, from a test file of that name; JSON. ERR_NOT_FOUND
-     * when there is none. NULL: there are no test files. */
+    /* The discovery data in the test file of that name, as JSON. ERR_NOT_FOUND: there is no such
+     * file. NULL: there are no test files. */
     err (*test_discovery)(void *self, struct str source, struct arena *arena, struct str *out_text);
-    /* Where the ssh driver reaches a node, texts in the arena; false, or no function: not by
-     * ssh. */
+    /* The address at which the ssh driver reaches a node. False, or NULL: the node is not reached
+     * by ssh. */
     bool (*ssh_address)(void *self, int64_t node_id, struct arena *arena,
                         struct api_ssh_address *out_address);
-    /* What the daemon counts (base/text/prom_metrics.h). NULL: nothing. */
+    /* Appends the metrics of the daemon (base/text/prom_metrics.h). NULL: none. */
     void (*metrics)(void *self, struct buf *out);
-    /* Faults of the installation, API_FAULTS_MAX at most; returns how many. NULL: none. */
+    /* Writes at most API_FAULTS_MAX faults of the installation and returns their number. NULL:
+     * none. */
     uint32_t (*faults)(void *self, struct arena *arena, struct api_fault *out_faults);
-    /* A power action of the node that failed and is tried again soon. False, or no
-     * function: there is none. Texts go into the arena. */
+    /* The last failure of a power action of the node that is about to be retried. False, or NULL:
+     * there is none. */
     bool (*power_retry)(void *self, int64_t node_id, struct arena *arena,
                         struct reason *out_reason);
     const char *version; /* NULL: unknown */
 };
 
 struct api *api_new(struct api_engine engine, struct passwords *passwords);
-/* Pending requests are answered 503 first. The HTTP server is closed after it (or it would answer
- * what we hold), and the passwords are freed before the loop runs again (or their jobs would come
- * back to nobody). */
+/* Answers all pending requests first: 503, or 500 `unknown` for submitted commands. Order:
+ * api_free() before the HTTP server is closed, because the server needs the replies of its open
+ * requests; the passwords are freed before the loop runs again, because their jobs would call back
+ * into the freed API. */
 void api_free(struct api *api);
 
 struct http_handler api_handler(struct api *api);
 
-/* From reply_port: what became of a command with this request number. */
+/* From reply_port: the outcome of the command with this request number, which was committed in
+ * `turn`; or the error because of which it has no outcome. */
 void api_outcome(struct api *api, int64_t request, const struct outcome *outcome, int64_t turn);
 void api_failed(struct api *api, int64_t request, err why);
-/* What the engine found when it looked back; only records of the tables that were asked for. They
- * live for the call. */
+/* The result of a query of the history. Only records of the requested tables; they are valid during
+ * the call. */
 void api_on_history(struct api *api, int64_t number, const struct record *records, uint32_t count,
                     err why);
-/* A little of what can wait: answers that are told in pieces. True: there is more. */
+/* Computes the next part of each stream that is ready. True: call again, there is more. */
 bool api_pump(struct api *api);
-/* Somebody watches: then api_beat() wants to be called every API_BEAT_MS or so, to look for what
- * there is to tell. */
+/* True while there are infinite streams (events, logs of runs). Then api_beat() has to be called
+ * about every API_BEAT_MS to look for new data. */
 #define API_BEAT_MS 100
 bool api_is_watched(const struct api *api);
 void api_beat(struct api *api);
-/* The store went on: let out the reads that waited for this turn. */
+/* The store has committed this turn: sends the replies that waited for it. */
 void api_durable(struct api *api, int64_t turn);
-/* The core was dropped and loaded again, or the store is stalled: what held reads saw may never
- * have been, or will not be durable soon. They are computed again. */
+/* The core was dropped and loaded again, or the store is stalled: replies that were held back may
+ * show changes that were lost or will not be durable soon. They are computed again. */
 void api_reloaded(struct api *api);

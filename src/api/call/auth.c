@@ -10,9 +10,22 @@
 #include "auth/credentials.h"
 #include "model/limits.h"
 
+/* Authentication of requests.
+ *
+ * The headers are checked first, on the loop (auth_check_head): kind of credentials, lockout,
+ * tokens and sessions, which only need a hash lookup in the core. Passwords are then verified by
+ * worker threads (auth/passwords.h); the call waits, and auth_password_checked() continues.
+ *
+ * Order: the lockout is tested before a password is verified, so that an attacker cannot make the
+ * daemon compute hashes, and again afterwards, because parallel attempts may have reached the limit
+ * meanwhile. The user record is read again after the verification, because it may have been locked
+ * or changed. Every failure is logged and counted and gets the same reply, whether the user exists
+ * or not.
+ */
+
 enum { LOGIN_SIZE_MAX = 16 << 10 };
 
-/* "user NAME", "node NAME": cut where a character ends if it is longer than an actor may be. */
+/* "user NAME" or "node NAME", truncated at a character boundary to the length of an actor. */
 static struct str auth_actor(struct call *call, struct str kind, struct str name)
 {
     struct str actor = STR_CONCAT(call->arena, kind, STR(" "), name);
@@ -44,7 +57,7 @@ static bool auth_find_user(const struct core *core, struct str name, struct reco
     return id && core_record(core, TABLE_USER, id, out_user);
 }
 
-/* ---- those who guess ---- */
+/* ---- failed logins ---- */
 
 static struct login_source auth_login_source(const struct call *call, const struct core *core,
                                              struct str name)
@@ -55,7 +68,7 @@ static struct login_source auth_login_source(const struct call *call, const stru
     return v;
 }
 
-/* Whoever guessed too often is not listened to. True when the reply is made. */
+/* True if the name or address is locked out; the reply is made then. */
 static bool auth_refuse_locked_out(struct call *call, const struct core *core, struct str name)
 {
     const struct login_source v = auth_login_source(call, core, name);
@@ -80,10 +93,10 @@ static void auth_accept_login(struct call *call, const struct core *core,
     auth_set_user(call, user);
 }
 
-/* ---- passwords ---- */
+/* ---- Basic authentication ---- */
 
-/* The password was right, or not; the user may have been locked or changed meanwhile, and others
- * may have guessed too often. */
+/* Continues after the verification. The user may have been locked or changed since, and parallel
+ * attempts may have triggered the lockout. */
 static void auth_password_checked(void *context, bool right)
 {
     struct call *call = context;
@@ -116,7 +129,8 @@ static void auth_begin_basic(struct call *call, const struct core *core,
     call->caller.hash = str_copy(call->arena, found ? user.user.password_hash : STR(""));
     call->request->is_secret = true;
     call_wait(call, WAITS_PASSWORD);
-    /* The answer may come before this returns: only when there will be none is the call ours. */
+    /* The result may arrive before this returns, and then the call may be freed: touch it only
+     * after an error, when no result will arrive. */
     const struct password_claim claim = {call->request->address, call->caller.hash, given->secret};
     const err e = passwords_check(call_passwords(call), &claim, auth_password_checked, call);
     if (e != OK) {
@@ -126,9 +140,9 @@ static void auth_begin_basic(struct call *call, const struct core *core,
     }
 }
 
-/* ---- digests ---- */
+/* ---- Digest authentication ---- */
 
-/* The reply is made unless it was right. */
+/* Makes the reply unless the response is correct. */
 static void auth_check_digest(struct call *call, const struct core *core,
                               const struct digest_claim *claim)
 {
@@ -175,7 +189,7 @@ static bool auth_token_is_valid(const struct call *call, const struct core *core
     return !out_token->token.expires_at || call_now_ms(call) < out_token->token.expires_at;
 }
 
-/* Whose it is, if that is somebody who may come in. */
+/* Sets the caller to the owner of the token; false if the owner does not exist or is locked. */
 static bool auth_load_owner(struct call *call, const struct core *core,
                             const struct token_record *token)
 {
@@ -207,7 +221,7 @@ static bool auth_check_bearer(struct call *call, const struct core *core, struct
 
 /* ---- sessions ---- */
 
-/* A page of another site can make a browser send the cookie, but not this header. */
+/* A page of another site can make a browser send the cookie, but cannot set this header. */
 static bool auth_refuse_csrf(struct call *call, struct str secret)
 {
     if (call->request->method == HTTP_GET || call->request->method == HTTP_HEAD)
@@ -232,16 +246,18 @@ static bool auth_check_session(struct call *call, const struct core *core, struc
         return false;
     }
     if (!session_touch(call_auth_state(call)->idle, token.id, call_mono_ms(call))) {
-        session_forget(call, token.id); /* or it would be good again after a restart */
+        session_forget(
+            call,
+            token.id); /* idle times are not stored, so it would be valid again after a restart */
         reply_unauthorized(call, "the session was idle for too long; log in again");
         return false;
     }
     return !auth_refuse_csrf(call, secret);
 }
 
-/* ---- all of them ---- */
+/* ---- credentials in headers ---- */
 
-/* Passwords are not asked for where others can listen. */
+/* Refuses passwords over connections that can be eavesdropped. */
 static bool auth_refuse_plaintext(struct call *call)
 {
     if (call->request->is_loopback || call->request->is_secure)
@@ -264,7 +280,7 @@ static bool auth_check_digest_head(struct call *call, const struct core *core,
     return false;
 }
 
-/* A header says more than a cookie, which a browser adds by itself. */
+/* The Authorization header has priority over the cookie, which a browser adds by itself. */
 static struct credentials auth_read_credentials(struct call *call)
 {
     const struct str header = http_header(call->request, "Authorization");
@@ -276,7 +292,7 @@ static struct credentials auth_read_credentials(struct call *call)
                                 .secret = str_copy(call->arena, cookie)};
 }
 
-/* What can be told from the head alone. False when the reply is made. */
+/* Checks what the headers alone can decide. False if the reply is made. */
 static bool auth_check_head(struct call *call, const struct core *core,
                             struct credentials *out_given)
 {
@@ -306,7 +322,7 @@ static bool auth_is_login(const struct call *call)
     return call->route && call->route->access == ROUTE_AUTH_IN_BODY;
 }
 
-/* Nobody knows yet who sends that, so it had better be short. */
+/* The sender is not authenticated yet, so the body is limited to LOGIN_SIZE_MAX bytes. */
 static bool auth_refuse_long_login(struct call *call)
 {
     int64_t length = 0;
@@ -339,7 +355,7 @@ static void auth_begin_login(struct call *call, const struct core *core)
     call_answer(call);
 }
 
-/* ---- the door ---- */
+/* ---- entry points ---- */
 
 bool auth_refuses(struct call *call, bool *out_known)
 {

@@ -1,19 +1,22 @@
-/* auth.h - who asks (DECISIONS D24).
+/* auth.h - authentication of requests (docs/spec/api.md, Authentication; ADR 0040).
  *
- * Basic with a user's password, checked outside the loop; digest, for users who have an HA1; Bearer
- * with a token of a user or a node; or the cookie of a session, with a header beside it for what
- * changes something. A login brings name and password in its body. A name that does not exist costs
- * as much as a wrong password, and both are answered alike. Whoever guesses too often is not
- * listened to for a while (auth/lockout.h).
+ * Four methods: Basic with the password of a user, verified on a worker thread; Digest, for users
+ * who have an HA1; Bearer with the token of a user or node; and the cookie of a session, with an
+ * X-CSRF-Token header for requests that change something. A login has user name and password in its
+ * body. An unknown user name takes as long as a wrong password and gets the same reply, so that
+ * neither reveals which users exist. Too many failed logins lock out the name or the address for a
+ * while (auth/lockout.h).
  */
 #pragma once
 
 #include "api/call/call.h"
 
-/* Ends in call_admit() or in an answer, now or when the password was looked at. */
+/* Ends in call_admit() or in a reply, now or after the password was verified. */
 void auth_begin(struct call *call);
-/* Is the caller refused without a look at a password? Then the reply is made. *out_known says
- * whether it is somebody we know already. */
+/* Checks the headers alone, before the body is read: true if the caller is refused already; the
+ * reply is made then. *out_known is set if the caller is already authenticated, by a token or a
+ * session. */
 bool auth_refuses(struct call *call, bool *out_known);
-/* Is the caller still let in by what the core shows now? */
+/* Do the credentials of the call still hold in call->core? A user, password or token may have
+ * changed since. */
 bool auth_holds(const struct call *call);

@@ -3,6 +3,10 @@
 #include "api/call/reply.h"
 #include "api/call/route.h"
 
+/* Authorization at the edge of the API. The rules are in the core; this file only asks it before a
+ * command is queued, for each command of a batch, and restricts nodes to their own routes. A
+ * refusal is a 403 in the call. */
+
 void authorize_refuse(struct call *call, struct str text)
 {
     reply_error(call, 403, "forbidden", text);
@@ -29,7 +33,7 @@ bool authorize_is_admin(const struct call *call)
 
 /* ---- routes ---- */
 
-/* The path is about the node itself. */
+/* Is the first key of the path the node that owns the token? */
 static bool authorize_is_own_node(struct call *call)
 {
     const struct route *route = call->route;

@@ -2,7 +2,7 @@
 
 #include "api/call/route.h"
 
-/* What a call knows of the core and the store, and texts in its arena. */
+/* Access of a call to the core and the store, and its list of problems. */
 
 const struct core *call_core(const struct call *call)
 {

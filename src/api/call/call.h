@@ -1,11 +1,12 @@
-/* call.h - one request on its way through this room.
+/* call.h - one request inside the API module.
  *
- * A call lives in the arena of its request, from the moment it is served until its answer was
- * given; nothing of it may be touched after that. It is tried once, and again if the core it read
- * was dropped before what it saw was durable.
+ * A call is allocated in the arena of its request and lives until its reply is handed to the HTTP
+ * server, which frees the arena: no field may be accessed after that. The handler of a call is run
+ * once, and again if the core that it read was dropped before the turn it saw was durable.
  *
- * A handler either leaves a reply in the call, or has handed a command over and the reply comes
- * with its outcome. It says which by what it returns: after SERVED_LATER the call may be gone.
+ * A handler either leaves a reply in the call and returns SERVED_REPLY, or submits a command,
+ * starts a query or a stream, and returns SERVED_LATER. After SERVED_LATER the call may already be
+ * freed.
  */
 #pragma once
 
@@ -30,7 +31,7 @@ enum handler_result { SERVED_REPLY, SERVED_LATER };
 enum { REPLY_HEADERS_MAX = 4, PATH_KEYS_MAX = 2 };
 
 struct reply {
-    int status; /* 0: none yet */
+    int status; /* 0: no reply yet */
     const char *content_type;
     struct str body;
     struct http_header headers[REPLY_HEADERS_MAX];
@@ -39,15 +40,16 @@ struct reply {
 
 enum auth_method { BY_PASSWORD, BY_DIGEST, BY_TOKEN, BY_SESSION };
 
-/* Who asks, and what in the core let them in. */
+/* The authenticated caller, with the ids and the hash by which auth_holds() repeats the check
+ * against a newer core. */
 struct caller {
     enum auth_method auth_method;
     int64_t user_id;
-    int64_t node_id;  /* a machine, and no user                       */
+    int64_t node_id;  /* the token belongs to a node; user_id is 0 */
     int64_t token_id; /* BY_TOKEN, BY_SESSION                         */
-    struct str name;  /* as the user, or the node, is called          */
-    struct str hash;  /* of the token, of the password, or the HA1    */
-    struct str actor; /* for commands                                 */
+    struct str name;  /* of the user or node */
+    struct str hash;  /* of the token or password, or the HA1 of Digest authentication */
+    struct str actor; /* actor of its commands: "user NAME" or "node NAME" */
 };
 
 enum call_wait {
@@ -63,105 +65,108 @@ struct call {
     struct api *api;
     struct http_request *request;
     struct arena *arena;
-    const struct route *route; /* NULL: nothing is served there */
-    uint32_t methods;          /* what is: bits 1 << HTTP_...   */
+    const struct route *route; /* NULL: no route matches */
+    uint32_t methods;          /* methods of the path: bits 1 << HTTP_... */
     struct str keys[PATH_KEYS_MAX];
     struct caller caller;
 
-    /* Of one try. */
+    /* State of one attempt; call_try() resets it. */
     const struct core *core;
-    int64_t seen; /* turn that core showed */
+    int64_t seen; /* last turn that is applied to `core` */
     struct arena_mark mark;
-    struct json *params;       /* object */
-    const struct json *wanted; /* names of the keys to show; NULL: all of the specification */
-    bool wants_extras;         /* and those that are ours, too                             */
+    struct json *params;       /* an object: body and query merged */
+    const struct json *wanted; /* names of the keys to return; NULL: all keys of OpenCrowbar */
+    bool wants_extras;         /* view=full: also the keys that OpenCrowbar does not have */
     struct problem *problems;
     struct problem *last_problem;
     struct reply reply;
-    int64_t if_turn;    /* the object must have changed last in this turn; 0: whenever */
-    bool can_try_again; /* that was our own idea, not the caller's                     */
+    int64_t if_turn;    /* precondition: the last change of the object was in this turn; 0: none */
+    bool can_try_again; /* the API set the precondition, not the client: retry if it fails */
 
-    uint32_t tries_left;               /* when our own condition did not hold */
-    char made_hash[PASSWORD_HASH_MAX]; /* of the password it brings; "": not made yet */
+    uint32_t tries_left; /* retries after a failed precondition of the API */
+    char made_hash
+        [PASSWORD_HASH_MAX]; /* hash of the new password in the request; "": not computed yet */
 
-    /* Of what it looks back for. */
+    /* State of a pending query of the history. */
     enum handler_result (*on_history)(struct call *call, const struct record *records,
                                       uint32_t count);
-    void *handler_state; /* what the handler left for later, in the arena */
+    void *handler_state; /* state of the handler between its parts, in the arena */
 
-    /* Of the command it waits for. */
+    /* State of a pending command. */
     int64_t number;
     void (*finish)(struct call *call, int64_t id);
     const struct resource *resource;
-    struct str doc;    /* what its outcome tells beside the id */
-    struct str secret; /* a token's text, told once            */
+    struct str doc;    /* document of its outcome */
+    struct str secret; /* secret of a new token, shown once */
 
-    struct reply_stream *stream; /* its answer comes in pieces */
+    struct reply_stream *stream; /* NULL: the reply is not streamed */
 
     uint64_t began_ns;
-    bool is_client_gone; /* nobody reads the answer */
+    bool is_client_gone; /* the client disconnected; counted as status 499 */
     enum call_wait waits;
-    struct call *next, *prev;   /* among all that wait  */
-    struct call *next_numbered; /* in its bucket        */
+    struct call *next, *prev;   /* list of all waiting calls */
+    struct call *next_numbered; /* next call in the hash bucket of `number` */
 };
 
-/* Put one more problem on the list; the texts must live as long as the call. */
+/* Appends a problem; the strings must live as long as the call. */
 void call_refuse(struct call *call, enum problem_code code, struct str field, struct str text);
-/* Hand the command over in the caller's name and on the call's condition. `finish` makes the reply
- * when it is done. */
+/* Authorizes the command and submits it in the name of the caller, with the precondition of the
+ * call. `finish` makes the reply when it is committed. */
 enum handler_result call_submit(struct call *call, struct command *command,
                                 void (*finish)(struct call *call, int64_t id));
 
-/* The call waits for what the engine finds when it looks back; this is its number. `told` goes on
- * with it as a handler does, by the core of then. When nobody was asked after all, the second makes
- * the reply. */
+/* Makes the call wait for the result of a query of the history, and returns the number for the
+ * query. `on_history` continues like a handler, with the core of that moment. If the query could
+ * not be started, the second function replies with the error. */
 int64_t call_wait_history(struct call *call,
                           enum handler_result (*on_history)(struct call *call,
                                                             const struct record *records,
                                                             uint32_t count));
 enum handler_result call_history_failed(struct call *call, err why);
-/* The core that answers to this call are read from; NULL: there is none at the moment. */
+/* The core that replies to this call are read from; NULL: none is loaded. */
 const struct core *call_core(const struct call *call);
-/* Is what the core shows in the store? */
+/* Is the turn that the call read committed by the store? */
 bool call_is_durable(const struct call *call);
-/* The store is stalled: what is not durable is answered 503 and not waited for. */
+/* The store is stalled: a reply that is not durable is refused with 503 instead of waiting. */
 bool call_is_stalled(const struct call *call);
-/* Serve it from the beginning when what the core shows now is durable. */
+/* Waits until the turn that the call read is durable, then runs the handler again from the start.
+ */
 enum handler_result call_retry_when_durable(struct call *call);
 
-/* The credentials are good: route it. It may be gone afterwards. */
+/* The caller is authenticated: run the handler. The call may be freed on return. */
 void call_admit(struct call *call);
-/* What it waited for is here: serve it once more, with a new look at the core. It may be gone
- * afterwards. */
+/* Runs the handler again with the current core. The call may be freed on return. */
 void call_restart(struct call *call);
-/* What one request may take for its answer. What grows with the fleet is streamed (streaming.h);
- * what would take more all the same is refused, 409 `limit_reached`. A handler that builds
- * something of which neither is sure asks the second while it builds, and stops. */
+/* Bytes of memory that one request may use for its reply. Replies that grow with the number of
+ * nodes are streamed (streaming.h); others that exceed this limit are refused with 409
+ * `limit_reached`. A handler that builds a reply of unknown size tests the second while it builds,
+ * and stops. */
 #define CALL_MEMORY_MAX ((size_t)64 << 20)
 bool call_is_over_memory(const struct call *call);
-/* May the call take so many more bytes, by its own bound and by that of all answers? They are
- * counted then, until its answer is counted. False: the reply says which bound forbids it, and
- * nothing should be built. */
+/* Reserves so many more bytes, within the limit of the call and the limit of all replies together,
+ * until the reply is accounted for. False: the reply states the exceeded limit, and the handler has
+ * to stop. */
 bool call_reserve_memory(struct call *call, size_t more);
 
-/* Give the reply; the call is gone afterwards. The second waits until what the reply tells is
+/* Sends the reply; the call is freed. The second waits until the turn that the call read is
  * durable. */
 void call_answer(struct call *call);
 void call_send_when_durable(struct call *call);
 
-/* What the room's files need of the api itself. */
+/* Access to the state of the API that owns the call. */
 const struct api_engine *call_engine(const struct call *call);
 struct passwords *call_passwords(const struct call *call);
 struct auth_state *call_auth_state(const struct call *call);
-int64_t call_now_ms(const struct call *call); /* as in struct api_engine */
+int64_t call_now_ms(const struct call *call); /* clocks as in struct api_engine */
 int64_t call_mono_ms(const struct call *call);
 int64_t call_stamp_ms(const struct call *call);
-/* A number of its own, for an answer that comes later. call_resume() drops it. */
+/* Assigns a unique request number, under which an outcome or the result of a query finds the call.
+ * call_resume() drops it. */
 int64_t call_take_number(struct call *call);
 void call_drop_number(struct call *call);
 struct request_counts *call_counts(const struct call *call);
 const struct refused_reports *call_refusals(const struct call *call);
-/* It was answered, with the status of its reply. */
+/* Counts the request in the metrics, with the status of its reply. */
 void call_note(const struct call *call);
 void call_wait(struct call *call, enum call_wait what);
 void call_resume(struct call *call);

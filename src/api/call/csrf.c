@@ -1,6 +1,6 @@
 #include "api/call/csrf.h"
 
-/* "host:port" with the port left out where it is the usual one of that scheme. */
+/* Strips the default port of the scheme. */
 static struct str csrf_strip_default_port(struct str authority, bool is_https)
 {
     const struct str usual = is_https ? STR(":443") : STR(":80");
@@ -8,8 +8,9 @@ static struct str csrf_strip_default_port(struct str authority, bool is_https)
                                       : authority;
 }
 
-/* Of an Origin: "null" is nobody's, and so is what has no scheme of ours. A Host without a port
- * means the usual one of the scheme that the browser sees; in front of us may be a proxy. */
+/* Is the origin the host of the request? The origin "null" and other schemes than http and https
+ * are not. A Host without a port means the default port of the scheme that the browser uses, which
+ * a proxy may terminate. */
 static bool csrf_is_same_host(struct str origin, struct str host)
 {
     const struct str plain = STR("http://"), secure = STR("https://");

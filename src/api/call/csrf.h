@@ -1,8 +1,8 @@
-/* csrf.h - did a page of somebody else's make a browser send this?
+/* csrf.h - detection of cross-site requests.
  *
- * A browser adds credentials that it remembers to whatever a page makes it send, so a request that
- * changes something must not come from another site's page. Programs say nothing of origins, and
- * are believed.
+ * A browser adds stored credentials to every request that a page makes it send. A request that
+ * changes something is therefore refused if its headers (Origin, Sec-Fetch-Site) show that a page
+ * of another site sent it. Programs that are not browsers send neither header and are accepted.
  */
 #pragma once
 
@@ -10,5 +10,6 @@
 
 #include "http/http.h"
 
-/* It would change something, and its headers say that another site's page sent it. */
+/* The method is not GET or HEAD, and the headers show that a page of another site sent the request.
+ */
 bool csrf_is_foreign_origin(const struct http_request *request);

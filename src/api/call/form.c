@@ -1,5 +1,8 @@
 #include "api/call/form.h"
 
+/* Decoder of application/x-www-form-urlencoded. Each pair is inserted into the JSON object as it is
+ * decoded; decoding stops at the first error, which is returned as a sentence for the reply. */
+
 static const char form_too_many[] = "the request has more than 1000 parameters";
 
 static int form_hex_digit(char c)
@@ -36,7 +39,7 @@ static struct json *form_container(struct arena *a, struct json *into, struct st
 {
     const struct json *there = json_get(into, name);
     if (there && there->kind == kind) {
-        /* json_get hands out what it was given as const; the tree is ours. */
+        /* json_get() returns a const pointer; find the same member of the own tree. */
         for (struct json *member = into->first; member; member = member->next)
             if (member == there)
                 return member;

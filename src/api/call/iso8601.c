@@ -3,6 +3,9 @@
 #include "api/call/api.h"
 #include "api/call/call.h"
 
+/* Conversion between ms since 1970 and ISO 8601 by the algorithms "days from civil" and "civil from
+ * days" of H. Hinnant. It also has the clock accessors of calls. */
+
 enum { MS_PER_DAY = 86400000, DAYS_TO_1970 = 719468, DAYS_PER_ERA = 146097 };
 
 struct date {
@@ -16,8 +19,8 @@ static int64_t floor_div(int64_t a, int64_t b)
     return a / b - (a % b < 0 ? 1 : 0);
 }
 
-/* Years are counted from March, so that the day that is sometimes missing is the last one; 400 of
- * them, an era, always have the same number of days. */
+/* Years are counted from March, so that the leap day is the last day of a year. 400 years, an era,
+ * always have the same number of days. */
 static struct date iso8601_date_of_days(int64_t days_since_1970)
 {
     const int64_t days = days_since_1970 + DAYS_TO_1970;
@@ -57,7 +60,7 @@ static void iso8601_put_digits(struct buf *b, uint32_t value, uint32_t digits)
 void iso8601_format(struct buf *b, int64_t ms)
 {
     const int64_t day = floor_div(ms, MS_PER_DAY);
-    const int64_t behind = ms % MS_PER_DAY; /* the day times its length may be out of bounds */
+    const int64_t behind = ms % MS_PER_DAY; /* not ms - day * MS_PER_DAY, which may overflow */
     const uint32_t in_day = (uint32_t)(behind < 0 ? behind + MS_PER_DAY : behind);
     const struct date d = iso8601_date_of_days(day);
     if (d.year >= 0 && d.year <= 9999)
@@ -79,7 +82,7 @@ void iso8601_format(struct buf *b, int64_t ms)
     buf_put_c(b, 'Z');
 }
 
-/* `digits` of them at *at, then the character `after`. */
+/* Parses `digits` digits at *at, followed by the character `after`. */
 static bool iso8601_take_digits(struct str text, uint32_t *at, uint32_t digits, char after,
                                 uint32_t *out_value)
 {
@@ -99,7 +102,7 @@ static bool iso8601_take_digits(struct str text, uint32_t *at, uint32_t digits, 
     return true;
 }
 
-/* What stands between the dot and the Z, as milliseconds; finer digits are dropped. */
+/* Parses the digits between the dot and the Z as ms; digits beyond the third are dropped. */
 static bool iso8601_take_fraction(struct str text, uint32_t at, uint32_t *out_ms)
 {
     uint32_t ms = 0, weight = 100;
@@ -140,7 +143,7 @@ bool iso8601_parse(struct str text, int64_t *out_ms)
     return true;
 }
 
-/* ---- the clocks of the daemon ---- */
+/* ---- clocks ---- */
 
 int64_t call_now_ms(const struct call *call)
 {

@@ -3,7 +3,10 @@
 #include "api/call/reply.h"
 #include "api/call/route.h"
 
-/* ---- counting ---- */
+/* Request counters, and the routes /metrics and /version. /metrics is served from the newest core,
+ * durable or not, so that monitoring works while the store is stalled. */
+
+/* ---- counters ---- */
 
 void request_counts_init(struct request_counts *c)
 {
@@ -21,7 +24,7 @@ void request_counts_note(struct request_counts *c, enum http_method method, int 
     histogram_note(&c->took, us);
 }
 
-/* ---- telling ---- */
+/* ---- /metrics ---- */
 
 static void metrics_put_requests(struct call *call, struct buf *b)
 {

@@ -1,7 +1,7 @@
-/* metrics.h - what is asked of this room, counted, and all that is counted, told.
+/* metrics.h - counters of requests; metrics.c also serves /metrics and /version.
  *
- * Counts live with the API and start at 0 with it. Statuses and methods are few, so a row of
- * counters is all there is; whatever does not fit into it is not told apart.
+ * Counters belong to the API and start at 0 with it. There are few methods and statuses, so each
+ * method has a fixed row of counters; the last one counts all statuses that did not fit.
  */
 #pragma once
 
@@ -12,9 +12,9 @@ enum { COUNTED_STATUSES = 24, COUNTED_METHODS = HTTP_OTHER + 1 };
 
 struct request_counts {
     struct histogram took;
-    uint64_t refused_for_memory; /* answers */
+    uint64_t refused_for_memory; /* replies refused because of memory */
     struct {
-        int status; /* 0: the rest of the row is free; the last stands for all that is left */
+        int status; /* 0: unused, like the rest of the row; the last row counts all other statuses */
         uint64_t count;
     } by[COUNTED_METHODS][COUNTED_STATUSES];
 };

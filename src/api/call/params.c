@@ -5,7 +5,16 @@
 #include "api/call/reply.h"
 #include "http/request_log.h"
 
-/* ---- reading ---- */
+/* Parsing of parameters and typed access to them.
+ *
+ * params_read() merges query string and body into one JSON object; the body overrides. The size of
+ * the parsed tree is estimated from the text before it is parsed, because a tree of small values
+ * needs many times the memory of its text. Errors of the whole body (bad JSON, media type, size)
+ * make the reply at once; errors of single parameters are collected as problems, so that a client
+ * gets all of them in one reply.
+ */
+
+/* ---- query string and body ---- */
 
 static bool params_is_blank(char c)
 {
@@ -34,19 +43,20 @@ static bool params_type_is_json(struct str type)
     return str_eq(type, STR("application/json")) || str_ends(type, STR("+json"));
 }
 
-/* What tools say when nobody told them what they send. */
+/* No Content-Type, or the default that curl and other tools send. */
 static bool params_type_is_form(struct str type)
 {
     return type.len == 0 || str_eq(type, STR("application/x-www-form-urlencoded"));
 }
 
-/* Tools that send forms by default are often given JSON to send; no form begins like that. */
+/* Clients often send JSON with the default type of forms; no form begins with a bracket. */
 static bool looks_like_json(struct str body)
 {
     return body.len && (body.at[0] == '{' || body.at[0] == '[');
 }
 
-/* text/plain above all: any page can make a browser send that. */
+/* Other types are refused, above all text/plain: a page of any site can make a browser send that
+ * without a preflight request. */
 static void params_refuse_media_type(struct call *call)
 {
     reply_error(
@@ -54,8 +64,8 @@ static void params_refuse_media_type(struct call *call)
         STR("the Content-Type must be application/json or application/x-www-form-urlencoded"));
 }
 
-/* How many values a text has at most, if it is JSON: one more than it has commas and brackets that
- * open outside of strings. */
+/* Upper bound of the number of values in a JSON text: commas and opening brackets outside of
+ * strings, plus one. */
 static uint64_t params_count_values(struct str text)
 {
     uint64_t count = 1;
@@ -72,7 +82,7 @@ static uint64_t params_count_values(struct str text)
     return count;
 }
 
-/* A tree takes many times the memory of a text of small values. */
+/* Refuses a body whose parsed tree would take more than half of the memory of a call. */
 static bool params_refuse_large(struct call *call, struct str body)
 {
     const uint64_t bytes = params_count_values(body) * sizeof(struct json) + 2 * (uint64_t)body.len;
@@ -87,8 +97,8 @@ bool params_are_strict(const struct call *call)
     return str_eq_nocase(http_header(call->request, "Prefer"), STR("handling=strict"));
 }
 
-/* Parsers of 2015 took the last value of a repeated key, and clients came to rely on it. A client
- * that asks for strict handling, and every stored document, is refused for it. */
+/* OpenCrowbar took the last value of a repeated key, and clients rely on it. With strict handling,
+ * and in every stored document, repeated keys are refused. */
 static err params_parse_json(struct call *call, struct str text, struct json **out_tree,
                              struct json_remarks *out_remarks)
 {
@@ -196,7 +206,7 @@ bool params_read(struct call *call, const char *type)
     return true;
 }
 
-/* ---- getting ---- */
+/* ---- getters ---- */
 
 static const struct json *param_find(const struct call *call, const char *name)
 {
@@ -320,7 +330,7 @@ bool param_number(struct call *call, const char *name, int64_t least, int64_t mo
 
 /* ---- references ---- */
 
-/* The id that a value names: 0 when it names nothing there is. */
+/* The id of the object that a value refers to, by name or id; 0: there is none. */
 static int64_t param_ref_id(const struct call *call, enum table table, const struct json *value)
 {
     int64_t id = 0;
@@ -332,7 +342,7 @@ static int64_t param_ref_id(const struct call *call, enum table table, const str
     return reads && id > 0 && core_record(call->core, table, id, &record) ? id : 0;
 }
 
-/* Null, or 0, which clients of OpenCrowbar send for it. */
+/* Null, or 0, which clients of OpenCrowbar send instead. */
 static bool param_is_null_ref(const struct json *value)
 {
     int64_t id = 1;

@@ -3,6 +3,10 @@
 #include "api/call/query.h"
 #include "api/call/route.h"
 
+/* Fills commands from parameters by the table of a schema. Each rule reads one parameter with a
+ * getter of params.c into its offset in the command and sets its bit in the mask of present fields.
+ * Unknown parameters are ignored, except with strict handling. */
+
 static bool schema_read_uint32(struct call *call, const char *name, uint32_t *out)
 {
     int64_t number;
@@ -32,7 +36,7 @@ static bool schema_read_word(struct call *call, const struct param_rule *rule, u
     return false;
 }
 
-/* Null, or nothing in it: as if it were not given. */
+/* Null and the empty string count as absent. */
 static bool schema_read_access(struct call *call, const char *name, uint32_t *out)
 {
     struct str word;
@@ -46,7 +50,7 @@ static bool schema_read_access(struct call *call, const char *name, uint32_t *ou
     return *out != ACCESS_NONE;
 }
 
-/* Where a mask says what is given, null has a meaning; elsewhere it is the same as nothing. */
+/* In a command with a mask of present fields null is a value; in others it counts as absent. */
 static bool schema_read_ref(struct call *call, const struct param_rule *rule, bool has_mask,
                             int64_t *out)
 {
@@ -81,7 +85,7 @@ static bool schema_read_param(struct call *call, const struct param_rule *rule, 
     impossible("a kind of parameter outside the enum");
 }
 
-/* ---- what means nothing ---- */
+/* ---- unknown fields ---- */
 
 static bool schema_accepts(const struct params_schema *schema, struct str key)
 {
@@ -94,15 +98,17 @@ static bool schema_accepts(const struct params_schema *schema, struct str key)
     return false;
 }
 
-/* Whoever sends an object back as it was shown means only what can be changed. */
+/* A client may send back an object as it was returned: fields that are shown but cannot be set are
+ * ignored. */
 static bool schema_shows(const struct call *call, struct str key)
 {
     const struct resource *resource = call->route->resource;
     return resource && query_field(resource->shape, key);
 }
 
-/* Clients of old send what was never looked at. Those who prefer to hear of it say so (RFC 7240);
- * what stands in the address is not theirs alone. */
+/* Old clients send fields that were always ignored, so unknown fields are refused only with strict
+ * handling (RFC 7240). Parameters of the query string are exempt, because they may belong to the
+ * route. */
 static void schema_refuse_unknown(struct call *call, const struct params_schema *schema)
 {
     struct str ignored;
@@ -117,7 +123,7 @@ static void schema_refuse_unknown(struct call *call, const struct params_schema 
                                    STR("\", or one that cannot be set")));
 }
 
-/* ---- reading ---- */
+/* ---- commands ---- */
 
 void params_schema_read(struct call *call, const struct params_schema *schema, int64_t id,
                         struct command *out_command)

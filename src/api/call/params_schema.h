@@ -1,8 +1,8 @@
-/* params_schema.h - which parameters a command takes, as tables.
+/* params_schema.h - the parameters of commands, as tables.
  *
- * An intake says for each parameter what it is called, what kind of value it is, and where in the
- * command it goes. From it come the commands themselves, what a PATCH may change, and what the
- * description of the API says about bodies. Tables are constant and live for ever.
+ * A schema lists for each parameter its name, the type of its value, and the offset in struct
+ * command where the value is stored. Commands are filled from it, PATCH derives from it what may be
+ * changed, and the OpenAPI document describes bodies with it. Tables are constant.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "api/call/params.h"
 
 enum param_kind {
-    PARAM_TEXT,   /* text; null is an empty one                        */
+    PARAM_TEXT,   /* string; null is empty */
     PARAM_BOOL,   /* bool                                              */
     PARAM_DOC,    /* canonical JSON of an object                       */
     PARAM_VALUE,  /* canonical JSON of anything                        */
@@ -19,30 +19,30 @@ enum param_kind {
     PARAM_INT64,  /* int64, not negative                               */
     PARAM_TIME,   /* milliseconds since 1970; null counts as not given */
     PARAM_REF,    /* id of another object, by its name or id           */
-    PARAM_WORD,   /* uint32: which of some words it is                 */
-    PARAM_ACCESS, /* uint32: an enum access by its name              */
+    PARAM_WORD,   /* uint32: index in a list of words */
+    PARAM_ACCESS, /* uint32: enum access by its name */
 };
 
 struct param_rule {
-    const char *name; /* of a reference the one that takes names */
+    const char *name; /* of a reference: the parameter with the name */
     enum param_kind kind;
-    uint16_t at;        /* where in struct command               */
-    uint32_t given;     /* the bit that says so, where there are */
-    bool is_required;   /* null does not count                   */
+    uint16_t at;        /* offset in struct command */
+    uint32_t given;     /* bit in the mask of present fields; 0: none */
+    bool is_required;   /* null does not satisfy it */
     enum table to;      /* PARAM_REF                              */
     const char *id_key; /* PARAM_REF: the parameter that takes ids */
     bool can_be_null;   /* PARAM_REF: null is id 0                */
-    /* PARAM_WORD; NULL behind the last. */
+    /* PARAM_WORD: the words, NULL at the end. */
     const char *const *words;
-    bool read_by_handler; /* goes into no command as it is: its handler reads it */
+    bool read_by_handler; /* not stored in the command; the handler reads it */
 };
 
 struct params_schema {
     enum command_kind kind;
     const struct param_rule *rules;
     uint32_t count;
-    uint16_t given_at; /* of the mask; 0: the command has none */
-    /* What the table cannot say; may be NULL. The command is filled by then. */
+    uint16_t given_at; /* offset of the mask of present fields; 0: the command has none */
+    /* Checks beyond the table, after the command is filled; may be NULL. */
     void (*check)(struct call *call, struct command *command);
 };
 
@@ -50,9 +50,10 @@ struct params_schema {
 #define PARAM_RULES(rows)     .rules = rows, .count = sizeof rows / sizeof *rows
 #define GIVEN_MASK_AT(member) .given_at = COMMAND_AT(member.given)
 
-/* Fill the command from the call's parameters; what is wrong becomes a problem of the call. The
- * payload of a command about an object that is there begins with its id: 0 when there is none. */
+/* Fills the command from the parameters of the call; invalid values become problems of the call.
+ * `id` is stored as the first field of the payload, the id of the object; 0: the command creates
+ * one. */
 void params_schema_read(struct call *call, const struct params_schema *schema, int64_t id,
                         struct command *out_command);
-/* May this key of the object be changed by it? */
+/* Does the schema accept changes of this key of an object? */
 bool params_schema_changes(const struct params_schema *schema, struct str key);

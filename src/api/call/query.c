@@ -2,15 +2,24 @@
 
 #include "api/call/iso8601.h"
 
-/* ---- reading ---- */
+/* Parser and evaluation of list queries.
+ *
+ * Every value is converted once, when the query is parsed, to each type that a field may need, so
+ * that testing an object does no parsing. Substring search is case-insensitive Knuth-Morris-Pratt:
+ * linear in the length of the text for any search string, so that no query can block the loop for
+ * long; the scanned bytes are counted as work. The first error ends the parsing and is returned
+ * with its parameter.
+ */
 
-/* A query while it is read. */
+/* ---- values ---- */
+
+/* State of the parser. */
 struct query_parser {
     struct arena *arena;
-    struct query_wanted *next; /* of QUERY_WANTED_MAX */
+    struct query_wanted *next; /* next unused value; QUERY_WANTED_MAX in total */
     struct query_wanted *end;
     uint32_t needles;
-    const char *error; /* NULL: nothing is wrong */
+    const char *error; /* NULL: no error */
 };
 
 static char query_to_lower(char c)
@@ -18,7 +27,7 @@ static char query_to_lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
-/* Knuth, Morris and Pratt: no text takes longer than it is long, whatever is looked for. */
+/* Prepares a Knuth-Morris-Pratt search. */
 static struct query_needle query_needle_new(struct arena *a, struct str text)
 {
     const struct str wanted = str_lower(a, text);
@@ -58,7 +67,7 @@ static struct query_wanted *query_next_value(struct query_parser *r)
 static void query_add_scalar(struct query_parser *r, const struct object_view_field *field,
                              const struct json *value)
 {
-    /* A number, or one written as a text: forms know nothing else. */
+    /* Numbers may be sent as strings: forms and query strings have no other type. */
     const struct json as_number = {.kind = JSON_NUMBER, .text = value->text};
     const bool is_text = value->kind == JSON_STRING;
     struct query_wanted *w = query_next_value(r);
@@ -73,7 +82,8 @@ static void query_add_scalar(struct query_parser *r, const struct object_view_fi
     w->has_time = is_text && iso8601_parse(value->text, &w->time_ms);
 }
 
-/* As a document. Only arrays are shown as such, but whatever is too long is told. */
+/* An array or object as canonical JSON. Only arrays can match, but too long values of both are
+ * refused. */
 static void query_add_document(struct query_parser *r, const struct json *value)
 {
     struct query_wanted *w = query_next_value(r);
@@ -93,7 +103,7 @@ static void query_add_value(struct query_parser *r, const struct object_view_fie
         query_add_scalar(r, field, value);
 }
 
-/* An array is one of several values, or where arrays are shown, the value itself. */
+/* An array lists alternatives; for a field that is itself an array, it is also the value. */
 static void query_add_values(struct query_parser *r, const struct object_view_field *field,
                              const struct json *value)
 {
@@ -106,7 +116,7 @@ static void query_add_values(struct query_parser *r, const struct object_view_fi
 
 static const char query_too_many_conditions[] = "exceeds the limit of 32 conditions in a query";
 
-/* One more condition on that field; NULL when there are too many. */
+/* Adds a condition on the field; NULL if there are too many. */
 static struct query_condition *query_add_condition(struct query *query,
                                                    const struct object_view_field *field,
                                                    enum query_op op)
@@ -156,7 +166,7 @@ struct query_error query_read_object(const struct object_view *shape, const stru
     return (struct query_error){.text = NULL};
 }
 
-/* ---- addresses ---- */
+/* ---- query strings ---- */
 
 const struct object_view_field *query_field(const struct object_view *shape, struct str name)
 {
@@ -166,7 +176,7 @@ const struct object_view_field *query_field(const struct object_view *shape, str
     return NULL;
 }
 
-/* "alive.not" */
+/* Splits "alive.not" into field name and operator. */
 static bool query_read_op(struct str *name, enum query_op *out_op)
 {
     static const char *const names[] = {[QUERY_NOT] = "not",
@@ -212,7 +222,7 @@ static const char *query_read_after(struct str value, struct query *query)
     return query->has_after ? NULL : "must be the id of the last object of the previous page";
 }
 
-/* "must be a state: error, active, ..." */
+/* "must be a state, by its number or name: error, active, ..." */
 static const char *query_state_names(struct arena *a, enum object_view_kind kind)
 {
     struct buf b = buf_in(a);
@@ -224,7 +234,8 @@ static const char *query_state_names(struct arena *a, enum object_view_kind kind
     return str_z(a, buf_str(&b));
 }
 
-/* A value that no such field can have is a mistake, and an empty list would not tell of it. */
+/* The error text for a value that a field of this type can never have: an empty list would hide the
+ * mistake. NULL: the value is possible. */
 static const char *query_check_value(struct query_parser *r, const struct query_condition *c,
                                      const struct query_wanted *w)
 {
@@ -252,7 +263,8 @@ static const char *query_check_value(struct query_parser *r, const struct query_
     return "must be true or false";
 }
 
-/* Other pairs of the same name are further choices, wherever they stand. */
+/* Reads all pairs of the same name: they are alternatives, wherever they are in the query string.
+ */
 static const char *query_read_alternatives(struct query_parser *r, struct query_condition *c,
                                            const struct http_pair *first)
 {
@@ -320,7 +332,7 @@ struct query_error query_read_pairs(const struct object_view *shape, const struc
     return (struct query_error){.text = NULL};
 }
 
-/* ---- holding an object against it ---- */
+/* ---- evaluation ---- */
 
 static bool query_value_is_string(const struct query_wanted *wanted, struct str text)
 {
@@ -357,7 +369,8 @@ static bool query_contains(struct str text, const struct query_needle *needle, u
     return have == wanted.len;
 }
 
-/* A list contains what stands in it as a text. */
+/* An array contains a string if it has it as an element: the quoted string is searched in the JSON
+ * text. */
 static bool query_value_contains(const struct object_view_value *v,
                                  const struct query_wanted *wanted, uint64_t *work)
 {
@@ -368,7 +381,7 @@ static bool query_value_contains(const struct object_view_value *v,
     return v->kind == VALUE_DOC && query_contains(v->text, &wanted->inside_quotes, work);
 }
 
-/* Can they be compared, and how do they? */
+/* Compares if the types allow it; false if not. */
 static bool query_value_order(const struct object_view_value *v, const struct query_wanted *wanted,
                               int *out)
 {

@@ -1,12 +1,12 @@
-/* query.h - which objects a list shows, in what order, and which part of it.
+/* query.h - filters, order and pages of lists.
  *
- * A query is read from the parameters of a request once; then each object is held against it. It
- * knows shapes and reads the core; it does not know requests. Everything in it lies in the arena
- * it was read with, or in the parameters.
+ * A query is parsed once from the parameters of a request; then each object is tested against it.
+ * The module uses object views and reads the core; it does not depend on calls. Everything in a
+ * query is allocated in the arena that it was parsed with, or refers to the parameters.
  *
  *   name=n1&name=n2     one of these       alive.not=true      anything else
- *   name.contains=web   somewhere in it    cohort.min=2        and .max: in these bounds
- *   sort=-updated_at    the largest first  limit=100&after=17  the hundred behind object 17
+ *   name.contains=web   a substring        cohort.min=2        and .max: bounds
+ *   sort=-updated_at    descending order   limit=100&after=17  100 objects after object 17
  */
 #pragma once
 
@@ -16,67 +16,69 @@
 #define QUERY_WANTED_MAX      1000u /* values in one query     */
 #define QUERY_WANTED_SIZE_MAX 4096u /* bytes of one such value */
 #define QUERY_CONDITIONS_MAX  32u
-#define QUERY_NEEDLES_MAX     16u /* values that are looked for inside of others */
+#define QUERY_NEEDLES_MAX     16u /* values with .contains */
 #define QUERY_LIMIT_MAX       10000u
 
 enum query_op { QUERY_IS, QUERY_NOT, QUERY_CONTAINS, QUERY_MIN, QUERY_MAX };
 
-/* What may stand somewhere in a text, whatever its case, made ready to be looked for. */
+/* A substring to search for, without regard to case, with its precomputed failure function (Knuth,
+ * Morris, Pratt). */
 struct query_needle {
-    struct str text;         /* in lower case                                               */
-    const uint16_t *borders; /* by length - 1: how much of the beginning is also the end    */
+    struct str text; /* in lower case                                               */
+    const uint16_t *
+        borders; /* failure function: by length - 1, the length of the longest prefix that is also a suffix */
 };
 
-/* A value that a field may have, read beforehand in every way a field could want it. */
+/* A value to compare fields with, converted once to every type that a field may need. */
 struct query_wanted {
     enum json_kind kind;
     bool has_number, has_time;
-    int64_t number;             /* also of one written as a text, or of a state that has a name */
-    int64_t time_ms;            /* of a text                     */
-    struct str text;            /* of a text                     */
-    struct str doc;             /* of an array: canonical        */
-    struct query_needle inside; /* of a text that has to be contained */
-    struct query_needle inside_quotes; /* the same as a document writes it   */
+    int64_t number;                    /* also of a string of digits, or of the name of a state */
+    int64_t time_ms;                   /* of a string */
+    struct str text;                   /* of a string */
+    struct str doc;                    /* of an array: canonical JSON */
+    struct query_needle inside;        /* .contains: substring of a string */
+    struct query_needle inside_quotes; /* .contains: element of a JSON array, with its quotes */
 };
 
 struct query_condition {
     const struct object_view_field *field;
     enum query_op op;
-    const struct query_wanted *values; /* one of them will do */
-    uint32_t count;                    /* 0: nothing will     */
+    const struct query_wanted *values; /* the condition holds if one of them matches */
+    uint32_t count;                    /* 0: it never holds */
 };
 
 struct query {
     struct query_condition conditions[QUERY_CONDITIONS_MAX];
     uint32_t count;
-    const struct object_view_field *sort; /* NULL: the usual order */
+    const struct object_view_field *sort; /* NULL: the default order of the resource */
     bool is_descending;
     bool has_after;
     int64_t after;
     uint32_t limit; /* 0: all */
 };
 
-/* What is wrong with which parameter; `text` is NULL when nothing is. */
+/* The first error in the parameters; `text` is NULL if there is none. */
 struct query_error {
     struct str field;
     const char *text;
 };
 
-/* NULL when it has none of that name. */
+/* NULL if there is no field of that name. */
 const struct object_view_field *query_field(const struct object_view *shape, struct str name);
-/* From the members of an object that are fields of the shape; others are ignored. A member is a
- * value, or a list of them. */
+/* Parses the members of a JSON object that are fields of the view; others are ignored. A member is
+ * a value or an array of alternatives. */
 struct query_error query_read_object(const struct object_view *shape, const struct json *object,
                                      struct arena *a, struct query *out_query);
-/* From the address of a list: what means nothing is told. */
+/* Parses a query string; unknown parameters are errors. */
 struct query_error query_read_pairs(const struct object_view *shape, const struct http_pair *pairs,
                                     struct arena *a, struct query *out_query);
 
-/* Are texts looked through for it? That can take a while, even for few objects. */
+/* Does the query search for substrings? That can take long even for few objects. */
 bool query_is_slow(const struct query *query);
-/* What has to be computed for these lies in the arena. Adds to *work how many bytes were looked
- * through. */
+/* Does the object match? Computed values are allocated in the arena. Adds the number of scanned
+ * bytes to *work. */
 bool query_matches(const struct query *query, const struct core *core, const struct record *record,
                    struct arena *a, uint64_t *work);
-/* Below zero when `a` comes first. */
+/* Negative if `a` sorts before `b`. */
 int query_compare(const struct object_view_value *a, const struct object_view_value *b);

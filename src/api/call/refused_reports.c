@@ -8,7 +8,11 @@
 #include "api/call/resource.h"
 #include "api/call/route.h"
 
-/* That it is alive, and the answer is about what only a machine speaks of. */
+/* Refusals of "alive" reports. They are noted when the reply is made and shown by `why` as long as
+ * they are newer than the cause. */
+
+/* Was the request an update of a node with alive=true, and is the problem about a field that only
+ * machines send? */
 static bool refused_report_is_alive_report(struct call *call, const struct problem *problem)
 {
     bool alive = false;

@@ -1,8 +1,9 @@
-/* refused_reports.h - what machines said of themselves and were refused, for people who ask why.
+/* refused_reports.h - refused reports of nodes that they are alive, for `why`.
  *
- * A refusal changes nothing, so neither core nor store knows of it, and the only one who heard it
- * is a machine that nobody looks at. The last one of each is kept in memory, as far as there is
- * room: after a restart the machine says it again.
+ * A refused command changes nothing, so neither the core nor the store has a trace of it, and its
+ * sender is a machine without an operator. The last refusal of each node is kept in memory, so that
+ * `why` can show the reason why the node is not alive. It is lost at a restart; the machine repeats
+ * its report.
  */
 #pragma once
 
@@ -19,15 +20,16 @@ struct refused_report {
     char text[REFUSAL_TEXT_MAX];
 };
 
-/* A row for each remainder of an id: who comes later takes the place. */
+/* A hash table without chains: a node shares the row id % REFUSALS_MAX with others, and a later
+ * refusal replaces an earlier one. */
 struct refused_reports {
     struct refused_report rows[REFUSALS_MAX];
 };
 
-/* The command of the call was refused: reply so, and keep it if it was a machine's word that it is
- * alive. */
+/* Replies with the problems, and records them if the refused command was a report of a node that it
+ * is alive. */
 void refused_reports_reply(struct refused_reports *refusals, struct call *call,
                            const struct problem *problems);
-/* The text of a cause; that a node is not alive with what it was refused since then. */
+/* The text of a cause; for a node that is not alive, with the refusal since then. */
 struct str refused_reports_explain(const struct refused_reports *refusals, struct call *call,
                                    const struct cause *cause);

@@ -5,6 +5,9 @@
 #include "api/call/serialize.h"
 #include "auth/auth_state.h"
 
+/* Construction of replies. Errors have one form, {"message","status","code","field"?,"problems"?};
+ * the mapping of internal errors to statuses is in reply_failure(). */
+
 static const char *reply_route_type(const struct call *call)
 {
     return call->route && call->route->resource ? call->route->resource->shape->type : "api";
@@ -35,8 +38,8 @@ void reply_json(struct call *call, const char *type, const char *form, struct st
         .status = 200, .content_type = reply_content_type(call, type, form), .body = body};
 }
 
-/* Where the string, number, word, list or object ends that begins at `at` of a canonical document.
- * It has no spaces between its tokens. */
+/* The end of the JSON value that begins at `at` of a canonical document, which has no spaces
+ * between its tokens. */
 static uint32_t json_value_end(struct str doc, uint32_t at)
 {
     uint32_t depth = 0;
@@ -57,8 +60,8 @@ static uint32_t json_value_end(struct str doc, uint32_t at)
     return doc.len;
 }
 
-/* The members that are wanted are copied out of the text: a tree of a document of 1 MiB may take as
- * much as the request may. */
+/* Copies the requested members from the text instead of parsing it: the tree of a document of 1 MiB
+ * may need as much memory as a request may use. */
 void reply_doc(struct call *call, const char *type, struct str doc)
 {
     if (!call->wanted) {
@@ -106,9 +109,11 @@ void reply_record(struct call *call, const struct object_view *shape, const stru
                "obj", buf_str(&b));
     struct buf tag = buf_in(call->arena);
     buf_put_c(&tag, '"');
-    buf_put_i64(&tag, record->settings.turn); /* every object has it in the same place */
+    buf_put_i64(&tag,
+                record->settings.turn); /* all object records have `turn` at the same offset */
     buf_put_c(&tag, '"');
-    /* A tag tells when the record changed, not when something did that is computed from others. */
+    /* The ETag changes with the record only. A 304 would hide changes of fields that are computed
+     * from other records, so it is sent only if no such field is requested. */
     if (call->request->method == HTTP_GET && object_view_is_plain(shape, mask) &&
         str_eq(http_header(call->request, "If-None-Match"), buf_str(&tag)))
         call->reply = (struct reply){.status = 304};
@@ -149,7 +154,7 @@ void reply_error(struct call *call, int status, const char *code, struct str mes
     reply_set_error(call, status, &b);
 }
 
-/* Where the core has another word for what the caller sent. */
+/* The name of a field in the API, where the core uses another one. */
 static struct str problem_api_field(const struct problem *p)
 {
     return str_eq(p->field, STR("hammer_kind_id")) ? STR("available_hammer_id") : p->field;
@@ -192,8 +197,8 @@ void reply_problems(struct call *call, const struct problem *problems)
     reply_set_error(call, status, &b);
 }
 
-/* Digest first: some of those who know it look at the first challenge only. One realm for both:
- * others read all challenges as one line, and the realm they answer to is the last one in it. */
+/* Digest is first, because some clients use the first challenge only. Both have the same realm,
+ * because other clients join the challenges to one line and use the last realm in it. */
 static void reply_challenge(struct call *call, const char *message, bool is_stale)
 {
     reply_error(call, 401, "unauthorized", str_from(message));
@@ -227,7 +232,7 @@ void reply_locked_out(struct call *call, int64_t left_ms)
     reply_header(call, "Retry-After", buf_str(&seconds));
 }
 
-/* What ails the store may name paths and hosts: that is for those who were let in. */
+/* The fault of the store may contain paths and host names: only users see it. */
 static void reply_unavailable(struct call *call)
 {
     const struct api_engine *engine = call_engine(call);

@@ -17,7 +17,7 @@ bool resource_find(struct call *call, const struct resource *resource, struct st
         id = find_named(call, resource, key);
     if (id && core_record(call->core, shape->table, id, out_record))
         return true;
-    if (call->problems) /* the name was ambiguous, and the problem says so */
+    if (call->problems) /* the name is ambiguous, and a problem was added */
         return false;
     call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
                 STR_CONCAT(call->arena, STR("there is no "), str_from(shape->type),

@@ -1,7 +1,8 @@
-/* resource.h - what the API knows of a noun: how it looks, how it is found, made and changed.
+/* resource.h - the description of a noun: its JSON form, lookup, creation and update.
  *
- * What is the same for all of them (showing, listing, patching, deleting, verbs) is written once,
- * for a resource; what differs stands in the noun's own file, with its routes.
+ * The operations that all nouns share (show, list, patch, delete, verbs) are implemented once, for
+ * a resource, in src/api/rest; each noun defines its resource and its routes in its own file.
+ * Resources are constant.
  */
 #pragma once
 
@@ -14,13 +15,13 @@ enum resource_order { ORDER_BY_ID, ORDER_NEWEST_FIRST, ORDER_BY_COHORT };
 struct resource {
     const struct object_view *shape;
     enum resource_order order;
-    const char *sorted_by;              /* a field, instead of the order; NULL: none */
-    const struct params_schema *create; /* NULL: they come otherwise              */
-    const struct params_schema *update; /* what a PUT, and a PATCH, may change    */
-    /* A document that can be edited but is not shown, and its key; NULL: none. */
+    const char *sorted_by;              /* default sort field instead of `order`; NULL: none */
+    const struct params_schema *create; /* NULL: not created through the API */
+    const struct params_schema *update; /* the fields that PUT and PATCH may change */
+    /* A document that PATCH may change but GET does not return, and its key; NULL: none. */
     const char *hidden_key;
     struct str (*hidden_doc)(const struct record *record);
-    /* Which object a name means; NULL: core_find knows. 0: none. */
+    /* Finds an object by name; NULL: core_find() does. Returns an id, 0: not found. */
     int64_t (*find)(struct call *call, struct str name);
 };
 
@@ -39,9 +40,9 @@ extern const struct resource resource_snapshots;
 extern const struct resource resource_tokens;
 extern const struct resource resource_users;
 
-/* The object behind a segment of the path: digits are an id, anything else is a name. False after
- * a problem was added. */
+/* Finds the object of a path segment: digits are an id, anything else is a name. False after a
+ * problem was added. */
 bool resource_find(struct call *call, const struct resource *resource, struct str key,
                    struct record *out_record);
-/* "sample" and "match" stand for something else where the name of an object would stand. */
+/* Refuses the names "sample" and "match": they are routes where the name of an object would be. */
 void resource_refuse_reserved(struct call *call, struct str name);

@@ -1,6 +1,10 @@
 #include "api/call/route.h"
 
-/* In any order: no path belongs to two of them. */
+/* Route lookup. A path below /api/vN is searched in the table of its noun only, other paths in the
+ * tables without a noun. All patterns of the path are tested, so that the methods for 405 and the
+ * Allow header are known. */
+
+/* In any order: no path is in two tables. */
 #define ROUTE_TABLES(X)                                                                            \
     X(anneal)                                                                                      \
     X(attribs)                                                                                     \
@@ -40,7 +44,7 @@ const struct route_table *const route_tables[] = {
         NULL,
 };
 
-/* The first segment of *rest, which moves behind it. */
+/* Splits off the first segment of *rest. */
 static struct str route_next_segment(struct str *rest)
 {
     const uint32_t end = str_find(*rest, '/', 0);

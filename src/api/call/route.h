@@ -1,9 +1,9 @@
-/* route.h - what is served, in tables.
+/* route.h - the routes of the API, as tables.
  *
- * A route is a method and a path, who serves it, and what it is about. Paths are matched segment
- * by segment; ":id" takes any segment. The version segment may be v2 to v9. Each noun has a chapter
- * with its routes, in the noun's own file; route.c lists the chapters. The description of the API
- * (openapi.c) is written from the same tables.
+ * A route is a method, a path pattern, a handler, and the resource that it returns. Paths are
+ * matched segment by segment; ":id" matches any non-empty segment. The version segment may be v2 to
+ * v9. Each noun (kind of object) has its route table in its own file; route.c lists the tables. The
+ * OpenAPI document (openapi.c) is generated from the same tables. Tables are constant.
  */
 #pragma once
 
@@ -11,33 +11,33 @@
 #include "api/call/resource.h"
 
 enum route_access {
-    ROUTE_AUTH_REQUIRED, /* whoever is let in                                      */
-    ROUTE_AUTH_OR_NODE,  /* also a node, where the first key of the path is itself */
-    ROUTE_AUTH_NONE,     /* anybody                                                */
-    ROUTE_AUTH_IN_BODY,  /* whose body says who comes, with a password             */
+    ROUTE_AUTH_REQUIRED, /* any authenticated user */
+    ROUTE_AUTH_OR_NODE,  /* also the token of a node, if the first key of the path is that node */
+    ROUTE_AUTH_NONE,     /* no authentication */
+    ROUTE_AUTH_IN_BODY,  /* user name and password are in the body: a login */
 };
 
-/* What a good answer is. */
+/* Form of the reply with status 200. */
 enum route_form {
-    REPLY_OBJECT,  /* the resource's shape   */
-    REPLY_LIST,    /* many of them           */
+    REPLY_OBJECT,  /* an object of the resource */
+    REPLY_LIST,    /* an array of them */
     REPLY_MESSAGE, /* {"message"}            */
-    REPLY_CUSTOM,  /* a document of its own  */
-    REPLY_TEXT,    /* no JSON                */
+    REPLY_CUSTOM,  /* another JSON document */
+    REPLY_TEXT,    /* plain text */
 };
 
 struct route {
     enum http_method method;
     const char *pattern;
     enum handler_result (*serve)(struct call *call);
-    const struct resource *resource;    /* whose answers it gives; NULL: nobody's        */
-    const struct resource *within;      /* whose object the first :id is, when another's */
+    const struct resource *resource;    /* type of the objects in the reply; NULL: none */
+    const struct resource *within;      /* type of the object of the first :id, if different */
     enum command_kind command;          /* for handlers that serve several verbs         */
-    const struct params_schema *params; /* what it takes, where the resource does not say */
+    const struct params_schema *params; /* parameters, if not those of the resource */
     enum route_form form;
     enum route_access access;
-    bool is_immediate; /* answered at once from the newest core, durable or not */
-    const char *does;  /* one line */
+    bool is_immediate; /* the reply is read from the newest core and never waits for durability */
+    const char *does;  /* summary of one line for the OpenAPI document */
 };
 
 struct route_table {
@@ -52,10 +52,11 @@ struct route_table {
         .noun = noun_text, .routes = rows, .count = sizeof rows / sizeof *rows                     \
     }
 
-/* The chapters, NULL at the end. */
+/* All route tables, NULL at the end. */
 extern const struct route_table *const route_tables[];
 
-/* Finds the call's route, its keys, and which methods the path knows. HEAD is served as GET. */
+/* Sets the route of the call, the keys of its path, and the methods that the path supports. HEAD is
+ * served as GET. */
 void route_find(struct call *call);
 /* "GET, HEAD, PUT" */
 struct str route_allowed(struct call *call);

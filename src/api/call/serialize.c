@@ -5,7 +5,10 @@
 #include "api/call/iso8601.h"
 #include "model/hammer_class.h"
 
-/* ---- values ---- */
+/* Conversion of record fields to JSON. object_view_value() converts a field to a typed value, which
+ * lists also filter and sort by; view_write_value() writes it. */
+
+/* ---- typed values ---- */
 
 int64_t object_view_noderole_state(uint32_t state)
 {
@@ -27,7 +30,7 @@ int64_t object_view_deployment_state(enum deployment_state state)
     impossible("a deployment state outside the enum");
 }
 
-/* The head is what its deployment is; the others are history. */
+/* The head has the state of its deployment; all other snapshots are archived. */
 int64_t object_view_snapshot_state(const struct core *core, const struct snapshot_record *snapshot)
 {
     if (snapshot->state == SNAPSHOT_ARCHIVED)
@@ -69,7 +72,7 @@ static struct object_view_value view_string_or_null(struct str text)
     return (struct object_view_value){.kind = text.len ? VALUE_TEXT : VALUE_NULL, .text = text};
 }
 
-/* "2.E" is 2. */
+/* "2.E" becomes 2. */
 static struct object_view_value view_leading_number(struct str text)
 {
     uint32_t end = 0;
@@ -157,7 +160,7 @@ struct object_view_value object_view_value(const struct object_view_field *f,
     impossible("a kind of field outside the enum");
 }
 
-/* What the states of a field are called, counted from -1; NULL at the end, and for other fields. */
+/* The names of the states of a field, from number -1; NULL at the end, empty for other fields. */
 static const char *const *view_state_names(enum object_view_kind kind)
 {
     static const char *const noderole[] = {"error",   "active",   "todo", "transition",
@@ -235,7 +238,7 @@ static void view_write_value(struct buf *out, struct object_view_value v)
     }
 }
 
-/* ---- writing ---- */
+/* ---- JSON output ---- */
 
 bool object_view_wants(const struct json *names, const char *key)
 {

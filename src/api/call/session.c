@@ -7,7 +7,15 @@
 #include "auth/credentials.h"
 #include "model/limits.h"
 
-/* ---- ending them ---- */
+/* Login, logout and the session cookie.
+ *
+ * A login is a batch of commands: delete the oldest sessions of the user beyond the limit, then
+ * create the new token. The previous session of the browser is ended separately, because it may
+ * belong to another user. The secret of the token exists only in the cookie; the core stores its
+ * hash.
+ */
+
+/* ---- ending sessions ---- */
 
 static struct command session_delete_command(int64_t token_id)
 {
@@ -39,7 +47,7 @@ void session_end_all(struct call *call, int64_t user_id, uint32_t keep, struct b
     }
 }
 
-/* ---- telling ---- */
+/* ---- cookie and identity ---- */
 
 static void session_put_cookie(struct call *call, struct str secret, int64_t seconds)
 {
@@ -59,7 +67,8 @@ static void session_set_string(struct call *call, struct json *object, const cha
              text.len ? json_make_string(call->arena, text) : json_make(call->arena, JSON_NULL));
 }
 
-/* `secret`: of the session; empty: it came otherwise. */
+/* Replies with the user and, for a session with this secret, its csrf_token; empty: another kind of
+ * authentication. */
 static void reply_identity(struct call *call, int64_t token_id, struct str secret)
 {
     struct record user, token;
@@ -98,7 +107,7 @@ static bool session_is_form_login(const struct call *call)
 static void session_reply_login(struct call *call, int64_t id)
 {
     const struct str hash = credentials_token_hash(call->arena, call->secret);
-    (void)id; /* of the first part */
+    (void)id; /* id of the first command of the batch, not needed */
     reply_identity(call, call->core ? core_find(call->core, TABLE_TOKEN, hash) : 0, call->secret);
     if (call->reply.status == 200)
         session_put_cookie(call, call->secret, SESSION_MS / 1000);
@@ -109,8 +118,8 @@ const char *session_wraps(const struct call *call)
     return session_is_form_login(call) ? "user" : "session";
 }
 
-/* As the old pages did: a redirect with the cookie. Their clients follow it, or look at the status
- * and keep the cookie. */
+/* As OpenCrowbar did: a redirect with the cookie. Its clients follow it, or check the status and
+ * keep the cookie. */
 static void session_reply_form_login(struct call *call, int64_t id)
 {
     session_reply_login(call, id);
@@ -120,8 +129,8 @@ static void session_reply_form_login(struct call *call, int64_t id)
     reply_header(call, "Location", STR("/"));
 }
 
-/* What came along is over, whose ever it was: whoever gave it to this browser must not find the new
- * user behind it. */
+/* Ends the session whose cookie came with the login, of any user (session fixation: an attacker
+ * may have planted the cookie). */
 static void session_end_previous(struct call *call)
 {
     struct record token;
@@ -139,7 +148,7 @@ static const struct param_rule login_rules[] = {
 
 static const struct params_schema login = {.kind = COMMAND_TOKEN_CREATE, PARAM_RULES(login_rules)};
 
-/* The password was right, or we would not be here. */
+/* auth.c has verified the password before. */
 static enum handler_result serve_login(struct call *call)
 {
     struct command create = {.kind = COMMAND_TOKEN_CREATE};
@@ -160,7 +169,7 @@ static enum handler_result serve_login(struct call *call)
         call, &batch, session_is_form_login(call) ? session_reply_form_login : session_reply_login);
 }
 
-/* ---- who am I, and goodbye ---- */
+/* ---- current session and logout ---- */
 
 static enum handler_result serve_session(struct call *call)
 {

@@ -2,6 +2,9 @@
 
 #include "api/call/reply.h"
 
+/* Server-sent events. Streams end when their clients want, so their number is limited for each
+ * caller and in total, in proportion to the connections of the server. */
+
 bool sse_is_wanted(const struct call *call)
 {
     const struct str accept = http_header(call->request, "Accept");
@@ -15,8 +18,8 @@ bool sse_is_wanted(const struct call *call)
     return false;
 }
 
-/* Streams end when their clients want, so together they leave a quarter of the connections to other
- * requests, however few the limit of open files allows. */
+/* All streams together leave a quarter of the connections to other requests, however few
+ * connections the limit of open files allows. */
 static bool sse_is_over_limit(const struct call *call)
 {
     const uint32_t connections = http_connections_default();
@@ -35,7 +38,7 @@ enum handler_result sse_begin(struct call *call, struct reply_stream *stream)
     reply_text(call, 200, STR(""));
     call->reply.content_type = "text/event-stream";
     reply_header(call, "Cache-Control", STR("no-store"));
-    reply_header(call, "X-Accel-Buffering", STR("no")); /* or a proxy would gather it */
+    reply_header(call, "X-Accel-Buffering", STR("no")); /* nginx must not buffer the stream */
     return reply_stream_begin(call, stream);
 }
 

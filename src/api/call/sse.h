@@ -1,22 +1,22 @@
-/* sse.h - answers as text/event-stream, which browsers and tools know how to resume. */
+/* sse.h - replies as text/event-stream (server-sent events, WHATWG HTML). */
 #pragma once
 
 #include "api/call/streaming.h"
 
-/* Something is said at least this often, so that everybody in between knows it is alive. */
+/* Interval of keep-alive comments in ms, so that proxies do not close an idle stream. */
 #define SSE_KEEPALIVE_MS 15000
 
-/* Does the client ask for one? */
+/* Does the Accept header request an event stream? */
 bool sse_is_wanted(const struct call *call);
-/* Each stream takes a connection, and so one user or node may have that many of them, but no more
- * than a quarter of all connections. */
+/* Each stream occupies a connection, so one user or node may have at most this many streams, and at
+ * most a quarter of all connections. */
 #define SSE_STREAMS_MAX 64u
-/* Begins the flow with the head of an event stream as its reply; or refuses it (429 `limit`),
- * because its caller or all together have too many of them already. */
+/* Begins the stream with the headers of an event stream; or refuses it (429 `limit`) if the caller
+ * or all callers together have too many. */
 enum handler_result sse_begin(struct call *call, struct reply_stream *stream);
-/* One event; `data` has no line ends. */
+/* Writes one event; `data` must not contain newlines. */
 void sse_put(struct buf *out, struct str event, struct str id, struct str data);
-/* Where the client would go on from here, though nothing has happened. */
+/* Writes an id without an event: the position from which the client resumes after a reconnect. */
 void sse_put_id(struct buf *out, struct str id);
-/* Nothing, said aloud. */
+/* Writes a comment as a keep-alive. */
 void sse_put_keepalive(struct buf *out);

@@ -4,17 +4,31 @@
 
 #include "api/call/reply.h"
 
-/* What one flow may hold back before it is asked for more, and what may wait in its stream before
- * it waits for its client. */
+/* Streams: production, durability and sending of pieces.
+ *
+ * reply_streams_pump() calls the step of each ready stream; the piece is queued in memory with the
+ * turn that it was read from. stream_flush() sends the queued pieces whose turn is durable, in
+ * order, as far as the HTTP server accepts bytes. Pieces that wait for the store are bounded per
+ * stream (HELD_BYTES_MAX) and by the memory of all replies; bytes that wait for the client are
+ * bounded by UNSENT_BYTES_MAX, after which the stream is blocked until reply_stream_drained().
+ *
+ * If the core is dropped, unsent pieces may show lost changes: they are discarded and computed
+ * again from the position before them. A piece that was sent in part is durable and is completed.
+ * Errors before the first byte become an ordinary error reply; after that the connection is
+ * aborted, so that the client does not take the reply for complete.
+ */
+
+/* Bytes that one stream may queue for the store before its step is called again, and bytes that may
+ * wait in the HTTP server for the client. */
 enum { HELD_BYTES_MAX = 1 << 20, UNSENT_BYTES_MAX = 256 << 10 };
 
 struct reply_stream_piece {
-    struct arena arena; /* the text lies here */
+    struct arena arena; /* holds `text` */
     struct str text;
-    uint32_t out;      /* as much of it has left                  */
-    int64_t seen;      /* leaves when this turn is durable        */
-    uint64_t position; /* where the flow was before it            */
-    bool is_last;      /* what comes with it is the end           */
+    uint32_t out;      /* bytes that were sent */
+    int64_t seen;      /* turn that must be durable before it is sent */
+    uint64_t position; /* position of the stream before this piece */
+    bool is_last;      /* the reply ends with this piece */
     struct reply_stream_piece *next;
 };
 
@@ -146,9 +160,9 @@ static void stream_drop_later_pieces(struct reply_stream *stream)
     }
 }
 
-/* ---- the end ---- */
+/* ---- end of a stream ---- */
 
-/* Out of every list; the call is its own again. */
+/* Removes the stream from all lists and from its call. */
 static void stream_detach(struct reply_stream *stream)
 {
     struct reply_streams *streams = call_streams(stream->call);
@@ -166,7 +180,7 @@ static void stream_detach(struct reply_stream *stream)
     stream->call->stream = NULL;
 }
 
-/* The call and everything in it is gone afterwards. */
+/* Ends the HTTP stream: complete, or aborted. The call is freed. */
 static void stream_finish(struct reply_stream *stream, bool is_whole)
 {
     struct http_stream *http = stream->http;
@@ -177,7 +191,7 @@ static void stream_finish(struct reply_stream *stream, bool is_whole)
         http_stream_break(http);
 }
 
-/* ---- letting out ---- */
+/* ---- sending ---- */
 
 static bool stream_open(struct reply_stream *stream)
 {
@@ -186,15 +200,15 @@ static bool stream_open(struct reply_stream *stream)
                                      .content_type = call->reply.content_type,
                                      .headers = call->reply.headers,
                                      .header_count = call->reply.header_count};
-    call_note(call); /* how long it goes on is up to its client */
+    call_note(call); /* the duration ends here: how long a stream lasts depends on its client */
     stream->http = http_stream_begin(call->request, &head);
     if (!stream->http)
-        stream_detach(stream); /* the request is over */
+        stream_detach(stream); /* the request was answered otherwise */
     return stream->http != NULL;
 }
 
-/* Some more of the piece, no more than a stream takes that has nothing to send: what is larger than
- * a stream may hold would wait for ever. */
+/* Sends the next part of the piece, at most as many bytes as an empty stream accepts: a larger part
+ * would never be accepted. */
 static err stream_send_some(struct reply_stream *stream, struct reply_stream_piece *piece)
 {
     const struct str some =
@@ -205,7 +219,7 @@ static err stream_send_some(struct reply_stream *stream, struct reply_stream_pie
     return e;
 }
 
-/* Everything that is durable goes out. False: the flow is gone. */
+/* Sends all durable pieces. False: the stream is freed. */
 static bool stream_flush(struct reply_stream *stream)
 {
     const struct api_engine *engine = call_engine(stream->call);
@@ -224,7 +238,8 @@ static bool stream_flush(struct reply_stream *stream)
         if (piece->out < piece->text.len)
             continue;
         const bool is_last = piece->is_last;
-        stream_drop_first_piece(stream); /* also when nobody reads: gone() will say so */
+        stream_drop_first_piece(
+            stream); /* also if the client disconnected: reply_stream_gone() follows */
         if (is_last) {
             stream_finish(stream, true);
             return false;
@@ -233,7 +248,7 @@ static bool stream_flush(struct reply_stream *stream)
     return true;
 }
 
-/* ---- going on ---- */
+/* ---- steps ---- */
 
 static void stream_send_reply(struct reply_stream *stream)
 {
@@ -251,8 +266,8 @@ static void stream_refuse(struct reply_stream *stream, err why)
     call_answer(call);
 }
 
-/* What the flow keeps is counted with the answers of all others. Where it is too much the flow is
- * refused, or cut if it has begun. False: the flow is gone. */
+/* Accounts for the memory of the stream. If it is too much, the stream is refused, or aborted if it
+ * has begun. False: the stream is freed. */
 static bool stream_count_memory(struct reply_stream *stream)
 {
     struct call *call = stream->call;
@@ -300,7 +315,7 @@ static void stream_take_step(struct reply_stream *stream)
     if (step != STREAM_MORE)
         stream_set_ready(stream, false);
     if (stream_count_memory(stream))
-        ignore(stream_flush(stream), "it is looked at no more here");
+        ignore(stream_flush(stream), "the stream is not used after this");
 }
 
 static const struct core *stream_core(const struct reply_stream *stream)
@@ -309,8 +324,9 @@ static const struct core *stream_core(const struct reply_stream *stream)
     return engine->core(engine->self);
 }
 
-/* What is held back is let out by the store, which wakes everybody; so does a core that is there
- * again. While the store does not go on, all flows together hold no more than answers may. */
+/* Can the step be called? Pieces that wait for durability are flushed by api_durable(), which makes
+ * the stream continue. While the store does not commit, all streams together hold at most the
+ * memory for replies. */
 static bool stream_can_step(const struct reply_stream *stream)
 {
     const struct call *call = stream->call;
@@ -319,7 +335,8 @@ static bool stream_can_step(const struct reply_stream *stream)
             http_may_hold(call->request, call->arena->held + stream->held + HTTP_STREAM_LOW));
 }
 
-/* The head has not left, and with a stalled store its first piece would not leave either. */
+/* The headers are not sent, and while the store is stalled the first piece would not be sent
+ * either. */
 static bool stream_is_stalled(const struct reply_stream *stream)
 {
     const struct api_engine *engine = call_engine(stream->call);
@@ -350,12 +367,12 @@ void reply_streams_durable(struct reply_streams *streams)
     for (struct reply_stream *stream = streams->first, *next; stream; stream = next) {
         next = stream->next;
         if (!stream->is_blocked)
-            ignore(stream_flush(stream), "it is looked at no more here");
+            ignore(stream_flush(stream), "the stream is not used after this");
     }
 }
 
-/* What was seen and did not leave may never have been. What left in part is durable, and the rest
- * of it follows. */
+/* Discards the unsent pieces, which may show lost changes, and returns to the position before them.
+ * A piece that was sent in part is durable; its rest follows. */
 static void stream_rewind(struct reply_stream *stream)
 {
     const struct reply_stream_piece *from =
@@ -378,7 +395,7 @@ static void stream_restart_call(struct reply_stream *stream)
     call_restart(call);
 }
 
-/* When there is no core to look again in, those who have heard nothing need not wait for one. */
+/* Without a core, streams that have sent nothing are refused instead of waiting for one. */
 void reply_streams_reloaded(struct reply_streams *streams)
 {
     for (struct reply_stream *stream = streams->first, *next; stream; stream = next) {

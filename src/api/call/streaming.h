@@ -1,9 +1,10 @@
-/* streaming.h - an answer that is told in pieces, because it is long or has no end.
+/* streaming.h - replies that are sent in pieces, because they are long or infinite.
  *
- * A call whose handler begins a flow is asked for one piece after the other, a little at a time, so
- * that nobody else waits for it. A piece leaves when the turn it was read in is durable; when the
- * core is dropped before that, the pieces that did not leave are made again. A client that does
- * not read is waited for, then cut (http.h). The flow lives in the call's arena and ends with it.
+ * The step function of a stream is called again and again and appends one piece each time, so that
+ * other requests are served in between. A piece is sent when the turn that it was read from is
+ * durable. If the core is dropped before that, the unsent pieces are computed again from the stored
+ * position. A stream whose client does not read is paused, and the HTTP server closes it after a
+ * timeout (http.h). A stream is allocated in the arena of its call and ends with it.
  */
 #pragma once
 
@@ -11,70 +12,72 @@
 #include "base/text/buf.h"
 
 enum reply_stream_step {
-    STREAM_MORE,  /* there is more to say, or to find out                               */
-    STREAM_IDLE,  /* nothing until reply_stream_wake()                                          */
-    STREAM_END,   /* that was all                                                       */
-    STREAM_REPLY, /* the call's reply is the answer after all: nothing was said before  */
+    STREAM_MORE, /* call the step again: there is more to write or to compute */
+    STREAM_IDLE, /* nothing to do until reply_stream_wake() */
+    STREAM_END,  /* the reply is complete */
+    STREAM_REPLY, /* discard the stream and send the reply of the call; only before the first piece */
 };
 
 struct reply_stream_piece;
 
 struct reply_stream {
-    /* Append the next piece to `out`, which may stay empty, and move `place` behind it. The call's
-     * core is there. Each step should take well below a millisecond. */
+    /* Appends the next piece, possibly empty, to `out` and advances `position`. call->core is set.
+     * A step should take well below a millisecond. */
     enum reply_stream_step (*step)(struct call *call, struct buf *out);
-    void (*fini)(struct reply_stream *stream); /* may be NULL: free what the arena does not hold */
-    void *self;                                /* the step's own                                 */
-    uint64_t position;                         /* where the step goes on */
-    bool is_infinite;        /* it is cut when the daemon stops, and never says that it is whole */
-    bool ignores_durability; /* what it says does not come from the core                         */
-    bool needs_same_core; /* what it keeps was read from a core that must not be dropped: then it is
-                          * cut, or its call is served anew if nothing was said               */
+    void (*fini)(struct reply_stream *stream); /* frees what is not in the arena; may be NULL */
+    void *self;                                /* context of the step */
+    uint64_t position;                         /* where the next step continues */
+    bool is_infinite; /* has no end: it is woken by polling, and ended when the daemon stops */
+    bool
+        ignores_durability; /* its data does not come from the core: sent without waiting for durability */
+    bool
+        needs_same_core; /* its state refers to one core: if that is dropped, the stream is aborted, or its call served again if nothing was sent yet */
 
-    /* Of streaming.c. */
+    /* Private to streaming.c. */
     bool is_ready, is_blocked, is_over;
-    struct http_stream *http; /* NULL: the head is not out */
+    struct http_stream *http; /* NULL: the headers are not sent */
     struct reply_stream_piece *first, *last;
-    size_t held; /* bytes in pieces */
+    size_t held; /* bytes in unsent pieces */
     struct reply_stream *next, *prev;
     struct call *call;
     void (*found)(struct call *call, const struct record *records, uint32_t count, err why);
 };
 
-/* The head is the call's reply, which is 200 and has no body; it leaves with the first piece, so a
- * step may still change it before that. */
+/* The headers are those of the reply of the call, which must be 200 without a body. They are sent
+ * with the first piece, so a step may still change them before. */
 enum handler_result reply_stream_begin(struct call *call, struct reply_stream *stream);
-/* How many flows without an end the call's user or node has, and how many there are. */
+/* The number of infinite streams of the user or node of the call, and of all. */
 uint32_t reply_streams_infinite_of(const struct call *call, uint32_t *out_all);
-/* There is something to say again. */
+/* Makes the stream ready: its step is called again. */
 void reply_stream_wake(struct reply_stream *stream);
-/* The number under which the engine tells what it finds when it looks back, while the flow goes on;
- * `found` hears of it and may wake the flow. One at a time. The second: nobody was asked after
- * all. */
+/* Starts to wait for the result of a query of the history while the stream continues, and returns
+ * the number for the query. `found` receives the result and may wake the stream. One query at a
+ * time. The second function: the query could not be started. */
 int64_t reply_stream_await(struct reply_stream *stream,
                            void (*found)(struct call *call, const struct record *records,
                                          uint32_t count, err why));
 void reply_stream_await_failed(struct reply_stream *stream);
 
-/* What the life of a call (api.c) needs. */
+/* All streams of the API; used by api.c. */
 struct reply_streams {
     struct reply_stream *first;
-    uint32_t ready_count;    /* flows that can be asked      */
-    uint32_t infinite_count; /* flows that want to be woken now and then */
+    uint32_t ready_count;    /* streams whose step can be called */
+    uint32_t infinite_count; /* streams that are polled */
 };
 
 struct reply_streams *call_streams(const struct call *call);
-/* Wake those without an end: something may have come. */
+/* Wakes the infinite streams: there may be new data. */
 void reply_streams_poll(struct reply_streams *streams);
-/* One piece of each that has any. True: there is more. */
+/* Calls one step of each stream that is ready. True: there are more. */
 bool reply_streams_pump(struct reply_streams *streams);
 void reply_streams_durable(struct reply_streams *streams);
 void reply_streams_reloaded(struct reply_streams *streams);
-/* All end here, cut. */
+/* Aborts all streams. */
 void reply_streams_close(struct reply_streams *streams);
 void reply_stream_found(struct reply_stream *stream, const struct record *records, uint32_t count,
                         err why);
-/* From the HTTP server, about one. */
+/* From the HTTP server, about one stream: the client disconnected; the send buffer has space again;
+ * the server stops. */
 void reply_stream_gone(struct reply_stream *stream);
 void reply_stream_drained(struct reply_stream *stream);
 void reply_stream_stopping(struct reply_stream *stream);

@@ -5,9 +5,17 @@
 #include "api/rest/objects.h"
 #include "model/schema.h"
 
-/* ---- on whom, and what of it ---- */
+/* Values of attribs on objects.
+ *
+ * A value is read from the merged data of its owner (core_data) in the layer that ?bucket= selects,
+ * and written by a command attrib_set. For lists the data of the last owner is cached, because most
+ * attribs of an object have the same owner; the cache is valid until the core changes. A PATCH is
+ * computed from the current value with a precondition and repeated if that fails.
+ */
 
-/* Which data is looked at, as the old API calls it. */
+/* ---- object, attrib and layer ---- */
+
+/* Reads ?bucket=, with the names that OpenCrowbar uses. */
 static bool attrib_read_bucket(struct call *call, enum view *out_view)
 {
     static const struct {
@@ -44,7 +52,7 @@ static bool attrib_find_target(struct call *call, struct subject *out_target)
     *out_target = (struct subject){within->shape->table, owner.id};
     if (within != &resource_snapshots)
         return true;
-    /* What a head holds is what its deployment holds. */
+    /* The data of a head snapshot is the data of its deployment. */
     *out_target = (struct subject){TABLE_DEPLOYMENT, owner.snapshot.deployment_id};
     if (owner.snapshot.state == SNAPSHOT_ARCHIVED)
         call_refuse(call, PROBLEM_WRONG_STATE, STR("id"),
@@ -53,7 +61,7 @@ static bool attrib_find_target(struct call *call, struct subject *out_target)
     return !call->problems;
 }
 
-/* An attrib on somebody. */
+/* An attrib, the object it is requested for, and the owner of its value. */
 struct attrib_on_owner {
     struct subject target, place;
     struct record attrib;
@@ -74,9 +82,9 @@ static bool attrib_find_value(struct call *call, struct attrib_on_owner *out)
     return false;
 }
 
-/* ---- attribs with a value behind them ---- */
+/* ---- attribs with values ---- */
 
-/* Many attribs look at the same data: what was looked at last is kept, until something changes. */
+/* The merged data that was read last, and the state of the core for which it is valid. */
 struct value_cache {
     struct arena *arena;
     const struct core *core;
@@ -86,7 +94,8 @@ struct value_cache {
 };
 
 struct value_tail {
-    struct object_view_tail tail; /* first, so that the one can be had from the other */
+    struct object_view_tail
+        tail; /* first member, so that a pointer to it is a pointer to the struct */
     struct subject target;
     enum view view;
     struct value_cache *cache;
@@ -120,7 +129,7 @@ static void attrib_write_value(const struct object_view_tail *tail, const struct
                                        v->cache->arena));
 }
 
-/* The resource as it is shown there; lives as long as the call. */
+/* The resource of attribs with the key "value" for this object; lives as long as the call. */
 static const struct resource *attrib_value_resource(struct call *call, struct subject target,
                                                     enum view view)
 {
@@ -140,7 +149,7 @@ static const struct resource *attrib_value_resource(struct call *call, struct su
     return resource;
 }
 
-/* Without an ETag: what it reads as can change in half a dozen objects. */
+/* Without an ETag: the value depends on several objects. */
 static void attrib_reply_value(struct call *call, const struct attrib_on_owner *r, enum view view)
 {
     const struct object_view *shape = attrib_value_resource(call, r->target, view)->shape;
@@ -149,7 +158,7 @@ static void attrib_reply_value(struct call *call, const struct attrib_on_owner *
     reply_json(call, shape->type, "obj", buf_str(&b));
 }
 
-/* ---- reading ---- */
+/* ---- GET ---- */
 
 static bool attrib_is_defined_on(const struct list_scope *scope, struct call *call,
                                  const struct record *record)
@@ -160,7 +169,8 @@ static bool attrib_is_defined_on(const struct list_scope *scope, struct call *ca
 
 enum handler_result serve_values(struct call *call)
 {
-    static const char *const ignored[] = {"bucket", "deployment", NULL}; /* of a deployment role */
+    static const char *const ignored[] = {"bucket", "deployment",
+                                          NULL}; /* used to find a deployment role */
     struct subject target;
     enum view view;
     if (!attrib_find_target(call, &target) || !attrib_read_bucket(call, &view))
@@ -181,9 +191,10 @@ enum handler_result serve_value(struct call *call)
     return SERVED_REPLY;
 }
 
-/* ---- writing ---- */
+/* ---- PUT ---- */
 
-/* As enum bucket counts. Those that only the engine may write are named to be refused. */
+/* In the order of enum bucket. Buckets that only the engine may write are listed so that the core
+ * can refuse them. */
 static const char *const buckets[] = {"user", "note", "system", "wall", "discovery", "hint", NULL};
 _Static_assert(sizeof buckets / sizeof *buckets == BUCKET_COUNT + 1, "one name for each bucket");
 
@@ -194,7 +205,7 @@ static const struct param_rule value_rules[] = {
 
 const struct params_schema value_params = {.kind = COMMAND_ATTRIB_SET, PARAM_RULES(value_rules)};
 
-/* Where that which was written can be seen, though work does not see it before a commit. */
+/* The layer in which a written value is visible; runs do not see it before a commit. */
 static enum view attrib_written_view(const struct attrib_on_owner *r, uint32_t bucket)
 {
     if (bucket == BUCKET_NOTE)
@@ -224,8 +235,8 @@ static void attrib_reply_note(struct call *call, int64_t id)
     attrib_reply_written(call, BUCKET_NOTE);
 }
 
-/* A form can only say texts, and whoever wrote one says "true" for true. A text that the schema
- * refuses is taken for what it says as JSON where the schema takes that. */
+/* Forms can only send strings. A string that the schema of the attrib refuses is parsed as JSON,
+ * and the result is used if the schema accepts it: "true" becomes true. */
 static void attrib_coerce_string(struct call *call, const struct record *attrib, struct str *value)
 {
     const struct json *given = json_get(call->params, STR("value"));
@@ -258,7 +269,7 @@ enum handler_result serve_value_set(struct call *call)
     return object_submit(call, &command, is_note ? attrib_reply_note : attrib_reply_user_value);
 }
 
-/* ---- patching ---- */
+/* ---- PATCH ---- */
 
 static struct json *attrib_value_object(struct call *call, const struct attrib_on_owner *r)
 {
@@ -284,7 +295,8 @@ static void attrib_check_only_value(struct call *call, const struct json *one,
     }
 }
 
-/* The new value, or null when it is gone. Values are merged, so no key of one can be taken out. */
+/* The new value, or null if it was removed. Values are merged, so a patch cannot remove a key of a
+ * value. */
 static struct str attrib_patched_value(struct call *call, const struct json *before,
                                        const struct json *after)
 {
@@ -298,13 +310,14 @@ static struct str attrib_patched_value(struct call *call, const struct json *bef
     return json_write(call->arena, to);
 }
 
-/* Whoever changes the data meanwhile is no reason to fail, unless the caller said so: what comes of
- * the patch is computed again. */
+/* Sets the precondition that the owner does not change. Unless the client sent one, a failure makes
+ * the patch be computed again. */
 static bool attrib_set_condition(struct call *call, const struct attrib_on_owner *r)
 {
     struct record place;
     must(core_record(call->core, r->place.table, r->place.id, &place));
-    const int64_t turn = place.settings.turn; /* every object has it in the same place */
+    const int64_t turn =
+        place.settings.turn; /* all object records have `turn` at the same offset */
     if (call->if_turn && call->if_turn != turn) {
         object_refuse_turn(call);
         return false;

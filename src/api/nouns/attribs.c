@@ -50,7 +50,8 @@ static bool attrib_default_is_wrapped(const struct json *value)
            str_eq(value->first->key, STR("value"));
 }
 
-/* The default is shown as {"value": X}. Files of barclamps write X alone, and so may a request. */
+/* The default is returned as {"value": X}. Barclamp files contain X alone, and a request may send
+ * either. */
 static void attrib_check_create(struct call *call, struct command *command)
 {
     struct attrib_create_command *p = &command->attrib_create;

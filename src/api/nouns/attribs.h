@@ -1,17 +1,18 @@
-/* attribs.h - attribs as they are read and written on somebody.
+/* attribs.h - routes for the values of attribs on an object.
  *
- * An attrib by itself is a name for a place in data. On a node, role, deployment, deployment role
- * or noderole it has a value, and is shown with it. These routes stand in the chapters of those who
- * have attribs.
+ * An attrib by itself is a name for a path in documents. On a node, role, deployment, deployment
+ * role, noderole or head snapshot it has a value and is returned with it. The route tables of these
+ * nouns include the routes below.
  */
 #pragma once
 
 #include "api/call/params_schema.h"
 
-/* Those that mean something there, and one of them; ?bucket= says which data is looked at. */
+/* List of the attribs that are defined on the object, and one of them; ?bucket= selects the layer
+ * of the data. */
 enum handler_result serve_values(struct call *call);
 enum handler_result serve_value(struct call *call);
-/* What is written is merged into what is there, as everywhere (SEMANTICS 6.2). */
+/* Writes a value. It is merged into the stored document (docs/spec/data.md, Write buckets). */
 enum handler_result serve_value_set(struct call *call);
 enum handler_result serve_value_patch(struct call *call);
 extern const struct params_schema value_params;

@@ -3,6 +3,10 @@
 #include "api/call/reply.h"
 #include "api/rest/standard_routes.h"
 
+/* Barclamps: packages of roles, attribs, jigs and hammer kinds. An upload is authorized before it
+ * is parsed, because parsing is expensive, then checked as files are, then imported by one command.
+ */
+
 /* clang-format off */
 static const struct object_view_field barclamp_fields[] = {
     {"id",            SHAPE_INT,      SHAPE_AT(barclamp.id),            0, NULL},
@@ -26,7 +30,7 @@ static const struct object_view shape_barclamp = {
 
 const struct resource resource_barclamps = {.shape = &shape_barclamp, .order = ORDER_BY_ID};
 
-/* ---- matching ---- */
+/* ---- match ---- */
 
 static bool barclamp_match_has_field(const struct call *call)
 {
@@ -36,7 +40,7 @@ static bool barclamp_match_has_field(const struct call *call)
     return false;
 }
 
-/* Whoever asks for nothing in particular gets everything, of this noun alone. */
+/* As in OpenCrowbar: without a field all barclamps match. Only this noun does that. */
 static enum handler_result serve_barclamp_match(struct call *call)
 {
     if (!params_read(call, shape_barclamp.type))
@@ -44,7 +48,7 @@ static enum handler_result serve_barclamp_match(struct call *call)
     return barclamp_match_has_field(call) ? serve_match(call) : serve_list(call);
 }
 
-/* ---- sending one ---- */
+/* ---- upload ---- */
 
 static const struct param_rule upload_rules[] = {
     {.name = "value", .kind = PARAM_VALUE, .at = COMMAND_AT(import.barclamp), .is_required = true},
@@ -52,7 +56,8 @@ static const struct param_rule upload_rules[] = {
 
 static const struct params_schema upload = {.kind = COMMAND_IMPORT, PARAM_RULES(upload_rules)};
 
-/* Everything that is wrong becomes a problem of the call. False: the reply is made, or will be. */
+/* Parses the uploaded barclamp; all its problems become problems of the call. False: the reply is
+ * made or will be. */
 static bool barclamp_read_document(struct call *call, struct str *out_document)
 {
     const struct api_engine *engine = call_engine(call);
@@ -77,7 +82,7 @@ static bool barclamp_read_document(struct call *call, struct str *out_document)
     return !call->problems;
 }
 
-/* Is it the one that the path names? */
+/* Is the name in the document that of the path? */
 static bool barclamp_check_name(struct call *call, struct str document, const struct record *record)
 {
     struct json *tree;
@@ -93,7 +98,7 @@ static bool barclamp_check_name(struct call *call, struct str document, const st
     return false;
 }
 
-/* As an object of the noun is shown, with what is odd about it or missing beside it. */
+/* Replies with the barclamp and the warnings of the parser. */
 static void barclamp_reply_with_warnings(struct call *call, int64_t id)
 {
     const struct json *warnings = call->handler_state;
@@ -115,7 +120,7 @@ static enum handler_result serve_upload(struct call *call)
     struct record record;
     struct command command = {.kind = COMMAND_IMPORT};
     const bool is_change = call->keys[0].len;
-    if (!authorize_is_admin(call)) { /* before it is read: that is work */
+    if (!authorize_is_admin(call)) { /* before it is parsed, which is expensive */
         authorize_refuse(call, STR("only an admin may import barclamps"));
         return SERVED_REPLY;
     }
@@ -126,7 +131,7 @@ static enum handler_result serve_upload(struct call *call)
         object_refuse_turn(call);
         return SERVED_REPLY;
     }
-    call->if_turn = 0; /* an import names no object */
+    call->if_turn = 0; /* the import command has no object to test it against */
     if (!params_read(call, shape_barclamp.type) || !param_required(call, "value") ||
         !barclamp_read_document(call, &command.import.barclamp) ||
         (is_change && !barclamp_check_name(call, command.import.barclamp, &record)))

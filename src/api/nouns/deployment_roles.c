@@ -44,7 +44,7 @@ static const struct params_schema create = {.kind = COMMAND_DEPLOYMENT_ROLE_CREA
 static const struct params_schema update = {.kind = COMMAND_DEPLOYMENT_ROLE_DATA,
                                             PARAM_RULES(update_rules)};
 
-/* By the name of its role, with ?deployment= to say where. */
+/* Finds a deployment role by the name of its role and ?deployment=. */
 static int64_t deployment_role_find(struct call *call, struct str name)
 {
     struct str where = STR("");
@@ -65,7 +65,7 @@ const struct resource resource_deployment_roles = {
     .find = deployment_role_find,
 };
 
-/* ---- from the deployment's side ---- */
+/* ---- POST deployments/:id/roles ---- */
 
 static const struct param_rule role_add_rules[] = {PARAM_ROLE};
 

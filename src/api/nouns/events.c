@@ -9,12 +9,18 @@
 #include "api/rest/url_escape.h"
 #include "http/address.h"
 
-/* What happened, for those who look back and for those who watch. Rows come from the store, so
- * whatever is told here is durable. */
+/* Events: search of the stored ones, and a stream of new ones.
+ *
+ * Events are read from the store, not from the core, so they are always durable. A search reads
+ * batches of BATCH_MAX rows until the page is full, and stops after SCAN_MAX rows or PAGE_BYTES_MAX
+ * bytes with a Link to the rest, so that a rare filter cannot make it run for ever. A stream polls:
+ * whenever the durable turn has advanced, it requests the events after its cursor. If a query
+ * fails, the next poll repeats it; the cursor advances only over events that were received.
+ */
 
-/* Many may watch, and each holds what was found for it until its client takes it. */
+/* Events that a stream requests at once; it holds them in memory until its client has read them. */
 enum { STREAM_BATCH_MAX = 50 };
-enum { PAGE_BYTES_MAX = 4 << 20 }; /* a page ends early behind that */
+enum { PAGE_BYTES_MAX = 4 << 20 }; /* a page ends early after so many bytes */
 enum { BATCH_MAX = 500, LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, SCAN_MAX = 100000 };
 
 static const char type[] = "event";
@@ -40,7 +46,7 @@ static struct api_place event_cursor(const struct event_record *e)
     return (struct api_place){e->turn, e->n, false};
 }
 
-/* Who did it, and from where, is for admins to know. */
+/* Actor and address are returned to admins only. */
 static void event_put(struct buf *b, const struct event_record *e, const struct json *wanted,
                       bool shows_actor)
 {
@@ -59,7 +65,7 @@ static void event_put(struct buf *b, const struct event_record *e, const struct 
     object_writer_close(&m);
 }
 
-/* ---- looking back ---- */
+/* ---- search ---- */
 
 struct event_search {
     struct api_place at;
@@ -136,7 +142,7 @@ static enum handler_result events_search_received(struct call *call, const struc
         s->at.n = e->n;
         s->scanned++;
         if (s->at.is_backward && e->at < s->since_ms)
-            return events_reply_search(call, s, false); /* what comes now is older still */
+            return events_reply_search(call, s, false); /* all further events are older */
         if (!event_matches(s, e))
             continue;
         buf_put_z(&s->rows, s->found++ ? ",\n" : "");
@@ -169,7 +175,7 @@ static void events_read_after(struct call *call, struct str text, struct api_pla
                     STR("after must be the id of an event, such as 17.0"));
 }
 
-/* A condition that is not understood would be told of as if it held. */
+/* Unknown parameters are refused: an ignored filter would look as if it matched. */
 static void events_refuse_unknown(struct call *call, const char *const *names, struct str known)
 {
     for (const struct http_pair *pair = call->request->query; pair; pair = pair->next) {
@@ -183,7 +189,7 @@ static void events_refuse_unknown(struct call *call, const char *const *names, s
     }
 }
 
-/* From the first on, or from the last one back. */
+/* Reads the order, oldest or newest first, and the start. */
 static void events_read_order(struct call *call, struct api_place *out)
 {
     struct str sort = STR("id"), after;
@@ -192,12 +198,13 @@ static void events_read_order(struct call *call, struct api_place *out)
     if (!out->is_backward && !str_eq(sort, STR("id")))
         call_refuse(call, PROBLEM_BAD_VALUE, STR("sort"),
                     STR("sort must be id, oldest first, or -id, newest first"));
-    out->turn = out->is_backward ? INT64_MAX : 0; /* no event is of either turn */
+    out->turn =
+        out->is_backward ? INT64_MAX : 0; /* before the first or after the last turn of any event */
     if (param_text(call, "after", &after))
         events_read_after(call, after, out);
 }
 
-/* Events have the address as it is formatted here, however the client writes it. */
+/* Addresses are compared in the normalized form in which they are stored. */
 static void events_read_address(struct call *call, struct str *out)
 {
     struct str text;
@@ -250,16 +257,16 @@ static enum handler_result events_begin_search(struct call *call, bool is_audit)
     return events_search_more(call);
 }
 
-/* ---- watching ---- */
+/* ---- stream ---- */
 
 struct event_stream {
     struct reply_stream stream;
     struct api_place at;
-    int64_t searched_turn;   /* nothing new up to here   */
-    bool is_request_pending; /* the store looks for more */
+    int64_t searched_turn;   /* durable turn of the last query; no new events up to it */
+    bool is_request_pending; /* a query of the store is pending */
     bool shows_actor;
-    int64_t last_write_ms; /* when it last said something */
-    /* What was found and is not told yet. */
+    int64_t last_write_ms; /* monotonic ms; 0: nothing written yet */
+    /* Formatted events that are not written to the stream yet. */
     struct arena found;
     struct buf text;
 };
@@ -270,7 +277,7 @@ static void events_stream_received(struct call *call, const struct record *recor
     struct event_stream *w = call->stream->self;
     w->is_request_pending = false;
     if (why != OK) {
-        w->searched_turn = 0; /* the next beat tries again */
+        w->searched_turn = 0; /* repeat the query at the next poll */
         return;
     }
     w->text = buf_in(&w->found);
@@ -281,7 +288,7 @@ static void events_stream_received(struct call *call, const struct record *recor
         sse_put(&w->text, STR("event"), event_cursor_format(&w->found, w->at), buf_str(&one));
     }
     if (count == STREAM_BATCH_MAX)
-        w->searched_turn = 0; /* there may be more of it */
+        w->searched_turn = 0; /* there may be more events of the same turn */
     reply_stream_wake(&w->stream);
 }
 
@@ -313,7 +320,7 @@ static enum reply_stream_step events_stream_step(struct call *call, struct buf *
     arena_fini(&w->found);
     w->found = (struct arena){0};
     w->text = (struct buf){0};
-    if (!w->last_write_ms) /* or a stream that breaks before its first event could not be taken up */
+    if (!w->last_write_ms) /* the client needs an id to resume from if the stream breaks before its first event */
         sse_put_id(out, event_cursor_format(call->arena, w->at));
     else if (!out->len && now - w->last_write_ms >= SSE_KEEPALIVE_MS)
         sse_put_keepalive(out);
@@ -329,7 +336,7 @@ static void events_stream_fini(struct reply_stream *stream)
     arena_fini(&w->found);
 }
 
-/* Where it left off, as its client says; otherwise from now on. */
+/* The position from which the client resumes; without one, the newest event. */
 static void events_stream_read_start(struct call *call, struct api_place *out)
 {
     const struct api_engine *engine = call_engine(call);

@@ -51,7 +51,7 @@ const struct resource resource_groups = {
     .update = &update,
 };
 
-/* ---- who is in ---- */
+/* ---- members ---- */
 
 static const struct param_rule add_rules[] = {
     {.name = "node",
@@ -100,7 +100,7 @@ static enum handler_result serve_group_remove(struct call *call)
 
 /* ---- routes ---- */
 
-/* A group may be called sample or match: there are no such lists of groups. */
+/* Without the routes sample and match: a group may have one of these names. */
 static const struct route routes[] = {
     {.method = HTTP_GET,
      .pattern = V "groups",

@@ -5,9 +5,13 @@
 #include "api/rest/standard_routes.h"
 #include "model/hammer_class.h"
 
+/* Hammers (drivers that reach or switch a machine) and power actions. A power action is ordered by
+ * a command and performed after its batch is committed; its result is stored in the node and read
+ * by the number of the order. The secret of a hammer (authenticator) is never returned. */
+
 /* ---- hammers as objects ---- */
 
-/* Without the secret. */
+/* Without the authenticator, which is secret. */
 /* clang-format off */
 static const struct object_view_field hammer_fields[] = {
     {"id",                  SHAPE_INT,      SHAPE_AT(hammer.id),             0, NULL},
@@ -30,7 +34,7 @@ static const struct object_view_field hammer_kind_fields[] = {
 };
 /* clang-format on */
 
-/* The name of its class in OpenCrowbar, which is in the type of the answer. */
+/* The name of its class in OpenCrowbar, which is part of the content type. */
 static const char *hammer_opencrowbar_type(const struct core *core, const struct record *hammer,
                                            struct arena *a)
 {
@@ -103,9 +107,9 @@ static const struct params_schema create = {.kind = COMMAND_HAMMER_CREATE,
 static const struct params_schema update = {
     .kind = COMMAND_HAMMER_UPDATE, PARAM_RULES(update_rules), GIVEN_MASK_AT(hammer_update)};
 
-/* Every node has a hammer "ssh", so a name means the first of them, as it did in OpenCrowbar. Where
- * something is changed or ordered that could hit a machine that was not meant: there the name must
- * be of one hammer only. A hammer has the name of its kind, so unknown names cost no search. */
+/* Every node has a hammer "ssh". For reads a name means the first one, as in OpenCrowbar. For
+ * changes and actions, which could hit the wrong machine, the name must be unique. A hammer has the
+ * name of its kind, so unknown names need no search. */
 static int64_t hammer_find(struct call *call, struct str name)
 {
     struct record hammer;
@@ -217,9 +221,9 @@ enum handler_result serve_power(struct call *call)
     return call_submit(call, &command, power_reply_ordered);
 }
 
-/* ---- what became of an order ---- */
+/* ---- result of a power order ---- */
 
-/* entry: of the node's results; NULL: the order has not ended. */
+/* `entry` is the result stored in the node; NULL: the order has not ended. */
 static void power_reply_order(struct call *call, const struct node_record *node,
                               const struct outbox_record *row, const struct json *entry)
 {
@@ -248,7 +252,7 @@ static void power_reply_order(struct call *call, const struct node_record *node,
     reply_json(call, resource_nodes.shape->type, "obj", json_write(a, reply));
 }
 
-/* The entry of the node's results with that order; NULL: there is none. */
+/* The stored result of the order; NULL: there is none. */
 static const struct json *power_find_result(struct call *call, const struct node_record *node,
                                             int64_t order)
 {
@@ -292,7 +296,7 @@ enum handler_result serve_power_order(struct call *call)
     return SERVED_REPLY;
 }
 
-/* ---- anything a hammer can do ---- */
+/* ---- perform ---- */
 
 static const struct param_rule perform_rules[] = {
     {.name = "method",
@@ -337,8 +341,8 @@ static void hammer_reply_performed(struct call *call, int64_t node_id)
                       STR("the action was ordered; the hammer has been deleted since"));
 }
 
-/* Of all that hammers can do, power alone is done on request: it is ordered like any other, so the
- * node's best hammer for it does it. What runs on machines is the work of roles. */
+/* Only power actions are performed on request. They are ordered as by PUT power, so the best hammer
+ * of the node is used. Commands on machines are executed by roles only. */
 static enum handler_result serve_perform(struct call *call)
 {
     struct command command = {0};

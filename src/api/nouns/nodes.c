@@ -62,7 +62,7 @@ static const struct param_rule create_rules[] = {
     {.name = "ip", .kind = PARAM_TEXT, .read_by_handler = true},
 };
 
-/* ---- what a machine says of itself when it registers (SEMANTICS 8.1) ---- */
+/* ---- registration of a machine ---- */
 
 static bool node_is_mac(struct str s)
 {
@@ -77,7 +77,7 @@ static bool node_is_mac(struct str s)
     return true;
 }
 
-/* "10.0.0.7/24", or without the prefix. */
+/* "10.0.0.7/24", or without the prefix length. */
 static bool node_is_ip(struct call *call, struct str s)
 {
     unsigned char bytes[16];
@@ -100,7 +100,8 @@ static struct json *node_parse_hint(struct call *call, struct str doc)
     return hint;
 }
 
-/* Hints, where they would be if they had been given as such. */
+/* Stores mac and ip in the hint of the node, as if the client had sent them there
+ * (docs/spec/machines.md). */
 static void node_check_create(struct call *call, struct command *command)
 {
     struct str mac = STR(""), ip = STR("");
@@ -167,7 +168,7 @@ static const struct param_rule update_rules[] = {
      .kind = PARAM_TEXT,
      .at = COMMAND_AT(node_update.bootenv),
      .given = GIVEN_NODE_BOOTENV},
-    /* Which boot speaks, where it says it is, and what it was told to boot. */
+    /* Sent by machines: id of the boot, the environment that runs, and the boot generation. */
     {.name = "boot_id",
      .kind = PARAM_TEXT,
      .at = COMMAND_AT(node_update.boot_id),
@@ -196,7 +197,8 @@ const struct resource resource_nodes = {
 
 /* ---- debug ---- */
 
-/* The node, and what the core remarks (RFC 7234, 5.5: 299 is a warning that persists). */
+/* Replies with the node, and with the warnings of the core as headers (RFC 7234, 5.5: 299 is a
+ * persistent warning). */
 static void node_reply_debug(struct call *call, int64_t id)
 {
     struct json *doc;

@@ -11,15 +11,19 @@
 #include "api/rest/row_stream.h"
 #include "model/limits.h"
 
+/* Open and ended runs, and logs of runs as JSON or as an event stream. Logs are arbitrary bytes:
+ * they are converted to UTF-8 with replacement characters, and an incomplete character at the end
+ * is left for the next request, so that `next` is always at a character boundary. */
+
 static const char type[] = "run";
 
-/* The role may be gone, or not even known any more. */
+/* Null if the role was deleted. */
 static void run_put_role(struct object_writer *m, const struct call *call, int64_t role_id)
 {
     object_put_optional(m, "role", object_name(call->core, TABLE_ROLE, role_id, call->arena));
 }
 
-/* ---- open ones ---- */
+/* ---- open runs ---- */
 
 static void run_put_open(struct call *call, const struct run_record *run, struct buf *b)
 {
@@ -58,7 +62,7 @@ static bool run_put_row(struct call *call, const struct rows *rows, int64_t id, 
     return true;
 }
 
-/* node_id 0: of all nodes. */
+/* node_id 0: runs on all nodes. */
 static enum handler_result reply_runs(struct call *call, int64_t node_id)
 {
     reply_json(call, type, "list", STR(""));
@@ -89,7 +93,7 @@ static enum handler_result run_refuse_missing(struct call *call)
     return SERVED_REPLY;
 }
 
-/* A name is that of a node, and means those on it. */
+/* A name is that of a node: lists the open runs on it. */
 static enum handler_result serve_run(struct call *call)
 {
     struct record record;
@@ -105,7 +109,7 @@ static enum handler_result serve_run(struct call *call)
     return SERVED_REPLY;
 }
 
-/* What never began is gone at once; of anything else it is only sure that it will stop. */
+/* A queued run is cancelled at once; a run that has begun is being stopped. */
 static void run_reply_cancelled(struct call *call, int64_t id)
 {
     struct record record;
@@ -128,10 +132,10 @@ static enum handler_result serve_run_cancel(struct call *call)
     return call_submit(call, &command, run_reply_cancelled);
 }
 
-/* ---- what it says ---- */
+/* ---- logs ---- */
 
-/* How many bytes the character at `at` has: 0 when there is none, more than are left when it is
- * not all there. */
+/* Length of the UTF-8 sequence at `at`: 0 if it is invalid, more than the rest if it is incomplete.
+ */
 static uint32_t utf8_sequence_length(struct str s, uint32_t at)
 {
     const uint8_t lead = (uint8_t)s.at[at];
@@ -152,8 +156,8 @@ static uint32_t utf8_sequence_length(struct str s, uint32_t at)
     return size;
 }
 
-/* Work says what it likes; JSON is text. A character whose rest is yet to come is left for the
- * next time. */
+/* Replaces invalid bytes by U+FFFD. An incomplete character at the end is left for the next time.
+ */
 static struct str run_log_to_utf8(struct arena *a, struct str raw, bool is_all, uint32_t *out_used)
 {
     struct buf b = buf_in(a);
@@ -188,7 +192,8 @@ static void run_log_reply(struct call *call, const struct api_log *log)
     reply_json(call, "run_log", "obj", buf_str(&b));
 }
 
-/* Which attempt is meant. An open run is known; of one that is over only the caller can say. */
+/* Reads which attempt is requested: that of an open run is known, that of an ended one must be
+ * given. */
 static bool run_log_read_params(struct call *call, struct api_log *log)
 {
     struct record record;
@@ -213,11 +218,11 @@ static bool run_log_read_params(struct call *call, struct api_log *log)
     return !call->problems;
 }
 
-/* ---- and goes on saying ---- */
+/* ---- log stream ---- */
 
 struct log_stream {
     struct reply_stream stream;
-    struct api_log log; /* what is meant, and where we are */
+    struct api_log log; /* the requested log and the current offset */
     int64_t last_write_ms;
 };
 
@@ -263,7 +268,7 @@ static enum reply_stream_step run_log_step(struct call *call, struct buf *out)
     return is_over ? STREAM_END : has_more ? STREAM_MORE : STREAM_IDLE;
 }
 
-/* From where the client left off, if it says so. */
+/* Starts at the offset of Last-Event-ID, if the client resumes. */
 static enum handler_result run_log_begin_stream(struct call *call, const struct api_log *log)
 {
     struct log_stream *f = arena_new(call->arena, struct log_stream);
@@ -297,7 +302,7 @@ static enum handler_result serve_run_log(struct call *call)
     return SERVED_REPLY;
 }
 
-/* ---- those that are over ---- */
+/* ---- ended runs ---- */
 
 static struct str run_result_name(uint32_t result)
 {
@@ -336,7 +341,7 @@ static bool run_put_old_row(struct call *call, const struct rows *rows, int64_t 
     return true;
 }
 
-/* The records live for this call of ours only, and the rows are written later. */
+/* Copies the records, which are valid during this function only; the rows are written later. */
 static enum handler_result old_runs_received(struct call *call, const struct record *runs,
                                              uint32_t count)
 {
@@ -346,7 +351,8 @@ static enum handler_result old_runs_received(struct call *call, const struct rec
         return SERVED_REPLY;
     for (uint32_t i = 0; i < count; i++)
         bytes += runs[i].old_run.runlog.len + runs[i].old_run.reason_subject.len +
-                 runs[i].old_run.reason_text.len + (size_t)48; /* each begins at 16 bytes */
+                 runs[i].old_run.reason_text.len +
+                 (size_t)48; /* alignment of three strings to 16 bytes */
     if (!call_reserve_memory(call, bytes))
         return SERVED_REPLY;
     struct old_run_record *kept =
@@ -362,7 +368,7 @@ static enum handler_result old_runs_received(struct call *call, const struct rec
                                            .self = kept});
 }
 
-/* A noderole that is gone may still be asked about, by its id: that is what history is for. */
+/* The runs of a deleted noderole can still be read by its id. */
 enum handler_result serve_old_runs(struct call *call)
 {
     const struct api_engine *engine = call_engine(call);

@@ -11,23 +11,24 @@
 #include "base/containers/sort.h"
 #include "core/deploy/snapshot_content.h"
 
-/* ---- reading ---- */
+/* ---- content of snapshots ---- */
 
-/* Records in one page: a member has no text, a document may have DOC_MAX bytes. */
+/* Records in one page: a member has no string, a document may have DOC_MAX bytes. */
 enum { PAGE_MEMBERS = 4000, PAGE_DATA = 100 };
 
-/* One snapshot and what it held. */
+/* A snapshot and its content. */
 struct snapshot_side {
     int64_t deployment_id, seq;
-    bool is_head; /* nothing of it is archived */
+    bool is_head; /* its content is in the core only */
     struct snapshot_parts parts;
 };
 
-/* It lies in the call's arena, as everything that was read does. */
+/* State of reading one or two snapshots; in the arena of the call, like everything that was read.
+ */
 struct snapshot_reading {
     struct snapshot_side sides[2];
     uint32_t side_count;
-    uint32_t at; /* the side that is read from the archive */
+    uint32_t at; /* the side whose intervals are read */
     struct interval_page page;
     enum handler_result (*then)(struct call *call, struct snapshot_reading *r);
 };
@@ -62,7 +63,7 @@ static enum handler_result snapshot_request_page(struct call *call,
     return e == OK ? SERVED_LATER : call_history_failed(call, e);
 }
 
-/* The next side that is in the archive; then everything was read. */
+/* Continues with the next archived side; after the last one with `then`. */
 static enum handler_result snapshot_read_next_side(struct call *call, struct snapshot_reading *r)
 {
     while (r->at < r->side_count && r->sides[r->at].is_head)
@@ -99,9 +100,10 @@ static enum handler_result snapshot_page_received(struct call *call, const struc
     return snapshot_request_page(call, r);
 }
 
-/* Reads what the sides held, then goes on with `then`. What is live is counted, then copied for all
- * sides at one moment at which everything closed before is in the store; the archive is read page
- * by page after that. An interval that is closed meanwhile was copied; it may be read once more. */
+/* Reads the content of all sides, then calls `then`. The live part of all sides is counted, then
+ * copied at one moment at which all intervals that were closed before are in the store; the store
+ * is read page by page after that. An interval that is closed meanwhile has been copied already; it
+ * may be read a second time. */
 static enum handler_result snapshot_read_sides(struct call *call, struct snapshot_reading *r)
 {
     size_t bytes = 0;
@@ -137,7 +139,7 @@ static enum handler_result snapshot_read_one(
     return snapshot_read_sides(call, r);
 }
 
-/* ---- lists of nodes and roles ---- */
+/* ---- names of nodes and roles ---- */
 
 static struct json *snapshot_parse_doc(struct call *call, struct str doc)
 {
@@ -161,7 +163,7 @@ static struct json *snapshot_name_or_null(struct call *call, enum table table, i
     return name.len ? json_make_string(call->arena, name) : json_make(call->arena, JSON_NULL);
 }
 
-/* {"node":1,"role":2,...} with what the two are called; no node is null, not 0. */
+/* Writes {"node":1,"role":2,...} with the names of both; no node is null, not 0. */
 static void snapshot_put_with_names(struct call *call, struct json *item, struct buf *out)
 {
     const int64_t node_id = snapshot_number_in(item, "node");
@@ -194,8 +196,8 @@ struct diff {
 
 static const char *const diff_names[SNAPSHOT_LISTS] = {"added", "changed", "removed"};
 
-/* A changed row is put together in memory of its own: the trees of two documents may take more than
- * the answer may keep. */
+/* A changed row is built in a scratch arena: the trees of two documents may take more memory than
+ * the reply may use. */
 static bool diff_put_row(struct call *call, const struct rows *rows, int64_t key, struct buf *out)
 {
     const struct snapshot_diff *d = &((const struct diff *)rows->self)->lists;
@@ -215,7 +217,7 @@ static bool diff_put_row(struct call *call, const struct rows *rows, int64_t key
     return item != NULL;
 }
 
-/* {"from":1,"to":2,"added":[...],"changed":[...],"removed":[...]} without what is not wanted. */
+/* {"from":1,"to":2,"added":[...],"changed":[...],"removed":[...]}, only the requested members. */
 static enum handler_result diff_reply(struct call *call, struct snapshot_reading *r, struct diff *d)
 {
     struct buf head = buf_in(call->arena);
@@ -293,7 +295,8 @@ static const struct param_rule revert_rules[] = {
 const struct params_schema revert_params = {.kind = COMMAND_DEPLOYMENT_REVERT,
                                             PARAM_RULES(revert_rules)};
 
-/* The head as it is then, and what the revert tells besides. */
+/* Replies with the head after the revert, and with what was bound, marked for removal and skipped.
+ */
 static void revert_reply(struct call *call, int64_t deployment_id)
 {
     struct record head;
@@ -306,7 +309,7 @@ static void revert_reply(struct call *call, int64_t deployment_id)
     const struct object_view *shape = resource_snapshots.shape;
     struct buf b = buf_in(call->arena);
     object_view_write(shape, call->core, &head, reply_mask(call, shape), &b);
-    b.len--; /* the object goes on */
+    b.len--; /* reopen the object */
     struct object_writer m = {&b, call->wanted, b.at[b.len - 1] == '{'};
     object_put_json(&m, "bound", snapshot_list_with_names(call, json_get(doc, STR("bound"))));
     object_put_json(&m, "removed", snapshot_list_with_names(call, json_get(doc, STR("removed"))));
@@ -315,8 +318,8 @@ static void revert_reply(struct call *call, int64_t deployment_id)
     reply_json(call, shape->type, "obj", buf_str(&b));
 }
 
-/* The command carries the content as one text, so that is refused before it is written where it
- * would be too long. */
+/* Submits the revert. The command contains the content as one string, so its size is reserved
+ * before it is written. */
 static enum handler_result revert_submit(struct call *call, struct snapshot_reading *r)
 {
     const struct snapshot_side *side = &r->sides[0];
@@ -330,7 +333,8 @@ static enum handler_result revert_submit(struct call *call, struct snapshot_read
     return call_submit(call, &command, revert_reply);
 }
 
-/* By its id, or by its order when none of the deployment has that id; or by its number. */
+/* Finds the snapshot by id, or by its order if no snapshot of the deployment has that id; or by
+ * seq. */
 static bool revert_find_snapshot(struct call *call, int64_t deployment_id, struct record *out)
 {
     int64_t wanted = 0, seq = 0;
@@ -367,7 +371,7 @@ enum handler_result serve_revert(struct call *call)
     return snapshot_read_one(call, &snapshot.snapshot, revert_submit);
 }
 
-/* ---- what is left of an archived one ---- */
+/* ---- archived snapshots ---- */
 
 static int snapshot_cmp_ids(const void *a, const void *b)
 {
@@ -375,7 +379,7 @@ static int snapshot_cmp_ids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The nodes or roles of its members that there still are, as they are now. */
+/* The nodes or roles of its members that still exist, in their current form. */
 static enum handler_result snapshot_reply_existing(struct call *call,
                                                    const struct snapshot_parts *parts,
                                                    bool is_of_nodes)
@@ -407,7 +411,7 @@ static void snapshot_put_role(struct call *call, struct object_writer *m,
     object_put_optional(m, "role", object_name(call->core, TABLE_ROLE, role_id, call->arena));
 }
 
-/* A noderole as far as it is kept. */
+/* A noderole of an archived snapshot. */
 static bool snapshot_put_noderole(struct call *call, const struct rows *rows, int64_t key,
                                   struct buf *out)
 {
@@ -422,7 +426,7 @@ static bool snapshot_put_noderole(struct call *call, const struct rows *rows, in
     return true;
 }
 
-/* Of a deployment role only the data are kept. */
+/* A deployment role of an archived snapshot: only its data is stored. */
 static bool snapshot_put_deployment_role(struct call *call, const struct rows *rows, int64_t key,
                                          struct buf *out)
 {
@@ -450,7 +454,7 @@ static enum handler_result archived_reply(struct call *call, struct snapshot_rea
     if (resource == &resource_deployment_roles) {
         rows.put = snapshot_put_deployment_role;
         while (rows.count < parts->data_count && !parts->data[rows.count].pair.node_id)
-            rows.count++; /* they are sorted: those without a node come first */
+            rows.count++; /* sorted: entries without a node are first */
         reply_json(call, "deployment_role", "list", STR(""));
         return reply_rows(call, &rows);
     }

@@ -1,9 +1,9 @@
-/* snapshot_diff.h - what snapshots held, and what can be done with that (DECISIONS D11).
+/* snapshot_diff.h - content of snapshots: difference, revert, and archived lists (ADR 0011).
  *
- * A snapshot is not kept whole: what still holds is in the core, what does not hold any more is in
- * the store as closed intervals. A call copies the first at a moment at which everything closed is
+ * A snapshot is not stored as a whole: what is still valid is in the core, what is not is in the
+ * store as closed intervals. A call copies the first at a moment at which every closed interval is
  * durable, then reads the second page by page. Both are counted against the memory of the request
- * before they are kept, and the answer is written row by row.
+ * before they are kept, and the reply is written row by row.
  */
 #pragma once
 
@@ -14,5 +14,5 @@ enum handler_result serve_diff(struct call *call);
 /* PUT deployments/:id/revert */
 enum handler_result serve_revert(struct call *call);
 extern const struct params_schema revert_params;
-/* Of an archived snapshot, what its content tells about the route's resource. */
+/* GET snapshots/:id/nodes and others, of an archived snapshot. */
 enum handler_result serve_archived(struct call *call, const struct snapshot_record *snapshot);

@@ -48,7 +48,7 @@ bool snapshot_head(struct call *call, int64_t deployment_id, struct record *out_
            core_record(call->core, TABLE_SNAPSHOT, deployment.deployment.head_id, out_head);
 }
 
-/* The name of a deployment means its head. */
+/* Finds the head of the deployment with that name. */
 static int64_t snapshot_find_head(struct call *call, struct str name)
 {
     struct record head;
@@ -84,7 +84,7 @@ enum handler_result serve_head(struct call *call)
     return SERVED_REPLY;
 }
 
-/* The one whose predecessor it is. */
+/* Replies with the snapshot whose predecessor is `before`. */
 static enum handler_result snapshot_reply_next(struct call *call, const struct record *before)
 {
     struct record record;
@@ -137,7 +137,7 @@ static void snapshot_reply_head(struct call *call, int64_t deployment_id)
                       STR("the change was made; the deployment has been deleted since"));
 }
 
-/* Its ETag is not that of the deployment, which the command is about. */
+/* Tests If-Match here: it is the ETag of the snapshot, and the command is about the deployment. */
 static bool snapshot_check_etag(struct call *call, const struct record *snapshot)
 {
     if (!object_condition(call))
@@ -147,8 +147,8 @@ static bool snapshot_check_etag(struct call *call, const struct record *snapshot
     return !call->problems;
 }
 
-/* The verbs of its deployment, while it is the head; if it is not any more when they are thought
- * about, we look again. */
+/* Applies a verb to the deployment, with the precondition that the deployment has not changed. If
+ * that fails, the call is served again, and finds out whether the snapshot is still the head. */
 static enum handler_result serve_head_verb(struct call *call)
 {
     struct record snapshot, deployment;
@@ -186,7 +186,7 @@ static const struct params_schema commit = {.kind = COMMAND_DEPLOYMENT_COMMIT,
                                             PARAM_RULES(commit_rules)};
 static const struct params_schema recall = {.kind = COMMAND_DEPLOYMENT_RECALL};
 
-/* ---- what it holds ---- */
+/* ---- content ---- */
 
 static enum handler_result serve_snapshot_content(struct call *call)
 {

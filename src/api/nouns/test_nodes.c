@@ -3,8 +3,8 @@
 #include "api/call/route.h"
 #include "api/rest/objects.h"
 
-/* PUT /api/test/nodes/:id?source=: a machine is discovered without one being there. Only where
- * machines are pretended anyway: the daemon must run with the test jig. */
+/* PUT /api/test/nodes/:id?source=: simulates the discovery of a machine with the data of a test
+ * file. Only with --test-jig, where all runs are simulated as well. */
 
 static bool test_jig_is_enabled(const struct call *call)
 {
@@ -29,7 +29,7 @@ static void test_node_read_source(struct call *call, struct str *out_source)
                     STR("source must be the name of a test file, without its extension"));
 }
 
-/* Canonical, or a problem. */
+/* The content of the test file as canonical JSON, or a problem. */
 static struct str test_node_read_discovery(struct call *call, struct str source)
 {
     const struct api_engine *engine = call_engine(call);
@@ -63,11 +63,10 @@ static enum handler_result serve_test_discovery(struct call *call)
     if (call->problems)
         return SERVED_REPLY;
     struct command command = {.kind = COMMAND_ATTRIB_SET,
-                              .depth =
-                                  1, /* speaks for the hook that would tell what was discovered */
+                              .depth = 1, /* as from a hook, which may write discovery data */
                               .attrib_set = {.target = TABLE_NODE,
                                              .id = node.id,
-                                             .attrib_id = 0, /* all that discovery knows */
+                                             .attrib_id = 0, /* 0: the whole document */
                                              .bucket = BUCKET_DISCOVERY,
                                              .value = test_node_read_discovery(call, source)}};
     return object_submit(call, &command, object_reply_shown);

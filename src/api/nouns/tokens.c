@@ -7,7 +7,11 @@
 #include "api/rest/objects.h"
 #include "auth/credentials.h"
 
-/* Without the hash. */
+/* Tokens of users and nodes. The secret is generated here and returned once; the core stores its
+ * hash. A token never has more rights, nor a longer life, than the credentials it was created with.
+ */
+
+/* Without the hash of the secret. */
 /* clang-format off */
 static const struct object_view_field token_fields[] = {
     {"id",            SHAPE_INT,        SHAPE_AT(token.id),            0, NULL},
@@ -27,9 +31,10 @@ static const struct object_view shape_token = {
 
 const struct resource resource_tokens = {.shape = &shape_token, .order = ORDER_BY_ID};
 
-/* ---- making and unmaking ---- */
+/* ---- creation and deletion ---- */
 
-/* Found by its hash: it may have been made by a part of a batch. */
+/* Replies with the token and its secret. It is found by its hash, because the id of the outcome may
+ * be that of another command of the batch. */
 static void token_reply_created(struct call *call, int64_t id)
 {
     struct record record;
@@ -52,7 +57,7 @@ static void token_reply_created(struct call *call, int64_t id)
     call->reply.body = buf_str(&b);
 }
 
-/* When it ends, if it does. */
+/* An explicit 0 is refused: it would mean "never". */
 static void token_check_expiry(struct call *call)
 {
     int64_t expires;
@@ -73,7 +78,7 @@ static const struct param_rule create_rules[] = {
      .id_key = "deployment_id"},
 };
 
-/* When the token ends that the caller came with; 0: never, or with none. */
+/* The expiry of the token of the request, ms; 0: never, or another kind of authentication. */
 static int64_t token_caller_expiry(const struct call *call)
 {
     struct record token;
@@ -82,8 +87,9 @@ static int64_t token_caller_expiry(const struct call *call)
     return has_one ? token.token.expires_at : 0;
 }
 
-/* More than its maker may do it could not do anyway, and should not seem to. Whoever got hold of a
- * token that ends soon must not make one of it that does not. */
+/* Refuses more rights than those of the creator, which would have no effect but look as if, and a
+ * later expiry than that of the token of the request: a stolen short-lived token must not be
+ * extended. */
 static void token_check_create(struct call *call, struct command *command)
 {
     const struct token_create_command *p = &command->token_create;
@@ -117,7 +123,8 @@ static enum handler_result serve_token_create(struct call *call)
     return object_submit(call, &command, token_reply_created);
 }
 
-/* One's own, or anybody's for an admin; what others have does not exist for anybody else. */
+/* Users find their own tokens only, admins all of them. Tokens of others are reported as not found.
+ */
 static bool token_find(struct call *call, struct record *out_token)
 {
     if (!resource_find(call, &resource_tokens, call->keys[0], out_token))
@@ -155,7 +162,7 @@ static bool token_is_of_owner(const struct list_scope *scope, struct call *call,
     return record->token.user_id == scope->owner_id;
 }
 
-/* ?user=NAME and ?all=true are for admins. False after a refusal. */
+/* Reads ?user=NAME and ?all=true, which only admins may use. False after a refusal. */
 static bool token_list_read_owner(struct call *call, struct list_scope *scope)
 {
     struct str name, all;
@@ -185,7 +192,7 @@ static enum handler_result serve_tokens(struct call *call)
     return token_list_read_owner(call, &scope) ? reply_list_of(call, &scope) : SERVED_REPLY;
 }
 
-/* ---- of nodes ---- */
+/* ---- tokens of nodes ---- */
 
 static const struct param_rule node_token_rules[] = {
     {.name = "name", .kind = PARAM_TEXT, .at = COMMAND_AT(token_create.name)},
@@ -203,7 +210,7 @@ static void token_check_node(struct call *call, struct command *command)
 const struct params_schema node_token_params = {
     .kind = COMMAND_TOKEN_CREATE, PARAM_RULES(node_token_rules), .check = token_check_node};
 
-/* Those the node has; how many. */
+/* Appends commands that delete all tokens of the node; returns their number. */
 static uint32_t token_put_deletes(const struct call *call, int64_t node_id, struct buf *parts)
 {
     struct record token;

@@ -1,4 +1,4 @@
-/* tokens.h - the tokens of nodes, for the routes of nodes. */
+/* tokens.h - handlers for tokens of nodes, for the routes of nodes. */
 #pragma once
 
 #include "api/call/call.h"

@@ -6,9 +6,18 @@
 #include "api/rest/standard_routes.h"
 #include "auth/auth_state.h"
 
+/* Users, passwords and password resets.
+ *
+ * A new password is hashed on a worker thread; the handler is run again when the hash is there
+ * (password_params.h). A password change is a batch: the update of the user and the deletion of all
+ * its sessions, so that a stolen session does not survive it. A user without the admin level may
+ * only set its own password, and not with a token. The HA1 for Digest authentication is stored only
+ * on request, because it is equivalent to the password.
+ */
+
 /* ---- users as objects ---- */
 
-/* Without the hashes. */
+/* Without the password hash and the HA1. */
 /* clang-format off */
 static const struct object_view_field user_fields[] = {
     {"id",        SHAPE_INT,  SHAPE_AT(user.id),         0, NULL},
@@ -26,7 +35,7 @@ static const struct object_view_field user_fields[] = {
 static const struct object_view shape_user = {
     .type = "user", .table = TABLE_USER, SHAPE_ROWS(user_fields), .extras = 3};
 
-/* What a new password comes with. */
+/* Parameters beside a new password. */
 #define PARAMS_PASSWORD                                                                            \
     {.name = "password_confirmation", .kind = PARAM_TEXT, .read_by_handler = true},                \
     {                                                                                              \
@@ -71,14 +80,14 @@ static const struct param_rule create_rules[] = {
 /* clang-format on */
 
 static const struct param_rule update_rules[] = {PARAMS_UPDATE};
-/* No patch shows or changes a password. */
+/* PUT accepts a password, PATCH does not. */
 static const struct param_rule change_rules[] = {
     PARAMS_UPDATE,
     {.name = "password", .kind = PARAM_TEXT, .read_by_handler = true},
     PARAMS_PASSWORD,
 };
 
-/* The HA1 contains the name, so it does not outlive it. */
+/* Deletes the HA1 if the user name changes, because the HA1 is computed from it. */
 static void user_drop_digest(const struct call *call, struct user_update_command *p)
 {
     struct record user;
@@ -89,7 +98,7 @@ static void user_drop_digest(const struct call *call, struct user_update_command
     p->digest_ha1 = STR("");
 }
 
-/* Nobody makes himself more, nor by mistake less, than he is. */
+/* Users cannot change their own admin right or lock, neither on purpose nor by mistake. */
 static void user_refuse_self(struct call *call, int64_t user_id, const char *field)
 {
     if (user_id == call->caller.user_id)
@@ -125,10 +134,10 @@ const struct resource resource_users = {
     .update = &update,
 };
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
-/* What a user of that name gets with this password: an HA1 only if it asked for one, or had one
- * and says nothing: those who came by digest know no other way in. */
+/* The HA1 for a new password: if digest=true, or if the user has one and digest is not given,
+ * because clients that use Digest could not log in any more. */
 static struct str user_ha1(struct call *call, struct str username, struct str password,
                            bool has_one)
 {
@@ -190,9 +199,10 @@ static enum handler_result serve_user_lock(struct call *call)
     return user_serve_flag(call, GIVEN_USER_IS_LOCKED, "is_locked");
 }
 
-/* ---- new passwords ---- */
+/* ---- passwords ---- */
 
-/* A token may be in many hands, and whoever holds one must not take over its owner's account. */
+/* May the caller set the password of this user? Not with a token: a stolen token must not be enough
+ * to take over the account. */
 static bool user_may_set_password(struct call *call, int64_t user_id)
 {
     if (authorize_is_admin(call))
@@ -212,21 +222,22 @@ static bool user_find_for_reset(struct call *call, struct record *out_user)
            user_may_set_password(call, out_user->id);
 }
 
-/* Whoever sits in front of a session of that user has to know the new password, too. */
+/* Ends all sessions of the user in the same batch, so that they need the new password. */
 static enum handler_result user_submit_password(struct call *call, struct command *command)
 {
     struct command batch = {.kind = COMMAND_BATCH};
     struct buf parts = buf_in(call->arena);
     command->if_turn = call->if_turn;
-    call->if_turn = 0; /* it is about the user, not about all of it */
+    call->if_turn = 0; /* the precondition is about the user, not about the batch */
     command_encode(command, &parts);
     session_end_all(call, command->user_update.id, 0, &parts);
     batch.batch.commands = buf_str(&parts);
     return object_submit(call, &batch, object_reply_shown);
 }
 
-/* Once it is hashed, with what the command changes beside it. The key of the letter is used up by
- * it; NULL: it came without one. */
+/* Sets the password together with the other changes of the command. The reset key of `box` is
+ * consumed, after the hash is computed, because the handler runs twice; NULL: not a password reset.
+ */
 static enum handler_result user_set_password(struct call *call, const struct record *user,
                                              struct str password, const struct sealed_box *box,
                                              struct command *command)
@@ -249,7 +260,7 @@ static enum handler_result user_set_password(struct call *call, const struct rec
     return user_submit_password(call, command);
 }
 
-/* As any other object is changed, and a new password may come with the rest. */
+/* PUT of a user: like any other object, but it may also set a password. */
 static enum handler_result serve_user_update(struct call *call)
 {
     struct record user;
@@ -353,7 +364,7 @@ static enum handler_result serve_password_reset_complete(struct call *call)
     return user_set_password(call, &user, password, &box, &command);
 }
 
-/* ---- does digest work? ---- */
+/* ---- test of Digest authentication ---- */
 
 static enum handler_result serve_digest(struct call *call)
 {
@@ -361,8 +372,7 @@ static enum handler_result serve_digest(struct call *call)
     reply_text(call, 200,
                call->caller.auth_method == BY_DIGEST
                    ? STR_CONCAT(call->arena, STR("Digest success: you are "), name, STR("\n"))
-                   : STR_CONCAT(call->arena, STR("You are "), name,
-                                STR(", but not by digest\n")));
+                   : STR_CONCAT(call->arena, STR("You are "), name, STR(", but not by digest\n")));
     return SERVED_REPLY;
 }
 

@@ -6,9 +6,9 @@
 #include "api/rest/objects.h"
 #include "model/limits.h"
 
-/* ---- reading ---- */
+/* ---- commands ---- */
 
-/* Problems from `first` on are about that element. */
+/* Prefixes the fields of the problems from `first` on with the index of the element. */
 static void bulk_prefix_fields(struct call *call, struct problem *first, uint32_t place)
 {
     for (struct problem *p = first; p; p = p->next) {
@@ -32,7 +32,7 @@ static void bulk_read_element(struct call *call, struct json *item, uint32_t pla
         command_encode(&command, commands);
 }
 
-/* ---- answering ---- */
+/* ---- reply ---- */
 
 static void bulk_reply(struct call *call, int64_t id)
 {
@@ -52,7 +52,7 @@ static void bulk_reply(struct call *call, int64_t id)
         if (call->core && core_record(call->core, shape->table, made, &record))
             object_view_write(shape, call->core, &record, reply_mask(call, shape), &b);
         else
-            buf_put_z(&b, "null"); /* deleted since */
+            buf_put_z(&b, "null"); /* deleted after the commit */
     }
     buf_put_c(&b, ']');
     reply_json(call, shape->type, "list", buf_str(&b));

@@ -66,7 +66,7 @@ void object_put_time(struct object_writer *m, const char *key, int64_t ms)
     }
 }
 
-/* ---- what things are called ---- */
+/* ---- names of objects ---- */
 
 static struct str object_noderole_name(const struct core *core, const struct noderole_record *nr,
                                        struct arena *a)

@@ -1,8 +1,8 @@
 #include "api/rest/json_pointer.h"
 
-/* ---- pointers ---- */
+/* ---- parsing ---- */
 
-/* One step, with ~1 and ~0 as / and ~. */
+/* Decodes ~1 and ~0 of one step to / and ~. */
 static bool json_pointer_unescape(struct arena *a, struct str text, struct str *out_step)
 {
     struct buf b = buf_in(a);
@@ -47,15 +47,15 @@ bool json_pointer_is_below(const struct json_pointer *inner, const struct json_p
 
 /* ---- documents ---- */
 
-/* Among the children of one value: the one that is meant, what stands before it, and who holds
- * them. Without a child it is where one could be put. */
+/* A position among the children of a value: the child, the one before it, and the parent. Without a
+ * child it is where one could be inserted. */
 struct slot {
     struct json *parent;
     struct json *before; /* NULL: it is the first */
     struct json *child;  /* NULL: there is none   */
 };
 
-/* "0", "1", ...: the digits of a number in one way only. */
+/* Parses an index; leading zeros are not allowed (RFC 6901). */
 static bool json_pointer_read_index(struct str step, int64_t *out_index)
 {
     return str_parse_i64(step, out_index) && (step.len == 1 || step.at[0] != '0');
@@ -81,7 +81,7 @@ static bool document_find_member(struct document *d, struct str key, struct slot
     return true;
 }
 
-/* Also the place behind the last one. */
+/* Finds an element, or the position after the last one. */
 static bool document_find_element(struct document *d, struct str step, struct slot *slot)
 {
     int64_t index = slot->parent->count;
@@ -100,7 +100,7 @@ static bool document_find_element(struct document *d, struct str step, struct sl
     return true;
 }
 
-/* The place where the last step leads; false when the steps before it lead nowhere. */
+/* Finds the slot of the last step; false if a step before it has no value. */
 static bool document_find_slot(struct document *d, const struct json_pointer *at,
                                struct slot *out_slot)
 {

@@ -1,8 +1,9 @@
-/* json_pointer.h - places inside a document (RFC 6901), to look at and to change.
+/* json_pointer.h - JSON Pointer (RFC 6901): lookup and change of values in a document.
  *
- * "/a/b~1c/0" leads by member a, member "b/c" and the first element to a value. Trees are linked
- * lists, so finding a place costs as many steps as there are values before it; a document has so
- * many to give and no more. Trees and texts live in the caller's arena.
+ * "/a/b~1c/0" refers by member a, member "b/c" and the first element to a value. Trees are linked
+ * lists, so a lookup takes as many steps as there are values before the target; each document has a
+ * budget of steps, so that a patch cannot block the loop. Trees and strings live in the arena of
+ * the caller.
  */
 #pragma once
 
@@ -13,20 +14,21 @@ struct json_pointer {
     uint32_t count; /* 0: the whole document */
 };
 
-/* False: that is no pointer, or leads deeper than documents go. */
+/* False: not a pointer, or deeper than documents may be. */
 bool json_pointer_parse(struct arena *a, struct str text, struct json_pointer *out_pointer);
-/* Is `inner` somewhere below `outer`? */
+/* Does `inner` refer to a value below `outer`? */
 bool json_pointer_is_below(const struct json_pointer *inner, const struct json_pointer *outer);
 
 struct document {
     struct json *root;
-    uint64_t steps_left; /* 0: nothing is found any more */
+    uint64_t steps_left; /* budget of lookup steps; 0: every lookup fails */
 };
 
-/* NULL when there is nothing. */
+/* NULL if there is no value. */
 const struct json *document_find(struct document *d, const struct json_pointer *at);
-/* Put a value there and take its node over: a member is set, an element pushes the others back, "-"
- * is behind the last one. False when there is no such place; the root is none. */
+/* Inserts a value and takes ownership of its node: a member is set, an element shifts the following
+ * ones, "-" appends. False if the parent does not exist; the root cannot be set. */
 bool document_add(struct document *d, const struct json_pointer *at, struct json *value);
-/* The value goes out of the tree. NULL when there is none; the root stays. */
+/* Removes a value from the tree and returns it. NULL if there is none; the root cannot be removed.
+ */
 struct json *document_take(struct document *d, const struct json_pointer *at);

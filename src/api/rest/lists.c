@@ -8,18 +8,30 @@
 #include "api/rest/url_escape.h"
 #include "base/containers/sort.h"
 
-/* A list of fewer objects is one text; a longer one comes in pieces. Nobody else is served while
- * one is made, so what an object costs counts, and not only that it is one more. */
+/* Lists of objects.
+ *
+ * A list is made in three phases: collect (test every object against scope and query, and keep id
+ * and sort key), sort, and write one page. Short lists do all phases at once; long ones and those
+ * with substring filters are streamed, and each step has a budget of work. Rows that are written in
+ * a later step than they were chosen in are tested again, because the object may have changed or
+ * been deleted since: no row is sent that does not match the filter when it is written.
+ *
+ * A page of an unfiltered list in the order of ids skips the collection and starts directly after
+ * the id `after`.
+ */
+
+/* Limits of lists that are made at once. No other request is served meanwhile, so scanned bytes
+ * count, not only objects. */
 enum {
     AT_ONCE_MAX = 1000,
     AT_ONCE_BYTES_MAX = 1 << 20,
-    SCAN_COST = 1000, /* of each object, in bytes that are looked through meanwhile */
+    SCAN_COST = 1000, /* of testing one object, in scanned bytes */
     SCAN_MAX = 1000 * SCAN_COST,
     WRITE_BYTES = 64 << 10,
     ROW_BYTES_GUESS = 320,
 };
 
-/* An object that was chosen, and what it is put in order by. */
+/* A chosen object and its sort key. */
 struct chosen {
     int64_t id;
     uint32_t cohort;
@@ -30,24 +42,23 @@ struct chosen_list {
     uint32_t count;
 };
 
-/* A list on its way. Objects may come and go meanwhile: it is not a snapshot. But each row that is
- * shown matches what was asked for at the moment it is written. */
+/* State of a list. Objects may be created and deleted while it is streamed. */
 struct list_walk {
     struct reply_stream stream;
     struct list_scope scope;
     struct query query;
-    int64_t last;  /* id, or place in choice.ids, that was looked at last */
-    int64_t end;   /* ids above it came later                             */
-    uint64_t work; /* that was done to choose them */
+    int64_t last;  /* id, or index in scope.ids, that was tested last */
+    int64_t end;   /* number of objects or ids at the start */
+    uint64_t work; /* work done so far, in scanned bytes */
     bool is_collected;
-    bool is_streamed; /* it is written in other steps than it was collected in */
+    bool is_streamed; /* written in later steps than collected */
     struct chosen_list all, page;
-    uint32_t total;     /* as many there are            */
-    uint64_t first_row; /* of the part that was written */
-    bool has_more;      /* behind the part              */
+    uint32_t total;     /* objects that match */
+    uint64_t first_row; /* index of the first row that was written; UINT64_MAX: none */
+    bool has_more;      /* there are objects after the page */
 };
 
-/* ---- choosing ---- */
+/* ---- collection ---- */
 
 static bool list_accepts(struct list_walk *w, struct call *call, const struct record *record)
 {
@@ -55,7 +66,7 @@ static bool list_accepts(struct list_walk *w, struct call *call, const struct re
            query_matches(&w->query, call->core, record, call->arena, &w->work);
 }
 
-/* All of them, in the order of their ids or the other way round: nothing needs to be read. */
+/* All objects in the order of ids or in reverse: no record has to be read. */
 static bool list_is_unfiltered(const struct list_walk *w)
 {
     return !w->scope.accepts && w->query.count == 0 && !w->query.sort &&
@@ -80,7 +91,7 @@ static void list_consider(struct list_walk *w, struct call *call, int64_t id)
     w->all.count++;
 }
 
-/* Does as much as `budget` allows, and a little more. True: that was the last. */
+/* Tests objects until `budget` is used up. True: that was the last. */
 static bool list_collect(struct list_walk *w, struct call *call, uint64_t budget)
 {
     const enum table table = w->scope.resource->shape->table;
@@ -100,7 +111,7 @@ static bool list_collect(struct list_walk *w, struct call *call, uint64_t budget
     return false;
 }
 
-/* ---- order ---- */
+/* ---- sorting ---- */
 
 static void list_reverse(struct chosen_list found)
 {
@@ -162,9 +173,9 @@ static void list_put_in_order(struct list_walk *w, struct call *call)
     impossible("an order outside the enum");
 }
 
-/* ---- a part of it ---- */
+/* ---- pages ---- */
 
-/* Where the part begins. Where ids say the order, one that is gone has still a place in it. */
+/* Finds the start of the page. In lists by id a deleted object still has a position. */
 static bool list_find_after(const struct list_walk *w, uint32_t *out_first)
 {
     const enum resource_order order = w->scope.resource->order;
@@ -200,7 +211,7 @@ static bool list_select_page(struct list_walk *w, struct call *call)
     return true;
 }
 
-/* The same question about what comes behind. */
+/* The Link header with the URL of the next page. */
 static void list_put_next_link(struct call *call, int64_t last)
 {
     struct buf b = buf_in(call->arena);
@@ -223,11 +234,10 @@ static void list_put_next_link(struct call *call, int64_t last)
     reply_header(call, "Link", buf_str(&b));
 }
 
-/* ---- writing ---- */
+/* ---- output ---- */
 
-/* Is it one that the list shows, as it is now? A row that was chosen in an earlier step may have
- * changed since, and a list that was asked for with a filter must not show it then. Rows that were
- * chosen in this very step need not be judged again. */
+/* Does the object still match? It may have changed since an earlier step chose it. Rows that were
+ * chosen in the same step are not tested again. */
 static bool list_still_accepts(struct list_walk *w, struct call *call, const struct record *record)
 {
     if (!w->is_streamed || list_is_unfiltered(w))
@@ -239,8 +249,8 @@ static bool list_still_accepts(struct list_walk *w, struct call *call, const str
     return kept;
 }
 
-/* Rows from `first` on until these are `enough` bytes, or a step's work is done; what is gone or
- * does not match by now is left out. Returns which row is next. */
+/* Writes rows from `first` on until there are `enough` bytes or the work of a step is done; deleted
+ * and no longer matching objects are left out. Returns the next row. */
 static uint64_t list_write_rows(struct list_walk *w, struct call *call, uint64_t first,
                                 uint32_t enough, struct buf *b)
 {
@@ -289,7 +299,7 @@ static enum handler_result list_write_page(struct list_walk *w, struct call *cal
         return SERVED_REPLY;
     const struct arena_mark mark = arena_mark(call->arena);
     struct buf b = buf_in(call->arena);
-    buf_room(&b, w->page.count * ROW_BYTES_GUESS + 2); /* growing it means copying it */
+    buf_room(&b, w->page.count * ROW_BYTES_GUESS + 2); /* avoids copies while the buffer grows */
     buf_put_c(&b, '[');
     if (list_write_rows(w, call, 0, AT_ONCE_BYTES_MAX, &b) < w->page.count) {
         w->is_collected = true;
@@ -309,7 +319,8 @@ static enum handler_result list_reply_at_once(struct list_walk *w, struct call *
     return list_select_page(w, call) ? list_write_page(w, call) : SERVED_REPLY;
 }
 
-/* Where ids are the order and nothing is left out, nobody looks at what comes before and after. */
+/* A page of an unfiltered list in the order of ids: objects before and after it need not be
+ * visited. */
 static bool list_is_plain_page(const struct list_walk *w)
 {
     return w->query.limit && w->query.limit <= AT_ONCE_MAX && list_is_unfiltered(w) &&
@@ -327,7 +338,7 @@ static enum handler_result list_reply_page(struct list_walk *w, struct call *cal
     return list_write_page(w, call);
 }
 
-/* ---- in pieces ---- */
+/* ---- streaming ---- */
 
 static enum reply_stream_step list_end_collecting(struct list_walk *w, struct call *call)
 {
@@ -401,7 +412,7 @@ static bool list_is_ignored_param(const struct list_scope *scope, struct str nam
     return false;
 }
 
-/* The address without the parameters that the list passes over. */
+/* The query string without the parameters that are not filters. */
 static const struct http_pair *list_query_params(struct call *call, const struct list_scope *scope)
 {
     struct http_pair *first = NULL, **end = &first;
@@ -438,7 +449,7 @@ enum handler_result serve_sample(struct call *call)
     return SERVED_REPLY;
 }
 
-/* ---- nested ---- */
+/* ---- nested lists ---- */
 
 static bool list_is_in_deployment(const struct list_scope *scope, struct call *call,
                                   const struct record *record)
@@ -485,9 +496,10 @@ enum handler_result serve_nested(struct call *call)
     return reply_nested(call, call->route->within, owner.id);
 }
 
-/* ---- matching ---- */
+/* ---- match ---- */
 
-/* Parameters may stand in the address here; those of them that are no columns are nothing to us. */
+/* Objects whose fields have the given values. Other parameters of the query string are ignored
+ * here. */
 enum handler_result serve_match(struct call *call)
 {
     const struct object_view *shape = call->route->resource->shape;

@@ -5,7 +5,7 @@
 #include "api/call/route.h"
 #include "api/rest/objects.h"
 
-/* ---- the second key ---- */
+/* ---- lookup by the second key ---- */
 
 static int64_t nested_role_id(const struct call *call, struct str key)
 {
@@ -80,7 +80,7 @@ static bool nested_find(struct call *call, struct record *out_record)
     return false;
 }
 
-/* ---- serving ---- */
+/* ---- handlers ---- */
 
 enum handler_result serve_nested_show(struct call *call)
 {
@@ -102,8 +102,8 @@ enum handler_result serve_nested_update(struct call *call)
     return object_submit(call, &command, object_reply_shown);
 }
 
-/* The owner of the path becomes a parameter, as if the body had named it. A body that names one as
- * well must mean the same. */
+/* Sets the owner of the path as a parameter, as if the body had named it. A body that names an
+ * owner as well must name the same. */
 static void nested_set_owner(struct call *call, const struct resource *within, int64_t owner_id)
 {
     const struct str type = str_from(within->shape->type);

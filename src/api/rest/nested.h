@@ -1,7 +1,7 @@
 /* nested.h - one object below its owner: nodes/N/node_roles/R, deployments/D/nodes/N.
  *
- * The first key of the path names the owner, the second the object. An object that exists but
- * belongs to another owner is not found. How the second key is read:
+ * The first key of the path names the owner, the second the object. An object that belongs to
+ * another owner is not found. The second key is:
  *
  *   nodes/N/node_roles/R              the name or the id of a role that is bound to the node
  *   nodes/N/hammers/H                 the name or the id of a hammer of the node
@@ -9,7 +9,8 @@
  *   deployments/D/node_roles/R        the id of a noderole
  *   deployments/D/deployment_roles/R  the name of a role, or the id of a deployment role
  *
- * What is created below an owner belongs to it; a body that names another owner is refused.
+ * An object that is created below an owner belongs to it; a body that names another owner is
+ * refused.
  */
 #pragma once
 

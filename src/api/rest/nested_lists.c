@@ -22,7 +22,8 @@ static bool owned_by_deployment(const struct list_scope *scope, struct call *cal
     return record->deployment_role.deployment_id == scope->owner_id;
 }
 
-/* Its role, and the nodes that have it there. A long list may outlive it. */
+/* The role of the deployment role, or the nodes that it is bound to in the deployment. A streamed
+ * list may outlive the deployment role. */
 static bool owned_by_deployment_role(const struct list_scope *scope, struct call *call,
                                      const struct record *record)
 {
@@ -47,7 +48,7 @@ static bool owned_by_group(const struct list_scope *scope, struct call *call,
 
 enum handler_result serve_owned_list(struct call *call)
 {
-    static const char *const ignored[] = {"deployment", NULL}; /* it helped to find the owner */
+    static const char *const ignored[] = {"deployment", NULL}; /* it was used to find the owner */
     const struct resource *within = call->route->within;
     struct list_scope scope = {.resource = call->route->resource};
     struct record owner;

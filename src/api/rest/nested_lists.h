@@ -1,9 +1,9 @@
-/* nested_lists.h - what belongs to whom: the lists below an object. */
+/* nested_lists.h - lists of the objects that belong to an object, for users only. */
 #pragma once
 
 #include "api/call/call.h"
 
-/* Those of the route's resource that belong to the object of the first key. */
+/* The objects of the route's resource that belong to the object of the first key. */
 enum handler_result serve_owned_list(struct call *call);
 
 #define ROUTE_OWNED_LIST(path, noun, owner, says)                                                  \

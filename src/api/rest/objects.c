@@ -5,10 +5,15 @@
 #include "api/rest/bulk.h"
 #include "api/rest/standard_routes.h"
 
-/* ---- showing ---- */
+/* Handlers for single objects, and preconditions by ETag. The ETag of an object is the turn of its
+ * last change; If-Match is passed on to the core as if_turn and tested in the step that executes
+ * the command, so that no change can come between test and execution. */
 
-/* What was seen is one object, and those who let the caller in: if they have not changed since some
- * earlier turn, nobody has to wait until all that goes on elsewhere is durable. */
+/* ---- show ---- */
+
+/* The reply depends only on this object, the user and the token. If none of them has changed since
+ * an earlier turn, the reply waits for that turn only, not for unrelated changes that are not
+ * durable yet. */
 static void object_narrow_seen_turn(struct call *call, enum table table, int64_t id)
 {
     const struct {
@@ -60,7 +65,7 @@ void object_reply_deleted(struct call *call, int64_t id)
     reply_message(call, call->resource->shape->type, buf_str(&b));
 }
 
-/* ---- has somebody else been there? ---- */
+/* ---- preconditions ---- */
 
 static struct str etag_trim(struct str s)
 {
@@ -71,7 +76,7 @@ static struct str etag_trim(struct str s)
     return s;
 }
 
-/* Is there a comma that does not stand in quotes? */
+/* Is there a comma outside of quotes? */
 static bool etag_is_list(struct str tags)
 {
     bool quoted = false;
@@ -83,7 +88,7 @@ static bool etag_is_list(struct str tags)
     return false;
 }
 
-/* Only a strong tag of ours can be the one an object has. */
+/* Parses a strong ETag as the API sends it; others cannot match. */
 static bool etag_parse(struct str tag, int64_t *out_turn)
 {
     return tag.len > 2 && tag.at[0] == '"' && tag.at[tag.len - 1] == '"' &&
@@ -110,14 +115,14 @@ bool object_condition(struct call *call)
     return !call->problems;
 }
 
-/* The object the path names, and what it must be like when the command is thought about. */
+/* Finds the object of the path and reads the precondition of the request. */
 static bool object_find_for_change(struct call *call, struct record *out_record)
 {
     return resource_find(call, call->route->resource, call->keys[0], out_record) &&
            object_condition(call);
 }
 
-/* ---- changing ---- */
+/* ---- changes ---- */
 
 enum handler_result object_submit(struct call *call, struct command *command,
                                   void (*finish)(struct call *call, int64_t id))
@@ -150,7 +155,7 @@ enum handler_result serve_update(struct call *call)
     return object_submit(call, &command, object_reply_shown);
 }
 
-/* Commands that only name an object need no table. */
+/* Reads the parameters of a verb; commands that only have an id need no schema. */
 static void object_read_verb(struct call *call, int64_t id, struct command *out_command)
 {
     const struct params_schema only_id = {.kind = call->route->command};

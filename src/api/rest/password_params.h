@@ -1,8 +1,9 @@
-/* password_params.h - new passwords on their way into commands.
+/* password_params.h - new passwords in requests.
  *
- * A password is checked, then hashed outside the loop while its call waits, and only the hash goes
- * on. A handler asks for the hash; the first time there is none yet, the call waits, and the
- * handler runs again when it is there. The memory of such a request is wiped when it ends.
+ * A password is checked, then hashed on a worker thread while its call waits; only the hash is
+ * stored in a command. A handler requests the hash; the first time the call waits, and the handler
+ * is run again when the hash is in call->made_hash. The memory of the request is wiped when it
+ * ends.
  */
 #pragma once
 
@@ -11,15 +12,15 @@
 #define PASSWORD_LEN_MIN 6u    /* characters */
 #define PASSWORD_LEN_MAX 1024u /* bytes      */
 
-/* A new password as parameters give it: `password`, and the same again in `password_confirmation`
- * if that is given. False when none is given, or after a problem. */
+/* Reads the parameter `password` and, if present, an equal `password_confirmation`. False if there
+ * is none, or after a problem. */
 bool password_param_read(struct call *call, struct str *out_password);
-/* The rules alone: false after a problem that names the password. */
+/* Checks the rules only. False after a problem. */
 bool password_param_check(struct call *call, struct str password);
 
 enum password_param_state {
-    SECRET_HASHED,  /* it is in call->made_hash                              */
-    SECRET_PENDING, /* the handler runs again: say SERVED_LATER, touch nothing */
+    SECRET_HASHED,  /* the hash is in call->made_hash */
+    SECRET_PENDING, /* return SERVED_LATER without touching the call; the handler is run again */
     SECRET_FAILED,  /* the reply is made                                     */
 };
 

@@ -5,11 +5,17 @@
 #include "api/rest/json_pointer.h"
 #include "api/rest/standard_routes.h"
 
-/* PATCH: an array of operations (RFC 6902) on the object as it is shown, plus the one document of
- * it that is not. What changed by them is then an update like any other, on condition that nobody
- * changed the object meanwhile. */
+/* PATCH: an array of operations (RFC 6902) on the object as it is returned, plus its hidden
+ * document.
+ *
+ * The operations are applied to a JSON tree of the object; the members that differ afterwards
+ * become the parameters of an ordinary update command, with the precondition that the object has
+ * not changed since it was read. If the client sent no If-Match and the precondition fails, the
+ * whole patch is computed again (can_try_again). Nothing is changed if one operation fails. Steps
+ * and copied bytes are limited, because the patch is computed on the loop.
+ */
 
-/* A short patch must not become a long computation, nor copies of copies a flood. */
+/* Limits that keep a short patch from taking long or from multiplying data by repeated copies. */
 enum { OPERATIONS_MAX = 1000, STEPS_MAX = 20 * 1000 * 1000, COPIED_BYTES_MAX = 16 << 20 };
 
 enum op { OP_ADD, OP_REMOVE, OP_REPLACE, OP_MOVE, OP_COPY, OP_TEST, OP_COUNT };
@@ -20,7 +26,7 @@ struct patch {
     uint64_t copied_left;
 };
 
-/* One operation, read. */
+/* A parsed operation. */
 struct operation {
     enum op op;
     struct str path_text;
@@ -29,14 +35,14 @@ struct operation {
     const struct json *value; /* add, replace, test; NULL: none given */
 };
 
-/* It cannot be read as operations. */
+/* The patch is malformed: 400. */
 static bool patch_refuse(struct call *call, const char *code, struct str message)
 {
     reply_error(call, 400, code, message);
     return false;
 }
 
-/* It can, but the object is not what it takes for granted. */
+/* The patch is well-formed, but does not fit the object, or a limit is reached: 409. */
 static bool patch_refuse_conflict(struct patch *p, struct str message)
 {
     if (p->document.steps_left == 0)
@@ -47,7 +53,7 @@ static bool patch_refuse_conflict(struct patch *p, struct str message)
     return false;
 }
 
-/* ---- reading ---- */
+/* ---- parsing ---- */
 
 static bool patch_read_pointer(struct call *call, const struct json *operation, const char *name,
                                struct json_pointer *out_pointer)
@@ -100,7 +106,7 @@ static bool patch_read_operation(struct call *call, const struct json *operation
     return true;
 }
 
-/* ---- applying ---- */
+/* ---- operations ---- */
 
 static bool patch_refuse_absent(struct patch *p, const struct operation *o)
 {
@@ -121,7 +127,7 @@ static bool patch_put(struct patch *p, const struct operation *o, struct json *v
                STR_CONCAT(p->call->arena, STR("there is no parent or index for "), o->path_text));
 }
 
-/* What a copy of it takes. It calls itself, for JSON_DEPTH_MAX levels at most. */
+/* Bytes that a copy takes. Recursive, to a depth of at most JSON_DEPTH_MAX. */
 static uint64_t patch_copy_size(const struct json *value)
 {
     uint64_t weight = sizeof *value + value->key.len + value->text.len;
@@ -185,7 +191,7 @@ static bool patch_apply_operation(struct patch *p, const struct operation *o)
     impossible("an operation outside the enum");
 }
 
-/* ---- what it comes to ---- */
+/* ---- resulting changes ---- */
 
 static struct json *patch_object(struct call *call, const struct record *record)
 {
@@ -204,7 +210,7 @@ static struct json *patch_object(struct call *call, const struct record *record)
     return object;
 }
 
-/* Keep `key` if it differs; a key that is gone counts as null. */
+/* Makes `key` a parameter if its value differs; a removed key becomes null. */
 static void patch_note_change(struct call *call, struct str key, const struct json *before,
                               const struct json *after)
 {
@@ -255,13 +261,14 @@ enum handler_result serve_patch(struct call *call)
     if (!resource_find(call, call->route->resource, call->keys[0], &record) ||
         !object_condition(call))
         return SERVED_REPLY;
-    const int64_t turn = record.settings.turn; /* every object has it in the same place */
+    const int64_t turn =
+        record.settings.turn; /* all object records have `turn` at the same offset */
     if (call->if_turn && call->if_turn != turn) {
         object_refuse_turn(call);
         return SERVED_REPLY;
     }
-    /* Where the caller sets no condition, a change that came between is only a reason to compute
-     * all of it again. */
+    /* Without a condition of the client, a change in between is a reason to compute the patch
+     * again, not to fail. */
     call->can_try_again = call->if_turn == 0;
     call->if_turn = turn;
     const struct json *before = patch_object(call, &record);

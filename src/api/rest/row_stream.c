@@ -1,10 +1,10 @@
 #include "api/rest/row_stream.h"
 
-/* A step looks at so many keys and writes about so many bytes. What fits into one step is answered
- * at once. */
+/* A step visits at most so many keys and writes about so many bytes. A reply that fits into one
+ * step is sent at once. */
 enum { SCAN_MAX = 1000, WRITE_BYTES = 64 << 10 };
 
-/* The key at the place, and the place behind it. False: there is no more. */
+/* Returns the key at the position and advances it. False: there are no more. */
 static bool rows_next_key(const struct call *call, const struct rows *rows, uint64_t *position,
                           int64_t *out_key)
 {
@@ -20,7 +20,7 @@ static bool rows_next_key(const struct call *call, const struct rows *rows, uint
     return true;
 }
 
-/* The list that the row at that place belongs to. */
+/* The first-row entry of the list that contains the position. */
 static uint64_t *rows_first_of_list(struct rows *rows, uint64_t position)
 {
     uint32_t list = 0;
@@ -50,13 +50,13 @@ static void rows_forget_from(struct rows *rows, uint64_t position)
             rows->first[i] = UINT64_MAX;
 }
 
-/* The rows from *place on, which moves behind them. True: that was all. */
+/* Writes rows from *position on and advances it. True: that was all. */
 static bool rows_put_some(struct call *call, struct rows *rows, uint64_t *position, struct buf *out)
 {
     int64_t key;
     if (*position == 0)
         buf_put_str(out, rows->head);
-    rows_forget_from(rows, *position); /* those that were written are written again */
+    rows_forget_from(rows, *position); /* after a lost core, rows from here on are written again */
     for (uint32_t scanned = 0; scanned < SCAN_MAX && out->len < WRITE_BYTES; scanned++) {
         const uint64_t at = *position;
         for (uint32_t i = 0; i < rows->section_count; i++)
@@ -80,7 +80,7 @@ static enum reply_stream_step rows_step(struct call *call, struct buf *out)
 enum handler_result reply_rows(struct call *call, const struct rows *rows)
 {
     struct rows *own = arena_copy(call->arena, rows, sizeof *rows);
-    struct arena text = {0}; /* the call's own is rewound behind each row */
+    struct arena text = {0}; /* the arena of the call is rewound after each row */
     struct buf b = buf_in(&text);
     uint64_t position = 0;
     must(own->section_count <= ROWS_SECTIONS_MAX);

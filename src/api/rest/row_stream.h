@@ -1,42 +1,43 @@
-/* row_stream.h - an answer that is one row for each of many objects.
+/* row_stream.h - replies with one row for each of many objects.
  *
- * A short one is one text. A longer one is a flow (streaming.h): rows are written a little at a
- * time, by the core of that moment, and what is gone by then is left out. What a row needs besides
- * its text is taken from the call's arena and given back behind each row, so the answer's length
- * does not count for the memory of its request.
+ * A short reply is sent at once. A longer one is a stream (streaming.h): rows are written in small
+ * steps from the current core, and deleted objects are left out. Temporary memory of a row is taken
+ * from the arena of the call and released after the row, so that the length of the reply does not
+ * count against the memory of the request.
  */
 #pragma once
 
 #include "api/call/streaming.h"
 
-/* A further list in the same answer. */
+/* Another list in the same reply. */
 struct row_stream_section {
     struct str
-        head; /* what ends the list before it and begins it; written before the row `begin` */
+        head; /* text that closes the list before it and opens it; written before the row `begin` */
     uint64_t begin;
 };
 
 enum { ROWS_SECTIONS_MAX = 2 };
 
 struct rows {
-    struct str head, tail; /* before the first row and behind the last; they live with the call */
-    /* The rows' keys: `ids`, as many as `count`; or the ids of all objects of the table; or, where
+    struct str head, tail; /* before the first row and after the last; they live with the call */
+    /* The keys of the rows: `count` values of `ids`; or the ids of all objects of the table; or, if
      * that is TABLE_COUNT, the numbers below `count`. */
     const int64_t *ids;
     enum table table;
     uint64_t count;
-    /* Writes the row. False: there is none for that key, and nothing was written. */
+    /* Writes the row. False: there is no row for that key, and nothing was written. */
     bool (*put)(struct call *call, const struct rows *rows, int64_t key, struct buf *out);
-    void *self; /* the put's own */
-    /* Behind the first list, in order; only with numbers for keys. They live with the call. */
+    void *self; /* context of put() */
+    /* The lists after the first one, in order; only with numbers as keys. They live with the call. */
     const struct row_stream_section *sections;
     uint32_t section_count;
 
-    /* Of row_stream.c. */
+    /* Private to row_stream.c. */
     struct reply_stream stream;
-    /* Of each list the place at which its first row was written; UINT64_MAX: none was. */
+    /* For each list the position of its first written row; UINT64_MAX: none. */
     uint64_t first[ROWS_SECTIONS_MAX + 1];
 };
 
-/* The call's reply has its status and content type, and no body. The rows are copied. */
+/* Precondition: the reply of the call has status and content type, and no body. The rows are
+ * copied. */
 enum handler_result reply_rows(struct call *call, const struct rows *rows);

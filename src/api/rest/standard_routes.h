@@ -10,7 +10,8 @@
 #include "api/rest/nested_lists.h"
 #include "api/rest/objects.h"
 
-/* What all nouns have; what those have that can be changed; those that come and go. */
+/* Read routes of all nouns; routes of nouns that can be updated; routes of nouns that can be
+ * created and deleted. */
 #define ROUTES_READ(path, noun)                                                                    \
     {.method = HTTP_GET,                                                                           \
      .pattern = V path,                                                                            \

@@ -1,7 +1,7 @@
-/* url_escape.h - writing what goes into an address. */
+/* url_escape.h - percent-encoding for URLs (RFC 3986). */
 #pragma once
 
 #include "base/text/buf.h"
 
-/* Everything but letters, digits and "-._~" as %XX. */
+/* Writes everything except letters, digits and "-._~" as %XX. */
 void url_escape(struct buf *b, struct str s);

@@ -6,6 +6,10 @@
 #include "api/rest/standard_routes.h"
 #include "model/limits.h"
 
+/* The dependency graph of a deployment, and the plan of a commit. A plan is a commit command with
+ * is_dry: it takes the way of a real commit through the command queue, so that veto hooks are
+ * called and all commands before it are applied, and is rolled back. */
+
 /* ---- graph ---- */
 
 static void graph_put_adjacencies(struct call *call, int64_t id, struct buf *b)
@@ -36,7 +40,7 @@ static bool graph_put_vertex(struct call *call, const struct rows *rows, int64_t
         STR_CONCAT(
             call->arena, object_name(call->core, TABLE_NODE, record.noderole.node_id, call->arena),
             STR(": "), object_name(call->core, TABLE_ROLE, record.noderole.role_id, call->arena)));
-    /* How the old pages draw a vertex. */
+    /* Drawing attributes for the pages of OpenCrowbar. */
     object_put_json(&m, "data", STR("{\"$color\":\"#83548B\"}"));
     object_put_text(&m, "$type", STR("square"));
     object_put_number(&m, "$dim", 15);
@@ -80,11 +84,11 @@ static void consent_reply(struct call *call, int64_t id)
     reply_doc(call, "consent", call->doc);
 }
 
-/* {"node":1,"node_name":"n","role":1,"role_name":"r"}, the shortest that is said of a noderole. */
+/* Bytes of the shortest entry: {"node":1,"node_name":"n","role":1,"role_name":"r"} */
 enum { PLAN_ITEM_BYTES = 50 };
 
-/* A plan lists each noderole that would run or wait, so of some plans it is known before they are
- * computed that their lists are too long for an answer. The core counts the bytes of the others. */
+/* A plan lists each noderole that would run or wait, so it is known in advance that some plans are
+ * too long for a reply. The core counts the bytes of the others. */
 static bool plan_may_fit_answer(const struct call *call, int64_t deployment_id)
 {
     uint32_t counts[NODEROLE_STATE_COUNT];
@@ -94,7 +98,7 @@ static bool plan_may_fit_answer(const struct call *call, int64_t deployment_id)
     return listed * PLAN_ITEM_BYTES <= ANSWER_DOC_MAX;
 }
 
-/* ?summary=true: of a plan the totals alone. */
+/* ?summary=true: only the totals of the plan. */
 static bool plan_wants_summary(struct call *call)
 {
     struct str text = STR("false");
@@ -105,8 +109,7 @@ static bool plan_wants_summary(struct call *call)
     return is_true;
 }
 
-/* A commit that is not done: it goes where commits go, so that hooks are asked as they would be,
- * and everything that was handed over before it is seen. */
+/* Submits a dry commit: brief for the consent, complete or as a summary for the plan. */
 static enum handler_result plan_submit_dry(struct call *call, bool is_brief)
 {
     const struct route *route = call->route;

@@ -1,9 +1,9 @@
-/* graph.h - what depends on what, and what a commit would do; why.c: why something is not done. */
+/* graph.h - dependency graph, plan and consent of a commit (graph.c), and why (why.c). */
 #pragma once
 
 #include "api/call/call.h"
 
-/* Its noderoles: [{"id","name","adjacencies":[{"nodeTo","nodeFrom"}]}] */
+/* The noderoles of the deployment: [{"id","name","adjacencies":[{"nodeTo","nodeFrom"}]}] */
 enum handler_result reply_graph(struct call *call, int64_t deployment_id);
 
 /* GET deployments/:id/graph */

@@ -6,20 +6,22 @@
 #include "api/rest/json_object_writer.h"
 #include "api/views/inventory_names.h"
 
-/* A dynamic inventory: groups of hosts, and under _meta what is known about each, so that nobody
- * has to ask host by host. Groups are deployments (which hold each other), roles, states and our
- * own groups.
+/* A dynamic inventory of Ansible: groups of hosts, and under _meta the variables of all hosts, so
+ * that Ansible does not have to request them one by one. Groups are deployments (with their child
+ * deployments), roles, states and groups of nodes.
  *
- * It grows with the fleet, so it is a flow: first the hosts are collected, a few bytes for each,
- * then one group after the other is written by looking through them. Names are read when they are
- * written; a host that is gone by then is left out. What was collected from a core that was dropped
- * may never have been, so a flow that has begun is cut then. */
+ * It grows with the number of nodes, so it is a stream: first the hosts are collected, a few bytes
+ * each, then one group after the other is written by iterating over them. Names are read when they
+ * are written; a host that was deleted meanwhile is left out. The collected ids may be wrong if the
+ * core is dropped, so the stream is then aborted, or served again if nothing was sent
+ * (needs_same_core).
+ */
 
 enum {
     WRITE_BYTES = 64 << 10, /* of one step */
-    WORK_MAX = 20000,       /* of one step, in hosts that are looked at in passing */
+    WORK_MAX = 20000,       /* of one step, in visited hosts */
     WORK_RECORD = 10,       /* reading an object */
-    WORK_HOSTVARS = 100,    /* all that is known about a host */
+    WORK_HOSTVARS = 100,    /* writing the variables of a host */
 };
 
 struct host {
@@ -43,25 +45,25 @@ enum part {
 struct inventory {
     struct reply_stream stream;
     struct call *call;
-    int64_t root;       /* of what is shown; 0: everything           */
-    bool has_no_vars;   /* _meta is left out                         */
+    int64_t root;       /* deployment at the root; 0: all */
+    bool has_no_vars;   /* without _meta */
     struct host *hosts; /* by id */
     uint32_t host_count, host_max;
     struct inventory_names names;
-    struct arena scratch; /* of one step, but for `members` */
-    struct arena group;   /* `members`, while the group is written */
-    uint32_t work;        /* done in this step */
+    struct arena scratch; /* temporary memory of one step */
+    struct arena group;   /* holds `members` while the group is written */
+    uint32_t work;        /* work done in this step */
 
     enum part part;
-    int64_t key;   /* of the group: an object's id, or a state; 0: none is begun */
-    uint32_t at;   /* the host, or member, that is next         */
-    bool is_open;  /* the group's head is written               */
-    bool has_host; /* and one of its hosts                      */
+    int64_t key;   /* current group: id of an object, or a state; 0: none */
+    uint32_t at;   /* next host or member */
+    bool is_open;  /* the start of the group is written */
+    bool has_host; /* and at least one host */
     const int64_t *members;
     uint32_t member_count;
 };
 
-/* ---- what is shown ---- */
+/* ---- hosts ---- */
 
 static const struct core *inventory_core(const struct inventory *in)
 {
@@ -79,7 +81,7 @@ static bool inventory_shows_deployment(const struct inventory *in, int64_t deplo
     return id != 0;
 }
 
-/* Nodes that only carry the services of a deployment are no hosts. */
+/* System nodes, which only carry services of a deployment, are not hosts. */
 static void inventory_add_host(struct inventory *in, const struct node_record *node)
 {
     if (node->system || !inventory_shows_deployment(in, node->deployment_id))
@@ -97,7 +99,7 @@ static bool inventory_step_is_full(const struct inventory *in, const struct buf 
     return in->work >= WORK_MAX || out->len >= WRITE_BYTES;
 }
 
-/* True when there are no more. */
+/* True if there are no more. */
 static bool inventory_collect_hosts(struct inventory *in, struct buf *out)
 {
     struct record record;
@@ -135,7 +137,7 @@ static struct str inventory_deployment_group(struct inventory *in, int64_t id)
     return inventory_group_name(in, INVENTORY_DEPLOYMENT, id);
 }
 
-/* `"halligan_name":"true name"` where the group's name shows another; else nothing. */
+/* Writes `"halligan_name":"NAME"` if the name of the group differs from that of the object. */
 static bool inventory_put_true_name(struct inventory *in, enum inventory_kind kind, struct buf *out)
 {
     struct str name;
@@ -155,13 +157,14 @@ static void inventory_open_group(struct inventory *in, struct str name, struct b
     in->is_open = true;
 }
 
-/* The name of the group with that key; and is the host in it? */
+/* How to name the current group, and whether a host is in it. */
 struct group_kind {
     struct str (*name)(struct inventory *in);
     bool (*has)(struct inventory *in, const struct host *host);
 };
 
-/* A group without hosts is not written, but for deployments, which are open already. */
+/* A group is opened by its first host, so empty groups are left out, except for deployments, which
+ * are opened before. */
 static void inventory_put_host_name(struct inventory *in, const struct group_kind *kind, int64_t id,
                                     struct buf *out)
 {
@@ -176,7 +179,7 @@ static void inventory_put_host_name(struct inventory *in, const struct group_kin
     json_write_string(out, record.node.name);
 }
 
-/* Those hosts of the group that are left. True when that was all. */
+/* Writes the remaining hosts of the group. True if that was all. */
 static bool inventory_put_hosts(struct inventory *in, const struct group_kind *kind,
                                 struct buf *out)
 {
@@ -198,7 +201,7 @@ static void inventory_next_group(struct inventory *in, int64_t key)
     arena_reset(&in->scratch);
 }
 
-/* Of a role, a state or one of our own groups; of states the names are plain. */
+/* Closes a group of a role, state or group; names of states have no variable. */
 static void inventory_close_group(struct inventory *in, enum inventory_kind kind, struct buf *out)
 {
     if (!in->is_open)
@@ -315,8 +318,8 @@ static bool inventory_put_roles(struct inventory *in, struct buf *out)
     }
 }
 
-/* The key of a state is one more than it is. Behind them is a group of hosts that are not alive:
- * those are not in state_active, whatever was done on them before. */
+/* The key of a state is its number plus one. The last key is a group of hosts that are not alive:
+ * they are not in state_active, although their noderoles may be ACTIVE. */
 enum { KEY_DEAD = NODEROLE_STATE_COUNT + 1 };
 
 static struct str inventory_state_name(int64_t key)
@@ -351,7 +354,7 @@ static bool inventory_put_states(struct inventory *in, struct buf *out)
     }
 }
 
-/* ---- our own groups ---- */
+/* ---- groups of nodes ---- */
 
 static bool inventory_is_host(const struct inventory *in, int64_t node_id)
 {
@@ -399,7 +402,7 @@ static bool inventory_put_groups(struct inventory *in, struct buf *out)
     }
 }
 
-/* ---- what is known about each ---- */
+/* ---- variables of hosts ---- */
 
 static const char *const attribs[] = {"os", "cpu_count", "memory", "number_of_drives"};
 enum { ATTRIB_COUNT = sizeof attribs / sizeof *attribs };
@@ -416,8 +419,8 @@ static void inventory_put_attribs(struct inventory *in, struct object_writer *m,
     }
 }
 
-/* How Ansible reaches the host: as our own ssh driver does. A host that is reached otherwise, such
- * as the daemon's own machine, has no such variables: Ansible may run somewhere else. */
+/* Address variables, as the ssh driver uses them. A host that is not reached by ssh, such as the
+ * host of the daemon itself, has none: Ansible may run elsewhere. */
 static void inventory_put_address(struct inventory *in, struct object_writer *m, int64_t node_id)
 {
     const struct api_engine *engine = call_engine(in->call);
@@ -474,7 +477,7 @@ static bool inventory_put_meta(struct inventory *in, struct buf *out)
     return true;
 }
 
-/* ---- one step after the other ---- */
+/* ---- stream ---- */
 
 static bool inventory_put_head(struct inventory *in, struct buf *out)
 {
@@ -483,7 +486,7 @@ static bool inventory_put_head(struct inventory *in, struct buf *out)
     return true;
 }
 
-/* True when that was all. */
+/* Writes parts until the step is full. True if that was all. */
 static bool inventory_write_parts(struct inventory *in, struct buf *out)
 {
     static bool (*const parts[PART_END])(struct inventory *, struct buf *) = {
@@ -517,7 +520,7 @@ static void inventory_fini(struct reply_stream *stream)
     inventory_free_scratch(stream->self);
 }
 
-/* The variables of one host and nothing else, as Ansible asks a script with --host. */
+/* Replies with the variables of one host, for `--host` of an inventory script. */
 static void inventory_reply_vars(struct inventory *in, struct str key)
 {
     struct call *call = in->call;
@@ -525,7 +528,7 @@ static void inventory_reply_vars(struct inventory *in, struct str key)
     struct buf b = buf_in(call->arena);
     if (!resource_find(call, &resource_nodes, key, &node)) {
         if (call->problems)
-            call->problems->field = STR("hostvar"); /* the key came in the query */
+            call->problems->field = STR("hostvar"); /* the key is a query parameter here */
         return;
     }
     struct host host[1];
@@ -541,7 +544,7 @@ static void inventory_reply_vars(struct inventory *in, struct str key)
     call->reply.body = buf_str(&b);
 }
 
-/* True when it is short, and is the reply. */
+/* Tries to write the whole inventory in a few steps; true if that succeeded and is the reply. */
 static bool inventory_reply_at_once(struct call *call, struct inventory in)
 {
     enum { STEPS_MAX = 4 };

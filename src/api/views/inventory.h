@@ -1,4 +1,4 @@
-/* inventory.h - the nodes as Ansible wants to hear of them. */
+/* inventory.h - the nodes as a dynamic inventory of Ansible. */
 #pragma once
 
 #include "api/call/call.h"

@@ -6,7 +6,7 @@
 
 static const struct {
     enum table table;
-    char letter; /* in a suffix */
+    char letter; /* letter in suffixes */
 } kinds[INVENTORY_KINDS] = {
     [INVENTORY_DEPLOYMENT] = {TABLE_DEPLOYMENT, 'd'},
     [INVENTORY_ROLE] = {TABLE_ROLE, 'r'},
@@ -14,11 +14,11 @@ static const struct {
 };
 
 struct inventory_used {
-    uint64_t hash; /* of the name without a suffix, and of the kind */
+    uint64_t hash; /* hash of the name without a suffix and of the kind */
     int64_t id;
 };
 
-/* ---- without a suffix ---- */
+/* ---- names without suffix ---- */
 
 static struct str inventory_plain_name(struct arena *a, struct str name)
 {
@@ -42,8 +42,8 @@ static struct str inventory_deployment_name(struct arena *a, struct str name)
     return clashes ? STR_CONCAT(a, STR("deployment_"), plain) : plain;
 }
 
-/* The object's own name, what its group begins with, and what the group is called without a
- * suffix. All empty when the object is gone. */
+/* Name of the object, prefix of its group, and name of the group without suffix. All empty if the
+ * object was deleted. */
 struct naming {
     struct str name, prefix, bare;
 };
@@ -66,7 +66,7 @@ static struct naming inventory_naming(const struct core *core, struct inventory_
     return n;
 }
 
-/* ---- all of them ---- */
+/* ---- unique names ---- */
 
 struct inventory_names inventory_names_new(const struct core *core, struct arena *a)
 {
@@ -102,7 +102,7 @@ bool inventory_names_add(struct inventory_names *n, const struct core *core, str
     return false;
 }
 
-/* Has an object with a lower id the same name? */
+/* Does an object with a lower id have the same name? */
 static bool inventory_name_is_taken(const struct inventory_names *n, uint64_t hash, int64_t id)
 {
     uint32_t low = 0, high = n->count;
@@ -116,7 +116,7 @@ static bool inventory_name_is_taken(const struct inventory_names *n, uint64_t ha
     return low < n->count && n->at[low].hash == hash && n->at[low].id < id;
 }
 
-/* Does it end with "__", the letter of a kind, and digits? */
+/* Does the name end with "__", the letter of a kind and digits? */
 static bool inventory_name_has_suffix(struct str name)
 {
     uint32_t end = name.len;

@@ -1,13 +1,14 @@
 /* inventory_names.h - names of groups that Ansible accepts.
  *
- * Those are letters, digits and underscores, no digit first; any other byte becomes an underscore.
- * Deployments go by their name, roles as role_NAME, our own groups as CATEGORY_NAME. A deployment
- * whose name could be a group of another kind is called deployment_NAME, so only objects of one
- * kind can come to the same name. Of those the one with the lowest id has it, the others get a
- * suffix of kind and id ("lab_a__d7"). A name that looks as if it had such a suffix gets one as
- * well, so no two groups share a name.
+ * These consist of letters, digits and underscores and do not start with a digit; any other byte
+ * becomes an underscore. Deployments have their own name, roles role_NAME, groups CATEGORY_NAME. A
+ * deployment whose name could be that of another kind of group becomes deployment_NAME, so only
+ * objects of the same kind can collide. The object with the lowest id keeps the name, the others
+ * get a suffix of kind and id ("lab_a__d7"). A name that already looks like one with a suffix gets
+ * one as well, so all names are unique.
  *
- * All names are added first, a hash for each. It does not know how an inventory is written.
+ * All names are added first, as a hash each. The module does not depend on the format of the
+ * inventory.
  */
 #pragma once
 
@@ -23,19 +24,20 @@ struct inventory_object {
 struct inventory_used;
 
 struct inventory_names {
-    struct inventory_used *at; /* by hash, then id, when all are there */
+    struct inventory_used *at; /* sorted by hash and id after the last was added */
     uint32_t count, max;
-    uint32_t kind; /* of the last one that was added */
+    uint32_t kind; /* kind and id of the last object that was added */
     int64_t id;
 };
 
-/* In the arena; as many as there are objects now. */
+/* Allocates space in the arena for all current objects. */
 struct inventory_names inventory_names_new(const struct core *core, struct arena *a);
-/* Add the name of one more object; false: there are no more, and names can be asked for. */
+/* Adds the name of the next object; false: there are no more, and names can be requested. */
 bool inventory_names_add(struct inventory_names *n, const struct core *core, struct arena *scratch);
-/* The name of the object's group; empty when the object is gone. */
+/* The name of the group of the object; empty if it was deleted. */
 struct str inventory_names_get(const struct inventory_names *n, const struct core *core,
                                struct inventory_object object, struct arena *a);
-/* Does the name of the group not show that of the object? Then that is *out_name. */
+/* Does the name of the group differ from that of the object? *out_name is the name of the object.
+ */
 bool inventory_names_differs(const struct inventory_names *n, const struct core *core,
                              struct inventory_object object, struct arena *a, struct str *out_name);

@@ -3,13 +3,14 @@
 #include "api/rest/standard_routes.h"
 #include "api/views/graph.h"
 
-/* GET /api/openapi.json: what is served, written from the tables that serve it (OpenAPI 3.0). */
+/* GET /api/openapi.json: the OpenAPI 3.0 document, generated from the route tables, views and
+ * parameter schemas that serve the requests. */
 
-/* ---- JSON, with commas where they belong ---- */
+/* ---- JSON output ---- */
 
 struct openapi_writer {
     struct buf b;
-    bool is_fresh; /* the next thing is the first in its object or array */
+    bool is_fresh; /* the next member is the first of its object */
 };
 
 static void openapi_put_comma(struct openapi_writer *p)
@@ -48,14 +49,14 @@ static void openapi_put_string(struct openapi_writer *p, const char *name, const
     json_write_string(&p->b, str_from(value));
 }
 
-/* JSON of ours as it stands. */
+/* Writes a constant JSON text unchanged. */
 static void openapi_put_json(struct openapi_writer *p, const char *name, const char *json)
 {
     openapi_put_key(p, str_from(name));
     buf_put_z(&p->b, json);
 }
 
-/* ---- shapes ---- */
+/* ---- schemas of objects ---- */
 
 /* NULL: put_states() says it. */
 static const char *openapi_field_schema(enum object_view_kind kind)
@@ -99,7 +100,7 @@ static const char *openapi_field_schema(enum object_view_kind kind)
     impossible("a kind of field outside the enum");
 }
 
-/* Numbers from -1 on, and what each is called. */
+/* An enum of numbers from -1 on, with their names. */
 static void openapi_put_states(struct openapi_writer *p, const char *name,
                                enum object_view_kind kind)
 {
@@ -139,7 +140,7 @@ static void openapi_put_shape(struct openapi_writer *p, const struct object_view
     openapi_close_object(p);
 }
 
-/* Each shape once, whoever shows it first. */
+/* Did an earlier route have the same view? Each is written once. */
 static bool openapi_shape_was_put(const struct object_view *shape, uint32_t table, uint32_t route)
 {
     for (uint32_t c = 0; c <= table; c++)
@@ -177,7 +178,7 @@ static void openapi_put_schemas(struct openapi_writer *p)
     openapi_close_object(p);
 }
 
-/* ---- what an operation takes ---- */
+/* ---- request bodies and parameters ---- */
 
 static const char *openapi_param_schema(enum param_kind kind)
 {
@@ -293,7 +294,7 @@ static void openapi_put_parameters(struct openapi_writer *p, const struct route 
     buf_put_c(&p->b, ']');
 }
 
-/* ---- what it answers ---- */
+/* ---- responses ---- */
 
 static void openapi_put_success(struct openapi_writer *p, const struct route *route)
 {
@@ -353,7 +354,7 @@ static const char *openapi_method_name(enum http_method method)
     impossible("a route has a method");
 }
 
-/* "/api/v2/nodes/{id}/power"; how many keys there are in it. */
+/* "/api/v2/nodes/{id}/power", and the number of keys in it. */
 static struct str openapi_path(struct arena *a, const char *pattern, uint32_t *out_keys)
 {
     struct buf b = buf_in(a);
@@ -410,7 +411,7 @@ static bool openapi_path_was_put(const struct route_table *table, uint32_t route
     return false;
 }
 
-/* All methods of a path stand together. */
+/* Writes all methods of a path, as OpenAPI requires. */
 static void openapi_put_path(struct openapi_writer *p, const struct route_table *table,
                              uint32_t first)
 {

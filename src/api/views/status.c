@@ -6,7 +6,8 @@
 #include "api/views/inventory.h"
 #include "base/hash/md5.h"
 
-/* What pages ask for again and again: states in short, without the objects (SEMANTICS 11.4). */
+/* Status endpoints for pages that poll: states without the objects (docs/spec/api.md, Status
+ * endpoints). */
 
 static enum handler_result status_reply(struct call *call, const struct buf *b)
 {
@@ -21,7 +22,8 @@ static enum handler_result status_reply_rows(struct call *call, const struct row
     return reply_rows(call, rows);
 }
 
-/* The states of nodes and deployments have the type that OpenCrowbar gave to what is no model. */
+/* The states of nodes and deployments have the content type that OpenCrowbar uses for data without
+ * a model. */
 static enum handler_result status_reply_array(struct call *call, const struct buf *b)
 {
     reply_json(call, "json", "array", buf_str(b));
@@ -43,7 +45,7 @@ static void status_put_id_key(struct buf *b, int64_t id)
 
 /* ---- nodes ---- */
 
-/* An old client looks for these four in this order. */
+/* Clients of OpenCrowbar expect these four keys in this order. */
 static void status_put_node(struct call *call, const struct record *record, struct buf *b)
 {
     const struct node_record *node = &record->node;
@@ -94,7 +96,7 @@ static enum handler_result serve_status_node(struct call *call)
 
 /* ---- deployments and snapshots ---- */
 
-/* By it a page sees whether the set of noderoles is another. */
+/* A hash of the ids of the noderoles, by which a page detects that their set has changed. */
 static struct str status_noderoles_md5(struct call *call, const int64_t *ids, uint32_t count)
 {
     uint8_t digest[16];
@@ -127,7 +129,7 @@ static bool status_put_noderole_row(struct call *call, const struct rows *rows, 
     return true;
 }
 
-/* Of a deployment, or of a snapshot of it. deployment_id 0: it holds none. */
+/* States of the noderoles of a deployment or snapshot. deployment_id 0: there are none. */
 static enum handler_result status_reply_states(struct call *call, int64_t id, int64_t state,
                                                const char *status, int64_t deployment_id)
 {
@@ -151,7 +153,7 @@ static enum handler_result status_reply_states(struct call *call, int64_t id, in
                                                         .put = status_put_noderole_row});
 }
 
-/* Nobody asked for one: an answer of the same form that says nothing. */
+/* Without an id: a reply of the same form with the id -1. */
 static enum handler_result serve_status_placeholder(struct call *call)
 {
     return status_reply_states(call, -1, -1, "unknown", 0);
@@ -168,7 +170,7 @@ static enum handler_result serve_status_deployment(struct call *call)
                                object_view_state_name(SHAPE_DEPLOYMENT_STATE, state), record.id);
 }
 
-/* What state the noderoles of an archived one were in is not kept. */
+/* The states of noderoles in an archived snapshot are not stored. */
 static enum handler_result serve_status_snapshot(struct call *call)
 {
     struct record record;
@@ -181,7 +183,7 @@ static enum handler_result serve_status_snapshot(struct call *call)
                                is_head ? record.snapshot.deployment_id : 0);
 }
 
-/* ---- work ---- */
+/* ---- runs and counts ---- */
 
 static const char *const queue_names[QUEUE_COUNT] = {
     [QUEUE_NORMAL] = "normal", [QUEUE_HIGH] = "high"};
@@ -252,7 +254,7 @@ static enum handler_result serve_status_queue(struct call *call)
                                                   .put = status_put_run_row});
 }
 
-/* Of all deployments; those whose head is proposed only when asked for. */
+/* Counts the noderoles of all deployments by state; those with a PROPOSED head only on request. */
 static void status_count_noderoles(const struct core *core, bool with_proposed,
                                    int64_t out_counts[NODEROLE_STATE_COUNT])
 {
@@ -269,7 +271,7 @@ static void status_count_noderoles(const struct core *core, bool with_proposed,
     }
 }
 
-/* marker: since when the caller counts. */
+/* marker: start of the elapsed time. */
 static enum handler_result serve_heartbeat(struct call *call)
 {
     const struct api_engine *engine = call_engine(call);
@@ -293,7 +295,7 @@ static enum handler_result serve_heartbeat(struct call *call)
     return status_reply(call, &b);
 }
 
-/* Is everything that was committed done? Nothing is set going by the question. */
+/* Are all committed noderoles done? The request does not start anything. */
 static enum handler_result serve_anneal(struct call *call)
 {
     int64_t counts[NODEROLE_STATE_COUNT];

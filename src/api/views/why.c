@@ -6,12 +6,18 @@
 #include "api/call/streaming.h"
 #include "api/rest/json_object_writer.h"
 
-/* Why something is not done: the chain down to the root, for a deployment all roots counted, and
- * what is wrong with the installation itself. */
+/* Why an object is not ACTIVE: the chain of causes down to the first one, for a deployment also all
+ * first causes in groups, and faults of the installation.
+ *
+ * The causes come from the core; a power action that failed and is about to be retried is known to
+ * the daemon only and is appended. A deployment is walked in steps of a stream. While the store is
+ * stalled and the core has changes that are not durable, only the faults of the installation are
+ * returned, because nothing else may be shown.
+ */
 
 /* ---- one cause ---- */
 
-/* Which noderole is meant, by the names of its node and its role. */
+/* Identifies a noderole by the names of its node and role. */
 static void why_put_noderole(struct call *call, struct object_writer *m, int64_t id)
 {
     struct record noderole;
@@ -44,10 +50,9 @@ static void why_put_cause(struct call *call, const struct cause *cause, struct b
     object_writer_close(&m);
 }
 
-/* ---- power between two tries ---- */
+/* ---- power actions before a retry ---- */
 
-/* The core knows that the action was ordered; that it failed once and is tried again, only the
- * daemon. */
+/* The core has the order; the failure before a retry is known to the daemon only. */
 static void why_put_power_retry(struct call *call, const struct cause *last, struct buf *b)
 {
     const struct api_engine *engine = call_engine(call);
@@ -84,9 +89,9 @@ static void why_put_chain(struct call *call, const struct cause *first, struct b
     buf_put_c(b, ']');
 }
 
-/* ---- all roots of a deployment ---- */
+/* ---- first causes of a deployment ---- */
 
-/* A noderole that never began a run has no log to read. */
+/* has_log is false if the noderole never began a run. */
 static void why_put_has_log(struct call *call, struct object_writer *m, int64_t id)
 {
     struct record row;
@@ -136,7 +141,7 @@ static void why_put_groups(struct call *call, struct why_walk *walk, struct obje
     buf_put_c(b, ']');
 }
 
-/* ---- the installation itself ---- */
+/* ---- installation ---- */
 
 static void why_put_faults(struct call *call, struct buf *b)
 {
@@ -155,8 +160,8 @@ static void why_put_faults(struct call *call, struct buf *b)
     buf_put_c(b, ']');
 }
 
-/* While the store is stalled and something in the core is not durable, nothing of the core may be
- * shown. What is wrong with the installation is not in the core, and is what there is to know. */
+/* Replies with the faults of the installation only: while the store is stalled, changes in the core
+ * that are not durable must not be shown, and the faults do not come from the core. */
 static enum handler_result why_reply_faults_only(struct call *call, enum table table)
 {
     struct buf b = buf_in(call->arena);
@@ -191,9 +196,9 @@ static void reply_why(struct call *call, enum table table, int64_t id, const str
     reply_json(call, "why", "obj", buf_str(&b));
 }
 
-/* ---- deployments, some noderoles at a time ---- */
+/* ---- deployments, as a stream ---- */
 
-enum { NODEROLES_A_STEP = 1000 }; /* of 0.3 us each, most of them */
+enum { NODEROLES_A_STEP = 1000 }; /* about 0.3 us each */
 
 struct long_why {
     struct reply_stream stream;
@@ -221,7 +226,7 @@ static enum reply_stream_step long_why_step(struct call *call, struct buf *out)
     return STREAM_REPLY;
 }
 
-/* A walk that ends within one step is answered at once. */
+/* A walk that ends within one step is replied to at once. */
 static enum handler_result serve_why_of_deployment(struct call *call, int64_t id)
 {
     struct long_why *l = arena_new(call->arena, struct long_why);
@@ -233,7 +238,7 @@ static enum handler_result serve_why_of_deployment(struct call *call, int64_t id
                            .deployment_id = id};
     must(l->walk);
     if (core_why_walk(l->walk, call->core, NODEROLES_A_STEP)) {
-        reply_json(call, "why", "obj", STR("")); /* the last step makes the whole reply */
+        reply_json(call, "why", "obj", STR("")); /* the last step replaces it by the whole reply */
         return reply_stream_begin(call, &l->stream);
     }
     reply_why(call, TABLE_DEPLOYMENT, id, core_why_chain(l->walk, call->core, call->arena),
