@@ -4,6 +4,9 @@
 #include "api/rest/nested_lists.h"
 #include "api/rest/standard_routes.h"
 
+/* Deployment roles: fields, parameters and routes. A deployment role is a role in a deployment as a
+ * whole, with data that all its noderoles inherit. */
+
 /* clang-format off */
 static const struct object_view_field deployment_role_fields[] = {
     {"id",            SHAPE_INT, SHAPE_AT(deployment_role.id),            0, NULL},

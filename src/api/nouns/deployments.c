@@ -7,6 +7,9 @@
 #include "api/rest/standard_routes.h"
 #include "api/views/graph.h"
 
+/* Deployments: fields, parameters and routes. A deployment is a set of noderoles that is proposed
+ * and committed together. All changes are commands of the core; this file only describes them. */
+
 /* clang-format off */
 static const struct object_view_field deployment_fields[] = {
     {"id",          SHAPE_INT,              SHAPE_AT(deployment.id),          0, NULL},

@@ -2,6 +2,9 @@
 #include "api/rest/nested_lists.h"
 #include "api/rest/standard_routes.h"
 
+/* Groups of nodes: fields, parameters and routes, and the routes that add nodes to a group and
+ * remove them. */
+
 /* clang-format off */
 static const struct object_view_field group_fields[] = {
     {"id",          SHAPE_INT,   SHAPE_AT(group.id),          0, NULL},

@@ -1,5 +1,8 @@
 #include "api/rest/standard_routes.h"
 
+/* Jigs: fields, parameters and routes. A jig is a way to execute a role on a node, such as a shell
+ * script or Ansible. Jigs come from barclamps and cannot be created through the API. */
+
 /* clang-format off */
 static const struct object_view_field jig_fields[] = {
     {"id",               SHAPE_INT,      SHAPE_AT(jig.id),               0, NULL},

@@ -3,6 +3,10 @@
 #include "api/rest/standard_routes.h"
 #include "api/views/graph.h"
 
+/* Noderoles: fields, parameters and routes. A noderole is one role bound to one node in one
+ * deployment: the unit that has a state and is run. In the API it is called node_role, as in
+ * OpenCrowbar. */
+
 /* clang-format off */
 static const struct object_view_field noderole_fields[] = {
     {"id",            SHAPE_INT,            SHAPE_AT(noderole.id),            0, NULL},

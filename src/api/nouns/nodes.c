@@ -8,6 +8,10 @@
 #include "api/rest/standard_routes.h"
 #include "api/views/graph.h"
 
+/* Nodes: fields, parameters and routes. A node is a machine, or a system node that carries
+ * services. A machine that registers may send mac and ip, which are stored as hints; later it
+ * reports alive, its boot id and its environment through PUT. */
+
 /* clang-format off */
 static const struct object_view_field node_fields[] = {
     {"id",             SHAPE_INT,   SHAPE_AT(node.id),             0, NULL},

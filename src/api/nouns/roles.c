@@ -2,6 +2,9 @@
 #include "api/rest/nested_lists.h"
 #include "api/rest/standard_routes.h"
 
+/* Roles: fields, parameters and routes. Roles come from barclamps (packages of content) and cannot
+ * be created through the API; description and template can be changed. */
+
 /* clang-format off */
 #define FLAG(key, BIT) {key, SHAPE_FLAG, SHAPE_AT(role.flags), BIT, "false"}
 static const struct object_view_field role_fields[] = {

@@ -6,6 +6,9 @@
 #include "api/rest/objects.h"
 #include "model/limits.h"
 
+/* Bulk creation. Every element is read before anything is submitted, so that all problems are
+ * reported in one reply; the batch command is executed as a whole or not at all. */
+
 /* ---- commands ---- */
 
 /* Prefixes the fields of the problems from `first` on with the index of the element. */

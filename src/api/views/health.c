@@ -1,6 +1,9 @@
 #include "api/call/reply.h"
 #include "api/call/route.h"
 
+/* /healthz and /readyz, without authentication. /healthz only shows that the loop runs; /readyz
+ * states whether requests can be served, and why not. */
+
 static enum handler_result serve_healthz(struct call *call)
 {
     reply_text(call, 200, STR("ok\n"));

@@ -58,7 +58,7 @@ static void openapi_put_json(struct openapi_writer *p, const char *name, const c
 
 /* ---- schemas of objects ---- */
 
-/* NULL: put_states() says it. */
+/* The schema of a field as JSON; NULL: openapi_put_states() writes it. */
 static const char *openapi_field_schema(enum object_view_kind kind)
 {
     switch (kind) {

@@ -1,9 +1,9 @@
 /* api_world.h - the API in front of a small installation, without a socket.
  *
- * It owns a world (tests/world), an API on it, the thread that looks at passwords, and the loop
- * that thread reports to. It stands in for the HTTP server: a request is made by hand and its
- * answer recorded. It is the engine too: commands wait in a line until a test lets the world take
- * them. A test program is one file, so all of it is static.
+ * It owns a world (tests/world), an API on it, the worker thread that verifies passwords, and the
+ * loop that the thread reports to. It replaces the HTTP server: a request is made by hand and its
+ * reply recorded. It is the engine too: commands wait in a queue until a test lets the world
+ * execute them. A test program is one file, so everything is static.
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 
 enum { ASKED_HEADERS_MAX = 8, QUEUED_MAX = 64 };
 
-/* A request and what came of it. The request comes first: the API is given its address. */
+/* A request and its reply. The request is the first member: the API gets its address. */
 struct asked {
     struct http_request request;
     struct http_pair headers[ASKED_HEADERS_MAX];
@@ -29,12 +29,12 @@ struct asked {
     const char *body;
     const char *said[8]; /* "Name: value" */
     uint32_t said_count;
-    struct arena kept; /* what was answered lies here */
+    struct arena kept; /* holds the strings of the reply */
 
-    /* When it is told in pieces. */
+    /* Of a streamed reply. */
     bool is_streamed, is_gone, is_broken, is_awaited;
     uint32_t pieces;
-    size_t window; /* bytes that the client takes before it must be waited for; 0: any */
+    size_t window; /* bytes that the client accepts before the stream is paused; 0: any number */
     struct buf received;
 };
 
@@ -44,8 +44,8 @@ struct front {
     struct api_engine engine; /* as the API has it */
     struct passwords *passwords;
     uv_loop_t loop;
-    int64_t held;        /* turns that are seen but not durable     */
-    err submits;         /* what submit answers                     */
+    int64_t held;        /* turns that are applied but not durable */
+    err submits;         /* result of submit */
     bool at_once;        /* the outcome comes from within submit    */
     bool is_down;        /* there is no core to read                */
     bool is_stalled;     /* the store does not answer               */
@@ -55,7 +55,7 @@ struct front {
     uint32_t line_count;
     struct asked *all[256]; /* freed at the end                        */
     uint32_t all_count;
-    const char *bearer; /* header of the token most tests come with */
+    const char *bearer; /* Authorization header that most tests send */
 };
 
 /* ---- the HTTP server ---- */
@@ -130,7 +130,7 @@ uint32_t http_connections_default(void)
     return HTTP_CONNECTIONS_MAX;
 }
 
-/* What all answers may take together; tests make it less. */
+/* Memory limit of all replies together; tests lower it. */
 static size_t held_max = SIZE_MAX;
 
 void http_hold(struct http_request *request, size_t bytes)
@@ -233,7 +233,7 @@ static const char *front_trouble(void *self)
     return f->trouble;
 }
 
-/* The world takes the oldest command, saves, and says what became of it. */
+/* Executes the oldest command, commits, and reports its outcome. */
 static inline void front_take(struct front *f)
 {
     CHECK(f->line_count > 0);
@@ -260,9 +260,9 @@ static err front_submit(void *self, const struct command *command)
     return OK;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
-/* The path as the server hands it over: split where a slash was sent, %2F is part of a segment. */
+/* The path as the server passes it on: split at slashes, %2F is part of a segment. */
 static inline void asked_path(struct http_request *request, struct str path)
 {
     request->path = str_copy(&request->arena, path);
@@ -322,8 +322,8 @@ static inline void asked_send(struct front *f, struct asked *a)
     handler.serve(handler.self, &a->request);
 }
 
-/* With the token, a body ("" = none) and one more header ("" = none); what is submitted is taken
- * at once. */
+/* With the token, a body ("" = none) and one more header ("" = none); a submitted command is
+ * executed at once. */
 static inline struct asked *ask_with(struct front *f, enum http_method method, const char *target,
                                      const char *body, const char *header)
 {
@@ -355,14 +355,14 @@ static inline struct asked *get(struct front *f, const char *target)
     return ask(f, HTTP_GET, target, "");
 }
 
-/* Until the password was looked at. */
+/* Waits until the password is verified. */
 static inline void front_wait(struct front *f, const struct asked *a)
 {
     while (!a->answers && f->line_count == 0)
         CHECK(uv_run(&f->loop, UV_RUN_ONCE) >= 0);
 }
 
-/* ---- judging ---- */
+/* ---- checks ---- */
 
 #define STATUS(a, wanted) asked_status((a), (wanted), HERE)
 static inline void asked_status(const struct asked *a, int wanted, struct where where)
@@ -373,7 +373,7 @@ static inline void asked_status(const struct asked *a, int wanted, struct where 
         world_fail(where, "status %d, wanted %d: %s", a->status, wanted, a->body);
 }
 
-/* The header as "Name: value" is there. */
+/* Does the reply have the header "Name: value"? */
 #define SAID(a, line) asked_said((a), (line), HERE)
 static inline void asked_said(const struct asked *a, const char *line, struct where where)
 {
@@ -393,7 +393,7 @@ static inline const struct json *body_of(struct asked *a)
     return tree;
 }
 
-/* What stands at a path of the body, as the tests write JSON; "absent" when nothing does. */
+/* The value at a path of the body, in the JSON notation of the tests; "absent" if there is none. */
 static inline const char *at(struct front *f, struct asked *a, const char *path)
 {
     const struct json *value = json_at(body_of(a), str_from(path));
@@ -444,9 +444,9 @@ static inline void asked_problem(struct front *f, struct asked *a, int status, c
     HAS(a->type, ".error+json; version=2.0");
 }
 
-/* ---- the whole ---- */
+/* ---- setup ---- */
 
-/* The hash of "secret", made once: it takes its time. */
+/* The hash of "secret", computed once because it is slow. */
 static inline struct str password_param_hash(void)
 {
     static char hash[PASSWORD_HASH_MAX];

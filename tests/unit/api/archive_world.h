@@ -1,34 +1,34 @@
 /* archive_world.h - a store of closed intervals that answers when a test lets it, and a deployment
- * with a history.
- */
+ * with archived snapshots. */
 #pragma once
 
 #include "tests/unit/api/api_world.h"
 
-struct keeper {
+struct fake_history {
     struct front *f;
     err answers;
-    uint32_t asked; /* readings of a snapshot that began  */
-    uint32_t pages; /* that were asked for                */
+    uint32_t asked; /* snapshots whose reading has begun */
+    uint32_t pages; /* pages requested */
     struct interval_page page;
     int64_t number;
-    bool is_asked; /* the last page was not answered yet */
-    /* What it keeps besides the archive of the world. */
+    bool is_asked; /* the last request is not answered yet */
+    /* Additional records beside the archive of the world. */
     const struct record *more;
     uint32_t more_count;
 };
 
-static struct keeper keeper;
+static struct fake_history fake_history;
 
-static err keeper_intervals(void *self, const struct interval_page *page, int64_t number)
+static err fake_history_intervals(void *self, const struct interval_page *page, int64_t number)
 {
-    CHECK(self == keeper.f && page->limit > 0);
-    keeper.asked += page->table == TABLE_OLD_MEMBER && page->after[1] == -1 && !page->after[0];
-    keeper.pages++;
-    keeper.page = *page;
-    keeper.number = number;
-    keeper.is_asked = keeper.answers == OK;
-    return keeper.answers;
+    CHECK(self == fake_history.f && page->limit > 0);
+    fake_history.asked +=
+        page->table == TABLE_OLD_MEMBER && page->after[1] == -1 && !page->after[0];
+    fake_history.pages++;
+    fake_history.page = *page;
+    fake_history.number = number;
+    fake_history.is_asked = fake_history.answers == OK;
+    return fake_history.answers;
 }
 
 static inline void set_data(struct front *f, const char *noderole, const char *data)
@@ -41,13 +41,13 @@ static inline void set_data(struct front *f, const char *noderole, const char *d
 }
 
 /* a@n1 in d: snapshot 1 with {"v":1}, snapshot 2 with {"v":2}, the head with {"v":3} and b@n1. */
-static inline struct front *furnished(void)
+static inline struct front *world_with_nodes(void)
 {
     struct front *f = front_open();
-    f->engine.intervals = keeper_intervals;
+    f->engine.intervals = fake_history_intervals;
     api_free(f->api);
     f->api = api_new(f->engine, f->passwords);
-    keeper = (struct keeper){.f = f};
+    fake_history = (struct fake_history){.f = f};
     world_role(f->w, "a", "");
     world_role(f->w, "b", "");
     world_deployment(f->w, "d");
@@ -67,10 +67,10 @@ static inline struct front *furnished(void)
     return f;
 }
 
-/* The record belongs to the page that was asked for, limit or not. */
+/* Does the record belong to the requested page, apart from the limit? */
 static inline bool is_on_page(const struct record *r)
 {
-    const struct interval_page *page = &keeper.page;
+    const struct interval_page *page = &fake_history.page;
     if (r->table != page->table)
         return false;
     if (r->table == TABLE_OLD_DATA)
@@ -83,32 +83,32 @@ static inline bool is_on_page(const struct record *r)
            r->old_member.noderole_id > page->after[0];
 }
 
-/* The page that was asked for is answered. What is kept besides comes in the order of its keys. */
+/* Answers the requested page. Additional records are in the order of their keys. */
 static inline void let_answer_page(struct front *f)
 {
     static struct record found[4096];
     uint32_t count = 0;
-    CHECK(keeper.is_asked);
-    keeper.is_asked = false;
-    for (size_t i = 0; i < f->w->kept_count && count < keeper.page.limit; i++)
+    CHECK(fake_history.is_asked);
+    fake_history.is_asked = false;
+    for (size_t i = 0; i < f->w->kept_count && count < fake_history.page.limit; i++)
         if (is_on_page(&f->w->kept[i]))
             found[count++] = f->w->kept[i];
-    for (uint32_t i = 0; i < keeper.more_count && count < keeper.page.limit; i++)
-        if (is_on_page(&keeper.more[i]))
-            found[count++] = keeper.more[i];
+    for (uint32_t i = 0; i < fake_history.more_count && count < fake_history.page.limit; i++)
+        if (is_on_page(&fake_history.more[i]))
+            found[count++] = fake_history.more[i];
     CHECK(count < sizeof found / sizeof *found);
-    api_on_history(f->api, keeper.number, found, count, OK);
+    api_on_history(f->api, fake_history.number, found, count, OK);
 }
 
-/* All pages until something else happens. */
+/* Answers pages until none is requested. */
 static inline void let_answer(struct front *f)
 {
-    const uint32_t asked = keeper.asked;
-    while (keeper.is_asked && keeper.asked == asked)
+    const uint32_t asked = fake_history.asked;
+    while (fake_history.is_asked && fake_history.asked == asked)
         let_answer_page(f);
 }
 
-/* "/api/v2/" and a path in which # stands for the id of the snapshot with that seq. */
+/* "/api/v2/" and a path in which # is replaced by the id of the snapshot with that seq. */
 static inline const char *target(struct front *f, const char *path, int64_t seq)
 {
     struct record s;

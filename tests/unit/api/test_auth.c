@@ -1,16 +1,18 @@
-/* Who may come in: passwords, tokens, and what becomes of them meanwhile. */
+/* Authentication: passwords, tokens, lockout, and changes of both during a request. */
 #include "tests/unit/api/api_world.h"
 
 #define ANY "/api/v2/deployments/system"
 
-/* base64 of admin:secret, admin:wrong, nobody:secret, locked:secret, admin: */
+/* Basic credentials in base64: correct, wrong password, unknown user, locked user, empty password.
+ */
 #define ADMIN  "Basic YWRtaW46c2VjcmV0"
 #define WRONG  "Basic YWRtaW46d3Jvbmc="
 #define NOBODY "Basic bm9ib2R5OnNlY3JldA=="
 #define LOCKED "Basic bG9ja2VkOnNlY3JldA=="
 #define EMPTY  "Basic YWRtaW46"
 
-static struct asked *knock(struct front *f, const char *target, const char *authorization)
+static struct asked *request_with_auth(struct front *f, const char *target,
+                                       const char *authorization)
 {
     struct asked *a = asked_new(f, HTTP_GET, target);
     if (*authorization)
@@ -26,39 +28,40 @@ static void check_refused(struct front *f, struct asked *a)
     SAID(a, "WWW-Authenticate: Basic realm=\"Crowbar\"");
 }
 
-TEST(without_credentials_nothing_is_told)
+TEST(a_request_without_credentials_is_refused)
 {
     struct front *f = front_open();
-    check_refused(f, knock(f, ANY, ""));
-    check_refused(f, knock(f, "/nowhere", ""));
-    check_refused(f, knock(f, "/api/v2/deployments/nix", ""));
-    check_refused(f, knock(f, ANY, "Nonsense"));
-    check_refused(f, knock(f, ANY, "Basic !!!"));
-    check_refused(f, knock(f, ANY, "Digest username=\"admin\""));
+    check_refused(f, request_with_auth(f, ANY, ""));
+    check_refused(f, request_with_auth(f, "/nowhere", ""));
+    check_refused(f, request_with_auth(f, "/api/v2/deployments/nix", ""));
+    check_refused(f, request_with_auth(f, ANY, "Nonsense"));
+    check_refused(f, request_with_auth(f, ANY, "Basic !!!"));
+    check_refused(f, request_with_auth(f, ANY, "Digest username=\"admin\""));
     front_close(f);
 }
 
-TEST(the_right_password_lets_in)
+TEST(a_correct_password_is_accepted)
 {
     struct front *f = front_open();
-    struct asked *a = knock(f, ANY, ADMIN);
+    struct asked *a = request_with_auth(f, ANY, ADMIN);
     CHECK(!a->answers);
     front_wait(f, a);
     STATUS(a, 200);
-    a = knock(f, ANY, ADMIN); /* remembered: no need to wait */
+    a = request_with_auth(f, ANY, ADMIN); /* cached: no verification needed */
     STATUS(a, 200);
     front_close(f);
 }
 
-TEST(wrong_ones_and_unknown_ones_are_refused_alike)
+TEST(wrong_passwords_and_unknown_users_get_the_same_reply)
 {
     struct front *f = front_open();
-    struct asked *wrong = knock(f, ANY, WRONG), *nobody = knock(f, ANY, NOBODY);
-    CHECK(!wrong->answers && !nobody->answers); /* both take their time */
+    struct asked *wrong = request_with_auth(f, ANY, WRONG),
+                 *nobody = request_with_auth(f, ANY, NOBODY);
+    CHECK(!wrong->answers && !nobody->answers); /* both are verified on the worker */
     check_refused(f, wrong);
     check_refused(f, nobody);
     SAYS(wrong->body, nobody->body);
-    check_refused(f, knock(f, ANY, EMPTY));
+    check_refused(f, request_with_auth(f, ANY, EMPTY));
     front_close(f);
 }
 
@@ -68,20 +71,20 @@ TEST(a_locked_user_is_refused_even_with_the_right_password)
     const int64_t id = front_user(f, "locked");
     DONE(f->w,
          CMD(USER_UPDATE, user_update, .id = id, .given = GIVEN_USER_IS_LOCKED, .is_locked = true));
-    check_refused(f, knock(f, ANY, LOCKED));
+    check_refused(f, request_with_auth(f, ANY, LOCKED));
     front_close(f);
 }
 
-TEST(what_happens_to_a_user_during_the_check_counts)
+TEST(a_user_locked_during_the_check_is_refused)
 {
     struct front *f = front_open();
     const int64_t id = front_user(f, "locked");
-    struct asked *a = knock(f, ANY, LOCKED);
+    struct asked *a = request_with_auth(f, ANY, LOCKED);
     DONE(f->w,
          CMD(USER_UPDATE, user_update, .id = id, .given = GIVEN_USER_IS_LOCKED, .is_locked = true));
     check_refused(f, a);
     DONE(f->w, CMD(USER_UPDATE, user_update, .id = id, .given = GIVEN_USER_IS_LOCKED));
-    a = knock(f, ANY, LOCKED); /* the password is remembered by now */
+    a = request_with_auth(f, ANY, LOCKED); /* the password is cached by now */
     STATUS(a, 200);
     front_close(f);
 }
@@ -89,7 +92,7 @@ TEST(what_happens_to_a_user_during_the_check_counts)
 TEST(a_password_changed_during_the_check_is_wrong)
 {
     struct front *f = front_open();
-    struct asked *a = knock(f, ANY, ADMIN);
+    struct asked *a = request_with_auth(f, ANY, ADMIN);
     DONE(f->w, CMD(USER_UPDATE, user_update, .id = 1, .given = GIVEN_USER_PASSWORD_HASH,
                    .password_hash = STR("$argon2id$other")));
     check_refused(f, a);
@@ -99,7 +102,7 @@ TEST(a_password_changed_during_the_check_is_wrong)
 TEST(a_user_deleted_during_the_check_is_unknown)
 {
     struct front *f = front_open();
-    struct asked *a = knock(f, ANY, ADMIN);
+    struct asked *a = request_with_auth(f, ANY, ADMIN);
     DONE(f->w, CMD(USER_CREATE, user_create, .username = STR("boss"), .is_admin = true));
     DONE(f->w, CMD(USER_DELETE, user_delete, .id = 1));
     check_refused(f, a);
@@ -109,7 +112,7 @@ TEST(a_user_deleted_during_the_check_is_unknown)
 TEST(a_core_lost_during_the_check_is_a_503)
 {
     struct front *f = front_open();
-    struct asked *a = knock(f, ANY, ADMIN);
+    struct asked *a = request_with_auth(f, ANY, ADMIN);
     f->is_down = true;
     f->trouble = "/var/lib/secret: disk full";
     front_wait(f, a);
@@ -119,7 +122,7 @@ TEST(a_core_lost_during_the_check_is_a_503)
     front_close(f);
 }
 
-TEST(passwords_are_taken_from_this_machine_or_over_tls)
+TEST(passwords_are_accepted_from_the_host_or_over_tls)
 {
     struct front *f = front_open();
     struct asked *a = asked_new(f, HTTP_GET, ANY);
@@ -148,7 +151,7 @@ TEST(too_many_passwords_at_once_are_a_429)
     struct front *f = front_open();
     struct asked *all[PASSWORDS_SHARE_MAX + 1];
     for (uint32_t i = 0; i <= PASSWORDS_SHARE_MAX; i++)
-        all[i] = knock(f, ANY, ADMIN);
+        all[i] = request_with_auth(f, ANY, ADMIN);
     struct asked *last = all[PASSWORDS_SHARE_MAX];
     PROBLEM(f, last, 429, "limit", "absent");
     SAID(last, "Retry-After: 1");
@@ -164,7 +167,7 @@ TEST(too_many_passwords_at_once_are_a_429)
     front_close(f);
 }
 
-TEST(a_write_with_a_password_is_done_when_it_was_right)
+TEST(a_write_with_a_password_is_executed_after_the_check)
 {
     struct front *f = front_open();
     struct asked *a = asked_new(f, HTTP_POST, "/api/v2/deployments");
@@ -179,7 +182,7 @@ TEST(a_write_with_a_password_is_done_when_it_was_right)
     front_close(f);
 }
 
-/* The server knows the peer of each connection: only requests of tests have no address. */
+/* The server sets the address of the peer; only requests of tests may have none. */
 TEST(a_command_has_the_address_of_its_client)
 {
     static const struct {
@@ -203,13 +206,13 @@ TEST(a_command_has_the_address_of_its_client)
     front_close(f);
 }
 
-TEST(an_actor_with_a_very_long_name_is_cut)
+TEST(an_actor_with_a_very_long_name_is_truncated)
 {
     struct front *f = front_open();
     char name[256];
     memset(name, 'x', 255);
     name[255] = 0;
-    memcpy(name + 249, "\xc3\xa4", 2); /* one character across the end of what fits */
+    memcpy(name + 249, "\xc3\xa4", 2); /* a character across the limit */
     const char *bearer = front_token(f, front_user(f, name), 0);
     struct asked *a = asked_new(f, HTTP_PUT, ANY "/commit");
     asked_header(a, "Authorization", bearer);
@@ -223,33 +226,33 @@ TEST(an_actor_with_a_very_long_name_is_cut)
 
 /* ---- tokens ---- */
 
-TEST(a_token_lets_in_until_it_expires)
+TEST(a_token_is_accepted_until_it_expires)
 {
     struct front *f = front_open();
     const char *bearer = front_token(f, 1, f->w->now_ms + 60000);
-    STATUS(knock(f, ANY, bearer), 200);
-    f->w->wall_ahead_ms = -60000; /* judged by the wall clock, whatever the stamp says */
+    STATUS(request_with_auth(f, ANY, bearer), 200);
+    f->w->wall_ahead_ms = -60000; /* expiry uses the wall clock, not the time stamps of the core */
     f->w->now_ms += 60000;
-    STATUS(knock(f, ANY, bearer), 200);
+    STATUS(request_with_auth(f, ANY, bearer), 200);
     f->w->wall_ahead_ms = 0;
-    check_refused(f, knock(f, ANY, bearer));
-    check_refused(f, knock(f, ANY, "Bearer hlg_unknown"));
+    check_refused(f, request_with_auth(f, ANY, bearer));
+    check_refused(f, request_with_auth(f, ANY, "Bearer hlg_unknown"));
     front_close(f);
 }
 
-TEST(a_token_of_a_locked_user_lets_nobody_in)
+TEST(a_token_of_a_locked_user_is_refused)
 {
     struct front *f = front_open();
     const int64_t id = front_user(f, "locked");
     const char *bearer = front_token(f, id, 0);
-    STATUS(knock(f, ANY, bearer), 200);
+    STATUS(request_with_auth(f, ANY, bearer), 200);
     DONE(f->w,
          CMD(USER_UPDATE, user_update, .id = id, .given = GIVEN_USER_IS_LOCKED, .is_locked = true));
-    check_refused(f, knock(f, ANY, bearer));
+    check_refused(f, request_with_auth(f, ANY, bearer));
     front_close(f);
 }
 
-TEST(a_token_is_made_and_told_once)
+TEST(a_new_token_is_shown_once)
 {
     struct front *f = front_open();
     struct asked *a = ask(f, HTTP_POST, "/api/v2/tokens", "{'name':'ci'}");
@@ -261,7 +264,7 @@ TEST(a_token_is_made_and_told_once)
     SAYS(at(f, a, "expires_at"), "null");
     const struct str secret = json_get(body_of(a), STR("token"))->text;
     const char *bearer = str_z(&a->kept, STR_CONCAT(&a->kept, STR("Bearer "), secret));
-    STATUS(knock(f, ANY, bearer), 200);
+    STATUS(request_with_auth(f, ANY, bearer), 200);
     struct asked *list = get(f, "/api/v2/tokens");
     STATUS(list, 200);
     SAYS(list->type, "application/vnd.crowbar.token.list+json; version=2.0");
@@ -272,7 +275,7 @@ TEST(a_token_is_made_and_told_once)
     front_close(f);
 }
 
-TEST(a_token_may_have_an_end)
+TEST(a_token_may_have_an_expiry)
 {
     struct front *f = front_open();
     struct asked *a =
@@ -302,7 +305,7 @@ TEST(a_token_may_have_an_end)
     front_close(f);
 }
 
-TEST(a_new_token_can_be_all_that_is_asked_for)
+TEST(the_reply_can_be_reduced_to_the_new_token)
 {
     struct front *f = front_open();
     struct asked *a = ask_with(f, HTTP_POST, "/api/v2/tokens", "{'name':'ci'}",
@@ -314,7 +317,7 @@ TEST(a_new_token_can_be_all_that_is_asked_for)
     front_close(f);
 }
 
-TEST(everybody_sees_and_deletes_their_own_tokens_only)
+TEST(users_see_and_delete_their_own_tokens_only)
 {
     struct front *f = front_open();
     f->bearer = front_token(f, front_user(f, "other"), 0);
@@ -329,7 +332,7 @@ TEST(everybody_sees_and_deletes_their_own_tokens_only)
     struct asked *a = ask(f, HTTP_DELETE, "/api/v2/tokens/2", "");
     STATUS(a, 200);
     SAYS(a->body, "{\"message\":\"token 2 was deleted\"}");
-    check_refused(f, knock(f, ANY, f->bearer));
+    check_refused(f, request_with_auth(f, ANY, f->bearer));
     front_close(f);
 }
 
@@ -348,7 +351,7 @@ TEST(an_admin_sees_and_deletes_all_tokens)
     front_close(f);
 }
 
-TEST(a_held_read_of_a_token_that_vanished_is_refused)
+TEST(a_waiting_read_with_a_deleted_token_is_refused)
 {
     struct front *f = front_open();
     f->held = 1;
@@ -360,18 +363,18 @@ TEST(a_held_read_of_a_token_that_vanished_is_refused)
     front_close(f);
 }
 
-TEST(a_held_read_with_a_password_that_changed_is_refused)
+TEST(a_waiting_read_with_a_changed_password_is_refused)
 {
     struct front *f = front_open();
-    struct asked *a = knock(f, ANY, ADMIN);
+    struct asked *a = request_with_auth(f, ANY, ADMIN);
     front_wait(f, a);
     f->held = 1;
-    struct asked *held = knock(f, ANY, ADMIN), *same = knock(f, ANY, ADMIN);
+    struct asked *held = request_with_auth(f, ANY, ADMIN), *same = request_with_auth(f, ANY, ADMIN);
     CHECK(!held->answers);
     api_reloaded(f->api);
     api_durable(f->api, f->w->turn + 1);
     STATUS(same, 200);
-    held = knock(f, ANY, ADMIN);
+    held = request_with_auth(f, ANY, ADMIN);
     DONE(f->w, CMD(USER_UPDATE, user_update, .id = 1, .given = GIVEN_USER_PASSWORD_HASH,
                    .password_hash = STR("$argon2id$other")));
     f->held = 0;
@@ -382,7 +385,8 @@ TEST(a_held_read_with_a_password_that_changed_is_refused)
 
 /* ---- pages of other sites ---- */
 
-static struct asked *browse(struct front *f, enum http_method method, const char *const *lines)
+static struct asked *request_with_headers(struct front *f, enum http_method method,
+                                          const char *const *lines)
 {
     struct asked *a = asked_new(f, method, "/api/v2/deployments");
     asked_header(a, "Authorization", f->bearer);
@@ -396,7 +400,7 @@ static struct asked *browse(struct front *f, enum http_method method, const char
     return a;
 }
 
-TEST(a_page_of_another_site_changes_nothing)
+TEST(a_change_sent_by_a_page_of_another_site_is_refused)
 {
     struct front *f = front_open();
     const char *const foreign[][3] = {{"Sec-Fetch-Site", "cross-site"},
@@ -410,15 +414,15 @@ TEST(a_page_of_another_site_changes_nothing)
                                       {"Origin", "ftp://halligan.example:3000"},
                                       {"Origin", "null"}};
     for (uint32_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
-        PROBLEM(f, browse(f, HTTP_POST, foreign[i]), 403, "forbidden", "absent");
-        PROBLEM(f, browse(f, HTTP_DELETE, foreign[i]), 403, "forbidden", "absent");
-        STATUS(browse(f, HTTP_GET, foreign[i]), 200);
+        PROBLEM(f, request_with_headers(f, HTTP_POST, foreign[i]), 403, "forbidden", "absent");
+        PROBLEM(f, request_with_headers(f, HTTP_DELETE, foreign[i]), 403, "forbidden", "absent");
+        STATUS(request_with_headers(f, HTTP_GET, foreign[i]), 200);
     }
     SAYS(column(get(f, "/api/v2/deployments"), "name"), "system");
     front_close(f);
 }
 
-TEST(our_own_pages_and_programs_are_let_in)
+TEST(same_origin_pages_and_programs_are_accepted)
 {
     const char *const own[][5] = {
         {NULL},
@@ -429,13 +433,13 @@ TEST(our_own_pages_and_programs_are_let_in)
         {"Origin", "http://halligan.example:3000", "Sec-Fetch-Site", "same-origin"}};
     for (uint32_t i = 0; i < sizeof own / sizeof *own; i++) {
         struct front *f = front_open();
-        STATUS(browse(f, HTTP_POST, own[i]), 200);
+        STATUS(request_with_headers(f, HTTP_POST, own[i]), 200);
         front_close(f);
     }
 }
 
-/* A browser leaves the usual port out, a proxy may not, and the other way round. */
-TEST(the_usual_port_need_not_be_said)
+/* Browsers leave the default port out, proxies may add it, and the reverse. */
+TEST(the_default_port_may_be_left_out)
 {
     const struct {
         const char *origin, *host;
@@ -461,24 +465,24 @@ TEST(the_usual_port_need_not_be_said)
     }
 }
 
-/* ---- before the body is here ---- */
+/* ---- check of the headers ---- */
 
 struct auth_state {
     enum http_method method;
     const char *target, *authorization, *more; /* "Name: value" or "" */
-    int status;                                /* 0: go on            */
+    int status;                                /* 0: read the body */
 };
 
-static int admitted(struct front *f, const struct auth_state *door, const char *length)
+static int check_head(struct front *f, const struct auth_state *auth, const char *length)
 {
     const struct http_handler handler = api_handler(f->api);
     struct http_answer answer = {0};
-    struct asked *a = asked_new(f, door->method, door->target);
-    if (*door->authorization)
-        asked_header(a, "Authorization", door->authorization);
+    struct asked *a = asked_new(f, auth->method, auth->target);
+    if (*auth->authorization)
+        asked_header(a, "Authorization", auth->authorization);
     if (*length)
         asked_header(a, strcmp(length, "chunked") ? "Content-Length" : "Transfer-Encoding", length);
-    const struct str more = str_from(door->more);
+    const struct str more = str_from(auth->more);
     const uint32_t colon = str_find(more, ':', 0);
     if (more.len)
         asked_header(a, str_z(&a->kept, str_slice(more, 0, colon)),
@@ -487,11 +491,11 @@ static int admitted(struct front *f, const struct auth_state *door, const char *
     CHECK(status == answer.status && a->answers == 0);
     CHECK(status == 0 || (answer.body.len > 4 && answer.content_type));
     CHECK(status != 405 || str_eq(answer.headers[0].value, STR("GET, HEAD, POST")));
-    http_answer(&a->request, &answer); /* so that it ends */
+    http_answer(&a->request, &answer); /* ends the request */
     return status;
 }
 
-TEST(who_is_refused_anyway_need_not_send_a_body)
+TEST(a_refused_client_need_not_send_its_body)
 {
     struct front *f = front_open();
     const char *expired = front_token(f, 1, f->w->now_ms + 60000);
@@ -508,24 +512,25 @@ TEST(who_is_refused_anyway_need_not_send_a_body)
         {HTTP_POST, "/api/v2/nodes", f->bearer, "Sec-Fetch-Site: cross-site", 403},
         {HTTP_POST, "/api/v2/nodes", "", "Origin: https://evil.example", 403},
         {HTTP_POST, "/api/v2/nodes", f->bearer, "", 0},
-        {HTTP_POST, "/api/v2/nodes", WRONG, "", 0}, /* that is found out later */
+        {HTTP_POST, "/api/v2/nodes", WRONG, "", 0}, /* decided after the body */
         {HTTP_POST, "/nowhere", WRONG, "", 0},
         {HTTP_GET, "/healthz", "", "", 0},
     };
     for (uint32_t i = 0; i < sizeof doors / sizeof *doors; i++) {
-        CHECK(admitted(f, &doors[i], "5") == doors[i].status);
-        CHECK(admitted(f, &doors[i], "chunked") == doors[i].status);
-        CHECK(admitted(f, &doors[i], "") == 0 && admitted(f, &doors[i], "0") == 0);
+        CHECK(check_head(f, &doors[i], "5") == doors[i].status);
+        CHECK(check_head(f, &doors[i], "chunked") == doors[i].status);
+        CHECK(check_head(f, &doors[i], "") == 0 && check_head(f, &doors[i], "0") == 0);
     }
     f->is_down = true;
-    CHECK(admitted(f, &doors[10], "5") == 503 && admitted(f, &doors[0], "5") == 401);
+    CHECK(check_head(f, &doors[10], "5") == 503 && check_head(f, &doors[0], "5") == 401);
     f->is_down = false;
     front_close(f);
 }
 
-/* ---- those who guess ---- */
+/* ---- lockout ---- */
 
-static struct asked *knock_from(struct front *f, const char *authorization, uint8_t address)
+static struct asked *request_from_address(struct front *f, const char *authorization,
+                                          uint8_t address)
 {
     struct asked *a = asked_new(f, HTTP_GET, ANY);
     asked_header(a, "Authorization", authorization);
@@ -535,43 +540,43 @@ static struct asked *knock_from(struct front *f, const char *authorization, uint
     return a;
 }
 
-TEST(who_guesses_too_often_is_not_listened_to)
+TEST(too_many_failed_logins_lock_out)
 {
     struct front *f = front_open();
     for (int i = 0; i < 6; i++)
-        check_refused(f, knock_from(f, WRONG, 1));
-    struct asked *a = knock_from(f, ADMIN, 1);
+        check_refused(f, request_from_address(f, WRONG, 1));
+    struct asked *a = request_from_address(f, ADMIN, 1);
     PROBLEM(f, a, 429, "locked_out", "absent");
     SAID(a, "Retry-After: 600");
-    STATUS(knock_from(f, ADMIN, 2), 200);
-    STATUS(knock(f, ANY, f->bearer), 200); /* tokens are not guessed */
-    f->w->wall_ahead_ms = INT64_MAX / 4; /* no clock that can be set ends it, or makes it longer */
-    SAID(knock_from(f, ADMIN, 1), "Retry-After: 600");
+    STATUS(request_from_address(f, ADMIN, 2), 200);
+    STATUS(request_with_auth(f, ANY, f->bearer), 200); /* tokens are not locked out */
+    f->w->wall_ahead_ms = INT64_MAX / 4; /* changes of the wall clock neither end nor extend it */
+    SAID(request_from_address(f, ADMIN, 1), "Retry-After: 600");
     f->w->wall_ahead_ms = -f->w->now_ms;
-    SAID(knock_from(f, ADMIN, 1), "Retry-After: 600");
+    SAID(request_from_address(f, ADMIN, 1), "Retry-After: 600");
     f->w->now_ms += 599001;
-    SAID(knock_from(f, ADMIN, 1), "Retry-After: 1");
+    SAID(request_from_address(f, ADMIN, 1), "Retry-After: 1");
     f->w->now_ms += 999;
-    STATUS(knock_from(f, ADMIN, 1), 200);
+    STATUS(request_from_address(f, ADMIN, 1), 200);
     front_close(f);
 }
 
-TEST(names_that_nobody_has_are_locked_out_alike)
+TEST(unknown_user_names_are_locked_out_too)
 {
     struct front *f = front_open();
     for (int i = 0; i < 6; i++)
-        check_refused(f, knock_from(f, NOBODY, 1));
-    PROBLEM(f, knock_from(f, NOBODY, 1), 429, "locked_out", "absent");
+        check_refused(f, request_from_address(f, NOBODY, 1));
+    PROBLEM(f, request_from_address(f, NOBODY, 1), 429, "locked_out", "absent");
     front_close(f);
 }
 
-/* Six guesses are under way when the right one is asked for: it comes too late. */
-TEST(a_right_guess_among_many_is_not_believed)
+/* Six wrong passwords are being verified when the correct one is sent: the lockout comes first. */
+TEST(a_correct_password_after_the_lockout_is_refused)
 {
     struct front *f = front_open();
     struct asked *guesses[7];
     for (int i = 0; i < 7; i++)
-        guesses[i] = knock(f, ANY, i < 6 ? WRONG : ADMIN);
+        guesses[i] = request_with_auth(f, ANY, i < 6 ? WRONG : ADMIN);
     for (int i = 0; i < 7; i++)
         front_wait(f, guesses[i]);
     STATUS(guesses[5], 401);
@@ -579,11 +584,11 @@ TEST(a_right_guess_among_many_is_not_believed)
     front_close(f);
 }
 
-TEST(a_guesser_need_not_send_a_body)
+TEST(a_locked_out_client_need_not_send_its_body)
 {
     struct front *f = front_open();
     for (int i = 0; i < 6; i++)
-        check_refused(f, knock_from(f, WRONG, 0));
+        check_refused(f, request_from_address(f, WRONG, 0));
     struct asked *a = asked_new(f, HTTP_POST, "/api/v2/nodes");
     struct http_answer answer = {0};
     const struct http_handler handler = api_handler(f->api);

@@ -1,15 +1,15 @@
-/* Goal: nobody has anything done that is not his to do.
- * Method: every kind of command in the name of every kind of caller, against a table drawn by hand:
- * what each caller may do inside a deployment (lab), outside of it, everywhere, and to whom. */
+/* Goal: no caller can execute a command without the right to. Method: every kind of command as
+ * every kind of caller, compared with a table written by hand: what each caller may do inside a
+ * deployment (lab), outside of it, everywhere, and to which user. */
 #include "tests/unit/api/api_world.h"
 
 #include "api/call/authorize.h"
 #include "api/call/call.h"
 
-/* ---- a small house ---- */
+/* ---- setup ---- */
 
-/* lab hangs below system, bench below lab, yard beside it; in each a node with a noderole. */
-struct house {
+/* lab is below system, bench below lab, yard beside lab; each has a node with a noderole. */
+struct rights_world {
     struct front *f;
     struct world *w;
     int64_t lab, bench, yard;
@@ -32,22 +32,23 @@ static const char barclamp[] = "{'barclamp':{'name':'house','source_path':'/hous
                                "{'name':'s','jig':'script'},"
                                "{'name':'serves','jig':'script','flags':['service']}]}";
 
-static int64_t make_user(struct house *h, const char *name, bool is_admin, enum access access,
-                         const char *grants)
+static int64_t make_user(struct rights_world *h, const char *name, bool is_admin,
+                         enum access access, const char *grants)
 {
     return DONE(h->w,
                 CMD(USER_CREATE, user_create, .username = str_from(name), .is_admin = is_admin,
                     .access = access, .grants = world_json(h->w, grants)));
 }
 
-static int64_t make_token(struct house *h, struct token_create_command p)
+static int64_t make_token(struct rights_world *h, struct token_create_command p)
 {
     p.name = STR("t");
     p.hash = credentials_token_hash(&h->w->arena, credentials_token_new(&h->w->arena));
     return DONE(h->w, ((struct command){.kind = COMMAND_TOKEN_CREATE, .token_create = p}));
 }
 
-static void furnish(struct house *h, int where, int64_t deployment, const char *node)
+static void populate_deployment(struct rights_world *h, int where, int64_t deployment,
+                                const char *node)
 {
     struct world *w = h->w;
     uint32_t count;
@@ -60,9 +61,9 @@ static void furnish(struct house *h, int where, int64_t deployment, const char *
     h->hammer[where] = core_hammers_of(w->core, h->node[where], &w->arena, &count)[0];
 }
 
-static struct house house_open(void)
+static struct rights_world rights_world_open(void)
 {
-    struct house h = {.f = front_open()};
+    struct rights_world h = {.f = front_open()};
     struct world *w = h.w = h.f->w;
     char grants[64];
     DONE(w, cmd_import(w, barclamp));
@@ -70,10 +71,10 @@ static struct house house_open(void)
     h.bench = DONE(
         w, CMD(DEPLOYMENT_CREATE, deployment_create, .name = STR("bench"), .parent_id = h.lab));
     h.yard = DONE(w, CMD(DEPLOYMENT_CREATE, deployment_create, .name = STR("yard")));
-    furnish(&h, IN_SYSTEM, SYSTEM, "s.example.com");
-    furnish(&h, IN_LAB, h.lab, "l.example.com");
-    furnish(&h, IN_BENCH, h.bench, "b.example.com");
-    furnish(&h, IN_YARD, h.yard, "y.example.com");
+    populate_deployment(&h, IN_SYSTEM, SYSTEM, "s.example.com");
+    populate_deployment(&h, IN_LAB, h.lab, "l.example.com");
+    populate_deployment(&h, IN_BENCH, h.bench, "b.example.com");
+    populate_deployment(&h, IN_YARD, h.yard, "y.example.com");
     DONE(w, CMD(DEPLOYMENT_COMMIT, deployment_commit, .id = h.lab));
     world_anneal(w);
     h.run = core_next_id(w->core, TABLE_RUN, 0);
@@ -90,9 +91,9 @@ static struct house house_open(void)
     return h;
 }
 
-/* ---- what may be wanted ---- */
+/* ---- commands ---- */
 
-/* Where a wish acts. `OWN`: the caller himself, or his token; `ELSE`: somebody else's. */
+/* Where a command acts. `OWN`: on the caller itself or its token; `ELSE`: on another user. */
 enum where_at { LAB, BENCH, YARD, TOP, ANYWHERE, OWN, ELSE, BOTH, WHERE_COUNT };
 
 struct hook_command {
@@ -117,7 +118,7 @@ static void add(struct hook_commands *all, enum where_at where, struct command c
 
 #define WISH(where, upper, lower, ...) add(all, where, CMD(upper, lower, __VA_ARGS__))
 
-static void wish_about_deployment(struct hook_commands *all, enum where_at where, int64_t id)
+static void add_deployment_commands(struct hook_commands *all, enum where_at where, int64_t id)
 {
     WISH(where, DEPLOYMENT_CREATE, deployment_create, .name = STR("new"), .parent_id = id);
     WISH(where, DEPLOYMENT_UPDATE, deployment_update, .id = id);
@@ -131,8 +132,8 @@ static void wish_about_deployment(struct hook_commands *all, enum where_at where
     WISH(where, ATTRIB_SET, attrib_set, .target = TABLE_DEPLOYMENT, .id = id);
 }
 
-static void wish_about_node(struct hook_commands *all, enum where_at where, const struct house *h,
-                            int at)
+static void add_node_commands(struct hook_commands *all, enum where_at where,
+                              const struct rights_world *h, int at)
 {
     const int64_t node = h->node[at], noderole = h->noderole[at], drole = h->drole[at];
     WISH(where, NODE_UPDATE, node_update, .id = node, .given = GIVEN_DESCRIPTION);
@@ -173,7 +174,7 @@ static void wish_about_node(struct hook_commands *all, enum where_at where, cons
     WISH(where, TOKEN_CREATE, token_create, .node_id = node);
 }
 
-static void wish_about_two(struct hook_commands *all, const struct house *h)
+static void add_two_deployment_commands(struct hook_commands *all, const struct rights_world *h)
 {
     WISH(BOTH, NODE_UPDATE, node_update, .id = h->node[IN_LAB], .given = GIVEN_NODE_DEPLOYMENT,
          .deployment_id = h->yard);
@@ -183,15 +184,15 @@ static void wish_about_two(struct hook_commands *all, const struct house *h)
     WISH(BOTH, NODEROLE_BIND, noderole_bind, .node_id = h->node[IN_YARD], .deployment_id = h->lab);
 }
 
-/* What has no deployment: those of operators, then those of admins. */
-static void wish_about_all(struct hook_commands *all, const struct house *h)
+/* Commands without a deployment: those for operators, then those for admins. */
+static void add_global_commands(struct hook_commands *all, const struct rights_world *h)
 {
     WISH(ANYWHERE, GROUP_CREATE, group_create, .name = STR("x"));
     WISH(ANYWHERE, GROUP_UPDATE, group_update, .id = h->group);
     WISH(ANYWHERE, GROUP_DELETE, group_delete, .id = h->group);
     WISH(ANYWHERE, GROUP_ADD, group_add, .id = h->group, .node_id = h->node[IN_LAB]);
     WISH(ANYWHERE, GROUP_REMOVE, group_remove, .id = h->group, .node_id = h->node[IN_LAB]);
-    /* gone by now, or never there */
+    /* deleted, or never created */
     WISH(ANYWHERE, NODE_DELETE, node_delete, .id = 99999);
     WISH(ANYWHERE, NODEROLE_RETRY, noderole_retry, .id = 99999);
     WISH(ANYWHERE, RUN_CANCEL, run_cancel, .run_id = 99999);
@@ -208,7 +209,7 @@ static void wish_about_all(struct hook_commands *all, const struct house *h)
     WISH(ELSE, TOKEN_DELETE, token_delete, .id = 99999);
 }
 
-static void wish_about_lab(struct hook_commands *all, const struct house *h)
+static void add_lab_commands(struct hook_commands *all, const struct rights_world *h)
 {
     WISH(LAB, SNAPSHOT_UPDATE, snapshot_update, .id = read_head(h->w, "lab").id);
     WISH(YARD, SNAPSHOT_UPDATE, snapshot_update, .id = read_head(h->w, "yard").id);
@@ -220,8 +221,8 @@ static void wish_about_lab(struct hook_commands *all, const struct house *h)
     WISH(TOP, DEPLOYMENT_CREATE, deployment_create, .name = STR("n"));
 }
 
-/* About people: each user once as himself; `self` is the caller. */
-static void wish_about_people(struct hook_commands *all, const struct house *h, int64_t self,
+/* Commands about users; `self` is the caller. */
+static void add_user_commands(struct hook_commands *all, const struct rights_world *h, int64_t self,
                               int64_t own_token)
 {
     static const uint32_t own[] = {GIVEN_USER_EMAIL, GIVEN_USER_PASSWORD_HASH,
@@ -245,8 +246,8 @@ static void wish_about_people(struct hook_commands *all, const struct house *h, 
         WISH(ELSE, TOKEN_DELETE, token_delete, .id = h->admin_token);
 }
 
-/* What nobody says from outside. */
-static const enum command_kind unspeakable[] = {
+/* Internal commands, which are never accepted from clients. */
+static const enum command_kind internal_commands[] = {
     COMMAND_NODEROLE_COMPUTED,
     COMMAND_RUN_BEGUN,
     COMMAND_RUN_DONE,
@@ -260,26 +261,26 @@ static const enum command_kind unspeakable[] = {
     COMMAND_NODE_POWER_READ,
 };
 
-static void wish_everything(struct hook_commands *all, const struct house *h, int64_t self,
-                            int64_t token)
+static void add_all_commands(struct hook_commands *all, const struct rights_world *h, int64_t self,
+                             int64_t token)
 {
-    wish_about_deployment(all, LAB, h->lab);
-    wish_about_deployment(all, BENCH, h->bench);
-    wish_about_deployment(all, YARD, h->yard);
-    wish_about_deployment(all, TOP, SYSTEM);
-    wish_about_node(all, LAB, h, IN_LAB);
-    wish_about_node(all, BENCH, h, IN_BENCH);
-    wish_about_node(all, YARD, h, IN_YARD);
-    wish_about_node(all, TOP, h, IN_SYSTEM);
-    wish_about_two(all, h);
-    wish_about_lab(all, h);
-    wish_about_all(all, h);
-    wish_about_people(all, h, self, token);
+    add_deployment_commands(all, LAB, h->lab);
+    add_deployment_commands(all, BENCH, h->bench);
+    add_deployment_commands(all, YARD, h->yard);
+    add_deployment_commands(all, TOP, SYSTEM);
+    add_node_commands(all, LAB, h, IN_LAB);
+    add_node_commands(all, BENCH, h, IN_BENCH);
+    add_node_commands(all, YARD, h, IN_YARD);
+    add_node_commands(all, TOP, h, IN_SYSTEM);
+    add_two_deployment_commands(all, h);
+    add_lab_commands(all, h);
+    add_global_commands(all, h);
+    add_user_commands(all, h, self, token);
 }
 
-/* ---- who wants it ---- */
+/* ---- callers ---- */
 
-static bool allows(struct house *h, struct caller caller, const struct command *command)
+static bool allows(struct rights_world *h, struct caller caller, const struct command *command)
 {
     struct arena arena = {0};
     struct call call = {.arena = &arena, .core = h->w->core, .caller = caller};
@@ -290,13 +291,15 @@ static bool allows(struct house *h, struct caller caller, const struct command *
     return allowed;
 }
 
-/* May a caller do what acts there? A letter for each: L B Y T A O E 2 as in enum where_at. */
-static void check_caller(struct house *h, struct caller caller, const char *may, const char *name)
+/* Checks which commands a caller may execute. A letter for each place: L B Y T A O E 2 as in enum
+ * where_at. */
+static void check_caller(struct rights_world *h, struct caller caller, const char *may,
+                         const char *name)
 {
     static const char letters[WHERE_COUNT + 1] = "LBYTAOE2";
     struct hook_commands *all = calloc(1, sizeof *all);
     CHECK(all != NULL);
-    wish_everything(all, h, caller.user_id, caller.token_id);
+    add_all_commands(all, h, caller.user_id, caller.token_id);
     for (uint32_t i = 0; i < all->count; i++) {
         const struct hook_command *wish = &all->list[i];
         const bool wanted = strchr(may, letters[wish->where]) != NULL;
@@ -304,23 +307,24 @@ static void check_caller(struct house *h, struct caller caller, const char *may,
             world_fail(HERE, "%s: %s (%c) is %s", name, command_name(wish->command.kind),
                        letters[wish->where], wanted ? "refused" : "allowed");
     }
-    for (uint32_t i = 0; i < sizeof unspeakable / sizeof *unspeakable; i++) {
-        const struct command command = {.kind = unspeakable[i]};
+    for (uint32_t i = 0; i < sizeof internal_commands / sizeof *internal_commands; i++) {
+        const struct command command = {.kind = internal_commands[i]};
         CHECK(!allows(h, caller, &command));
-        all->seen[unspeakable[i]] = true;
+        all->seen[internal_commands[i]] = true;
     }
-    all->seen[COMMAND_BATCH] = true; /* has a test of its own */
+    all->seen[COMMAND_BATCH] = true; /* has its own test */
     for (int kind = 0; kind < COMMAND_COUNT; kind++)
         if (!all->seen[kind])
-            world_fail(HERE, "nobody asked about %s", command_name((enum command_kind)kind));
+            world_fail(HERE, "no command of kind %s was tested",
+                       command_name((enum command_kind)kind));
     free(all);
 }
 
-/* ---- the tables ---- */
+/* ---- expected rights ---- */
 
-TEST(users_do_what_their_level_says)
+TEST(users_may_do_what_their_level_allows)
 {
-    struct house h = house_open();
+    struct rights_world h = rights_world_open();
     const struct {
         int64_t user;
         const char *may, *name;
@@ -331,7 +335,7 @@ TEST(users_do_what_their_level_says)
         {h.viewer,   "O",        "viewer"},
         {h.granted,  "LBO",      "viewer who is operator in lab"},
         {0,          "",         "nobody"},
-        {99999,      "",         "somebody who is gone"},
+        {99999,      "",         "a deleted user"},
         /* clang-format on */
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -339,9 +343,9 @@ TEST(users_do_what_their_level_says)
     front_close(h.f);
 }
 
-TEST(tokens_do_at_most_what_they_are_for)
+TEST(tokens_allow_at_most_their_own_level)
 {
-    struct house h = house_open();
+    struct rights_world h = rights_world_open();
     const struct {
         int64_t user;
         enum access access;
@@ -381,9 +385,9 @@ TEST(tokens_do_at_most_what_they_are_for)
     front_close(h.f);
 }
 
-TEST(a_session_is_its_user)
+TEST(a_session_has_the_rights_of_its_user)
 {
-    struct house h = house_open();
+    struct rights_world h = rights_world_open();
     const int64_t token =
         make_token(&h, (struct token_create_command){.user_id = h.viewer, .kind = TOKEN_SESSION});
     check_caller(&h,
@@ -392,70 +396,71 @@ TEST(a_session_is_its_user)
     front_close(h.f);
 }
 
-/* ---- nodes (X13) ---- */
+/* ---- tokens of nodes (ADR 0049) ---- */
 
-static struct caller node_caller(const struct house *h)
+static struct caller node_caller(const struct rights_world *h)
 {
     return (struct caller){
         .auth_method = BY_TOKEN, .node_id = h->node[IN_LAB], .token_id = h->node_token};
 }
 
-TEST(x13_a_node_has_nothing_done_by_any_command_but_its_own_update)
+TEST(a_node_may_send_only_the_update_of_itself)
 {
-    struct house h = house_open();
+    struct rights_world h = rights_world_open();
     check_caller(&h, node_caller(&h), "", "node");
     front_close(h.f);
 }
 
-static bool node_says(struct house *h, int where, uint32_t given, const char *bootenv)
+static bool node_may_report(struct rights_world *h, int where, uint32_t given, const char *bootenv)
 {
     const struct command command = CMD(NODE_UPDATE, node_update, .id = h->node[where],
                                        .given = given, .bootenv = str_from(bootenv), .alive = true);
     return allows(h, node_caller(h), &command);
 }
 
-TEST(x13_a_node_says_only_how_it_boots)
+TEST(a_node_may_report_only_how_it_boots)
 {
-    struct house h = house_open();
+    struct rights_world h = rights_world_open();
     const uint32_t own = GIVEN_NODE_ALIVE | GIVEN_NODE_BOOT_ID | GIVEN_NODE_ENVIRONMENT;
-    CHECK(node_says(&h, IN_LAB, GIVEN_NODE_ALIVE, ""));
-    CHECK(node_says(&h, IN_LAB, own | GIVEN_NODE_BOOT_GENERATION, ""));
-    CHECK(!node_says(&h, IN_YARD, GIVEN_NODE_ALIVE, ""));
+    CHECK(node_may_report(&h, IN_LAB, GIVEN_NODE_ALIVE, ""));
+    CHECK(node_may_report(&h, IN_LAB, own | GIVEN_NODE_BOOT_GENERATION, ""));
+    CHECK(!node_may_report(&h, IN_YARD, GIVEN_NODE_ALIVE, ""));
     for (uint32_t bit = 1; bit <= GIVEN_NODE_BOOT_GENERATION; bit <<= 1) {
         const bool is_own = bit & (own | GIVEN_NODE_BOOT_GENERATION);
         const bool is_bootenv = bit == GIVEN_NODE_BOOTENV;
-        if (!is_bootenv && node_says(&h, IN_LAB, bit, "") != is_own)
+        if (!is_bootenv && node_may_report(&h, IN_LAB, bit, "") != is_own)
             world_fail(HERE, "a node and the field with bit %u", bit);
-        if (!is_bootenv && node_says(&h, IN_LAB, bit | GIVEN_NODE_ALIVE, "") != is_own)
+        if (!is_bootenv && node_may_report(&h, IN_LAB, bit | GIVEN_NODE_ALIVE, "") != is_own)
             world_fail(HERE, "a node and the field with bit %u beside its own", bit);
     }
     front_close(h.f);
 }
 
-TEST(x13_a_node_leaves_its_bootenv_or_makes_it_local_when_it_was_installed)
+TEST(a_node_may_set_its_bootenv_only_to_local_after_an_installation)
 {
-    struct house h = house_open();
+    struct rights_world h = rights_world_open();
     const uint32_t env = GIVEN_NODE_BOOTENV, generation = GIVEN_NODE_BOOT_GENERATION;
-    CHECK(node_says(&h, IN_LAB, env, "sledgehammer"));        /* what it is */
-    CHECK(!node_says(&h, IN_LAB, env | generation, "local")); /* nobody installs it */
-    CHECK(!node_says(&h, IN_LAB, env | generation, "debian-12-install"));
+    CHECK(node_may_report(&h, IN_LAB, env, "sledgehammer")); /* unchanged value */
+    CHECK(!node_may_report(&h, IN_LAB, env | generation,
+                           "local")); /* no installation is in progress */
+    CHECK(!node_may_report(&h, IN_LAB, env | generation, "debian-12-install"));
     DONE(h.w, CMD(NODE_UPDATE, node_update, .id = h.node[IN_LAB], .given = env,
                   .bootenv = STR("debian-12-install")));
-    CHECK(!node_says(&h, IN_LAB, env, "local"));
-    CHECK(node_says(&h, IN_LAB, env | generation, "local"));
-    CHECK(!node_says(&h, IN_LAB, env | generation, "sledgehammer"));
-    CHECK(!node_says(&h, IN_LAB, env, ""));
-    CHECK(!node_says(&h, IN_YARD, env | generation, "local"));
+    CHECK(!node_may_report(&h, IN_LAB, env, "local"));
+    CHECK(node_may_report(&h, IN_LAB, env | generation, "local"));
+    CHECK(!node_may_report(&h, IN_LAB, env | generation, "sledgehammer"));
+    CHECK(!node_may_report(&h, IN_LAB, env, ""));
+    CHECK(!node_may_report(&h, IN_YARD, env | generation, "local"));
     front_close(h.f);
 }
 
-/* ---- this machine ---- */
+/* ---- host of the daemon ---- */
 
-/* Where the work on a node is done on the machine of the daemon, that takes more than the node's
- * deployment. */
-TEST(work_is_brought_to_this_machine_by_those_who_operate_all_of_it)
+/* Runs on a node that is the host of the daemon need more than the rights in the deployment of the
+ * node. */
+TEST(runs_on_the_host_of_the_daemon_need_an_operator_of_everything)
 {
-    struct house h = house_open();
+    struct rights_world h = rights_world_open();
     const struct caller granted = {.user_id = h.granted}, oper = {.user_id = h.oper};
     const int64_t here = core_find(h.w->core, TABLE_HAMMER_KIND, STR("here"));
     const int64_t phantom = core_find(h.w->core, TABLE_NODE, STR("lab-phantom.internal.local"));
@@ -476,7 +481,7 @@ TEST(work_is_brought_to_this_machine_by_those_who_operate_all_of_it)
 
 /* ---- batches ---- */
 
-static struct command batch_of(struct house *h, const struct command *parts, uint32_t count)
+static struct command batch_of(struct rights_world *h, const struct command *parts, uint32_t count)
 {
     struct buf b = buf_in(&h->w->arena);
     for (uint32_t i = 0; i < count; i++)
@@ -486,7 +491,7 @@ static struct command batch_of(struct house *h, const struct command *parts, uin
 
 TEST(a_batch_needs_the_rights_of_each_of_its_parts)
 {
-    struct house h = house_open();
+    struct rights_world h = rights_world_open();
     const struct caller granted = {.user_id = h.granted}, admin = {.user_id = h.admin};
     const struct command parts[] = {
         CMD(NODE_COMMIT, node_commit, .id = h.node[IN_LAB]),
@@ -509,11 +514,11 @@ TEST(a_batch_needs_the_rights_of_each_of_its_parts)
     front_close(h.f);
 }
 
-/* ---- what is said to those who are refused ---- */
+/* ---- messages ---- */
 
-TEST(a_refusal_says_what_it_takes_and_where)
+TEST(a_refusal_names_the_level_and_the_deployment)
 {
-    struct house h = house_open();
+    struct rights_world h = rights_world_open();
     h.f->bearer = front_token(h.f, h.granted, 0);
     struct asked *a = ask(h.f, HTTP_PUT, "/api/v2/nodes/y.example.com/commit", "");
     PROBLEM(h.f, a, 403, "forbidden", "deployment");
@@ -524,9 +529,9 @@ TEST(a_refusal_says_what_it_takes_and_where)
     front_close(h.f);
 }
 
-TEST(a_node_reads_about_itself_and_nothing_else)
+TEST(a_node_may_read_only_about_itself)
 {
-    struct house h = house_open();
+    struct rights_world h = rights_world_open();
     struct front *f = h.f;
     const struct str secret = credentials_token_new(&h.w->arena);
     DONE(h.w, CMD(TOKEN_CREATE, token_create, .node_id = h.node[IN_LAB], .name = STR("n"),

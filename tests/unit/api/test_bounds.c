@@ -1,5 +1,5 @@
-/* What a request may take for its answer: what grows with the fleet is counted first, then written
- * row by row, or refused before it is built. */
+/* Memory limits of replies: what grows with the number of nodes is counted first, then streamed row
+ * by row, or refused before it is built. */
 #include "model/limits.h"
 #include "tests/unit/api/archive_world.h"
 
@@ -25,13 +25,13 @@ static struct record old_data(struct front *f, int64_t i, struct str data)
                                         .data = data}};
 }
 
-/* Snapshot 1 had so many members besides, each with such data ("": none). */
+/* Adds so many members to snapshot 1, each with such data ("": none). */
 static void keep(struct front *f, uint32_t count, struct str data)
 {
     const bool has_data = data.len > 0;
     struct record *all = arena_array(&f->w->arena, struct record, count * (size_t)2);
-    keeper.more = all;
-    keeper.more_count = has_data ? count * 2 : count;
+    fake_history.more = all;
+    fake_history.more_count = has_data ? count * 2 : count;
     for (uint32_t i = 0; i < count; i++) {
         all[i] = old_member(f, i);
         if (has_data)
@@ -39,7 +39,7 @@ static void keep(struct front *f, uint32_t count, struct str data)
     }
 }
 
-/* {"a":"xxx..."}, so many bytes. */
+/* {"a":"xxx..."} of so many bytes. */
 static struct str document(struct front *f, uint32_t bytes)
 {
     char *text = arena_alloc(&f->w->arena, bytes);
@@ -57,16 +57,16 @@ static void finish(struct front *f, const struct asked *a)
     CHECK(a->answers == 1);
 }
 
-TEST(an_archived_snapshot_of_many_is_read_in_pages_and_written_in_pieces)
+TEST(a_large_archived_snapshot_is_read_in_pages_and_streamed)
 {
     enum { MEMBERS = 9000 };
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     keep(f, MEMBERS, STR("{\"v\":7}"));
     struct asked *a = get(f, target(f, "snapshots/#/node_roles", 1));
-    CHECK(a->answers == 0 && keeper.pages == 1);
+    CHECK(a->answers == 0 && fake_history.pages == 1);
     finish(f, a);
     STATUS(a, 200);
-    CHECK(keeper.asked == 1 && keeper.pages > MEMBERS / 4000 + MEMBERS / 100);
+    CHECK(fake_history.asked == 1 && fake_history.pages > MEMBERS / 4000 + MEMBERS / 100);
     CHECK(a->is_streamed && a->pieces > 5 && !a->is_broken);
     const struct json *all = body_of(a);
     CHECK(all->count == MEMBERS + 1);
@@ -79,11 +79,11 @@ TEST(an_archived_snapshot_of_many_is_read_in_pages_and_written_in_pieces)
     a = get(f, target(f, "snapshots/#/deployment_roles", 1));
     finish(f, a);
     STATUS(a, 200);
-    SAYS(a->body, "[]"); /* no data of the deployment's roles were kept */
+    SAYS(a->body, "[]"); /* no data of deployment roles is stored */
     front_close(f);
 }
 
-TEST(a_long_difference_is_written_in_pieces_with_the_lists_that_are_wanted)
+TEST(a_long_diff_is_streamed_with_the_requested_lists)
 {
     enum { MEMBERS = 3000 };
     static const char *const wanted[] = {
@@ -92,7 +92,7 @@ TEST(a_long_difference_is_written_in_pieces_with_the_lists_that_are_wanted)
     static const char *const headers[] = {
         "", "[\"from\",\"to\"]", "[\"removed\"]", "[\"added\",\"removed\"]", "[\"changed\",\"to\"]",
     };
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     keep(f, MEMBERS, STR(""));
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         struct asked *a = asked_new(f, HTTP_GET, target(f, "snapshots/#/diff/d", 1));
@@ -116,9 +116,9 @@ TEST(a_long_difference_is_written_in_pieces_with_the_lists_that_are_wanted)
     front_close(f);
 }
 
-TEST(a_difference_that_is_written_again_is_the_same)
+TEST(a_diff_that_is_computed_again_is_the_same)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     keep(f, 3000, STR(""));
     struct asked *whole = get(f, target(f, "snapshots/d/diff/#", 1));
     finish(f, whole);
@@ -126,7 +126,7 @@ TEST(a_difference_that_is_written_again_is_the_same)
     asked_header(a, "Authorization", f->bearer);
     asked_send(f, a);
     let_answer(f);
-    f->held = 1; /* what it sees is not durable, so nothing leaves */
+    f->held = 1; /* the core is not durable, so nothing is sent */
     for (int i = 0; i < 3; i++)
         ignore(api_pump(f->api), "it holds its pieces back");
     CHECK(a->pieces == 0);
@@ -138,21 +138,22 @@ TEST(a_difference_that_is_written_again_is_the_same)
     front_close(f);
 }
 
-TEST(an_archive_that_takes_too_much_is_refused_while_it_is_read)
+TEST(an_archive_over_the_memory_limit_is_refused_while_it_is_read)
 {
     enum { DOCUMENTS = 200, DOCUMENT = 1 << 20 };
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     keep(f, DOCUMENTS, document(f, DOCUMENT));
     struct asked *a = get(f, target(f, "snapshots/#/node_roles", 1));
     finish(f, a);
     PROBLEM(f, a, 409, "limit_reached", "absent");
-    CHECK(!keeper.is_asked && keeper.pages == 3); /* members, no more members, data */
+    CHECK(!fake_history.is_asked &&
+          fake_history.pages == 3); /* pages: members, end of members, data */
     front_close(f);
 }
 
-TEST(answers_of_others_are_counted_while_an_archive_is_read)
+TEST(memory_of_other_replies_counts_while_an_archive_is_read)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     keep(f, 2000, document(f, 1000));
     held_max = 1 << 20;
     struct asked *a = get(f, target(f, "snapshots/#/node_roles", 1));
@@ -160,14 +161,14 @@ TEST(answers_of_others_are_counted_while_an_archive_is_read)
     held_max = SIZE_MAX;
     PROBLEM(f, a, 503, "limit", "absent");
     SAID(a, "Retry-After: 1");
-    CHECK(!keeper.is_asked && keeper.pages > 3 && keeper.pages < 22);
+    CHECK(!fake_history.is_asked && fake_history.pages > 3 && fake_history.pages < 22);
     front_close(f);
 }
 
 TEST(a_revert_is_refused_before_its_content_is_written)
 {
-    struct front *f = furnished();
-    keep(f, 36, document(f, 1 << 20)); /* 36 MiB are read, and would be written once more */
+    struct front *f = world_with_nodes();
+    keep(f, 36, document(f, 1 << 20)); /* 36 MiB are read and would be copied into the command */
     struct asked *a = get(f, target(f, "snapshots/#/node_roles", 1));
     finish(f, a);
     STATUS(a, 200);
@@ -184,17 +185,17 @@ TEST(a_revert_is_refused_before_its_content_is_written)
 
 static int64_t runs_number;
 
-static err keeper_runs(void *self, int64_t noderole_id, uint32_t limit, int64_t number)
+static err fake_history_runs(void *self, int64_t noderole_id, uint32_t limit, int64_t number)
 {
-    CHECK(self == keeper.f && noderole_id && limit == KEEP_RUNS_MAX);
+    CHECK(self == fake_history.f && noderole_id && limit == KEEP_RUNS_MAX);
     runs_number = number;
     return OK;
 }
 
-TEST(ended_runs_are_written_in_pieces)
+TEST(ended_runs_are_streamed)
 {
-    struct front *f = furnished();
-    f->engine.runs = keeper_runs;
+    struct front *f = world_with_nodes();
+    f->engine.runs = fake_history_runs;
     api_free(f->api);
     f->api = api_new(f->engine, f->passwords);
     char *log = arena_alloc(&f->w->arena, RUNLOG_MAX);
@@ -209,7 +210,7 @@ TEST(ended_runs_are_written_in_pieces)
     struct asked *a = get(f, "/api/v2/node_roles/1/runs");
     CHECK(a->answers == 0);
     api_on_history(f->api, runs_number, runs, KEEP_RUNS_MAX, OK);
-    memset(runs, 0xee, KEEP_RUNS_MAX * sizeof *runs); /* they lived for that call */
+    memset(runs, 0xee, KEEP_RUNS_MAX * sizeof *runs); /* records are valid during the call only */
     finish(f, a);
     STATUS(a, 200);
     CHECK(a->is_streamed && a->pieces > 5 && body_of(a)->count == KEEP_RUNS_MAX);
@@ -219,9 +220,9 @@ TEST(ended_runs_are_written_in_pieces)
     front_close(f);
 }
 
-TEST(a_plan_shows_the_members_that_are_wanted)
+TEST(a_plan_has_the_requested_members)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     DONE(f->w, CMD(DEPLOYMENT_PROPOSE, deployment_propose, .id = the_deployment(f->w, "d")));
     world_collect(f->w);
     struct asked *whole = get(f, "/api/v2/deployments/d/plan");

@@ -1,9 +1,9 @@
-/* Long lists: told in pieces, waited for, made again, cut. */
+/* Streamed lists: pieces, backpressure, recomputation, abort. */
 #include "tests/unit/api/api_world.h"
 
 enum { NODES = 1500 };
 
-static struct front *crowded(void)
+static struct front *world_with_many_nodes(void)
 {
     struct front *f = front_open();
     for (int i = 0; i < NODES; i++) {
@@ -35,9 +35,9 @@ static uint32_t rows(struct asked *a)
     return body_of(a)->count;
 }
 
-TEST(a_long_list_comes_in_pieces_and_is_whole)
+TEST(a_long_list_is_streamed_completely)
 {
-    struct front *f = crowded();
+    struct front *f = world_with_many_nodes();
     struct asked *a = begin(f, HTTP_GET, "/api/v2/nodes?system=false");
     CHECK(a->answers == 0 && !a->is_streamed);
     finish(f, a);
@@ -50,9 +50,9 @@ TEST(a_long_list_comes_in_pieces_and_is_whole)
     front_close(f);
 }
 
-TEST(a_long_list_is_sorted_and_cut_like_a_short_one)
+TEST(a_long_list_is_sorted_and_paged_like_a_short_one)
 {
-    struct front *f = crowded();
+    struct front *f = world_with_many_nodes();
     struct asked *a = begin(f, HTTP_GET, "/api/v2/nodes?system=false&sort=-name&limit=3");
     finish(f, a);
     SAYS(column(a, "name"), "n1499.example.com,n1498.example.com,n1497.example.com");
@@ -68,10 +68,10 @@ TEST(a_long_list_is_sorted_and_cut_like_a_short_one)
     front_close(f);
 }
 
-/* Nobody looks at the others for that. */
-TEST(a_page_by_id_is_given_at_once)
+/* Other objects are not visited. */
+TEST(a_page_by_id_is_not_streamed)
 {
-    struct front *f = crowded();
+    struct front *f = world_with_many_nodes();
     struct asked *a = get(f, "/api/v2/nodes?limit=2");
     CHECK(rows(a) == 2 && !a->is_streamed);
     CHECK(a->said_count == 2);
@@ -81,12 +81,12 @@ TEST(a_page_by_id_is_given_at_once)
     front_close(f);
 }
 
-TEST(what_is_deleted_while_a_list_is_told_leaves_it_well_formed)
+TEST(a_list_stays_well_formed_when_objects_are_deleted)
 {
-    struct front *f = crowded();
+    struct front *f = world_with_many_nodes();
     struct asked *a = begin(f, HTTP_GET, "/api/v2/nodes?system=false");
     while (!a->is_streamed) {
-        /* It is collected, and nothing of it is written. */
+        /* Collected, but nothing written. */
         if (api_pump(f->api) && !a->is_streamed && f->w->turn > 0)
             break;
     }
@@ -101,7 +101,7 @@ TEST(what_is_deleted_while_a_list_is_told_leaves_it_well_formed)
 /* Rows are chosen in one step and written in another: what does not match any more is left out. */
 TEST(a_filtered_list_has_no_row_that_does_not_match_when_it_is_written)
 {
-    struct front *f = crowded();
+    struct front *f = world_with_many_nodes();
     struct asked *a = begin(f, HTTP_GET, "/api/v2/nodes?system=false&description=");
     ignore(api_pump(f->api), "the first thousand are chosen");
     CHECK(!a->is_streamed && a->answers == 0);
@@ -119,10 +119,10 @@ TEST(a_filtered_list_has_no_row_that_does_not_match_when_it_is_written)
     front_close(f);
 }
 
-/* The list of an owner, whose rows may move to another one. */
-TEST(a_nested_list_has_no_row_that_moved_away)
+/* A list of an owner whose objects may move to another owner. */
+TEST(a_nested_list_has_no_row_of_another_owner)
 {
-    struct front *f = crowded();
+    struct front *f = world_with_many_nodes();
     STATUS(ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'lab'}"), 200);
     struct asked *a = begin(f, HTTP_GET, "/api/v2/deployments/system/nodes");
     ignore(api_pump(f->api), "the first thousand are chosen");
@@ -134,10 +134,10 @@ TEST(a_nested_list_has_no_row_that_moved_away)
     front_close(f);
 }
 
-/* When nothing matches any more, that is found out in steps as well. */
+/* If nothing matches any more, the stream finds that out in several steps. */
 TEST(rows_that_are_left_out_count_as_work)
 {
-    struct front *f = crowded();
+    struct front *f = world_with_many_nodes();
     struct asked *a = begin(f, HTTP_GET, "/api/v2/nodes?system=false&sort=name&alive=true");
     for (int i = 0; i < 2; i++)
         ignore(api_pump(f->api), "all are chosen");
@@ -156,9 +156,9 @@ TEST(rows_that_are_left_out_count_as_work)
     front_close(f);
 }
 
-TEST(pieces_wait_until_what_they_tell_is_durable)
+TEST(pieces_wait_until_their_turn_is_durable)
 {
-    struct front *f = crowded();
+    struct front *f = world_with_many_nodes();
     f->held = 1;
     struct asked *a = begin(f, HTTP_GET, "/api/v2/nodes");
     for (int i = 0; i < 20; i++)
@@ -172,9 +172,9 @@ TEST(pieces_wait_until_what_they_tell_is_durable)
     front_close(f);
 }
 
-TEST(pieces_that_did_not_leave_are_made_again_after_a_reload)
+TEST(unsent_pieces_are_computed_again_after_a_reload)
 {
-    struct front *f = crowded();
+    struct front *f = world_with_many_nodes();
     struct asked *a = begin(f, HTTP_GET, "/api/v2/nodes?system=false");
     while (!a->is_streamed)
         CHECK(api_pump(f->api));
@@ -190,9 +190,9 @@ TEST(pieces_that_did_not_leave_are_made_again_after_a_reload)
     front_close(f);
 }
 
-TEST(a_client_that_does_not_read_is_waited_for)
+TEST(a_stream_pauses_while_its_client_does_not_read)
 {
-    struct front *f = crowded();
+    struct front *f = world_with_many_nodes();
     struct asked *a = asked_new(f, HTTP_GET, "/api/v2/nodes?system=false");
     asked_header(a, "Authorization", f->bearer);
     a->window = 1;
@@ -213,9 +213,9 @@ TEST(a_client_that_does_not_read_is_waited_for)
     front_close(f);
 }
 
-TEST(a_client_that_leaves_takes_its_list_with_it)
+TEST(a_stream_ends_when_its_client_disconnects)
 {
-    struct front *f = crowded();
+    struct front *f = world_with_many_nodes();
     const struct http_handler handler = api_handler(f->api);
     struct asked *early = begin(f, HTTP_GET, "/api/v2/nodes");
     handler.gone(handler.self, &early->request);
@@ -230,23 +230,23 @@ TEST(a_client_that_leaves_takes_its_list_with_it)
     front_close(f);
 }
 
-TEST(a_list_that_is_cut_at_the_end_says_so)
+TEST(a_list_aborted_at_shutdown_is_not_complete)
 {
-    struct front *f = crowded();
+    struct front *f = world_with_many_nodes();
     struct asked *a = begin(f, HTTP_GET, "/api/v2/nodes");
     while (!a->is_streamed)
         CHECK(api_pump(f->api));
     struct asked *b = begin(f, HTTP_GET, "/api/v2/nodes");
     const struct http_handler handler = api_handler(f->api);
-    handler.stopping(handler.self, &a->request); /* it has an end, and is written to it */
+    handler.stopping(handler.self, &a->request); /* finite: it is written to its end */
     CHECK(a->answers == 0);
-    front_close(f); /* which checks that both were answered */
+    front_close(f); /* checks that both got a reply */
     (void)b;
 }
 
-TEST(nobody_is_asked_while_there_is_no_core)
+TEST(no_step_is_called_without_a_core)
 {
-    struct front *f = crowded();
+    struct front *f = world_with_many_nodes();
     struct asked *a = begin(f, HTTP_GET, "/api/v2/nodes?system=false");
     CHECK(api_pump(f->api));
     f->is_down = true;
@@ -258,9 +258,9 @@ TEST(nobody_is_asked_while_there_is_no_core)
     front_close(f);
 }
 
-TEST(a_list_that_has_said_nothing_is_refused_when_the_core_stays_away)
+TEST(a_list_without_sent_bytes_is_refused_without_a_core)
 {
-    struct front *f = crowded();
+    struct front *f = world_with_many_nodes();
     struct asked *begun = begin(f, HTTP_GET, "/api/v2/nodes?system=false");
     while (!begun->is_streamed)
         CHECK(api_pump(f->api));
@@ -276,9 +276,9 @@ TEST(a_list_that_has_said_nothing_is_refused_when_the_core_stays_away)
     front_close(f);
 }
 
-TEST(an_inventory_is_refused_where_answers_take_all_memory)
+TEST(an_inventory_is_refused_when_replies_use_all_memory)
 {
-    struct front *f = crowded();
+    struct front *f = world_with_many_nodes();
     held_max = 0;
     struct asked *a = begin(f, HTTP_GET, "/api/status/inventory");
     finish(f, a);

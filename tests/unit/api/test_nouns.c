@@ -1,5 +1,5 @@
-/* Attribs and their values, what roles are told in deployments, groups: what only a close look
- * shows. tests/api/test_data.py has the cases of the specification. */
+/* Attribs and their values, deployment roles, groups: details. tests/api/test_data.py has the cases
+ * of the specification. */
 #include "tests/unit/api/api_world.h"
 
 #define V2 "/api/v2/"
@@ -14,7 +14,7 @@ static const char rack_yml[] =
     "{'name':'other','jig':'script','attribs':[{'name':'foreign','map':'f'}]}],"
     "'attribs':[{'name':'asset','map':'dmi/asset','schema':{'type':'any'}}]}";
 
-static struct front *furnished(void)
+static struct front *world_with_nodes(void)
 {
     struct front *f = front_open();
     world_committed_deployment(f->w, "lab");
@@ -34,11 +34,11 @@ static struct asked *put(struct front *f, const char *target, const char *body)
     return ask(f, HTTP_PUT, target, body);
 }
 
-/* ---- attribs by themselves ---- */
+/* ---- attribs ---- */
 
 TEST(an_attrib_has_thirteen_fields_and_a_sample)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = get(f, V2 "attribs/color");
     STATUS(a, 200);
     SAYS(keys(a, body_of(a)),
@@ -56,9 +56,9 @@ TEST(an_attrib_has_thirteen_fields_and_a_sample)
     front_close(f);
 }
 
-TEST(an_attrib_is_made_with_its_default_in_either_form)
+TEST(an_attrib_is_created_with_its_default_in_either_form)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = ask(f, HTTP_POST, V2 "attribs",
                           "{'name':'a1','barclamp':'shop','role':'other','map':'x','type':'Attrib',"
                           "'default':{'value':7},'description':'d','order':3}");
@@ -82,7 +82,7 @@ TEST(an_attrib_is_made_with_its_default_in_either_form)
 
 TEST(an_attrib_itself_cannot_be_changed)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     PROBLEM(f, put(f, V2 "attribs/color", "{'value':1}"), 405, "not_supported", "absent");
     PROBLEM(f, ask(f, HTTP_PATCH, V2 "attribs/color", "[]"), 405, "not_supported", "absent");
     STATUS(ask(f, HTTP_DELETE, V2 "attribs/color", ""), 200);
@@ -93,9 +93,9 @@ TEST(an_attrib_itself_cannot_be_changed)
 
 /* ---- values ---- */
 
-TEST(those_who_have_attribs_list_what_means_something_there)
+TEST(objects_list_the_attribs_that_are_defined_on_them)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     SAYS(column(get(f, N1 "attribs"), "name"), "color,box,fixed,asset");
     SAYS(column(get(f, N1 "attribs"), "value"), "grey,null,null,null");
     SAYS(column(get(f, V2 "roles/r/attribs"), "name"), "color,box,fixed");
@@ -111,16 +111,16 @@ TEST(those_who_have_attribs_list_what_means_something_there)
     front_close(f);
 }
 
-TEST(a_value_is_shown_behind_the_thirteen_fields)
+TEST(a_value_follows_the_thirteen_fields)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = get(f, COLOR);
     STATUS(a, 200);
     SAYS(a->type, "application/vnd.crowbar.attrib.obj+json; version=2.0");
     SAYS(keys(a, body_of(a)),
          "barclamp_id,created_at,default,description,id,map,name,order,role_id,schema,ui_renderer,"
          "updated_at,value,writable");
-    CHECK(a->said_count == 0); /* no ETag: it would not change with the value */
+    CHECK(a->said_count == 0); /* no ETag: the turn of the attrib does not change with the value */
     a = ask_with(f, HTTP_GET, COLOR, "", "x-return-attributes: [\"value\"]");
     SAYS(shown(f->w, str_from(a->body)), "{'value':'grey'}");
     a = ask_with(f, HTTP_GET, COLOR, "", "x-return-attributes: [\"name\"]");
@@ -128,9 +128,9 @@ TEST(a_value_is_shown_behind_the_thirteen_fields)
     front_close(f);
 }
 
-TEST(whatever_is_there_is_a_value)
+TEST(any_json_can_be_a_value)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     const char *const values[] = {"false", "''", "[]", "{}", "0", "'456'", "[{'a':null}]"};
     char body[64];
     for (uint32_t i = 0; i < sizeof values / sizeof *values; i++) {
@@ -152,7 +152,7 @@ TEST(whatever_is_there_is_a_value)
 
 TEST(only_user_and_note_can_be_written)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     const char *const others[] = {"system", "wall", "discovery", "hint"};
     char body[64];
     for (uint32_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -168,9 +168,9 @@ TEST(only_user_and_note_can_be_written)
     front_close(f);
 }
 
-TEST(each_bucket_shows_its_own)
+TEST(each_bucket_returns_its_layer)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     const int64_t nr = the_noderole(f->w, "r@n1");
     world_bring(f->w, "r@n1", "active");
     SAYS(at(f, put(f, COLOR, "{'value':'pink'}"), "value"), "'pink'");
@@ -196,9 +196,9 @@ TEST(each_bucket_shows_its_own)
     front_close(f);
 }
 
-TEST(a_value_is_patched_and_nothing_else)
+TEST(a_patch_may_change_only_the_value)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     STATUS(put(f, ASSET, "{'value':{'a':1,'list':[1]}}"), 200);
     struct asked *a = ask(f, HTTP_PATCH, ASSET,
                           "[{'op':'test','path':'/value/a','value':1},"
@@ -222,14 +222,15 @@ TEST(a_value_is_patched_and_nothing_else)
             "value"),
          "'white'");
     SAYS(at(f, get(f, V2 "deployments/lab/attribs/color"), "value"), "'white'");
-    SAYS(at(f, get(f, COLOR), "value"), "'grey'"); /* null hides what lies below */
+    SAYS(at(f, get(f, COLOR), "value"), "'grey'"); /* null overrides the layers below */
     front_close(f);
 }
 
-/* Between its look and its command somebody writes; it is computed again from what is there. */
-TEST(a_patch_of_a_value_sees_what_came_between)
+/* Another client writes between read and command; the patch is computed again from the new value.
+ */
+TEST(a_patch_of_a_value_is_repeated_after_another_change)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     STATUS(put(f, ASSET, "{'value':[1]}"), 200);
     struct asked *a = asked_new(f, HTTP_PATCH, ASSET);
     asked_header(a, "Authorization", f->bearer);
@@ -244,11 +245,11 @@ TEST(a_patch_of_a_value_sees_what_came_between)
     front_close(f);
 }
 
-/* ---- what roles are told in deployments ---- */
+/* ---- deployment roles ---- */
 
-TEST(a_deployment_role_comes_is_told_and_goes)
+TEST(a_deployment_role_is_created_changed_and_deleted)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a =
         ask(f, HTTP_POST, V2 "deployment_roles", "{'role':'other','deployment':'lab'}");
     STATUS(a, 200);
@@ -272,9 +273,9 @@ TEST(a_deployment_role_comes_is_told_and_goes)
     front_close(f);
 }
 
-TEST(a_role_is_added_from_the_side_of_the_deployment)
+TEST(a_role_is_added_through_the_deployment)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = ask(f, HTTP_POST, V2 "deployments/lab/roles", "{'role':'other'}");
     STATUS(a, 200);
     SAYS(a->type, "application/vnd.crowbar.deployment_role.obj+json; version=2.0");
@@ -292,7 +293,7 @@ TEST(a_role_is_added_from_the_side_of_the_deployment)
 
 TEST(what_belongs_to_a_role_is_listed_below_it)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     world_node(f->w, "n2", NULL);
     world_bind(f->w, "r@n2");
     world_collect(f->w);
@@ -310,7 +311,7 @@ TEST(what_belongs_to_a_role_is_listed_below_it)
 
 TEST(a_group_is_found_by_name_or_with_its_category)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     STATUS(ask(f, HTTP_POST, V2 "groups", "{'name':'foo','category':'tag'}"), 200);
     struct asked *a = ask(f, HTTP_POST, V2 "groups", "{'name':'foo','category':'rack','order':5}");
     SAYS(keys(a, body_of(a)), "category,created_at,description,id,name,order,updated_at");
@@ -329,9 +330,9 @@ TEST(a_group_is_found_by_name_or_with_its_category)
     front_close(f);
 }
 
-TEST(nodes_come_into_groups_and_leave)
+TEST(nodes_are_added_to_groups_and_removed)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     STATUS(ask(f, HTTP_POST, V2 "groups", "{'name':'one'}"), 200);
     struct asked *a = ask(f, HTTP_POST, V2 "groups/one/nodes", "{'node':'n1.example.com'}");
     STATUS(a, 200);
@@ -354,9 +355,9 @@ TEST(nodes_come_into_groups_and_leave)
 
 #define PERFORM V2 "hammers/1/perform"
 
-TEST(a_hammer_performs_power_and_says_what_it_does_not)
+TEST(a_hammer_performs_only_power_actions)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = ask(f, HTTP_POST, PERFORM, "{'method':'reboot','args':['now']}");
     STATUS(a, 200);
     SAYS(a->type, "application/vnd.crowbar.secure_shell_hammer.action+json; version=2.0");
@@ -377,9 +378,9 @@ TEST(a_hammer_performs_power_and_says_what_it_does_not)
 
 /* ---- barclamps ---- */
 
-TEST(a_barclamp_is_shown_with_all_it_came_with)
+TEST(a_barclamp_is_shown_with_all_its_fields)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     DONE(f->w, cmd_import(f->w, "{'barclamp':{'name':'old','source_path':'/o','version':'2.E',"
                                 "'parent':'shop'},'git':{'commit':'abc'}}"));
     world_collect(f->w);
@@ -408,7 +409,7 @@ TEST(a_barclamp_is_shown_with_all_it_came_with)
     front_close(f);
 }
 
-/* Takes what it is given as it stands, but for texts, which it does not like. */
+/* Accepts JSON objects unchanged and refuses strings. */
 static err read_plainly(void *self, struct api_barclamp *sent)
 {
     struct front *f = self;
@@ -423,9 +424,9 @@ static err read_plainly(void *self, struct api_barclamp *sent)
     return OK;
 }
 
-TEST(a_barclamp_that_is_sent_is_read_and_imported)
+TEST(an_uploaded_barclamp_is_parsed_and_imported)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     PROBLEM(f, ask(f, HTTP_POST, V2 "barclamps", "{'value':'x'}"), 503, "unavailable", "absent");
     api_free(f->api);
     f->engine.read_barclamp = read_plainly;
@@ -450,10 +451,9 @@ TEST(a_barclamp_that_is_sent_is_read_and_imported)
     front_close(f);
 }
 
-/* ---- machines that are pretended ---- */
+/* ---- simulated discovery ---- */
 
-static err tell_of_a_machine(void *self, struct str source, struct arena *arena,
-                             struct str *out_text)
+static err fake_discovery(void *self, struct str source, struct arena *arena, struct str *out_text)
 {
     struct front *f = self;
     CHECK(f->w && arena);
@@ -465,11 +465,11 @@ static err tell_of_a_machine(void *self, struct str source, struct arena *arena,
 
 #define PRETEND "/api/test/nodes/n1.example.com"
 
-TEST(a_machine_is_discovered_only_where_machines_are_pretended)
+TEST(discovery_is_simulated_only_with_the_test_jig)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     api_free(f->api);
-    f->engine.test_discovery = tell_of_a_machine;
+    f->engine.test_discovery = fake_discovery;
     f->api = api_new(f->engine, f->passwords);
     PROBLEM(f, put(f, PRETEND, ""), 404, "not_found", "id");
     DONE(f->w,

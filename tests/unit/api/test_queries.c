@@ -1,8 +1,8 @@
-/* What the address of a list can ask for: filters, order, parts. */
+/* Query strings of lists: filters, order, pages. */
 #include "tests/unit/api/api_world.h"
 
 /* Nodes n1 to n5 in deployments system and lab; n2 and n4 are alive. */
-static struct front *furnished(void)
+static struct front *world_with_nodes(void)
 {
     struct front *f = front_open();
     world_role(f->w, "a", "'provides':['x','y']");
@@ -30,7 +30,7 @@ static struct front *furnished(void)
 
 TEST(a_filter_keeps_what_has_the_value)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     NAMES("alive=true", N(2) "," N(4));
     NAMES("alive.not=true", N(1) "," N(3) "," N(5));
     NAMES("name=" N(3), N(3));
@@ -55,7 +55,7 @@ TEST(a_filter_keeps_what_has_the_value)
 
 TEST(a_list_is_sorted_by_any_field)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     NAMES("sort=name", N(1) "," N(2) "," N(3) "," N(4) "," N(5));
     NAMES("sort=-name", N(5) "," N(4) "," N(3) "," N(2) "," N(1));
     NAMES("sort=alive", N(1) "," N(3) "," N(5) "," N(2) "," N(4));
@@ -63,7 +63,7 @@ TEST(a_list_is_sorted_by_any_field)
     front_close(f);
 }
 
-/* The value of a header of the answer; "" when it has none. */
+/* The value of a header of the reply; "" if it has none. */
 static const char *header_of(const struct asked *a, const char *name)
 {
     const size_t len = strlen(name);
@@ -73,7 +73,7 @@ static const char *header_of(const struct asked *a, const char *name)
     return "";
 }
 
-/* The part that the answer says comes next. */
+/* The next page by the Link header. */
 static struct asked *next_of(struct front *f, const struct asked *a)
 {
     char next[200];
@@ -83,9 +83,9 @@ static struct asked *next_of(struct front *f, const struct asked *a)
     return get(f, next);
 }
 
-TEST(a_part_says_how_many_there_are_and_where_the_next_begins)
+TEST(a_page_has_the_total_and_a_link_to_the_next)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = get(f, "/api/v2/nodes?system=false&sort=name&limit=2");
     SAYS(column(a, "name"), N(1) "," N(2));
     SAYS(header_of(a, "X-Total-Count"), "5");
@@ -100,10 +100,10 @@ TEST(a_part_says_how_many_there_are_and_where_the_next_begins)
     front_close(f);
 }
 
-/* By id, one that was deleted since has still a place; elsewhere nobody knows where it was. */
-TEST(an_object_that_is_gone_is_a_place_to_go_on_from_only_among_ids)
+/* In lists by id a deleted object still has a position; in other lists its position is unknown. */
+TEST(a_deleted_object_is_a_valid_after_only_in_lists_by_id)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = get(f, "/api/v2/nodes?name=" N(3));
     const char *id = column(a, "id");
     char path[80];
@@ -117,7 +117,7 @@ TEST(an_object_that_is_gone_is_a_place_to_go_on_from_only_among_ids)
     front_close(f);
 }
 
-TEST(what_means_nothing_in_an_address_is_told)
+TEST(unknown_query_parameters_are_refused)
 {
     static const char *const wrong[][2] = {
         {"nme=x", "'nme'"},         {"name.like=x", "'name.like'"}, {"limit=0", "'limit'"},
@@ -125,7 +125,7 @@ TEST(what_means_nothing_in_an_address_is_told)
         {"after=x", "'after'"},     {"sort=nme", "'sort'"},         {"sort=-", "'sort'"},
         {".not=3", "'.not'"},
     };
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char path[80];
         snprintf(path, sizeof path, "/api/v2/nodes?%s", wrong[i][0]);
@@ -137,9 +137,9 @@ TEST(what_means_nothing_in_an_address_is_told)
     front_close(f);
 }
 
-TEST(heads_count_without_showing)
+TEST(head_requests_have_the_total_without_a_body)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = ask(f, HTTP_HEAD, "/api/v2/nodes?alive=true&system=false", "");
     STATUS(a, 200);
     SAYS(header_of(a, "X-Total-Count"), "2");
@@ -147,9 +147,9 @@ TEST(heads_count_without_showing)
     front_close(f);
 }
 
-TEST(values_of_one_field_are_choices_wherever_they_stand)
+TEST(values_of_one_field_are_alternatives)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     NAMES("name=" N(2) "&alive=true&name=" N(4), N(2) "," N(4));
     NAMES("name=" N(2) "&name.not=" N(2) "&name=" N(4), N(4));
     front_close(f);
@@ -157,7 +157,7 @@ TEST(values_of_one_field_are_choices_wherever_they_stand)
 
 TEST(a_value_that_a_field_cannot_have_is_refused)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = get(f, "/api/v2/node_roles?state=eror");
     STATUS(a, 400);
     SAYS(at(f, a, "field"), "'state'");

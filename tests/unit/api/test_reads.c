@@ -1,4 +1,4 @@
-/* What is shown: shapes, lists, order, samples, matches, projections. */
+/* Reads: views, lists, order, samples, matches, projections. */
 #include "tests/unit/api/api_world.h"
 
 static const char node_keys[] = "admin,alive,allocated,available,bootenv,created_at,"
@@ -20,7 +20,7 @@ static const char noderole_keys[] =
 #define OBJ(type)  "application/vnd.crowbar." type ".obj+json; version=2.0"
 
 /* Roles a <- b <- c, bound to n1 (all) and n2 (a). */
-static struct front *furnished(void)
+static struct front *world_with_nodes(void)
 {
     struct front *f = front_open();
     world_role(f->w, "a", "'flags':['milestone','server'],'provides':['x','y']");
@@ -35,11 +35,11 @@ static struct front *furnished(void)
     return f;
 }
 
-/* ---- shapes ---- */
+/* ---- objects ---- */
 
 TEST(a_node_shows_its_sixteen_fields)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = get(f, "/api/v2/nodes/n2.example.com");
     STATUS(a, 200);
     SAYS(a->type, OBJ("node"));
@@ -57,7 +57,7 @@ TEST(a_node_shows_its_sixteen_fields)
 
 TEST(times_are_written_in_utc_to_the_millisecond)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     f->w->now_ms = 1800000000678 - 1000; /* the next step adds a second */
     world_node(f->w, "n3", NULL);
     struct asked *a = get(f, "/api/v2/nodes/n3.example.com");
@@ -67,7 +67,7 @@ TEST(times_are_written_in_utc_to_the_millisecond)
 
 TEST(the_system_deployment_has_no_parent)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = get(f, "/api/v2/deployments/system");
     STATUS(a, 200);
     SAYS(a->type, OBJ("deployment"));
@@ -83,7 +83,7 @@ TEST(the_system_deployment_has_no_parent)
 
 TEST(a_deployment_state_is_the_number_of_the_specification)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     SAYS(at(f, get(f, "/api/v2/deployments/lab"), "state"), "0");
     world_commit_deployment(f->w, "lab");
     SAYS(at(f, get(f, "/api/v2/deployments/lab"), "state"), "1");
@@ -98,7 +98,7 @@ TEST(a_deployment_state_is_the_number_of_the_specification)
 
 TEST(a_role_shows_its_twenty_fields_and_whether_it_can_be_used)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = get(f, "/api/v2/roles/a");
     STATUS(a, 200);
     SAYS(a->type, OBJ("role"));
@@ -116,10 +116,10 @@ TEST(a_role_shows_its_twenty_fields_and_whether_it_can_be_used)
     front_close(f);
 }
 
-/* In the words of the refusal, all of them. */
-TEST(a_role_that_cannot_be_bound_says_why)
+/* The reason has all sentences of the refusal. */
+TEST(a_role_that_cannot_be_bound_has_a_reason)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     world_role(f->w, "lost", "'jig':'nowhere'");
     world_role(f->w, "early", "'requires':['a','later'],'wants-attribs':['size']");
     world_role(f->w, "idea", "'flags':['abstract']");
@@ -143,10 +143,10 @@ TEST(a_role_that_cannot_be_bound_says_why)
     front_close(f);
 }
 
-/* Where it is bound it stays, and says so. */
-TEST(a_role_that_its_barclamp_does_not_name_any_more_says_so)
+/* It stays bound and is marked. */
+TEST(a_role_removed_from_its_barclamp_is_marked)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     DONE(f->w, cmd_import(f->w, "{'barclamp':{'name':'x','source_path':'/x'},'roles':[{'name':'w',"
                                 "'jig':'script'}]}"));
     world_bind(f->w, "w@n1");
@@ -159,9 +159,9 @@ TEST(a_role_that_its_barclamp_does_not_name_any_more_says_so)
 
 TEST(a_jig_shows_its_eleven_fields_and_why_it_is_not_active)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     DONE(f->w, cmd_import(f->w, "{'barclamp':{'name':'x','source_path':'/x'},'jigs':["
-                                "{'name':'odd','class':'Nobody'},{'name':'tried','class':'test'},"
+                                "{'name':'odd','class':'Unknown'},{'name':'tried','class':'test'},"
                                 "{'name':'idle','class':'noop'}],"
                                 "'roles':[{'name':'o','jig':'odd'}]}"));
     struct asked *a = get(f, "/api/v2/jigs/script");
@@ -175,9 +175,9 @@ TEST(a_jig_shows_its_eleven_fields_and_why_it_is_not_active)
     a = get(f, "/api/v2/jigs/odd?view=full");
     SAYS(at(f, a, "active"), "false");
     SAYS(at(f, a, "order"), "100");
-    SAYS(at(f, a, "inactive_reason"), "'jig class Nobody is not known here'");
+    SAYS(at(f, a, "inactive_reason"), "'jig class Unknown is not known here'");
     SAYS(at(f, get(f, "/api/v2/roles/o?view=full"), "unusable"),
-         "'role o cannot run: jig odd is not active: jig class Nobody is not known here'");
+         "'role o cannot run: jig odd is not active: jig class Unknown is not known here'");
     SAYS(at(f, get(f, "/api/v2/jigs/tried?view=full"), "inactive_reason"), "'the test jig is off'");
     DONE(f->w,
          CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_TEST_JIG, .test_jig = true));
@@ -190,7 +190,7 @@ TEST(a_jig_shows_its_eleven_fields_and_why_it_is_not_active)
 
 TEST(a_noderole_shows_its_fourteen_fields)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = get(f, "/api/v2/nodes/n1.example.com/node_roles/b");
     STATUS(a, 200);
     SAYS(a->type, OBJ("node_role"));
@@ -203,7 +203,7 @@ TEST(a_noderole_shows_its_fourteen_fields)
     front_close(f);
 }
 
-/* The state as the API tells it. */
+/* The state in the reply. */
 static const char *state_of(struct front *f, const char *noderole)
 {
     char target[64];
@@ -214,7 +214,7 @@ static const char *state_of(struct front *f, const char *noderole)
 
 TEST(a_noderole_state_is_the_number_of_the_specification)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     SAYS(state_of(f, "a@n1"), "4");
     world_available(f->w, "n1", false);
     world_commit(f->w, "a@n1");
@@ -243,7 +243,7 @@ TEST(a_noderole_state_is_the_number_of_the_specification)
 
 TEST(digits_are_an_id_and_anything_else_a_name)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     char target[64];
     snprintf(target, sizeof target, "/api/v2/nodes/%lld", (long long)the_node(f->w, "n1"));
     SAYS(at(f, get(f, target), "name"), "'n1.example.com'");
@@ -260,7 +260,7 @@ TEST(digits_are_an_id_and_anything_else_a_name)
 
 TEST(admin_is_the_first_admin_node)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     PROBLEM(f, get(f, "/api/v2/nodes/admin"), 404, "not_found", "id");
     struct command command = cmd_node(f->w, "boss");
     command.node_create.admin = true;
@@ -269,9 +269,9 @@ TEST(admin_is_the_first_admin_node)
     front_close(f);
 }
 
-TEST(under_a_node_a_noderole_goes_by_its_role)
+TEST(below_a_node_a_noderole_is_found_by_its_role)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     char target[96];
     snprintf(target, sizeof target, "/api/v2/nodes/n1.example.com/node_roles/%lld",
              (long long)the_role(f->w, "c"));
@@ -287,7 +287,7 @@ TEST(under_a_node_a_noderole_goes_by_its_role)
 
 TEST(the_etag_is_the_turn_of_the_last_change)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     char line[64];
     const struct node_record node = read_node(f->w, "n1");
     snprintf(line, sizeof line, "ETag: \"%lld\"", (long long)node.turn);
@@ -301,7 +301,7 @@ TEST(the_etag_is_the_turn_of_the_last_change)
 
 TEST(lists_have_the_order_of_the_specification)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *nodes = get(f, "/api/v2/nodes");
     STATUS(nodes, 200);
     SAYS(nodes->type, LIST("node"));
@@ -327,9 +327,9 @@ TEST(an_empty_list_is_a_list)
     front_close(f);
 }
 
-TEST(nested_lists_hold_what_belongs_there)
+TEST(nested_lists_have_the_objects_of_their_owner)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     SAYS(column(get(f, "/api/v2/deployments/lab/nodes"), "name"),
          "lab-phantom.internal.local,n2.example.com");
     SAYS(column(get(f, "/api/v2/deployments/lab/node_roles"), "cohort"), "0");
@@ -346,9 +346,9 @@ TEST(nested_lists_hold_what_belongs_there)
     front_close(f);
 }
 
-TEST(only_the_attributes_asked_for_are_shown)
+TEST(only_the_requested_attributes_are_shown)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *one = ask_with(f, HTTP_GET, "/api/v2/nodes/n1.example.com", "",
                                  "x-return-attributes: [\"name\",\"nix\"]");
     SAYS(one->body, "{\"name\":\"n1.example.com\"}");
@@ -365,7 +365,7 @@ TEST(only_the_attributes_asked_for_are_shown)
 
 TEST(attributes_that_are_no_list_of_names_are_refused)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     const char *const wrong[] = {"x-return-attributes: name", "x-return-attributes: {}",
                                  "x-return-attributes: [1]", "x-return-attributes: [\"a\",null]"};
     for (uint32_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -413,7 +413,7 @@ static const char *matched(struct front *f, const char *collection, const char *
 
 TEST(matches_are_exact_and_all_of_them)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     SAYS(matched(f, "nodes", "{'name':'n1.example.com'}"), "3");
     SAYS(matched(f, "nodes", "{'name':'n1'}"), "");
     SAYS(matched(f, "nodes", "{'alive':true,'system':false}"), "3,4");
@@ -434,7 +434,7 @@ TEST(matches_are_exact_and_all_of_them)
 
 TEST(a_list_of_values_matches_any_of_them)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     SAYS(matched(f, "nodes", "{'id':[3,'4',99]}"), "3,4");
     SAYS(matched(f, "deployments", "{'name':['lab','system','nix']}"), "2,1");
     SAYS(matched(f, "deployments", "{'name':[]}"), "");
@@ -444,7 +444,7 @@ TEST(a_list_of_values_matches_any_of_them)
 
 TEST(without_a_known_column_nothing_matches)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     SAYS(matched(f, "nodes", ""), "");
     SAYS(matched(f, "nodes", "{}"), "");
     SAYS(matched(f, "nodes", "{'nix':1}"), "");
@@ -454,7 +454,7 @@ TEST(without_a_known_column_nothing_matches)
 
 TEST(values_of_another_type_match_nothing)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     SAYS(matched(f, "nodes", "{'id':true}"), "");
     SAYS(matched(f, "nodes", "{'id':3.0}"), "");
     SAYS(matched(f, "nodes", "{'name':3}"), "");
@@ -464,9 +464,9 @@ TEST(values_of_another_type_match_nothing)
     front_close(f);
 }
 
-TEST(moments_match_however_they_are_written)
+TEST(times_match_in_every_notation)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = get(f, "/api/v2/nodes/n1.example.com");
     char body[96];
     snprintf(body, sizeof body, "{'created_at':%s}", at(f, a, "created_at"));
@@ -476,7 +476,7 @@ TEST(moments_match_however_they_are_written)
 
 TEST(forms_and_queries_match_like_json)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     SAYS(matched(f, "nodes", "name=n1.example.com&alive=true"), "3");
     SAYS(matched(f, "nodes", "id[]=4&id[]=3"), "3,4");
     SAYS(column(ask(f, HTTP_POST, "/api/v2/nodes/match?alive=true&id=4", ""), "id"), "4");
@@ -485,7 +485,7 @@ TEST(forms_and_queries_match_like_json)
 
 TEST(a_form_with_too_many_parameters_is_refused)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     char *body = malloc(8100);
     CHECK(body != NULL);
     for (size_t i = 0; i < 2000; i++)
@@ -501,9 +501,9 @@ TEST(a_form_with_too_many_parameters_is_refused)
     front_close(f);
 }
 
-TEST(more_values_than_can_be_looked_for_are_refused)
+TEST(too_many_filter_values_are_refused)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     char *body = malloc(20000);
     CHECK(body != NULL);
     size_t n = (size_t)snprintf(body, 20000, "{\"id\":[0");
@@ -515,12 +515,12 @@ TEST(more_values_than_can_be_looked_for_are_refused)
     front_close(f);
 }
 
-/* Fields are read once, not once for each row: with this many bytes for each of so many rows it
- * would not end. */
+/* Values are parsed once, not once per row: otherwise this many bytes for so many rows would take
+ * too long. */
 TEST(values_that_are_too_long_are_refused)
 {
     enum { LONG = 4 << 20 };
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     char *body = malloc(LONG + 64), *text = malloc(LONG + 1);
     CHECK(body != NULL && text != NULL);
     memset(text, 'x', LONG);
@@ -549,7 +549,7 @@ TEST(values_that_are_too_long_are_refused)
 
 TEST(the_values_of_all_columns_count_together)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     char *body = malloc(20000);
     CHECK(body != NULL);
     size_t n = (size_t)snprintf(body, 20000, "{'name':['n1.example.com'");
@@ -563,11 +563,11 @@ TEST(the_values_of_all_columns_count_together)
     front_close(f);
 }
 
-/* ---- where and how ---- */
+/* ---- paths and methods ---- */
 
-TEST(unknown_paths_and_verbs_are_told_apart)
+TEST(unknown_paths_are_404_and_unsupported_methods_405)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     const char *const nowhere[] = {"/",
                                    "/api",
                                    "/api/v2",
@@ -596,7 +596,7 @@ TEST(unknown_paths_and_verbs_are_told_apart)
 
 TEST(every_version_from_two_to_nine_is_served)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     STATUS(get(f, "/api/v9/nodes"), 200);
     STATUS(get(f, "/api/v3/nodes/n1.example.com/node_roles"), 200);
     STATUS(get(f, "/api/v2/nodes/"), 200);
@@ -607,7 +607,7 @@ TEST(every_version_from_two_to_nine_is_served)
 
 TEST(a_slash_that_was_sent_encoded_separates_nothing)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = get(f, "/api/v2/nodes/n1.example.com%2Fnode_roles");
     PROBLEM(f, a, 404, "not_found", "id");
     SAYS(at(f, a, "message"), "'there is no node called n1.example.com/node_roles'");

@@ -1,42 +1,42 @@
-/* Work seen from outside: what is open, what is over, what it says, and how it is stopped. */
+/* Runs: open, ended, logs, cancellation. */
 #include "model/limits.h"
 #include "tests/unit/api/api_world.h"
 
-/* The one who keeps runs, and what they say. */
-struct keeper {
+/* The fake store of ended runs and logs. */
+struct fake_history {
     struct front *f;
-    err answers; /* what it says when it is asked */
+    err answers; /* result of the next query */
     uint32_t asked;
     int64_t noderole_id, number;
     uint32_t limit;
-    struct api_log log; /* the question, then the answer */
+    struct api_log log; /* last request, then its result */
     err log_answers;
     int64_t total;
     bool ended;
     const char *text;
 };
 
-static struct keeper keeper;
+static struct fake_history fake_history;
 
-static err keeper_runs(void *self, int64_t noderole_id, uint32_t limit, int64_t number)
+static err fake_history_runs(void *self, int64_t noderole_id, uint32_t limit, int64_t number)
 {
-    CHECK(self == keeper.f);
-    keeper.asked++;
-    keeper.noderole_id = noderole_id;
-    keeper.limit = limit;
-    keeper.number = number;
-    return keeper.answers;
+    CHECK(self == fake_history.f);
+    fake_history.asked++;
+    fake_history.noderole_id = noderole_id;
+    fake_history.limit = limit;
+    fake_history.number = number;
+    return fake_history.answers;
 }
 
-static err keeper_log(void *self, struct api_log *log)
+static err fake_history_log(void *self, struct api_log *log)
 {
-    CHECK(self == keeper.f);
-    keeper.log = *log;
-    if (keeper.log_answers != OK)
-        return keeper.log_answers;
-    const struct str all = str_from(keeper.text);
-    log->total = keeper.total ? keeper.total : (int64_t)all.len;
-    log->ended = keeper.ended;
+    CHECK(self == fake_history.f);
+    fake_history.log = *log;
+    if (fake_history.log_answers != OK)
+        return fake_history.log_answers;
+    const struct str all = str_from(fake_history.text);
+    log->total = fake_history.total ? fake_history.total : (int64_t)all.len;
+    log->ended = fake_history.ended;
     if (log->offset < (int64_t)all.len)
         log->text = str_slice(all, (uint32_t)log->offset, all.len);
     else
@@ -45,16 +45,16 @@ static err keeper_log(void *self, struct api_log *log)
 }
 
 /* a@n1 runs. */
-static struct front *furnished(bool has_keeper)
+static struct front *world_with_nodes(bool has_history)
 {
     struct front *f = front_open();
-    if (has_keeper) {
-        f->engine.runs = keeper_runs;
-        f->engine.run_log = keeper_log;
+    if (has_history) {
+        f->engine.runs = fake_history_runs;
+        f->engine.run_log = fake_history_log;
         api_free(f->api);
         f->api = api_new(f->engine, f->passwords);
     }
-    keeper = (struct keeper){.f = f, .text = ""};
+    fake_history = (struct fake_history){.f = f, .text = ""};
     world_role(f->w, "a", "");
     world_node(f->w, "n1", NULL);
     world_bind(f->w, "a@n1");
@@ -65,7 +65,7 @@ static struct front *furnished(bool has_keeper)
     return f;
 }
 
-/* "/api/v2/" and a path in which # stands for the id. */
+/* "/api/v2/" and a path in which # is replaced by the id. */
 static const char *target(struct front *f, const char *path, int64_t id)
 {
     struct buf b = buf_in(&f->w->arena);
@@ -83,11 +83,11 @@ static int64_t the_run(struct front *f)
     return world_run(f->w, "a@n1", RUN_RUNNING);
 }
 
-/* ---- open ---- */
+/* ---- open runs ---- */
 
 TEST(open_runs_are_listed_and_shown)
 {
-    struct front *f = furnished(true);
+    struct front *f = world_with_nodes(true);
     struct asked *list = get(f, "/api/v2/runs");
     STATUS(list, 200);
     SAYS(list->type, "application/vnd.crowbar.run.list+json; version=2.0");
@@ -111,7 +111,7 @@ TEST(open_runs_are_listed_and_shown)
 
 TEST(what_is_not_open_is_not_found)
 {
-    struct front *f = furnished(true);
+    struct front *f = world_with_nodes(true);
     static const char *const names[] = {"999", "a", "0", "-1", "99999999999999999999"};
     for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[64];
@@ -128,7 +128,7 @@ TEST(what_is_not_open_is_not_found)
 
 TEST(a_run_is_cancelled)
 {
-    struct front *f = furnished(true);
+    struct front *f = world_with_nodes(true);
     const int64_t id = the_run(f);
     struct asked *a = ask(f, HTTP_PUT, target(f, "runs/#/cancel", id), "");
     STATUS(a, 200);
@@ -140,9 +140,9 @@ TEST(a_run_is_cancelled)
     front_close(f);
 }
 
-TEST(a_queued_run_is_gone_at_once)
+TEST(a_queued_run_is_cancelled_at_once)
 {
-    struct front *f = furnished(true);
+    struct front *f = world_with_nodes(true);
     world_finish(f->w, "a@n1", RESULT_OK);
     DONE(f->w, cmd_enqueue(f->w, "a@n1"));
     world_collect(f->w);
@@ -154,12 +154,12 @@ TEST(a_queued_run_is_gone_at_once)
     front_close(f);
 }
 
-/* ---- what it says ---- */
+/* ---- logs ---- */
 
 TEST(a_log_is_read_piece_by_piece)
 {
-    struct front *f = furnished(true);
-    keeper.text = "one\ntwo\n";
+    struct front *f = world_with_nodes(true);
+    fake_history.text = "one\ntwo\n";
     const int64_t id = the_run(f);
     struct asked *a = get(f, target(f, "runs/#/log", id));
     STATUS(a, 200);
@@ -169,9 +169,9 @@ TEST(a_log_is_read_piece_by_piece)
     SAYS(at(f, a, "next"), "8");
     SAYS(at(f, a, "total"), "8");
     SAYS(at(f, a, "ended"), "false");
-    CHECK(keeper.log.run_id == id && keeper.log.attempt == 1);
-    CHECK(keeper.log.noderole_id == the_noderole(f->w, "a@n1"));
-    keeper.ended = true;
+    CHECK(fake_history.log.run_id == id && fake_history.log.attempt == 1);
+    CHECK(fake_history.log.noderole_id == the_noderole(f->w, "a@n1"));
+    fake_history.ended = true;
     struct asked *b = get(f, target(f, "runs/#/log?offset=4", id));
     SAYS(at(f, b, "text"), "'two\\n'");
     SAYS(at(f, b, "ended"), "true");
@@ -184,27 +184,29 @@ TEST(a_log_is_read_piece_by_piece)
     front_close(f);
 }
 
-TEST(the_log_of_a_run_that_is_over_is_asked_for_by_attempt)
+TEST(the_log_of_an_ended_run_is_requested_by_attempt)
 {
-    struct front *f = furnished(true);
-    keeper.text = "what was";
+    struct front *f = world_with_nodes(true);
+    fake_history.text = "what was";
     PROBLEM(f, get(f, "/api/v2/runs/900/log"), 404, "not_found", "id");
     PROBLEM(f, get(f, "/api/v2/runs/900/log?attempt=2"), 404, "not_found", "id");
     PROBLEM(f, get(f, "/api/v2/runs/900/log?node_role=8&attempt=0"), 400, "bad_value", "attempt");
     struct asked *a = get(f, "/api/v2/runs/900/log?node_role=8&attempt=2");
     SAYS(at(f, a, "text"), "'what was'");
-    CHECK(keeper.log.run_id == 900 && keeper.log.attempt == 2 && keeper.log.noderole_id == 8);
-    /* Of an open one, an earlier start. */
+    CHECK(fake_history.log.run_id == 900 && fake_history.log.attempt == 2 &&
+          fake_history.log.noderole_id == 8);
+    /* Of an open run, an earlier attempt. */
     STATUS(get(f, target(f, "runs/#/log?attempt=3", the_run(f))), 200);
-    CHECK(keeper.log.attempt == 3 && keeper.log.noderole_id == the_noderole(f->w, "a@n1"));
-    keeper.log_answers = ERR_NOT_FOUND;
+    CHECK(fake_history.log.attempt == 3 &&
+          fake_history.log.noderole_id == the_noderole(f->w, "a@n1"));
+    fake_history.log_answers = ERR_NOT_FOUND;
     PROBLEM(f, get(f, "/api/v2/runs/900/log?node_role=8&attempt=2"), 404, "not_found", "id");
-    keeper.log_answers = ERR_UNAVAILABLE;
+    fake_history.log_answers = ERR_UNAVAILABLE;
     STATUS(get(f, "/api/v2/runs/900/log?node_role=8&attempt=2"), 503);
     front_close(f);
 }
 
-TEST(work_may_say_any_bytes)
+TEST(a_log_may_contain_any_bytes)
 {
     static const struct {
         const char *said;
@@ -213,9 +215,9 @@ TEST(work_may_say_any_bytes)
         const char *next;
     } cases[] = {
         {"\xc3\xa4", false, "'\xc3\xa4'", "2"},
-        {"a\xc3", false, "'a'", "1"}, /* the rest is yet to come */
+        {"a\xc3", false, "'a'", "1"}, /* incomplete: the rest may follow */
         {"a\xf0\x9f\x8c", false, "'a'", "1"},
-        {"a\xc3", true, "'a\xef\xbf\xbd'", "2"}, /* or never will */
+        {"a\xc3", true, "'a\xef\xbf\xbd'", "2"}, /* the log has ended: it will not */
         {"a\xff"
          "b",
          false,
@@ -224,29 +226,29 @@ TEST(work_may_say_any_bytes)
          "3"},
         {"\x80\x80", false, "'\xef\xbf\xbd\xef\xbf\xbd'", "2"},
         {"\xc3(", false, "'\xef\xbf\xbd('", "2"},
-        {"\xc0\xaf", false, "'\xef\xbf\xbd\xef\xbf\xbd'", "2"}, /* longer than it need be */
-        {"\xed\xa0\x80", false, "'\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd'", "3"}, /* half a pair */
+        {"\xc0\xaf", false, "'\xef\xbf\xbd\xef\xbf\xbd'", "2"}, /* overlong encoding */
+        {"\xed\xa0\x80", false, "'\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd'", "3"}, /* surrogate */
         {"\xf4\x90\x80\x80", false, "'\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd'", "4"},
         {"\xf0\x9f\x8c\x8d", false, "'\xf0\x9f\x8c\x8d'", "4"},
     };
-    struct front *f = furnished(true);
+    struct front *f = world_with_nodes(true);
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        keeper.text = cases[i].said;
-        keeper.ended = cases[i].ended;
+        fake_history.text = cases[i].said;
+        fake_history.ended = cases[i].ended;
         struct asked *a = get(f, target(f, "runs/#/log", the_run(f)));
         STATUS(a, 200);
         SAYS(at(f, a, "text"), cases[i].text);
         SAYS(at(f, a, "next"), cases[i].next);
     }
-    /* It has ended, but this piece is not the last: the rest comes with the next. */
-    keeper.text = "a\xc3";
-    keeper.total = 10;
-    keeper.ended = true;
+    /* Ended, but this is not the last part of the log. */
+    fake_history.text = "a\xc3";
+    fake_history.total = 10;
+    fake_history.ended = true;
     SAYS(at(f, get(f, target(f, "runs/#/log", the_run(f))), "next"), "1");
     front_close(f);
 }
 
-/* ---- over ---- */
+/* ---- ended runs ---- */
 
 static struct record over(struct front *f, int64_t attempt, uint32_t result)
 {
@@ -262,13 +264,13 @@ static struct record over(struct front *f, int64_t attempt, uint32_t result)
                                        .runlog = STR("said")}};
 }
 
-TEST(runs_that_are_over_are_looked_up_elsewhere)
+TEST(ended_runs_are_read_from_the_store)
 {
-    struct front *f = furnished(true);
+    struct front *f = world_with_nodes(true);
     const int64_t id = the_noderole(f->w, "a@n1");
     struct asked *a = get(f, target(f, "node_roles/#/runs", id));
-    CHECK(a->answers == 0 && keeper.asked == 1);
-    CHECK(keeper.noderole_id == id && keeper.limit == KEEP_RUNS_MAX);
+    CHECK(a->answers == 0 && fake_history.asked == 1);
+    CHECK(fake_history.noderole_id == id && fake_history.limit == KEEP_RUNS_MAX);
     const struct record runs[] = {over(f, 9, RESULT_CANCELLED),
                                   over(f, 8, RESULT_OK),
                                   over(f, 7, RESULT_FAILED),
@@ -276,7 +278,7 @@ TEST(runs_that_are_over_are_looked_up_elsewhere)
                                   over(f, 5, RESULT_PARKED),
                                   over(f, 4, RESULT_ASYNC),
                                   over(f, 3, 99)};
-    api_on_history(f->api, keeper.number, runs, 7, OK);
+    api_on_history(f->api, fake_history.number, runs, 7, OK);
     STATUS(a, 200);
     SAYS(a->type, "application/vnd.crowbar.run.list+json; version=2.0");
     SAYS(column(a, "result"), "cancelled,ok,failed,lost,parked,async,unknown");
@@ -287,85 +289,85 @@ TEST(runs_that_are_over_are_looked_up_elsewhere)
     SAYS(column(a, "role"), "a,a,a,a,a,a,a");
     HAS(column(a, "started_at"), "1970-01-01T00:00:01.000Z,");
     HAS(column(a, "runlog"), "said,said,");
-    api_on_history(f->api, keeper.number, runs, 7, OK); /* nobody waits any more */
+    api_on_history(f->api, fake_history.number, runs, 7, OK); /* no call waits any more */
     front_close(f);
 }
 
-TEST(a_noderole_that_is_gone_may_have_a_history)
+TEST(a_deleted_noderole_may_have_ended_runs)
 {
-    struct front *f = furnished(true);
+    struct front *f = world_with_nodes(true);
     struct asked *a = get(f, "/api/v2/node_roles/777/runs?limit=5");
-    CHECK(keeper.noderole_id == 777 && keeper.limit == 5);
+    CHECK(fake_history.noderole_id == 777 && fake_history.limit == 5);
     struct record run = over(f, 1, RESULT_OK);
     run.old_run.role_id = 0;
-    api_on_history(f->api, keeper.number, &run, 1, OK);
+    api_on_history(f->api, fake_history.number, &run, 1, OK);
     STATUS(a, 200);
     SAYS(column(a, "role"), "null");
     struct asked *b = get(f, "/api/v2/node_roles/777/runs");
-    api_on_history(f->api, keeper.number, NULL, 0, OK);
+    api_on_history(f->api, fake_history.number, NULL, 0, OK);
     PROBLEM(f, b, 404, "not_found", "id");
     struct asked *c = get(f, target(f, "node_roles/#/runs", the_noderole(f->w, "a@n1")));
-    api_on_history(f->api, keeper.number, NULL, 0, OK);
+    api_on_history(f->api, fake_history.number, NULL, 0, OK);
     STATUS(c, 200);
     SAYS(c->body, "[]");
-    keeper.asked = 0;
+    fake_history.asked = 0;
     PROBLEM(f, get(f, "/api/v2/node_roles/nix/runs"), 404, "not_found", "id");
     PROBLEM(f, get(f, "/api/v2/node_roles/777/runs?limit=0"), 400, "bad_value", "limit");
     PROBLEM(f, get(f, "/api/v2/node_roles/777/runs?limit=1001"), 400, "bad_value", "limit");
-    CHECK(keeper.asked == 0);
+    CHECK(fake_history.asked == 0);
     front_close(f);
 }
 
-TEST(a_lookup_that_fails_is_told)
+TEST(a_failed_query_is_reported)
 {
-    struct front *f = furnished(true);
-    keeper.answers = ERR_LIMIT;
+    struct front *f = world_with_nodes(true);
+    fake_history.answers = ERR_LIMIT;
     STATUS(get(f, "/api/v2/node_roles/1/runs"), 429);
-    keeper.answers = OK;
+    fake_history.answers = OK;
     struct asked *a = get(f, "/api/v2/node_roles/1/runs");
-    api_on_history(f->api, keeper.number, NULL, 0, ERR_UNAVAILABLE);
+    api_on_history(f->api, fake_history.number, NULL, 0, ERR_UNAVAILABLE);
     STATUS(a, 503);
     struct asked *b = get(f, "/api/v2/node_roles/1/runs");
-    f->is_down = true; /* there is no core to name the roles */
-    api_on_history(f->api, keeper.number, NULL, 0, OK);
+    f->is_down = true; /* no core for the names of roles */
+    api_on_history(f->api, fake_history.number, NULL, 0, OK);
     STATUS(b, 503);
     f->is_down = false;
     front_close(f);
 }
 
-TEST(what_is_found_waits_until_the_core_it_names_is_durable)
+TEST(a_result_waits_until_the_core_is_durable)
 {
-    struct front *f = furnished(true);
+    struct front *f = world_with_nodes(true);
     struct asked *a = get(f, "/api/v2/node_roles/1/runs");
     const struct record run = over(f, 1, RESULT_OK);
     f->held = 1;
-    api_on_history(f->api, keeper.number, &run, 1, OK);
+    api_on_history(f->api, fake_history.number, &run, 1, OK);
     CHECK(a->answers == 0);
-    api_reloaded(f->api); /* that core was dropped: it is looked up again */
-    CHECK(a->answers == 0 && keeper.asked == 2);
+    api_reloaded(f->api); /* the core was dropped: the query is repeated */
+    CHECK(a->answers == 0 && fake_history.asked == 2);
     f->held = 0;
-    api_on_history(f->api, keeper.number, &run, 1, OK);
+    api_on_history(f->api, fake_history.number, &run, 1, OK);
     STATUS(a, 200);
     front_close(f);
 }
 
-TEST(whoever_leaves_or_is_sent_away_does_not_hear_of_it)
+TEST(a_result_for_a_disconnected_client_is_dropped)
 {
-    struct front *f = furnished(true);
+    struct front *f = world_with_nodes(true);
     struct asked *a = get(f, "/api/v2/node_roles/1/runs");
-    const int64_t number = keeper.number;
+    const int64_t number = fake_history.number;
     const struct http_handler handler = api_handler(f->api);
     handler.gone(handler.self, &a->request);
     CHECK(a->answers == 1);
     api_on_history(f->api, number, NULL, 0, OK);
     struct asked *b = get(f, "/api/v2/node_roles/1/runs");
     CHECK(b->answers == 0);
-    front_close(f); /* answered on the way out */
+    front_close(f); /* answered at shutdown */
 }
 
-TEST(without_anybody_who_keeps_them_there_is_nothing)
+TEST(without_a_history_ended_runs_are_404)
 {
-    struct front *f = furnished(false);
+    struct front *f = world_with_nodes(false);
     STATUS(get(f, "/api/v2/node_roles/1/runs"), 404);
     PROBLEM(f, get(f, target(f, "runs/#/log", the_run(f))), 404, "not_found", "id");
     front_close(f);

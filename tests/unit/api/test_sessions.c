@@ -1,11 +1,12 @@
-/* Goal: a session lets in its user, for as long as it should, and nobody who only has its cookie.
- * Method: logins by hand, with a clock of ours; what a socket adds is in tests/api. */
+/* Goal: a session authenticates its user for as long as it should, and its cookie alone is not
+ * enough for changes. Method: logins without a socket, with a simulated clock; tests/api has the
+ * rest. */
 #include "tests/unit/api/api_world.h"
 
 #define SESSION "/api/v2/session"
 #define ANY     "/api/v2/deployments/system"
 
-struct tab {
+struct browser_tab {
     const char *cookie, *csrf;
 };
 
@@ -31,22 +32,22 @@ static const char *set_cookie(const struct asked *a)
     return "";
 }
 
-static struct tab tab_of(struct front *f, struct asked *a)
+static struct browser_tab browser_tab_of(struct front *f, struct asked *a)
 {
     STATUS(a, 200);
     const struct str whole = str_from(set_cookie(a));
     const char *cookie = str_z(&f->w->arena, str_slice(whole, 0, str_find(whole, ';', 0)));
     const struct json *csrf = json_get(body_of(a), STR("csrf_token"));
-    return (struct tab){cookie, str_z(&f->w->arena, csrf->text)};
+    return (struct browser_tab){cookie, str_z(&f->w->arena, csrf->text)};
 }
 
-static struct tab login(struct front *f)
+static struct browser_tab login(struct front *f)
 {
-    return tab_of(f, send_login(f, "{'username':'admin','password':'secret'}", "", false));
+    return browser_tab_of(f, send_login(f, "{'username':'admin','password':'secret'}", "", false));
 }
 
 static struct asked *with_tab(struct front *f, enum http_method method, const char *target,
-                              struct tab tab)
+                              struct browser_tab tab)
 {
     struct asked *a = asked_new(f, method, target);
     asked_header(a, "Cookie", tab.cookie);
@@ -63,11 +64,11 @@ static uint32_t tokens(const struct front *f)
     return core_count(f->w->core, TABLE_TOKEN);
 }
 
-TEST(a_login_makes_a_session_that_lets_in)
+TEST(a_login_creates_a_session_that_is_accepted)
 {
     struct front *f = front_open();
     struct asked *a = send_login(f, "{'username':'ADMIN','password':'secret'}", "", false);
-    const struct tab tab = tab_of(f, a);
+    const struct browser_tab tab = browser_tab_of(f, a);
     SAYS(keys(a, body_of(a)), "access,csrf_token,expires_at,is_admin,username");
     SAYS(a->type, "application/vnd.crowbar.session.obj+json; version=2.0");
     SAYS(at(f, a, "username"), "'admin'");
@@ -75,12 +76,12 @@ TEST(a_login_makes_a_session_that_lets_in)
     CHECK(!strstr(set_cookie(a), "Secure"));
     SAID(a, "Cache-Control: no-store");
     CHECK(tokens(f) == 2);
-    STATUS(with_tab(f, HTTP_GET, ANY, (struct tab){tab.cookie, NULL}), 200);
+    STATUS(with_tab(f, HTTP_GET, ANY, (struct browser_tab){tab.cookie, NULL}), 200);
     SAYS(with_tab(f, HTTP_GET, SESSION, tab)->body, a->body);
     front_close(f);
 }
 
-TEST(over_tls_the_cookie_stays_there)
+TEST(over_tls_the_cookie_is_secure)
 {
     struct front *f = front_open();
     HAS(set_cookie(send_login(f, "{'username':'admin','password':'secret'}", "", true)),
@@ -88,7 +89,7 @@ TEST(over_tls_the_cookie_stays_there)
     front_close(f);
 }
 
-TEST(a_login_that_fails_makes_nothing)
+TEST(a_failed_login_creates_no_session)
 {
     struct front *f = front_open();
     static const char *const wrong[] = {"{'username':'admin','password':'wrong'}",
@@ -107,7 +108,7 @@ TEST(a_login_that_fails_makes_nothing)
     front_close(f);
 }
 
-TEST(nobody_logs_in_where_others_can_listen)
+TEST(logins_without_tls_are_refused)
 {
     struct front *f = front_open();
     struct asked *a = asked_new(f, HTTP_POST, SESSION);
@@ -118,7 +119,7 @@ TEST(nobody_logs_in_where_others_can_listen)
     front_close(f);
 }
 
-static int admitted(struct front *f, const char *length)
+static int check_head(struct front *f, const char *length)
 {
     struct asked *a = asked_new(f, HTTP_POST, SESSION);
     struct http_answer answer = {0};
@@ -130,22 +131,22 @@ static int admitted(struct front *f, const char *length)
     return status;
 }
 
-TEST(a_login_is_short_and_says_how_long_it_is)
+TEST(a_login_needs_a_small_content_length)
 {
     struct front *f = front_open();
-    CHECK(admitted(f, "100") == 0);
-    CHECK(admitted(f, "16385") == 413);
-    CHECK(admitted(f, "") == 411);
+    CHECK(check_head(f, "100") == 0);
+    CHECK(check_head(f, "16385") == 413);
+    CHECK(check_head(f, "") == 411);
     front_close(f);
 }
 
-TEST(what_changes_something_needs_the_second_secret)
+TEST(changes_need_the_csrf_token)
 {
     struct front *f = front_open();
-    const struct tab tab = login(f), other = login(f);
+    const struct browser_tab tab = login(f), other = login(f);
     const char *const wrong[] = {NULL, "", "x", other.csrf};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        const struct tab forged = {tab.cookie, wrong[i]};
+        const struct browser_tab forged = {tab.cookie, wrong[i]};
         PROBLEM(f, with_tab(f, HTTP_DELETE, "/api/v2/tokens/1", forged), 403, "forbidden",
                 "absent");
         PROBLEM(f, with_tab(f, HTTP_DELETE, SESSION, forged), 403, "forbidden", "absent");
@@ -159,7 +160,7 @@ TEST(what_changes_something_needs_the_second_secret)
 TEST(a_session_ends_by_logging_out)
 {
     struct front *f = front_open();
-    const struct tab tab = login(f);
+    const struct browser_tab tab = login(f);
     struct asked *a = with_tab(f, HTTP_DELETE, SESSION, tab);
     STATUS(a, 200);
     HAS(set_cookie(a), "halligan_session=; ");
@@ -173,7 +174,7 @@ TEST(a_session_ends_by_logging_out)
 TEST(a_session_ends_after_twelve_hours_however_busy)
 {
     struct front *f = front_open();
-    const struct tab tab = login(f);
+    const struct browser_tab tab = login(f);
     for (int i = 0; i < 48; i++) {
         STATUS(with_tab(f, HTTP_GET, ANY, tab), 200);
         f->w->now_ms += 15 * 60 * 1000;
@@ -182,28 +183,28 @@ TEST(a_session_ends_after_twelve_hours_however_busy)
     front_close(f);
 }
 
-TEST(a_session_that_nobody_used_for_half_an_hour_is_deleted)
+TEST(a_session_idle_for_half_an_hour_is_deleted)
 {
     struct front *f = front_open();
-    const struct tab tab = login(f);
+    const struct browser_tab tab = login(f);
     STATUS(with_tab(f, HTTP_GET, ANY, tab), 200);
     f->w->now_ms += 30 * 60 * 1000;
     STATUS(with_tab(f, HTTP_GET, ANY, tab), 200);
     f->w->now_ms += 30 * 60 * 1000 + 1;
     STATUS(with_tab(f, HTTP_GET, ANY, tab), 401);
-    CHECK(tokens(f) == 1); /* so a restart does not bring it back */
+    CHECK(tokens(f) == 1); /* so it is not valid again after a restart */
     STATUS(with_tab(f, HTTP_GET, ANY, tab), 401);
     front_close(f);
 }
 
-TEST(a_login_ends_the_session_that_came_along)
+TEST(a_login_ends_the_session_of_its_cookie)
 {
     struct front *f = front_open();
     front_user(f, "other");
-    const struct tab planted =
-        tab_of(f, send_login(f, "{'username':'other','password':'secret'}", "", false));
-    const struct tab own =
-        tab_of(f, send_login(f, "{'username':'admin','password':'secret'}", planted.cookie, false));
+    const struct browser_tab planted =
+        browser_tab_of(f, send_login(f, "{'username':'other','password':'secret'}", "", false));
+    const struct browser_tab own = browser_tab_of(
+        f, send_login(f, "{'username':'admin','password':'secret'}", planted.cookie, false));
     CHECK(strcmp(own.cookie, planted.cookie) != 0);
     STATUS(with_tab(f, HTTP_GET, ANY, planted), 401);
     SAYS(at(f, with_tab(f, HTTP_GET, SESSION, own), "username"), "'admin'");
@@ -214,7 +215,7 @@ TEST(a_login_ends_the_session_that_came_along)
 TEST(a_token_is_no_session_and_a_session_no_token)
 {
     struct front *f = front_open();
-    const struct tab tab = login(f);
+    const struct browser_tab tab = login(f);
     const char *secret = tab.cookie + strlen("halligan_session=");
     struct asked *a = asked_new(f, HTTP_GET, ANY);
     asked_header(a, "Authorization",
@@ -224,7 +225,7 @@ TEST(a_token_is_no_session_and_a_session_no_token)
     const struct str bearer = str_from(f->bearer + strlen("Bearer "));
     const char *cookie =
         str_z(&f->w->arena, STR_CONCAT(&f->w->arena, STR("halligan_session="), bearer));
-    STATUS(with_tab(f, HTTP_GET, ANY, (struct tab){cookie, NULL}), 401);
+    STATUS(with_tab(f, HTTP_GET, ANY, (struct browser_tab){cookie, NULL}), 401);
     front_close(f);
 }
 
@@ -232,8 +233,8 @@ TEST(a_locked_user_has_no_session)
 {
     struct front *f = front_open();
     const int64_t other = front_user(f, "other");
-    const struct tab tab =
-        tab_of(f, send_login(f, "{'username':'other','password':'secret'}", "", false));
+    const struct browser_tab tab =
+        browser_tab_of(f, send_login(f, "{'username':'other','password':'secret'}", "", false));
     STATUS(with_tab(f, HTTP_GET, ANY, tab), 200);
     DONE(f->w, CMD(USER_UPDATE, user_update, .id = other, .given = GIVEN_USER_IS_LOCKED,
                    .is_locked = true));
@@ -243,7 +244,7 @@ TEST(a_locked_user_has_no_session)
 
 /* ---- new passwords ---- */
 
-/* Until it is hashed, and what came of that was thought about. */
+/* Waits until the password is hashed and its command is executed. */
 static struct asked *finish(struct front *f, struct asked *a)
 {
     while (!a->answers) {
@@ -257,21 +258,21 @@ static struct asked *finish(struct front *f, struct asked *a)
 TEST(a_new_password_waits_for_its_hash_and_ends_the_sessions)
 {
     struct front *f = front_open();
-    const struct tab tab = login(f);
+    const struct browser_tab tab = login(f);
     struct asked *a = ask(f, HTTP_PUT, "/api/v2/users/admin/reset_password",
                           "{'password':'another','digest':true}");
-    CHECK(a->answers == 0); /* nothing is hashed while others wait */
+    CHECK(a->answers == 0); /* hashing does not block the loop */
     STATUS(finish(f, a), 200);
     struct record user;
     CHECK(core_record(f->w->core, TABLE_USER, 1, &user));
     CHECK(str_starts(user.user.password_hash, STR("$argon2id$")));
     CHECK(user.user.digest_ha1.len == 32);
     STATUS(with_tab(f, HTTP_GET, ANY, tab), 401);
-    STATUS(get(f, ANY), 200); /* tokens stay */
+    STATUS(get(f, ANY), 200); /* tokens stay valid */
     front_close(f);
 }
 
-TEST(whoever_is_locked_while_his_password_is_hashed_does_not_get_it)
+TEST(a_user_locked_during_the_hashing_gets_no_new_password)
 {
     struct front *f = front_open();
     const int64_t other = front_user(f, "other");
@@ -287,7 +288,7 @@ TEST(whoever_is_locked_while_his_password_is_hashed_does_not_get_it)
     front_close(f);
 }
 
-TEST(a_new_password_is_on_the_condition_that_nobody_was_there)
+TEST(a_new_password_respects_if_match)
 {
     struct front *f = front_open();
     struct asked *a = ask_with(f, HTTP_PUT, "/api/v2/users/admin/reset_password",
@@ -296,11 +297,11 @@ TEST(a_new_password_is_on_the_condition_that_nobody_was_there)
     front_close(f);
 }
 
-TEST(a_daemon_that_stops_answers_whoever_waits_for_a_hash)
+TEST(a_call_that_waits_for_a_hash_is_answered_at_shutdown)
 {
     struct front *f = front_open();
     struct asked *a =
         ask(f, HTTP_POST, "/api/v2/users", "{'username':'late','password':'another'}");
     CHECK(a->answers == 0);
-    front_close(f); /* checks that there is one answer */
+    front_close(f); /* checks that there is one reply */
 }

@@ -1,17 +1,17 @@
-/* What snapshots held: the call that asks waits for whoever keeps it, and tells nothing that does
- * not belong together. */
+/* Content of archived snapshots: calls wait for the store, and combine core and store consistently.
+ */
 #include "tests/unit/api/archive_world.h"
 
-TEST(a_difference_asks_for_each_side_that_is_history)
+TEST(a_diff_reads_each_archived_side_from_the_store)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     const struct snapshot_record head = read_head(f->w, "d");
     CHECK(head.seq == 4);
     struct asked *d = get(f, target(f, "snapshots/#/diff/d", 1));
-    CHECK(d->answers == 0 && keeper.asked == 1 && keeper.page.seq == 1);
+    CHECK(d->answers == 0 && fake_history.asked == 1 && fake_history.page.seq == 1);
     let_answer(f);
     STATUS(d, 200);
-    CHECK(keeper.asked == 1); /* the head is in the core */
+    CHECK(fake_history.asked == 1); /* the head is in the core */
     SAYS(d->type, "application/vnd.crowbar.diff.obj+json; version=2.0");
     SAYS(at(f, d, "from"), "1");
     SAYS(at(f, d, "to"), "4");
@@ -20,26 +20,26 @@ TEST(a_difference_asks_for_each_side_that_is_history)
     SAYS(at(f, d, "added"), "[{'node':3,'node_name':'n1.example.com','role':2,'role_name':'b'}]");
     SAYS(at(f, d, "removed"), "[]");
     struct asked *both = get(f, target(f, "snapshots/d/diff/#", 4));
-    STATUS(both, 200); /* nobody was asked */
-    CHECK(keeper.asked == 1);
+    STATUS(both, 200); /* the store was not read */
+    CHECK(fake_history.asked == 1);
     struct asked *old = get(f, target(f, "snapshots/#/node_roles", 2));
-    CHECK(keeper.asked == 2 && keeper.page.seq == 2);
+    CHECK(fake_history.asked == 2 && fake_history.page.seq == 2);
     let_answer(f);
     STATUS(old, 200);
     SAYS(column(old, "data"), "{\"v\":2}");
     front_close(f);
 }
 
-TEST(nobody_is_asked_before_what_is_seen_is_in_the_store)
+TEST(the_store_is_read_only_after_the_core_is_durable)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     f->held = 1;
     struct asked *d = get(f, target(f, "snapshots/#/nodes", 1));
-    CHECK(d->answers == 0 && keeper.asked == 0);
+    CHECK(d->answers == 0 && fake_history.asked == 0);
     f->held = 0;
     api_durable(f->api, f->w->turn + 1);
-    CHECK(d->answers == 0 && keeper.asked == 1);
-    f->held = 1; /* what it sees when it is told waits again */
+    CHECK(d->answers == 0 && fake_history.asked == 1);
+    f->held = 1; /* the result waits for durability again */
     let_answer(f);
     CHECK(d->answers == 0);
     f->held = 0;
@@ -49,22 +49,23 @@ TEST(nobody_is_asked_before_what_is_seen_is_in_the_store)
     front_close(f);
 }
 
-/* What is live was copied before; the record that is closed while pages are read is the same. */
+/* The live part was copied before; an interval that is closed while pages are read has the same
+ * content. */
 TEST(an_interval_closed_while_pages_are_read_changes_nothing)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *d = get(f, target(f, "snapshots/#/node_roles", 2));
-    CHECK(keeper.asked == 1);
+    CHECK(fake_history.asked == 1);
     let_answer_page(f);
     DONE(f->w, CMD(DEPLOYMENT_PROPOSE, deployment_propose, .id = the_deployment(f->w, "d")));
     DONE(f->w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(f->w, "a@n1")));
     world_commit_deployment(f->w, "d");
     world_run_all(f->w);
     world_collect(f->w);
-    api_reloaded(f->api); /* nor does another core */
+    api_reloaded(f->api); /* nor does another core change it */
     let_answer(f);
     STATUS(d, 200);
-    CHECK(keeper.asked == 1);
+    CHECK(fake_history.asked == 1);
     SAYS(column(d, "data"), "{\"v\":2}");
     struct asked *later = get(f, target(f, "snapshots/#/node_roles", 2));
     let_answer(f);
@@ -73,16 +74,16 @@ TEST(an_interval_closed_while_pages_are_read_changes_nothing)
     front_close(f);
 }
 
-TEST(whoever_keeps_nothing_or_cannot_say_is_told_of)
+TEST(a_missing_or_failing_archive_is_reported)
 {
-    struct front *f = furnished();
-    keeper.answers = ERR_LIMIT;
+    struct front *f = world_with_nodes();
+    fake_history.answers = ERR_LIMIT;
     PROBLEM(f, get(f, target(f, "snapshots/#/node_roles", 1)), 429, "limit", "absent");
-    keeper.answers = OK;
+    fake_history.answers = OK;
     struct asked *d = get(f, target(f, "snapshots/#/diff/d", 1));
-    api_on_history(f->api, keeper.number, NULL, 0, ERR_UNAVAILABLE);
+    api_on_history(f->api, fake_history.number, NULL, 0, ERR_UNAVAILABLE);
     PROBLEM(f, d, 503, "unavailable", "absent");
-    api_on_history(f->api, keeper.number, NULL, 0, OK); /* nobody waits any more */
+    api_on_history(f->api, fake_history.number, NULL, 0, OK); /* no call waits any more */
     f->engine.intervals = NULL;
     api_free(f->api);
     f->api = api_new(f->engine, f->passwords);
@@ -90,14 +91,14 @@ TEST(whoever_keeps_nothing_or_cannot_say_is_told_of)
     front_close(f);
 }
 
-TEST(a_revert_carries_what_was_read)
+TEST(a_revert_command_has_the_content_of_the_snapshot)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *r = asked_new(f, HTTP_PUT, "/api/v2/deployments/d/revert");
     asked_header(r, "Authorization", f->bearer);
     asked_body(f, r, "{'seq':1}");
     asked_send(f, r);
-    CHECK(r->answers == 0 && keeper.asked == 1 && f->line_count == 0);
+    CHECK(r->answers == 0 && fake_history.asked == 1 && f->line_count == 0);
     let_answer(f);
     CHECK(r->answers == 0 && f->line_count == 1);
     SAYS(shown(f->w, f->line[0].deployment_revert.content),
@@ -110,9 +111,9 @@ TEST(a_revert_carries_what_was_read)
     front_close(f);
 }
 
-TEST(a_verb_of_a_snapshot_looks_again_when_the_head_is_another_by_then)
+TEST(a_verb_of_a_snapshot_is_served_again_when_the_head_changed)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *v = asked_new(f, HTTP_PUT, target(f, "snapshots/#/recall", 4));
     asked_header(v, "Authorization", f->bearer);
     asked_body(f, v, "");
@@ -125,9 +126,9 @@ TEST(a_verb_of_a_snapshot_looks_again_when_the_head_is_another_by_then)
     front_close(f);
 }
 
-TEST(a_plan_is_a_commit_that_is_not_done)
+TEST(a_plan_is_a_dry_commit)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     DONE(f->w, CMD(DEPLOYMENT_PROPOSE, deployment_propose, .id = the_deployment(f->w, "d")));
     world_collect(f->w);
     struct asked *p = asked_new(f, HTTP_GET, "/api/v2/deployments/d/plan");

@@ -1,4 +1,4 @@
-/* Moments, forms and pointers as texts. */
+/* Parsers: times, forms, JSON pointers. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static bool formats(int64_t ms, const char *wanted)
     return same;
 }
 
-TEST(moments_are_written_as_iso_8601)
+TEST(times_are_formatted_as_iso_8601)
 {
     CHECK(formats(0, "1970-01-01T00:00:00.000Z"));
     CHECK(formats(1420167845678, "2015-01-02T03:04:05.678Z"));
@@ -36,7 +36,7 @@ TEST(moments_are_written_as_iso_8601)
     CHECK(formats(INT64_MAX, "292278994-08-17T07:12:55.807Z"));
 }
 
-TEST(what_is_written_is_read_back)
+TEST(formatted_times_are_parsed_back)
 {
     struct arena a = {0};
     for (int64_t day = -10000; day < 60000; day++) {
@@ -58,7 +58,7 @@ TEST(fractions_may_be_absent_short_or_long)
     CHECK(iso8601_parse(STR("1970-01-01T00:00:01.0078Z"), &ms) && ms == 1007);
 }
 
-TEST(what_is_no_moment_is_not_read)
+TEST(invalid_times_are_refused)
 {
     const char *const wrong[] = {"",
                                  "now",
@@ -89,7 +89,7 @@ TEST(what_is_no_moment_is_not_read)
 
 /* ---- forms ---- */
 
-/* The form as JSON, or the reason against it. */
+/* Parses the form as JSON, or returns the error. */
 static bool reads(const char *form, const char *wanted)
 {
     struct arena a = {0};
@@ -156,7 +156,7 @@ static bool reads_pointer(const char *text, const char *wanted)
     return same;
 }
 
-TEST(pointers_are_read_as_they_are_written)
+TEST(pointers_are_parsed)
 {
     CHECK(reads_pointer("", ""));
     CHECK(reads_pointer("/", "[]"));
@@ -176,7 +176,7 @@ TEST(pointers_are_read_as_they_are_written)
     CHECK(reads_pointer(deep, NULL));
 }
 
-TEST(a_place_costs_as_much_as_stands_before_it)
+TEST(a_lookup_costs_the_values_before_the_target)
 {
     struct arena a = {0};
     struct json *tree;
@@ -185,7 +185,7 @@ TEST(a_place_costs_as_much_as_stands_before_it)
     const char *what;
     CHECK(json_read(&a, STR("{\"a\":[1,2,3,4],\"b\":5}"), &tree, &offset, &what) == OK);
     CHECK(json_pointer_parse(&a, STR("/a/3"), &p));
-    struct document d = {tree, 5}; /* a, then three elements, then the one that is meant */
+    struct document d = {tree, 5}; /* steps: a, three elements, the target */
     CHECK(document_find(&d, &p) && d.steps_left == 0);
     CHECK(!document_find(&d, &p) && !document_take(&d, &p));
     d.steps_left = 4;

@@ -1,9 +1,9 @@
-/* When an answer leaves: held reads, a core that is dropped, commands that fail, the end. */
+/* When replies are sent: waiting reads, dropped cores, failed commands, shutdown. */
 #include "tests/unit/api/api_world.h"
 
 #define LAB "/api/v2/deployments/lab"
 
-static struct front *furnished(void)
+static struct front *world_with_nodes(void)
 {
     struct front *f = front_open();
     world_deployment(f->w, "lab");
@@ -13,9 +13,9 @@ static struct front *furnished(void)
 
 /* ---- reads ---- */
 
-TEST(a_read_is_held_until_what_it_saw_is_durable)
+TEST(a_read_waits_until_its_turn_is_durable)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     const int64_t now = f->w->turn;
     f->held = 2;
     struct asked *a = get(f, LAB);
@@ -35,10 +35,11 @@ TEST(a_read_is_held_until_what_it_saw_is_durable)
     front_close(f);
 }
 
-/* Whatever goes on elsewhere; a deployment's state comes from elsewhere, a node's fields do not. */
-TEST(one_object_that_did_not_change_is_shown_at_once)
+/* Other changes do not matter for the fields of a node; the state of a deployment depends on them.
+ */
+TEST(an_unchanged_object_is_shown_at_once)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     const int64_t id = world_node(f->w, "n1", "system");
     world_node(f->w, "n2", "system");
     world_collect(f->w);
@@ -46,7 +47,7 @@ TEST(one_object_that_did_not_change_is_shown_at_once)
     STATUS(get(f, "/api/v2/nodes/n1.example.com"), 200);
     CHECK(get(f, LAB)->answers == 0);
     CHECK(get(f, "/api/v2/nodes/nix.example.com")->answers == 0);
-    /* Changed, and not even collected; then collected, and not yet durable. */
+    /* Changed and not collected; then collected and not durable. */
     DONE(f->w, CMD(NODE_UPDATE, node_update, .id = id, .given = GIVEN_DESCRIPTION,
                    .description = STR("later")));
     struct asked *a = get(f, "/api/v2/nodes/n1.example.com");
@@ -63,9 +64,9 @@ TEST(one_object_that_did_not_change_is_shown_at_once)
     front_close(f);
 }
 
-TEST(a_held_read_shows_what_it_saw)
+TEST(a_waiting_read_shows_the_core_it_was_computed_from)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     f->held = 1;
     struct asked *a = get(f, LAB);
     DONE(f->w, CMD(DEPLOYMENT_UPDATE, deployment_update, .id = 2, .given = GIVEN_DESCRIPTION,
@@ -75,9 +76,9 @@ TEST(a_held_read_shows_what_it_saw)
     front_close(f);
 }
 
-TEST(held_reads_are_let_out_in_their_order)
+TEST(waiting_reads_are_answered_in_order)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *all[20];
     f->held = 1;
     for (int i = 0; i < 20; i++)
@@ -88,9 +89,9 @@ TEST(held_reads_are_let_out_in_their_order)
     front_close(f);
 }
 
-TEST(a_reload_computes_held_reads_again)
+TEST(a_reload_computes_waiting_reads_again)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     f->held = 1;
     struct asked *one = get(f, LAB);
     struct asked *list = get(f, "/api/v2/deployments");
@@ -103,9 +104,9 @@ TEST(a_reload_computes_held_reads_again)
     front_close(f);
 }
 
-TEST(a_reload_may_hold_a_read_once_more)
+TEST(a_read_may_wait_again_after_a_reload)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     f->held = 1;
     struct asked *a = get(f, LAB);
     api_reloaded(f->api);
@@ -118,7 +119,7 @@ TEST(a_reload_may_hold_a_read_once_more)
 
 TEST(a_reload_without_a_core_answers_503)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     f->held = 1;
     struct asked *a = get(f, LAB);
     f->is_down = true;
@@ -130,9 +131,9 @@ TEST(a_reload_without_a_core_answers_503)
     front_close(f);
 }
 
-TEST(a_stalled_store_answers_what_is_durable_and_nothing_waits)
+TEST(with_a_stalled_store_only_durable_data_is_returned)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     const int64_t id = world_node(f->w, "n1", "system");
     world_collect(f->w);
     f->held = 1;
@@ -141,9 +142,9 @@ TEST(a_stalled_store_answers_what_is_durable_and_nothing_waits)
     api_reloaded(f->api);
     PROBLEM(f, held, 503, "unavailable", "absent");
     PROBLEM(f, get(f, LAB), 503, "unavailable", "absent");
-    STATUS(get(f, "/api/v2/nodes/n1.example.com"), 200); /* it did not change */
+    STATUS(get(f, "/api/v2/nodes/n1.example.com"), 200); /* unchanged */
     STATUS(get(f, "/metrics"), 200);
-    /* One that changed is not durable. */
+    /* A changed object is not durable. */
     DONE(f->w, CMD(NODE_UPDATE, node_update, .id = id, .given = GIVEN_DESCRIPTION,
                    .description = STR("later")));
     PROBLEM(f, get(f, "/api/v2/nodes/n1.example.com"), 503, "unavailable", "absent");
@@ -155,19 +156,19 @@ TEST(a_stalled_store_answers_what_is_durable_and_nothing_waits)
 
 TEST(metrics_never_wait)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     f->held = 1;
     STATUS(get(f, "/metrics"), 200);
-    f->is_down = true; /* the core shows a batch that is in doubt */
+    f->is_down = true; /* the core has a batch whose commit is uncertain */
     STATUS(get(f, "/metrics"), 200);
     PROBLEM(f, get(f, LAB), 503, "unavailable", "absent");
     f->is_down = false;
     front_close(f);
 }
 
-TEST(a_reload_asks_again_who_may_read)
+TEST(a_reload_authenticates_again)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     f->held = 1;
     struct asked *a = get(f, LAB);
     DONE(f->w, CMD(USER_CREATE, user_create, .username = STR("boss"), .is_admin = true));
@@ -180,16 +181,16 @@ TEST(a_reload_asks_again_who_may_read)
     front_close(f);
 }
 
-TEST(a_refusal_that_rests_on_what_was_seen_is_held_too)
+TEST(a_refusal_based_on_the_core_waits_too)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     f->held = 1;
     struct asked *a = ask(f, HTTP_PUT, "/api/v2/deployments/nix/commit", "");
     CHECK(a->answers == 0);
     f->held = 0;
     DONE(f->w, CMD(DEPLOYMENT_CREATE, deployment_create, .name = STR("nix")));
     api_reloaded(f->api);
-    CHECK(a->answers == 0 && f->line_count == 1); /* now it makes sense, and is submitted */
+    CHECK(a->answers == 0 && f->line_count == 1); /* valid now, and submitted */
     front_take(f);
     STATUS(a, 200);
     front_close(f);
@@ -199,7 +200,7 @@ TEST(a_refusal_that_rests_on_what_was_seen_is_held_too)
 
 TEST(a_write_waits_for_its_outcome)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = asked_new(f, HTTP_PUT, LAB);
     asked_header(a, "Authorization", f->bearer);
     asked_body(f, a, "{'description':'x'}");
@@ -218,7 +219,7 @@ TEST(a_write_waits_for_its_outcome)
 
 TEST(outcomes_come_in_any_order)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *all[10];
     for (int i = 0; i < 10; i++) {
         char body[64];
@@ -246,7 +247,7 @@ TEST(outcomes_come_in_any_order)
 
 TEST(an_outcome_may_come_from_within_the_submit)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     f->at_once = true;
     STATUS(ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'now'}"), 200);
     PROBLEM(f, ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'now'}"), 409, "name_taken",
@@ -254,9 +255,9 @@ TEST(an_outcome_may_come_from_within_the_submit)
     front_close(f);
 }
 
-TEST(what_was_deleted_before_the_answer_left_was_done_all_the_same)
+TEST(a_change_of_an_object_deleted_since_is_reported_as_made)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = asked_new(f, HTTP_PUT, LAB);
     asked_header(a, "Authorization", f->bearer);
     asked_send(f, a);
@@ -270,9 +271,9 @@ TEST(what_was_deleted_before_the_answer_left_was_done_all_the_same)
     front_close(f);
 }
 
-TEST(strangers_outcomes_are_nobodys)
+TEST(outcomes_with_unknown_numbers_are_ignored)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     api_outcome(f->api, 7, &(struct outcome){.verdict = VERDICT_DONE, .id = 2}, 9);
     api_failed(f->api, 7, ERR_UNAVAILABLE);
     front_close(f);
@@ -302,9 +303,9 @@ static void check_failure(struct front *f, struct asked *a, uint32_t i)
         HAS(a->body, "no disk");
 }
 
-TEST(what_cannot_be_submitted_is_answered_at_once)
+TEST(an_error_of_submit_is_answered_at_once)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     f->trouble = "no disk";
     for (uint32_t i = 0; i < sizeof failures / sizeof *failures; i++) {
         f->submits = failures[i].why;
@@ -316,9 +317,9 @@ TEST(what_cannot_be_submitted_is_answered_at_once)
     front_close(f);
 }
 
-TEST(what_failed_later_is_answered_then)
+TEST(a_later_failure_is_answered_when_it_arrives)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     f->trouble = "no disk";
     for (uint32_t i = 0; i < sizeof failures / sizeof *failures; i++) {
         struct asked *a = asked_new(f, HTTP_DELETE, LAB);
@@ -334,19 +335,19 @@ TEST(what_failed_later_is_answered_then)
 
 TEST(without_a_core_everything_is_503)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     f->is_down = true;
     PROBLEM(f, get(f, LAB), 503, "unavailable", "absent");
     PROBLEM(f, ask(f, HTTP_PUT, LAB "/commit", ""), 503, "unavailable", "absent");
     SAID(get(f, LAB), "Retry-After: 1");
     f->trouble = "/var/lib/secret: disk full";
-    CHECK(!strstr(get(f, LAB)->body, "secret")); /* nobody knows who asks */
+    CHECK(!strstr(get(f, LAB)->body, "secret")); /* the caller is not authenticated */
     STATUS(get(f, "/healthz"), 200);
     f->is_down = false;
     front_close(f);
 }
 
-/* ---- on condition ---- */
+/* ---- preconditions ---- */
 
 static void tag(char out_line[64], int64_t turn)
 {
@@ -362,7 +363,7 @@ static int64_t lab_turn(struct front *f)
 
 TEST(if_match_must_name_the_last_change)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     char good[64], stale[64];
     tag(good, lab_turn(f));
     tag(stale, lab_turn(f) - 1);
@@ -394,7 +395,7 @@ TEST(if_match_must_name_the_last_change)
 
 TEST(if_match_is_one_tag_or_any)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     char line[96];
     const char *const never[] = {
         "W/\"%lld\"", "%lld",  "\"%lldx\"", "\"0%lld\"x", "\"-%lld\"",
@@ -441,14 +442,14 @@ static void describe(struct front *f, const char *text)
     world_collect(f->w);
 }
 
-/* What a patch was computed from must still be there when it is done. */
-TEST(a_patch_that_was_overtaken_is_computed_again)
+/* The object must not have changed when the patch is executed. */
+TEST(a_patch_is_computed_again_after_another_change)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = patch(f, "");
     describe(f, "in between");
     front_take(f);
-    PROBLEM(f, a, 409, "patch_conflict", "absent"); /* the second look: the test does not hold */
+    PROBLEM(f, a, 409, "patch_conflict", "absent"); /* second attempt: the test operation fails */
     describe(f, "");
     a = patch(f, "");
     describe(f, "there");
@@ -462,9 +463,9 @@ TEST(a_patch_that_was_overtaken_is_computed_again)
     front_close(f);
 }
 
-TEST(a_patch_that_is_overtaken_again_and_again_gives_up)
+TEST(a_patch_gives_up_after_some_retries)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = patch(f, "");
     for (int i = 0; i < 100 && !a->answers; i++) {
         describe(f, "x");
@@ -475,9 +476,9 @@ TEST(a_patch_that_is_overtaken_again_and_again_gives_up)
     front_close(f);
 }
 
-TEST(a_patch_on_condition_is_not_tried_twice)
+TEST(a_patch_with_if_match_is_not_retried)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     char line[64];
     snprintf(line, sizeof line, "\"%lld\"", (long long)lab_turn(f));
     struct asked *a = patch(f, line);
@@ -488,10 +489,10 @@ TEST(a_patch_on_condition_is_not_tried_twice)
     front_close(f);
 }
 
-/* Two that saw the same: one of them must be told. */
-TEST(of_two_writes_on_one_condition_one_is_done)
+/* Two clients with the same ETag: one of them is refused. */
+TEST(of_two_writes_with_the_same_if_match_one_succeeds)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     char line[64];
     snprintf(line, sizeof line, "\"%lld\"", (long long)lab_turn(f));
     struct asked *both[2];
@@ -511,11 +512,11 @@ TEST(of_two_writes_on_one_condition_one_is_done)
     front_close(f);
 }
 
-/* ---- clients that left ---- */
+/* ---- disconnected clients ---- */
 
-TEST(nobody_waits_for_a_client_that_left)
+TEST(calls_of_disconnected_clients_are_ended)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     const struct http_handler handler = api_handler(f->api);
     f->held = 1;
     struct asked *held = get(f, LAB);
@@ -531,18 +532,18 @@ TEST(nobody_waits_for_a_client_that_left)
     handler.gone(handler.self, &knocking->request);
     CHECK(held->answers && writing->answers && !knocking->answers);
     f->held = 0;
-    front_take(f); /* and nobody is told */
+    front_take(f); /* and no reply is sent */
     front_wait(f, knocking);
     STATUS(knocking, 200);
     SAYS(at(f, knocking, "description"), "'done all the same'");
     front_close(f);
 }
 
-/* ---- the end ---- */
+/* ---- shutdown ---- */
 
-TEST(whatever_still_waits_at_the_end_is_answered)
+TEST(waiting_calls_are_answered_at_shutdown)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     f->held = 1;
     struct asked *held = get(f, LAB);
     struct asked *writing = asked_new(f, HTTP_PUT, LAB);
@@ -557,7 +558,7 @@ TEST(whatever_still_waits_at_the_end_is_answered)
     f->passwords = NULL;
     f->api = NULL;
     STATUS(held, 503);
-    STATUS(writing, 500); /* handed over: it may yet be done */
+    STATUS(writing, 500); /* submitted: it may still be executed */
     STATUS(knocking, 503);
     front_close(f);
 }
@@ -566,7 +567,7 @@ TEST(whatever_still_waits_at_the_end_is_answered)
 
 TEST(the_probes_need_no_credentials)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = asked_new(f, HTTP_GET, "/healthz");
     asked_send(f, a);
     STATUS(a, 200);

@@ -1,7 +1,7 @@
-/* What is changed: create, update, patch, delete, verbs; and everything a body can be. */
+/* Changes: create, update, patch, delete, verbs; and all forms of bodies. */
 #include "tests/unit/api/api_world.h"
 
-static struct front *furnished(void)
+static struct front *world_with_nodes(void)
 {
     struct front *f = front_open();
     world_role(f->w, "a", "'flags':['milestone'],'jig':'noop'");
@@ -16,9 +16,9 @@ static struct front *furnished(void)
 
 /* ---- create ---- */
 
-TEST(a_node_is_made_and_shown)
+TEST(a_node_is_created_and_shown)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = ask(f, HTTP_POST, "/api/v2/nodes",
                           "{'name':'N7.Example.com','description':'d','alive':true,'allocated':"
                           "true,'deployment':'lab','bootenv':'local','nix':[1],'hint':{'a':1}}");
@@ -36,9 +36,9 @@ TEST(a_node_is_made_and_shown)
     front_close(f);
 }
 
-TEST(a_deployment_is_made_below_system_or_another)
+TEST(a_deployment_is_created_below_system_or_another)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'one'}");
     STATUS(a, 200);
     SAYS(at(f, a, "parent_id"), "1");
@@ -56,7 +56,7 @@ TEST(a_deployment_is_made_below_system_or_another)
             "name");
     PROBLEM(f, ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'x','parent':'nix'}"), 404,
             "not_found", "parent");
-    /* deployments/sample shows something else */
+    /* deployments/sample is another route */
     const char *const words[] = {"{'name':'sample'}", "{'name':'match'}"};
     for (uint32_t i = 0; i < sizeof words / sizeof *words; i++) {
         PROBLEM(f, ask(f, HTTP_POST, "/api/v2/deployments", words[i]), 409, "name_invalid", "name");
@@ -72,7 +72,7 @@ TEST(a_deployment_is_made_below_system_or_another)
 
 TEST(a_role_is_bound_by_names_or_ids)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = ask(f, HTTP_POST, "/api/v2/node_roles",
                           "{'node':'n1.example.com','role':'b','data':{'k':[1,2]}}");
     STATUS(a, 200);
@@ -91,9 +91,9 @@ TEST(a_role_is_bound_by_names_or_ids)
     front_close(f);
 }
 
-TEST(what_is_required_is_named)
+TEST(missing_parameters_are_named)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes", "{}"), 400, "missing", "name");
     PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes", "{'name':null}"), 400, "missing", "name");
     PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes", "{'name':''}"), 400, "missing", "name");
@@ -104,9 +104,9 @@ TEST(what_is_required_is_named)
     front_close(f);
 }
 
-TEST(all_problems_are_told_at_once)
+TEST(all_problems_are_in_one_reply)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = ask(f, HTTP_POST, "/api/v2/nodes",
                           "{'name':7,'alive':'maybe','deployment':'nix','hint':'{','admin':null}");
     STATUS(a, 400);
@@ -122,9 +122,9 @@ TEST(all_problems_are_told_at_once)
     front_close(f);
 }
 
-TEST(problems_of_the_core_are_told_word_for_word)
+TEST(problems_of_the_core_are_passed_on_unchanged)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes", "{'name':'short'}"), 409, "name_invalid", "name");
     world_role(f->w, "ghost", "'flags':['abstract']");
     world_role(f->w, "hostile", "'conflicts':['b']");
@@ -142,7 +142,7 @@ TEST(problems_of_the_core_are_told_word_for_word)
 
 TEST(an_update_changes_what_is_given_and_nothing_else)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a =
         ask(f, HTTP_PUT, N1, "{'description':'x','id':77,'admin':true,'alive':false}");
     STATUS(a, 200);
@@ -162,18 +162,18 @@ TEST(an_update_changes_what_is_given_and_nothing_else)
     front_close(f);
 }
 
-TEST(an_update_that_says_nothing_changes_nothing)
+TEST(an_empty_update_changes_nothing)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *before = get(f, N1);
     SAYS(ask(f, HTTP_PUT, N1, "")->body, before->body);
     SAYS(ask(f, HTTP_PUT, N1, "{'nix':true}")->body, before->body);
     front_close(f);
 }
 
-TEST(a_node_moves_only_from_where_it_is_thought_to_be)
+TEST(a_node_moves_only_from_the_given_old_deployment)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     PROBLEM(f, ask(f, HTTP_PUT, N1, "{'deployment':'lab','old_deployment_id':2}"), 409, "stale",
             "old_deployment_id");
     SAYS(at(f, get(f, N1), "deployment_id"), "1");
@@ -189,7 +189,7 @@ TEST(a_node_moves_only_from_where_it_is_thought_to_be)
 
 TEST(a_target_is_set_and_cleared)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     world_bind(f->w, "a@n1");
     struct asked *a = ask(f, HTTP_PUT, N1, "{'target_role_id':'a'}");
     STATUS(a, 200);
@@ -202,7 +202,7 @@ TEST(a_target_is_set_and_cleared)
 
 TEST(deployments_and_roles_are_updated)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a =
         ask(f, HTTP_PUT, "/api/v2/deployments/lab", "{'name':'labor','description':'d'}");
     SAYS(at(f, a, "name"), "'labor'");
@@ -215,9 +215,9 @@ TEST(deployments_and_roles_are_updated)
     front_close(f);
 }
 
-TEST(a_jig_is_switched_off_and_on_and_neither_made_nor_deleted)
+TEST(a_jig_is_switched_off_and_on_but_not_created_or_deleted)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = ask(f, HTTP_PUT, "/api/v2/jigs/script?view=full",
                           "{'active':false,'description':'d','server':'s','client_name':'c',"
                           "'key':'k','order':3}");
@@ -244,7 +244,7 @@ TEST(a_jig_is_switched_off_and_on_and_neither_made_nor_deleted)
 
 TEST(data_of_a_noderole_is_edited_while_it_is_proposed)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     world_bind(f->w, "a@n1");
     struct asked *a = ask(f, HTTP_PUT, "/api/v2/node_roles/1", "{'data':{'x':1}}");
     STATUS(a, 200);
@@ -263,7 +263,7 @@ TEST(data_of_a_noderole_is_edited_while_it_is_proposed)
 
 TEST(json_forms_and_queries_are_equivalent)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     const char *const form = "Content-Type: application/x-www-form-urlencoded";
     struct asked *a = ask_with(f, HTTP_POST, "/api/v2/nodes",
                                "name=f1.example.com&description=two+words%21&alive=true", form);
@@ -287,7 +287,7 @@ TEST(json_forms_and_queries_are_equivalent)
 
 TEST(parameters_may_be_wrapped_in_the_type)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = ask(f, HTTP_PUT, N1, "{'node':{'description':'in'},'description':'out'}");
     SAYS(at(f, a, "description"), "'in'");
     a = ask(f, HTTP_PUT, N1, "node[description]=form&node%5Ballocated%5D=true");
@@ -301,9 +301,9 @@ TEST(parameters_may_be_wrapped_in_the_type)
     front_close(f);
 }
 
-TEST(a_body_that_does_not_read_is_refused)
+TEST(a_malformed_body_is_refused)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = ask(f, HTTP_POST, "/api/v2/nodes", "{'name':");
     PROBLEM(f, a, 400, "bad_json", "absent");
     HAS(a->body, "at byte 8");
@@ -327,7 +327,7 @@ TEST(a_body_that_does_not_read_is_refused)
 
 TEST(data_deeper_than_documents_may_be_is_refused)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     world_bind(f->w, "a@n1");
     char open[61], close[61], body[200];
     memset(open, '[', 60);
@@ -340,9 +340,9 @@ TEST(data_deeper_than_documents_may_be_is_refused)
 
 /* ---- delete ---- */
 
-TEST(what_is_deleted_is_gone)
+TEST(a_deleted_object_is_not_found)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     world_bind(f->w, "a@n1");
     struct asked *a = ask(f, HTTP_DELETE, "/api/v2/node_roles/1", "");
     STATUS(a, 200);
@@ -368,7 +368,7 @@ TEST(what_is_deleted_is_gone)
 
 TEST(the_verbs_of_a_noderole)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     world_bind(f->w, "b@n1");
     char target[64];
     const long long id = (long long)the_noderole(f->w, "b@n1");
@@ -390,7 +390,7 @@ TEST(the_verbs_of_a_noderole)
 
 TEST(the_verbs_of_a_deployment)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = ask(f, HTTP_PUT, "/api/v2/deployments/lab/commit", "");
     STATUS(a, 200);
     SAYS(a->type, "application/vnd.crowbar.deployment.obj+json; version=2.0");
@@ -408,7 +408,7 @@ TEST(the_verbs_of_a_deployment)
 
 TEST(the_verbs_of_a_node)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     world_bind(f->w, "b@n1");
     world_available(f->w, "n1", false);
     struct asked *a = ask(f, HTTP_PUT, N1 "/commit", "");
@@ -432,7 +432,7 @@ TEST(the_verbs_of_a_node)
 
 TEST(a_patch_is_an_update_of_what_it_changes)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     struct asked *a = ask(f, HTTP_PATCH, N1,
                           "[{'op':'test','path':'/name','value':'n1.example.com'},"
                           "{'op':'replace','path':'/description','value':'p'},"
@@ -452,9 +452,9 @@ TEST(a_patch_is_an_update_of_what_it_changes)
     front_close(f);
 }
 
-TEST(a_patch_that_changes_nothing_asks_nothing)
+TEST(a_patch_without_changes_submits_nothing)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     f->submits = ERR_UNAVAILABLE;
     STATUS(ask(f, HTTP_PATCH, N1, "[]"), 200);
     STATUS(ask(f, HTTP_PATCH, N1, "[{'op':'replace','path':'/alive','value':true}]"), 200);
@@ -462,9 +462,9 @@ TEST(a_patch_that_changes_nothing_asks_nothing)
     front_close(f);
 }
 
-TEST(a_patch_may_reach_what_is_not_shown)
+TEST(a_patch_may_change_the_hidden_document)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     world_bind(f->w, "a@n1");
     struct asked *a = ask(f, HTTP_PATCH, "/api/v2/node_roles/1",
                           "[{'op':'replace','path':'/data','value':{'k':'v'}}]");
@@ -484,7 +484,7 @@ TEST(a_patch_may_reach_what_is_not_shown)
 
 TEST(a_patch_of_anything_else_is_refused)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     world_bind(f->w, "a@n1");
     PROBLEM(f, ask(f, HTTP_PATCH, N1, "[{'op':'replace','path':'/id','value':9}]"), 409,
             "read_only", "id");
@@ -504,9 +504,9 @@ TEST(a_patch_of_anything_else_is_refused)
     front_close(f);
 }
 
-TEST(operations_that_do_not_read_are_refused)
+TEST(malformed_operations_are_refused)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     const char *const wrong[] = {"{}",
                                  "7",
                                  "",
@@ -555,7 +555,7 @@ static const char *patched(struct front *f, const char *operations)
 
 TEST(a_patch_reaches_into_documents)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     world_bind(f->w, "a@n1");
     const char *const cases[][2] = {
         {"{'op':'add','path':'/data/a/d','value':7}", "{'a':{'b':[1,2,3],'d':7},'c':'x'}"},
@@ -603,10 +603,10 @@ TEST(a_patch_reaches_into_documents)
     front_close(f);
 }
 
-/* Each copies all that is there into itself: deeper and twice as large every time. */
+/* Each operation copies the whole document into itself: deeper and twice as large every time. */
 TEST(a_patch_cannot_grow_without_bounds)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     world_bind(f->w, "a@n1");
     const char *const copies[] = {"{'op':'copy','from':'/data','path':'/data/a/b/-'}",
                                   "{'op':'copy','from':'/data/a/b','path':'/data/a/b/-'}",
@@ -633,7 +633,7 @@ static struct asked *strictly(struct front *f, const char *target, const char *b
 
 TEST(the_last_value_of_a_repeated_key_counts_unless_strict)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     const char *n1 = "/api/v2/nodes/n1.example.com";
     STATUS(ask(f, HTTP_PUT, n1, "{'description':'first','description':'last'}"), 200);
     SAYS(at(f, get(f, n1), "description"), "'last'");
@@ -641,7 +641,7 @@ TEST(the_last_value_of_a_repeated_key_counts_unless_strict)
     STATUS(a, 400);
     SAYS(at(f, a, "code"), "'bad_json'");
     SAYS(at(f, get(f, n1), "description"), "'last'");
-    /* Also inside of values, and in patches; what is stored then has the key once. */
+    /* Also inside of values and in patches; the stored document has the key once. */
     const char *body =
         "{'node':'n1.example.com','role':'b','data':{'x':1,'y':{'z':1,'z':2},'x':3}}";
     STATUS(ask(f, HTTP_POST, "/api/v2/node_roles", body), 200);
@@ -652,9 +652,9 @@ TEST(the_last_value_of_a_repeated_key_counts_unless_strict)
     front_close(f);
 }
 
-TEST(whoever_prefers_so_hears_of_fields_that_do_not_exist)
+TEST(strict_handling_refuses_unknown_fields)
 {
-    struct front *f = furnished();
+    struct front *f = world_with_nodes();
     const char *n1 = "/api/v2/nodes/n1.example.com";
     STATUS(ask(f, HTTP_PUT, n1, "{'alvie':true}"), 200);
     struct asked *a = strictly(f, n1, "{'alvie':true,'description':'x'}");
