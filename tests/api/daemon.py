@@ -1,4 +1,4 @@
-"""A halligand of our own, and a client for it. Standard library only."""
+"""A halligand of the test, and a client for it. Standard library only."""
 import base64
 import http.client
 import json
@@ -71,7 +71,7 @@ class Client:
         self.has_tls = parts.scheme == "https"
 
     def connect(self):
-        """Certificates are looked at where they are tested (test_tls.py), not here."""
+        """Certificates are verified where they are tested (test_tls.py), not here."""
         if not self.has_tls:
             return http.client.HTTPConnection(self.host, self.port, timeout=WAIT_S)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -121,7 +121,7 @@ def basic(user, password):
 
 
 def eventually(look, what):
-    """Look until it is true; the deadline is only there for when it never is."""
+    """Polls until it is true; fails at the deadline."""
     deadline = time.monotonic() + WAIT_S
     while True:
         found = look()
@@ -177,7 +177,7 @@ class Daemon:
         if self.store:
             command += ["--store", self.store]
         if os.path.exists(self.path("listen")):
-            os.unlink(self.path("listen"))  # of one that was killed
+            os.unlink(self.path("listen"))  # left by a killed daemon
         self.log = open(self.path("stderr"), "ab")
         # A sanitized build keeps what was freed for a while; tests look at how much memory it has.
         checks = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=8"

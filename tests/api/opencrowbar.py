@@ -24,7 +24,7 @@ PATIENCE_S = 60
 
 
 class Answer:
-    """`type` is what stands before the first semicolon of the Content-Type."""
+    """`type` is the part before the first semicolon of the Content-Type."""
 
     def __init__(self, status, text, type_):
         self.status, self.text, self.type = status, text, (type_ or "").split(";")[0]
@@ -188,5 +188,5 @@ class Daily:
                 return Answer(answer.status, answer.read().decode(), answer.headers["Content-Type"])
         except urllib.error.HTTPError as refused:
             return Answer(refused.code, refused.read().decode(), refused.headers["Content-Type"])
-        except ValueError:  # it was refused more often than it cares to try
+        except ValueError:  # too many refusals
             return Answer(401, "", "")

@@ -25,7 +25,7 @@ from daemon import SHIPPED, Daemon, another_store  # noqa: E402
 
 
 class Daemons:
-    """Each is started when somebody wants it."""
+    """Each daemon is started when a test needs it."""
 
     def __init__(self, build, store):
         self.build, self.store = os.path.abspath(build), store

@@ -1,4 +1,4 @@
-"""Who may come in, where there is something, and the probes."""
+"""Authentication, paths and methods, and the probes."""
 import socket
 import urllib.parse
 
@@ -29,13 +29,13 @@ def test_everything_else_needs_credentials(daemon):
     check_unauthorized(Client(daemon.url, "Digest username=admin").get("nodes"))
 
 
-def test_passwords_let_in_when_they_are_right(daemon):
+def test_correct_passwords_are_accepted(daemon):
     assert daemon.with_password().get("deployments").status == 200
     for user, password in (("admin", "wrong"), ("admin", ""), ("nobody", daemon.password)):
         check_unauthorized(Client(daemon.url, basic(user, password)).get("deployments"))
 
 
-def test_tokens_are_told_once_and_can_be_taken_away(daemon):
+def test_tokens_are_shown_once_and_can_be_deleted(daemon):
     me = daemon.client()
     made = me.post("tokens", {"name": "short-lived"})
     assert made.status == 200, made
@@ -64,7 +64,7 @@ def test_tokens_may_expire(daemon):
     assert me.post("tokens", {}).json()["field"] == "name"
 
 
-def test_pages_of_other_sites_change_nothing(daemon):
+def test_changes_by_pages_of_other_sites_are_refused(daemon):
     me = daemon.client()
     host = urllib.parse.urlsplit(daemon.url).netloc
     form = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -82,7 +82,7 @@ def test_pages_of_other_sites_change_nothing(daemon):
     assert me.post("deployments", {"name": "from-a-page"}, headers=own).status == 200
 
 
-def test_who_is_refused_anyway_need_not_send_a_body(daemon):
+def test_a_refused_client_need_not_send_its_body(daemon):
     """The answer comes after the head: not one byte of the body is sent."""
     bearer = daemon.client().authorization
     for path, authorization, status in (
@@ -98,7 +98,7 @@ def test_who_is_refused_anyway_need_not_send_a_body(daemon):
             assert link.recv(4096).split()[1] == status, (path, authorization)
 
 
-def test_unknown_paths_are_404_and_unknown_verbs_405(daemon):
+def test_unknown_paths_are_404_and_unsupported_methods_405(daemon):
     me = daemon.client()
     for path in ("/", "/api", "/api/v1/nodes", "/api/v10/nodes", "nodess", "nodes/a/b/c/d"):
         answer = me.get(path)
@@ -138,7 +138,7 @@ def raw(daemon, text):
         return answer
 
 
-def test_nonsense_does_no_harm(daemon):
+def test_malformed_requests_do_no_harm(daemon):
     auth = daemon.client().authorization.encode()
     for text in (
         b"nonsense\r\n\r\n",

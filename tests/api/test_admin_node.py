@@ -135,14 +135,14 @@ def test_an_address_without_a_prefix_gets_that_of_its_interface(daemon):
         assert hint_of(me, the_node(me)) == "192.0.2.77/32"
 
 
-def test_none_makes_none(daemon):
+def test_admin_node_none_creates_none(daemon):
     with Host(daemon) as host:
         me = host.begin("--admin-node", "none")
         assert machines(me) == []
         assert machines(host.again("--admin-node", "none")) == []
 
 
-def test_an_installation_with_nodes_gets_none(daemon):
+def test_an_installation_with_nodes_gets_no_automatic_node(daemon):
     with Host(daemon) as host:
         me = host.begin("--admin-node", "none")
         assert me.post("nodes", {"name": "n1.example.com"}).status == 200
@@ -216,7 +216,7 @@ def test_one_that_is_in_use_stays_as_an_admin_node_like_any_other(daemon):
         assert roles_of(me, found["second.example.com"]) == {}
 
 
-def test_automatic_cannot_be_asked_for(daemon):
+def test_clients_cannot_set_automatic(daemon):
     with Host(daemon) as host:
         me = host.begin("--admin-node", "none")  # without nodes, where the core would make one
         answer = me.post("nodes", {"name": "n1.example.com", "automatic": True})
@@ -281,7 +281,7 @@ def without_network(host, *words):
     assert host.stop() == 0
 
 
-def test_without_an_address_servers_say_what_to_set_and_a_restart_takes_it(daemon):
+def test_without_an_address_server_roles_name_the_option_to_set(daemon):
     content = ("--barclamps", SHIPPED, "--test-jig")
     with Own(daemon, has_admin_node=True) as host:
         without_network(host, *content, "--admin-node", NAME)

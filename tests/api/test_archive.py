@@ -43,7 +43,7 @@ def change_one(me, value):
     return noderole
 
 
-def test_what_grows_with_the_fleet_is_streamed_or_refused_before_it_is_built(daemon):
+def test_large_replies_are_streamed_or_refused_before_they_are_built(daemon):
     with Own(daemon) as own:
         os.makedirs(own.path("content/many"))
         own.write("content/many/many.yml", CONTENT)

@@ -21,7 +21,7 @@ PRIVATE = ("admin.password", "ssh/id_ed25519", "tls/ca.key", "tls/server.key")
 
 
 class Machine:
-    """One installation in a directory that stands for its machine."""
+    """One installation in a directory that represents its machine."""
 
     def __init__(self, daemon, name):
         self.program = daemon.program
@@ -104,7 +104,7 @@ class Machine:
         return ssl.get_server_certificate(("127.0.0.1", self.port))
 
     def work(self):
-        """A machine with something to lose: runs, an uploaded barclamp with code, users."""
+        """An installation with data: runs, an uploaded barclamp with code, users."""
         for path, body in (
             ("deployments", {"name": "lab"}),
             ("nodes", {"name": "n1.backup.example", "deployment": "lab",
@@ -126,7 +126,7 @@ class Machine:
         return noderole
 
     def shows(self, noderole):
-        """What must be the same afterwards."""
+        """The state that must be the same afterwards."""
         paths = ("nodes", "deployments", "node_roles", "roles", "barclamps", "users", "snapshots",
                  noderole + "/runs", "groups", "attribs", "audit?verb=node_create")
         return {path: (self.ask("GET", path).status, self.ask("GET", path).text) for path in paths}
@@ -144,7 +144,7 @@ class Machine:
         return found
 
     def burn(self):
-        """Nothing is left but what lies outside of this machine."""
+        """Deletes everything except for files outside of this machine."""
         for folder in ("var", "etc", "usr"):
             shutil.rmtree(self.path(folder))
             os.mkdir(self.path(folder))
@@ -203,7 +203,7 @@ def test_a_drill_on_an_empty_machine(daemon):
         assert checked.returncode == 0, checked
 
 
-def test_without_keys_nothing_private_is_in_it_and_restore_says_so(daemon):
+def test_a_backup_without_keys_has_no_secrets_and_restore_reports_it(daemon):
     with Machine(daemon, "bare") as machine:
         machine.start()
         machine.stop()
@@ -220,7 +220,7 @@ def test_without_keys_nothing_private_is_in_it_and_restore_says_so(daemon):
         assert missing_of(done) == {os.path.join(machine.data, name) for name in PRIVATE}, done
 
 
-def test_a_directory_that_is_in_use_is_refused_unless_told(daemon):
+def test_a_restore_into_a_directory_in_use_needs_keep_existing(daemon):
     with Machine(daemon, "used") as machine:
         machine.start()
         machine.stop()

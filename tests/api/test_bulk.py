@@ -1,11 +1,11 @@
-"""Many objects by one request, and what machines say of themselves."""
+"""Bulk creation, and reports of machines about themselves."""
 
 
 def names(count, stem):
     return [{"name": f"{stem}{i}.bulk.example.com"} for i in range(count)]
 
 
-def test_an_array_makes_all_of_them(daemon):
+def test_an_array_creates_all_elements(daemon):
     me = daemon.client()
     wanted = names(300, "m")
     wanted[7]["description"] = "the seventh"
@@ -18,7 +18,7 @@ def test_an_array_makes_all_of_them(daemon):
     assert bound.status == 200 and {row["state"] for row in bound.json()} == {4}, bound
 
 
-def test_one_that_is_wrong_keeps_all_of_them_out(daemon):
+def test_one_invalid_element_refuses_the_whole_array(daemon):
     me = daemon.client()
     before = me.ask("HEAD", "nodes").headers["X-Total-Count"]
     wanted = names(10, "w")
@@ -44,7 +44,7 @@ def fresh(me, name, **more):
     return made.json()["id"]
 
 
-def test_x12_a_late_word_of_an_earlier_boot_is_not_heard(daemon):
+def test_a_late_report_of_an_earlier_boot_is_ignored(daemon):
     me = daemon.client()
     node = f"nodes/{fresh(me, 'x12.bulk.example.com')}"
     assert me.put(node, {"alive": True, "boot_id": "first"}).json()["alive"]
@@ -56,7 +56,7 @@ def test_x12_a_late_word_of_an_earlier_boot_is_not_heard(daemon):
     assert me.put(node, {"boot_id": "with space"}).status == 400
 
 
-def test_x17_a_machine_that_registers_twice_is_welcome(daemon):
+def test_a_machine_may_register_twice(daemon):
     me = daemon.client()
     asked = {"name": "x17.bulk.example.com", "mac": "52:54:00:AB:CD:17", "ip": "192.168.124.17/24"}
     first = me.post("nodes", form=asked)
@@ -70,7 +70,7 @@ def test_x17_a_machine_that_registers_twice_is_welcome(daemon):
         assert refused.status == 400 and refused.json()["field"] in wrong, refused
 
 
-def test_x20_a_machine_is_alive_only_where_it_is_expected(daemon):
+def test_a_machine_is_alive_only_in_the_expected_environment(daemon):
     me = daemon.client()
     node = f"nodes/{fresh(me, 'x20.bulk.example.com', bootenv='debian-12-install')}"
     refused = me.put(node, {"alive": True})
@@ -87,7 +87,7 @@ def test_x20_a_machine_is_alive_only_where_it_is_expected(daemon):
     assert heard.status == 200 and heard.json()["alive"] and heard.json()["bootenv"] == "local"
 
 
-def test_who_asks_why_is_told_what_the_machine_was_refused(daemon):
+def test_why_shows_a_refused_report_of_the_machine(daemon):
     me = daemon.client()
     name = "mute.bulk.example.com"
     assert me.post("deployments", {"name": "mute"}).status == 200
@@ -103,10 +103,10 @@ def test_who_asks_why_is_told_what_the_machine_was_refused(daemon):
     refused = " its report that it is alive was refused: the node is to boot sledgehammer, not local"
     assert refused in why(), why()
     assert me.put(f"nodes/{name}", {"alive": False, "description": "quiet"}).status == 200
-    assert me.put(node, {"boot_generation": 99}).status == 409  # it said nothing of its life
+    assert me.put(node, {"boot_generation": 99}).status == 409  # no report that it is alive
     assert refused in why(), why()
-    for start in ("", "a", "ab", "abc"):  # wherever it is cut, it is cut between characters
-        long = start + "\N{HAMMER}\N{SNOWMAN}\N{LATIN SMALL LETTER E WITH ACUTE}" * 100
+    for start in ("", "a", "ab", "abc"):  # truncated between characters
+        long = start + "\N{HAMMER}\N{SNOWMAN}\u00e9" * 100
         assert me.put(node, {"alive": True, "environment": long}).status == 409
         assert "was refused: the node is to boot sledgehammer, not " + start in why(), why()
     assert me.put(node, {"available": False}).status == 200

@@ -1,7 +1,7 @@
-"""Numbered cases of the specification, as somebody outside sees them.
+"""Numbered cases of the specification, through the API.
 
 test_case_N is case N, on the fixture the cases name (fixture.py). Those that belong to one noun are
-in its own file; every number that is nowhere is told by tests/conformance/test_later.c.
+in its own file; the numbers that no test has are listed by tests/conformance/test_later.c.
 """
 import hashlib
 import re
@@ -115,7 +115,7 @@ def test_case_74_an_error_of_the_node_shows_in_its_noderoles(fixture):
         comes_to(me, bound[-1], state)
         told = shown(me.get(f"nodes/{node}/node_roles/test-client"))
         assert told["node_error"] is (state == ERROR), told
-    shown(me.put("deployments/c74/recall"))  # an error that nobody wants is none
+    shown(me.put("deployments/c74/recall"))  # no unexpected error
 
 
 # ---- deployments ----

@@ -1,4 +1,4 @@
-"""A wall clock that is wrong: credentials are judged by it, and the stamp only orders."""
+"""A wall clock that is wrong: credentials expire by it, and the stamp is used for order only."""
 import datetime
 import json
 import os
@@ -79,7 +79,7 @@ def bearer(own, secret):
     return Client(own.read("listen").strip(), "Bearer " + secret).get("deployments").status
 
 
-def test_a_clock_that_is_ahead_for_a_moment_costs_nothing(daemon):
+def test_a_clock_that_is_ahead_for_a_moment_invalidates_nothing(daemon):
     with Timed(daemon) as own:
         own.start()
         me = own.client
@@ -111,7 +111,7 @@ def test_a_clock_that_is_ahead_for_a_moment_costs_nothing(daemon):
         assert own.stop() == 0
 
 
-def test_a_stamp_that_is_ahead_locks_nobody_out(daemon):
+def test_a_stamp_that_is_ahead_does_not_extend_lockouts(daemon):
     with Timed(daemon) as own:
         own.clock.set(10 * YEAR_S)  # an empty store has no stamp: this one is adopted at once
         own.start()
@@ -136,7 +136,7 @@ def test_a_stamp_that_is_ahead_locks_nobody_out(daemon):
         assert own.stop() == 0
 
 
-def test_set_clock_makes_no_store(daemon):
+def test_set_clock_creates_no_store(daemon):
     with Timed(daemon, another_store(daemon.store, "set_clock_empty")) as own:
         absent = own.path("absent")
         done = own.set_clock(absent)
@@ -272,7 +272,7 @@ def test_a_clock_that_is_ahead_for_a_moment_renews_no_certificate(daemon):
         own.start("--tls-auto")
         renewed = certificates()
         assert renewed["ca.pem"] == made["ca.pem"] and renewed != made
-        # A jump that stays is adopted after a minute, and the certificate is looked at then.
+        # A jump that stays is adopted after a minute, and the certificate is checked then.
         own.clock.set((310 + 320) * DAY_S)
         deadline = time.monotonic() + 150
         while certificates() == renewed:

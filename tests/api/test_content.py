@@ -1,4 +1,4 @@
-"""Barclamps in YAML with code in Lua: daemons of our own that read them, and what comes of it."""
+"""Barclamps in YAML with code in Lua: daemons that read them, and the results."""
 import contextlib
 import http.client
 import json
@@ -36,7 +36,7 @@ roles:
 GOING_ON = "a barclamp does not read, going on with what was imported before"
 WITHOUT = "a barclamp does not read, going on without it"
 
-# Tells what it was given: the API does not show data yet, so tests look for it on the wall.
+# Returns its input: the API does not show staged data, so tests read it from the wall data.
 TALKER = """
 return {
   sysdata = function(noderole)
@@ -145,7 +145,7 @@ return {{
 # ---- what hooks do ----
 
 
-def test_hooks_fire_and_their_wishes_come_true(daemon):
+def test_hooks_are_called_and_their_commands_executed(daemon):
     greeter = """
 return {
   on_node_create = function(node, context)
@@ -185,7 +185,7 @@ def test_role_code_runs_beside_the_test_jig_and_a_role_without_scripts_says_so(d
         failed = reaches(me, two, ERROR)
         assert "role scripted has no scripts" in failed["runlog"], failed
         assert shop.stop() == 0
-        me = shop.open("--test-jig")  # stands in for scripts, not for code that roles bring
+        me = shop.open("--test-jig")  # replaces scripts, not the Lua code of roles
         assert me.put(f"node_roles/{two}/retry").status == 200
         assert reaches(me, two, ACTIVE)["run_count"] == 1
         assert f" {two}\n" in shop.read("test-jig.journal") + "\n"
@@ -195,7 +195,7 @@ def test_role_code_runs_beside_the_test_jig_and_a_role_without_scripts_says_so(d
         assert shop.stop() == 0
 
 
-def test_a_wish_of_a_node_hook_that_is_refused_is_in_the_log(daemon):
+def test_a_refused_command_of_a_node_hook_is_logged(daemon):
     hopeful = "return { on_node_create = function(node) halligan.commit(999999) end }"
     with Shop(daemon, ["{name: hopeful, jig: noop}"], {"hopeful": hopeful}) as shop:
         me = shop.open()
@@ -228,7 +228,7 @@ def test_a_run_that_fails_in_its_code_is_an_error_with_its_traceback(daemon):
         assert shop.stop() == 0
 
 
-def test_a_veto_is_told_in_the_words_of_the_hook(daemon):
+def test_a_veto_has_the_message_of_the_hook(daemon):
     code = """
 return {
   on_node_bind = function(noderole)
@@ -275,7 +275,7 @@ return { on_todo = function(nr) deeper(nr) end }
         assert shop.stop() == 0
 
 
-def test_hooks_that_misbehave_fail_and_harm_nobody(daemon):
+def test_hooks_that_misbehave_fail_alone(daemon):
     codes = {
         "endless": "return { on_todo = function() while true do end end }\n",
         "hoarder": "return { on_todo = function() local t = {} "
@@ -376,7 +376,7 @@ def test_a_changed_script_is_no_changed_default_and_is_used_by_the_next_run(daem
         assert shop.read("done").split() == ["first", "second"] and changed() == 0
 
 
-def test_a_broken_file_is_named_with_its_line_and_changes_nothing(daemon):
+def test_an_invalid_file_is_reported_with_its_line_and_changes_nothing(daemon):
     with Shop(daemon, ["{name: one, jig: noop}"], {"one": setting_bootenv("first")}) as shop:
         me = shop.open("--log-level", "notice")
         yaml = os.path.join(shop.folder, "shop/shop.yml")
@@ -396,20 +396,20 @@ def test_a_broken_file_is_named_with_its_line_and_changes_nothing(daemon):
         shop.says(f"{WITHOUT}: {shop.folder}/new/new.yml:2: ")
         add_node(me, "n2.example.com")
         boots(me, "n2.example.com", "first")
-        # What reads but is refused: the engine's word, with the line of the file.
+        # Valid syntax that the engine refuses: its message has the line of the file.
         shop.write_yaml(["{name: one, jig: noop}", "{name: two, jig: noop, requires: [two]}"])
         shop.reload()
         shop.says(f"{yaml}:13: roles/1")
         assert "two" not in [role["name"] for role in me.get("roles").json()]
         shop.write_yaml(["{name: one, jig: noop}", "{name: two, jig: noop}"])
         shop.reload()
-        eventually(lambda: me.get("roles/two").status == 200, "the mended file is taken in")
+        eventually(lambda: me.get("roles/two").status == 200, "the corrected file is loaded")
         add_node(me, "n3.example.com")
         boots(me, "n3.example.com", "second")
         assert shop.stop() == 0
 
 
-def test_a_restart_with_a_broken_file_fails_its_hooks_and_says_why(daemon):
+def test_a_restart_with_an_invalid_file_fails_its_hooks_with_a_reason(daemon):
     code = "return { on_todo = function() end }\n"
     with Shop(daemon, ["{name: one, jig: noop}"], {"one": code}) as shop:
         me = shop.open()
@@ -428,7 +428,7 @@ def test_a_restart_with_a_broken_file_fails_its_hooks_and_says_why(daemon):
             me.put(f"node_roles/{noderole}/retry")
             return me.get(f"node_roles/{noderole}").json()["state"] == ACTIVE
 
-        eventually(runs_again, "it runs with the mended file")
+        eventually(runs_again, "it runs with the corrected file")
         assert shop.stop() == 0
 
 
@@ -452,7 +452,7 @@ def test_a_restart_resets_nothing_that_was_edited(daemon):
         assert shop.stop() == 0
 
 
-def test_reading_holds_up_nobody(daemon):
+def test_reading_barclamps_does_not_block_requests(daemon):
     """Each of a thousand files runs until it is stopped, which takes seconds in all. What comes
     meanwhile is answered; and the daemon stops without having read the rest."""
     with Shop(daemon, ["{name: r0, jig: noop}"], {}) as shop:
@@ -472,14 +472,14 @@ def test_reading_holds_up_nobody(daemon):
 
 
 def words_of(notified):
-    """What a service manager is told next, but for its watchdog."""
+    """The next notification to the service manager, except for its watchdog."""
     while True:
         words = notified.recv(4096).decode().split("\n")
         if words[0] != "WATCHDOG=1":
             return words[0]
 
 
-def test_a_reload_is_over_when_everything_is_imported(daemon):
+def test_a_reload_ends_when_everything_is_imported(daemon):
     with Shop(daemon, ["{name: one, jig: noop}"], {}) as shop, socket.socket(
         socket.AF_UNIX, socket.SOCK_DGRAM
     ) as notified:
@@ -503,7 +503,7 @@ def test_a_reload_is_over_when_everything_is_imported(daemon):
         assert words_of(notified) == "STOPPING=1"
 
 
-def test_many_reloads_are_few(daemon):
+def test_many_reload_signals_are_merged(daemon):
     with Shop(daemon, ["{name: one, jig: noop}"], {"one": setting_bootenv("first")}) as shop:
         me = shop.open("--log-level", "notice")
         for _ in range(50):
@@ -551,7 +551,7 @@ def survives(shop, counter, text, point):
         eventually(
             lambda: shop.process.poll() is not None
             or shop.rows("SELECT run_count FROM noderole") == [(count + 1,)],
-            "it dies, or the hook is heard",
+            "it dies, or the hook has run",
         )
     except AssertionError:
         # It may come there while it starts.
@@ -561,8 +561,8 @@ def survives(shop, counter, text, point):
     died = shop.process.wait(timeout=STOP_S) == -signal.SIGABRT
     me = shop.open()
     if me.get("nodes/poked.example.com").json()["description"] != text:
-        poke(me, text)  # it was not taken, and nobody had said so
-    what = f"the hook is heard after {point}"
+        poke(me, text)  # it was not accepted, and not acknowledged
+    what = f"the hook has run after {point}"
     eventually(lambda: me.get(f"node_roles/{counter}").json()["run_count"] == count + 1, what)
     eventually(lambda: not shop.rows("SELECT id FROM outbox"), "no hook is on its way")
     assert shop.stop() == 0
@@ -570,7 +570,7 @@ def survives(shop, counter, text, point):
     return died
 
 
-def test_a_hook_that_was_on_its_way_is_told_after_a_crash_and_counts_once(daemon):
+def test_a_pending_hook_is_delivered_after_a_crash_and_counts_once(daemon):
     points = ("submit.before", "submit.after", "poll.ok", "effect.before", "reset.after")
     points = [f"{point}:{passing}" for point in points for passing in (1, 2, 3)]
     with Shop(daemon, ["{name: counter, jig: role-provided}"], {"counter": COUNTER}) as shop:
@@ -629,7 +629,7 @@ def test_a_stop_does_not_wait_for_hooks(daemon):
 
 NOOP = "[{name: noop, class: noop}]"
 
-# Who gets in, and who does not: trees whose files need each other in every way. Each file is the
+# Which files are imported: trees whose files need each other in every way. Each file is the
 # barclamp, its parent, its roles, and its jigs if it has any.
 TREES = {
     "attached to what comes later": {
@@ -660,13 +660,13 @@ TREES = {
         "b/b.yml": ("b", "nobody", "[{name: rb, jig: noop}]", ""),
         "c/c.yml": ("c", "", "[{name: rc, jig: noop}]", NOOP),
     },
-    # The jig's last word makes room for b, which was refused before it: a second round.
+    # After the import of the jig, b, which was refused before, is imported in a second round.
     "in at the second try": {
         "a/a.yml": ("a", "", "[]", "[{name: j, class: noop, implementor: rb}]"),
         "b/b.yml": ("b", "", "[{name: rb, jig: noop}]", NOOP),
         "c/c.yml": ("c", "", "[]", "[{name: j, class: noop}]"),
     },
-    # What got in stays in: were a imported again, now that rb is there, it would close a circle.
+    # What was imported stays: if a were imported again, now that rb is there, it would close a circle.
     "in once and not again": {
         "a/a.yml": (
             "a",
@@ -676,7 +676,7 @@ TREES = {
         ),
         "b/b.yml": ("b", "", "[{name: rb, jig: j}]", "[{name: j, class: noop}]"),
     },
-    # A file with errors lets nobody in, though the engine is asked about it.
+    # Of a file with errors nothing is imported, though the engine checks it.
     "a parent that does not read": {
         "a/a.yml": ("a", "", "[{name: ra, jig: noop, flags: implicit}]", NOOP),
         "b/b.yml": ("b", "a", "[{name: rb, jig: noop}]", ""),
@@ -749,7 +749,7 @@ TROUBLES = {
     "roles:\n"
     "  - {name: taken, jig: noop}\n"
     "  - {name: first, jig: noop, requires: [second]}\n",
-    "two/two.yml": "barclamp: {name: two, parent: nobody}\n"
+    "two/two.yml": "barclamp: {name: two, parent: missing}\n"
     "roles:\n"
     "  - {name: second, jig: noop, requires: [third]}\n"
     "  - {name: second, jig: noop, flags: *none}\n",
@@ -761,7 +761,7 @@ TROUBLES = {
 }
 
 
-def test_everything_is_told_of_files_that_do_not_read(daemon):
+def test_all_problems_of_invalid_files_are_reported(daemon):
     program = os.path.join(os.path.dirname(daemon.program), "halligan")
     with Own(daemon) as own:
         for path, text in TROUBLES.items():
@@ -774,7 +774,7 @@ def test_everything_is_told_of_files_that_do_not_read(daemon):
             "three/roles/coded.lua:2: unexpected symbol near <eof>",
             "three/three.yml:3: roles/0: the role requires itself: third -> third; each role requires the next "
             "one, by its own `requires` or by the `attaches` of the next one: remove one of these entries",
-            "two/two.yml:1: barclamp/parent: there is no barclamp called nobody",
+            "two/two.yml:1: barclamp/parent: there is no barclamp called missing",
             "two/two.yml:4: roles/1/name: role second is defined twice",
             "two/two.yml:4: unknown anchor &none",
         ]
@@ -854,7 +854,7 @@ def test_a_repository_root_with_a_repeated_key_loads_as_it_is_laid_out(daemon):
         assert all(word in said[0] for word in ("crowbar.yml:13", "raw_pkgs", "line 13", "line 9"))
 
 
-def test_what_is_shipped_loads_without_a_word(daemon):
+def test_shipped_barclamps_load_without_messages(daemon):
     assert os.path.isdir(SHIPPED), "barclamps/ is part of the tree"
     with Own(daemon) as own:
         for _ in range(2):

@@ -93,7 +93,7 @@ class Slow:
             wire.close()
 
 
-def test_a_thousand_slow_connections_keep_nobody_out(daemon):
+def test_a_thousand_slow_connections_do_not_block_others(daemon):
     with Own(daemon) as own, more_descriptors(3000):
         start_with(own, 4096, "--log-level", "notice")
         assert metric(own, "connections_max") == 1000
@@ -112,7 +112,7 @@ def test_a_thousand_slow_connections_keep_nobody_out(daemon):
         assert own.stop() == 0, own.read("stderr")
 
 
-def test_handshakes_that_never_end_keep_nobody_out(daemon):
+def test_unfinished_handshakes_do_not_block_others(daemon):
     with Own(daemon) as own, more_descriptors(3000):
         start_with(own, 4096, "--tls-auto", "--log-level", "notice")
         trust = ssl.create_default_context()

@@ -108,7 +108,7 @@ def test_case_94_a_value_is_set_on_a_node_and_read_again(shipped):
     check_error(me.put("attribs/c94", {"value": "1"}), 405, "not_supported")
 
 
-def test_whatever_is_given_is_a_value(shipped):
+def test_any_json_can_be_a_value(shipped):
     me = shipped.client()
     make(me, "nodes", name="given.example.com")
     make(me, "attribs", name="given", map="given/it", writable=True)
@@ -269,7 +269,7 @@ def test_what_belongs_to_a_role(shipped):
 
 
 def test_case_107_barclamps(shipped):
-    """The barclamp network, which the case names too, is not shipped yet: test stands for it."""
+    """The barclamp network, which the case names too, is not shipped yet: test is used instead."""
     me = shipped.client()
     listed = me.get("barclamps")
     assert listed.status == 200 and listed.type == vnd("barclamp", "list"), listed
@@ -321,9 +321,9 @@ def test_a_barclamp_is_sent_as_yaml_and_changed_as_an_object(shipped):
     assert form.status == 200, form
 
 
-def test_everything_wrong_with_a_barclamp_is_told_with_its_line(shipped):
+def test_all_problems_of_a_barclamp_have_their_line(shipped):
     me = shipped.client()
-    wrong = "barclamp:\n  name: wrong\n  parent: nobody\nroles:\n  - jig: 7\n  - {name: x, flags: 1}\n"
+    wrong = "barclamp:\n  name: wrong\n  parent: missing\nroles:\n  - jig: 7\n  - {name: x, flags: 1}\n"
     refused = me.post("barclamps", {"value": wrong})
     assert refused.status == 400, refused
     lines = {p["message"].split(":")[0] for p in refused.json()["problems"]}
@@ -333,7 +333,7 @@ def test_everything_wrong_with_a_barclamp_is_told_with_its_line(shipped):
     check_error(me.post("barclamps", {"value": "a: ["}), 400, "bad_value", "value")
 
 
-# ---- machines that are pretended ----
+# ---- simulated discovery ----
 
 
 def test_case_96_a_machine_is_discovered_from_a_test_file(shipped):
@@ -364,7 +364,7 @@ def test_case_96_drives_are_counted_when_a_machine_is_available(shipped):
     put = me.put("/api/test/nodes/drives.example.com", {"source": "node_two_drives"})
     assert put.status == 200, put
     path = "nodes/drives.example.com/attribs/number_of_drives"
-    eventually(lambda: me.get(path).json()["value"] == 2, "somebody counts the drives")
+    eventually(lambda: me.get(path).json()["value"] == 2, "the drives are counted")
 
 
 def test_a_hammer_performs_what_it_can(shipped):

@@ -1,4 +1,4 @@
-"""What happened, and what happens: lists, streams, logs that are followed."""
+"""Events: lists, streams, and logs of runs as streams."""
 import urllib.parse
 
 from daemon import Client, From, Own, basic
@@ -7,7 +7,7 @@ from stream import stream
 FAR = "2001:db8:1:2:3:4:5:6"
 
 
-def test_what_was_done_is_told_oldest_first(daemon):
+def test_events_are_listed_oldest_first(daemon):
     me = daemon.client()
     names = [f"told{i}.events.example.com" for i in range(3)]
     ids = [me.post("nodes", {"name": name}).json()["id"] for name in names]
@@ -28,7 +28,7 @@ def test_what_was_done_is_told_oldest_first(daemon):
     assert order == sorted(order) and len(set(order)) == len(order)
 
 
-def test_what_happened_is_told_newest_first_when_asked_so(daemon):
+def test_events_are_listed_newest_first_on_request(daemon):
     me = daemon.client()
     ids = [me.post("nodes", {"name": f"back{i}.events.example.com"}).json()["id"] for i in range(3)]
     found, path = [], "events?sort=-id&limit=4&verb=node_create&object=node"
@@ -48,7 +48,7 @@ def test_what_happened_is_told_newest_first_when_asked_so(daemon):
     assert me.get("events?sort=id&limit=2").json() == me.get("events?limit=2").json()
 
 
-def test_an_audit_finds_who_did_what(daemon):
+def test_the_audit_log_can_be_filtered_by_actor(daemon):
     me = daemon.client()
     node = me.post("nodes", {"name": "audited.events.example.com"}).json()["id"]
     assert me.put(f"nodes/{node}", {"description": "seen"}).status == 200
@@ -66,7 +66,7 @@ def test_an_audit_finds_who_did_what(daemon):
     assert me.get("audit?actor=nobody").json() == []
 
 
-def test_what_means_nothing_is_refused(daemon):
+def test_unknown_parameters_are_refused(daemon):
     me = daemon.client()
     for path in ("events?after=x", "events?after=1", "events?limit=0", "events?limit=1001",
                  "audit?since=yesterday", "events?sort=-at", "events?verb.not=node_create", "audit?objekt=node",
@@ -76,7 +76,7 @@ def test_what_means_nothing_is_refused(daemon):
         assert answer.status == 400 and answer.json()["field"], answer
 
 
-def test_what_happened_to_one_object_is_found(daemon):
+def test_events_of_one_object_are_found(daemon):
     me = daemon.client()
     made = me.post("nodes", {"name": "one.events.example.com"}).json()["id"]
     me.put(f"nodes/{made}", {"description": "told"})
@@ -86,7 +86,7 @@ def test_what_happened_to_one_object_is_found(daemon):
     assert [e["verb"] for e in me.get(following).json()] == ["node_update"], following
 
 
-def test_a_stream_tells_what_happens_and_goes_on_where_it_was_left(daemon):
+def test_a_stream_sends_new_events_and_resumes(daemon):
     me = daemon.client()
     with stream(me, "events") as watched:
         made = me.post("nodes", {"name": "live1.events.example.com"}).json()["id"]
@@ -103,7 +103,7 @@ def test_a_stream_tells_what_happens_and_goes_on_where_it_was_left(daemon):
     assert refused.status == 400, refused
 
 
-def test_a_stream_that_breaks_before_its_first_event_can_be_taken_up(daemon):
+def test_a_stream_that_breaks_before_its_first_event_can_be_resumed(daemon):
     me = daemon.client()
     with stream(me, "events") as watched:
         place = watched.find_place()
@@ -128,7 +128,7 @@ def test_a_stream_can_begin_at_the_beginning(daemon):
         assert [watched.next()[2] for _ in listed] == listed
 
 
-def test_a_stream_ends_when_its_token_is_gone(daemon):
+def test_a_stream_ends_when_its_token_is_deleted(daemon):
     me = daemon.client()
     made = me.post("tokens", {"name": "short"}).json()
     other = daemon.client()
@@ -139,7 +139,7 @@ def test_a_stream_ends_when_its_token_is_gone(daemon):
             pass
 
 
-def test_a_stream_does_not_keep_the_daemon(daemon):
+def test_a_stream_does_not_delay_a_stop(daemon):
     with Own(daemon) as own:
         own.start()
         with stream(own.client, "events") as watched:
@@ -148,7 +148,7 @@ def test_a_stream_does_not_keep_the_daemon(daemon):
                 pass
 
 
-def test_who_did_it_is_told_to_admins_only(daemon):
+def test_only_admins_see_actors(daemon):
     me = daemon.client()
     made = me.post("users", {"username": "watcher", "password": "watches", "access": "viewer"})
     assert made.status == 200, made
@@ -199,7 +199,7 @@ def test_an_event_has_the_address_of_its_client(daemon):
     assert node.put(f"nodes/{made}", {"alive": True}).status == 200
     told = me.get(f"audit?actor=node%20direct.events.example.com&object_id={made}").json()
     assert [row["address"] for row in told] == ["127.0.0.1"], told
-    # what the installation does by itself has none
+    # events of the installation itself have none
     told = me.get("audit?actor=daemon&limit=1000").json()
     assert told and {row["address"] for row in told} == {None}, told
     # parts of one request
@@ -223,7 +223,7 @@ def test_behind_a_trusted_proxy_the_address_is_the_last_hop(daemon):
         makes(proxy, password, "text", X_Forwarded_For="192.0.2.7<b>", **secure)
         makes(proxy, password, "zero", X_Forwarded_For="::", **secure)
         makes(proxy, password, "itself")
-        # a peer that is not on the list is not believed
+        # a peer that is not a trusted proxy is not trusted
         makes(other, password, "liar", X_Forwarded_For="192.0.2.7", Forwarded="for=192.0.2.7")
         me = own.client
         wanted = {"one": "192.0.2.7", "two": FAR, "mapped": "192.0.2.8", "unknown": "127.0.0.2",

@@ -1,4 +1,4 @@
-"""Passwords that are guessed, by many names and addresses, and clients behind a proxy."""
+"""Failed logins by many names and addresses, and clients behind a proxy."""
 import http.client
 import json
 import threading
@@ -14,7 +14,7 @@ def admin(own):
 
 
 def flood(own, address, count, threads=12):
-    """Guesses under ever new names, many at a time; how often each status was seen."""
+    """Failed logins under ever new names, many at a time; returns the number of each status."""
     seen, lock = {}, threading.Lock()
 
     def guess(first):
@@ -30,7 +30,7 @@ def flood(own, address, count, threads=12):
     return workers, seen
 
 
-def test_guesses_under_new_names_lock_out_their_address_alone(daemon):
+def test_failed_logins_under_new_names_lock_out_only_their_address(daemon):
     with Own(daemon) as own:
         own.start()
         names = [f"user{number}" for number in range(4)]
@@ -55,7 +55,7 @@ def test_guesses_under_new_names_lock_out_their_address_alone(daemon):
         assert own.stop() == 0
 
 
-def test_those_who_were_let_in_before_stay_welcome_at_a_locked_address(daemon):
+def test_users_who_logged_in_before_can_log_in_at_a_locked_address(daemon):
     with Own(daemon) as own:
         own.start()
         assert From(own, "127.0.0.2").get("nodes", Authorization=admin(own)).status == 200
@@ -68,7 +68,7 @@ def test_those_who_were_let_in_before_stay_welcome_at_a_locked_address(daemon):
         assert other.status == 429
 
 
-def test_a_trusted_proxy_says_whose_guesses_they_are(daemon):
+def test_behind_a_trusted_proxy_failed_logins_count_for_the_client(daemon):
     with Own(daemon) as own:
         own.start("--trusted-proxy", "127.0.0.9,127.0.0.2")
         proxy = From(own, "127.0.0.2")
@@ -82,9 +82,9 @@ def test_a_trusted_proxy_says_whose_guesses_they_are(daemon):
         assert proxy.get("nodes", Authorization=right, X_Forwarded_For=FAR, **secure).status == 200
         forwarded = 'for="[2001:db8::7]:1234";proto=https'
         assert proxy.get("nodes", Authorization=right, Forwarded=forwarded).status == 200
-        # without a client the proxy asks for itself
+        # without a client address the proxy is the client
         assert proxy.get("nodes", Authorization=right).status == 200
-        # one client guesses; of an IPv6 client the whole /64 does
+        # one client fails to log in; of an IPv6 client the whole /64 counts
         for number in range(6):
             answer = proxy.get("nodes", Authorization=basic("admin", "wrong"),
                                Forwarded=f'for="[2001:db8:1::{number}]";proto=https')
@@ -96,7 +96,7 @@ def test_a_trusted_proxy_says_whose_guesses_they_are(daemon):
                           X_Forwarded_For="2001:db8:1::99, 2001:db8:2::1")
         assert other.status == 200, other.text
         own.says("2001:db8:1::")
-        # a peer that is not on the list speaks for itself
+        # the headers of a peer that is not a trusted proxy are ignored
         liar = From(own, "127.0.0.3")
         assert liar.get("nodes", Authorization=right, X_Forwarded_For=FAR).status == 200
         answer = liar.get("nodes", Authorization=right, **secure, Forwarded="for=2001:db8:1::99")

@@ -1,4 +1,4 @@
-"""Whoever means ill: bytes that no library would send, and more of them than anybody needs."""
+"""Hostile clients: bytes that no library would send, and too many of them."""
 import json
 import os
 import socket
@@ -24,7 +24,7 @@ class Wire:
         self.socket.close()
 
     def say(self, data):
-        """All of it, or as much as the other side wants to hear."""
+        """Sends all of it, or as much as the peer accepts."""
         try:
             self.socket.sendall(data)
         except (BrokenPipeError, ConnectionResetError):
@@ -78,7 +78,7 @@ def is_well(daemon):
 
 
 def refused(daemon, data):
-    """Not read, and nothing behind it is taken for a request."""
+    """Refused, and no byte after it is taken for a request."""
     with Wire(daemon) as wire:
         wire.say(data)
         heard = wire.everything()
@@ -86,7 +86,7 @@ def refused(daemon, data):
     assert b" 404 " not in heard, (data[:200], heard[:400])  # an answer to /smuggled
 
 
-def test_a_body_with_two_ends_is_refused(daemon):
+def test_a_body_with_two_lengths_is_refused(daemon):
     before = count(daemon)
     body = b'{"name": "smuggled.example.com"}'
     chunked = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
@@ -115,7 +115,7 @@ def test_a_body_with_two_ends_is_refused(daemon):
     is_well(daemon)
 
 
-def test_lines_end_with_both_characters_and_hold_no_others(daemon):
+def test_lines_must_end_with_crlf(daemon):
     before = count(daemon)
     body = b'{"name": "smuggled.example.com"}'
     size = b"Content-Length: %d\r\n" % len(body)
@@ -145,8 +145,8 @@ def test_lines_end_with_both_characters_and_hold_no_others(daemon):
     is_well(daemon)
 
 
-def test_heads_have_a_largest_size(daemon):
-    """A long line is read, heads of a megabyte are not; nobody else notices."""
+def test_headers_have_a_maximum_size(daemon):
+    """A long line is read, heads of a megabyte are not; other clients are not affected."""
     with Wire(daemon) as wire:
         wire.say(head(daemon, b"X-Long: " + b"a" * 8192 + b"\r\n", method=b"GET"))
         assert wire.answer()[0] == 200
@@ -165,8 +165,8 @@ def test_heads_have_a_largest_size(daemon):
         is_well(daemon)
 
 
-def test_chunks_are_read_as_they_are_meant_or_not_at_all(daemon):
-    """And whatever stands behind them is no request, wherever somebody else found their end."""
+def test_malformed_chunked_bodies_are_refused(daemon):
+    """The bytes after a malformed body are not taken for a request, wherever another parser would see its end."""
     before = count(daemon)
     start = head(daemon, b"Transfer-Encoding: chunked\r\n")
     for chunks in (
@@ -192,8 +192,8 @@ def test_chunks_are_read_as_they_are_meant_or_not_at_all(daemon):
     is_well(daemon)
 
 
-def test_five_hundred_slow_clients_keep_nobody_waiting(daemon):
-    """They say a little of a head, or of a body, and then nothing."""
+def test_five_hundred_slow_clients_do_not_block_others(daemon):
+    """They send a part of a head or body, and then nothing."""
     body = head(daemon, b"Content-Length: 1000000\r\n") + b"{"
     slow = []
     try:
@@ -211,7 +211,7 @@ def test_five_hundred_slow_clients_keep_nobody_waiting(daemon):
     is_well(daemon)
 
 
-def test_requests_in_one_breath_are_answered_in_order(daemon):
+def test_pipelined_requests_are_answered_in_order(daemon):
     paths = [b"/healthz", b"/api/v2/nodes", b"/nowhere", b"/api/v2/roles/0", b"/readyz"] * 20
     with Wire(daemon) as wire:
         wire.say(b"".join(head(daemon, path=path, method=b"GET") for path in paths))
@@ -307,12 +307,12 @@ def test_deep_and_broken_documents_are_refused(daemon):
     is_well(daemon)
 
 
-def test_five_megabytes_are_too_many(daemon):
+def test_a_body_of_five_megabytes_is_refused(daemon):
     body = json.dumps({"name": "large.example.com", "description": "x" * (5 << 20)}).encode()
     answer = daemon.client().post("nodes", raw=body, headers={"Content-Type": "application/json"})
     assert answer.status == 413, answer
     assert answer.json()["code"] == "too_large"
-    # Whoever may not is told before it has sent them.
+    # A client without rights is refused before it has sent them.
     with Wire(daemon) as wire:
         wire.say(
             b"POST /api/v2/nodes HTTP/1.1\r\nHost: here\r\nContent-Length: %d\r\n\r\n" % len(body)
@@ -345,7 +345,7 @@ def test_memory_does_not_grow_with_what_is_refused(daemon):
 TWO_ERRORS = b'GET /healthz HTTP/1.1\r\nHost: here\r\nCookie: a="\r\nContent-Length: abc\r\n\r\n'
 
 
-def test_two_errors_in_one_head_end_no_more_than_the_connection(daemon):
+def test_two_errors_in_one_head_end_only_the_connection(daemon):
     before = daemon.process.pid
     for _ in range(20):
         with Wire(daemon) as wire:

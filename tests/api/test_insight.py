@@ -1,4 +1,4 @@
-"""Looking into it: snapshots, plans, reasons, status, inventory, metrics."""
+"""Inspection: snapshots, plans, reasons, status, inventory, metrics."""
 import hashlib
 import json
 import os
@@ -237,10 +237,10 @@ def test_snapshots_are_named_and_described(daemon):
     assert me.put("snapshots/tl-name", {"description": None}).json()["description"] is None
 
 
-# ---- going back ----
+# ---- revert ----
 
 
-def test_a_deployment_is_reverted_to_what_a_snapshot_held(daemon):
+def test_a_deployment_is_reverted_to_the_content_of_a_snapshot(daemon):
     me = daemon.client()
     _, nr = settled(me, "tl-back", "tl4.example.com", data={"size": 1})
     first = me.get("snapshots/tl-back").json()
@@ -296,7 +296,7 @@ def open_shop(daemon):
     return Shop(daemon, ROLES, {"gate": GATE})
 
 
-def test_a_revert_does_not_bind_what_destroys(daemon):
+def test_a_revert_does_not_bind_destructive_roles(daemon):
     with open_shop(daemon) as shop:
         me = shop.open("--test-jig")
         _, plain = settled(me, "home", "n1.example.com", "plain")
@@ -316,7 +316,7 @@ def test_a_revert_does_not_bind_what_destroys(daemon):
         assert shop.stop() == 0
 
 
-def test_a_plan_asks_the_hooks_and_changes_nothing(daemon):
+def test_a_plan_calls_the_veto_hooks_and_changes_nothing(daemon):
     with open_shop(daemon) as shop:
         me = shop.open("--test-jig")
         make(me, "deployments", name="home")
@@ -349,7 +349,7 @@ def test_a_plan_asks_the_hooks_and_changes_nothing(daemon):
 # ---- reasons and graphs ----
 
 
-def test_why_leads_to_the_root(daemon):
+def test_why_leads_to_the_first_cause(daemon):
     me = daemon.client()
     make(me, "deployments", name="why")
     ready_node(me, "why1.example.com", deployment="why")
@@ -400,7 +400,7 @@ def test_why_leads_to_the_root(daemon):
     check_error(me.get("nodes/nobody.example.com/why"), 404, "not_found", "id")
 
 
-def test_a_graph_tells_what_depends_on_what(daemon):
+def test_a_graph_has_the_dependencies(daemon):
     me = daemon.client()
     make(me, "deployments", name="graph")
     assert me.get("deployments/graph/graph").json() == []
@@ -424,7 +424,7 @@ def test_a_graph_tells_what_depends_on_what(daemon):
 
 
 def alone(daemon):
-    """A daemon of our own: what others do does not count."""
+    """A separate daemon: other tests do not interfere."""
     return Shop(daemon, ["{name: work, jig: test}"], {})
 
 
@@ -590,7 +590,7 @@ def test_case_131_a_heartbeat_counts(daemon):
     check_error(me.get("/api/status/heartbeat?marker=lunch"), 400, "bad_value", "marker")
 
 
-def test_the_queue_tells_workers_and_jobs(daemon):
+def test_the_queue_lists_workers_and_jobs(daemon):
     me = daemon.client()
     node = ready_node(me, "st3.example.com")
     nr = bind(me, "st3.example.com", "base", data={"delay": 600000})
@@ -707,7 +707,7 @@ def parse_metrics(text):
         assert found, line
         name, labels, value = found.groups()
         base = re.sub("_(bucket|sum|count)$", "", name) if types[current] == "histogram" else name
-        assert base == current, line  # the lines of a metric stand together
+        assert base == current, line  # the lines of a metric are adjacent
         assert types[base] != "counter" or base.endswith("_total"), line
         series = values.setdefault(name, {})
         assert labels not in series, line
@@ -771,7 +771,7 @@ def test_metrics_can_be_scraped(daemon):
     assert daemon.stranger().get("/metrics").status == 401
 
 
-def test_the_version_is_told_to_those_who_are_let_in(daemon):
+def test_the_version_needs_authentication(daemon):
     assert daemon.stranger().get("/version").status == 401
     answer = daemon.client().get("/version")
     assert answer.status == 200 and answer.type == "application/json", answer
@@ -780,7 +780,7 @@ def test_the_version_is_told_to_those_who_are_let_in(daemon):
     assert told["api"] == "2.0" and told["version"]
 
 
-NODES = 500  # three noderoles each: more than why of a deployment looks at in one piece
+NODES = 500  # three noderoles each: more than one step of why of a deployment evaluates
 
 
 def rack_that_waits(me, name):

@@ -1,4 +1,4 @@
-"""Answers that nobody reads do not take the daemon's memory."""
+"""Replies that are not read do not use the daemon's memory."""
 import json
 import os
 import socket

@@ -218,7 +218,7 @@ def test_json_forms_and_queries_are_equivalent(daemon):
     assert bound.status == 200, bound
 
 
-def test_bodies_that_do_not_read_are_400(daemon):
+def test_malformed_bodies_are_400(daemon):
     me = daemon.client()
     kind = {"Content-Type": "application/json"}
     for raw in (b"{", b"[1]", b"7", b'{"a":1,"a":2}', b'{"a":"\xff"}', b'{"a":"\\u0000"}'):
@@ -331,7 +331,7 @@ def test_patches(daemon):
     check_error(me.patch(f"node_roles/{noderole['id']}", state), 409, "read_only", "state")
 
 
-def test_what_is_shown_can_be_sent_back(daemon):
+def test_a_returned_object_can_be_sent_back(daemon):
     """As clients do that read an object, change a field and send all of it. A PUT of a node_role is
     about its data, which are not among its fields."""
     me = daemon.client()

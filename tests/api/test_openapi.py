@@ -1,7 +1,7 @@
-"""The description of the API: is it whole, and is everything in it so?"""
+"""The OpenAPI document: is it complete and correct?"""
 import re
 
-# What stands where a path names an object, by the noun before it.
+# The value for each key of a path, by the noun before it.
 KNOWN = {
     "nodes": "walked.example.com",
     "deployments": "system",
@@ -85,7 +85,7 @@ def schema_of(document, operation):
     return None
 
 
-def test_everything_that_can_be_read_is_as_it_is_described(daemon):
+def test_every_readable_path_matches_its_schema(daemon):
     me = daemon.client()
     ids = furnish(me)
     read = 0
@@ -108,7 +108,7 @@ def test_everything_that_can_be_read_is_as_it_is_described(daemon):
     assert read > 15
 
 
-def test_every_operation_that_changes_something_refuses_what_is_not_there(daemon):
+def test_every_change_of_a_missing_object_is_refused(daemon):
     """Nothing is changed by it, and each refusal is an error in the form of all errors."""
     me = daemon.client()
     for _, path, method, operation in walk(me):
@@ -122,7 +122,7 @@ def test_every_operation_that_changes_something_refuses_what_is_not_there(daemon
         assert error["message"] and error["code"] and error["status"] == answer.status, path
 
 
-def test_what_is_required_is_missed_by_name(daemon):
+def test_missing_parameters_are_named(daemon):
     me = daemon.client()
     missed = 0
     for _, path, method, operation in walk(me):
@@ -139,5 +139,5 @@ def test_what_is_required_is_missed_by_name(daemon):
     assert missed >= 4
 
 
-def test_nobody_reads_it_without_credentials(daemon):
+def test_it_needs_authentication(daemon):
     assert daemon.stranger().get("/api/openapi.json").status == 401

@@ -82,7 +82,7 @@ def test_a_machine_registers_itself_and_is_managed(fixture):
     assert "crowbar-managed-node" in [role["name"] for role in roles]
 
 
-def test_a_machine_that_comes_back_is_known(fixture):
+def test_a_machine_that_boots_again_is_recognized(fixture):
     box = machine(fixture)
     name, mac = "d52-54-00-12-34-57.bddtesting.com", "52:54:00:12:34:57"
     assert start_up(box, name, mac, "192.168.124.82/24") is True
@@ -132,7 +132,7 @@ def test_an_installed_machine_joins(fixture):
         becomes(lambda: good(box.ask("GET", path)), state=ACTIVE)
 
 
-def test_a_wrong_key_opens_nothing(fixture):
+def test_a_wrong_key_is_refused(fixture):
     machine(fixture)
     wrong = Machine(fixture.url, INSTALL[0], "another-key")
     assert wrong.status("nodes") == 401
@@ -319,7 +319,7 @@ def test_groups(fixture):
 # ---- users ----
 
 
-def test_users_come_in_by_digest(fixture):
+def test_users_authenticate_by_digest(fixture):
     me = daily(fixture)
     base = "/api/v2/users"
     fields = {"username": "oscar", "email": "oscar@grouch.com", "password": "trash-can"}
@@ -385,8 +385,8 @@ def test_a_password_comes_with_an_update(fixture):
 # ---- the challenge ----
 
 
-def test_the_challenge_has_only_words_that_were_known(fixture):
-    """A client of then splits it at commas and gives up at a name it has never heard."""
+def test_the_challenge_has_only_parameters_that_old_clients_know(fixture):
+    """A client of then splits it at commas and gives up at an unknown name."""
     challenges = fixture.stranger().get("digest").headers.get_all("WWW-Authenticate")
     assert challenges[0].startswith("Digest "), challenges
     words = [word.split("=", 1) for word in challenges[0][len("Digest "):].split(", ")]
@@ -399,8 +399,8 @@ def test_the_challenge_has_only_words_that_were_known(fixture):
     assert all('realm="Crowbar"' in challenge for challenge in challenges), challenges
 
 
-def test_a_client_that_speaks_before_it_is_asked(fixture):
-    """It sends its words with nothing in them, takes the challenge, and counts on from there."""
+def test_a_client_that_sends_digest_before_the_challenge(fixture):
+    """It sends Digest with empty parameters, takes the challenge, and continues the nonce count."""
     me = console(fixture, "developer")
     for asked in range(12):
         empty = 'Digest username="developer", realm="", nonce="", uri="/api/v2/nodes", response=""'
@@ -441,7 +441,7 @@ def raise_admin(me):
     return me.must("PUT", f"nodes/{ADMIN}", {"alive": True})
 
 
-def test_an_admin_node_is_raised(fixture):
+def test_an_admin_node_is_installed(fixture):
     store = another_store(fixture.store, "admin_node")
     own = Daemon(os.path.dirname(fixture.program), store, SHIPPED)
     try:

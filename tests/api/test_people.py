@@ -1,4 +1,4 @@
-"""Users, their passwords, and the ways to come in (SEMANTICS 1.16, 11.2; cases 17, 18, 20, 106, 136)."""
+"""Users, passwords and authentication (docs/spec/objects.md, docs/spec/api.md; cases 17, 18, 20, 106, 136)."""
 import base64
 import ctypes
 import ctypes.util
@@ -110,7 +110,7 @@ def test_case_20_passwords_have_six_characters(daemon):
     me.delete("users/brief")
 
 
-def test_users_without_a_password_are_let_in_by_none(daemon):
+def test_users_without_a_password_cannot_log_in(daemon):
     me = daemon.client()
     assert me.post("users", {"username": "nopass"}).status == 200
     for password in ("", "nopass", "null"):
@@ -167,7 +167,7 @@ def test_names_are_unique_whatever_their_case(daemon):
     me.delete("users/twin")
 
 
-def test_nobody_changes_his_own_rank(daemon):
+def test_users_cannot_change_their_own_admin_right(daemon):
     me = daemon.client()
     for answer in (
         me.delete("users/admin/admin"),
@@ -179,7 +179,7 @@ def test_nobody_changes_his_own_rank(daemon):
     assert me.get("users/admin").json()["is_admin"] is True
 
 
-def test_a_new_password_makes_the_old_one_void(daemon):
+def test_a_new_password_invalidates_the_old_one(daemon):
     me = daemon.client()
     make(me, "mover", "old-password")
     mover = as_user(daemon, "mover", "old-password")
@@ -191,7 +191,7 @@ def test_a_new_password_makes_the_old_one_void(daemon):
     me.delete("users/mover")
 
 
-def test_locked_users_are_not_let_in(daemon):
+def test_locked_users_are_refused(daemon):
     me = daemon.client()
     make(me, "inmate", digest=True)
     inmate = as_user(daemon, "inmate")
@@ -225,7 +225,7 @@ def seal(token, text):
     return {"token": token, **{k: base64.b64encode(v).decode() for k, v in parts.items()}}
 
 
-def test_passwords_come_in_sealed_letters(daemon):
+def test_passwords_can_be_sent_in_sealed_boxes(daemon):
     me = daemon.client()
     make(me, "sealed")
     started = me.get("users/sealed/start_password_reset")
@@ -240,7 +240,7 @@ def test_passwords_come_in_sealed_letters(daemon):
     assert short.status == 409 and short.json()["field"] == "password", short
     assert me.post(path, letter).status == 200
     assert as_user(daemon, "sealed", "from-a-letter").get("nodes").status == 200
-    assert me.post(path, letter).status == 409  # it was good for once
+    assert me.post(path, letter).status == 409  # it can be used once
     mine = as_user(daemon, "sealed", "from-a-letter")
     token = mine.get("users/sealed/start_password_reset").json()["token"]
     done = mine.post(path, {**seal(token, b"by-myself"), "digest": True})
@@ -292,7 +292,7 @@ def test_case_106_digest(daemon):
     assert plain.status == 200 and "not by digest" in plain.text
 
 
-def test_digest_serves_every_kind_of_request(daemon):
+def test_digest_works_for_every_method(daemon):
     get = lambda path, **more: digest_get(daemon, "digester", "open-sesame", path, **more)
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     status, text = get(
@@ -350,7 +350,7 @@ class Digester:
         return Client(self.daemon.url, header).get(path)
 
 
-def test_answers_to_a_challenge_count_once(daemon):
+def test_a_digest_response_can_be_used_once(daemon):
     me = Digester(daemon, "digester", "open-sesame")
     path = "/api/v2/digest"
     assert me.get(path, 1).status == 200
@@ -366,7 +366,7 @@ def test_answers_to_a_challenge_count_once(daemon):
     assert "stale" not in refused.headers.get_all("WWW-Authenticate")[0]
 
 
-def test_an_answer_is_good_for_its_own_path_only(daemon):
+def test_a_digest_response_is_valid_for_its_own_path_only(daemon):
     me = Digester(daemon, "digester", "open-sesame")
     assert me.get("/api/v2/nodes", 1, uri="/api/v2/digest").status == 401
     assert me.get("/api/v2/nodes?limit=1", 2, uri="/api/v2/nodes").status == 401
@@ -375,7 +375,7 @@ def test_an_answer_is_good_for_its_own_path_only(daemon):
     assert as_user(daemon, "digester", "open-sesame").get("nodes").status == 200
 
 
-def test_a_nonce_of_somebody_else_is_stale(daemon):
+def test_an_unknown_nonce_is_stale(daemon):
     me = Digester(daemon, "digester", "open-sesame")
     me.nonce = base64.b64encode(bytes(32)).decode()
     refused = me.get("/api/v2/digest", 1)
@@ -396,7 +396,7 @@ def test_keep_alive_and_digest(daemon):
     daemon.client().delete("users/digester")
 
 
-# ---- levels, grants and tokens for less ----
+# ---- levels, grants and restricted tokens ----
 
 
 def bearer(daemon, me, **more):
@@ -448,7 +448,7 @@ def test_viewers_change_only_themselves(daemon):
     forbidden(looker.get("users/admin/start_password_reset"))
     forbidden(looker.delete("users/admin"))
     for answer in (looker.delete("users/looker/lock"), looker.post("users/looker/admin")):
-        assert answer.status == 409, answer  # nobody's own
+        assert answer.status == 409, answer  # not of the caller itself
     forbidden(looker.post("users/admin/lock"))
     assert looker.put("users/looker", {"email": "looker@b.org"}).status == 200
     assert looker.put("users/looker/reset_password", {"password": "look-again"}).status == 200
@@ -489,7 +489,7 @@ def test_grants_raise_inside_a_deployment_and_below(daemon):
     clear(me)
 
 
-def test_tokens_for_less(daemon):
+def test_tokens_with_reduced_rights(daemon):
     me = daemon.client()
     ids = furnish(me)
     viewer = bearer(daemon, me, access="viewer")
@@ -595,7 +595,7 @@ def test_logins_are_refused_like_passwords(daemon):
     me.delete("users/logger")
 
 
-def test_a_header_says_more_than_a_cookie(daemon):
+def test_a_header_has_priority_over_a_cookie(daemon):
     me = daemon.client()
     make(me, "second", access="viewer")
     browser = Browser(daemon)

@@ -1,4 +1,4 @@
-"""Roles that cannot be bound and jigs that are not active: the lists say why."""
+"""Roles that cannot be bound and jigs that are not active: the lists show the reason."""
 import os
 
 from daemon import Own
@@ -6,7 +6,7 @@ from daemon import Own
 YAML = """barclamp: {name: shelf}
 jigs:
   - {name: noop, class: noop}
-  - {name: odd, class: Nobody}
+  - {name: odd, class: Unknown}
   - {name: tried, class: test}
 roles:
   - {name: fine, jig: noop}
@@ -21,7 +21,7 @@ REASONS = {
     "fine": None,
     "lost": "role lost cannot run: jig nowhere is not known here",
     "strange": "role strange cannot run: jig odd is not active: "
-    "jig class Nobody is not known here",
+    "jig class Unknown is not known here",
     "trial": "role trial cannot run: jig tried is not active because the test jig is off",
     "early": "role early requires role later, which has not been imported; "
     "role early wants attrib size, which does not exist",
@@ -43,7 +43,7 @@ def write_shelf(own, text):
     own.write("shelf.d/shelf/shelf.yml", text)
 
 
-def test_lists_say_why_a_role_cannot_be_bound(daemon):
+def test_lists_show_why_a_role_cannot_be_bound(daemon):
     with Own(daemon) as own:
         write_shelf(own, YAML)
         me = open_shelf(own)
@@ -70,7 +70,7 @@ def test_with_the_test_jig_only_names_are_missing(daemon):
         assert own.stop() == 0
 
 
-def test_a_role_that_is_gone_from_its_barclamp_says_so(daemon):
+def test_a_role_removed_from_its_barclamp_is_marked(daemon):
     with Own(daemon) as own:
         write_shelf(own, YAML)
         me = open_shelf(own)
@@ -85,14 +85,14 @@ def test_a_role_that_is_gone_from_its_barclamp_says_so(daemon):
         assert own.stop() == 0
 
 
-def test_jigs_say_why_they_are_not_active(daemon):
+def test_jigs_show_why_they_are_not_active(daemon):
     with Own(daemon) as own:
         write_shelf(own, YAML)
         me = open_shelf(own)
         jigs = {jig["name"]: (jig["active"], jig["inactive_reason"]) for jig in me.get("jigs?view=full").json()}
         assert jigs == {
             "noop": (True, None),
-            "odd": (False, "jig class Nobody is not known here"),
+            "odd": (False, "jig class Unknown is not known here"),
             "tried": (False, "the test jig is off"),
         }
         off = me.put("jigs/noop?view=full", {"active": False}).json()

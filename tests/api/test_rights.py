@@ -99,7 +99,7 @@ def test_noderoles_are_changed_by_operators_of_their_deployment(daemon):
         assert lab.put(mine + "/commit").status == 200
 
 
-def test_which_machine_a_node_is_is_said_by_operators_of_system(daemon):
+def test_only_operators_of_system_change_name_and_address_of_a_node(daemon):
     with opened(daemon) as site:
         lab, system = site.user("lab"), site.user("system")
         refused(lab.post("nodes", {"name": "alias.example.com", "deployment": "rights-lab"}), "system")
@@ -115,7 +115,7 @@ def test_which_machine_a_node_is_is_said_by_operators_of_system(daemon):
         assert system.put(NODE + "/attribs/rights-address", {"value": "192.0.2.1"}).status == 200
         assert system.put(NODE, {"name": "rights-other.example.com"}).status == 200
         assert system.put("nodes/rights-other.example.com", {"name": "rights-lab.example.com"}).status == 200
-        # moved into the deployment of another operator, by one who may
+        # moved into the deployment of another operator, by a user with that right
         assert system.post("nodes", {"name": "rights-given.example.com"}).status == 200
         refused(lab.put("nodes/rights-given.example.com", {"deployment": "rights-lab"}), "system")
         assert system.put("nodes/rights-given.example.com", {"deployment": "rights-lab"}).status == 200
@@ -123,7 +123,7 @@ def test_which_machine_a_node_is_is_said_by_operators_of_system(daemon):
         assert lab.delete("nodes/rights-given.example.com").status == 200
 
 
-def test_restricted_tokens_and_bulk_requests_end_there_too(daemon):
+def test_restricted_tokens_and_bulk_requests_have_the_same_limits(daemon):
     with opened(daemon) as site:
         scoped = bearer(site.daemon, site.me, deployment="rights-lab")
         viewer = bearer(site.daemon, site.me, access="viewer")

@@ -85,7 +85,7 @@ def test_a_target_holds_a_node(daemon):
     assert me.get(f"node_roles/{base}").json()["available"] is True
 
 
-def test_what_was_answered_is_seen_by_the_next_read(daemon):
+def test_an_acknowledged_change_is_seen_by_the_next_read(daemon):
     me = daemon.client()
 
     def one(number):
@@ -100,14 +100,14 @@ def test_what_was_answered_is_seen_by_the_next_read(daemon):
         assert all(pool.map(one, range(40)))
 
 
-def test_names_are_given_away_once(daemon):
+def test_concurrent_creations_of_a_name_succeed_once(daemon):
     me = daemon.client()
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: me.post("deployments", {"name": "race"}), range(8)))
     assert sorted(a.status for a in answers) == [200] + [409] * 7
 
 
-def test_runs_that_are_over_are_remembered(daemon):
+def test_ended_runs_are_stored(daemon):
     me = daemon.client()
     ready_node(me, "run6.example.com")
     base = bind(me, "run6.example.com", "base", data={"fail": True})

@@ -1,5 +1,5 @@
 """What must not be possible: forged requests, borrowed sessions, tokens that reach further than they
-should, guessing, and words that mean something to somebody behind us."""
+should, password guessing, and strings with meta characters of other languages."""
 import contextlib
 import http.client
 import json
@@ -15,7 +15,7 @@ from test_people import Browser, as_user, bearer, forbidden, host_of, make
 BAD_LOGINS = int(os.environ.get("HALLIGAN_BAD_LOGINS", "2000"))
 
 
-# ---- pages of others ----
+# ---- cross-site requests ----
 
 
 def test_forged_requests_change_nothing(daemon):
@@ -47,7 +47,7 @@ def test_forged_requests_change_nothing(daemon):
     assert browser.ask("DELETE", "deployments/genuine").status == 200
 
 
-def test_no_other_page_logs_anybody_in(daemon):
+def test_a_page_of_another_site_cannot_log_in_a_user(daemon):
     browser = Browser(daemon)
     body = {"username": "admin", "password": daemon.password}
     for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
@@ -55,7 +55,7 @@ def test_no_other_page_logs_anybody_in(daemon):
     assert browser.cookie is None
 
 
-def test_a_session_that_was_planted_does_not_become_somebodys(daemon):
+def test_a_planted_session_is_ended_by_the_login(daemon):
     me = daemon.client()
     make(me, "attacker", access="viewer")
     make(me, "victim")
@@ -75,7 +75,7 @@ def test_a_session_that_was_planted_does_not_become_somebodys(daemon):
     me.delete("users/victim")
 
 
-# ---- tokens that are for less ----
+# ---- restricted tokens ----
 
 KNOWN = {
     "nodes": "scoped.example.com",
@@ -172,7 +172,7 @@ def check_powerless(me, weak, ids):
         assert after[path] == text, path
 
 
-def test_a_viewers_token_changes_nothing_whatever_it_asks(daemon):
+def test_a_viewers_token_changes_nothing(daemon):
     me = daemon.client()
     ids = settle(me)
     check_powerless(me, bearer(daemon, me, access="viewer"), ids)
@@ -188,10 +188,10 @@ def test_a_token_for_another_deployment_changes_nothing_here(daemon):
     unsettle(me, ids)
 
 
-# ---- X13 ----
+# ---- tokens of nodes (ADR 0049) ----
 
 
-def test_x13_a_node_token_reaches_its_node_and_nothing_else(daemon):
+def test_the_token_of_a_node_reaches_only_its_node(daemon):
     me = daemon.client()
     ids = settle(me)
     me.post("nodes", {"name": "own.example.com"})
@@ -215,7 +215,7 @@ def test_x13_a_node_token_reaches_its_node_and_nothing_else(daemon):
     forbidden(put({"name": "other.example.com"}))
     forbidden(put({"alive": True, "available": True}))
     forbidden(put({"deployment": "scoped"}))
-    forbidden(put({"bootenv": "local", "boot_generation": generation}))  # nobody installs it
+    forbidden(put({"bootenv": "local", "boot_generation": generation}))  # no installation is in progress
     assert me.put("nodes/own.example.com", {"bootenv": "debian-12-install"}).status == 200
     generation = me.get("nodes/own.example.com?view=full").json()["boot_generation"]
     stale = put({"bootenv": "local", "boot_generation": generation + 1})
@@ -271,7 +271,7 @@ def no_deployments(me, name):
     me.delete(f"users/{name}")
 
 
-def test_going_back_binds_nothing_on_nodes_that_moved_away(daemon):
+def test_a_revert_binds_nothing_on_nodes_that_moved_away(daemon):
     me, node = daemon.client(), "moved.near-far.example.com"
     two_deployments(me, "neighbour")
     neighbour = as_user(daemon, "neighbour")
@@ -289,13 +289,13 @@ def test_going_back_binds_nothing_on_nodes_that_moved_away(daemon):
     forbidden(neighbour.post("node_roles", {"node": node, "role": "base", "deployment": "near"}))
     forbidden(neighbour.put("deployments/near/revert", {"seq": 1}))
     assert me.get(f"nodes/{node}/node_roles").json() == []
-    # whoever may bind there may go back
+    # a user who may bind there may revert
     assert me.put("deployments/near/revert", {"seq": 1}).status == 200
     assert len(me.get(f"nodes/{node}/node_roles").json()) == 2
     no_deployments(me, "neighbour")
 
 
-def test_values_that_are_kept_in_another_deployment_are_that_ones(daemon):
+def test_values_stored_in_another_deployment_need_rights_there(daemon):
     me, node = daemon.client(), "kept.near-far.example.com"
     two_deployments(me, "keeper")
     keeper = as_user(daemon, "keeper")
@@ -312,7 +312,7 @@ def test_values_that_are_kept_in_another_deployment_are_that_ones(daemon):
     no_deployments(me, "keeper")
 
 
-def test_admin_nodes_are_no_matter_of_one_deployment(daemon):
+def test_admin_nodes_need_rights_in_system(daemon):
     me = daemon.client()
     two_deployments(me, "climber")
     climber = as_user(daemon, "climber")
@@ -325,7 +325,7 @@ def test_admin_nodes_are_no_matter_of_one_deployment(daemon):
     no_deployments(me, "climber")
 
 
-def test_a_token_makes_none_that_outlives_it(daemon):
+def test_a_token_cannot_create_one_that_outlives_it(daemon):
     me = daemon.client()
     end = int(time.time() * 1000) + 3600 * 1000
     made = me.post("tokens", {"name": "short", "expires_at": end})
@@ -339,7 +339,7 @@ def test_a_token_makes_none_that_outlives_it(daemon):
             me.delete(f"tokens/{token['id']}")
 
 
-def test_what_only_an_admin_may_import_is_not_even_read(daemon):
+def test_an_upload_without_rights_is_not_parsed(daemon):
     me = daemon.client()
     weak = bearer(daemon, me, access="operator")
     for value in ("a: [1, 2", "barclamp: {name: x}", {"barclamp": {"name": "x"}}):
@@ -347,10 +347,10 @@ def test_what_only_an_admin_may_import_is_not_even_read(daemon):
         forbidden(weak.put("barclamps/apitest", {"value": value}))
 
 
-# ---- questions that would keep everybody waiting ----
+# ---- expensive requests ----
 
 
-def test_long_texts_are_looked_through_and_long_rows_are_told(daemon):
+def test_long_texts_can_be_filtered_and_listed(daemon):
     me, count = daemon.client(), 1001
     long = "Long" + "x" * 60000
     assert me.post("nodes", [{"name": f"brief{i}.example.com"} for i in range(count - 100)]).status == 200
@@ -373,7 +373,7 @@ def test_long_texts_are_looked_through_and_long_rows_are_told(daemon):
             assert me.delete(f"nodes/{node['id']}").status == 200
 
 
-def test_many_watch_from_the_beginning_and_each_hears_everything(daemon):
+def test_many_streams_from_the_beginning_are_complete(daemon):
     me, names = daemon.client(), [f"seen{i}.example.com" for i in range(130)]
     assert me.post("nodes", [{"name": name} for name in names]).status == 200
     with contextlib.ExitStack() as stack:
@@ -385,7 +385,7 @@ def test_many_watch_from_the_beginning_and_each_hears_everything(daemon):
         assert me.delete(f"nodes/{name}").status == 200
 
 
-# ---- guessing ----
+# ---- failed logins ----
 
 
 def guess(connection, authorization):
@@ -395,8 +395,8 @@ def guess(connection, authorization):
     return answer
 
 
-def test_ten_thousand_bad_logins_keep_nobody_out(daemon):
-    """As many as BAD_LOGINS: those behind the first six cost next to nothing."""
+def test_ten_thousand_failed_logins_do_not_block_others(daemon):
+    """As many as BAD_LOGINS: those after the first six are cheap."""
     me = daemon.client()
     make(me, "target")
     make(me, "bystander")
@@ -425,14 +425,14 @@ def test_ten_thousand_bad_logins_keep_nobody_out(daemon):
         thread.join()
     assert seen == {401: 6, 429: BAD_LOGINS - 6}, seen
     assert len(served) > 10 and set(served) == {200}, set(served)
-    assert as_user(daemon, "target").get("nodes").status == 429  # right, but not listened to
+    assert as_user(daemon, "target").get("nodes").status == 429  # correct, but locked out
     # a token of that user is not kept out, nor is the user by an admin's hand
     assert me.get("users/target").json()["is_locked"] is False
     me.delete("users/target")
     me.delete("users/bystander")
 
 
-def test_invented_names_are_refused_alike_and_cheaply(daemon):
+def test_unknown_user_names_are_refused_alike_and_cheaply(daemon):
     connection = http.client.HTTPConnection(host_of(daemon), timeout=60)
     for _ in range(6):
         assert guess(connection, basic("invented", "password")).status == 401
@@ -443,7 +443,7 @@ def test_invented_names_are_refused_alike_and_cheaply(daemon):
     assert daemon.client().get("nodes").status == 200
 
 
-# ---- what must not be found ----
+# ---- secrets ----
 
 
 def files_below(path):
@@ -490,7 +490,7 @@ def test_passwords_and_tokens_are_found_nowhere(daemon):
         assert looked >= 3
 
 
-# ---- words that mean something to somebody ----
+# ---- strings with meta characters ----
 
 NASTY = (
     "'; DROP TABLE node; --",
@@ -505,7 +505,7 @@ NASTY = (
 )
 
 
-def test_words_of_other_languages_are_only_words(daemon):
+def test_strings_with_meta_characters_are_stored_unchanged(daemon):
     """In every text of everything that can be made: refused, or read back as it was said."""
     me = daemon.client()
     tried = kept = 0

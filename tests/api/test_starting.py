@@ -1,4 +1,4 @@
-"""Coming up, reloading and going down: daemons of our own, each with a directory of its own."""
+"""Start, reload and stop: each daemon has its own directory."""
 import json
 import os
 import re
@@ -67,7 +67,7 @@ def test_a_password_that_others_may_know_is_refused(daemon):
         assert own.stop() == 0
 
 
-def test_a_database_that_is_gone_is_missed(daemon):
+def test_a_missing_database_is_reported(daemon):
     with Own(daemon) as own:
         own.start()
         assert own.client.post("deployments", {"name": "kept"}).status == 200
@@ -98,7 +98,7 @@ def test_a_database_that_is_gone_is_missed(daemon):
         assert own.stop() == 0
 
 
-def test_a_pipe_among_the_barclamps_keeps_nobody(daemon):
+def test_a_pipe_among_the_barclamps_does_not_block(daemon):
     with Own(daemon) as own:
         os.mkdir(own.path("barclamps"))
         os.mkfifo(own.path("barclamps/pipe.json"))
@@ -107,7 +107,7 @@ def test_a_pipe_among_the_barclamps_keeps_nobody(daemon):
         assert own.stop() == 0
 
 
-# ---- words on the command line ----
+# ---- command line ----
 
 
 def test_an_option_is_no_value_of_another(daemon):
@@ -144,7 +144,7 @@ def test_a_reload_that_comes_too_early_does_no_harm(daemon):
 
 
 def wait_for_main(own):
-    """Nobody can be asked to ignore a signal before its first instruction: wait until it does."""
+    """No process can ignore a signal before its first instruction: waits until it does."""
 
     def ignores():
         with open(f"/proc/{own.process.pid}/status") as file:
@@ -172,7 +172,7 @@ def test_a_reload_during_a_reload_is_not_forgotten(daemon):
         assert own.stop() == 0
 
 
-# ---- going down ----
+# ---- stop ----
 
 
 def connect(own):
@@ -265,7 +265,7 @@ def test_a_long_answer_is_sent_before_the_end(daemon):
 # ---- what a crash leaves ----
 
 
-def test_the_listen_file_of_one_that_crashed_is_not_believed(daemon):
+def test_a_stale_listen_file_is_not_trusted(daemon):
     with Own(daemon) as own:
         assert own.run("url").returncode == FAILED  # there never was one
         own.start()
@@ -273,7 +273,7 @@ def test_the_listen_file_of_one_that_crashed_is_not_believed(daemon):
         assert said.returncode == 0 and said.stdout == own.read("listen"), said
         own.process.kill()
         own.process.wait()
-        assert own.read("listen")  # nobody was there to remove it
+        assert own.read("listen")  # no process was left to remove it
         said = own.run("url")
         assert said.returncode == FAILED and said.stdout == "", said
         # The next one removes it before anything else, also when it does not come up.

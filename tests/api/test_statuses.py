@@ -1,7 +1,7 @@
-"""Where the ancestor answered 500, or 200 for what it had not done: what is answered instead.
+"""Statuses where OpenCrowbar answered 500, or 200 without having done anything.
 
 One row for each thing that the specification corrects (its DO), and for those that come with HTTP
-itself. A row: what is asked, what comes. None of them may change anything.
+itself. A row: request, expected status. None of them may change anything.
 """
 import os
 import urllib.parse
@@ -27,7 +27,7 @@ def told(answer):
 
 
 def check(me, rows):
-    """All of them; those that differ are told together."""
+    """Sends all of them; reports all that differ."""
     wrong = []
     for method, path, body, status in rows:
         got = told(me.ask(method, path, body))
@@ -56,7 +56,7 @@ def settled(me, name, node, **fields):
     return bound
 
 
-def test_what_is_missing_is_400(fixture):
+def test_missing_parameters_are_400(fixture):
     me = fixture.client()
     make(me, "nodes", name="st400.bddtesting.com")
     make(me, "groups", name="st400")
@@ -81,7 +81,7 @@ def test_what_is_missing_is_400(fixture):
     assert everything(me) == before
 
 
-def test_a_value_that_is_false_or_empty_is_there(fixture):
+def test_false_and_empty_values_count_as_given(fixture):
     me = fixture.client()
     make(me, "nodes", name="stvalue.bddtesting.com")
     make(me, "attribs", name="stvalue", barclamp="test", map="st/value", writable=True)
@@ -92,13 +92,13 @@ def test_a_value_that_is_false_or_empty_is_there(fixture):
     assert me.delete("attribs/stvalue").status == 200
 
 
-def test_what_does_not_read_is_400_and_its_kind_415(fixture):
+def test_malformed_bodies_are_400_and_wrong_types_415(fixture):
     me = fixture.client()
     make(me, "nodes", name="stread.bddtesting.com")
     path = "nodes/stread.bddtesting.com"
     before = everything(me)
     check(me, [
-        ("PATCH", path, {"description": "x"}, 400),  # no list of operations
+        ("PATCH", path, {"description": "x"}, 400),  # not a list of operations
         ("PATCH", path, "description", 400),
         ("PATCH", path, [{"op": "leap", "path": "/description"}], 400),
         ("PATCH", path, [7], 400),
@@ -118,7 +118,7 @@ def test_what_does_not_read_is_400_and_its_kind_415(fixture):
     assert everything(me) == before
 
 
-def test_what_is_not_known_is_404(fixture):
+def test_unknown_objects_are_404(fixture):
     me = fixture.client()
     make(me, "nodes", name="st404.bddtesting.com")
     node = "nodes/st404.bddtesting.com"
@@ -150,7 +150,7 @@ def test_what_is_not_known_is_404(fixture):
     assert everything(me) == before
 
 
-def test_what_nobody_may_do_is_405(fixture):
+def test_unsupported_methods_are_405(fixture):
     me = fixture.client()
     before = everything(me)
     check(me, [
@@ -173,7 +173,7 @@ def test_what_nobody_may_do_is_405(fixture):
     assert everything(me) == before
 
 
-def test_what_the_model_refuses_is_409(fixture):
+def test_refusals_of_the_model_are_409(fixture):
     me = fixture.client()
     active = settled(me, "st409", "st409.bddtesting.com", role="test-event")
     make(me, "deployments", name="st409-below", parent="st409")
@@ -216,7 +216,7 @@ def test_what_the_model_refuses_is_409(fixture):
         ("PUT", f"nodes/{node}/attribs/stay_on", {"value": "perhaps"}, 409),
         ("POST", "attribs", {"name": "stx", "schema": {"type": "seq"}}, 409),
         ("POST", "attribs", {"name": "stx", "schema": {"colour": "red"}}, 409),
-        # what is needed cannot go
+        # objects in use cannot be deleted
         ("DELETE", "deployments/system", None, 409),
         ("DELETE", "deployments/st409", None, 409),
         ("DELETE", f"nodes/{ADMIN}", None, 409),
@@ -231,8 +231,8 @@ def test_what_the_model_refuses_is_409(fixture):
     assert everything(me) == before
 
 
-def test_who_is_needed_elsewhere_cannot_go(fixture):
-    """Others stand on it and have run: 409, where the ancestor said deleted and kept it."""
+def test_objects_in_use_cannot_be_deleted(fixture):
+    """Others depend on it and have run: 409, where OpenCrowbar replied "deleted" and kept it."""
     me = fixture.client()
     make(me, "deployments", name="stneed")
     for name in ("stneed1.bddtesting.com", "stneed2.bddtesting.com"):
@@ -257,7 +257,7 @@ def test_who_is_needed_elsewhere_cannot_go(fixture):
     ])
 
 
-def test_what_is_deleted_is_gone(fixture):
+def test_deleted_objects_are_not_found(fixture):
     me = fixture.client()
     make(me, "deployments", name="stgone")
     make(me, "nodes", name="stgone.bddtesting.com")
@@ -298,7 +298,7 @@ def test_a_hammer_is_bound_and_without_one_there_is_no_power(fixture):
     ])
 
 
-def test_what_has_changed_meanwhile_is_412_and_what_has_not_304(fixture):
+def test_preconditions_are_412_and_unchanged_objects_304(fixture):
     me = fixture.client()
     make(me, "deployments", name="st412")
     tag = me.get("deployments/st412").headers["ETag"]
@@ -316,7 +316,7 @@ def test_what_has_changed_meanwhile_is_412_and_what_has_not_304(fixture):
     assert me.get("deployments/st412", headers={"If-None-Match": tag}).status == 200
 
 
-def test_who_is_not_let_in_gets_401_and_who_may_not_403(fixture):
+def test_missing_authentication_is_401_and_missing_rights_403(fixture):
     me = fixture.client()
     make(me, "users", username="st401", password="not-an-admin", digest=True)
     user = Client(fixture.url, basic("st401", "not-an-admin"))
@@ -337,7 +337,7 @@ def test_who_is_not_let_in_gets_401_and_who_may_not_403(fixture):
     check(stranger, [(method, path, None, 401) for method, path in (
         ("GET", "nodes"), ("GET", "nodes/nobody"), ("POST", "nodes"), ("GET", "digest"),
         ("DELETE", "nodes/admin"), ("GET", "/api/status/nodes"), ("GET", "/metrics"))])
-    # somebody who does not exist is told what a wrong password is told
+    # an unknown user gets the same reply as a wrong password
     assert Machine(fixture.url, "st401-nobody", "x").status("digest") == 401
     assert Machine(fixture.url, "st401", "wrong-password").status("digest") == 401
     assert me.post("users/st401/lock").status == 200
@@ -345,8 +345,8 @@ def test_who_is_not_let_in_gets_401_and_who_may_not_403(fixture):
     assert me.delete("users/st401").status == 200
 
 
-def test_no_file_opens_the_door(fixture):
-    """The ancestor let in whoever came from this machine while that file was there."""
+def test_no_file_disables_authentication(fixture):
+    """OpenCrowbar accepted every client from this machine while that file existed."""
     key = "/tmp/.crowbar_in_bootstrap"
     was_there = os.path.exists(key)
     if not was_there:
@@ -359,7 +359,7 @@ def test_no_file_opens_the_door(fixture):
             os.unlink(key)
 
 
-def test_status_pages_say_more_than_they_did(fixture):
+def test_status_of_the_queue_and_of_no_deployment(fixture):
     me = fixture.client()
     queue = me.get("/api/status/queue").json()
     assert set(queue) == {"workers", "jobs"}, queue

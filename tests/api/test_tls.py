@@ -1,4 +1,4 @@
-"""HTTPS with certificates of our own: made, believed, renewed and reloaded."""
+"""HTTPS with generated certificates: created, trusted, renewed and reloaded."""
 import json
 import os
 import re
@@ -25,13 +25,13 @@ def curl(own, ca, path="/healthz", host="localhost"):
 
 
 def certificate(own):
-    """What the server shows now, to whoever looks at nothing."""
+    """The certificate of the server, without verification."""
     port = urllib.parse.urlsplit(own.read("listen").strip()).port
     return ssl.get_server_certificate(("127.0.0.1", port))
 
 
 def authority(folder, name, days=2):
-    """Somebody else's: a certificate and its key."""
+    """A certificate of another CA and its key."""
     key, cert = os.path.join(folder, name + ".key"), os.path.join(folder, name + ".pem")
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt"]
     command += ["ec_paramgen_curve:prime256v1", "-nodes", "-days", str(days), "-subj", "/CN=localhost"]
@@ -40,7 +40,7 @@ def authority(folder, name, days=2):
     return cert, key
 
 
-def test_a_server_with_certificates_of_its_own_is_believed_by_whoever_has_the_authority(daemon):
+def test_a_server_with_generated_certificates_is_trusted_with_its_ca(daemon):
     with Own(daemon) as own:
         own.start("--tls-auto")
         assert own.read("listen").startswith("https://127.0.0.1:"), own.read("listen")
@@ -59,7 +59,7 @@ def test_a_server_with_certificates_of_its_own_is_believed_by_whoever_has_the_au
         assert own.stop() == 0
 
 
-def test_a_restart_keeps_both_and_mends_what_is_damaged(daemon):
+def test_a_restart_keeps_certificates_and_renews_damaged_ones(daemon):
     with Own(daemon) as own:
         own.start("--tls-auto")
         ca, shown = own.read("tls/ca.pem"), certificate(own)
@@ -74,7 +74,7 @@ def test_a_restart_keeps_both_and_mends_what_is_damaged(daemon):
         assert own.stop() == 0
 
 
-def test_a_key_that_others_can_read_is_not_served_with(daemon):
+def test_a_key_readable_by_others_is_refused(daemon):
     with Own(daemon) as own:
         own.start("--tls-auto")
         assert own.stop() == 0
@@ -102,7 +102,7 @@ def test_empty_files_are_no_certificates(daemon):
         assert own.stop() == 0
 
 
-def test_files_that_are_given_win(daemon):
+def test_configured_files_have_priority(daemon):
     with Own(daemon) as own:
         cert, key = authority(own.data, "given")
         own.start("--tls-auto", "--tls-cert", cert, "--tls-key", key)
@@ -111,7 +111,7 @@ def test_files_that_are_given_win(daemon):
         assert own.stop() == 0
 
 
-def test_a_reload_takes_in_a_renewed_certificate(daemon):
+def test_a_reload_loads_a_renewed_certificate(daemon):
     with Own(daemon) as own:
         cert, key = authority(own.data, "given")
         own.start("--tls-cert", cert, "--tls-key", key)
@@ -122,7 +122,7 @@ def test_a_reload_takes_in_a_renewed_certificate(daemon):
         own.process.send_signal(signal.SIGHUP)
         eventually(lambda: certificate(own) != shown, "the new certificate is shown")
         assert curl(own, cert) == "200"
-        # And one that is of no use changes nothing.
+        # An unusable certificate changes nothing.
         shown = certificate(own)
         own.write("given.key", "no key")
         own.process.send_signal(signal.SIGHUP)
@@ -131,7 +131,7 @@ def test_a_reload_takes_in_a_renewed_certificate(daemon):
         assert own.stop() == 0
 
 
-def test_a_reload_mends_certificates_of_our_own(daemon):
+def test_a_reload_renews_generated_certificates(daemon):
     with Own(daemon) as own:
         own.start("--tls-auto")
         shown = certificate(own)
@@ -159,18 +159,18 @@ def warned(own):
     return [line["days"] for line in lines if line["level"] == "warning" and "days" in line]
 
 
-def test_a_certificate_that_ends_within_thirty_days_is_told_once_a_day(daemon):
+def test_an_expiring_certificate_is_logged_once_a_day(daemon):
     with Own(daemon) as own:
         cert, key = authority(own.data, "short", 29)
         long_cert, long_key = authority(own.data, "long", 31)
         words = ("--log-format", "json", "--tls-cert", cert, "--tls-key", key)
         own.start(*words)
         assert abs(end_of(own) - time.time() - 29 * DAY_S) < HOUR_S
-        eventually(lambda: warned(own), "it is told")
+        eventually(lambda: warned(own), "it is logged")
         for times in (1, 2):
             own.process.send_signal(signal.SIGHUP)
             own.says('"msg":"reloaded"', times)
-        assert warned(own) in ([28], [29]), warned(own)  # the same one is not told twice a day
+        assert warned(own) in ([28], [29]), warned(own)  # the same one is not logged twice a day
         shutil.copy(long_key, key)
         shutil.copy(long_cert, cert)
         own.process.send_signal(signal.SIGHUP)
@@ -180,7 +180,7 @@ def test_a_certificate_that_ends_within_thirty_days_is_told_once_a_day(daemon):
         assert own.stop() == 0
 
 
-def test_addresses_that_cannot_be_listed_are_missed_with_a_warning(daemon):
+def test_without_netlink_the_start_warns_and_continues(daemon):
     with Own(daemon) as own:
         shim = os.path.join(os.path.dirname(own.program), "tests", "clock", "no_netlink_shim.so")
         checks = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"

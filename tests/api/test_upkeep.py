@@ -98,7 +98,7 @@ def test_check_beside_a_running_daemon(daemon):
     assert done.returncode == 0 and done.stdout.splitlines()[-1].startswith("ok: turn "), done
 
 
-def test_a_second_daemon_is_refused_and_told_who_holds_the_directory(daemon):
+def test_a_second_daemon_is_refused_and_the_first_named(daemon):
     command = [daemon.program, "--data", daemon.data, "--listen", "127.0.0.1:0"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == HELD and f"pid {daemon.process.pid}" in done.stderr, done
@@ -205,13 +205,13 @@ def test_a_row_that_is_missing_is_refused(daemon):
 def test_a_file_that_is_no_database_is_refused(daemon):
     with Place(daemon) as place:
         if not place.is_sqlite:
-            return  # a server hands out nothing but databases
+            return  # a server has databases only
         with open(place.file, "wb") as out:
             out.write(b"this is not a database, it is a letter to a friend" * 100)
         is_refused(place, "not a database")
 
 
-def test_somebody_elses_database_is_refused(daemon):
+def test_a_foreign_database_is_refused(daemon):
     with Place(daemon) as place:
         place.sql("CREATE TABLE node (mine TEXT)")
         before = place.state() if place.is_sqlite else None
@@ -225,7 +225,7 @@ def test_damaged_pages_are_refused(daemon):
     file alone, or the page held nothing that is loaded, and `check` may still notice."""
     with restored(daemon) as place:
         if not place.is_sqlite:
-            return  # its pages are its server's business
+            return  # pages of PostgreSQL are not checked
         with open(place.file, "rb") as file:
             whole = file.read()
         noticed = 0

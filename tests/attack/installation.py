@@ -107,7 +107,7 @@ class Installation(Daemon):
         assert not found, said[max(0, found.start() - 500):found.start() + 4000]
 
     def end(self):
-        """SIGTERM is obeyed with exit status 0; leaks are reported at that moment."""
+        """SIGTERM ends it with exit status 0; leaks are reported at that moment."""
         self.process.send_signal(signal.SIGTERM)
         try:
             code = self.process.wait(timeout=STOP_S)

@@ -203,7 +203,7 @@ static struct str body_mutate(struct draft *d, struct str body)
     }
 }
 
-/* The body in chunks, of which some are framed wrongly. */
+/* The body with chunked transfer encoding; if is_broken, some chunks are framed wrongly. */
 static struct str body_chunked(struct draft *d, struct str body, bool is_broken)
 {
     static const struct str wrong[] = {

@@ -1,10 +1,10 @@
-"""Who may do what: one row for each operation of openapi.json and each sort of object.
+"""Rights: one row for each operation of openapi.json and each sort of object.
 
 Written from docs/adr/0051 and docs/api.md, not from the code. A row names the operation, the case,
-those who may (everybody else is refused: 401 without credentials, else 403) and a function that
-makes the request: (world, principal) to (path, body). `statuses` are the answers to those who may;
+the principals that may (all others are refused: 401 without credentials, else 403) and a function that
+makes the request: (world, principal) to (path, body). `statuses` are the replies to principals that may;
 a refusal for another reason than rights (409, 501) is listed where the request cannot be more valid.
-`refusals` are the answers to those who may not, where they are others than 403: 404 where the API does
+`refusals` are the replies to principals that may not, where they are others than 403: 404 where the API does
 not say whether the object exists.
 """
 from rights_world import MACHINE, made

@@ -1,6 +1,6 @@
 """A wall clock that was wrong once: logins work, tokens keep their validity, the trouble is shown.
 
-Whether each rule of docs/operating.md holds is asked by tests/api/test_clock.py; here the clock jumps
+Whether each rule of docs/operating.md holds is tested by tests/api/test_clock.py; here the clock jumps
 while clients log in and change things, and the daemon is killed in between.
 """
 import os
@@ -77,7 +77,7 @@ def test_a_clock_that_jumps_back_and_forth(attack):
     daemon.end()
 
 
-def test_a_clock_years_ahead_is_not_believed_by_a_start(attack):
+def test_a_start_does_not_trust_a_clock_years_ahead(attack):
     """Nothing that is valid is deleted by a clock that is ten years ahead for a start."""
     daemon = timed(attack)
     token = made(daemon.client().post("tokens", {"name": "a year", "expires_at": None}))["token"]

@@ -1,4 +1,4 @@
-"""Half-closed connections, guesses under ever new names, and answers that are not read. Meanwhile and
+"""Half-closed connections, failed logins under ever new names, and answers that are not read. Meanwhile and
 afterwards a client that behaves is served."""
 import socket
 import threading
@@ -55,8 +55,8 @@ def test_half_closed_connections(attack):
     daemon.end()
 
 
-def test_guesses_under_ever_new_names(attack):
-    """A flood of guesses from one address does not keep another address from logging in."""
+def test_failed_logins_under_ever_new_names(attack):
+    """A flood of failed logins from one address does not keep another address from logging in."""
     daemon = attack.installation()
     daemon.start()
     made(daemon.client().post("users", {"username": "ann", "password": PASSWORD}))
@@ -80,7 +80,7 @@ def test_guesses_under_ever_new_names(attack):
     for guesser in guessers:
         guesser.start()
     try:
-        # Passwords take their time: until the guesser is refused without a look at them.
+        # Passwords take their time: until the client is refused without a verification.
         began, least_s = time.monotonic(), attack.of_size(2, 5, 30)
         while time.monotonic() < began + (least_s if 429 in statuses else 90):
             answer = Client(daemon.url, basic("ann", PASSWORD)).get("session")

@@ -18,7 +18,7 @@ def ask(world, principal, method, path, body):
 
 
 def refuse_all(world):
-    """Every request of the table by everyone who may not, then a look at everything: what is wrong,
+    """Every request of the table by everyone who may not, then a comparison of everything: the differences,
     as sentences. The objects are made before, so that nothing changes meanwhile but by a mistake."""
     wrong, requests = [], []
     for operation, case, may, make, _, refusals in ROWS:
