@@ -20,16 +20,15 @@
 /* The life cycle of calls, from the HTTP request to the reply.
  *
  * api_serve() authenticates the caller (auth.c), call_try() runs the handler of the route, and the
- * call then waits in one list for exactly one thing (enum call_wait): a password check, durability,
- * the outcome of a command, a query of the history, or its stream. Commands and queries find their
- * call by a request number in a hash table.
+ * call then waits for exactly one thing (enum call_wait): a password check, durability, the outcome
+ * of a command, a query of the history, or its stream.
  *
  * Order: authentication comes before routing errors, so that unauthenticated clients cannot probe
  * paths. The reply to a read is sent only after the turn it was read from is durable; the outcome
  * of a command arrives only after its batch is committed. If the core is dropped, waiting reads are
- * computed again from the new core. If the client disconnects, the call is ended at once; a
- * submitted command is executed all the same, and its outcome finds no call. While a password is
- * verified on another thread the call is kept, because that thread refers to it.
+ * computed again. If the client disconnects, the call is ended at once; a submitted command is
+ * executed all the same, and its outcome finds no call. While a password is verified the call is
+ * kept, because the worker thread refers to it.
  */
 
 enum { NUMBER_BUCKETS = 1024, TRIES_MAX = 5 };
@@ -217,29 +216,6 @@ void call_answer(struct call *call)
     http_answer(call->request, &answer);
 }
 
-/* x-return-attributes: ["a","b"], or ?view=full */
-static bool call_read_wanted(struct call *call)
-{
-    const struct str header = http_header(call->request, "x-return-attributes");
-    struct json *names;
-    struct str view;
-    uint32_t offset;
-    const char *what;
-    call->wants_extras = http_query(call->request, STR("view"), &view) && str_eq(view, STR("full"));
-    if (header.len == 0)
-        return true;
-    bool reads =
-        json_read(call->arena, header, &names, &offset, &what) == OK && names->kind == JSON_ARRAY;
-    for (const struct json *name = reads ? names->first : NULL; name; name = name->next)
-        reads = reads && name->kind == JSON_STRING;
-    if (reads)
-        call->wanted = names;
-    else
-        reply_error(call, 400, "bad_value",
-                    STR("x-return-attributes must be a JSON array of names"));
-    return reads;
-}
-
 /* Runs the handler of the route. The credentials are checked against call->core again, because a
  * waiting call may be served by a newer core in which the user or token has changed. */
 static enum handler_result call_serve_once(struct call *call)
@@ -251,7 +227,7 @@ static enum handler_result call_serve_once(struct call *call)
     }
     if (!authorize_request(call))
         return SERVED_REPLY;
-    if (!call_read_wanted(call) || call->route->serve(call) == SERVED_REPLY) {
+    if (!params_read_projection(call) || call->route->serve(call) == SERVED_REPLY) {
         if (call->problems)
             reply_problems(call, call->problems);
         return SERVED_REPLY;
@@ -402,9 +378,9 @@ static void api_serve(void *self, struct http_request *request)
     }
 }
 
-/* Called when the headers are complete, before the body is read, so that a client that is refused
- * anyway does not have to send it. Checks that need a password verification are left to
- * api_serve(), and so are requests without a body. Returns the status, 0: read the body. */
+/* Called when the headers are complete: a client that is refused anyway need not send its body.
+ * Checks that need a password, and requests without a body, are left to api_serve(). Returns the
+ * status, 0: read the body. */
 static int api_check_head(void *self, struct http_request *request, struct http_answer *out_answer)
 {
     const struct str length = http_header(request, "Content-Length");
@@ -567,9 +543,8 @@ void api_on_history(struct api *api, int64_t number, const struct record *record
     }
 }
 
-/* Removes the calls that wait for that turn or an earlier one, oldest first, and returns them as a
- * list: sending a reply can start new calls, so the list of the API must not be iterated meanwhile.
- */
+/* Removes the calls that wait for that turn or an earlier one and returns them as a list, oldest
+ * first: sending a reply can start new calls, so the list of the API must not be iterated. */
 static struct call *api_take_durability_waiters(struct api *api, int64_t turn)
 {
     struct call *taken = NULL, **end = &taken;

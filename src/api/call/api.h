@@ -35,8 +35,8 @@ struct api_log {
     int64_t noderole_id, run_id;
     uint32_t attempt;
     struct arena *arena; /* receives `text` */
-    int64_t
-        offset; /* bytes; requested start, then the start of `text`, which is later if the beginning was dropped */
+    /* bytes: the requested start, then the start of `text`, later if the beginning was dropped */
+    int64_t offset;
     int64_t total;   /* bytes written until now */
     bool ended;      /* no more bytes will be written */
     struct str text; /* the bytes as they were written, not necessarily UTF-8 */
@@ -46,12 +46,12 @@ struct api_log {
  */
 struct api_barclamp {
     struct arena *arena;
-    struct str text;          /* YAML, or canonical JSON              */
+    struct str text;          /* YAML, or canonical JSON */
     bool is_json;             /* the client sent a JSON object, not a string of YAML */
     struct str document;      /* result to import; empty if there are problems */
     struct problem *problems; /* all problems found, with line numbers where known */
-    struct json
-        *warnings; /* [{"code","line"?,"text"}]: suspicious keys and missing files; NULL: none */
+    /* [{"code","line"?,"text"}]: suspicious keys and missing files; NULL: none */
+    struct json *warnings;
 };
 
 /* A cursor in the list of events: the position after event (turn, n), read towards newer events or,

@@ -19,7 +19,7 @@
  * Order: the lockout is tested before a password is verified, so that an attacker cannot make the
  * daemon compute hashes, and again afterwards, because parallel attempts may have reached the limit
  * meanwhile. The user record is read again after the verification, because it may have been locked
- * or changed. Every failure is logged and counted and gets the same reply, whether the user exists
+ * or changed. Every failed login is logged and counted and gets the same reply, whether the user exists
  * or not.
  */
 

@@ -46,7 +46,7 @@ struct caller {
     enum auth_method auth_method;
     int64_t user_id;
     int64_t node_id;  /* the token belongs to a node; user_id is 0 */
-    int64_t token_id; /* BY_TOKEN, BY_SESSION                         */
+    int64_t token_id; /* BY_TOKEN, BY_SESSION */
     struct str name;  /* of the user or node */
     struct str hash;  /* of the token or password, or the HA1 of Digest authentication */
     struct str actor; /* actor of its commands: "user NAME" or "node NAME" */
@@ -83,9 +83,8 @@ struct call {
     int64_t if_turn;    /* precondition: the last change of the object was in this turn; 0: none */
     bool can_try_again; /* the API set the precondition, not the client: retry if it fails */
 
-    uint32_t tries_left; /* retries after a failed precondition of the API */
-    char made_hash
-        [PASSWORD_HASH_MAX]; /* hash of the new password in the request; "": not computed yet */
+    uint32_t tries_left;               /* retries after a failed precondition of the API */
+    char made_hash[PASSWORD_HASH_MAX]; /* of the new password in the request; "": not computed */
 
     /* State of a pending query of the history. */
     enum handler_result (*on_history)(struct call *call, const struct record *records,

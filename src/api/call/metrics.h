@@ -14,7 +14,7 @@ struct request_counts {
     struct histogram took;
     uint64_t refused_for_memory; /* replies refused because of memory */
     struct {
-        int status; /* 0: unused, like the rest of the row; the last row counts all other statuses */
+        int status; /* 0: unused, like the rest; the last one counts all others */
         uint64_t count;
     } by[COUNTED_METHODS][COUNTED_STATUSES];
 };

@@ -206,6 +206,28 @@ bool params_read(struct call *call, const char *type)
     return true;
 }
 
+bool params_read_projection(struct call *call)
+{
+    const struct str header = http_header(call->request, "x-return-attributes");
+    struct json *names;
+    struct str view;
+    uint32_t offset;
+    const char *what;
+    call->wants_extras = http_query(call->request, STR("view"), &view) && str_eq(view, STR("full"));
+    if (header.len == 0)
+        return true;
+    bool reads =
+        json_read(call->arena, header, &names, &offset, &what) == OK && names->kind == JSON_ARRAY;
+    for (const struct json *name = reads ? names->first : NULL; name; name = name->next)
+        reads = reads && name->kind == JSON_STRING;
+    if (reads)
+        call->wanted = names;
+    else
+        reply_error(call, 400, "bad_value",
+                    STR("x-return-attributes must be a JSON array of names"));
+    return reads;
+}
+
 /* ---- getters ---- */
 
 static const struct json *param_find(const struct call *call, const char *name)

@@ -22,6 +22,10 @@ struct json *params_read_many(struct call *call);
 /* The body alone, as any JSON value; NULL if it is invalid, and the reply is made. */
 struct json *params_read_operations(struct call *call);
 
+/* Reads which keys the reply shall have into the call: x-return-attributes: ["a","b"], or
+ * ?view=full. False if the header is invalid; the reply is made then. */
+bool params_read_projection(struct call *call);
+
 /* Each getter returns true if the parameter is present and valid. Invalid values become problems. A
  * string or document that is null counts as empty. */
 bool param_text(struct call *call, const char *name, struct str *out_value);

@@ -12,13 +12,13 @@
 
 enum param_kind {
     PARAM_TEXT,   /* string; null is empty */
-    PARAM_BOOL,   /* bool                                              */
-    PARAM_DOC,    /* canonical JSON of an object                       */
-    PARAM_VALUE,  /* canonical JSON of anything                        */
-    PARAM_UINT32, /* uint32                                            */
-    PARAM_INT64,  /* int64, not negative                               */
+    PARAM_BOOL,   /* bool */
+    PARAM_DOC,    /* canonical JSON of an object */
+    PARAM_VALUE,  /* canonical JSON of anything */
+    PARAM_UINT32, /* uint32 */
+    PARAM_INT64,  /* int64, not negative */
     PARAM_TIME,   /* milliseconds since 1970; null counts as not given */
-    PARAM_REF,    /* id of another object, by its name or id           */
+    PARAM_REF,    /* id of another object, by its name or id */
     PARAM_WORD,   /* uint32: index in a list of words */
     PARAM_ACCESS, /* uint32: enum access by its name */
 };
@@ -29,9 +29,9 @@ struct param_rule {
     uint16_t at;        /* offset in struct command */
     uint32_t given;     /* bit in the mask of present fields; 0: none */
     bool is_required;   /* null does not satisfy it */
-    enum table to;      /* PARAM_REF                              */
+    enum table to;      /* PARAM_REF */
     const char *id_key; /* PARAM_REF: the parameter that takes ids */
-    bool can_be_null;   /* PARAM_REF: null is id 0                */
+    bool can_be_null;   /* PARAM_REF: null is id 0 */
     /* PARAM_WORD: the words, NULL at the end. */
     const char *const *words;
     bool read_by_handler; /* not stored in the command; the handler reads it */

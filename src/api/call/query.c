@@ -300,8 +300,8 @@ static const char *query_read_filter(struct query_parser *r, const struct object
     const bool reads = query_read_op(&name, &op);
     const struct object_view_field *field = reads ? query_field(shape, name) : NULL;
     if (!field)
-        return "is not a field of the listed objects, alone or with .not, .contains, .min or .max, nor "
-               "limit, after, sort or view";
+        return "is not a field of the listed objects, alone or with .not, .contains, .min or .max, "
+               "nor limit, after, sort or view";
     if (query_has_condition(query, field, op))
         return NULL;
     struct query_condition *c = query_add_condition(query, field, op);

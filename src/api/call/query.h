@@ -13,7 +13,7 @@
 #include "api/call/serialize.h"
 #include "http/http.h"
 
-#define QUERY_WANTED_MAX      1000u /* values in one query     */
+#define QUERY_WANTED_MAX      1000u /* values in one query */
 #define QUERY_WANTED_SIZE_MAX 4096u /* bytes of one such value */
 #define QUERY_CONDITIONS_MAX  32u
 #define QUERY_NEEDLES_MAX     16u /* values with .contains */
@@ -24,9 +24,9 @@ enum query_op { QUERY_IS, QUERY_NOT, QUERY_CONTAINS, QUERY_MIN, QUERY_MAX };
 /* A substring to search for, without regard to case, with its precomputed failure function (Knuth,
  * Morris, Pratt). */
 struct query_needle {
-    struct str text; /* in lower case                                               */
-    const uint16_t *
-        borders; /* failure function: by length - 1, the length of the longest prefix that is also a suffix */
+    struct str text; /* in lower case */
+    /* failure function: by length - 1, the length of the longest prefix that is also a suffix */
+    const uint16_t *borders;
 };
 
 /* A value to compare fields with, converted once to every type that a field may need. */

@@ -21,7 +21,7 @@ enum route_access {
 enum route_form {
     REPLY_OBJECT,  /* an object of the resource */
     REPLY_LIST,    /* an array of them */
-    REPLY_MESSAGE, /* {"message"}            */
+    REPLY_MESSAGE, /* {"message"} */
     REPLY_CUSTOM,  /* another JSON document */
     REPLY_TEXT,    /* plain text */
 };
@@ -32,7 +32,7 @@ struct route {
     enum handler_result (*serve)(struct call *call);
     const struct resource *resource;    /* type of the objects in the reply; NULL: none */
     const struct resource *within;      /* type of the object of the first :id, if different */
-    enum command_kind command;          /* for handlers that serve several verbs         */
+    enum command_kind command;          /* for handlers that serve several verbs */
     const struct params_schema *params; /* parameters, if not those of the resource */
     enum route_form form;
     enum route_access access;

@@ -16,13 +16,13 @@
 #include "core/core.h"
 
 enum object_view_kind {
-    SHAPE_INT,            /* int64                                        */
-    SHAPE_UINT32,         /* uint32                                       */
-    SHAPE_REF,            /* int64, 0 is null                             */
-    SHAPE_BOOL,           /* bool                                         */
+    SHAPE_INT,            /* int64 */
+    SHAPE_UINT32,         /* uint32 */
+    SHAPE_REF,            /* int64, 0 is null */
+    SHAPE_BOOL,           /* bool */
     SHAPE_BOOL_INVERTED,  /* bool that is stored inverted */
-    SHAPE_FLAG,           /* one bit of a uint32                          */
-    SHAPE_TEXT,           /* text                                         */
+    SHAPE_FLAG,           /* one bit of a uint32 */
+    SHAPE_TEXT,           /* string */
     SHAPE_ARRAY,          /* JSON document, [] if empty */
     SHAPE_OBJECT,         /* JSON document, {} if empty */
     SHAPE_TIME,           /* ms since 1970, shown as ISO 8601; 0 is null */
@@ -32,9 +32,9 @@ enum object_view_kind {
     SHAPE_DEFAULT,        /* JSON document, {"value":null} if empty */
     SHAPE_LEADING_NUMBER, /* number at the start of a string, or null */
     SHAPE_ACCESS,         /* enum access by its name, ACCESS_NONE is null */
-    SHAPE_TOKEN_KIND,     /* enum token_kind by its name                  */
+    SHAPE_TOKEN_KIND,     /* enum token_kind by its name */
     SHAPE_REASON,         /* enum reason_code by its name, REASON_NONE is null */
-    SHAPE_POWER_STATE,    /* enum power_state by its name                 */
+    SHAPE_POWER_STATE,    /* enum power_state by its name */
     SHAPE_IS_SET,         /* secret string: true unless it is empty */
     /* From here on: computed, also from other records. object_view_is_plain() depends on this
      * order. */
@@ -72,8 +72,8 @@ struct object_view {
     enum table table;
     const struct object_view_field *fields;
     uint32_t count; /* at most 64 including the tail, because masks have 64 bits */
-    uint32_t
-        extras; /* number of fields at the end that OpenCrowbar does not have: returned on request only */
+    /* number of fields at the end that OpenCrowbar does not have: returned on request only */
+    uint32_t extras;
     const struct object_view_tail *tail; /* NULL: none */
     /* The type of a reply with one record, if it depends on the record; NULL: `type`. */
     const char *(*type_of)(const struct core *core, const struct record *record, struct arena *a);

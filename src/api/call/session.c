@@ -161,6 +161,8 @@ static enum handler_result serve_login(struct call *call)
                                       .hash = credentials_token_hash(call->arena, call->secret),
                                       .expires_at = call_now_ms(call) + SESSION_MS,
                                       .kind = TOKEN_SESSION};
+    /* Delete the oldest sessions before the new one is created, so that the limit of tokens of the
+     * core holds after every command of the batch. */
     session_end_all(call, call->caller.user_id, SESSIONS_PER_USER - 1, &parts);
     session_end_previous(call);
     command_encode(&create, &parts);

@@ -228,6 +228,7 @@ static bool stream_flush(struct reply_stream *stream)
         struct reply_stream_piece *piece = stream->first;
         if (!stream->http && !stream_open(stream))
             return false;
+        /* The client does not read fast enough: pause until reply_stream_drained(). */
         if (http_stream_waiting(stream->http) >= UNSENT_BYTES_MAX ||
             stream_send_some(stream, piece) == ERR_LIMIT) {
             stream->is_blocked = true;
@@ -291,6 +292,8 @@ static bool stream_count_memory(struct reply_stream *stream)
     return false;
 }
 
+/* Calls the step once and queues its piece. The piece is tagged with the turn of the core that it
+ * was read from, which is taken before the step. */
 static void stream_take_step(struct reply_stream *stream)
 {
     struct call *call = stream->call;
@@ -307,6 +310,8 @@ static void stream_take_step(struct reply_stream *stream)
         stream_send_reply(stream);
         return;
     }
+    /* An empty piece is queued only if it ends the reply, or to send the headers of a stream at
+     * once. */
     if (piece->text.len || piece->is_last || (stream->ignores_durability && !stream->http))
         stream_add_piece(stream, piece);
     else

@@ -12,10 +12,10 @@
 #include "base/text/buf.h"
 
 enum reply_stream_step {
-    STREAM_MORE, /* call the step again: there is more to write or to compute */
-    STREAM_IDLE, /* nothing to do until reply_stream_wake() */
-    STREAM_END,  /* the reply is complete */
-    STREAM_REPLY, /* discard the stream and send the reply of the call; only before the first piece */
+    STREAM_MORE,  /* call the step again: there is more to write or to compute */
+    STREAM_IDLE,  /* nothing to do until reply_stream_wake() */
+    STREAM_END,   /* the reply is complete */
+    STREAM_REPLY, /* send the reply of the call instead; only before the first piece */
 };
 
 struct reply_stream_piece;
@@ -28,10 +28,11 @@ struct reply_stream {
     void *self;                                /* context of the step */
     uint64_t position;                         /* where the next step continues */
     bool is_infinite; /* has no end: it is woken by polling, and ended when the daemon stops */
-    bool
-        ignores_durability; /* its data does not come from the core: sent without waiting for durability */
-    bool
-        needs_same_core; /* its state refers to one core: if that is dropped, the stream is aborted, or its call served again if nothing was sent yet */
+    /* Its data does not come from the core: sent without waiting for durability. */
+    bool ignores_durability;
+    /* Its state refers to one core: if that is dropped, the stream is aborted, or its call served
+     * again if nothing was sent yet. */
+    bool needs_same_core;
 
     /* Private to streaming.c. */
     bool is_ready, is_blocked, is_over;

@@ -94,8 +94,8 @@ struct value_cache {
 };
 
 struct value_tail {
-    struct object_view_tail
-        tail; /* first member, so that a pointer to it is a pointer to the struct */
+    /* first member, so that a pointer to it is a pointer to the struct */
+    struct object_view_tail tail;
     struct subject target;
     enum view view;
     struct value_cache *cache;

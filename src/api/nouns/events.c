@@ -320,7 +320,9 @@ static enum reply_stream_step events_stream_step(struct call *call, struct buf *
     arena_fini(&w->found);
     w->found = (struct arena){0};
     w->text = (struct buf){0};
-    if (!w->last_write_ms) /* the client needs an id to resume from if the stream breaks before its first event */
+    /* The first write is an id, so that the client can resume if the stream breaks before the first
+     * event. */
+    if (!w->last_write_ms)
         sse_put_id(out, event_cursor_format(call->arena, w->at));
     else if (!out->len && now - w->last_write_ms >= SSE_KEEPALIVE_MS)
         sse_put_keepalive(out);

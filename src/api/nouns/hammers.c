@@ -279,6 +279,7 @@ enum handler_result serve_power_order(struct call *call)
         return SERVED_REPLY;
     const bool is_number = str_parse_i64(call->keys[1], &order);
     const struct json *entry = is_number ? power_find_result(call, &node.node, order) : NULL;
+    /* An order is in the outbox until it has ended, then in the results of its node. */
     const bool is_row = is_number && core_record(call->core, TABLE_OUTBOX, order, &row) &&
                         row.outbox.kind == OUTBOX_POWER && row.outbox.object_id == node.id;
     if (entry)

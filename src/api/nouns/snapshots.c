@@ -213,15 +213,15 @@ static enum handler_result serve_snapshot_graph(struct call *call)
 
 /* ---- routes ---- */
 
-#define ROUTE_HEAD_VERB(path, rules, says)                                                         \
+#define ROUTE_HEAD_VERB(path, rules, summary)                                                      \
     {                                                                                              \
         .method = HTTP_PUT, .pattern = V path, .serve = serve_head_verb,                           \
-        .resource = &resource_snapshots, .params = &rules, .does = says                            \
+        .resource = &resource_snapshots, .params = &rules, .does = summary                         \
     }
-#define ROUTE_SNAPSHOT_CONTENT(path, noun, says)                                                   \
+#define ROUTE_SNAPSHOT_CONTENT(path, noun, summary)                                                \
     {                                                                                              \
         .method = HTTP_GET, .pattern = V path, .serve = serve_snapshot_content, .resource = &noun, \
-        .within = &resource_snapshots, .form = REPLY_LIST, .does = says                            \
+        .within = &resource_snapshots, .form = REPLY_LIST, .does = summary                         \
     }
 
 static const struct route routes[] = {

@@ -56,26 +56,26 @@ static const struct param_rule create_rules[] = {
 };
 
 /* clang-format off */
-#define PARAMS_UPDATE                                                                               \
+#define PARAMS_UPDATE                                                                              \
     {.name = "username",                                                                           \
-     .kind = PARAM_TEXT,                                                                            \
-     .at = COMMAND_AT(user_update.username),                                                             \
+     .kind = PARAM_TEXT,                                                                           \
+     .at = COMMAND_AT(user_update.username),                                                       \
      .given = GIVEN_USER_USERNAME},                                                                \
     {.name = "email",                                                                              \
-     .kind = PARAM_TEXT,                                                                            \
-     .at = COMMAND_AT(user_update.email),                                                                \
+     .kind = PARAM_TEXT,                                                                           \
+     .at = COMMAND_AT(user_update.email),                                                          \
      .given = GIVEN_USER_EMAIL},                                                                   \
     {.name = "is_admin",                                                                           \
-     .kind = PARAM_BOOL,                                                                            \
-     .at = COMMAND_AT(user_update.is_admin),                                                             \
+     .kind = PARAM_BOOL,                                                                           \
+     .at = COMMAND_AT(user_update.is_admin),                                                       \
      .given = GIVEN_USER_IS_ADMIN},                                                                \
     {.name = "access",                                                                             \
-     .kind = PARAM_ACCESS,                                                                          \
-     .at = COMMAND_AT(user_update.access),                                                               \
+     .kind = PARAM_ACCESS,                                                                         \
+     .at = COMMAND_AT(user_update.access),                                                         \
      .given = GIVEN_USER_ACCESS},                                                                  \
     {.name = "grants",                                                                             \
-     .kind = PARAM_DOC,                                                                             \
-     .at = COMMAND_AT(user_update.grants),                                                               \
+     .kind = PARAM_DOC,                                                                            \
+     .at = COMMAND_AT(user_update.grants),                                                         \
      .given = GIVEN_USER_GRANTS}
 /* clang-format on */
 
@@ -211,8 +211,7 @@ static bool user_may_set_password(struct call *call, int64_t user_id)
         authorize_refuse(call, STR("only an admin may set the password of another user"));
     else if (call->caller.auth_method == BY_TOKEN)
         authorize_refuse(
-            call,
-            STR("a password cannot be changed with a token; authenticate with the current password"));
+            call, STR("a password cannot be changed with a token; use the current password"));
     return !call->reply.status;
 }
 
@@ -252,6 +251,8 @@ static enum handler_result user_set_password(struct call *call, const struct rec
     if (state != SECRET_HASHED)
         return state == SECRET_PENDING ? SERVED_LATER : SERVED_REPLY;
     p->password_hash = str_from(call->made_hash);
+    /* Consume the key only now: the handler has run once before, to start the hashing. If it is
+     * gone, a parallel request has used it. */
     if (box && !reset_keys_end(call_auth_state(call)->resets, box)) {
         call_refuse(call, PROBLEM_NOT_FOUND, STR("token"),
                     STR("the token was already used; start the password reset again"));
@@ -379,10 +380,10 @@ static enum handler_result serve_digest(struct call *call)
 /* ---- routes ---- */
 
 /* clang-format off */
-#define ROUTE_USER(METHOD, path, handler, about)                                                   \
+#define ROUTE_USER(METHOD, path, handler, summary)                                                 \
     {                                                                                              \
         .method = METHOD, .pattern = V "users/:id/" path, .serve = handler,                        \
-        .resource = &resource_users, .does = about                                                 \
+        .resource = &resource_users, .does = summary                                               \
     }
 /* clang-format on */
 

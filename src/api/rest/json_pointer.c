@@ -52,7 +52,7 @@ bool json_pointer_is_below(const struct json_pointer *inner, const struct json_p
 struct slot {
     struct json *parent;
     struct json *before; /* NULL: it is the first */
-    struct json *child;  /* NULL: there is none   */
+    struct json *child;  /* NULL: there is none */
 };
 
 /* Parses an index; leading zeros are not allowed (RFC 6901). */

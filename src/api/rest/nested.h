@@ -20,18 +20,18 @@ enum handler_result serve_nested_show(struct call *call);
 enum handler_result serve_nested_update(struct call *call);
 enum handler_result serve_nested_create(struct call *call);
 
-#define ROUTE_NESTED_SHOW(path, noun, owner, who, says)                                            \
+#define ROUTE_NESTED_SHOW(path, noun, owner, who, summary)                                         \
     {                                                                                              \
         .method = HTTP_GET, .pattern = V path "/:id", .serve = serve_nested_show,                  \
-        .resource = &noun, .within = &owner, .access = who, .does = says                           \
+        .resource = &noun, .within = &owner, .access = who, .does = summary                        \
     }
 #define ROUTE_NESTED_UPDATE(path, noun, owner)                                                     \
     {                                                                                              \
         .method = HTTP_PUT, .pattern = V path "/:id", .serve = serve_nested_update,                \
         .resource = &noun, .within = &owner, .does = "update the object"                           \
     }
-#define ROUTE_NESTED_CREATE(path, noun, owner, says)                                               \
+#define ROUTE_NESTED_CREATE(path, noun, owner, summary)                                            \
     {                                                                                              \
         .method = HTTP_POST, .pattern = V path, .serve = serve_nested_create, .resource = &noun,   \
-        .within = &owner, .does = says                                                             \
+        .within = &owner, .does = summary                                                          \
     }

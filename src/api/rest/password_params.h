@@ -10,7 +10,7 @@
 #include "api/call/call.h"
 
 #define PASSWORD_LEN_MIN 6u    /* characters */
-#define PASSWORD_LEN_MAX 1024u /* bytes      */
+#define PASSWORD_LEN_MAX 1024u /* bytes */
 
 /* Reads the parameter `password` and, if present, an equal `password_confirmation`. False if there
  * is none, or after a problem. */
@@ -21,7 +21,7 @@ bool password_param_check(struct call *call, struct str password);
 enum password_param_state {
     SECRET_HASHED,  /* the hash is in call->made_hash */
     SECRET_PENDING, /* return SERVED_LATER without touching the call; the handler is run again */
-    SECRET_FAILED,  /* the reply is made                                     */
+    SECRET_FAILED,  /* the reply is made */
 };
 
 enum password_param_state password_param_hash(struct call *call, struct str password);

@@ -143,6 +143,7 @@ static bool patch_copy(struct patch *p, const struct operation *o)
         return patch_refuse_absent(p, o);
     const uint64_t weight = patch_copy_size(from);
     if (weight > p->copied_left) {
+        /* Report it as a reached limit. */
         p->document.steps_left = 0;
         return patch_refuse_absent(p, o);
     }
@@ -271,6 +272,7 @@ enum handler_result serve_patch(struct call *call)
      * again, not to fail. */
     call->can_try_again = call->if_turn == 0;
     call->if_turn = turn;
+    /* Apply the operations to a copy, then turn the differences into parameters. */
     const struct json *before = patch_object(call, &record);
     struct json *after = json_clone(call->arena, before);
     if (!patch_apply(call, after))
@@ -280,6 +282,7 @@ enum handler_result serve_patch(struct call *call)
     if (call->problems)
         return SERVED_REPLY;
     call->resource = call->route->resource;
+    /* Without a difference the reply is the object as it is. */
     if (call->params->count == 0) {
         object_reply_shown(call, record.id);
         return SERVED_REPLY;

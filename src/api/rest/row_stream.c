@@ -85,6 +85,8 @@ enum handler_result reply_rows(struct call *call, const struct rows *rows)
     uint64_t position = 0;
     must(own->section_count <= ROWS_SECTIONS_MAX);
     rows_forget_from(own, 0);
+    /* Try to write everything in one step; if it does not fit, discard it and stream from the
+     * start. */
     const bool is_all = rows_put_some(call, own, &position, &b);
     if (is_all)
         call->reply.body = str_copy(call->arena, buf_str(&b));

@@ -11,8 +11,8 @@
 
 /* Another list in the same reply. */
 struct row_stream_section {
-    struct str
-        head; /* text that closes the list before it and opens it; written before the row `begin` */
+    /* text that closes the list before it and opens it; written before the row `begin` */
+    struct str head;
     uint64_t begin;
 };
 
@@ -28,7 +28,7 @@ struct rows {
     /* Writes the row. False: there is no row for that key, and nothing was written. */
     bool (*put)(struct call *call, const struct rows *rows, int64_t key, struct buf *out);
     void *self; /* context of put() */
-    /* The lists after the first one, in order; only with numbers as keys. They live with the call. */
+    /* The lists after the first, in order; only with numbers as keys. They live with the call. */
     const struct row_stream_section *sections;
     uint32_t section_count;
 

@@ -56,10 +56,10 @@
         .method = HTTP_DELETE, .pattern = V path "/:id", .serve = serve_delete, .resource = &noun, \
         .command = DELETE, .form = REPLY_MESSAGE, .does = "delete the object"                      \
     }
-#define ROUTE_VERB(path, noun, COMMAND, says)                                                      \
+#define ROUTE_VERB(path, noun, COMMAND, summary)                                                   \
     {                                                                                              \
         .method = HTTP_PUT, .pattern = V path, .serve = serve_verb, .resource = &noun,             \
-        .command = COMMAND, .does = says                                                           \
+        .command = COMMAND, .does = summary                                                        \
     }
 #define ROUTE_CONSENT(path, noun, COMMIT)                                                          \
     {                                                                                              \
@@ -67,8 +67,8 @@
         .command = COMMIT, .form = REPLY_CUSTOM,                                                   \
         .does = "the data that a commit would destroy, and the hash that consents to exactly that" \
     }
-#define ROUTE_NESTED(path, noun, owner, says)                                                      \
+#define ROUTE_NESTED(path, noun, owner, summary)                                                   \
     {                                                                                              \
         .method = HTTP_GET, .pattern = V path, .serve = serve_nested, .resource = &noun,           \
-        .within = &owner, .form = REPLY_LIST, .access = ROUTE_AUTH_OR_NODE, .does = says           \
+        .within = &owner, .form = REPLY_LIST, .access = ROUTE_AUTH_OR_NODE, .does = summary        \
     }

@@ -270,8 +270,9 @@ static void openapi_put_parameters(struct openapi_writer *p, const struct route 
     static const char list_parameters[] =
         "{\"name\":\"limit\",\"in\":\"query\",\"schema\":{\"type\":\"integer\",\"minimum\":1,"
         "\"maximum\":10000}},{\"name\":\"after\",\"in\":\"query\",\"description\":\"id of the last "
-        "object of the previous page\",\"schema\":{\"type\":\"integer\"}},{\"name\":\"sort\",\"in\":\"query\","
-        "\"description\":\"a field, with - before it for descending order; any other parameter is a "
+        "object of the previous page\",\"schema\":{\"type\":\"integer\"}},{\"name\":\"sort\","
+        "\"in\":\"query\","
+        "\"description\":\"a field, - before it for descending order; any other parameter is a "
         "filter: FIELD, FIELD.not, FIELD.contains, FIELD.min, FIELD.max\",\"schema\":{\"type\":"
         "\"string\"}},{\"name\":\"view\",\"in\":\"query\",\"schema\":{\"type\":\"string\","
         "\"enum\":[\"full\"]}}";

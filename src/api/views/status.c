@@ -315,19 +315,20 @@ static enum handler_result serve_anneal(struct call *call)
 
 /* ---- routes ---- */
 
-#define ROUTE_STATUS(path, handler, says)                                                          \
+#define ROUTE_STATUS(path, handler, summary)                                                       \
     {                                                                                              \
         .method = HTTP_GET, .pattern = "/api/status/" path, .serve = handler,                      \
-        .form = REPLY_CUSTOM, .does = says                                                         \
+        .form = REPLY_CUSTOM, .does = summary                                                      \
     }
 
 static const struct route routes[] = {
     ROUTE_STATUS("nodes", serve_status_nodes, "the states of all nodes, by id"),
     ROUTE_STATUS("nodes/:id", serve_status_node, "the state of a node"),
-    ROUTE_STATUS("deployments", serve_status_placeholder, "a placeholder of the reply about one"),
+    ROUTE_STATUS("deployments", serve_status_placeholder,
+                 "a reply of the same form with the id -1"),
     ROUTE_STATUS("deployments/:id", serve_status_deployment,
                  "the state of a deployment and of its noderoles"),
-    ROUTE_STATUS("snapshots", serve_status_placeholder, "a placeholder of the reply about one"),
+    ROUTE_STATUS("snapshots", serve_status_placeholder, "a reply of the same form with the id -1"),
     ROUTE_STATUS("snapshots/:id", serve_status_snapshot,
                  "the state of a snapshot and of its noderoles"),
     ROUTE_STATUS("queue", serve_status_queue, "workers and open runs"),

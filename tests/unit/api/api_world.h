@@ -46,14 +46,14 @@ struct front {
     uv_loop_t loop;
     int64_t held;        /* turns that are applied but not durable */
     err submits;         /* result of submit */
-    bool at_once;        /* the outcome comes from within submit    */
-    bool is_down;        /* there is no core to read                */
-    bool is_stalled;     /* the store does not answer               */
-    const char *trouble; /* "" = none                               */
-    const char *unready; /* NULL = ready                            */
+    bool at_once;        /* the outcome comes from within submit */
+    bool is_down;        /* there is no core to read */
+    bool is_stalled;     /* the store does not answer */
+    const char *trouble; /* "" = none */
+    const char *unready; /* NULL = ready */
     struct command line[QUEUED_MAX];
     uint32_t line_count;
-    struct asked *all[256]; /* freed at the end                        */
+    struct asked *all[256]; /* freed at the end */
     uint32_t all_count;
     const char *bearer; /* Authorization header that most tests send */
 };
