@@ -19,8 +19,8 @@
  * Order: the lockout is tested before a password is verified, so that an attacker cannot make the
  * daemon compute hashes, and again afterwards, because parallel attempts may have reached the limit
  * meanwhile. The user record is read again after the verification, because it may have been locked
- * or changed. Every failed login is logged and counted and gets the same reply, whether the user exists
- * or not.
+ * or changed. Every failed login is logged and counted and gets the same reply, whether the user
+ * exists or not.
  */
 
 enum { LOGIN_SIZE_MAX = 16 << 10 };
