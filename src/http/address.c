@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-static void set_mapped(struct in6_addr *out, const struct in_addr *v4)
+static void address_set_mapped(struct in6_addr *out, const struct in_addr *v4)
 {
     *out = (struct in6_addr){0};
     out->s6_addr[10] = out->s6_addr[11] = 0xff;
@@ -14,7 +14,7 @@ struct in6_addr address_of_socket(const struct sockaddr *address)
 {
     struct in6_addr a = {0};
     if (address && address->sa_family == AF_INET)
-        set_mapped(&a, &((const struct sockaddr_in *)(const void *)address)->sin_addr);
+        address_set_mapped(&a, &((const struct sockaddr_in *)(const void *)address)->sin_addr);
     else if (address && address->sa_family == AF_INET6)
         a = ((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
     return a;
@@ -30,7 +30,7 @@ bool address_parse(struct str text, struct in6_addr *out_address)
     z[text.len] = '\0';
     if (inet_pton(AF_INET, z, &v4) != 1)
         return inet_pton(AF_INET6, z, out_address) == 1;
-    set_mapped(out_address, &v4);
+    address_set_mapped(out_address, &v4);
     return true;
 }
 

@@ -1,6 +1,15 @@
 #define _GNU_SOURCE /* POLLRDHUP */
-/* connections.c - who is connected, from where, since when we wait for it, and whether it is still
- * there. */
+/* connections.c - the slots of connections: limits, eviction, lingering close, and the sweep for slow
+ * and disconnected clients.
+ *
+ * A slot is taken in the callback of libmicrohttpd for a new connection and given back when that
+ * connection ends, or later if it lingers. Lingering is needed because close() on a socket with
+ * unread bytes sends RST, which discards an answer that the client has not read yet: the descriptor
+ * is duplicated, our side is shut down, and incoming bytes are dropped within limits.
+ *
+ * libmicrohttpd does not poll suspended connections and misses a FIN that arrives together with data,
+ * so clients_sweep() checks every connection once a second.
+ */
 #include "http/http_private.h"
 
 #include <errno.h>
@@ -17,18 +26,18 @@
 enum {
     LINGER_READ = 16 << 10,
     LINGER_READS_MAX = 16,
-    UNREAD_MS = 5000 /* an answer of which the client took nothing for so long makes space */
+    UNREAD_MS = 5000 /* a client that has not read for so long can be evicted */
 };
 
-/* A connection that libmicrohttpd has closed, and we have not. */
+/* A connection that libmicrohttpd has released and that is still open. */
 struct lingering {
     uv_poll_t poll;
     struct http_server *server;
     struct client *client;
-    uint64_t left; /* bytes that we still take */
+    uint64_t left; /* bytes that are still read and dropped */
 };
 
-static uint64_t now_ms(void)
+static uint64_t connections_now_ms(void)
 {
     return uv_hrtime() / 1000000;
 }
@@ -48,7 +57,7 @@ bool clients_init(struct http_server *s)
     return true;
 }
 
-static bool is_proxy(const struct http_server *s, const struct in6_addr *address)
+static bool clients_is_proxy(const struct http_server *s, const struct in6_addr *address)
 {
     for (uint32_t i = 0; i < s->proxy_count; i++)
         if (IN6_ARE_ADDR_EQUAL(&s->proxies[i], address))
@@ -62,12 +71,13 @@ struct client *client_take(struct http_server *s, int fd, const struct sockaddr 
     if (!c || fd < 0)
         return NULL;
     s->free_clients = c->next_free;
-    *c = (struct client){.server = s, .fd = fd, .since_ms = now_ms(), .serial = ++s->serial};
+    *c = (struct client){
+        .server = s, .fd = fd, .since_ms = connections_now_ms(), .serial = ++s->serial};
     s->client_count++;
     c->peer = address_of_socket(address);
     c->address = address_network(c->peer);
     c->is_loopback = address_is_loopback(&c->peer);
-    c->is_proxy = is_proxy(s, &c->peer);
+    c->is_proxy = clients_is_proxy(s, &c->peer);
     return c;
 }
 
@@ -82,13 +92,13 @@ void client_give_back(struct http_server *s, struct client *c)
 
 void client_progress(struct client *c)
 {
-    c->since_ms = now_ms();
-    c->piece = 0;
+    c->since_ms = connections_now_ms();
+    c->body_bytes = 0;
 }
 
 /* --- lingering --------------------------------------------------------------------------------*/
 
-static void on_linger_closed(uv_handle_t *handle)
+static void linger_on_closed(uv_handle_t *handle)
 {
     free(handle->data);
 }
@@ -96,15 +106,15 @@ static void on_linger_closed(uv_handle_t *handle)
 static void linger_end(struct lingering *l)
 {
     struct client *c = l->client;
-    uv_close((uv_handle_t *)&l->poll, on_linger_closed);
+    uv_close((uv_handle_t *)&l->poll, linger_on_closed);
     ignore(close(c->fd), "nothing is written to it any more");
     c->linger = NULL;
     client_give_back(l->server, c);
 }
 
-static void on_linger(uv_poll_t *poll, int status, int events)
+static void linger_on_readable(uv_poll_t *poll, int status, int events)
 {
-    (void)status; /* recv says it again */
+    (void)status; /* recv() reports the same error */
     (void)events;
     struct lingering *l = poll->data;
     char dropped[LINGER_READ];
@@ -120,26 +130,25 @@ static void on_linger(uv_poll_t *poll, int status, int events)
     }
 }
 
-/* The client may still be sending, and bytes that arrive at a closed connection make the kernel
- * take back what we said. So the connection outlives libmicrohttpd's use of it: our side of it is
- * closed, and what the client says is dropped, within bounds. */
+/* Keep the connection open on a duplicated descriptor. The client may still be sending, and bytes
+ * that arrive at a closed socket make the kernel send RST, which discards the answer. */
 static bool linger_begin(struct http_server *s, struct client *c)
 {
     struct lingering *l = calloc(1, sizeof *l);
     const int fd = l ? fcntl(c->fd, F_DUPFD_CLOEXEC, 0) : -1;
     if (fd < 0 || uv_poll_init(s->poll.loop, &l->poll, fd) != 0) {
         if (fd >= 0)
-            ignore(close(fd), "the connection goes with the other descriptor");
+            ignore(close(fd), "libmicrohttpd closes the connection");
         free(l);
         return false;
     }
     l->poll.data = l;
-    if (uv_poll_start(&l->poll, UV_READABLE, on_linger) != 0) {
-        uv_close((uv_handle_t *)&l->poll, on_linger_closed);
-        ignore(close(fd), "the connection goes with the other descriptor");
+    if (uv_poll_start(&l->poll, UV_READABLE, linger_on_readable) != 0) {
+        uv_close((uv_handle_t *)&l->poll, linger_on_closed);
+        ignore(close(fd), "libmicrohttpd closes the connection");
         return false;
     }
-    ignore(shutdown(fd, SHUT_WR), "the client may be gone already");
+    ignore(shutdown(fd, SHUT_WR), "the client may have disconnected already");
     const uint64_t bodies = 2 * (uint64_t)s->body_max;
     l->left = bodies > HTTP_LINGER_BYTES ? bodies : HTTP_LINGER_BYTES;
     l->server = s;
@@ -162,37 +171,37 @@ void clients_fini(struct http_server *s)
     s->clients = NULL;
 }
 
-/* --- making space -----------------------------------------------------------------------------*/
+/* --- eviction ---------------------------------------------------------------------------------*/
 
-/* A connection that lingers was refused before its request was complete, and has its answer. */
-static bool can_be_evicted(const struct client *c)
+/* A connection without a complete request, or one that lingers: it has been answered already. */
+static bool client_can_be_evicted(const struct client *c)
 {
-    return c->fd >= 0 && !c->is_evicted && (c->linger || !c->is_waiting);
+    return c->fd >= 0 && !c->is_evicted && (c->linger || !c->request_is_complete);
 }
 
-static bool is_older(const struct client *a, const struct client *b)
+static bool client_is_older(const struct client *a, const struct client *b)
 {
     return a->since_ms < b->since_ms || (a->since_ms == b->since_ms && a->serial < b->serial);
 }
 
-/* Its request was complete and is answered, and it does not read. Requests in a row whose answers
- * are not read would hold a connection without credentials. */
-static bool leaves_unread(const struct client *c)
+/* Its request is answered, but the client does not read. Without this rule a client without
+ * credentials could occupy connections by never reading its answers. */
+static bool client_leaves_unread(const struct client *c)
 {
     const struct exchange *x = c->exchange;
-    return c->fd >= 0 && !c->is_evicted && c->is_waiting && x &&
+    return c->fd >= 0 && !c->is_evicted && c->request_is_complete && x &&
            (x->state == EXCHANGE_ANSWERED || (x->stream.is_begun && !x->stream.is_paused)) &&
-           now_ms() - c->since_ms > UNREAD_MS;
+           connections_now_ms() - c->since_ms > UNREAD_MS;
 }
 
-static struct client *find_oldest(const struct http_server *s, const struct in6_addr *only,
-                                  bool (*is_one)(const struct client *c))
+static struct client *clients_find_oldest(const struct http_server *s, const struct in6_addr *only,
+                                          bool (*is_one)(const struct client *c))
 {
     struct client *oldest = NULL;
     for (uint32_t i = 0; i < s->slot_count; i++) {
         struct client *c = &s->clients[i];
         if (is_one(c) && (!only || IN6_ARE_ADDR_EQUAL(&c->address, only)) &&
-            (!oldest || is_older(c, oldest)))
+            (!oldest || client_is_older(c, oldest)))
             oldest = c;
     }
     return oldest;
@@ -200,9 +209,9 @@ static struct client *find_oldest(const struct http_server *s, const struct in6_
 
 bool clients_evict(struct http_server *s, const struct in6_addr *only)
 {
-    struct client *oldest = find_oldest(s, only, can_be_evicted);
+    struct client *oldest = clients_find_oldest(s, only, client_can_be_evicted);
     if (!oldest)
-        oldest = find_oldest(s, only, leaves_unread);
+        oldest = clients_find_oldest(s, only, client_leaves_unread);
     if (!oldest)
         return false;
     s->stats.evicted++;
@@ -210,14 +219,15 @@ bool clients_evict(struct http_server *s, const struct in6_addr *only)
         linger_end(oldest->linger);
         return true;
     }
-    /* libmicrohttpd releases it when it runs next. */
+    /* libmicrohttpd releases it in the next MHD_run. */
     ignore(shutdown(oldest->fd, SHUT_RDWR), "the peer may have closed it already");
     oldest->is_evicted = true;
     s->client_count--;
     return true;
 }
 
-/* Counted here and not by libmicrohttpd, because all clients of a proxy come from its address. */
+/* Counted here and not by libmicrohttpd, because trusted proxies are exempt from the limit per
+ * address. */
 bool clients_make_space(struct http_server *s, const struct sockaddr *address)
 {
     const struct in6_addr peer = address_of_socket(address), a = address_network(peer);
@@ -225,7 +235,7 @@ bool clients_make_space(struct http_server *s, const struct sockaddr *address)
     for (uint32_t i = 0; i < s->slot_count; i++)
         count += s->clients[i].fd >= 0 && !s->clients[i].is_evicted &&
                  IN6_ARE_ADDR_EQUAL(&s->clients[i].address, &a);
-    if (count >= s->per_address_max && !address_is_loopback(&peer) && !is_proxy(s, &peer))
+    if (count >= s->per_address_max && !address_is_loopback(&peer) && !clients_is_proxy(s, &peer))
         return clients_evict(s, &a);
     return s->client_count < s->connections_max || clients_evict(s, NULL);
 }
@@ -244,7 +254,7 @@ void clients_notify(void *server, struct MHD_Connection *connection, void **sock
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
         const int fd = socket ? socket->connect_fd : -1;
         *socket_context = client_take(s, fd, peer ? peer->client_addr : NULL);
-        /* Without a client no request of the connection begins. */
+        /* Without a slot no request can begin, so the connection is closed. */
         if (!*socket_context && fd >= 0)
             ignore(shutdown(fd, SHUT_RDWR), "the peer may have closed it already");
         return;
@@ -259,80 +269,81 @@ void clients_notify(void *server, struct MHD_Connection *connection, void **sock
         client_give_back(s, c);
 }
 
-/* --- the sweep --------------------------------------------------------------------------------*/
+/* --- sweep ------------------------------------------------------------------------------------*/
 
-enum presence { PRESENT, IS_UNREAD, HAS_SAID_ALL, IS_GONE };
+enum peer_state { PEER_CONNECTED, PEER_HAS_SENT, PEER_HALF_CLOSED, PEER_DISCONNECTED };
 
-/* libmicrohttpd misses the end of a connection that arrives together with bytes, and it does not
- * look at all at connections that are suspended. */
-static enum presence look_at(const struct client *c)
+/* The state of a connection that libmicrohttpd polls. It misses a FIN that arrives together with
+ * bytes, so the socket is checked with MSG_PEEK. */
+static enum peer_state peer_peek(const struct client *c)
 {
     char byte;
     const ssize_t got = recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     if (got > 0)
-        return IS_UNREAD;
+        return PEER_HAS_SENT;
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
-        return PRESENT;
-    return got == 0 ? HAS_SAID_ALL : IS_GONE;
+        return PEER_CONNECTED;
+    return got == 0 ? PEER_HALF_CLOSED : PEER_DISCONNECTED;
 }
 
-/* For a request that is whole: what else the client said is not looked at, be it a farewell of TLS
- * or the next request, but that it will say no more is. */
-static enum presence look_behind(const struct client *c)
+/* The state of a suspended connection, whose request is complete: unread bytes (a TLS close alert,
+ * or the next request) are ignored, only FIN and RST are checked. */
+static enum peer_state peer_poll_end(const struct client *c)
 {
     struct pollfd end = {.fd = c->fd, .events = POLLRDHUP};
     if (poll(&end, 1, 0) <= 0)
-        return PRESENT;
-    return end.revents & (POLLERR | POLLHUP) ? IS_GONE : HAS_SAID_ALL;
+        return PEER_CONNECTED;
+    return end.revents & (POLLERR | POLLHUP) ? PEER_DISCONNECTED : PEER_HALF_CLOSED;
 }
 
-/* libmicrohttpd takes whatever it has room for, a piece at each turn at least. If bytes of a body
- * still lie there at the next sweep, and none of it came through in between, it has no room: the
- * line between two chunks is too long for it. */
-static bool is_stuck(struct client *c, enum presence presence)
+/* libmicrohttpd reads as long as its buffer has space. If bytes are unread at two sweeps and no byte
+ * of the body was delivered in between, its buffer is full: the line between two chunks is longer
+ * than the buffer, and the request cannot make progress. */
+static bool client_is_stuck(struct client *c, enum peer_state peer_state)
 {
     const struct exchange *x = c->exchange;
-    const bool is_unread = presence == IS_UNREAD && x && x->state == EXCHANGE_READING;
+    const bool is_unread = peer_state == PEER_HAS_SENT && x && x->state == EXCHANGE_READING;
     const bool was_unread = c->was_unread;
-    const uint64_t seen = c->seen;
+    const uint64_t body_seen_at_sweep = c->body_seen_at_sweep;
     c->was_unread = is_unread;
-    c->seen = is_unread ? x->body_seen : 0;
-    return is_unread && was_unread && seen == c->seen;
+    c->body_seen_at_sweep = is_unread ? x->body_seen : 0;
+    return is_unread && was_unread && body_seen_at_sweep == c->body_seen_at_sweep;
 }
 
-/* Whoever reads a long answer may have closed its sending side: it needs it no more. If there is
- * nothing to read for now, that cannot be told from being gone. Or it is there, and of no use. */
-static bool has_left(struct client *c)
+/* A half-closed client is accepted while an answer is being sent to it. While there is nothing to
+ * send, a half-closed and a disconnected client cannot be distinguished, so it counts as
+ * disconnected. A client that is stuck inside a chunked body also counts as disconnected. */
+static bool client_has_left(struct client *c)
 {
     const struct exchange *x = c->exchange;
     const bool is_kept = x && (x->state == EXCHANGE_SUSPENDED || x->stream.is_paused);
-    const enum presence presence = is_kept ? look_behind(c) : look_at(c);
+    const enum peer_state peer_state = is_kept ? peer_poll_end(c) : peer_peek(c);
     const bool is_reading =
         x && !is_kept && (x->state == EXCHANGE_ANSWERED || x->state == EXCHANGE_STREAMING);
-    return presence == IS_GONE || (presence == HAS_SAID_ALL && !is_reading) ||
-           is_stuck(c, presence);
+    return peer_state == PEER_DISCONNECTED || (peer_state == PEER_HALF_CLOSED && !is_reading) ||
+           client_is_stuck(c, peer_state);
 }
 
-/* Is it the client that we wait for? */
-static bool owes_something(const struct client *c)
+/* True if the client has to act next: send its request, or read its stream. */
+static bool client_is_awaited(const struct client *c)
 {
     const struct exchange *x = c->exchange;
-    return !c->is_waiting || (x && x->stream.is_begun && !x->stream.is_paused);
+    return !c->request_is_complete || (x && x->stream.is_begun && !x->stream.is_paused);
 }
 
-static void sweep_client(struct http_server *s, struct client *c, uint64_t now)
+static void clients_sweep_one(struct http_server *s, struct client *c, uint64_t now)
 {
-    const uint64_t patience_ms = c->linger ? HTTP_LINGER_MS : (uint64_t)s->idle_s * 2000;
-    const bool is_slow = owes_something(c) && now - c->since_ms > patience_ms;
+    const uint64_t limit_ms = c->linger ? HTTP_LINGER_MS : (uint64_t)s->idle_s * 2000;
+    const bool is_slow = client_is_awaited(c) && now - c->since_ms > limit_ms;
     if (c->linger) {
         if (is_slow)
             linger_end(c->linger);
         return;
     }
-    if (c->is_gone || (!is_slow && !has_left(c)))
+    if (c->is_gone || (!is_slow && !client_has_left(c)))
         return;
     /* libmicrohttpd sees this and ends the connection, unless it is suspended. */
-    ignore(shutdown(c->fd, SHUT_RDWR), "it may have gone by itself just now");
+    ignore(shutdown(c->fd, SHUT_RDWR), "the peer may have closed it already");
     if (c->exchange && c->exchange->state == EXCHANGE_SUSPENDED) {
         c->is_gone = true;
         if (s->handler.gone)
@@ -344,9 +355,9 @@ static void sweep_client(struct http_server *s, struct client *c, uint64_t now)
 
 void clients_sweep(struct http_server *s)
 {
-    const uint64_t now = now_ms();
+    const uint64_t now = connections_now_ms();
     for (uint32_t i = 0; i < s->slot_count; i++)
         if (s->clients[i].fd >= 0 && !s->clients[i].is_evicted)
-            sweep_client(s, &s->clients[i], now);
+            clients_sweep_one(s, &s->clients[i], now);
     listener_notice(s, now);
 }

@@ -1,12 +1,16 @@
 /* exchange.c - one request and its answer.
  *
- * libmicrohttpd tells us of a request line, of the headers, of each piece of the body, of the end
- * of it, and at last that the exchange is over, well or badly. A connection whose request is with
- * the handler is suspended: it is not polled, so nobody closes it under the handler's feet.
+ * libmicrohttpd calls back with the request line (exchange_begin), the headers, each piece of the
+ * body and its end (exchange_access), and when the exchange has ended (exchange_end). A connection
+ * whose request is with the handler is suspended: libmicrohttpd does not poll it, so it cannot be
+ * closed while the handler uses the request.
  *
- * An answer given before the body was read ends the connection. Between the first byte of a body
- * and its end libmicrohttpd takes no answer at all, so whoever is refused there is heard out, up to
- * twice the largest body, and what it says is dropped.
+ * An answer before the end of the body closes the connection. Between the first byte of a body and
+ * its end libmicrohttpd accepts no answer, so after a refusal in that phase the rest of the body, up
+ * to twice the largest body, is read and dropped.
+ *
+ * An exchange is freed when its connection ends, except while the handler owns the request: then the
+ * connection is detached and the exchange is freed when it is answered.
  */
 #include "http/http_private.h"
 
@@ -24,8 +28,8 @@ static struct exchange *exchange_of(struct http_request *request)
     return (struct exchange *)(void *)request;
 }
 
-/* The client of a connection; NULL where libmicrohttpd has none for it. */
-static struct client *client_of(struct MHD_Connection *connection)
+/* The client of a connection; NULL if libmicrohttpd has no context for it. */
+static struct client *exchange_find_client(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -34,7 +38,7 @@ static struct client *client_of(struct MHD_Connection *connection)
 
 void *exchange_begin(void *server, const char *target, struct MHD_Connection *connection)
 {
-    struct client *c = client_of(connection);
+    struct client *c = exchange_find_client(connection);
     if (!c || !target)
         return NULL;
     if (c->exchange)
@@ -52,7 +56,7 @@ void *exchange_begin(void *server, const char *target, struct MHD_Connection *co
     return x;
 }
 
-static void body_release(struct exchange *x)
+static void exchange_release_body(struct exchange *x)
 {
     x->server->body_total -= x->body_len;
     if (x->request.is_secret && x->body)
@@ -62,14 +66,14 @@ static void body_release(struct exchange *x)
     x->body_len = x->body_cap = 0;
 }
 
-/* A mark that was rewound leaves words behind, so all of it goes. */
-static void arena_wipe(const struct arena *a)
+/* arena_rewind() does not clear memory, so every chunk is wiped completely. */
+static void exchange_wipe_arena(const struct arena *a)
 {
     for (struct arena_chunk *c = a->first; c; c = c->next)
         sodium_memzero(c + 1, c->size);
 }
 
-/* While the handler is being called its request stays, whatever happens to the connection: it is
+/* While the handler is on the stack, its request must stay valid even if the connection ends: it is
  * freed when the handler has returned. */
 void exchange_free(struct exchange *x)
 {
@@ -77,29 +81,29 @@ void exchange_free(struct exchange *x)
         x->is_over = true;
         return;
     }
-    body_release(x);
+    exchange_release_body(x);
     stream_free(x);
     http_hold(&x->request, 0);
     if (x->request.is_secret)
-        arena_wipe(&x->request.arena);
+        exchange_wipe_arena(&x->request.arena);
     arena_fini(&x->request.arena);
     free(x);
 }
 
-static void call_gone(struct exchange *x)
+static void exchange_call_gone(struct exchange *x)
 {
     const struct http_handler *handler = &x->server->handler;
     if (handler->gone && !x->server->is_closing)
         handler->gone(handler->self, &x->request);
 }
 
-/* A request that the handler still holds outlives its connection: it stays in the list of pending
- * requests until it is answered, and that answer is dropped. */
+/* A request that the handler has not answered outlives its connection: it stays in the list of
+ * pending requests until it is answered, and that answer is dropped. */
 void exchange_detach(struct exchange *x)
 {
     struct http_server *s = x->server;
     const bool was_called_gone = x->client->is_gone;
-    x->client->is_waiting = false;
+    x->client->request_is_complete = false;
     x->client->exchange = NULL;
     client_progress(x->client);
     s->exchange_count--;
@@ -114,18 +118,18 @@ void exchange_detach(struct exchange *x)
     if (x->state != EXCHANGE_HANDED && x->state != EXCHANGE_SUSPENDED)
         exchange_free(x);
     else if (x->state == EXCHANGE_SUSPENDED && !was_called_gone)
-        call_gone(x);
+        exchange_call_gone(x);
 }
 
-/* libmicrohttpd does not call this for every request that it began: with two errors in one head it
- * closes the connection without it. So the exchange is looked up from the connection, here and in
- * clients_notify(), and whichever is called first ends it. */
+/* libmicrohttpd does not call this for every request that has begun: with two errors in one head it
+ * closes the connection without it. So the exchange is found through the connection, here and in
+ * clients_notify(), and the first of the two calls ends it. */
 void exchange_end(void *server, struct MHD_Connection *connection, void **exchange,
                   enum MHD_RequestTerminationCode why)
 {
     (void)server;
     (void)why;
-    const struct client *c = client_of(connection);
+    const struct client *c = exchange_find_client(connection);
     *exchange = NULL;
     if (c && c->exchange)
         exchange_detach(c->exchange);
@@ -133,8 +137,8 @@ void exchange_end(void *server, struct MHD_Connection *connection, void **exchan
 
 /* --- answers ----------------------------------------------------------------------------------*/
 
-/* What lies in the request's arena stays until the exchange ends and need not be copied. */
-static bool arena_holds(const struct arena *a, const char *at)
+/* Bytes in the arena of the request are valid until the exchange ends and need not be copied. */
+static bool exchange_arena_holds(const struct arena *a, const char *at)
 {
     for (const struct arena_chunk *c = a->first; c; c = c->next) {
         const char *start = (const char *)(c + 1);
@@ -144,23 +148,24 @@ static bool arena_holds(const struct arena *a, const char *at)
     return false;
 }
 
-static void add_header(struct MHD_Response *response, const char *name, const char *value)
+static void exchange_add_header(struct MHD_Response *response, const char *name, const char *value)
 {
     ignore(MHD_add_response_header(response, name, value),
-           "a line that cannot be sent is left out, not the answer");
+           "an invalid header is left out, and the answer is sent without it");
 }
 
 void exchange_head(struct exchange *x, struct MHD_Response *response, const struct http_answer *a)
 {
     if (a->content_type) {
-        add_header(response, "Content-Type", a->content_type);
-        /* What machines wrote is shown as text: no browser may take it for a page. */
-        add_header(response, "X-Content-Type-Options", "nosniff");
+        exchange_add_header(response, "Content-Type", a->content_type);
+        /* Run logs contain text of machines. A browser must not guess that it is HTML. */
+        exchange_add_header(response, "X-Content-Type-Options", "nosniff");
     }
     for (uint32_t i = 0; i < a->header_count; i++)
-        add_header(response, a->headers[i].name, str_z(&x->request.arena, a->headers[i].value));
+        exchange_add_header(response, a->headers[i].name,
+                            str_z(&x->request.arena, a->headers[i].value));
     if (x->server->is_quiet || x->is_closing)
-        add_header(response, "Connection", "close");
+        exchange_add_header(response, "Connection", "close");
 }
 
 void http_hold(struct http_request *request, size_t bytes)
@@ -183,13 +188,14 @@ size_t http_held(const struct http_request *request)
     return x->server->held_total + x->server->stream_total;
 }
 
-static struct MHD_Response *response_new(struct exchange *x, const struct http_answer *answer)
+static struct MHD_Response *exchange_response_new(struct exchange *x,
+                                                  const struct http_answer *answer)
 {
-    const bool stays = arena_holds(&x->request.arena, answer->body.at);
+    const bool stays = exchange_arena_holds(&x->request.arena, answer->body.at);
     const size_t bytes = x->request.arena.held + (stays ? 0 : answer->body.len);
     if (bytes > x->held)
         http_hold(&x->request, bytes);
-    /* It takes a pointer to bytes that it might change, and does not. */
+    /* The parameter is not const, but libmicrohttpd does not modify the buffer. */
     struct MHD_Response *response = MHD_create_response_from_buffer(
         answer->body.len, answer->body.len ? (void *)(uintptr_t)answer->body.at : NULL,
         stays ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_COPY);
@@ -198,7 +204,7 @@ static struct MHD_Response *response_new(struct exchange *x, const struct http_a
     return response;
 }
 
-/* Nobody needs the request's body any more. */
+/* The body of the request is released: an answered request has no further use for it. */
 bool exchange_queue(struct exchange *x, int status, struct MHD_Response *response)
 {
     bool is_queued = false;
@@ -208,9 +214,9 @@ bool exchange_queue(struct exchange *x, int status, struct MHD_Response *respons
         MHD_destroy_response(response);
     }
     FAILPOINT(HTTP_ANSWER_AFTER);
-    body_release(x);
-    /* Its body is still to come, or something behind it that nobody reads. */
-    x->client->lingers = !x->client->is_waiting || x->is_closing;
+    exchange_release_body(x);
+    /* Unread bytes may follow: the rest of the body, or another request that is not processed. */
+    x->client->lingers = !x->client->request_is_complete || x->is_closing;
     return is_queued;
 }
 
@@ -220,9 +226,9 @@ void exchange_answered(struct exchange *x)
     x->server->answered_count++;
 }
 
-static void queue(struct exchange *x, const struct http_answer *answer)
+static void exchange_queue_answer(struct exchange *x, const struct http_answer *answer)
 {
-    ignore(exchange_queue(x, answer->status, response_new(x, answer)),
+    ignore(exchange_queue(x, answer->status, exchange_response_new(x, answer)),
            "without a response the connection is closed");
     exchange_answered(x);
     client_progress(x->client);
@@ -255,7 +261,7 @@ void http_answer(struct http_request *request, const struct http_answer *answer)
         exchange_free(x);
         return;
     }
-    queue(x, answer);
+    exchange_queue_answer(x, answer);
     if (is_suspended) {
         MHD_resume_connection(x->connection);
         http_wake(x->server);
@@ -272,14 +278,14 @@ struct refusal_text {
 
 static const struct refusal_text refusal_texts[] = {
     [REFUSE_TEXT] = {400, "bad_text",
-                     "the request is not clean text, badly escaped or badly framed"},
-    [REFUSE_DEPTH] = {404, "not_found", "there is nothing at a path with that many parts"},
-    [REFUSE_LARGE] = {413, "too_large", "the body is too large"},
-    [REFUSE_FULL] = {503, "limit", "too many requests are being read; try again soon"},
-    [REFUSE_CLOSING] = {503, "unavailable", "shutting down"},
+                     "malformed request: wrong UTF-8, percent-encoding, header or framing"},
+    [REFUSE_DEPTH] = {404, "not_found", "no route has a path with so many segments"},
+    [REFUSE_LARGE] = {413, "too_large", "the request body is too large"},
+    [REFUSE_FULL] = {503, "limit", "too many request bodies are being received; try again later"},
+    [REFUSE_CLOSING] = {503, "unavailable", "the daemon is shutting down"},
 };
 
-static struct str refusal_body(struct exchange *x, enum refusal why)
+static struct str exchange_refusal_body(struct exchange *x, enum refusal why)
 {
     struct buf b = buf_in(&x->request.arena);
     buf_put_z(&b, "{\"message\":\"");
@@ -297,18 +303,18 @@ void exchange_refuse(struct exchange *x, enum refusal why)
     static const struct http_header retry = {"Retry-After", {"1", 1}};
     const struct http_answer answer = {.status = refusal_texts[why].status,
                                        .content_type = "application/json",
-                                       .body = refusal_body(x, why),
+                                       .body = exchange_refusal_body(x, why),
                                        .headers = &retry,
                                        .header_count = why == REFUSE_FULL};
     if (x->state == EXCHANGE_READING)
-        queue(x, &answer);
+        exchange_queue_answer(x, &answer);
     else
         http_answer(&x->request, &answer);
 }
 
-/* --- the head ---------------------------------------------------------------------------------*/
+/* --- head -------------------------------------------------------------------------------------*/
 
-static enum http_method method_parse(const char *text)
+static enum http_method exchange_parse_method(const char *text)
 {
     static const char *const names[] = {
         [HTTP_GET] = "GET", [HTTP_HEAD] = "HEAD",   [HTTP_POST] = "POST",
@@ -320,11 +326,12 @@ static enum http_method method_parse(const char *text)
     return HTTP_OTHER;
 }
 
-/* A zero byte ends the target for libmicrohttpd, but not for whoever sent it. Between what was
- * read as the target and the version stand only the blank that it overwrote, and more blanks. All
- * three have to lie in one buffer, in the order of a request line: head_read() has found the
- * version there. */
-static bool target_is_whole(const struct exchange *x, const char *method, const char *version)
+/* False if the target contains a zero byte, at which libmicrohttpd ends it while a proxy may have
+ * read more. Between the target and the version there may be only the blank that libmicrohttpd has
+ * overwritten with zero, and more blanks. All three must be in one buffer, in the order of a request
+ * line; head_read() has verified that for the version. */
+static bool exchange_target_is_whole(const struct exchange *x, const char *method,
+                                     const char *version)
 {
     const char *at = x->target_sent + x->target.len;
     if (x->target_sent <= method || at >= version)
@@ -335,8 +342,9 @@ static bool target_is_whole(const struct exchange *x, const char *method, const 
     return true;
 }
 
-/* True: it was refused, and that is the answer. Whoever closes us may have no handler any more. */
-static bool is_turned_away(struct exchange *x)
+/* Call handler.admit(). True: the request was refused and is answered. While the server closes, the
+ * handler may not be called any more. */
+static bool exchange_is_rejected(struct exchange *x)
 {
     const struct http_handler *handler = &x->server->handler;
     if (x->server->is_closing) {
@@ -348,25 +356,26 @@ static bool is_turned_away(struct exchange *x)
     if (status == 0)
         return false;
     answer.status = status;
-    queue(x, &answer);
+    exchange_queue_answer(x, &answer);
     return true;
 }
 
-static bool expects(const struct exchange *x)
+static bool exchange_expects_continue(const struct exchange *x)
 {
     return !str_is_empty(http_header(&x->request, "Expect"));
 }
 
-/* Nobody reads a body that is announced as too large. A client that asks first is told at once; so
- * is one that would send far too much. Others are heard out, and may go on. */
-static void body_expected(struct exchange *x, const struct framing *framing)
+/* Reserve space for the announced body, or refuse it. A client with "Expect: 100-continue", or with a
+ * body of more than twice the limit, is answered at once and disconnected. Other bodies that are too
+ * large are read and dropped, so that the connection can be reused. */
+static void exchange_prepare_body(struct exchange *x, const struct framing *framing)
 {
     const struct http_server *s = x->server;
     const bool is_large = framing->length > s->body_max;
     if (is_large && !x->refusal)
         x->refusal = REFUSE_LARGE;
     if (x->refusal) {
-        if (expects(x) || framing->length > 2 * (uint64_t)s->body_max)
+        if (exchange_expects_continue(x) || framing->length > 2 * (uint64_t)s->body_max)
             exchange_refuse(x, x->refusal);
         return;
     }
@@ -375,23 +384,26 @@ static void body_expected(struct exchange *x, const struct framing *framing)
         exchange_refuse(x, REFUSE_FULL);
 }
 
-static enum refusal read_target(struct exchange *x, const char *method, const char *version)
+static enum refusal exchange_parse_target(struct exchange *x, const char *method,
+                                          const char *version)
 {
-    if (!target_is_whole(x, method, version))
+    if (!exchange_target_is_whole(x, method, version))
         return REFUSE_TEXT;
     const err e = target_parse(&x->request, x->target);
     return e == OK ? REFUSE_NOT : e == ERR_LIMIT ? REFUSE_DEPTH : REFUSE_TEXT;
 }
 
-/* Whoever sends no body is turned away when its request is whole, and its connection stays.
- * Between chunks libmicrohttpd forgives lines that do not end with CR LF, and we do not see them:
- * whoever let the request pass may have found another end of it. So nothing behind a body in chunks
- * is taken for a request. */
-static enum MHD_Result headers_here(struct exchange *x, const char *method, const char *version)
+/* The headers are complete. A request without a body is checked by admit() later, when it is
+ * complete, so that its connection stays open.
+ * Between chunks libmicrohttpd accepts lines that do not end with CR LF and does not show them to us,
+ * while a proxy may have found another end of the body. So the connection is closed after a chunked
+ * body, and nothing after it is processed as a request. */
+static enum MHD_Result exchange_on_headers(struct exchange *x, const char *method,
+                                           const char *version)
 {
     struct framing framing;
     x->state = EXCHANGE_READING;
-    x->request.method = method_parse(method);
+    x->request.method = exchange_parse_method(method);
     x->request.target = x->target;
     memcpy(x->request.address, &x->client->address, sizeof x->request.address);
     memcpy(x->request.client, &x->client->peer, sizeof x->request.client);
@@ -405,16 +417,16 @@ static enum MHD_Result headers_here(struct exchange *x, const char *method, cons
     }
     x->has_body = framing.is_chunked || framing.length > 0;
     x->is_closing = framing.is_chunked;
-    x->refusal = read_target(x, method, version);
-    if (x->has_body && (x->refusal || !is_turned_away(x)))
-        body_expected(x, &framing);
+    x->refusal = exchange_parse_target(x, method, version);
+    if (x->has_body && (x->refusal || !exchange_is_rejected(x)))
+        exchange_prepare_body(x, &framing);
     return MHD_YES;
 }
 
 /* --- bodies -----------------------------------------------------------------------------------*/
 
-/* What was announced is taken at once; the kernel gives it page by page, as it is filled. */
-static bool body_has_room(struct exchange *x, uint32_t needed)
+/* The announced size is allocated at once; the kernel provides its pages when they are written. */
+static bool exchange_grow_body(struct exchange *x, uint32_t needed)
 {
     uint64_t cap = (uint64_t)x->body_cap * 2;
     if (needed <= x->body_cap)
@@ -433,13 +445,13 @@ static bool body_has_room(struct exchange *x, uint32_t needed)
     return true;
 }
 
-/* It goes on and on: no answer fits in there any more, except one written past libmicrohttpd, which
- * cannot be done through TLS. */
-static enum MHD_Result cut(struct exchange *x)
+/* A refused client keeps sending its body. libmicrohttpd accepts no answer in this phase, so it is
+ * written directly to the socket, which is not possible with TLS, and the connection is closed. */
+static enum MHD_Result exchange_abort(struct exchange *x)
 {
     const struct refusal_text *text = &refusal_texts[x->refusal];
     struct buf b = buf_in(&x->request.arena);
-    const struct str body = refusal_body(x, x->refusal);
+    const struct str body = exchange_refusal_body(x, x->refusal);
     buf_put_z(&b, "HTTP/1.1 ");
     buf_put_i64(&b, text->status);
     buf_put_z(&b, " Refused\r\nConnection: close\r\nContent-Type: application/json\r\n");
@@ -450,32 +462,32 @@ static enum MHD_Result cut(struct exchange *x)
     x->client->lingers = true;
     if (!x->server->is_secure)
         ignore(send(x->client->fd, b.at, b.len, MSG_DONTWAIT | MSG_NOSIGNAL),
-               "it is closed either way");
+               "the connection is closed in any case");
     return MHD_NO;
 }
 
-static void body_refuse(struct exchange *x, enum refusal why)
+static void exchange_refuse_body(struct exchange *x, enum refusal why)
 {
     x->refusal = why;
     x->is_closing |= why == REFUSE_FULL;
-    body_release(x);
+    exchange_release_body(x);
 }
 
-/* Whoever is refused gets no more time with each piece. */
-static enum MHD_Result body_add(struct exchange *x, const char *bytes, size_t size)
+/* Append bytes of the body. The bytes of a refused body do not count as progress of the client. */
+static enum MHD_Result exchange_add_body(struct exchange *x, const char *bytes, size_t size)
 {
     struct http_server *s = x->server;
     x->body_seen += size;
-    x->client->piece += (uint32_t)size;
-    if (x->client->piece >= HTTP_PIECE && !x->refusal)
+    x->client->body_bytes += (uint32_t)size;
+    if (x->client->body_bytes >= HTTP_PIECE && !x->refusal)
         client_progress(x->client);
     if (x->refusal)
-        return x->body_seen > 2 * (uint64_t)s->body_max ? cut(x) : MHD_YES;
+        return x->body_seen > 2 * (uint64_t)s->body_max ? exchange_abort(x) : MHD_YES;
     if (x->body_seen > s->body_max)
-        body_refuse(x, REFUSE_LARGE);
+        exchange_refuse_body(x, REFUSE_LARGE);
     else if (s->body_total + size > s->body_total_max ||
-             !body_has_room(x, x->body_len + (uint32_t)size))
-        body_refuse(x, REFUSE_FULL);
+             !exchange_grow_body(x, x->body_len + (uint32_t)size))
+        exchange_refuse_body(x, REFUSE_FULL);
     if (x->refusal)
         return MHD_YES;
     memcpy(x->body + x->body_len, bytes, size);
@@ -484,19 +496,20 @@ static enum MHD_Result body_add(struct exchange *x, const char *bytes, size_t si
     return MHD_YES;
 }
 
-/* --- to the handler ---------------------------------------------------------------------------*/
+/* --- handler ----------------------------------------------------------------------------------*/
 
-/* The request is whole: to the handler with it, unless the answer is clear already. */
-static enum MHD_Result hand_over(struct exchange *x)
+/* The request is complete: send a refusal that was decided before, or call the handler. A handler
+ * that returns without an answer has its connection suspended. */
+static enum MHD_Result exchange_call_handler(struct exchange *x)
 {
     struct http_server *s = x->server;
-    x->client->is_waiting = true;
+    x->client->request_is_complete = true;
     x->request.body = (struct str){x->body, x->body_len};
     if (x->refusal || s->is_closing) {
         exchange_refuse(x, x->refusal ? x->refusal : REFUSE_CLOSING);
         return MHD_YES;
     }
-    if (!x->has_body && is_turned_away(x))
+    if (!x->has_body && exchange_is_rejected(x))
         return MHD_YES;
     FAILPOINT(REQUEST);
     x->state = EXCHANGE_HANDED;
@@ -511,7 +524,7 @@ static enum MHD_Result hand_over(struct exchange *x)
         if (x->connection)
             MHD_suspend_connection(x->connection);
         else
-            call_gone(x);
+            exchange_call_gone(x);
     }
     return MHD_YES;
 }
@@ -520,22 +533,22 @@ enum MHD_Result exchange_access(void *server, struct MHD_Connection *connection,
                                 const char *method, const char *version, const char *upload,
                                 size_t *upload_size, void **out_exchange)
 {
-    (void)url; /* decoded without a way to tell what was wrong with it */
+    (void)url; /* decoded by libmicrohttpd without reporting errors */
     (void)out_exchange;
-    const struct client *c = client_of(connection);
+    const struct client *c = exchange_find_client(connection);
     struct exchange *x = c ? c->exchange : NULL;
     ((struct http_server *)server)->was_called = true;
     if (x && x->state == EXCHANGE_NEW && method && version)
-        return headers_here(x, method, version);
-    /* Closed: a request that did not begin, an answer for which there was no memory, or a call that
-     * does not belong to this state of the request. */
+        return exchange_on_headers(x, method, version);
+    /* MHD_NO closes the connection: no exchange was created, an answer could not be allocated, or
+     * the call does not fit the state of the exchange. */
     if (!x || x->state != EXCHANGE_READING)
         return MHD_NO;
     if (*upload_size == 0)
-        return hand_over(x);
+        return exchange_call_handler(x);
     const size_t size = *upload_size;
     *upload_size = 0;
-    return upload ? body_add(x, upload, size) : MHD_NO;
+    return upload ? exchange_add_body(x, upload, size) : MHD_NO;
 }
 
 struct str http_header(const struct http_request *request, const char *name)

@@ -1,34 +1,40 @@
+/* forwarded.c - parses Forwarded (RFC 7239), X-Forwarded-For and X-Forwarded-Proto.
+ *
+ * Only the last element of each header was written by the trusted proxy. Everything before it is
+ * untrusted, including attempts to open a quoted string that the last element would close. What
+ * cannot be parsed makes the client unknown; it never falls back to an earlier element.
+ */
 #include "http/forwarded.h"
 
 #include "http/address.h"
 
-static bool is_blank(char c)
+static bool forwarded_is_blank(char c)
 {
     return c == ' ' || c == '\t';
 }
 
-static struct str trim(struct str s)
+static struct str forwarded_trim(struct str s)
 {
     uint32_t from = 0, to = s.len;
-    while (from < to && is_blank(s.at[from]))
+    while (from < to && forwarded_is_blank(s.at[from]))
         from++;
-    while (to > from && is_blank(s.at[to - 1]))
+    while (to > from && forwarded_is_blank(s.at[to - 1]))
         to--;
     return str_slice(s, from, to);
 }
 
-/* What is behind the last comma. */
-static struct str last_item(struct str s)
+/* The item after the last comma. */
+static struct str forwarded_last_item(struct str s)
 {
     uint32_t from = s.len;
     while (from && s.at[from - 1] != ',')
         from--;
-    return trim(str_slice(s, from, s.len));
+    return forwarded_trim(str_slice(s, from, s.len));
 }
 
 /* Where the next `separator` outside of quoted strings is, from `from` on; s.len when there is
  * none. */
-static uint32_t find_unquoted(struct str s, char separator, uint32_t from)
+static uint32_t forwarded_find_unquoted(struct str s, char separator, uint32_t from)
 {
     bool is_quoted = false;
     for (uint32_t i = from; i < s.len; i++) {
@@ -42,9 +48,9 @@ static uint32_t find_unquoted(struct str s, char separator, uint32_t from)
     return s.len;
 }
 
-/* A client may begin a quoted string that the proxy's element then ends and begins again, so that
- * its own parameters pass for the proxy's. The line ends inside of a quoted string then. */
-static bool ends_quoted(struct str s)
+/* True if the line ends inside a quoted string. A client may open a quoted string that the element of
+ * the proxy closes and opens again, so that parameters of the client would count as the proxy's. */
+static bool forwarded_ends_quoted(struct str s)
 {
     bool is_quoted = false;
     for (uint32_t i = 0; i < s.len; i++) {
@@ -56,19 +62,20 @@ static bool ends_quoted(struct str s)
     return is_quoted;
 }
 
-/* Of Forwarded; empty when the line does not read. */
-static struct str last_element(struct str s)
+/* The last element of Forwarded; empty if the line is malformed. */
+static struct str forwarded_last_element(struct str s)
 {
     uint32_t from = 0;
-    if (ends_quoted(s))
+    if (forwarded_ends_quoted(s))
         return STR("");
-    for (uint32_t at = find_unquoted(s, ',', 0); at < s.len; at = find_unquoted(s, ',', from))
+    for (uint32_t at = forwarded_find_unquoted(s, ',', 0); at < s.len;
+         at = forwarded_find_unquoted(s, ',', from))
         from = at + 1;
-    return trim(str_slice(s, from, s.len));
+    return forwarded_trim(str_slice(s, from, s.len));
 }
 
 /* The text of a token or a quoted string; empty for a quoted string that does not end. */
-static struct str unquote(struct arena *a, struct str s)
+static struct str forwarded_unquote(struct arena *a, struct str s)
 {
     if (s.len == 0 || s.at[0] != '"')
         return s;
@@ -85,17 +92,17 @@ static struct str unquote(struct arena *a, struct str s)
     return STR("");
 }
 
-/* The value of a parameter of one element of Forwarded. False: absent, or there twice. */
-static bool find_parameter(struct arena *a, struct str element, struct str name,
-                           struct str *out_value)
+/* The value of a parameter of one element of Forwarded. False: absent or repeated. */
+static bool forwarded_find_parameter(struct arena *a, struct str element, struct str name,
+                                     struct str *out_value)
 {
     uint32_t count = 0;
     for (uint32_t from = 0; from < element.len;) {
-        const uint32_t end = find_unquoted(element, ';', from);
-        const struct str pair = trim(str_slice(element, from, end));
+        const uint32_t end = forwarded_find_unquoted(element, ';', from);
+        const struct str pair = forwarded_trim(str_slice(element, from, end));
         const uint32_t equals = str_find(pair, '=', 0);
         if (equals < pair.len && str_eq_nocase(str_slice(pair, 0, equals), name)) {
-            *out_value = unquote(a, str_slice(pair, equals + 1, pair.len));
+            *out_value = forwarded_unquote(a, str_slice(pair, equals + 1, pair.len));
             count++;
         }
         from = end + 1;
@@ -103,9 +110,9 @@ static bool find_parameter(struct arena *a, struct str element, struct str name,
     return count == 1;
 }
 
-/* 192.0.2.1, 192.0.2.1:80, 2001:db8::1, [2001:db8::1] or [2001:db8::1]:80. What else a proxy may
- * write there ("unknown", "_hidden") is no address, and no host has the unspecified one. */
-static bool read_node(struct str node, struct in6_addr *out_address)
+/* 192.0.2.1, 192.0.2.1:80, 2001:db8::1, [2001:db8::1] or [2001:db8::1]:80. Other values
+ * ("unknown", "_hidden") are not addresses, and the unspecified address is no client. */
+static bool forwarded_parse_node(struct str node, struct in6_addr *out_address)
 {
     const uint32_t colon = str_find(node, ':', 0);
     bool is_read;
@@ -122,20 +129,22 @@ static bool read_node(struct str node, struct in6_addr *out_address)
     return is_read && !address_is_unspecified(out_address);
 }
 
-static void read_forwarded(struct arena *a, struct str line, struct forwarded *out)
+static void forwarded_parse_header(struct arena *a, struct str line, struct forwarded *out)
 {
-    const struct str element = last_element(line);
+    const struct str element = forwarded_last_element(line);
     struct str node, proto;
     out->is_forwarded = true;
-    out->is_known = find_parameter(a, element, STR("for"), &node) && read_node(node, &out->address);
-    out->has_proto = find_parameter(a, element, STR("proto"), &proto);
+    out->is_known = forwarded_find_parameter(a, element, STR("for"), &node) &&
+                    forwarded_parse_node(node, &out->address);
+    out->has_proto = forwarded_find_parameter(a, element, STR("proto"), &proto);
     out->is_https = out->has_proto && str_eq_nocase(proto, STR("https"));
 }
 
-static void read_forwarded_for(struct arena *a, struct str line, struct forwarded *out)
+static void forwarded_parse_for(struct arena *a, struct str line, struct forwarded *out)
 {
     struct in6_addr address;
-    const bool is_known = read_node(unquote(a, last_item(line)), &address);
+    const bool is_known =
+        forwarded_parse_node(forwarded_unquote(a, forwarded_last_item(line)), &address);
     if (out->is_forwarded) {
         out->is_known = out->is_known && is_known && IN6_ARE_ADDR_EQUAL(&out->address, &address);
         return;
@@ -146,9 +155,9 @@ static void read_forwarded_for(struct arena *a, struct str line, struct forwarde
         out->address = address;
 }
 
-static void read_forwarded_proto(struct str line, struct forwarded *out)
+static void forwarded_parse_proto(struct str line, struct forwarded *out)
 {
-    const bool is_https = str_eq_nocase(last_item(line), STR("https"));
+    const bool is_https = str_eq_nocase(forwarded_last_item(line), STR("https"));
     out->is_https = is_https && (out->is_https || !out->has_proto);
     out->has_proto = true;
 }
@@ -157,10 +166,10 @@ struct forwarded forwarded_read(struct arena *a, const struct forwarded_headers 
 {
     struct forwarded f = {0};
     if (headers->forwarded.at)
-        read_forwarded(a, headers->forwarded, &f);
+        forwarded_parse_header(a, headers->forwarded, &f);
     if (headers->forwarded_for.at)
-        read_forwarded_for(a, headers->forwarded_for, &f);
+        forwarded_parse_for(a, headers->forwarded_for, &f);
     if (headers->forwarded_proto.at)
-        read_forwarded_proto(headers->forwarded_proto, &f);
+        forwarded_parse_proto(headers->forwarded_proto, &f);
     return f;
 }

@@ -1,10 +1,10 @@
-/* forwarded.h - the client that a proxy says it asks for.
+/* forwarded.h - the client address and scheme that a reverse proxy reports.
  *
  * A proxy in front of the daemon appends the address of its client to Forwarded (RFC 7239) or to
- * X-Forwarded-For, and says in proto= or X-Forwarded-Proto whether that client used TLS. Only the
- * last element is the proxy's own; those before it may be anything the client sent. A proxy that
- * sets one of the two headers may pass on the other as its client sent it: where both are there
- * and disagree, the client is unknown. The caller decides whose headers are read at all.
+ * X-Forwarded-For, and reports in proto= or X-Forwarded-Proto whether that client used TLS. Only the
+ * last element is written by the proxy; those before it may be anything the client sent. A proxy that
+ * sets one of the two headers may forward the other one as its client sent it: if both are present
+ * and differ, the client is unknown. The caller decides which peers are trusted.
  */
 #pragma once
 
@@ -20,11 +20,11 @@ struct forwarded_headers {
 };
 
 struct forwarded {
-    bool is_forwarded; /* a client is named, or is said to be unknown             */
-    bool is_known;     /* and this is its address                                 */
-    struct in6_addr address;
-    bool has_proto; /* the scheme that the client used is said                 */
-    bool is_https;  /* and it is https                                         */
+    bool is_forwarded;       /* a client is named, or reported as unknown */
+    bool is_known;           /* `address` is valid                        */
+    struct in6_addr address; /* IPv4 mapped                               */
+    bool has_proto;          /* the scheme of the client is reported      */
+    bool is_https;           /* and it is https                           */
 };
 
 struct forwarded forwarded_read(struct arena *a, const struct forwarded_headers *headers);

@@ -1,9 +1,13 @@
-/* http.c - the server: opening, its place in the loop, closing.
+/* http.c - the server: open, integration into the loop, close.
  *
- * MHD_run reads, calls back and writes; it is never entered twice. It runs when the epoll
- * descriptor says that something happened, when a timeout of libmicrohttpd is over, and once for
- * all answers that were given from outside of it. Always where the loop polls: so a handler can
- * rely on the loop's check phase coming before the loop sleeps.
+ * MHD_run reads, calls back and writes; it is never entered recursively. It is called when the epoll
+ * descriptor of libmicrohttpd is readable, when a timeout of libmicrohttpd has expired, and once for
+ * all answers that were given outside of it. It is always called in the poll phase of the loop, so a
+ * handler can rely on the check phase before the loop blocks again.
+ *
+ * Closing: pending requests are answered 503, streams are cut, unsent answers get FLUSH_MS_MAX, and
+ * then libuv stops watching the descriptors before they are closed. The memory is freed by the close
+ * callback of the last handle.
  */
 #include "http/http.h"
 
@@ -21,18 +25,18 @@
 enum {
     BODY_MAX_DEFAULT = 4 << 20,
     BODY_TOTAL_MAX_DEFAULT = 64 << 20,
-    SPARE_CONNECTIONS = 16, /* that no single address can take */
+    SPARE_CONNECTIONS = 16, /* not available to a single address */
     IDLE_S_DEFAULT = 30,
     STREAM_MAX_DEFAULT = 4 << 20,
     STREAM_TOTAL_MAX_DEFAULT = 64 << 20,
     HELD_TOTAL_MAX_DEFAULT = 256 << 20,
-    FLUSH_MS_MAX = 1000, /* what a closing server gives its last answers */
+    FLUSH_MS_MAX = 1000, /* time for unsent answers when the server closes */
     FLUSH_STEP_MS = 20,
-    VAIN_RUNS_MAX = 64, /* more often than that we do not ask without a pause */
-    VAIN_PAUSE_MS = 1,
+    IDLE_RUNS_MAX = 64, /* after so many calls without a callback there is a pause */
+    IDLE_RUN_PAUSE_MS = 1,
 };
 
-/* --- in the loop ------------------------------------------------------------------------------*/
+/* --- event loop -------------------------------------------------------------------------------*/
 
 void http_wake(struct http_server *s)
 {
@@ -40,20 +44,21 @@ void http_wake(struct http_server *s)
         must(uv_async_send(&s->wake) == 0);
 }
 
-static void on_timer(uv_timer_t *timer)
+static void http_on_timer(uv_timer_t *timer)
 {
     http_wake(timer->data);
 }
 
-/* libmicrohttpd has more to do, or believes so: of a body whose chunks are not to be told apart it
- * keeps what it can, reads no more, and would be asked again and again until its client is cut. */
-static void run_again(struct http_server *s)
+/* libmicrohttpd requests another run at once. If its buffer is full of a malformed chunked body, it
+ * reads no more and requests runs until the client is disconnected: after IDLE_RUNS_MAX runs without
+ * a callback there is a pause between two runs, so that the loop does not spin. */
+static void http_run_again(struct http_server *s)
 {
-    s->vain_runs = s->was_called ? 0 : s->vain_runs + 1;
-    if (s->vain_runs < VAIN_RUNS_MAX)
+    s->idle_runs = s->was_called ? 0 : s->idle_runs + 1;
+    if (s->idle_runs < IDLE_RUNS_MAX)
         http_wake(s);
     else
-        must(uv_timer_start(&s->timer, on_timer, VAIN_PAUSE_MS, 0) == 0);
+        must(uv_timer_start(&s->timer, http_on_timer, IDLE_RUN_PAUSE_MS, 0) == 0);
 }
 
 void http_run(struct http_server *s)
@@ -61,35 +66,35 @@ void http_run(struct http_server *s)
     must(!s->is_running);
     s->is_running = true;
     s->was_called = false;
-    ignore(MHD_run(s->daemon), "it says no more than that it was called wrongly");
+    ignore(MHD_run(s->daemon), "it fails only for wrong use");
     s->is_running = false;
     MHD_UNSIGNED_LONG_LONG timeout_ms;
     if (MHD_get_timeout(s->daemon, &timeout_ms) != MHD_YES)
         must(uv_timer_stop(&s->timer) == 0);
     else if (timeout_ms == 0)
-        run_again(s);
+        http_run_again(s);
     else
-        must(uv_timer_start(&s->timer, on_timer, timeout_ms, 0) == 0);
+        must(uv_timer_start(&s->timer, http_on_timer, timeout_ms, 0) == 0);
 }
 
-static void on_poll(uv_poll_t *poll, int status, int events)
+static void http_on_poll(uv_poll_t *poll, int status, int events)
 {
-    (void)status; /* whatever it is, libmicrohttpd will meet it */
+    (void)status; /* libmicrohttpd gets the same error from the socket */
     (void)events;
     http_run(poll->data);
 }
 
-static void on_wake(uv_async_t *wake)
+static void http_on_wake(uv_async_t *wake)
 {
     http_run(wake->data);
 }
 
-static void on_sweep(uv_timer_t *timer)
+static void http_on_sweep(uv_timer_t *timer)
 {
     clients_sweep(timer->data);
 }
 
-/* --- opening ----------------------------------------------------------------------------------*/
+/* --- open -------------------------------------------------------------------------------------*/
 
 struct opening {
     const struct http_options *options;
@@ -108,7 +113,7 @@ bool http_fail(const struct http_why *why, const char *format, ...)
     return false;
 }
 
-static bool read_address(struct opening *o)
+static bool http_parse_address(struct opening *o)
 {
     struct sockaddr_in *in = (struct sockaddr_in *)(void *)&o->address;
     struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)(void *)&o->address;
@@ -128,7 +133,7 @@ static bool read_address(struct opening *o)
     return http_fail(&o->why, "cannot listen on \"%s\": not an address", text);
 }
 
-static bool read_tls(struct http_server *s, struct opening *o)
+static bool http_open_tls(struct http_server *s, struct opening *o)
 {
     const char *cert = o->options->tls_cert;
     const char *key = o->options->tls_key;
@@ -140,15 +145,15 @@ static bool read_tls(struct http_server *s, struct opening *o)
     return tls_init(s, cert, key, &o->why);
 }
 
-static bool start_listening(struct http_server *s, const struct opening *o)
+static bool http_start_listening(struct http_server *s, const struct opening *o)
 {
     return listener_open(s, (const struct sockaddr *)&o->address, o->address_size) ||
            http_fail(&o->why, "cannot listen on \"%s\" port %u: %s", o->options->address,
                      o->options->port, strerror(errno));
 }
 
-/* Its own limit of connections is above ours, and never reached. */
-static bool start_daemon(struct http_server *s, const struct opening *o)
+/* The connection limit of libmicrohttpd is above that of the slots and never reached. */
+static bool http_start_mhd(struct http_server *s, const struct opening *o)
 {
     const struct MHD_OptionItem no_tls[] = {{MHD_OPTION_END, 0, NULL}};
     const struct MHD_OptionItem tls[] = {
@@ -173,8 +178,8 @@ static bool start_daemon(struct http_server *s, const struct opening *o)
     return s->daemon || http_fail(&o->why, "libmicrohttpd cannot be started: %s", strerror(errno));
 }
 
-/* One of the server's handles was made, or `failed` says why not. */
-static bool handle_made(struct http_server *s, void *handle, int failed)
+/* Record an initialised handle for closing. `failed` is the libuv error of its initialisation. */
+static bool http_add_handle(struct http_server *s, void *handle, int failed)
 {
     s->handle_error = failed;
     if (failed)
@@ -184,42 +189,43 @@ static bool handle_made(struct http_server *s, void *handle, int failed)
     return true;
 }
 
-static bool watch(struct http_server *s, uv_loop_t *loop, const struct opening *o)
+static bool http_watch(struct http_server *s, uv_loop_t *loop, const struct opening *o)
 {
     const union MHD_DaemonInfo *epoll = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     const bool is_made =
-        epoll && handle_made(s, &s->poll, uv_poll_init(loop, &s->poll, epoll->epoll_fd)) &&
-        handle_made(s, &s->accepting, uv_poll_init(loop, &s->accepting, s->listen_fd)) &&
-        handle_made(s, &s->timer, uv_timer_init(loop, &s->timer)) &&
-        handle_made(s, &s->sweep, uv_timer_init(loop, &s->sweep)) &&
-        handle_made(s, &s->accept_pause, uv_timer_init(loop, &s->accept_pause)) &&
-        handle_made(s, &s->wake, uv_async_init(loop, &s->wake, on_wake));
+        epoll && http_add_handle(s, &s->poll, uv_poll_init(loop, &s->poll, epoll->epoll_fd)) &&
+        http_add_handle(s, &s->accepting, uv_poll_init(loop, &s->accepting, s->listen_fd)) &&
+        http_add_handle(s, &s->timer, uv_timer_init(loop, &s->timer)) &&
+        http_add_handle(s, &s->sweep, uv_timer_init(loop, &s->sweep)) &&
+        http_add_handle(s, &s->accept_pause, uv_timer_init(loop, &s->accept_pause)) &&
+        http_add_handle(s, &s->wake, uv_async_init(loop, &s->wake, http_on_wake));
     if (!is_made)
-        return http_fail(&o->why, "cannot watch the connections: %s",
+        return http_fail(&o->why, "cannot add the sockets to the event loop: %s",
                          epoll ? uv_strerror(s->handle_error) : "libmicrohttpd has no epoll");
-    int failed = uv_poll_start(&s->poll, UV_READABLE, on_poll);
+    int failed = uv_poll_start(&s->poll, UV_READABLE, http_on_poll);
     if (!failed)
         failed = uv_poll_start(&s->accepting, UV_READABLE, listener_ready);
     if (failed)
-        return http_fail(&o->why, "cannot watch the connections: %s", uv_strerror(failed));
-    must(uv_timer_start(&s->sweep, on_sweep, HTTP_SWEEP_MS, HTTP_SWEEP_MS) == 0);
+        return http_fail(&o->why, "cannot add the sockets to the event loop: %s",
+                         uv_strerror(failed));
+    must(uv_timer_start(&s->sweep, http_on_sweep, HTTP_SWEEP_MS, HTTP_SWEEP_MS) == 0);
     return true;
 }
 
-static void on_closed(uv_handle_t *handle)
+static void http_on_handle_closed(uv_handle_t *handle)
 {
     struct http_server *s = handle->data;
     if (--s->open_handles == 0)
         free(s);
 }
 
-/* The loop lets go of the descriptors before they are closed. The last handle that the loop closes
- * frees the server. */
-static void server_free(struct http_server *s)
+/* Close the libuv handles before the descriptors that they poll. The close callback of the last
+ * handle frees the server. */
+static void http_server_free(struct http_server *s)
 {
     const uint32_t handles = s->open_handles;
     for (uint32_t i = 0; i < handles; i++)
-        uv_close(s->handles[i], on_closed);
+        uv_close(s->handles[i], http_on_handle_closed);
     listener_close(s);
     if (s->daemon)
         MHD_stop_daemon(s->daemon);
@@ -230,7 +236,7 @@ static void server_free(struct http_server *s)
         free(s);
 }
 
-static bool read_proxies(struct http_server *s, const struct http_options *o)
+static bool http_copy_proxies(struct http_server *s, const struct http_options *o)
 {
     if (o->proxy_count == 0)
         return true;
@@ -242,7 +248,7 @@ static bool read_proxies(struct http_server *s, const struct http_options *o)
     return true;
 }
 
-static void read_bounds(struct http_server *s, const struct http_options *o)
+static void http_set_limits(struct http_server *s, const struct http_options *o)
 {
     s->body_max = o->body_max ? o->body_max : BODY_MAX_DEFAULT;
     s->body_total_max = o->body_total_max ? o->body_total_max : BODY_TOTAL_MAX_DEFAULT;
@@ -264,19 +270,20 @@ struct http_server *http_open(uv_loop_t *loop, const struct http_options *option
     struct opening o = {.options = options, .why = {why, why_size}};
     struct http_server *s = calloc(1, sizeof *s);
     if (!s) {
-        ignore(http_fail(&o.why, "out of memory"), "said below");
+        ignore(http_fail(&o.why, "out of memory"), "the text is returned in `why`");
         return NULL;
     }
     s->handler = handler;
     s->listen_fd = -1;
-    read_bounds(s, options);
-    const bool is_open =
-        ((clients_init(s) && read_proxies(s, options)) || http_fail(&o.why, "out of memory")) &&
-        read_address(&o) && read_tls(s, &o) && start_listening(s, &o) && start_daemon(s, &o) &&
-        watch(s, loop, &o);
+    http_set_limits(s, options);
+    const bool is_open = ((clients_init(s) && http_copy_proxies(s, options)) ||
+                          http_fail(&o.why, "out of memory")) &&
+                         http_parse_address(&o) && http_open_tls(s, &o) &&
+                         http_start_listening(s, &o) && http_start_mhd(s, &o) &&
+                         http_watch(s, loop, &o);
     if (is_open)
         return s;
-    server_free(s);
+    http_server_free(s);
     return NULL;
 }
 
@@ -300,7 +307,7 @@ uint32_t http_pending(const struct http_server *s)
     return s->exchange_count;
 }
 
-/* --- closing ----------------------------------------------------------------------------------*/
+/* --- close ------------------------------------------------------------------------------------*/
 
 void http_quiesce(struct http_server *s)
 {
@@ -310,8 +317,8 @@ void http_quiesce(struct http_server *s)
         streams_stop(s);
 }
 
-/* Answers that are given go out, if their clients take them now. */
-static void flush(struct http_server *s)
+/* Send answers that are queued, as far as clients read them within FLUSH_MS_MAX. */
+static void http_flush(struct http_server *s)
 {
     const uint64_t end = uv_hrtime() + (uint64_t)FLUSH_MS_MAX * 1000000;
     while (s->answered_count > 0 && uv_hrtime() < end) {
@@ -329,6 +336,6 @@ void http_close(struct http_server *s)
     while (s->pending)
         exchange_refuse(s->pending, REFUSE_CLOSING);
     streams_close(s);
-    flush(s);
-    server_free(s);
+    http_flush(s);
+    http_server_free(s);
 }

@@ -1,9 +1,12 @@
-/* http_stream.c - an answer that is told piece by piece.
+/* http_stream.c - answers that are sent in pieces.
  *
- * libmicrohttpd asks for the next bytes whenever the connection takes some. When there are none the
- * connection is suspended, and resumed by the next piece, the end, or a question. So a stream is in
- * one of two hands: paused, where only we look at it, or with libmicrohttpd, where only it closes
- * the connection. Whoever leaves is noticed by the sweep in the first case.
+ * libmicrohttpd calls stream_read() whenever the socket is writable. If there are no bytes, the
+ * connection is suspended; the next piece, the end of the stream or http_stream_await() resumes it.
+ * So a stream is in one of two states: paused, in which only the sweep of connections.c detects that
+ * the client has disconnected, or active, in which libmicrohttpd closes the connection.
+ *
+ * Unsent bytes are limited per stream and in total. The owner must end every stream, also after its
+ * client has disconnected (handler.gone).
  */
 #include "http/http_private.h"
 
@@ -13,9 +16,9 @@
 #include "base/err.h"
 
 enum {
-    ROOM_MIN = 4 << 10,
-    ROOM_KEPT_MAX = 16 << 10, /* what a silent stream may keep */
-    BLOCK = 16 << 10,         /* what is asked for at once over HTTP/1.0 */
+    BUFFER_MIN = 4 << 10,
+    BUFFER_KEPT_MAX = 16 << 10, /* bytes that an idle stream may keep allocated */
+    BLOCK = 16 << 10,           /* bytes per call of stream_read() over HTTP/1.0 */
 };
 
 static struct exchange *exchange_of_stream(struct http_stream *s)
@@ -23,9 +26,9 @@ static struct exchange *exchange_of_stream(struct http_stream *s)
     return (struct exchange *)(void *)((char *)s - offsetof(struct exchange, stream));
 }
 
-/* --- what waits -------------------------------------------------------------------------------*/
+/* --- buffer -----------------------------------------------------------------------------------*/
 
-static void bytes_drop(struct exchange *x)
+static void stream_drop_bytes(struct exchange *x)
 {
     struct http_stream *s = &x->stream;
     x->server->stream_total -= s->len;
@@ -34,8 +37,8 @@ static void bytes_drop(struct exchange *x)
     s->start = s->len = s->cap = 0;
 }
 
-/* Bytes are moved to the front only when that frees more than it moves. */
-static bool bytes_have_room(struct http_stream *s, size_t more)
+/* Bytes are moved to the front only if that frees at least as many as it moves. */
+static bool stream_grow(struct http_stream *s, size_t more)
 {
     const size_t needed = s->len + more;
     if (needed <= s->cap - s->start)
@@ -45,7 +48,7 @@ static bool bytes_have_room(struct http_stream *s, size_t more)
         s->start = 0;
         return true;
     }
-    const size_t cap = 2 * needed < ROOM_MIN ? ROOM_MIN : 2 * needed;
+    const size_t cap = 2 * needed < BUFFER_MIN ? BUFFER_MIN : 2 * needed;
     char *bytes = malloc(cap);
     if (!bytes)
         return false;
@@ -58,21 +61,21 @@ static bool bytes_have_room(struct http_stream *s, size_t more)
     return true;
 }
 
-/* Those who read slowly fill what all streams may hold together. Who has nothing waiting gets a
- * small piece all the same: it would ask again at once, and for ever. */
-static bool has_share(const struct exchange *x, size_t more)
+/* Slow readers can use up the total limit. A stream without unsent bytes may still add a small piece:
+ * otherwise its owner would try again at once, for ever. */
+static bool stream_has_share(const struct exchange *x, size_t more)
 {
     const struct http_server *server = x->server;
     return server->stream_total + more <= server->stream_total_max ||
            (x->stream.len == 0 && more <= HTTP_STREAM_LOW);
 }
 
-static err bytes_add(struct exchange *x, struct str piece)
+static err stream_add_bytes(struct exchange *x, struct str piece)
 {
     struct http_stream *s = &x->stream;
     struct http_server *server = x->server;
-    if (s->len + piece.len > server->stream_max || !has_share(x, piece.len) ||
-        !bytes_have_room(s, piece.len))
+    if (s->len + piece.len > server->stream_max || !stream_has_share(x, piece.len) ||
+        !stream_grow(s, piece.len))
         return ERR_LIMIT;
     memcpy(s->bytes + s->start + s->len, piece.at, piece.len);
     s->len += piece.len;
@@ -80,7 +83,7 @@ static err bytes_add(struct exchange *x, struct str piece)
     return OK;
 }
 
-static size_t bytes_take(struct exchange *x, char *into, size_t max)
+static size_t stream_take_bytes(struct exchange *x, char *into, size_t max)
 {
     struct http_stream *s = &x->stream;
     const size_t size = s->len < max ? s->len : max;
@@ -91,32 +94,32 @@ static size_t bytes_take(struct exchange *x, char *into, size_t max)
     x->server->stream_total -= size;
     if (s->len == 0)
         s->start = 0;
-    if (s->len == 0 && s->cap > ROOM_KEPT_MAX)
-        bytes_drop(x);
+    if (s->len == 0 && s->cap > BUFFER_KEPT_MAX)
+        stream_drop_bytes(x);
     return size;
 }
 
-/* --- what libmicrohttpd asks for --------------------------------------------------------------*/
+/* --- callbacks of libmicrohttpd ---------------------------------------------------------------*/
 
-static void tell_stopping(struct exchange *x)
+static void stream_notify_stopping(struct exchange *x)
 {
     const struct http_handler *handler = &x->server->handler;
-    if (x->stream.was_told)
+    if (x->stream.was_notified)
         return;
-    x->stream.was_told = true;
+    x->stream.was_notified = true;
     if (handler->stopping)
         handler->stopping(handler->self, &x->request);
 }
 
-static void tell_drained(struct exchange *x)
+static void stream_notify_drained(struct exchange *x)
 {
     const struct http_handler *handler = &x->server->handler;
-    x->stream.awaits = false;
+    x->stream.wants_drained = false;
     if (handler->drained)
         handler->drained(handler->self, &x->request);
 }
 
-static void resume(struct exchange *x)
+static void stream_resume(struct exchange *x)
 {
     if (!x->stream.is_paused)
         return;
@@ -126,19 +129,19 @@ static void resume(struct exchange *x)
     http_wake(x->server);
 }
 
-static ssize_t fall_silent(struct exchange *x)
+static ssize_t stream_suspend(struct exchange *x)
 {
     x->stream.is_paused = true;
     MHD_suspend_connection(x->connection);
-    if (x->stream.awaits)
-        resume(x);
+    if (x->stream.wants_drained)
+        stream_resume(x);
     return 0;
 }
 
-/* The owner may put, ask again, end the stream, or begin with others, whenever it is told something
- * here; the exchange stays until libmicrohttpd is done with it. It is found through the client,
- * which stays for as long as the connection. */
-static ssize_t read_some(void *self, uint64_t position, char *into, size_t max)
+/* The next bytes for the socket. The owner may append, end the stream or begin others in each
+ * callback here; the exchange is valid until libmicrohttpd ends it. It is found through the client,
+ * which is valid as long as the connection. */
+static ssize_t stream_read(void *self, uint64_t position, char *into, size_t max)
 {
     (void)position;
     const struct client *c = self;
@@ -149,35 +152,36 @@ static ssize_t read_some(void *self, uint64_t position, char *into, size_t max)
     x->server->was_called = true;
     client_progress(x->client);
     if (x->state == EXCHANGE_STREAMING && x->server->is_quiet)
-        tell_stopping(x);
-    if (x->state == EXCHANGE_STREAMING && s->awaits && !s->is_cut && s->len < HTTP_STREAM_LOW)
-        tell_drained(x);
-    const size_t size = bytes_take(x, into, max);
+        stream_notify_stopping(x);
+    if (x->state == EXCHANGE_STREAMING && s->wants_drained && !s->is_cut &&
+        s->len < HTTP_STREAM_LOW)
+        stream_notify_drained(x);
+    const size_t size = stream_take_bytes(x, into, max);
     if (size > 0)
         return (ssize_t)size;
     if (s->is_cut)
         return MHD_CONTENT_READER_END_WITH_ERROR;
-    return x->state == EXCHANGE_STREAMING ? fall_silent(x) : MHD_CONTENT_READER_END_OF_STREAM;
+    return x->state == EXCHANGE_STREAMING ? stream_suspend(x) : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
-/* --- for the owner ----------------------------------------------------------------------------*/
+/* --- functions for the owner ------------------------------------------------------------------*/
 
-/* Where no body belongs libmicrohttpd would still send the last chunk, and the client would take it
- * for the beginning of the next answer. Without chunks it says nothing, and closes. */
-static bool without_chunks(struct MHD_Response *response)
+/* For an answer without a body (HEAD, 304) libmicrohttpd would still send the last chunk, which the
+ * client would take for the next answer. Without chunked encoding it sends nothing and closes. */
+static bool stream_disable_chunks(struct MHD_Response *response)
 {
     return MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END) ==
            MHD_YES;
 }
 
-static bool begin(struct exchange *x, const struct http_answer *head)
+static bool stream_begin(struct exchange *x, const struct http_answer *head)
 {
-    if (x->client->is_gone || (head->body.len && bytes_add(x, head->body) != OK))
+    if (x->client->is_gone || (head->body.len && stream_add_bytes(x, head->body) != OK))
         return exchange_queue(x, head->status, NULL);
     struct MHD_Response *response =
-        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_some, x->client, NULL);
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, stream_read, x->client, NULL);
     const bool has_no_body = x->request.method == HTTP_HEAD || head->status == 304;
-    if (response && has_no_body && !without_chunks(response)) {
+    if (response && has_no_body && !stream_disable_chunks(response)) {
         MHD_destroy_response(response);
         response = NULL;
     }
@@ -197,7 +201,7 @@ struct http_stream *http_stream_begin(struct http_request *request, const struct
         exchange_free(x);
         return NULL;
     }
-    const bool is_begun = begin(x, head);
+    const bool is_begun = stream_begin(x, head);
     if (is_begun) {
         x->state = EXCHANGE_STREAMING;
         x->stream.is_begun = true;
@@ -213,7 +217,7 @@ struct http_stream *http_stream_begin(struct http_request *request, const struct
     return is_begun ? &x->stream : NULL;
 }
 
-static bool is_read(const struct exchange *x)
+static bool stream_has_reader(const struct exchange *x)
 {
     return x->connection && !x->stream.is_cut;
 }
@@ -222,13 +226,13 @@ err http_stream_put(struct http_stream *s, struct str piece)
 {
     struct exchange *x = exchange_of_stream(s);
     must(x->state == EXCHANGE_STREAMING);
-    if (!is_read(x))
+    if (!stream_has_reader(x))
         return ERR_UNAVAILABLE;
     if (piece.len == 0)
         return OK;
-    const err e = bytes_add(x, piece);
+    const err e = stream_add_bytes(x, piece);
     if (e == OK)
-        resume(x);
+        stream_resume(x);
     return e;
 }
 
@@ -241,10 +245,10 @@ void http_stream_await(struct http_stream *s)
 {
     struct exchange *x = exchange_of_stream(s);
     must(x->state == EXCHANGE_STREAMING);
-    if (!is_read(x))
+    if (!stream_has_reader(x))
         return;
-    s->awaits = true;
-    resume(x);
+    s->wants_drained = true;
+    stream_resume(x);
 }
 
 void http_stream_end(struct http_stream *s)
@@ -257,7 +261,7 @@ void http_stream_end(struct http_stream *s)
         return;
     }
     exchange_answered(x);
-    resume(x);
+    stream_resume(x);
 }
 
 void http_stream_break(struct http_stream *s)
@@ -266,41 +270,42 @@ void http_stream_break(struct http_stream *s)
     http_stream_end(s);
 }
 
-/* --- for the rest of the room -----------------------------------------------------------------*/
+/* --- functions for this module ----------------------------------------------------------------*/
 
-/* Its bytes, headers and connection are gone, its arena is not. */
+/* The connection has ended: unsent bytes are dropped; the request and its arena stay valid until the
+ * owner ends the stream. */
 void stream_orphan(struct exchange *x)
 {
     const struct http_handler *handler = &x->server->handler;
     x->connection = NULL;
     x->client = NULL;
-    x->stream.was_told = true; /* there is nothing more to tell */
-    bytes_drop(x);
+    x->stream.was_notified = true; /* handler.gone() is the last callback */
+    stream_drop_bytes(x);
     if (handler->gone)
         handler->gone(handler->self, &x->request);
 }
 
 void stream_free(struct exchange *x)
 {
-    bytes_drop(x);
+    stream_drop_bytes(x);
 }
 
 void stream_cut(struct exchange *x)
 {
     x->stream.is_cut = true;
-    bytes_drop(x);
-    resume(x);
+    stream_drop_bytes(x);
+    stream_resume(x);
 }
 
-/* An owner that is told may end any of them, so each search begins anew. */
+/* A callback may end any stream, so the search restarts from the head after each call. */
 void streams_stop(struct http_server *s)
 {
     struct exchange *x;
     do {
-        for (x = s->streams; x && x->stream.was_told;)
+        for (x = s->streams; x && x->stream.was_notified;)
             x = x->next;
         if (x)
-            tell_stopping(x);
+            stream_notify_stopping(x);
     } while (x);
 }
 

@@ -1,8 +1,9 @@
 /* http_tls.c - the certificate and key that new connections get.
  *
- * libmicrohttpd asks for them at each handshake, so they can be changed while the server runs.
- * GnuTLS keeps pointers to what it got for as long as the connection lasts, so what was given out
- * once stays until the server closes; it is only read again if the files say something else.
+ * libmicrohttpd requests them at each handshake, so they can be changed while the server runs. GnuTLS
+ * keeps pointers to a pair as long as its connections last, so a pair is freed only when the server
+ * closes; a new one is created only if the content of the files has changed. Buffers with private
+ * keys are wiped. If the files cannot be used, the previous pair stays in use.
  */
 #include "http/http_private.h"
 
@@ -18,7 +19,7 @@
 enum { PEM_MAX = 1 << 20, CHAIN_MAX = 16 };
 
 struct tls_pair {
-    uint8_t digest[crypto_generichash_BYTES]; /* of both files */
+    uint8_t digest[crypto_generichash_BYTES]; /* of the content of both files */
     gnutls_pcert_st chain[CHAIN_MAX];
     unsigned chain_len;
     gnutls_privkey_t key;
@@ -39,30 +40,30 @@ static void pem_fini(struct pem *pem)
     free(pem->text);
 }
 
-static bool read_pem(const struct http_why *why, const char *path, struct pem *out_pem)
+static bool pem_read(const struct http_why *why, const char *path, struct pem *out_pem)
 {
     FILE *file = fopen(path, "re");
     if (!file)
         return http_fail(why, "cannot open \"%s\": %s", path, strerror(errno));
-    /* Unbuffered, so that no copy of the key stays behind. */
+    /* Unbuffered, so that stdio has no copy of the key. */
     setbuf(file, NULL);
     out_pem->text = calloc(1, PEM_MAX);
     out_pem->len = out_pem->text ? fread(out_pem->text, 1, PEM_MAX, file) : 0;
     const bool is_read = out_pem->text && !ferror(file);
     ignore(fclose(file), "it was only read");
     if (!is_read || out_pem->len == 0 || out_pem->len == PEM_MAX)
-        return http_fail(why, "cannot read \"%s\": it is empty, too large or no file", path);
+        return http_fail(why, "cannot read \"%s\": it is empty, too large or not a file", path);
     return true;
 }
 
-static gnutls_datum_t datum(const struct pem *pem)
+static gnutls_datum_t pem_datum(const struct pem *pem)
 {
     return (gnutls_datum_t){(unsigned char *)pem->text, (unsigned)pem->len};
 }
 
-/* --- a pair -----------------------------------------------------------------------------------*/
+/* --- pair of certificate and key --------------------------------------------------------------*/
 
-static void pair_free(struct tls_pair *p)
+static void tls_pair_free(struct tls_pair *p)
 {
     for (unsigned i = 0; i < p->chain_len; i++)
         gnutls_pcert_deinit(&p->chain[i]);
@@ -71,8 +72,8 @@ static void pair_free(struct tls_pair *p)
     free(p);
 }
 
-/* What GnuTLS would take from the files by itself, and it looks whether they fit. */
-static bool fits(const gnutls_datum_t *cert, const gnutls_datum_t *key)
+/* Load the texts into temporary credentials: GnuTLS then checks that key and certificate match. */
+static bool tls_pair_matches(const gnutls_datum_t *cert, const gnutls_datum_t *key)
 {
     gnutls_certificate_credentials_t trial;
     if (gnutls_certificate_allocate_credentials(&trial) != 0)
@@ -82,12 +83,13 @@ static bool fits(const gnutls_datum_t *cert, const gnutls_datum_t *key)
     return failed >= 0;
 }
 
-static bool pair_import(struct tls_pair *p, const struct pem *cert_pem, const struct pem *key_pem)
+static bool tls_pair_import(struct tls_pair *p, const struct pem *cert_pem,
+                            const struct pem *key_pem)
 {
-    const gnutls_datum_t cert = datum(cert_pem);
-    const gnutls_datum_t key = datum(key_pem);
+    const gnutls_datum_t cert = pem_datum(cert_pem);
+    const gnutls_datum_t key = pem_datum(key_pem);
     unsigned count = CHAIN_MAX;
-    if (!fits(&cert, &key) ||
+    if (!tls_pair_matches(&cert, &key) ||
         gnutls_pcert_list_import_x509_raw(p->chain, &count, &cert, GNUTLS_X509_FMT_PEM, 0) != 0)
         return false;
     p->chain_len = count;
@@ -95,7 +97,7 @@ static bool pair_import(struct tls_pair *p, const struct pem *cert_pem, const st
            gnutls_privkey_import_x509_raw(p->key, &key, GNUTLS_X509_FMT_PEM, NULL, 0) == 0;
 }
 
-static void digest_of(const struct pem *cert, const struct pem *key, uint8_t *out_digest)
+static void tls_pair_digest(const struct pem *cert, const struct pem *key, uint8_t *out_digest)
 {
     crypto_generichash_state state;
     const uint64_t len = cert->len;
@@ -106,19 +108,19 @@ static void digest_of(const struct pem *cert, const struct pem *key, uint8_t *ou
          crypto_generichash_final(&state, out_digest, crypto_generichash_BYTES) == 0);
 }
 
-/* True also when it is the pair that we have. */
-static bool take(struct http_server *s, const struct pem *cert, const struct pem *key)
+/* Use this pair from now on. True also if it is the current one. */
+static bool tls_use_pair(struct http_server *s, const struct pem *cert, const struct pem *key)
 {
     struct tls_pair *p = calloc(1, sizeof *p);
     if (!p)
         return false;
-    digest_of(cert, key, p->digest);
+    tls_pair_digest(cert, key, p->digest);
     if (s->tls && memcmp(p->digest, s->tls->digest, sizeof p->digest) == 0) {
-        pair_free(p);
+        tls_pair_free(p);
         return true;
     }
-    if (!pair_import(p, cert, key)) {
-        pair_free(p);
+    if (!tls_pair_import(p, cert, key)) {
+        tls_pair_free(p);
         return false;
     }
     p->older = s->tls;
@@ -126,14 +128,15 @@ static bool take(struct http_server *s, const struct pem *cert, const struct pem
     return true;
 }
 
-static bool read_pair(struct http_server *s, const struct http_why *why)
+static bool tls_read_pair(struct http_server *s, const struct http_why *why)
 {
     struct pem cert = {0};
     struct pem key = {0};
-    bool is_read = read_pem(why, s->tls_cert, &cert) && read_pem(why, s->tls_key, &key);
-    if (is_read && !take(s, &cert, &key))
-        is_read = http_fail(why, "the certificate \"%s\" and the key \"%s\" are no usable pair",
-                            s->tls_cert, s->tls_key);
+    bool is_read = pem_read(why, s->tls_cert, &cert) && pem_read(why, s->tls_key, &key);
+    if (is_read && !tls_use_pair(s, &cert, &key))
+        is_read =
+            http_fail(why, "the certificate \"%s\" and the key \"%s\" do not match or are not PEM",
+                      s->tls_cert, s->tls_key);
     pem_fini(&cert);
     pem_fini(&key);
     return is_read;
@@ -142,7 +145,7 @@ static bool read_pair(struct http_server *s, const struct http_why *why)
 bool http_reload_tls(struct http_server *s, char *why, size_t why_size)
 {
     must(s->is_secure);
-    return read_pair(s, &(struct http_why){why, why_size});
+    return tls_read_pair(s, &(struct http_why){why, why_size});
 }
 
 bool tls_init(struct http_server *s, const char *cert, const char *key, const struct http_why *why)
@@ -152,7 +155,7 @@ bool tls_init(struct http_server *s, const char *cert, const char *key, const st
     s->tls_key = strdup(key);
     if (sodium_init() < 0 || !s->tls_cert || !s->tls_key)
         return http_fail(why, "out of memory");
-    return read_pair(s, why);
+    return tls_read_pair(s, why);
 }
 
 void tls_fini(struct http_server *s)
@@ -160,17 +163,17 @@ void tls_fini(struct http_server *s)
     while (s->tls) {
         struct tls_pair *p = s->tls;
         s->tls = p->older;
-        pair_free(p);
+        tls_pair_free(p);
     }
     free(s->tls_cert);
     free(s->tls_key);
 }
 
-/* --- what GnuTLS asks -------------------------------------------------------------------------*/
+/* --- callback of GnuTLS -----------------------------------------------------------------------*/
 
-/* As many arguments as GnuTLS has. There is one pair, whatever the client would like best.
- * libmicrohttpd leaves its connection with the session, and the slot of the client is taken before
- * the first byte is read. */
+/* Returns the current pair for a handshake, whatever the client prefers; the parameters are those of
+ * gnutls_certificate_retrieve_function2. libmicrohttpd stores its connection in the session, and the
+ * slot of the client exists before the first byte is read. */
 int tls_retrieve(gnutls_session_t session, const gnutls_datum_t *authorities, int authority_count,
                  const gnutls_pk_algorithm_t *kinds, int kind_count, gnutls_pcert_st **out_chain,
                  unsigned *out_chain_len, gnutls_privkey_t *out_key)

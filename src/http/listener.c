@@ -1,10 +1,10 @@
 #define _GNU_SOURCE /* accept4 */
 /* listener.c - the listening socket: new connections are accepted here and handed to libmicrohttpd.
  *
- * libmicrohttpd could accept by itself, but it stops when descriptors run out and is only asked to
- * go on when one of its own connections ends, which may never be; and it cannot choose a connection
- * to close for a new one. Here an error of accept() stops accepting for a moment only, and where
- * all slots are taken the connection that has gone longest without a complete request is closed.
+ * libmicrohttpd could accept by itself, but after EMFILE it stops until one of its own connections
+ * ends, which may never happen, and it cannot choose a connection to close for a new one. Here an
+ * error of accept() stops accepting for PAUSE_MS only, and when all slots are in use the connection
+ * that has been longest without a complete request is closed (ADR 0063).
  */
 #include "http/http_private.h"
 
@@ -20,11 +20,11 @@
 #include "sys/log.h"
 
 enum {
-    PAUSE_MS = 100,       /* after an error of accept() that would come again at once */
-    NOTICE_MS = 60 * 1000 /* between two log lines about the same trouble */
+    PAUSE_MS = 100,       /* after an error of accept() that would recur at once */
+    NOTICE_MS = 60 * 1000 /* between two log lines of the same kind */
 };
 
-/* --- opening and closing ----------------------------------------------------------------------*/
+/* --- open and close ---------------------------------------------------------------------------*/
 
 bool listener_open(struct http_server *s, const struct sockaddr *address, socklen_t size)
 {
@@ -57,9 +57,9 @@ void listener_close(struct http_server *s)
     s->listen_fd = -1;
 }
 
-/* --- accepting --------------------------------------------------------------------------------*/
+/* --- accept -----------------------------------------------------------------------------------*/
 
-static void on_pause_over(uv_timer_t *timer)
+static void listener_on_pause_over(uv_timer_t *timer)
 {
     struct http_server *s = timer->data;
     if (s->listen_fd >= 0)
@@ -67,15 +67,15 @@ static void on_pause_over(uv_timer_t *timer)
                "it cannot fail for a handle that is open");
 }
 
-/* The socket stays readable while connections wait, so the loop would call again at once. */
-static void pause_accepting(struct http_server *s)
+/* The socket stays readable while connections wait, so without a pause the loop would spin. */
+static void listener_pause(struct http_server *s)
 {
     ignore(uv_poll_stop(&s->accepting), "it cannot fail for a handle that is open");
-    ignore(uv_timer_start(&s->accept_pause, on_pause_over, PAUSE_MS, 0), "it cannot fail");
+    ignore(uv_timer_start(&s->accept_pause, listener_on_pause_over, PAUSE_MS, 0), "it cannot fail");
 }
 
-/* Errors that belong to the one connection, and are gone with it (accept(2)). */
-static bool is_of_connection(int error)
+/* Errors of a single connection, after which accept() can be called again (accept(2)). */
+static bool listener_error_is_transient(int error)
 {
     switch (error) {
     case EINTR:
@@ -93,46 +93,48 @@ static bool is_of_connection(int error)
     }
 }
 
-/* accept() asks for a descriptor before it looks whether a connection waits. */
-static bool is_one_waiting(const struct http_server *s)
+/* accept() fails with EMFILE even if no connection waits, because it allocates the descriptor
+ * first. */
+static bool listener_has_waiting(const struct http_server *s)
 {
     struct pollfd waiting = {.fd = s->listen_fd, .events = POLLIN};
     return poll(&waiting, 1, 0) > 0;
 }
 
-/* False: no more for now. A connection that is closed gives its descriptor back when libmicrohttpd
- * has run, so accepting goes on right after; where there is none, after a pause. */
-static bool accept_failed(struct http_server *s, int error)
+/* False: stop accepting for now. If descriptors are exhausted, a connection is evicted; its
+ * descriptor is free after the next MHD_run, so accepting continues right after it. If there is none
+ * to evict, accepting pauses. */
+static bool listener_accept_failed(struct http_server *s, int error)
 {
-    if (is_of_connection(error))
+    if (listener_error_is_transient(error))
         return true;
-    if (error == EAGAIN || !is_one_waiting(s))
+    if (error == EAGAIN || !listener_has_waiting(s))
         return false;
     s->stats.accept_failures++;
     s->accept_error = error;
     if ((error != EMFILE && error != ENFILE) || !clients_evict(s, NULL))
-        pause_accepting(s);
+        listener_pause(s);
     return false;
 }
 
-static void add_connection(struct http_server *s, int fd, const struct sockaddr *address,
-                           socklen_t size)
+static void listener_add_connection(struct http_server *s, int fd, const struct sockaddr *address,
+                                    socklen_t size)
 {
     if (!clients_make_space(s, address)) {
         s->stats.refused++;
         ignore(close(fd), "nothing was written to it");
         return;
     }
-    /* It closes the socket when it fails; a connection it began is reported to clients_notify(). */
+    /* On failure libmicrohttpd closes the socket; on success it calls clients_notify(). */
     ignore(MHD_add_connection(s->daemon, fd, address, size), "the client sees it closed");
 }
 
-/* Connections that are closed for new ones keep their slots until libmicrohttpd has run, so no more
- * are accepted at once than there are spare slots. */
+/* Evicted connections keep their slots until MHD_run has released them, so at most HTTP_SPARE_SLOTS
+ * connections are accepted before it is called. */
 void listener_ready(uv_poll_t *poll, int status, int events)
 {
     struct http_server *s = poll->data;
-    (void)status; /* accept() reports it too */
+    (void)status; /* accept() reports the same error */
     (void)events;
     for (int i = 0; i < HTTP_SPARE_SLOTS && s->free_clients; i++) {
         struct sockaddr_storage address = {0};
@@ -140,13 +142,13 @@ void listener_ready(uv_poll_t *poll, int status, int events)
         const int fd =
             accept4(s->listen_fd, (struct sockaddr *)&address, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0)
-            add_connection(s, fd, (const struct sockaddr *)&address, size);
-        else if (!accept_failed(s, errno))
+            listener_add_connection(s, fd, (const struct sockaddr *)&address, size);
+        else if (!listener_accept_failed(s, errno))
             break;
     }
     http_run(s);
     if (!s->free_clients)
-        pause_accepting(s);
+        listener_pause(s);
 }
 
 /* --- limits -----------------------------------------------------------------------------------*/
@@ -167,9 +169,9 @@ uint32_t http_connections_default(void)
     return http_connections_for(files.rlim_cur);
 }
 
-/* --- what is logged ---------------------------------------------------------------------------*/
+/* --- log --------------------------------------------------------------------------------------*/
 
-static bool is_due(uint64_t count, struct http_notice *last, uint64_t now_ms)
+static bool listener_notice_is_due(uint64_t count, struct http_notice *last, uint64_t now_ms)
 {
     if (count == last->count || (last->at_ms && now_ms - last->at_ms < NOTICE_MS))
         return false;
@@ -177,29 +179,30 @@ static bool is_due(uint64_t count, struct http_notice *last, uint64_t now_ms)
     return true;
 }
 
-/* One line for each kind of trouble, and not more than one a minute. */
+/* At most one line per minute for each of: evicted, refused, accept() failed. */
 void listener_notice(struct http_server *s, uint64_t now_ms)
 {
     const struct http_stats *stats = &s->stats;
-    if (is_due(stats->evicted, &s->evicted_said, now_ms)) {
+    if (listener_notice_is_due(stats->evicted, &s->evicted_logged, now_ms)) {
         log_with(LOG_NOTICE,
-                 LOG_FIELDS(LOG_I64("closed", (int64_t)(stats->evicted - s->evicted_said.count)),
+                 LOG_FIELDS(LOG_I64("closed", (int64_t)(stats->evicted - s->evicted_logged.count)),
                             LOG_I64("limit", s->connections_max)),
                  "connection limit reached: the oldest connections without a complete request were "
                  "closed for new ones");
-        s->evicted_said.count = stats->evicted;
+        s->evicted_logged.count = stats->evicted;
     }
-    if (is_due(stats->refused, &s->refused_said, now_ms)) {
+    if (listener_notice_is_due(stats->refused, &s->refused_logged, now_ms)) {
         log_with(LOG_NOTICE,
-                 LOG_FIELDS(LOG_I64("refused", (int64_t)(stats->refused - s->refused_said.count)),
+                 LOG_FIELDS(LOG_I64("refused", (int64_t)(stats->refused - s->refused_logged.count)),
                             LOG_I64("limit", s->connections_max)),
                  "connection limit reached and every connection is being answered: new ones were "
                  "closed at once");
-        s->refused_said.count = stats->refused;
+        s->refused_logged.count = stats->refused;
     }
-    if (is_due(stats->accept_failures, &s->failed_said, now_ms)) {
+    if (listener_notice_is_due(stats->accept_failures, &s->failed_logged, now_ms)) {
         log_with(LOG_WARNING, LOG_FIELDS(LOG_Z("error", strerror(s->accept_error))),
-                 "connections could not be accepted; accepting goes on as soon as it can");
-        s->failed_said.count = stats->accept_failures;
+                 "accept() failed: %s; new connections wait until it succeeds",
+                 strerror(s->accept_error));
+        s->failed_logged.count = stats->accept_failures;
     }
 }

@@ -1,4 +1,10 @@
-/* request_line.c - the head of a request: what it asks for, and where it ends. */
+/* request_line.c - parses the target of a request and verifies that its head is unambiguous.
+ *
+ * libmicrohttpd tolerates malformed heads that a proxy may interpret differently. To rule out request
+ * smuggling, head_read() checks the raw bytes in libmicrohttpd's buffer: names are tokens, lines end
+ * with CR LF, there is one host and one framing. The target is decoded here and not by libmicrohttpd,
+ * because that does not report wrong escapes.
+ */
 #include "http/http_private.h"
 
 #include <string.h>
@@ -7,9 +13,9 @@
 #include "http/address.h"
 #include "http/forwarded.h"
 
-/* --- the target -------------------------------------------------------------------------------*/
+/* --- target -----------------------------------------------------------------------------------*/
 
-static int hex_digit(char c)
+static int target_hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -20,8 +26,8 @@ static int hex_digit(char c)
     return -1;
 }
 
-/* Only a query writes a space as plus. */
-static bool decode(struct arena *a, struct str raw, bool plus_is_space, struct str *out_text)
+/* Decode percent escapes. Only in a query a plus is a space. False: malformed, or not UTF-8. */
+static bool target_decode(struct arena *a, struct str raw, bool plus_is_space, struct str *out_text)
 {
     char *at = arena_alloc(a, raw.len);
     uint32_t len = 0;
@@ -30,8 +36,8 @@ static bool decode(struct arena *a, struct str raw, bool plus_is_space, struct s
         if (c == '+' && plus_is_space)
             c = ' ';
         if (c == '%') {
-            const int high = i + 2 < raw.len ? hex_digit(raw.at[i + 1]) : -1;
-            const int low = i + 2 < raw.len ? hex_digit(raw.at[i + 2]) : -1;
+            const int high = i + 2 < raw.len ? target_hex_digit(raw.at[i + 1]) : -1;
+            const int low = i + 2 < raw.len ? target_hex_digit(raw.at[i + 2]) : -1;
             if (high < 0 || low < 0)
                 return false;
             c = (char)(high * 16 + low);
@@ -46,7 +52,7 @@ static bool decode(struct arena *a, struct str raw, bool plus_is_space, struct s
     return true;
 }
 
-static bool parse_query(struct http_request *request, struct str raw)
+static bool target_parse_query(struct http_request *request, struct str raw)
 {
     struct http_pair **link = &request->query;
     uint32_t end;
@@ -57,8 +63,9 @@ static bool parse_query(struct http_request *request, struct str raw)
         const struct str part = str_slice(raw, at, end);
         const uint32_t equals = str_find(part, '=', 0);
         struct http_pair *pair = arena_new(&request->arena, struct http_pair);
-        if (!decode(&request->arena, str_slice(part, 0, equals), true, &pair->name) ||
-            !decode(&request->arena, str_slice(part, equals + 1, part.len), true, &pair->value))
+        if (!target_decode(&request->arena, str_slice(part, 0, equals), true, &pair->name) ||
+            !target_decode(&request->arena, str_slice(part, equals + 1, part.len), true,
+                           &pair->value))
             return false;
         *link = pair;
         link = &pair->next;
@@ -66,8 +73,9 @@ static bool parse_query(struct http_request *request, struct str raw)
     return true;
 }
 
-/* "http://host/path" is how a client speaks to a proxy, and every server has to understand it. */
-static struct str without_authority(struct str raw)
+/* Strip "http://host" of the absolute form, which clients send to proxies and every server must
+ * accept (RFC 9112, 3.2.2). */
+static struct str target_strip_authority(struct str raw)
 {
     static const struct str schemes[] = {{"http://", 7}, {"https://", 8}};
     for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
@@ -83,7 +91,7 @@ static struct str without_authority(struct str raw)
     return raw;
 }
 
-static bool has_blanks(struct str s)
+static bool target_has_blanks(struct str s)
 {
     for (uint32_t i = 0; i < s.len; i++)
         if ((unsigned char)s.at[i] <= ' ' || s.at[i] == '\x7f')
@@ -91,8 +99,8 @@ static bool has_blanks(struct str s)
     return false;
 }
 
-/* A slash sent as %2F is part of a name and separates nothing. */
-static err parse_segments(struct http_request *request, struct str raw)
+/* A slash that was sent as %2F is part of a segment. */
+static err target_parse_segments(struct http_request *request, struct str raw)
 {
     uint32_t end;
     for (uint32_t at = 1; at < raw.len; at = end + 1) {
@@ -100,7 +108,7 @@ static err parse_segments(struct http_request *request, struct str raw)
         if (request->segment_count == HTTP_SEGMENTS_MAX)
             return ERR_LIMIT;
         struct str *segment = &request->segments[request->segment_count++];
-        if (!decode(&request->arena, str_slice(raw, at, end), false, segment))
+        if (!target_decode(&request->arena, str_slice(raw, at, end), false, segment))
             return ERR_SYNTAX;
     }
     return OK;
@@ -108,14 +116,14 @@ static err parse_segments(struct http_request *request, struct str raw)
 
 err target_parse(struct http_request *request, struct str raw)
 {
-    const struct str target = without_authority(raw);
+    const struct str target = target_strip_authority(raw);
     const uint32_t mark = str_find(target, '?', 0);
     const struct str path = str_slice(target, 0, mark);
-    if (!str_starts(target, STR("/")) || has_blanks(target) ||
-        !decode(&request->arena, path, false, &request->path) ||
-        !parse_query(request, str_slice(target, mark + 1, target.len)))
+    if (!str_starts(target, STR("/")) || target_has_blanks(target) ||
+        !target_decode(&request->arena, path, false, &request->path) ||
+        !target_parse_query(request, str_slice(target, mark + 1, target.len)))
         return ERR_SYNTAX;
-    return parse_segments(request, path);
+    return target_parse_segments(request, path);
 }
 
 bool http_query(const struct http_request *request, struct str name, struct str *out_value)
@@ -130,13 +138,12 @@ bool http_query(const struct http_request *request, struct str name, struct str 
 
 /* --- headers ----------------------------------------------------------------------------------*/
 
-/* libmicrohttpd forgives much and keeps text that ends at the first zero byte, so a head may not
- * mean to it what it meant to whoever let it pass on the way to us. It works in place, though, and
- * overwrites only the colon and the end of each line: in a head without tricks every name stands
- * right behind the two bytes that ended the line before. Zero bytes, lone CRs and LFs and folded
- * lines all leave a gap. */
+/* libmicrohttpd tolerates many errors and ends strings at the first zero byte, so it may read another
+ * head than a proxy before it. It parses in place and overwrites only the colon and the end of each
+ * line: in a well-formed head every name begins right after the two bytes that ended the previous
+ * line. Zero bytes, single CRs and LFs and folded lines all leave a gap, which is detected. */
 struct head {
-    const char *next; /* where the next name has to begin */
+    const char *next; /* where the next name must begin */
     bool is_bad;
     uint32_t hosts;
     uint32_t lengths;
@@ -146,7 +153,7 @@ struct head {
 };
 
 /* tchar of RFC 9110, at least one */
-static bool is_token(struct str s)
+static bool head_is_token(struct str s)
 {
     for (uint32_t i = 0; i < s.len; i++)
         if (!char_is_letter(s.at[i]) && !char_is_digit(s.at[i]) &&
@@ -155,7 +162,7 @@ static bool is_token(struct str s)
     return s.len > 0;
 }
 
-static bool has_controls(struct str s)
+static bool head_has_controls(struct str s)
 {
     for (uint32_t i = 0; i < s.len; i++)
         if (((unsigned char)s.at[i] < ' ' && s.at[i] != '\t') || s.at[i] == '\x7f')
@@ -163,14 +170,14 @@ static bool has_controls(struct str s)
     return false;
 }
 
-static enum MHD_Result read_header(void *into, enum MHD_ValueKind kind, const char *name_z,
-                                   const char *value_z)
+static enum MHD_Result head_on_header(void *into, enum MHD_ValueKind kind, const char *name_z,
+                                      const char *value_z)
 {
     (void)kind;
     struct head *head = into;
     const struct str name = str_from(name_z);
     const struct str value = str_from(value_z);
-    if (!value_z || name_z != head->next || !is_token(name) || has_controls(value)) {
+    if (!value_z || name_z != head->next || !head_is_token(name) || head_has_controls(value)) {
         head->is_bad = true;
         return MHD_NO;
     }
@@ -188,8 +195,8 @@ static enum MHD_Result read_header(void *into, enum MHD_ValueKind kind, const ch
     return MHD_YES;
 }
 
-static enum MHD_Result read_forwarded(void *into, enum MHD_ValueKind kind, const char *name_z,
-                                      const char *value_z)
+static enum MHD_Result head_on_forwarded(void *into, enum MHD_ValueKind kind, const char *name_z,
+                                         const char *value_z)
 {
     (void)kind;
     struct forwarded_headers *headers = into;
@@ -204,12 +211,12 @@ static enum MHD_Result read_forwarded(void *into, enum MHD_ValueKind kind, const
     return MHD_YES;
 }
 
-/* The loopback address means this machine only when it is said by a proxy on this machine. */
+/* A loopback address in the header means this host only if the proxy itself is on this host. */
 void forwarded_take(struct exchange *x)
 {
     struct forwarded_headers headers = {0};
     struct http_request *request = &x->request;
-    ignore(MHD_get_connection_values(x->connection, MHD_HEADER_KIND, read_forwarded, &headers),
+    ignore(MHD_get_connection_values(x->connection, MHD_HEADER_KIND, head_on_forwarded, &headers),
            "it only counts");
     const struct forwarded f = forwarded_read(&request->arena, &headers);
     if (f.has_proto)
@@ -224,26 +231,26 @@ void forwarded_take(struct exchange *x)
     }
 }
 
-/* Behind the last line stands only the empty one. The method is the first thing in a head. */
-static bool ends_in_place(const struct head *head, struct MHD_Connection *connection,
-                          const char *method)
+/* After the last header there is only the empty line. The head begins with the method. */
+static bool head_ends_in_place(const struct head *head, struct MHD_Connection *connection,
+                               const char *method)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     return info && method + info->header_size == head->next + 2;
 }
 
-/* Two ways to tell where the body ends are one too many: whoever stands between the client and us
- * may have taken the other, and what it let through as a body would be a request here. */
+/* Content-Length together with Transfer-Encoding, or either of them twice, is refused: a proxy may
+ * have used the other one, and what it forwarded as a body would be a request here. */
 bool head_read(struct MHD_Connection *connection, const char *method, const char *version,
                struct framing *out_framing)
 {
     const bool is_old = strcmp(version, "HTTP/1.0") == 0;
     struct head head = {.next = version + strlen(version) + 2};
     int64_t length = 0;
-    ignore(MHD_get_connection_values(connection, MHD_HEADER_KIND, read_header, &head),
+    ignore(MHD_get_connection_values(connection, MHD_HEADER_KIND, head_on_header, &head),
            "it only counts");
-    if (head.is_bad || !ends_in_place(&head, connection, method) || head.hosts > 1 ||
+    if (head.is_bad || !head_ends_in_place(&head, connection, method) || head.hosts > 1 ||
         (head.hosts == 0 && !is_old) || head.lengths + head.encodings > 1)
         return false;
     if (head.encodings && (is_old || !str_eq_nocase(head.encoding, STR("chunked"))))

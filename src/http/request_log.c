@@ -1,3 +1,4 @@
+/* request_log.c - log lines about requests. Strings of clients are shortened. */
 #include "http/request_log.h"
 
 #include <string.h>
@@ -7,7 +8,6 @@
 
 enum { KEY_SHOWN_MAX = 64, PATH_SHOWN_MAX = 200 };
 
-/* Both texts come from the client, so they are cut to a size that suits a log line. */
 void request_log_repeated_key(const struct http_request *request, struct str key)
 {
     char text[INET6_ADDRSTRLEN];
@@ -17,5 +17,5 @@ void request_log_repeated_key(const struct http_request *request, struct str key
              LOG_FIELDS(LOG_S("path", str_clip(request->path, PATH_SHOWN_MAX)),
                         LOG_S("key", str_clip(key, KEY_SHOWN_MAX)),
                         LOG_Z("address", address_text(&address, text))),
-             "the body of a request repeats a key in one object: its last value is used");
+             "request body repeats a key in one JSON object; its last value is used");
 }

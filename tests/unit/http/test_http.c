@@ -124,7 +124,7 @@ TEST(paths_and_queries_are_decoded)
 }
 
 static const char REFUSED_400[] =
-    "{\"message\":\"the request is not clean text, badly escaped or badly framed\","
+    "{\"message\":\"malformed request: wrong UTF-8, percent-encoding, header or framing\","
     "\"status\":400,\"code\":\"bad_text\"}";
 
 TEST(targets_that_are_no_clean_text_never_reach_the_handler)
@@ -191,7 +191,7 @@ TEST(a_path_of_too_many_parts_leads_nowhere)
     say(&t, "GET /parts/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17 HTTP/1.1\r\n" HOST);
     const struct heard h = hear(&t);
     CHECK(h.status == 404);
-    CHECK(str_is(h.body, "{\"message\":\"there is nothing at a path with that many parts\","
+    CHECK(str_is(h.body, "{\"message\":\"no route has a path with so many segments\","
                          "\"status\":404,\"code\":\"not_found\"}"));
     say(&t, "GET /parts HTTP/1.1\r\n" HOST);
     CHECK(hear(&t).status == 200);
@@ -283,7 +283,7 @@ TEST(a_head_without_end_is_refused)
 /* --- bodies -----------------------------------------------------------------------------------*/
 
 static const char REFUSED_413[] =
-    "{\"message\":\"the body is too large\",\"status\":413,\"code\":\"too_large\"}";
+    "{\"message\":\"the request body is too large\",\"status\":413,\"code\":\"too_large\"}";
 
 TEST(a_body_may_be_as_large_as_the_limit_and_no_larger)
 {

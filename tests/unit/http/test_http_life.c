@@ -11,7 +11,7 @@
 #include "sys/failpoint.h"
 
 static const char REFUSED_503[] =
-    "{\"message\":\"shutting down\",\"status\":503,\"code\":\"unavailable\"}";
+    "{\"message\":\"the daemon is shutting down\",\"status\":503,\"code\":\"unavailable\"}";
 
 /* --- answers that come later ------------------------------------------------------------------*/
 
@@ -480,7 +480,7 @@ TEST(what_cannot_be_opened_is_explained)
     options.tls_cert = "/";
     cannot_open(options, "\"/\"");
     options.tls_cert = options.tls_key = "/proc/self/status"; /* text, but no certificate */
-    cannot_open(options, "no usable pair");
+    cannot_open(options, "do not match");
 }
 
 TEST(it_listens_on_the_other_family_too)

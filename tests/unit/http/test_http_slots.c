@@ -220,7 +220,7 @@ TEST(one_address_takes_its_own_connections_and_no_others)
     struct client *third = take(&s, "192.0.2.1");
     CHECK(s.stats.evicted == 1 && first->is_evicted && !other->is_evicted && s.client_count == 3);
     /* Those that have a complete request are not closed, and then there is no space. */
-    mapped->is_waiting = third->is_waiting = true;
+    mapped->request_is_complete = third->request_is_complete = true;
     CHECK(!has_space(&s, "192.0.2.1") && !has_space(&s, "::ffff:192.0.2.1"));
     CHECK(has_space(&s, "192.0.2.2") && s.stats.evicted == 1);
     give_back(&s, first);
@@ -279,13 +279,13 @@ TEST(answers_that_are_not_read_make_space_after_a_while)
     for (int i = 0; i < 3; i++) {
         clients[i] = take(&s, "127.0.0.1");
         clients[i]->exchange = exchanges[i];
-        clients[i]->is_waiting = true;
+        clients[i]->request_is_complete = true;
     }
     CHECK(!has_space(&s, "127.0.0.1")); /* they were answered just now */
     clients[0]->since_ms = clients[1]->since_ms = clients[2]->since_ms = 0;
     streaming.stream.is_paused = true; /* all is said for now */
     CHECK(has_space(&s, "127.0.0.1") && clients[0]->is_evicted);
-    take(&s, "127.0.0.1")->is_waiting = true;
+    take(&s, "127.0.0.1")->request_is_complete = true;
     CHECK(!has_space(&s, "127.0.0.1"));
     streaming.stream.is_paused = false;
     CHECK(has_space(&s, "127.0.0.1") && clients[1]->is_evicted);
@@ -299,19 +299,19 @@ TEST(trouble_is_logged_at_once_and_then_once_a_minute)
 {
     struct http_server s = {.connections_max = 7};
     listener_notice(&s, 5000);
-    CHECK(s.evicted_said.at_ms == 0 && s.refused_said.at_ms == 0 && s.failed_said.at_ms == 0);
+    CHECK(s.evicted_logged.at_ms == 0 && s.refused_logged.at_ms == 0 && s.failed_logged.at_ms == 0);
     s.stats = (struct http_stats){.evicted = 3, .refused = 2, .accept_failures = 1};
     s.accept_error = EMFILE;
     listener_notice(&s, 6000);
-    CHECK(s.evicted_said.at_ms == 6000 && s.evicted_said.count == 3);
-    CHECK(s.refused_said.at_ms == 6000 && s.refused_said.count == 2);
-    CHECK(s.failed_said.at_ms == 6000 && s.failed_said.count == 1);
+    CHECK(s.evicted_logged.at_ms == 6000 && s.evicted_logged.count == 3);
+    CHECK(s.refused_logged.at_ms == 6000 && s.refused_logged.count == 2);
+    CHECK(s.failed_logged.at_ms == 6000 && s.failed_logged.count == 1);
     s.stats.evicted = 9;
     listener_notice(&s, 65999);
-    CHECK(s.evicted_said.at_ms == 6000 && s.evicted_said.count == 3);
+    CHECK(s.evicted_logged.at_ms == 6000 && s.evicted_logged.count == 3);
     listener_notice(&s, 66000);
-    CHECK(s.evicted_said.at_ms == 66000 && s.evicted_said.count == 9);
-    CHECK(s.refused_said.at_ms == 6000 && s.failed_said.at_ms == 6000);
+    CHECK(s.evicted_logged.at_ms == 66000 && s.evicted_logged.count == 9);
+    CHECK(s.refused_logged.at_ms == 6000 && s.failed_logged.at_ms == 6000);
 }
 
 /* --- descriptors ------------------------------------------------------------------------------*/

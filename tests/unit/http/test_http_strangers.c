@@ -148,7 +148,7 @@ TEST(a_line_between_chunks_that_never_ends_is_cut_long_before_its_client_is_idle
 /* --- bodies -----------------------------------------------------------------------------------*/
 
 static const char REFUSED_413[] =
-    "{\"message\":\"the body is too large\",\"status\":413,\"code\":\"too_large\"}";
+    "{\"message\":\"the request body is too large\",\"status\":413,\"code\":\"too_large\"}";
 
 TEST(whoever_sends_far_too_much_hears_of_it)
 {
@@ -191,7 +191,7 @@ TEST(a_body_is_kept_once)
 }
 
 static const char REFUSED_FULL[] =
-    "{\"message\":\"too many requests are being read; try again soon\","
+    "{\"message\":\"too many request bodies are being received; try again later\","
     "\"status\":503,\"code\":\"limit\"}";
 
 static void is_told_to_come_again(struct talk *t)
