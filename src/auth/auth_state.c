@@ -1,3 +1,4 @@
+/* auth_state.c - owns the tables of authentication state and logs failed logins and lock-outs. */
 #include "auth/auth_state.h"
 
 #include <sodium.h>
@@ -16,41 +17,42 @@ struct auth_state auth_state_open(void)
                                .idle = session_idle_new()};
 }
 
-void auth_state_close(struct auth_state *door)
+void auth_state_close(struct auth_state *state)
 {
-    lockout_free(door->lockout);
-    digests_free(door->digests);
-    reset_keys_free(door->resets);
-    session_idle_free(door->idle);
-    *door = (struct auth_state){0};
+    lockout_free(state->lockout);
+    digests_free(state->digests);
+    reset_keys_free(state->resets);
+    session_idle_free(state->idle);
+    *state = (struct auth_state){0};
 }
 
-void auth_log_failure(struct auth_state *door, const struct login_source *v, int64_t now_ms)
+void auth_log_failure(struct auth_state *state, const struct login_source *v, int64_t now_ms)
 {
     char text[INET6_ADDRSTRLEN], whole[INET6_ADDRSTRLEN];
     struct in6_addr address, client;
     memcpy(&address, v->address, sizeof address);
     memcpy(&client, v->client, sizeof client);
     const struct str user = v->is_user ? v->user : STR("(no such user)");
-    const enum lockout_news news = lockout_failed(door->lockout, v, now_ms);
-    /* A failure is that of one client, as in the audit; a lock-out is that of its network. */
+    const enum lockout_news news = lockout_failed(state->lockout, v, now_ms);
+    /* A failed login is logged with the address of the client, as in the audit. A lock-out is logged
+     * with the address that is counted: for IPv6 the /64 network. */
     const struct log_field *fields =
         LOG_FIELDS(LOG_S("user", user), LOG_Z("address", address_text(&address, text)));
     log_with(LOG_INFO,
              LOG_FIELDS(LOG_S("user", user), LOG_Z("address", address_text(&client, whole))),
-             "somebody was not let in: the name or the password was wrong");
+             "login failed: wrong user name or password");
     if (news == LOCKOUT_ADDRESS)
         log_with(LOG_NOTICE, fields,
-                 "a user is locked out there for ten minutes, after %u wrong passwords",
-                 LOCKOUT_TRIES);
+                 "user %.*s locked out from %s for 10 minutes after %u failed logins",
+                 STR_FMT_ARGS(user), text, LOCKOUT_TRIES);
     if (news == LOCKOUT_USER)
         log_with(LOG_NOTICE, fields,
-                 "a user is locked out for ten minutes wherever it was never let in before, after "
-                 "%u wrong passwords",
-                 LOCKOUT_TRIES_USER);
+                 "user %.*s locked out for 10 minutes from every address without an earlier "
+                 "successful login, after %u failed logins",
+                 STR_FMT_ARGS(user), LOCKOUT_TRIES_USER);
     if (news == LOCKOUT_NETWORK)
         log_with(LOG_NOTICE, LOG_FIELDS(LOG_Z("address", address_text(&address, text))),
-                 "an address is locked out for ten minutes for every user that never logged in "
-                 "from it, after %u wrong passwords under any name",
-                 LOCKOUT_TRIES_ADDRESS);
+                 "address %s locked out for 10 minutes for every user without an earlier "
+                 "successful login from it, after %u failed logins under any name",
+                 text, LOCKOUT_TRIES_ADDRESS);
 }

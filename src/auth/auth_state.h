@@ -1,9 +1,8 @@
-/* auth_state.h - what is remembered between requests about those who want in.
+/* auth_state.h - authentication state between requests.
  *
- * It holds the tables that outlive a request and not the process: who guessed too often, which
- * answers to a digest challenge were given, which keys for sealed passwords are out, which sessions
- * were used lately. It tells the log who was turned away. It does not know users, nor who may do
- * what once inside.
+ * It owns the tables that live longer than a request and end with the process: failed logins, used
+ * digest nonces, password reset keys, and the idle times of sessions. Failed logins are logged here.
+ * It depends neither on the users in the core nor on their rights.
  */
 #pragma once
 
@@ -20,8 +19,8 @@ struct auth_state {
 };
 
 struct auth_state auth_state_open(void);
-void auth_state_close(struct auth_state *door);
+void auth_state_close(struct auth_state *state);
 
-/* Somebody was wrong: counted, and told to the log, once more if that was one time too many. What
- * is no name of a user is not repeated: it may be a password in the wrong field. */
-void auth_log_failure(struct auth_state *door, const struct login_source *v, int64_t now_ms);
+/* Count and log a failed login, with another line if it causes a lock-out. A name that is not one of
+ * a user is not logged: it may be a password that was typed into the wrong field. */
+void auth_log_failure(struct auth_state *state, const struct login_source *v, int64_t now_ms);

@@ -1,3 +1,9 @@
+/* credentials.c - parses Authorization and Cookie headers, and creates tokens.
+ *
+ * Headers are untrusted input: they are bounded in size, and whatever does not match the grammar of
+ * RFC 9110 counts as no credentials. Comparisons of secrets take constant time, and random bytes are
+ * wiped after use.
+ */
 #include "auth/credentials.h"
 
 #include <sodium.h>
@@ -10,7 +16,7 @@ enum { HEADER_MAX = 4096, COOKIE_MAX = 256, TOKEN_BYTES = 32, DIGEST_BYTES = 32,
 
 static const struct str TOKEN_PREFIX = {"hlg_", 4};
 
-static struct str trim(struct str s)
+static struct str credentials_trim(struct str s)
 {
     uint32_t from = 0;
     uint32_t to = s.len;
@@ -21,8 +27,8 @@ static struct str trim(struct str s)
     return str_slice(s, from, to);
 }
 
-/* The alphabets of both base64s, dots and tildes, and padding at the end. */
-static bool is_token68(struct str s)
+/* token68 of RFC 9110: the alphabets of base64 and base64url, '.', '~', and '=' at the end. */
+static bool credentials_is_token68(struct str s)
 {
     while (s.len > 0 && s.at[s.len - 1] == '=')
         s.len--;
@@ -34,7 +40,7 @@ static bool is_token68(struct str s)
     return s.len > 0;
 }
 
-static bool decode(struct arena *a, struct str text, struct str *out_bytes)
+static bool credentials_decode_base64(struct arena *a, struct str text, struct str *out_bytes)
 {
     static const int variants[] = {sodium_base64_VARIANT_ORIGINAL,
                                    sodium_base64_VARIANT_ORIGINAL_NO_PADDING};
@@ -50,11 +56,12 @@ static bool decode(struct arena *a, struct str text, struct str *out_bytes)
     return false;
 }
 
-static struct credentials basic(struct arena *a, struct str text)
+static struct credentials credentials_parse_basic(struct arena *a, struct str text)
 {
     const struct credentials none = {.kind = CREDENTIALS_NONE};
     struct str pair;
-    if (!is_token68(text) || !decode(a, text, &pair) || !str_is_clean(pair))
+    if (!credentials_is_token68(text) || !credentials_decode_base64(a, text, &pair) ||
+        !str_is_clean(pair))
         return none;
     const uint32_t colon = str_find(pair, ':', 0);
     if (colon == 0 || colon == pair.len)
@@ -66,9 +73,9 @@ static struct credentials basic(struct arena *a, struct str text)
     };
 }
 
-static struct credentials bearer(struct arena *a, struct str text)
+static struct credentials credentials_parse_bearer(struct arena *a, struct str text)
 {
-    if (!is_token68(text))
+    if (!credentials_is_token68(text))
         return (struct credentials){.kind = CREDENTIALS_NONE};
     return (struct credentials){.kind = CREDENTIALS_BEARER, .secret = str_copy(a, text)};
 }
@@ -78,14 +85,14 @@ struct credentials credentials_parse(struct arena *a, struct str header)
     const struct credentials none = {.kind = CREDENTIALS_NONE};
     if (header.len > HEADER_MAX)
         return none;
-    const struct str text = trim(header);
+    const struct str text = credentials_trim(header);
     const uint32_t blank = str_find(text, ' ', 0);
     const struct str scheme = str_slice(text, 0, blank);
-    const struct str rest = trim(str_slice(text, blank, text.len));
+    const struct str rest = credentials_trim(str_slice(text, blank, text.len));
     if (str_eq_nocase(scheme, STR("Basic")))
-        return basic(a, rest);
+        return credentials_parse_basic(a, rest);
     if (str_eq_nocase(scheme, STR("Bearer")))
-        return bearer(a, rest);
+        return credentials_parse_bearer(a, rest);
     if (str_eq_nocase(scheme, STR("Digest")))
         return (struct credentials){.kind = CREDENTIALS_DIGEST, .secret = str_copy(a, rest)};
     return none;
@@ -107,11 +114,11 @@ struct str credentials_cookie(struct str header, struct str name)
 {
     for (uint32_t at = 0; at < header.len;) {
         const uint32_t end = str_find(header, ';', at);
-        const struct str pair = trim(str_slice(header, at, end));
+        const struct str pair = credentials_trim(str_slice(header, at, end));
         const uint32_t equals = str_find(pair, '=', 0);
         const struct str value = str_slice(pair, equals + 1, pair.len);
         if (str_eq(str_slice(pair, 0, equals), name) && value.len <= COOKIE_MAX &&
-            is_token68(value))
+            credentials_is_token68(value))
             return value;
         at = end + 1;
     }

@@ -1,3 +1,12 @@
+/* digest.c - HTTP Digest authentication: challenges, nonces and responses.
+ *
+ * A nonce is (time, random bytes, MAC of both), so issuing one needs no memory. The response is
+ * verified before the nonce is checked, so that only clients with the right password can fill the
+ * table of used nonces. A nonce that was used well is stored with a window of the counts (nc) it was
+ * used with, because a client with several connections sends them out of order. When the table is
+ * full, the oldest nonce is dropped and `floor_ms` makes all nonces of that age stale, so that a
+ * dropped one cannot be replayed.
+ */
 #include "auth/digest.h"
 
 #include <sodium.h>
@@ -10,11 +19,11 @@
 
 enum { TIME_SIZE = 8, RANDOM_SIZE = 8, MAC_SIZE = 16, MD5_SIZE = 16 };
 enum { NONCE_SIZE = TIME_SIZE + RANDOM_SIZE + MAC_SIZE, WINDOW = 64 };
-/* RFC 7616 has eight hex digits; clients that never start a new count come to more. */
+/* RFC 7616 has eight hex digits; clients that never reset the count exceed them. */
 enum { NC_LEN_MIN = 8, NC_LEN_MAX = 16 };
 
-/* A nonce that somebody answered well, and which counts it was answered with: `highest`, and of the
- * 63 below it those whose bit is set. Clients with several connections do not keep the order. */
+/* A nonce that was used with a right response, and the counts (nc) it was used with: `highest`, and
+ * of the 63 below it those whose bit in `window` is set. */
 struct used {
     uint8_t random[RANDOM_SIZE];
     int64_t made_ms;
@@ -24,7 +33,7 @@ struct used {
 
 struct digests {
     uint8_t secret[crypto_generichash_KEYBYTES];
-    int64_t floor_ms; /* nonces this old that are not remembered may have been */
+    int64_t floor_ms; /* nonces created up to this time and not in the table are stale */
     struct used used[DIGEST_USED_MAX];
 };
 
@@ -42,9 +51,9 @@ void digests_free(struct digests *d)
     free(d);
 }
 
-/* ---- MD5 of texts with colons between them ---- */
+/* ---- MD5 of strings joined by colons ---- */
 
-static struct str hex_md5(struct arena *a, const struct str *parts, uint32_t count)
+static struct str digest_hex_md5(struct arena *a, const struct str *parts, uint32_t count)
 {
     uint8_t bytes[MD5_SIZE];
     struct buf text = buf_in(a), hex = buf_in(a);
@@ -60,30 +69,30 @@ static struct str hex_md5(struct arena *a, const struct str *parts, uint32_t cou
 }
 
 #define HEX_MD5(a, ...)                                                                            \
-    hex_md5((a), (const struct str[]){__VA_ARGS__},                                                \
-            (uint32_t)(sizeof((const struct str[]){__VA_ARGS__}) / sizeof(struct str)))
+    digest_hex_md5((a), (const struct str[]){__VA_ARGS__},                                         \
+                   (uint32_t)(sizeof((const struct str[]){__VA_ARGS__}) / sizeof(struct str)))
 
 struct str digest_ha1(struct arena *a, struct str username, struct str password)
 {
     return HEX_MD5(a, username, STR(DIGEST_REALM), password);
 }
 
-/* ---- reading ---- */
+/* ---- parse ---- */
 
-static bool is_blank(char c)
+static bool digest_is_blank(char c)
 {
     return c == ' ' || c == '\t';
 }
 
-static uint32_t skip_blanks(struct str s, uint32_t at)
+static uint32_t digest_skip_blanks(struct str s, uint32_t at)
 {
-    while (at < s.len && is_blank(s.at[at]))
+    while (at < s.len && digest_is_blank(s.at[at]))
         at++;
     return at;
 }
 
-/* A text in quotes from *at on; a backslash takes the next character as it is. */
-static bool read_quoted(struct arena *a, struct str s, uint32_t *at, struct str *out)
+/* A quoted string at *at; a backslash escapes the next character. */
+static bool digest_read_quoted(struct arena *a, struct str s, uint32_t *at, struct str *out)
 {
     struct buf b = buf_in(a);
     uint32_t i = *at + 1;
@@ -97,18 +106,18 @@ static bool read_quoted(struct arena *a, struct str s, uint32_t *at, struct str 
     return i < s.len;
 }
 
-static bool read_value(struct arena *a, struct str s, uint32_t *at, struct str *out)
+static bool digest_read_value(struct arena *a, struct str s, uint32_t *at, struct str *out)
 {
     if (*at < s.len && s.at[*at] == '"')
-        return read_quoted(a, s, at, out);
+        return digest_read_quoted(a, s, at, out);
     const uint32_t from = *at;
-    while (*at < s.len && s.at[*at] != ',' && !is_blank(s.at[*at]))
+    while (*at < s.len && s.at[*at] != ',' && !digest_is_blank(s.at[*at]))
         ++*at;
     *out = str_slice(s, from, *at);
     return out->len > 0;
 }
 
-static struct str *place_of(struct digest_claim *claim, struct str name)
+static struct str *digest_find_field(struct digest_claim *claim, struct str name)
 {
     const struct {
         struct str name;
@@ -126,34 +135,35 @@ static struct str *place_of(struct digest_claim *claim, struct str name)
     return NULL;
 }
 
-/* One name=value from *at on, and the comma behind it. What we do not know is passed over; what is
- * said twice could be meant in two ways. */
-static bool read_pair(struct arena *a, struct str s, uint32_t *at, struct digest_claim *claim)
+/* One name=value at *at and the comma after it. Unknown parameters are skipped; a repeated one is an
+ * error, because it is ambiguous. */
+static bool digest_read_pair(struct arena *a, struct str s, uint32_t *at,
+                             struct digest_claim *claim)
 {
     struct str value;
     const uint32_t equals = str_find(s, '=', *at);
     uint32_t end = equals;
-    while (end > *at && is_blank(s.at[end - 1]))
+    while (end > *at && digest_is_blank(s.at[end - 1]))
         end--;
-    struct str *place = place_of(claim, str_slice(s, *at, end));
-    *at = skip_blanks(s, equals + 1);
-    if (equals == s.len || !read_value(a, s, at, &value) || (place && place->at))
+    struct str *place = digest_find_field(claim, str_slice(s, *at, end));
+    *at = digest_skip_blanks(s, equals + 1);
+    if (equals == s.len || !digest_read_value(a, s, at, &value) || (place && place->at))
         return false;
     if (place)
         *place = str_copy(a, value);
-    *at = skip_blanks(s, *at);
+    *at = digest_skip_blanks(s, *at);
     if (*at == s.len)
         return true;
     const bool is_comma = s.at[*at] == ',';
-    *at = skip_blanks(s, *at + 1);
+    *at = digest_skip_blanks(s, *at + 1);
     return is_comma;
 }
 
 bool digest_parse(struct arena *a, struct str text, struct digest_claim *out_claim)
 {
     struct digest_claim claim = {0};
-    for (uint32_t at = skip_blanks(text, 0); at < text.len;)
-        if (!read_pair(a, text, &at, &claim))
+    for (uint32_t at = digest_skip_blanks(text, 0); at < text.len;)
+        if (!digest_read_pair(a, text, &at, &claim))
             return false;
     const bool is_md5 = str_is_empty(claim.algorithm) || str_eq_nocase(claim.algorithm, STR("MD5"));
     const bool is_whole = claim.username.len && claim.nonce.len && claim.uri.len &&
@@ -169,7 +179,8 @@ bool digest_parse(struct arena *a, struct str text, struct digest_claim *out_cla
 
 /* ---- nonces ---- */
 
-static void put_mac(const struct digests *d, uint8_t nonce[NONCE_SIZE], uint8_t out_mac[MAC_SIZE])
+static void nonce_compute_mac(const struct digests *d, uint8_t nonce[NONCE_SIZE],
+                              uint8_t out_mac[MAC_SIZE])
 {
     must(crypto_generichash(out_mac, MAC_SIZE, nonce, TIME_SIZE + RANDOM_SIZE, d->secret,
                             sizeof d->secret) == 0);
@@ -182,12 +193,12 @@ static struct str nonce_new(const struct digests *d, struct arena *a, int64_t no
     for (int i = 0; i < TIME_SIZE; i++)
         nonce[i] = (uint8_t)((uint64_t)now_ms >> (56 - 8 * i));
     randombytes_buf(nonce + TIME_SIZE, RANDOM_SIZE);
-    put_mac(d, nonce, nonce + TIME_SIZE + RANDOM_SIZE);
+    nonce_compute_mac(d, nonce, nonce + TIME_SIZE + RANDOM_SIZE);
     sodium_bin2base64(text, sizeof text, nonce, sizeof nonce, sodium_base64_VARIANT_ORIGINAL);
     return str_copy(a, str_from(text));
 }
 
-/* Is it one of ours? */
+/* Decode a nonce. False: its MAC is wrong, so this process has not issued it. */
 static bool nonce_read(const struct digests *d, struct str text, int64_t *out_made_ms,
                        uint8_t out_random[RANDOM_SIZE])
 {
@@ -198,7 +209,7 @@ static bool nonce_read(const struct digests *d, struct str text, int64_t *out_ma
                           sodium_base64_VARIANT_ORIGINAL) != 0 ||
         size != NONCE_SIZE)
         return false;
-    put_mac(d, nonce, mac);
+    nonce_compute_mac(d, nonce, mac);
     if (sodium_memcmp(mac, nonce + TIME_SIZE + RANDOM_SIZE, MAC_SIZE) != 0)
         return false;
     for (int i = 0; i < TIME_SIZE; i++)
@@ -208,7 +219,7 @@ static bool nonce_read(const struct digests *d, struct str text, int64_t *out_ma
     return true;
 }
 
-static bool is_fresh(int64_t made_ms, int64_t now_ms)
+static bool nonce_is_fresh(int64_t made_ms, int64_t now_ms)
 {
     return now_ms - made_ms <= DIGEST_NONCE_MS && made_ms - now_ms <= DIGEST_NONCE_MS;
 }
@@ -224,9 +235,9 @@ struct str digests_challenge(const struct digests *d, struct arena *a, int64_t n
     return buf_str(&b);
 }
 
-/* ---- an answer counts once ---- */
+/* ---- replay protection ---- */
 
-static struct used *find_used(struct digests *d, const uint8_t random[RANDOM_SIZE])
+static struct used *digests_find_used(struct digests *d, const uint8_t random[RANDOM_SIZE])
 {
     for (uint32_t i = 0; i < DIGEST_USED_MAX; i++)
         if (d->used[i].window && memcmp(d->used[i].random, random, RANDOM_SIZE) == 0)
@@ -234,13 +245,14 @@ static struct used *find_used(struct digests *d, const uint8_t random[RANDOM_SIZ
     return NULL;
 }
 
-/* A free place, or that of the oldest nonce; what is as old and not remembered is stale then. */
-static struct used *make_used(struct digests *d, int64_t now_ms)
+/* A free entry, or that of the oldest nonce. In the second case all nonces up to its age that are
+ * not in the table become stale. */
+static struct used *digests_add_used(struct digests *d, int64_t now_ms)
 {
     struct used *oldest = &d->used[0];
     for (uint32_t i = 0; i < DIGEST_USED_MAX; i++) {
         struct used *u = &d->used[i];
-        if (!u->window || !is_fresh(u->made_ms, now_ms))
+        if (!u->window || !nonce_is_fresh(u->made_ms, now_ms))
             return u;
         if (u->made_ms < oldest->made_ms)
             oldest = u;
@@ -249,8 +261,8 @@ static struct used *make_used(struct digests *d, int64_t now_ms)
     return oldest;
 }
 
-/* False: this count was seen, or is too far back to tell. */
-static bool use_count(struct used *u, uint64_t count)
+/* False: this count was used before, or is below the window. */
+static bool digests_use_count(struct used *u, uint64_t count)
 {
     if (count > u->highest) {
         const uint64_t ahead = count - u->highest;
@@ -266,7 +278,7 @@ static bool use_count(struct used *u, uint64_t count)
 }
 
 /* Hex digits of either case. Clients written in Ruby count from 0. */
-static bool read_count(struct str nc, uint64_t *out_count)
+static bool digest_parse_count(struct str nc, uint64_t *out_count)
 {
     uint64_t count = 0;
     if (nc.len > NC_LEN_MAX)
@@ -282,29 +294,29 @@ static bool read_count(struct str nc, uint64_t *out_count)
     return nc.len > 0;
 }
 
-static bool use(struct digests *d, const struct digest_claim *claim, int64_t now_ms)
+static bool digests_use_nonce(struct digests *d, const struct digest_claim *claim, int64_t now_ms)
 {
     int64_t made_ms;
     uint8_t random[RANDOM_SIZE];
     uint64_t count;
-    if (!nonce_read(d, claim->nonce, &made_ms, random) || !is_fresh(made_ms, now_ms) ||
-        !read_count(claim->nc, &count))
+    if (!nonce_read(d, claim->nonce, &made_ms, random) || !nonce_is_fresh(made_ms, now_ms) ||
+        !digest_parse_count(claim->nc, &count))
         return false;
-    struct used *u = find_used(d, random);
+    struct used *u = digests_find_used(d, random);
     if (u)
-        return use_count(u, count);
+        return digests_use_count(u, count);
     if (made_ms <= d->floor_ms)
         return false;
-    u = make_used(d, now_ms);
+    u = digests_add_used(d, now_ms);
     *u = (struct used){.made_ms = made_ms, .highest = count, .window = 1};
     memcpy(u->random, random, sizeof random);
     return true;
 }
 
-/* ---- judging ---- */
+/* ---- verify ---- */
 
-/* A client may name the whole address where we were sent the path. */
-static bool is_target(struct str uri, struct str target)
+/* The parameter uri must be the request target. A client may give the absolute URL instead. */
+static bool digest_uri_matches(struct str uri, struct str target)
 {
     if (str_eq(uri, target))
         return true;
@@ -315,7 +327,7 @@ static bool is_target(struct str uri, struct str target)
     return str_eq(str_slice(uri, path, uri.len), target);
 }
 
-static bool is_response(const struct digest_question *q, struct str ha1)
+static bool digest_response_matches(const struct digest_question *q, struct str ha1)
 {
     static const char *const methods[] = {
         [HTTP_GET] = "GET",     [HTTP_HEAD] = "HEAD",     [HTTP_POST] = "POST", [HTTP_PUT] = "PUT",
@@ -335,10 +347,11 @@ static bool is_response(const struct digest_question *q, struct str ha1)
 enum digest_verdict digests_judge(struct digests *d, const struct digest_question *q,
                                   int64_t now_ms)
 {
-    const bool is_somebody = q->ha1.len == DIGEST_HA1_LEN;
+    const bool has_user = q->ha1.len == DIGEST_HA1_LEN;
     const struct str decoy = STR("00000000000000000000000000000000");
-    const bool fits = is_response(q, is_somebody ? q->ha1 : decoy);
-    if (!fits || !is_somebody || q->method == HTTP_OTHER || !is_target(q->claim->uri, q->target))
+    const bool fits = digest_response_matches(q, has_user ? q->ha1 : decoy);
+    if (!fits || !has_user || q->method == HTTP_OTHER ||
+        !digest_uri_matches(q->claim->uri, q->target))
         return DIGEST_WRONG;
-    return use(d, q->claim, now_ms) ? DIGEST_GOOD : DIGEST_STALE;
+    return digests_use_nonce(d, q->claim, now_ms) ? DIGEST_GOOD : DIGEST_STALE;
 }

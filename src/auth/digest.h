@@ -1,11 +1,10 @@
 /* digest.h - HTTP digest authentication for old clients (RFC 7616: MD5, qop auth).
  *
- * It reads what a client claims, makes the nonces it must answer, and judges the answer against the
- * HA1 that is kept for the user. A nonce is its time, a few random bytes and a keyed hash of both,
- * so that handing one out costs no memory. Who answered well is remembered until the nonce is too
- * old: an answer counts once. It does not know users, and is told the time by a
- * monotonic clock. MD5 is what those
- * clients speak; nothing else here rests on it.
+ * It parses the Authorization header, creates nonces, and verifies responses against the stored HA1
+ * of the user. A nonce is its time, random bytes and a keyed hash of both, so that issuing one needs
+ * no memory. Used nonces are stored until they expire, so that a response is accepted once. It does
+ * not access users; times are those of a monotonic clock, in ms. MD5 is what these clients support;
+ * nothing else in this module uses it.
  */
 #pragma once
 
@@ -16,25 +15,26 @@
 #include "http/http.h"
 
 #define DIGEST_REALM    "Crowbar"
-#define DIGEST_NONCE_MS ((int64_t)5 * 60 * 1000) /* so old, or so early by another clock */
-#define DIGEST_USED_MAX 1024u                    /* nonces in use that are remembered    */
+#define DIGEST_NONCE_MS ((int64_t)5 * 60 * 1000) /* lifetime of a nonce                 */
+#define DIGEST_USED_MAX 1024u                    /* entries of the table of used nonces */
 #define DIGEST_HA1_LEN  32u
 
-/* What stands behind "Digest" in an Authorization header. */
+/* The parameters after "Digest" in an Authorization header. */
 struct digest_claim {
     struct str username, realm, nonce, uri, response, algorithm, cnonce, nc, qop;
 };
 
-/* Lower-case hex of MD5(username:realm:password), in the arena; it is as good as the password. */
+/* Lower-case hex of MD5(username:realm:password), in the arena. For Digest it is equivalent to the
+ * password and must be kept as secret. */
 struct str digest_ha1(struct arena *a, struct str username, struct str password);
-/* False: it does not read, or something is missing that we need. Texts lie in the arena. */
+/* False: malformed, or a required parameter is missing or unsupported. Strings are in the arena. */
 bool digest_parse(struct arena *a, struct str text, struct digest_claim *out_claim);
 
 struct digests;
 
-/* libsodium has been started. */
+/* sodium_init() must have been called. */
 struct digests *digests_new(void);
-void digests_free(struct digests *d); /* NULL is fine */
+void digests_free(struct digests *d); /* NULL is allowed */
 
 /* The value of a WWW-Authenticate header, with a new nonce. */
 struct str digests_challenge(const struct digests *d, struct arena *a, int64_t now_ms,
@@ -42,16 +42,16 @@ struct str digests_challenge(const struct digests *d, struct arena *a, int64_t n
 
 enum digest_verdict {
     DIGEST_WRONG,
-    DIGEST_STALE, /* the answer is right, but to a nonce that is too old, foreign, or used up */
-    DIGEST_GOOD,  /* and from now on it is used up                                            */
+    DIGEST_STALE, /* the response is right, but the nonce is expired, unknown or used */
+    DIGEST_GOOD,  /* accepted; this count of the nonce is used from now on            */
 };
 
 struct digest_question {
-    struct arena *arena; /* for scratch */
+    struct arena *arena; /* for temporary strings */
     const struct digest_claim *claim;
     enum http_method method;
-    struct str target; /* as sent */
-    struct str ha1;    /* empty: nobody's. Never right, and takes as long */
+    struct str target; /* the request target as sent */
+    struct str ha1;    /* empty: no such user. Never right, but takes the same time */
 };
 
 enum digest_verdict digests_judge(struct digests *d, const struct digest_question *q,

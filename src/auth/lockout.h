@@ -1,15 +1,14 @@
-/* lockout.h - who guessed too often.
+/* lockout.h - lock-out after too many failed logins.
  *
- * It counts failures of a user from an address, of a user from anywhere, and of an address under
- * any name. Whoever failed too often is not listened to for a while, right or wrong, and loses the
- * count when that is over; a whole user is closed only to addresses from where it never came in,
- * and a whole address only to users that never came in from there. It knows no password, no
- * clock and no log; it is told the time by a monotonic clock.
+ * It counts failures of a user from one address, of a user from all addresses, and of an address
+ * under all names. After too many of them logins are refused for LOCKOUT_MS, even with the right
+ * password. A lock-out of a user does not affect addresses from which that user has logged in
+ * before, and a lock-out of an address does not affect users who have logged in from it before. It
+ * uses neither passwords nor the log; times are those of a monotonic clock, in ms.
  *
- * It is bounded: when it is full, what was touched longest ago goes. Names that nobody has are
- * counted just like users, but in a half of their own, so that a flood of invented names does not
- * wash away what is known about guesses at a user. Addresses have a table of their own. It belongs
- * to one thread.
+ * It is bounded: when a table is full, the entry that was used longest ago is removed. Names without
+ * an account are counted like users, but in a table of their own, so that a flood of invented names
+ * does not displace entries of users. Addresses have a third table. It belongs to one thread.
  */
 #pragma once
 
@@ -18,35 +17,35 @@
 
 #include "base/text/str.h"
 
-#define LOCKOUT_ENTRIES       4096u /* in both halves */
+#define LOCKOUT_ENTRIES       4096u /* in the two tables of names together  */
 #define LOCKOUT_TRIES         6u    /* of a user from one address           */
-#define LOCKOUT_TRIES_USER    100u  /* of a user from anywhere              */
-#define LOCKOUT_TRIES_ADDRESS 60u   /* from one address, whatever the names */
+#define LOCKOUT_TRIES_USER    100u  /* of a user from all addresses         */
+#define LOCKOUT_TRIES_ADDRESS 60u   /* from one address, under any names    */
 #define LOCKOUT_MS            ((int64_t)10 * 60 * 1000)
 
 struct lockout;
 
-/* Somebody who wants in. The case of the name does not count. */
+/* The origin of a login. The case of the name is ignored. */
 struct login_source {
     struct str user;
-    bool is_user;        /* there is one of that name */
-    uint8_t address[16]; /* as in struct http_request */
-    uint8_t client[16];  /* likewise; for the log, and not counted */
+    bool is_user;        /* an account of that name exists */
+    uint8_t address[16]; /* as in struct http_request; counted */
+    uint8_t client[16];  /* as in struct http_request; for the log only */
 };
 
 enum lockout_news {
     LOCKOUT_NOTHING,
-    LOCKOUT_ADDRESS, /* from now on the user is not let in from there           */
-    LOCKOUT_USER,    /* nor from anywhere, but where it has been let in before  */
-    LOCKOUT_NETWORK, /* nor any other user from there, but those let in before  */
+    LOCKOUT_ADDRESS, /* the user is locked out from this address                          */
+    LOCKOUT_USER,    /* and from every other one without an earlier successful login      */
+    LOCKOUT_NETWORK, /* the address is locked out for users without an earlier login here */
 };
 
-/* libsodium has been started. */
+/* sodium_init() must have been called. */
 struct lockout *lockout_new(void);
-void lockout_free(struct lockout *l); /* NULL is fine */
+void lockout_free(struct lockout *l); /* NULL is allowed */
 
-/* So long the visitor is not listened to; 0: it is. */
+/* The remaining lock-out in ms; 0: logins are accepted. */
 int64_t lockout_left_ms(const struct lockout *l, const struct login_source *v, int64_t now_ms);
-/* News come once for each lock-out. */
+/* Count a failed login. A lock-out is reported once, by the failure that starts it. */
 enum lockout_news lockout_failed(struct lockout *l, const struct login_source *v, int64_t now_ms);
 void lockout_succeeded(struct lockout *l, const struct login_source *v, int64_t now_ms);

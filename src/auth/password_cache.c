@@ -1,3 +1,5 @@
+/* password_cache.c - a set-associative cache of recently verified passwords. The first byte of the
+ * digest selects the set; within a set the entry that expires first is replaced. */
 #include "auth/password_cache.h"
 
 #include <sodium.h>
@@ -24,7 +26,7 @@ struct password_digest password_cache_digest(const struct password_cache *c, str
     struct password_digest d;
     crypto_generichash_state state;
     must(crypto_generichash_init(&state, c->key, sizeof c->key, sizeof d.bytes) == 0);
-    /* The length keeps the end of the one from passing for the start of the other. */
+    /* Hash the length too, so that (hash, password) pairs with the same concatenation differ. */
     const uint8_t len[4] = {(uint8_t)(hash.len >> 24), (uint8_t)(hash.len >> 16),
                             (uint8_t)(hash.len >> 8), (uint8_t)hash.len};
     must(crypto_generichash_update(&state, len, sizeof len) == 0 &&
@@ -45,7 +47,7 @@ bool password_cache_has(const struct password_cache *c, const struct password_di
     return false;
 }
 
-/* Takes the place of itself, or of whatever ends first. */
+/* Replaces the same digest if it is cached, otherwise the entry of the set that expires first. */
 void password_cache_add(struct password_cache *c, const struct password_digest *d, uint64_t now_ms)
 {
     uint32_t place = 0;

@@ -1,8 +1,8 @@
-/* password_cache.h - passwords that were right a moment ago.
+/* password_cache.h - cache of passwords that were verified recently.
  *
- * It keeps no password, only a hash of (stored hash, password) under a key that dies with the
- * process. It does not know how a password is checked, nor what time it is. At most
- * PASSWORD_CACHE_MAX are kept, each for PASSWORD_CACHE_MS; when there are more, older ones go.
+ * It stores no password, only a hash of (stored hash, password) keyed with a random key of the
+ * process. It neither verifies passwords nor reads a clock. At most PASSWORD_CACHE_MAX entries are
+ * kept, each for PASSWORD_CACHE_MS; when a set is full, the oldest entry is replaced.
  */
 #pragma once
 
@@ -25,11 +25,11 @@ struct password_cache {
     uint8_t key[PASSWORD_DIGEST_SIZE];
     struct {
         struct password_digest digest;
-        uint64_t until_ms; /* 0: nothing here */
+        uint64_t until_ms; /* expiry, monotonic; 0: empty */
     } entries[PASSWORD_CACHE_SETS][PASSWORD_CACHE_WAYS];
 };
 
-/* libsodium has been started. */
+/* sodium_init() must have been called. */
 void password_cache_init(struct password_cache *c);
 void password_cache_fini(struct password_cache *c);
 

@@ -1,3 +1,9 @@
+/* password_reset_keys.c - one key pair for each user with a pending password reset.
+ *
+ * A key stays valid after reset_keys_open(), because the request that contained the box may have to
+ * be processed again; reset_keys_end() removes it when the new password was accepted. Secret keys
+ * are wiped when they are removed and when the table is freed.
+ */
 #include "auth/password_reset_keys.h"
 
 #include <sodium.h>
@@ -32,8 +38,8 @@ void reset_keys_free(struct reset_keys *r)
     free(r);
 }
 
-/* Its own place, a free one, or the oldest one's. */
-static struct reset *place_for(struct reset_keys *r, int64_t user_id)
+/* The entry of this user, a free one, or the oldest one. */
+static struct reset *reset_keys_choose_slot(struct reset_keys *r, int64_t user_id)
 {
     struct reset *best = &r->list[0];
     for (uint32_t i = 0; i < RESETS_MAX; i++) {
@@ -49,7 +55,7 @@ static struct reset *place_for(struct reset_keys *r, int64_t user_id)
 struct str reset_keys_start(struct reset_keys *r, struct arena *a, int64_t user_id, int64_t now_ms)
 {
     char text[sodium_base64_ENCODED_LEN(crypto_box_PUBLICKEYBYTES, sodium_base64_VARIANT_ORIGINAL)];
-    struct reset *reset = place_for(r, user_id);
+    struct reset *reset = reset_keys_choose_slot(r, user_id);
     reset->user_id = user_id;
     reset->made_ms = now_ms;
     must(crypto_box_keypair(reset->public_key, reset->secret_key) == 0);
@@ -58,8 +64,8 @@ struct str reset_keys_start(struct reset_keys *r, struct arena *a, int64_t user_
     return str_copy(a, str_from(text));
 }
 
-/* Exactly `size` bytes. */
-static bool decode(struct str text, uint8_t *out_bytes, size_t size)
+/* Decode base64 of exactly `size` bytes. */
+static bool reset_keys_decode(struct str text, uint8_t *out_bytes, size_t size)
 {
     size_t got = 0;
     return sodium_base642bin(out_bytes, size, text.at, text.len, NULL, &got, NULL,
@@ -67,31 +73,31 @@ static bool decode(struct str text, uint8_t *out_bytes, size_t size)
            got == size;
 }
 
-static const struct reset *find(const struct reset_keys *r, const struct sealed_box *letter)
+static const struct reset *reset_keys_find(const struct reset_keys *r, const struct sealed_box *box)
 {
     uint8_t key[crypto_box_PUBLICKEYBYTES];
-    if (!decode(letter->token, key, sizeof key))
+    if (!reset_keys_decode(box->token, key, sizeof key))
         return NULL;
     for (uint32_t i = 0; i < RESETS_MAX; i++)
-        if (r->list[i].user_id == letter->user_id &&
+        if (r->list[i].user_id == box->user_id &&
             sodium_memcmp(r->list[i].public_key, key, sizeof key) == 0)
             return &r->list[i];
     return NULL;
 }
 
-bool reset_keys_open(const struct reset_keys *r, struct arena *a, const struct sealed_box *letter,
+bool reset_keys_open(const struct reset_keys *r, struct arena *a, const struct sealed_box *box,
                      int64_t now_ms, struct str *out_text)
 {
     uint8_t sender[crypto_box_PUBLICKEYBYTES], nonce[crypto_box_NONCEBYTES];
-    const struct reset *reset = find(r, letter);
+    const struct reset *reset = reset_keys_find(r, box);
     if (!reset || now_ms - reset->made_ms > RESET_MS || now_ms < reset->made_ms ||
-        !decode(letter->decoder, sender, sizeof sender) ||
-        !decode(letter->nonce, nonce, sizeof nonce))
+        !reset_keys_decode(box->decoder, sender, sizeof sender) ||
+        !reset_keys_decode(box->nonce, nonce, sizeof nonce))
         return false;
-    uint8_t *sealed = arena_alloc(a, letter->payload.len);
+    uint8_t *sealed = arena_alloc(a, box->payload.len);
     size_t size = 0;
-    if (sodium_base642bin(sealed, letter->payload.len, letter->payload.at, letter->payload.len,
-                          NULL, &size, NULL, sodium_base64_VARIANT_ORIGINAL) != 0 ||
+    if (sodium_base642bin(sealed, box->payload.len, box->payload.at, box->payload.len, NULL, &size,
+                          NULL, sodium_base64_VARIANT_ORIGINAL) != 0 ||
         size < crypto_box_MACBYTES)
         return false;
     uint8_t *text = arena_alloc(a, size);
@@ -101,9 +107,9 @@ bool reset_keys_open(const struct reset_keys *r, struct arena *a, const struct s
     return true;
 }
 
-bool reset_keys_end(struct reset_keys *r, const struct sealed_box *letter)
+bool reset_keys_end(struct reset_keys *r, const struct sealed_box *box)
 {
-    const struct reset *found = find(r, letter);
+    const struct reset *found = reset_keys_find(r, box);
     if (!found)
         return false;
     sodium_memzero(&r->list[found - r->list], sizeof *found);

@@ -1,10 +1,10 @@
-/* password_reset_keys.h - new passwords in sealed letters.
+/* password_reset_keys.h - encrypted transfer of new passwords (OpenCrowbar's password reset).
  *
- * Whoever cannot send a password in the clear gets a public key made for that one user, seals the
- * password with it and a key of its own (libsodium's crypto_box), and sends the letter. A key is
- * good for an hour and one letter; a user has one at a time; nothing of it is kept beyond this
- * process. A bounded table: when it is full the oldest key goes. It is told the
- * time by a monotonic clock: only durations count here.
+ * A client that must not send a password in clear text requests a public key for one user, encrypts
+ * the password with it and a key pair of its own (libsodium's crypto_box), and sends the sealed box.
+ * A key is valid for an hour and for one box; a user has one key at a time. Keys are not stored: they
+ * end with the process. The table is bounded: when it is full, the oldest key is dropped. Times are
+ * those of a monotonic clock, in ms.
  */
 #pragma once
 
@@ -18,25 +18,25 @@
 
 struct reset_keys;
 
-/* libsodium has been started. */
+/* sodium_init() must have been called. */
 struct reset_keys *reset_keys_new(void);
-void reset_keys_free(struct reset_keys *r); /* NULL is fine */
+void reset_keys_free(struct reset_keys *r); /* NULL is allowed */
 
-/* A new public key for this user, in base64. The one before it is void. */
+/* A new public key for this user, in base64. It replaces an earlier one. */
 struct str reset_keys_start(struct reset_keys *r, struct arena *a, int64_t user_id, int64_t now_ms);
 
-/* A letter; all in base64. */
+/* An encrypted password; strings are base64. */
 struct sealed_box {
-    int64_t user_id;    /* whom it is about                     */
-    struct str token;   /* the public key it was sealed for     */
-    struct str decoder; /* the public key of who sealed it      */
+    int64_t user_id;    /* whose password is changed            */
+    struct str token;   /* the public key of reset_keys_start() */
+    struct str decoder; /* the public key of the client         */
     struct str nonce;   /* 24 bytes                             */
-    struct str payload; /* the text, behind its authenticator   */
+    struct str payload; /* authenticator and encrypted password */
 };
 
-/* What the letter says, in the arena. False: no key of this user's opens it. The key stays good:
- * the letter may have to be read again. */
-bool reset_keys_open(const struct reset_keys *r, struct arena *a, const struct sealed_box *letter,
+/* Decrypt the box into the arena. False: this user has no key that opens it. The key stays valid,
+ * because the request may have to be processed again. */
+bool reset_keys_open(const struct reset_keys *r, struct arena *a, const struct sealed_box *box,
                      int64_t now_ms, struct str *out_text);
-/* The letter was used. False: its key was used before. */
-bool reset_keys_end(struct reset_keys *r, const struct sealed_box *letter);
+/* The password was changed: remove the key. False: it has been used before. */
+bool reset_keys_end(struct reset_keys *r, const struct sealed_box *box);

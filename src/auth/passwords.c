@@ -1,3 +1,11 @@
+/* passwords.c - a thread that hashes and verifies passwords with argon2id.
+ *
+ * A job is created in the thread of the loop, queued under the mutex, executed by the worker, and
+ * returned through `done` and an async handle. Passwords are wiped as soon as they are hashed. For a
+ * user who does not exist a decoy hash is verified, so that the time of the reply does not reveal
+ * which users exist. The queue is bounded in total and for each address, so that one client cannot
+ * keep all others from logging in.
+ */
 #include "auth/passwords.h"
 
 #include <sodium.h>
@@ -10,16 +18,17 @@ _Static_assert(PASSWORD_HASH_MAX == crypto_pwhash_STRBYTES, "libsodium writes th
 
 enum { ADDRESS_SIZE = 16 };
 
-/* A job belongs to the loop's thread, then to the worker, then to the loop's thread again. */
+/* One password to hash or to verify. It belongs to the thread of the loop, then to the worker, then
+ * to the loop again. */
 struct job {
     struct job *next;
-    passwords_checked_fn *checked; /* one of the two */
+    passwords_checked_fn *checked; /* either this or `hashed` is set */
     passwords_hashed_fn *hashed;
     void *context;
-    uint32_t slot; /* of the queue */
+    uint32_t slot; /* index in passwords.slots */
     struct password_digest digest;
-    bool is_decoy; /* there is no hash to be right about */
-    bool is_right; /* or: there is a hash                */
+    bool is_decoy; /* there is no usable stored hash                     */
+    bool is_right; /* result: the password is right, or the hash is made */
     char hash[PASSWORD_HASH_MAX];
     uint32_t password_len;
     char password[];
@@ -33,7 +42,7 @@ struct job_list {
 struct passwords {
     uv_thread_t worker;
     uv_async_t async;
-    /* The addresses of the jobs not answered yet; the loop's thread alone looks at them. */
+    /* Addresses of the unanswered jobs; used by the thread of the loop only. */
     struct {
         bool is_taken;
         uint8_t address[ADDRESS_SIZE];
@@ -46,20 +55,20 @@ struct passwords {
     struct job_list done;
 };
 
-static void list_init(struct job_list *list)
+static void password_jobs_init(struct job_list *list)
 {
     list->first = NULL;
     list->end = &list->first;
 }
 
-static void list_add(struct job_list *list, struct job *job)
+static void password_jobs_add(struct job_list *list, struct job *job)
 {
     job->next = NULL;
     *list->end = job;
     list->end = &job->next;
 }
 
-static struct job *list_take(struct job_list *list)
+static struct job *password_jobs_take(struct job_list *list)
 {
     struct job *job = list->first;
     if (job) {
@@ -70,24 +79,24 @@ static struct job *list_take(struct job_list *list)
     return job;
 }
 
-static void job_free(struct job *job)
+static void password_job_free(struct job *job)
 {
     sodium_memzero(job, sizeof *job + job->password_len);
     free(job);
 }
 
-/* --- the worker -------------------------------------------------------------------------------*/
+/* --- worker thread ----------------------------------------------------------------------------*/
 
-static bool hash_text(const char *text, uint32_t len, char out_hash[PASSWORD_HASH_MAX])
+static bool password_hash_text(const char *text, uint32_t len, char out_hash[PASSWORD_HASH_MAX])
 {
     return crypto_pwhash_str(out_hash, text ? text : "", len, crypto_pwhash_OPSLIMIT_INTERACTIVE,
                              crypto_pwhash_MEMLIMIT_INTERACTIVE) == 0;
 }
 
-static void work_on(struct job *job, const char *decoy)
+static void password_job_execute(struct job *job, const char *decoy)
 {
     if (job->hashed) {
-        job->is_right = hash_text(job->password, job->password_len, job->hash);
+        job->is_right = password_hash_text(job->password, job->password_len, job->hash);
     } else {
         const char *hash = job->is_decoy ? decoy : job->hash;
         const bool fits = crypto_pwhash_str_verify(hash, job->password, job->password_len) == 0;
@@ -96,75 +105,75 @@ static void work_on(struct job *job, const char *decoy)
     sodium_memzero(job->password, job->password_len);
 }
 
-/* NULL: stop. */
-static struct job *next_job(struct passwords *p)
+/* Wait for a job. NULL: the thread is to end. */
+static struct job *passwords_next_job(struct passwords *p)
 {
     uv_mutex_lock(&p->mutex);
     while (!p->is_stopping && !p->waiting.first)
         uv_cond_wait(&p->more, &p->mutex);
-    struct job *job = p->is_stopping ? NULL : list_take(&p->waiting);
+    struct job *job = p->is_stopping ? NULL : password_jobs_take(&p->waiting);
     uv_mutex_unlock(&p->mutex);
     return job;
 }
 
-static void work(void *self)
+static void passwords_thread_main(void *self)
 {
     struct passwords *p = self;
-    /* For users that do not exist. Whoever does not know the text that it was made of, and nobody
-     * does, is as wrong as everybody else; and its answer is not looked at anyway. */
+    /* The hash of a random text, verified for users who do not exist. The result is ignored; only
+     * the time that it takes matters. */
     char decoy[PASSWORD_HASH_MAX] = "";
     char text[32];
     randombytes_buf(text, sizeof text);
-    ignore(hash_text(text, sizeof text, decoy),
-           "then a missing user is told from a wrong password");
-    for (struct job *job = next_job(p); job; job = next_job(p)) {
-        work_on(job, decoy);
+    ignore(password_hash_text(text, sizeof text, decoy),
+           "without it only the timing reveals that a user does not exist");
+    for (struct job *job = passwords_next_job(p); job; job = passwords_next_job(p)) {
+        password_job_execute(job, decoy);
         uv_mutex_lock(&p->mutex);
-        list_add(&p->done, job);
+        password_jobs_add(&p->done, job);
         uv_mutex_unlock(&p->mutex);
         ignore(uv_async_send(&p->async), "it cannot fail before it is closed");
     }
 }
 
-/* --- in the loop's thread ---------------------------------------------------------------------*/
+/* --- thread of the loop -----------------------------------------------------------------------*/
 
-static uint64_t now_ms(void)
+static uint64_t passwords_now_ms(void)
 {
     return uv_hrtime() / 1000000;
 }
 
-static struct job *take_done(struct passwords *p)
+static struct job *passwords_take_done(struct passwords *p)
 {
     uv_mutex_lock(&p->mutex);
-    struct job *job = list_take(&p->done);
+    struct job *job = password_jobs_take(&p->done);
     uv_mutex_unlock(&p->mutex);
     return job;
 }
 
-/* A callback may ask again, or free everything: then there is simply nothing more to take. */
-static void on_done(uv_async_t *async)
+/* A callback may submit another job, or call passwords_free(), which empties the list. */
+static void passwords_on_done(uv_async_t *async)
 {
     struct passwords *p = async->data;
-    for (struct job *job = take_done(p); job; job = take_done(p)) {
+    for (struct job *job = passwords_take_done(p); job; job = passwords_take_done(p)) {
         p->slots[job->slot].is_taken = false;
         if (job->hashed) {
             job->hashed(job->context, job->is_right ? job->hash : NULL);
         } else {
             if (job->is_right)
-                password_cache_add(&p->cache, &job->digest, now_ms());
+                password_cache_add(&p->cache, &job->digest, passwords_now_ms());
             job->checked(job->context, job->is_right);
         }
-        job_free(job);
+        password_job_free(job);
     }
 }
 
-static bool start(struct passwords *p)
+static bool passwords_start_thread(struct passwords *p)
 {
     if (uv_mutex_init(&p->mutex) != 0)
         return false;
     if (uv_cond_init(&p->more) != 0)
         goto no_cond;
-    if (uv_thread_create(&p->worker, work, p) != 0)
+    if (uv_thread_create(&p->worker, passwords_thread_main, p) != 0)
         goto no_thread;
     return true;
 no_thread:
@@ -174,19 +183,19 @@ no_cond:
     return false;
 }
 
-static void on_closed_unstarted(uv_handle_t *handle)
+static void passwords_on_closed_unstarted(uv_handle_t *handle)
 {
     struct passwords *p = handle->data;
     password_cache_fini(&p->cache);
     free(p);
 }
 
-static void on_closed(uv_handle_t *handle)
+static void passwords_on_closed(uv_handle_t *handle)
 {
     struct passwords *p = handle->data;
     uv_cond_destroy(&p->more);
     uv_mutex_destroy(&p->mutex);
-    on_closed_unstarted(handle);
+    passwords_on_closed_unstarted(handle);
 }
 
 struct passwords *passwords_new(uv_loop_t *loop)
@@ -196,25 +205,25 @@ struct passwords *passwords_new(uv_loop_t *loop)
     struct passwords *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    list_init(&p->waiting);
-    list_init(&p->done);
+    password_jobs_init(&p->waiting);
+    password_jobs_init(&p->done);
     password_cache_init(&p->cache);
-    if (uv_async_init(loop, &p->async, on_done) != 0) {
+    if (uv_async_init(loop, &p->async, passwords_on_done) != 0) {
         free(p);
         return NULL;
     }
     p->async.data = p;
-    if (!start(p)) {
-        uv_close((uv_handle_t *)&p->async, on_closed_unstarted);
+    if (!passwords_start_thread(p)) {
+        uv_close((uv_handle_t *)&p->async, passwords_on_closed_unstarted);
         return NULL;
     }
     return p;
 }
 
-static void drop_all(struct job_list *list)
+static void passwords_drop_all(struct job_list *list)
 {
-    for (struct job *job = list_take(list); job; job = list_take(list))
-        job_free(job);
+    for (struct job *job = password_jobs_take(list); job; job = password_jobs_take(list))
+        password_job_free(job);
 }
 
 void passwords_free(struct passwords *p)
@@ -226,13 +235,13 @@ void passwords_free(struct passwords *p)
     uv_cond_signal(&p->more);
     uv_mutex_unlock(&p->mutex);
     must(uv_thread_join(&p->worker) == 0);
-    drop_all(&p->waiting);
-    drop_all(&p->done);
-    uv_close((uv_handle_t *)&p->async, on_closed);
+    passwords_drop_all(&p->waiting);
+    passwords_drop_all(&p->done);
+    uv_close((uv_handle_t *)&p->async, passwords_on_closed);
 }
 
-/* A free slot of the queue; PASSWORDS_QUEUE_MAX when the address may not have one. */
-static uint32_t find_slot(const struct passwords *p, const uint8_t *address)
+/* A free slot; PASSWORDS_QUEUE_MAX if there is none or the address has its share already. */
+static uint32_t passwords_find_slot(const struct passwords *p, const uint8_t *address)
 {
     uint32_t found = PASSWORDS_QUEUE_MAX, held = 0;
     for (uint32_t i = 0; i < PASSWORDS_QUEUE_MAX; i++) {
@@ -244,11 +253,11 @@ static uint32_t find_slot(const struct passwords *p, const uint8_t *address)
     return held < PASSWORDS_SHARE_MAX ? found : PASSWORDS_QUEUE_MAX;
 }
 
-/* NULL: the address may not have one more, or there is no memory. */
-static struct job *job_new(struct passwords *p, const uint8_t *address, struct str password,
-                           void *context)
+/* NULL: the queue or the share of the address is full, or there is no memory. */
+static struct job *password_job_new(struct passwords *p, const uint8_t *address,
+                                    struct str password, void *context)
 {
-    const uint32_t slot = find_slot(p, address);
+    const uint32_t slot = passwords_find_slot(p, address);
     struct job *job = slot < PASSWORDS_QUEUE_MAX ? calloc(1, sizeof *job + password.len) : NULL;
     if (!job)
         return NULL;
@@ -262,16 +271,17 @@ static struct job *job_new(struct passwords *p, const uint8_t *address, struct s
     return job;
 }
 
-static void submit(struct passwords *p, struct job *job)
+static void passwords_submit(struct passwords *p, struct job *job)
 {
     uv_mutex_lock(&p->mutex);
-    list_add(&p->waiting, job);
+    password_jobs_add(&p->waiting, job);
     uv_cond_signal(&p->more);
     uv_mutex_unlock(&p->mutex);
 }
 
-/* What libsodium would turn away at the first glance is treated as no hash at all. */
-static bool is_usable(struct str hash)
+/* A stored text that is not an argon2 hash is treated like a missing user, because libsodium would
+ * reject it without spending the time of a verification. */
+static bool password_hash_is_usable(struct str hash)
 {
     return hash.len < PASSWORD_HASH_MAX && str_starts(hash, STR("$argon2")) &&
            str_find(hash, '\0', 0) == hash.len;
@@ -282,37 +292,37 @@ err passwords_check(struct passwords *p, const struct password_claim *claim,
 {
     const struct password_digest digest =
         password_cache_digest(&p->cache, claim->hash, claim->password);
-    if (password_cache_has(&p->cache, &digest, now_ms())) {
+    if (password_cache_has(&p->cache, &digest, passwords_now_ms())) {
         checked(context, true);
         return OK;
     }
-    struct job *job = job_new(p, claim->address, claim->password, context);
+    struct job *job = password_job_new(p, claim->address, claim->password, context);
     if (!job)
         return ERR_LIMIT;
     job->checked = checked;
     job->digest = digest;
-    job->is_decoy = !is_usable(claim->hash);
+    job->is_decoy = !password_hash_is_usable(claim->hash);
     if (!job->is_decoy)
         memcpy(job->hash, claim->hash.at, claim->hash.len);
-    submit(p, job);
+    passwords_submit(p, job);
     return OK;
 }
 
 err passwords_hash(struct passwords *p, const uint8_t *address, struct str password,
                    passwords_hashed_fn *hashed, void *context)
 {
-    struct job *job = job_new(p, address, password, context);
+    struct job *job = password_job_new(p, address, password, context);
     if (!job)
         return ERR_LIMIT;
     job->hashed = hashed;
-    submit(p, job);
+    passwords_submit(p, job);
     return OK;
 }
 
 bool password_hash_now(struct str password, char out_hash[PASSWORD_HASH_MAX])
 {
     char hash[PASSWORD_HASH_MAX];
-    if (sodium_init() < 0 || !hash_text(password.at, password.len, hash))
+    if (sodium_init() < 0 || !password_hash_text(password.at, password.len, hash))
         return false;
     memcpy(out_hash, hash, sizeof hash);
     return true;

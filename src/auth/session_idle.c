@@ -1,3 +1,5 @@
+/* session_idle.c - a set-associative table of the last use of each session. A session that has
+ * expired keeps its entry, so that it stays expired. */
 #include "auth/session_idle.h"
 
 #include <stdlib.h>
@@ -28,8 +30,8 @@ void session_idle_free(struct session_idle *idle)
     free(idle);
 }
 
-/* Its own place, or a free one, or that of the one seen longest ago. */
-static struct seen *place_of(struct session_idle *idle, int64_t session_id)
+/* The entry of the session, a free one, or the one that was used longest ago. */
+static struct seen *session_idle_find(struct session_idle *idle, int64_t session_id)
 {
     struct seen *set = idle->sets[(uint64_t)session_id % SETS];
     struct seen *best = &set[0];
@@ -44,7 +46,7 @@ static struct seen *place_of(struct session_idle *idle, int64_t session_id)
 
 bool session_touch(struct session_idle *idle, int64_t session_id, int64_t now_ms)
 {
-    struct seen *seen = place_of(idle, session_id);
+    struct seen *seen = session_idle_find(idle, session_id);
     if (seen->session_id != session_id)
         *seen = (struct seen){.session_id = session_id, .last_ms = now_ms};
     seen->is_over = seen->is_over || now_ms - seen->last_ms > IDLE_MS;

@@ -1,9 +1,9 @@
-/* session_idle.h - which sessions were used lately.
+/* session_idle.h - idle timeout of browser sessions.
  *
- * It remembers when each session was seen last, and says no to those that were not seen for half an
- * hour. What it does not know begins now: after a restart every session gets its half hour anew. A
- * bounded table: where there is no room the one seen longest ago is forgotten. It is told the
- * time by a monotonic clock: only durations count here.
+ * It stores when each session was used last and refuses those that were not used for IDLE_MS. An
+ * unknown session starts now: after a restart every session gets its idle time again. The table is
+ * bounded: when a set is full, the session that was used longest ago is dropped. Times are those of
+ * a monotonic clock, in ms.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 struct session_idle;
 
 struct session_idle *session_idle_new(void);
-void session_idle_free(struct session_idle *idle); /* NULL is fine */
+void session_idle_free(struct session_idle *idle); /* NULL is allowed */
 
-/* The session is used. False: it is too late for that, now and later. */
+/* Record a use of the session. False: it was idle for too long and stays expired. */
 bool session_touch(struct session_idle *idle, int64_t session_id, int64_t now_ms);

@@ -481,7 +481,7 @@ def test_passwords_and_tokens_are_found_nowhere(daemon):
         assert own.stop() == 0
         log = own.read("stderr")
         assert "locked out" in log and "user=tiger" in log.replace('"', ""), log
-        assert log.count("locked out there") == 1
+        assert log.count("locked out from") == 1
         looked = 0
         for path, content in files_below(own.data):
             looked += 1
