@@ -1,3 +1,12 @@
+/* tls_files.c - creates, checks and renews the files in DATA/tls.
+ *
+ * All files are read first. The CA is kept as long as its key can sign: a missing or expiring
+ * certificate is created again for the same key and name, so certificates it has signed stay valid.
+ * A new CA is created only if the server has no usable certificate, because every client then needs
+ * the new ca.pem; the old files are renamed to *.old. Keys are written before certificates and each
+ * file is replaced atomically, so a crash leaves at most a key without its certificate, which the
+ * next start completes. A file that cannot be read is never replaced: that is an error.
+ */
 #include "pki/tls_files.h"
 
 #include <errno.h>
@@ -22,17 +31,17 @@ static const struct {
     [SERVER_KEY] = {"server.key", 0600},
 };
 
-struct home {
+struct tls_dir {
     struct arena *arena;
     const char *directory;
     const struct certificate_names *names;
     int64_t now_s;
-    struct str texts[PART_COUNT]; /* empty: not there */
+    struct str texts[PART_COUNT]; /* PEM; empty: the file does not exist */
 };
 
 /* ---- files ---- */
 
-static const char *path_of(const struct home *h, enum part part, const char *ending)
+static const char *tls_files_path(const struct tls_dir *h, enum part part, const char *ending)
 {
     struct arena *a = h->arena;
     const struct str path =
@@ -40,10 +49,10 @@ static const char *path_of(const struct home *h, enum part part, const char *end
     return str_z(a, STR_CONCAT(a, path, str_from(ending)));
 }
 
-/* What cannot be read is not damaged, and is not made again. */
-static bool read_part(struct home *h, enum part part)
+/* A file that exists and cannot be read is an error: it may be intact, so it is not replaced. */
+static bool tls_files_read(struct tls_dir *h, enum part part)
 {
-    const char *path = path_of(h, part, "");
+    const char *path = tls_files_path(h, part, "");
     const bool is_key = parts[part].mode == 0600;
     const err e = is_key ? file_read_private(h->arena, path, PEM_MAX, &h->texts[part])
                          : file_read(h->arena, path, PEM_MAX, &h->texts[part]);
@@ -52,16 +61,17 @@ static bool read_part(struct home *h, enum part part)
     if (e == ERR_REFUSED)
         log_print(
             LOG_ERROR,
-            "\"%s\" is no file that belongs to us and that nobody else can read: chmod 600 it",
+            "the key \"%s\" is refused: it must be a regular file that only the user of the daemon "
+            "can read; chown and chmod 600 it",
             path);
     else
         log_print(LOG_ERROR, "\"%s\" cannot be read: %s", path, strerror(errno));
     return false;
 }
 
-static bool write_part(struct home *h, enum part part, struct str text)
+static bool tls_files_write(struct tls_dir *h, enum part part, struct str text)
 {
-    const char *path = path_of(h, part, "");
+    const char *path = tls_files_path(h, part, "");
     h->texts[part] = text;
     if (file_write(path, text, parts[part].mode) == OK)
         return true;
@@ -69,149 +79,154 @@ static bool write_part(struct home *h, enum part part, struct str text)
     return false;
 }
 
-static bool put_aside(struct home *h, enum part part)
+static bool tls_files_move_aside(struct tls_dir *h, enum part part)
 {
-    const char *path = path_of(h, part, "");
+    const char *path = tls_files_path(h, part, "");
     if (!file_exists(path))
         return true;
-    if (file_move_durably(path, path_of(h, part, ".old")) == OK)
+    if (file_move_durably(path, tls_files_path(h, part, ".old")) == OK)
         return true;
     log_print(LOG_ERROR, "\"%s\" cannot be moved: %s", path, strerror(errno));
     return false;
 }
 
-static bool cannot_make(void)
+static bool tls_files_gnutls_failed(void)
 {
-    log_print(LOG_ERROR, "the library of certificates makes none");
+    log_print(LOG_ERROR, "GnuTLS failed to create a key or certificate");
     return false;
 }
 
-/* ---- the authority ---- */
+/* ---- CA ---- */
 
-static bool write_authority(struct home *h)
+static bool tls_files_write_ca(struct tls_dir *h)
 {
     struct str cert;
-    if (!certificate_new_authority(h->arena, h->texts[CA_KEY], h->now_s, &cert))
-        return cannot_make();
-    return write_part(h, CA_CERT, cert);
+    if (!certificate_new_ca(h->arena, h->texts[CA_KEY], h->now_s, &cert))
+        return tls_files_gnutls_failed();
+    return tls_files_write(h, CA_CERT, cert);
 }
 
-/* With another key. Those of before stay for whoever knows better. */
-static bool begin_authority(struct home *h)
+/* Create a CA with a new key. The files of an old one are renamed, so that an administrator can put
+ * them back. */
+static bool tls_files_create_ca(struct tls_dir *h)
 {
     struct str key;
     const bool is_first = !h->texts[CA_CERT].len && !h->texts[CA_KEY].len &&
                           !h->texts[SERVER_CERT].len && !h->texts[SERVER_KEY].len;
-    if (!put_aside(h, CA_CERT) || !put_aside(h, CA_KEY))
+    if (!tls_files_move_aside(h, CA_CERT) || !tls_files_move_aside(h, CA_KEY))
         return false;
     if (!certificate_new_key(h->arena, &key))
-        return cannot_make();
-    if (!write_part(h, CA_KEY, key) || !write_authority(h))
+        return tls_files_gnutls_failed();
+    if (!tls_files_write(h, CA_KEY, key) || !tls_files_write_ca(h))
         return false;
-    log_with(is_first ? LOG_NOTICE : LOG_WARNING, LOG_FIELDS(LOG_Z("ca", path_of(h, CA_CERT, ""))),
-             is_first ? "an authority for certificates was made; clients need its certificate"
-                      : "the authority for certificates could not sign any more, and another one "
-                        "was made; every client needs its certificate");
+    log_with(is_first ? LOG_NOTICE : LOG_WARNING,
+             LOG_FIELDS(LOG_Z("ca", tls_files_path(h, CA_CERT, ""))),
+             is_first
+                 ? "CA created; clients need its certificate"
+                 : "new CA created because the key of the old one is missing or does not match "
+                   "its certificate; every client needs the new certificate");
     return true;
 }
 
-/* Its key is there, so its certificate can be. */
-static bool mend_authority(struct home *h)
+/* The key is usable: create the certificate of the CA again. */
+static bool tls_files_renew_ca(struct tls_dir *h)
 {
     const bool was_there = h->texts[CA_CERT].len > 0;
-    if (!write_authority(h))
+    if (!tls_files_write_ca(h))
         return false;
     log_with(
-        LOG_WARNING, LOG_FIELDS(LOG_Z("ca", path_of(h, CA_CERT, ""))),
-        "the certificate of the authority was %s and was made again, for the same key; clients "
-        "need it before the one they have ends",
-        was_there ? "damaged or about to end" : "missing");
+        LOG_WARNING, LOG_FIELDS(LOG_Z("ca", tls_files_path(h, CA_CERT, ""))),
+        "certificate of the CA was %s; created again for the same key; clients need it before the "
+        "old one expires",
+        was_there ? "damaged or about to expire" : "missing");
     return true;
 }
 
-static bool is_certificate(struct str text)
+static bool tls_files_is_certificate(struct str text)
 {
     const struct certificate alone = {.cert = text};
-    return certificate_judge_authority(&alone, 0) != CERTIFICATE_DAMAGED;
+    return certificate_check_ca(&alone, 0) != CERTIFICATE_DAMAGED;
 }
 
-/* Can it sign when this returns? A key that belongs to another certificate cannot, for it is the
- * certificate that clients have. */
-static bool keep_authority(struct home *h, bool *out_can_sign)
+/* Renew the certificate of the CA if needed. `out_can_sign` is false if there is no key, or if the
+ * key does not match the certificate, which is the one that clients have. */
+static bool tls_files_keep_ca(struct tls_dir *h, bool *out_can_sign)
 {
-    const struct certificate authority = {h->texts[CA_CERT], h->texts[CA_KEY]};
+    const struct certificate ca = {h->texts[CA_CERT], h->texts[CA_KEY]};
     *out_can_sign = false;
-    if (!certificate_is_key(authority.key))
+    if (!certificate_is_key(ca.key))
         return true;
-    const enum certificate_state state = certificate_judge_authority(&authority, h->now_s);
-    if (state == CERTIFICATE_DAMAGED && is_certificate(authority.cert))
+    const enum certificate_state state = certificate_check_ca(&ca, h->now_s);
+    if (state == CERTIFICATE_DAMAGED && tls_files_is_certificate(ca.cert))
         return true;
     *out_can_sign = true;
-    return state == CERTIFICATE_FINE || mend_authority(h);
+    return state == CERTIFICATE_VALID || tls_files_renew_ca(h);
 }
 
-/* ---- the server ---- */
+/* ---- server certificate ---- */
 
-static const char *reason_of(enum certificate_state state)
+static const char *tls_files_state_text(enum certificate_state state)
 {
     switch (state) {
     case CERTIFICATE_DAMAGED: return "missing or damaged";
-    case CERTIFICATE_FOREIGN: return "not signed by our authority";
-    case CERTIFICATE_ENDED: return "over";
-    case CERTIFICATE_ENDING: return "about to end";
-    case CERTIFICATE_NAMELESS: return "not for every name of this machine";
-    case CERTIFICATE_FINE: break;
+    case CERTIFICATE_OTHER_ISSUER: return "not signed by the CA";
+    case CERTIFICATE_EXPIRED: return "expired or not valid yet";
+    case CERTIFICATE_EXPIRING: return "about to expire";
+    case CERTIFICATE_NAME_MISSING: return "lacking a name or address of this host";
+    case CERTIFICATE_VALID: break;
     }
-    return "fine";
+    return "valid";
 }
 
-static bool write_server(struct home *h, enum certificate_state state)
+static bool tls_files_write_server(struct tls_dir *h, enum certificate_state state)
 {
-    const struct certificate authority = {h->texts[CA_CERT], h->texts[CA_KEY]};
+    const struct certificate ca = {h->texts[CA_CERT], h->texts[CA_KEY]};
     struct certificate server;
-    if (!certificate_new_server(h->arena, &authority, h->names, h->now_s, &server))
-        return cannot_make();
-    if (!write_part(h, SERVER_KEY, server.key) || !write_part(h, SERVER_CERT, server.cert))
+    if (!certificate_new_server(h->arena, &ca, h->names, h->now_s, &server))
+        return tls_files_gnutls_failed();
+    if (!tls_files_write(h, SERVER_KEY, server.key) ||
+        !tls_files_write(h, SERVER_CERT, server.cert))
         return false;
-    log_with(LOG_NOTICE, LOG_FIELDS(LOG_Z("cert", path_of(h, SERVER_CERT, ""))),
-             "the certificate of this server was %s: a new one was made", reason_of(state));
+    log_with(LOG_NOTICE, LOG_FIELDS(LOG_Z("cert", tls_files_path(h, SERVER_CERT, ""))),
+             "server certificate was %s; created a new one", tls_files_state_text(state));
     return true;
 }
 
-static bool keep_server(struct home *h, bool can_sign)
+static bool tls_files_keep_server(struct tls_dir *h, bool can_sign)
 {
     const struct certificate server = {h->texts[SERVER_CERT], h->texts[SERVER_KEY]};
     const enum certificate_state state =
-        certificate_judge_server(&server, h->texts[CA_CERT], h->names, h->now_s);
-    const bool is_usable =
-        state == CERTIFICATE_FINE || state == CERTIFICATE_ENDING || state == CERTIFICATE_NAMELESS;
+        certificate_check_server(&server, h->texts[CA_CERT], h->names, h->now_s);
+    const bool is_usable = state == CERTIFICATE_VALID || state == CERTIFICATE_EXPIRING ||
+                           state == CERTIFICATE_NAME_MISSING;
     if (!can_sign && is_usable) {
-        log_print(
-            LOG_WARNING,
-            "the certificate of this server is %s and cannot be renewed: \"%s\" is not the key "
-            "of \"%s\"",
-            reason_of(state), path_of(h, CA_KEY, ""), path_of(h, CA_CERT, ""));
+        log_print(LOG_WARNING,
+                  "server certificate is %s and cannot be renewed: \"%s\" is not the key of \"%s\"",
+                  tls_files_state_text(state), tls_files_path(h, CA_KEY, ""),
+                  tls_files_path(h, CA_CERT, ""));
         return true;
     }
-    if (state == CERTIFICATE_FINE)
+    if (state == CERTIFICATE_VALID)
         return true;
-    return (can_sign || begin_authority(h)) && write_server(h, state);
+    return (can_sign || tls_files_create_ca(h)) && tls_files_write_server(h, state);
 }
 
 bool tls_files_keep(struct arena *a, const char *directory, const struct certificate_names *names,
                     int64_t now_s, struct tls_files *out_home)
 {
-    struct home h = {.arena = a, .directory = directory, .names = names, .now_s = now_s};
+    struct tls_dir h = {.arena = a, .directory = directory, .names = names, .now_s = now_s};
     bool can_sign;
     if (mkdir(directory, 0700) != 0 && errno != EEXIST) {
-        log_print(LOG_ERROR, "the directory \"%s\" cannot be made: %s", directory, strerror(errno));
+        log_print(LOG_ERROR, "the directory \"%s\" cannot be created: %s", directory,
+                  strerror(errno));
         return false;
     }
     for (int part = 0; part < PART_COUNT; part++)
-        if (!read_part(&h, (enum part)part))
+        if (!tls_files_read(&h, (enum part)part))
             return false;
-    if (!keep_authority(&h, &can_sign) || !keep_server(&h, can_sign))
+    if (!tls_files_keep_ca(&h, &can_sign) || !tls_files_keep_server(&h, can_sign))
         return false;
-    *out_home = (struct tls_files){path_of(&h, SERVER_CERT, ""), path_of(&h, SERVER_KEY, "")};
+    *out_home =
+        (struct tls_files){tls_files_path(&h, SERVER_CERT, ""), tls_files_path(&h, SERVER_KEY, "")};
     return true;
 }

@@ -1,16 +1,16 @@
-/* tls_files.h - DATA/tls: an authority of this installation, and the certificate of its server.
+/* tls_files.h - DATA/tls: the CA of this installation and the certificate of its server.
  *
- *   ca.pem, ca.key           for ten years; ca.pem is what clients are given
- *   server.pem, server.key   for one year, signed by it
+ *   ca.pem, ca.key           valid for ten years; clients need ca.pem
+ *   server.pem, server.key   valid for one year, signed by the CA
  *
- * What is missing or damaged is made, and the server's certificate is renewed when its time or its
- * names ask for it. The authority is kept as long as it can sign: where only its certificate is
- * gone it is made again for the same key, and clients notice nothing. If the key is gone, another
- * authority is begun only when the server has nothing else to show, and the old files stay under
- * other names. Each file is written as a whole, keys before certificates, so that whatever a crash
- * leaves is completed by the next start.
+ * Missing and damaged files are created, and the certificate of the server is renewed before it
+ * expires or when the names of the host change. The CA is kept as long as it can sign: if only its
+ * certificate is missing, that is created again for the same key, and clients are not affected. If
+ * the key is missing, a new CA is created only when the server has no usable certificate, and the
+ * old files are renamed. Each file is replaced atomically, keys before certificates, so that the
+ * next start completes what a crash has left.
  *
- * It keeps nothing open and nothing in memory.
+ * It keeps no state between calls.
  */
 #pragma once
 
@@ -26,15 +26,16 @@ struct tls_files {
     const char *key;
 };
 
-/* False: it cannot be used, and that is logged. */
+/* Check, create and renew the files. False after a failure, which is logged. `now_s` is in seconds
+ * since 1970. */
 bool tls_files_keep(struct arena *a, const char *directory, const struct certificate_names *names,
                     int64_t now_s, struct tls_files *out_home);
 
-/* `host`, and what the text of /etc/hosts calls it; none if it is no name of a host. In the
- * arena. */
+/* `host` and its names in the text of /etc/hosts; none if `host` is not a valid host name. Strings
+ * are in the arena. */
 void tls_files_names_of(struct arena *a, struct str host, struct str hosts,
                         struct certificate_names *out_names);
-/* What this machine is called: its host name, what the text of /etc/hosts calls it, localhost, and
- * the address it listens on; all of its addresses if that is none in particular. In the arena. */
+/* The names for the certificate: host name, its names in the text of /etc/hosts, localhost, and the
+ * listening address, or all addresses of the host if that is a wildcard. Strings are in the arena. */
 void tls_files_names(struct arena *a, const char *listen_address, struct str hosts,
                      struct certificate_names *out_names);

@@ -1,4 +1,8 @@
-/* tls_names.c - what a client may call this machine. */
+/* tls_names.c - the names and addresses of this host for its certificate.
+ *
+ * They come from gethostname(), /etc/hosts and the interfaces; no name server is queried, because an
+ * answer could change between two starts and cause a renewal each time.
+ */
 #include "pki/tls_files.h"
 
 #include <arpa/inet.h>
@@ -13,8 +17,8 @@
 
 #include "sys/log.h"
 
-/* Twice would do no harm, but looks careless. Too many are left out. */
-static void add(struct arena *a, struct certificate_names *names, struct str name)
+/* Add a name unless it is in the list. Names beyond CERTIFICATE_NAMES_MAX are dropped. */
+static void tls_names_add(struct arena *a, struct certificate_names *names, struct str name)
 {
     for (uint32_t i = 0; i < names->count; i++)
         if (str_eq_nocase(str_from(names->at[i]), name))
@@ -23,8 +27,8 @@ static void add(struct arena *a, struct certificate_names *names, struct str nam
         names->at[names->count++] = str_z(a, name);
 }
 
-/* What may stand in a certificate. People call their machines other things too. */
-static bool is_host_name(struct str name)
+/* True for a DNS name that a certificate may contain; host names may also have other characters. */
+static bool tls_names_is_host_name(struct str name)
 {
     for (uint32_t i = 0; i < name.len; i++)
         if (!char_is_letter(name.at[i]) && !char_is_digit(name.at[i]) && name.at[i] != '-' &&
@@ -35,7 +39,7 @@ static bool is_host_name(struct str name)
 
 /* ---- /etc/hosts ---- */
 
-static bool next_word(struct str line, uint32_t *at, struct str *out_word)
+static bool tls_names_next_word(struct str line, uint32_t *at, struct str *out_word)
 {
     while (*at < line.len && (line.at[*at] == ' ' || line.at[*at] == '\t'))
         ++*at;
@@ -46,42 +50,43 @@ static bool next_word(struct str line, uint32_t *at, struct str *out_word)
     return out_word->len > 0;
 }
 
-/* "ADDRESS NAME ALIAS...": the name if one of them is ours. */
-static struct str name_for(struct str line, struct str host)
+/* A line is "ADDRESS NAME ALIAS...". Returns NAME if it or one of the aliases is `host`. */
+static struct str tls_names_from_line(struct str line, struct str host)
 {
     struct str first, word;
     uint32_t at = 0;
-    if (!next_word(line, &at, &word) || !next_word(line, &at, &first))
+    if (!tls_names_next_word(line, &at, &word) || !tls_names_next_word(line, &at, &first))
         return STR("");
     bool is_ours = str_eq_nocase(first, host);
-    while (next_word(line, &at, &word))
+    while (tls_names_next_word(line, &at, &word))
         is_ours |= str_eq_nocase(word, host);
     return is_ours ? first : STR("");
 }
 
-static void add_from_hosts(struct arena *a, struct certificate_names *names, struct str hosts,
-                           struct str host)
+static void tls_names_add_from_hosts(struct arena *a, struct certificate_names *names,
+                                     struct str hosts, struct str host)
 {
     uint32_t end;
     for (uint32_t at = 0; at < hosts.len; at = end + 1) {
         end = str_find(hosts, '\n', at);
         const struct str line = str_slice(hosts, at, end);
-        const struct str name = name_for(str_slice(line, 0, str_find(line, '#', 0)), host);
-        if (is_host_name(name))
-            add(a, names, name);
+        const struct str name =
+            tls_names_from_line(str_slice(line, 0, str_find(line, '#', 0)), host);
+        if (tls_names_is_host_name(name))
+            tls_names_add(a, names, name);
     }
 }
 
 /* ---- addresses ---- */
 
-static bool is_anywhere(const char *address)
+static bool tls_names_is_wildcard(const char *address)
 {
     return strcmp(address, "0.0.0.0") == 0 || strcmp(address, "::") == 0;
 }
 
-/* Nobody types one that is only good on one cable. */
-static void add_interface(struct arena *a, struct certificate_names *names,
-                          const struct ifaddrs *at)
+/* Link-local addresses are left out: clients cannot use them without the name of an interface. */
+static void tls_names_add_interface(struct arena *a, struct certificate_names *names,
+                                    const struct ifaddrs *at)
 {
     char text[INET6_ADDRSTRLEN];
     const void *bytes = NULL;
@@ -94,21 +99,21 @@ static void add_interface(struct arena *a, struct certificate_names *names,
     if (!bytes || (at->ifa_addr->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(bytes)))
         return;
     if (inet_ntop(at->ifa_addr->sa_family, bytes, text, sizeof text))
-        add(a, names, str_from(text));
+        tls_names_add(a, names, str_from(text));
 }
 
-static void add_interfaces(struct arena *a, struct certificate_names *names)
+static void tls_names_add_interfaces(struct arena *a, struct certificate_names *names)
 {
     struct ifaddrs *all;
     if (getifaddrs(&all) != 0) {
         log_print(LOG_WARNING,
-                  "the addresses of this machine cannot be listed: %s; the certificate is for its "
-                  "names alone. Under systemd, RestrictAddressFamilies= needs AF_NETLINK",
+                  "cannot list the addresses of this host: %s; its certificate has only its names; "
+                  "under systemd, RestrictAddressFamilies= needs AF_NETLINK",
                   strerror(errno));
         return;
     }
     for (const struct ifaddrs *at = all; at; at = at->ifa_next)
-        add_interface(a, names, at);
+        tls_names_add_interface(a, names, at);
     freeifaddrs(all);
 }
 
@@ -116,10 +121,10 @@ void tls_files_names_of(struct arena *a, struct str host, struct str hosts,
                         struct certificate_names *out_names)
 {
     *out_names = (struct certificate_names){0};
-    if (!is_host_name(host))
+    if (!tls_names_is_host_name(host))
         return;
-    add(a, out_names, host);
-    add_from_hosts(a, out_names, hosts, host);
+    tls_names_add(a, out_names, host);
+    tls_names_add_from_hosts(a, out_names, hosts, host);
 }
 
 void tls_files_names(struct arena *a, const char *listen_address, struct str hosts,
@@ -129,11 +134,11 @@ void tls_files_names(struct arena *a, const char *listen_address, struct str hos
     if (gethostname(host, HOST_NAME_MAX) != 0)
         host[0] = 0;
     tls_files_names_of(a, str_from(host), hosts, out_names);
-    add(a, out_names, STR("localhost"));
-    add(a, out_names, STR("127.0.0.1"));
-    add(a, out_names, STR("::1"));
-    if (is_anywhere(listen_address))
-        add_interfaces(a, out_names);
+    tls_names_add(a, out_names, STR("localhost"));
+    tls_names_add(a, out_names, STR("127.0.0.1"));
+    tls_names_add(a, out_names, STR("::1"));
+    if (tls_names_is_wildcard(listen_address))
+        tls_names_add_interfaces(a, out_names);
     else
-        add(a, out_names, str_from(listen_address));
+        tls_names_add(a, out_names, str_from(listen_address));
 }

@@ -266,7 +266,7 @@ def test_a_clock_that_is_ahead_for_a_moment_renews_no_certificate(daemon):
         own.says("reloaded")
         if time.monotonic() - began < CONFIRM_S:
             assert certificates() == made
-            assert "certificate has ended" not in own.read("stderr")
+            assert "certificate expired" not in own.read("stderr")
         assert own.stop() == 0
         own.clock.set(310 * DAY_S)  # adopted by a start; sixty days before its end it is renewed
         own.start("--tls-auto")

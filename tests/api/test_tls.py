@@ -126,7 +126,7 @@ def test_a_reload_loads_a_renewed_certificate(daemon):
         shown = certificate(own)
         own.write("given.key", "no key")
         own.process.send_signal(signal.SIGHUP)
-        own.says("the certificate stays as it was")
+        own.says("the previous certificate stays in use")
         assert certificate(own) == shown
         assert own.stop() == 0
 

@@ -20,7 +20,7 @@ static struct certificate new_authority(int64_t now_s)
 {
     struct certificate c;
     CHECK(certificate_new_key(&arena, &c.key));
-    CHECK(certificate_new_authority(&arena, c.key, now_s, &c.cert));
+    CHECK(certificate_new_ca(&arena, c.key, now_s, &c.cert));
     return c;
 }
 
@@ -34,20 +34,20 @@ static struct certificate new_server(const struct certificate *authority, int64_
 static enum certificate_state judge(const struct certificate *server,
                                     const struct certificate *authority, int64_t now_s)
 {
-    return certificate_judge_server(server, authority->cert, &NAMES, now_s);
+    return certificate_check_server(server, authority->cert, &NAMES, now_s);
 }
 
 TEST(an_authority_is_fine_until_sixty_days_before_its_end)
 {
     const struct certificate a = new_authority(NOW);
-    const int64_t end = NOW + CERTIFICATE_AUTHORITY_S;
-    CHECK(certificate_judge_authority(&a, NOW) == CERTIFICATE_FINE);
-    CHECK(certificate_judge_authority(&a, end - 60 * DAY) == CERTIFICATE_FINE);
-    CHECK(certificate_judge_authority(&a, end - 60 * DAY + 1) == CERTIFICATE_ENDING);
-    CHECK(certificate_judge_authority(&a, end) == CERTIFICATE_ENDED);
-    CHECK(certificate_judge_authority(&a, NOW - 2 * 3600) == CERTIFICATE_ENDED);
+    const int64_t end = NOW + CERTIFICATE_CA_S;
+    CHECK(certificate_check_ca(&a, NOW) == CERTIFICATE_VALID);
+    CHECK(certificate_check_ca(&a, end - 60 * DAY) == CERTIFICATE_VALID);
+    CHECK(certificate_check_ca(&a, end - 60 * DAY + 1) == CERTIFICATE_EXPIRING);
+    CHECK(certificate_check_ca(&a, end) == CERTIFICATE_EXPIRED);
+    CHECK(certificate_check_ca(&a, NOW - 2 * 3600) == CERTIFICATE_EXPIRED);
     const struct certificate alone = {.cert = a.cert};
-    CHECK(certificate_judge_authority(&alone, NOW) == CERTIFICATE_FINE);
+    CHECK(certificate_check_ca(&alone, NOW) == CERTIFICATE_VALID);
     arena_fini(&arena);
 }
 
@@ -59,11 +59,11 @@ TEST(an_authority_with_another_key_or_none_that_can_be_read_is_damaged)
     const struct certificate crossed = {a.cert, b.key};
     const struct certificate cut = {str_slice(a.cert, 0, a.cert.len / 2), a.key};
     const struct certificate garbled = {a.cert, str_slice(a.key, 0, a.key.len / 2)};
-    CHECK(certificate_judge_authority(&crossed, NOW) == CERTIFICATE_DAMAGED);
-    CHECK(certificate_judge_authority(&cut, NOW) == CERTIFICATE_DAMAGED);
-    CHECK(certificate_judge_authority(&garbled, NOW) == CERTIFICATE_DAMAGED);
-    CHECK(certificate_judge_authority(&server, NOW) == CERTIFICATE_DAMAGED);
-    CHECK(certificate_judge_authority(&(struct certificate){0}, NOW) == CERTIFICATE_DAMAGED);
+    CHECK(certificate_check_ca(&crossed, NOW) == CERTIFICATE_DAMAGED);
+    CHECK(certificate_check_ca(&cut, NOW) == CERTIFICATE_DAMAGED);
+    CHECK(certificate_check_ca(&garbled, NOW) == CERTIFICATE_DAMAGED);
+    CHECK(certificate_check_ca(&server, NOW) == CERTIFICATE_DAMAGED);
+    CHECK(certificate_check_ca(&(struct certificate){0}, NOW) == CERTIFICATE_DAMAGED);
     CHECK(certificate_is_key(a.key) && !certificate_is_key(garbled.key));
     CHECK(!certificate_is_key(a.cert) && !certificate_is_key(STR("")));
     arena_fini(&arena);
@@ -76,13 +76,13 @@ TEST(a_server_is_judged_by_who_signed_it_and_by_the_time)
     const struct certificate server = new_server(&a, NOW);
     const struct certificate other = new_server(&a, NOW);
     const int64_t end = NOW + CERTIFICATE_SERVER_S;
-    CHECK(judge(&server, &a, NOW) == CERTIFICATE_FINE);
-    CHECK(judge(&server, &a, end - 60 * DAY) == CERTIFICATE_FINE);
-    CHECK(judge(&server, &a, end - 60 * DAY + 1) == CERTIFICATE_ENDING);
-    CHECK(judge(&server, &a, end) == CERTIFICATE_ENDED);
-    CHECK(judge(&server, &a, NOW - DAY) == CERTIFICATE_ENDED);
-    CHECK(judge(&server, &b, NOW) == CERTIFICATE_FOREIGN);
-    CHECK(judge(&server, &(struct certificate){0}, NOW) == CERTIFICATE_FOREIGN);
+    CHECK(judge(&server, &a, NOW) == CERTIFICATE_VALID);
+    CHECK(judge(&server, &a, end - 60 * DAY) == CERTIFICATE_VALID);
+    CHECK(judge(&server, &a, end - 60 * DAY + 1) == CERTIFICATE_EXPIRING);
+    CHECK(judge(&server, &a, end) == CERTIFICATE_EXPIRED);
+    CHECK(judge(&server, &a, NOW - DAY) == CERTIFICATE_EXPIRED);
+    CHECK(judge(&server, &b, NOW) == CERTIFICATE_OTHER_ISSUER);
+    CHECK(judge(&server, &(struct certificate){0}, NOW) == CERTIFICATE_OTHER_ISSUER);
     const struct certificate crossed = {server.cert, other.key};
     const struct certificate keyless = {.cert = server.cert};
     const struct certificate cut = {str_slice(server.cert, 0, 200), server.key};
@@ -100,21 +100,21 @@ TEST(a_server_has_to_have_every_name_and_may_have_more)
     const struct certificate_names host = {{"localhost", "elsewhere"}, 2};
     const struct certificate_names address = {{"127.0.0.2"}, 1};
     const struct certificate_names spelled = {{"0:0:0:0:0:0:0:1", "LOCALHOST"}, 2};
-    CHECK(certificate_judge_server(&server, a.cert, &fewer, NOW) == CERTIFICATE_FINE);
-    CHECK(certificate_judge_server(&server, a.cert, &spelled, NOW) == CERTIFICATE_FINE);
-    CHECK(certificate_judge_server(&server, a.cert, &host, NOW) == CERTIFICATE_NAMELESS);
-    CHECK(certificate_judge_server(&server, a.cert, &address, NOW) == CERTIFICATE_NAMELESS);
+    CHECK(certificate_check_server(&server, a.cert, &fewer, NOW) == CERTIFICATE_VALID);
+    CHECK(certificate_check_server(&server, a.cert, &spelled, NOW) == CERTIFICATE_VALID);
+    CHECK(certificate_check_server(&server, a.cert, &host, NOW) == CERTIFICATE_NAME_MISSING);
+    CHECK(certificate_check_server(&server, a.cert, &address, NOW) == CERTIFICATE_NAME_MISSING);
     arena_fini(&arena);
 }
 
 TEST(a_server_does_not_outlive_its_authority)
 {
     const struct certificate a = new_authority(NOW);
-    const int64_t late = NOW + CERTIFICATE_AUTHORITY_S - 100 * DAY;
+    const int64_t late = NOW + CERTIFICATE_CA_S - 100 * DAY;
     const struct certificate server = new_server(&a, late);
-    CHECK(judge(&server, &a, late) == CERTIFICATE_FINE);
-    CHECK(judge(&server, &a, late + 41 * DAY) == CERTIFICATE_ENDING);
-    CHECK(judge(&server, &a, late + 101 * DAY) == CERTIFICATE_ENDED);
+    CHECK(judge(&server, &a, late) == CERTIFICATE_VALID);
+    CHECK(judge(&server, &a, late + 41 * DAY) == CERTIFICATE_EXPIRING);
+    CHECK(judge(&server, &a, late + 101 * DAY) == CERTIFICATE_EXPIRED);
     arena_fini(&arena);
 }
 
@@ -123,9 +123,9 @@ TEST(an_authority_made_again_for_its_key_has_still_signed_what_it_signed)
     struct certificate a = new_authority(NOW);
     const struct certificate server = new_server(&a, NOW);
     const struct str before = a.cert;
-    CHECK(certificate_new_authority(&arena, a.key, NOW + DAY, &a.cert));
+    CHECK(certificate_new_ca(&arena, a.key, NOW + DAY, &a.cert));
     CHECK(!str_eq(before, a.cert));
-    CHECK(judge(&server, &a, NOW + DAY) == CERTIFICATE_FINE);
+    CHECK(judge(&server, &a, NOW + DAY) == CERTIFICATE_VALID);
     arena_fini(&arena);
 }
 
@@ -138,7 +138,7 @@ TEST(what_is_no_key_signs_nothing)
     struct str cert = {0};
     CHECK(!certificate_new_server(&arena, &keyless, &NAMES, NOW, &server));
     CHECK(!certificate_new_server(&arena, &nameless, &NAMES, NOW, &server));
-    CHECK(!certificate_new_authority(&arena, STR("no key"), NOW, &cert));
+    CHECK(!certificate_new_ca(&arena, STR("no key"), NOW, &cert));
     CHECK(server.cert.len == 0 && cert.len == 0);
     arena_fini(&arena);
 }

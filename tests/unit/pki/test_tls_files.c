@@ -52,7 +52,7 @@ static void set(const char *name, struct str text)
 static enum certificate_state as_a_client_sees(struct str ca, int64_t now_s)
 {
     const struct certificate server = {text_of("server.pem"), text_of("server.key")};
-    return certificate_judge_server(&server, ca, &NAMES, now_s);
+    return certificate_check_server(&server, ca, &NAMES, now_s);
 }
 
 static void begin(void)
@@ -79,7 +79,7 @@ TEST(a_first_start_makes_everything_and_the_next_ones_nothing)
     struct stat facts;
     begin();
     const struct str ca = text_of("ca.pem"), cert = text_of("server.pem");
-    CHECK(as_a_client_sees(ca, NOW) == CERTIFICATE_FINE);
+    CHECK(as_a_client_sees(ca, NOW) == CERTIFICATE_VALID);
     CHECK(stat(path_of("ca.key"), &facts) == 0 && (facts.st_mode & 0777) == 0600);
     CHECK(stat(path_of("server.key"), &facts) == 0 && (facts.st_mode & 0777) == 0600);
     CHECK(stat(folder, &facts) == 0 && (facts.st_mode & 0777) == 0700);
@@ -95,10 +95,10 @@ TEST(a_server_that_is_about_to_end_is_renewed_by_the_same_authority)
     const int64_t later = NOW + CERTIFICATE_SERVER_S - 59 * DAY;
     CHECK(keep(later));
     CHECK(str_eq(text_of("ca.pem"), ca) && !str_eq(text_of("server.pem"), cert));
-    CHECK(as_a_client_sees(ca, later + 300 * DAY) == CERTIFICATE_FINE);
+    CHECK(as_a_client_sees(ca, later + 300 * DAY) == CERTIFICATE_VALID);
     CHECK(keep(later + 2 * CERTIFICATE_SERVER_S));
     CHECK(str_eq(text_of("ca.pem"), ca));
-    CHECK(as_a_client_sees(ca, later + 2 * CERTIFICATE_SERVER_S) == CERTIFICATE_FINE);
+    CHECK(as_a_client_sees(ca, later + 2 * CERTIFICATE_SERVER_S) == CERTIFICATE_VALID);
     end();
 }
 
@@ -111,7 +111,7 @@ TEST(a_server_with_other_names_is_made_again)
     CHECK(tls_files_keep(&arena, folder, &more, NOW, &home));
     CHECK(str_eq(text_of("ca.pem"), ca) && !str_eq(text_of("server.pem"), cert));
     const struct certificate server = {text_of("server.pem"), text_of("server.key")};
-    CHECK(certificate_judge_server(&server, ca, &more, NOW) == CERTIFICATE_FINE);
+    CHECK(certificate_check_server(&server, ca, &more, NOW) == CERTIFICATE_VALID);
     end();
 }
 
@@ -122,7 +122,7 @@ TEST(a_bad_server_is_made_again_by_the_same_authority)
     const struct str ca = text_of("ca.pem"), key = text_of("ca.key");
     struct certificate stranger, foreign;
     CHECK(certificate_new_key(&arena, &stranger.key));
-    CHECK(certificate_new_authority(&arena, stranger.key, NOW, &stranger.cert));
+    CHECK(certificate_new_ca(&arena, stranger.key, NOW, &stranger.cert));
     CHECK(certificate_new_server(&arena, &stranger, &NAMES, NOW, &foreign));
     for (int i = 0; i < 7; i++) {
         if (i == 0)
@@ -141,9 +141,9 @@ TEST(a_bad_server_is_made_again_by_the_same_authority)
             set("server.pem", foreign.cert);
             set("server.key", foreign.key);
         }
-        CHECK(as_a_client_sees(ca, NOW) != CERTIFICATE_FINE);
+        CHECK(as_a_client_sees(ca, NOW) != CERTIFICATE_VALID);
         CHECK(keep(NOW));
-        CHECK(as_a_client_sees(ca, NOW) == CERTIFICATE_FINE);
+        CHECK(as_a_client_sees(ca, NOW) == CERTIFICATE_VALID);
         CHECK(str_eq(text_of("ca.pem"), ca) && str_eq(text_of("ca.key"), key));
     }
     CHECK(!file_exists(path_of("ca.pem.old")));
@@ -160,13 +160,13 @@ TEST(the_certificate_of_an_authority_is_made_again_for_its_key_and_old_clients_g
     CHECK(str_eq(text_of("server.pem"), cert));
     set("ca.pem", STR("-----BEGIN CERTIFICATE-----\n"));
     CHECK(keep(NOW));
-    const int64_t late = NOW + CERTIFICATE_AUTHORITY_S - 30 * DAY;
+    const int64_t late = NOW + CERTIFICATE_CA_S - 30 * DAY;
     CHECK(keep(late)); /* about to end */
     CHECK(str_eq(text_of("ca.key"), key));
-    CHECK(as_a_client_sees(ca, late) == CERTIFICATE_FINE);
-    CHECK(as_a_client_sees(text_of("ca.pem"), late) == CERTIFICATE_FINE);
+    CHECK(as_a_client_sees(ca, late) == CERTIFICATE_VALID);
+    CHECK(as_a_client_sees(text_of("ca.pem"), late) == CERTIFICATE_VALID);
     const struct certificate now = {text_of("ca.pem"), key};
-    CHECK(certificate_judge_authority(&now, late + CERTIFICATE_SERVER_S) == CERTIFICATE_FINE);
+    CHECK(certificate_check_ca(&now, late + CERTIFICATE_SERVER_S) == CERTIFICATE_VALID);
     end();
 }
 
@@ -182,7 +182,7 @@ TEST(an_authority_without_its_key_serves_as_long_as_the_server_can)
     /* And gives way only then. */
     CHECK(keep(late + 2 * DAY));
     CHECK(!str_eq(text_of("ca.pem"), ca) && str_eq(text_of("ca.pem.old"), ca));
-    CHECK(as_a_client_sees(text_of("ca.pem"), late + 2 * DAY) == CERTIFICATE_FINE);
+    CHECK(as_a_client_sees(text_of("ca.pem"), late + 2 * DAY) == CERTIFICATE_VALID);
     end();
 }
 
@@ -198,7 +198,7 @@ TEST(a_key_that_is_not_the_authoritys_signs_nothing)
     CHECK(unlink(path_of("server.pem")) == 0);
     CHECK(keep(NOW));
     CHECK(str_eq(text_of("ca.pem.old"), ca) && str_eq(text_of("ca.key.old"), other));
-    CHECK(as_a_client_sees(text_of("ca.pem"), NOW) == CERTIFICATE_FINE);
+    CHECK(as_a_client_sees(text_of("ca.pem"), NOW) == CERTIFICATE_VALID);
     end();
 }
 
