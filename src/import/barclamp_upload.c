@@ -1,3 +1,9 @@
+/* barclamp_upload.c - validates a barclamp of a request and completes it for an import.
+ *
+ * The text is parsed like a file, source path and hooks are replaced by trusted values, and the
+ * result is passed to an import dry run. Problems of the text and of the engine are returned
+ * together. The import itself is submitted by the API with the returned document.
+ */
 #include "import/barclamp_upload.h"
 
 #include <string.h>
@@ -9,14 +15,14 @@
 #include "content/tree.h"
 #include "core/core.h"
 
-/* ---- telling ---- */
+/* ---- problems and warnings ---- */
 
-struct telling {
+struct problem_list {
     struct arena *arena;
     struct problem **end; /* of the list */
 };
 
-static void tell(struct telling *t, struct text_place at, struct problem problem)
+static void upload_add_problem(struct problem_list *t, struct text_place at, struct problem problem)
 {
     struct buf b = buf_in(t->arena);
     if (at.line) {
@@ -32,8 +38,8 @@ static void tell(struct telling *t, struct text_place at, struct problem problem
     t->end = &(*t->end)->next;
 }
 
-/* The reader's codes are those of problems where there is one of that name. */
-static enum problem_code problem_of(const char *code)
+/* The problem with the same name as a code of the reader; otherwise PROBLEM_BAD_VALUE. */
+static enum problem_code upload_problem_code(const char *code)
 {
     for (int i = PROBLEM_NONE + 1; i < PROBLEM_COUNT; i++)
         if (str_eq(problem_code_name((enum problem_code)i), str_from(code)))
@@ -41,21 +47,22 @@ static enum problem_code problem_of(const char *code)
     return PROBLEM_BAD_VALUE;
 }
 
-static void tell_report(struct telling *t, struct diagnostics *r)
+static void upload_add_errors(struct problem_list *t, struct diagnostics *r)
 {
     diagnostics_sort(r);
     for (const struct diagnostics_entry *entry = r->first; entry; entry = entry->next)
         if (entry->severity == DIAGNOSTICS_ERROR)
-            tell(t, entry->at,
-                 (struct problem){
-                     .code = problem_of(entry->code), .field = STR("value"), .text = entry->text});
+            upload_add_problem(t, entry->at,
+                               (struct problem){.code = upload_problem_code(entry->code),
+                                                .field = STR("value"),
+                                                .text = entry->text});
 }
 
-static void tell_warnings(struct api_barclamp *sent, const struct diagnostics *r)
+static void upload_add_warnings(struct api_barclamp *sent, const struct diagnostics *r)
 {
     struct arena *a = sent->arena;
     for (const struct diagnostics_entry *entry = r->first; entry; entry = entry->next) {
-        /* A document that was exported here names its source path; that is no fault of it. */
+        /* An exported document contains its source path, which is reported as not used. */
         if (entry->severity == DIAGNOSTICS_ERROR || strcmp(entry->code, "not_used") == 0)
             continue;
         struct json *warning = json_make(a, JSON_OBJECT);
@@ -69,22 +76,22 @@ static void tell_warnings(struct api_barclamp *sent, const struct diagnostics *r
     }
 }
 
-/* ---- what does not come with it ---- */
+/* ---- source path and hooks ---- */
 
-static struct str text_of(const struct json *object, struct str key)
+static struct str upload_text_of(const struct json *object, struct str key)
 {
     const struct json *value = json_get(object, key);
     return value && value->kind == JSON_STRING ? value->text : STR("");
 }
 
-static void put_source_path(const struct barclamp_upload_seams *seams, const struct core *core,
-                            struct arena *a, struct json *document)
+static void upload_set_source_path(const struct barclamp_upload_seams *seams,
+                                   const struct core *core, struct arena *a, struct json *document)
 {
     const struct json *section = json_get(document, STR("barclamp"));
     struct record record;
     if (!section || section->kind != JSON_OBJECT)
         return;
-    const struct str name = text_of(section, STR("name"));
+    const struct str name = upload_text_of(section, STR("name"));
     const int64_t id = core_find(core, TABLE_BARCLAMP, name);
     const struct str path = id && core_record(core, TABLE_BARCLAMP, id, &record)
                                 ? str_copy(a, record.barclamp.source_path)
@@ -94,11 +101,12 @@ static void put_source_path(const struct barclamp_upload_seams *seams, const str
     json_set(document, STR("barclamp"), copy);
 }
 
-/* Is it a role of the barclamp that is sent, and which hooks does it have? */
-static uint32_t hooks_of(const struct core *core, const struct json *document, struct str role)
+/* The hooks of a stored role of the uploaded barclamp; 0 if it is a new role or of another one. */
+static uint32_t upload_hooks_of(const struct core *core, const struct json *document,
+                                struct str role)
 {
     struct record record;
-    const struct str name = text_of(json_get(document, STR("barclamp")), STR("name"));
+    const struct str name = upload_text_of(json_get(document, STR("barclamp")), STR("name"));
     const int64_t id = role.len ? core_find(core, TABLE_ROLE, role) : 0;
     const int64_t barclamp_id = core_find(core, TABLE_BARCLAMP, name);
     return id && core_record(core, TABLE_ROLE, id, &record) &&
@@ -107,14 +115,14 @@ static uint32_t hooks_of(const struct core *core, const struct json *document, s
                : 0;
 }
 
-static void put_hooks(const struct core *core, struct arena *a, struct json *document)
+static void upload_set_hooks(const struct core *core, struct arena *a, struct json *document)
 {
     const struct json *roles = json_get(document, STR("roles"));
     const bool is_list = roles && roles->kind == JSON_ARRAY;
     for (struct json *role = is_list ? roles->first : NULL; role; role = role->next) {
         if (role->kind != JSON_OBJECT)
             continue;
-        const uint32_t mask = hooks_of(core, document, text_of(role, STR("name")));
+        const uint32_t mask = upload_hooks_of(core, document, upload_text_of(role, STR("name")));
         struct json *names = json_make(a, JSON_ARRAY);
         for (int hook = 0; hook < HOOK_COUNT; hook++)
             if (mask >> hook & 1)
@@ -125,41 +133,41 @@ static void put_hooks(const struct core *core, struct arena *a, struct json *doc
     }
 }
 
-static struct str complete(const struct barclamp_upload_seams *seams, const struct core *core,
-                           struct arena *a, struct str text)
+static struct str upload_complete(const struct barclamp_upload_seams *seams,
+                                  const struct core *core, struct arena *a, struct str text)
 {
     struct json *document;
     uint32_t offset;
     const char *what;
-    must(json_read(a, text, &document, &offset, &what) == OK); /* the reader wrote it */
-    put_source_path(seams, core, a, document);
-    put_hooks(core, a, document);
+    must(json_read(a, text, &document, &offset, &what) == OK); /* canonical JSON of the reader */
+    upload_set_source_path(seams, core, a, document);
+    upload_set_hooks(core, a, document);
     return json_write(a, document);
 }
 
-/* ---- reading ---- */
+/* ---- validation ---- */
 
-static void tell_engine(struct telling *t, const struct barclamp_file *file,
-                        const struct problem *problems)
+static void upload_add_engine_problems(struct problem_list *t, const struct barclamp_file *file,
+                                       const struct problem *problems)
 {
     for (const struct problem *p = problems; p; p = p->next)
-        tell(t, barclamp_place(file, p->field), *p);
+        upload_add_problem(t, barclamp_place(file, p->field), *p);
 }
 
-/* Only what does not follow from errors that were told. */
-static void tell_draft(struct telling *t, struct barclamp_file *file,
-                       const struct problem *problems)
+/* Only problems that do not follow from errors that have been reported. */
+static void upload_add_draft_problems(struct problem_list *t, struct barclamp_file *file,
+                                      const struct problem *problems)
 {
     struct diagnostics report = diagnostics_begin(t->arena);
     const struct content_tree drafts = {.drafts = file, .draft_count = 1};
     content_report_draft(&report, &drafts, 0, problems);
-    tell_report(t, &report);
+    upload_add_errors(t, &report);
 }
 
-/* What is odd about it, and what it needs that did not come with it: code and scripts lie below its
- * source path on this machine, or are missing. */
-static void look_beside(const struct core *core, struct diagnostics *report,
-                        struct barclamp_file file, struct str document, struct str doc)
+/* Warnings about the document and about files that it needs: scripts and Lua code are below its
+ * source path on this host, or missing. */
+static void upload_check_files(const struct core *core, struct diagnostics *report,
+                               struct barclamp_file file, struct str document, struct str doc)
 {
     struct json *tree;
     uint32_t offset;
@@ -167,7 +175,7 @@ static void look_beside(const struct core *core, struct diagnostics *report,
     must(json_read(report->arena, document, &tree, &offset, &what) == OK);
     const struct content_tree none = {0};
     const struct barclamp_files beside = {.core = core, .report = report};
-    file.source_path = text_of(json_get(tree, STR("barclamp")), STR("source_path"));
+    file.source_path = upload_text_of(json_get(tree, STR("barclamp")), STR("source_path"));
     file.tree = file.is_yaml ? file.tree : tree;
     barclamp_check_imported(report, core, &none, &file, doc);
     barclamp_files_check_roles(&beside, &file);
@@ -178,7 +186,7 @@ err barclamp_upload_read(const struct barclamp_upload_seams *seams, struct api_b
     const struct core *core = seams->core(seams->self);
     struct diagnostics report = diagnostics_begin(sent->arena);
     struct barclamp_file file = {.path = "value", .is_yaml = !sent->is_json};
-    struct telling t = {sent->arena, &sent->problems};
+    struct problem_list t = {sent->arena, &sent->problems};
     struct outcome outcome;
     if (!core)
         return ERR_UNAVAILABLE;
@@ -186,23 +194,23 @@ err barclamp_upload_read(const struct barclamp_upload_seams *seams, struct api_b
         barclamp_from_json(&report, sent->text, &file);
     else
         barclamp_from_yaml(&report, sent->text, NULL, &file);
-    tell_report(&t, &report);
+    upload_add_errors(&t, &report);
     const bool is_good = file.document.len != 0;
     if (!is_good && file.draft.len == 0)
         return OK;
     const struct str document =
-        complete(seams, core, sent->arena, is_good ? file.document : file.draft);
+        upload_complete(seams, core, sent->arena, is_good ? file.document : file.draft);
     const err e = seams->rehearse(seams->self, &document, 1, sent->arena, &outcome);
     if (e != OK)
         return e;
     if (is_good)
-        tell_engine(&t, &file, outcome.problems);
+        upload_add_engine_problems(&t, &file, outcome.problems);
     else
-        tell_draft(&t, &file, outcome.problems);
+        upload_add_draft_problems(&t, &file, outcome.problems);
     if (sent->problems)
         return OK;
     sent->document = document;
-    look_beside(core, &report, file, document, outcome.doc);
-    tell_warnings(sent, &report);
+    upload_check_files(core, &report, file, document, outcome.doc);
+    upload_add_warnings(sent, &report);
     return OK;
 }

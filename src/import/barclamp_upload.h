@@ -1,13 +1,12 @@
-/* barclamp_upload.h - a barclamp that comes with a request, made into what an import takes.
+/* barclamp_upload.h - turns a barclamp in the body of a request into a document for an import.
  *
- * It goes through the reader that files go through, and the core is asked what it would say, so
- * that everything that is wrong is told at once, with its line. What lies beside a file cannot be
- * sent with it: scripts, templates, code. They are looked for where the barclamp of that name lies
- * already or, when there is none yet, in a directory of its name below `folder`; only whoever runs
- * this machine can put anything there, so a source path that was sent is left aside. Likewise
- * `hooks`: a role that is there keeps those that its code has.
+ * It is parsed by the reader of barclamp files and passed to an import dry run, so that all problems
+ * are reported together, with their lines. Scripts, templates and Lua code cannot be uploaded (ADR
+ * 0056): they are expected in the source path of the stored barclamp of that name or, for a new one,
+ * in a directory of its name below `folder`. Only an administrator of the host can write there, so a
+ * source path in the upload is ignored. Likewise `hooks`: a stored role keeps those of its code.
  *
- * Runs in the loop's thread. Nothing is kept; everything lies in the arena of what was sent.
+ * It runs in the thread of the loop and keeps no state; all strings are in the arena of the upload.
  */
 #pragma once
 
@@ -18,13 +17,13 @@ struct outcome;
 
 struct barclamp_upload_seams {
     void *self;
-    const struct core *(*core)(void *self); /* NULL: there is none for now */
-    /* What would come of importing these now (core.h, core_import_dry_run). */
+    const struct core *(*core)(void *self); /* returns NULL while no core is loaded */
+    /* Dry run of importing these documents (core_import_dry_run in core.h). */
     err (*rehearse)(void *self, const struct str *barclamps, uint32_t count, struct arena *arena,
                     struct outcome *outcomes);
     const char *folder;
 };
 
-/* ERR_UNAVAILABLE without a core. Otherwise there is a document, or there are problems. */
+/* Sets the document or the problems of `sent`. ERR_UNAVAILABLE without a core. */
 NODISCARD err barclamp_upload_read(const struct barclamp_upload_seams *seams,
                                    struct api_barclamp *sent);

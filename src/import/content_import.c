@@ -1,3 +1,15 @@
+/* content_import.c - imports barclamps (packages of roles) from directories into the core.
+ *
+ * The import is a sequence of stages (enum content_stage), each of which processes one file or role
+ * per step, so that content_pump() can stop between two steps. The order matters: errors of files
+ * are reported before the import, so that the log shows them first; documents that the core holds
+ * already are removed from the list before the rest is submitted; refusals are logged only when no
+ * further round can change them; files are checked for missing scripts and Lua code after everything
+ * is imported, because a role may be defined by a later file; Lua code is loaded last.
+ *
+ * An import is submitted as a command, and its outcome arrives in content_on_result(). If the store
+ * fails, the file is given up for this time; the next reload imports it.
+ */
 #include "import/content_import.h"
 
 #include <stdlib.h>
@@ -9,23 +21,23 @@
 #include "core/core.h"
 #include "sys/log.h"
 
-/* How much of documents may be under way: they are imported in one turn, which must not take
- * long. A larger one goes alone. */
+/* Bytes of submitted documents without an outcome: they are imported in one turn, which must be
+ * short. A larger document is submitted alone. */
 enum { BYTES_WAITING_MAX = 1 << 10 };
-/* How much of drafts is rehearsed at once: those that are see each other. */
-enum { BYTES_REHEARSED_MAX = 1 << 16 };
+/* Bytes of drafts in one dry run; drafts of the same dry run can refer to each other. */
+enum { BYTES_DRY_RUN_MAX = 1 << 16 };
 
-/* What became of one file so far. */
+/* The state of the import of one file. */
 struct content_try {
-    bool is_asked;               /* an outcome is to come */
-    bool is_in_force;            /* what the core holds is what this file says */
-    bool is_new;                 /* since just now */
-    struct diagnostics refusals; /* of the last time */
+    bool is_asked;               /* submitted, without an outcome yet */
+    bool is_in_force;            /* the core holds the document of this file */
+    bool is_new;                 /* imported by this import, not before */
+    struct diagnostics refusals; /* of the last attempt */
 };
 
-/* ---- saying it ---- */
+/* ---- log ---- */
 
-static void log_entry(const struct diagnostics_entry *entry, const char *what)
+static void content_log_entry(const struct diagnostics_entry *entry, const char *what)
 {
     struct arena arena = {0};
     struct buf line = buf_in(&arena);
@@ -38,23 +50,25 @@ static void log_entry(const struct diagnostics_entry *entry, const char *what)
     arena_fini(&arena);
 }
 
-static void log_left_out(const struct diagnostics *r)
+static void content_log_omitted(const struct diagnostics *r)
 {
     if (r->errors + r->warnings > r->count)
-        log_print(LOG_WARNING, "and %u things more", r->errors + r->warnings - r->count);
+        log_print(LOG_WARNING, "%u more errors and warnings of barclamps are not logged",
+                  r->errors + r->warnings - r->count);
 }
 
-static void log_report(const struct diagnostics *r)
+static void content_log_report(const struct diagnostics *r)
 {
     for (const struct diagnostics_entry *entry = r->first; entry; entry = entry->next)
-        log_entry(entry, entry->severity == DIAGNOSTICS_ERROR ? "a barclamp is refused"
-                                                              : "a barclamp was imported, but");
-    log_left_out(r);
+        content_log_entry(entry, entry->severity == DIAGNOSTICS_ERROR
+                                     ? "barclamp refused"
+                                     : "warning about an imported barclamp");
+    content_log_omitted(r);
 }
 
-/* ---- what a file is about that does not read ---- */
+/* ---- object of a file with errors ---- */
 
-static struct str last_part(struct str path, const char *ending)
+static struct str content_file_stem(struct str path, const char *ending)
 {
     uint32_t from = path.len;
     while (from > 0 && path.at[from - 1] != '/')
@@ -62,7 +76,7 @@ static struct str last_part(struct str path, const char *ending)
     return str_slice(path, from, path.len - (uint32_t)strlen(ending));
 }
 
-static struct str folder_of(struct str path)
+static struct str content_directory(struct str path)
 {
     uint32_t to = path.len;
     while (to > 0 && path.at[to - 1] != '/')
@@ -70,8 +84,9 @@ static struct str folder_of(struct str path)
     return str_slice(path, 0, to ? to - 1 : 0);
 }
 
-/* The root of a checkout is called like every other. */
-static bool has_source_path(const struct core *core, struct str source_path)
+/* A barclamp in the root of a checkout has a file name without its own name, so the directory is
+ * compared with the source paths of imported barclamps. */
+static bool content_has_source_path(const struct core *core, struct str source_path)
 {
     struct record record;
     for (int64_t id = core_next_id(core, TABLE_BARCLAMP, 0); id;
@@ -82,30 +97,31 @@ static bool has_source_path(const struct core *core, struct str source_path)
     return false;
 }
 
-/* Its name may stand in the very line that does not read, so its path must tell. */
-static bool is_of_something_imported(const struct core *core, struct str path)
+/* Whether the core holds an earlier version of this file. The name may be in the very line that
+ * cannot be parsed, so it is derived from the path. */
+static bool content_is_imported(const struct core *core, struct str path)
 {
     if (!core)
         return false;
     if (str_ends(path, STR(".lua")))
-        return core_find(core, TABLE_ROLE, last_part(path, ".lua")) != 0;
+        return core_find(core, TABLE_ROLE, content_file_stem(path, ".lua")) != 0;
     if (str_ends(path, STR(".json")))
-        return core_find(core, TABLE_BARCLAMP, last_part(path, ".json")) != 0;
+        return core_find(core, TABLE_BARCLAMP, content_file_stem(path, ".json")) != 0;
     if (!str_ends(path, STR(".yml")))
         return false;
-    return core_find(core, TABLE_BARCLAMP, last_part(path, ".yml")) != 0 ||
-           has_source_path(core, folder_of(path));
+    return core_find(core, TABLE_BARCLAMP, content_file_stem(path, ".yml")) != 0 ||
+           content_has_source_path(core, content_directory(path));
 }
 
-/* ---- reading ---- */
+/* ---- read ---- */
 
-static void take_reading(struct content *c)
+static void content_take_reading(struct content *c)
 {
     c->tries = arena_array(&c->reading.arena, struct content_try, c->reading.tree.count);
     c->rounds = import_rounds_begin(&c->reading.arena, c->reading.tree.count);
 }
 
-static void name_directories(struct content *c, const char *directories)
+static void content_set_directories(struct content *c, const char *directories)
 {
     free(c->reading.directories);
     c->reading.directories = strdup(directories);
@@ -115,49 +131,50 @@ static void name_directories(struct content *c, const char *directories)
 void content_read_ahead(struct content *c, const char *directories)
 {
     must(content_is_idle(c));
-    name_directories(c, directories);
+    content_set_directories(c, directories);
     content_reader_run(&c->reading);
-    take_reading(c);
+    content_take_reading(c);
     c->is_read = true;
 }
 
-static void enter(struct content *c, enum content_stage stage)
+static void content_enter_stage(struct content *c, enum content_stage stage)
 {
     c->stage = stage;
     c->next = c->next_role = 0;
     c->role = NULL;
     c->is_document_checked = false;
-    c->entry = stage == CONTENT_TELLING ? c->reading.report.first : NULL;
+    c->entry = stage == CONTENT_REPORTING ? c->reading.report.first : NULL;
 }
 
-static void read_beside(uv_work_t *work)
+static void content_on_read_work(uv_work_t *work)
 {
     struct content *c = work->data;
     content_reader_run(&c->reading);
 }
 
-static void was_read(uv_work_t *work, int status)
+static void content_on_read_done(uv_work_t *work, int status)
 {
     struct content *c = work->data;
     if (c->is_stopped || status != 0)
         return;
-    take_reading(c);
-    enter(c, CONTENT_TELLING);
+    content_take_reading(c);
+    content_enter_stage(c, CONTENT_REPORTING);
 }
 
-/* Until it is there, nothing waits to be imported. */
-static void begin_reading(struct content *c, const char *directories)
+/* Read in a thread of the pool, or at once if there is no loop. Until the reading is complete the
+ * list of files to import is empty. */
+static void content_begin_reading(struct content *c, const char *directories)
 {
-    name_directories(c, directories);
+    content_set_directories(c, directories);
     c->rounds = (struct import_rounds){0};
     c->work.data = c;
-    enter(c, CONTENT_READING);
+    content_enter_stage(c, CONTENT_READING);
     if (c->uv) {
-        must(uv_queue_work(c->uv, &c->work, read_beside, was_read) == 0);
+        must(uv_queue_work(c->uv, &c->work, content_on_read_work, content_on_read_done) == 0);
         return;
     }
-    read_beside(&c->work);
-    was_read(&c->work, 0);
+    content_on_read_work(&c->work);
+    content_on_read_done(&c->work, 0);
 }
 
 struct str content_source_path(const struct content *c, struct str barclamp)
@@ -179,9 +196,9 @@ void content_import(struct content *c, const char *directories)
         return;
     }
     if (c->is_read)
-        enter(c, CONTENT_TELLING);
+        content_enter_stage(c, CONTENT_REPORTING);
     else
-        begin_reading(c, directories);
+        content_begin_reading(c, directories);
     c->is_read = false;
 }
 
@@ -190,27 +207,27 @@ bool content_is_idle(const struct content *c)
     return c->stage == CONTENT_IDLE;
 }
 
-/* ---- one step of each stage: true, or nothing is left to do in it for now ---- */
+/* ---- one step of each stage; false: nothing is left to do in the stage for now ---- */
 
-static bool tell_next(struct content *c)
+static bool content_report_next(struct content *c)
 {
     const struct diagnostics_entry *entry = c->entry;
     if (!entry) {
-        log_left_out(&c->reading.report);
+        content_log_omitted(&c->reading.report);
         return false;
     }
     c->entry = entry->next;
     if (entry->severity == DIAGNOSTICS_WARNING)
-        log_entry(entry, "a barclamp reads oddly");
-    else if (is_of_something_imported(c->seams.core(c->seams.self), entry->file))
-        log_entry(entry, "a barclamp does not read, going on with what was imported before");
+        content_log_entry(entry, "warning about a barclamp");
+    else if (content_is_imported(c->seams.core(c->seams.self), entry->file))
+        content_log_entry(entry, "barclamp not imported, its previous version stays in effect");
     else
-        log_entry(entry, "a barclamp does not read, going on without it");
+        content_log_entry(entry, "barclamp not imported");
     return true;
 }
 
-/* The document became canonical on its way in, and this one is by birth. */
-static bool is_held(const struct content *c, const struct barclamp_file *file)
+/* Both documents are canonical JSON, so comparing bytes is enough. */
+static bool content_is_unchanged(const struct content *c, const struct barclamp_file *file)
 {
     const struct core *core = c->seams.core(c->seams.self);
     const int64_t id = core ? core_find(core, TABLE_BARCLAMP, file->name) : 0;
@@ -219,19 +236,19 @@ static bool is_held(const struct content *c, const struct barclamp_file *file)
            str_eq(record.barclamp.cfg_data, file->document);
 }
 
-static bool sort_next(struct content *c)
+static bool content_compare_next(struct content *c)
 {
     if (c->next == c->rounds.count)
         return false;
     const uint32_t i = c->next++;
-    if (is_held(c, &c->reading.tree.files[i])) {
+    if (content_is_unchanged(c, &c->reading.tree.files[i])) {
         import_rounds_leave_out(&c->rounds, i);
         c->tries[i].is_in_force = true;
     }
     return true;
 }
 
-static bool import_next(struct content *c)
+static bool content_import_next(struct content *c)
 {
     uint32_t i;
     if (c->bytes_waiting >= BYTES_WAITING_MAX || !import_rounds_next(&c->rounds, &i))
@@ -248,76 +265,76 @@ static bool import_next(struct content *c)
     }
     import_rounds_tell(&c->rounds, i, ROUNDS_LOST);
     log_with(LOG_WARNING, LOG_FIELDS(LOG_Z("path", file->path)),
-             "a barclamp could not be imported: the store is not there");
+             "barclamp not imported: the store is unavailable; send SIGHUP when it is back");
     return true;
 }
 
-static bool lament_next(struct content *c)
+static bool content_log_refused_next(struct content *c)
 {
     if (c->next == c->rounds.count)
         return false;
     const uint32_t i = c->next++;
     if (!import_rounds_wants(&c->rounds, i))
         return true;
-    log_report(&c->tries[i].refusals);
+    content_log_report(&c->tries[i].refusals);
     import_rounds_leave_out(&c->rounds, i);
     return true;
 }
 
-/* As many drafts as are rehearsed at once, from the next on; their texts. */
-static uint32_t take_drafts(const struct content *c, struct str *out_texts)
+/* The texts of the drafts for the next dry run, up to BYTES_DRY_RUN_MAX. Returns their count. */
+static uint32_t content_take_drafts(const struct content *c, struct str *out_texts)
 {
     const struct content_tree *tree = &c->reading.tree;
     uint64_t size = 0;
     uint32_t count = 0;
     for (uint32_t i = c->next; i < tree->draft_count; i++) {
         size += tree->drafts[i].draft.len;
-        if (count && size > BYTES_REHEARSED_MAX)
+        if (count && size > BYTES_DRY_RUN_MAX)
             break;
         out_texts[count++] = tree->drafts[i].draft;
     }
     return count;
 }
 
-static void log_draft(struct diagnostics *r)
+static void content_log_draft(struct diagnostics *r)
 {
     for (const struct diagnostics_entry *entry = r->first; entry; entry = entry->next)
-        log_entry(entry, entry->severity == DIAGNOSTICS_ERROR
-                             ? "a barclamp does not read and would be refused, too"
-                             : "a barclamp does not read, and");
-    log_left_out(r);
+        content_log_entry(entry, entry->severity == DIAGNOSTICS_ERROR
+                                     ? "barclamp not imported and would also be refused"
+                                     : "warning about a barclamp that was not imported");
+    content_log_omitted(r);
 }
 
-static bool rehearse_next(struct content *c)
+static bool content_dry_run_next(struct content *c)
 {
     struct arena arena = {0};
     const uint32_t left = c->reading.tree.draft_count - c->next;
     struct str *texts = arena_array(&arena, struct str, left);
     struct outcome *outcomes = arena_array(&arena, struct outcome, left);
-    const uint32_t count = take_drafts(c, texts);
-    /* Without a core there is nobody to ask; what does not read has been told all the same. */
-    const bool is_heard =
+    const uint32_t count = content_take_drafts(c, texts);
+    /* Without a core there is no dry run; the errors of the files have been logged already. */
+    const bool is_done =
         count && c->seams.rehearse(c->seams.self, texts, count, &arena, outcomes) == OK;
-    for (uint32_t i = 0; is_heard && i < count; i++) {
+    for (uint32_t i = 0; is_done && i < count; i++) {
         struct diagnostics report = diagnostics_begin(&arena);
         barclamp_check_draft(&report, c->seams.core(c->seams.self), &c->reading.tree, c->next + i,
                              &outcomes[i]);
-        log_draft(&report);
+        content_log_draft(&report);
     }
     c->next += count;
     arena_fini(&arena);
     return count != 0;
 }
 
-static const struct json *first_role(const struct barclamp_file *file)
+static const struct json *content_first_role(const struct barclamp_file *file)
 {
     const struct json *roles = json_get(file->tree, STR("roles"));
     return roles && roles->kind == JSON_ARRAY ? roles->first : NULL;
 }
 
-/* What is odd about a file in force, now that everything is imported: first the document, then role
- * by role what lies beside it. Warnings of the engine are logged for a new document only. */
-static bool check_next(struct content *c)
+/* Warnings about an imported file, one step for its document and one for the files of each role.
+ * Warnings of the engine are logged for a new document only. */
+static bool content_check_next(struct content *c)
 {
     const struct core *core = c->seams.core(c->seams.self);
     while (c->next < c->reading.tree.count && !c->tries[c->next].is_in_force)
@@ -330,14 +347,14 @@ static bool check_next(struct content *c)
     const struct barclamp_files beside = {core, &c->reading.code, &report};
     struct outcome outcome = {0};
     if (!c->is_document_checked) {
-        const bool is_heard =
+        const bool is_done =
             c->tries[c->next].is_new &&
             c->seams.rehearse(c->seams.self, &file->document, 1, &arena, &outcome) == OK &&
             outcome.verdict == VERDICT_DONE;
         barclamp_check_imported(&report, core, &c->reading.tree, file,
-                                is_heard ? outcome.doc : STR(""));
+                                is_done ? outcome.doc : STR(""));
         c->is_document_checked = true;
-        c->role = first_role(file);
+        c->role = content_first_role(file);
     } else if (c->role) {
         barclamp_files_check_role(&beside, file, c->role, c->next_role++);
         c->role = c->role->next;
@@ -346,12 +363,12 @@ static bool check_next(struct content *c)
         c->next_role = 0;
         c->next++;
     }
-    log_report(&report);
+    content_log_report(&report);
     arena_fini(&arena);
     return true;
 }
 
-static bool load_next(struct content *c)
+static bool content_load_next(struct content *c)
 {
     if (c->next == c->reading.marks.count)
         return false;
@@ -363,30 +380,30 @@ static bool load_next(struct content *c)
     return true;
 }
 
-static bool take_step(struct content *c)
+static bool content_take_step(struct content *c)
 {
     switch (c->stage) {
     case CONTENT_IDLE:
     case CONTENT_READING: return false;
-    case CONTENT_TELLING: return tell_next(c);
-    case CONTENT_SORTING: return sort_next(c);
-    case CONTENT_IMPORTING: return import_next(c);
-    case CONTENT_LAMENTING: return lament_next(c);
-    case CONTENT_REHEARSING: return rehearse_next(c);
-    case CONTENT_CHECKING: return check_next(c);
-    case CONTENT_LOADING: return load_next(c);
+    case CONTENT_REPORTING: return content_report_next(c);
+    case CONTENT_COMPARING: return content_compare_next(c);
+    case CONTENT_IMPORTING: return content_import_next(c);
+    case CONTENT_LOGGING_REFUSALS: return content_log_refused_next(c);
+    case CONTENT_DRY_RUN: return content_dry_run_next(c);
+    case CONTENT_CHECKING: return content_check_next(c);
+    case CONTENT_LOADING: return content_load_next(c);
     }
     impossible("a stage outside the enum");
 }
 
-/* ---- from stage to stage ---- */
+/* ---- stages ---- */
 
-static void end(struct content *c)
+static void content_finish(struct content *c)
 {
     const struct code_marks spent = c->known;
     c->known = c->reading.marks;
-    c->reading.marks = spent; /* its room is used again */
-    enter(c, CONTENT_IDLE);
+    c->reading.marks = spent; /* its memory is reused by the next reading */
+    content_enter_stage(c, CONTENT_IDLE);
     char *again = c->again;
     c->again = NULL;
     if (again)
@@ -396,39 +413,39 @@ static void end(struct content *c)
     free(again);
 }
 
-/* False: it waits for somebody, or for being asked. */
-static bool go_on(struct content *c)
+/* Enter the next stage. False: it waits for a reading, for outcomes or for the next import. */
+static bool content_next_stage(struct content *c)
 {
     switch (c->stage) {
     case CONTENT_IDLE:
     case CONTENT_READING: return false;
-    case CONTENT_TELLING: enter(c, CONTENT_SORTING); return true;
-    case CONTENT_SORTING: enter(c, CONTENT_IMPORTING); return true;
+    case CONTENT_REPORTING: content_enter_stage(c, CONTENT_COMPARING); return true;
+    case CONTENT_COMPARING: content_enter_stage(c, CONTENT_IMPORTING); return true;
     case CONTENT_IMPORTING:
         if (!import_rounds_is_over(&c->rounds))
             return false;
-        enter(c, CONTENT_LAMENTING);
+        content_enter_stage(c, CONTENT_LOGGING_REFUSALS);
         return true;
-    case CONTENT_LAMENTING: enter(c, CONTENT_REHEARSING); return true;
-    case CONTENT_REHEARSING: enter(c, CONTENT_CHECKING); return true;
-    case CONTENT_CHECKING: enter(c, CONTENT_LOADING); return true;
-    case CONTENT_LOADING: end(c); return true;
+    case CONTENT_LOGGING_REFUSALS: content_enter_stage(c, CONTENT_DRY_RUN); return true;
+    case CONTENT_DRY_RUN: content_enter_stage(c, CONTENT_CHECKING); return true;
+    case CONTENT_CHECKING: content_enter_stage(c, CONTENT_LOADING); return true;
+    case CONTENT_LOADING: content_finish(c); return true;
     }
     impossible("a stage outside the enum");
 }
 
 bool content_pump(struct content *c, uint64_t until_ns)
 {
-    while (!c->is_stopped && (take_step(c) || go_on(c)))
+    while (!c->is_stopped && (content_take_step(c) || content_next_stage(c)))
         if (uv_hrtime() >= until_ns)
             return true;
     return false;
 }
 
-/* ---- what became of it ---- */
+/* ---- results ---- */
 
-/* Its warnings are logged when everything is imported: a jig or a role may come later. */
-static void take_in(struct content *c, uint32_t i)
+/* Warnings are logged when everything is imported: a jig or role may be defined by a later file. */
+static void content_on_imported(struct content *c, uint32_t i)
 {
     const struct barclamp_file *file = &c->reading.tree.files[i];
     log_with(LOG_INFO, LOG_FIELDS(LOG_S("barclamp", file->name), LOG_Z("path", file->path)),
@@ -450,23 +467,24 @@ void content_on_result(struct content *c, int64_t request, const struct outcome 
     if (!outcome) {
         import_rounds_tell(&c->rounds, i, ROUNDS_LOST);
         log_with(LOG_WARNING, LOG_FIELDS(LOG_Z("path", file->path), LOG_I64("error", why)),
-                 "a barclamp could not be imported: the store failed meanwhile");
+                 "barclamp not imported: the store failed before it was committed; send SIGHUP "
+                 "when it is back");
     } else if (outcome->verdict == VERDICT_DONE) {
-        take_in(c, i);
+        content_on_imported(c, i);
     } else {
         content_report_problems(&c->tries[i].refusals, file, outcome->problems);
         import_rounds_tell(&c->rounds, i, ROUNDS_REFUSED);
     }
 }
 
-/* ---- the end ---- */
+/* ---- stop ---- */
 
 void content_stop(struct content *c)
 {
     c->is_stopped = true;
     atomic_store(&c->reading.stop, true);
     if (c->stage == CONTENT_READING && c->uv)
-        ignore(uv_cancel((uv_req_t *)&c->work), "what has begun comes to its end");
+        ignore(uv_cancel((uv_req_t *)&c->work), "a reading that has begun cannot be cancelled");
 }
 
 void content_fini(struct content *c)

@@ -1,3 +1,9 @@
+/* content_reader.c - reads barclamp files and fingerprints the Lua files of their roles.
+ *
+ * It runs in a thread of the pool and touches nothing of the loop. The atomic `stop` is checked
+ * between files, so that a shutdown does not wait for a slow disk. A mark stores the digest of a Lua
+ * file; two readings are compared by it, and a file that could not be read compares as changed.
+ */
 #include "import/content_reader.h"
 
 #include <stdlib.h>
@@ -15,34 +21,34 @@ struct str content_reader_source_path(const struct barclamp_file *file)
     return own ? own->text : file->source_path;
 }
 
-/* ---- code ---- */
+/* ---- tree ---- */
 
-/* A code finder that can be stopped between two files. */
-struct patient_finder {
+/* Finds the hooks in Lua files, and can be stopped between two files. */
+struct stoppable_finder {
     const atomic_bool *stop;
     struct hook_finder finder;
 };
 
-static void find_unless_stopped(void *self, const char *lua_path, struct diagnostics *r,
-                                struct json *names)
+static void reader_find_unless_stopped(void *self, const char *lua_path, struct diagnostics *r,
+                                       struct json *names)
 {
-    const struct patient_finder *patient = self;
-    if (!atomic_load(patient->stop))
-        patient->finder.find(patient->finder.self, lua_path, r, names);
+    const struct stoppable_finder *stoppable = self;
+    if (!atomic_load(stoppable->stop))
+        stoppable->finder.find(stoppable->finder.self, lua_path, r, names);
 }
 
-static void read_tree(struct reading *r)
+static void reader_read_tree(struct reading *r)
 {
     r->code = (struct code_finder){0};
-    struct patient_finder patient = {.stop = &r->stop, .finder = code_finder_seam(&r->code)};
-    const struct hook_finder finder = {.self = &patient, .find = find_unless_stopped};
+    struct stoppable_finder stoppable = {.stop = &r->stop, .finder = code_finder_seam(&r->code)};
+    const struct hook_finder finder = {.self = &stoppable, .find = reader_find_unless_stopped};
     r->report = diagnostics_begin(&r->arena);
     r->tree = barclamp_check_read(&r->report, r->directories, &finder, &r->stop);
 }
 
 /* ---- marks ---- */
 
-static void read_mark(struct arena *scratch, struct str source_path, struct code_mark *mark)
+static void reader_read_mark(struct arena *scratch, struct str source_path, struct code_mark *mark)
 {
     const char *path;
     struct str text;
@@ -54,23 +60,23 @@ static void read_mark(struct arena *scratch, struct str source_path, struct code
     mark->digest = hash128(text, hash64(str_from(path), 0));
 }
 
-static int by_role(const void *a, const void *b)
+static int reader_compare_marks(const void *a, const void *b)
 {
     const struct code_mark *x = a, *y = b;
     const int roles = str_cmp(x->role, y->role);
     return roles ? roles : (x->file_ix > y->file_ix) - (x->file_ix < y->file_ix);
 }
 
-static const struct json *roles_of(const struct barclamp_file *file)
+static const struct json *reader_roles_of(const struct barclamp_file *file)
 {
     return json_get(file->tree, STR("roles"));
 }
 
-/* A document in JSON says what it likes, until the engine sees it. */
-static void mark_roles(struct reading *r, uint32_t file_ix, struct arena *scratch)
+/* A JSON document is not validated before the engine gets it: a name may have any type here. */
+static void reader_mark_roles(struct reading *r, uint32_t file_ix, struct arena *scratch)
 {
     struct code_marks *marks = &r->marks;
-    const struct json *roles = roles_of(&r->tree.files[file_ix]);
+    const struct json *roles = reader_roles_of(&r->tree.files[file_ix]);
     const struct str source_path = content_reader_source_path(&r->tree.files[file_ix]);
     for (const struct json *role = roles ? roles->first : NULL; role; role = role->next) {
         const struct json *name = json_get(role, STR("name"));
@@ -78,24 +84,24 @@ static void mark_roles(struct reading *r, uint32_t file_ix, struct arena *scratc
             continue;
         struct code_mark *mark = &marks->list[marks->count++];
         *mark = (struct code_mark){.role = str_copy(&marks->arena, name->text), .file_ix = file_ix};
-        read_mark(scratch, source_path, mark);
+        reader_read_mark(scratch, source_path, mark);
         arena_reset(scratch);
     }
 }
 
-static void read_marks(struct reading *r)
+static void reader_read_marks(struct reading *r)
 {
     struct code_marks *marks = &r->marks;
     struct arena scratch = {0};
     uint32_t count = 0;
     for (uint32_t i = 0; i < r->tree.count; i++)
-        count += roles_of(&r->tree.files[i]) ? roles_of(&r->tree.files[i])->count : 0;
+        count += reader_roles_of(&r->tree.files[i]) ? reader_roles_of(&r->tree.files[i])->count : 0;
     arena_reset(&marks->arena);
     marks->list = arena_array(&marks->arena, struct code_mark, count);
     marks->count = 0;
     for (uint32_t i = 0; i < r->tree.count; i++)
-        mark_roles(r, i, &scratch);
-    qsort(marks->list, marks->count, sizeof *marks->list, by_role);
+        reader_mark_roles(r, i, &scratch);
+    qsort(marks->list, marks->count, sizeof *marks->list, reader_compare_marks);
     arena_fini(&scratch);
 }
 
@@ -109,7 +115,7 @@ bool code_marks_hold(const struct code_marks *marks, const struct code_mark *mar
         else
             high = middle;
     }
-    /* A name that two barclamps claim belongs to one of them, and nobody here knows to which. */
+    /* If two barclamps define the role, it is unknown here which of them owns it: reload. */
     if (low == marks->count ||
         (low + 1 < marks->count && str_eq(marks->list[low + 1].role, mark->role)))
         return false;
@@ -124,14 +130,14 @@ void code_marks_fini(struct code_marks *marks)
     *marks = (struct code_marks){0};
 }
 
-/* ---- all of it ---- */
+/* ---- reading ---- */
 
 void content_reader_run(struct reading *r)
 {
     arena_reset(&r->arena);
     r->tree = (struct content_tree){0};
-    read_tree(r);
-    read_marks(r);
+    reader_read_tree(r);
+    reader_read_marks(r);
 }
 
 void content_reader_fini(struct reading *r)

@@ -1,9 +1,9 @@
-/* content_reader.h - everything below the directories of barclamps, read once.
+/* content_reader.h - reads the directories of barclamps: files, documents, and the hooks that the Lua
+ * files of roles define.
  *
- * Files, documents, and what the Lua files of roles define. It takes as long as disk and code
- * please, so it may happen in a thread of its own: a reading sees no core and nothing else of the
- * loop, and belongs to one thread at a time. Each role's file gets a mark, by which the next
- * reading is told whether it changed.
+ * Its duration depends on disks and on Lua code, so it may run in another thread: a reading uses
+ * neither the core nor the loop, and belongs to one thread at a time. Each Lua file gets a mark, with
+ * which the next reading detects changes.
  */
 #pragma once
 
@@ -16,37 +16,38 @@
 #include "content/tree.h"
 #include "hooks/code_finder.h"
 
-/* What the Lua file of a role was when it was read. */
+/* The fingerprint of the Lua file of a role. */
 struct code_mark {
     struct str role;
-    uint32_t file_ix; /* the barclamp in the tree */
-    bool is_sure;     /* the rest says something: the file was read, or there is none */
+    uint32_t file_ix; /* index of the barclamp in the tree */
+    bool is_sure;     /* the digest is valid: the file was read, or does not exist */
     struct digest128 digest;
-    bool is_loaded; /* for the loop: the role is to have the code that this says */
+    bool is_loaded; /* set in the thread of the loop: this code was passed to the hooks */
 };
 
 struct code_marks {
     struct arena arena;
-    struct code_mark *list; /* by role, then by barclamp */
+    struct code_mark *list; /* sorted by role, then by barclamp */
     uint32_t count;
 };
 
 struct reading {
-    struct arena arena; /* of all but the marks */
+    struct arena arena; /* owns everything except the marks */
     char *directories;  /* "DIR[:DIR]" */
-    atomic_bool stop;   /* from any thread: what comes of it will not be used */
+    atomic_bool stop;   /* set from any thread: the result will not be used */
     struct diagnostics report;
     struct content_tree tree;
-    struct code_finder code; /* what the Lua files define */
+    struct code_finder code; /* the hooks that Lua files define */
     struct code_marks marks;
 };
 
-/* Forget what was read before and read these; the marks are the caller's to keep or to drop. */
+/* Read the directories; the results of an earlier reading are dropped. The caller swaps out the
+ * marks before if it still needs them. */
 void content_reader_run(struct reading *r);
 void content_reader_fini(struct reading *r);
 
-/* Where a barclamp's files lie: as its document says, or where it was found. */
+/* The directory of the files of a barclamp: the one in its document, or the one of its file. */
 struct str content_reader_source_path(const struct barclamp_file *file);
-/* The role's mark among those of an earlier reading says the same, and that was to be loaded. */
+/* True if `marks` of an earlier reading contains the same mark, and that code was loaded. */
 bool code_marks_hold(const struct code_marks *marks, const struct code_mark *mark);
 void code_marks_fini(struct code_marks *marks);

@@ -1,3 +1,6 @@
+/* jig_tool_check.c - compares the programs that jigs need with those on this host, and submits a
+ * JIG_UPDATE where the result has changed. The stored reason distinguishes jigs that this check has
+ * deactivated from those that an operator has. */
 #include "import/jig_tool_check.h"
 
 #include "core/core.h"
@@ -6,25 +9,27 @@
 #include "run/jig/launch_spec.h"
 #include "sys/log.h"
 
-/* Those that are no process have all they need. */
-static bool needs_nothing(const struct jig_class *klass)
+/* Jigs that do not start processes need no programs. */
+static bool jig_needs_no_tools(const struct jig_class *klass)
 {
     return klass->is_noop || klass->is_test || klass->stays_itself;
 }
 
-static struct str why_not(struct arena *a, const char *path, const struct jig_class *klass)
+static struct str jig_missing_tools(struct arena *a, const char *path,
+                                    const struct jig_class *klass)
 {
     struct reason why = {.code = REASON_NONE};
     const struct str name = str_from(klass->name);
-    if (needs_nothing(klass))
+    if (jig_needs_no_tools(klass))
         return STR("");
     if (!launch_spec_is_known(name))
         return STR("this build cannot run it");
-    ignore(jig_tools_check(a, path, name, &why), "the sentence says it");
+    ignore(jig_tools_check(a, path, name, &why), "the text of the reason is returned");
     return why.text;
 }
 
-static void change(const struct jig_record *jig, struct str why, struct jig_tool_check_seams seams)
+static void jig_submit_active(const struct jig_record *jig, struct str why,
+                              struct jig_tool_check_seams seams)
 {
     struct command command = {.kind = COMMAND_JIG_UPDATE, .actor = STR("daemon")};
     command.jig_update.id = jig->id;
@@ -32,13 +37,15 @@ static void change(const struct jig_record *jig, struct str why, struct jig_tool
     command.jig_update.active = why.len == 0;
     command.jig_update.inactive_reason = why;
     if (why.len)
-        log_with(LOG_WARNING, LOG_FIELDS(LOG_S("jig", jig->name)), "a jig is switched off: %.*s",
-                 STR_FMT_ARGS(why));
+        log_with(LOG_WARNING, LOG_FIELDS(LOG_S("jig", jig->name)), "jig %.*s deactivated: %.*s",
+                 STR_FMT_ARGS(jig->name), STR_FMT_ARGS(why));
     else
         log_with(LOG_NOTICE, LOG_FIELDS(LOG_S("jig", jig->name)),
-                 "a jig is switched on: what it lacked is there");
+                 "jig %.*s activated: its programs are installed now", STR_FMT_ARGS(jig->name));
     if (seams.submit(seams.self, &command) != OK)
-        log_print(LOG_WARNING, "the store is not there; the jig stays as it is");
+        log_with(LOG_WARNING, LOG_FIELDS(LOG_S("jig", jig->name)),
+                 "jig %.*s not changed: the store is unavailable; the next reload checks again",
+                 STR_FMT_ARGS(jig->name));
 }
 
 void jig_tool_check_check(const struct core *core, const char *path,
@@ -55,13 +62,13 @@ void jig_tool_check_check(const struct core *core, const char *path,
         must(core_record(core, TABLE_JIG, id, &record));
         const struct jig_record *jig = &record.jig;
         const struct jig_class *klass = jig_class_find(jig->class_name);
-        if (!klass) /* the import said so */
+        if (!klass) /* the import has logged a warning */
             continue;
-        const struct str why = why_not(&arena, path, klass);
+        const struct str why = jig_missing_tools(&arena, path, klass);
         const bool is_ours = !jig->active && jig->inactive_reason.len;
         const bool changes = jig->active ? why.len != 0 : !str_eq(why, jig->inactive_reason);
         if (changes && (jig->active || is_ours))
-            change(jig, why, seams);
+            jig_submit_active(jig, why, seams);
     }
     arena_fini(&arena);
 }

@@ -1,9 +1,9 @@
-/* jig_tool_check.h - jigs that cannot work on this machine are switched off, and say why.
+/* jig_tool_check.h - deactivates jigs whose programs are missing on this host.
  *
- * A jig needs programs here, or a runner that this build does not have. What is missing is the
- * reason of the jig, and of each refusal to bind a role to it. When it is there again the jig is
- * switched on, unless a person switched it off: those have no reason. While the test jig stands in
- * for all of them nothing is looked at.
+ * A jig (the method that executes a role on a node) needs programs here, or a runner that this build
+ * may not have. What is missing is stored as the reason of the jig and shown in refusals to bind a
+ * role to it. When the programs are installed, the jig is activated again, unless an operator has
+ * deactivated it: such a jig has no reason. With the setting test_jig nothing is checked.
  */
 #pragma once
 
@@ -17,6 +17,6 @@ struct jig_tool_check_seams {
     err (*submit)(void *self, const struct command *command);
 };
 
-/* Look at every jig, and submit what has to change. `path`: where programs are looked for. */
+/* Check all jigs and submit changes. `path` is the search path for programs. */
 void jig_tool_check_check(const struct core *core, const char *path,
                           struct jig_tool_check_seams seams);

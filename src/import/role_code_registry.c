@@ -1,3 +1,12 @@
+/* role_code_registry.c - decides when the Lua file of a role is loaded, and from where.
+ *
+ * For each role it stores the turn of the last import of its barclamp for which the file was looked
+ * up. A new import has a new turn, so the next use of the role looks the file up again. While an
+ * import is pending, the source path of the new document is used, because hooks of that import must
+ * run the new code; if that import is refused, turn -1 makes the next use look it up once more.
+ * A file with errors keeps the code that is loaded; a file that is missing although the core stores
+ * hooks for the role makes its hooks fail.
+ */
 #include "import/role_code_registry.h"
 
 #include <stdlib.h>
@@ -9,24 +18,23 @@
 #include "hooks/hooks.h"
 #include "sys/log.h"
 
-/* What was tried for a role. */
+/* The last lookup for a role. */
 struct code {
     int64_t role_id;
-    int64_t turn;  /* in which its barclamp was imported, as far as this knows      */
-    bool is_wrong; /* the file that was last looked for could not be used, so far as
-                    * anybody has tried                                              */
+    int64_t turn;  /* of the import of its barclamp at that time; -1: look up again */
+    bool is_wrong; /* the file was missing or could not be loaded */
 };
 
-/* Where its file should lie. */
-struct place {
+/* Where the file of a role is expected. */
+struct code_location {
     struct str source_path, role;
-    bool has_hooks; /* according to the core */
+    bool has_hooks; /* the core stores hooks for the role */
 };
 
-/* ---- the list ---- */
+/* ---- sorted list ---- */
 
-/* Where the role stands, or would. */
-static uint32_t place_of(const struct role_code_registry *c, int64_t role_id)
+/* The position of the role in the list, or the one at which it would be inserted. */
+static uint32_t registry_position(const struct role_code_registry *c, int64_t role_id)
 {
     uint32_t low = 0, high = c->count;
     while (low < high) {
@@ -39,15 +47,15 @@ static uint32_t place_of(const struct role_code_registry *c, int64_t role_id)
     return low;
 }
 
-static struct code *find(const struct role_code_registry *c, int64_t role_id)
+static struct code *registry_find(const struct role_code_registry *c, int64_t role_id)
 {
-    const uint32_t at = place_of(c, role_id);
+    const uint32_t at = registry_position(c, role_id);
     return at < c->count && c->list[at].role_id == role_id ? &c->list[at] : NULL;
 }
 
-static struct code *find_or_add(struct role_code_registry *c, int64_t role_id)
+static struct code *registry_find_or_add(struct role_code_registry *c, int64_t role_id)
 {
-    struct code *found = find(c, role_id);
+    struct code *found = registry_find(c, role_id);
     if (found)
         return found;
     if (c->count == c->cap) {
@@ -55,53 +63,56 @@ static struct code *find_or_add(struct role_code_registry *c, int64_t role_id)
         c->list = realloc(c->list, c->cap * sizeof *c->list);
         must(c->list);
     }
-    const uint32_t at = place_of(c, role_id);
+    const uint32_t at = registry_position(c, role_id);
     memmove(&c->list[at + 1], &c->list[at], (c->count - at) * sizeof *c->list);
     c->count++;
     c->list[at] = (struct code){.role_id = role_id, .turn = -1};
     return &c->list[at];
 }
 
-/* ---- loading ---- */
+/* ---- load ---- */
 
-static struct str path_of(struct role_code_registry *c, const struct place *place)
+static struct str registry_path(struct role_code_registry *c, const struct code_location *location)
 {
-    const struct str file = STR_CONCAT(&c->arena, STR("/roles/"), place->role, STR(".lua"));
-    return STR_CONCAT(&c->arena, place->source_path, file);
+    const struct str file = STR_CONCAT(&c->arena, STR("/roles/"), location->role, STR(".lua"));
+    return STR_CONCAT(&c->arena, location->source_path, file);
 }
 
-static struct str complaint(struct role_code_registry *c, const struct place *place,
-                            const char *why)
+static struct str registry_problem(struct role_code_registry *c,
+                                   const struct code_location *location, const char *why)
 {
-    return STR_CONCAT(&c->arena, path_of(c, place), STR(": "), str_from(why));
+    return STR_CONCAT(&c->arena, registry_path(c, location), STR(": "), str_from(why));
 }
 
-/* Nobody knows what it would define, but something it should. */
-static void miss(struct role_code_registry *c, struct code *code, const struct place *place)
+/* The core stores hooks for the role, but there is no file that defines them. */
+static void registry_report_missing(struct role_code_registry *c, struct code *code,
+                                    const struct code_location *location)
 {
-    const struct str text = complaint(c, place, "there is no such file");
+    const struct str text = registry_problem(c, location, "no such file");
     code->is_wrong = true;
     hooks_miss(c->hooks, code->role_id, text);
-    log_with(LOG_WARNING, LOG_FIELDS(LOG_S("role", place->role)),
-             "the code of a role cannot be had: %.*s; its hooks will fail", STR_FMT_ARGS(text));
+    log_with(LOG_WARNING, LOG_FIELDS(LOG_S("role", location->role)),
+             "Lua code of role %.*s missing: %.*s; its hooks fail", STR_FMT_ARGS(location->role),
+             STR_FMT_ARGS(text));
 }
 
-/* True when there is no file, and none is missed. */
-static bool load(struct role_code_registry *c, struct code *code, const struct place *place)
+/* True if there is no file and the role needs none. */
+static bool registry_load(struct role_code_registry *c, struct code *code,
+                          const struct code_location *location)
 {
     const char *path;
     bool needs_none = false;
     const err e =
-        content_role_file(&c->arena, place->source_path, place->role, ROLE_FILE_LUA, &path);
+        content_role_file(&c->arena, location->source_path, location->role, ROLE_FILE_LUA, &path);
     code->is_wrong = false;
     if (e == OK) {
         hooks_load(c->hooks, code->role_id, path);
     } else if (e != ERR_NOT_FOUND) {
         code->is_wrong = true;
         hooks_keep(c->hooks, code->role_id,
-                   complaint(c, place, "it lies outside its barclamp, or cannot be read"));
-    } else if (place->has_hooks) {
-        miss(c, code, place);
+                   registry_problem(c, location, "outside its barclamp, or not readable"));
+    } else if (location->has_hooks) {
+        registry_report_missing(c, code, location);
     } else {
         hooks_unload(c->hooks, code->role_id);
         needs_none = true;
@@ -114,65 +125,67 @@ void role_code_registry_loaded(struct role_code_registry *c, int64_t role_id, er
                                const struct hooks_report *report)
 {
     const struct core *core = c->seams.core(c->seams.self);
-    struct code *code = find(c, role_id);
+    struct code *code = registry_find(c, role_id);
     struct record role = {0};
-    must(code); /* who else would have loaded it */
+    must(code); /* only registry_load() requests a load */
     code->is_wrong = error != OK;
     if (!code->is_wrong)
         return;
     if (core)
-        ignore(core_record(core, TABLE_ROLE, role_id, &role), "a role may have gone meanwhile");
+        ignore(core_record(core, TABLE_ROLE, role_id, &role),
+               "the role may have been deleted meanwhile");
     log_with(LOG_WARNING, LOG_FIELDS(LOG_S("role", role.role.name)),
-             "the code of a role %s: %.*s; %s",
-             error == ERR_SYNTAX || error == ERR_LIMIT ? "does not load" : "cannot be had",
+             "Lua code of role %.*s %s: %.*s; %s", STR_FMT_ARGS(role.role.name),
+             error == ERR_SYNTAX || error == ERR_LIMIT ? "not loaded" : "not readable",
              STR_FMT_ARGS(report->text),
-             report->has_code ? "going on with what there was" : "its hooks will fail");
+             report->has_code ? "the previous code stays in use" : "its hooks fail");
 }
 
-/* ---- when ---- */
+/* ---- decide when to load ---- */
 
-static bool find_owner(const struct core *core, int64_t role_id, struct record *out_role,
-                       struct record *out_barclamp)
+static bool registry_find_barclamp(const struct core *core, int64_t role_id,
+                                   struct record *out_role, struct record *out_barclamp)
 {
     return core && core_record(core, TABLE_ROLE, role_id, out_role) &&
            core_record(core, TABLE_BARCLAMP, out_role->role.barclamp_id, out_barclamp);
 }
 
-static void see_to(struct role_code_registry *c, int64_t role_id, bool again)
+static void registry_update(struct role_code_registry *c, int64_t role_id, bool again)
 {
     struct record role, barclamp;
-    if (!find_owner(c->seams.core(c->seams.self), role_id, &role, &barclamp))
+    if (!registry_find_barclamp(c->seams.core(c->seams.self), role_id, &role, &barclamp))
         return;
-    struct code *code = find_or_add(c, role_id);
+    struct code *code = registry_find_or_add(c, role_id);
     if (code->turn == barclamp.barclamp.turn && !again)
         return;
     code->turn = barclamp.barclamp.turn;
-    struct place place = {.role = role.role.name, .has_hooks = role.role.hooks != 0};
-    place.source_path = c->seams.source_path(c->seams.self, barclamp.barclamp.name);
-    const bool is_newer = place.source_path.len != 0; /* than what the core knows */
+    struct code_location location = {.role = role.role.name, .has_hooks = role.role.hooks != 0};
+    location.source_path = c->seams.source_path(c->seams.self, barclamp.barclamp.name);
+    const bool is_newer = location.source_path.len != 0; /* than the path in the core */
     if (is_newer)
-        place.has_hooks = false;
+        location.has_hooks = false;
     else
-        place.source_path = barclamp.barclamp.source_path;
-    const bool needs_none = load(c, code, &place);
-    /* Who has no file any more has no hooks, once that is imported. It may still be refused. */
+        location.source_path = barclamp.barclamp.source_path;
+    const bool needs_none = registry_load(c, code, &location);
+    /* A pending document without a Lua file for the role removes its hooks, but only if it is
+     * imported. It may still be refused, so look the file up again at the next use. */
     if (is_newer && needs_none)
         code->turn = -1;
 }
 
 void role_code_registry_need(struct role_code_registry *c, int64_t role_id)
 {
-    see_to(c, role_id, false);
+    registry_update(c, role_id, false);
 }
 
 bool role_code_registry_read_again(struct role_code_registry *c, struct str role, bool is_same)
 {
     const struct core *core = c->seams.core(c->seams.self);
     const int64_t id = core ? core_find(core, TABLE_ROLE, role) : 0;
-    const struct code *code = find(c, id);
+    const struct code *code = registry_find(c, id);
     if (id)
-        see_to(c, id, !is_same || !code || code->is_wrong);
-    return find(c, id) != NULL;
+        registry_update(c, id, !is_same || !code || code->is_wrong);
+    return registry_find(c, id) != NULL;
 }
 
 void role_code_registry_fini(struct role_code_registry *c)

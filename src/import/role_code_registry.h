@@ -1,14 +1,13 @@
-/* role_code_registry.h - which code the roles have in this process.
+/* role_code_registry.h - the Lua code of roles that is loaded in this process.
  *
- * Nothing of it is stored: the Lua file of a role is looked for when its code is first needed, when
- * its barclamp was imported, and on every reload. So it is known before the first hook of a start
- * is delivered, whatever else is still being read, and hooks that an import causes meet the code it
- * came with. A file that is wrong leaves the code there was; one that is gone takes it away: a role
- * without hooks needs none, and of one that should have some the calls fail. What goes wrong is
- * logged with file and line, and told to whoever makes such a call.
+ * Nothing of it is stored: the Lua file of a role is looked up when its code is first needed, after
+ * its barclamp was imported, and on every reload. So the code is known before the first hook of a
+ * start is delivered, and hooks that an import causes use the code of that import. A file with errors
+ * keeps the loaded code; a missing file unloads it: a role without hooks needs none, and the hooks of
+ * other roles fail. Problems are logged with file and line and are the text of failed calls.
  *
- * Belongs to the loop's thread, which only finds out where the file lies. It is read, compiled and
- * run in the thread of the hooks; role_code_registry_loaded() hears what came of that.
+ * It belongs to the thread of the loop, which only determines the path. The file is read, compiled
+ * and executed in the hook thread, which reports to role_code_registry_loaded().
  */
 #pragma once
 
@@ -27,8 +26,8 @@ struct hooks_report;
 
 struct role_code_registry_seams {
     void *self;
-    const struct core *(*core)(void *self); /* NULL: there is none for now */
-    /* Where a barclamp's files lie, if that is better known than in the core; else empty. */
+    const struct core *(*core)(void *self); /* returns NULL while no core is loaded */
+    /* The source path of a barclamp whose import is pending; otherwise empty. */
     struct str (*source_path)(void *self, struct str barclamp);
 };
 
@@ -36,16 +35,16 @@ struct role_code_registry {
     struct hooks *hooks;
     struct role_code_registry_seams seams;
     struct arena arena;
-    struct code *list; /* by role_id */
+    struct code *list; /* sorted by role_id */
     uint32_t count, cap;
 };
 
-/* The role is about to be called: see to its code, unless that is done already. */
+/* Load the code of a role before one of its hooks is called, unless it is up to date. */
 void role_code_registry_need(struct role_code_registry *c, int64_t role_id);
-/* Have the code of this role read again, or, when its file is the same as the last time, only if it
- * could not be used then. False when there is no such role. */
+/* Load the code of this role again; with `is_same` (file unchanged) only if it could not be loaded
+ * before. False if there is no such role. */
 bool role_code_registry_read_again(struct role_code_registry *c, struct str role, bool is_same);
-/* What hooks_seams.loaded() was told. */
+/* The result of a load, from hooks_seams.loaded(). */
 void role_code_registry_loaded(struct role_code_registry *c, int64_t role_id, err error,
                                const struct hooks_report *report);
 void role_code_registry_fini(struct role_code_registry *c);

@@ -33,8 +33,8 @@ roles:
 """
 
 # What the log says of a file that does not read.
-GOING_ON = "a barclamp does not read, going on with what was imported before"
-WITHOUT = "a barclamp does not read, going on without it"
+GOING_ON = "barclamp not imported, its previous version stays in effect"
+WITHOUT = "barclamp not imported"
 
 # Returns its input: the API does not show staged data, so tests read it from the wall data.
 TALKER = """
@@ -704,8 +704,8 @@ def write_tree(own, files):
 
 
 # How the log begins a line about an error of a file; a place and a sentence follow.
-REFUSED = "a barclamp is refused"
-REHEARSED = "a barclamp does not read and would be refused, too"
+REFUSED = "barclamp refused"
+REHEARSED = "barclamp not imported and would also be refused"
 ERRORS = re.compile(f'msg="(?:{REFUSED}|{WITHOUT}|{REHEARSED}): ((?:[^"\\\\]|\\\\.)*)"')
 
 

@@ -273,10 +273,10 @@ TEST(a_file_that_should_be_there_fails_and_is_named)
     run_shell("rm roles/r.lua");
     CHECK(read_again()); /* there was nothing to load */
     CHECK(vetoes_with("has no code here, so on_commit cannot be called: "));
-    CHECK(vetoes_with("/roles/r.lua: there is no such file"));
+    CHECK(vetoes_with("/roles/r.lua: no such file"));
     run_shell("ln -sf /etc/hostname roles/r.lua");
     CHECK(!read_again());
-    CHECK(vetoes_with("/roles/r.lua: it lies outside its barclamp"));
+    CHECK(vetoes_with("/roles/r.lua: outside its barclamp"));
     run_shell("rm roles/r.lua && echo 'return {' > roles/r.lua");
     CHECK(!read_again());
     CHECK(vetoes_with("/roles/r.lua:2: "));
@@ -297,7 +297,7 @@ TEST(a_document_that_waits_knows_which_file_is_gone_until_it_is_refused)
     CHECK(agrees(role_id()));
     knows_better = false;
     need_code();
-    CHECK(vetoes_with("/roles/r.lua: there is no such file"));
+    CHECK(vetoes_with("/roles/r.lua: no such file"));
     end();
 }
 
