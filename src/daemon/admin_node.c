@@ -1,3 +1,9 @@
+/* admin_node.c - commands that create the admin node of the host, or complete it.
+ *
+ * It only computes commands; serve.c submits them. An automatic node of an earlier start may lack
+ * its address (no route existed then) or its bootstrap roles (no content was imported then): the
+ * same function adds what is missing. Nodes that an operator has created are never changed.
+ */
 #include "daemon/admin_node.h"
 
 #include <arpa/inet.h>
@@ -17,13 +23,13 @@
 
 enum { HOSTS_SIZE_MAX = 1 << 20, PREFIX_MAX = 32 };
 
-/* Where the address of a node in the admin network is kept, as for nodes that register with ip=. */
+/* The key of the hint that stores the address of a node in the admin network, and its attrib. */
 static const char hint_key[] = "admin-v4addr", hint_attrib[] = "hint-admin-v4addr";
 
 /* ---- name ---- */
 
 /* The first label of the host's name; a dash for each character that a name may not contain. */
-static struct str legal_label(struct arena *a, struct str host)
+static struct str admin_node_label(struct arena *a, struct str host)
 {
     const struct str label = str_slice(host, 0, str_find(host, '.', 0));
     char *at = arena_alloc(a, label.len + (size_t)1);
@@ -36,7 +42,7 @@ static struct str legal_label(struct arena *a, struct str host)
 
 /* The first of these that is a legal node name: `host`, a name that the text of /etc/hosts has for
  * it, the first label of `host` below internal.local, admin.internal.local. In lower case. */
-static struct str name_for(struct arena *a, struct str host, struct str hosts)
+static struct str admin_node_name_for(struct arena *a, struct str host, struct str hosts)
 {
     struct certificate_names names;
     const struct str own = str_lower(a, host);
@@ -48,11 +54,11 @@ static struct str name_for(struct arena *a, struct str host, struct str hosts)
         if (!names_check_node(name))
             return name;
     }
-    const struct str made = STR_CONCAT(a, legal_label(a, host), STR(".internal.local"));
+    const struct str made = STR_CONCAT(a, admin_node_label(a, host), STR(".internal.local"));
     return names_check_node(made) ? STR("admin.internal.local") : made;
 }
 
-static struct str name_of_host(struct arena *a, const struct config *config)
+static struct str admin_node_host_name(struct arena *a, const struct config *config)
 {
     char host[HOST_NAME_MAX + 1] = "";
     struct str hosts = STR("");
@@ -60,15 +66,16 @@ static struct str name_of_host(struct arena *a, const struct config *config)
         return str_lower(a, str_from(config->admin_node));
     if (gethostname(host, HOST_NAME_MAX) != 0)
         host[0] = 0;
-    ignore(file_read(a, "/etc/hosts", HOSTS_SIZE_MAX, &hosts), "then it names no host");
-    return str_copy(a, name_for(a, str_from(host), hosts));
+    ignore(file_read(a, "/etc/hosts", HOSTS_SIZE_MAX, &hosts),
+           "without it the host has only its own name");
+    return str_copy(a, admin_node_name_for(a, str_from(host), hosts));
 }
 
 /* ---- address ---- */
 
 /* The address a packet to the default route would be sent from. connect() of a UDP socket looks the
- * route up and sends nothing; the destination is of TEST-NET-1 (RFC 5737), which no one has. */
-static bool find_source(struct in_addr *out)
+ * route up and sends nothing; the destination is of TEST-NET-1 (RFC 5737), which is assigned to no host. */
+static bool admin_node_find_source(struct in_addr *out)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(9)}, from = {0};
     socklen_t len = sizeof from;
@@ -84,8 +91,8 @@ static bool find_source(struct in_addr *out)
            (ntohl(from.sin_addr.s_addr) >> 24) != IN_LOOPBACKNET;
 }
 
-/* How many bits of the address of an interface name its network; 32 if no interface has it. */
-static int prefix_of(struct in_addr address)
+/* The prefix length of the interface with this address; 32 if no interface has it. */
+static int admin_node_prefix(struct in_addr address)
 {
     struct ifaddrs *all;
     int prefix = PREFIX_MAX;
@@ -103,29 +110,29 @@ static int prefix_of(struct in_addr address)
     return prefix;
 }
 
-/* "ADDRESS/PREFIX" of `given`, whose prefix is that of the interface with this address unless it
- * has one; without `given` (NULL) the source address of the default route. Empty: there is none. */
-static struct str address_of_host(struct arena *a, const char *given)
+/* "ADDRESS/PREFIX". Without a prefix in `given` it is that of the interface with this address. If
+ * `given` is NULL: the source address of the default route, or empty if there is no such route. */
+static struct str admin_node_host_address(struct arena *a, const char *given)
 {
     char text[INET_ADDRSTRLEN], whole[INET_ADDRSTRLEN + 8];
     struct in_addr address;
     if (given && strchr(given, '/'))
         return str_copy(a, str_from(given));
-    if (given ? inet_pton(AF_INET, given, &address) != 1 : !find_source(&address))
+    if (given ? inet_pton(AF_INET, given, &address) != 1 : !admin_node_find_source(&address))
         return STR("");
     must(inet_ntop(AF_INET, &address, text, sizeof text));
-    snprintf(whole, sizeof whole, "%s/%d", text, prefix_of(address));
+    snprintf(whole, sizeof whole, "%s/%d", text, admin_node_prefix(address));
     return str_copy(a, str_from(whole));
 }
 
-/* ---- what to ask for ---- */
+/* ---- commands ---- */
 
-static struct str quoted(struct arena *a, struct str text)
+static struct str admin_node_json_string(struct arena *a, struct str text)
 {
     return json_write(a, json_make_string(a, text));
 }
 
-static bool has_address(struct arena *a, struct str hint)
+static bool admin_node_has_address(struct arena *a, struct str hint)
 {
     struct json *object;
     uint32_t offset;
@@ -134,13 +141,13 @@ static bool has_address(struct arena *a, struct str hint)
            json_get(object, str_from(hint_key));
 }
 
-/* The automatic node, or no record (id 0) where there are no machines. False: there are machines,
- * and none of them is automatic. */
-static bool find_automatic(const struct core *core, struct record *out_node)
+/* The automatic node, or a record with id 0 if there are no machines. False: there are machines, and
+ * none of them is the automatic node. */
+static bool admin_node_find_automatic(const struct core *core, struct record *out_node)
 {
     *out_node = (struct record){0};
     if (core_count(core, TABLE_NODE) == core_count(core, TABLE_DEPLOYMENT))
-        return true; /* each deployment has its phantom */
+        return true; /* only phantom nodes: each deployment has one */
     for (int64_t id = 0; (id = core_next_id(core, TABLE_NODE, id)) != 0;)
         if (core_record(core, TABLE_NODE, id, out_node) && out_node->node.automatic)
             return true;
@@ -152,29 +159,29 @@ uint32_t admin_node_commands(struct arena *a, const struct core *core, const str
 {
     struct record node;
     uint32_t count = 0, noderoles = 0;
-    if (config->has_no_admin_node || !find_automatic(core, &node))
+    if (config->has_no_admin_node || !admin_node_find_automatic(core, &node))
         return 0;
-    const struct str address = address_of_host(a, config->admin_address);
+    const struct str address = admin_node_host_address(a, config->admin_address);
     const int64_t attrib_id = core_find(core, TABLE_ATTRIB, str_from(hint_attrib));
-    if (node.id && address.len && attrib_id && !has_address(a, node.node.hint)) {
+    if (node.id && address.len && attrib_id && !admin_node_has_address(a, node.node.hint)) {
         struct command *set = &out_commands[count++];
         *set = (struct command){.kind = COMMAND_ATTRIB_SET, .actor = STR("daemon")};
         set->attrib_set.target = TABLE_NODE;
         set->attrib_set.id = node.id;
         set->attrib_set.attrib_id = attrib_id;
         set->attrib_set.bucket = BUCKET_USER;
-        set->attrib_set.value = quoted(a, address);
+        set->attrib_set.value = admin_node_json_string(a, address);
     }
     if (node.id)
-        ignore(core_noderoles_of(core, node.id, a, &noderoles), "their number is enough");
+        ignore(core_noderoles_of(core, node.id, a, &noderoles), "only their count is needed");
     if (noderoles)
         return count;
     struct command *make = &out_commands[count++];
     *make = (struct command){.kind = COMMAND_NODE_CREATE, .actor = STR("daemon")};
-    make->node_create.name = name_of_host(a, config);
+    make->node_create.name = admin_node_host_name(a, config);
     make->node_create.description = STR("the host of this installation");
     make->node_create.admin = make->node_create.automatic = true;
-    make->node_create.alive = true; /* what runs here runs on it */
+    make->node_create.alive = true; /* the daemon runs on this machine */
     make->node_create.bootenv = STR("local");
     if (address.len) {
         struct json *hint = json_make(a, JSON_OBJECT);

@@ -1,3 +1,10 @@
+/* daemon_metrics.c - counters and histograms of the daemon, in the text format of Prometheus.
+ *
+ * Durations of steps and commits are measured between two calls of the watch port, so `anneal_ns`
+ * and `commit_ns` hold the start of the one that is in progress. The histograms of runs are kept for
+ * each role in an array sorted by role id; a role that is deleted keeps its histogram until the
+ * process ends, because counters must not decrease.
+ */
 #include "daemon/daemon_metrics.h"
 
 #include <stdlib.h>
@@ -8,10 +15,10 @@
 #include "port/batch.h"
 #include "sys/process.h"
 
-/* How long the runs of one role take. */
+/* Durations of the runs of one role. */
 struct run_times {
     int64_t role_id;
-    char *name; /* as it was when the first of them ended */
+    char *name; /* of the role when its first run ended; the label must not change later */
     struct histogram took;
 };
 
@@ -29,9 +36,9 @@ void metrics_fini(struct metrics *m)
     *m = (struct metrics){0};
 }
 
-/* ---- counting ---- */
+/* ---- collection ---- */
 
-static uint64_t us_since(uint64_t began_ns)
+static uint64_t metrics_us_since(uint64_t began_ns)
 {
     return (uv_hrtime() - began_ns) / 1000;
 }
@@ -45,7 +52,7 @@ void metrics_stepping(struct metrics *m, const struct command *command)
 void metrics_stepped(struct metrics *m, const struct command *command)
 {
     if (command->kind == COMMAND_ANNEAL)
-        histogram_note(&m->anneal, us_since(m->anneal_ns));
+        histogram_note(&m->anneal, metrics_us_since(m->anneal_ns));
 }
 
 void metrics_submitting(struct metrics *m)
@@ -55,13 +62,13 @@ void metrics_submitting(struct metrics *m)
 
 void metrics_durable(struct metrics *m, const struct batch *batch)
 {
-    histogram_note(&m->commit, us_since(m->commit_ns));
+    histogram_note(&m->commit, metrics_us_since(m->commit_ns));
     m->events += batch->events;
     m->rows += batch->rows;
 }
 
-/* Where the role stands, or would. */
-static uint32_t place_of(const struct metrics *m, int64_t role_id)
+/* The position of the role in the sorted array, or the one at which it would be inserted. */
+static uint32_t metrics_role_position(const struct metrics *m, int64_t role_id)
 {
     uint32_t low = 0, high = m->role_count;
     while (low < high) {
@@ -74,9 +81,9 @@ static uint32_t place_of(const struct metrics *m, int64_t role_id)
     return low;
 }
 
-static struct run_times *times_of(struct metrics *m, const struct role_record *role)
+static struct run_times *metrics_role_times(struct metrics *m, const struct role_record *role)
 {
-    const uint32_t at = place_of(m, role->id);
+    const uint32_t at = metrics_role_position(m, role->id);
     if (at < m->role_count && m->roles[at].role_id == role->id)
         return &m->roles[at];
     if (m->role_count == m->role_cap) {
@@ -105,13 +112,13 @@ void metrics_answered(struct metrics *m, const struct core *core, const struct c
     if (core_record(core, TABLE_NODEROLE, run.run.noderole_id, &noderole) &&
         core_record(core, TABLE_ROLE, noderole.noderole.role_id, &role)) {
         const int64_t ms = now_ms - run.run.started_at;
-        histogram_note(&times_of(m, &role.role)->took, ms > 0 ? (uint64_t)ms * 1000 : 0);
+        histogram_note(&metrics_role_times(m, &role.role)->took, ms > 0 ? (uint64_t)ms * 1000 : 0);
     }
 }
 
-/* ---- telling ---- */
+/* ---- output ---- */
 
-static void put_runs(const struct metrics *m, struct buf *out)
+static void metrics_put_runs(const struct metrics *m, struct buf *out)
 {
     static const char *const results[RESULT_COUNT] = {[RESULT_OK] = "ok",
                                                       [RESULT_FAILED] = "failed",
@@ -131,7 +138,7 @@ static void put_runs(const struct metrics *m, struct buf *out)
                            METER_LABELS({"role", str_from(m->roles[i].name)}), &m->roles[i].took);
 }
 
-static void put_connections(const struct http_stats *http, struct buf *out)
+static void metrics_put_connections(const struct http_stats *http, struct buf *out)
 {
     prom_put_one(out, "halligan_http_connections", "gauge", "Open connections.", http->connections);
     prom_put_one(out, "halligan_http_connections_max", "gauge",
@@ -145,7 +152,7 @@ static void put_connections(const struct http_stats *http, struct buf *out)
                  "Errors of accept(), such as too many open files.", http->accept_failures);
 }
 
-static void put_process(const struct metrics *m, struct buf *out)
+static void metrics_put_process(const struct metrics *m, struct buf *out)
 {
     const struct sys_process p = sys_process_look();
     prom_head(out, "process_cpu_seconds_total", "counter", "User and system time.");
@@ -159,7 +166,7 @@ static void put_process(const struct metrics *m, struct buf *out)
     prom_put_us(out, "process_start_time_seconds", NULL, 0, (uint64_t)m->started_ms * 1000);
 }
 
-static void put_plans(const struct turn_plan_counts *plans, struct buf *out)
+static void metrics_put_plans(const struct turn_plan_counts *plans, struct buf *out)
 {
     const struct {
         const char *result;
@@ -196,14 +203,14 @@ void metrics_write(const struct metrics *m, struct metrics_state state, struct b
                  m->rows);
     prom_put_one(out, "halligan_events_total", "counter", "Events noted since the start.",
                  m->events);
-    put_plans(&state.plans, out);
+    metrics_put_plans(&state.plans, out);
     prom_head(out, "halligan_store_commit_seconds", "histogram",
               "From handing a batch to the store to its being durable.");
     prom_put_histogram(out, "halligan_store_commit_seconds", NULL, 0, &m->commit);
     prom_head(out, "halligan_anneal_pass_seconds", "histogram",
               "One step of the annealer: what may start is started.");
     prom_put_histogram(out, "halligan_anneal_pass_seconds", NULL, 0, &m->anneal);
-    put_runs(m, out);
-    put_connections(&state.http, out);
-    put_process(m, out);
+    metrics_put_runs(m, out);
+    metrics_put_connections(&state.http, out);
+    metrics_put_process(m, out);
 }

@@ -1,3 +1,10 @@
+/* failed_runs.c - log lines about failed runs, limited by a token bucket.
+ *
+ * The run is looked up before the step that ends it, because its row may be deleted by the step; the
+ * reason is read from the noderole after the step. A line costs 1000 units of the bucket, which is
+ * filled with FAILURES_PER_S units per millisecond up to FAILURES_BURST lines. Suppressed lines are
+ * counted and reported before the next line that is written.
+ */
 #include "daemon/failed_runs.h"
 
 #include "base/json/json.h"
@@ -19,27 +26,28 @@ void failed_runs_stepping(struct failed_runs *f, const struct core *core,
     f->noderole_id = run.run.noderole_id;
 }
 
-static bool may_write(struct failed_runs *f, int64_t mono_ms)
+static bool failed_runs_may_log(struct failed_runs *f, int64_t mono_ms)
 {
     const int64_t most = (int64_t)FAILURES_BURST * 1000;
     const int64_t more = f->filled_ms ? (mono_ms - f->filled_ms) * FAILURES_PER_S : most;
-    f->lines = f->lines + more < most ? f->lines + more : most;
+    f->credit_milli = f->credit_milli + more < most ? f->credit_milli + more : most;
     f->filled_ms = mono_ms;
-    if (f->lines < 1000) {
-        f->left_out++;
+    if (f->credit_milli < 1000) {
+        f->suppressed++;
         return false;
     }
-    f->lines -= 1000;
+    f->credit_milli -= 1000;
     return true;
 }
 
-static void write_left_out(struct failed_runs *f)
+static void failed_runs_log_suppressed(struct failed_runs *f)
 {
-    if (f->left_out)
-        log_with(LOG_WARNING, LOG_FIELDS(LOG_I64("runs", (int64_t)f->left_out)),
-                 "more runs failed than are logged one by one; `halligan deployments why` counts "
-                 "them by cause");
-    f->left_out = 0;
+    if (f->suppressed)
+        log_with(LOG_WARNING, LOG_FIELDS(LOG_I64("runs", (int64_t)f->suppressed)),
+                 "%llu more runs failed without a log line; `halligan deployments why` counts them "
+                 "by cause",
+                 (unsigned long long)f->suppressed);
+    f->suppressed = 0;
 }
 
 void failed_runs_stepped(struct failed_runs *f, const struct core *core,
@@ -52,9 +60,10 @@ void failed_runs_stepped(struct failed_runs *f, const struct core *core,
     if (!run_id || outcome->verdict != VERDICT_DONE ||
         !core_record(core, TABLE_NODEROLE, f->noderole_id, &noderole) ||
         !core_record(core, TABLE_NODE, noderole.noderole.node_id, &node) ||
-        !core_record(core, TABLE_ROLE, noderole.noderole.role_id, &role) || !may_write(f, mono_ms))
+        !core_record(core, TABLE_ROLE, noderole.noderole.role_id, &role) ||
+        !failed_runs_may_log(f, mono_ms))
         return;
-    write_left_out(f);
+    failed_runs_log_suppressed(f);
     const struct noderole_record *nr = &noderole.noderole;
     const uint32_t code = nr->reason < REASON_COUNT ? nr->reason : REASON_NONE;
     log_with(LOG_WARNING,
@@ -70,8 +79,8 @@ void failed_runs_stepped(struct failed_runs *f, const struct core *core,
                                          : "it is started again");
 }
 
-/* The code was fine, and the core would not do what it wished. Of hooks about nodes nothing else
- * tells that. */
+/* The hook itself succeeded, but the core refused one of its commands. For hooks of nodes this line
+ * is the only report: they have no noderole whose run log could store it. */
 void failed_runs_of_hook(const struct outcome *outcome)
 {
     struct arena arena = {0};
@@ -84,6 +93,9 @@ void failed_runs_of_hook(const struct outcome *outcome)
                         LOG_S("hook", json_get(doc, STR("hook"))->text),
                         LOG_S("object", json_get(doc, STR("object"))->text),
                         LOG_S("id", json_get(doc, STR("object_id"))->text)),
-             "a hook failed: %.*s", STR_FMT_ARGS(json_get(doc, STR("text"))->text));
+             "command of hook %.*s of role %.*s refused: %.*s",
+             STR_FMT_ARGS(json_get(doc, STR("hook"))->text),
+             STR_FMT_ARGS(json_get(doc, STR("role"))->text),
+             STR_FMT_ARGS(json_get(doc, STR("text"))->text));
     arena_fini(&arena);
 }

@@ -1,3 +1,9 @@
+/* first_user.c - the password of the first user.
+ *
+ * The file is written and synced before the USER_CREATE is submitted. After a crash in between, the
+ * next start finds the file and no users, and uses the same password. A file that other users could
+ * have read or written is refused, because they would know the password of an administrator.
+ */
 #include "daemon/first_user.h"
 
 #include <errno.h>
@@ -11,10 +17,11 @@
 
 enum { PASSWORD_LEN = 24, PASSWORD_LEN_MIN = 12, FILE_SIZE_MAX = 4096 };
 
-/* Nothing that looks like something else on a bad screen. 56 of them: 139 bits in a password. */
+/* Without characters that are easily confused (l, o, I, O, 0, 1). 56 characters: 24 of them have 139
+ * bits of entropy. */
 static const char alphabet[] = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
-static char draw_letter(void)
+static char first_user_random_character(void)
 {
     const uint64_t count = sizeof alphabet - 1;
     const uint64_t fair = UINT64_MAX - UINT64_MAX % count;
@@ -25,17 +32,17 @@ static char draw_letter(void)
     return alphabet[value % count];
 }
 
-static struct str draw_password(struct arena *a)
+static struct str first_user_random_password(struct arena *a)
 {
     char *at = arena_alloc(a, PASSWORD_LEN);
     for (int i = 0; i < PASSWORD_LEN; i++)
-        at[i] = draw_letter();
+        at[i] = first_user_random_character();
     return (struct str){at, PASSWORD_LEN};
 }
 
-/* The first line of the file; empty when there is no file, or nothing in it. ERR_REFUSED: somebody
- * else may know it, or could guess it. */
-static err read_password(struct arena *a, const char *path, struct str *out)
+/* The first line of the file; empty if there is no file or it is empty. ERR_REFUSED: other users can
+ * read or write the file, or the password is too short. */
+static err first_user_read_password(struct arena *a, const char *path, struct str *out)
 {
     struct str text;
     const err e = file_read_private(a, path, FILE_SIZE_MAX, &text);
@@ -47,7 +54,7 @@ static err read_password(struct arena *a, const char *path, struct str *out)
     return out->len == 0 || is_good ? OK : ERR_REFUSED;
 }
 
-static err write_password(struct arena *a, const char *path, struct str password)
+static err first_user_write_password(struct arena *a, const char *path, struct str password)
 {
     FAILPOINT(ADMIN_FILE_BEFORE);
     const err e = file_write(path, STR_CONCAT(a, password, STR("\n")), 0600);
@@ -56,24 +63,24 @@ static err write_password(struct arena *a, const char *path, struct str password
     return e;
 }
 
-static err find_password(struct arena *a, const char *path, struct str *out)
+static err first_user_find_password(struct arena *a, const char *path, struct str *out)
 {
-    err e = read_password(a, path, out);
+    err e = first_user_read_password(a, path, out);
     if (e == ERR_REFUSED) {
         log_print(
             LOG_ERROR,
-            "the password of the first user is not taken from \"%s\": that must be a plain file "
-            "of ours (chmod 600) with a password of at least %d characters; correct it, or "
-            "remove it to get a new one",
+            "the password file \"%s\" of the first user is refused: it must be a regular file "
+            "owned by the user of the daemon (chmod 600), with a password of at least %d "
+            "characters; correct it, or remove it to generate a new password",
             path, PASSWORD_LEN_MIN);
         return e;
     }
     if (e == OK && out->len == 0) {
-        *out = draw_password(a);
-        e = write_password(a, path, *out);
+        *out = first_user_random_password(a);
+        e = first_user_write_password(a, path, *out);
     }
     if (e != OK)
-        log_print(LOG_ERROR, "the password of the first user cannot be kept in \"%s\": %s", path,
+        log_print(LOG_ERROR, "the password file \"%s\" of the first user cannot be used: %s", path,
                   strerror(errno));
     return e;
 }
@@ -82,11 +89,11 @@ err first_user_create(struct arena *a, const char *path, struct command *out_com
 {
     struct str password;
     char hash[PASSWORD_HASH_MAX];
-    const err e = find_password(a, path, &password);
+    const err e = first_user_find_password(a, path, &password);
     if (e != OK)
         return e;
     if (!password_hash_now(password, hash)) {
-        log_print(LOG_ERROR, "there is not enough memory to hash a password");
+        log_print(LOG_ERROR, "not enough memory to hash a password: argon2id needs 64 MiB");
         return ERR_UNAVAILABLE;
     }
     *out_command = (struct command){.kind = COMMAND_USER_CREATE, .actor = STR("daemon")};

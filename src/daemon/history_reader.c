@@ -1,3 +1,15 @@
+/* history_reader.c - a thread that reads archive tables over a connection of its own.
+ *
+ * The loop enqueues requests, the thread executes them one by one in order, and an async handle
+ * wakes the loop to deliver the replies. A request belongs to the thread of the loop, then to the
+ * reader thread, then to the loop again; the mutex guards only the two queues, `current` and
+ * `is_stopping`.
+ *
+ * If the store does not answer for HISTORY_SILENT_MS, a timer in the loop replies ERR_UNAVAILABLE to
+ * all requests. The request that the thread is executing cannot be freed there, so it is marked
+ * `is_answered` and dropped when the thread returns it. A failed connection is closed and opened
+ * again for the next request.
+ */
 #include "daemon/history_reader.h"
 
 #include <stdlib.h>
@@ -6,67 +18,67 @@
 #include "store/store_thread.h"
 #include "sys/log.h"
 
-enum { TOLD_AT_ONCE_MAX = 16, EXPIRE_MS = 500 };
+enum { REPLIES_PER_WAKE_MAX = 16, EXPIRE_MS = 500 };
 
-/* A question belongs to the loop's thread, then to the reader's, then to the loop's again. */
-struct question {
-    struct question *next;
+/* One read of the history, from the call of the API to its reply. */
+struct history_request {
+    struct history_request *next;
     int64_t number;
-    /* Asks the port for what the keys say. */
-    err (*ask)(const struct question *q, const struct history_port *port,
-               struct store_visitor visitor);
+    /* Calls the function of the port that this request needs. */
+    err (*read)(const struct history_request *q, const struct history_port *port,
+                struct store_visitor visitor);
     int64_t noderole_id;
     struct interval_page page;
     struct history_place from;
     uint32_t limit;
     struct store_progress *progress;
-    struct arena arena; /* of what was found */
+    struct arena arena; /* owns the records */
     struct record *records;
     uint32_t count, cap;
     err why;
-    bool is_full;     /* the answer ends early: it takes HISTORY_BYTES_MAX */
-    bool is_answered; /* it took too long, and the answer is dropped; guarded by the mutex */
+    bool is_full;     /* the page ends early: its records have HISTORY_BYTES_MAX bytes */
+    bool is_answered; /* it timed out and its result is dropped; guarded by the mutex */
 };
 
-struct line {
-    struct question *first;
-    struct question **end;
+struct history_queue {
+    struct history_request *first;
+    struct history_request **end;
 };
 
 struct history {
-    struct history_seams seams;
+    struct history_callbacks seams;
     char *url;
     uv_thread_t thread;
     uv_async_t async;
-    uv_timer_t timer;      /* while questions are not answered   */
-    uint32_t open_handles; /* async and timer                    */
-    uint32_t count;        /* not answered yet: the loop's own   */
+    uv_timer_t timer;      /* runs while requests are unanswered             */
+    uint32_t open_handles; /* count: async and timer                         */
+    uint32_t count;        /* unanswered requests; of the loop's thread only */
     struct store_progress progress;
-    struct store_reader *reader; /* the thread's own; NULL: none yet   */
-    uv_mutex_t mutex;            /* guards what follows                */
+    struct store_reader *reader; /* of the reader thread; NULL: not connected */
+    uv_mutex_t mutex;            /* guards what follows */
     uv_cond_t more;
     bool is_stopping;
-    struct question *current; /* in the thread's hands; NULL: none */
-    struct line waiting;
-    struct line done;
+    struct history_request *current; /* being executed by the thread; NULL: none */
+    struct history_queue waiting;
+    struct history_queue done;
 };
 
-static void line_init(struct line *l)
+static void history_queue_init(struct history_queue *l)
 {
     l->first = NULL;
     l->end = &l->first;
 }
 
-static void line_add(struct line *l, struct question *q)
+static void history_queue_add(struct history_queue *l, struct history_request *q)
 {
     q->next = NULL;
     *l->end = q;
     l->end = &q->next;
 }
 
-static struct question *line_take(struct line *l)
+static struct history_request *history_queue_take(struct history_queue *l)
 {
-    struct question *q = l->first;
+    struct history_request *q = l->first;
     if (q) {
         l->first = q->next;
         if (!l->first)
@@ -75,15 +87,15 @@ static struct question *line_take(struct line *l)
     return q;
 }
 
-static void question_free(struct question *q)
+static void history_request_free(struct history_request *q)
 {
     arena_fini(&q->arena);
     free(q);
 }
 
-/* ---- the reader's thread ---- */
+/* ---- reader thread ---- */
 
-static void make_room(struct question *q)
+static void history_grow_records(struct history_request *q)
 {
     const uint32_t cap = q->cap ? q->cap * 2 : 16;
     struct record *larger = arena_array(&q->arena, struct record, cap);
@@ -93,111 +105,113 @@ static void make_room(struct question *q)
     q->cap = cap;
 }
 
-static err ask_runs(const struct question *q, const struct history_port *port,
-                    struct store_visitor visitor)
+static err history_read_runs(const struct history_request *q, const struct history_port *port,
+                             struct store_visitor visitor)
 {
     return port->runs(port->self, q->noderole_id, q->limit, visitor);
 }
 
-static err ask_intervals(const struct question *q, const struct history_port *port,
-                         struct store_visitor visitor)
+static err history_read_intervals(const struct history_request *q, const struct history_port *port,
+                                  struct store_visitor visitor)
 {
     return port->intervals(port->self, &q->page, visitor);
 }
 
-static err ask_events(const struct question *q, const struct history_port *port,
-                      struct store_visitor visitor)
+static err history_read_events(const struct history_request *q, const struct history_port *port,
+                               struct store_visitor visitor)
 {
     return port->events(port->self, q->from, q->limit, visitor);
 }
 
-static err keep(void *self, const struct record *record)
+static err history_keep_record(void *self, const struct record *record)
 {
-    struct question *q = self;
+    struct history_request *q = self;
     store_progress_touch(q->progress);
     if (q->is_full)
         return ERR_LIMIT;
     if (q->count == q->cap)
-        make_room(q);
+        history_grow_records(q);
     struct record *kept = &q->records[q->count++];
     kept->table = record->table;
     fields_copy(&q->arena, record_layout(record->table), &record->id, &kept->id);
-    q->is_full = q->ask == ask_intervals && q->arena.held >= HISTORY_BYTES_MAX;
+    q->is_full = q->read == history_read_intervals && q->arena.held >= HISTORY_BYTES_MAX;
     return OK;
 }
 
-static err get_ready(struct history *h)
+static err history_open_reader(struct history *h)
 {
     struct store_why why = {""};
     if (h->reader)
         return OK;
     const err e = store_reader_open(h->url, &h->reader, &why);
     if (e != OK)
-        log_print(LOG_WARNING, "the history cannot be read: %s", why.text);
+        log_print(LOG_WARNING, "cannot read the history: %s; requests for it are answered 503",
+                  why.text);
     else
         store_reader_watch(h->reader, &h->progress);
     return e;
 }
 
-static void look_up(struct history *h, struct question *q)
+static void history_execute(struct history *h, struct history_request *q)
 {
-    q->why = get_ready(h);
+    q->why = history_open_reader(h);
     if (q->why != OK) {
         q->why = ERR_UNAVAILABLE;
         return;
     }
     const struct history_port port = store_reader_history(h->reader);
-    q->why = q->ask(q, &port, (struct store_visitor){q, keep});
+    q->why = q->read(q, &port, (struct store_visitor){q, history_keep_record});
     if (q->why == OK || q->is_full) {
         q->why = OK;
         return;
     }
-    log_print(LOG_WARNING, "the history cannot be read: %s", store_reader_trouble(h->reader));
+    log_print(LOG_WARNING, "cannot read the history: %s; the connection is opened again",
+              store_reader_trouble(h->reader));
     store_reader_close(h->reader);
     h->reader = NULL;
     q->count = 0;
 }
 
-/* NULL: stop. */
-static struct question *next_question(struct history *h)
+/* Wait for a request. NULL: the thread is to end. */
+static struct history_request *history_next_request(struct history *h)
 {
     uv_mutex_lock(&h->mutex);
     while (!h->is_stopping && !h->waiting.first)
         uv_cond_wait(&h->more, &h->mutex);
-    struct question *q = h->is_stopping ? NULL : line_take(&h->waiting);
+    struct history_request *q = h->is_stopping ? NULL : history_queue_take(&h->waiting);
     h->current = q;
     uv_mutex_unlock(&h->mutex);
     return q;
 }
 
-static void work(void *self)
+static void history_thread_main(void *self)
 {
     struct history *h = self;
-    for (struct question *q = next_question(h); q; q = next_question(h)) {
+    for (struct history_request *q = history_next_request(h); q; q = history_next_request(h)) {
         store_progress_begin(&h->progress);
-        look_up(h, q);
+        history_execute(h, q);
         store_progress_end(&h->progress);
         uv_mutex_lock(&h->mutex);
         h->current = NULL;
-        line_add(&h->done, q);
+        history_queue_add(&h->done, q);
         uv_mutex_unlock(&h->mutex);
         ignore(uv_async_send(&h->async), "it cannot fail before it is closed");
     }
     store_reader_close(h->reader);
 }
 
-/* ---- the loop's thread ---- */
+/* ---- thread of the loop ---- */
 
-static struct question *take_done(struct history *h)
+static struct history_request *history_take_done(struct history *h)
 {
     uv_mutex_lock(&h->mutex);
-    struct question *q = line_take(&h->done);
+    struct history_request *q = history_queue_take(&h->done);
     uv_mutex_unlock(&h->mutex);
     return q;
 }
 
-/* `q` NULL: it took too long. */
-static void answer(struct history *h, int64_t number, const struct question *q)
+/* `q` is NULL if the request timed out. */
+static void history_reply(struct history *h, int64_t number, const struct history_request *q)
 {
     if (--h->count == 0)
         must(uv_timer_stop(&h->timer) == 0);
@@ -207,74 +221,77 @@ static void answer(struct history *h, int64_t number, const struct question *q)
         h->seams.found(h->seams.self, number, NULL, 0, ERR_UNAVAILABLE);
 }
 
-/* The store does not answer: so do we. What the thread holds is dropped when it comes back. */
-static void expire(uv_timer_t *timer)
+/* The store does not answer: reply to all requests with ERR_UNAVAILABLE. The one that the thread is
+ * executing is only marked, because the thread still uses its memory. */
+static void history_on_timer(uv_timer_t *timer)
 {
     struct history *h = timer->data;
     if (store_progress_silent_ms(&h->progress) < HISTORY_SILENT_MS)
         return;
-    struct line late;
-    line_init(&late);
+    struct history_queue late;
+    history_queue_init(&late);
     uv_mutex_lock(&h->mutex);
     const bool has_current = h->current && !h->current->is_answered;
     const int64_t number = has_current ? h->current->number : 0;
     if (has_current)
         h->current->is_answered = true;
-    for (struct question *q = line_take(&h->waiting); q; q = line_take(&h->waiting))
-        line_add(&late, q);
+    for (struct history_request *q = history_queue_take(&h->waiting); q;
+         q = history_queue_take(&h->waiting))
+        history_queue_add(&late, q);
     uv_mutex_unlock(&h->mutex);
     if (has_current)
-        answer(h, number, NULL);
-    for (struct question *q = line_take(&late); q; q = line_take(&late)) {
-        answer(h, q->number, NULL);
-        question_free(q);
+        history_reply(h, number, NULL);
+    for (struct history_request *q = history_queue_take(&late); q; q = history_queue_take(&late)) {
+        history_reply(h, q->number, NULL);
+        history_request_free(q);
     }
 }
 
-/* A few at a time: the thread may find as fast as we tell, and others wait for the loop. */
-static void on_done(uv_async_t *async)
+/* Deliver a bounded number of replies, so that a fast reader does not keep the loop from other
+ * work; the async handle is triggered again for the rest. */
+static void history_on_done(uv_async_t *async)
 {
     struct history *h = async->data;
-    for (int i = 0; i < TOLD_AT_ONCE_MAX; i++) {
-        struct question *q = take_done(h);
+    for (int i = 0; i < REPLIES_PER_WAKE_MAX; i++) {
+        struct history_request *q = history_take_done(h);
         if (!q)
             return;
         if (!q->is_answered)
-            answer(h, q->number, q);
-        question_free(q);
+            history_reply(h, q->number, q);
+        history_request_free(q);
     }
     if (!uv_is_closing((uv_handle_t *)async))
         ignore(uv_async_send(async), "it cannot fail before it is closed");
 }
 
-static void free_all(struct history *h)
+static void history_free_memory(struct history *h)
 {
     free(h->url);
     free(h);
 }
 
-static void on_closed_unstarted(uv_handle_t *handle)
+static void history_on_closed_unstarted(uv_handle_t *handle)
 {
-    free_all(handle->data);
+    history_free_memory(handle->data);
 }
 
-static void on_closed(uv_handle_t *handle)
+static void history_on_closed(uv_handle_t *handle)
 {
     struct history *h = handle->data;
     if (--h->open_handles)
         return;
     uv_cond_destroy(&h->more);
     uv_mutex_destroy(&h->mutex);
-    free_all(h);
+    history_free_memory(h);
 }
 
-static bool start(struct history *h)
+static bool history_start_thread(struct history *h)
 {
     if (uv_mutex_init(&h->mutex) != 0)
         return false;
     if (uv_cond_init(&h->more) != 0)
         goto no_cond;
-    if (uv_thread_create(&h->thread, work, h) != 0)
+    if (uv_thread_create(&h->thread, history_thread_main, h) != 0)
         goto no_thread;
     return true;
 no_thread:
@@ -284,22 +301,22 @@ no_cond:
     return false;
 }
 
-struct history *history_new(uv_loop_t *loop, const char *url, struct history_seams seams)
+struct history *history_new(uv_loop_t *loop, const char *url, struct history_callbacks seams)
 {
     struct history *h = calloc(1, sizeof *h);
     must(h);
     h->seams = seams;
     h->url = strdup(url);
     must(h->url);
-    line_init(&h->waiting);
-    line_init(&h->done);
-    if (uv_async_init(loop, &h->async, on_done) != 0) {
-        free_all(h);
+    history_queue_init(&h->waiting);
+    history_queue_init(&h->done);
+    if (uv_async_init(loop, &h->async, history_on_done) != 0) {
+        history_free_memory(h);
         return NULL;
     }
     h->async.data = h->timer.data = h;
-    if (!start(h)) {
-        uv_close((uv_handle_t *)&h->async, on_closed_unstarted);
+    if (!history_start_thread(h)) {
+        uv_close((uv_handle_t *)&h->async, history_on_closed_unstarted);
         return NULL;
     }
     must(uv_timer_init(loop, &h->timer) == 0);
@@ -307,10 +324,10 @@ struct history *history_new(uv_loop_t *loop, const char *url, struct history_sea
     return h;
 }
 
-static void drop_all(struct line *l)
+static void history_drop_all(struct history_queue *l)
 {
-    for (struct question *q = line_take(l); q; q = line_take(l))
-        question_free(q);
+    for (struct history_request *q = history_queue_take(l); q; q = history_queue_take(l))
+        history_request_free(q);
 }
 
 void history_free(struct history *h)
@@ -321,26 +338,26 @@ void history_free(struct history *h)
     h->is_stopping = true;
     uv_cond_signal(&h->more);
     uv_mutex_unlock(&h->mutex);
-    atomic_store(&h->progress.gives_up, true); /* what it reads is not wanted any more */
+    atomic_store(&h->progress.gives_up, true); /* abort the statement that is being executed */
     must(uv_thread_join(&h->thread) == 0);
-    drop_all(&h->waiting);
-    drop_all(&h->done);
-    uv_close((uv_handle_t *)&h->async, on_closed);
-    uv_close((uv_handle_t *)&h->timer, on_closed);
+    history_drop_all(&h->waiting);
+    history_drop_all(&h->done);
+    uv_close((uv_handle_t *)&h->async, history_on_closed);
+    uv_close((uv_handle_t *)&h->timer, history_on_closed);
 }
 
-static err take(struct history *h, struct question asked)
+static err history_enqueue(struct history *h, struct history_request asked)
 {
     if (h->count >= HISTORY_WAITING_MAX)
         return ERR_LIMIT;
-    struct question *q = calloc(1, sizeof *q);
+    struct history_request *q = calloc(1, sizeof *q);
     must(q);
     *q = asked;
     q->progress = &h->progress;
     if (h->count++ == 0)
-        must(uv_timer_start(&h->timer, expire, EXPIRE_MS, EXPIRE_MS) == 0);
+        must(uv_timer_start(&h->timer, history_on_timer, EXPIRE_MS, EXPIRE_MS) == 0);
     uv_mutex_lock(&h->mutex);
-    line_add(&h->waiting, q);
+    history_queue_add(&h->waiting, q);
     uv_cond_signal(&h->more);
     uv_mutex_unlock(&h->mutex);
     return OK;
@@ -348,18 +365,21 @@ static err take(struct history *h, struct question asked)
 
 err history_runs(struct history *h, int64_t noderole_id, uint32_t limit, int64_t number)
 {
-    return take(h,
-                (struct question){
-                    .number = number, .ask = ask_runs, .noderole_id = noderole_id, .limit = limit});
+    return history_enqueue(h, (struct history_request){.number = number,
+                                                       .read = history_read_runs,
+                                                       .noderole_id = noderole_id,
+                                                       .limit = limit});
 }
 
 err history_intervals(struct history *h, const struct interval_page *page, int64_t number)
 {
-    return take(h, (struct question){.number = number, .ask = ask_intervals, .page = *page});
+    return history_enqueue(h, (struct history_request){
+                                  .number = number, .read = history_read_intervals, .page = *page});
 }
 
 err history_events(struct history *h, struct history_place from, uint32_t limit, int64_t number)
 {
-    return take(
-        h, (struct question){.number = number, .ask = ask_events, .from = from, .limit = limit});
+    return history_enqueue(
+        h, (struct history_request){
+               .number = number, .read = history_read_events, .from = from, .limit = limit});
 }

@@ -1,11 +1,10 @@
-/* history_reader.h - looking back without keeping the loop waiting.
+/* history_reader.h - read ended runs, snapshot intervals and events without blocking the loop.
  *
- * A thread with a connection of its own to the store, which can only read: it is asked by the loop,
- * one thing after the other, and reports back to it. The connection is made when somebody asks for
- * the first time, and again when it was lost. It knows nothing of requests but their numbers.
+ * A thread has a read-only connection to the store. The loop enqueues requests, the thread executes
+ * them in order, and the results arrive in the thread of the loop. The connection is opened for the
+ * first request, and again after it was lost. Of a request of the API it has only the number.
  *
- * A store that does not answer for HISTORY_SILENT_MS does not keep anybody waiting: everything that
- * was asked is answered ERR_UNAVAILABLE then.
+ * If the store does not answer for HISTORY_SILENT_MS, all requests get ERR_UNAVAILABLE.
  */
 #pragma once
 
@@ -16,31 +15,31 @@
 #include "model/record.h"
 #include "port/history_port.h"
 
-/* Questions that may wait. */
+/* Requests that may be queued; more get ERR_LIMIT. */
 #define HISTORY_WAITING_MAX 256u
 #define HISTORY_SILENT_MS   5000
-/* What the records of one answer may take, and one more. */
+/* Bytes of the records of one reply; a page of intervals ends after the record that reaches it. */
 #define HISTORY_BYTES_MAX ((size_t)4 << 20)
 
 struct history;
 
-struct history_seams {
+struct history_callbacks {
     void *self;
-    /* In the loop's thread: what was asked for under that number. The records live for the call.
-     * May ask again. */
+    /* The result of request `number`, called in the thread of the loop. The records are valid during
+     * the call. It may enqueue another request. */
     void (*found)(void *self, int64_t number, const struct record *records, uint32_t count,
                   err why);
 };
 
-/* `url` as in store.h; it is copied. NULL when no thread is to be had. */
-struct history *history_new(uv_loop_t *loop, const char *url, struct history_seams seams);
-/* What was asked is not answered any more. Its memory goes when the loop has run once more. NULL is
- * fine. */
+/* `url` as in store_thread.h; it is copied. NULL if the thread cannot be started. */
+struct history *history_new(uv_loop_t *loop, const char *url, struct history_callbacks seams);
+/* Requests that are unanswered get no reply. The memory is freed in the next iteration of the loop.
+ * NULL is allowed. */
 void history_free(struct history *h);
 
-/* As in history_port. ERR_LIMIT when too many wait. A page of intervals ends early when its records
- * take HISTORY_BYTES_MAX, but not before the first one: a caller that needs all of them asks again
- * from the last record on until nothing is found. */
+/* As in history_port.h. ERR_LIMIT if too many requests are queued. A page of intervals may end early
+ * (HISTORY_BYTES_MAX), but has at least one record: a caller that needs all of them continues after
+ * the last record until a page is empty. */
 NODISCARD err history_runs(struct history *h, int64_t noderole_id, uint32_t limit, int64_t number);
 NODISCARD err history_intervals(struct history *h, const struct interval_page *page,
                                 int64_t number);

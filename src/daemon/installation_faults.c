@@ -1,3 +1,8 @@
+/* installation_faults.c - collects faults of store, supervisor and clock for replies to `why`.
+ *
+ * Each fault has the code of a reason, so that clients can distinguish them without parsing the text.
+ * The order is fixed: stopping, store, supervisor, clock.
+ */
 #include "daemon/installation_faults.h"
 
 #include "core/core.h"
@@ -9,21 +14,21 @@
 #include "sys/clock.h"
 #include "turn/turn.h"
 
-static struct api_fault store_fault(const struct loop *l, struct arena *arena)
+static struct api_fault installation_store_fault(const struct loop *l, struct arena *arena)
 {
-    const struct str said = str_from(store_trouble(l->store));
+    const struct str detail = str_from(store_trouble(l->store));
     const bool is_down = l->status == TURN_DOWN || l->status == TURN_STOPPED;
     const bool is_full = store_is_full(l->store);
-    return (struct api_fault){
-        .code = is_full    ? REASON_STORE_FULL
-                : !is_down ? REASON_STORE_STALLED
-                           : REASON_STORE_DOWN,
-        .object = "store",
-        .text =
-            str_copy(arena, (is_full || is_down) && said.len ? said : str_from(loop_trouble(l)))};
+    return (struct api_fault){.code = is_full    ? REASON_STORE_FULL
+                                      : !is_down ? REASON_STORE_STALLED
+                                                 : REASON_STORE_DOWN,
+                              .object = "store",
+                              .text = str_copy(arena, (is_full || is_down) && detail.len
+                                                          ? detail
+                                                          : str_from(loop_trouble(l)))};
 }
 
-/* What keeps work from being done or kept, whatever it is about. */
+/* Faults that keep any run from starting or any change from being stored. */
 uint32_t installation_faults_find(void *self, struct arena *arena, struct api_fault *out_faults)
 {
     const struct wiring *w = self;
@@ -33,9 +38,10 @@ uint32_t installation_faults_find(void *self, struct arena *arena, struct api_fa
     if (w->is_draining)
         out_faults[count++] =
             (struct api_fault){REASON_STOPPING, "daemon", STR("the daemon is stopping")};
-    /* A full disk may take the single row of a new leader while it takes no batch. */
+    /* On a full disk the one row of a new leader may still fit while batches do not: then the loop
+     * reports no trouble, but the store is full. */
     if (*loop_trouble(l) || store_is_full(l->store))
-        out_faults[count++] = store_fault(l, arena);
+        out_faults[count++] = installation_store_fault(l, arena);
     if (*runner_waits_for(l->runner))
         out_faults[count++] = (struct api_fault){REASON_SUPERVISOR_DOWN, "supervisor",
                                                  str_from(runner_waits_for(l->runner))};

@@ -1,5 +1,5 @@
-/* installation_faults.h - what the daemon knows is wrong, for those who ask why: parts of the
- * installation, and power actions between two tries. `self` is the struct wiring. */
+/* installation_faults.h - faults of the installation for replies to `why`: of store, supervisor and
+ * clock, and of power actions that wait for a retry. `self` is the struct wiring. */
 #pragma once
 
 #include "api/call/api.h"

@@ -1,9 +1,10 @@
 /* loop.h - the turn inside a libuv loop.
  *
- * The loop never waits for the store: a batch that is in wakes it. It advances the turn for about
- * two milliseconds at a time, so that requests are read and answered in between, and sleeps only
- * when the turn, the runners, the hooks and the power have nothing to do. It belongs to one thread,
- * like everything it owns; only its wake may come from another.
+ * The loop never blocks on the store: the thread of the store wakes it when a batch is committed. It
+ * advances the turn for about two milliseconds at a time, so that requests are read and answered in
+ * between, and blocks in uv_run() only when the turn, the runners, the hooks and the power actions
+ * have nothing to do. It belongs to one thread, like everything it owns; only loop_wake() may be
+ * called from another one.
  */
 #pragma once
 
@@ -33,52 +34,54 @@ struct loop {
     uv_timer_t timer;
     bool is_open;
 
-    /* Put in place by wiring.c before loop_start. */
+    /* Set by wiring.c before loop_start. */
     struct store *store;
     struct turn *turn;
     struct test_jig *jig;
     struct hooks *hooks;
     struct transitions *transitions;
-    struct power *power; /* NULL: there are no machines to switch */
+    struct power *power; /* NULL: power actions are not available */
     struct runner *runner;
-    struct known_hosts *known_hosts; /* NULL: no file of host keys is written */
+    struct known_hosts *known_hosts; /* NULL: the file of host keys is not written */
 
-    struct api *api; /* NULL: nobody is served yet, or any more */
+    struct api *api; /* NULL before the server listens and after it is closed */
     enum turn_status status;
-    uint64_t loads; /* which of the turn's cores readers saw */
-    /* Judged twice a second: has the store answered? */
-    uv_timer_t judge;
-    int64_t judged_ms, awake_ms; /* the last time, and since when it is done without a gap */
+    uint64_t loads; /* turn_loads() at the last check: counts reloads of the core */
+    /* Checks twice a second whether the store has answered. Times are monotonic, in ms. */
+    uv_timer_t stall_timer;
+    int64_t stall_checked_ms; /* the last check */
+    int64_t running_since_ms; /* since when checks came without a gap */
     bool is_stalled;
     int64_t trouble_ms; /* since when the store is stalled or down */
     char stall_text[96];
 
-    bool gave_up;    /* readers were not kept waiting any longer */
-    int64_t down_ms; /* since when the store is down */
+    bool readers_failed; /* waiting reads were answered 503 in this outage */
+    int64_t down_ms;     /* since when the store is down */
     bool is_down;
     err down_why;
 
     void *self;
-    /* Asked after each move of the turn: is it time to leave uv_run()? */
+    /* Called after each advance of the turn. True: leave uv_run(). */
     bool (*wants_stop)(void *self);
-    /* A little of what can wait, until so many nanoseconds of uv_hrtime(). True: there is more. */
+    /* Do work that can wait, until uv_hrtime() reaches `until_ns`. True: there is more to do. */
     bool (*work)(void *self, uint64_t until_ns);
 };
 
 NODISCARD err loop_open(struct loop *l);
-/* The store, and whoever else might wake it, is closed by then. */
+/* Close all handles and run until they are closed. The store and all other threads that call
+ * loop_wake() must have ended. */
 void loop_close(struct loop *l);
-/* Lead and load. TURN_DOWN is what it is: nothing is tried again before loop_run. */
+/* Lead the store and load the core. On TURN_DOWN nothing is retried before loop_run(). */
 enum turn_status loop_start(struct loop *l);
-/* Until wants_stop() says so. */
+/* Run until wants_stop() returns true. */
 void loop_run(struct loop *l);
-/* One round; waits for something to happen. */
+/* Run one iteration of the libuv loop; it blocks until there is an event. */
 void loop_once(struct loop *l);
 
-/* Why nothing can be written at the moment; "" when nothing is known to be wrong. */
+/* Why the store cannot be written, as one sentence; "" if it can. */
 const char *loop_trouble(const struct loop *l);
 
-/* turn_submit, and the loop goes round at once. */
+/* turn_submit(), and the next iteration of the loop does not block. */
 NODISCARD err loop_submit(struct loop *l, const struct command *command);
-/* The wake of store.h; from any thread. */
+/* End the wait of uv_run(). May be called from any thread. */
 void loop_wake(void *self);

@@ -1,4 +1,10 @@
-/* halligand - the daemon, and what can be done to its store without it. */
+/* main.c - the program halligand: the daemon, and the commands that work on its store without it.
+ *
+ * It owns the command line. All problems of the arguments and of the configuration are printed
+ * before anything is opened, so that one start shows all of them, and the exit status is 2. Logging,
+ * the umask, signals and the core limit are set before the first file is created: files of the data
+ * directory are readable by their owner only. What fails later is logged by the module in which it
+ * fails, and only its exit status arrives here (enum exit_status in data_dir.h). */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +55,7 @@ static const struct {
 
 static const struct {
     const char *key;
-    const char *takes; /* NULL: it is a switch */
+    const char *takes; /* name of the value in --help; NULL: a switch without a value */
 } keys[] = {
 #define X(name, key, takes) [CONFIG_##name] = {key, takes},
     CONFIG_KEYS(X)
@@ -59,23 +65,23 @@ static const struct {
 struct arguments {
     enum verb verb;
     const char *file;
-    const char *config_place; /* where the configuration is, or belongs */
+    const char *config_path_used; /* of the configuration of this host, whether or not it exists */
     struct config_flags flags;
     bool check_config, version, help, list_failpoints;
     bool with_keys, keep_existing;
     uint32_t problems;
 };
 
-/* ---- reading them ---- */
+/* ---- command line ---- */
 
-static void complain(struct arguments *a, const char *what, const char *subject)
+static void args_report_problem(struct arguments *a, const char *what, const char *subject)
 {
     fprintf(stderr, "halligand: %s: %s\n", what, subject);
     a->problems++;
 }
 
-/* Words that take nothing. */
-static bool take_word(struct arguments *a, const char *name)
+/* An option without a value that is not a key of the configuration. False: it is not one. */
+static bool args_take_switch(struct arguments *a, const char *name)
 {
     const struct {
         const char *name;
@@ -94,8 +100,8 @@ static bool take_word(struct arguments *a, const char *name)
     return false;
 }
 
-/* Where the value of "--name" goes; NULL when there is no such flag. */
-static const char **place_of(struct arguments *a, struct str name, bool *out_is_switch)
+/* The variable that receives the value of the option "--name"; NULL if there is no such option. */
+static const char **args_find_value(struct arguments *a, struct str name, bool *out_is_switch)
 {
     *out_is_switch = false;
     if (str_eq(name, STR("config")))
@@ -108,36 +114,36 @@ static const char **place_of(struct arguments *a, struct str name, bool *out_is_
     return NULL;
 }
 
-/* "--name=value", "--name value" or "--switch". Says how many arguments that were. */
-static int take_flag(struct arguments *a, const char *text, const char *following)
+/* "--name=value", "--name value" or "--switch". Returns the number of arguments consumed. */
+static int args_take_option(struct arguments *a, const char *text, const char *following)
 {
     const struct str flag = str_from(text + 2);
     const uint32_t equals = str_find(flag, '=', 0);
     const bool has_value = equals < flag.len;
     bool is_switch;
-    if (!has_value && take_word(a, text + 2))
+    if (!has_value && args_take_switch(a, text + 2))
         return 1;
-    const char **place = place_of(a, str_slice(flag, 0, equals), &is_switch);
+    const char **place = args_find_value(a, str_slice(flag, 0, equals), &is_switch);
     if (!place) {
-        complain(a, "there is no such option", text);
+        args_report_problem(a, "unknown option", text);
         return 1;
     }
     if (*place)
-        complain(a, "this option comes twice", text);
+        args_report_problem(a, "option given twice", text);
     if (has_value || is_switch) {
         *place = has_value ? flag.at + equals + 1 : "true";
         return 1;
     }
     if (!following || strncmp(following, "--", 2) == 0) {
-        complain(a, "this option needs a value (as --option=value if that begins with dashes)",
-                 text);
+        args_report_problem(
+            a, "option needs a value (write --option=value if the value begins with --)", text);
         return 1;
     }
     *place = following;
     return 2;
 }
 
-static void take_verb(struct arguments *a, const char *text)
+static void args_take_operand(struct arguments *a, const char *text)
 {
     if (a->verb != VERB_SERVE && verbs[a->verb].takes_file && !a->file) {
         a->file = text;
@@ -148,82 +154,86 @@ static void take_verb(struct arguments *a, const char *text)
             a->verb = (enum verb)i;
             return;
         }
-    complain(a, "this argument means nothing here", text);
+    args_report_problem(a, "unexpected argument", text);
 }
 
-static struct arguments read_arguments(int count, char **texts)
+static struct arguments args_parse(int count, char **texts)
 {
     struct arguments a = {0};
     for (int i = 1; i < count;) {
         const char *text = texts[i];
         if (strncmp(text, "--", 2) == 0 && text[2]) {
-            i += take_flag(&a, text, i + 1 < count ? texts[i + 1] : NULL);
+            i += args_take_option(&a, text, i + 1 < count ? texts[i + 1] : NULL);
             continue;
         }
         if (strcmp(text, "-h") == 0)
             a.help = true;
         else if (text[0] == '-')
-            complain(&a, "there is no such option", text);
+            args_report_problem(&a, "unknown option", text);
         else
-            take_verb(&a, text);
+            args_take_operand(&a, text);
         i++;
     }
     if (verbs[a.verb].takes_file && !a.file && !a.help)
-        complain(&a, "this needs a file", verbs[a.verb].name);
+        args_report_problem(&a, "missing operand FILE or DIR of the command", verbs[a.verb].name);
     if (a.with_keys && a.verb != VERB_BACKUP)
-        complain(&a, "this option is for backup", "--with-keys");
+        args_report_problem(&a, "option is valid only with the command backup", "--with-keys");
     if (a.keep_existing && a.verb != VERB_RESTORE)
-        complain(&a, "this option is for restore", "--keep-existing");
+        args_report_problem(&a, "option is valid only with the command restore", "--keep-existing");
     return a;
 }
 
-/* ---- words about ourselves ---- */
+/* ---- help and version ---- */
 
-static void print_help(void)
+static void main_print_help(void)
 {
-    puts("usage: halligand [OPTIONS]                 serve, in the foreground\n"
-         "       halligand check [OPTIONS]           is the store right?\n"
-         "       halligand backup DIR [OPTIONS]      store, keys, uploads and configuration\n"
-         "       halligand restore DIR [OPTIONS]     put a backup back, on an empty machine too\n"
-         "       halligand export FILE [OPTIONS]     copy the store into a new SQLite file\n"
-         "       halligand import FILE [OPTIONS]     fill an empty store from an export\n"
-         "       halligand set-clock [OPTIONS]       lower the stamp to the wall clock\n"
-         "       halligand url [OPTIONS]             where the running daemon listens\n"
-         "\n"
-         "  --config FILE           read options from FILE (" CONFIG_FILE_DEFAULT ")\n"
-         "  --data DIR              where everything is kept (" CONFIG_DATA_DEFAULT ")\n"
-         "  --listen ADDR:PORT      where to serve (127.0.0.1:3000); port 0 is any free one\n"
-         "  --trusted-proxy ADDR[,ADDR]\n"
-         "                          believe these peers when they say who their clients are\n"
-         "  --store URL             sqlite:PATH or postgresql://... (sqlite:DIR/halligan.db)\n"
-         "  --barclamps DIR[:DIR]   content, read at the start and on SIGHUP (what is installed)\n"
-         "  --test-jig              let the test jig pretend all work\n"
-         "  --pool-normal N|auto    runs at the same time (10); auto: by cores and open files\n"
-         "  --pool-high N|auto      the same for those that hooks asked for (2)\n"
-         "  --run-deadline SECONDS  for a run whose role does not say (14400); 0: none\n"
-         "  --keep-runs N           ended runs that are remembered of each noderole (10)\n"
-         "  --keep-events DAYS      how long it is remembered what happened (0: for ever)\n"
-         "  --boot-wait SECONDS     how long power waits for boot services (600); 0: not at all\n"
-         "  --probe-wait SECONDS    how long a machine is asked that says it lives (30)\n"
-         "  --power-poll SECONDS    how often power states are read (0: only on request)\n"
-         "  --tool-path DIR[:DIR]   where the programs of jigs are looked for\n"
-         "  --tls-cert FILE         serve HTTPS with this certificate ...\n"
-         "  --tls-key FILE          ... and this key\n"
-         "  --tls-auto              serve HTTPS with certificates of our own, made in DIR/tls\n"
-         "  --core-dumps            leave the limit of core files; one holds every secret\n"
-         "  --log-format FORMAT     text or json\n"
-         "  --log-level LEVEL       error, warning, notice, info or debug\n"
-         "  --admin-node NAME|none  the admin node made by the first start (name of this host)\n"
-         "  --admin-address ADDRESS[/PREFIX]\n"
-         "                          its address (the one of the default route)\n"
-         "  --with-keys             backup: also private keys and the first password\n"
-         "  --keep-existing         restore: files of the data directory that are there stay\n"
-         "  --check-config          say what is wrong with the options, and do nothing else\n"
-         "  --list-failpoints       the places where HALLIGAN_FAILPOINT can stop it\n"
-         "  --version, --help");
+    puts(
+        "usage: halligand [OPTIONS]                 run the daemon in the foreground\n"
+        "       halligand check [OPTIONS]           verify the store\n"
+        "       halligand backup DIR [OPTIONS]      back up store, keys, uploads, configuration\n"
+        "       halligand restore DIR [OPTIONS]     restore a backup, also on a new host\n"
+        "       halligand export FILE [OPTIONS]     copy the store into a new SQLite file\n"
+        "       halligand import FILE [OPTIONS]     fill an empty store from an export\n"
+        "       halligand set-clock [OPTIONS]       lower the stamp to the wall clock\n"
+        "       halligand url [OPTIONS]             print the URL of the running daemon\n"
+        "\n"
+        "Defaults are in parentheses.\n"
+        "\n"
+        "  --config FILE           read options from FILE (" CONFIG_FILE_DEFAULT ")\n"
+        "  --data DIR              data directory (" CONFIG_DATA_DEFAULT ")\n"
+        "  --listen ADDR:PORT      listening address (127.0.0.1:3000); port 0: any free port\n"
+        "  --trusted-proxy ADDR[,ADDR]\n"
+        "                          reverse proxies whose Forwarded headers are accepted\n"
+        "  --store URL             sqlite:PATH or postgresql://... (sqlite:DIR/halligan.db)\n"
+        "  --barclamps DIR[:DIR]   directories of barclamps, read at the start and on SIGHUP\n"
+        "                          (the installed ones)\n"
+        "  --test-jig              simulate all runs with the test jig\n"
+        "  --pool-normal N|auto    concurrent runs (10); auto: from cores and open files\n"
+        "  --pool-high N|auto      concurrent runs that hooks requested (2)\n"
+        "  --run-deadline SECONDS  deadline of runs whose role has none (14400); 0: none\n"
+        "  --keep-runs N           ended runs kept for each noderole (10)\n"
+        "  --keep-events DAYS      retention of events and the audit log (0: unlimited)\n"
+        "  --boot-wait SECONDS     how long power actions wait for boot services (600); 0: no wait\n"
+        "  --probe-wait SECONDS    timeout of the probe of a node that reports alive (30)\n"
+        "  --power-poll SECONDS    interval of reading power states (0: only on request)\n"
+        "  --tool-path DIR[:DIR]   search path for the programs of jigs\n"
+        "  --tls-cert FILE         serve HTTPS with this certificate ...\n"
+        "  --tls-key FILE          ... and this private key\n"
+        "  --tls-auto              serve HTTPS with a built-in CA, stored in DIR/tls\n"
+        "  --core-dumps            keep the limit of core files; a core file contains all secrets\n"
+        "  --log-format FORMAT     text or json (text)\n"
+        "  --log-level LEVEL       error, warning, notice, info or debug (info)\n"
+        "  --admin-node NAME|none  admin node that the first start creates (name of this host)\n"
+        "  --admin-address ADDRESS[/PREFIX]\n"
+        "                          its address (source address of the default route)\n"
+        "  --with-keys             backup: include private keys and the first password\n"
+        "  --keep-existing         restore: keep files that exist in the data directory\n"
+        "  --check-config          print all problems of the configuration and exit\n"
+        "  --list-failpoints       print the values of HALLIGAN_FAILPOINT\n"
+        "  --version, --help");
 }
 
-static void print_failpoints(void)
+static void main_print_failpoints(void)
 {
     for (int i = 0; i < FAILPOINT_COUNT; i++)
         puts(failpoint_name((enum failpoint)i));
@@ -231,12 +241,12 @@ static void print_failpoints(void)
         puts(turn_point_name((enum turn_point)i));
 }
 
-/* ---- doing it ---- */
+/* ---- execution ---- */
 
-static enum ending run(struct arguments *a, struct config *config)
+static enum exit_status main_run_verb(struct arguments *a, struct config *config)
 {
     const struct backup_options backup = {.path = a->file,
-                                          .config_file = a->config_place,
+                                          .config_file = a->config_path_used,
                                           .with_keys = a->with_keys,
                                           .keeps_existing = a->keep_existing};
     switch (a->verb) {
@@ -251,23 +261,24 @@ static enum ending run(struct arguments *a, struct config *config)
     case VERB_SET_CLOCK: return set_clock(config);
     case VERB_URL: return data_dir_print_url(config);
     }
-    impossible("a verb of no kind");
+    impossible("a verb outside the enum");
 }
 
-/* On a machine without a configuration the one of the backup says where everything belongs. */
-static void choose_config(struct arguments *a, char *path, size_t size)
+/* `restore` on a host without a configuration file uses the one in the backup, because that file
+ * names the data directory and the store into which the backup is restored. */
+static void main_choose_config(struct arguments *a, char *path, size_t size)
 {
-    a->config_place = a->flags.file ? a->flags.file : CONFIG_FILE_DEFAULT;
+    a->config_path_used = a->flags.file ? a->flags.file : CONFIG_FILE_DEFAULT;
     a->flags.is_restore = a->verb == VERB_RESTORE;
-    if (a->verb != VERB_RESTORE || file_exists(a->config_place))
+    if (a->verb != VERB_RESTORE || file_exists(a->config_path_used))
         return;
     if (snprintf(path, size, "%s/%s", a->file, BACKUP_CONFIG) < (int)size && file_exists(path))
         a->flags.file = path;
 }
 
-/* Passwords, tokens and keys are in memory, and a core file would keep them. The hard limit stays:
- * a role may raise its own. */
-static void forbid_core_dumps(void)
+/* A core file would contain the passwords, tokens and keys in memory. Only the soft limit is
+ * lowered: the processes of runs inherit the hard limit, and a role may raise its own soft limit. */
+static void main_forbid_core_dumps(void)
 {
     struct rlimit core;
     must(getrlimit(RLIMIT_CORE, &core) == 0);
@@ -275,53 +286,55 @@ static void forbid_core_dumps(void)
     must(setrlimit(RLIMIT_CORE, &core) == 0);
 }
 
-static enum ending configure_and_run(struct arguments *a)
+static enum exit_status main_configure_and_run(struct arguments *a)
 {
     struct config config;
     char backed_up[4096];
-    enum ending ending = ENDING_USAGE;
-    choose_config(a, backed_up, sizeof backed_up);
+    enum exit_status status = EXIT_STATUS_USAGE;
+    main_choose_config(a, backed_up, sizeof backed_up);
     const bool right = config_read(&a->flags, &config);
     config.version = HALLIGAN_VERSION;
     for (const struct config_problem *p = config.problems; p; p = p->next)
         fprintf(stderr, "halligand: %s\n", p->text);
     if (right && a->check_config) {
-        puts("the configuration is right");
-        ending = ENDING_FINE;
+        puts("the configuration is valid");
+        status = EXIT_STATUS_OK;
     } else if (right) {
         log_setup(config.log_level, config.log_format);
         if (!config.core_dumps)
-            forbid_core_dumps();
-        ending = run(a, &config);
+            main_forbid_core_dumps();
+        status = main_run_verb(a, &config);
     }
     config_fini(&config);
-    return ending;
+    return status;
 }
 
 int main(int argc, char **argv)
 {
-    /* A reload that is asked for before we can reload must not end us. */
+    /* The default action of SIGHUP is to terminate. Ignore it until serve.c has installed its
+     * handler, so that a reload during the start does not end the daemon. */
     void (*const on_hangup)(int) = signal(SIGHUP, SIG_IGN);
     must(on_hangup != SIG_ERR);
-    struct arguments a = read_arguments(argc, argv);
+    struct arguments a = args_parse(argc, argv);
     if (a.problems) {
-        fputs("halligand --help says what there is\n", stderr);
-        return ENDING_USAGE;
+        fputs("try \"halligand --help\"\n", stderr);
+        return EXIT_STATUS_USAGE;
     }
     if (a.help)
-        print_help();
+        main_print_help();
     else if (a.version)
         puts("halligand " HALLIGAN_VERSION);
     else if (a.list_failpoints)
-        print_failpoints();
+        main_print_failpoints();
     if (a.help || a.version || a.list_failpoints)
-        return ENDING_FINE;
-    /* Everything that is kept here is for its owner only. */
+        return EXIT_STATUS_OK;
+    /* Files and directories are accessible to their owner only. */
     umask(077);
-    /* A client that went away, a file that may not grow: the call that meets them says so. */
+    /* A closed connection and an exceeded RLIMIT_FSIZE are reported by write() as EPIPE and EFBIG,
+     * not by a signal that ends the process. */
     must(signal(SIGPIPE, SIG_IGN) != SIG_ERR && signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
     if (a.verb != VERB_SERVE)
         must(signal(SIGHUP, on_hangup) != SIG_ERR);
     failpoint_init();
-    return (int)configure_and_run(&a);
+    return (int)main_configure_and_run(&a);
 }

@@ -1,3 +1,11 @@
+/* reload.c - SIGHUP: apply what can change while the daemon runs.
+ *
+ * Settings that the store keeps are changed by a SETTINGS_UPDATE with only the fields that differ,
+ * one command at a time: its result triggers the next comparison, so that the last configuration
+ * wins. Options that were used at the start are compared and reported as needing a restart. A
+ * configuration with problems changes nothing. READY=1 is sent when the import is complete, because
+ * `systemctl reload` waits for it.
+ */
 #include <string.h>
 
 #include "core/core.h"
@@ -6,7 +14,7 @@
 #include "sys/log.h"
 #include "sys/notify.h"
 
-static err submit(void *self, const struct command *command)
+static err reload_submit(void *self, const struct command *command)
 {
     struct daemon *d = self;
     return loop_submit(&d->loop, command);
@@ -16,12 +24,13 @@ void daemon_check_tools(struct daemon *d)
 {
     const struct core *core = turn_core(d->loop.turn);
     if (core)
-        jig_tool_check_check(core, d->config->tool_path, (struct jig_tool_check_seams){d, submit});
+        jig_tool_check_check(core, d->config->tool_path,
+                             (struct jig_tool_check_seams){d, reload_submit});
 }
 
-/* Of what is wanted only what the store says otherwise. */
-static struct settings_update_command changes(const struct settings_record *now,
-                                              struct settings_update_command wanted)
+/* `wanted` without the fields whose stored value is the same already. */
+static struct settings_update_command reload_changed_settings(const struct settings_record *now,
+                                                              struct settings_update_command wanted)
 {
     const struct {
         uint32_t bit;
@@ -45,99 +54,102 @@ void daemon_apply_settings(struct daemon *d, const struct settings_update_comman
     const struct core *core = turn_core(d->loop.turn);
     struct record record;
     d->settings = *wanted;
-    if (d->settings_wait || !core || !core_record(core, TABLE_SETTINGS, 1, &record))
+    if (d->settings_pending || !core || !core_record(core, TABLE_SETTINGS, 1, &record))
         return;
     struct command command = {
         .kind = COMMAND_SETTINGS_UPDATE, .request = OWN_SETTINGS, .actor = STR("daemon")};
-    command.settings_update = d->settings_sent = changes(&record.settings, *wanted);
+    command.settings_update = d->settings_sent = reload_changed_settings(&record.settings, *wanted);
     if (!command.settings_update.given)
         return;
-    d->settings_wait = loop_submit(&d->loop, &command) == OK;
-    if (!d->settings_wait)
-        log_print(LOG_WARNING, "the settings cannot be changed: the store is not there");
+    d->settings_pending = loop_submit(&d->loop, &command) == OK;
+    if (!d->settings_pending)
+        log_print(LOG_WARNING,
+                  "settings not changed: the store is unavailable; send SIGHUP when it is back");
 }
 
-void daemon_settings_told(struct daemon *d, const struct outcome *outcome)
+void daemon_on_settings_result(struct daemon *d, const struct outcome *outcome)
 {
     const bool done = outcome && outcome->verdict == VERDICT_DONE;
     const bool test_jig = d->settings_sent.given & GIVEN_SETTINGS_TEST_JIG;
-    d->settings_wait = false;
+    d->settings_pending = false;
     if (done && test_jig)
-        log_print(LOG_NOTICE, "the test jig was turned %s",
-                  d->settings_sent.test_jig ? "on" : "off");
+        log_print(LOG_NOTICE, "test jig turned %s", d->settings_sent.test_jig ? "on" : "off");
     else if (!done)
-        log_print(LOG_WARNING, "the settings could not be changed");
+        log_print(LOG_WARNING, "settings not changed: the store failed or the change was refused; "
+                               "send SIGHUP to try again");
     if (!done || d->is_stopping)
         return;
     if (test_jig)
         daemon_check_tools(d);
-    /* The config may have changed again meanwhile. */
+    /* The configuration may have changed again while the command was pending. */
     daemon_apply_settings(d, &d->settings);
 }
 
-static bool differs(const char *a, const char *b)
+static bool reload_text_differs(const char *a, const char *b)
 {
     return (a == NULL) != (b == NULL) || (a && strcmp(a, b) != 0);
 }
 
-/* These were used when we started, and stay as they were. */
-static void warn_of_fixed(const struct config *now, const struct config *wanted)
+/* Log each option that is used only at the start and has another value now. */
+static void reload_warn_restart_needed(const struct config *now, const struct config *wanted)
 {
     const struct {
         const char *key;
         bool differs;
     } fixed[] = {
-        {"data", differs(now->data, wanted->data)},
-        {"listen", differs(now->address, wanted->address) || now->port != wanted->port},
-        {"trusted-proxy", differs(now->trusted_proxy, wanted->trusted_proxy)},
-        {"store", differs(now->store, wanted->store)},
-        {"tls-cert", differs(now->tls_cert, wanted->tls_cert)},
-        {"tls-key", differs(now->tls_key, wanted->tls_key)},
+        {"data", reload_text_differs(now->data, wanted->data)},
+        {"listen", reload_text_differs(now->address, wanted->address) || now->port != wanted->port},
+        {"trusted-proxy", reload_text_differs(now->trusted_proxy, wanted->trusted_proxy)},
+        {"store", reload_text_differs(now->store, wanted->store)},
+        {"tls-cert", reload_text_differs(now->tls_cert, wanted->tls_cert)},
+        {"tls-key", reload_text_differs(now->tls_key, wanted->tls_key)},
         {"tls-auto", now->tls_auto != wanted->tls_auto},
         {"probe-wait", now->probe_wait_s != wanted->probe_wait_s},
         {"power-poll", now->power_poll_s != wanted->power_poll_s},
-        {"tool-path", differs(now->tool_path, wanted->tool_path)},
-        {"admin-node", differs(now->admin_node, wanted->admin_node) ||
+        {"tool-path", reload_text_differs(now->tool_path, wanted->tool_path)},
+        {"admin-node", reload_text_differs(now->admin_node, wanted->admin_node) ||
                            now->has_no_admin_node != wanted->has_no_admin_node},
-        {"admin-address", differs(now->admin_address, wanted->admin_address)},
+        {"admin-address", reload_text_differs(now->admin_address, wanted->admin_address)},
     };
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
         if (fixed[i].differs)
-            log_print(LOG_WARNING, "\"%s\" is different in the config now; a restart takes it in",
-                      fixed[i].key);
+            log_with(LOG_WARNING, LOG_FIELDS(LOG_Z("option", fixed[i].key)),
+                     "option \"%s\" changed in the configuration; it takes effect after a restart",
+                     fixed[i].key);
 }
 
-static void tell_ready(struct daemon *d)
+static void reload_notify_ready(struct daemon *d)
 {
     d->is_reloading = false;
-    ignore(notify_ready(), "nobody may be listening");
+    ignore(notify_ready(), "there may be no service manager");
 }
 
 void daemon_reload(struct daemon *d)
 {
     struct config wanted;
     d->is_reloading = true;
-    ignore(notify_reloading(), "nobody may be listening");
+    ignore(notify_reloading(), "there may be no service manager");
     if (config_read(d->flags, &wanted)) {
         log_setup(wanted.log_level, wanted.log_format);
         log_print(LOG_NOTICE, "reloading");
-        warn_of_fixed(d->config, &wanted);
+        reload_warn_restart_needed(d->config, &wanted);
         daemon_reload_certificate(d);
         daemon_apply_settings(d, &wanted.settings);
         turn_keep_events(d->loop.turn, config_keep_events_ms(&wanted));
         content_import(&d->content, wanted.barclamps);
     }
     for (const struct config_problem *p = wanted.problems; p; p = p->next)
-        log_print(LOG_ERROR, "%s; the config stays as it was", p->text);
+        log_print(LOG_ERROR, "%s; not reloaded, the previous configuration stays in effect",
+                  p->text);
     config_fini(&wanted);
     if (content_is_idle(&d->content))
-        tell_ready(d);
+        reload_notify_ready(d);
 }
 
-void daemon_reloaded(struct daemon *d)
+void daemon_finish_reload(struct daemon *d)
 {
     if (!d->is_reloading || d->is_stopping)
         return;
     log_print(LOG_NOTICE, "reloaded");
-    tell_ready(d);
+    reload_notify_ready(d);
 }

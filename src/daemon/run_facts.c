@@ -1,9 +1,10 @@
+/* run_facts.c - collects from the core what a runner needs to know about a run. It only reads. */
 #include "daemon/run_facts.h"
 
 #include "core/core.h"
 #include "power/transport.h"
 
-static int64_t deadline_ms(const struct core *core, const struct role_record *role)
+static int64_t run_deadline_ms(const struct core *core, const struct role_record *role)
 {
     struct record settings;
     must(core_record(core, TABLE_SETTINGS, 1, &settings));
@@ -11,16 +12,18 @@ static int64_t deadline_ms(const struct core *core, const struct role_record *ro
     return seconds * INT64_C(1000);
 }
 
-/* The class behind the role's jig; empty: nobody knows it, and the run will say so. */
-static struct str class_of(const struct core *core, const struct role_record *role)
+/* The class of the jig of the role. If no such jig is stored, its name: the runner then fails the
+ * run and names the unknown class. */
+static struct str run_jig_class(const struct core *core, const struct role_record *role)
 {
     struct record jig;
     const int64_t id = core_find(core, TABLE_JIG, role->jig_name);
     return id && core_record(core, TABLE_JIG, id, &jig) ? jig.jig.class_name : role->jig_name;
 }
 
-/* Ids are given once, so pins that were forgotten and made anew have another newest row. */
-static int64_t newest_pin(const struct core *core, int64_t node_id, struct arena *a)
+/* The largest id of the pinned host keys of a node. Ids are never reused, so the number changes when
+ * keys are forgotten and pinned again, and ssh connections of the old pins are not reused. */
+static int64_t run_newest_host_key(const struct core *core, int64_t node_id, struct arena *a)
 {
     uint32_t count;
     int64_t newest = 0;
@@ -43,9 +46,9 @@ bool work_facts(const struct core *core, const struct run_order *order, struct a
                                        .node = node.node.name,
                                        .barclamp = barclamp.barclamp.name,
                                        .source_path = barclamp.barclamp.source_path,
-                                       .jig_class = class_of(core, &role.role),
-                                       .deadline_ms = deadline_ms(core, &role.role),
+                                       .jig_class = run_jig_class(core, &role.role),
+                                       .deadline_ms = run_deadline_ms(core, &role.role),
                                        .session = node.node.alive_since,
-                                       .pin = newest_pin(core, node.node.id, a)};
+                                       .pin = run_newest_host_key(core, node.node.id, a)};
     return transport_of(core, node.node.id, a, &out_facts->transport);
 }

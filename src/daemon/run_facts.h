@@ -1,5 +1,5 @@
-/* run_facts.h - what the core knows of a run that is to become a process: whose role, where its
- * files lie, which machine, how long it may take.
+/* run_facts.h - the data of a run that is executed as a process: role, barclamp and its files, node,
+ * transport, jig class and deadline.
  */
 #pragma once
 
@@ -11,6 +11,6 @@
 
 struct core;
 
-/* False: its noderole is gone. Texts lie in the arena or in the core. */
+/* False: its noderole has been deleted. Strings are in the arena or in the core. */
 bool work_facts(const struct core *core, const struct run_order *order, struct arena *a,
                 struct runner_facts *out_facts);

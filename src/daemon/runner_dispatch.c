@@ -1,3 +1,9 @@
+/* runner_dispatch.c - chooses the runner of an order: role code, test jig or processes.
+ *
+ * A run that a runner has started stays with it, whatever the settings and jigs are by now, so the
+ * owner is looked up first. The supervisor cannot be queried synchronously, so processes are the
+ * default for everything that neither of the other two runners owns.
+ */
 #include "daemon/runner_dispatch.h"
 
 #include <stddef.h>
@@ -5,8 +11,8 @@
 #include "core/core.h"
 #include "model/jig_class.h"
 
-/* Jigs are ordered by name. NULL: nobody knows what that jig is. */
-static const struct jig_class *class_of(const struct core *core, struct str jig)
+/* The class of the jig with that name; NULL if there is no such jig or class. */
+static const struct jig_class *dispatch_jig_class(const struct core *core, struct str jig)
 {
     struct record record;
     const int64_t id = core_find(core, TABLE_JIG, jig);
@@ -14,9 +20,9 @@ static const struct jig_class *class_of(const struct core *core, struct str jig)
                                                            : NULL;
 }
 
-/* Where the test jig stands in for all others it is ordered as "test", whatever is stored under
- * that name, and also when nothing is. */
-static bool is_test(const struct core *core, struct str jig)
+/* With the setting test_jig the core orders every run as jig "test", whichever jig is stored under
+ * that name and even if there is none. */
+static bool dispatch_is_test_jig(const struct core *core, struct str jig)
 {
     struct record record;
     const bool named_test = str_eq(jig, STR("test"));
@@ -24,17 +30,18 @@ static bool is_test(const struct core *core, struct str jig)
         return true;
     if (named_test && !core_find(core, TABLE_JIG, jig))
         return true;
-    const struct jig_class *class = class_of(core, jig);
+    const struct jig_class *class = dispatch_jig_class(core, jig);
     return class && class->is_test;
 }
 
-static bool is_role_code(const struct core *core, struct str jig)
+static bool dispatch_is_role_code(const struct core *core, struct str jig)
 {
-    const struct jig_class *class = class_of(core, jig);
+    const struct jig_class *class = dispatch_jig_class(core, jig);
     return class && class == jig_class_find(STR("role-provided"));
 }
 
-static const struct runner_port *keeper_of(const struct runners *r, const struct run_order *order)
+static const struct runner_port *dispatch_find_owner(const struct runners *r,
+                                                     const struct run_order *order)
 {
     if (r->code_has(r->self, order->run_id, order->attempt))
         return &r->role_code;
@@ -43,43 +50,45 @@ static const struct runner_port *keeper_of(const struct runners *r, const struct
     return NULL;
 }
 
-static const struct runner_port *runner_of(const struct runners *r, const struct run_order *order)
+static const struct runner_port *dispatch_choose_runner(const struct runners *r,
+                                                        const struct run_order *order)
 {
-    const struct runner_port *keeper = keeper_of(r, order);
+    const struct runner_port *owner = dispatch_find_owner(r, order);
     const struct core *core = r->core(r->self);
-    if (keeper)
-        return keeper;
-    if (core && is_test(core, order->jig))
+    if (owner)
+        return owner;
+    if (core && dispatch_is_test_jig(core, order->jig))
         return &r->test_jig;
-    return core && is_role_code(core, order->jig) ? &r->role_code : &r->processes;
+    return core && dispatch_is_role_code(core, order->jig) ? &r->role_code : &r->processes;
 }
 
-static void start(void *self, const struct run_order *order)
+static void dispatch_start(void *self, const struct run_order *order)
 {
-    const struct runner_port *runner = runner_of(self, order);
+    const struct runner_port *runner = dispatch_choose_runner(self, order);
     runner->start(runner->self, order);
 }
 
-/* What the test jig has begun is in its journal. Anything else that has begun was a process, though
- * it would be pretended now; role code leaves nothing behind. */
-static void query(void *self, const struct run_order *order)
+/* A run that the test jig has started is in its journal. Any other run that has begun was a process,
+ * even if the test jig would execute it now; runs of role code do not survive a restart. */
+static void dispatch_query(void *self, const struct run_order *order)
 {
     const struct runners *r = self;
-    const struct runner_port *runner = runner_of(r, order);
-    if (runner == &r->test_jig && order->begun && !keeper_of(r, order))
+    const struct runner_port *runner = dispatch_choose_runner(r, order);
+    if (runner == &r->test_jig && order->begun && !dispatch_find_owner(r, order))
         runner = &r->processes;
     runner->query(runner->self, order);
 }
 
-static void cancel(void *self, const struct run_order *order)
+static void dispatch_cancel(void *self, const struct run_order *order)
 {
     const struct runners *r = self;
-    const struct runner_port *keeper = keeper_of(r, order);
-    const struct runner_port *runner = keeper ? keeper : &r->processes;
+    const struct runner_port *owner = dispatch_find_owner(r, order);
+    const struct runner_port *runner = owner ? owner : &r->processes;
     runner->cancel(runner->self, order);
 }
 
 struct runner_port runners_port(struct runners *r)
 {
-    return (struct runner_port){.self = r, .start = start, .cancel = cancel, .query = query};
+    return (struct runner_port){
+        .self = r, .start = dispatch_start, .cancel = dispatch_cancel, .query = dispatch_query};
 }

@@ -1,8 +1,9 @@
-/* runner_dispatch.h - which runner an order goes to.
+/* runner_dispatch.h - which runner executes a run order.
  *
- * By the class of its jig: what is to be pretended goes to the test jig, code that the role brings
- * to the thread of the hooks, and everything else becomes a process. A cancel names no jig, and the
- * jig of a run can become another one while a daemon is down: whoever has begun a run keeps it.
+ * The class of the jig decides: simulated runs go to the test jig, Lua code of the role to the hook
+ * thread, and everything else becomes a process. A cancel has no jig, and the jig of a role may
+ * change while the daemon is down: a run stays with the runner that has started it. (A jig is the
+ * method that executes a role on a node.)
  */
 #pragma once
 
@@ -16,14 +17,14 @@ struct core;
 
 struct runners {
     void *self;
-    const struct core *(*core)(void *self); /* NULL: there is none for now */
-    /* Who has this under way, or has had it? */
+    const struct core *(*core)(void *self); /* returns NULL while no core is loaded */
+    /* Does this runner execute that attempt, or has it executed it? */
     bool (*code_has)(void *self, int64_t run_id, uint32_t attempt);
     bool (*test_has)(void *self, int64_t run_id, uint32_t attempt);
 
     struct runner_port role_code;
     struct runner_port test_jig;
-    struct runner_port processes; /* also of what nobody else has: the supervisor may know it */
+    struct runner_port processes; /* and all runs that the other two do not own */
 };
 
 struct runner_port runners_port(struct runners *r);

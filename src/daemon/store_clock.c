@@ -1,3 +1,10 @@
+/* store_clock.c - `halligand set-clock`.
+ *
+ * The store is led like by a daemon, so a running one is excluded or fenced. Then all records are
+ * loaded and compared with the stored digest, because the batch that is written must carry the
+ * digest of all records; a damaged store is not changed. The batch contains one event and the lower
+ * stamp, and is committed as a whole.
+ */
 #include "daemon/store_clock.h"
 
 #include <stdio.h>
@@ -13,63 +20,63 @@
 
 enum { POLL_NS = 2 * 1000 * 1000 };
 
-struct setting_clock {
+struct set_clock_job {
     struct arena arena;
     struct core *core;
     struct store_port port;
     struct store_mark mark;
-    const char *what; /* why a record was refused */
+    const char *what; /* why the core refused a record */
 };
 
-static enum ending store_failed(struct store *store, const char *doing)
+static enum exit_status set_clock_store_failed(struct store *store, const char *doing)
 {
     log_print(LOG_ERROR, "the stamp was not changed: the store could not be %s: %s", doing,
               store_trouble(store));
-    return ENDING_TROUBLE;
+    return EXIT_STATUS_FAILURE;
 }
 
-static err load_record(void *self, const struct record *record)
+static err set_clock_load_record(void *self, const struct record *record)
 {
-    struct setting_clock *s = self;
+    struct set_clock_job *s = self;
     return core_load(s->core, record, &s->what);
 }
 
-/* The batch carries the digest of all records, which a migration may have removed from the store;
- * so the records are read, and compared with the digest where there is one. */
-static enum ending load(struct setting_clock *s, struct store *store)
+/* Load all records to compute their digest for the batch. A migration removes the stored digest;
+ * where there is one, it is compared. */
+static enum exit_status set_clock_load(struct set_clock_job *s, struct store *store)
 {
     s->core = core_new();
     s->what = NULL;
-    err e = s->port.load(s->port.self, (struct store_visitor){s, load_record});
+    err e = s->port.load(s->port.self, (struct store_visitor){s, set_clock_load_record});
     if (e != OK && !s->what)
-        return store_failed(store, "read");
+        return set_clock_store_failed(store, "read");
     if (e == OK)
         e = core_load_end(s->core, 0, &s->what);
     if (e == OK && s->mark.has_digest && !digest_eq(core_digest(s->core), s->mark.digest)) {
-        s->what = "the records are not those that were written: their digest differs";
+        s->what = "the records do not match the stored digest";
         e = ERR_CORRUPT;
     }
     if (e == OK)
-        return ENDING_FINE;
+        return EXIT_STATUS_OK;
     log_print(LOG_ERROR, "the stamp was not changed: the store is damaged: %s", s->what);
-    return ENDING_TROUBLE;
+    return EXIT_STATUS_FAILURE;
 }
 
-static struct json *time_of(struct arena *a, int64_t ms)
+static struct json *set_clock_time_json(struct arena *a, int64_t ms)
 {
     char text[SYS_TIME_SIZE];
     sys_time_format(ms, text);
     return json_make_string(a, str_copy(a, str_from(text)));
 }
 
-static struct str event(struct setting_clock *s, int64_t wall_ms)
+static struct str set_clock_event(struct set_clock_job *s, int64_t wall_ms)
 {
     struct json *changes = json_make(&s->arena, JSON_OBJECT);
     struct json *pair = json_make(&s->arena, JSON_ARRAY);
     struct buf bytes = buf_in(&s->arena);
     struct change change;
-    json_append(pair, time_of(&s->arena, s->mark.now_ms));
-    json_append(pair, time_of(&s->arena, wall_ms));
+    json_append(pair, set_clock_time_json(&s->arena, s->mark.now_ms));
+    json_append(pair, set_clock_time_json(&s->arena, wall_ms));
     json_set(changes, STR("stamp"), pair);
     memset(&change, 0, sizeof change);
     change.record.table = TABLE_EVENT;
@@ -82,7 +89,8 @@ static struct str event(struct setting_clock *s, int64_t wall_ms)
     return buf_str(&bytes);
 }
 
-static enum ending write_stamp(struct setting_clock *s, struct store *store, int64_t wall_ms)
+static enum exit_status set_clock_write_stamp(struct set_clock_job *s, struct store *store,
+                                              int64_t wall_ms)
 {
     const struct timespec pause = {.tv_nsec = POLL_NS};
     const struct batch batch = {.epoch = s->mark.epoch,
@@ -90,7 +98,7 @@ static enum ending write_stamp(struct setting_clock *s, struct store *store, int
                                 .now_ms = wall_ms,
                                 .rows = 1,
                                 .events = 1,
-                                .changes = event(s, wall_ms),
+                                .changes = set_clock_event(s, wall_ms),
                                 .digest = core_digest(s->core)};
     bool is_busy = true;
     err e = s->port.submit(s->port.self, &batch);
@@ -99,66 +107,68 @@ static enum ending write_stamp(struct setting_clock *s, struct store *store, int
         e = s->port.poll(s->port.self, &is_busy);
         e = is_busy ? OK : e;
     }
-    return e == OK ? ENDING_FINE : store_failed(store, "written");
+    return e == OK ? EXIT_STATUS_OK : set_clock_store_failed(store, "written");
 }
 
-static enum ending lower(struct setting_clock *s, struct store *store)
+static enum exit_status set_clock_lower_stamp(struct set_clock_job *s, struct store *store)
 {
     char from[SYS_TIME_SIZE], to[SYS_TIME_SIZE];
     const int64_t wall_ms = sys_now_ms();
     s->port = store_port(store);
     if (s->port.look(s->port.self, &s->mark) != OK)
-        return store_failed(store, "read");
+        return set_clock_store_failed(store, "read");
     if (s->mark.turn == 0) {
-        log_print(LOG_ERROR, "the store is empty: it has no stamp; see --data and --store");
-        return ENDING_TROUBLE;
+        log_print(LOG_ERROR,
+                  "the stamp was not changed: the store is empty; check --data and --store");
+        return EXIT_STATUS_FAILURE;
     }
     sys_time_format(s->mark.now_ms, from);
     sys_time_format(wall_ms, to);
     if (s->mark.now_ms <= wall_ms) {
         printf("nothing to do: the stamp %s is not ahead of the wall clock %s\n", from, to);
-        return ENDING_FINE;
+        return EXIT_STATUS_OK;
     }
     if (s->port.lead(s->port.self, 0, &s->mark) != OK)
-        return store_failed(store, "led");
-    enum ending ending = load(s, store);
-    if (ending == ENDING_FINE)
-        ending = write_stamp(s, store, wall_ms);
-    if (ending == ENDING_FINE)
+        return set_clock_store_failed(store, "opened for writing");
+    enum exit_status status = set_clock_load(s, store);
+    if (status == EXIT_STATUS_OK)
+        status = set_clock_write_stamp(s, store, wall_ms);
+    if (status == EXIT_STATUS_OK)
         printf("the stamp was lowered from %s to %s\n", from, to);
-    return ending;
+    return status;
 }
 
-static enum ending open_and_lower(const struct config *c)
+static enum exit_status set_clock_open_store(const struct config *c)
 {
-    char who[WHO_SIZE];
+    char holder[HOLDER_SIZE];
     struct store *store = NULL;
     struct store_why why = {0};
-    struct setting_clock s = {0};
-    data_dir_who(who);
-    const err e = store_open(&(struct store_options){.url = c->store, .holder = who}, &store, &why);
+    struct set_clock_job s = {0};
+    data_dir_holder(holder);
+    const err e =
+        store_open(&(struct store_options){.url = c->store, .holder = holder}, &store, &why);
     if (e != OK) {
-        log_print(LOG_ERROR, "the stamp was not changed: the store does not open: %s", why.text);
-        return e == ERR_EXISTS ? ENDING_HELD : ENDING_TROUBLE;
+        log_print(LOG_ERROR, "the stamp was not changed: cannot open the store: %s", why.text);
+        return e == ERR_EXISTS ? EXIT_STATUS_LOCKED : EXIT_STATUS_FAILURE;
     }
-    const enum ending ending = lower(&s, store);
+    const enum exit_status status = set_clock_lower_stamp(&s, store);
     core_free(s.core);
     store_close(store);
     arena_fini(&s.arena);
-    return ending;
+    return status;
 }
 
-enum ending set_clock(struct config *c)
+enum exit_status set_clock(struct config *c)
 {
-    struct hold hold;
-    enum ending ending = data_dir_find_database(c);
-    if (ending == ENDING_FINE)
-        ending = data_dir_take(c, &hold);
-    if (ending != ENDING_FINE)
-        return ending;
-    ending = data_dir_check_database(c);
-    if (ending == ENDING_FINE)
-        ending = open_and_lower(c);
-    data_dir_leave(&hold);
-    return ending;
+    struct data_dir_locks locks;
+    enum exit_status status = data_dir_find_database(c);
+    if (status == EXIT_STATUS_OK)
+        status = data_dir_lock(c, &locks);
+    if (status != EXIT_STATUS_OK)
+        return status;
+    status = data_dir_check_database(c);
+    if (status == EXIT_STATUS_OK)
+        status = set_clock_open_store(c);
+    data_dir_unlock(&locks);
+    return status;
 }

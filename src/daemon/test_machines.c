@@ -1,3 +1,5 @@
+/* test_machines.c - discovery data for simulated machines: a file of the barclamp "test", or a
+ * built-in document, with a random MAC address. Nothing is stored. */
 #include "daemon/test_machines.h"
 
 #include <stdint.h>
@@ -9,21 +11,22 @@
 
 enum { FILE_SIZE_MAX = 1 << 20 };
 
-/* One that nobody makes: the second bit of the first byte says that it was made up. */
-static struct str any_address(struct arena *a)
+/* A random MAC address with the bit for locally administered addresses set (first byte 02), so that
+ * it cannot collide with that of a manufacturer. */
+static struct str test_machine_random_mac(struct arena *a)
 {
-    const uint64_t chance = sys_random64();
+    const uint64_t random = sys_random64();
     struct buf b = buf_in(a);
     buf_put_z(&b, "02");
     for (uint32_t i = 0; i < 5; i++) {
-        const uint8_t byte = (uint8_t)(chance >> 8 * i);
+        const uint8_t byte = (uint8_t)(random >> 8 * i);
         buf_put_c(&b, ':');
         buf_put_hex(&b, &byte, 1);
     }
     return buf_str(&b);
 }
 
-static struct str with_address(struct arena *a, struct str text, struct str address)
+static struct str test_machine_replace_mac(struct arena *a, struct str text, struct str address)
 {
     const struct str place = STR("00:00:00:00:00:00");
     struct buf b = buf_in(a);
@@ -35,8 +38,8 @@ static struct str with_address(struct arena *a, struct str text, struct str addr
     return buf_str(&b);
 }
 
-/* What is discovered where no barclamp has a file of this name: a small machine. */
-static struct str built_in(struct str source)
+/* The document for "node_discovery" if no barclamp has that file: a small machine. */
+static struct str test_machine_built_in(struct str source)
 {
     if (!str_eq(source, STR("node_discovery")))
         return STR("");
@@ -46,9 +49,9 @@ static struct str built_in(struct str source)
                "{\"family\":\"lladdr\"}}}}}}}");
 }
 
-/* From the test barclamp's own files, where it is imported and has that one. */
-static err read_file(const struct core *core, struct str source, struct arena *a,
-                     struct str *out_text)
+/* The file of the barclamp "test", if that is imported and has it. */
+static err test_machine_read_file(const struct core *core, struct str source, struct arena *a,
+                                  struct str *out_text)
 {
     struct record record;
     const int64_t id = core_find(core, TABLE_BARCLAMP, STR("test"));
@@ -63,12 +66,12 @@ err test_machine_discovery(const struct core *core, struct str source, struct ar
                            struct str *out_text)
 {
     struct str text;
-    err e = read_file(core, source, a, &text);
-    if (e != OK && built_in(source).len) {
-        text = built_in(source);
+    err e = test_machine_read_file(core, source, a, &text);
+    if (e != OK && test_machine_built_in(source).len) {
+        text = test_machine_built_in(source);
         e = OK;
     }
     if (e == OK)
-        *out_text = with_address(a, text, any_address(a));
+        *out_text = test_machine_replace_mac(a, text, test_machine_random_mac(a));
     return e;
 }

@@ -1,3 +1,16 @@
+/* wiring.c - the implementations behind the ports of the turn.
+ *
+ * It opens test jig, hooks, power, runner, store and history reader in this order, because the
+ * runner needs the ssh key of the power module and the turn needs all of them, and it adapts their
+ * callbacks: most functions here convert a context pointer and forward the call. Everything runs in
+ * the thread of the loop except wiring_wake(), which other threads call.
+ *
+ * Request ids route replies: ids above zero belong to clients of the API, ids below zero to the
+ * daemon itself. The negative range is divided by OWN_RUNS, OWN_POWER and OWN_HOST_KEYS.
+ *
+ * A module that cannot be opened is logged, and wiring_open() returns its exit status;
+ * wiring_close() closes whatever is open by then.
+ */
 #include "daemon/wiring.h"
 
 #include <errno.h>
@@ -24,34 +37,34 @@
 #include "sys/failpoint.h"
 #include "sys/log.h"
 
-/* ---- time and chance ---- */
+/* ---- clock and random numbers ---- */
 
-static int64_t clock_now(void *self)
+static int64_t wiring_now_ms(void *self)
 {
     (void)self;
     return sys_now_ms();
 }
 
-static int64_t clock_mono(void *self)
+static int64_t wiring_mono_ms(void *self)
 {
     (void)self;
     return sys_mono_ms();
 }
 
-static uint64_t clock_random(void *self)
+static uint64_t wiring_random(void *self)
 {
     (void)self;
     return sys_random64();
 }
 
-/* ---- replies and lookers-on ---- */
+/* ---- replies and the watch port ---- */
 
-static void internal_reply(struct wiring *w, int64_t request, const struct outcome *outcome,
-                           err why)
+static void wiring_internal_reply(struct wiring *w, int64_t request, const struct outcome *outcome,
+                                  err why)
 {
     const err e = outcome && outcome->verdict != VERDICT_DONE ? ERR_REFUSED : why;
     if (request > OWN_RUNS)
-        w->own.told(w->own.self, request, outcome, why);
+        w->own.on_result(w->own.self, request, outcome, why);
     else if (request > OWN_POWER)
         runner_on_result(w->loop->runner, request, e);
     else if (request > OWN_HOST_KEYS)
@@ -60,62 +73,65 @@ static void internal_reply(struct wiring *w, int64_t request, const struct outco
         known_hosts_told(&w->known_hosts, outcome, why);
 }
 
-static void reply_outcome(void *self, int64_t request, const struct outcome *outcome, int64_t turn)
+static void wiring_reply_outcome(void *self, int64_t request, const struct outcome *outcome,
+                                 int64_t turn)
 {
     struct wiring *w = self;
     if (request < 0)
-        internal_reply(w, request, outcome, OK);
+        wiring_internal_reply(w, request, outcome, OK);
     else if (w->loop->api)
         api_outcome(w->loop->api, request, outcome, turn);
 }
 
-static void reply_failed(void *self, int64_t request, err why)
+static void wiring_reply_failed(void *self, int64_t request, err why)
 {
     struct wiring *w = self;
     if (request < 0)
-        internal_reply(w, request, NULL, why);
+        wiring_internal_reply(w, request, NULL, why);
     else if (w->loop->api)
         api_failed(w->loop->api, request, why);
 }
 
-static const struct core *core_of(void *self)
+static const struct core *wiring_core(void *self)
 {
     const struct wiring *w = self;
     return turn_core(w->loop->turn);
 }
 
-static void watch_stepping(void *self, const struct command *command)
+static void wiring_on_stepping(void *self, const struct command *command)
 {
     struct wiring *w = self;
     metrics_stepping(&w->metrics, command);
-    failed_runs_stepping(&w->failures, core_of(w), command);
+    failed_runs_stepping(&w->failures, wiring_core(w), command);
 }
 
-static void watch_submitting(void *self, const struct batch *batch)
+static void wiring_on_submitting(void *self, const struct batch *batch)
 {
     (void)batch;
     metrics_submitting(&((struct wiring *)self)->metrics);
 }
 
-static void watch_stepped(void *self, const struct command *command, const struct outcome *outcome)
+static void wiring_on_stepped(void *self, const struct command *command,
+                              const struct outcome *outcome)
 {
     struct wiring *w = self;
     metrics_stepped(&w->metrics, command);
-    failed_runs_stepped(&w->failures, core_of(w), command, outcome, sys_mono_ms());
+    failed_runs_stepped(&w->failures, wiring_core(w), command, outcome, sys_mono_ms());
     if (command->kind == COMMAND_OUTBOX_DONE && !command->outbox_done.failed && outcome->doc.len)
         failed_runs_of_hook(outcome);
     if (!log_wants(LOG_DEBUG))
         return;
-    static const char *const verdicts[] = {
-        [VERDICT_DONE] = "done", [VERDICT_REFUSED] = "refused", [VERDICT_NEEDS_HOOKS] = "asking"};
+    static const char *const verdicts[] = {[VERDICT_DONE] = "done",
+                                           [VERDICT_REFUSED] = "refused",
+                                           [VERDICT_NEEDS_HOOKS] = "needs_hooks"};
     log_with(LOG_DEBUG,
              LOG_FIELDS(LOG_Z("command", command_name(command->kind)),
                         LOG_S("actor", command->actor), LOG_S("address", command->address),
                         LOG_Z("verdict", verdicts[outcome->verdict]), LOG_I64("id", outcome->id)),
-             "stepped");
+             "command executed");
 }
 
-static void watch_durable(void *self, const struct batch *batch)
+static void wiring_on_durable(void *self, const struct batch *batch)
 {
     struct wiring *w = self;
     metrics_durable(&w->metrics, batch);
@@ -124,12 +140,12 @@ static void watch_durable(void *self, const struct batch *batch)
         log_with(LOG_DEBUG,
                  LOG_FIELDS(LOG_I64("turn", batch->turn), LOG_I64("epoch", batch->epoch),
                             LOG_I64("rows", batch->rows)),
-                 "durable");
+                 "batch committed");
     if (w->loop->api)
         api_durable(w->loop->api, batch->turn);
 }
 
-static bool crash(void *self, const char *point)
+static bool wiring_pass_failpoint(void *self, const char *point)
 {
     (void)self;
     if (failpoint_armed)
@@ -137,18 +153,18 @@ static bool crash(void *self, const char *point)
     return false;
 }
 
-/* ---- whoever answers with commands ---- */
+/* ---- commands of hooks, runners and power ---- */
 
-static err submit(void *self, const struct command *command)
+static err wiring_submit(void *self, const struct command *command)
 {
     struct wiring *w = self;
     const err e = turn_submit(w->loop->turn, command);
     if (e == OK)
-        metrics_answered(&w->metrics, core_of(self), command, turn_now_ms(w->loop->turn));
+        metrics_answered(&w->metrics, wiring_core(self), command, turn_now_ms(w->loop->turn));
     return e;
 }
 
-static void wake(void *self)
+static void wiring_wake(void *self)
 {
     const struct wiring *w = self;
     loop_wake(w->loop);
@@ -156,31 +172,32 @@ static void wake(void *self)
 
 /* ---- runners ---- */
 
-static bool code_has(void *self, int64_t run_id, uint32_t attempt)
+static bool wiring_code_has(void *self, int64_t run_id, uint32_t attempt)
 {
     const struct wiring *w = self;
     return transitions_has(w->loop->transitions, run_id, attempt);
 }
 
-static bool test_has(void *self, int64_t run_id, uint32_t attempt)
+static bool wiring_test_jig_has(void *self, int64_t run_id, uint32_t attempt)
 {
     const struct wiring *w = self;
     return test_jig_has(w->loop->jig, run_id, attempt);
 }
 
-/* So many logs are kept as there are rows that tell of them. */
-static bool facts_of_run(void *self, const struct run_order *order, struct arena *a,
-                         struct runner_facts *out_facts)
+/* The runner keeps as many logs of a noderole as the store keeps rows of its ended runs, so the
+ * setting is passed on with every start. */
+static bool wiring_runner_facts(void *self, const struct run_order *order, struct arena *a,
+                                struct runner_facts *out_facts)
 {
     const struct wiring *w = self;
     struct record settings;
-    must(core_record(core_of(self), TABLE_SETTINGS, 1, &settings));
+    must(core_record(wiring_core(self), TABLE_SETTINGS, 1, &settings));
     runner_set_keep(w->loop->runner, settings.settings.keep_runs);
-    return work_facts(core_of(self), order, a, out_facts);
+    return work_facts(wiring_core(self), order, a, out_facts);
 }
 
-/* The supervisor lies beside us, wherever that is. */
-static const char *exec_program(struct config *c)
+/* The path of halligan-exec: it is installed in the directory of halligand. */
+static const char *wiring_exec_program(struct config *c)
 {
     char path[4096];
     const ssize_t len = readlink("/proc/self/exe", path, sizeof path);
@@ -190,51 +207,57 @@ static const char *exec_program(struct config *c)
     return str_z(&c->arena, STR_CONCAT(&c->arena, (struct str){path, end}, STR("halligan-exec")));
 }
 
-/* Before the store is loaded the stamp is 0, and nothing is old. */
-static int64_t age_now(void *self)
+/* The time for judging ages (clock_watch.h), in ms. Before the store is loaded it is 0, so that
+ * nothing counts as old. */
+static int64_t wiring_age_now_ms(void *self)
 {
     const struct wiring *w = self;
     return w->loop->turn ? clock_for_age(sys_now_ms(), turn_now_ms(w->loop->turn)) : 0;
 }
 
-static enum ending open_runner(struct wiring *w, struct config *c)
+static enum exit_status wiring_open_runner(struct wiring *w, struct config *c)
 {
     const struct runner_setup setup = {.loop = &w->loop->uv,
                                        .data = c->data,
-                                       .exec_program = exec_program(c),
+                                       .exec_program = wiring_exec_program(c),
                                        .ssh_key = config_path(c, "ssh/id_ed25519"),
                                        .known_hosts = config_path(c, "ssh/known_hosts"),
                                        .control_dir = config_path(c, "ssh/control"),
                                        .tool_path = c->tool_path,
                                        .request_first = OWN_RUNS,
                                        .keep_ms = RUNS_KEEP_MS};
-    const struct runner_seams seams = {
-        .self = w, .facts = facts_of_run, .submit = submit, .wake = wake, .now_ms = age_now};
+    const struct runner_seams seams = {.self = w,
+                                       .facts = wiring_runner_facts,
+                                       .submit = wiring_submit,
+                                       .wake = wiring_wake,
+                                       .now_ms = wiring_age_now_ms};
     if (runner_open(&setup, seams, &w->loop->runner) == OK)
-        return ENDING_FINE;
-    log_print(LOG_ERROR, "\"%s\" cannot be used for runs: %s", c->data, strerror(errno));
-    return ENDING_TROUBLE;
+        return EXIT_STATUS_OK;
+    log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", c->data)),
+             "cannot open the runner in the data directory \"%s\": %s", c->data, strerror(errno));
+    return EXIT_STATUS_FAILURE;
 }
 
-/* ---- the code of roles ---- */
+/* ---- hooks and Lua code of roles ---- */
 
-static struct str code_source_path(void *self, struct str barclamp)
+static struct str wiring_source_path(void *self, struct str barclamp)
 {
     const struct wiring *w = self;
     return content_source_path(w->content, barclamp);
 }
 
-static void hooks_loaded(void *self, int64_t role_id, err error, const struct hooks_report *report)
+static void wiring_on_code_loaded(void *self, int64_t role_id, err error,
+                                  const struct hooks_report *report)
 {
     struct wiring *w = self;
     role_code_registry_loaded(&w->codes, role_id, error, report);
 }
 
-/* Whatever is called has its code by then. */
-static struct str hooks_prepare(void *self, int64_t role_id)
+/* Load the code of the role before one of its hooks is called. Returns the name of the role. */
+static struct str wiring_prepare_hook(void *self, int64_t role_id)
 {
     struct wiring *w = self;
-    const struct core *core = core_of(self);
+    const struct core *core = wiring_core(self);
     struct record record;
     role_code_registry_need(&w->codes, role_id);
     if (!core || !core_record(core, TABLE_ROLE, role_id, &record))
@@ -242,11 +265,11 @@ static struct str hooks_prepare(void *self, int64_t role_id)
     return record.role.name;
 }
 
-/* A row that is not there any more was answered: it had been delivered twice. */
-static bool hooks_facts_of(void *self, const struct outbox_record *row, struct arena *arena,
-                           struct hooks_facts *out_facts)
+/* False: the row was delivered twice and its result is stored already, or its object is deleted. */
+static bool wiring_hook_facts(void *self, const struct outbox_record *row, struct arena *arena,
+                              struct hooks_facts *out_facts)
 {
-    const struct core *core = core_of(self);
+    const struct core *core = wiring_core(self);
     struct record record;
     struct hook_facts facts;
     if (!core_record(core, TABLE_OUTBOX, row->id, &record) ||
@@ -256,27 +279,28 @@ static bool hooks_facts_of(void *self, const struct outbox_record *row, struct a
     return true;
 }
 
-static int64_t hooks_find(void *self, enum table table, struct str name)
+static int64_t wiring_find_object(void *self, enum table table, struct str name)
 {
-    return core_find(core_of(self), table, name);
+    return core_find(wiring_core(self), table, name);
 }
 
-static err hooks_answer(void *self, uint64_t token, const struct answer *answers, uint32_t count)
+static err wiring_veto_answer(void *self, uint64_t token, const struct answer *answers,
+                              uint32_t count)
 {
     const struct wiring *w = self;
     return turn_answer(w->loop->turn, token, answers, count);
 }
 
-static void hooks_called(void *self, uint64_t key, const struct hooks_result *result)
+static void wiring_on_transition_called(void *self, uint64_t key, const struct hooks_result *result)
 {
     const struct wiring *w = self;
     transitions_called(w->loop->transitions, key, result);
 }
 
-static bool run_facts(void *self, int64_t noderole_id, struct arena *arena,
-                      struct str *out_argument, int64_t *out_role_id)
+static bool wiring_transition_facts(void *self, int64_t noderole_id, struct arena *arena,
+                                    struct str *out_argument, int64_t *out_role_id)
 {
-    const struct core *core = core_of(self);
+    const struct core *core = wiring_core(self);
     struct record record;
     if (!core_record(core, TABLE_NODEROLE, noderole_id, &record) ||
         !core_run_facts(core, noderole_id, arena, out_argument))
@@ -285,46 +309,48 @@ static bool run_facts(void *self, int64_t noderole_id, struct arena *arena,
     return true;
 }
 
-static enum ending open_hooks(struct wiring *w)
+static enum exit_status wiring_open_hooks(struct wiring *w)
 {
     struct loop *l = w->loop;
     const struct hooks_seams seams = {.self = w,
-                                      .wake = wake,
-                                      .prepare = hooks_prepare,
-                                      .facts = hooks_facts_of,
-                                      .find = hooks_find,
-                                      .submit = submit,
-                                      .answer = hooks_answer,
-                                      .called = hooks_called,
-                                      .loaded = hooks_loaded};
+                                      .wake = wiring_wake,
+                                      .prepare = wiring_prepare_hook,
+                                      .facts = wiring_hook_facts,
+                                      .find = wiring_find_object,
+                                      .submit = wiring_submit,
+                                      .answer = wiring_veto_answer,
+                                      .called = wiring_on_transition_called,
+                                      .loaded = wiring_on_code_loaded};
     l->hooks = hooks_open(seams, SANDBOX_LIMITS);
     if (!l->hooks) {
-        log_print(LOG_ERROR, "the thread for the hooks does not start");
-        return ENDING_TROUBLE;
+        log_print(LOG_ERROR, "cannot start the hook thread: threads or memory exhausted");
+        return EXIT_STATUS_FAILURE;
     }
-    l->transitions = transitions_new(
-        l->hooks,
-        (struct transition_seams){
-            .self = w, .facts = run_facts, .submit = submit, .mono_ms = clock_mono, .wake = wake});
-    w->codes =
-        (struct role_code_registry){.hooks = l->hooks, .seams = {w, core_of, code_source_path}};
-    return ENDING_FINE;
+    l->transitions =
+        transitions_new(l->hooks, (struct transition_seams){.self = w,
+                                                            .facts = wiring_transition_facts,
+                                                            .submit = wiring_submit,
+                                                            .mono_ms = wiring_mono_ms,
+                                                            .wake = wiring_wake});
+    w->codes = (struct role_code_registry){.hooks = l->hooks,
+                                           .seams = {w, wiring_core, wiring_source_path}};
+    return EXIT_STATUS_OK;
 }
 
-/* ---- opening ---- */
+/* ---- open and close ---- */
 
-static enum ending open_jig(struct wiring *w, struct config *c)
+static enum exit_status wiring_open_test_jig(struct wiring *w, struct config *c)
 {
     const char *path = config_path(c, "test-jig.journal");
-    const struct test_jig_seams seams = {.self = w, .submit = submit};
+    const struct test_jig_seams seams = {.self = w, .submit = wiring_submit};
     if (test_jig_open(path, seams, &w->loop->jig) == OK)
-        return ENDING_FINE;
-    log_print(LOG_ERROR, "the test jig's journal \"%s\" cannot be opened: %s", path,
-              strerror(errno));
-    return ENDING_TROUBLE;
+        return EXIT_STATUS_OK;
+    log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
+             "the test jig's journal \"%s\" cannot be opened: %s", path, strerror(errno));
+    return EXIT_STATUS_FAILURE;
 }
 
-static enum ending open_power(struct wiring *w, struct config *c)
+static enum exit_status wiring_open_power(struct wiring *w, struct config *c)
 {
     struct loop *l = w->loop;
     const struct power_setup setup = {.loop = &l->uv,
@@ -339,89 +365,90 @@ static enum ending open_power(struct wiring *w, struct config *c)
                                       .wake = loop_wake};
     w->ssh = (struct ssh_keys){.self = l, .wake = loop_wake};
     if (!ssh_keys_open(&w->ssh, &l->uv, config_path(c, "ssh")))
-        return ENDING_TROUBLE;
+        return EXIT_STATUS_FAILURE;
     w->known_hosts =
         (struct known_hosts){.request_first = OWN_HOST_KEYS, .self = l, .wake = loop_wake};
     known_hosts_open(&w->known_hosts, &l->uv, &w->ssh);
     l->known_hosts = &w->known_hosts;
     l->power = power_open(&setup);
-    return l->power ? ENDING_FINE : ENDING_TROUBLE;
+    return l->power ? EXIT_STATUS_OK : EXIT_STATUS_FAILURE;
 }
 
-static enum ending open_store(struct wiring *w, const struct config *c)
+static enum exit_status wiring_open_store(struct wiring *w, const struct config *c)
 {
-    char who[WHO_SIZE];
+    char holder[HOLDER_SIZE];
     struct store_why why = {0};
-    data_dir_who(who);
+    data_dir_holder(holder);
     const struct store_options options = {
-        .url = c->store, .holder = who, .wake = loop_wake, .wake_context = w->loop};
+        .url = c->store, .holder = holder, .wake = loop_wake, .wake_context = w->loop};
     const err e = store_open(&options, &w->loop->store, &why);
     if (e == OK)
-        return ENDING_FINE;
-    log_print(LOG_ERROR, "the store does not open: %s", why.text);
-    return e == ERR_EXISTS ? ENDING_HELD : ENDING_TROUBLE;
+        return EXIT_STATUS_OK;
+    log_print(LOG_ERROR, "cannot open the store: %s", why.text);
+    return e == ERR_EXISTS ? EXIT_STATUS_LOCKED : EXIT_STATUS_FAILURE;
 }
 
-static void history_found(void *self, int64_t number, const struct record *records, uint32_t count,
-                          err why)
+static void wiring_on_history(void *self, int64_t number, const struct record *records,
+                              uint32_t count, err why)
 {
     const struct wiring *w = self;
     if (w->loop->api)
         api_on_history(w->loop->api, number, records, count, why);
 }
 
-static enum ending open_history(struct wiring *w, const struct config *c)
+static enum exit_status wiring_open_history(struct wiring *w, const struct config *c)
 {
-    w->history = history_new(&w->loop->uv, c->store, (struct history_seams){w, history_found});
+    w->history =
+        history_new(&w->loop->uv, c->store, (struct history_callbacks){w, wiring_on_history});
     if (w->history)
-        return ENDING_FINE;
-    log_print(LOG_ERROR, "the thread for the history does not start");
-    return ENDING_TROUBLE;
+        return EXIT_STATUS_OK;
+    log_print(LOG_ERROR, "cannot start the history reader thread: threads or memory exhausted");
+    return EXIT_STATUS_FAILURE;
 }
 
-enum ending wiring_open(struct wiring *w, struct config *c)
+enum exit_status wiring_open(struct wiring *w, struct config *c)
 {
     struct loop *l = w->loop;
     w->uploads = config_path(c, "uploads");
     metrics_init(&w->metrics, sys_now_ms());
     w->version = c->version;
-    enum ending ending = open_jig(w, c);
-    if (ending == ENDING_FINE)
-        ending = open_hooks(w);
-    if (ending == ENDING_FINE)
-        ending = open_power(w, c);
-    if (ending == ENDING_FINE)
-        ending = open_runner(w, c);
-    if (ending == ENDING_FINE)
-        ending = open_store(w, c);
-    if (ending == ENDING_FINE)
-        ending = open_history(w, c);
-    if (ending != ENDING_FINE)
-        return ending;
+    enum exit_status status = wiring_open_test_jig(w, c);
+    if (status == EXIT_STATUS_OK)
+        status = wiring_open_hooks(w);
+    if (status == EXIT_STATUS_OK)
+        status = wiring_open_power(w, c);
+    if (status == EXIT_STATUS_OK)
+        status = wiring_open_runner(w, c);
+    if (status == EXIT_STATUS_OK)
+        status = wiring_open_store(w, c);
+    if (status == EXIT_STATUS_OK)
+        status = wiring_open_history(w, c);
+    if (status != EXIT_STATUS_OK)
+        return status;
     w->runners = (struct runners){.self = w,
-                                  .core = core_of,
-                                  .code_has = code_has,
-                                  .test_has = test_has,
+                                  .core = wiring_core,
+                                  .code_has = wiring_code_has,
+                                  .test_has = wiring_test_jig_has,
                                   .role_code = transitions_port(l->transitions),
                                   .test_jig = test_jig_port(l->jig),
                                   .processes = runner_port(l->runner)};
     const struct turn_ports ports = {
         .store = store_port(l->store),
-        .clock = {w, clock_now, clock_mono, clock_random},
+        .clock = {w, wiring_now_ms, wiring_mono_ms, wiring_random},
         .runner = runners_port(&w->runners),
         .hooks = hooks_port(l->hooks),
         .power = power_port(l->power),
-        .reply = {w, reply_outcome, reply_failed},
+        .reply = {w, wiring_reply_outcome, wiring_reply_failed},
         .watch = {.self = w,
-                  .stepped = watch_stepped,
-                  .durable = watch_durable,
-                  .stepping = watch_stepping,
-                  .submitting = watch_submitting},
-        .crash = {w, crash},
+                  .stepped = wiring_on_stepped,
+                  .durable = wiring_on_durable,
+                  .stepping = wiring_on_stepping,
+                  .submitting = wiring_on_submitting},
+        .crash = {w, wiring_pass_failpoint},
     };
     l->turn = turn_new(&ports);
     turn_keep_events(l->turn, config_keep_events_ms(c));
-    return ENDING_FINE;
+    return EXIT_STATUS_OK;
 }
 
 void wiring_close(struct wiring *w, bool for_good)
@@ -432,7 +459,8 @@ void wiring_close(struct wiring *w, bool for_good)
     store_close(l->store);
     if (l->runner && runner_count(l->runner))
         log_with(LOG_NOTICE, LOG_FIELDS(LOG_I64("runs", runner_count(l->runner))),
-                 "runs go on without us; the next start takes them up");
+                 "%u runs continue under halligan-exec; the next start adopts them",
+                 runner_count(l->runner));
     runner_close(l->runner, for_good);
     transitions_free(l->transitions);
     hooks_close(l->hooks);

@@ -1,6 +1,7 @@
-/* wiring.h - which real thing stands behind each seam of the turn and of the API.
+/* wiring.h - which implementation is behind each port of the turn and each callback of the API.
  *
- * Nowhere else is a store, a runner or a clock chosen.
+ * No other module chooses a store, a runner or a clock. A struct wiring lives as long as the loop and
+ * belongs to its thread.
  */
 #pragma once
 
@@ -18,22 +19,22 @@
 
 struct content;
 
-/* Who answers requests that the daemon itself made: those below zero. */
-struct own_replies {
+/* Receives the results of commands that the daemon itself submitted (request ids below zero). */
+struct internal_replies {
     void *self;
-    void (*told)(void *self, int64_t request, const struct outcome *outcome, err why);
+    void (*on_result)(void *self, int64_t request, const struct outcome *outcome, err why);
 };
 
 struct wiring {
     struct loop *loop;
-    struct own_replies own;
-    const struct content *content; /* what is about to be imported */
-    bool is_draining;              /* not ready for anything new */
-    const char *uploads;           /* where files of barclamps may be put that were sent */
+    struct internal_replies own;
+    const struct content *content; /* knows the source paths of documents before their import */
+    bool is_draining;              /* the daemon stops and reports not ready */
+    const char *uploads;           /* directory for the files of uploaded barclamps */
 
     struct history *history; /* NULL: not open */
     struct metrics metrics;
-    int64_t certificate_end_s; /* of the certificate that is served; 0: none is */
+    int64_t certificate_end_s; /* expiry of the served certificate, s since 1970; 0: no TLS */
     struct failed_runs failures;
     const char *version;
     const struct http_server *http; /* NULL: not open */
@@ -43,20 +44,20 @@ struct wiring {
     struct known_hosts known_hosts;
 };
 
-/* Requests of power are this one and those below it, those of the runner its own and those between;
- * the rest below zero are the daemon's. */
-#define OWN_RUNS  (-(INT64_C(1) << 40))
-#define OWN_POWER (OWN_RUNS * 2)
-/* Those of the import of host keys; power's are above it. */
+/* Ranges of negative request ids, each counting down from its constant: above OWN_RUNS the daemon's
+ * own requests, then those of the runner, of power actions and of the import of host keys. */
+#define OWN_RUNS      (-(INT64_C(1) << 40))
+#define OWN_POWER     (OWN_RUNS * 2)
 #define OWN_HOST_KEYS (OWN_POWER * 2)
 
-/* Open test jig, hooks, power and store and make the turn over them. The wires outlive the loop.
- * What fails is logged; what is open by then is closed by wiring_close. */
-enum ending wiring_open(struct wiring *w, struct config *c);
-/* The store first, since it may still read what the turn owns. A hook that runs is ended, and
- * delivered again after the next start. Runs go on, and are taken up by the next start; `for_good`:
- * there need not be one soon. */
+/* Open test jig, hooks, power, runner, store and history reader, and create the turn over them. A
+ * failure is logged; wiring_close() closes what is open by then. */
+enum exit_status wiring_open(struct wiring *w, struct config *c);
+/* The store is closed first, because its thread may still read a batch that the turn owns. A hook
+ * that is being executed is aborted and delivered again after the next start. Runs continue under
+ * halligan-exec and are adopted by the next start. `for_good`: this is an orderly stop, so another
+ * start need not follow soon. */
 void wiring_close(struct wiring *w, bool for_good);
 
-/* What api_new() wants. */
+/* The callbacks for api_new(). */
 struct api_engine wiring_api_engine(struct wiring *w);

@@ -1,3 +1,10 @@
+/* wiring_api.c - the callbacks of struct api_engine: the API's access to turn, history, runner and
+ * power.
+ *
+ * They run in the thread of the loop, hold no state and do not block: history is read by another
+ * thread and arrives in api_on_history(). A core whose last batch is in doubt is hidden from
+ * readers (api_core), because its content may be rolled back.
+ */
 #include "daemon/wiring.h"
 
 #include <errno.h>
@@ -15,9 +22,6 @@
 #include "run/runner/runner.h"
 #include "store/store_thread.h"
 #include "sys/clock.h"
-
-/* The engine as the API reaches it: functions of struct api_engine over turn, history and
- * runner. Everything here runs in the thread of the loop. */
 
 static int64_t api_now(void *self)
 {
@@ -37,8 +41,8 @@ static const struct core *api_newest_core(void *self)
     return turn_core(w->loop->turn);
 }
 
-/* While the store is down, a core that shows a batch nobody knows the fate of is not for reading:
- * whoever reads it would wait for as long as the store stays away. */
+/* While the store is down, a core with an uncommitted batch is not given to readers: their replies
+ * would have to wait for the commit of that batch, and so for as long as the store is down. */
 static const struct core *api_core(void *self)
 {
     const struct loop *l = ((struct wiring *)self)->loop;
@@ -151,7 +155,7 @@ static err api_test_discovery(void *self, struct str source, struct arena *arena
     return core ? test_machine_discovery(core, source, arena, out_text) : ERR_UNAVAILABLE;
 }
 
-/* False: there is no core or node, or the node is not reached by ssh. */
+/* False: there is no core or no such node, or the transport of the node is not ssh. */
 static bool api_ssh_address(void *self, int64_t node_id, struct arena *arena,
                             struct api_ssh_address *out)
 {

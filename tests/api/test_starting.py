@@ -167,8 +167,8 @@ def test_a_reload_during_a_reload_is_not_forgotten(daemon):
             own.says("reloading", number)
         other.execute("ROLLBACK")
         other.close()
-        own.says("the test jig was turned on")
-        own.says("the test jig was turned off")
+        own.says("test jig turned on")
+        own.says("test jig turned off")
         assert own.stop() == 0
 
 

@@ -1,3 +1,11 @@
+/* backup.c - `halligand backup`.
+ *
+ * The backup is written into DIR.partial and renamed to DIR when every file is complete and synced,
+ * so a directory with the final name is always a whole backup. The store is copied first, as of one
+ * turn; files are copied after it, so they may be newer but never older than the store. After a
+ * failure the partial directory is removed. The daemon may run meanwhile: a file that disappears
+ * while it is copied was a temporary one.
+ */
 #include "daemon/admin/backup.h"
 
 #include <errno.h>
@@ -15,17 +23,18 @@
 #include "sys/files.h"
 #include "sys/log.h"
 
-struct making {
+struct backup_job {
     struct config *config;
     const struct backup_options *options;
-    const char *partial; /* the directory while it is filled */
+    const char *partial; /* DIR.partial, which is filled and then renamed */
     struct manifest manifest;
 };
 
-enum ending backup_trouble(const char *verb, const char *path)
+enum exit_status backup_trouble(const char *verb, const char *path)
 {
-    log_print(LOG_ERROR, "\"%s\" cannot be %s: %s", path, verb, strerror(errno));
-    return ENDING_TROUBLE;
+    log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)), "\"%s\" cannot be %s: %s", path, verb,
+             strerror(errno));
+    return EXIT_STATUS_FAILURE;
 }
 
 const char *backup_join(struct arena *a, const char *folder, const char *name)
@@ -39,7 +48,7 @@ bool backup_is_directory(const char *path)
     return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
 }
 
-/* ---- what is private ---- */
+/* ---- secrets ---- */
 
 bool backup_is_private(const char *path)
 {
@@ -49,8 +58,8 @@ bool backup_is_private(const char *path)
            (str_starts(p, STR(BACKUP_DATA "tls/")) && str_ends(p, STR(".key")));
 }
 
-/* A password of the database server, anywhere in the text: "//user:password@" or "password=". */
-static bool has_password(const char *text)
+/* True if the text contains a password of the database server: "//user:password@", "password=". */
+static bool backup_has_password(const char *text)
 {
     for (const char *at = strstr(text, "://"); at; at = strstr(at, "://")) {
         at += strlen("://");
@@ -61,49 +70,50 @@ static bool has_password(const char *text)
     return strstr(text, "password=") != NULL;
 }
 
-/* A file that does not read as text is better taken for private. */
-static bool config_is_private(struct making *m)
+/* A configuration that cannot be read counts as private. */
+static bool backup_config_is_private(struct backup_job *m)
 {
     enum { SIZE_MAX_BYTES = 1 << 20 };
     struct str text;
     const err e = file_read(&m->manifest.arena, m->options->config_file, SIZE_MAX_BYTES, &text);
-    return e == OK ? has_password(str_z(&m->manifest.arena, text)) : e != ERR_NOT_FOUND;
+    return e == OK ? backup_has_password(str_z(&m->manifest.arena, text)) : e != ERR_NOT_FOUND;
 }
 
 /* ---- files ---- */
 
-/* `name` is the path in the backup. A file that is gone by now was temporary. */
-static enum ending put_file(struct making *m, const char *from, const char *name, bool is_private)
+/* Copy one file; `name` is its path in the backup. A file that does not exist any more is skipped. */
+static enum exit_status backup_put_file(struct backup_job *m, const char *from, const char *name,
+                                        bool is_private)
 {
     struct manifest_file file = {.path = name};
     struct stat facts;
     if (stat(from, &facts) != 0)
-        return errno == ENOENT ? ENDING_FINE : backup_trouble("read", from);
+        return errno == ENOENT ? EXIT_STATUS_OK : backup_trouble("read", from);
     if (is_private && !m->options->with_keys) {
         manifest_add_text(&m->manifest, &m->manifest.left_out, name);
-        return ENDING_FINE;
+        return EXIT_STATUS_OK;
     }
     const char *to = backup_join(&m->manifest.arena, m->partial, name);
     if (backup_make_parents(to) != OK)
         return backup_trouble("written", to);
     if (backup_copy(from, to, 0600, &file.measure) != OK)
-        return errno == ENOENT ? ENDING_FINE : backup_trouble("copied", from);
+        return errno == ENOENT ? EXIT_STATUS_OK : backup_trouble("copied", from);
     file.mode = facts.st_mode & 0777u;
     manifest_add_file(&m->manifest, &file);
-    return ENDING_FINE;
+    return EXIT_STATUS_OK;
 }
 
-/* One entry of the data directory. Links lead to what is not ours to copy; sockets and files that
- * are being written are not needed. */
-static enum ending put_entry(struct making *m, const FTSENT *entry)
+/* One entry of the data directory. Symbolic links are listed as left out, because their targets are
+ * outside of the installation; sockets and temporary files are skipped. */
+static enum exit_status backup_put_entry(struct backup_job *m, const FTSENT *entry)
 {
     const char *relative = entry->fts_path + strlen(m->config->data) + 1;
     const char *name = backup_join(&m->manifest.arena, "data", relative);
     switch (entry->fts_info) {
     case FTS_F:
         if (str_ends(str_from(name), STR(".tmp")))
-            return ENDING_FINE;
-        return put_file(m, entry->fts_path, name, backup_is_private(name));
+            return EXIT_STATUS_OK;
+        return backup_put_file(m, entry->fts_path, name, backup_is_private(name));
     case FTS_SL:
     case FTS_SLNONE: manifest_add_text(&m->manifest, &m->manifest.left_out, name); break;
     case FTS_DNR:
@@ -111,46 +121,47 @@ static enum ending put_entry(struct making *m, const FTSENT *entry)
     case FTS_NS: errno = entry->fts_errno; return backup_trouble("read", entry->fts_path);
     default: break;
     }
-    return ENDING_FINE;
+    return EXIT_STATUS_OK;
 }
 
-static enum ending put_data(struct making *m, const char *name)
+static enum exit_status backup_put_data(struct backup_job *m, const char *name)
 {
     const char *path = config_path(m->config, name);
     if (!file_exists(path))
-        return ENDING_FINE;
-    char *const roots[] = {(char *)(uintptr_t)path, NULL}; /* fts_open changes nothing there */
+        return EXIT_STATUS_OK;
+    char *const roots[] = {(char *)(uintptr_t)path, NULL}; /* fts_open() does not modify it */
     FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     if (!tree)
         return backup_trouble("read", path);
-    enum ending ending = ENDING_FINE;
-    for (FTSENT *entry; ending == ENDING_FINE && (errno = 0, entry = fts_read(tree)) != NULL;)
-        ending = put_entry(m, entry);
-    if (ending == ENDING_FINE && errno)
-        ending = backup_trouble("read", path);
+    enum exit_status status = EXIT_STATUS_OK;
+    for (FTSENT *entry; status == EXIT_STATUS_OK && (errno = 0, entry = fts_read(tree)) != NULL;)
+        status = backup_put_entry(m, entry);
+    if (status == EXIT_STATUS_OK && errno)
+        status = backup_trouble("read", path);
     ignore(fts_close(tree), "it was only read");
-    return ending;
+    return status;
 }
 
-static enum ending put_files(struct making *m)
+static enum exit_status backup_put_files(struct backup_job *m)
 {
     static const char *const names[] = {"admin.password", "ssh", "tls", "uploads"};
     const struct config *c = m->config;
-    enum ending ending = ENDING_FINE;
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && ending == ENDING_FINE; i++)
-        ending = put_data(m, names[i]);
-    if (ending == ENDING_FINE)
-        ending = put_file(m, m->options->config_file, BACKUP_CONFIG, config_is_private(m));
-    if (ending == ENDING_FINE && c->tls_cert)
-        ending = put_file(m, c->tls_cert, BACKUP_TLS_CERT, false);
-    if (ending == ENDING_FINE && c->tls_key)
-        ending = put_file(m, c->tls_key, BACKUP_TLS_KEY, true);
-    return ending;
+    enum exit_status status = EXIT_STATUS_OK;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && status == EXIT_STATUS_OK; i++)
+        status = backup_put_data(m, names[i]);
+    if (status == EXIT_STATUS_OK)
+        status =
+            backup_put_file(m, m->options->config_file, BACKUP_CONFIG, backup_config_is_private(m));
+    if (status == EXIT_STATUS_OK && c->tls_cert)
+        status = backup_put_file(m, c->tls_cert, BACKUP_TLS_CERT, false);
+    if (status == EXIT_STATUS_OK && c->tls_key)
+        status = backup_put_file(m, c->tls_key, BACKUP_TLS_KEY, true);
+    return status;
 }
 
-/* ---- what lies elsewhere ---- */
+/* ---- directories of barclamps ---- */
 
-static void put_directory(struct making *m, struct str path)
+static void backup_put_directory(struct backup_job *m, struct str path)
 {
     const char *text = str_z(&m->manifest.arena, path);
     if (!path.len || !backup_is_directory(text))
@@ -161,15 +172,15 @@ static void put_directory(struct making *m, struct str path)
     manifest_add_text(&m->manifest, &m->manifest.directories, text);
 }
 
-static err put_source_path(void *self, const struct record *record)
+static err backup_put_source_path(void *self, const struct record *record)
 {
-    put_directory(self, record->barclamp.source_path);
+    backup_put_directory(self, record->barclamp.source_path);
     return OK;
 }
 
-/* Directories of barclamps are installed, not backed up: those that are there now must be there
- * when it is restored. */
-static enum ending put_directories(struct making *m, const char *store_url)
+/* Directories of barclamps are installed, not backed up. The manifest lists those that exist now, so
+ * that a restore can report which ones are missing. */
+static enum exit_status backup_put_directories(struct backup_job *m, const char *store_url)
 {
     struct store_reader *reader;
     struct store_mark mark;
@@ -177,7 +188,7 @@ static enum ending put_directories(struct making *m, const char *store_url)
     const struct str all = str_from(m->config->barclamps);
     for (uint32_t from = 0; from < all.len;) {
         const uint32_t to = str_find(all, ':', from);
-        put_directory(m, str_slice(all, from, to));
+        backup_put_directory(m, str_slice(all, from, to));
         from = to + 1;
     }
     err e = store_reader_open(store_url, &reader, &why);
@@ -185,46 +196,46 @@ static enum ending put_directories(struct making *m, const char *store_url)
         e = store_reader_begin(reader, &mark);
         if (e == OK) {
             e = store_reader_table(reader, TABLE_BARCLAMP,
-                                   (struct store_visitor){m, put_source_path});
+                                   (struct store_visitor){m, backup_put_source_path});
             store_reader_end(reader);
         }
         snprintf(why.text, sizeof why.text, "%s", store_reader_trouble(reader));
         store_reader_close(reader);
     }
     if (e == OK)
-        return ENDING_FINE;
+        return EXIT_STATUS_OK;
     log_print(LOG_ERROR, "the copy of the store cannot be read: %s", why.text);
-    return ENDING_TROUBLE;
+    return EXIT_STATUS_FAILURE;
 }
 
-/* ---- all of it ---- */
+/* ---- command ---- */
 
-static enum ending fill(struct making *m)
+static enum exit_status backup_fill(struct backup_job *m)
 {
     struct manifest_file store = {.path = BACKUP_STORE, .mode = 0600};
     struct arena *a = &m->manifest.arena;
     const char *path = backup_join(a, m->partial, BACKUP_STORE);
     const char *url = str_z(a, STR_CONCAT(a, STR("sqlite:"), str_from(path)));
-    enum ending ending = store_admin_copy_to_file(m->config->store, path);
-    if (ending == ENDING_FINE)
-        ending = put_directories(m, url);
-    if (ending == ENDING_FINE)
-        ending = store_admin_remove_beside(path);
-    if (ending == ENDING_FINE && backup_measure(path, &store.measure) != OK)
-        ending = backup_trouble("read", path);
-    if (ending == ENDING_FINE) {
+    enum exit_status status = store_admin_copy_to_file(m->config->store, path);
+    if (status == EXIT_STATUS_OK)
+        status = backup_put_directories(m, url);
+    if (status == EXIT_STATUS_OK)
+        status = store_admin_remove_beside(path);
+    if (status == EXIT_STATUS_OK && backup_measure(path, &store.measure) != OK)
+        status = backup_trouble("read", path);
+    if (status == EXIT_STATUS_OK) {
         manifest_add_file(&m->manifest, &store);
-        ending = put_files(m);
+        status = backup_put_files(m);
     }
     const char *manifest = backup_join(a, m->partial, BACKUP_MANIFEST);
-    if (ending == ENDING_FINE && manifest_write(&m->manifest, manifest) != OK)
-        ending = backup_trouble("written", manifest);
-    if (ending == ENDING_FINE && backup_sync_tree(m->partial) != OK)
-        ending = backup_trouble("synced", m->partial);
-    return ending;
+    if (status == EXIT_STATUS_OK && manifest_write(&m->manifest, manifest) != OK)
+        status = backup_trouble("written", manifest);
+    if (status == EXIT_STATUS_OK && backup_sync_tree(m->partial) != OK)
+        status = backup_trouble("synced", m->partial);
+    return status;
 }
 
-static void print_result(const struct making *m)
+static void backup_print_result(const struct backup_job *m)
 {
     uint32_t count = 0;
     for (const struct manifest_file *f = m->manifest.files; f; f = f->next)
@@ -236,10 +247,10 @@ static void print_result(const struct making *m)
     printf("backup: %s, %u files\n", m->options->path, count);
 }
 
-enum ending backup_make(struct config *c, const struct backup_options *o)
+enum exit_status backup_make(struct config *c, const struct backup_options *o)
 {
     const struct str path = str_from(o->path);
-    struct making m = {.config = c, .options = o};
+    struct backup_job m = {.config = c, .options = o};
     uint32_t len = path.len;
     while (len > 1 && path.at[len - 1] == '/')
         len--;
@@ -248,8 +259,8 @@ enum ending backup_make(struct config *c, const struct backup_options *o)
     m.manifest.data = c->data;
     m.manifest.version = c->version;
     if (file_exists(final)) {
-        log_print(LOG_ERROR, "\"%s\" exists already; it stays as it is", final);
-        return ENDING_TROUBLE;
+        log_print(LOG_ERROR, "\"%s\" exists already; choose another name", final);
+        return EXIT_STATUS_FAILURE;
     }
     if (strlen(m.partial) >= PATH_MAX - 64) {
         errno = ENAMETOOLONG;
@@ -257,13 +268,13 @@ enum ending backup_make(struct config *c, const struct backup_options *o)
     }
     if (backup_remove_tree(m.partial) != OK || mkdir(m.partial, 0700) != 0)
         return backup_trouble("written", m.partial);
-    enum ending ending = fill(&m);
-    if (ending == ENDING_FINE && file_move_durably(m.partial, final) != OK)
-        ending = backup_trouble("written", final);
-    if (ending == ENDING_FINE)
-        print_result(&m);
+    enum exit_status status = backup_fill(&m);
+    if (status == EXIT_STATUS_OK && file_move_durably(m.partial, final) != OK)
+        status = backup_trouble("written", final);
+    if (status == EXIT_STATUS_OK)
+        backup_print_result(&m);
     else
-        ignore(backup_remove_tree(m.partial), "what is left says .partial in its name");
+        ignore(backup_remove_tree(m.partial), "what remains is named .partial");
     manifest_fini(&m.manifest);
-    return ending;
+    return status;
 }

@@ -1,11 +1,11 @@
-/* backup.h - everything that an installation needs to run again, in one directory, and back.
+/* backup.h - `halligand backup` and `halligand restore`: a whole installation as one directory.
  *
  * A backup is a directory: the store as the SQLite file store.sqlite, the files of the data
  * directory below data/, the configuration, and manifest.json, which lists every file with its
- * size and SHA-256. Private keys and the first password are in it only when that is asked for;
- * the manifest names what was left out. It gets its name when all of it is on the disk.
+ * size and SHA-256. Private keys and the first password are included only on request; the manifest
+ * lists what was left out. The directory gets its final name when all files are synced.
  *
- * Progress goes to standard output, what is wrong to the log.
+ * Progress is printed to standard output, errors are logged.
  */
 #pragma once
 
@@ -19,15 +19,15 @@
 
 struct backup_options {
     const char *path;        /* of the backup */
-    const char *config_file; /* the configuration's place on this machine, there or not */
-    bool with_keys;          /* when it is made */
-    bool keeps_existing;     /* when it is restored: files that are there stay */
+    const char *config_file; /* path of the configuration on this host; need not exist */
+    bool with_keys;          /* backup: include private keys and the first password */
+    bool keeps_existing;     /* restore: do not overwrite existing files */
 };
 
-/* Make the directory `path`, which must not exist. Needs no lock: a daemon may run. */
-enum ending backup_make(struct config *c, const struct backup_options *o);
-/* Is there a directory? Otherwise it is the SQLite file of an export, or of an older version. */
+/* Create the directory `path`, which must not exist. No lock is needed: a daemon may run. */
+enum exit_status backup_make(struct config *c, const struct backup_options *o);
+/* False: the path is the SQLite file of an export or of an older version. */
 bool backup_is_directory(const char *path);
-/* Put everything back and print what is missing. The data directory must be empty, unless what is
- * there is to be kept; there must be no database in any case. After a failure it is as it was. */
-enum ending backup_restore(struct config *c, const struct backup_options *o);
+/* Restore all files and the store, and print what is missing. The data directory must be empty,
+ * unless existing files are kept; it must not contain a database. After a failure it is as before. */
+enum exit_status backup_restore(struct config *c, const struct backup_options *o);

@@ -1,3 +1,9 @@
+/* backup_files.c - copy, hash, sync and remove files of a backup.
+ *
+ * Files are opened with O_NOFOLLOW and must be regular, so that a symbolic link, pipe or device in
+ * the place of a file is refused. A copy is synced before it counts; directories are synced at the
+ * end by backup_sync_tree(). A failed copy is removed, and errno is that of the first failure.
+ */
 #include "daemon/admin/backup_files.h"
 
 #include <errno.h>
@@ -44,9 +50,9 @@ err backup_make_parents(const char *path)
     return OK;
 }
 
-/* ---- bytes ---- */
+/* ---- content ---- */
 
-static bool write_piece(int fd, const char *at, size_t size)
+static bool backup_write_all(int fd, const char *at, size_t size)
 {
     while (size) {
         const ssize_t n = write(fd, at, size);
@@ -60,8 +66,8 @@ static bool write_piece(int fd, const char *at, size_t size)
     return true;
 }
 
-/* Read all of `from` and measure it; with `to` at or above 0 also write it there. */
-static bool pass_bytes(int from, int to, struct backup_measure *out)
+/* Read `from` to its end, compute size and SHA-256, and also write it to `to` unless that is -1. */
+static bool backup_copy_bytes(int from, int to, struct backup_measure *out)
 {
     char piece[PIECE];
     struct sha256 hash;
@@ -72,7 +78,7 @@ static bool pass_bytes(int from, int to, struct backup_measure *out)
     while ((n = read(from, piece, sizeof piece)) != 0) {
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 || (to >= 0 && !write_piece(to, piece, (size_t)n)))
+        if (n < 0 || (to >= 0 && !backup_write_all(to, piece, (size_t)n)))
             return false;
         sha256_add(&hash, piece, (uint32_t)n);
         out->size += n;
@@ -83,8 +89,8 @@ static bool pass_bytes(int from, int to, struct backup_measure *out)
     return true;
 }
 
-/* A pipe or a device is no file, and must not keep us. */
-static int open_regular(const char *path)
+/* Only regular files: O_NONBLOCK keeps a pipe from blocking open(). */
+static int backup_open_regular(const char *path)
 {
     struct stat facts;
     const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -97,7 +103,7 @@ static int open_regular(const char *path)
     return -1;
 }
 
-static err finish(int number)
+static err backup_err_from(int number)
 {
     errno = number;
     return number ? err_from_errno(number) : OK;
@@ -105,42 +111,43 @@ static err finish(int number)
 
 err backup_measure(const char *path, struct backup_measure *out_measure)
 {
-    const int fd = open_regular(path);
+    const int fd = backup_open_regular(path);
     if (fd < 0)
         return err_from_errno(errno);
-    const int number = pass_bytes(fd, -1, out_measure) ? 0 : errno;
+    const int number = backup_copy_bytes(fd, -1, out_measure) ? 0 : errno;
     ignore(close(fd), "it was only read");
-    return finish(number);
+    return backup_err_from(number);
 }
 
 err backup_copy(const char *from, const char *to, unsigned mode, struct backup_measure *out_measure)
 {
-    const int in = open_regular(from);
+    const int in = backup_open_regular(from);
     if (in < 0)
         return err_from_errno(errno);
     const int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     int number = out < 0 ? errno : 0;
     if (out >= 0) {
-        if (!pass_bytes(in, out, out_measure) || fchmod(out, (mode_t)mode) != 0 || fsync(out) != 0)
+        if (!backup_copy_bytes(in, out, out_measure) || fchmod(out, (mode_t)mode) != 0 ||
+            fsync(out) != 0)
             number = errno;
         if (close(out) != 0 && !number)
             number = errno;
         if (number)
-            ignore(unlink(to), "what went wrong first is what is reported");
+            ignore(unlink(to), "the first error is reported");
     }
     ignore(close(in), "it was only read");
-    return finish(number);
+    return backup_err_from(number);
 }
 
 /* ---- trees ---- */
 
-static FTS *open_tree(const char *path)
+static FTS *backup_open_tree(const char *path)
 {
-    char *const roots[] = {(char *)(uintptr_t)path, NULL}; /* fts_open changes nothing there */
+    char *const roots[] = {(char *)(uintptr_t)path, NULL}; /* fts_open() does not modify it */
     return fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
 }
 
-static bool sync_directory(const char *path)
+static bool backup_sync_directory(const char *path)
 {
     const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
@@ -152,9 +159,9 @@ static bool sync_directory(const char *path)
     return done;
 }
 
-static err for_each(const char *path, bool (*visit)(const FTSENT *entry))
+static err backup_walk(const char *path, bool (*visit)(const FTSENT *entry))
 {
-    FTS *tree = open_tree(path);
+    FTS *tree = backup_open_tree(path);
     if (!tree)
         return err_from_errno(errno);
     int number = 0;
@@ -164,15 +171,15 @@ static err for_each(const char *path, bool (*visit)(const FTSENT *entry))
     if (!number)
         number = errno;
     ignore(fts_close(tree), "it was only read");
-    return finish(number);
+    return backup_err_from(number);
 }
 
-static bool sync_entry(const FTSENT *entry)
+static bool backup_sync_entry(const FTSENT *entry)
 {
-    return entry->fts_info != FTS_DP || sync_directory(entry->fts_path);
+    return entry->fts_info != FTS_DP || backup_sync_directory(entry->fts_path);
 }
 
-static bool remove_entry(const FTSENT *entry)
+static bool backup_remove_entry(const FTSENT *entry)
 {
     if (entry->fts_info == FTS_D)
         return true;
@@ -182,10 +189,10 @@ static bool remove_entry(const FTSENT *entry)
 
 err backup_sync_tree(const char *path)
 {
-    return for_each(path, sync_entry);
+    return backup_walk(path, backup_sync_entry);
 }
 
 err backup_remove_tree(const char *path)
 {
-    return file_exists(path) ? for_each(path, remove_entry) : OK;
+    return file_exists(path) ? backup_walk(path, backup_remove_entry) : OK;
 }

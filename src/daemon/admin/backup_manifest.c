@@ -1,3 +1,5 @@
+/* backup_manifest.c - writes and parses manifest.json. The file may come from an untrusted copy:
+ * every path, size, mode and hash is validated before restore.c uses it. */
 #include "daemon/admin/backup_manifest.h"
 
 #include <errno.h>
@@ -35,9 +37,9 @@ void manifest_fini(struct manifest *m)
     arena_fini(&m->arena);
 }
 
-/* ---- writing ---- */
+/* ---- write ---- */
 
-static struct json *texts_json(struct arena *a, const struct manifest_text *list)
+static struct json *manifest_texts_json(struct arena *a, const struct manifest_text *list)
 {
     struct json *array = json_make(a, JSON_ARRAY);
     for (; list; list = list->next)
@@ -64,14 +66,14 @@ err manifest_write(struct manifest *m, const char *path)
     json_set(root, STR("version"), json_make_string(a, str_from(m->version)));
     json_set(root, STR("data"), json_make_string(a, str_from(m->data)));
     json_set(root, STR("files"), files);
-    json_set(root, STR("left_out"), texts_json(a, m->left_out));
-    json_set(root, STR("directories"), texts_json(a, m->directories));
+    json_set(root, STR("left_out"), manifest_texts_json(a, m->left_out));
+    json_set(root, STR("directories"), manifest_texts_json(a, m->directories));
     return file_write(path, STR_CONCAT(a, json_write(a, root), STR("\n")), 0600);
 }
 
-/* ---- reading ---- */
+/* ---- parse ---- */
 
-static const char *text_at(struct arena *a, const struct json *object, struct str key)
+static const char *manifest_text_at(struct arena *a, const struct json *object, struct str key)
 {
     const struct json *value = json_get(object, key);
     if (!value || value->kind != JSON_STRING || !value->text.len ||
@@ -80,15 +82,15 @@ static const char *text_at(struct arena *a, const struct json *object, struct st
     return str_z(a, value->text);
 }
 
-static bool read_file(struct manifest *m, const struct json *entry)
+static bool manifest_read_file(struct manifest *m, const struct json *entry)
 {
     struct manifest_file file = {0};
     int64_t mode;
     if (entry->kind != JSON_OBJECT)
         return false;
-    const char *hash = text_at(&m->arena, entry, STR("sha256"));
+    const char *hash = manifest_text_at(&m->arena, entry, STR("sha256"));
     const struct json *size = json_get(entry, STR("size")), *bits = json_get(entry, STR("mode"));
-    file.path = text_at(&m->arena, entry, STR("path"));
+    file.path = manifest_text_at(&m->arena, entry, STR("path"));
     if (!file.path || !backup_path_is_safe(file.path) || !hash ||
         strlen(hash) != BACKUP_HASH_SIZE - 1 || !size || !json_as_i64(size, &file.measure.size) ||
         !bits || !json_as_i64(bits, &mode) || mode < 0 || mode > MODE_MAX)
@@ -99,7 +101,8 @@ static bool read_file(struct manifest *m, const struct json *entry)
     return true;
 }
 
-static bool read_texts(struct manifest *m, const struct json *array, struct manifest_text **list)
+static bool manifest_read_texts(struct manifest *m, const struct json *array,
+                                struct manifest_text **list)
 {
     if (!array || array->kind != JSON_ARRAY)
         return false;
@@ -111,17 +114,17 @@ static bool read_texts(struct manifest *m, const struct json *array, struct mani
     return true;
 }
 
-static bool read_root(struct manifest *m, const struct json *root)
+static bool manifest_read_root(struct manifest *m, const struct json *root)
 {
     const struct json *files = json_get(root, STR("files"));
     bool reads = files && files->kind == JSON_ARRAY;
-    m->data = text_at(&m->arena, root, STR("data"));
-    m->version = text_at(&m->arena, root, STR("version"));
+    m->data = manifest_text_at(&m->arena, root, STR("data"));
+    m->version = manifest_text_at(&m->arena, root, STR("version"));
     for (const struct json *one = reads ? files->first : NULL; one && reads; one = one->next)
-        reads = read_file(m, one);
+        reads = manifest_read_file(m, one);
     return reads && m->data && m->version &&
-           read_texts(m, json_get(root, STR("left_out")), &m->left_out) &&
-           read_texts(m, json_get(root, STR("directories")), &m->directories);
+           manifest_read_texts(m, json_get(root, STR("left_out")), &m->left_out) &&
+           manifest_read_texts(m, json_get(root, STR("directories")), &m->directories);
 }
 
 bool manifest_read(const char *path, struct manifest *out_manifest, const char **out_why)
@@ -138,7 +141,7 @@ bool manifest_read(const char *path, struct manifest *out_manifest, const char *
     if (json_read(&out_manifest->arena, text, &root, &offset, out_why) != OK)
         return false;
     const struct json *number = root->kind == JSON_OBJECT ? json_get(root, STR("format")) : NULL;
-    *out_why = "it is not the manifest of a backup that this version reads";
+    *out_why = "not a manifest that this version can read";
     return number && json_as_i64(number, &format) && format == FORMAT &&
-           read_root(out_manifest, root);
+           manifest_read_root(out_manifest, root);
 }

@@ -1,4 +1,5 @@
-/* backup_manifest.h - what a backup says of itself: manifest.json. */
+/* backup_manifest.h - manifest.json: the list of the files of a backup. All strings are in its
+ * arena. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +11,7 @@
 
 struct manifest_file {
     const char *path; /* in the backup */
-    unsigned mode;    /* where it came from */
+    unsigned mode;    /* permission bits of the original file */
     struct backup_measure measure;
     struct manifest_file *next;
 };
@@ -22,16 +23,16 @@ struct manifest_text {
 
 struct manifest {
     struct arena arena;
-    const char *data;    /* the data directory it came from */
-    const char *version; /* of the program that made it */
+    const char *data;    /* the data directory that was backed up */
+    const char *version; /* of the program that created it */
     struct manifest_file *files;
-    struct manifest_text *left_out;    /* private files, as paths in the backup */
-    struct manifest_text *directories; /* of barclamps, elsewhere on the machine */
+    struct manifest_text *left_out;    /* private files and links, as paths in the backup */
+    struct manifest_text *directories; /* of barclamps, as absolute paths of the host */
 };
 
 void manifest_add_file(struct manifest *m, const struct manifest_file *file);
 void manifest_add_text(struct manifest *m, struct manifest_text **list, const char *text);
 NODISCARD err manifest_write(struct manifest *m, const char *path);
-/* False, with a reason, when it is not one that this program reads. */
+/* False, with a reason, if it cannot be read or has another format. */
 bool manifest_read(const char *path, struct manifest *out_manifest, const char **out_why);
 void manifest_fini(struct manifest *m);

@@ -1,4 +1,4 @@
-/* backup_private.h - what making a backup (backup.c) and restoring it (restore.c) share. */
+/* backup_private.h - shared by backup.c, which creates a backup, and restore.c. */
 #pragma once
 
 #include "daemon/admin/backup.h"
@@ -9,8 +9,8 @@
 #define BACKUP_TLS_CERT "tls-cert.pem" /* of the configuration, from outside the data directory */
 #define BACKUP_TLS_KEY  "tls-key.pem"
 
-/* Only with keys, and never readable for others. */
+/* The file is a secret: it is included only with --with-keys and restored with mode 0600. */
 bool backup_is_private(const char *path);
 const char *backup_join(struct arena *a, const char *folder, const char *name);
-/* Logs the path with errno. ENDING_TROUBLE. */
-enum ending backup_trouble(const char *verb, const char *path);
+/* Log '"PATH" cannot be VERB: strerror(errno)'. Returns EXIT_STATUS_FAILURE. */
+enum exit_status backup_trouble(const char *verb, const char *path);

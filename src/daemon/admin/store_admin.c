@@ -1,3 +1,12 @@
+/* store_admin.c - check, copy and restore a store without a daemon.
+ *
+ * A check reads everything through a read-only connection: the integrity check of the database
+ * engine, then all records into a core, which verifies its invariants and digest, then the archive
+ * tables, whose rows are only decoded. A copy is written to PATH.partial, checked, and renamed, so a
+ * file with the final name is always complete and verified. What SQLite keeps beside a database
+ * (-wal, -shm, -journal) is removed before the rename, because it would be applied to another file
+ * of that name.
+ */
 #include "daemon/admin/store_admin.h"
 
 #include <errno.h>
@@ -14,76 +23,79 @@
 
 static const char sqlite_prefix[] = "sqlite:";
 
-static void step_done(const char *step, const char *what)
+static void store_check_print_step(const char *step, const char *what)
 {
     printf("%s: %s\n", step, what);
-    ignore(fflush(stdout), "whoever reads along has gone");
+    ignore(fflush(stdout), "the reader of the pipe may have closed it");
 }
 
-static enum ending wrong(const char *step, const char *what)
+static enum exit_status store_check_fail(const char *step, const char *what)
 {
-    log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("step", step)), "the store is not right: %s", what);
-    return ENDING_TROUBLE;
+    log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("step", step)), "store check failed: %s", what);
+    return EXIT_STATUS_FAILURE;
 }
 
 /* ---- check ---- */
 
-struct barclamp_check {
+struct store_check {
     struct store_reader *reader;
     struct core *core;
     struct store_mark mark;
     uint64_t records;
-    const char *what; /* the core's word on a record it does not take */
+    const char *what; /* why the core refused a record */
 };
 
-static err load_record(void *self, const struct record *record)
+static err store_check_load_record(void *self, const struct record *record)
 {
-    struct barclamp_check *k = self;
+    struct store_check *k = self;
     k->records++;
     return core_load(k->core, record, &k->what);
 }
 
-static err count_record(void *self, const struct record *record)
+static err store_check_count_record(void *self, const struct record *record)
 {
-    struct barclamp_check *k = self;
+    struct store_check *k = self;
     (void)record;
     k->records++;
     return OK;
 }
 
-static enum ending read_tables(struct barclamp_check *k, const char *step, int from, int to)
+static enum exit_status store_check_tables(struct store_check *k, const char *step, int from,
+                                           int to)
 {
     char text[64];
     const bool loads = from < TABLE_LOADED;
     k->records = 0;
     for (int table = from; table < to; table++) {
-        const struct store_visitor visitor = {k, loads ? load_record : count_record};
+        const struct store_visitor visitor = {k, loads ? store_check_load_record
+                                                       : store_check_count_record};
         k->what = NULL;
         if (store_reader_table(k->reader, (enum table)table, visitor) == OK)
             continue;
         const char *trouble = store_reader_trouble(k->reader);
         log_with(LOG_ERROR,
                  LOG_FIELDS(LOG_Z("step", step), LOG_Z("table", table_name((enum table)table))),
-                 "the store is not right: %s", k->what ? k->what : trouble);
-        return ENDING_TROUBLE;
+                 "store check failed: %s", k->what ? k->what : trouble);
+        return EXIT_STATUS_FAILURE;
     }
     snprintf(text, sizeof text, "%llu records", (unsigned long long)k->records);
-    step_done(step, text);
-    return ENDING_FINE;
+    store_check_print_step(step, text);
+    return EXIT_STATUS_OK;
 }
 
-static enum ending check_core(struct barclamp_check *k)
+static enum exit_status store_check_invariants(struct store_check *k)
 {
     struct arena arena = {0};
     const char *broken = core_check(k->core, &arena);
-    const enum ending ending = broken ? wrong("invariants", broken) : ENDING_FINE;
+    const enum exit_status status =
+        broken ? store_check_fail("invariants", broken) : EXIT_STATUS_OK;
     arena_fini(&arena);
     if (!broken)
-        step_done("invariants", "all hold");
-    return ending;
+        store_check_print_step("invariants", "all hold");
+    return status;
 }
 
-static void print_ok(const struct barclamp_check *k)
+static void store_check_print_ok(const struct store_check *k)
 {
     const struct digest128 digest = core_digest(k->core);
     printf("ok: turn %lld, %u noderoles, digest %016llx%016llx\n", (long long)k->mark.turn,
@@ -91,83 +103,87 @@ static void print_ok(const struct barclamp_check *k)
            (unsigned long long)digest.lo);
 }
 
-static enum ending check_content(struct barclamp_check *k)
+static enum exit_status store_check_records(struct store_check *k)
 {
     const char *what = "";
-    enum ending ending = read_tables(k, "records", 0, TABLE_LOADED);
-    if (ending != ENDING_FINE)
-        return ending;
+    enum exit_status status = store_check_tables(k, "records", 0, TABLE_LOADED);
+    if (status != EXIT_STATUS_OK)
+        return status;
     if (k->records == 0)
-        return k->mark.turn ? wrong("records", "it has turns but no records") : ENDING_FINE;
+        return k->mark.turn ? store_check_fail("records", "the store has turns but no records")
+                            : EXIT_STATUS_OK;
     if (core_load_end(k->core, 0, &what) != OK)
-        return wrong("records", what);
-    ending = check_core(k);
-    if (ending != ENDING_FINE)
-        return ending;
+        return store_check_fail("records", what);
+    status = store_check_invariants(k);
+    if (status != EXIT_STATUS_OK)
+        return status;
     if (k->mark.has_digest && !digest_eq(core_digest(k->core), k->mark.digest))
-        return wrong("digest", "the records are not those that were written");
-    step_done("digest", k->mark.has_digest ? "as written" : "none is stored yet");
-    return ENDING_FINE;
+        return store_check_fail("digest", "the records do not match the stored digest");
+    store_check_print_step("digest", k->mark.has_digest ? "as written" : "none is stored yet");
+    return EXIT_STATUS_OK;
 }
 
-static enum ending check_reader(struct barclamp_check *k)
+static enum exit_status store_check_reader(struct store_check *k)
 {
     struct store_why why = {0};
     if (store_reader_verify(k->reader, &why) != OK)
-        return wrong("files", why.text);
-    step_done("files", "sound");
+        return store_check_fail("files", why.text);
+    store_check_print_step("files", "sound");
     if (store_reader_begin(k->reader, &k->mark) != OK)
-        return wrong("mark", store_reader_trouble(k->reader));
-    enum ending ending = check_content(k);
-    if (ending == ENDING_FINE)
-        ending = read_tables(k, "archives", TABLE_LOADED, TABLE_COUNT);
+        return store_check_fail("mark", store_reader_trouble(k->reader));
+    enum exit_status status = store_check_records(k);
+    if (status == EXIT_STATUS_OK)
+        status = store_check_tables(k, "archives", TABLE_LOADED, TABLE_COUNT);
     store_reader_end(k->reader);
-    return ending;
+    return status;
 }
 
-static enum ending check_url(const char *url)
+static enum exit_status store_check_url(const char *url)
 {
-    struct barclamp_check k = {0};
+    struct store_check k = {0};
     struct store_why why = {0};
     if (store_reader_open(url, &k.reader, &why) != OK)
-        return wrong("open", why.text);
-    step_done("open", url[0] == 's' ? url : "postgresql"); /* a password may be in that one */
+        return store_check_fail("open", why.text);
+    store_check_print_step("open",
+                           url[0] == 's' ? url : "postgresql"); /* its URL may contain a password */
     k.core = core_new();
-    const enum ending ending = check_reader(&k);
-    if (ending == ENDING_FINE)
-        print_ok(&k);
+    const enum exit_status status = store_check_reader(&k);
+    if (status == EXIT_STATUS_OK)
+        store_check_print_ok(&k);
     core_free(k.core);
     store_reader_close(k.reader);
-    return ending;
+    return status;
 }
 
-enum ending store_admin_check(const struct config *c)
+enum exit_status store_admin_check(const struct config *c)
 {
-    return check_url(c->store);
+    return store_check_url(c->store);
 }
 
-/* ---- copies ---- */
+/* ---- copy ---- */
 
-static enum ending cannot(const char *verb, const char *path)
+static enum exit_status store_admin_io_error(const char *verb, const char *path)
 {
-    log_print(LOG_ERROR, "\"%s\" cannot be %s: %s", path, verb, strerror(errno));
-    return ENDING_TROUBLE;
+    log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)), "\"%s\" cannot be %s: %s", path, verb,
+             strerror(errno));
+    return EXIT_STATUS_FAILURE;
 }
 
-static enum ending copy(const char *from, const char *to)
+static enum exit_status store_admin_copy(const char *from, const char *to)
 {
     struct store_why why = {0};
     const err e = store_copy(from, to, &why);
     if (e == OK) {
-        step_done("copy", "done");
-        return ENDING_FINE;
+        store_check_print_step("copy", "done");
+        return EXIT_STATUS_OK;
     }
     log_print(LOG_ERROR, "the store could not be copied: %s", why.text);
-    return e == ERR_EXISTS ? ENDING_HELD : ENDING_TROUBLE;
+    return e == ERR_EXISTS ? EXIT_STATUS_LOCKED : EXIT_STATUS_FAILURE;
 }
 
-/* What SQLite keeps beside a database. A log with something in it belongs to the database. */
-static enum ending remove_beside(const char *path, bool may_have_content)
+/* Remove the files that SQLite keeps beside a database. A write-ahead log or journal that is not
+ * empty holds committed pages: without `may_have_content` that is an error. */
+static enum exit_status store_admin_remove_sqlite_files(const char *path, bool may_have_content)
 {
     static const char *const ends[] = {"-wal", "-shm", "-journal"};
     for (int i = 0; i < 3; i++) {
@@ -175,112 +191,117 @@ static enum ending remove_beside(const char *path, bool may_have_content)
         struct stat facts;
         snprintf(beside, sizeof beside, "%s%s", path, ends[i]);
         if (i != 1 && !may_have_content && stat(beside, &facts) == 0 && facts.st_size > 0) {
-            errno = EBUSY;
-            return cannot("left behind", beside);
+            log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", beside)),
+                     "\"%s\" is not empty: SQLite has not written its log into the copy; try again",
+                     beside);
+            return EXIT_STATUS_FAILURE;
         }
         if (file_remove(beside) != OK)
-            return cannot("removed", beside);
+            return store_admin_io_error("removed", beside);
     }
-    return ENDING_FINE;
+    return EXIT_STATUS_OK;
 }
 
-static enum ending remove_partial(const char *partial)
+static enum exit_status store_admin_remove_partial(const char *partial)
 {
     if (file_remove(partial) != OK)
-        return cannot("removed", partial);
-    return remove_beside(partial, true);
+        return store_admin_io_error("removed", partial);
+    return store_admin_remove_sqlite_files(partial, true);
 }
 
-static enum ending copy_and_check(const char *from, const char *partial)
+static enum exit_status store_admin_copy_and_check(const char *from, const char *partial)
 {
     char url[PATH_MAX + 16];
     snprintf(url, sizeof url, "%s%s", sqlite_prefix, partial);
-    enum ending ending = copy(from, url);
-    if (ending == ENDING_FINE)
-        ending = check_url(url);
-    return ending == ENDING_FINE ? remove_beside(partial, false) : ending;
+    enum exit_status status = store_admin_copy(from, url);
+    if (status == EXIT_STATUS_OK)
+        status = store_check_url(url);
+    return status == EXIT_STATUS_OK ? store_admin_remove_sqlite_files(partial, false) : status;
 }
 
-enum ending store_admin_remove_beside(const char *path)
+enum exit_status store_admin_remove_beside(const char *path)
 {
-    return remove_beside(path, false);
+    return store_admin_remove_sqlite_files(path, false);
 }
 
-enum ending store_admin_copy_to_file(const char *from, const char *path)
+enum exit_status store_admin_copy_to_file(const char *from, const char *path)
 {
     char partial[PATH_MAX];
     if (file_exists(path)) {
-        log_print(LOG_ERROR, "\"%s\" exists already; it stays as it is", path);
-        return ENDING_TROUBLE;
+        log_print(LOG_ERROR, "\"%s\" exists already; choose another name", path);
+        return EXIT_STATUS_FAILURE;
     }
     if (snprintf(partial, sizeof partial, "%s.partial", path) >= (int)sizeof partial) {
         errno = ENAMETOOLONG;
-        return cannot("written", path);
+        return store_admin_io_error("written", path);
     }
-    enum ending ending = remove_partial(partial);
-    if (ending == ENDING_FINE)
-        ending = copy_and_check(from, partial);
-    if (ending == ENDING_FINE && file_move_durably(partial, path) == OK)
-        return ENDING_FINE;
-    if (ending == ENDING_FINE)
-        ending = cannot("written", path);
-    ignore(remove_partial(partial), "what is left says .partial in its name");
-    return ending;
+    enum exit_status status = store_admin_remove_partial(partial);
+    if (status == EXIT_STATUS_OK)
+        status = store_admin_copy_and_check(from, partial);
+    if (status == EXIT_STATUS_OK && file_move_durably(partial, path) == OK)
+        return EXIT_STATUS_OK;
+    if (status == EXIT_STATUS_OK)
+        status = store_admin_io_error("written", path);
+    ignore(store_admin_remove_partial(partial), "what remains is named .partial");
+    return status;
 }
 
-enum ending store_admin_export(const struct config *c, const char *path)
+enum exit_status store_admin_export(const struct config *c, const char *path)
 {
     return store_admin_copy_to_file(c->store, path);
 }
 
-/* ---- and back ---- */
+/* ---- restore and import ---- */
 
-/* Runs have their old numbers again: what the journal knows is of another time. */
-static enum ending set_journal_aside(struct config *c)
+/* After a restore run ids are used again that the journal of the test jig has recorded for other
+ * runs, so the journal is renamed. */
+static enum exit_status store_admin_move_journal(struct config *c)
 {
     const char *journal = config_path(c, "test-jig.journal");
     const char *aside = config_path(c, "test-jig.journal.old");
     if (!file_exists(journal))
-        return ENDING_FINE;
-    return file_move_durably(journal, aside) == OK ? ENDING_FINE : cannot("moved", journal);
+        return EXIT_STATUS_OK;
+    return file_move_durably(journal, aside) == OK ? EXIT_STATUS_OK
+                                                   : store_admin_io_error("moved", journal);
 }
 
-/* Where there is no database yet the journal belongs to nobody; elsewhere only once the store was
- * filled. */
-enum ending store_admin_fill_store(struct config *c, const char *from, bool is_restore)
+/* The journal is moved before a new database file is created, because it belongs to no store then.
+ * For an existing empty store it is moved after the copy has succeeded. */
+enum exit_status store_admin_fill_store(struct config *c, const char *from, bool is_restore)
 {
     const char *path = c->store + sizeof sqlite_prefix - 1;
     const bool is_file = strncmp(c->store, sqlite_prefix, sizeof sqlite_prefix - 1) == 0;
-    enum ending ending;
+    enum exit_status status;
     if (is_restore && is_file) {
-        ending = file_exists(path) ? ENDING_FINE : set_journal_aside(c);
-        return ending == ENDING_FINE ? store_admin_copy_to_file(from, path) : ending;
+        status = file_exists(path) ? EXIT_STATUS_OK : store_admin_move_journal(c);
+        return status == EXIT_STATUS_OK ? store_admin_copy_to_file(from, path) : status;
     }
-    ending = copy(from, c->store);
-    if (ending == ENDING_FINE)
-        ending = set_journal_aside(c);
-    return ending == ENDING_FINE ? check_url(c->store) : ending;
+    status = store_admin_copy(from, c->store);
+    if (status == EXIT_STATUS_OK)
+        status = store_admin_move_journal(c);
+    return status == EXIT_STATUS_OK ? store_check_url(c->store) : status;
 }
 
-enum ending store_admin_restore(struct config *c, const char *path, bool is_restore)
+enum exit_status store_admin_restore(struct config *c, const char *path, bool is_restore)
 {
     char url[PATH_MAX + 16];
-    struct hold hold;
+    struct data_dir_locks locks;
     if (!file_exists(path) || strlen(path) >= PATH_MAX) {
-        log_print(LOG_ERROR, "\"%s\" is not there", path);
-        return ENDING_TROUBLE;
+        log_print(LOG_ERROR, "\"%s\" does not exist, or its path is too long", path);
+        return EXIT_STATUS_FAILURE;
     }
     snprintf(url, sizeof url, "%s%s", sqlite_prefix, path);
-    enum ending ending = data_dir_take(c, &hold);
-    if (ending != ENDING_FINE)
-        return ending;
+    enum exit_status status = data_dir_lock(c, &locks);
+    if (status != EXIT_STATUS_OK)
+        return status;
     if (is_restore && file_exists(config_path(c, "halligan.db"))) {
         log_print(LOG_ERROR,
-                  "the data directory \"%s\" holds a database already; it stays as it is", c->data);
-        ending = ENDING_TROUBLE;
+                  "the data directory \"%s\" contains a database already; move it away first",
+                  c->data);
+        status = EXIT_STATUS_FAILURE;
     }
-    if (ending == ENDING_FINE)
-        ending = store_admin_fill_store(c, url, is_restore);
-    data_dir_leave(&hold);
-    return ending;
+    if (status == EXIT_STATUS_OK)
+        status = store_admin_fill_store(c, url, is_restore);
+    data_dir_unlock(&locks);
+    return status;
 }

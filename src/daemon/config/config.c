@@ -1,3 +1,10 @@
+/* config.c - parses the configuration file and the options of the command line.
+ *
+ * The file is read first, then options of the command line replace its values, then every value is
+ * checked and converted. A problem is appended to a list and parsing continues with a default, so
+ * that one start reports all problems. Paths are made absolute here, because processes of runs have
+ * another working directory. The result owns all strings through its arena.
+ */
 #include "daemon/config/config.h"
 
 #include <arpa/inet.h>
@@ -18,7 +25,7 @@
 #include "store/store_thread.h"
 #include "sys/files.h"
 
-#ifndef HALLIGAN_BARCLAMPS /* the build knows where it installs them */
+#ifndef HALLIGAN_BARCLAMPS /* the build defines the directory of the installation */
 #define HALLIGAN_BARCLAMPS "/usr/share/halligan/barclamps"
 #endif
 
@@ -31,22 +38,22 @@ static const char *const key_names[] = {
 #undef X
 };
 
-/* One value and where it was said. */
-struct said {
-    const char *text; /* NULL: nowhere */
-    uint32_t line;    /* 0: on the command line */
+/* One value and its origin. */
+struct given_value {
+    const char *text; /* NULL: not given */
+    uint32_t line;    /* of the file, from 1; 0: on the command line */
 };
 
-struct reading {
+struct config_parser {
     struct config *config;
     struct config_problem **last;
     const char *file;
-    struct said said[CONFIG_KEY_COUNT];
+    struct given_value given_values[CONFIG_KEY_COUNT];
 };
 
-/* ---- saying what is wrong ---- */
+/* ---- problems ---- */
 
-static void add_problem(struct reading *r, const char *text)
+static void config_add_problem(struct config_parser *r, const char *text)
 {
     struct config_problem *problem = arena_new(&r->config->arena, struct config_problem);
     problem->text = str_z(&r->config->arena, str_from(text));
@@ -54,8 +61,9 @@ static void add_problem(struct reading *r, const char *text)
     r->last = &problem->next;
 }
 
-__attribute__((format(printf, 3, 4))) static void complain(struct reading *r, uint32_t line,
-                                                           const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void config_report(struct config_parser *r,
+                                                                uint32_t line, const char *format,
+                                                                ...)
 {
     char text[TEXT_SIZE];
     int len = 0;
@@ -67,20 +75,20 @@ __attribute__((format(printf, 3, 4))) static void complain(struct reading *r, ui
     va_start(args, format);
     vsnprintf(text + len, sizeof text - (size_t)len, format, args);
     va_end(args);
-    add_problem(r, text);
+    config_add_problem(r, text);
 }
 
-/* About a key: "FILE:3: listen ..." or "--listen ...". */
-static void complain_about(struct reading *r, enum config_key key, const char *what)
+/* A problem with the value of a key: "FILE:3: listen: ..." or "--listen: ...". */
+static void config_report_value(struct config_parser *r, enum config_key key, const char *what)
 {
-    const struct said *said = &r->said[key];
-    complain(r, said->line, "%s%s: %s, not \"%s\"", said->line ? "" : "--", key_names[key], what,
-             said->text);
+    const struct given_value *given = &r->given_values[key];
+    config_report(r, given->line, "%s%s: %s, not \"%s\"", given->line ? "" : "--", key_names[key],
+                  what, given->text);
 }
 
-/* ---- the file ---- */
+/* ---- file ---- */
 
-static struct str trim(struct str s)
+static struct str config_trim(struct str s)
 {
     uint32_t from = 0, to = s.len;
     while (from < to && (s.at[from] == ' ' || s.at[from] == '\t'))
@@ -90,8 +98,8 @@ static struct str trim(struct str s)
     return str_slice(s, from, to);
 }
 
-/* Dashes and underscores do not count: test-jig, test_jig and testjig are one key. */
-static bool is_key(struct str text, const char *key)
+/* Dashes and underscores are ignored: test-jig, test_jig and testjig are the same key. */
+static bool config_key_matches(struct str text, const char *key)
 {
     uint32_t i = 0;
     for (;;) {
@@ -106,49 +114,51 @@ static bool is_key(struct str text, const char *key)
     }
 }
 
-static enum config_key find_key(struct str text)
+static enum config_key config_find_key(struct str text)
 {
     int key = 0;
-    while (key < CONFIG_KEY_COUNT && !is_key(text, key_names[key]))
+    while (key < CONFIG_KEY_COUNT && !config_key_matches(text, key_names[key]))
         key++;
     return (enum config_key)key;
 }
 
-static void take_pair(struct reading *r, uint32_t line, struct str key_text, struct str value)
+static void config_take_pair(struct config_parser *r, uint32_t line, struct str key_text,
+                             struct str value)
 {
-    const enum config_key key = find_key(key_text);
+    const enum config_key key = config_find_key(key_text);
     if (key == CONFIG_KEY_COUNT) {
-        complain(r, line, "there is no key \"%.*s\"", STR_FMT_ARGS(key_text));
+        config_report(r, line, "unknown key \"%.*s\"", STR_FMT_ARGS(key_text));
         return;
     }
-    struct said *said = &r->said[key];
-    if (said->text)
-        complain(r, line, "\"%s\" stands in line %u already", key_names[key], said->line);
+    struct given_value *given = &r->given_values[key];
+    if (given->text)
+        config_report(r, line, "key \"%s\" is already set in line %u", key_names[key], given->line);
     else if (value.len == 0)
-        complain(r, line, "\"%s\" has no value", key_names[key]);
+        config_report(r, line, "key \"%s\" has no value", key_names[key]);
     else
-        *said = (struct said){str_z(&r->config->arena, value), line};
+        *given = (struct given_value){str_z(&r->config->arena, value), line};
 }
 
-static void take_line(struct reading *r, uint32_t number, struct str line)
+static void config_take_line(struct config_parser *r, uint32_t number, struct str line)
 {
-    line = trim(line);
+    line = config_trim(line);
     if (line.len == 0 || line.at[0] == '#' || line.at[0] == ';')
         return;
     if (line.at[0] == '[') {
         if (!str_eq(line, STR("[halligan]")))
-            complain(r, number, "there is no section %.*s, only [halligan]", STR_FMT_ARGS(line));
+            config_report(r, number, "unknown section %.*s; only [halligan] exists",
+                          STR_FMT_ARGS(line));
         return;
     }
     const uint32_t equals = str_find(line, '=', 0);
     if (equals == line.len)
-        complain(r, number, "this line is not \"key = value\"");
+        config_report(r, number, "expected \"key = value\"");
     else
-        take_pair(r, number, trim(str_slice(line, 0, equals)),
-                  trim(str_slice(line, equals + 1, line.len)));
+        config_take_pair(r, number, config_trim(str_slice(line, 0, equals)),
+                         config_trim(str_slice(line, equals + 1, line.len)));
 }
 
-static void take_file(struct reading *r, const char *path, bool wanted)
+static void config_take_file(struct config_parser *r, const char *path, bool wanted)
 {
     struct str text;
     r->file = path;
@@ -156,28 +166,28 @@ static void take_file(struct reading *r, const char *path, bool wanted)
     if (e == ERR_NOT_FOUND && !wanted)
         return;
     if (e != OK) {
-        complain(r, 0, "%s: cannot be read: %s", path, strerror(errno));
+        config_report(r, 0, "%s: cannot be read: %s", path, strerror(errno));
         return;
     }
     if (!str_is_clean(text)) {
-        complain(r, 0, "%s: is not UTF-8 text", path);
+        config_report(r, 0, "%s: is not UTF-8 text", path);
         return;
     }
     uint32_t line = 1;
     for (uint32_t from = 0; from < text.len; line++) {
         const uint32_t to = str_find(text, '\n', from);
-        take_line(r, line, str_slice(text, from, to));
+        config_take_line(r, line, str_slice(text, from, to));
         from = to + 1;
     }
 }
 
-/* ---- what it means ---- */
+/* ---- values ---- */
 
-static void read_flag(struct reading *r, enum config_key key, bool *out)
+static void config_parse_flag(struct config_parser *r, enum config_key key, bool *out)
 {
     static const char *const yes[] = {"true", "yes", "on", "1"};
     static const char *const no[] = {"false", "no", "off", "0"};
-    const char *text = r->said[key].text;
+    const char *text = r->given_values[key].text;
     if (!text)
         return;
     for (int i = 0; i < 4; i++) {
@@ -186,51 +196,52 @@ static void read_flag(struct reading *r, enum config_key key, bool *out)
             return;
         }
     }
-    complain_about(r, key, "must be true or false");
+    config_report_value(r, key, "must be true or false");
 }
 
-/* Four runs a core keep it busy while they wait for machines, and a run needs five open files in
- * the supervisor; some are left for everybody else. */
-static uint32_t pool_auto(void)
+/* Four runs for each core, because most of them wait for machines. A run needs five descriptors in
+ * the supervisor, and FILES_LEFT are reserved for everything else. */
+static uint32_t config_pool_auto(void)
 {
     enum { PER_CORE = 4, FILES_PER_RUN = 5, FILES_LEFT = 256, LEAST = 4, MOST = 1000 };
     struct rlimit files = {0};
     int64_t size = (int64_t)sysconf(_SC_NPROCESSORS_ONLN) * PER_CORE;
     must(getrlimit(RLIMIT_NOFILE, &files) == 0);
-    const int64_t room = files.rlim_max > 1u << 20 ? 1 << 20 : (int64_t)files.rlim_max;
-    if (size > (room - FILES_LEFT) / FILES_PER_RUN)
-        size = (room - FILES_LEFT) / FILES_PER_RUN;
+    const int64_t limit = files.rlim_max > 1u << 20 ? 1 << 20 : (int64_t)files.rlim_max;
+    if (size > (limit - FILES_LEFT) / FILES_PER_RUN)
+        size = (limit - FILES_LEFT) / FILES_PER_RUN;
     return (uint32_t)(size < LEAST ? LEAST : size > MOST ? MOST : size);
 }
 
-/* A setting that the store keeps: without a word here it stays as it is there. */
+/* A number with its bounds. `given` is its bit if the store keeps it: a setting that is not
+ * configured keeps its stored value. */
 struct setting {
     enum config_key key;
     uint32_t given, least, most;
     uint32_t *out;
 };
 
-static void read_setting(struct reading *r, const struct setting *s)
+static void config_parse_number(struct config_parser *r, const struct setting *s)
 {
     char what[64];
-    const char *text = r->said[s->key].text;
+    const char *text = r->given_values[s->key].text;
     const bool is_pool = s->key == CONFIG_POOL_NORMAL || s->key == CONFIG_POOL_HIGH;
     int64_t number;
     if (!text)
         return;
     r->config->settings.given |= s->given;
     if (is_pool && strcmp(text, "auto") == 0) {
-        *s->out = s->key == CONFIG_POOL_NORMAL ? pool_auto() : (pool_auto() + 4) / 5;
+        *s->out = s->key == CONFIG_POOL_NORMAL ? config_pool_auto() : (config_pool_auto() + 4) / 5;
     } else if (str_parse_i64(str_from(text), &number) && number >= s->least && number <= s->most) {
         *s->out = (uint32_t)number;
     } else {
         snprintf(what, sizeof what, "must be a number from %u to %u%s", s->least, s->most,
                  is_pool ? ", or auto" : "");
-        complain_about(r, s->key, what);
+        config_report_value(r, s->key, what);
     }
 }
 
-static void read_settings(struct reading *r)
+static void config_parse_settings(struct config_parser *r)
 {
     struct settings_update_command *s = &r->config->settings;
     const struct setting all[] = {
@@ -241,16 +252,17 @@ static void read_settings(struct reading *r)
         {CONFIG_BOOT_WAIT, GIVEN_SETTINGS_BARRIER, 0, RUN_TIME_S_MAX, &s->barrier_s},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        read_setting(r, &all[i]);
-    /* These are no settings of the store, and have no bit there. */
+        config_parse_number(r, &all[i]);
+    /* These are not settings of the store and have no bit. */
     r->config->probe_wait_s = PROBE_WAIT_S_DEFAULT;
-    read_setting(r, &(struct setting){CONFIG_PROBE_WAIT, 0, 1, 600, &r->config->probe_wait_s});
-    read_setting(r,
-                 &(struct setting){CONFIG_POWER_POLL, 0, 0, 24 * 3600, &r->config->power_poll_s});
-    read_setting(r, &(struct setting){CONFIG_KEEP_EVENTS, 0, 0, KEEP_EVENTS_DAYS_MAX,
-                                      &r->config->keep_events_days});
+    config_parse_number(r,
+                        &(struct setting){CONFIG_PROBE_WAIT, 0, 1, 600, &r->config->probe_wait_s});
+    config_parse_number(
+        r, &(struct setting){CONFIG_POWER_POLL, 0, 0, 24 * 3600, &r->config->power_poll_s});
+    config_parse_number(r, &(struct setting){CONFIG_KEEP_EVENTS, 0, 0, KEEP_EVENTS_DAYS_MAX,
+                                             &r->config->keep_events_days});
     s->given |= GIVEN_SETTINGS_TEST_JIG;
-    read_flag(r, CONFIG_TEST_JIG, &s->test_jig);
+    config_parse_flag(r, CONFIG_TEST_JIG, &s->test_jig);
 }
 
 int64_t config_keep_events_ms(const struct config *c)
@@ -259,7 +271,7 @@ int64_t config_keep_events_ms(const struct config *c)
 }
 
 /* "127.0.0.1:3000" or "[::1]:3000". */
-static bool split_listen(struct config *c, struct str text)
+static bool config_split_listen(struct config *c, struct str text)
 {
     uint32_t colon = text.len;
     while (colon && text.at[colon - 1] != ':')
@@ -277,30 +289,31 @@ static bool split_listen(struct config *c, struct str text)
     return inet_pton(v6 ? AF_INET6 : AF_INET, c->address, &parsed) == 1;
 }
 
-static void read_listen(struct reading *r)
+static void config_parse_listen(struct config_parser *r)
 {
-    const char *text = r->said[CONFIG_LISTEN].text;
-    if (!split_listen(r->config, str_from(text ? text : "127.0.0.1:3000")))
-        complain_about(r, CONFIG_LISTEN, "must be ADDRESS:PORT in numbers");
+    const char *text = r->given_values[CONFIG_LISTEN].text;
+    if (!config_split_listen(r->config, str_from(text ? text : "127.0.0.1:3000")))
+        config_report_value(r, CONFIG_LISTEN,
+                            "must be ADDRESS:PORT with a numeric address and port");
 }
 
-static bool is_separator(char c)
+static bool config_is_separator(char c)
 {
     return c == ' ' || c == '\t' || c == ',';
 }
 
-/* Addresses of either family, with blanks or commas between them. */
-static void read_trusted_proxy(struct reading *r)
+/* Addresses of either family, separated by blanks or commas. */
+static void config_parse_trusted_proxy(struct config_parser *r)
 {
     struct config *c = r->config;
-    c->trusted_proxy = r->said[CONFIG_TRUSTED_PROXY].text;
+    c->trusted_proxy = r->given_values[CONFIG_TRUSTED_PROXY].text;
     const struct str text = str_from(c->trusted_proxy);
     bool is_bad = false;
     c->trusted_proxies =
         arena_alloc(&c->arena, (text.len + (size_t)1) * sizeof *c->trusted_proxies);
     for (uint32_t from = 0, to; from < text.len; from = to + 1) {
         struct in6_addr address;
-        for (to = from; to < text.len && !is_separator(text.at[to]);)
+        for (to = from; to < text.len && !config_is_separator(text.at[to]);)
             to++;
         if (from == to)
             continue;
@@ -310,12 +323,13 @@ static void read_trusted_proxy(struct reading *r)
             is_bad = true;
     }
     if (is_bad || (c->trusted_proxy && c->trusted_proxy_count == 0))
-        complain_about(r, CONFIG_TRUSTED_PROXY, "must be addresses in numbers");
+        config_report_value(r, CONFIG_TRUSTED_PROXY, "must be numeric IP addresses");
 }
 
-/* Programs that the daemon starts run in another working directory, and the paths of content are
- * stored. */
-static const char *absolute(struct reading *r, enum config_key key, struct str path)
+/* Processes of runs have another working directory, and the paths of content are stored: a relative
+ * path is made absolute when it is read. */
+static const char *config_absolute_path(struct config_parser *r, enum config_key key,
+                                        struct str path)
 {
     char here[PATH_MAX];
     struct arena *a = &r->config->arena;
@@ -323,48 +337,49 @@ static const char *absolute(struct reading *r, enum config_key key, struct str p
         return str_z(a, path);
     if (getcwd(here, sizeof here))
         return str_z(a, STR_CONCAT(a, str_from(here), STR("/"), path));
-    complain_about(r, key, "must begin with / where the working directory is gone");
+    config_report_value(r, key, "must begin with / because the working directory does not exist");
     return str_z(a, path);
 }
 
-static void read_data(struct reading *r)
+static void config_parse_data(struct config_parser *r)
 {
-    const char *text = r->said[CONFIG_DATA].text;
-    r->config->data = absolute(r, CONFIG_DATA, str_from(text ? text : CONFIG_DATA_DEFAULT));
+    const char *text = r->given_values[CONFIG_DATA].text;
+    r->config->data =
+        config_absolute_path(r, CONFIG_DATA, str_from(text ? text : CONFIG_DATA_DEFAULT));
     if (r->config->data[0] == 0)
-        complain_about(r, CONFIG_DATA, "must be a directory");
+        config_report_value(r, CONFIG_DATA, "must be a directory");
 }
 
-static void read_store(struct reading *r)
+static void config_parse_store(struct config_parser *r)
 {
     struct config *c = r->config;
     struct store_why why;
-    if (r->said[CONFIG_STORE].text) {
-        c->store = r->said[CONFIG_STORE].text;
+    if (r->given_values[CONFIG_STORE].text) {
+        c->store = r->given_values[CONFIG_STORE].text;
         if (!store_url_check(c->store, &why))
-            complain_about(r, CONFIG_STORE, why.text);
+            config_report_value(r, CONFIG_STORE, why.text);
         return;
     }
     const struct str path = str_from(config_path(c, "halligan.db"));
     c->store = str_z(&c->arena, STR_CONCAT(&c->arena, STR("sqlite:"), path));
 }
 
-static void read_log(struct reading *r)
+static void config_parse_log(struct config_parser *r)
 {
     struct config *c = r->config;
-    const char *format = r->said[CONFIG_LOG_FORMAT].text;
-    const char *level = r->said[CONFIG_LOG_LEVEL].text;
+    const char *format = r->given_values[CONFIG_LOG_FORMAT].text;
+    const char *level = r->given_values[CONFIG_LOG_LEVEL].text;
     c->log_format = LOG_TEXT;
     c->log_level = LOG_INFO;
     if (format && !log_format_parse(str_from(format), &c->log_format))
-        complain_about(r, CONFIG_LOG_FORMAT, "must be text or json");
+        config_report_value(r, CONFIG_LOG_FORMAT, "must be text or json");
     if (level && !log_level_parse(str_from(level), &c->log_level))
-        complain_about(r, CONFIG_LOG_LEVEL, "must be error, warning, notice, info or debug");
+        config_report_value(r, CONFIG_LOG_LEVEL, "must be error, warning, notice, info or debug");
 }
 
-static void read_barclamps(struct reading *r)
+static void config_parse_barclamps(struct config_parser *r)
 {
-    const char *text = r->said[CONFIG_BARCLAMPS].text;
+    const char *text = r->given_values[CONFIG_BARCLAMPS].text;
     if (!text)
         text = file_exists(HALLIGAN_BARCLAMPS) ? HALLIGAN_BARCLAMPS : "";
     struct buf all = buf_in(&r->config->arena);
@@ -372,13 +387,13 @@ static void read_barclamps(struct reading *r)
     for (uint32_t from = 0, to; from < list.len; from = to + 1) {
         to = str_find(list, ':', from);
         buf_put_z(&all, all.len ? ":" : "");
-        buf_put_z(&all, absolute(r, CONFIG_BARCLAMPS, str_slice(list, from, to)));
+        buf_put_z(&all, config_absolute_path(r, CONFIG_BARCLAMPS, str_slice(list, from, to)));
     }
     r->config->barclamps = str_z(&r->config->arena, buf_str(&all));
 }
 
 /* "192.168.124.10" or "192.168.124.10/24". */
-static bool is_admin_address(struct config *c, struct str text)
+static bool config_is_admin_address(struct config *c, struct str text)
 {
     struct in_addr address;
     int64_t prefix = 1;
@@ -390,62 +405,62 @@ static bool is_admin_address(struct config *c, struct str text)
            prefix <= 32;
 }
 
-static void read_admin_node(struct reading *r)
+static void config_parse_admin_node(struct config_parser *r)
 {
     struct config *c = r->config;
-    const char *name = r->said[CONFIG_ADMIN_NODE].text;
+    const char *name = r->given_values[CONFIG_ADMIN_NODE].text;
     char what[128];
     c->has_no_admin_node = name && strcmp(name, "none") == 0;
     c->admin_node = c->has_no_admin_node ? NULL : name;
-    c->admin_address = r->said[CONFIG_ADMIN_ADDRESS].text;
+    c->admin_address = r->given_values[CONFIG_ADMIN_ADDRESS].text;
     const char *wrong =
         c->admin_node ? names_check_node(str_lower(&c->arena, str_from(c->admin_node))) : NULL;
     if (wrong) {
-        snprintf(what, sizeof what, "must be none or the name of a node, which %s", wrong);
-        complain_about(r, CONFIG_ADMIN_NODE, what);
+        snprintf(what, sizeof what, "must be none or a node name, which %s", wrong);
+        config_report_value(r, CONFIG_ADMIN_NODE, what);
     }
-    if (c->admin_address && !is_admin_address(c, str_from(c->admin_address)))
-        complain_about(r, CONFIG_ADMIN_ADDRESS,
-                       "must be an IPv4 address such as 192.168.124.10/24 or 192.168.124.10");
+    if (c->admin_address && !config_is_admin_address(c, str_from(c->admin_address)))
+        config_report_value(r, CONFIG_ADMIN_ADDRESS,
+                            "must be an IPv4 address such as 192.168.124.10/24 or 192.168.124.10");
 }
 
-static void read_tls(struct reading *r, bool is_restore)
+static void config_parse_tls(struct config_parser *r, bool is_restore)
 {
     struct config *c = r->config;
-    c->tls_cert = r->said[CONFIG_TLS_CERT].text;
-    c->tls_key = r->said[CONFIG_TLS_KEY].text;
+    c->tls_cert = r->given_values[CONFIG_TLS_CERT].text;
+    c->tls_key = r->given_values[CONFIG_TLS_KEY].text;
     if (c->tls_cert && !c->tls_key)
-        complain_about(r, CONFIG_TLS_CERT, "needs tls-key beside it");
+        config_report(r, r->given_values[CONFIG_TLS_CERT].line, "tls-cert requires tls-key");
     if (c->tls_key && !c->tls_cert)
-        complain_about(r, CONFIG_TLS_KEY, "needs tls-cert beside it");
+        config_report(r, r->given_values[CONFIG_TLS_KEY].line, "tls-key requires tls-cert");
     if (c->tls_cert && !is_restore && !file_exists(c->tls_cert))
-        complain_about(r, CONFIG_TLS_CERT, "must be a file that is there");
+        config_report_value(r, CONFIG_TLS_CERT, "must be an existing file");
     if (c->tls_key && !is_restore && !file_exists(c->tls_key))
-        complain_about(r, CONFIG_TLS_KEY, "must be a file that is there");
-    read_flag(r, CONFIG_TLS_AUTO, &c->tls_auto);
-    read_flag(r, CONFIG_CORE_DUMPS, &c->core_dumps);
+        config_report_value(r, CONFIG_TLS_KEY, "must be an existing file");
+    config_parse_flag(r, CONFIG_TLS_AUTO, &c->tls_auto);
+    config_parse_flag(r, CONFIG_CORE_DUMPS, &c->core_dumps);
 }
 
 bool config_read(const struct config_flags *flags, struct config *out_config)
 {
     *out_config = (struct config){0};
-    struct reading r = {.config = out_config, .last = &out_config->problems};
-    take_file(&r, flags->file ? flags->file : CONFIG_FILE_DEFAULT, flags->file != NULL);
+    struct config_parser r = {.config = out_config, .last = &out_config->problems};
+    config_take_file(&r, flags->file ? flags->file : CONFIG_FILE_DEFAULT, flags->file != NULL);
     for (int key = 0; key < CONFIG_KEY_COUNT; key++)
         if (flags->values[key])
-            r.said[key] = (struct said){flags->values[key], 0};
-    read_data(&r);
-    read_listen(&r);
-    read_trusted_proxy(&r);
-    read_store(&r);
-    read_tls(&r, flags->is_restore);
-    read_log(&r);
-    read_admin_node(&r);
-    read_settings(&r);
-    out_config->tool_path = r.said[CONFIG_TOOL_PATH].text;
+            r.given_values[key] = (struct given_value){flags->values[key], 0};
+    config_parse_data(&r);
+    config_parse_listen(&r);
+    config_parse_trusted_proxy(&r);
+    config_parse_store(&r);
+    config_parse_tls(&r, flags->is_restore);
+    config_parse_log(&r);
+    config_parse_admin_node(&r);
+    config_parse_settings(&r);
+    out_config->tool_path = r.given_values[CONFIG_TOOL_PATH].text;
     if (!out_config->tool_path)
         out_config->tool_path = TOOLS_PATH;
-    read_barclamps(&r);
+    config_parse_barclamps(&r);
     return out_config->problems == NULL;
 }
 

@@ -1,8 +1,9 @@
-/* config.h - how this daemon is to run: flags first, then the file, then what is usual.
+/* config.h - the configuration of the daemon: options of the command line, then the file, then
+ * defaults.
  *
- * A file holds lines "key = value"; keys are the long flags without their dashes. Everything that
- * is wrong is told at once, with file and line, and a config with problems is used by nobody. All
- * texts live in the config's arena, from config_read to config_fini.
+ * The file has lines "key = value"; keys are the long options without their dashes. All problems are
+ * reported together, with file and line, and a configuration with problems must not be used. All
+ * strings are in the arena of the config, from config_read to config_fini.
  */
 #pragma once
 
@@ -16,7 +17,7 @@
 #define CONFIG_FILE_DEFAULT "/etc/halligan/halligan.conf"
 #define CONFIG_DATA_DEFAULT "/var/lib/halligan"
 
-/* What can be said with a flag and in the file: name, key, what it takes. */
+/* Options of the command line that are also keys of the file: name, key, value in --help. */
 #define CONFIG_KEYS(X)                                                                             \
     X(DATA, "data", "DIR")                                                                         \
     X(LISTEN, "listen", "ADDR:PORT")                                                               \
@@ -50,13 +51,13 @@ enum config_key {
 };
 
 struct config_flags {
-    const char *file; /* NULL: the default, if it is there */
-    bool is_restore;  /* files that it names may not be there yet */
+    const char *file; /* NULL: the default path, if that file exists */
+    bool is_restore;  /* files that it names need not exist yet */
     const char *values[CONFIG_KEY_COUNT];
 };
 
 struct config_problem {
-    const char *text; /* begins with where it is */
+    const char *text; /* begins with FILE:LINE or the option */
     struct config_problem *next;
 };
 
@@ -64,34 +65,34 @@ struct config {
     struct arena arena;
     const char *data;
     const char *address;
-    uint16_t port;                  /* 0: any */
-    const char *trusted_proxy;      /* as it is said; NULL: none */
-    uint8_t (*trusted_proxies)[16]; /* the same, as http.h wants them */
+    uint16_t port;                  /* 0: any free port */
+    const char *trusted_proxy;      /* as written; NULL: none */
+    uint8_t (*trusted_proxies)[16]; /* the same as addresses for struct http_options */
     uint32_t trusted_proxy_count;
     const char *store;
-    const char *barclamps; /* "DIR[:DIR]"; "": none. What is shipped, if that is installed */
-    struct settings_update_command settings; /* what is said of them; test_jig always is */
-    uint32_t probe_wait_s;     /* for how long a machine is asked that says it lives */
-    uint32_t power_poll_s;     /* how often power states are read; 0: only on request */
-    uint32_t keep_events_days; /* 0: for ever */
-    const char *tool_path;     /* where programs are looked for that jigs need */
+    const char *barclamps; /* "DIR[:DIR]"; "": none. Default: the installed ones, if any */
+    struct settings_update_command settings; /* the configured ones; test_jig is always set */
+    uint32_t probe_wait_s;                   /* timeout of probes */
+    uint32_t power_poll_s;     /* interval of reading power states; 0: only on request */
+    uint32_t keep_events_days; /* 0: without limit */
+    const char *tool_path;     /* search path for the programs of jigs */
     const char *tls_cert;      /* both or none (NULL) */
     const char *tls_key;
-    bool tls_auto;       /* without them: serve HTTPS with certificates of our own */
-    bool core_dumps;     /* a crash may leave a core file, with every secret in memory in it */
-    const char *version; /* of this program; not for anybody to set */
+    bool tls_auto;       /* without them: serve HTTPS with the built-in CA */
+    bool core_dumps;     /* a crash may write a core file, which contains all secrets in memory */
+    const char *version; /* of this program; set by main.c, not configurable */
     enum log_format log_format;
     enum log_level log_level;
-    const char *admin_node;    /* name of the admin node that the first start makes; NULL: found */
-    const char *admin_address; /* its address, with or without "/PREFIX"; NULL: found */
-    bool has_no_admin_node;    /* none is made */
+    const char *admin_node;    /* name of the admin node of the first start; NULL: of this host */
+    const char *admin_address; /* its address, with or without "/PREFIX"; NULL: of the route */
+    bool has_no_admin_node;    /* none is created */
     struct config_problem *problems;
 };
 
-/* False when there are problems. The config is to be given to config_fini either way. */
+/* False if there are problems. config_fini() must be called in both cases. */
 bool config_read(const struct config_flags *flags, struct config *out_config);
 void config_fini(struct config *c);
 
 /* "DATA/name", in the config's arena. */
 const char *config_path(struct config *c, const char *name);
-int64_t config_keep_events_ms(const struct config *c); /* 0: for ever */
+int64_t config_keep_events_ms(const struct config *c); /* 0: without limit */

@@ -1,46 +1,46 @@
-/* data_dir.h - the directory of one daemon, held by one process at a time; and how programs end.
+/* data_dir.h - the data directory, which one process locks at a time; and the exit status.
  *
- * What is held here is held from data_dir_take to data_dir_leave, or to the end of the process.
+ * Locks are held from data_dir_lock to data_dir_unlock, or to the end of the process.
  */
 #pragma once
 
 #include "daemon/config/config.h"
 #include "sys/files.h"
 
-/* What halligand answers to whoever started it. */
-enum ending {
-    ENDING_FINE = 0,
-    ENDING_TROUBLE = 1, /* store or other failure: one error line says which */
-    ENDING_USAGE = 2,   /* flags or config */
-    ENDING_OUSTED = 3,  /* another daemon leads the store now */
-    ENDING_HELD = 4,    /* another daemon holds data directory or store */
+/* Exit status of halligand; halligand(8) and docs/runbook.md list the values. */
+enum exit_status {
+    EXIT_STATUS_OK = 0,
+    EXIT_STATUS_FAILURE = 1, /* the store or anything else failed; one error line has the reason */
+    EXIT_STATUS_USAGE = 2,   /* problems of options or configuration */
+    EXIT_STATUS_FENCED = 3,  /* another daemon leads the store now */
+    EXIT_STATUS_LOCKED = 4,  /* another daemon has locked the data directory or the store */
 };
 
-#define WHO_SIZE 320u
+#define HOLDER_SIZE 320u
 
-/* "HOST PID": how we call ourselves in the store. */
-void data_dir_who(char out_who[WHO_SIZE]);
+/* "HOST PID": the name of this process as a holder of the store. */
+void data_dir_holder(char out_who[HOLDER_SIZE]);
 
-/* The directory, and a database file that may lie outside of it, are ours. */
-struct hold {
+/* The locks of the directory and of a SQLite file, which may be outside of it. */
+struct data_dir_locks {
     struct file_lock directory;
     struct file_lock database; /* PATH.lock beside sqlite:PATH */
 };
 
-/* Make the directory if it is not there (0700) and take both locks. One that others may write into
- * is refused. What fails is logged, and nothing is held then. */
-enum ending data_dir_take(struct config *c, struct hold *out_hold);
-void data_dir_leave(struct hold *hold);
-/* Of a restore that has not ended. */
+/* Create the directory (mode 0700) if it does not exist and take both locks. A directory that others
+ * can write into is refused. After a failure, which is logged, nothing is locked. */
+enum exit_status data_dir_lock(struct config *c, struct data_dir_locks *out_locks);
+void data_dir_unlock(struct data_dir_locks *locks);
+/* The file that marks a restore in progress. */
 #define DATA_DIR_RESTORING "restoring"
 
-/* The URL in the file `listen`, on standard output, if a daemon holds the directory: the file of
- * one that crashed names a port that may be another program's by now. */
-enum ending data_dir_print_url(struct config *c);
-/* Before the store is opened, which would make a new one: where there was a first user there must
- * be a database, and no restore that did not end. */
-enum ending data_dir_check_database(struct config *c);
+/* Print the URL in the file `listen`, if a daemon has locked the directory: the port in the file of
+ * a crashed daemon may belong to another program by now. */
+enum exit_status data_dir_print_url(struct config *c);
+/* Called before the store is opened, which would create an empty one: if there was a first user,
+ * there must be a database, and no restore may have been interrupted. */
+enum exit_status data_dir_check_database(struct config *c);
 
-/* For verbs that make no store: ENDING_TROUBLE, and a log line, where the store is a file that is
- * not there. */
-enum ending data_dir_find_database(const struct config *c);
+/* For commands that must not create a store: EXIT_STATUS_FAILURE and a log line if the store is a
+ * file that does not exist. */
+enum exit_status data_dir_find_database(const struct config *c);

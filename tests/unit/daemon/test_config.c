@@ -74,7 +74,7 @@ TEST(every_key_of_the_file_counts)
           "log-format = json\n"
           "LOGLEVEL = debug\n");
     CHECK(!config_read(&(struct config_flags){.file = file}, &c));
-    CHECK(problems_are(&c, "F:11: there is no key \"LOGLEVEL\"\n"));
+    CHECK(problems_are(&c, "F:11: unknown key \"LOGLEVEL\"\n"));
     CHECK(strcmp(c.data, "/srv/h") == 0 && strcmp(c.address, "::1") == 0 && c.port == 0);
     CHECK(strcmp(c.store, "postgresql://db/halligan?x=y") == 0);
     CHECK(strcmp(c.barclamps, "/a:/b") == 0 && c.settings.test_jig && c.log_format == LOG_JSON);
@@ -207,16 +207,16 @@ TEST(everything_wrong_is_told_at_once)
     CHECK(store);
     char wanted[2048];
     snprintf(wanted, sizeof wanted,
-             "F:1: \"data\" has no value\n"
-             "F:3: this line is not \"key = value\"\n"
-             "F:4: there is no section [server], only [halligan]\n"
-             "F:5: there is no key \"colour\"\n"
-             "F:6: there is no key \"\"\n"
-             "F:9: \"log-level\" stands in line 8 already\n"
-             "F:2: listen: must be ADDRESS:PORT in numbers, not \"localhost:http\"\n"
+             "F:1: key \"data\" has no value\n"
+             "F:3: expected \"key = value\"\n"
+             "F:4: unknown section [server]; only [halligan] exists\n"
+             "F:5: unknown key \"colour\"\n"
+             "F:6: unknown key \"\"\n"
+             "F:9: key \"log-level\" is already set in line 8\n"
+             "F:2: listen: must be ADDRESS:PORT with a numeric address and port, not \"localhost:http\"\n"
              "F%s\n"
-             "F:12: tls-cert: must be a file that is there, not \"/nowhere/cert.pem\"\n"
-             "--tls-key: must be a file that is there, not \"/nowhere/key.pem\"\n"
+             "F:12: tls-cert: must be an existing file, not \"/nowhere/cert.pem\"\n"
+             "--tls-key: must be an existing file, not \"/nowhere/key.pem\"\n"
              "F:10: log-format: must be text or json, not \"xml\"\n"
              "F:8: log-level: must be error, warning, notice, info or debug, not \"loud\"\n"
              "F:7: test-jig: must be true or false, not \"maybe\"\n",

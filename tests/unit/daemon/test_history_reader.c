@@ -50,7 +50,7 @@ static void fixture_init(struct fixture *f)
     *f = (struct fixture){.folder = "/tmp/halligan-history-XXXXXX"};
     CHECK(mkdtemp(f->folder) != NULL && uv_loop_init(&f->loop) == 0);
     snprintf(f->url, sizeof f->url, "sqlite:%s/store.db", f->folder);
-    f->history = history_new(&f->loop, f->url, (struct history_seams){f, hear});
+    f->history = history_new(&f->loop, f->url, (struct history_callbacks){f, hear});
     CHECK(f->history != NULL);
 }
 
