@@ -1,8 +1,8 @@
 /* credentials.c - parses Authorization and Cookie headers, and creates tokens.
  *
  * Headers are untrusted input: they are bounded in size, and whatever does not match the grammar of
- * RFC 9110 counts as no credentials. Comparisons of secrets take constant time, and random bytes are
- * wiped after use.
+ * RFC 9110 counts as no credentials. Comparisons of secrets take constant time, and random bytes
+ * are wiped after use.
  */
 #include "auth/credentials.h"
 

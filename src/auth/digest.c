@@ -2,9 +2,9 @@
  *
  * A nonce is (time, random bytes, MAC of both), so issuing one needs no memory. The response is
  * verified before the nonce is checked, so that only clients with the right password can fill the
- * table of used nonces. A nonce that was used well is stored with a window of the counts (nc) it was
- * used with, because a client with several connections sends them out of order. When the table is
- * full, the oldest nonce is dropped and `floor_ms` makes all nonces of that age stale, so that a
+ * table of used nonces. A nonce that was used well is stored with a window of the counts (nc) it
+ * was used with, because a client with several connections sends them out of order. When the table
+ * is full, the oldest nonce is dropped and `floor_ms` makes all nonces of that age stale, so that a
  * dropped one cannot be replayed.
  */
 #include "auth/digest.h"
@@ -135,8 +135,8 @@ static struct str *digest_find_field(struct digest_claim *claim, struct str name
     return NULL;
 }
 
-/* One name=value at *at and the comma after it. Unknown parameters are skipped; a repeated one is an
- * error, because it is ambiguous. */
+/* One name=value at *at and the comma after it. Unknown parameters are skipped; a repeated one is
+ * an error, because it is ambiguous. */
 static bool digest_read_pair(struct arena *a, struct str s, uint32_t *at,
                              struct digest_claim *claim)
 {

@@ -1,10 +1,10 @@
 /* digest.h - HTTP digest authentication for old clients (RFC 7616: MD5, qop auth).
  *
  * It parses the Authorization header, creates nonces, and verifies responses against the stored HA1
- * of the user. A nonce is its time, random bytes and a keyed hash of both, so that issuing one needs
- * no memory. Used nonces are stored until they expire, so that a response is accepted once. It does
- * not access users; times are those of a monotonic clock, in ms. MD5 is what these clients support;
- * nothing else in this module uses it.
+ * of the user. A nonce is its time, random bytes and a keyed hash of both, so that issuing one
+ * needs no memory. Used nonces are stored until they expire, so that a response is accepted once.
+ * It does not access users; times are those of a monotonic clock, in ms. MD5 is what these clients
+ * support; nothing else in this module uses it.
  */
 #pragma once
 

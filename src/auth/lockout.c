@@ -2,8 +2,9 @@
  *
  * Keys are hashes of (user, address), of the user alone and of the address alone, keyed with a
  * random secret, so that a client cannot choose names that collide in one bucket. When a table is
- * full, the entry that was used longest ago is removed: a linear scan, which happens only then. Names
- * without an account have their own table, so that invented names cannot displace entries of users.
+ * full, the entry that was used longest ago is removed: a linear scan, which happens only then.
+ * Names without an account have their own table, so that invented names cannot displace entries of
+ * users.
  */
 #include "auth/lockout.h"
 

@@ -6,9 +6,10 @@
  * before, and a lock-out of an address does not affect users who have logged in from it before. It
  * uses neither passwords nor the log; times are those of a monotonic clock, in ms.
  *
- * It is bounded: when a table is full, the entry that was used longest ago is removed. Names without
- * an account are counted like users, but in a table of their own, so that a flood of invented names
- * does not displace entries of users. Addresses have a third table. It belongs to one thread.
+ * It is bounded: when a table is full, the entry that was used longest ago is removed. Names
+ * without an account are counted like users, but in a table of their own, so that a flood of
+ * invented names does not displace entries of users. Addresses have a third table. It belongs to
+ * one thread.
  */
 #pragma once
 

@@ -1,10 +1,10 @@
 /* password_reset_keys.h - encrypted transfer of new passwords (OpenCrowbar's password reset).
  *
  * A client that must not send a password in clear text requests a public key for one user, encrypts
- * the password with it and a key pair of its own (libsodium's crypto_box), and sends the sealed box.
- * A key is valid for an hour and for one box; a user has one key at a time. Keys are not stored: they
- * end with the process. The table is bounded: when it is full, the oldest key is dropped. Times are
- * those of a monotonic clock, in ms.
+ * the password with it and a key pair of its own (libsodium's crypto_box), and sends the sealed
+ * box. A key is valid for an hour and for one box; a user has one key at a time. Keys are not
+ * stored: they end with the process. The table is bounded: when it is full, the oldest key is
+ * dropped. Times are those of a monotonic clock, in ms.
  */
 #pragma once
 

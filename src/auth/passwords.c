@@ -1,8 +1,8 @@
 /* passwords.c - a thread that hashes and verifies passwords with argon2id.
  *
  * A job is created in the thread of the loop, queued under the mutex, executed by the worker, and
- * returned through `done` and an async handle. Passwords are wiped as soon as they are hashed. For a
- * user who does not exist a decoy hash is verified, so that the time of the reply does not reveal
+ * returned through `done` and an async handle. Passwords are wiped as soon as they are hashed. For
+ * a user who does not exist a decoy hash is verified, so that the time of the reply does not reveal
  * which users exist. The queue is bounded in total and for each address, so that one client cannot
  * keep all others from logging in.
  */

@@ -37,8 +37,8 @@ struct password_claim {
     struct str password;
 };
 
-/* Verify a password. If it is cached, the callback is called before this returns, otherwise later. An
- * empty hash is never right but takes the same time. ERR_LIMIT: the queue or the share of the
+/* Verify a password. If it is cached, the callback is called before this returns, otherwise later.
+ * An empty hash is never right but takes the same time. ERR_LIMIT: the queue or the share of the
  * address is full. */
 NODISCARD err passwords_check(struct passwords *p, const struct password_claim *claim,
                               passwords_checked_fn *checked, void *context);

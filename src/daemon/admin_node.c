@@ -74,7 +74,8 @@ static struct str admin_node_host_name(struct arena *a, const struct config *con
 /* ---- address ---- */
 
 /* The address a packet to the default route would be sent from. connect() of a UDP socket looks the
- * route up and sends nothing; the destination is of TEST-NET-1 (RFC 5737), which is assigned to no host. */
+ * route up and sends nothing; the destination is of TEST-NET-1 (RFC 5737), which is assigned to no
+ * host. */
 static bool admin_node_find_source(struct in_addr *out)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(9)}, from = {0};
@@ -141,8 +142,8 @@ static bool admin_node_has_address(struct arena *a, struct str hint)
            json_get(object, str_from(hint_key));
 }
 
-/* The automatic node, or a record with id 0 if there are no machines. False: there are machines, and
- * none of them is the automatic node. */
+/* The automatic node, or a record with id 0 if there are no machines. False: there are machines,
+ * and none of them is the automatic node. */
 static bool admin_node_find_automatic(const struct core *core, struct record *out_node)
 {
     *out_node = (struct record){0};

@@ -1,5 +1,5 @@
-/* clock_watch.c - compares wall clock and stamp. Pure functions except for the log lines: the caller
- * keeps the state, so that a change is logged once. */
+/* clock_watch.c - compares wall clock and stamp. Pure functions except for the log lines: the
+ * caller keeps the state, so that a change is logged once. */
 #include "daemon/clock_watch.h"
 
 #include "sys/log.h"

@@ -1,8 +1,8 @@
 /* daemon_metrics.c - counters and histograms of the daemon, in the text format of Prometheus.
  *
  * Durations of steps and commits are measured between two calls of the watch port, so `anneal_ns`
- * and `commit_ns` hold the start of the one that is in progress. The histograms of runs are kept for
- * each role in an array sorted by role id; a role that is deleted keeps its histogram until the
+ * and `commit_ns` hold the start of the one that is in progress. The histograms of runs are kept
+ * for each role in an array sorted by role id; a role that is deleted keeps its histogram until the
  * process ends, because counters must not decrease.
  */
 #include "daemon/daemon_metrics.h"

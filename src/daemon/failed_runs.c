@@ -1,9 +1,9 @@
 /* failed_runs.c - log lines about failed runs, limited by a token bucket.
  *
- * The run is looked up before the step that ends it, because its row may be deleted by the step; the
- * reason is read from the noderole after the step. A line costs 1000 units of the bucket, which is
- * filled with FAILURES_PER_S units per millisecond up to FAILURES_BURST lines. Suppressed lines are
- * counted and reported before the next line that is written.
+ * The run is looked up before the step that ends it, because its row may be deleted by the step;
+ * the reason is read from the noderole after the step. A line costs 1000 units of the bucket, which
+ * is filled with FAILURES_PER_S units per millisecond up to FAILURES_BURST lines. Suppressed lines
+ * are counted and reported before the next line that is written.
  */
 #include "daemon/failed_runs.h"
 

@@ -29,5 +29,6 @@ void failed_runs_stepping(struct failed_runs *f, const struct core *core,
 void failed_runs_stepped(struct failed_runs *f, const struct core *core,
                          const struct command *command, const struct outcome *outcome,
                          int64_t mono_ms);
-/* A command of a hook was refused; the document of the outcome names hook, role, object and text. */
+/* A command of a hook was refused; the document of the outcome names hook, role, object and
+ * text. */
 void failed_runs_of_hook(const struct outcome *outcome);

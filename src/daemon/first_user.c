@@ -17,8 +17,8 @@
 
 enum { PASSWORD_LEN = 24, PASSWORD_LEN_MIN = 12, FILE_SIZE_MAX = 4096 };
 
-/* Without characters that are easily confused (l, o, I, O, 0, 1). 56 characters: 24 of them have 139
- * bits of entropy. */
+/* Without characters that are easily confused (l, o, I, O, 0, 1). 56 characters: 24 of them have
+ * 139 bits of entropy. */
 static const char alphabet[] = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
 static char first_user_random_character(void)
@@ -40,8 +40,8 @@ static struct str first_user_random_password(struct arena *a)
     return (struct str){at, PASSWORD_LEN};
 }
 
-/* The first line of the file; empty if there is no file or it is empty. ERR_REFUSED: other users can
- * read or write the file, or the password is too short. */
+/* The first line of the file; empty if there is no file or it is empty. ERR_REFUSED: other users
+ * can read or write the file, or the password is too short. */
 static err first_user_read_password(struct arena *a, const char *path, struct str *out)
 {
     struct str text;

@@ -5,8 +5,8 @@
  * reader thread, then to the loop again; the mutex guards only the two queues, `current` and
  * `is_stopping`.
  *
- * If the store does not answer for HISTORY_SILENT_MS, a timer in the loop replies ERR_UNAVAILABLE to
- * all requests. The request that the thread is executing cannot be freed there, so it is marked
+ * If the store does not answer for HISTORY_SILENT_MS, a timer in the loop replies ERR_UNAVAILABLE
+ * to all requests. The request that the thread is executing cannot be freed there, so it is marked
  * `is_answered` and dropped when the thread returns it. A failed connection is closed and opened
  * again for the next request.
  */

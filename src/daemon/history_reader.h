@@ -25,8 +25,8 @@ struct history;
 
 struct history_callbacks {
     void *self;
-    /* The result of request `number`, called in the thread of the loop. The records are valid during
-     * the call. It may enqueue another request. */
+    /* The result of request `number`, called in the thread of the loop. The records are valid
+     * during the call. It may enqueue another request. */
     void (*found)(void *self, int64_t number, const struct record *records, uint32_t count,
                   err why);
 };
@@ -37,9 +37,9 @@ struct history *history_new(uv_loop_t *loop, const char *url, struct history_cal
  * NULL is allowed. */
 void history_free(struct history *h);
 
-/* As in history_port.h. ERR_LIMIT if too many requests are queued. A page of intervals may end early
- * (HISTORY_BYTES_MAX), but has at least one record: a caller that needs all of them continues after
- * the last record until a page is empty. */
+/* As in history_port.h. ERR_LIMIT if too many requests are queued. A page of intervals may end
+ * early (HISTORY_BYTES_MAX), but has at least one record: a caller that needs all of them continues
+ * after the last record until a page is empty. */
 NODISCARD err history_runs(struct history *h, int64_t noderole_id, uint32_t limit, int64_t number);
 NODISCARD err history_intervals(struct history *h, const struct interval_page *page,
                                 int64_t number);

@@ -1,7 +1,7 @@
 /* installation_faults.c - collects faults of store, supervisor and clock for replies to `why`.
  *
- * Each fault has the code of a reason, so that clients can distinguish them without parsing the text.
- * The order is fixed: stopping, store, supervisor, clock.
+ * Each fault has the code of a reason, so that clients can distinguish them without parsing the
+ * text. The order is fixed: stopping, store, supervisor, clock.
  */
 #include "daemon/installation_faults.h"
 

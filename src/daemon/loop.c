@@ -1,15 +1,16 @@
-/* loop.c - the turn inside a libuv loop: when it is advanced, and what happens when the store fails.
+/* loop.c - the turn inside a libuv loop: when it is advanced, and what happens when the store
+ * fails.
  *
  * The turn is advanced in the check phase, after libuv has polled. An idle handle that is active
- * keeps uv_run() from blocking while there is more to do; a timer ends the wait at the next deadline
- * of the turn or of the test jig; the async handle ends it from other threads. One pass is bounded
- * to ROUND_NS for the turn and WORK_NS for work that can wait, so that requests are read and
- * answered in between.
+ * keeps uv_run() from blocking while there is more to do; a timer ends the wait at the next
+ * deadline of the turn or of the test jig; the async handle ends it from other threads. One pass is
+ * bounded to ROUND_NS for the turn and WORK_NS for work that can wait, so that requests are read
+ * and answered in between.
  *
  * Two kinds of failure of the store are distinguished. It is down when the turn reports an error
- * (TURN_DOWN): the turn retries by itself. It is stalled when it gives neither a result nor an error
- * for STORE_SILENT_MS: changes are refused until it answers. In both cases reads that wait for a
- * commit are answered 503, and after STEPPED_WAIT_MS so are the requests of the batch itself.
+ * (TURN_DOWN): the turn retries by itself. It is stalled when it gives neither a result nor an
+ * error for STORE_SILENT_MS: changes are refused until it answers. In both cases reads that wait
+ * for a commit are answered 503, and after STEPPED_WAIT_MS so are the requests of the batch itself.
  */
 #include "daemon/loop.h"
 

@@ -1,10 +1,10 @@
 /* loop.h - the turn inside a libuv loop.
  *
- * The loop never blocks on the store: the thread of the store wakes it when a batch is committed. It
- * advances the turn for about two milliseconds at a time, so that requests are read and answered in
- * between, and blocks in uv_run() only when the turn, the runners, the hooks and the power actions
- * have nothing to do. It belongs to one thread, like everything it owns; only loop_wake() may be
- * called from another one.
+ * The loop never blocks on the store: the thread of the store wakes it when a batch is committed.
+ * It advances the turn for about two milliseconds at a time, so that requests are read and answered
+ * in between, and blocks in uv_run() only when the turn, the runners, the hooks and the power
+ * actions have nothing to do. It belongs to one thread, like everything it owns; only loop_wake()
+ * may be called from another one.
  */
 #pragma once
 

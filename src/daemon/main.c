@@ -1,10 +1,10 @@
 /* main.c - the program halligand: the daemon, and the commands that work on its store without it.
  *
  * It owns the command line. All problems of the arguments and of the configuration are printed
- * before anything is opened, so that one start shows all of them, and the exit status is 2. Logging,
- * the umask, signals and the core limit are set before the first file is created: files of the data
- * directory are readable by their owner only. What fails later is logged by the module in which it
- * fails, and only its exit status arrives here (enum exit_status in data_dir.h). */
+ * before anything is opened, so that one start shows all of them, and the exit status is 2.
+ * Logging, the umask, signals and the core limit are set before the first file is created: files of
+ * the data directory are readable by their owner only. What fails later is logged by the module in
+ * which it fails, and only its exit status arrives here (enum exit_status in data_dir.h). */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -213,7 +213,7 @@ static void main_print_help(void)
         "  --run-deadline SECONDS  deadline of runs whose role has none (14400); 0: none\n"
         "  --keep-runs N           ended runs kept for each noderole (10)\n"
         "  --keep-events DAYS      retention of events and the audit log (0: unlimited)\n"
-        "  --boot-wait SECONDS     how long power actions wait for boot services (600); 0: no wait\n"
+        "  --boot-wait SECONDS     wait of power actions for boot services (600); 0: no wait\n"
         "  --probe-wait SECONDS    timeout of the probe of a node that reports alive (30)\n"
         "  --power-poll SECONDS    interval of reading power states (0: only on request)\n"
         "  --tool-path DIR[:DIR]   search path for the programs of jigs\n"
@@ -277,7 +277,8 @@ static void main_choose_config(struct arguments *a, char *path, size_t size)
 }
 
 /* A core file would contain the passwords, tokens and keys in memory. Only the soft limit is
- * lowered: the processes of runs inherit the hard limit, and a role may raise its own soft limit. */
+ * lowered: the processes of runs inherit the hard limit, and a role may raise its own soft
+ * limit. */
 static void main_forbid_core_dumps(void)
 {
     struct rlimit core;

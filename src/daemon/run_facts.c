@@ -21,8 +21,8 @@ static struct str run_jig_class(const struct core *core, const struct role_recor
     return id && core_record(core, TABLE_JIG, id, &jig) ? jig.jig.class_name : role->jig_name;
 }
 
-/* The largest id of the pinned host keys of a node. Ids are never reused, so the number changes when
- * keys are forgotten and pinned again, and ssh connections of the old pins are not reused. */
+/* The largest id of the pinned host keys of a node. Ids are never reused, so the number changes
+ * when keys are forgotten and pinned again, and ssh connections of the old pins are not reused. */
 static int64_t run_newest_host_key(const struct core *core, int64_t node_id, struct arena *a)
 {
     uint32_t count;

@@ -1,5 +1,5 @@
-/* run_facts.h - the data of a run that is executed as a process: role, barclamp and its files, node,
- * transport, jig class and deadline.
+/* run_facts.h - the data of a run that is executed as a process: role, barclamp and its files,
+ * node, transport, jig class and deadline.
  */
 #pragma once
 

@@ -68,8 +68,9 @@ static void dispatch_start(void *self, const struct run_order *order)
     runner->start(runner->self, order);
 }
 
-/* A run that the test jig has started is in its journal. Any other run that has begun was a process,
- * even if the test jig would execute it now; runs of role code do not survive a restart. */
+/* A run that the test jig has started is in its journal. Any other run that has begun was a
+ * process, even if the test jig would execute it now; runs of role code do not survive a
+ * restart. */
 static void dispatch_query(void *self, const struct run_order *order)
 {
     const struct runners *r = self;

@@ -280,8 +280,8 @@ static enum exit_status serve_start_turn(struct daemon *d)
 {
     const char *text;
     /* The turn starts by delivering hooks that an earlier process left in the outbox. Read the
-     * content before that, so that their Lua files are found even if a barclamp has been moved since
-     * it was imported. */
+     * content before that, so that their Lua files are found even if a barclamp has been moved
+     * since it was imported. */
     content_read_ahead(&d->content, d->config->barclamps);
     const enum turn_status status = loop_start(&d->loop);
     if (status == TURN_AGAIN) {

@@ -66,8 +66,8 @@ void daemon_check_tools(struct daemon *d);
 void daemon_reload(struct daemon *d);
 /* The import is complete: log and notify the service manager if it was a reload. */
 void daemon_finish_reload(struct daemon *d);
-/* Change the stored settings that differ from the configuration. While an earlier change is pending,
- * `wanted` is stored and applied after it. */
+/* Change the stored settings that differ from the configuration. While an earlier change is
+ * pending, `wanted` is stored and applied after it. */
 void daemon_apply_settings(struct daemon *d, const struct settings_update_command *wanted);
 /* The result of that change; `outcome` is NULL if the store failed. */
 void daemon_on_settings_result(struct daemon *d, const struct outcome *outcome);

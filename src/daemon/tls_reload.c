@@ -3,9 +3,9 @@
  *
  * With tls-auto the files in DATA/tls are created and renewed by tls_files_keep(). Files of the
  * configuration belong to the administrator: the daemon only warns before they expire. The age of a
- * certificate is judged by clock_for_age(), so that a wall clock that is ahead for a moment does not
- * cause a renewal. If files cannot be written or read, the pair that the server has loaded stays in
- * use.
+ * certificate is judged by clock_for_age(), so that a wall clock that is ahead for a moment does
+ * not cause a renewal. If files cannot be written or read, the pair that the server has loaded
+ * stays in use.
  */
 #include "daemon/serve_private.h"
 

@@ -1,7 +1,7 @@
 /* wiring.h - which implementation is behind each port of the turn and each callback of the API.
  *
- * No other module chooses a store, a runner or a clock. A struct wiring lives as long as the loop and
- * belongs to its thread.
+ * No other module chooses a store, a runner or a clock. A struct wiring lives as long as the loop
+ * and belongs to its thread.
  */
 #pragma once
 

@@ -1,14 +1,14 @@
 #define _GNU_SOURCE /* POLLRDHUP */
-/* connections.c - the slots of connections: limits, eviction, lingering close, and the sweep for slow
- * and disconnected clients.
+/* connections.c - the slots of connections: limits, eviction, lingering close, and the sweep for
+ * slow and disconnected clients.
  *
  * A slot is taken in the callback of libmicrohttpd for a new connection and given back when that
  * connection ends, or later if it lingers. Lingering is needed because close() on a socket with
  * unread bytes sends RST, which discards an answer that the client has not read yet: the descriptor
  * is duplicated, our side is shut down, and incoming bytes are dropped within limits.
  *
- * libmicrohttpd does not poll suspended connections and misses a FIN that arrives together with data,
- * so clients_sweep() checks every connection once a second.
+ * libmicrohttpd does not poll suspended connections and misses a FIN that arrives together with
+ * data, so clients_sweep() checks every connection once a second.
  */
 #include "http/http_private.h"
 
@@ -296,9 +296,9 @@ static enum peer_state peer_poll_end(const struct client *c)
     return end.revents & (POLLERR | POLLHUP) ? PEER_DISCONNECTED : PEER_HALF_CLOSED;
 }
 
-/* libmicrohttpd reads as long as its buffer has space. If bytes are unread at two sweeps and no byte
- * of the body was delivered in between, its buffer is full: the line between two chunks is longer
- * than the buffer, and the request cannot make progress. */
+/* libmicrohttpd reads as long as its buffer has space. If bytes are unread at two sweeps and no
+ * byte of the body was delivered in between, its buffer is full: the line between two chunks is
+ * longer than the buffer, and the request cannot make progress. */
 static bool client_is_stuck(struct client *c, enum peer_state peer_state)
 {
     const struct exchange *x = c->exchange;

@@ -6,11 +6,11 @@
  * closed while the handler uses the request.
  *
  * An answer before the end of the body closes the connection. Between the first byte of a body and
- * its end libmicrohttpd accepts no answer, so after a refusal in that phase the rest of the body, up
- * to twice the largest body, is read and dropped.
+ * its end libmicrohttpd accepts no answer, so after a refusal in that phase the rest of the body,
+ * up to twice the largest body, is read and dropped.
  *
- * An exchange is freed when its connection ends, except while the handler owns the request: then the
- * connection is detached and the exchange is freed when it is answered.
+ * An exchange is freed when its connection ends, except while the handler owns the request: then
+ * the connection is detached and the exchange is freed when it is answered.
  */
 #include "http/http_private.h"
 
@@ -328,8 +328,8 @@ static enum http_method exchange_parse_method(const char *text)
 
 /* False if the target contains a zero byte, at which libmicrohttpd ends it while a proxy may have
  * read more. Between the target and the version there may be only the blank that libmicrohttpd has
- * overwritten with zero, and more blanks. All three must be in one buffer, in the order of a request
- * line; head_read() has verified that for the version. */
+ * overwritten with zero, and more blanks. All three must be in one buffer, in the order of a
+ * request line; head_read() has verified that for the version. */
 static bool exchange_target_is_whole(const struct exchange *x, const char *method,
                                      const char *version)
 {
@@ -365,9 +365,9 @@ static bool exchange_expects_continue(const struct exchange *x)
     return !str_is_empty(http_header(&x->request, "Expect"));
 }
 
-/* Reserve space for the announced body, or refuse it. A client with "Expect: 100-continue", or with a
- * body of more than twice the limit, is answered at once and disconnected. Other bodies that are too
- * large are read and dropped, so that the connection can be reused. */
+/* Reserve space for the announced body, or refuse it. A client with "Expect: 100-continue", or with
+ * a body of more than twice the limit, is answered at once and disconnected. Other bodies that are
+ * too large are read and dropped, so that the connection can be reused. */
 static void exchange_prepare_body(struct exchange *x, const struct framing *framing)
 {
     const struct http_server *s = x->server;
@@ -394,10 +394,10 @@ static enum refusal exchange_parse_target(struct exchange *x, const char *method
 }
 
 /* The headers are complete. A request without a body is checked by admit() later, when it is
- * complete, so that its connection stays open.
- * Between chunks libmicrohttpd accepts lines that do not end with CR LF and does not show them to us,
- * while a proxy may have found another end of the body. So the connection is closed after a chunked
- * body, and nothing after it is processed as a request. */
+ * complete, so that its connection stays open. Between chunks libmicrohttpd accepts lines that do
+ * not end with CR LF and does not show them to us, while a proxy may have found another end of the
+ * body. So the connection is closed after a chunked body, and nothing after it is processed as a
+ * request. */
 static enum MHD_Result exchange_on_headers(struct exchange *x, const char *method,
                                            const char *version)
 {

@@ -48,8 +48,9 @@ static uint32_t forwarded_find_unquoted(struct str s, char separator, uint32_t f
     return s.len;
 }
 
-/* True if the line ends inside a quoted string. A client may open a quoted string that the element of
- * the proxy closes and opens again, so that parameters of the client would count as the proxy's. */
+/* True if the line ends inside a quoted string. A client may open a quoted string that the element
+ * of the proxy closes and opens again, so that parameters of the client would count as the
+ * proxy's. */
 static bool forwarded_ends_quoted(struct str s)
 {
     bool is_quoted = false;

@@ -1,10 +1,10 @@
 /* forwarded.h - the client address and scheme that a reverse proxy reports.
  *
  * A proxy in front of the daemon appends the address of its client to Forwarded (RFC 7239) or to
- * X-Forwarded-For, and reports in proto= or X-Forwarded-Proto whether that client used TLS. Only the
- * last element is written by the proxy; those before it may be anything the client sent. A proxy that
- * sets one of the two headers may forward the other one as its client sent it: if both are present
- * and differ, the client is unknown. The caller decides which peers are trusted.
+ * X-Forwarded-For, and reports in proto= or X-Forwarded-Proto whether that client used TLS. Only
+ * the last element is written by the proxy; those before it may be anything the client sent. A
+ * proxy that sets one of the two headers may forward the other one as its client sent it: if both
+ * are present and differ, the client is unknown. The caller decides which peers are trusted.
  */
 #pragma once
 

@@ -1,13 +1,13 @@
 /* http.c - the server: open, integration into the loop, close.
  *
- * MHD_run reads, calls back and writes; it is never entered recursively. It is called when the epoll
- * descriptor of libmicrohttpd is readable, when a timeout of libmicrohttpd has expired, and once for
- * all answers that were given outside of it. It is always called in the poll phase of the loop, so a
- * handler can rely on the check phase before the loop blocks again.
+ * MHD_run reads, calls back and writes; it is never entered recursively. It is called when the
+ * epoll descriptor of libmicrohttpd is readable, when a timeout of libmicrohttpd has expired, and
+ * once for all answers that were given outside of it. It is always called in the poll phase of the
+ * loop, so a handler can rely on the check phase before the loop blocks again.
  *
  * Closing: pending requests are answered 503, streams are cut, unsent answers get FLUSH_MS_MAX, and
- * then libuv stops watching the descriptors before they are closed. The memory is freed by the close
- * callback of the last handle.
+ * then libuv stops watching the descriptors before they are closed. The memory is freed by the
+ * close callback of the last handle.
  */
 #include "http/http.h"
 
@@ -50,8 +50,8 @@ static void http_on_timer(uv_timer_t *timer)
 }
 
 /* libmicrohttpd requests another run at once. If its buffer is full of a malformed chunked body, it
- * reads no more and requests runs until the client is disconnected: after IDLE_RUNS_MAX runs without
- * a callback there is a pause between two runs, so that the loop does not spin. */
+ * reads no more and requests runs until the client is disconnected: after IDLE_RUNS_MAX runs
+ * without a callback there is a pause between two runs, so that the loop does not spin. */
 static void http_run_again(struct http_server *s)
 {
     s->idle_runs = s->was_called ? 0 : s->idle_runs + 1;

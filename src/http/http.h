@@ -1,22 +1,22 @@
 /* http.h - an HTTP/1.1 server inside the event loop of its caller.
  *
  * It accepts connections, reads whole requests within limits, and passes each to one handler; the
- * handler answers at once or later, from the same thread. It does not depend on what is served. It is
- * built on libmicrohttpd without threads, whose epoll descriptor is watched by libuv.
+ * handler answers at once or later, from the same thread. It does not depend on what is served. It
+ * is built on libmicrohttpd without threads, whose epoll descriptor is watched by libuv.
  *
- * A request and everything it points to is valid until it is answered. Each request gets exactly one
- * answer; the answer to a client that has disconnected is dropped. A client that closes its sending
- * side before it has the answer counts as disconnected.
+ * A request and everything it points to is valid until it is answered. Each request gets exactly
+ * one answer; the answer to a client that has disconnected is dropped. A client that closes its
+ * sending side before it has the answer counts as disconnected.
  *
  * A request with an ambiguous head (header names that are no tokens, lines that do not end with CR
  * LF, folded lines, control characters, two lengths, two hosts, a transfer encoding other than
  * chunked) is answered 400 and its connection is closed, because a proxy may have parsed it
  * differently (request smuggling). A connection is also closed after a chunked body, because
- * libmicrohttpd does not show the lines between chunks. After a refusal the rest of the body is read
- * and dropped for a few seconds, so that the client receives the answer.
+ * libmicrohttpd does not show the lines between chunks. After a refusal the rest of the body is
+ * read and dropped for a few seconds, so that the client receives the answer.
  *
- * Instead of an answer a request may get a stream: a head at once and the body in pieces. Stream and
- * request live until the owner ends the stream, even if the client has disconnected before.
+ * Instead of an answer a request may get a stream: a head at once and the body in pieces. Stream
+ * and request live until the owner ends the stream, even if the client has disconnected before.
  */
 #pragma once
 
@@ -90,10 +90,10 @@ struct http_handler {
     int (*admit)(void *self, struct http_request *request, struct http_answer *out_answer);
     /* May be NULL. Called at most once, a second or two after the client of a request that serve()
      * kept has disconnected. The request must still be answered, here or later, and its slot stays
-     * occupied until then; the answer is dropped.
-     * Also called when a stream has no reader any more: the client has disconnected, was cut because
-     * it did not read, or requested no body (HEAD). The stream may be ended here or later; all other
-     * calls on it have no effect. No other callback follows. */
+     * occupied until then; the answer is dropped. Also called when a stream has no reader any more:
+     * the client has disconnected, was cut because it did not read, or requested no body (HEAD).
+     * The stream may be ended here or later; all other calls on it have no effect. No other
+     * callback follows. */
     void (*gone)(void *self, struct http_request *request);
     /* May be NULL. The callback for http_stream_await(). */
     void (*drained)(void *self, struct http_request *request);
@@ -157,13 +157,13 @@ NODISCARD bool http_reload_tls(struct http_server *s, char *why, size_t why_size
 /* Stop accepting connections. Requests that have begun are still answered. */
 void http_quiesce(struct http_server *s);
 /* The number of requests whose request line was received and whose answer is not completely sent.
- * For an orderly stop call http_quiesce(), run the loop until this is 0 or a timeout expires (a slow
- * client can delay it), then http_close(). */
+ * For an orderly stop call http_quiesce(), run the loop until this is 0 or a timeout expires (a
+ * slow client can delay it), then http_close(). */
 uint32_t http_pending(const struct http_server *s);
-/* Close everything. Requests of the handler are answered 503, and unsent answers and stream data get
- * one more second; then connections are closed. Streams are cut without a last chunk, so that their
- * clients detect it. No callback is called: neither requests nor streams may be used afterwards. The
- * loop must run once more before it is closed (uv_close callbacks). */
+/* Close everything. Requests of the handler are answered 503, and unsent answers and stream data
+ * get one more second; then connections are closed. Streams are cut without a last chunk, so that
+ * their clients detect it. No callback is called: neither requests nor streams may be used
+ * afterwards. The loop must run once more before it is closed (uv_close callbacks). */
 void http_close(struct http_server *s);
 
 /* The value of a header, ignoring case; empty when absent. */
@@ -180,8 +180,8 @@ void http_answer(struct http_request *request, const struct http_answer *answer)
 
 /* The memory of an answer is occupied until the client has read it, so it is counted over all
  * connections. http_hold() sets the count of this request to `bytes`; http_answer() counts at least
- * the arena and a copied body. http_may_hold(): would that count stay within the limit? http_held():
- * bytes counted for all requests plus unsent bytes of all streams. */
+ * the arena and a copied body. http_may_hold(): would that count stay within the limit?
+ * http_held(): bytes counted for all requests plus unsent bytes of all streams. */
 void http_hold(struct http_request *request, size_t bytes);
 bool http_may_hold(const struct http_request *request, size_t bytes);
 size_t http_held(const struct http_request *request);
@@ -191,11 +191,11 @@ size_t http_held(const struct http_request *request);
 /* A stream with fewer unsent bytes counts as drained. */
 #define HTTP_STREAM_LOW ((size_t)64 << 10)
 
-/* Instead of http_answer(): the head is sent at once, without a length, and its body, if any, is the
- * first piece. NULL: the client has disconnected or there is no memory; the request is finished, as
- * if it were answered. A stream may be idle for any time. A client that does not read is
- * disconnected like a slow one. With HTTP/1.0 the end of the stream is the end of the connection, as
- * is the end of a head without a body. */
+/* Instead of http_answer(): the head is sent at once, without a length, and its body, if any, is
+ * the first piece. NULL: the client has disconnected or there is no memory; the request is
+ * finished, as if it were answered. A stream may be idle for any time. A client that does not read
+ * is disconnected like a slow one. With HTTP/1.0 the end of the stream is the end of the
+ * connection, as is the end of a head without a body. */
 struct http_stream *http_stream_begin(struct http_request *request, const struct http_answer *head);
 /* Append a copy of `piece`. ERR_LIMIT: this stream or all streams would have too many unsent bytes,
  * and nothing was appended; ERR_UNAVAILABLE: the stream has no reader any more. A stream without
@@ -203,9 +203,9 @@ struct http_stream *http_stream_begin(struct http_request *request, const struct
 NODISCARD err http_stream_put(struct http_stream *s, struct str piece);
 /* Bytes that libmicrohttpd has not fetched yet; 0 if the stream has no reader any more. */
 size_t http_stream_waiting(const struct http_stream *s);
-/* Request one call of handler.drained() when the stream has fewer than HTTP_STREAM_LOW unsent bytes.
- * It is never called from here, and soon if that is the case already. It is not called for a stream
- * without a reader. */
+/* Request one call of handler.drained() when the stream has fewer than HTTP_STREAM_LOW unsent
+ * bytes. It is never called from here, and soon if that is the case already. It is not called for a
+ * stream without a reader. */
 void http_stream_await(struct http_stream *s);
 /* End the stream after its unsent bytes. Stream and request must not be used any more. */
 void http_stream_end(struct http_stream *s);

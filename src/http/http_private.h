@@ -12,7 +12,8 @@
 
 #include "http/http.h"
 
-/* Bytes of libmicrohttpd's buffer for a connection: request line, headers and a window of the body. */
+/* Bytes of libmicrohttpd's buffer for a connection: request line, headers and a window of the
+ * body. */
 #define HTTP_CONNECTION_MEMORY ((size_t)32 << 10)
 /* A client that sends its request byte by byte is not idle, but occupies a slot all the same. Its
  * head, and each HTTP_PIECE bytes of its body, must arrive within twice the idle time. */
@@ -244,8 +245,8 @@ int tls_retrieve(gnutls_session_t session, const gnutls_datum_t *authorities, in
                  const gnutls_pk_algorithm_t *kinds, int kind_count, gnutls_pcert_st **out_chain,
                  unsigned *out_chain_len, gnutls_privkey_t *out_key);
 
-/* request_line.c: parse path, segments and query of `raw`. ERR_SYNTAX: malformed; ERR_LIMIT: too many
- * segments. */
+/* request_line.c: parse path, segments and query of `raw`. ERR_SYNTAX: malformed; ERR_LIMIT: too
+ * many segments. */
 NODISCARD err target_parse(struct http_request *request, struct str raw);
 
 /* request_line.c: set address and scheme of the request from the headers of a trusted proxy. */

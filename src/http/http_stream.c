@@ -2,8 +2,8 @@
  *
  * libmicrohttpd calls stream_read() whenever the socket is writable. If there are no bytes, the
  * connection is suspended; the next piece, the end of the stream or http_stream_await() resumes it.
- * So a stream is in one of two states: paused, in which only the sweep of connections.c detects that
- * the client has disconnected, or active, in which libmicrohttpd closes the connection.
+ * So a stream is in one of two states: paused, in which only the sweep of connections.c detects
+ * that the client has disconnected, or active, in which libmicrohttpd closes the connection.
  *
  * Unsent bytes are limited per stream and in total. The owner must end every stream, also after its
  * client has disconnected (handler.gone).
@@ -61,8 +61,8 @@ static bool stream_grow(struct http_stream *s, size_t more)
     return true;
 }
 
-/* Slow readers can use up the total limit. A stream without unsent bytes may still add a small piece:
- * otherwise its owner would try again at once, for ever. */
+/* Slow readers can use up the total limit. A stream without unsent bytes may still add a small
+ * piece: otherwise its owner would try again at once, for ever. */
 static bool stream_has_share(const struct exchange *x, size_t more)
 {
     const struct http_server *server = x->server;
@@ -272,8 +272,8 @@ void http_stream_break(struct http_stream *s)
 
 /* --- functions for this module ----------------------------------------------------------------*/
 
-/* The connection has ended: unsent bytes are dropped; the request and its arena stay valid until the
- * owner ends the stream. */
+/* The connection has ended: unsent bytes are dropped; the request and its arena stay valid until
+ * the owner ends the stream. */
 void stream_orphan(struct exchange *x)
 {
     const struct http_handler *handler = &x->server->handler;

@@ -1,9 +1,9 @@
 /* http_tls.c - the certificate and key that new connections get.
  *
- * libmicrohttpd requests them at each handshake, so they can be changed while the server runs. GnuTLS
- * keeps pointers to a pair as long as its connections last, so a pair is freed only when the server
- * closes; a new one is created only if the content of the files has changed. Buffers with private
- * keys are wiped. If the files cannot be used, the previous pair stays in use.
+ * libmicrohttpd requests them at each handshake, so they can be changed while the server runs.
+ * GnuTLS keeps pointers to a pair as long as its connections last, so a pair is freed only when the
+ * server closes; a new one is created only if the content of the files has changed. Buffers with
+ * private keys are wiped. If the files cannot be used, the previous pair stays in use.
  */
 #include "http/http_private.h"
 
@@ -171,9 +171,9 @@ void tls_fini(struct http_server *s)
 
 /* --- callback of GnuTLS -----------------------------------------------------------------------*/
 
-/* Returns the current pair for a handshake, whatever the client prefers; the parameters are those of
- * gnutls_certificate_retrieve_function2. libmicrohttpd stores its connection in the session, and the
- * slot of the client exists before the first byte is read. */
+/* Returns the current pair for a handshake, whatever the client prefers; the parameters are those
+ * of gnutls_certificate_retrieve_function2. libmicrohttpd stores its connection in the session, and
+ * the slot of the client exists before the first byte is read. */
 int tls_retrieve(gnutls_session_t session, const gnutls_datum_t *authorities, int authority_count,
                  const gnutls_pk_algorithm_t *kinds, int kind_count, gnutls_pcert_st **out_chain,
                  unsigned *out_chain_len, gnutls_privkey_t *out_key)

@@ -102,8 +102,8 @@ static bool listener_has_waiting(const struct http_server *s)
 }
 
 /* False: stop accepting for now. If descriptors are exhausted, a connection is evicted; its
- * descriptor is free after the next MHD_run, so accepting continues right after it. If there is none
- * to evict, accepting pauses. */
+ * descriptor is free after the next MHD_run, so accepting continues right after it. If there is
+ * none to evict, accepting pauses. */
 static bool listener_accept_failed(struct http_server *s, int error)
 {
     if (listener_error_is_transient(error))
@@ -201,8 +201,7 @@ void listener_notice(struct http_server *s, uint64_t now_ms)
     }
     if (listener_notice_is_due(stats->accept_failures, &s->failed_logged, now_ms)) {
         log_with(LOG_WARNING, LOG_FIELDS(LOG_Z("error", strerror(s->accept_error))),
-                 "accept() failed: %s; new connections wait until it succeeds",
-                 strerror(s->accept_error));
+                 "accept() failed; new connections wait until it succeeds");
         s->failed_logged.count = stats->accept_failures;
     }
 }

@@ -1,9 +1,9 @@
 /* request_line.c - parses the target of a request and verifies that its head is unambiguous.
  *
- * libmicrohttpd tolerates malformed heads that a proxy may interpret differently. To rule out request
- * smuggling, head_read() checks the raw bytes in libmicrohttpd's buffer: names are tokens, lines end
- * with CR LF, there is one host and one framing. The target is decoded here and not by libmicrohttpd,
- * because that does not report wrong escapes.
+ * libmicrohttpd tolerates malformed heads that a proxy may interpret differently. To rule out
+ * request smuggling, head_read() checks the raw bytes in libmicrohttpd's buffer: names are tokens,
+ * lines end with CR LF, there is one host and one framing. The target is decoded here and not by
+ * libmicrohttpd, because that does not report wrong escapes.
  */
 #include "http/http_private.h"
 
@@ -138,10 +138,11 @@ bool http_query(const struct http_request *request, struct str name, struct str 
 
 /* --- headers ----------------------------------------------------------------------------------*/
 
-/* libmicrohttpd tolerates many errors and ends strings at the first zero byte, so it may read another
- * head than a proxy before it. It parses in place and overwrites only the colon and the end of each
- * line: in a well-formed head every name begins right after the two bytes that ended the previous
- * line. Zero bytes, single CRs and LFs and folded lines all leave a gap, which is detected. */
+/* libmicrohttpd tolerates many errors and ends strings at the first zero byte, so it may read
+ * another head than a proxy before it. It parses in place and overwrites only the colon and the end
+ * of each line: in a well-formed head every name begins right after the two bytes that ended the
+ * previous line. Zero bytes, single CRs and LFs and folded lines all leave a gap, which is
+ * detected. */
 struct head {
     const char *next; /* where the next name must begin */
     bool is_bad;

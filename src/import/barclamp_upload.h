@@ -1,10 +1,11 @@
 /* barclamp_upload.h - turns a barclamp in the body of a request into a document for an import.
  *
- * It is parsed by the reader of barclamp files and passed to an import dry run, so that all problems
- * are reported together, with their lines. Scripts, templates and Lua code cannot be uploaded (ADR
- * 0056): they are expected in the source path of the stored barclamp of that name or, for a new one,
- * in a directory of its name below `folder`. Only an administrator of the host can write there, so a
- * source path in the upload is ignored. Likewise `hooks`: a stored role keeps those of its code.
+ * It is parsed by the reader of barclamp files and passed to an import dry run, so that all
+ * problems are reported together, with their lines. Scripts, templates and Lua code cannot be
+ * uploaded (ADR 0056): they are expected in the source path of the stored barclamp of that name or,
+ * for a new one, in a directory of its name below `folder`. Only an administrator of the host can
+ * write there, so a source path in the upload is ignored. Likewise `hooks`: a stored role keeps
+ * those of its code.
  *
  * It runs in the thread of the loop and keeps no state; all strings are in the arena of the upload.
  */

@@ -4,8 +4,8 @@
  * per step, so that content_pump() can stop between two steps. The order matters: errors of files
  * are reported before the import, so that the log shows them first; documents that the core holds
  * already are removed from the list before the rest is submitted; refusals are logged only when no
- * further round can change them; files are checked for missing scripts and Lua code after everything
- * is imported, because a role may be defined by a later file; Lua code is loaded last.
+ * further round can change them; files are checked for missing scripts and Lua code after
+ * everything is imported, because a role may be defined by a later file; Lua code is loaded last.
  *
  * An import is submitted as a command, and its outcome arrives in content_on_result(). If the store
  * fails, the file is given up for this time; the next reload imports it.

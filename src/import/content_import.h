@@ -7,12 +7,12 @@
  * another one was accepted in between (content/import_rounds.h). What stays refused, and files with
  * errors, are logged with file and line and do not affect other files; a version that was imported
  * earlier stays in effect. A file with errors is not submitted, but the rest of it is passed to an
- * import dry run, so that all problems are reported together. Lua files that have changed are loaded
- * again if the barclamp of the role is imported.
+ * import dry run, so that all problems are reported together. Lua files that have changed are
+ * loaded again if the barclamp of the role is imported.
  *
  * Everything except the reading is done in small steps in content_pump(), so that an import of ten
- * thousand roles does not block the loop. It belongs to the thread of the loop; the caller passes the
- * outcomes of its commands to content_on_result().
+ * thousand roles does not block the loop. It belongs to the thread of the loop; the caller passes
+ * the outcomes of its commands to content_on_result().
  */
 #pragma once
 
@@ -82,18 +82,18 @@ struct content {
 /* Read the directories "DIR[:DIR]" now, in the calling thread, and import nothing yet. It must be
  * idle. */
 void content_read_ahead(struct content *c, const char *directories);
-/* Import what was read ahead, or read the directories first. A call during an import queues one more
- * import, with the directories of the last call. */
+/* Import what was read ahead, or read the directories first. A call during an import queues one
+ * more import, with the directories of the last call. */
 void content_import(struct content *c, const char *directories);
 /* Continue until uv_hrtime() reaches `until_ns`. True: there is more to do now. */
 bool content_pump(struct content *c, uint64_t until_ns);
 bool content_is_idle(const struct content *c);
-/* The source path of this barclamp in a document that is not imported yet; empty: there is none, and
- * the source path in the core is valid. */
+/* The source path of this barclamp in a document that is not imported yet; empty: there is none,
+ * and the source path in the core is valid. */
 struct str content_source_path(const struct content *c, struct str barclamp);
 /* The outcome of one of its commands, or NULL with the error. */
 void content_on_result(struct content *c, int64_t request, const struct outcome *outcome, err why);
-/* Stop: no callback is called any more. A reading may still be in progress in another thread, so the
- * loop must be closed before content_fini(). */
+/* Stop: no callback is called any more. A reading may still be in progress in another thread, so
+ * the loop must be closed before content_fini(). */
 void content_stop(struct content *c);
 void content_fini(struct content *c);

@@ -1,8 +1,8 @@
 /* content_reader.c - reads barclamp files and fingerprints the Lua files of their roles.
  *
  * It runs in a thread of the pool and touches nothing of the loop. The atomic `stop` is checked
- * between files, so that a shutdown does not wait for a slow disk. A mark stores the digest of a Lua
- * file; two readings are compared by it, and a file that could not be read compares as changed.
+ * between files, so that a shutdown does not wait for a slow disk. A mark stores the digest of a
+ * Lua file; two readings are compared by it, and a file that could not be read compares as changed.
  */
 #include "import/content_reader.h"
 

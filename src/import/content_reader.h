@@ -1,9 +1,9 @@
-/* content_reader.h - reads the directories of barclamps: files, documents, and the hooks that the Lua
- * files of roles define.
+/* content_reader.h - reads the directories of barclamps: files, documents, and the hooks that the
+ * Lua files of roles define.
  *
  * Its duration depends on disks and on Lua code, so it may run in another thread: a reading uses
- * neither the core nor the loop, and belongs to one thread at a time. Each Lua file gets a mark, with
- * which the next reading detects changes.
+ * neither the core nor the loop, and belongs to one thread at a time. Each Lua file gets a mark,
+ * with which the next reading detects changes.
  */
 #pragma once
 

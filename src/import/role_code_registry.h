@@ -2,9 +2,10 @@
  *
  * Nothing of it is stored: the Lua file of a role is looked up when its code is first needed, after
  * its barclamp was imported, and on every reload. So the code is known before the first hook of a
- * start is delivered, and hooks that an import causes use the code of that import. A file with errors
- * keeps the loaded code; a missing file unloads it: a role without hooks needs none, and the hooks of
- * other roles fail. Problems are logged with file and line and are the text of failed calls.
+ * start is delivered, and hooks that an import causes use the code of that import. A file with
+ * errors keeps the loaded code; a missing file unloads it: a role without hooks needs none, and the
+ * hooks of other roles fail. Problems are logged with file and line and are the text of failed
+ * calls.
  *
  * It belongs to the thread of the loop, which only determines the path. The file is read, compiled
  * and executed in the hook thread, which reports to role_code_registry_loaded().

@@ -1,8 +1,9 @@
 /* certificates.c - thin layer over GnuTLS.
  *
- * Every GnuTLS object that a function opens is released before it returns, in reverse order; private
- * keys that GnuTLS exported are wiped from its buffers. Times are passed in, so that tests and the
- * rule for ages (clock_watch.h) decide what is expired; GnuTLS's own time checks are disabled.
+ * Every GnuTLS object that a function opens is released before it returns, in reverse order;
+ * private keys that GnuTLS exported are wiped from its buffers. Times are passed in, so that tests
+ * and the rule for ages (clock_watch.h) decide what is expired; GnuTLS's own time checks are
+ * disabled.
  */
 #include "pki/certificates.h"
 

@@ -47,7 +47,8 @@ bool certificate_new_server(struct arena *a, const struct certificate *ca,
                             const struct certificate_names *names, int64_t now_s,
                             struct certificate *out_server);
 
-/* The earliest expiry of the certificates in the text, in seconds since 1970. False: there is none. */
+/* The earliest expiry of the certificates in the text, in seconds since 1970. False: there is
+ * none. */
 bool certificate_end(struct str certs, int64_t *out_end_s);
 /* True if the text is a PEM private key. */
 bool certificate_is_key(struct str key);

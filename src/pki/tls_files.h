@@ -36,6 +36,7 @@ bool tls_files_keep(struct arena *a, const char *directory, const struct certifi
 void tls_files_names_of(struct arena *a, struct str host, struct str hosts,
                         struct certificate_names *out_names);
 /* The names for the certificate: host name, its names in the text of /etc/hosts, localhost, and the
- * listening address, or all addresses of the host if that is a wildcard. Strings are in the arena. */
+ * listening address, or all addresses of the host if that is a wildcard. Strings are in the
+ * arena. */
 void tls_files_names(struct arena *a, const char *listen_address, struct str hosts,
                      struct certificate_names *out_names);

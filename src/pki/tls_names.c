@@ -1,7 +1,7 @@
 /* tls_names.c - the names and addresses of this host for its certificate.
  *
- * They come from gethostname(), /etc/hosts and the interfaces; no name server is queried, because an
- * answer could change between two starts and cause a renewal each time.
+ * They come from gethostname(), /etc/hosts and the interfaces; no name server is queried, because
+ * an answer could change between two starts and cause a renewal each time.
  */
 #include "pki/tls_files.h"
 

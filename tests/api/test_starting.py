@@ -78,7 +78,7 @@ def test_a_missing_database_is_reported(daemon):
         for end in ("", "-wal", "-shm"):
             if os.path.exists(own.path("halligan.db" + end)):
                 os.unlink(own.path("halligan.db" + end))
-        gone = ("has been used", own.path("halligan.db"), "restore a backup")
+        gone = ("used data directory", own.path("halligan.db"), "restore a backup")
         refuses(own, *gone)
         assert not os.path.exists(own.path("halligan.db"))
         own.write("halligan.db", "")

@@ -81,7 +81,8 @@ static bool backup_config_is_private(struct backup_job *m)
 
 /* ---- files ---- */
 
-/* Copy one file; `name` is its path in the backup. A file that does not exist any more is skipped. */
+/* Copy one file; `name` is its path in the backup. A file that does not exist any more is
+ * skipped. */
 static enum exit_status backup_put_file(struct backup_job *m, const char *from, const char *name,
                                         bool is_private)
 {
@@ -178,8 +179,8 @@ static err backup_put_source_path(void *self, const struct record *record)
     return OK;
 }
 
-/* Directories of barclamps are installed, not backed up. The manifest lists those that exist now, so
- * that a restore can report which ones are missing. */
+/* Directories of barclamps are installed, not backed up. The manifest lists those that exist now,
+ * so that a restore can report which ones are missing. */
 static enum exit_status backup_put_directories(struct backup_job *m, const char *store_url)
 {
     struct store_reader *reader;

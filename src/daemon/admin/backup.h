@@ -29,5 +29,6 @@ enum exit_status backup_make(struct config *c, const struct backup_options *o);
 /* False: the path is the SQLite file of an export or of an older version. */
 bool backup_is_directory(const char *path);
 /* Restore all files and the store, and print what is missing. The data directory must be empty,
- * unless existing files are kept; it must not contain a database. After a failure it is as before. */
+ * unless existing files are kept; it must not contain a database. After a failure it is as
+ * before. */
 enum exit_status backup_restore(struct config *c, const struct backup_options *o);

@@ -1,13 +1,13 @@
 /* restore.c - `halligand restore` of a backup directory.
  *
  * Order: verify size and SHA-256 of every file, lock the data directory, check that it is empty,
- * create the marker file `restoring`, copy files, fill the store, remove the marker. Nothing on this
- * host is changed before the backup has been verified. If the process is killed in between, the
- * marker keeps a daemon from creating a new installation in the half-filled directory. After an
+ * create the marker file `restoring`, copy files, fill the store, remove the marker. Nothing on
+ * this host is changed before the backup has been verified. If the process is killed in between,
+ * the marker keeps a daemon from creating a new installation in the half-filled directory. After an
  * error all files that were created are removed again.
  *
- * Files outside of the data directory (configuration, certificate) may not be writable by the user of
- * the daemon: such a file is reported as missing and does not fail the restore.
+ * Files outside of the data directory (configuration, certificate) may not be writable by the user
+ * of the daemon: such a file is reported as missing and does not fail the restore.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -2,8 +2,8 @@
  *
  * A check reads everything through a read-only connection: the integrity check of the database
  * engine, then all records into a core, which verifies its invariants and digest, then the archive
- * tables, whose rows are only decoded. A copy is written to PATH.partial, checked, and renamed, so a
- * file with the final name is always complete and verified. What SQLite keeps beside a database
+ * tables, whose rows are only decoded. A copy is written to PATH.partial, checked, and renamed, so
+ * a file with the final name is always complete and verified. What SQLite keeps beside a database
  * (-wal, -shm, -journal) is removed before the rename, because it would be applied to another file
  * of that name.
  */

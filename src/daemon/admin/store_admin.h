@@ -19,6 +19,6 @@ enum exit_status store_admin_remove_beside(const char *path);
 /* Fill the store, which must be empty. With `is_restore` a SQLite file must not exist. The caller
  * holds the lock. */
 enum exit_status store_admin_fill_store(struct config *c, const char *from_url, bool is_restore);
-/* Copy the SQLite file `path` into the store, which must be empty. With `is_restore` there must be no
- * database at all. It takes the lock of the data directory. */
+/* Copy the SQLite file `path` into the store, which must be empty. With `is_restore` there must be
+ * no database at all. It takes the lock of the data directory. */
 enum exit_status store_admin_restore(struct config *c, const char *path, bool is_restore);

@@ -1,9 +1,9 @@
 /* config.h - the configuration of the daemon: options of the command line, then the file, then
  * defaults.
  *
- * The file has lines "key = value"; keys are the long options without their dashes. All problems are
- * reported together, with file and line, and a configuration with problems must not be used. All
- * strings are in the arena of the config, from config_read to config_fini.
+ * The file has lines "key = value"; keys are the long options without their dashes. All problems
+ * are reported together, with file and line, and a configuration with problems must not be used.
+ * All strings are in the arena of the config, from config_read to config_fini.
  */
 #pragma once
 

@@ -35,7 +35,8 @@ void data_dir_holder(char out_who[HOLDER_SIZE])
 }
 
 /* A user who can write into the directory could replace the database, the lock or the password
- * file, so it must belong to the user of the daemon or to root and be writable by its owner only. */
+ * file, so it must belong to the user of the daemon or to root and be writable by its owner
+ * only. */
 static enum exit_status data_dir_check_owner(const char *path, const struct stat *facts)
 {
     if (facts->st_uid != geteuid() && facts->st_uid != 0)

@@ -27,8 +27,8 @@ struct data_dir_locks {
     struct file_lock database; /* PATH.lock beside sqlite:PATH */
 };
 
-/* Create the directory (mode 0700) if it does not exist and take both locks. A directory that others
- * can write into is refused. After a failure, which is logged, nothing is locked. */
+/* Create the directory (mode 0700) if it does not exist and take both locks. A directory that
+ * others can write into is refused. After a failure, which is logged, nothing is locked. */
 enum exit_status data_dir_lock(struct config *c, struct data_dir_locks *out_locks);
 void data_dir_unlock(struct data_dir_locks *locks);
 /* The file that marks a restore in progress. */

@@ -1,5 +1,5 @@
-/* Goal: an Authorization header says who asks, or nothing at all.
- * Method: headers as clients write them, and as nobody should. */
+/* Goal: an Authorization header gives credentials, or none if it is malformed.
+ * Method: headers as clients write them, and malformed ones. */
 #include "auth/credentials.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ TEST(basic_gives_a_name_and_a_password)
     CHECK(is_basic("Basic YTpiOmM", "a", "b:c")); /* without the padding */
     CHECK(is_basic("Basic YTo=", "a", ""));
     CHECK(is_basic("Basic w6Q64oKs", "\xc3\xa4", "\xe2\x82\xac"));
-    CHECK(is_basic("Basic YTo/Pz4+", "a", "?\?>>")); /* the other two of the alphabet */
+    CHECK(is_basic("Basic YTo/Pz4+", "a", "?\?>>")); /* the characters + and / of base64 */
     arena_fini(&arena);
 }
 
@@ -44,7 +44,7 @@ TEST(bearer_gives_a_token)
     arena_fini(&arena);
 }
 
-TEST(digest_gives_its_claim_unread)
+TEST(digest_gives_its_parameters_unparsed)
 {
     const struct credentials c = parse("Digest username=\"a\", nonce=n ");
     CHECK(c.kind == CREDENTIALS_DIGEST);
@@ -52,7 +52,7 @@ TEST(digest_gives_its_claim_unread)
     arena_fini(&arena);
 }
 
-TEST(anything_else_is_nothing)
+TEST(malformed_headers_give_no_credentials)
 {
     static const char *const headers[] = {
         "",
@@ -65,9 +65,9 @@ TEST(anything_else_is_nothing)
         "Basic YWRtaW4=",     /* no colon */
         "Basic OnNlY3JldA==", /* no name */
         "Basic YWRtaW46c2Vj cmV0",
-        "Basic YWRtaW46c2Vjc", /* a bit too long */
+        "Basic YWRtaW46c2Vjc", /* one character too many */
         "Basic YWRtaW46c2VjcmV0=",
-        "Basic YTo_Pz4-", /* the alphabet of file names */
+        "Basic YTo_Pz4-", /* base64url */
         "Basic YToAYg==", /* U+0000 */
         "Basic YTr/",     /* not UTF-8 */
         "Bearer",
@@ -89,7 +89,7 @@ TEST(anything_else_is_nothing)
     arena_fini(&arena);
 }
 
-TEST(a_header_has_a_longest_length)
+TEST(a_header_has_a_maximum_length)
 {
     static char header[4097];
     memset(header, 'a', sizeof header);
@@ -99,7 +99,7 @@ TEST(a_header_has_a_longest_length)
     arena_fini(&arena);
 }
 
-TEST(what_was_parsed_outlives_the_header)
+TEST(credentials_outlive_the_header)
 {
     char header[] = "Bearer token";
     const struct credentials c = parse(header);
@@ -147,7 +147,7 @@ TEST(a_cookie_is_found_among_others)
         {"a=b; halligan_session=x; c=d", "x"},
         {"a=b;halligan_session=x", "x"},
         {"  halligan_session=x  ", "x"},
-        {"halligan_session=; halligan_session=y", "y"}, /* the first says nothing */
+        {"halligan_session=; halligan_session=y", "y"}, /* the first one is empty */
         {"my_halligan_session=x", ""},
         {"halligan_session", ""},
         {"halligan_session=", ""},
@@ -161,7 +161,7 @@ TEST(a_cookie_is_found_among_others)
             str_eq(credentials_cookie(str_from(table[i].header), name), str_from(table[i].value)));
 }
 
-TEST(what_a_page_shows_belongs_to_one_session)
+TEST(a_csrf_token_belongs_to_one_session)
 {
     const struct str one = credentials_csrf(&arena, STR("hlg_one"));
     CHECK(one.len == 48);
@@ -169,7 +169,7 @@ TEST(what_a_page_shows_belongs_to_one_session)
     CHECK(!credentials_same(one, credentials_csrf(&arena, STR("hlg_two"))));
     CHECK(!credentials_same(one, str_slice(one, 0, one.len - 1)));
     CHECK(!credentials_same(one, STR("")) && credentials_same(STR(""), STR("")));
-    /* and it does not tell the hash that is kept of the session */
+    /* and it does not reveal the stored hash of the session */
     CHECK(!str_eq(str_slice(credentials_token_hash(&arena, STR("hlg_one")), 0, 48), one));
     arena_fini(&arena);
 }

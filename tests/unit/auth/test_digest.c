@@ -1,5 +1,5 @@
-/* Goal: digest lets in who knows the password, once for each answer, and nobody else.
- * Method: claims made by hand against a table with a clock of ours; the example of RFC 2617. */
+/* Goal: Digest accepts a response to a nonce once, if it was computed with the right password.
+ * Method: headers made by hand against a table with a simulated clock; the example of RFC 2617. */
 #include "auth/digest.h"
 
 #include <inttypes.h>
@@ -37,14 +37,14 @@ static bool parses(const char *text)
     return digest_parse(&arena, str_from(text), &claim);
 }
 
-/* What a client would say. */
+/* A simulated client. */
 struct client {
     const char *user, *password, *uri, *method;
     struct str nonce;
     uint64_t count;
 };
 
-/* `nc` as it is written; the client's count is not used. */
+/* The parameters of a response with this text as `nc`, instead of the count of the client. */
 static struct digest_claim answer_written(const struct client *c, const char *nc)
 {
     char text[512];
@@ -135,7 +135,7 @@ TEST(the_ha1_is_that_of_the_realm_crowbar)
 
 #define REST "cnonce=\"x\", nc=00000001, qop=auth, response=\"0123456789abcdef0123456789abcdef\""
 
-TEST(a_claim_is_read_as_clients_write_it)
+TEST(parameters_are_parsed_as_clients_write_them)
 {
     struct digest_claim c;
     CHECK(
@@ -151,7 +151,7 @@ TEST(a_claim_is_read_as_clients_write_it)
     arena_fini(&arena);
 }
 
-TEST(a_claim_that_is_not_whole_is_none)
+TEST(incomplete_parameters_are_refused)
 {
     static const char *const wrong[] = {
         "",
@@ -181,7 +181,7 @@ TEST(a_claim_that_is_not_whole_is_none)
     arena_fini(&arena);
 }
 
-TEST(who_knows_the_password_is_let_in_and_nobody_else)
+TEST(only_the_right_password_is_accepted)
 {
     struct digests *d = open_digests();
     struct client c = ann(d);
@@ -203,7 +203,7 @@ TEST(who_knows_the_password_is_let_in_and_nobody_else)
     close_digests(d);
 }
 
-TEST(nobody_has_the_decoy)
+TEST(the_decoy_is_never_right)
 {
     struct digests *d = open_digests();
     const struct client c = ann(d);
@@ -217,7 +217,7 @@ TEST(nobody_has_the_decoy)
     close_digests(d);
 }
 
-TEST(a_right_answer_counts_once)
+TEST(a_right_response_is_accepted_once)
 {
     struct digests *d = open_digests();
     struct client c = ann(d);
@@ -230,16 +230,16 @@ TEST(a_right_answer_counts_once)
         c.count = order[i];
         CHECK(judge_client(d, &c, NOW) == DIGEST_STALE);
     }
-    c.count = 36; /* too far back to tell */
+    c.count = 36; /* below the window */
     CHECK(judge_client(d, &c, NOW) == DIGEST_STALE);
-    c.count = 0; /* so is this */
+    c.count = 0; /* likewise */
     CHECK(judge_client(d, &c, NOW) == DIGEST_STALE);
     c.count = UINT32_MAX;
     CHECK(judge_client(d, &c, NOW) == DIGEST_GOOD);
     close_digests(d);
 }
 
-/* Ruby's net-http-digest_auth counts from 0, and never starts again with a new nonce. */
+/* Ruby's net-http-digest_auth counts from 0 and does not reset the count for a new nonce. */
 TEST(counts_begin_at_zero_and_may_have_more_than_eight_digits)
 {
     struct digests *d = open_digests();
@@ -254,7 +254,7 @@ TEST(counts_begin_at_zero_and_may_have_more_than_eight_digits)
         c.count = order[i];
         CHECK(judge_client(d, &c, NOW) == DIGEST_STALE);
     }
-    /* Another way to write a number that was used is no new number. */
+    /* A used count with leading zeros or other case is still used. */
     struct client other = ann(d);
     CHECK(judge_client(d, &other, NOW) == DIGEST_GOOD);
     CHECK(judge_written(d, &other, "0000000001") == DIGEST_STALE);
@@ -266,7 +266,7 @@ TEST(counts_begin_at_zero_and_may_have_more_than_eight_digits)
     close_digests(d);
 }
 
-TEST(nonces_live_five_minutes_and_are_ours)
+TEST(nonces_expire_after_five_minutes_and_are_authenticated)
 {
     struct digests *d = open_digests(), *other = digests_new();
     struct client c = ann(d);
@@ -284,8 +284,8 @@ TEST(nonces_live_five_minutes_and_are_ours)
     close_digests(d);
 }
 
-/* When the table overflows, an answer that was forgotten must not count again. */
-TEST(what_is_forgotten_is_stale_not_good)
+/* When the table overflows, a response to a dropped nonce must not be accepted again. */
+TEST(a_dropped_nonce_is_stale)
 {
     struct digests *d = open_digests();
     struct client first = ann(d);
@@ -354,7 +354,7 @@ TEST(a_sealed_password_is_opened_for_its_user_within_an_hour_and_once)
     arena_fini(&arena);
 }
 
-TEST(a_letter_that_was_touched_does_not_open)
+TEST(a_modified_box_does_not_open)
 {
     CHECK(sodium_init() >= 0);
     struct reset_keys *r = reset_keys_new();
@@ -374,13 +374,13 @@ TEST(a_letter_that_was_touched_does_not_open)
         CHECK(!open_as(r, 7, &letter, NOW, &text));
     }
     CHECK(open_as(r, 7, &good, NOW, &text));
-    reset_keys_start(r, &arena, 7, NOW); /* a new key makes the old one void */
+    reset_keys_start(r, &arena, 7, NOW); /* a new key replaces the old one */
     CHECK(!open_as(r, 7, &good, NOW, &text));
     reset_keys_free(r);
     arena_fini(&arena);
 }
 
-TEST(keys_are_bounded_and_the_oldest_goes)
+TEST(keys_are_bounded_and_the_oldest_is_dropped)
 {
     CHECK(sodium_init() >= 0);
     struct reset_keys *r = reset_keys_new();

@@ -1,5 +1,5 @@
-/* Goal: whoever guesses is slowed down, and nobody else is.
- * Method: the table alone, with a clock of ours. */
+/* Goal: repeated failed logins are locked out, and other clients are not affected.
+ * Method: the tables alone, with a simulated clock. */
 #include "auth/lockout.h"
 
 #include <sodium.h>
@@ -24,7 +24,7 @@ static struct login_source from(const char *user, uint32_t address)
     return v;
 }
 
-/* Fails so often; the news of the last time. */
+/* Fail so many times; returns the result of the last one. */
 static enum lockout_news fail(struct lockout *l, struct login_source v, uint32_t times, int64_t now)
 {
     enum lockout_news news = LOCKOUT_NOTHING;
@@ -50,19 +50,19 @@ TEST(six_failures_lock_out_for_ten_minutes)
     CHECK(left(l, v, 2000) == LOCKOUT_MS);
     CHECK(left(l, v, 2000 + LOCKOUT_MS - 1) == 1);
     CHECK(left(l, v, 2000 + LOCKOUT_MS) == 0);
-    /* and the count begins anew */
+    /* and the count starts at 0 again */
     CHECK(fail(l, v, LOCKOUT_TRIES - 1, 2000 + LOCKOUT_MS) == LOCKOUT_NOTHING);
     CHECK(fail(l, v, 1, 2000 + LOCKOUT_MS) == LOCKOUT_ADDRESS);
     lockout_free(l);
 }
 
-TEST(a_lock_out_is_about_one_user_and_one_address)
+TEST(a_lock_out_affects_one_user_and_one_address)
 {
     struct lockout *l = open_lockout();
     CHECK(fail(l, from("ann", 1), LOCKOUT_TRIES, 0) == LOCKOUT_ADDRESS);
     CHECK(left(l, from("ann", 2), 0) == 0);
     CHECK(left(l, from("bob", 1), 0) == 0);
-    CHECK(left(l, from("ANN", 1), 0) > 0); /* names have no case */
+    CHECK(left(l, from("ANN", 1), 0) > 0); /* case is ignored */
     CHECK(left(l, from("ann ", 1), 0) == 0);
     lockout_free(l);
 }
@@ -79,7 +79,7 @@ TEST(a_success_clears_the_count)
     lockout_free(l);
 }
 
-TEST(failures_that_lie_far_apart_do_not_add_up)
+TEST(failures_more_than_ten_minutes_apart_are_not_added)
 {
     struct lockout *l = open_lockout();
     const struct login_source v = from("ann", 1);
@@ -88,7 +88,7 @@ TEST(failures_that_lie_far_apart_do_not_add_up)
     lockout_free(l);
 }
 
-TEST(a_hundred_failures_from_anywhere_close_the_user_but_to_where_it_was_let_in)
+TEST(a_hundred_failures_lock_the_user_out_except_from_addresses_of_earlier_logins)
 {
     struct lockout *l = open_lockout();
     const struct login_source home = from("ann", 7);
@@ -100,14 +100,14 @@ TEST(a_hundred_failures_from_anywhere_close_the_user_but_to_where_it_was_let_in)
     CHECK(left(l, from("ann", 5000), 1) == LOCKOUT_MS);
     CHECK(left(l, from("bob", 5000), 1) == 0);
     CHECK(left(l, home, 1) == 0);
-    /* home is no free pass: it is locked out by its own failures */
+    /* the address of an earlier login is locked out by its own failures */
     CHECK(fail(l, home, LOCKOUT_TRIES, 1) == LOCKOUT_ADDRESS);
     CHECK(left(l, home, 1) == LOCKOUT_MS);
     CHECK(left(l, from("ann", 5000), 1 + LOCKOUT_MS) == 0);
     lockout_free(l);
 }
 
-TEST(a_clock_that_is_set_back_locks_nobody_out_for_longer)
+TEST(a_clock_that_is_set_back_does_not_extend_lock_outs)
 {
     struct lockout *l = open_lockout();
     const struct login_source v = from("ann", 1);
@@ -136,7 +136,7 @@ TEST(invented_names_are_locked_out_as_well)
     lockout_free(l);
 }
 
-TEST(a_flood_of_invented_names_washes_nothing_away)
+TEST(a_flood_of_invented_names_displaces_no_user)
 {
     struct lockout *l = open_lockout();
     const struct login_source locked = from("ann", 1), guesser = from("eve", 3);
@@ -144,7 +144,7 @@ TEST(a_flood_of_invented_names_washes_nothing_away)
     CHECK(fail(l, guesser, LOCKOUT_TRIES - 1, 0) == LOCKOUT_NOTHING);
     for (uint32_t i = 0; i < 3 * LOCKOUT_ENTRIES; i++) {
         struct login_source v = stranger(i);
-        v.address[14] = (uint8_t)(i >> 5); /* no address guesses often enough to be locked out */
+        v.address[14] = (uint8_t)(i >> 5); /* no address fails often enough to be locked out */
         v.address[13] = (uint8_t)(1 + (i >> 13));
         CHECK(fail(l, v, 1, 1 + (int64_t)i) == LOCKOUT_NOTHING);
     }
@@ -153,7 +153,7 @@ TEST(a_flood_of_invented_names_washes_nothing_away)
     lockout_free(l);
 }
 
-TEST(guesses_under_ever_new_names_lock_out_their_address)
+TEST(failures_under_changing_names_lock_out_their_address)
 {
     struct lockout *l = open_lockout();
     const struct login_source resident = from("ann", 9), newcomer = from("bob", 9);
@@ -162,10 +162,10 @@ TEST(guesses_under_ever_new_names_lock_out_their_address)
         CHECK(fail(l, stranger(i), 1, 1) == LOCKOUT_NOTHING);
     CHECK(left(l, newcomer, 1) == 0);
     CHECK(fail(l, stranger(0), 1, 1) == LOCKOUT_NETWORK);
-    CHECK(left(l, stranger(5000), 1) == LOCKOUT_MS); /* a name that was never tried */
+    CHECK(left(l, stranger(5000), 1) == LOCKOUT_MS); /* a name without failures */
     CHECK(left(l, newcomer, 1) == LOCKOUT_MS);
-    CHECK(left(l, from("bob", 10), 1) == 0); /* from elsewhere */
-    CHECK(left(l, resident, 1) == 0);        /* was let in from there before */
+    CHECK(left(l, from("bob", 10), 1) == 0); /* from another address */
+    CHECK(left(l, resident, 1) == 0);        /* has logged in from there before */
     CHECK(left(l, newcomer, 1 + LOCKOUT_MS) == 0);
     lockout_free(l);
 }
@@ -182,7 +182,7 @@ TEST(success_under_one_name_does_not_clear_the_count_of_the_address)
     lockout_free(l);
 }
 
-/* More of them than there is room for: the oldest ones end early. */
+/* More lock-outs than entries: the oldest ones end early. */
 TEST(even_lock_outs_are_bounded)
 {
     struct lockout *l = open_lockout();
@@ -196,21 +196,21 @@ TEST(even_lock_outs_are_bounded)
     lockout_free(l);
 }
 
-/* ---- sessions that nobody uses ---- */
+/* ---- idle sessions ---- */
 
-TEST(a_session_is_over_after_half_an_hour_without_use)
+TEST(a_session_expires_after_half_an_hour_without_use)
 {
     struct session_idle *idle = session_idle_new();
     CHECK(session_touch(idle, 7, 1000));
     CHECK(session_touch(idle, 7, 1000 + IDLE_MS));
-    CHECK(session_touch(idle, 7, 1000 + 2 * IDLE_MS)); /* each use begins it anew */
+    CHECK(session_touch(idle, 7, 1000 + 2 * IDLE_MS)); /* each use restarts the time */
     CHECK(!session_touch(idle, 7, 1001 + 3 * IDLE_MS));
-    CHECK(!session_touch(idle, 7, 1001 + 3 * IDLE_MS)); /* and that was that */
+    CHECK(!session_touch(idle, 7, 1001 + 3 * IDLE_MS)); /* and it stays expired */
     CHECK(session_touch(idle, 8, 1001 + 3 * IDLE_MS));
     session_idle_free(idle);
 }
 
-TEST(sessions_beyond_the_table_begin_anew)
+TEST(sessions_dropped_from_the_table_start_again)
 {
     struct session_idle *idle = session_idle_new();
     for (int64_t id = 1; id <= 3 * (int64_t)IDLE_MAX; id++)

@@ -1,7 +1,5 @@
-/* Goal: a password is right or wrong, the loop never waits for it, and nothing is remembered that
- * should not be.
- * Method: the real argon2id, a real loop; the memory of right answers on its own, with a clock that
- * the test sets. */
+/* Goal: passwords are verified without blocking the loop, and only right ones are cached.
+ * Method: the real argon2id and a real loop; the cache alone with a simulated clock. */
 #include "auth/passwords.h"
 
 #include <sodium.h>
@@ -22,7 +20,7 @@ struct answers {
 static uv_loop_t loop;
 static const uint8_t HOME[16] = {[10] = 0xff, 0xff, 10, 0, 0, 1};
 
-/* An address of its own for each share of the queue. */
+/* One address for each PASSWORDS_SHARE_MAX jobs. */
 static const uint8_t *address_of(uint32_t job)
 {
     static uint8_t addresses[PASSWORDS_QUEUE_MAX / PASSWORDS_SHARE_MAX + 1][16];
@@ -101,7 +99,7 @@ TEST(a_password_is_right_or_wrong)
     end(&a);
 }
 
-TEST(a_right_password_is_remembered_and_a_wrong_one_is_not)
+TEST(a_right_password_is_cached_and_a_wrong_one_is_not)
 {
     struct answers a = begin();
     char hash[PASSWORD_HASH_MAX];
@@ -115,14 +113,14 @@ TEST(a_right_password_is_remembered_and_a_wrong_one_is_not)
     CHECK(ask(&a, hash, "secret") == OK);
     CHECK(a.right == 2); /* before the loop ran */
     CHECK(ask(&a, hash, "wrong") == OK);
-    CHECK(ask(&a, other, "secret") == OK); /* the same password, stored anew */
+    CHECK(ask(&a, other, "secret") == OK); /* the same password with another stored hash */
     CHECK(a.right == 2 && a.wrong == 1);
     wait_for(&a, 5);
     CHECK(a.right == 3 && a.wrong == 2);
     end(&a);
 }
 
-TEST(what_is_no_hash_is_never_right)
+TEST(a_text_that_is_not_a_hash_is_never_right)
 {
     static const char *const hashes[] = {"", "secret", "$argon2id$", "$argon2id$v=19$m=65536,t=2"};
     struct answers a = begin();
@@ -134,7 +132,7 @@ TEST(what_is_no_hash_is_never_right)
         CHECK(ask(&a, hashes[i], "secret") == OK);
         CHECK(ask(&a, hashes[i], "") == OK);
     }
-    wait_for(&a, 8); /* a share of the queue holds no more */
+    wait_for(&a, 8); /* the share of the address is full */
     CHECK(ask(&a, long_hash, "secret") == OK);
     CHECK(passwords_check(a.passwords,
                           &(struct password_claim){HOME, (struct str){0}, (struct str){0}},
@@ -149,7 +147,7 @@ TEST(what_is_no_hash_is_never_right)
     end(&a);
 }
 
-TEST(a_password_may_hold_anything)
+TEST(a_password_may_contain_any_bytes)
 {
     struct answers a = begin();
     const struct str odd = {"zero\0inside\xff", 12};
@@ -165,7 +163,7 @@ TEST(a_password_may_hold_anything)
     end(&a);
 }
 
-TEST(a_full_queue_says_so_and_empties)
+TEST(a_full_queue_refuses_jobs_and_empties)
 {
     struct answers a = begin();
     for (uint32_t i = 0; i < PASSWORDS_QUEUE_MAX; i++)
@@ -181,7 +179,7 @@ TEST(a_full_queue_says_so_and_empties)
     end(&a);
 }
 
-TEST(what_is_remembered_needs_no_place_in_the_queue)
+TEST(a_cached_password_needs_no_slot_of_the_queue)
 {
     struct answers a = begin();
     char hash[PASSWORD_HASH_MAX];
@@ -195,7 +193,7 @@ TEST(what_is_remembered_needs_no_place_in_the_queue)
     end(&a);
 }
 
-TEST(one_address_holds_a_share_of_the_queue_and_no_more)
+TEST(one_address_is_limited_to_its_share_of_the_queue)
 {
     struct answers a = begin();
     for (uint32_t i = 0; i < PASSWORDS_SHARE_MAX; i++)
@@ -204,13 +202,13 @@ TEST(one_address_holds_a_share_of_the_queue_and_no_more)
     CHECK(passwords_hash(a.passwords, HOME, STR("x"), on_hashed, &a) == ERR_LIMIT);
     CHECK(ask_from(&a, address_of(0), "x") == OK); /* another address is served */
     wait_for(&a, 1);
-    CHECK(ask(&a, "", "x") == OK); /* the share is of jobs that wait */
+    CHECK(ask(&a, "", "x") == OK); /* the share counts pending jobs only */
     CHECK(ask(&a, "", "x") == ERR_LIMIT);
     wait_for(&a, PASSWORDS_SHARE_MAX + 2);
     end(&a);
 }
 
-TEST(freeing_drops_jobs_that_wait)
+TEST(freeing_drops_pending_jobs)
 {
     struct answers a = begin();
     for (uint32_t i = 0; i < PASSWORDS_SHARE_MAX; i++)
@@ -233,11 +231,11 @@ TEST(a_callback_may_free_everything)
     CHECK(uv_loop_close(&loop) == 0);
 }
 
-/* --- the memory of right answers --------------------------------------------------------------*/
+/* --- cache ------------------------------------------------------------------------------------*/
 
 static struct password_cache cache;
 
-TEST(the_memory_lasts_five_minutes)
+TEST(cache_entries_expire_after_five_minutes)
 {
     CHECK(sodium_init() >= 0);
     password_cache_init(&cache);
@@ -252,7 +250,7 @@ TEST(the_memory_lasts_five_minutes)
     password_cache_fini(&cache);
 }
 
-TEST(the_memory_tells_everything_apart)
+TEST(the_cache_distinguishes_hashes_passwords_and_keys)
 {
     CHECK(sodium_init() >= 0);
     password_cache_init(&cache);
@@ -276,7 +274,7 @@ TEST(the_memory_tells_everything_apart)
     password_cache_fini(&cache);
 }
 
-TEST(the_memory_is_bounded_and_the_newest_stay)
+TEST(the_cache_is_bounded_and_keeps_the_newest)
 {
     enum { COUNT = 5 * PASSWORD_CACHE_MAX };
     static struct password_digest digests[COUNT];

@@ -1,5 +1,5 @@
-/* Goal: flags win over the file, the file over what is usual, and all that is wrong is told.
- * Method: files in a directory of our own; the problems are joined and compared. */
+/* Goal: options override the file, the file overrides defaults, and all problems are reported.
+ * Method: files in a temporary directory; the problems are joined and compared. */
 #include "base/text/str.h"
 #include "daemon/config/config.h"
 #include "tests/check.h"
@@ -27,7 +27,7 @@ static void end(struct config *c)
     CHECK(unlink(file) == 0 && rmdir(folder) == 0);
 }
 
-/* One a line; "F" stands for the path of the file. */
+/* One problem per line; "F" is the path of the file. */
 static bool problems_are(const struct config *c, const char *wanted)
 {
     static char text[8192];
@@ -43,7 +43,7 @@ static bool problems_are(const struct config *c, const char *wanted)
     return strcmp(text, wanted) == 0;
 }
 
-TEST(without_anything_the_usual_holds)
+TEST(without_options_and_file_defaults_are_used)
 {
     struct config c;
     begin("");
@@ -51,7 +51,7 @@ TEST(without_anything_the_usual_holds)
     CHECK(strcmp(c.data, "/var/lib/halligan") == 0);
     CHECK(strcmp(c.address, "127.0.0.1") == 0 && c.port == 3000);
     CHECK(strcmp(c.store, "sqlite:/var/lib/halligan/halligan.db") == 0);
-    /* What is shipped, where it is installed. */
+    /* The installed barclamps, if there are any. */
     CHECK(c.barclamps[0] == 0 || strstr(c.barclamps, "/halligan/barclamps"));
     CHECK(!c.settings.test_jig && !c.tls_cert && !c.tls_key);
     CHECK(c.log_format == LOG_TEXT && c.log_level == LOG_INFO);
@@ -59,7 +59,7 @@ TEST(without_anything_the_usual_holds)
     end(&c);
 }
 
-TEST(every_key_of_the_file_counts)
+TEST(every_key_of_the_file_is_used)
 {
     struct config c;
     begin("# a comment\n"
@@ -81,7 +81,7 @@ TEST(every_key_of_the_file_counts)
     end(&c);
 }
 
-TEST(the_admin_node_is_named_found_or_none)
+TEST(the_admin_node_has_a_name_a_default_or_none)
 {
     struct config c;
     begin("");
@@ -119,7 +119,7 @@ TEST(relative_directories_become_absolute)
     end(&c);
 }
 
-TEST(flags_win_over_the_file)
+TEST(options_override_the_file)
 {
     struct config c;
     begin("data = /srv/h\nlisten = nonsense\nlog-level = debug\ntest-jig = yes\nbarclamps = /a");
@@ -135,7 +135,7 @@ TEST(flags_win_over_the_file)
     end(&c);
 }
 
-TEST(settings_count_where_they_are_said)
+TEST(only_configured_settings_are_given)
 {
     struct config c;
     begin("pool-normal = 25\nrun-deadline = 0\nkeep-runs = 3\nkeep-events = 90\n");
@@ -164,7 +164,7 @@ TEST(settings_count_where_they_are_said)
     end(&c);
 }
 
-TEST(proxies_are_addresses_with_commas_or_blanks_between_them)
+TEST(proxies_are_addresses_separated_by_commas_or_blanks)
 {
     static const uint8_t v4[16] = {[10] = 0xff, 0xff, 10, 0, 0, 5}, v6[16] = {[15] = 1};
     struct config c;
@@ -182,7 +182,7 @@ TEST(proxies_are_addresses_with_commas_or_blanks_between_them)
     end(&c);
 }
 
-TEST(everything_wrong_is_told_at_once)
+TEST(all_problems_are_reported_at_once)
 {
     struct config c;
     begin("data =\n"
@@ -213,7 +213,8 @@ TEST(everything_wrong_is_told_at_once)
              "F:5: unknown key \"colour\"\n"
              "F:6: unknown key \"\"\n"
              "F:9: key \"log-level\" is already set in line 8\n"
-             "F:2: listen: must be ADDRESS:PORT with a numeric address and port, not \"localhost:http\"\n"
+             "F:2: listen: must be ADDRESS:PORT with a numeric address and port, "
+             "not \"localhost:http\"\n"
              "F%s\n"
              "F:12: tls-cert: must be an existing file, not \"/nowhere/cert.pem\"\n"
              "--tls-key: must be an existing file, not \"/nowhere/key.pem\"\n"
@@ -225,7 +226,7 @@ TEST(everything_wrong_is_told_at_once)
     end(&c);
 }
 
-TEST(an_address_is_numbers_and_a_port)
+TEST(listen_is_a_numeric_address_and_a_port)
 {
     static const char *const right[] = {"1.2.3.4:0", "127.0.0.1:65535", "[::]:1", "[fe80::1]:3000"};
     static const char *const wrong[] = {"",           "3000",         ":3000",    "127.0.0.1",
@@ -243,7 +244,7 @@ TEST(an_address_is_numbers_and_a_port)
     }
 }
 
-TEST(tls_needs_both_halves)
+TEST(tls_needs_certificate_and_key)
 {
     for (int i = 0; i < 3; i++) {
         struct config c;
@@ -259,7 +260,7 @@ TEST(tls_needs_both_halves)
     }
 }
 
-TEST(a_file_that_was_asked_for_must_be_there_and_be_text)
+TEST(a_configured_file_must_exist_and_be_utf8)
 {
     struct config c;
     CHECK(!config_read(&(struct config_flags){.file = "/nowhere/halligan.conf"}, &c));
@@ -274,7 +275,7 @@ TEST(a_file_that_was_asked_for_must_be_there_and_be_text)
     config_fini(&c);
 }
 
-TEST(an_empty_flag_is_a_mistake)
+TEST(an_empty_data_directory_is_refused)
 {
     struct config c;
     begin("");

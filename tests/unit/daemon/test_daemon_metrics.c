@@ -1,4 +1,5 @@
-/* What the daemon counts: runs by role and result, batches, and what it tells of itself. */
+/* Goal: runs are counted by role and result, and batches and annealing steps are timed.
+ * Method: a test installation; the output of metrics_write() is searched. */
 #include "daemon/daemon_metrics.h"
 
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "port/batch.h"
 #include "tests/world/world.h"
 
-static const char *told(struct world *w, const struct metrics *m)
+static const char *written(struct world *w, const struct metrics *m)
 {
     struct buf b = buf_in(&w->arena);
     metrics_write(m, (struct metrics_state){.version = "1.2", .store_is_up = true, .turn = 7}, &b);
@@ -18,7 +19,7 @@ static struct command done(int64_t run_id, uint32_t attempt, enum run_result res
     return CMD(RUN_DONE, run_done, .run_id = run_id, .attempt = attempt, .result = result);
 }
 
-TEST(runs_are_counted_when_they_are_answered_and_once)
+TEST(runs_are_counted_once_when_they_end)
 {
     struct world *w = world_open();
     struct metrics m;
@@ -43,22 +44,22 @@ TEST(runs_are_counted_when_they_are_answered_and_once)
     metrics_answered(&m, w->core, &late, now_ms);
     metrics_answered(&m, w->core, &parked, now_ms);
     metrics_answered(&m, NULL, &good, now_ms);
-    CHECK(strstr(told(w, &m), "halligan_run_duration_seconds") == NULL);
+    CHECK(strstr(written(w, &m), "halligan_run_duration_seconds") == NULL);
     metrics_answered(&m, w->core, &good, now_ms);
     CHECK(core_record(w->core, TABLE_RUN, b, &run));
     const struct command bad = done(b, run.run.attempt, RESULT_FAILED);
-    metrics_answered(&m, w->core, &bad, run.run.started_at - 5); /* the clock went back */
-    HAS(told(w, &m), "halligan_run_duration_seconds_sum{role=\"a\"} 1.5\n");
-    HAS(told(w, &m), "halligan_run_duration_seconds_bucket{role=\"a\",le=\"1\"} 0\n");
-    HAS(told(w, &m), "halligan_run_duration_seconds_bucket{role=\"a\",le=\"2\"} 1\n");
-    HAS(told(w, &m), "halligan_run_duration_seconds_sum{role=\"b\"} 0\n");
-    HAS(told(w, &m), "halligan_runs_ended_total{result=\"ok\"} 1\n");
-    HAS(told(w, &m), "halligan_runs_ended_total{result=\"failed\"} 1\n");
+    metrics_answered(&m, w->core, &bad, run.run.started_at - 5); /* the clock was set back */
+    HAS(written(w, &m), "halligan_run_duration_seconds_sum{role=\"a\"} 1.5\n");
+    HAS(written(w, &m), "halligan_run_duration_seconds_bucket{role=\"a\",le=\"1\"} 0\n");
+    HAS(written(w, &m), "halligan_run_duration_seconds_bucket{role=\"a\",le=\"2\"} 1\n");
+    HAS(written(w, &m), "halligan_run_duration_seconds_sum{role=\"b\"} 0\n");
+    HAS(written(w, &m), "halligan_runs_ended_total{result=\"ok\"} 1\n");
+    HAS(written(w, &m), "halligan_runs_ended_total{result=\"failed\"} 1\n");
     metrics_fini(&m);
     world_close(w);
 }
 
-TEST(batches_and_passes_are_timed)
+TEST(batches_and_annealing_steps_are_timed)
 {
     struct world *w = world_open();
     struct metrics m;
@@ -66,20 +67,20 @@ TEST(batches_and_passes_are_timed)
     const struct command anneal = {.kind = COMMAND_ANNEAL}, other = {.kind = COMMAND_TICK};
     metrics_stepping(&m, &other);
     metrics_stepped(&m, &other);
-    HAS(told(w, &m), "halligan_anneal_pass_seconds_count 0\n");
+    HAS(written(w, &m), "halligan_anneal_pass_seconds_count 0\n");
     metrics_stepping(&m, &anneal);
     metrics_stepped(&m, &anneal);
     metrics_submitting(&m);
     metrics_durable(&m, &(struct batch){.rows = 5, .events = 2});
-    HAS(told(w, &m), "halligan_anneal_pass_seconds_count 1\n");
-    HAS(told(w, &m), "halligan_store_commit_seconds_count 1\n");
-    HAS(told(w, &m), "halligan_events_total 2\n");
-    HAS(told(w, &m), "halligan_store_rows_total 5\n");
-    HAS(told(w, &m), "halligan_build_info{version=\"1.2\"} 1\n");
-    HAS(told(w, &m), "halligan_store_up 1\n");
-    HAS(told(w, &m), "halligan_leader 0\n");
-    HAS(told(w, &m), "halligan_turns_total 7\n");
-    HAS(told(w, &m), "process_start_time_seconds 5\n");
+    HAS(written(w, &m), "halligan_anneal_pass_seconds_count 1\n");
+    HAS(written(w, &m), "halligan_store_commit_seconds_count 1\n");
+    HAS(written(w, &m), "halligan_events_total 2\n");
+    HAS(written(w, &m), "halligan_store_rows_total 5\n");
+    HAS(written(w, &m), "halligan_build_info{version=\"1.2\"} 1\n");
+    HAS(written(w, &m), "halligan_store_up 1\n");
+    HAS(written(w, &m), "halligan_leader 0\n");
+    HAS(written(w, &m), "halligan_turns_total 7\n");
+    HAS(written(w, &m), "process_start_time_seconds 5\n");
     metrics_fini(&m);
     world_close(w);
 }

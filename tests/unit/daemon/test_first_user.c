@@ -1,6 +1,6 @@
-/* Goal: the first user has a password that stands in the file, however often we started over.
- * Method: the command is made again and again over one file; what it holds is checked against the
- * real hash. */
+/* Goal: the password of the first user is in the file, however often the start is repeated.
+ * Method: the command is created repeatedly over one file, and its hash is verified with the
+ * password in the file. */
 #include "base/text/str.h"
 #include "daemon/first_user.h"
 #include "sys/files.h"
@@ -32,7 +32,7 @@ static void end(void)
     CHECK(unlink(path) == 0 && rmdir(folder) == 0);
 }
 
-/* The one line of the file. */
+/* The only line of the file. */
 static struct str password(void)
 {
     struct str text;
@@ -48,7 +48,7 @@ static bool opens(const struct command *command, struct str word)
     return crypto_pwhash_str_verify(hash, word.at, word.len) == 0;
 }
 
-TEST(a_new_password_is_in_the_file_and_opens_the_door)
+TEST(a_new_password_is_in_the_file_and_matches_the_hash)
 {
     struct command command = {0};
     struct stat facts;
@@ -85,7 +85,7 @@ static bool is_refused(void)
            command.user_create.password_hash.len == 0;
 }
 
-TEST(a_password_that_others_may_know_or_guess_is_refused)
+TEST(a_password_file_that_others_can_access_or_with_a_short_password_is_refused)
 {
     struct command command = {0};
     begin();
@@ -97,14 +97,14 @@ TEST(a_password_that_others_may_know_or_guess_is_refused)
           is_refused());
     CHECK(file_write(path, STR("twelve chars\n"), 0644) == OK && is_refused());
     CHECK(file_write(path, STR("twelve chars\n"), 0620) == OK && is_refused());
-    CHECK(file_write(path, STR("\n"), 0622) == OK && is_refused()); /* even with nothing in it */
+    CHECK(file_write(path, STR("\n"), 0622) == OK && is_refused()); /* even if it is empty */
     char aside[128];
     snprintf(aside, sizeof aside, "%s/aside", folder);
     CHECK(file_write(aside, STR("twelve chars\n"), 0600) == OK);
     CHECK(unlink(path) == 0 && symlink("aside", path) == 0 && is_refused());
     CHECK(unlink(path) == 0 && mkfifo(path, 0600) == 0 && is_refused());
     CHECK(unlink(path) == 0 && rename(aside, path) == 0);
-    if (geteuid() == 0) /* only root can give a file away */
+    if (geteuid() == 0) /* only root can chown a file */
         CHECK(chown(path, 1, 1) == 0 && is_refused() && chown(path, 0, 0) == 0);
     CHECK(first_user_create(&arena, path, &command) == OK);
     CHECK(opens(&command, STR("twelve chars")));
@@ -125,7 +125,7 @@ TEST(an_empty_file_gets_a_password_and_two_installations_differ)
     end();
 }
 
-TEST(without_a_place_for_the_password_there_is_no_user)
+TEST(without_a_writable_file_there_is_no_user)
 {
     struct command command = {0};
     begin();

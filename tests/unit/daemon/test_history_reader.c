@@ -1,5 +1,5 @@
-/* Goal: whoever asks hears what the store keeps, or why not, and never keeps the loop waiting.
- * Method: a real store in a file, a real loop; the answers are counted as they come. */
+/* Goal: requests for the history get the stored records or an error, without blocking the loop.
+ * Method: a real store in a file, a real loop; replies are counted as they arrive. */
 #include "daemon/history_reader.h"
 #include "store/store_thread.h"
 #include "sys/log.h"
@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-struct heard {
+struct reply {
     uint32_t count;
     int64_t number;
-    uint32_t runs; /* records of whatever was asked for */
+    uint32_t runs; /* count of records in the last reply */
     enum table table;
     int64_t first_key;
     int64_t first_attempt;
@@ -26,14 +26,15 @@ struct fixture {
     char url[96];
     uv_loop_t loop;
     struct history *history;
-    struct heard heard;
+    struct reply reply;
     struct store *store;
     struct store_mark mark;
 };
 
-static void hear(void *self, int64_t number, const struct record *runs, uint32_t count, err why)
+static void on_history(void *self, int64_t number, const struct record *runs, uint32_t count,
+                       err why)
 {
-    struct heard *h = &((struct fixture *)self)->heard;
+    struct reply *h = &((struct fixture *)self)->reply;
     h->count++;
     h->number = number;
     h->runs = count;
@@ -50,7 +51,7 @@ static void fixture_init(struct fixture *f)
     *f = (struct fixture){.folder = "/tmp/halligan-history-XXXXXX"};
     CHECK(mkdtemp(f->folder) != NULL && uv_loop_init(&f->loop) == 0);
     snprintf(f->url, sizeof f->url, "sqlite:%s/store.db", f->folder);
-    f->history = history_new(&f->loop, f->url, (struct history_callbacks){f, hear});
+    f->history = history_new(&f->loop, f->url, (struct history_callbacks){f, on_history});
     CHECK(f->history != NULL);
 }
 
@@ -87,9 +88,9 @@ static void write_run(struct fixture *f, int64_t attempt)
                .old_run = {.noderole_id = 5, .attempt = attempt, .runlog = STR("what it said")}});
 }
 
-static void listen_until(struct fixture *f, uint32_t count)
+static void run_until(struct fixture *f, uint32_t count)
 {
-    while (f->heard.count < count)
+    while (f->reply.count < count)
         CHECK(uv_run(&f->loop, UV_RUN_ONCE) >= 0);
 }
 
@@ -103,7 +104,7 @@ static void fixture_fini(struct fixture *f)
     CHECK(system(command) == 0);
 }
 
-TEST(what_is_kept_is_told)
+TEST(stored_runs_are_returned)
 {
     struct fixture f;
     fixture_init(&f);
@@ -111,21 +112,21 @@ TEST(what_is_kept_is_told)
     for (int64_t attempt = 1; attempt <= 4; attempt++)
         write_run(&f, attempt);
     CHECK(history_runs(f.history, 5, 3, 77) == OK);
-    CHECK(f.heard.count == 0); /* not from within */
-    listen_until(&f, 1);
-    CHECK(f.heard.why == OK && f.heard.number == 77 && f.heard.runs == 3);
-    CHECK(f.heard.first_attempt == 4 && strcmp(f.heard.log, "what it said") == 0);
-    write_run(&f, 5); /* the same connection sees what came since */
+    CHECK(f.reply.count == 0); /* not during the call */
+    run_until(&f, 1);
+    CHECK(f.reply.why == OK && f.reply.number == 77 && f.reply.runs == 3);
+    CHECK(f.reply.first_attempt == 4 && strcmp(f.reply.log, "what it said") == 0);
+    write_run(&f, 5); /* the same connection reads later rows */
     CHECK(history_runs(f.history, 5, 100, 78) == OK);
-    listen_until(&f, 2);
-    CHECK(f.heard.number == 78 && f.heard.runs == 5 && f.heard.first_attempt == 5);
+    run_until(&f, 2);
+    CHECK(f.reply.number == 78 && f.reply.runs == 5 && f.reply.first_attempt == 5);
     CHECK(history_runs(f.history, 6, 100, 79) == OK);
-    listen_until(&f, 3);
-    CHECK(f.heard.why == OK && f.heard.number == 79 && f.heard.runs == 0);
+    run_until(&f, 3);
+    CHECK(f.reply.why == OK && f.reply.number == 79 && f.reply.runs == 0);
     fixture_fini(&f);
 }
 
-TEST(intervals_and_events_are_told_too)
+TEST(intervals_and_events_are_returned)
 {
     struct fixture f;
     fixture_init(&f);
@@ -147,39 +148,39 @@ TEST(intervals_and_events_are_told_too)
     }
     struct interval_page page = {7, 2, TABLE_OLD_MEMBER, {0, -1}, 100};
     CHECK(history_intervals(f.history, &page, 1) == OK);
-    listen_until(&f, 1);
-    CHECK(f.heard.why == OK && f.heard.runs == 30 && f.heard.table == TABLE_OLD_MEMBER);
+    run_until(&f, 1);
+    CHECK(f.reply.why == OK && f.reply.runs == 30 && f.reply.table == TABLE_OLD_MEMBER);
     page.deployment_id = 8;
     CHECK(history_intervals(f.history, &page, 2) == OK);
-    listen_until(&f, 2);
-    CHECK(f.heard.why == OK && f.heard.runs == 0);
+    run_until(&f, 2);
+    CHECK(f.reply.why == OK && f.reply.runs == 0);
     CHECK(history_events(f.history, (struct history_place){5, 0, false}, 10, 3) == OK);
-    listen_until(&f, 3);
-    CHECK(f.heard.why == OK && f.heard.runs == 10 && f.heard.table == TABLE_EVENT);
-    CHECK(f.heard.first_key == 6); /* the turn */
+    run_until(&f, 3);
+    CHECK(f.reply.why == OK && f.reply.runs == 10 && f.reply.table == TABLE_EVENT);
+    CHECK(f.reply.first_key == 6); /* the turn */
     CHECK(history_events(f.history, (struct history_place){0, -1, false}, 1000, 4) == OK);
-    listen_until(&f, 4);
-    CHECK(f.heard.runs == 40 && f.heard.first_key == 1);
+    run_until(&f, 4);
+    CHECK(f.reply.runs == 40 && f.reply.first_key == 1);
     fixture_fini(&f);
 }
 
-TEST(a_store_that_is_not_there_is_told_and_found_later)
+TEST(a_missing_store_is_an_error_and_found_later)
 {
     struct fixture f;
     log_setup(LOG_ERROR, LOG_TEXT);
     fixture_init(&f);
     CHECK(history_runs(f.history, 5, 3, 1) == OK);
-    listen_until(&f, 1);
-    CHECK(f.heard.why == ERR_UNAVAILABLE && f.heard.runs == 0);
+    run_until(&f, 1);
+    CHECK(f.reply.why == ERR_UNAVAILABLE && f.reply.runs == 0);
     open_store(&f);
     write_run(&f, 1);
     CHECK(history_runs(f.history, 5, 3, 2) == OK);
-    listen_until(&f, 2);
-    CHECK(f.heard.why == OK && f.heard.runs == 1);
+    run_until(&f, 2);
+    CHECK(f.reply.why == OK && f.reply.runs == 1);
     fixture_fini(&f);
 }
 
-TEST(too_many_questions_are_not_taken)
+TEST(too_many_requests_are_refused)
 {
     struct fixture f;
     fixture_init(&f);
@@ -187,24 +188,24 @@ TEST(too_many_questions_are_not_taken)
     for (uint32_t i = 0; i < HISTORY_WAITING_MAX; i++)
         CHECK(history_runs(f.history, 5, 1, i) == OK);
     CHECK(history_runs(f.history, 5, 1, 1000) == ERR_LIMIT);
-    listen_until(&f, HISTORY_WAITING_MAX);
-    CHECK(f.heard.number == HISTORY_WAITING_MAX - 1); /* in their order */
+    run_until(&f, HISTORY_WAITING_MAX);
+    CHECK(f.reply.number == HISTORY_WAITING_MAX - 1); /* in order */
     CHECK(history_runs(f.history, 5, 1, 1001) == OK);
-    listen_until(&f, HISTORY_WAITING_MAX + 1);
+    run_until(&f, HISTORY_WAITING_MAX + 1);
     fixture_fini(&f);
 }
 
-TEST(what_was_asked_last_may_never_be_answered)
+TEST(pending_requests_are_dropped_when_the_reader_is_freed)
 {
     struct fixture f;
     fixture_init(&f);
     open_store(&f);
     for (int64_t i = 0; i < 20; i++)
         CHECK(history_runs(f.history, 5, 1, i) == OK);
-    fixture_fini(&f); /* and nothing is left of it */
+    fixture_fini(&f); /* without a leak */
 }
 
-/* Documents of 512 KiB: a page of 100 would take 50 MiB. */
+/* Documents of 512 KiB: a page of 100 would have 50 MiB. */
 TEST(a_page_of_intervals_ends_early_when_its_records_are_large)
 {
     enum { DOCUMENTS = 40, DOCUMENT = 512 << 10 };
@@ -227,15 +228,15 @@ TEST(a_page_of_intervals_ends_early_when_its_records_are_large)
     uint32_t seen = 0, pages = 0;
     do {
         CHECK(history_intervals(f.history, &page, pages) == OK);
-        listen_until(&f, ++pages);
-        CHECK(f.heard.why == OK && f.heard.runs <= HISTORY_BYTES_MAX / DOCUMENT + 1);
-        seen += f.heard.runs;
+        run_until(&f, ++pages);
+        CHECK(f.reply.why == OK && f.reply.runs <= HISTORY_BYTES_MAX / DOCUMENT + 1);
+        seen += f.reply.runs;
         page.after[0] = 1;
         page.after[1] = seen; /* the nodes are 1, 2, ... */
-    } while (f.heard.runs);
+    } while (f.reply.runs);
     CHECK(seen == DOCUMENTS && pages >= 4);
     CHECK(history_runs(f.history, 5, 3, 1) == OK); /* the connection is the same */
-    listen_until(&f, pages + 1);
-    CHECK(f.heard.why == OK);
+    run_until(&f, pages + 1);
+    CHECK(f.reply.why == OK);
     fixture_fini(&f);
 }

@@ -1,6 +1,6 @@
-/* Goal: every order reaches the runner that can carry it out, and exactly one of them.
- * Method: a real core with jigs of every kind; behind it runners that only write down what they
- * hear, and the real transitions, which know what they have under way. */
+/* Goal: every order is passed to exactly one runner, the one that can execute it.
+ * Method: a real core with jigs of every class; runners that only record orders, and the real
+ * transitions, which know their runs in progress. */
 #include "core/core.h"
 #include "daemon/runner_dispatch.h"
 #include "hooks/transition.h"
@@ -53,7 +53,7 @@ static void test_query(void *self, const struct run_order *order)
     note(self, "query", order);
 }
 
-/* Run 50 was begun by the test jig in another life. */
+/* Run 50 was started by the test jig in an earlier process. */
 static bool test_has(void *self, int64_t run_id, uint32_t attempt)
 {
     CHECK(self == diary);
@@ -66,7 +66,7 @@ static bool code_has(void *self, int64_t run_id, uint32_t attempt)
     return transitions_has(transitions, run_id, attempt);
 }
 
-/* The real one hears it too. */
+/* The order is also passed to the real transitions. */
 static void code_start(void *self, const struct run_order *order)
 {
     const struct runner_port real = transitions_port(transitions);
@@ -81,11 +81,11 @@ static void code_cancel(void *self, const struct run_order *order)
     real.cancel(real.self, order);
 }
 
-static bool says(const char *wanted)
+static bool diary_is(const char *wanted)
 {
     const bool same = strcmp(diary, wanted) == 0;
     if (!same)
-        printf("heard:  %s\nwanted: %s\n", diary, wanted);
+        printf("got:    %s\nwanted: %s\n", diary, wanted);
     diary[0] = 0;
     return same;
 }
@@ -98,7 +98,7 @@ static void begin(void)
                                  "{\"name\":\"old-code\",\"class\":\"RoleProvidedJig\"},"
                                  "{\"name\":\"pretend\",\"class\":\"TestJig\"},"
                                  "{\"name\":\"script\",\"class\":\"script\"},"
-                                 "{\"name\":\"strange\",\"class\":\"nobody-knows\"}]}");
+                                 "{\"name\":\"strange\",\"class\":\"unknown-class\"}]}");
     core = core_new();
     core_bootstrap(core, 1);
     step(&import);
@@ -133,63 +133,64 @@ static void start(int64_t run_id, struct str jig)
     port.start(port.self, &order);
 }
 
-TEST(a_start_goes_by_the_class_of_its_jig)
+TEST(the_class_of_the_jig_decides_about_a_start)
 {
     begin();
     start(1, STR("code"));
     start(2, STR("old-code"));
-    CHECK(says("code:start(1.1) code:start(2.1) "));
+    CHECK(diary_is("code:start(1.1) code:start(2.1) "));
     start(3, STR("pretend"));
     start(4, STR("script"));
     start(5, STR("strange"));
     start(6, STR("no such jig"));
     start(7, STR("test"));
-    CHECK(says("test:start(3.1) exec:start(4.1) exec:start(5.1) exec:start(6.1) test:start(7.1) "));
+    CHECK(diary_is(
+        "test:start(3.1) exec:start(4.1) exec:start(5.1) exec:start(6.1) test:start(7.1) "));
     const struct run_order code = order_for(8, STR("code")), script = order_for(9, STR("script"));
     port.query(port.self, &code);
     port.query(port.self, &script);
-    CHECK(says("code:query(8.1) exec:query(9.1) "));
+    CHECK(diary_is("code:query(8.1) exec:query(9.1) "));
     end();
 }
 
-TEST(a_cancel_goes_to_the_one_that_has_it)
+TEST(a_cancel_is_passed_to_the_owner_of_the_run)
 {
     begin();
     start(1, STR("code"));
     start(2, STR("script"));
-    CHECK(says("code:start(1.1) exec:start(2.1) "));
+    CHECK(diary_is("code:start(1.1) exec:start(2.1) "));
     struct run_order order = order_for(1, STR(""));
-    order.attempt = 2; /* which nobody has */
+    order.attempt = 2; /* which no runner has started */
     port.cancel(port.self, &order);
     order.attempt = 1;
     port.cancel(port.self, &order);
-    CHECK(says("exec:cancel(1.2) code:cancel(1.1) "));
-    port.cancel(port.self, &order); /* it is out, and that is said again */
+    CHECK(diary_is("exec:cancel(1.2) code:cancel(1.1) "));
+    port.cancel(port.self, &order); /* it has ended, and the result is repeated */
     order.run_id = 2;
     port.cancel(port.self, &order);
     order.run_id = 50;
     port.cancel(port.self, &order);
-    CHECK(says("exec:cancel(1.1) exec:cancel(2.1) test:cancel(50.1) "));
+    CHECK(diary_is("exec:cancel(1.1) exec:cancel(2.1) test:cancel(50.1) "));
     end();
 }
 
-TEST(whoever_began_a_run_keeps_it_when_its_jig_is_another_now)
+TEST(a_run_stays_with_its_runner_when_its_jig_has_changed)
 {
     begin();
     const struct run_order order = order_for(50, STR("script"));
     port.query(port.self, &order);
     start(51, STR("script"));
-    CHECK(says("test:query(50.1) exec:start(51.1) "));
-    /* A process that would be pretended now. */
+    CHECK(diary_is("test:query(50.1) exec:start(51.1) "));
+    /* A process that the test jig would execute now. */
     struct run_order begun = order_for(52, STR("pretend"));
     port.query(port.self, &begun);
     begun.begun = true;
     port.query(port.self, &begun);
-    CHECK(says("test:query(52.1) exec:query(52.1) "));
+    CHECK(diary_is("test:query(52.1) exec:query(52.1) "));
     end();
 }
 
-TEST(a_jig_called_test_is_what_its_class_says_unless_all_is_to_be_pretended)
+TEST(a_jig_named_test_has_its_own_class_unless_the_test_jig_replaces_all)
 {
     struct command settings = {.kind = COMMAND_SETTINGS_UPDATE, .actor = STR("test"), .now_ms = 1};
     struct command import = {.kind = COMMAND_IMPORT, .actor = STR("test"), .now_ms = 1};
@@ -198,23 +199,23 @@ TEST(a_jig_called_test_is_what_its_class_says_unless_all_is_to_be_pretended)
     begin();
     step(&import);
     start(1, STR("test"));
-    CHECK(says("code:start(1.1) "));
+    CHECK(diary_is("code:start(1.1) "));
     settings.settings_update.given = GIVEN_SETTINGS_TEST_JIG;
     settings.settings_update.test_jig = true;
     step(&settings);
     start(2, STR("test"));
     start(3, STR("code"));
-    CHECK(says("test:start(2.1) code:start(3.1) "));
+    CHECK(diary_is("test:start(2.1) code:start(3.1) "));
     end();
 }
 
-TEST(without_a_core_nothing_is_known)
+TEST(without_a_core_runs_are_processes)
 {
     begin();
     struct core *hidden = core;
     core = NULL;
     start(1, STR("code"));
-    CHECK(says("exec:start(1.1) "));
+    CHECK(diary_is("exec:start(1.1) "));
     core = hidden;
     end();
 }

@@ -1,17 +1,17 @@
-/* http_world.h - a real server in a thread of its own, and a client that speaks in bytes.
+/* http_world.h - a real server in a thread of its own, and a client that sends raw bytes.
  *
  * The server's loop runs in a thread; the test itself is the client, with blocking sockets that
- * give up after twenty seconds. What has to be done to the server is done in its loop: in_loop().
+ * time out after twenty seconds. Functions that change the server are run in its loop: in_loop().
  * What it serves:
  *
- *   /release   answers whatever is held, then itself
- *   /hold...   is kept until somebody says so
- *   /gone...   is kept too, and answered when its client is gone
+ *   /release   answers all requests that are held, then itself
+ *   /hold...   is held until /release
+ *   /gone...   is held too, and answered when its client has disconnected
  *   /later...  is answered by a timer
  *   /parts...  is answered at once, with the segments of the path
  *   /denied... is not admitted
  *   /memory    is answered with the size of the request's arena
- *   /count...  is a stream of as many lines as the query says, written as the client takes them
+ *   /count...  is a stream of as many lines as the query requests, written as the client reads them
  *   the rest   is answered at once, with a description of the request
  */
 #pragma once
@@ -50,11 +50,11 @@ struct world {
     uint32_t asked;      /* guarded: times that admit was called */
     uint32_t gone;       /* guarded */
     uint32_t stopping;   /* guarded */
-    uint32_t pending;    /* as http_pending said when it was asked */
+    uint32_t pending;    /* result of the last call of http_pending() */
     uint16_t port;
 };
 
-/* --- the server -------------------------------------------------------------------------------*/
+/* --- server -----------------------------------------------------------------------------------*/
 
 /* "GET /path|name=value;|X-Test|loopback|body"; of /client only the address of the client */
 static inline struct str describe(struct http_request *r)
@@ -229,7 +229,7 @@ static inline void gone(void *self, struct http_request *r)
     uv_mutex_unlock(&w->mutex);
 }
 
-/* A count has an end of its own. */
+/* A stream of /count is finite. */
 static inline void stopping(void *self, struct http_request *r)
 {
     struct world *w = self;
@@ -258,7 +258,7 @@ static inline void serve(void *self, struct http_request *r)
     } else if (is_count(r)) {
         count_begin(r);
     } else if (str_starts(r->path, STR("/gone"))) {
-        return; /* gone() knows it again */
+        return; /* gone() recognises it */
     } else {
         if (str_eq(r->path, STR("/release")))
             answer_held(w);
@@ -266,7 +266,7 @@ static inline void serve(void *self, struct http_request *r)
     }
 }
 
-/* --- its thread -------------------------------------------------------------------------------*/
+/* --- thread of the server ---------------------------------------------------------------------*/
 
 static inline void on_order(uv_async_t *order)
 {
@@ -288,7 +288,7 @@ static inline void run_loop(void *self)
     must(uv_run(&w->loop, UV_RUN_DEFAULT) == 0);
 }
 
-/* Returns when it is done. */
+/* Returns when it has been executed. */
 static inline void in_loop(struct world *w, void (*todo)(struct world *))
 {
     uv_mutex_lock(&w->mutex);
@@ -343,8 +343,7 @@ static inline void ask_pending(struct world *w)
     w->pending = http_pending(w->server);
 }
 
-/* Until so many requests are on their way. Without a word from the server there is nothing to wait
- * for but its answer, so it is asked again and again. */
+/* Wait until so many requests are pending. The server does not report that, so it is polled. */
 static inline bool becomes_pending(struct world *w, uint32_t count)
 {
     const uint64_t end = uv_hrtime() + PATIENCE_S * 1000000000ull;
@@ -404,15 +403,15 @@ static inline uint32_t asked(struct world *w)
     return count;
 }
 
-/* --- the client -------------------------------------------------------------------------------*/
+/* --- client -----------------------------------------------------------------------------------*/
 
 struct talk {
     int fd;
     struct arena arena;
-    struct buf heard; /* not yet read by hear() */
+    struct buf received; /* not yet read by read_answer() */
 };
 
-struct heard {
+struct received {
     int status; /* 0: the connection ended instead */
     struct str head;
     struct str body;
@@ -447,8 +446,8 @@ static inline void hang_up(struct talk *t)
     arena_fini(&t->arena);
 }
 
-/* False when the other side is gone. */
-static inline bool say_bytes(struct talk *t, const char *bytes, size_t size)
+/* False if the peer has closed the connection. */
+static inline bool send_bytes(struct talk *t, const char *bytes, size_t size)
 {
     while (size > 0) {
         const ssize_t sent = send(t->fd, bytes, size, MSG_NOSIGNAL);
@@ -460,37 +459,37 @@ static inline bool say_bytes(struct talk *t, const char *bytes, size_t size)
     return true;
 }
 
-static inline void say(struct talk *t, const char *text)
+static inline void send_text(struct talk *t, const char *text)
 {
-    CHECK(say_bytes(t, text, strlen(text)));
+    CHECK(send_bytes(t, text, strlen(text)));
 }
 
-static inline void say_body(struct talk *t, size_t size)
+static inline void send_body(struct talk *t, size_t size)
 {
     char *bytes = malloc(size);
     CHECK(bytes != NULL);
     memset(bytes, 'b', size);
-    CHECK(say_bytes(t, bytes, size));
+    CHECK(send_bytes(t, bytes, size));
     free(bytes);
 }
 
-static inline void say_post(struct talk *t, size_t size, const char *headers)
+static inline void send_post(struct talk *t, size_t size, const char *headers)
 {
     char head[200];
     snprintf(head, sizeof head, "POST / HTTP/1.1\r\n%sContent-Length: %zu\r\n" HOST, headers, size);
-    say(t, head);
+    send_text(t, head);
 }
 
 /* False at the end. */
-static inline bool hear_more(struct talk *t)
+static inline bool receive_more(struct talk *t)
 {
-    t->heard.arena = &t->arena;
-    char *at = buf_room(&t->heard, 65536);
+    t->received.arena = &t->arena;
+    char *at = buf_room(&t->received, 65536);
     const ssize_t got = recv(t->fd, at, 65536, 0);
     CHECK(got >= 0 || errno == ECONNRESET);
     if (got <= 0)
         return false;
-    t->heard.len += (uint32_t)got;
+    t->received.len += (uint32_t)got;
     return true;
 }
 
@@ -522,40 +521,40 @@ static inline uint32_t content_length(struct str head)
     return (uint32_t)length;
 }
 
-/* The next answer. One to HEAD has no body, whatever its length says. */
-static inline struct heard hear_answer(struct talk *t, bool has_body)
+/* The next answer. One to HEAD has no body, whatever its Content-Length is. */
+static inline struct received read_one_answer(struct talk *t, bool has_body)
 {
     uint32_t end;
-    while (!find_text(buf_str(&t->heard), "\r\n\r\n", &end))
-        if (!hear_more(t))
-            return (struct heard){0};
-    const struct str head = str_copy(&t->arena, str_slice(buf_str(&t->heard), 0, end + 2));
+    while (!find_text(buf_str(&t->received), "\r\n\r\n", &end))
+        if (!receive_more(t))
+            return (struct received){0};
+    const struct str head = str_copy(&t->arena, str_slice(buf_str(&t->received), 0, end + 2));
     const uint32_t length = has_body ? content_length(head) : 0;
-    while (t->heard.len < end + 4 + length)
-        if (!hear_more(t))
-            return (struct heard){0};
-    const struct str all = buf_str(&t->heard);
-    struct heard h = {.head = head, .body = str_slice(all, end + 4, end + 4 + length)};
+    while (t->received.len < end + 4 + length)
+        if (!receive_more(t))
+            return (struct received){0};
+    const struct str all = buf_str(&t->received);
+    struct received h = {.head = head, .body = str_slice(all, end + 4, end + 4 + length)};
     h.body = str_copy(&t->arena, h.body);
     CHECK(str_starts(head, STR("HTTP/1.1 ")));
     int64_t status;
     CHECK(str_parse_i64(str_slice(head, 9, 12), &status));
     h.status = (int)status;
     const struct str rest = str_slice(all, end + 4 + length, all.len);
-    t->heard = buf_in(&t->arena);
-    buf_put_str(&t->heard, rest);
+    t->received = buf_in(&t->arena);
+    buf_put_str(&t->received, rest);
     return h;
 }
 
-static inline struct heard hear(struct talk *t)
+static inline struct received read_answer(struct talk *t)
 {
-    return hear_answer(t, true);
+    return read_one_answer(t, true);
 }
 
 /* No more bytes, and the connection closed. */
-static inline bool hear_end(struct talk *t)
+static inline bool read_end(struct talk *t)
 {
-    return t->heard.len == 0 && !hear_more(t);
+    return t->received.len == 0 && !receive_more(t);
 }
 
 static inline bool str_is(struct str s, const char *text)

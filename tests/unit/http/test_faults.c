@@ -83,13 +83,13 @@ static void check_answering(const char *call, const char *target)
     char text[100];
     snprintf(text, sizeof text, "GET %s HTTP/1.1\r\n" HOST, target);
     fault_set(call, 1);
-    say(&t, text);
-    CHECK(hear_end(&t) && fault_was_hit());
+    send_text(&t, text);
+    CHECK(read_end(&t) && fault_was_hit());
     hang_up(&t);
     CHECK(becomes_pending(w, 0));
     t = dial(w);
-    say(&t, "GET /again HTTP/1.1\r\n" HOST);
-    CHECK(str_is(hear(&t).body, "GET /again|||loopback|"));
+    send_text(&t, "GET /again HTTP/1.1\r\n" HOST);
+    CHECK(str_is(read_answer(&t).body, "GET /again|||loopback|"));
     hang_up(&t);
     world_close(w);
 }

@@ -1,4 +1,4 @@
-/* Goal: the last hop that a proxy wrote is the client, and nothing a client sends passes for it.
+/* Goal: the last hop that a proxy wrote is the client, and a client cannot forge it.
  * Method: header lines as proxies and attackers write them; then a real server that trusts the
  * loopback, or another address. */
 #include "http/forwarded.h"
@@ -72,7 +72,7 @@ TEST(the_last_hop_of_forwarded_is_the_client)
         CHECK(client_is(read_all(cases[i].line, NULL, NULL), cases[i].client));
 }
 
-/* What stands before the last comma is the client's, whatever quotes it holds. */
+/* Everything before the last comma is from the client, whatever quotes it contains. */
 TEST(a_client_cannot_write_the_hop_of_its_proxy)
 {
     static const char *const sent[] = {
@@ -114,8 +114,8 @@ TEST(the_last_hop_of_x_forwarded_for_is_the_client)
     CHECK(client_is(read_all(NULL, NULL, NULL), "absent"));
 }
 
-/* A proxy that writes one of them may pass on the other. */
-TEST(two_headers_that_disagree_name_nobody)
+/* A proxy that writes one of the headers may forward the other. */
+TEST(two_headers_that_differ_make_the_client_unknown)
 {
     CHECK(client_is(read_all("for=192.0.2.1", "10.0.0.1, 192.0.2.1", NULL), "192.0.2.1"));
     CHECK(client_is(read_all("for=127.0.0.1", "192.0.2.1", NULL), "unknown"));
@@ -123,7 +123,7 @@ TEST(two_headers_that_disagree_name_nobody)
     CHECK(client_is(read_all("for=unknown", "127.0.0.1", NULL), "unknown"));
 }
 
-TEST(the_scheme_is_https_only_where_nothing_says_otherwise)
+TEST(the_scheme_is_https_only_if_no_header_differs)
 {
     CHECK(!read_all(NULL, "192.0.2.1", NULL).has_proto);
     CHECK(read_all(NULL, NULL, "https").is_https && read_all(NULL, NULL, "HTTPS").is_https);
@@ -147,8 +147,8 @@ static void answers(struct world *w, const char *path, const char *lines, const 
     char text[400];
     struct talk t = dial(w);
     snprintf(text, sizeof text, "GET %s HTTP/1.1\r\n%s" HOST, path, lines);
-    say(&t, text);
-    const struct heard h = hear(&t);
+    send_text(&t, text);
+    const struct received h = read_answer(&t);
     CHECK(h.status == 200 && str_is(h.body, body));
     hang_up(&t);
 }
@@ -161,7 +161,7 @@ static void sees(struct world *w, const char *lines, const char *seen)
     answers(w, "/x", lines, text);
 }
 
-TEST(a_trusted_proxy_is_believed_and_its_client_is_not_on_this_machine)
+TEST(headers_of_a_trusted_proxy_are_used_and_its_client_is_not_local)
 {
     struct world *w = world_open((struct http_options){.proxies = LOOPBACK, .proxy_count = 1});
     sees(w, "", "loopback");
@@ -175,7 +175,7 @@ TEST(a_trusted_proxy_is_believed_and_its_client_is_not_on_this_machine)
     world_close(w);
 }
 
-TEST(nobody_else_is_believed)
+TEST(headers_of_other_peers_are_ignored)
 {
     struct world *w = world_open((struct http_options){.proxies = ELSEWHERE, .proxy_count = 1});
     sees(w, "X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\n", "loopback");
@@ -186,20 +186,20 @@ TEST(nobody_else_is_believed)
     world_close(w);
 }
 
-/* The address that the handler sees, whole. */
+/* The full address that the handler gets. */
 static void sees_client(struct world *w, const char *lines, const char *client)
 {
     answers(w, "/client", lines, client);
 }
 
-TEST(the_address_of_the_client_is_whole_and_normalised)
+TEST(the_address_of_the_client_is_complete_and_normalised)
 {
     struct world *w = world_open((struct http_options){.proxies = LOOPBACK, .proxy_count = 1});
     sees_client(w, "", "127.0.0.1");
     sees_client(w, "X-Forwarded-For: 198.51.100.1, 192.0.2.1\r\n", "192.0.2.1");
     sees_client(w, "X-Forwarded-For: 2001:0DB8:1:2:3:4:5:6\r\n", "2001:db8:1:2:3:4:5:6");
     sees_client(w, "Forwarded: for=\"[::ffff:192.0.2.1]:80\"\r\n", "192.0.2.1");
-    /* A client that the proxy does not know has the address of the proxy. */
+    /* An unknown client has the address of the proxy. */
     sees_client(w, "Forwarded: for=unknown\r\n", "127.0.0.1");
     sees_client(w, "X-Forwarded-For: <script>\r\n", "127.0.0.1");
     sees_client(w, "X-Forwarded-For: ::\r\n", "127.0.0.1");
@@ -210,7 +210,7 @@ TEST(the_address_of_the_client_is_whole_and_normalised)
     world_close(w);
 }
 
-TEST(an_address_is_written_in_one_form)
+TEST(an_address_has_one_text_form)
 {
     static const struct {
         const char *text, *written;

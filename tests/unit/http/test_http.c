@@ -1,4 +1,4 @@
-/* Goal: every request that is well formed reaches the handler as it was meant, and no other does.
+/* Goal: every well-formed request reaches the handler unchanged, and no other does.
  * Method: a real server on the loopback, and bytes sent to it by hand. */
 #include "tests/unit/http/http_world.h"
 
@@ -8,8 +8,8 @@ TEST(a_get_is_answered_at_once)
 {
     struct world *w = world_open((struct http_options){0});
     struct talk t = dial(w);
-    say(&t, "GET /nodes/7 HTTP/1.1\r\nX-Test: yes\r\n" HOST);
-    const struct heard h = hear(&t);
+    send_text(&t, "GET /nodes/7 HTTP/1.1\r\nX-Test: yes\r\n" HOST);
+    const struct received h = read_answer(&t);
     CHECK(h.status == 200);
     CHECK(str_is(h.body, "GET /nodes/7||yes|loopback|"));
     CHECK(has_text(h.head, "\r\nContent-Type: text/plain\r\n"));
@@ -23,8 +23,8 @@ TEST(headers_of_the_answer_arrive_and_none_can_be_smuggled_in)
 {
     struct world *w = world_open((struct http_options){0});
     struct talk t = dial(w);
-    say(&t, "GET / HTTP/1.1\r\n" HOST);
-    const struct heard h = hear(&t);
+    send_text(&t, "GET / HTTP/1.1\r\n" HOST);
+    const struct received h = read_answer(&t);
     CHECK(has_text(h.head, "\r\nX-First: one\r\n"));
     CHECK(has_text(h.head, "\r\nX-Last: three\r\n"));
     CHECK(!has_text(h.head, "X-Injected"));
@@ -43,8 +43,8 @@ TEST(every_method_has_its_name)
     for (int i = 0; i < 8; i++) {
         char line[100];
         snprintf(line, sizeof line, "%s /x HTTP/1.1\r\n" HOST, asked[i]);
-        say(&t, line);
-        const struct heard h = hear(&t);
+        send_text(&t, line);
+        const struct received h = read_answer(&t);
         CHECK(h.status == (i == 2 ? 201 : 200));
         snprintf(line, sizeof line, "%s /x|||loopback|", seen[i]);
         CHECK(str_is(h.body, line));
@@ -53,41 +53,41 @@ TEST(every_method_has_its_name)
     world_close(w);
 }
 
-TEST(head_tells_the_length_and_sends_no_body)
+TEST(head_has_the_length_and_no_body)
 {
     struct world *w = world_open((struct http_options){0});
     struct talk t = dial(w);
-    say(&t, "HEAD /x HTTP/1.1\r\n" HOST "GET /after HTTP/1.1\r\n" HOST);
-    const struct heard h = hear_answer(&t, false);
+    send_text(&t, "HEAD /x HTTP/1.1\r\n" HOST "GET /after HTTP/1.1\r\n" HOST);
+    const struct received h = read_one_answer(&t, false);
     CHECK(h.status == 200);
     CHECK(content_length(h.head) == strlen("HEAD /x|||loopback|"));
-    CHECK(str_is(hear(&t).body, "GET /after|||loopback|"));
+    CHECK(str_is(read_answer(&t).body, "GET /after|||loopback|"));
     hang_up(&t);
     world_close(w);
 }
 
-TEST(requests_sent_in_one_breath_are_answered_in_order)
+TEST(pipelined_requests_are_answered_in_order)
 {
     struct world *w = world_open((struct http_options){0});
     struct talk t = dial(w);
-    say(&t,
-        "GET /later/1 HTTP/1.1\r\n" HOST "GET /2 HTTP/1.1\r\n" HOST
-        "POST /later/3 HTTP/1.1\r\nContent-Length: 3\r\n" HOST "abcGET /later/4 HTTP/1.1\r\n" HOST);
-    CHECK(str_is(hear(&t).body, "GET /later/1|||loopback|"));
-    CHECK(str_is(hear(&t).body, "GET /2|||loopback|"));
-    CHECK(str_is(hear(&t).body, "POST /later/3|||loopback|abc"));
-    CHECK(str_is(hear(&t).body, "GET /later/4|||loopback|"));
+    send_text(&t, "GET /later/1 HTTP/1.1\r\n" HOST "GET /2 HTTP/1.1\r\n" HOST
+                  "POST /later/3 HTTP/1.1\r\nContent-Length: 3\r\n" HOST
+                  "abcGET /later/4 HTTP/1.1\r\n" HOST);
+    CHECK(str_is(read_answer(&t).body, "GET /later/1|||loopback|"));
+    CHECK(str_is(read_answer(&t).body, "GET /2|||loopback|"));
+    CHECK(str_is(read_answer(&t).body, "POST /later/3|||loopback|abc"));
+    CHECK(str_is(read_answer(&t).body, "GET /later/4|||loopback|"));
     hang_up(&t);
     world_close(w);
 }
 
-TEST(a_client_of_the_old_version_is_answered_and_let_go)
+TEST(an_http_1_0_client_is_answered_and_closed)
 {
     struct world *w = world_open((struct http_options){0});
     struct talk t = dial(w);
-    say(&t, "GET /x HTTP/1.0\r\n\r\n");
-    CHECK(hear(&t).status == 200);
-    CHECK(hear_end(&t));
+    send_text(&t, "GET /x HTTP/1.0\r\n\r\n");
+    CHECK(read_answer(&t).status == 200);
+    CHECK(read_end(&t));
     hang_up(&t);
     world_close(w);
 }
@@ -115,9 +115,9 @@ TEST(paths_and_queries_are_decoded)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[200];
         snprintf(text, sizeof text, "GET %s HTTP/1.1\r\n" HOST, cases[i][0]);
-        say(&t, text);
+        send_text(&t, text);
         snprintf(text, sizeof text, "%s|loopback|", cases[i][1]);
-        CHECK(str_is(hear(&t).body, text));
+        CHECK(str_is(read_answer(&t).body, text));
     }
     hang_up(&t);
     world_close(w);
@@ -127,7 +127,7 @@ static const char REFUSED_400[] =
     "{\"message\":\"malformed request: wrong UTF-8, percent-encoding, header or framing\","
     "\"status\":400,\"code\":\"bad_text\"}";
 
-TEST(targets_that_are_no_clean_text_never_reach_the_handler)
+TEST(malformed_targets_never_reach_the_handler)
 {
     static const char *const targets[] = {
         "/%00",         "/a%",        "/a%2",       "/a%zz",     "/a%2g",    "/%ff",
@@ -140,17 +140,17 @@ TEST(targets_that_are_no_clean_text_never_reach_the_handler)
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
         char text[200];
         snprintf(text, sizeof text, "GET %s HTTP/1.1\r\n" HOST, targets[i]);
-        say(&t, text);
-        const struct heard h = hear(&t);
+        send_text(&t, text);
+        const struct received h = read_answer(&t);
         CHECK(h.status == 400);
         CHECK(str_is(h.body, REFUSED_400));
         CHECK(has_text(h.head, "\r\nContent-Type: application/json\r\n"));
     }
     CHECK(served(w) == 0);
-    /* The connection is as good as before, also behind a body that nobody wanted. */
-    say(&t, "POST /% HTTP/1.1\r\nContent-Length: 5\r\n" HOST "12345GET /x HTTP/1.1\r\n" HOST);
-    CHECK(hear(&t).status == 400);
-    CHECK(hear(&t).status == 200);
+    /* The connection is still usable, also after a body that was dropped. */
+    send_text(&t, "POST /% HTTP/1.1\r\nContent-Length: 5\r\n" HOST "12345GET /x HTTP/1.1\r\n" HOST);
+    CHECK(read_answer(&t).status == 400);
+    CHECK(read_answer(&t).status == 200);
     hang_up(&t);
     world_close(w);
 }
@@ -173,8 +173,8 @@ TEST(a_path_is_split_before_it_is_decoded)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[200];
         snprintf(text, sizeof text, "GET %s HTTP/1.1\r\n" HOST, cases[i][0]);
-        say(&t, text);
-        CHECK(str_is(hear(&t).body, cases[i][1]));
+        send_text(&t, text);
+        CHECK(str_is(read_answer(&t).body, cases[i][1]));
     }
     hang_up(&t);
     world_close(w);
@@ -184,17 +184,17 @@ TEST(a_path_is_split_before_it_is_decoded)
     arena_fini(&r.arena);
 }
 
-TEST(a_path_of_too_many_parts_leads_nowhere)
+TEST(a_path_with_too_many_segments_is_not_found)
 {
     struct world *w = world_open((struct http_options){0});
     struct talk t = dial(w);
-    say(&t, "GET /parts/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17 HTTP/1.1\r\n" HOST);
-    const struct heard h = hear(&t);
+    send_text(&t, "GET /parts/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17 HTTP/1.1\r\n" HOST);
+    const struct received h = read_answer(&t);
     CHECK(h.status == 404);
     CHECK(str_is(h.body, "{\"message\":\"no route has a path with so many segments\","
                          "\"status\":404,\"code\":\"not_found\"}"));
-    say(&t, "GET /parts HTTP/1.1\r\n" HOST);
-    CHECK(hear(&t).status == 200);
+    send_text(&t, "GET /parts HTTP/1.1\r\n" HOST);
+    CHECK(read_answer(&t).status == 200);
     CHECK(served(w) == 1);
     hang_up(&t);
     world_close(w);
@@ -207,12 +207,12 @@ TEST(a_zero_byte_in_the_request_line_does_not_end_it)
     static const char zero_in_query[] = "GET /a?b\0=c HTTP/1.1\r\n" HOST;
     struct world *w = world_open((struct http_options){0});
     struct talk t = dial(w);
-    CHECK(say_bytes(&t, zero, sizeof zero - 1));
-    CHECK(hear(&t).status == 400);
-    CHECK(say_bytes(&t, zero_at_end, sizeof zero_at_end - 1));
-    CHECK(hear(&t).status == 400);
-    CHECK(say_bytes(&t, zero_in_query, sizeof zero_in_query - 1));
-    CHECK(hear(&t).status == 400);
+    CHECK(send_bytes(&t, zero, sizeof zero - 1));
+    CHECK(read_answer(&t).status == 400);
+    CHECK(send_bytes(&t, zero_at_end, sizeof zero_at_end - 1));
+    CHECK(read_answer(&t).status == 400);
+    CHECK(send_bytes(&t, zero_in_query, sizeof zero_in_query - 1));
+    CHECK(read_answer(&t).status == 400);
     CHECK(served(w) == 0);
     hang_up(&t);
     world_close(w);
@@ -221,8 +221,8 @@ TEST(a_zero_byte_in_the_request_line_does_not_end_it)
 static void is_refused(struct world *w, const char *text, int status)
 {
     struct talk t = dial(w);
-    say(&t, text);
-    CHECK(hear(&t).status == status);
+    send_text(&t, text);
+    CHECK(read_answer(&t).status == status);
     hang_up(&t);
 }
 
@@ -239,7 +239,7 @@ TEST(requests_that_break_the_protocol_never_reach_the_handler)
     world_close(w);
 }
 
-TEST(a_body_with_two_ends_is_refused_and_the_connection_with_it)
+TEST(a_body_with_two_lengths_is_refused_and_the_connection_closed)
 {
     static const char *const heads[] = {
         "Content-Length: 5\r\nContent-Length: 5\r\n",
@@ -252,11 +252,11 @@ TEST(a_body_with_two_ends_is_refused_and_the_connection_with_it)
         struct talk t = dial(w);
         char text[200];
         snprintf(text, sizeof text, "POST / HTTP/1.1\r\n%s" HOST, heads[i]);
-        say(&t, text);
-        const struct heard h = hear(&t);
+        send_text(&t, text);
+        const struct received h = read_answer(&t);
         CHECK(h.status == 400);
         CHECK(str_is(h.body, REFUSED_400));
-        CHECK(hear_end(&t));
+        CHECK(read_end(&t));
         hang_up(&t);
     }
     CHECK(served(w) == 0);
@@ -289,18 +289,18 @@ TEST(a_body_may_be_as_large_as_the_limit_and_no_larger)
 {
     struct world *w = world_open((struct http_options){.body_max = 1000});
     struct talk t = dial(w);
-    say_post(&t, 1000, "");
-    say_body(&t, 1000);
-    struct heard h = hear(&t);
+    send_post(&t, 1000, "");
+    send_body(&t, 1000);
+    struct received h = read_answer(&t);
     CHECK(h.status == 200);
     CHECK(h.body.len == strlen("POST /|||loopback|") + 1000);
-    say_post(&t, 1001, "");
-    say_body(&t, 1001);
-    h = hear(&t);
+    send_post(&t, 1001, "");
+    send_body(&t, 1001);
+    h = read_answer(&t);
     CHECK(h.status == 413);
     CHECK(str_is(h.body, REFUSED_413));
-    say_post(&t, 0, "");
-    CHECK(hear(&t).status == 200);
+    send_post(&t, 0, "");
+    CHECK(read_answer(&t).status == 200);
     CHECK(served(w) == 2);
     hang_up(&t);
     world_close(w);
@@ -310,64 +310,64 @@ TEST(a_body_far_too_large_is_refused_before_it_is_sent)
 {
     struct world *w = world_open((struct http_options){.body_max = 1000});
     struct talk t = dial(w);
-    say_post(&t, 2001, "");
-    const struct heard h = hear(&t);
+    send_post(&t, 2001, "");
+    const struct received h = read_answer(&t);
     CHECK(h.status == 413);
     CHECK(str_is(h.body, REFUSED_413));
-    CHECK(hear_end(&t));
+    CHECK(read_end(&t));
     hang_up(&t);
     is_refused(w, "POST / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n" HOST, 413);
     CHECK(served(w) == 0);
     world_close(w);
 }
 
-TEST(a_client_that_asks_before_it_sends_is_told)
+TEST(expect_continue_is_answered_before_the_body)
 {
     struct world *w = world_open((struct http_options){.body_max = 1000});
     struct talk t = dial(w);
-    say_post(&t, 5, "Expect: 100-continue\r\n");
-    CHECK(hear_answer(&t, false).status == 100);
-    say(&t, "12345");
-    CHECK(str_is(hear(&t).body, "POST /|||loopback|12345"));
-    say_post(&t, 1001, "Expect: 100-continue\r\n");
-    CHECK(hear(&t).status == 413);
-    CHECK(hear_end(&t));
+    send_post(&t, 5, "Expect: 100-continue\r\n");
+    CHECK(read_one_answer(&t, false).status == 100);
+    send_text(&t, "12345");
+    CHECK(str_is(read_answer(&t).body, "POST /|||loopback|12345"));
+    send_post(&t, 1001, "Expect: 100-continue\r\n");
+    CHECK(read_answer(&t).status == 413);
+    CHECK(read_end(&t));
     hang_up(&t);
     world_close(w);
 }
 
-TEST(a_body_in_chunks_is_put_together)
+TEST(a_chunked_body_is_assembled)
 {
     struct world *w = world_open((struct http_options){.body_max = 1000});
     struct talk t = dial(w);
-    say(&t, "PUT /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" HOST "3\r\nabc\r\n");
-    say(&t, "A;note=1\r\n0123456789\r\n");
-    say(&t, "0\r\nTrailer: x\r\n\r\n");
-    const struct heard h = hear(&t);
+    send_text(&t, "PUT /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" HOST "3\r\nabc\r\n");
+    send_text(&t, "A;note=1\r\n0123456789\r\n");
+    send_text(&t, "0\r\nTrailer: x\r\n\r\n");
+    const struct received h = read_answer(&t);
     CHECK(h.status == 201);
     CHECK(str_is(h.body, "PUT /x|||loopback|abc0123456789"));
     hang_up(&t);
     world_close(w);
 }
 
-TEST(too_many_chunks_are_refused_and_far_too_many_are_cut)
+TEST(too_many_chunks_are_refused_and_far_too_many_disconnect)
 {
     struct world *w = world_open((struct http_options){.body_max = 1000});
     struct talk t = dial(w);
-    say(&t, "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" HOST);
+    send_text(&t, "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" HOST);
     for (int i = 0; i < 2; i++) {
-        say(&t, "3e8\r\n");
-        say_body(&t, 1000);
-        say(&t, "\r\n");
+        send_text(&t, "3e8\r\n");
+        send_body(&t, 1000);
+        send_text(&t, "\r\n");
     }
-    say(&t, "0\r\n\r\n");
-    CHECK(hear(&t).status == 413);
-    say(&t, "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" HOST);
-    /* How far it gets before it hears of it is the kernel's business; an end there must be. */
+    send_text(&t, "0\r\n\r\n");
+    CHECK(read_answer(&t).status == 413);
+    send_text(&t, "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" HOST);
+    /* The kernel decides how much is sent before the error; there must be one. */
     char chunk[1007] = "3e8\r\n";
     memset(chunk + 5, 'c', 1000);
     memcpy(chunk + 1005, "\r\n", 2);
-    while (say_bytes(&t, chunk, sizeof chunk)) {
+    while (send_bytes(&t, chunk, sizeof chunk)) {
     }
     CHECK(served(w) == 0);
     hang_up(&t);
@@ -383,9 +383,9 @@ TEST(a_large_body_arrives_byte_for_byte_and_is_sent_back)
     CHECK(bytes != NULL);
     for (uint32_t i = 0; i < SIZE; i++)
         bytes[i] = (char)(i * 2654435761u >> 24);
-    say_post(&t, SIZE, "");
-    CHECK(say_bytes(&t, bytes, SIZE));
-    const struct heard h = hear(&t);
+    send_post(&t, SIZE, "");
+    CHECK(send_bytes(&t, bytes, SIZE));
+    const struct received h = read_answer(&t);
     CHECK(h.status == 200);
     const uint32_t start = (uint32_t)strlen("POST /|||loopback|");
     CHECK(h.body.len == SIZE + start);
@@ -395,7 +395,7 @@ TEST(a_large_body_arrives_byte_for_byte_and_is_sent_back)
     world_close(w);
 }
 
-TEST(the_first_query_parameter_of_a_name_counts)
+TEST(the_first_query_parameter_of_a_name_is_used)
 {
     struct http_request r = {0};
     struct str value = STR("untouched");

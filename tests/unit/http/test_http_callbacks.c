@@ -50,9 +50,9 @@ TEST(two_errors_in_one_head_end_the_exchange_with_the_connection)
     struct world *w = world_open((struct http_options){.connections_max = 4});
     for (size_t i = 0; i < ROUNDS * sizeof heads / sizeof heads[0]; i++) {
         struct talk t = dial(w);
-        say(&t, heads[i / ROUNDS]);
+        send_text(&t, heads[i / ROUNDS]);
         CHECK(shutdown(t.fd, SHUT_WR) == 0);
-        while (hear_more(&t)) {
+        while (receive_more(&t)) {
         }
         hang_up(&t);
         CHECK(becomes_free(w));
@@ -60,8 +60,8 @@ TEST(two_errors_in_one_head_end_the_exchange_with_the_connection)
     }
     CHECK(served(w) == 0);
     struct talk t = dial(w);
-    say(&t, "GET /x HTTP/1.1\r\n" HOST);
-    CHECK(hear(&t).status == 200);
+    send_text(&t, "GET /x HTTP/1.1\r\n" HOST);
+    CHECK(read_answer(&t).status == 200);
     hang_up(&t);
     world_close(w);
 }
@@ -70,9 +70,10 @@ TEST(two_errors_behind_a_good_request_end_only_the_second)
 {
     struct world *w = world_open((struct http_options){.connections_max = 1});
     struct talk t = dial(w);
-    say(&t, "GET /x HTTP/1.1\r\n" HOST "GET /x HTTP/1.1\r\n" COOKIE "Content-Length: abc\r\n" HOST);
-    CHECK(hear(&t).status == 200);
-    while (hear_more(&t)) {
+    send_text(&t, "GET /x HTTP/1.1\r\n" HOST "GET /x HTTP/1.1\r\n" COOKIE
+                  "Content-Length: abc\r\n" HOST);
+    CHECK(read_answer(&t).status == 200);
+    while (receive_more(&t)) {
     }
     hang_up(&t);
     CHECK(becomes_free(w));
@@ -115,13 +116,13 @@ TEST(a_request_outlives_its_connection_until_it_is_answered)
 {
     struct world *w = world_open((struct http_options){.connections_max = 2});
     struct talk t = dial(w);
-    say(&t, "GET /hold HTTP/1.1\r\n" HOST);
+    send_text(&t, "GET /hold HTTP/1.1\r\n" HOST);
     wait_held(w, 1);
     in_loop(w, end_held);
     CHECK(gone_count(w) == 1);
     in_loop(w, answer_held);
     in_loop(w, resume_ended);
-    CHECK(hear_end(&t));
+    CHECK(read_end(&t));
     hang_up(&t);
     CHECK(becomes_free(w));
     CHECK(gone_count(w) == 1);
@@ -139,12 +140,12 @@ TEST(a_stream_does_not_begin_without_a_connection)
 {
     struct world *w = world_open((struct http_options){.connections_max = 2});
     struct talk t = dial(w);
-    say(&t, "GET /hold HTTP/1.1\r\n" HOST);
+    send_text(&t, "GET /hold HTTP/1.1\r\n" HOST);
     wait_held(w, 1);
     in_loop(w, end_held);
     in_loop(w, stream_held);
     in_loop(w, resume_ended);
-    CHECK(hear_end(&t));
+    CHECK(read_end(&t));
     hang_up(&t);
     CHECK(becomes_free(w));
     world_close(w);
@@ -154,11 +155,11 @@ TEST(closing_drops_a_request_without_a_connection)
 {
     struct world *w = world_open((struct http_options){.connections_max = 2});
     struct talk t = dial(w);
-    say(&t, "GET /hold HTTP/1.1\r\n" HOST);
+    send_text(&t, "GET /hold HTTP/1.1\r\n" HOST);
     wait_held(w, 1);
     in_loop(w, end_held);
     in_loop(w, resume_ended);
-    CHECK(hear_end(&t));
+    CHECK(read_end(&t));
     in_loop(w, close_server);
     hang_up(&t);
     world_close(w);
@@ -217,9 +218,9 @@ TEST(a_request_that_ends_inside_of_the_handler_is_freed_behind_it)
         char head[100];
         struct talk t = dial(w);
         snprintf(head, sizeof head, "GET %s HTTP/1.1\r\nConnection: close\r\n" HOST, paths[i]);
-        say(&t, head);
+        send_text(&t, head);
         CHECK(shutdown(t.fd, SHUT_WR) == 0);
-        while (hear_more(&t)) {
+        while (receive_more(&t)) {
         }
         hang_up(&t);
         CHECK(served(w) == (uint32_t)i + 1);
@@ -264,7 +265,7 @@ TEST(null_and_calls_out_of_turn_are_refused)
 {
     struct world *w = world_open((struct http_options){.connections_max = 2});
     struct talk t = dial(w);
-    say(&t, "GET /hold HTTP/1.1\r\n" HOST);
+    send_text(&t, "GET /hold HTTP/1.1\r\n" HOST);
     wait_held(w, 1);
     in_loop(w, call_with_nothing);
     wait_gone(w, 1);
@@ -291,13 +292,13 @@ TEST(a_request_that_begins_early_ends_the_one_before_it)
 {
     struct world *w = world_open((struct http_options){.connections_max = 2});
     struct talk t = dial(w);
-    say(&t, "GET /hold HTTP/1.1\r\n" HOST);
+    send_text(&t, "GET /hold HTTP/1.1\r\n" HOST);
     wait_held(w, 1);
     in_loop(w, begin_again);
     CHECK(gone_count(w) == 1);
     in_loop(w, answer_held);
     in_loop(w, resume_ended);
-    CHECK(hear_end(&t));
+    CHECK(read_end(&t));
     hang_up(&t);
     CHECK(becomes_free(w));
     world_close(w);

@@ -1,7 +1,7 @@
-/* Goal: whoever opens many connections and sends nothing, or very slowly, does not keep others from
- * being served, and neither do descriptors that run out for a while.
- * Method: a real server with few slots; slots of a server without a loop, for addresses that the
- * loopback does not have; a limit of descriptors that the test lowers and raises. */
+/* Goal: clients that open many connections and send nothing, or very slowly, do not keep others
+ * from being served, and neither do exhausted descriptors. Method: a real server with few slots;
+ * slots of a server without a loop, for addresses that the loopback does not have; a limit of
+ * descriptors that the test lowers and raises. */
 #include "tests/unit/http/http_world.h"
 
 #include <poll.h>
@@ -33,12 +33,12 @@ static bool becomes_connected(struct world *w, uint32_t count)
     return stats.connections == count;
 }
 
-/* Connected, and seen by the server. */
+/* Connected and accepted by the server. */
 static struct talk dial_seen(struct world *w, const char *bytes)
 {
     const uint32_t before = stats_of(w).connections;
     struct talk t = dial(w);
-    say(&t, bytes);
+    send_text(&t, bytes);
     CHECK(becomes_connected(w, before + 1));
     return t;
 }
@@ -50,7 +50,7 @@ static bool is_closed(const struct talk *t)
     return got == 0 || (got < 0 && errno != EAGAIN);
 }
 
-/* --- who is closed ----------------------------------------------------------------------------*/
+/* --- eviction ---------------------------------------------------------------------------------*/
 
 TEST(the_oldest_without_a_complete_request_is_closed_for_a_new_one)
 {
@@ -60,25 +60,25 @@ TEST(the_oldest_without_a_complete_request_is_closed_for_a_new_one)
     struct talk silent = dial_seen(w, "");
     struct talk half = dial_seen(w, "POST /x HTTP/1.1\r\nContent-Length: 9\r\n" HOST "half");
     struct talk idle = dial_seen(w, GET("/x"));
-    CHECK(hear(&idle).status == 200);
+    CHECK(read_answer(&idle).status == 200);
     CHECK(stats_of(w).evicted == 0 && stats.connections == 4 && stats.connections_max == 4);
 
     struct talk first = dial(w);
-    say(&first, GET("/x"));
-    CHECK(hear(&first).status == 200);
-    CHECK(hear_end(&silent));
+    send_text(&first, GET("/x"));
+    CHECK(read_answer(&first).status == 200);
+    CHECK(read_end(&silent));
     CHECK(!is_closed(&half) && !is_closed(&idle));
     struct talk second = dial(w);
-    say(&second, GET("/x"));
-    CHECK(hear(&second).status == 200);
-    CHECK(hear_end(&half));
+    send_text(&second, GET("/x"));
+    CHECK(read_answer(&second).status == 200);
+    CHECK(read_end(&half));
     struct talk third = dial(w);
-    say(&third, GET("/x"));
-    CHECK(hear(&third).status == 200);
-    CHECK(hear_end(&idle));
+    send_text(&third, GET("/x"));
+    CHECK(read_answer(&third).status == 200);
+    CHECK(read_end(&idle));
     CHECK(stats_of(w).evicted == 3 && stats.refused == 0 && stats.connections == 4);
     in_loop(w, answer_held);
-    CHECK(hear(&waiting).status == 200);
+    CHECK(read_answer(&waiting).status == 200);
 
     struct talk *all[] = {&waiting, &silent, &half, &idle, &first, &second, &third};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
@@ -87,53 +87,53 @@ TEST(the_oldest_without_a_complete_request_is_closed_for_a_new_one)
     world_close(w);
 }
 
-TEST(where_every_request_is_complete_a_new_connection_is_refused)
+TEST(a_new_connection_is_refused_if_every_request_is_complete)
 {
     struct world *w = world_open((struct http_options){.connections_max = 2});
     struct talk waiting = dial_seen(w, GET("/hold"));
     wait_held(w, 1);
     /* A stream whose client does not read is being answered too. */
     struct talk stream = dial_seen(w, GET("/count?to=100000000"));
-    CHECK(hear_answer(&stream, false).status == 200);
+    CHECK(read_one_answer(&stream, false).status == 200);
     for (uint32_t i = 1; i < 3; i++) {
         struct talk more = dial(w);
-        CHECK(hear_end(&more));
+        CHECK(read_end(&more));
         hang_up(&more);
         CHECK(stats_of(w).refused == i && stats.evicted == 0);
     }
     CHECK(!is_closed(&stream));
     hang_up(&stream);
     in_loop(w, answer_held);
-    CHECK(hear(&waiting).status == 200);
+    CHECK(read_answer(&waiting).status == 200);
     /* It is between two requests now, and can be closed. */
     struct talk more = dial(w);
-    say(&more, GET("/x"));
-    CHECK(hear(&more).status == 200);
+    send_text(&more, GET("/x"));
+    CHECK(read_answer(&more).status == 200);
     hang_up(&more);
     hang_up(&waiting);
     world_close(w);
 }
 
-TEST(what_was_refused_and_lingers_can_be_closed)
+TEST(a_lingering_connection_can_be_evicted)
 {
     struct world *w = world_open((struct http_options){.connections_max = 1, .body_max = 10});
     for (int i = 0; i < 5; i++) {
         struct talk t = dial(w);
-        say(&t, "POST /x HTTP/1.1\r\nContent-Length: 100000\r\n" HOST "half");
-        CHECK(hear(&t).status == 413);
-        CHECK(hear_end(&t));
+        send_text(&t, "POST /x HTTP/1.1\r\nContent-Length: 100000\r\n" HOST "half");
+        CHECK(read_answer(&t).status == 413);
+        CHECK(read_end(&t));
         hang_up(&t);
     }
     struct talk t = dial(w);
-    say(&t, GET("/x"));
-    CHECK(hear(&t).status == 200);
+    send_text(&t, GET("/x"));
+    CHECK(read_answer(&t).status == 200);
     hang_up(&t);
     world_close(w);
 }
 
-/* --- many -------------------------------------------------------------------------------------*/
+/* --- many connections -------------------------------------------------------------------------*/
 
-TEST(many_slow_connections_keep_nobody_out)
+TEST(many_slow_connections_do_not_keep_others_from_connecting)
 {
     enum { SLOW = 300, SLOTS = 50, ROUNDS = 10 };
     static const char *const starts[] = {"", "G", "GET /x HT", "GET /x HTTP/1.1\r\nX-Slow: ",
@@ -143,11 +143,11 @@ TEST(many_slow_connections_keep_nobody_out)
     for (int i = 0; i < SLOW; i++) {
         slow[i] = dial(w);
         const char *start = starts[i % 5];
-        ignore(say_bytes(&slow[i], start, strlen(start)), "it may be closed already");
+        ignore(send_bytes(&slow[i], start, strlen(start)), "it may be closed already");
         if (i % (SLOW / ROUNDS) == 0) {
             struct talk t = dial(w);
-            say(&t, GET("/x"));
-            CHECK(hear(&t).status == 200);
+            send_text(&t, GET("/x"));
+            CHECK(read_answer(&t).status == 200);
             hang_up(&t);
         }
     }
@@ -162,7 +162,7 @@ TEST(many_slow_connections_keep_nobody_out)
     world_close(w);
 }
 
-/* --- from one address -------------------------------------------------------------------------*/
+/* --- limit per address ------------------------------------------------------------------------*/
 
 static struct sockaddr_storage address_from(const char *text)
 {
@@ -208,7 +208,7 @@ static void give_all_back(struct http_server *s)
     clients_fini(s);
 }
 
-TEST(one_address_takes_its_own_connections_and_no_others)
+TEST(one_address_evicts_only_its_own_connections)
 {
     struct http_server s = {.connections_max = 10, .per_address_max = 2};
     CHECK(clients_init(&s));
@@ -227,7 +227,7 @@ TEST(one_address_takes_its_own_connections_and_no_others)
     CHECK(s.client_count == 3);
     give_back(&s, mapped);
     CHECK(has_space(&s, "192.0.2.1") && s.stats.evicted == 1 && s.client_count == 2);
-    /* Whoever has one address of a network of IPv6 has them all. */
+    /* A host may use all addresses of an IPv6 /64. */
     struct client *sixth = take(&s, "2001:db8::1");
     take(&s, "2001:db8::2");
     CHECK(has_space(&s, "2001:db8:0:1::3") && s.stats.evicted == 1);
@@ -267,7 +267,7 @@ TEST(progress_makes_a_connection_younger)
     give_all_back(&s);
 }
 
-TEST(answers_that_are_not_read_make_space_after_a_while)
+TEST(connections_with_unread_answers_are_evicted_after_a_while)
 {
     struct http_server s = {.connections_max = 3, .per_address_max = 3};
     CHECK(clients_init(&s));
@@ -283,7 +283,7 @@ TEST(answers_that_are_not_read_make_space_after_a_while)
     }
     CHECK(!has_space(&s, "127.0.0.1")); /* they were answered just now */
     clients[0]->since_ms = clients[1]->since_ms = clients[2]->since_ms = 0;
-    streaming.stream.is_paused = true; /* all is said for now */
+    streaming.stream.is_paused = true; /* nothing to send */
     CHECK(has_space(&s, "127.0.0.1") && clients[0]->is_evicted);
     take(&s, "127.0.0.1")->request_is_complete = true;
     CHECK(!has_space(&s, "127.0.0.1"));
@@ -295,7 +295,7 @@ TEST(answers_that_are_not_read_make_space_after_a_while)
     give_all_back(&s);
 }
 
-TEST(trouble_is_logged_at_once_and_then_once_a_minute)
+TEST(limits_are_logged_at_once_and_then_once_a_minute)
 {
     struct http_server s = {.connections_max = 7};
     listener_notice(&s, 5000);
@@ -384,13 +384,13 @@ static void connect_to(const struct world *w, int fd)
     CHECK(connect(fd, (struct sockaddr *)&to, sizeof to) == 0);
 }
 
-TEST(without_descriptors_accepting_waits_and_goes_on_by_itself)
+TEST(without_descriptors_accepting_pauses_and_resumes)
 {
     struct world *w = world_open((struct http_options){.connections_max = 20});
     struct talk t = {.fd = unconnected()};
     use_up_descriptors();
     connect_to(w, t.fd);
-    say(&t, GET("/x"));
+    send_text(&t, GET("/x"));
     const uint64_t end = uv_hrtime() + PATIENCE_S * 1000000000ull;
     while (stats_of(w).accept_failures < 2 && uv_hrtime() < end)
         ignore(poll(NULL, 0, 10), "only to wait");
@@ -400,12 +400,12 @@ TEST(without_descriptors_accepting_waits_and_goes_on_by_itself)
     ignore(poll(NULL, 0, 500), "only to wait");
     CHECK(stats_of(w).accept_failures - before < 100);
     give_descriptors_back();
-    CHECK(hear(&t).status == 200);
+    CHECK(read_answer(&t).status == 200);
     hang_up(&t);
     world_close(w);
 }
 
-TEST(without_descriptors_the_oldest_connection_gives_its_own)
+TEST(without_descriptors_the_oldest_connection_is_evicted)
 {
     struct world *w = world_open((struct http_options){.connections_max = 20});
     struct talk waiting = dial_seen(w, GET("/hold"));
@@ -414,34 +414,34 @@ TEST(without_descriptors_the_oldest_connection_gives_its_own)
     struct talk t = {.fd = unconnected()};
     use_up_descriptors();
     connect_to(w, t.fd);
-    say(&t, GET("/x"));
-    CHECK(hear(&t).status == 200);
-    CHECK(hear_end(&silent));
+    send_text(&t, GET("/x"));
+    CHECK(read_answer(&t).status == 200);
+    CHECK(read_end(&silent));
     CHECK(!is_closed(&waiting));
     CHECK(stats_of(w).evicted == 1 && stats.accept_failures >= 1);
     give_descriptors_back();
     in_loop(w, answer_held);
-    CHECK(hear(&waiting).status == 200);
+    CHECK(read_answer(&waiting).status == 200);
     hang_up(&t);
     hang_up(&silent);
     hang_up(&waiting);
     world_close(w);
 }
 
-/* They are noticed within the sweep, not when somebody else connects. */
-TEST(connections_that_were_left_in_their_request_line_give_their_slots_back)
+/* The sweep detects them, without another connection. */
+TEST(connections_closed_within_their_request_line_release_their_slots)
 {
     enum { COUNT = 40 };
     struct world *w = world_open((struct http_options){.connections_max = 200});
     for (int i = 0; i < COUNT; i++) {
         struct talk t = dial(w);
-        say(&t, "GET /healthz HT");
+        send_text(&t, "GET /healthz HT");
         hang_up(&t);
     }
     CHECK(becomes_connected(w, 0));
     struct talk t = dial(w);
-    say(&t, GET("/x"));
-    CHECK(hear(&t).status == 200);
+    send_text(&t, GET("/x"));
+    CHECK(read_answer(&t).status == 200);
     CHECK(stats_of(w).evicted == 0);
     hang_up(&t);
     world_close(w);

@@ -1,7 +1,7 @@
-/* Goal: what is put into a stream arrives whole and in order, and whoever writes it learns when its
- * client lags, leaves, or when the server stops.
- * Method: a real server on the loopback. Requests are held and turned into streams when the test
- * says so, or count by themselves. */
+/* Goal: the pieces of a stream arrive complete and in order, and its owner is notified when the
+ * client lags or disconnects, or when the server stops.
+ * Method: a real server on the loopback. Requests are held and turned into streams by the test, or
+ * count by themselves. */
 #include "tests/unit/http/http_world.h"
 
 #include "http/http_private.h"
@@ -75,7 +75,7 @@ static void quiesce(struct world *w)
     http_quiesce(w->server);
 }
 
-/* More than all buffers between us can hold. */
+/* More than all buffers between server and client. */
 enum { LONG = 24 << 20 };
 static const struct http_options LAZY = {.idle_s = 1, .stream_max = LONG, .stream_total_max = LONG};
 
@@ -95,12 +95,12 @@ static void put_until_full(struct world *w)
 static struct talk ask(struct world *w, const char *line)
 {
     struct talk t = dial(w);
-    say(&t, line);
-    say(&t, "\r\n" HOST);
+    send_text(&t, line);
+    send_text(&t, "\r\n" HOST);
     return t;
 }
 
-/* A stream for one client that holds. */
+/* A stream for one client whose request is held. */
 static struct talk begin_one(struct world *w)
 {
     struct talk t = ask(w, "GET /hold HTTP/1.1");
@@ -110,52 +110,52 @@ static struct talk begin_one(struct world *w)
     return t;
 }
 
-/* Exactly that many bytes of what was heard, dropped by hear_drop(). */
-static struct str hear_bytes(struct talk *t, uint32_t size)
+/* Exactly that many received bytes, which drop_received() removes. */
+static struct str read_bytes(struct talk *t, uint32_t size)
 {
-    while (t->heard.len < size)
-        CHECK(hear_more(t));
-    return str_slice(buf_str(&t->heard), 0, size);
+    while (t->received.len < size)
+        CHECK(receive_more(t));
+    return str_slice(buf_str(&t->received), 0, size);
 }
 
-static void hear_drop(struct talk *t, uint32_t size)
+static void drop_received(struct talk *t, uint32_t size)
 {
-    memmove(t->heard.at, t->heard.at + size, t->heard.len - size);
-    t->heard.len -= size;
+    memmove(t->received.at, t->received.at + size, t->received.len - size);
+    t->received.len -= size;
 }
 
 /* The next chunk into `out`; false for the last one. */
-static bool hear_chunk(struct talk *t, struct buf *out)
+static bool read_chunk(struct talk *t, struct buf *out)
 {
     uint32_t end;
-    while (!find_text(buf_str(&t->heard), "\r\n", &end))
-        CHECK(hear_more(t));
-    const uint32_t size = (uint32_t)strtoul(t->heard.at, NULL, 16);
-    const struct str chunk = hear_bytes(t, end + 2 + size + 2);
+    while (!find_text(buf_str(&t->received), "\r\n", &end))
+        CHECK(receive_more(t));
+    const uint32_t size = (uint32_t)strtoul(t->received.at, NULL, 16);
+    const struct str chunk = read_bytes(t, end + 2 + size + 2);
     buf_put_str(out, str_slice(chunk, end + 2, end + 2 + size));
-    hear_drop(t, end + 2 + size + 2);
+    drop_received(t, end + 2 + size + 2);
     return size > 0;
 }
 
-static void hears(struct talk *t, const char *text)
+static void answer_is(struct talk *t, const char *text)
 {
     struct arena a = {0};
     struct buf b = buf_in(&a);
     while (b.len < strlen(text))
-        CHECK(hear_chunk(t, &b));
+        CHECK(read_chunk(t, &b));
     CHECK(str_is(buf_str(&b), text));
     arena_fini(&a);
 }
 
-static void hears_the_end(struct talk *t)
+static void gets_the_end(struct talk *t)
 {
-    CHECK(str_is(hear_bytes(t, 5), "0\r\n\r\n"));
-    hear_drop(t, 5);
+    CHECK(str_is(read_bytes(t, 5), "0\r\n\r\n"));
+    drop_received(t, 5);
 }
 
-static void hears_a_head(struct talk *t)
+static void gets_a_head(struct talk *t)
 {
-    const struct heard h = hear_answer(t, false);
+    const struct received h = read_one_answer(t, false);
     CHECK(h.status == 200);
     CHECK(has_text(h.head, "\r\nTransfer-Encoding: chunked\r\n"));
     CHECK(has_text(h.head, "\r\nContent-Type: text/"));
@@ -178,15 +178,15 @@ TEST(the_head_is_out_before_the_first_piece_and_each_piece_before_the_next)
 {
     struct world *w = world_open((struct http_options){0});
     struct talk t = begin_one(w);
-    hears_a_head(&t);
+    gets_a_head(&t);
     in_loop(w, put_one);
-    hears(&t, "one");
+    answer_is(&t, "one");
     in_loop(w, put_nothing);
     in_loop(w, put_two);
-    hears(&t, "two");
+    answer_is(&t, "two");
     CHECK(last_err == OK);
     in_loop(w, end_all);
-    hears_the_end(&t);
+    gets_the_end(&t);
     CHECK(becomes_pending(w, 0));
     hang_up(&t);
     world_close(w);
@@ -199,16 +199,16 @@ TEST(many_pieces_arrive_whole_and_in_order)
     struct buf b = buf_in(&a);
     struct world *w = world_open((struct http_options){0});
     struct talk t = ask(w, "GET /count?to=2000000 HTTP/1.1");
-    hears_a_head(&t);
-    while (hear_chunk(&t, &b)) {
+    gets_a_head(&t);
+    while (read_chunk(&t, &b)) {
     }
     CHECK(str_eq(buf_str(&b), numbers(&a, COUNT)));
-    /* And the connection is as good as before. */
-    say(&t, "GET /count?to=3 HTTP/1.1\r\n" HOST "GET /x HTTP/1.1\r\n" HOST);
-    hears_a_head(&t);
-    hears(&t, "0\n1\n2\n");
-    hears_the_end(&t);
-    CHECK(str_is(hear(&t).body, "GET /x|||loopback|"));
+    /* And the connection is still usable. */
+    send_text(&t, "GET /count?to=3 HTTP/1.1\r\n" HOST "GET /x HTTP/1.1\r\n" HOST);
+    gets_a_head(&t);
+    answer_is(&t, "0\n1\n2\n");
+    gets_the_end(&t);
+    CHECK(str_is(read_answer(&t).body, "GET /x|||loopback|"));
     hang_up(&t);
     world_close(w);
     arena_fini(&a);
@@ -218,10 +218,10 @@ TEST(a_stream_may_have_no_piece_at_all)
 {
     struct world *w = world_open((struct http_options){0});
     struct talk t = ask(w, "GET /count?to=0 HTTP/1.1");
-    hears_a_head(&t);
-    hears_the_end(&t);
-    say(&t, "GET /x HTTP/1.1\r\n" HOST);
-    CHECK(hear(&t).status == 200);
+    gets_a_head(&t);
+    gets_the_end(&t);
+    send_text(&t, "GET /x HTTP/1.1\r\n" HOST);
+    CHECK(read_answer(&t).status == 200);
     hang_up(&t);
     world_close(w);
 }
@@ -241,14 +241,14 @@ TEST(the_body_of_the_head_is_the_first_piece)
     struct talk t = ask(w, "GET /hold HTTP/1.1");
     wait_held(w, 1);
     in_loop(w, begin_with_body);
-    CHECK(hear_answer(&t, false).status == 200);
-    hears(&t, "first, then");
-    hears_the_end(&t);
+    CHECK(read_one_answer(&t, false).status == 200);
+    answer_is(&t, "first, then");
+    gets_the_end(&t);
     hang_up(&t);
     world_close(w);
 }
 
-TEST(two_hundred_streams_say_each_their_own)
+TEST(two_hundred_streams_are_independent)
 {
     enum { COUNT = 200, NUMBERS = 20000 };
     static struct talk talks[COUNT];
@@ -265,8 +265,8 @@ TEST(two_hundred_streams_say_each_their_own)
     for (int i = 0; i < COUNT; i++) {
         struct arena own = {0};
         struct buf b = buf_in(&own);
-        hears_a_head(&talks[i]);
-        while (hear_chunk(&talks[i], &b)) {
+        gets_a_head(&talks[i]);
+        while (read_chunk(&talks[i], &b)) {
         }
         CHECK(i % 2 ? str_eq(buf_str(&b), expected) : str_is(buf_str(&b), "onetwo"));
         hang_up(&talks[i]);
@@ -279,14 +279,14 @@ TEST(two_hundred_streams_say_each_their_own)
 
 /* --- other clients ----------------------------------------------------------------------------*/
 
-TEST(a_client_of_the_old_version_hears_the_end_of_the_stream_as_the_end)
+TEST(an_http_1_0_client_gets_the_end_of_the_stream_as_the_end_of_the_connection)
 {
     struct arena a = {0};
     struct world *w = world_open((struct http_options){0});
     struct talk t = ask(w, "GET /count?to=100000 HTTP/1.0");
-    while (hear_more(&t)) {
+    while (receive_more(&t)) {
     }
-    const struct str all = buf_str(&t.heard);
+    const struct str all = buf_str(&t.received);
     uint32_t end = 0;
     CHECK(find_text(all, "\r\n\r\n", &end));
     CHECK(!has_text(str_slice(all, 0, end), "chunked"));
@@ -296,13 +296,13 @@ TEST(a_client_of_the_old_version_hears_the_end_of_the_stream_as_the_end)
     arena_fini(&a);
 }
 
-TEST(whoever_asks_only_for_the_head_hears_no_more)
+TEST(a_head_request_gets_no_body)
 {
     struct world *w = world_open((struct http_options){0});
     struct talk t = ask(w, "HEAD /count?to=1000 HTTP/1.1");
-    const struct heard h = hear_answer(&t, false);
+    const struct received h = read_one_answer(&t, false);
     CHECK(h.status == 200 && !has_text(h.head, "Content-Length"));
-    CHECK(hear_end(&t));
+    CHECK(read_end(&t));
     wait_gone(w, 1);
     hang_up(&t);
     t = ask(w, "HEAD /hold HTTP/1.1");
@@ -312,8 +312,8 @@ TEST(whoever_asks_only_for_the_head_hears_no_more)
     in_loop(w, put_one);
     CHECK(last_err == ERR_UNAVAILABLE);
     in_loop(w, end_all);
-    CHECK(hear_answer(&t, false).status == 200);
-    CHECK(hear_end(&t));
+    CHECK(read_one_answer(&t, false).status == 200);
+    CHECK(read_end(&t));
     CHECK(becomes_pending(w, 0));
     hang_up(&t);
     world_close(w);
@@ -324,17 +324,17 @@ TEST(a_broken_stream_has_no_last_chunk)
     struct world *w = world_open((struct http_options){0});
     struct talk t = begin_one(w);
     in_loop(w, put_one);
-    hears_a_head(&t);
-    hears(&t, "one");
+    gets_a_head(&t);
+    answer_is(&t, "one");
     in_loop(w, put_two);
     in_loop(w, break_all);
-    hears(&t, "two");
-    CHECK(hear_end(&t));
+    answer_is(&t, "two");
+    CHECK(read_end(&t));
     hang_up(&t);
     world_close(w);
 }
 
-/* --- clients that leave -----------------------------------------------------------------------*/
+/* --- clients that disconnect ------------------------------------------------------------------*/
 
 static void put_and_look(struct world *w)
 {
@@ -344,17 +344,17 @@ static void put_and_look(struct world *w)
     http_stream_await(streams[0]);
 }
 
-TEST(the_owner_of_a_silent_stream_is_told_that_its_client_left)
+TEST(the_owner_of_an_idle_stream_is_notified_of_a_disconnect)
 {
     static const struct linger now = {.l_onoff = 1, .l_linger = 0};
     struct world *w = world_open((struct http_options){.idle_s = 600});
     for (uint32_t i = 0; i < 4; i++) {
         struct talk t = begin_one(w);
-        hears_a_head(&t);
+        gets_a_head(&t);
         if (i == 1) /* with a reset */
             CHECK(setsockopt(t.fd, SOL_SOCKET, SO_LINGER, &now, sizeof now) == 0);
-        if (i == 2) /* not before another word */
-            say(&t, "GET /never HTTP/1.1\r\n" HOST);
+        if (i == 2) /* after another request */
+            send_text(&t, "GET /never HTTP/1.1\r\n" HOST);
         if (i == 3) /* only half of it */
             CHECK(shutdown(t.fd, SHUT_WR) == 0);
         else
@@ -372,16 +372,16 @@ TEST(the_owner_of_a_silent_stream_is_told_that_its_client_left)
     world_close(w);
 }
 
-TEST(a_client_that_leaves_in_the_middle_of_a_long_stream_is_forgotten)
+TEST(a_client_that_disconnects_within_a_long_stream_is_released)
 {
     struct world *w = world_open((struct http_options){.idle_s = 600});
     struct talk t = ask(w, "GET /count?to=100000000 HTTP/1.1");
-    hears_a_head(&t);
+    gets_a_head(&t);
     hang_up(&t);
     wait_gone(w, 1);
     CHECK(becomes_pending(w, 0));
     t = ask(w, "GET /x HTTP/1.1");
-    CHECK(hear(&t).status == 200);
+    CHECK(read_answer(&t).status == 200);
     hang_up(&t);
     world_close(w);
 }
@@ -392,11 +392,11 @@ TEST(a_client_may_close_its_sending_side_while_it_reads_a_stream)
     struct buf b = buf_in(&a);
     struct world *w = world_open((struct http_options){.idle_s = 600});
     struct talk t = ask(w, "GET /count?to=3000000 HTTP/1.1");
-    hears_a_head(&t);
+    gets_a_head(&t);
     CHECK(shutdown(t.fd, SHUT_WR) == 0);
     in_loop(w, sweep);
     in_loop(w, sweep);
-    while (hear_chunk(&t, &b)) {
+    while (read_chunk(&t, &b)) {
     }
     CHECK(str_eq(buf_str(&b), numbers(&a, 3000000)));
     CHECK(gone_count(w) == 0);
@@ -405,7 +405,7 @@ TEST(a_client_may_close_its_sending_side_while_it_reads_a_stream)
     arena_fini(&a);
 }
 
-TEST(whoever_is_gone_already_gets_no_stream)
+TEST(a_disconnected_client_gets_no_stream)
 {
     struct world *w = world_open((struct http_options){.idle_s = 600});
     struct talk t = ask(w, "GET /hold HTTP/1.1");
@@ -426,14 +426,14 @@ static struct talk begin_for_a_lazy_client(struct world *w)
     const int small = 16 << 10;
     struct talk t = dial(w);
     CHECK(setsockopt(t.fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small) == 0);
-    say(&t, "GET /hold HTTP/1.1\r\n" HOST);
+    send_text(&t, "GET /hold HTTP/1.1\r\n" HOST);
     wait_held(w, 1);
     in_loop(w, begin_held);
-    hears_a_head(&t);
+    gets_a_head(&t);
     return t;
 }
 
-TEST(a_stream_takes_no_more_than_its_bound)
+TEST(a_stream_has_a_limit)
 {
     enum { MAX = 300000 };
     struct world *w = world_open((struct http_options){.stream_max = MAX});
@@ -443,7 +443,7 @@ TEST(a_stream_takes_no_more_than_its_bound)
     CHECK(last_waiting <= MAX && last_waiting > MAX - (64 << 10));
     in_loop(w, end_all);
     struct buf b = buf_in(&t.arena);
-    while (hear_chunk(&t, &b)) {
+    while (read_chunk(&t, &b)) {
     }
     CHECK(b.len == last_waiting);
     hang_up(&t);
@@ -452,7 +452,7 @@ TEST(a_stream_takes_no_more_than_its_bound)
 
 static size_t first_waiting;
 
-/* Without a chance for anybody to read in between. */
+/* In one call, so that the client cannot read in between. */
 static void fill_two(struct world *w)
 {
     put_until_full(w);
@@ -463,7 +463,7 @@ static void fill_two(struct world *w)
     http_stream_end(streams[0]);
 }
 
-TEST(all_streams_together_have_a_bound)
+TEST(all_streams_together_have_a_limit)
 {
     enum { MAX = 200000 };
     struct world *w = world_open((struct http_options){.stream_total_max = MAX});
@@ -471,7 +471,7 @@ TEST(all_streams_together_have_a_bound)
     wait_held(w, 2);
     in_loop(w, begin_held);
     in_loop(w, fill_two);
-    /* Where nothing waits a small piece is taken all the same, or it would be asked for ever. */
+    /* A stream without unsent bytes accepts a small piece, or its owner would try for ever. */
     CHECK(last_err == ERR_LIMIT && last_waiting == HTTP_STREAM_LOW);
     CHECK(first_waiting <= MAX && first_waiting > MAX - (64 << 10));
     hang_up(&t[0]);
@@ -479,35 +479,35 @@ TEST(all_streams_together_have_a_bound)
     world_close(w);
 }
 
-TEST(whoever_does_not_read_is_cut_and_whoever_has_nothing_to_read_is_not)
+TEST(a_client_that_does_not_read_is_cut_and_an_idle_stream_is_not)
 {
     struct world *w = world_open(LAZY);
     struct talk patient = begin_one(w);
     struct http_stream *silent = streams[0];
-    hears_a_head(&patient);
+    gets_a_head(&patient);
     struct talk lazy = begin_for_a_lazy_client(w);
     in_loop(w, put_until_full);
     wait_gone(w, 1);
     in_loop(w, put_one);
     CHECK(last_err == ERR_UNAVAILABLE);
     in_loop(w, end_all);
-    /* The first one is silent for longer than the other was lazy. */
+    /* The first one is idle for longer than the other did not read. */
     in_loop(w, sweep);
     streams[0] = silent;
     stream_count = 1;
     in_loop(w, put_two);
     CHECK(last_err == OK);
-    hears(&patient, "two");
+    answer_is(&patient, "two");
     in_loop(w, end_all);
-    hears_the_end(&patient);
+    gets_the_end(&patient);
     CHECK(gone_count(w) == 1);
     hang_up(&patient);
     hang_up(&lazy);
     world_close(w);
 }
 
-/* What libmicrohttpd would wait for: each crumb that it takes is a sign of life. */
-TEST(whoever_reads_in_crumbs_is_cut)
+/* libmicrohttpd alone would not time out: each byte that is read counts as activity. */
+TEST(a_client_that_reads_byte_by_byte_is_cut)
 {
     struct world *w = world_open(LAZY);
     struct talk t = begin_for_a_lazy_client(w);
@@ -539,33 +539,33 @@ static void wait_stopping(struct world *w, uint32_t count)
     uv_mutex_unlock(&w->mutex);
 }
 
-TEST(a_quiet_server_tells_every_stream_and_waits_for_its_end)
+TEST(a_quiesced_server_notifies_every_stream_and_waits_for_its_end)
 {
     struct world *w = world_open((struct http_options){0});
     struct talk late = ask(w, "GET /x HTTP/1.1");
-    CHECK(hear(&late).status == 200);
+    CHECK(read_answer(&late).status == 200);
     struct talk t = begin_one(w);
-    hears_a_head(&t);
+    gets_a_head(&t);
     in_loop(w, quiesce);
     wait_stopping(w, 1);
-    /* Whoever begins now hears it too. */
-    say(&late, "GET /count?to=5 HTTP/1.1\r\n" HOST);
-    CHECK(has_text(hear_answer(&late, false).head, "\r\nConnection: close\r\n"));
-    hears(&late, "0\n1\n2\n3\n4\n");
-    hears_the_end(&late);
+    /* A stream that begins now is notified too. */
+    send_text(&late, "GET /count?to=5 HTTP/1.1\r\n" HOST);
+    CHECK(has_text(read_one_answer(&late, false).head, "\r\nConnection: close\r\n"));
+    answer_is(&late, "0\n1\n2\n3\n4\n");
+    gets_the_end(&late);
     wait_stopping(w, 2);
     CHECK(becomes_pending(w, 1));
     in_loop(w, put_one);
     in_loop(w, end_all);
-    hears(&t, "one");
-    hears_the_end(&t);
+    answer_is(&t, "one");
+    gets_the_end(&t);
     CHECK(becomes_pending(w, 0));
     hang_up(&t);
     hang_up(&late);
     world_close(w);
 }
 
-TEST(closing_lets_out_what_waits_and_ends_no_stream_as_if_it_were_whole)
+TEST(closing_sends_unsent_bytes_and_no_last_chunk)
 {
     struct world *w = world_open((struct http_options){0});
     struct talk left = begin_one(w);
@@ -575,21 +575,21 @@ TEST(closing_lets_out_what_waits_and_ends_no_stream_as_if_it_were_whole)
     struct talk spoken = ask(w, "GET /hold HTTP/1.1");
     wait_held(w, 2);
     in_loop(w, begin_held);
-    hears_a_head(&silent);
-    hears_a_head(&spoken);
+    gets_a_head(&silent);
+    gets_a_head(&spoken);
     in_loop(w, put_one);
     in_loop(w, close_server);
     stream_count = 0;
-    hears(&silent, "one");
-    hears(&spoken, "one");
-    CHECK(hear_end(&silent) && hear_end(&spoken));
+    answer_is(&silent, "one");
+    answer_is(&spoken, "one");
+    CHECK(read_end(&silent) && read_end(&spoken));
     CHECK(gone_count(w) == 1 && w->stopping == 0);
     hang_up(&silent);
     hang_up(&spoken);
     world_close(w);
 }
 
-TEST(closing_does_not_wait_for_a_stream_that_nobody_reads)
+TEST(closing_does_not_wait_for_a_stream_without_a_reader)
 {
     struct world *w = world_open(LAZY);
     struct talk t = begin_for_a_lazy_client(w);
@@ -602,25 +602,25 @@ TEST(closing_does_not_wait_for_a_stream_that_nobody_reads)
 
 static struct talk *speaker;
 
-/* What is said here is read when the server flushes its last answers. */
-static void speak_and_close(struct world *w)
+/* Bytes sent here are read when the server flushes its last answers. */
+static void send_and_close(struct world *w)
 {
-    say(speaker, "POST /x HTTP/1.1\r\nContent-Length: 2\r\n" HOST "ab");
+    send_text(speaker, "POST /x HTTP/1.1\r\nContent-Length: 2\r\n" HOST "ab");
     close_server(w);
 }
 
-TEST(nobody_is_asked_anything_while_the_server_closes)
+TEST(no_callback_is_called_while_the_server_closes)
 {
     struct world *w = world_open(LAZY);
     struct talk talks = ask(w, "GET /x HTTP/1.1");
-    CHECK(hear(&talks).status == 200);
+    CHECK(read_answer(&talks).status == 200);
     struct talk lazy = begin_for_a_lazy_client(w);
     in_loop(w, put_until_full);
     const uint32_t before = asked(w);
     speaker = &talks;
-    in_loop(w, speak_and_close);
+    in_loop(w, send_and_close);
     stream_count = 0;
-    CHECK(hear(&talks).status == 503);
+    CHECK(read_answer(&talks).status == 503);
     CHECK(asked(w) == before);
     hang_up(&talks);
     hang_up(&lazy);

@@ -1,6 +1,6 @@
-/* Goal: over TLS everything is as it is without, and nothing old or plain gets through.
- * Method: the certificate is made, and the client played, by openssl(1); a version, a key or a
- * plain text that does not fit is turned away. */
+/* Goal: requests over TLS are served like others, and old versions and plain text are refused.
+ * Method: openssl(1) creates the certificate and is the client; wrong versions, keys and plain text
+ * must fail. */
 #include "tests/unit/http/http_world.h"
 
 static char folder[] = "/tmp/halligan-tls-XXXXXX";
@@ -36,7 +36,7 @@ static void remove_certificates(void)
     memcpy(folder + strlen(folder) - 6, "XXXXXX", 6);
 }
 
-/* What the server says to `request` sent by openssl with these further flags. */
+/* The answer to `request`, sent by openssl with these additional flags. */
 static struct str over_tls(struct world *w, struct arena *a, const char *flags, const char *request)
 {
     char command[500];
@@ -94,7 +94,7 @@ TEST(a_stream_over_tls_arrives_whole)
     arena_fini(&a);
 }
 
-TEST(whoever_sends_far_too_much_over_tls_hears_of_it)
+TEST(a_client_that_sends_far_too_much_over_tls_gets_an_answer)
 {
     struct arena a = {0};
     struct http_options options = make_certificates();
@@ -128,19 +128,19 @@ TEST(two_errors_in_one_head_over_tls_end_only_their_connection)
     arena_fini(&a);
 }
 
-TEST(old_versions_and_plain_text_are_turned_away)
+TEST(old_versions_and_plain_text_are_refused)
 {
     struct arena a = {0};
     struct world *w = world_open(make_certificates());
     const char *old = "-tls1_1 -cipher ALL:@SECLEVEL=0";
     CHECK(str_is_empty(over_tls(w, &a, old, "GET /x HTTP/1.1\\r\\n" CLOSING)));
     struct talk t = dial(w);
-    say(&t, "GET /x HTTP/1.1\r\n" HOST);
-    CHECK(hear(&t).status == 0);
+    send_text(&t, "GET /x HTTP/1.1\r\n" HOST);
+    CHECK(read_answer(&t).status == 0);
     hang_up(&t);
-    /* Somebody who says nothing, and somebody who leaves in the handshake. */
+    /* A client that sends nothing, and one that disconnects in the handshake. */
     t = dial(w);
-    CHECK(say_bytes(&t, "\x16\x03\x01", 3));
+    CHECK(send_bytes(&t, "\x16\x03\x01", 3));
     hang_up(&t);
     CHECK(served(w) == 0);
     CHECK(!str_is_empty(over_tls(w, &a, "", "GET /x HTTP/1.1\\r\\n" CLOSING)));
@@ -149,7 +149,7 @@ TEST(old_versions_and_plain_text_are_turned_away)
     arena_fini(&a);
 }
 
-TEST(handshakes_that_never_end_keep_nobody_out)
+TEST(unfinished_handshakes_do_not_keep_others_from_connecting)
 {
     enum { SLOW = 60 };
     struct arena a = {0};
@@ -161,7 +161,7 @@ TEST(handshakes_that_never_end_keep_nobody_out)
         slow[i] = dial(w);
         /* The beginning of a ClientHello of 512 bytes; and some send nothing. */
         if (i % 3)
-            ignore(say_bytes(&slow[i], "\x16\x03\x01\x02\x00\x01\x00\x01", 8), "closed already");
+            ignore(send_bytes(&slow[i], "\x16\x03\x01\x02\x00\x01\x00\x01", 8), "closed already");
         if (i % 20 == 19)
             CHECK(!str_is_empty(over_tls(w, &a, "", "GET /x HTTP/1.1\\r\\n" CLOSING)));
     }
@@ -219,7 +219,7 @@ TEST(a_certificate_may_be_changed_while_the_server_runs)
     CHECK(!is_trusted(w, &a));
     in_loop(w, reload);
     CHECK(is_reloaded && is_trusted(w, &a));
-    /* What is there already, and what is of no use, changes nothing. */
+    /* The same files, and files that cannot be used, change nothing. */
     in_loop(w, reload);
     CHECK(is_reloaded && is_trusted(w, &a));
     CHECK(rename(other_key, key) == 0);

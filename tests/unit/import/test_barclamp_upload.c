@@ -1,6 +1,6 @@
-/* Goal: a barclamp that is sent is read as files are, everything that is wrong with it comes at
- * once with its line, and nothing that lies on the disk can be pointed at.
- * Method: the real reader and a real core; what is told is one text. */
+/* Goal: an uploaded barclamp is parsed like a file, all its problems are reported together with
+ * their lines, and it cannot refer to files of the host.
+ * Method: the real reader and a real core; problems are joined into one text. */
 #include "base/json/json.h"
 #include "core/core.h"
 #include "import/barclamp_upload.h"
@@ -35,7 +35,7 @@ static struct api_barclamp upload(struct world *w, const char *text, bool is_jso
 }
 
 /* "CODE FIELD: TEXT" of each problem, a line for each. */
-static const char *told(struct world *w, const struct api_barclamp *sent)
+static const char *problems_text(struct world *w, const struct api_barclamp *sent)
 {
     struct buf b = buf_in(&w->arena);
     for (const struct problem *p = sent->problems; p; p = p->next) {
@@ -49,14 +49,14 @@ static const char *told(struct world *w, const struct api_barclamp *sent)
     return str_z(&w->arena, buf_str(&b));
 }
 
-TEST(what_was_sent_becomes_a_document_with_a_place_of_its_own)
+TEST(an_upload_becomes_a_document_with_a_source_path)
 {
     struct world *w = world_open();
     struct api_barclamp sent = upload(w,
                                       "barclamp: {name: fresh, source_path: /etc}\n"
                                       "roles:\n  - {name: one, jig: script}\n",
                                       false);
-    SAYS(told(w, &sent), "");
+    SAYS(problems_text(w, &sent), "");
     SAYS(shown(w, sent.document),
          "{'barclamp':{'name':'fresh','source_path':'/data/uploads/fresh'},"
          "'roles':[{'jig':'script','name':'one'}]}");
@@ -70,7 +70,7 @@ TEST(what_was_sent_becomes_a_document_with_a_place_of_its_own)
     world_close(w);
 }
 
-TEST(a_barclamp_that_is_there_keeps_its_place_and_its_roles_their_hooks)
+TEST(a_stored_barclamp_keeps_its_source_path_and_hooks)
 {
     struct world *w = world_open();
     DONE(w,
@@ -83,20 +83,20 @@ TEST(a_barclamp_that_is_there_keeps_its_place_and_its_roles_their_hooks)
                                       "roles:\n  - {name: one, jig: script, flags: [implicit]}\n"
                                       "  - {name: three, jig: script, hooks: [on_error]}\n",
                                       false);
-    SAYS(told(w, &sent), "");
+    SAYS(problems_text(w, &sent), "");
     SAYS(shown(w, sent.document),
          "{'barclamp':{'name':'old','source_path':'/old'},'roles':[{'flags':['implicit'],'hooks':["
          "'on_todo','sysdata'],'jig':'script','name':'one'},{'jig':'script','name':'three'}]}");
     DONE(w, ((struct command){.kind = COMMAND_IMPORT, .import = {.barclamp = sent.document}}));
     CHECK(read_role(w, "one").hooks != 0 && read_role(w, "three").hooks == 0);
-    /* Somebody else's role brings no hooks here, whatever else is wrong with naming it. */
+    /* A role of another barclamp has no hooks here; naming it is refused elsewhere. */
     sent = upload(w, "barclamp: {name: old}\nroles:\n  - {name: two, jig: script}\n", false);
     CHECK(sent.problems != NULL || !strstr(shown(w, sent.document), "hooks"));
     world_close(w);
 }
 
-/* Also what only the core knows, though there is nothing yet that it could import. */
-TEST(all_that_is_wrong_is_told_with_its_line)
+/* Also problems that only the core finds, though the document cannot be imported yet. */
+TEST(all_problems_are_reported_with_their_lines)
 {
     struct world *w = world_open();
     struct api_barclamp sent = upload(w,
@@ -110,14 +110,14 @@ TEST(all_that_is_wrong_is_told_with_its_line)
                                       "attribs:\n"
                                       "  - name: [x]\n",
                                       false);
-    const char *text = told(w, &sent);
+    const char *text = problems_text(w, &sent);
     HAS(text, "value: line 7: ");
     HAS(text, "value: line 9: ");
     HAS(text, "value: line 3: ");
     world_close(w);
 }
 
-TEST(what_the_core_would_refuse_comes_with_its_code)
+TEST(refusals_of_the_core_have_their_codes)
 {
     struct world *w = world_open();
     world_node_attrib(w, "taken", "");
@@ -128,17 +128,17 @@ TEST(what_the_core_would_refuse_comes_with_its_code)
                                       "  - map: a/b\n"
                                       "    name: taken\n",
                                       false);
-    HAS(told(w, &sent), "owner_differs attribs/0/name: line 5: ");
+    HAS(problems_text(w, &sent), "owner_differs attribs/0/name: line 5: ");
     sent = upload(w, "barclamp:\n  name: fresh\n  parent: nix\n", false);
-    HAS(told(w, &sent), "not_found barclamp/parent: line 3: ");
-    /* Of an object nobody knows a line. */
+    HAS(problems_text(w, &sent), "not_found barclamp/parent: line 3: ");
+    /* JSON objects have no lines. */
     sent = upload(w, "{'barclamp':{'name':'fresh'},'attribs':[{'name':'taken'}]}", true);
-    HAS(told(w, &sent), "owner_differs attribs/0/name: ");
-    CHECK(!strstr(told(w, &sent), "line"));
+    HAS(problems_text(w, &sent), "owner_differs attribs/0/name: ");
+    CHECK(!strstr(problems_text(w, &sent), "line"));
     world_close(w);
 }
 
-TEST(what_is_no_barclamp_is_refused)
+TEST(a_text_that_is_no_barclamp_is_refused)
 {
     struct world *w = world_open();
     const char *const texts[] = {"", "hello", "[1, 2]", "a: [", "{}", "barclamp: 7", "a: b\na: c"};

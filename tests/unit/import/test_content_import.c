@@ -1,8 +1,8 @@
-/* Goal: every barclamp is submitted in order, tried again while that can help, and no longer; what
- * the core holds already is left alone, and so is code that did not change. Nothing of it takes
- * long, and reading happens beside the loop.
- * Method: directories of our own; what is submitted, loaded and done goes into a diary, and
- * outcomes come as the test likes, or from a real core. */
+/* Goal: barclamps are submitted in order and again while that can help; documents that the core
+ * holds and Lua code that has not changed are skipped; no step takes long, and files are read in
+ * another thread.
+ * Method: temporary directories; calls are recorded in a text, and outcomes are chosen by the test
+ * or come from a real core. */
 #include "base/json/json.h"
 #include "core/core.h"
 #include "import/content_import.h"
@@ -77,7 +77,7 @@ static bool load(void *self, struct str role, bool is_same)
     return !cannot_load;
 }
 
-/* Only those tests with a core hear what it would say. */
+/* A dry run needs a core, which only some tests have. */
 static err rehearse(void *self, const struct str *barclamps, uint32_t count, struct arena *arena,
                     struct outcome *outcomes)
 {
@@ -95,7 +95,7 @@ static void done(void *self)
     note("", STR("done"), 0);
 }
 
-static bool says(const char *wanted)
+static bool diary_is(const char *wanted)
 {
     const bool same = strcmp(diary, wanted) == 0;
     if (!same)
@@ -126,7 +126,7 @@ static void end(void)
     run_shell("rm -r ../$(basename $PWD)");
 }
 
-/* Until it waits for somebody. */
+/* Until it waits for an outcome or for the reader. */
 static void go(void)
 {
     CHECK(!content_pump(&content, UINT64_MAX));
@@ -138,7 +138,7 @@ static void import(const char *directories)
     go();
 }
 
-static void tell(int64_t request, const struct outcome *outcome, err why)
+static void give_outcome(int64_t request, const struct outcome *outcome, err why)
 {
     content_on_result(&content, request, outcome, why);
     go();
@@ -147,17 +147,17 @@ static void tell(int64_t request, const struct outcome *outcome, err why)
 static void let_in(int64_t request)
 {
     const struct outcome outcome = {.verdict = VERDICT_DONE, .doc = STR("{\"warnings\":[]}")};
-    tell(request, &outcome, OK);
+    give_outcome(request, &outcome, OK);
 }
 
 static void refuse(int64_t request)
 {
     struct problem problem = {.code = PROBLEM_NOT_FOUND, .text = STR("no such parent")};
     const struct outcome outcome = {.verdict = VERDICT_REFUSED, .problems = &problem};
-    tell(request, &outcome, OK);
+    give_outcome(request, &outcome, OK);
 }
 
-/* What the real core says to the document that was submitted as this request. */
+/* The outcome of the real core for the document of this request. */
 static void step(int64_t request)
 {
     struct arena arena = {0};
@@ -166,7 +166,7 @@ static void step(int64_t request)
     struct command command = {.kind = COMMAND_IMPORT, .actor = STR("test"), .now_ms = 1};
     command.import.barclamp = str_from(documents[-100 - request]);
     core_step(core, &command, &arena, &effects, &outcome);
-    tell(request, &outcome, OK);
+    give_outcome(request, &outcome, OK);
     arena_fini(&arena);
 }
 
@@ -181,7 +181,7 @@ TEST(documents_of_both_kinds_are_submitted_in_order)
     run_shell("echo " DOC("h") " > a/.h.json && echo 'barclamp: {name: y}' > a/y/y.yml");
     snprintf(directories, sizeof directories, "%s/a:%s/nowhere::%s/b", folder, folder, folder);
     import(directories);
-    CHECK(says("m(-100) y(-101) zz(-102) c(-103) "));
+    CHECK(diary_is("m(-100) y(-101) zz(-102) c(-103) "));
     CHECK(!content_is_idle(&content));
     snprintf(wanted, sizeof wanted, "{\"barclamp\":{\"name\":\"m\",\"source_path\":\"%s/a/m\"}}",
              folder);
@@ -189,72 +189,72 @@ TEST(documents_of_both_kinds_are_submitted_in_order)
     let_in(-101);
     let_in(-100);
     let_in(-103);
-    CHECK(says("") && !content_is_idle(&content));
+    CHECK(diary_is("") && !content_is_idle(&content));
     let_in(-102);
-    CHECK(says("done "));
+    CHECK(diary_is("done "));
     end();
 }
 
-TEST(what_is_refused_is_tried_again_while_others_get_in)
+TEST(refused_documents_are_submitted_again_while_others_are_accepted)
 {
     begin(
         "for n in a b c; do echo \"{\\\"barclamp\\\":{\\\"name\\\":\\\"$n\\\"}}\" > $n.json; done");
     import(folder);
-    CHECK(says("a(-100) b(-101) c(-102) "));
+    CHECK(diary_is("a(-100) b(-101) c(-102) "));
     refuse(-100);
     refuse(-101);
     let_in(-102);
-    CHECK(says("a(-100) b(-101) "));
+    CHECK(diary_is("a(-100) b(-101) "));
     refuse(-100);
     let_in(-101);
-    CHECK(says("a(-100) "));
+    CHECK(diary_is("a(-100) "));
     refuse(-100);
-    CHECK(says("done ") && content_is_idle(&content));
+    CHECK(diary_is("done ") && content_is_idle(&content));
     end();
 }
 
-TEST(what_does_not_read_is_left_out)
+TEST(files_with_errors_are_skipped)
 {
     begin("echo '{\"barclamp\":' > bad.json && mkdir dir.json && echo 5 > five.json && mkdir q && "
           "echo 'barclamp: [' > q/q.yml"
           " && echo '{\"barclamp\":{\"name\":\"s\",\"source_path\":\"/own\"}}' > s.json");
     import(folder);
-    CHECK(says("-(-100) s(-101) "));
-    CHECK(strcmp(documents[0], "5") == 0); /* the core says what is wrong with it */
+    CHECK(diary_is("-(-100) s(-101) "));
+    CHECK(strcmp(documents[0], "5") == 0); /* the core reports what is wrong */
     CHECK(strstr(documents[1], "\"source_path\":\"/own\""));
     refuse(-100);
     refuse(-101);
-    CHECK(content_is_idle(&content) && says("done "));
+    CHECK(content_is_idle(&content) && diary_is("done "));
     end();
 }
 
-TEST(a_store_that_is_away_ends_the_round)
+TEST(an_unavailable_store_ends_the_round)
 {
     begin("for n in a b; do echo \"{\\\"barclamp\\\":{\\\"name\\\":\\\"$n\\\"}}\" > $n.json; done");
     room_left = 0;
     import(folder);
-    CHECK(content_is_idle(&content) && says("done "));
+    CHECK(content_is_idle(&content) && diary_is("done "));
     room_left = 1;
     import(folder);
-    CHECK(says("a(-100) ") && !content_is_idle(&content));
-    tell(-100, NULL, ERR_UNAVAILABLE);
-    CHECK(content_is_idle(&content) && says("done "));
+    CHECK(diary_is("a(-100) ") && !content_is_idle(&content));
+    give_outcome(-100, NULL, ERR_UNAVAILABLE);
+    CHECK(content_is_idle(&content) && diary_is("done "));
     end();
 }
 
-TEST(a_store_that_goes_between_two_rounds_ends_them)
+TEST(a_store_that_fails_between_two_rounds_ends_them)
 {
     begin("for n in a b; do echo \"{\\\"barclamp\\\":{\\\"name\\\":\\\"$n\\\"}}\" > $n.json; done");
     import(folder);
-    CHECK(says("a(-100) b(-101) "));
+    CHECK(diary_is("a(-100) b(-101) "));
     refuse(-100);
     room_left = 0;
     let_in(-101);
-    CHECK(says("done ") && content_is_idle(&content));
+    CHECK(diary_is("done ") && content_is_idle(&content));
     end();
 }
 
-TEST(another_import_waits_for_the_one_under_way)
+TEST(another_import_waits_for_the_current_one)
 {
     char first[96], second[96];
     begin("mkdir p q && echo " DOC("p") " > p/x.json && echo " DOC("q") " > q/x.json");
@@ -262,113 +262,114 @@ TEST(another_import_waits_for_the_one_under_way)
     snprintf(second, sizeof second, "%s/q", folder);
     import(first);
     import("");
-    import(second); /* the last wish counts */
-    CHECK(says("p(-100) "));
+    import(second); /* the last call counts */
+    CHECK(diary_is("p(-100) "));
     let_in(-100);
-    CHECK(says("q(-100) ") && !content_is_idle(&content)); /* and only the end is told of */
+    CHECK(diary_is("q(-100) ") &&
+          !content_is_idle(&content)); /* and done() is called once at the end */
     let_in(-100);
-    CHECK(says("done ") && content_is_idle(&content));
+    CHECK(diary_is("done ") && content_is_idle(&content));
     import("");
-    CHECK(says("done ") && content_is_idle(&content));
+    CHECK(diary_is("done ") && content_is_idle(&content));
     end();
 }
 
 #define YAML "barclamp: {name: y}\\nroles: [{name: r, jig: j}, {name: q, jig: j}]\\n"
 
-TEST(what_the_core_holds_is_not_submitted)
+TEST(documents_that_the_core_holds_are_not_submitted)
 {
     begin("mkdir -p y/roles && printf '" YAML "' > y/y.yml && echo " DOC("z") " > z.json");
     core = core_new();
     core_bootstrap(core, 1);
     import(folder);
-    CHECK(says("y(-100) z(-101) "));
+    CHECK(diary_is("y(-100) z(-101) "));
     step(-100);
-    CHECK(says(""));
+    CHECK(diary_is(""));
     step(-101);
-    CHECK(says("?1 ?1 =q =r done ")); /* what is new is asked about once more, when all is in */
+    CHECK(diary_is("?1 ?1 =q =r done ")); /* new documents get a dry run when all are imported */
     import(folder);
-    CHECK(says("done ") && content_is_idle(&content));
-    /* White space is no change, a key is, and so is another hook in the code of a role. */
+    CHECK(diary_is("done ") && content_is_idle(&content));
+    /* White space is no change, but another key or another hook of a role is. */
     run_shell("echo >> y/y.yml && echo '{\"barclamp\":{\"name\":\"z\",\"version\":2}}' > z.json");
     import(folder);
-    CHECK(says("z(-101) "));
+    CHECK(diary_is("z(-101) "));
     step(-101);
-    CHECK(says("?1 done "));
+    CHECK(diary_is("?1 done "));
     run_shell("echo 'return { on_todo = function() end }' > y/roles/r.lua");
     import(folder);
-    CHECK(says("y(-100) ") && strstr(documents[0], "\"hooks\":[\"on_todo\"]"));
+    CHECK(diary_is("y(-100) ") && strstr(documents[0], "\"hooks\":[\"on_todo\"]"));
     step(-100);
-    CHECK(says("?1 =q =r done ")); /* hooks that the import causes meet what it came with */
+    CHECK(diary_is("?1 =q =r done ")); /* hooks that the import causes use its code */
     end();
 }
 
-TEST(code_is_loaded_where_its_file_changed_and_its_barclamp_is_in_force)
+TEST(changed_code_is_loaded_if_its_barclamp_is_imported)
 {
     begin("mkdir -p y/roles && printf '" YAML "' > y/y.yml"
           " && echo 'return { on_todo = function() end }' | tee y/roles/r.lua > y/roles/q.lua");
     core = core_new();
     core_bootstrap(core, 1);
     import(folder);
-    CHECK(says("y(-100) "));
+    CHECK(diary_is("y(-100) "));
     step(-100);
-    CHECK(says("?1 =q =r done "));
-    run_shell("touch y/roles/*.lua"); /* what stands in it counts */
+    CHECK(diary_is("?1 =q =r done "));
+    run_shell("touch y/roles/*.lua"); /* only the content counts */
     import(folder);
-    CHECK(says("done "));
+    CHECK(diary_is("done "));
     run_shell("echo 'return { on_todo = function() return end }' > y/roles/r.lua");
     cannot_load = true;
     import(folder);
-    CHECK(says("=r done "));
+    CHECK(diary_is("=r done "));
     cannot_load = false;
-    import(folder); /* nobody touched it, but it is not there yet */
-    CHECK(says("=r done "));
+    import(folder); /* unchanged, but not loaded yet */
+    CHECK(diary_is("=r done "));
     import(folder);
-    CHECK(says("done "));
-    /* It goes, and with it a hook; that is refused, so the old code stays. */
+    CHECK(diary_is("done "));
+    /* The file is removed, and with it a hook; that is refused, so the old code stays. */
     run_shell("rm y/roles/q.lua");
     import(folder);
-    CHECK(says("y(-100) "));
+    CHECK(diary_is("y(-100) "));
     refuse(-100);
-    CHECK(says("done "));
+    CHECK(diary_is("done "));
     import(folder);
     step(-100);
-    CHECK(says("y(-100) ?1 =q =r done "));
+    CHECK(diary_is("y(-100) ?1 =q =r done "));
     import(folder);
-    CHECK(says("done "));
+    CHECK(diary_is("done "));
     end();
 }
 
-TEST(a_role_that_two_barclamps_claim_is_loaded_each_time)
+TEST(a_role_that_two_barclamps_define_is_loaded_each_time)
 {
     begin("mkdir -p a b && printf 'barclamp: {name: a}\\nroles: [{name: r, jig: j}]\\n' > a/a.yml"
           " && printf 'barclamp: {name: b}\\nroles: [{name: r, jig: j}]\\n' > b/b.yml");
     import(folder);
-    CHECK(says("a(-100) b(-101) "));
+    CHECK(diary_is("a(-100) b(-101) "));
     let_in(-100);
     let_in(-101);
-    CHECK(says("=r =r done "));
+    CHECK(diary_is("=r =r done "));
     import(folder);
     let_in(-100);
     refuse(-101);
     refuse(-101);
-    CHECK(says("a(-100) b(-101) b(-101) =r done "));
+    CHECK(diary_is("a(-100) b(-101) b(-101) =r done "));
     end();
 }
 
-TEST(a_broken_file_of_code_keeps_its_barclamp_out)
+TEST(a_lua_file_with_errors_keeps_its_barclamp_from_being_imported)
 {
     begin("mkdir -p y/roles && printf 'barclamp: {name: y}\\nroles: [{name: r, jig: j}]\\n' > "
           "y/y.yml && echo 'return { on_todo = ' > y/roles/r.lua && echo " DOC("z") " > z.json");
     import(folder);
-    CHECK(says("z(-100) "));
+    CHECK(diary_is("z(-100) "));
     let_in(-100);
-    CHECK(says("?1 done "));
+    CHECK(diary_is("?1 done "));
     end();
 }
 
-/* What has errors is never submitted: it is rehearsed when everybody else is in, and nothing of it
- * stays in the core. */
-TEST(what_does_not_read_is_rehearsed_and_not_imported)
+/* A file with errors is never submitted: it gets a dry run when all others are imported, and
+ * nothing of it stays in the core. */
+TEST(files_with_errors_get_a_dry_run_and_are_not_imported)
 {
     begin("mkdir -p a b && printf 'barclamp: {name: a, version: [1]}\\nroles: "
           "[{name: r, jig: j, requires: [r]}]\\n' > a/a.yml && printf 'barclamp: {name: b}\\n"
@@ -376,33 +377,33 @@ TEST(what_does_not_read_is_rehearsed_and_not_imported)
     core = core_new();
     core_bootstrap(core, 1);
     import(folder);
-    CHECK(says("b(-100) "));
+    CHECK(diary_is("b(-100) "));
     step(-100);
-    CHECK(says("?1 ?1 =s done "));
+    CHECK(diary_is("?1 ?1 =s done "));
     CHECK(core_find(core, TABLE_BARCLAMP, STR("b")) && !core_find(core, TABLE_BARCLAMP, STR("a")));
     CHECK(!core_find(core, TABLE_ROLE, STR("r")));
     import(folder);
-    CHECK(says("?1 done "));
+    CHECK(diary_is("?1 done "));
     end();
 }
 
-/* They are as many as one step may take, and the large one goes alone. */
-TEST(of_large_drafts_few_are_rehearsed_at_once)
+/* A step takes up to a limit of bytes, and a larger draft alone. */
+TEST(few_large_drafts_share_a_dry_run)
 {
     begin("for n in a b c d e; do mkdir $n; printf 'barclamp: {name: '$n', version: [1]}\\n'"
           " > $n/$n.yml; done; for n in b c; do printf 'x: \"%070000d\"\\n' 7 >> $n/$n.yml; done");
     import(folder);
-    CHECK(says("?1 ?1 ?1 ?2 done "));
+    CHECK(diary_is("?1 ?1 ?1 ?2 done "));
     run_shell(
         "for n in b c; do printf 'barclamp: {name: '$n', version: [1]}\\n' > $n/$n.yml; done");
     content_import(&content, folder);
     while (content_pump(&content, 0))
         ;
-    CHECK(says("?5 done "));
+    CHECK(diary_is("?5 done "));
     end();
 }
 
-TEST(where_files_lie_is_known_from_reading_until_the_core_knows)
+TEST(source_paths_are_known_from_the_reading_until_the_import)
 {
     char wanted[128];
     begin("mkdir -p y && echo 'barclamp: {name: y}' > y/y.yml"
@@ -410,7 +411,7 @@ TEST(where_files_lie_is_known_from_reading_until_the_core_knows)
           " && echo " DOC("z") " > z.json");
     CHECK(content_source_path(&content, STR("y")).len == 0);
     content_read_ahead(&content, folder);
-    CHECK(says("") && content_is_idle(&content));
+    CHECK(diary_is("") && content_is_idle(&content));
     snprintf(wanted, sizeof wanted, "%s/y", folder);
     CHECK(str_eq(content_source_path(&content, STR("y")), str_from(wanted)));
     CHECK(str_eq(content_source_path(&content, STR("s")), STR("/own")));
@@ -418,7 +419,7 @@ TEST(where_files_lie_is_known_from_reading_until_the_core_knows)
     CHECK(content_source_path(&content, STR("q")).len == 0);
     run_shell("rm s.json"); /* too late: it was read */
     import(folder);
-    CHECK(says("s(-100) y(-101) z(-102) "));
+    CHECK(diary_is("s(-100) y(-101) z(-102) "));
     let_in(-101);
     CHECK(content_source_path(&content, STR("y")).len == 0);
     CHECK(content_source_path(&content, STR("s")).len > 0);
@@ -426,31 +427,31 @@ TEST(where_files_lie_is_known_from_reading_until_the_core_knows)
     refuse(-100);
     refuse(-100);
     CHECK(content_source_path(&content, STR("s")).len == 0);
-    CHECK(says("s(-100) done "));
+    CHECK(diary_is("s(-100) done "));
     end();
 }
 
-/* ---- a little at a time ---- */
+/* ---- small steps ---- */
 
-TEST(of_large_documents_few_are_under_way)
+TEST(few_large_documents_are_submitted_at_once)
 {
     begin(
         "for n in a b c; do printf '{\"barclamp\":{\"name\":\"%s\"},\"filler\":\"%5000s\"}' $n x >"
         " $n.json; done && echo " DOC("d") " > d.json && echo " DOC("e") " > e.json");
     import(folder);
-    CHECK(says("a(-100) "));
+    CHECK(diary_is("a(-100) "));
     refuse(-100);
-    CHECK(says("b(-101) "));
+    CHECK(diary_is("b(-101) "));
     let_in(-101);
-    CHECK(says("c(-102) "));
+    CHECK(diary_is("c(-102) "));
     let_in(-102);
-    CHECK(says("d(-103) e(-104) ")); /* small ones go together */
+    CHECK(diary_is("d(-103) e(-104) ")); /* small ones are submitted together */
     let_in(-104);
-    CHECK(says("") && !content_is_idle(&content)); /* a round ends before the next begins */
+    CHECK(diary_is("") && !content_is_idle(&content)); /* a round ends before the next begins */
     let_in(-103);
-    CHECK(says("a(-100) "));
+    CHECK(diary_is("a(-100) "));
     let_in(-100);
-    CHECK(says("done "));
+    CHECK(diary_is("done "));
     end();
 }
 
@@ -462,14 +463,14 @@ TEST(a_pump_without_time_takes_one_step)
     content_import(&content, folder);
     while (content_pump(&content, 0))
         CHECK(++steps < 100);
-    CHECK(steps >= 8 && says("a(-100) b(-101) c(-102) d(-103) "));
+    CHECK(steps >= 8 && diary_is("a(-100) b(-101) c(-102) d(-103) "));
     for (int64_t request = -103; request <= -100; request++)
         let_in(request);
-    CHECK(says("done "));
+    CHECK(diary_is("done "));
     end();
 }
 
-/* ---- beside the loop ---- */
+/* ---- reading in another thread ---- */
 
 static uv_loop_t loop;
 
@@ -479,7 +480,7 @@ static void wait_for_reading(void)
         ignore(uv_run(&loop, UV_RUN_ONCE), "it says whether there is more");
 }
 
-TEST(reading_happens_beside_the_loop_and_wishes_meanwhile_are_one)
+TEST(files_are_read_in_another_thread_and_imports_meanwhile_are_merged)
 {
     begin("mkdir -p y/roles && printf '" YAML "' > y/y.yml"
           " && echo 'return { on_todo = function() end }' > y/roles/r.lua");
@@ -491,23 +492,23 @@ TEST(reading_happens_beside_the_loop_and_wishes_meanwhile_are_one)
     go(); /* has nothing to do */
     for (int i = 0; i < 50; i++)
         import(folder);
-    CHECK(content.stage == CONTENT_READING && says(""));
+    CHECK(content.stage == CONTENT_READING && diary_is(""));
     wait_for_reading();
     go();
-    CHECK(says("y(-100) "));
+    CHECK(diary_is("y(-100) "));
     let_in(-100);
-    CHECK(says("=q =r ") && content.stage == CONTENT_READING); /* for the other fifty */
+    CHECK(diary_is("=q =r ") && content.stage == CONTENT_READING); /* for the other fifty */
     wait_for_reading();
     go();
-    CHECK(says("y(-100) "));
+    CHECK(diary_is("y(-100) "));
     let_in(-100);
-    CHECK(says("=q =r done "));
+    CHECK(diary_is("=q =r done "));
     CHECK(uv_run(&loop, UV_RUN_DEFAULT) == 0 && uv_loop_close(&loop) == 0);
     end();
 }
 
-/* Each of these files runs until it is stopped by its bound. */
-TEST(a_stop_does_not_wait_for_all_that_is_to_be_read)
+/* Each of these Lua files runs until its limit stops it. */
+TEST(a_stop_does_not_wait_for_the_whole_reading)
 {
     begin("mkdir -p y/roles && printf 'barclamp: {name: y}\\nroles:\\n' > y/y.yml");
     run_shell("for i in $(seq 1000); do echo \"  - {name: r$i, jig: j}\" >> y/y.yml;"
@@ -518,7 +519,7 @@ TEST(a_stop_does_not_wait_for_all_that_is_to_be_read)
     content_stop(&content);
     CHECK(uv_run(&loop, UV_RUN_DEFAULT) == 0 && uv_loop_close(&loop) == 0);
     content_import(&content, folder);
-    CHECK(says("") && !content_pump(&content, UINT64_MAX));
+    CHECK(diary_is("") && !content_pump(&content, UINT64_MAX));
     CHECK(content.reading.report.errors < 1000);
     content.stage = CONTENT_IDLE; /* for end() */
     end();

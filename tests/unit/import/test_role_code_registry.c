@@ -1,6 +1,6 @@
-/* Goal: a role has its code when it is called, that of the file its barclamp has by then, and a
- * wrong file harms nobody.
- * Method: a real core, real files, and the real hooks; what a hook does shows which code it was. */
+/* Goal: hooks of a role use the current file of its barclamp, and a file with errors does not
+ * affect other roles. Method: a real core, real files and the real hooks; the veto of a hook shows
+ * which code it was. */
 #include "core/core.h"
 #include "hooks/hooks.h"
 #include "import/role_code_registry.h"
@@ -26,7 +26,7 @@ static void run_shell(const char *format)
     CHECK(system(command) == 0);
 }
 
-/* ---- the world ---- */
+/* ---- fixture ---- */
 
 static const struct core *get_core(void *self)
 {
@@ -93,7 +93,7 @@ static int64_t role_id(void)
     return core_find(core, TABLE_ROLE, STR("r"));
 }
 
-/* A file whose answer to on_commit is this veto. */
+/* A Lua file whose on_commit returns this veto. */
 static void write_code(const char *where, const char *veto)
 {
     char command[512];
@@ -155,14 +155,14 @@ static void end(void)
     run_shell("rm -r ../$(basename $PWD)");
 }
 
-/* It is read when this comes back. */
+/* It is loaded when this returns. */
 static void need_code(void)
 {
     role_code_registry_need(&codes, role_id());
     CHECK(!hooks_settle(codes.hooks));
 }
 
-/* ---- the promises ---- */
+/* ---- tests ---- */
 
 TEST(code_is_read_when_it_is_needed_and_then_kept)
 {
@@ -178,7 +178,7 @@ TEST(code_is_read_when_it_is_needed_and_then_kept)
     end();
 }
 
-TEST(an_import_brings_its_own_code)
+TEST(an_import_uses_its_own_code)
 {
     begin();
     write_code(".", "one");
@@ -190,7 +190,7 @@ TEST(an_import_brings_its_own_code)
     end();
 }
 
-TEST(files_that_were_moved_are_found_before_the_core_knows)
+TEST(moved_files_are_found_before_the_import)
 {
     begin();
     write_code("elsewhere", "moved");
@@ -200,13 +200,13 @@ TEST(files_that_were_moved_are_found_before_the_core_knows)
     end();
 }
 
-/* The file was read, and can be used or at least is not missed. */
+/* The file was loaded, or is not needed. */
 static bool read_again(void)
 {
     const uint32_t before = loads_failed;
     CHECK(!role_code_registry_read_again(&codes, STR("nobody"), false));
     const bool is_there = role_code_registry_read_again(&codes, STR("r"), false);
-    CHECK(!hooks_settle(codes.hooks)); /* nobody was asked */
+    CHECK(!hooks_settle(codes.hooks)); /* no hook was called */
     return is_there && loads_failed == before;
 }
 
@@ -221,11 +221,11 @@ TEST(a_reload_reads_files_again)
     end();
 }
 
-TEST(a_file_that_did_not_change_is_read_again_only_if_it_could_not_be_used)
+TEST(an_unchanged_file_is_loaded_again_only_if_it_could_not_be_used)
 {
     begin();
     write_code(".", "one");
-    CHECK(role_code_registry_read_again(&codes, STR("r"), true)); /* nobody ever looked */
+    CHECK(role_code_registry_read_again(&codes, STR("r"), true)); /* never loaded before */
     CHECK(vetoes_with("one"));
     write_code(".", "two");
     CHECK(role_code_registry_read_again(&codes, STR("r"), true));
@@ -238,7 +238,7 @@ TEST(a_file_that_did_not_change_is_read_again_only_if_it_could_not_be_used)
     end();
 }
 
-TEST(a_wrong_file_leaves_what_there_was)
+TEST(a_file_with_errors_keeps_the_loaded_code)
 {
     begin();
     write_code(".", "one");
@@ -252,18 +252,18 @@ TEST(a_wrong_file_leaves_what_there_was)
     end();
 }
 
-TEST(a_file_that_is_gone_takes_its_code_away)
+TEST(a_removed_file_unloads_its_code)
 {
     begin();
     write_code(".", "one");
     need_code();
     run_shell("rm roles/r.lua");
     read_again();
-    CHECK(agrees(role_id())); /* it has no hooks, so nobody is to be asked */
+    CHECK(agrees(role_id())); /* it has no hooks, so none is called */
     end();
 }
 
-TEST(a_file_that_should_be_there_fails_and_is_named)
+TEST(a_missing_file_fails_hooks_and_is_named)
 {
     begin();
     write_code(".", "one");
@@ -286,7 +286,7 @@ TEST(a_file_that_should_be_there_fails_and_is_named)
     end();
 }
 
-TEST(a_document_that_waits_knows_which_file_is_gone_until_it_is_refused)
+TEST(a_pending_document_without_the_file_counts_until_it_is_refused)
 {
     begin();
     import_role("2", 2, "\"hooks\":[\"on_commit\"],");
@@ -314,7 +314,7 @@ TEST(without_a_core_nothing_is_done)
     end();
 }
 
-TEST(the_code_of_many_roles_is_told_apart)
+TEST(the_code_of_many_roles_is_distinguished)
 {
     begin();
     char document[4096];

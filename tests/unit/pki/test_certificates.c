@@ -1,6 +1,7 @@
-/* Goal: what our authority signs is believed by others, and what is wrong with a certificate is
- * told apart.
- * Method: certificates are made for different times and names, judged, and shown to openssl(1). */
+/* Goal: certificates of the CA are accepted by other programs, and each fault of a certificate is
+ * recognised.
+ * Method: certificates for different times and names are created, checked, and verified with
+ * openssl(1). */
 #include "pki/certificates.h"
 #include "sys/files.h"
 #include "tests/check.h"
@@ -37,7 +38,7 @@ static enum certificate_state judge(const struct certificate *server,
     return certificate_check_server(server, authority->cert, &NAMES, now_s);
 }
 
-TEST(an_authority_is_fine_until_sixty_days_before_its_end)
+TEST(a_ca_is_valid_until_sixty_days_before_it_expires)
 {
     const struct certificate a = new_authority(NOW);
     const int64_t end = NOW + CERTIFICATE_CA_S;
@@ -51,7 +52,7 @@ TEST(an_authority_is_fine_until_sixty_days_before_its_end)
     arena_fini(&arena);
 }
 
-TEST(an_authority_with_another_key_or_none_that_can_be_read_is_damaged)
+TEST(a_ca_with_another_or_unreadable_key_is_damaged)
 {
     const struct certificate a = new_authority(NOW);
     const struct certificate b = new_authority(NOW);
@@ -69,7 +70,7 @@ TEST(an_authority_with_another_key_or_none_that_can_be_read_is_damaged)
     arena_fini(&arena);
 }
 
-TEST(a_server_is_judged_by_who_signed_it_and_by_the_time)
+TEST(a_server_certificate_is_checked_for_issuer_and_time)
 {
     const struct certificate a = new_authority(NOW);
     const struct certificate b = new_authority(NOW);
@@ -92,7 +93,7 @@ TEST(a_server_is_judged_by_who_signed_it_and_by_the_time)
     arena_fini(&arena);
 }
 
-TEST(a_server_has_to_have_every_name_and_may_have_more)
+TEST(a_server_certificate_has_all_names_and_may_have_more)
 {
     const struct certificate a = new_authority(NOW);
     const struct certificate server = new_server(&a, NOW);
@@ -107,7 +108,7 @@ TEST(a_server_has_to_have_every_name_and_may_have_more)
     arena_fini(&arena);
 }
 
-TEST(a_server_does_not_outlive_its_authority)
+TEST(a_server_certificate_does_not_outlive_its_ca)
 {
     const struct certificate a = new_authority(NOW);
     const int64_t late = NOW + CERTIFICATE_CA_S - 100 * DAY;
@@ -118,7 +119,7 @@ TEST(a_server_does_not_outlive_its_authority)
     arena_fini(&arena);
 }
 
-TEST(an_authority_made_again_for_its_key_has_still_signed_what_it_signed)
+TEST(a_ca_created_again_for_its_key_verifies_old_certificates)
 {
     struct certificate a = new_authority(NOW);
     const struct certificate server = new_server(&a, NOW);
@@ -129,7 +130,7 @@ TEST(an_authority_made_again_for_its_key_has_still_signed_what_it_signed)
     arena_fini(&arena);
 }
 
-TEST(what_is_no_key_signs_nothing)
+TEST(a_text_that_is_no_key_signs_nothing)
 {
     const struct certificate a = new_authority(NOW);
     const struct certificate keyless = {a.cert, STR("no key")};
@@ -143,7 +144,7 @@ TEST(what_is_no_key_signs_nothing)
     arena_fini(&arena);
 }
 
-TEST(openssl_believes_it_too)
+TEST(openssl_accepts_it)
 {
     char folder[] = "/tmp/halligan-certificates-XXXXXX";
     char ca[64], cert[64], command[600];

@@ -1,7 +1,7 @@
-/* Goal: whatever is missing, damaged or too old in DATA/tls is mended, and the authority that
- * clients trust is not given up without need.
- * Method: one folder is kept again and again, with parts of it removed, exchanged, cut or aged in
- * between; what each start leaves is judged as a client would. */
+/* Goal: missing, damaged and expiring files in DATA/tls are replaced, and the CA that clients trust
+ * is kept as long as possible.
+ * Method: starts over one directory, with files removed, exchanged, truncated or aged in between;
+ * the result of each start is checked like by a client. */
 #include "pki/tls_files.h"
 #include "sys/files.h"
 #include "sys/log.h"
@@ -74,7 +74,7 @@ static void end(void)
     arena_fini(&arena);
 }
 
-TEST(a_first_start_makes_everything_and_the_next_ones_nothing)
+TEST(the_first_start_creates_everything_and_later_ones_nothing)
 {
     struct stat facts;
     begin();
@@ -88,7 +88,7 @@ TEST(a_first_start_makes_everything_and_the_next_ones_nothing)
     end();
 }
 
-TEST(a_server_that_is_about_to_end_is_renewed_by_the_same_authority)
+TEST(an_expiring_server_certificate_is_renewed_by_the_same_ca)
 {
     begin();
     const struct str ca = text_of("ca.pem"), cert = text_of("server.pem");
@@ -102,7 +102,7 @@ TEST(a_server_that_is_about_to_end_is_renewed_by_the_same_authority)
     end();
 }
 
-TEST(a_server_with_other_names_is_made_again)
+TEST(a_server_certificate_with_other_names_is_created_again)
 {
     struct tls_files home;
     begin();
@@ -115,8 +115,8 @@ TEST(a_server_with_other_names_is_made_again)
     end();
 }
 
-/* What a crash between two files leaves, and what disks and people do. */
-TEST(a_bad_server_is_made_again_by_the_same_authority)
+/* The result of a crash between two files, of a faulty disk, or of an administrator. */
+TEST(a_damaged_server_certificate_is_created_again_by_the_same_ca)
 {
     begin();
     const struct str ca = text_of("ca.pem"), key = text_of("ca.key");
@@ -134,7 +134,7 @@ TEST(a_bad_server_is_made_again_by_the_same_authority)
         if (i == 3)
             set("server.key", STR(""));
         if (i == 4)
-            set("server.key", foreign.key); /* written, and its certificate not yet */
+            set("server.key", foreign.key); /* the key is written, its certificate is not */
         if (i == 5)
             set("server.pem", foreign.cert);
         if (i == 6) {
@@ -150,7 +150,7 @@ TEST(a_bad_server_is_made_again_by_the_same_authority)
     end();
 }
 
-TEST(the_certificate_of_an_authority_is_made_again_for_its_key_and_old_clients_go_on)
+TEST(the_certificate_of_a_ca_is_created_again_for_its_key_and_old_clients_keep_working)
 {
     begin();
     const struct str ca = text_of("ca.pem"), key = text_of("ca.key"), cert = text_of("server.pem");
@@ -161,7 +161,7 @@ TEST(the_certificate_of_an_authority_is_made_again_for_its_key_and_old_clients_g
     set("ca.pem", STR("-----BEGIN CERTIFICATE-----\n"));
     CHECK(keep(NOW));
     const int64_t late = NOW + CERTIFICATE_CA_S - 30 * DAY;
-    CHECK(keep(late)); /* about to end */
+    CHECK(keep(late)); /* about to expire */
     CHECK(str_eq(text_of("ca.key"), key));
     CHECK(as_a_client_sees(ca, late) == CERTIFICATE_VALID);
     CHECK(as_a_client_sees(text_of("ca.pem"), late) == CERTIFICATE_VALID);
@@ -170,7 +170,7 @@ TEST(the_certificate_of_an_authority_is_made_again_for_its_key_and_old_clients_g
     end();
 }
 
-TEST(an_authority_without_its_key_serves_as_long_as_the_server_can)
+TEST(a_ca_without_its_key_is_kept_while_the_server_certificate_is_usable)
 {
     begin();
     const struct str ca = text_of("ca.pem"), cert = text_of("server.pem");
@@ -179,14 +179,14 @@ TEST(an_authority_without_its_key_serves_as_long_as_the_server_can)
     log_setup(LOG_ERROR, LOG_TEXT);
     CHECK(keep(NOW) && keep(late));
     CHECK(str_eq(text_of("ca.pem"), ca) && str_eq(text_of("server.pem"), cert));
-    /* And gives way only then. */
+    /* And is replaced only then. */
     CHECK(keep(late + 2 * DAY));
     CHECK(!str_eq(text_of("ca.pem"), ca) && str_eq(text_of("ca.pem.old"), ca));
     CHECK(as_a_client_sees(text_of("ca.pem"), late + 2 * DAY) == CERTIFICATE_VALID);
     end();
 }
 
-TEST(a_key_that_is_not_the_authoritys_signs_nothing)
+TEST(a_key_that_does_not_match_the_ca_signs_nothing)
 {
     begin();
     const struct str ca = text_of("ca.pem");
@@ -202,7 +202,7 @@ TEST(a_key_that_is_not_the_authoritys_signs_nothing)
     end();
 }
 
-TEST(what_cannot_be_read_or_written_is_no_reason_to_begin_anew)
+TEST(an_unreadable_or_unwritable_file_is_not_replaced)
 {
     struct tls_files home;
     begin();
@@ -231,7 +231,7 @@ static bool has_name(const struct certificate_names *names, const char *name)
     return count == 1;
 }
 
-TEST(a_machine_is_called_by_its_names_and_by_where_it_listens)
+TEST(the_names_are_those_of_the_host_and_its_listening_address)
 {
     struct certificate_names names;
     char host[256] = "", hosts[2048];
