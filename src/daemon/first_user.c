@@ -67,12 +67,11 @@ static err first_user_find_password(struct arena *a, const char *path, struct st
 {
     err e = first_user_read_password(a, path, out);
     if (e == ERR_REFUSED) {
-        log_print(
-            LOG_ERROR,
-            "the password file \"%s\" of the first user is refused: it must be a regular file "
-            "owned by the user of the daemon (chmod 600), with a password of at least %d "
-            "characters; correct it, or remove it to generate a new password",
-            path, PASSWORD_LEN_MIN);
+        log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
+                 "the password file \"%s\" of the first user is refused: it must be a regular file "
+                 "owned by the user of the daemon (chmod 600), with a password of at least %d "
+                 "characters; correct it, or remove it to generate a new password",
+                 path, PASSWORD_LEN_MIN);
         return e;
     }
     if (e == OK && out->len == 0) {
@@ -80,8 +79,9 @@ static err first_user_find_password(struct arena *a, const char *path, struct st
         e = first_user_write_password(a, path, *out);
     }
     if (e != OK)
-        log_print(LOG_ERROR, "the password file \"%s\" of the first user cannot be used: %s", path,
-                  strerror(errno));
+        log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
+                 "the password file \"%s\" of the first user cannot be used: %s", path,
+                 strerror(errno));
     return e;
 }
 

@@ -359,7 +359,8 @@ static enum exit_status serve_publish_url(struct daemon *d)
              c->address, v6 ? "]" : "", http_port(d->http));
     const char *path = config_path(d->config, "listen");
     if (file_write(path, str_from(url), 0644) != OK) {
-        log_print(LOG_ERROR, "\"%s\" cannot be written: %s", path, strerror(errno));
+        log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)), "\"%s\" cannot be written: %s", path,
+                 strerror(errno));
         return EXIT_STATUS_FAILURE;
     }
     log_with(LOG_NOTICE,

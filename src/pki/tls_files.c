@@ -59,13 +59,14 @@ static bool tls_files_read(struct tls_dir *h, enum part part)
     if (e == OK || e == ERR_NOT_FOUND)
         return true;
     if (e == ERR_REFUSED)
-        log_print(
-            LOG_ERROR,
+        log_with(
+            LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
             "the key \"%s\" is refused: it must be a regular file that only the user of the daemon "
             "can read; chown and chmod 600 it",
             path);
     else
-        log_print(LOG_ERROR, "\"%s\" cannot be read: %s", path, strerror(errno));
+        log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)), "\"%s\" cannot be read: %s", path,
+                 strerror(errno));
     return false;
 }
 
@@ -75,7 +76,8 @@ static bool tls_files_write(struct tls_dir *h, enum part part, struct str text)
     h->texts[part] = text;
     if (file_write(path, text, parts[part].mode) == OK)
         return true;
-    log_print(LOG_ERROR, "\"%s\" cannot be written: %s", path, strerror(errno));
+    log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)), "\"%s\" cannot be written: %s", path,
+             strerror(errno));
     return false;
 }
 
@@ -86,7 +88,8 @@ static bool tls_files_move_aside(struct tls_dir *h, enum part part)
         return true;
     if (file_move_durably(path, tls_files_path(h, part, ".old")) == OK)
         return true;
-    log_print(LOG_ERROR, "\"%s\" cannot be moved: %s", path, strerror(errno));
+    log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)), "\"%s\" cannot be moved: %s", path,
+             strerror(errno));
     return false;
 }
 
@@ -217,8 +220,8 @@ bool tls_files_keep(struct arena *a, const char *directory, const struct certifi
     struct tls_dir h = {.arena = a, .directory = directory, .names = names, .now_s = now_s};
     bool can_sign;
     if (mkdir(directory, 0700) != 0 && errno != EEXIST) {
-        log_print(LOG_ERROR, "the directory \"%s\" cannot be created: %s", directory,
-                  strerror(errno));
+        log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", directory)),
+                 "the directory \"%s\" cannot be created: %s", directory, strerror(errno));
         return false;
     }
     for (int part = 0; part < PART_COUNT; part++)

@@ -260,7 +260,8 @@ enum exit_status backup_make(struct config *c, const struct backup_options *o)
     m.manifest.data = c->data;
     m.manifest.version = c->version;
     if (file_exists(final)) {
-        log_print(LOG_ERROR, "\"%s\" exists already; choose another name", final);
+        log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", final)),
+                 "\"%s\" exists already; choose another name", final);
         return EXIT_STATUS_FAILURE;
     }
     if (strlen(m.partial) >= PATH_MAX - 64) {

@@ -65,15 +65,16 @@ static enum exit_status restore_verify(struct restore_job *r)
         if (backup_measure(path, &found) != OK)
             return backup_trouble("read", path);
         if (found.size != f->measure.size || strcmp(found.sha256, f->measure.sha256) != 0) {
-            log_print(LOG_ERROR, "\"%s\" is damaged: size or SHA-256 differ from the manifest",
-                      path);
+            log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
+                     "\"%s\" is damaged: size or SHA-256 differ from the manifest", path);
             return EXIT_STATUS_FAILURE;
         }
         has_store |= strcmp(f->path, BACKUP_STORE) == 0;
     }
     if (has_store)
         return EXIT_STATUS_OK;
-    log_print(LOG_ERROR, "the backup \"%s\" contains no store", r->options->path);
+    log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", r->options->path)),
+             "the backup \"%s\" contains no store", r->options->path);
     return EXIT_STATUS_FAILURE;
 }
 
@@ -87,9 +88,8 @@ static enum exit_status restore_check_empty(struct restore_job *r)
     const char *data = r->config->data;
     char found[NAME_MAX + 1] = "";
     if (file_exists(config_path(r->config, "halligan.db"))) {
-        log_print(LOG_ERROR,
-                  "the data directory \"%s\" contains a database already; move it away first",
-                  data);
+        log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", data)),
+                 "the data directory \"%s\" contains a database already; move it away first", data);
         return EXIT_STATUS_FAILURE;
     }
     if (r->options->keeps_existing)
@@ -104,8 +104,8 @@ static enum exit_status restore_check_empty(struct restore_job *r)
     ignore(closedir(folder), "it was only read");
     if (!found[0])
         return EXIT_STATUS_OK;
-    log_print(
-        LOG_ERROR,
+    log_with(
+        LOG_ERROR, LOG_FIELDS(LOG_Z("path", data)),
         "the data directory \"%s\" is not empty (\"%s\"); move it away, or keep its files with "
         "--keep-existing",
         data, found);
@@ -256,7 +256,8 @@ enum exit_status backup_restore(struct config *c, const struct backup_options *o
         str_z(&c->arena, STR_CONCAT(&c->arena, str_from(o->path), STR("/"), STR(BACKUP_MANIFEST)));
     enum exit_status status = EXIT_STATUS_FAILURE;
     if (!manifest_read(manifest, &r.manifest, &why))
-        log_print(LOG_ERROR, "\"%s\" is not a backup: %s: %s", o->path, BACKUP_MANIFEST, why);
+        log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", o->path)), "\"%s\" is not a backup: %s: %s",
+                 o->path, BACKUP_MANIFEST, why);
     else
         status = restore_verify(&r);
     if (status == EXIT_STATUS_OK)

@@ -228,7 +228,8 @@ enum exit_status store_admin_copy_to_file(const char *from, const char *path)
 {
     char partial[PATH_MAX];
     if (file_exists(path)) {
-        log_print(LOG_ERROR, "\"%s\" exists already; choose another name", path);
+        log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
+                 "\"%s\" exists already; choose another name", path);
         return EXIT_STATUS_FAILURE;
     }
     if (snprintf(partial, sizeof partial, "%s.partial", path) >= (int)sizeof partial) {
@@ -287,7 +288,8 @@ enum exit_status store_admin_restore(struct config *c, const char *path, bool is
     char url[PATH_MAX + 16];
     struct data_dir_locks locks;
     if (!file_exists(path) || strlen(path) >= PATH_MAX) {
-        log_print(LOG_ERROR, "\"%s\" does not exist, or its path is too long", path);
+        log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
+                 "\"%s\" does not exist, or its path is too long", path);
         return EXIT_STATUS_FAILURE;
     }
     snprintf(url, sizeof url, "%s%s", sqlite_prefix, path);
@@ -295,9 +297,9 @@ enum exit_status store_admin_restore(struct config *c, const char *path, bool is
     if (status != EXIT_STATUS_OK)
         return status;
     if (is_restore && file_exists(config_path(c, "halligan.db"))) {
-        log_print(LOG_ERROR,
-                  "the data directory \"%s\" contains a database already; move it away first",
-                  c->data);
+        log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", c->data)),
+                 "the data directory \"%s\" contains a database already; move it away first",
+                 c->data);
         status = EXIT_STATUS_FAILURE;
     }
     if (status == EXIT_STATUS_OK)

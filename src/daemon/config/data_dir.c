@@ -27,11 +27,11 @@ static void data_dir_host_name(char out_host[HOST_NAME_MAX + 1])
     out_host[HOST_NAME_MAX] = 0;
 }
 
-void data_dir_holder(char out_who[HOLDER_SIZE])
+void data_dir_holder(char out_holder[HOLDER_SIZE])
 {
     char host[HOST_NAME_MAX + 1];
     data_dir_host_name(host);
-    snprintf(out_who, HOLDER_SIZE, "%s %ld", host, (long)getpid());
+    snprintf(out_holder, HOLDER_SIZE, "%s %ld", host, (long)getpid());
 }
 
 /* A user who can write into the directory could replace the database, the lock or the password
@@ -40,16 +40,16 @@ void data_dir_holder(char out_who[HOLDER_SIZE])
 static enum exit_status data_dir_check_owner(const char *path, const struct stat *facts)
 {
     if (facts->st_uid != geteuid() && facts->st_uid != 0)
-        log_print(
-            LOG_ERROR,
+        log_with(
+            LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
             "the data directory \"%s\" belongs to user %ld, but the daemon runs as user %ld; chown "
             "and chmod 700 it",
             path, (long)facts->st_uid, (long)geteuid());
     else if (facts->st_mode & 022)
-        log_print(LOG_ERROR,
-                  "the data directory \"%s\" is writable by group or others (mode %03o); chmod 700 "
-                  "it",
-                  path, (unsigned)facts->st_mode & 0777u);
+        log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
+                 "the data directory \"%s\" is writable by group or others (mode %03o); chmod 700 "
+                 "it",
+                 path, (unsigned)facts->st_mode & 0777u);
     else
         return EXIT_STATUS_OK;
     return EXIT_STATUS_FAILURE;
@@ -61,22 +61,23 @@ static enum exit_status data_dir_create(const char *path)
     if (mkdir(path, 0700) == 0)
         return EXIT_STATUS_OK;
     if (errno != EEXIST) {
-        log_print(LOG_ERROR, "the data directory \"%s\" cannot be created: %s", path,
-                  strerror(errno));
+        log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
+                 "the data directory \"%s\" cannot be created: %s", path, strerror(errno));
         return EXIT_STATUS_FAILURE;
     }
     if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
         return data_dir_check_owner(path, &facts);
-    log_print(LOG_ERROR, "the data directory \"%s\" is not a directory", path);
+    log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
+             "the data directory \"%s\" is not a directory", path);
     return EXIT_STATUS_FAILURE;
 }
 
-static void data_dir_describe_process(char out_who[HOLDER_SIZE + SYS_TIME_SIZE])
+static void data_dir_describe_process(char out_holder[HOLDER_SIZE + SYS_TIME_SIZE])
 {
     char host[HOST_NAME_MAX + 1], now[SYS_TIME_SIZE];
     data_dir_host_name(host);
     sys_time_format(sys_now_ms(), now);
-    snprintf(out_who, HOLDER_SIZE + SYS_TIME_SIZE, "pid %ld host %s since %s\n", (long)getpid(),
+    snprintf(out_holder, HOLDER_SIZE + SYS_TIME_SIZE, "pid %ld host %s since %s\n", (long)getpid(),
              host, now);
 }
 
@@ -84,9 +85,9 @@ static void data_dir_describe_process(char out_who[HOLDER_SIZE + SYS_TIME_SIZE])
 static enum exit_status data_dir_lock_file(const char *path, const char *what,
                                            struct file_lock *out_lock)
 {
-    char who[HOLDER_SIZE + SYS_TIME_SIZE];
-    data_dir_describe_process(who);
-    const err e = file_lock(path, str_from(who), out_lock);
+    char holder[HOLDER_SIZE + SYS_TIME_SIZE];
+    data_dir_describe_process(holder);
+    const err e = file_lock(path, str_from(holder), out_lock);
     if (e == OK)
         return EXIT_STATUS_OK;
     if (e == ERR_EXISTS) {
@@ -95,7 +96,8 @@ static enum exit_status data_dir_lock_file(const char *path, const char *what,
                  out_lock->holder[0] ? out_lock->holder : "unknown process");
         return EXIT_STATUS_LOCKED;
     }
-    log_print(LOG_ERROR, "cannot lock \"%s\": %s", path, strerror(errno));
+    log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)), "cannot lock \"%s\": %s", path,
+             strerror(errno));
     return EXIT_STATUS_FAILURE;
 }
 
@@ -120,18 +122,18 @@ enum exit_status data_dir_check_database(struct config *c)
     struct stat facts;
     const char *path = data_dir_database_path(c);
     if (file_exists(config_path(c, DATA_DIR_RESTORING))) {
-        log_print(LOG_ERROR,
-                  "an earlier restore into the data directory \"%s\" was interrupted; empty the "
-                  "directory and restore the backup again",
-                  c->data);
+        log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", c->data)),
+                 "an earlier restore into the data directory \"%s\" was interrupted; empty the "
+                 "directory and restore the backup again",
+                 c->data);
         return EXIT_STATUS_FAILURE;
     }
     if (!path || !file_exists(config_path(c, "admin.password")))
         return EXIT_STATUS_OK;
     if (stat(path, &facts) == 0 ? facts.st_size > 0 : errno != ENOENT)
         return EXIT_STATUS_OK; /* other problems of the file are reported by the store */
-    log_print(
-        LOG_ERROR,
+    log_with(
+        LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
         "the database \"%s\" of a used data directory is missing or empty; restore a backup, or "
         "remove admin.password to create a new installation",
         path);
@@ -143,7 +145,8 @@ enum exit_status data_dir_find_database(const struct config *c)
     const char *path = data_dir_database_path(c);
     if (!path || file_exists(path))
         return EXIT_STATUS_OK;
-    log_print(LOG_ERROR, "the database \"%s\" does not exist; check --data and --store", path);
+    log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
+             "the database \"%s\" does not exist; check --data and --store", path);
     return EXIT_STATUS_FAILURE;
 }
 
@@ -178,8 +181,10 @@ enum exit_status data_dir_print_url(struct config *c)
         return EXIT_STATUS_OK;
     }
     if (is_held)
-        log_print(LOG_ERROR, "the daemon in \"%s\" does not listen yet; try again later", c->data);
+        log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", c->data)),
+                 "the daemon in \"%s\" does not listen yet; try again later", c->data);
     else
-        log_print(LOG_ERROR, "no daemon runs in \"%s\"; start halligand", c->data);
+        log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", c->data)),
+                 "no daemon runs in \"%s\"; start halligand", c->data);
     return EXIT_STATUS_FAILURE;
 }

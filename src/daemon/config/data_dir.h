@@ -19,7 +19,7 @@ enum exit_status {
 #define HOLDER_SIZE 320u
 
 /* "HOST PID": the name of this process as a holder of the store. */
-void data_dir_holder(char out_who[HOLDER_SIZE]);
+void data_dir_holder(char out_holder[HOLDER_SIZE]);
 
 /* The locks of the directory and of a SQLite file, which may be outside of it. */
 struct data_dir_locks {
