@@ -294,6 +294,8 @@ static bool digest_parse_count(struct str nc, uint64_t *out_count)
     return nc.len > 0;
 }
 
+/* Accept a count of a nonce once. False: the nonce is expired or not ours, or the count was
+ * used. */
 static bool digests_use_nonce(struct digests *d, const struct digest_claim *claim, int64_t now_ms)
 {
     int64_t made_ms;

@@ -173,6 +173,8 @@ static int64_t lockout_key_left_ms(const struct lockout_table *h, const uint8_t 
     return at ? lockout_entry_left_ms(&h->entries[at - 1], now_ms) : 0;
 }
 
+/* The lock-out of (user, address) applies always; those of the user and of the address do not apply
+ * where the user has logged in from this address before. */
 int64_t lockout_left_ms(const struct lockout *l, const struct login_source *v, int64_t now_ms)
 {
     uint8_t key[KEY_SIZE];

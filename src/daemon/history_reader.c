@@ -152,6 +152,8 @@ static err history_open_reader(struct history *h)
     return e;
 }
 
+/* Read the records of one request. After an error the connection is closed, so that the next
+ * request opens a new one. */
 static void history_execute(struct history *h, struct history_request *q)
 {
     q->why = history_open_reader(h);

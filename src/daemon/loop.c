@@ -35,6 +35,7 @@ enum { STALL_CHECK_MS = 500, GAP_MS = 2000, STEPPED_WAIT_MS = 30 * 1000 };
 
 /* ---- state of the store ---- */
 
+/* Log an outage when it begins and whenever its reason changes. */
 static void loop_report_down(struct loop *l)
 {
     const char *text;
@@ -208,6 +209,8 @@ static void loop_stay_awake(struct loop *l)
     must(uv_idle_start(&l->idle, loop_on_idle) == 0);
 }
 
+/* One pass: advance the turn and collect results until neither has more to do or ROUND_NS is over,
+ * then do a slice of plans and of other work, and decide whether the loop may block. */
 static void loop_on_check(uv_check_t *check)
 {
     struct loop *l = check->data;

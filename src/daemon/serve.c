@@ -36,6 +36,7 @@ enum { DRAIN_MS_MAX = 10 * 1000, CLOCK_MS = 5 * 1000, WHY_SIZE = 512, URL_SIZE =
 
 /* ---- results of internal requests ---- */
 
+/* `outcome` is NULL if the store failed before the commit; so in the functions below. */
 static void serve_on_first_user(struct daemon *d, const struct outcome *outcome)
 {
     d->first_user_pending = false;
@@ -172,6 +173,8 @@ static void serve_stop_with_error(struct daemon *d, enum exit_status status, con
     d->is_stopping = d->stops_at_once = true;
 }
 
+/* Called after each advance of the turn. Besides a complete drain, two failures end the process: a
+ * lost leadership, after which nothing may be written, and a failed sync. */
 static bool serve_wants_stop(void *self)
 {
     struct daemon *d = self;
@@ -276,6 +279,7 @@ static enum exit_status serve_open_loop(struct daemon *d)
 
 /* ---- start ---- */
 
+/* Lead the store, load the core, and start to sample the clock. */
 static enum exit_status serve_start_turn(struct daemon *d)
 {
     const char *text;
@@ -311,6 +315,7 @@ static void serve_wait_for_startup(struct daemon *d)
         loop_once(&d->loop);
 }
 
+/* In an installation without users: create the user admin and wait until it is committed. */
 static enum exit_status serve_create_first_user(struct daemon *d)
 {
     struct command command;
@@ -350,6 +355,8 @@ static enum exit_status serve_import_content(struct daemon *d)
     return EXIT_STATUS_OK;
 }
 
+/* Write the file `listen`, then notify the service manager: a client that was started after READY=1
+ * finds the URL. */
 static enum exit_status serve_publish_url(struct daemon *d)
 {
     char url[URL_SIZE];
@@ -370,6 +377,7 @@ static enum exit_status serve_publish_url(struct daemon *d)
     return EXIT_STATUS_OK;
 }
 
+/* Start the password thread, the API and the HTTP server, and publish the URL. */
 static enum exit_status serve_listen(struct daemon *d)
 {
     char why[WHY_SIZE] = "";
@@ -428,6 +436,10 @@ static enum exit_status serve_start(struct daemon *d)
 
 /* ---- shutdown ---- */
 
+/* Close everything that is open, also after a start that failed half-way. The API goes first, so
+ * that no reply reaches a freed request; the server before the password thread that it uses; the
+ * wiring, which stops the threads that wake the loop, before the loop; content last, because a
+ * reading in the thread pool ends with the loop. */
 static void serve_shut_down(struct daemon *d)
 {
     struct api *api = d->loop.api;

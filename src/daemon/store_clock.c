@@ -69,6 +69,7 @@ static struct json *set_clock_time_json(struct arena *a, int64_t ms)
     return json_make_string(a, str_copy(a, str_from(text)));
 }
 
+/* The encoded event about the change: its field `stamp` has the old and the new time. */
 static struct str set_clock_event(struct set_clock_job *s, int64_t wall_ms)
 {
     struct json *changes = json_make(&s->arena, JSON_OBJECT);
@@ -110,6 +111,8 @@ static enum exit_status set_clock_write_stamp(struct set_clock_job *s, struct st
     return e == OK ? EXIT_STATUS_OK : set_clock_store_failed(store, "written");
 }
 
+/* Compare the stamp with the wall clock before leading the store, so that a store that needs no
+ * change keeps its epoch. */
 static enum exit_status set_clock_lower_stamp(struct set_clock_job *s, struct store *store)
 {
     char from[SYS_TIME_SIZE], to[SYS_TIME_SIZE];

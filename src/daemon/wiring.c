@@ -59,6 +59,7 @@ static uint64_t wiring_random(void *self)
 
 /* ---- replies and the watch port ---- */
 
+/* Pass the result of a command of the daemon to the module whose range the request id is in. */
 static void wiring_internal_reply(struct wiring *w, int64_t request, const struct outcome *outcome,
                                   err why)
 {
@@ -408,6 +409,7 @@ static enum exit_status wiring_open_history(struct wiring *w, const struct confi
 
 enum exit_status wiring_open(struct wiring *w, struct config *c)
 {
+    /* Open the modules; the first failure ends the start. */
     struct loop *l = w->loop;
     w->uploads = config_path(c, "uploads");
     metrics_init(&w->metrics, sys_now_ms());

@@ -242,6 +242,7 @@ bool clients_make_space(struct http_server *s, const struct sockaddr *address)
 
 /* --- callbacks of libmicrohttpd ---------------------------------------------------------------*/
 
+/* A connection has started or ended in libmicrohttpd: take a slot, or give it back. */
 void clients_notify(void *server, struct MHD_Connection *connection, void **socket_context,
                     enum MHD_ConnectionNotificationCode what)
 {
@@ -331,6 +332,8 @@ static bool client_is_awaited(const struct client *c)
     return !c->request_is_complete || (x && x->stream.is_begun && !x->stream.is_paused);
 }
 
+/* Disconnect a client that is slow or has left. A suspended connection is not polled by
+ * libmicrohttpd, so the handler is notified here; it must still answer the request. */
 static void clients_sweep_one(struct http_server *s, struct client *c, uint64_t now)
 {
     const uint64_t limit_ms = c->linger ? HTTP_LINGER_MS : (uint64_t)s->idle_s * 2000;

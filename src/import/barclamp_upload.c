@@ -181,6 +181,8 @@ static void upload_check_files(const struct core *core, struct diagnostics *repo
     barclamp_files_check_roles(&beside, &file);
 }
 
+/* Phases: parse, complete with trusted values, dry run, and for a document without problems the
+ * warnings. A text with errors still gets a dry run of its draft, to report more problems. */
 err barclamp_upload_read(const struct barclamp_upload_seams *seams, struct api_barclamp *sent)
 {
     const struct core *core = seams->core(seams->self);

@@ -150,6 +150,8 @@ static bool registry_find_barclamp(const struct core *core, int64_t role_id,
            core_record(core, TABLE_BARCLAMP, out_role->role.barclamp_id, out_barclamp);
 }
 
+/* Look up and load the file of a role if its barclamp was imported since the last lookup, or if
+ * `again`. */
 static void registry_update(struct role_code_registry *c, int64_t role_id, bool again)
 {
     struct record role, barclamp;

@@ -195,6 +195,8 @@ static bool tls_files_write_server(struct tls_dir *h, enum certificate_state sta
     return true;
 }
 
+/* Create a server certificate unless the present one is valid. Without a CA that can sign, a usable
+ * certificate is kept, even if it is about to expire, because a new CA affects every client. */
 static bool tls_files_keep_server(struct tls_dir *h, bool can_sign)
 {
     const struct certificate server = {h->texts[SERVER_CERT], h->texts[SERVER_KEY]};

@@ -211,6 +211,8 @@ static enum exit_status backup_put_directories(struct backup_job *m, const char 
 
 /* ---- command ---- */
 
+/* Fill the partial directory: store, files, manifest. The manifest is written last of the files,
+ * because it lists their sizes and hashes; then all directories are synced. */
 static enum exit_status backup_fill(struct backup_job *m)
 {
     struct manifest_file store = {.path = BACKUP_STORE, .mode = 0600};

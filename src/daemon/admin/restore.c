@@ -56,6 +56,7 @@ static bool restore_is_data(const char *path)
 
 /* ---- checks before any change ---- */
 
+/* Compare size and SHA-256 of every file with the manifest. */
 static enum exit_status restore_verify(struct restore_job *r)
 {
     bool has_store = false;
@@ -83,6 +84,8 @@ static bool restore_is_lock(const char *name)
     return strcmp(name, "lock") == 0 || str_ends(str_from(name), STR(".lock"));
 }
 
+/* Refuse a data directory with a database, or with any file unless existing files are kept. Lock
+ * files do not count: this process has just created them. */
 static enum exit_status restore_check_empty(struct restore_job *r)
 {
     const char *data = r->config->data;
@@ -162,6 +165,7 @@ static void restore_remove_empty_parents(struct restore_job *r, const char *path
     }
 }
 
+/* Remove all files that this restore has created. Files that existed before are not touched. */
 static void restore_undo(struct restore_job *r)
 {
     for (const struct manifest_text *t = r->made; t; t = t->next) {

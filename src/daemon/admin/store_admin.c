@@ -60,6 +60,8 @@ static err store_check_count_record(void *self, const struct record *record)
     return OK;
 }
 
+/* Read the tables from `from` to before `to`: loaded tables go into the core, others are
+ * counted. */
 static enum exit_status store_check_tables(struct store_check *k, const char *step, int from,
                                            int to)
 {
@@ -103,6 +105,8 @@ static void store_check_print_ok(const struct store_check *k)
            (unsigned long long)digest.lo);
 }
 
+/* Load all records into a core, then verify invariants and digest. A store without any turn has no
+ * records, which is not an error. */
 static enum exit_status store_check_records(struct store_check *k)
 {
     const char *what = "";
