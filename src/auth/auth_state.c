@@ -33,7 +33,7 @@ void auth_log_failure(struct auth_state *state, const struct login_source *v, in
     memcpy(&address, v->address, sizeof address);
     memcpy(&client, v->client, sizeof client);
     const struct str user = v->is_user ? v->user : STR("(no such user)");
-    const enum lockout_news news = lockout_failed(state->lockout, v, now_ms);
+    const enum lockout_result news = lockout_failed(state->lockout, v, now_ms);
     /* A failed login is logged with the address of the client, as in the audit. A lock-out is
      * logged with the address that is counted: for IPv6 the /64 network. */
     const struct log_field *fields =

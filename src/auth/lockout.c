@@ -191,7 +191,7 @@ int64_t lockout_left_ms(const struct lockout *l, const struct login_source *v, i
     return of_user > of_address ? of_user : of_address;
 }
 
-enum lockout_news lockout_failed(struct lockout *l, const struct login_source *v, int64_t now_ms)
+enum lockout_result lockout_failed(struct lockout *l, const struct login_source *v, int64_t now_ms)
 {
     uint8_t key[KEY_SIZE];
     struct lockout_table *h = lockout_table_to_edit(l, v);
@@ -207,7 +207,7 @@ enum lockout_news lockout_failed(struct lockout *l, const struct login_source *v
     return under_any_name  ? LOCKOUT_NETWORK
            : from_anywhere ? LOCKOUT_USER
            : from_there    ? LOCKOUT_ADDRESS
-                           : LOCKOUT_NOTHING;
+                           : LOCKOUT_NONE;
 }
 
 void lockout_succeeded(struct lockout *l, const struct login_source *v, int64_t now_ms)

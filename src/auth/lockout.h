@@ -34,8 +34,8 @@ struct login_source {
     uint8_t client[16];  /* as in struct http_request; for the log only */
 };
 
-enum lockout_news {
-    LOCKOUT_NOTHING,
+enum lockout_result {
+    LOCKOUT_NONE,
     LOCKOUT_ADDRESS, /* the user is locked out from this address                          */
     LOCKOUT_USER,    /* and from every other one without an earlier successful login      */
     LOCKOUT_NETWORK, /* the address is locked out for users without an earlier login here */
@@ -48,5 +48,5 @@ void lockout_free(struct lockout *l); /* NULL is allowed */
 /* The remaining lock-out in ms; 0: logins are accepted. */
 int64_t lockout_left_ms(const struct lockout *l, const struct login_source *v, int64_t now_ms);
 /* Count a failed login. A lock-out is reported once, by the failure that starts it. */
-enum lockout_news lockout_failed(struct lockout *l, const struct login_source *v, int64_t now_ms);
+enum lockout_result lockout_failed(struct lockout *l, const struct login_source *v, int64_t now_ms);
 void lockout_succeeded(struct lockout *l, const struct login_source *v, int64_t now_ms);

@@ -99,8 +99,8 @@ static struct run_times *metrics_role_times(struct metrics *m, const struct role
     return &m->roles[at];
 }
 
-void metrics_answered(struct metrics *m, const struct core *core, const struct command *command,
-                      int64_t now_ms)
+void metrics_run_result(struct metrics *m, const struct core *core, const struct command *command,
+                        int64_t now_ms)
 {
     const struct run_done_command *done = &command->run_done;
     struct record run, noderole, role;

@@ -37,8 +37,8 @@ void metrics_submitting(struct metrics *m);
 void metrics_durable(struct metrics *m, const struct batch *batch);
 /* A command of a runner was submitted: if it ends a run, count its result and duration. It must be
  * called before the core executes the command, because the start time is in the row of the run. */
-void metrics_answered(struct metrics *m, const struct core *core, const struct command *command,
-                      int64_t now_ms);
+void metrics_run_result(struct metrics *m, const struct core *core, const struct command *command,
+                        int64_t now_ms);
 
 /* Values that metrics_write() gets from other modules. */
 struct metrics_state {

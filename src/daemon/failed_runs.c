@@ -81,7 +81,7 @@ void failed_runs_stepped(struct failed_runs *f, const struct core *core,
 
 /* The hook itself succeeded, but the core refused one of its commands. For hooks of nodes this line
  * is the only report: they have no noderole whose run log could store it. */
-void failed_runs_of_hook(const struct outcome *outcome)
+void failed_runs_log_hook(const struct outcome *outcome)
 {
     struct arena arena = {0};
     struct json *doc;

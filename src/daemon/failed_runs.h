@@ -31,4 +31,4 @@ void failed_runs_stepped(struct failed_runs *f, const struct core *core,
                          int64_t mono_ms);
 /* A command of a hook was refused; the document of the outcome names hook, role, object and
  * text. */
-void failed_runs_of_hook(const struct outcome *outcome);
+void failed_runs_log_hook(const struct outcome *outcome);

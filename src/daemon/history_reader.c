@@ -46,7 +46,7 @@ struct history_queue {
 };
 
 struct history {
-    struct history_callbacks seams;
+    struct history_callbacks callbacks;
     char *url;
     uv_thread_t thread;
     uv_async_t async;
@@ -218,9 +218,9 @@ static void history_reply(struct history *h, int64_t number, const struct histor
     if (--h->count == 0)
         must(uv_timer_stop(&h->timer) == 0);
     if (q)
-        h->seams.found(h->seams.self, number, q->records, q->count, q->why);
+        h->callbacks.found(h->callbacks.self, number, q->records, q->count, q->why);
     else
-        h->seams.found(h->seams.self, number, NULL, 0, ERR_UNAVAILABLE);
+        h->callbacks.found(h->callbacks.self, number, NULL, 0, ERR_UNAVAILABLE);
 }
 
 /* The store does not answer: reply to all requests with ERR_UNAVAILABLE. The one that the thread is
@@ -303,11 +303,11 @@ no_cond:
     return false;
 }
 
-struct history *history_new(uv_loop_t *loop, const char *url, struct history_callbacks seams)
+struct history *history_new(uv_loop_t *loop, const char *url, struct history_callbacks callbacks)
 {
     struct history *h = calloc(1, sizeof *h);
     must(h);
-    h->seams = seams;
+    h->callbacks = callbacks;
     h->url = strdup(url);
     must(h->url);
     history_queue_init(&h->waiting);

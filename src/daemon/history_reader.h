@@ -32,7 +32,7 @@ struct history_callbacks {
 };
 
 /* `url` as in store_thread.h; it is copied. NULL if the thread cannot be started. */
-struct history *history_new(uv_loop_t *loop, const char *url, struct history_callbacks seams);
+struct history *history_new(uv_loop_t *loop, const char *url, struct history_callbacks callbacks);
 /* Requests that are unanswered get no reply. The memory is freed in the next iteration of the loop.
  * NULL is allowed. */
 void history_free(struct history *h);

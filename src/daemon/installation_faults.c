@@ -25,7 +25,7 @@ static struct api_fault installation_store_fault(const struct loop *l, struct ar
                               .object = "store",
                               .text = str_copy(arena, (is_full || is_down) && detail.len
                                                           ? detail
-                                                          : str_from(loop_trouble(l)))};
+                                                          : str_from(loop_store_problem(l)))};
 }
 
 /* Faults that keep any run from starting or any change from being stored. */
@@ -40,7 +40,7 @@ uint32_t installation_faults_find(void *self, struct arena *arena, struct api_fa
             (struct api_fault){REASON_STOPPING, "daemon", STR("the daemon is stopping")};
     /* On a full disk the one row of a new leader may still fit while batches do not: then the loop
      * reports no trouble, but the store is full. */
-    if (*loop_trouble(l) || store_is_full(l->store))
+    if (*loop_store_problem(l) || store_is_full(l->store))
         out_faults[count++] = installation_store_fault(l, arena);
     if (*runner_waits_for(l->runner))
         out_faults[count++] = (struct api_fault){REASON_SUPERVISOR_DOWN, "supervisor",

@@ -117,7 +117,7 @@ static void loop_check_stall(uv_timer_t *timer)
         turn_expire_requests(l->turn);
 }
 
-const char *loop_trouble(const struct loop *l)
+const char *loop_store_problem(const struct loop *l)
 {
     const char *text = "";
     if (l->status == TURN_DOWN || l->status == TURN_STOPPED)

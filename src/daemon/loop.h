@@ -79,7 +79,7 @@ void loop_run(struct loop *l);
 void loop_once(struct loop *l);
 
 /* Why the store cannot be written, as one sentence; "" if it can. */
-const char *loop_trouble(const struct loop *l);
+const char *loop_store_problem(const struct loop *l);
 
 /* turn_submit(), and the next iteration of the loop does not block. */
 NODISCARD err loop_submit(struct loop *l, const struct command *command);

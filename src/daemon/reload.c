@@ -24,8 +24,8 @@ void daemon_check_tools(struct daemon *d)
 {
     const struct core *core = turn_core(d->loop.turn);
     if (core)
-        jig_tool_check_check(core, d->config->tool_path,
-                             (struct jig_tool_check_seams){d, reload_submit});
+        jig_tool_check_all(core, d->config->tool_path,
+                           (struct jig_tool_check_callbacks){d, reload_submit});
 }
 
 /* `wanted` without the fields whose stored value is the same already. */

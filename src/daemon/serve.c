@@ -463,13 +463,13 @@ static void serve_shut_down(struct daemon *d)
 enum exit_status serve(struct config *config, const struct config_flags *flags)
 {
     struct daemon d = {.config = config, .flags = flags};
-    const struct content_seams seams = {&d,
-                                        serve_content_submit,
-                                        serve_content_core,
-                                        serve_content_load,
-                                        serve_content_dry_run,
-                                        serve_on_content_done};
-    d.content = (struct content){.seams = seams, .request_first = OWN_CONTENT};
+    const struct content_callbacks callbacks = {&d,
+                                                serve_content_submit,
+                                                serve_content_core,
+                                                serve_content_load,
+                                                serve_content_dry_run,
+                                                serve_on_content_done};
+    d.content = (struct content){.callbacks = callbacks, .request_first = OWN_CONTENT};
     d.wiring =
         (struct wiring){.loop = &d.loop, .own = {&d, serve_on_result}, .content = &d.content};
     const enum exit_status locked = data_dir_lock(config, &d.locks);

@@ -119,7 +119,7 @@ static void wiring_on_stepped(void *self, const struct command *command,
     metrics_stepped(&w->metrics, command);
     failed_runs_stepped(&w->failures, wiring_core(w), command, outcome, sys_mono_ms());
     if (command->kind == COMMAND_OUTBOX_DONE && !command->outbox_done.failed && outcome->doc.len)
-        failed_runs_of_hook(outcome);
+        failed_runs_log_hook(outcome);
     if (!log_wants(LOG_DEBUG))
         return;
     static const char *const verdicts[] = {[VERDICT_DONE] = "done",
@@ -161,7 +161,7 @@ static err wiring_submit(void *self, const struct command *command)
     struct wiring *w = self;
     const err e = turn_submit(w->loop->turn, command);
     if (e == OK)
-        metrics_answered(&w->metrics, wiring_core(self), command, turn_now_ms(w->loop->turn));
+        metrics_run_result(&w->metrics, wiring_core(self), command, turn_now_ms(w->loop->turn));
     return e;
 }
 
@@ -227,12 +227,12 @@ static enum exit_status wiring_open_runner(struct wiring *w, struct config *c)
                                        .tool_path = c->tool_path,
                                        .request_first = OWN_RUNS,
                                        .keep_ms = RUNS_KEEP_MS};
-    const struct runner_seams seams = {.self = w,
-                                       .facts = wiring_runner_facts,
-                                       .submit = wiring_submit,
-                                       .wake = wiring_wake,
-                                       .now_ms = wiring_age_now_ms};
-    if (runner_open(&setup, seams, &w->loop->runner) == OK)
+    const struct runner_seams callbacks = {.self = w,
+                                           .facts = wiring_runner_facts,
+                                           .submit = wiring_submit,
+                                           .wake = wiring_wake,
+                                           .now_ms = wiring_age_now_ms};
+    if (runner_open(&setup, callbacks, &w->loop->runner) == OK)
         return EXIT_STATUS_OK;
     log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", c->data)),
              "cannot open the runner in the data directory \"%s\": %s", c->data, strerror(errno));
@@ -313,16 +313,16 @@ static bool wiring_transition_facts(void *self, int64_t noderole_id, struct aren
 static enum exit_status wiring_open_hooks(struct wiring *w)
 {
     struct loop *l = w->loop;
-    const struct hooks_seams seams = {.self = w,
-                                      .wake = wiring_wake,
-                                      .prepare = wiring_prepare_hook,
-                                      .facts = wiring_hook_facts,
-                                      .find = wiring_find_object,
-                                      .submit = wiring_submit,
-                                      .answer = wiring_veto_answer,
-                                      .called = wiring_on_transition_called,
-                                      .loaded = wiring_on_code_loaded};
-    l->hooks = hooks_open(seams, SANDBOX_LIMITS);
+    const struct hooks_seams callbacks = {.self = w,
+                                          .wake = wiring_wake,
+                                          .prepare = wiring_prepare_hook,
+                                          .facts = wiring_hook_facts,
+                                          .find = wiring_find_object,
+                                          .submit = wiring_submit,
+                                          .answer = wiring_veto_answer,
+                                          .called = wiring_on_transition_called,
+                                          .loaded = wiring_on_code_loaded};
+    l->hooks = hooks_open(callbacks, SANDBOX_LIMITS);
     if (!l->hooks) {
         log_print(LOG_ERROR, "cannot start the hook thread: threads or memory exhausted");
         return EXIT_STATUS_FAILURE;
@@ -334,7 +334,7 @@ static enum exit_status wiring_open_hooks(struct wiring *w)
                                                             .mono_ms = wiring_mono_ms,
                                                             .wake = wiring_wake});
     w->codes = (struct role_code_registry){.hooks = l->hooks,
-                                           .seams = {w, wiring_core, wiring_source_path}};
+                                           .callbacks = {w, wiring_core, wiring_source_path}};
     return EXIT_STATUS_OK;
 }
 
@@ -343,8 +343,8 @@ static enum exit_status wiring_open_hooks(struct wiring *w)
 static enum exit_status wiring_open_test_jig(struct wiring *w, struct config *c)
 {
     const char *path = config_path(c, "test-jig.journal");
-    const struct test_jig_seams seams = {.self = w, .submit = wiring_submit};
-    if (test_jig_open(path, seams, &w->loop->jig) == OK)
+    const struct test_jig_seams callbacks = {.self = w, .submit = wiring_submit};
+    if (test_jig_open(path, callbacks, &w->loop->jig) == OK)
         return EXIT_STATUS_OK;
     log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
              "the test jig's journal \"%s\" cannot be opened: %s", path, strerror(errno));

@@ -82,7 +82,7 @@ static bool api_is_ready(void *self, const char **out_why)
     if (w->is_draining)
         text = "stopping";
     else
-        text = loop_trouble(w->loop);
+        text = loop_store_problem(w->loop);
     if (!text[0])
         text = runner_trouble(w->loop->runner);
     *out_why = text;
@@ -97,7 +97,7 @@ static void api_conditions(void *self, struct buf *out)
 static const char *api_trouble(void *self)
 {
     const struct loop *l = ((struct wiring *)self)->loop;
-    return l->is_stalled && !l->is_down ? loop_trouble(l) : store_trouble(l->store);
+    return l->is_stalled && !l->is_down ? loop_store_problem(l) : store_trouble(l->store);
 }
 
 static err api_old_runs(void *self, int64_t noderole_id, uint32_t limit, int64_t number)
@@ -141,11 +141,11 @@ static err api_rehearse(void *self, const struct str *barclamps, uint32_t count,
 
 static err api_read_barclamp(void *self, struct api_barclamp *barclamp)
 {
-    const struct barclamp_upload_seams seams = {.self = self,
-                                                .core = api_core,
-                                                .rehearse = api_rehearse,
-                                                .folder = ((struct wiring *)self)->uploads};
-    return barclamp_upload_read(&seams, barclamp);
+    const struct barclamp_upload_seams callbacks = {.self = self,
+                                                    .core = api_core,
+                                                    .rehearse = api_rehearse,
+                                                    .folder = ((struct wiring *)self)->uploads};
+    return barclamp_upload_read(&callbacks, barclamp);
 }
 
 static err api_test_discovery(void *self, struct str source, struct arena *arena,

@@ -65,7 +65,7 @@ static bool clients_is_proxy(const struct http_server *s, const struct in6_addr 
     return false;
 }
 
-struct client *client_take(struct http_server *s, int fd, const struct sockaddr *address)
+struct client *client_acquire(struct http_server *s, int fd, const struct sockaddr *address)
 {
     struct client *c = s->free_clients;
     if (!c || fd < 0)
@@ -81,7 +81,7 @@ struct client *client_take(struct http_server *s, int fd, const struct sockaddr 
     return c;
 }
 
-void client_give_back(struct http_server *s, struct client *c)
+void client_release(struct http_server *s, struct client *c)
 {
     must(c->fd >= 0 && !c->exchange && !c->linger);
     if (!c->is_evicted)
@@ -109,7 +109,7 @@ static void linger_end(struct lingering *l)
     uv_close((uv_handle_t *)&l->poll, linger_on_closed);
     ignore(close(c->fd), "nothing is written to it any more");
     c->linger = NULL;
-    client_give_back(l->server, c);
+    client_release(l->server, c);
 }
 
 static void linger_on_readable(uv_poll_t *poll, int status, int events)
@@ -228,7 +228,7 @@ bool clients_evict(struct http_server *s, const struct in6_addr *only)
 
 /* Counted here and not by libmicrohttpd, because trusted proxies are exempt from the limit per
  * address. */
-bool clients_make_space(struct http_server *s, const struct sockaddr *address)
+bool clients_make_slot(struct http_server *s, const struct sockaddr *address)
 {
     const struct in6_addr peer = address_of_socket(address), a = address_network(peer);
     uint32_t count = 0;
@@ -254,7 +254,7 @@ void clients_notify(void *server, struct MHD_Connection *connection, void **sock
         const union MHD_ConnectionInfo *peer =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
         const int fd = socket ? socket->connect_fd : -1;
-        *socket_context = client_take(s, fd, peer ? peer->client_addr : NULL);
+        *socket_context = client_acquire(s, fd, peer ? peer->client_addr : NULL);
         /* Without a slot no request can begin, so the connection is closed. */
         if (!*socket_context && fd >= 0)
             ignore(shutdown(fd, SHUT_RDWR), "the peer may have closed it already");
@@ -267,7 +267,7 @@ void clients_notify(void *server, struct MHD_Connection *connection, void **sock
     if (c->exchange)
         exchange_detach(c->exchange);
     if (s->is_closing || c->is_evicted || !c->lingers || !linger_begin(s, c))
-        client_give_back(s, c);
+        client_release(s, c);
 }
 
 /* --- sweep ------------------------------------------------------------------------------------*/

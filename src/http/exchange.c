@@ -110,7 +110,7 @@ void exchange_detach(struct exchange *x)
     if (x->state == EXCHANGE_ANSWERED)
         s->answered_count--;
     if (x->state == EXCHANGE_STREAMING) {
-        stream_orphan(x);
+        stream_detach(x);
         return;
     }
     x->connection = NULL;
@@ -234,7 +234,7 @@ static void exchange_queue_answer(struct exchange *x, const struct http_answer *
     client_progress(x->client);
 }
 
-void exchange_list(struct exchange *x, struct exchange **list)
+void exchange_list_add(struct exchange *x, struct exchange **list)
 {
     x->next = *list;
     x->link = list;
@@ -243,7 +243,7 @@ void exchange_list(struct exchange *x, struct exchange **list)
     *list = x;
 }
 
-void exchange_unlist(struct exchange *x)
+void exchange_list_remove(struct exchange *x)
 {
     *x->link = x->next;
     if (x->next)
@@ -255,7 +255,7 @@ void http_answer(struct http_request *request, const struct http_answer *answer)
     struct exchange *x = exchange_of(request);
     const bool is_suspended = x->state == EXCHANGE_SUSPENDED;
     must(is_suspended || x->state == EXCHANGE_HANDED);
-    exchange_unlist(x);
+    exchange_list_remove(x);
     if (!x->connection) {
         x->state = EXCHANGE_ANSWERED;
         exchange_free(x);
@@ -410,7 +410,7 @@ static enum MHD_Result exchange_on_headers(struct exchange *x, const char *metho
     x->request.is_loopback = x->client->is_loopback;
     x->request.is_secure = x->server->is_secure;
     if (x->client->is_proxy)
-        forwarded_take(x);
+        forwarded_apply(x);
     if (!head_read(x->connection, method, version, &framing)) {
         exchange_refuse(x, REFUSE_TEXT);
         return MHD_YES;
@@ -513,7 +513,7 @@ static enum MHD_Result exchange_call_handler(struct exchange *x)
         return MHD_YES;
     FAILPOINT(REQUEST);
     x->state = EXCHANGE_HANDED;
-    exchange_list(x, &s->pending);
+    exchange_list_add(x, &s->pending);
     x->is_being_served = true;
     s->handler.serve(s->handler.self, &x->request);
     x->is_being_served = false;

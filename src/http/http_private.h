@@ -174,8 +174,8 @@ void exchange_end(void *server, struct MHD_Connection *connection, void **exchan
 /* Answer with the status, code and message of a refusal. */
 void exchange_refuse(struct exchange *x, enum refusal why);
 /* Insert into a list of the server, and remove from it. */
-void exchange_list(struct exchange *x, struct exchange **list);
-void exchange_unlist(struct exchange *x);
+void exchange_list_add(struct exchange *x, struct exchange **list);
+void exchange_list_remove(struct exchange *x);
 /* Add the headers of an answer. */
 void exchange_head(struct exchange *x, struct MHD_Response *response, const struct http_answer *a);
 /* Queue a response, whose ownership it takes. False (also for NULL): the connection will be closed
@@ -188,7 +188,7 @@ void exchange_detach(struct exchange *x);
 
 /* http_stream.c */
 /* The connection was closed before the owner ended the stream: notify the owner. */
-void stream_orphan(struct exchange *x);
+void stream_detach(struct exchange *x);
 void stream_free(struct exchange *x);
 /* The client does not read or has disconnected: drop unsent bytes and end the connection. */
 void stream_cut(struct exchange *x);
@@ -230,12 +230,12 @@ void client_progress(struct client *c);
 
 /* Make a slot available for a connection from this address, if necessary by closing another one.
  * False: every connection that could be closed has a complete request. */
-bool clients_make_space(struct http_server *s, const struct sockaddr *address);
+bool clients_make_slot(struct http_server *s, const struct sockaddr *address);
 /* Close the connection that has been longest without a complete request, of those from the address
  * `only` or (NULL) of all. False: there is none. */
 bool clients_evict(struct http_server *s, const struct in6_addr *only);
-struct client *client_take(struct http_server *s, int fd, const struct sockaddr *address);
-void client_give_back(struct http_server *s, struct client *c);
+struct client *client_acquire(struct http_server *s, int fd, const struct sockaddr *address);
+void client_release(struct http_server *s, struct client *c);
 
 /* http_tls.c */
 /* Read certificate and key. tls_fini() must be called in both cases. */
@@ -250,7 +250,7 @@ int tls_retrieve(gnutls_session_t session, const gnutls_datum_t *authorities, in
 NODISCARD err target_parse(struct http_request *request, struct str raw);
 
 /* request_line.c: set address and scheme of the request from the headers of a trusted proxy. */
-void forwarded_take(struct exchange *x);
+void forwarded_apply(struct exchange *x);
 
 /* The framing of the body. */
 struct framing {

@@ -195,7 +195,7 @@ struct http_stream *http_stream_begin(struct http_request *request, const struct
     struct exchange *x = (struct exchange *)(void *)request;
     const bool is_suspended = x->state == EXCHANGE_SUSPENDED;
     must(is_suspended || x->state == EXCHANGE_HANDED);
-    exchange_unlist(x);
+    exchange_list_remove(x);
     if (!x->connection) {
         x->state = EXCHANGE_ANSWERED;
         exchange_free(x);
@@ -206,7 +206,7 @@ struct http_stream *http_stream_begin(struct http_request *request, const struct
         x->state = EXCHANGE_STREAMING;
         x->stream.is_begun = true;
         client_progress(x->client);
-        exchange_list(x, &x->server->streams);
+        exchange_list_add(x, &x->server->streams);
     } else {
         exchange_answered(x);
     }
@@ -255,7 +255,7 @@ void http_stream_end(struct http_stream *s)
 {
     struct exchange *x = exchange_of_stream(s);
     must(x->state == EXCHANGE_STREAMING);
-    exchange_unlist(x);
+    exchange_list_remove(x);
     if (!x->connection) {
         exchange_free(x);
         return;
@@ -274,7 +274,7 @@ void http_stream_break(struct http_stream *s)
 
 /* The connection has ended: unsent bytes are dropped; the request and its arena stay valid until
  * the owner ends the stream. */
-void stream_orphan(struct exchange *x)
+void stream_detach(struct exchange *x)
 {
     const struct http_handler *handler = &x->server->handler;
     x->connection = NULL;

@@ -120,7 +120,7 @@ static bool listener_accept_failed(struct http_server *s, int error)
 static void listener_add_connection(struct http_server *s, int fd, const struct sockaddr *address,
                                     socklen_t size)
 {
-    if (!clients_make_space(s, address)) {
+    if (!clients_make_slot(s, address)) {
         s->stats.refused++;
         ignore(close(fd), "nothing was written to it");
         return;

@@ -213,7 +213,7 @@ static enum MHD_Result head_on_forwarded(void *into, enum MHD_ValueKind kind, co
 }
 
 /* A loopback address in the header means this host only if the proxy itself is on this host. */
-void forwarded_take(struct exchange *x)
+void forwarded_apply(struct exchange *x)
 {
     struct forwarded_headers headers = {0};
     struct http_request *request = &x->request;

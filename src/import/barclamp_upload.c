@@ -84,7 +84,7 @@ static struct str upload_text_of(const struct json *object, struct str key)
     return value && value->kind == JSON_STRING ? value->text : STR("");
 }
 
-static void upload_set_source_path(const struct barclamp_upload_seams *seams,
+static void upload_set_source_path(const struct barclamp_upload_seams *callbacks,
                                    const struct core *core, struct arena *a, struct json *document)
 {
     const struct json *section = json_get(document, STR("barclamp"));
@@ -95,7 +95,7 @@ static void upload_set_source_path(const struct barclamp_upload_seams *seams,
     const int64_t id = core_find(core, TABLE_BARCLAMP, name);
     const struct str path = id && core_record(core, TABLE_BARCLAMP, id, &record)
                                 ? str_copy(a, record.barclamp.source_path)
-                                : STR_CONCAT(a, str_from(seams->folder), STR("/"), name);
+                                : STR_CONCAT(a, str_from(callbacks->folder), STR("/"), name);
     struct json *copy = json_clone(a, section);
     json_set(copy, STR("source_path"), json_make_string(a, path));
     json_set(document, STR("barclamp"), copy);
@@ -133,14 +133,14 @@ static void upload_set_hooks(const struct core *core, struct arena *a, struct js
     }
 }
 
-static struct str upload_complete(const struct barclamp_upload_seams *seams,
+static struct str upload_complete(const struct barclamp_upload_seams *callbacks,
                                   const struct core *core, struct arena *a, struct str text)
 {
     struct json *document;
     uint32_t offset;
     const char *what;
     must(json_read(a, text, &document, &offset, &what) == OK); /* canonical JSON of the reader */
-    upload_set_source_path(seams, core, a, document);
+    upload_set_source_path(callbacks, core, a, document);
     upload_set_hooks(core, a, document);
     return json_write(a, document);
 }
@@ -183,9 +183,9 @@ static void upload_check_files(const struct core *core, struct diagnostics *repo
 
 /* Phases: parse, complete with trusted values, dry run, and for a document without problems the
  * warnings. A text with errors still gets a dry run of its draft, to report more problems. */
-err barclamp_upload_read(const struct barclamp_upload_seams *seams, struct api_barclamp *sent)
+err barclamp_upload_read(const struct barclamp_upload_seams *callbacks, struct api_barclamp *sent)
 {
-    const struct core *core = seams->core(seams->self);
+    const struct core *core = callbacks->core(callbacks->self);
     struct diagnostics report = diagnostics_begin(sent->arena);
     struct barclamp_file file = {.path = "value", .is_yaml = !sent->is_json};
     struct problem_list t = {sent->arena, &sent->problems};
@@ -201,8 +201,8 @@ err barclamp_upload_read(const struct barclamp_upload_seams *seams, struct api_b
     if (!is_good && file.draft.len == 0)
         return OK;
     const struct str document =
-        upload_complete(seams, core, sent->arena, is_good ? file.document : file.draft);
-    const err e = seams->rehearse(seams->self, &document, 1, sent->arena, &outcome);
+        upload_complete(callbacks, core, sent->arena, is_good ? file.document : file.draft);
+    const err e = callbacks->rehearse(callbacks->self, &document, 1, sent->arena, &outcome);
     if (e != OK)
         return e;
     if (is_good)

@@ -26,5 +26,5 @@ struct barclamp_upload_seams {
 };
 
 /* Sets the document or the problems of `sent`. ERR_UNAVAILABLE without a core. */
-NODISCARD err barclamp_upload_read(const struct barclamp_upload_seams *seams,
+NODISCARD err barclamp_upload_read(const struct barclamp_upload_seams *callbacks,
                                    struct api_barclamp *sent);

@@ -219,7 +219,7 @@ static bool content_report_next(struct content *c)
     c->entry = entry->next;
     if (entry->severity == DIAGNOSTICS_WARNING)
         content_log_entry(entry, "warning about a barclamp");
-    else if (content_is_imported(c->seams.core(c->seams.self), entry->file))
+    else if (content_is_imported(c->callbacks.core(c->callbacks.self), entry->file))
         content_log_entry(entry, "barclamp not imported, its previous version stays in effect");
     else
         content_log_entry(entry, "barclamp not imported");
@@ -229,7 +229,7 @@ static bool content_report_next(struct content *c)
 /* Both documents are canonical JSON, so comparing bytes is enough. */
 static bool content_is_unchanged(const struct content *c, const struct barclamp_file *file)
 {
-    const struct core *core = c->seams.core(c->seams.self);
+    const struct core *core = c->callbacks.core(c->callbacks.self);
     const int64_t id = core ? core_find(core, TABLE_BARCLAMP, file->name) : 0;
     struct record record;
     return id && core_record(core, TABLE_BARCLAMP, id, &record) &&
@@ -258,7 +258,7 @@ static bool content_import_next(struct content *c)
     command.request = c->request_first - (int64_t)i;
     command.import.barclamp = file->document;
     c->tries[i].refusals = diagnostics_begin(&c->reading.arena);
-    c->tries[i].is_asked = c->seams.submit(c->seams.self, &command) == OK;
+    c->tries[i].is_asked = c->callbacks.submit(c->callbacks.self, &command) == OK;
     if (c->tries[i].is_asked) {
         c->bytes_waiting += file->document.len;
         return true;
@@ -314,11 +314,11 @@ static bool content_dry_run_next(struct content *c)
     const uint32_t count = content_take_drafts(c, texts);
     /* Without a core there is no dry run; the errors of the files have been logged already. */
     const bool is_done =
-        count && c->seams.rehearse(c->seams.self, texts, count, &arena, outcomes) == OK;
+        count && c->callbacks.rehearse(c->callbacks.self, texts, count, &arena, outcomes) == OK;
     for (uint32_t i = 0; is_done && i < count; i++) {
         struct diagnostics report = diagnostics_begin(&arena);
-        barclamp_check_draft(&report, c->seams.core(c->seams.self), &c->reading.tree, c->next + i,
-                             &outcomes[i]);
+        barclamp_check_draft(&report, c->callbacks.core(c->callbacks.self), &c->reading.tree,
+                             c->next + i, &outcomes[i]);
         content_log_draft(&report);
     }
     c->next += count;
@@ -336,7 +336,7 @@ static const struct json *content_first_role(const struct barclamp_file *file)
  * Warnings of the engine are logged for a new document only. */
 static bool content_check_next(struct content *c)
 {
-    const struct core *core = c->seams.core(c->seams.self);
+    const struct core *core = c->callbacks.core(c->callbacks.self);
     while (c->next < c->reading.tree.count && !c->tries[c->next].is_in_force)
         c->next++;
     if (c->next >= c->reading.tree.count || !core)
@@ -349,7 +349,7 @@ static bool content_check_next(struct content *c)
     if (!c->is_document_checked) {
         const bool is_done =
             c->tries[c->next].is_new &&
-            c->seams.rehearse(c->seams.self, &file->document, 1, &arena, &outcome) == OK &&
+            c->callbacks.rehearse(c->callbacks.self, &file->document, 1, &arena, &outcome) == OK &&
             outcome.verdict == VERDICT_DONE;
         barclamp_check_imported(&report, core, &c->reading.tree, file,
                                 is_done ? outcome.doc : STR(""));
@@ -375,8 +375,8 @@ static bool content_load_next(struct content *c)
     struct code_mark *mark = &c->reading.marks.list[c->next++];
     const struct content_try *try = &c->tries[mark->file_ix];
     if (try->is_in_force)
-        mark->is_loaded = c->seams.load(c->seams.self, mark->role,
-                                        !try->is_new && code_marks_hold(&c->known, mark));
+        mark->is_loaded = c->callbacks.load(c->callbacks.self, mark->role,
+                                            !try->is_new && code_marks_match(&c->known, mark));
     return true;
 }
 
@@ -409,7 +409,7 @@ static void content_finish(struct content *c)
     if (again)
         content_import(c, again);
     else
-        c->seams.done(c->seams.self);
+        c->callbacks.done(c->callbacks.self);
     free(again);
 }
 

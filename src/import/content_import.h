@@ -29,7 +29,7 @@ struct content_try;
 struct core;
 struct outcome;
 
-struct content_seams {
+struct content_callbacks {
     void *self;
     /* Submit a command; its outcome must be passed to content_on_result(). */
     err (*submit)(void *self, const struct command *command);
@@ -58,7 +58,7 @@ enum content_stage {
 };
 
 struct content {
-    struct content_seams seams;
+    struct content_callbacks callbacks;
     uv_loop_t *uv;         /* its thread pool reads; NULL: read in the calling thread */
     int64_t request_first; /* request ids are this one and those below it */
 

@@ -105,7 +105,7 @@ static void reader_read_marks(struct reading *r)
     arena_fini(&scratch);
 }
 
-bool code_marks_hold(const struct code_marks *marks, const struct code_mark *mark)
+bool code_marks_match(const struct code_marks *marks, const struct code_mark *mark)
 {
     uint32_t low = 0, high = marks->count;
     while (low < high) {

@@ -49,5 +49,5 @@ void content_reader_fini(struct reading *r);
 /* The directory of the files of a barclamp: the one in its document, or the one of its file. */
 struct str content_reader_source_path(const struct barclamp_file *file);
 /* True if `marks` of an earlier reading contains the same mark, and that code was loaded. */
-bool code_marks_hold(const struct code_marks *marks, const struct code_mark *mark);
+bool code_marks_match(const struct code_marks *marks, const struct code_mark *mark);
 void code_marks_fini(struct code_marks *marks);

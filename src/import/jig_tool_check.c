@@ -29,7 +29,7 @@ static struct str jig_missing_tools(struct arena *a, const char *path,
 }
 
 static void jig_submit_active(const struct jig_record *jig, struct str why,
-                              struct jig_tool_check_seams seams)
+                              struct jig_tool_check_callbacks callbacks)
 {
     struct command command = {.kind = COMMAND_JIG_UPDATE, .actor = STR("daemon")};
     command.jig_update.id = jig->id;
@@ -42,14 +42,14 @@ static void jig_submit_active(const struct jig_record *jig, struct str why,
     else
         log_with(LOG_NOTICE, LOG_FIELDS(LOG_S("jig", jig->name)),
                  "jig %.*s activated: its programs are installed now", STR_FMT_ARGS(jig->name));
-    if (seams.submit(seams.self, &command) != OK)
+    if (callbacks.submit(callbacks.self, &command) != OK)
         log_with(LOG_WARNING, LOG_FIELDS(LOG_S("jig", jig->name)),
                  "jig %.*s not changed: the store is unavailable; the next reload checks again",
                  STR_FMT_ARGS(jig->name));
 }
 
-void jig_tool_check_check(const struct core *core, const char *path,
-                          struct jig_tool_check_seams seams)
+void jig_tool_check_all(const struct core *core, const char *path,
+                        struct jig_tool_check_callbacks callbacks)
 {
     struct arena arena = {0};
     struct record settings;
@@ -68,7 +68,7 @@ void jig_tool_check_check(const struct core *core, const char *path,
         const bool is_ours = !jig->active && jig->inactive_reason.len;
         const bool changes = jig->active ? why.len != 0 : !str_eq(why, jig->inactive_reason);
         if (changes && (jig->active || is_ours))
-            jig_submit_active(jig, why, seams);
+            jig_submit_active(jig, why, callbacks);
     }
     arena_fini(&arena);
 }

@@ -13,11 +13,11 @@
 
 struct core;
 
-struct jig_tool_check_seams {
+struct jig_tool_check_callbacks {
     void *self;
     err (*submit)(void *self, const struct command *command);
 };
 
 /* Check all jigs and submit changes. `path` is the search path for programs. */
-void jig_tool_check_check(const struct core *core, const char *path,
-                          struct jig_tool_check_seams seams);
+void jig_tool_check_all(const struct core *core, const char *path,
+                        struct jig_tool_check_callbacks callbacks);

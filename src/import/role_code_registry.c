@@ -124,7 +124,7 @@ static bool registry_load(struct role_code_registry *c, struct code *code,
 void role_code_registry_loaded(struct role_code_registry *c, int64_t role_id, err error,
                                const struct hooks_report *report)
 {
-    const struct core *core = c->seams.core(c->seams.self);
+    const struct core *core = c->callbacks.core(c->callbacks.self);
     struct code *code = registry_find(c, role_id);
     struct record role = {0};
     must(code); /* only registry_load() requests a load */
@@ -155,14 +155,14 @@ static bool registry_find_barclamp(const struct core *core, int64_t role_id,
 static void registry_update(struct role_code_registry *c, int64_t role_id, bool again)
 {
     struct record role, barclamp;
-    if (!registry_find_barclamp(c->seams.core(c->seams.self), role_id, &role, &barclamp))
+    if (!registry_find_barclamp(c->callbacks.core(c->callbacks.self), role_id, &role, &barclamp))
         return;
     struct code *code = registry_find_or_add(c, role_id);
     if (code->turn == barclamp.barclamp.turn && !again)
         return;
     code->turn = barclamp.barclamp.turn;
     struct code_location location = {.role = role.role.name, .has_hooks = role.role.hooks != 0};
-    location.source_path = c->seams.source_path(c->seams.self, barclamp.barclamp.name);
+    location.source_path = c->callbacks.source_path(c->callbacks.self, barclamp.barclamp.name);
     const bool is_newer = location.source_path.len != 0; /* than the path in the core */
     if (is_newer)
         location.has_hooks = false;
@@ -182,7 +182,7 @@ void role_code_registry_need(struct role_code_registry *c, int64_t role_id)
 
 bool role_code_registry_read_again(struct role_code_registry *c, struct str role, bool is_same)
 {
-    const struct core *core = c->seams.core(c->seams.self);
+    const struct core *core = c->callbacks.core(c->callbacks.self);
     const int64_t id = core ? core_find(core, TABLE_ROLE, role) : 0;
     const struct code *code = registry_find(c, id);
     if (id)

@@ -25,7 +25,7 @@ struct core;
 struct hooks;
 struct hooks_report;
 
-struct role_code_registry_seams {
+struct role_code_registry_callbacks {
     void *self;
     const struct core *(*core)(void *self); /* returns NULL while no core is loaded */
     /* The source path of a barclamp whose import is pending; otherwise empty. */
@@ -34,7 +34,7 @@ struct role_code_registry_seams {
 
 struct role_code_registry {
     struct hooks *hooks;
-    struct role_code_registry_seams seams;
+    struct role_code_registry_callbacks callbacks;
     struct arena arena;
     struct code *list; /* sorted by role_id */
     uint32_t count, cap;

@@ -30,7 +30,7 @@ struct backup_job {
     struct manifest manifest;
 };
 
-enum exit_status backup_trouble(const char *verb, const char *path)
+enum exit_status backup_io_error(const char *verb, const char *path)
 {
     log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)), "\"%s\" cannot be %s: %s", path, verb,
              strerror(errno));
@@ -89,16 +89,16 @@ static enum exit_status backup_put_file(struct backup_job *m, const char *from, 
     struct manifest_file file = {.path = name};
     struct stat facts;
     if (stat(from, &facts) != 0)
-        return errno == ENOENT ? EXIT_STATUS_OK : backup_trouble("read", from);
+        return errno == ENOENT ? EXIT_STATUS_OK : backup_io_error("read", from);
     if (is_private && !m->options->with_keys) {
         manifest_add_text(&m->manifest, &m->manifest.left_out, name);
         return EXIT_STATUS_OK;
     }
     const char *to = backup_join(&m->manifest.arena, m->partial, name);
     if (backup_make_parents(to) != OK)
-        return backup_trouble("written", to);
+        return backup_io_error("written", to);
     if (backup_copy(from, to, 0600, &file.measure) != OK)
-        return errno == ENOENT ? EXIT_STATUS_OK : backup_trouble("copied", from);
+        return errno == ENOENT ? EXIT_STATUS_OK : backup_io_error("copied", from);
     file.mode = facts.st_mode & 0777u;
     manifest_add_file(&m->manifest, &file);
     return EXIT_STATUS_OK;
@@ -119,7 +119,7 @@ static enum exit_status backup_put_entry(struct backup_job *m, const FTSENT *ent
     case FTS_SLNONE: manifest_add_text(&m->manifest, &m->manifest.left_out, name); break;
     case FTS_DNR:
     case FTS_ERR:
-    case FTS_NS: errno = entry->fts_errno; return backup_trouble("read", entry->fts_path);
+    case FTS_NS: errno = entry->fts_errno; return backup_io_error("read", entry->fts_path);
     default: break;
     }
     return EXIT_STATUS_OK;
@@ -133,12 +133,12 @@ static enum exit_status backup_put_data(struct backup_job *m, const char *name)
     char *const roots[] = {(char *)(uintptr_t)path, NULL}; /* fts_open() does not modify it */
     FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     if (!tree)
-        return backup_trouble("read", path);
+        return backup_io_error("read", path);
     enum exit_status status = EXIT_STATUS_OK;
     for (FTSENT *entry; status == EXIT_STATUS_OK && (errno = 0, entry = fts_read(tree)) != NULL;)
         status = backup_put_entry(m, entry);
     if (status == EXIT_STATUS_OK && errno)
-        status = backup_trouble("read", path);
+        status = backup_io_error("read", path);
     ignore(fts_close(tree), "it was only read");
     return status;
 }
@@ -225,16 +225,16 @@ static enum exit_status backup_fill(struct backup_job *m)
     if (status == EXIT_STATUS_OK)
         status = store_admin_remove_beside(path);
     if (status == EXIT_STATUS_OK && backup_measure(path, &store.measure) != OK)
-        status = backup_trouble("read", path);
+        status = backup_io_error("read", path);
     if (status == EXIT_STATUS_OK) {
         manifest_add_file(&m->manifest, &store);
         status = backup_put_files(m);
     }
     const char *manifest = backup_join(a, m->partial, BACKUP_MANIFEST);
     if (status == EXIT_STATUS_OK && manifest_write(&m->manifest, manifest) != OK)
-        status = backup_trouble("written", manifest);
+        status = backup_io_error("written", manifest);
     if (status == EXIT_STATUS_OK && backup_sync_tree(m->partial) != OK)
-        status = backup_trouble("synced", m->partial);
+        status = backup_io_error("synced", m->partial);
     return status;
 }
 
@@ -268,13 +268,13 @@ enum exit_status backup_make(struct config *c, const struct backup_options *o)
     }
     if (strlen(m.partial) >= PATH_MAX - 64) {
         errno = ENAMETOOLONG;
-        return backup_trouble("written", final);
+        return backup_io_error("written", final);
     }
     if (backup_remove_tree(m.partial) != OK || mkdir(m.partial, 0700) != 0)
-        return backup_trouble("written", m.partial);
+        return backup_io_error("written", m.partial);
     enum exit_status status = backup_fill(&m);
     if (status == EXIT_STATUS_OK && file_move_durably(m.partial, final) != OK)
-        status = backup_trouble("written", final);
+        status = backup_io_error("written", final);
     if (status == EXIT_STATUS_OK)
         backup_print_result(&m);
     else

@@ -13,4 +13,4 @@
 bool backup_is_private(const char *path);
 const char *backup_join(struct arena *a, const char *folder, const char *name);
 /* Log '"PATH" cannot be VERB: strerror(errno)'. Returns EXIT_STATUS_FAILURE. */
-enum exit_status backup_trouble(const char *verb, const char *path);
+enum exit_status backup_io_error(const char *verb, const char *path);

@@ -64,7 +64,7 @@ static enum exit_status restore_verify(struct restore_job *r)
         struct backup_measure found;
         const char *path = restore_backup_path(r, f->path);
         if (backup_measure(path, &found) != OK)
-            return backup_trouble("read", path);
+            return backup_io_error("read", path);
         if (found.size != f->measure.size || strcmp(found.sha256, f->measure.sha256) != 0) {
             log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
                      "\"%s\" is damaged: size or SHA-256 differ from the manifest", path);
@@ -99,7 +99,7 @@ static enum exit_status restore_check_empty(struct restore_job *r)
         return EXIT_STATUS_OK;
     DIR *folder = opendir(data);
     if (!folder)
-        return backup_trouble("read", data);
+        return backup_io_error("read", data);
     for (const struct dirent *entry; !found[0] && (entry = readdir(folder)) != NULL;)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
             !restore_is_lock(entry->d_name))
@@ -130,12 +130,12 @@ static enum exit_status restore_put_file(struct restore_job *r, const struct man
         return EXIT_STATUS_OK;
     }
     if (restore_is_data(f->path) && backup_make_parents(to) != OK)
-        return backup_trouble("written", to);
+        return backup_io_error("written", to);
     if (backup_copy(restore_backup_path(r, f->path), to, mode, &measure) == OK) {
         manifest_add_text(&r->manifest, &r->made, to);
         return EXIT_STATUS_OK;
     }
-    return restore_is_data(f->path) ? backup_trouble("written", to) : EXIT_STATUS_OK;
+    return restore_is_data(f->path) ? backup_io_error("written", to) : EXIT_STATUS_OK;
 }
 
 static enum exit_status restore_put_files(struct restore_job *r)
@@ -146,7 +146,7 @@ static enum exit_status restore_put_files(struct restore_job *r)
         if (strcmp(f->path, BACKUP_STORE) != 0)
             status = restore_put_file(r, f);
     if (status == EXIT_STATUS_OK && backup_sync_tree(r->config->data) != OK)
-        status = backup_trouble("synced", r->config->data);
+        status = backup_io_error("synced", r->config->data);
     return status;
 }
 
@@ -170,7 +170,7 @@ static void restore_undo(struct restore_job *r)
 {
     for (const struct manifest_text *t = r->made; t; t = t->next) {
         if (file_remove(t->text) != OK)
-            ignore(backup_trouble("removed", t->text), "the other files are removed in any case");
+            ignore(backup_io_error("removed", t->text), "the other files are removed in any case");
         if (str_starts(str_from(t->text), str_from(r->config->data)))
             restore_remove_empty_parents(r, t->text);
     }
@@ -225,14 +225,14 @@ static enum exit_status restore_fill(struct restore_job *r)
     const char *url = str_z(a, STR_CONCAT(a, STR("sqlite:"), str_from(store)));
     if (file_write(marker, STR("a restore into this directory was started and has not finished\n"),
                    0600) != OK)
-        return backup_trouble("written", marker);
+        return backup_io_error("written", marker);
     enum exit_status status = restore_put_files(r);
     if (status == EXIT_STATUS_OK)
         status = store_admin_fill_store(r->config, url, true);
     if (status != EXIT_STATUS_OK)
         restore_undo(r);
     if (file_remove(marker) != OK)
-        status = backup_trouble("removed", marker);
+        status = backup_io_error("removed", marker);
     return status;
 }
 

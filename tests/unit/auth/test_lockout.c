@@ -25,11 +25,12 @@ static struct login_source from(const char *user, uint32_t address)
 }
 
 /* Fail so many times; returns the result of the last one. */
-static enum lockout_news fail(struct lockout *l, struct login_source v, uint32_t times, int64_t now)
+static enum lockout_result fail(struct lockout *l, struct login_source v, uint32_t times,
+                                int64_t now)
 {
-    enum lockout_news news = LOCKOUT_NOTHING;
+    enum lockout_result news = LOCKOUT_NONE;
     for (uint32_t i = 0; i < times; i++) {
-        CHECK(news == LOCKOUT_NOTHING);
+        CHECK(news == LOCKOUT_NONE);
         news = lockout_failed(l, &v, now);
     }
     return news;
@@ -44,14 +45,14 @@ TEST(six_failures_lock_out_for_ten_minutes)
 {
     struct lockout *l = open_lockout();
     const struct login_source v = from("ann", 1);
-    CHECK(fail(l, v, LOCKOUT_TRIES - 1, 1000) == LOCKOUT_NOTHING);
+    CHECK(fail(l, v, LOCKOUT_TRIES - 1, 1000) == LOCKOUT_NONE);
     CHECK(left(l, v, 1000) == 0);
     CHECK(fail(l, v, 1, 2000) == LOCKOUT_ADDRESS);
     CHECK(left(l, v, 2000) == LOCKOUT_MS);
     CHECK(left(l, v, 2000 + LOCKOUT_MS - 1) == 1);
     CHECK(left(l, v, 2000 + LOCKOUT_MS) == 0);
     /* and the count starts at 0 again */
-    CHECK(fail(l, v, LOCKOUT_TRIES - 1, 2000 + LOCKOUT_MS) == LOCKOUT_NOTHING);
+    CHECK(fail(l, v, LOCKOUT_TRIES - 1, 2000 + LOCKOUT_MS) == LOCKOUT_NONE);
     CHECK(fail(l, v, 1, 2000 + LOCKOUT_MS) == LOCKOUT_ADDRESS);
     lockout_free(l);
 }
@@ -72,7 +73,7 @@ TEST(a_success_clears_the_count)
     struct lockout *l = open_lockout();
     const struct login_source v = from("ann", 1);
     for (int round = 0; round < 5; round++) {
-        CHECK(fail(l, v, LOCKOUT_TRIES - 1, round) == LOCKOUT_NOTHING);
+        CHECK(fail(l, v, LOCKOUT_TRIES - 1, round) == LOCKOUT_NONE);
         lockout_succeeded(l, &v, round);
     }
     CHECK(left(l, v, 5) == 0);
@@ -84,7 +85,7 @@ TEST(failures_more_than_ten_minutes_apart_are_not_added)
     struct lockout *l = open_lockout();
     const struct login_source v = from("ann", 1);
     for (int64_t i = 0; i < 3 * (int64_t)LOCKOUT_TRIES; i++)
-        CHECK(fail(l, v, 1, i * (LOCKOUT_MS + 1)) == LOCKOUT_NOTHING);
+        CHECK(fail(l, v, 1, i * (LOCKOUT_MS + 1)) == LOCKOUT_NONE);
     lockout_free(l);
 }
 
@@ -94,7 +95,7 @@ TEST(a_hundred_failures_lock_the_user_out_except_from_addresses_of_earlier_login
     const struct login_source home = from("ann", 7);
     lockout_succeeded(l, &home, 0);
     for (uint32_t i = 1; i < LOCKOUT_TRIES_USER; i++)
-        CHECK(fail(l, from("ann", 1000 + i), 1, 1) == LOCKOUT_NOTHING);
+        CHECK(fail(l, from("ann", 1000 + i), 1, 1) == LOCKOUT_NONE);
     CHECK(left(l, from("ann", 5000), 1) == 0);
     CHECK(fail(l, from("ann", 4000), 1, 1) == LOCKOUT_USER);
     CHECK(left(l, from("ann", 5000), 1) == LOCKOUT_MS);
@@ -141,12 +142,12 @@ TEST(a_flood_of_invented_names_displaces_no_user)
     struct lockout *l = open_lockout();
     const struct login_source locked = from("ann", 1), guesser = from("eve", 3);
     CHECK(fail(l, locked, LOCKOUT_TRIES, 0) == LOCKOUT_ADDRESS);
-    CHECK(fail(l, guesser, LOCKOUT_TRIES - 1, 0) == LOCKOUT_NOTHING);
+    CHECK(fail(l, guesser, LOCKOUT_TRIES - 1, 0) == LOCKOUT_NONE);
     for (uint32_t i = 0; i < 3 * LOCKOUT_ENTRIES; i++) {
         struct login_source v = stranger(i);
         v.address[14] = (uint8_t)(i >> 5); /* no address fails often enough to be locked out */
         v.address[13] = (uint8_t)(1 + (i >> 13));
-        CHECK(fail(l, v, 1, 1 + (int64_t)i) == LOCKOUT_NOTHING);
+        CHECK(fail(l, v, 1, 1 + (int64_t)i) == LOCKOUT_NONE);
     }
     CHECK(left(l, locked, 1) > 0);
     CHECK(fail(l, guesser, 1, 1) == LOCKOUT_ADDRESS);
@@ -159,7 +160,7 @@ TEST(failures_under_changing_names_lock_out_their_address)
     const struct login_source resident = from("ann", 9), newcomer = from("bob", 9);
     lockout_succeeded(l, &resident, 0);
     for (uint32_t i = 1; i < LOCKOUT_TRIES_ADDRESS; i++)
-        CHECK(fail(l, stranger(i), 1, 1) == LOCKOUT_NOTHING);
+        CHECK(fail(l, stranger(i), 1, 1) == LOCKOUT_NONE);
     CHECK(left(l, newcomer, 1) == 0);
     CHECK(fail(l, stranger(0), 1, 1) == LOCKOUT_NETWORK);
     CHECK(left(l, stranger(5000), 1) == LOCKOUT_MS); /* a name without failures */
@@ -175,7 +176,7 @@ TEST(success_under_one_name_does_not_clear_the_count_of_the_address)
     struct lockout *l = open_lockout();
     const struct login_source own = from("eve", 9);
     for (uint32_t i = 1; i < LOCKOUT_TRIES_ADDRESS; i++) {
-        CHECK(fail(l, stranger(i), 1, 1) == LOCKOUT_NOTHING);
+        CHECK(fail(l, stranger(i), 1, 1) == LOCKOUT_NONE);
         lockout_succeeded(l, &own, 1);
     }
     CHECK(fail(l, stranger(0), 1, 1) == LOCKOUT_NETWORK);

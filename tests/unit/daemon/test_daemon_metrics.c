@@ -41,14 +41,14 @@ TEST(runs_are_counted_once_when_they_end)
     const struct command parked = done(a, run.run.attempt, RESULT_PARKED);
     const struct command good = done(a, run.run.attempt, RESULT_OK);
     const int64_t now_ms = run.run.started_at + 1500;
-    metrics_answered(&m, w->core, &late, now_ms);
-    metrics_answered(&m, w->core, &parked, now_ms);
-    metrics_answered(&m, NULL, &good, now_ms);
+    metrics_run_result(&m, w->core, &late, now_ms);
+    metrics_run_result(&m, w->core, &parked, now_ms);
+    metrics_run_result(&m, NULL, &good, now_ms);
     CHECK(strstr(written(w, &m), "halligan_run_duration_seconds") == NULL);
-    metrics_answered(&m, w->core, &good, now_ms);
+    metrics_run_result(&m, w->core, &good, now_ms);
     CHECK(core_record(w->core, TABLE_RUN, b, &run));
     const struct command bad = done(b, run.run.attempt, RESULT_FAILED);
-    metrics_answered(&m, w->core, &bad, run.run.started_at - 5); /* the clock was set back */
+    metrics_run_result(&m, w->core, &bad, run.run.started_at - 5); /* the clock was set back */
     HAS(written(w, &m), "halligan_run_duration_seconds_sum{role=\"a\"} 1.5\n");
     HAS(written(w, &m), "halligan_run_duration_seconds_bucket{role=\"a\",le=\"1\"} 0\n");
     HAS(written(w, &m), "halligan_run_duration_seconds_bucket{role=\"a\",le=\"2\"} 1\n");

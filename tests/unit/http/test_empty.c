@@ -98,7 +98,7 @@ TEST(resets_and_lockouts_of_nothing)
     struct lockout *l = lockout_new();
     const struct login_source v = {.user = nothing};
     CHECK(lockout_left_ms(l, &v, 1) == 0);
-    CHECK(lockout_failed(l, &v, 1) == LOCKOUT_NOTHING);
+    CHECK(lockout_failed(l, &v, 1) == LOCKOUT_NONE);
     lockout_succeeded(l, &v, 1);
     lockout_free(l);
     arena_fini(&a);

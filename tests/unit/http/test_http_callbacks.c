@@ -258,7 +258,7 @@ static void call_with_nothing(struct world *w)
     /* A request line without a target. */
     must(exchange_begin(s, NULL, of) == NULL);
     must(c->exchange == x);
-    must(client_take(s, -1, NULL) == NULL);
+    must(client_acquire(s, -1, NULL) == NULL);
 }
 
 TEST(null_and_calls_out_of_turn_are_refused)

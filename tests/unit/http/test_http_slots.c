@@ -180,7 +180,7 @@ static struct sockaddr_storage address_from(const char *text)
 static bool has_space(struct http_server *s, const char *text)
 {
     const struct sockaddr_storage address = address_from(text);
-    return clients_make_space(s, (const struct sockaddr *)&address);
+    return clients_make_slot(s, (const struct sockaddr *)&address);
 }
 
 static struct client *take(struct http_server *s, const char *text)
@@ -188,7 +188,7 @@ static struct client *take(struct http_server *s, const char *text)
     const struct sockaddr_storage address = address_from(text);
     CHECK(has_space(s, text));
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct client *c = client_take(s, fd, (const struct sockaddr *)&address);
+    struct client *c = client_acquire(s, fd, (const struct sockaddr *)&address);
     CHECK(c != NULL);
     return c;
 }
@@ -196,7 +196,7 @@ static struct client *take(struct http_server *s, const char *text)
 static void give_back(struct http_server *s, struct client *c)
 {
     CHECK(close(c->fd) == 0);
-    client_give_back(s, c);
+    client_release(s, c);
 }
 
 static void give_all_back(struct http_server *s)

@@ -114,7 +114,7 @@ static void begin(const char *files)
     room_left = UINT32_MAX;
     cannot_load = false;
     core = NULL;
-    content = (struct content){.seams = {diary, submit, get_core, load, rehearse, done},
+    content = (struct content){.callbacks = {diary, submit, get_core, load, rehearse, done},
                                .request_first = -100};
 }
 

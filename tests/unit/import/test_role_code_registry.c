@@ -143,7 +143,7 @@ static void begin(void)
         .self = vetoes, .wake = wake, .answer = answer, .loaded = loaded};
     loads_failed = 0;
     codes = (struct role_code_registry){.hooks = hooks_open(seams, SANDBOX_LIMITS),
-                                        .seams = {vetoes, get_core, source_path}};
+                                        .callbacks = {vetoes, get_core, source_path}};
     CHECK(codes.hooks);
 }
 
