@@ -125,14 +125,14 @@ static void metrics_put_runs(const struct metrics *m, struct buf *out)
                                                       [RESULT_ASYNC] = "async",
                                                       [RESULT_PARKED] = "parked",
                                                       [RESULT_LOST] = "lost"};
-    prom_head(out, "halligan_runs_ended_total", "counter", "Runs that were answered, by result.");
+    prom_head(out, "halligan_runs_ended_total", "counter", "Runs that ended, by result.");
     for (int r = 0; r < RESULT_COUNT; r++)
         if (r != RESULT_PARKED)
             prom_put(out, "halligan_runs_ended_total",
                      METER_LABELS({"result", str_from(results[r])}), m->ended[r]);
     if (m->role_count)
         prom_head(out, "halligan_run_duration_seconds", "histogram",
-                  "From the start of a run to its answer.");
+                  "Duration of runs, from start to result.");
     for (uint32_t i = 0; i < m->role_count; i++)
         prom_put_histogram(out, "halligan_run_duration_seconds",
                            METER_LABELS({"role", str_from(m->roles[i].name)}), &m->roles[i].took);
@@ -141,13 +141,14 @@ static void metrics_put_runs(const struct metrics *m, struct buf *out)
 static void metrics_put_connections(const struct http_stats *http, struct buf *out)
 {
     prom_put_one(out, "halligan_http_connections", "gauge", "Open connections.", http->connections);
-    prom_put_one(out, "halligan_http_connections_max", "gauge",
-                 "Connections that may be open at once.", http->connections_max);
+    prom_put_one(out, "halligan_http_connections_max", "gauge", "Limit of open connections.",
+                 http->connections_max);
     prom_put_one(out, "halligan_http_connections_evicted_total", "counter",
                  "Connections without a complete request that were closed for a new one.",
                  http->evicted);
     prom_put_one(out, "halligan_http_connections_refused_total", "counter",
-                 "New connections that were closed because no other could be.", http->refused);
+                 "New connections that were closed because no other could be evicted.",
+                 http->refused);
     prom_put_one(out, "halligan_http_accept_failures_total", "counter",
                  "Errors of accept(), such as too many open files.", http->accept_failures);
 }
@@ -161,8 +162,8 @@ static void metrics_put_process(const struct metrics *m, struct buf *out)
                  p.resident_bytes);
     prom_put_one(out, "process_virtual_memory_bytes", "gauge", "Virtual memory.", p.virtual_bytes);
     prom_put_one(out, "process_open_fds", "gauge", "Open descriptors.", p.fds);
-    prom_put_one(out, "process_max_fds", "gauge", "Descriptors that may be open.", p.fds_max);
-    prom_head(out, "process_start_time_seconds", "gauge", "When it started, since 1970.");
+    prom_put_one(out, "process_max_fds", "gauge", "Limit of open descriptors.", p.fds_max);
+    prom_head(out, "process_start_time_seconds", "gauge", "Start of the process, since 1970.");
     prom_put_us(out, "process_start_time_seconds", NULL, 0, (uint64_t)m->started_ms * 1000);
 }
 
@@ -176,7 +177,7 @@ static void metrics_put_plans(const struct turn_plan_counts *plans, struct buf *
                 {"restarted", plans->restarted},
                 {"reused", plans->reused}};
     prom_head(out, "halligan_plans_total", "counter",
-              "Plans begun, answered with one that existed, begun again, and refused as busy.");
+              "Plans: computed, reused, restarted, and refused as busy.");
     for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++)
         prom_put(out, "halligan_plans_total", METER_LABELS({"result", str_from(rows[i].result)}),
                  rows[i].count);
@@ -184,31 +185,31 @@ static void metrics_put_plans(const struct turn_plan_counts *plans, struct buf *
 
 void metrics_write(const struct metrics *m, struct metrics_state state, struct buf *out)
 {
-    prom_head(out, "halligan_build_info", "gauge", "Which halligand this is.");
+    prom_head(out, "halligan_build_info", "gauge", "Version of halligand.");
     prom_put(out, "halligan_build_info", METER_LABELS({"version", str_from(state.version)}), 1);
-    prom_put_one(out, "halligan_store_up", "gauge", "Can the store be written?", state.store_is_up);
-    prom_put_one(out, "halligan_leader", "gauge", "Does this instance lead the store?",
+    prom_put_one(out, "halligan_store_up", "gauge", "1 if the store can be written.",
+                 state.store_is_up);
+    prom_put_one(out, "halligan_leader", "gauge", "1 if this instance leads the store.",
                  state.leads);
-    prom_put_one(out, "halligan_turns_total", "counter", "Batches the store has taken, ever.",
-                 (uint64_t)state.turn);
+    prom_put_one(out, "halligan_turns_total", "counter",
+                 "Batches committed to the store since it was created.", (uint64_t)state.turn);
     prom_head(out, "halligan_clock_behind_seconds", "gauge",
-              "How far the wall clock is behind the stamp of earlier changes; 0: not at all.");
+              "By how much the wall clock is behind the stamp of earlier changes; 0: not behind.");
     prom_put_us(out, "halligan_clock_behind_seconds", NULL, 0,
                 (uint64_t)state.clock_behind_ms * 1000);
     if (state.certificate_end_s > 0)
         prom_put_one(out, "halligan_certificate_end_timestamp_seconds", "gauge",
-                     "When the certificate that is served ends, since 1970.",
+                     "Expiry of the served certificate, since 1970.",
                      (uint64_t)state.certificate_end_s);
     prom_put_one(out, "halligan_store_rows_total", "counter", "Rows written since the start.",
                  m->rows);
-    prom_put_one(out, "halligan_events_total", "counter", "Events noted since the start.",
+    prom_put_one(out, "halligan_events_total", "counter", "Events written since the start.",
                  m->events);
     metrics_put_plans(&state.plans, out);
     prom_head(out, "halligan_store_commit_seconds", "histogram",
-              "From handing a batch to the store to its being durable.");
+              "Duration of commits, from submitting a batch until it is durable.");
     prom_put_histogram(out, "halligan_store_commit_seconds", NULL, 0, &m->commit);
-    prom_head(out, "halligan_anneal_pass_seconds", "histogram",
-              "One step of the annealer: what may start is started.");
+    prom_head(out, "halligan_anneal_pass_seconds", "histogram", "Duration of one annealing step.");
     prom_put_histogram(out, "halligan_anneal_pass_seconds", NULL, 0, &m->anneal);
     metrics_put_runs(m, out);
     metrics_put_connections(&state.http, out);
