@@ -1,3 +1,18 @@
+/* known_hosts.c - import of an old known_hosts file, and writing the file from the pins.
+ *
+ * Import, in this order: the lines of the old file become pins; nodes that are alive and still have
+ * no pins are probed; the settings record that the import is done; only then is the file replaced.
+ * The lines of the old file exist nowhere else, so nothing may overwrite it earlier. If a batch is
+ * lost, the import starts again: pinning a key that is pinned already changes nothing.
+ *
+ * File, in this order: the text is built from the core, in slices so that the loop is not blocked;
+ * the turn that it was built from becomes durable; a thread writes a temporary file and renames it.
+ * Writing before the turn is durable could make ssh accept a key whose pin is lost with the batch.
+ * A core reload discards the text, because uncommitted rows may have disappeared.
+ *
+ * A failed write is logged and repeated after 10 s. It does not delay probes: ssh refuses a host
+ * whose key is not in the file, which is safe.
+ */
 #include "power/known_hosts.h"
 
 #include <errno.h>
@@ -18,12 +33,18 @@
 
 #define FILE_SIZE_MAX ((uint32_t)1 << 30)
 
-enum { SLICE_ROWS = 4096, WAITING_MAX = 64, RETRY_MS = 10 * 1000, LINE_HEAD_SIZE = 32 };
+enum {
+    SLICE_ROWS = 4096,    /* rows that one call of the pump visits */
+    WAITING_MAX = 64,     /* commands of the import without an outcome */
+    RETRY_MS = 10 * 1000, /* after a failed read or write */
+    LINE_HEAD_SIZE = 32   /* "node-ID ", in bytes */
+};
 
-static const char header[] = "# Written by halligand from its store. What is changed here is lost; "
-                             "\"halligan nodes forget-key NODE\" removes keys.\n";
+static const char file_header[] =
+    "# Written by halligand from its store. What is changed here is lost; "
+    "\"halligan nodes forget-key NODE\" removes keys.\n";
 
-/* ---- rows ---- */
+/* ---- pins ---- */
 
 bool known_hosts_has_pins(const struct core *core, int64_t node_id, int64_t boot, struct arena *a)
 {
@@ -53,9 +74,9 @@ struct str known_hosts_best_key(const struct core *core, int64_t node_id, struct
     return STR("");
 }
 
-/* ---- the file of an older version ---- */
+/* ---- import of an old file ---- */
 
-static struct str next_word(struct str *line)
+static struct str known_line_next_word(struct str *line)
 {
     const uint32_t end = str_find(*line, ' ', 0);
     const struct str word = str_slice(*line, 0, end);
@@ -63,9 +84,10 @@ static struct str next_word(struct str *line)
     return word;
 }
 
-/* "node-7-boot-3": the machine and the boot that a key was seen at. Keys that people wrote say
- * neither, and hold for all boots. */
-static bool parse_occasion(struct str occasion, struct known_line *line)
+/* The comment of a line, "node-7-boot-3": the node and the boot generation at which the key was
+ * seen. Lines that an operator wrote have no such comment and are valid for all boot generations.
+ * False: the line belongs to another node. */
+static bool known_line_parse_comment(struct str occasion, struct known_line *line)
 {
     long long node, boot;
     char text[64], rest;
@@ -83,16 +105,17 @@ static bool parse_occasion(struct str occasion, struct known_line *line)
     return true;
 }
 
-static bool parse_line(const struct core *core, struct str text, struct known_line *line)
+static bool known_line_parse(const struct core *core, struct str text, struct known_line *line)
 {
-    const struct str host = next_word(&text), type = next_word(&text), base64 = next_word(&text);
+    const struct str host = known_line_next_word(&text), type = known_line_next_word(&text),
+                     base64 = known_line_next_word(&text);
     line->node_id = host.len ? core_find(core, TABLE_NODE, host) : 0;
     line->key = (struct str){type.at, type.len + 1 + base64.len};
     return line->node_id && base64.len && host_key_is_valid(line->key) &&
-           parse_occasion(text, line);
+           known_line_parse_comment(text, line);
 }
 
-static int by_node(const void *a, const void *b)
+static int known_line_compare(const void *a, const void *b)
 {
     const struct known_line *one = a, *other = b;
     if (one->node_id != other->node_id)
@@ -100,7 +123,7 @@ static int by_node(const void *a, const void *b)
     return one->key.at < other->key.at ? -1 : 1;
 }
 
-static uint32_t count_lines(struct str text)
+static uint32_t known_hosts_count_lines(struct str text)
 {
     uint32_t count = 1;
     for (uint32_t i = 0; i < text.len; i++)
@@ -108,16 +131,16 @@ static uint32_t count_lines(struct str text)
     return count;
 }
 
-static void on_retry(uv_timer_t *timer)
+static void known_hosts_on_retry(uv_timer_t *timer)
 {
     struct known_hosts *k = timer->data;
     k->changes++;
     k->wake(k->self);
 }
 
-/* What it holds is in no other place. So nothing is pinned, and nothing written over it, until it
- * can be read. */
-static void read_again_later(struct known_hosts *k, const char *why)
+/* The keys in the file exist nowhere else. So nothing is pinned, and the file is not replaced,
+ * until it can be read. */
+static void known_hosts_read_again_later(struct known_hosts *k, const char *why)
 {
     if (!k->is_unreadable)
         log_print(LOG_ERROR,
@@ -126,12 +149,12 @@ static void read_again_later(struct known_hosts *k, const char *why)
                   k->path, why, RETRY_MS / 1000);
     k->is_unreadable = true;
     k->import = IMPORT_NOT_READ;
-    must(uv_timer_start(&k->retry, on_retry, RETRY_MS, 0) == 0);
+    must(uv_timer_start(&k->retry, known_hosts_on_retry, RETRY_MS, 0) == 0);
 }
 
-/* Under another name, since the file is replaced after its lines were taken over. One that was kept
- * before is the older one and stays. */
-static void keep_old_file(struct known_hosts *k)
+/* Links the file to known_hosts.old before it is replaced. A known_hosts.old that exists is from an
+ * earlier attempt and is the original, so it is kept. */
+static void known_hosts_keep_old_file(struct known_hosts *k)
 {
     const char *kept =
         str_z(&k->arena, STR_CONCAT(&k->arena, str_from(k->path), STR(".old"), STR("")));
@@ -140,7 +163,7 @@ static void keep_old_file(struct known_hosts *k)
                   k->path, kept, strerror(errno));
 }
 
-static void read_old_file(struct known_hosts *k, const struct core *core)
+static void known_hosts_read_old_file(struct known_hosts *k, const struct core *core)
 {
     struct str text = STR("");
     arena_fini(&k->arena);
@@ -153,18 +176,18 @@ static void read_old_file(struct known_hosts *k, const struct core *core)
     if (e == ERR_NOT_FOUND)
         return;
     if (e != OK) {
-        read_again_later(k, strerror(errno));
+        known_hosts_read_again_later(k, strerror(errno));
         return;
     }
-    keep_old_file(k);
-    k->lines = arena_array(&k->arena, struct known_line, count_lines(text));
+    known_hosts_keep_old_file(k);
+    k->lines = arena_array(&k->arena, struct known_line, known_hosts_count_lines(text));
     for (uint32_t from = 0, number = 1; from < text.len; number++) {
         const uint32_t to = str_find(text, '\n', from);
         const struct str line = str_slice(text, from, to);
         from = to + 1;
         if (line.len == 0 || line.at[0] == '#')
             continue;
-        if (parse_line(core, line, &k->lines[k->line_count]))
+        if (known_line_parse(core, line, &k->lines[k->line_count]))
             k->line_count++;
         else
             log_print(LOG_WARNING,
@@ -172,10 +195,10 @@ static void read_old_file(struct known_hosts *k, const struct core *core)
                       "host key that was seen there",
                       k->path, number);
     }
-    qsort(k->lines, k->line_count, sizeof *k->lines, by_node);
+    qsort(k->lines, k->line_count, sizeof *k->lines, known_line_compare);
 }
 
-static err submit(struct known_hosts *k, struct turn *turn, struct command *command)
+static err known_hosts_submit(struct known_hosts *k, struct turn *turn, struct command *command)
 {
     command->request = k->request_first;
     command->actor = STR("daemon");
@@ -185,8 +208,8 @@ static err submit(struct known_hosts *k, struct turn *turn, struct command *comm
     return e;
 }
 
-/* All keys of the next node. */
-static bool submit_pins(struct known_hosts *k, struct turn *turn)
+/* Submits all keys of the next node in one command: all of them are pinned, or none. */
+static bool known_hosts_submit_pins(struct known_hosts *k, struct turn *turn)
 {
     struct arena arena = {0};
     struct buf keys = buf_in(&arena);
@@ -204,17 +227,18 @@ static bool submit_pins(struct known_hosts *k, struct turn *turn)
     command.node_pin_keys.id = node_id;
     command.node_pin_keys.keys = buf_str(&keys);
     command.node_pin_keys.boot = boot;
-    command.node_pin_keys.is_own = ssh_keys_is_own_key(k->home, buf_str(&keys));
-    const bool is_submitted = submit(k, turn, &command) == OK;
+    command.node_pin_keys.is_own = ssh_keys_is_own_key(k->ssh_keys, buf_str(&keys));
+    const bool is_submitted = known_hosts_submit(k, turn, &command) == OK;
     if (is_submitted)
         k->line_at = at;
     arena_fini(&arena);
     return is_submitted;
 }
 
-/* A node that is alive and has no pins after all lines were taken over: to forget its keys orders
- * a probe, which pins them. A bounded number of nodes at a time. */
-static bool submit_probes(struct known_hosts *k, const struct core *core, struct turn *turn)
+/* Orders a probe of each node that is alive and has no pins after the import. NODE_FORGET_KEY of a
+ * node without keys has exactly that effect. A bounded number of nodes is visited in one call. */
+static bool known_hosts_submit_probes(struct known_hosts *k, const struct core *core,
+                                      struct turn *turn)
 {
     struct arena arena = {0};
     bool any = false;
@@ -232,7 +256,7 @@ static bool submit_probes(struct known_hosts *k, const struct core *core, struct
         struct command command = {.kind = COMMAND_NODE_FORGET_KEY};
         command.node_forget_key.id = id;
         const bool is_due = node.node.alive && !node.node.system && count == 0;
-        if (is_due && submit(k, turn, &command) != OK)
+        if (is_due && known_hosts_submit(k, turn, &command) != OK)
             break;
         any |= is_due;
         k->node_at = id;
@@ -243,31 +267,32 @@ static bool submit_probes(struct known_hosts *k, const struct core *core, struct
     return any;
 }
 
-static bool import_pump(struct known_hosts *k, const struct core *core, struct turn *turn)
+static bool known_hosts_import_pump(struct known_hosts *k, const struct core *core,
+                                    struct turn *turn)
 {
     struct record settings;
     bool any = false;
     if (k->has_failed && !k->waiting)
-        k->import = IMPORT_NOT_READ; /* the store lost something: what is pinned stays pinned */
+        k->import = IMPORT_NOT_READ; /* a command was lost: start again, pins are kept */
     if (k->import == IMPORT_NOT_READ && !uv_is_active((uv_handle_t *)&k->retry)) {
         must(core_record(core, TABLE_SETTINGS, 1, &settings));
         if (settings.settings.host_keys_imported)
             k->import = IMPORT_DONE;
         else
-            read_old_file(k, core);
+            known_hosts_read_old_file(k, core);
     }
     while (k->import == IMPORT_PINNING && k->line_at < k->line_count && k->waiting < WAITING_MAX &&
-           submit_pins(k, turn))
+           known_hosts_submit_pins(k, turn))
         any = true;
     if (k->import == IMPORT_PINNING && k->line_at == k->line_count && !k->waiting && !k->has_failed)
         k->import = IMPORT_PROBING;
     if (k->import == IMPORT_PROBING && !k->is_probed && !k->has_failed)
-        any |= submit_probes(k, core, turn);
+        any |= known_hosts_submit_probes(k, core, turn);
     if (k->import == IMPORT_PROBING && k->is_probed && !k->waiting && !k->has_failed) {
         struct command command = {.kind = COMMAND_SETTINGS_UPDATE};
         command.settings_update.given = GIVEN_SETTINGS_HOST_KEYS_IMPORTED;
         command.settings_update.host_keys_imported = true;
-        if (submit(k, turn, &command) == OK) {
+        if (known_hosts_submit(k, turn, &command) == OK) {
             k->import = IMPORT_MARKING;
             any = true;
         }
@@ -296,11 +321,11 @@ void known_hosts_told(struct known_hosts *k, const struct outcome *outcome, err 
     }
 }
 
-/* ---- the text ---- */
+/* ---- text of the file ---- */
 
-static void add_text(struct known_hosts *k, struct str text)
+static void known_hosts_add_text(struct known_hosts *k, struct str text)
 {
-    must(text.len <= FILE_SIZE_MAX - k->len); /* build() has compared it with size_max */
+    must(text.len <= FILE_SIZE_MAX - k->len); /* known_hosts_add_line() has checked size_max */
     if (k->len + text.len > k->cap) {
         k->cap = (k->len + text.len) * 2;
         k->text = realloc(k->text, k->cap);
@@ -311,15 +336,16 @@ static void add_text(struct known_hosts *k, struct str text)
     k->len += text.len;
 }
 
-static void end_build(struct known_hosts *k, const struct turn *turn)
+static void known_hosts_end_build(struct known_hosts *k, const struct turn *turn)
 {
     k->is_building = false;
     k->is_built = true;
     k->turn = turn_seen(turn);
 }
 
-/* What does not fit is left out: ssh then refuses the nodes that were pinned last. */
-static bool add_line(struct known_hosts *k, const struct host_key_record *pin)
+/* False: the line does not fit. It and all later ones are left out, so that ssh refuses the nodes
+ * that were pinned last. */
+static bool known_hosts_add_line(struct known_hosts *k, const struct host_key_record *pin)
 {
     char head[LINE_HEAD_SIZE];
     const int len = snprintf(head, sizeof head, "node-%lld ", (long long)pin->node_id);
@@ -332,61 +358,64 @@ static bool add_line(struct known_hosts *k, const struct host_key_record *pin)
             k->path, k->size_max);
         return false;
     }
-    add_text(k, str_from(head));
-    add_text(k, pin->key);
-    add_text(k, STR("\n"));
+    known_hosts_add_text(k, str_from(head));
+    known_hosts_add_text(k, pin->key);
+    known_hosts_add_text(k, STR("\n"));
     return true;
 }
 
-/* A bounded number of rows at a time. Rows that come meanwhile have higher ids, so they are met;
- * for those that go the text is made again. */
-static void build(struct known_hosts *k, const struct core *core, const struct turn *turn)
+/* Adds a bounded number of rows in one call. Rows that are added meanwhile have higher ids, so the
+ * cursor reaches them; after a deletion the text is built again, because `changes` differs. */
+static void known_hosts_build(struct known_hosts *k, const struct core *core,
+                              const struct turn *turn)
 {
     if (!k->is_building) {
         k->is_building = true;
         k->built = k->changes;
         k->cursor = 0;
         k->len = 0;
-        add_text(k, str_from(header));
+        known_hosts_add_text(k, str_from(file_header));
     }
     for (uint32_t i = 0; i < SLICE_ROWS; i++) {
         struct record pin;
         k->cursor = core_next_id(core, TABLE_HOST_KEY, k->cursor);
         if (k->cursor)
             must(core_record(core, TABLE_HOST_KEY, k->cursor, &pin));
-        if (!k->cursor || !add_line(k, &pin.host_key)) {
-            end_build(k, turn);
+        if (!k->cursor || !known_hosts_add_line(k, &pin.host_key)) {
+            known_hosts_end_build(k, turn);
             return;
         }
     }
     k->wake(k->self);
 }
 
-/* ---- the file ---- */
+/* ---- writing the file ---- */
 
-struct writing {
+/* A write in progress. It owns the text and its path, because the known_hosts structure may be
+ * closed before the thread ends. */
+struct file_write_job {
     uv_work_t work;
     struct known_hosts *owner;
     uint64_t built;
     err e;
-    int number; /* of the error */
+    int number; /* errno of a failure */
     char *text;
     uint32_t len;
-    char path[]; /* that of the owner may be gone when the daemon ends */
+    char path[];
 };
 
-static void write_file(uv_work_t *work)
+static void known_hosts_write_file(uv_work_t *work)
 {
-    struct writing *w = work->data;
+    struct file_write_job *w = work->data;
     w->e = file_write(w->path, (struct str){w->text, w->len}, 0600);
     w->number = errno;
 }
 
-/* What could not be written is tried again. It holds up no probe: ssh refuses what it does not find
- * in the file. */
-static void on_written(uv_work_t *work, int status)
+/* A failed write counts as written, so that probes do not wait for a full disk: ssh refuses a host
+ * whose key is not in the file. */
+static void known_hosts_on_written(uv_work_t *work, int status)
 {
-    struct writing *w = work->data;
+    struct file_write_job *w = work->data;
     struct known_hosts *k = w->owner;
     must(status == 0);
     k->is_writing = false;
@@ -394,11 +423,10 @@ static void on_written(uv_work_t *work, int status)
     if (w->e != OK) {
         log_print(
             LOG_ERROR,
-            "\"%s\" cannot be written: %s; ssh works with the host keys that were there before "
-            "until that succeeds",
-            w->path, strerror(w->number));
+            "\"%s\" cannot be written: %s; ssh uses the previous host keys, trying again in %d s",
+            w->path, strerror(w->number), RETRY_MS / 1000);
         if (!k->is_closed)
-            must(uv_timer_start(&k->retry, on_retry, RETRY_MS, 0) == 0);
+            must(uv_timer_start(&k->retry, known_hosts_on_retry, RETRY_MS, 0) == 0);
     }
     free(w->text);
     free(w);
@@ -406,10 +434,10 @@ static void on_written(uv_work_t *work, int status)
         k->wake(k->self);
 }
 
-static void begin_writing(struct known_hosts *k)
+static void known_hosts_start_write(struct known_hosts *k)
 {
     const size_t path_size = strlen(k->path) + 1;
-    struct writing *w = calloc(1, sizeof *w + path_size);
+    struct file_write_job *w = calloc(1, sizeof *w + path_size);
     must(w);
     memcpy(w->path, k->path, path_size);
     w->work.data = w;
@@ -421,7 +449,7 @@ static void begin_writing(struct known_hosts *k)
     k->len = k->cap = 0;
     k->is_built = false;
     k->is_writing = true;
-    must(uv_queue_work(k->loop, &w->work, write_file, on_written) == 0);
+    must(uv_queue_work(k->loop, &w->work, known_hosts_write_file, known_hosts_on_written) == 0);
 }
 
 bool known_hosts_pump(struct known_hosts *k, struct turn *turn)
@@ -429,21 +457,21 @@ bool known_hosts_pump(struct known_hosts *k, struct turn *turn)
     const struct core *core = turn_core(turn);
     if (!core)
         return false;
-    if (k->loads != turn_loads(turn)) { /* what was seen of an earlier core may not be stored */
+    if (k->loads != turn_loads(turn)) { /* the core was reloaded: the text may contain lost rows */
         k->loads = turn_loads(turn);
         k->changes++;
         k->is_building = k->is_built = false;
         if (k->import != IMPORT_DONE)
             k->has_failed = true;
     }
-    if (k->import != IMPORT_DONE && import_pump(k, core, turn))
+    if (k->import != IMPORT_DONE && known_hosts_import_pump(k, core, turn))
         return true;
     if (k->import != IMPORT_DONE)
         return false;
     if (!k->is_built && (k->is_building || k->built != k->changes))
-        build(k, core, turn);
+        known_hosts_build(k, core, turn);
     if (k->is_built && !k->is_writing && turn_durable(turn) >= k->turn)
-        begin_writing(k);
+        known_hosts_start_write(k);
     return false;
 }
 
@@ -452,7 +480,7 @@ void known_hosts_durable(struct known_hosts *k, const struct batch *batch)
     for (uint32_t at = 0; at < batch->changes.len;) {
         struct change change;
         if (batch_next(batch->changes, &at, &change) != OK)
-            impossible("a durable batch that does not read");
+            impossible("a durable batch cannot be decoded");
         if (change.record.table == TABLE_HOST_KEY) {
             k->changes++;
             k->wake(k->self);
@@ -478,13 +506,13 @@ bool known_hosts_is_written(const struct known_hosts *k, uint64_t change)
     return k->written >= change;
 }
 
-/* ---- from open to close ---- */
+/* ---- open and close ---- */
 
-void known_hosts_open(struct known_hosts *k, uv_loop_t *loop, const struct ssh_keys *home)
+void known_hosts_open(struct known_hosts *k, uv_loop_t *loop, const struct ssh_keys *keys)
 {
     k->loop = loop;
-    k->home = home;
-    k->path = home->known_hosts_path;
+    k->ssh_keys = keys;
+    k->path = keys->known_hosts_path;
     k->size_max = FILE_SIZE_MAX;
     must(uv_timer_init(k->loop, &k->retry) == 0);
     k->retry.data = k;

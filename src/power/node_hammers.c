@@ -1,3 +1,4 @@
+/* node_hammers.c - conversion of the hammer records of a node into hammers of an order. */
 #include "power/node_hammers.h"
 
 #include "base/json/json.h"
@@ -5,8 +6,9 @@
 #include "power/known_hosts.h"
 #include "power/transport.h"
 
-/* `extra` with a host key, unless it has one. What does not read is for the hammer to refuse. */
-static struct str with_host_key(struct str extra, struct str key, struct arena *a)
+/* Adds the pinned host key to the JSON object `extra`, unless it has one. An `extra` that is not a
+ * JSON object is returned unchanged: the driver refuses it with a message. */
+static struct str hammer_extra_add_host_key(struct str extra, struct str key, struct arena *a)
 {
     struct json *object = json_make(a, JSON_OBJECT);
     uint32_t offset;
@@ -19,9 +21,9 @@ static struct str with_host_key(struct str extra, struct str key, struct arena *
     return json_write(a, object);
 }
 
-/* False: it leads nowhere, since it has no endpoint and the node is not reached by ssh. */
-static bool complete_ssh(const struct core *core, const struct node_record *node, struct arena *a,
-                         struct hammer_bound *hammer)
+/* False: the hammer cannot be used, because it has no endpoint and the node is reached locally. */
+static bool hammer_bound_complete_ssh(const struct core *core, const struct node_record *node,
+                                      struct arena *a, struct hammer_bound *hammer)
 {
     struct transport t;
     if (hammer->endpoint.len == 0) {
@@ -29,7 +31,8 @@ static bool complete_ssh(const struct core *core, const struct node_record *node
             return false;
         hammer->endpoint = node->name;
     }
-    hammer->extra = with_host_key(hammer->extra, known_hosts_best_key(core, node->id, a), a);
+    hammer->extra =
+        hammer_extra_add_host_key(hammer->extra, known_hosts_best_key(core, node->id, a), a);
     return true;
 }
 
@@ -52,7 +55,8 @@ struct node_hammers node_hammers_of(const struct core *core, int64_t node_id, st
                                      .username = hammer.hammer.username,
                                      .authenticator = hammer.hammer.authenticator,
                                      .extra = hammer.hammer.extra};
-        if (hammer_class_find(one->klass) == ssh_class && !complete_ssh(core, &node.node, a, one))
+        if (hammer_class_find(one->klass) == ssh_class &&
+            !hammer_bound_complete_ssh(core, &node.node, a, one))
             continue;
         all.names[all.count++] = hammer.hammer.name;
     }

@@ -1,9 +1,10 @@
-/* node_hammers.h - the hammers of a node as an order for them wants them
- * (power/hammer/hammer_ops.h).
+/* node_hammers.h - the hammers (power drivers) of a node, with everything that an order to them
+ * needs (power/hammer/hammer_ops.h).
  *
- * An ssh hammer may leave open where its node is, when that is where the node's name leads, and
- * what its host key is, when that is pinned: both are filled in. Without an endpoint it is left out
- * for a node that is reached locally. Texts are those of the core, or lie in the arena.
+ * Missing values of an ssh hammer are filled in: the name of the node as the endpoint, and the host
+ * key that is pinned for the node. An ssh hammer without an endpoint is left out if the node is
+ * reached locally: no order then restarts the machine of the daemon by mistake, and no poll reports
+ * a missing endpoint. Strings belong to the core or are in the arena.
  */
 #pragma once
 
@@ -20,5 +21,5 @@ struct node_hammers {
     uint32_t count;
 };
 
-/* None when there is no such node. */
+/* The count is 0 if the node does not exist. */
 struct node_hammers node_hammers_of(const struct core *core, int64_t node_id, struct arena *a);

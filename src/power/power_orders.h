@@ -1,15 +1,20 @@
-/* power_orders.h - the machines themselves: switched by hammers, and asked whether they answer.
+/* power_orders.h - execution of the outbox rows that concern machines: power actions, which a
+ * hammer (a power driver: power/hammer/hammer_ops.h) performs, and probes, which test whether a
+ * machine answers by ssh (ssh_probe.h). It implements port/power_port.h.
  *
- * Behind port/power_port.h stand the hammers of a node (power/hammer/hammer_ops.h) and probes
- * (ssh_probe.h). Rows are only noted when they come. Everything else happens in power_pump() and in
- * the loop, and answers reach the turn from the pump alone. Power orders of one node are carried
- * out one after the other, in the order of their rows; what ends for a reason that may pass is
- * tried again for a while, if doing it twice does no harm.
+ * A row that the port receives is only queued. Work starts in power_pump() and in callbacks of the
+ * loop, and results are submitted to the turn by the pump alone. Power actions of one node are
+ * performed one after the other, in the order of their rows. An action that failed for a temporary
+ * reason is tried again for a limited time, provided that performing it twice is harmless.
  *
- * A row that comes again while it is under way, or before its answer is durable, is not carried out
- * again. A process that dies forgets: what it had not answered is done once more after the restart,
- * if doing it twice does no harm. Everything else is begun only when a mark at its row is durable,
- * and a row that comes with one from a process that ended fails: nobody knows whether it was done.
+ * A row that arrives again while it is in progress, or before its result is durable, is not
+ * performed again. After a crash the rows without a result arrive again: idempotent actions (on,
+ * off, status, boot) are repeated; any other action starts only after a mark at its row is durable,
+ * and a row that carries the mark of an earlier process fails, because it is unknown whether the
+ * action was performed.
+ *
+ * All functions are called from the thread of the loop. A `struct power` lives from power_open()
+ * until the loop has closed its handles after power_close().
  */
 #pragma once
 
@@ -30,31 +35,33 @@ struct turn;
 
 struct power_setup {
     uv_loop_t *loop;
-    const char *scratch;             /* a directory of its own; made when it is not there */
-    struct ssh_keys *ssh;            /* outlives it */
+    const char *scratch;             /* directory for files with secrets; created if missing */
+    struct ssh_keys *ssh;            /* outlives the struct power */
     struct known_hosts *known_hosts; /* outlives it; NULL: no file of host keys is written */
-    /* Its requests to the turn are below this one; their answers go to power_on_result(). */
+    /* The request of a command about row ID is request_first - ID; power_on_result() gets the
+     * outcomes of these requests. */
     int64_t request_first;
-    const char *tool_path; /* where ssh-keyscan is looked for; NULL: TOOLS_PATH */
-    uint32_t probe_ms;     /* for how long a machine is asked; 0: what ssh_probe.h says */
-    uint32_t poll_s;       /* the power state of every node is read so often; 0: only on request */
+    const char *tool_path; /* directories to search for ssh-keyscan; NULL: TOOLS_PATH */
+    uint32_t probe_ms;     /* how long an unreachable machine is probed; 0: PROBE_PATIENCE_MS */
+    uint32_t poll_s;       /* interval of the power state polls; 0: only on request */
     void *self;
-    void (*wake)(void *self); /* have power_pump() called */
+    void (*wake)(void *self); /* requests a call of power_pump() */
 };
 
-/* NULL: it cannot be had, and that is logged. */
+/* NULL: the drivers could not be started; the reason is logged. */
 struct power *power_open(const struct power_setup *setup);
-/* Programs are killed, connections cut; what they were about is ordered again after the next start.
- * The loop must run until it has nothing left to close. NULL is fine. */
+/* Kills programs and closes connections. Actions in progress get no result; their rows arrive again
+ * after the next start. The loop must run until it has nothing left to close. NULL is allowed. */
 void power_close(struct power *p);
 
 struct power_port power_port(struct power *p);
-/* Begin what was noted, and hand over what the turn will take. True when that was anything. */
+/* Starts queued work and submits results to the turn. True if a command was submitted. */
 bool power_pump(struct power *p, struct turn *turn);
-/* An action of the node that failed and is tried again: which one, and why and when. False: there
- * is none. The text goes into the arena. */
+/* The action of the node that failed and will be tried again: its name is the subject of the
+ * reason, the text states the cause and the time of the next try. The strings are in the arena.
+ * False: there is none. */
 bool power_retry(const struct power *p, int64_t node_id, struct arena *arena,
                  struct reason *out_reason);
-/* What became of a request: OK, it is done and durable; ERR_REFUSED, its row is gone or `outcome`
- * says why; anything else, nothing of it is in the store. */
+/* The outcome of a request. OK: it is done and durable. ERR_REFUSED: its row no longer exists, or
+ * `outcome` has the problem. Any other error: nothing of it is in the store. */
 void power_on_result(struct power *p, int64_t request, const struct outcome *outcome, err why);

@@ -1,10 +1,14 @@
-/* power_poll.c - readings of power states without an order: every power-poll seconds of each node,
- * and after an action whose driver does not tell the state (ADR 0077).
+/* power_poll.c - readings of power states without an order: of each node every `power-poll`
+ * seconds, and after an action whose driver does not report the state (ADR 0077).
  *
- * Few are under way at a time, each with a deadline, and an order for the node ends its reading at
- * once: a service processor that hangs delays no order and no other machine. A round walks over the
- * nodes by id and begins again when its time has come and the one before is at its end, so a fleet
- * that answers slowly is read less often and not with more connections. */
+ * The number of readings in progress is bounded, each has a deadline, and an order for a node
+ * cancels its reading: a service processor that hangs delays no order and no other machine. A round
+ * visits the nodes by ascending id. The next round starts when its time has come and the previous
+ * one has ended, so a slow fleet is read less often instead of with more connections.
+ *
+ * A result is submitted with the number of the newest order at the start of the reading; the core
+ * ignores it if another order was performed since. A result that is lost with a batch is not
+ * repeated, because the next round reads the node again. */
 #include <stdlib.h>
 
 #include "base/json/json.h"
@@ -18,23 +22,24 @@
 #include "turn/turn.h"
 
 enum {
-    READINGS_MAX = 32,         /* at a time */
-    NODES_LOOKED_AT_MAX = 256, /* in one call of the pump */
-    WANTED_MAX = 1024          /* after actions; more are left to the next round */
+    READINGS_MAX = 32,        /* in progress */
+    NODES_PER_PUMP_MAX = 256, /* visited in one call of the pump */
+    WANTED_MAX = 1024         /* readings after actions; more are left to the next round */
 };
+/* Distinguishes the keys of readings from those of orders, which are ids of rows. */
 #define READING_KEY (UINT64_C(1) << 63)
 
-/* One node that is being read, or whose answer the turn has not taken yet. */
+/* The reading of one node: in progress, or with a result that the turn has not accepted yet. */
 struct reading {
     struct arena arena;
     int64_t node_id;
-    int64_t order; /* node.power_order when it began */
+    int64_t order; /* node.power_order at the start */
     struct str node, driver, text;
     enum power_state state;
     enum reason_code reason;
     bool is_answered;
     bool is_after_action;
-    struct reading *next; /* among the answered */
+    struct reading *next; /* in the list of results */
 };
 
 enum power_state power_state_of(struct str value)
@@ -60,11 +65,11 @@ static void reading_free(struct power_poll *poll, struct reading *r)
     free(r);
 }
 
-/* ---- beginning ---- */
+/* ---- start and cancel ---- */
 
-/* Nothing is read of a node that has no driver for it, or for which there are orders: what they do
- * is read after them. */
-static void reading_begin(struct power *p, const struct core *core, int64_t node_id,
+/* Does nothing if no hammer of the node offers `status`, or if the node has orders: the state is
+ * read after them. */
+static void reading_start(struct power *p, const struct core *core, int64_t node_id,
                           bool is_after_action)
 {
     struct power_poll *poll = &p->poll;
@@ -84,16 +89,16 @@ static void reading_begin(struct power *p, const struct core *core, int64_t node
         r->node = str_copy(&r->arena, node.node.name);
         r->driver = str_copy(&r->arena, bound.names[chosen]);
         id_map_put(&poll->by_node, node_id, r);
-        poll->under_way++;
-        hammers_do(p->hammers, &(struct hammer_order){.key = READING_KEY | (uint64_t)node_id,
-                                                      .node_id = node_id,
-                                                      .node_name = r->node,
-                                                      .hammers = bound.at,
-                                                      .hammer_count = bound.count,
-                                                      .category = HAMMER_POWER,
-                                                      .method = STR("status"),
-                                                      .is_reading = true,
-                                                      .deadline_ms = READING_MS_MAX});
+        poll->running++;
+        hammers_submit(p->hammers, &(struct hammer_order){.key = READING_KEY | (uint64_t)node_id,
+                                                          .node_id = node_id,
+                                                          .node_name = r->node,
+                                                          .hammers = bound.at,
+                                                          .hammer_count = bound.count,
+                                                          .category = HAMMER_POWER,
+                                                          .method = STR("status"),
+                                                          .is_reading = true,
+                                                          .deadline_ms = READING_MS_MAX});
     }
     arena_fini(&arena);
 }
@@ -115,11 +120,11 @@ void power_poll_stop(struct power *p, int64_t node_id)
     if (!r || r->is_answered)
         return;
     hammers_cancel(p->hammers, READING_KEY | (uint64_t)node_id);
-    p->poll.under_way--;
+    p->poll.running--;
     reading_free(&p->poll, r);
 }
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
 bool power_poll_answered(struct power *p, uint64_t key, const struct hammer_result *result)
 {
@@ -128,10 +133,10 @@ bool power_poll_answered(struct power *p, uint64_t key, const struct hammer_resu
     struct power_poll *poll = &p->poll;
     struct reading *r = id_map_find(&poll->by_node, (int64_t)(key & ~READING_KEY));
     must(r && !r->is_answered);
-    poll->under_way--;
+    poll->running--;
     p->wake(p->self);
-    if (result->is_unserved) {
-        reading_free(poll, r); /* the machine was not asked, and the next round asks it */
+    if (result->ended_in_queue) {
+        reading_free(poll, r); /* no request was sent; the next round reads the node */
         return true;
     }
     r->is_answered = true;
@@ -140,10 +145,10 @@ bool power_poll_answered(struct power *p, uint64_t key, const struct hammer_resu
     r->state = r->reason ? POWER_STATE_UNKNOWN : power_state_of(result->value);
     if (r->reason)
         log_with(LOG_INFO, LOG_FIELDS(LOG_S("node", r->node), LOG_S("hammer", r->driver)),
-                 "the power state could not be read, %s: %.*s", hammer_end_word(result->end),
-                 STR_FMT_ARGS(r->text));
-    /* A machine that was just switched on or restarted does not answer while it boots: that is
-     * expected, and no failure that an operator should look at. */
+                 "power state of node \"%.*s\" not read (%s), keeping the last known state: %.*s",
+                 STR_FMT_ARGS(r->node), hammer_end_word(result->end), STR_FMT_ARGS(r->text));
+    /* A machine that was just switched on or restarted does not answer while it boots. This is
+     * expected and not stored as a failure. */
     if (r->reason && r->is_after_action) {
         reading_free(poll, r);
         return true;
@@ -153,8 +158,8 @@ bool power_poll_answered(struct power *p, uint64_t key, const struct hammer_resu
     return true;
 }
 
-/* An answer that is lost with a batch is read again in the next round. */
-static bool submit_answers(struct power_poll *poll, struct turn *turn)
+/* ERR_LIMIT: the queue of the turn is full; the rest is submitted by a later pump. */
+static bool power_poll_submit_results(struct power_poll *poll, struct turn *turn)
 {
     bool any = false;
     while (poll->answered) {
@@ -179,14 +184,14 @@ static bool submit_answers(struct power_poll *poll, struct turn *turn)
 
 /* ---- rounds ---- */
 
-static void on_timer(uv_timer_t *timer)
+static void power_poll_on_timer(uv_timer_t *timer)
 {
     const struct power *p = timer->data;
     p->wake(p->self);
 }
 
-/* The next node that is to be read; 0: none now. */
-static int64_t next_node(struct power_poll *poll, const struct core *core)
+/* The next node to read: requested ones first, then those of the round. 0: none now. */
+static int64_t power_poll_next_node(struct power_poll *poll, const struct core *core)
 {
     if (poll->wanted_count)
         return poll->wanted[--poll->wanted_count];
@@ -197,7 +202,7 @@ static int64_t next_node(struct power_poll *poll, const struct core *core)
     return poll->after;
 }
 
-static void begin_readings(struct power *p, const struct core *core)
+static void power_poll_start_readings(struct power *p, const struct core *core)
 {
     struct power_poll *poll = &p->poll;
     const int64_t now_ms = sys_mono_ms();
@@ -206,21 +211,22 @@ static void begin_readings(struct power *p, const struct core *core)
         poll->after = 0;
         poll->round_ms = now_ms + poll->every_ms;
     }
-    uint32_t looked = 0;
-    while (poll->under_way < READINGS_MAX && looked < NODES_LOOKED_AT_MAX) {
+    uint32_t visited = 0;
+    while (poll->running < READINGS_MAX && visited < NODES_PER_PUMP_MAX) {
         const bool is_after_action = poll->wanted_count > 0;
-        const int64_t id = next_node(poll, core);
+        const int64_t id = power_poll_next_node(poll, core);
         if (!id)
             break;
-        reading_begin(p, core, id, is_after_action);
-        looked++;
+        reading_start(p, core, id, is_after_action);
+        visited++;
     }
-    if (looked == NODES_LOOKED_AT_MAX)
-        p->wake(p->self); /* the rest after the loop has served others */
+    if (visited == NODES_PER_PUMP_MAX)
+        p->wake(p->self); /* continue after the loop has processed other events */
     if (poll->every_ms && !poll->is_round) {
         const int64_t wait_ms = poll->round_ms - now_ms;
         uv_update_time(p->loop);
-        must(uv_timer_start(&poll->timer, on_timer, wait_ms > 0 ? (uint64_t)wait_ms : 0, 0) == 0);
+        must(uv_timer_start(&poll->timer, power_poll_on_timer, wait_ms > 0 ? (uint64_t)wait_ms : 0,
+                            0) == 0);
     }
 }
 
@@ -232,11 +238,11 @@ bool power_poll_pump(struct power *p, struct turn *turn)
                            core_record(core, TABLE_SETTINGS, 1, &settings) &&
                            !settings.settings.test_jig;
     if (may_begin)
-        begin_readings(p, core);
-    return submit_answers(&p->poll, turn);
+        power_poll_start_readings(p, core);
+    return power_poll_submit_results(&p->poll, turn);
 }
 
-/* ---- from open to close ---- */
+/* ---- open and close ---- */
 
 void power_poll_open(struct power *p, uint32_t every_s)
 {

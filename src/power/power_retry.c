@@ -1,12 +1,12 @@
+/* power_retry.c - orders whose last try failed and that wait for the next one. They form a list
+ * sorted by wake_ms; one timer runs for the first of them and requests a pump, which makes the
+ * order PENDING again. */
 #include <stdio.h>
 
 #include "power/power_orders_private.h"
 #include "sys/clock.h"
 
-/* Orders that failed and are tried again. They are kept in the order in which they wake; one timer
- * is set for the first. */
-
-static void on_timer(uv_timer_t *timer)
+static void power_on_retry_timer(uv_timer_t *timer)
 {
     const struct power *p = timer->data;
     p->wake(p->self);
@@ -18,7 +18,8 @@ void power_set_timer(struct power *p)
         return;
     const int64_t wait_ms = p->sleepers->wake_ms - sys_mono_ms();
     uv_update_time(p->loop);
-    must(uv_timer_start(&p->timer, on_timer, wait_ms > 0 ? (uint64_t)wait_ms : 0, 0) == 0);
+    must(uv_timer_start(&p->timer, power_on_retry_timer, wait_ms > 0 ? (uint64_t)wait_ms : 0, 0) ==
+         0);
 }
 
 void power_sleep(struct power *p, struct order *o, int64_t wake_ms)
@@ -37,12 +38,11 @@ bool power_retry(const struct power *p, int64_t node_id, struct arena *arena,
 {
     const struct order *o = id_map_find(&p->by_node, node_id);
     char text[TEXT_SIZE * 2];
-    if (!o || o->stage == ANSWERED || o->tries == 0 || !o->text.len)
+    if (!o || o->stage == ORDER_DONE || o->tries == 0 || !o->text.len)
         return false;
     const int64_t wait_ms = o->wake_ms - sys_mono_ms();
     snprintf(text, sizeof text,
-             "%.*s of node \"%.*s\" failed %u of %u times and is tried again in "
-             "%lld s: %.*s",
+             "%.*s of node \"%.*s\" failed (try %u of %u), trying again in %lld s: %.*s",
              STR_FMT_ARGS(o->action), STR_FMT_ARGS(o->node), o->tries, TRIES_MAX,
              (long long)(wait_ms > 0 ? (wait_ms + 999) / 1000 : 0), STR_FMT_ARGS(o->text));
     *out_reason = (struct reason){.code = REASON_POWER_RETRYING,

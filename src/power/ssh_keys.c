@@ -1,3 +1,9 @@
+/* ssh_keys.c - creation of the ssh key at the first start, and the host keys of the local machine.
+ *
+ * ssh-keygen writes id_ed25519.new and .new.pub, which are then renamed, the public key first: if
+ * the private key exists, both are complete. A crash in between leaves files that the next start
+ * deletes. Without a key the daemon runs on, but every use of ssh fails.
+ */
 #include "power/ssh_keys.h"
 
 #include <errno.h>
@@ -11,76 +17,85 @@
 #include "sys/log.h"
 
 enum {
-    PUBLIC_KEY_MAX = 16 << 10,
+    PUBLIC_KEY_MAX = 16 << 10, /* of a .pub file, in bytes */
     KEYGEN_MS_MAX = 60 * 1000,
     HOST_SIZE = 256,
     NAME_SIZE = HOST_SIZE + 16
 };
 
-static const char *in_directory(struct ssh_keys *h, const char *directory, const char *name)
+static const char *ssh_keys_path(struct ssh_keys *h, const char *directory, const char *name)
 {
     struct arena *a = &h->paths;
     return str_z(a, STR_CONCAT(a, str_from(directory), STR("/"), str_from(name)));
 }
 
-static const char *behind_key(struct ssh_keys *h, const char *ending)
+static const char *ssh_keys_path_with_suffix(struct ssh_keys *h, const char *ending)
 {
     return str_z(&h->paths, STR_CONCAT(&h->paths, str_from(h->key_path), str_from(ending)));
 }
 
-/* ---- the key ---- */
+/* ---- key of the installation ---- */
 
-/* The public half first: where the private one is, both are. */
-static bool put_in_place(struct ssh_keys *h)
+/* Renames the public key first: the existence of the private key means that both are complete. */
+static bool ssh_keys_rename_new(struct ssh_keys *h)
 {
-    return file_move_durably(behind_key(h, ".new.pub"), behind_key(h, ".pub")) == OK &&
-           file_move_durably(behind_key(h, ".new"), h->key_path) == OK;
+    return file_move_durably(ssh_keys_path_with_suffix(h, ".new.pub"),
+                             ssh_keys_path_with_suffix(h, ".pub")) == OK &&
+           file_move_durably(ssh_keys_path_with_suffix(h, ".new"), h->key_path) == OK;
 }
 
-static void key_made(void *self, const struct spawn_result *result)
+static void ssh_keys_on_keygen_exit(void *self, const struct spawn_result *result)
 {
     struct ssh_keys *h = self;
     h->keygen = NULL;
     if (result->why || result->is_late || result->status != 0) {
         const uint32_t end = str_find(result->err, '\n', 0);
-        const struct str said = str_slice(result->err, 0, end);
-        log_print(LOG_WARNING, "ssh-keygen made no key (%s%.*s); machines are not reached by ssh",
-                  result->why ? result->why : "", STR_FMT_ARGS(said));
-    } else if (!put_in_place(h)) {
-        log_print(LOG_WARNING,
-                  "the new key \"%s\" cannot be kept: %s; machines are not reached by ssh",
-                  h->key_path, strerror(errno));
+        const struct str line = str_slice(result->err, 0, end);
+        log_with(LOG_WARNING, LOG_FIELDS(LOG_Z("path", h->key_path)),
+                 "ssh-keygen created no key (%s%.*s): ssh to machines fails until a restart of the "
+                 "daemon succeeds in creating one",
+                 result->why       ? result->why
+                 : result->is_late ? "it did not end within 60 s"
+                                   : "",
+                 STR_FMT_ARGS(line));
+    } else if (!ssh_keys_rename_new(h)) {
+        log_with(LOG_WARNING, LOG_FIELDS(LOG_Z("path", h->key_path)),
+                 "the new ssh key \"%s\" cannot be stored: %s; ssh to machines fails until the "
+                 "next start of the daemon",
+                 h->key_path, strerror(errno));
     } else {
         h->has_key = true;
         log_with(LOG_NOTICE, LOG_FIELDS(LOG_Z("key", h->key_path)),
-                 "a key for reaching machines by ssh was made");
+                 "created the ssh key of this installation: \"%s\"", h->key_path);
     }
     h->wake(h->self);
 }
 
-/* Under another name until it is whole. */
-static void make_key(struct ssh_keys *h)
+/* Starts ssh-keygen with a temporary name. */
+static void ssh_keys_start_keygen(struct ssh_keys *h)
 {
     char host[HOST_SIZE] = "localhost", name[NAME_SIZE];
     const char *program = jig_tools_find(&h->paths, TOOLS_PATH, "ssh-keygen");
-    const char *fresh = behind_key(h, ".new");
+    const char *fresh = ssh_keys_path_with_suffix(h, ".new");
     if (!program) {
-        log_print(LOG_WARNING, "ssh-keygen is not installed (openssh-client): machines are not "
-                               "reached by ssh");
+        log_print(LOG_WARNING, "ssh-keygen is not installed: ssh to machines fails until the "
+                               "package openssh-client is installed and the daemon is restarted");
         return;
     }
-    ignore(gethostname(host, sizeof host - 1), "it is only a comment");
+    ignore(gethostname(host, sizeof host - 1), "the name is used in a comment only");
     snprintf(name, sizeof name, "halligan@%s", host);
-    ignore(file_remove(fresh), "of a start that was cut off; ssh-keygen says if it stays");
-    ignore(file_remove(behind_key(h, ".new.pub")), "the same");
+    ignore(file_remove(fresh), "left by an interrupted start; ssh-keygen reports it if it remains");
+    ignore(file_remove(ssh_keys_path_with_suffix(h, ".new.pub")), "the same");
     const char *const argv[] = {program, "-q", "-t", "ed25519", "-N", "",
                                 "-C",    name, "-f", fresh,     NULL};
-    h->keygen = h->commands.start(
-        h->commands.self,
-        &(struct spawn_order){
-            .argv = argv, .deadline_ms = KEYGEN_MS_MAX, .self = h, .done = key_made});
+    h->keygen =
+        h->spawn.start(h->spawn.self, &(struct spawn_order){.argv = argv,
+                                                            .deadline_ms = KEYGEN_MS_MAX,
+                                                            .self = h,
+                                                            .done = ssh_keys_on_keygen_exit});
     if (!h->keygen)
-        log_print(LOG_WARNING, "there is no memory to make a key; machines are not reached by ssh");
+        log_print(LOG_WARNING, "ssh-keygen was not started: out of memory; ssh to machines fails "
+                               "until the next start of the daemon");
 }
 
 bool ssh_keys_is_busy(const struct ssh_keys *h)
@@ -88,20 +103,20 @@ bool ssh_keys_is_busy(const struct ssh_keys *h)
     return h->keygen != NULL;
 }
 
-/* ---- host keys of this machine ---- */
+/* ---- host keys of the daemon's machine ---- */
 
-/* "TYPE KEY" or "TYPE KEY COMMENT": where the key ends. */
-static uint32_t end_of_key(struct str words)
+/* The end of the key in "TYPE KEY" or "TYPE KEY COMMENT". */
+static uint32_t public_key_end(struct str words)
 {
     const uint32_t type = str_find(words, ' ', 0);
     return type < words.len ? str_find(words, ' ', type + 1) : words.len;
 }
 
-static bool lines_have_key(struct str lines, struct str public_key)
+static bool key_lines_contain(struct str lines, struct str public_key)
 {
     const uint32_t line_end = str_find(public_key, '\n', 0);
     const struct str line = str_slice(public_key, 0, line_end);
-    const struct str key = str_slice(line, 0, end_of_key(line));
+    const struct str key = str_slice(line, 0, public_key_end(line));
     for (uint32_t from = 0; key.len && from < lines.len;) {
         const uint32_t to = str_find(lines, '\n', from);
         if (str_eq(str_slice(lines, from, to), key))
@@ -122,52 +137,55 @@ bool ssh_keys_is_own_key(const struct ssh_keys *h, struct str keys)
         struct str text;
         const struct str path = STR_CONCAT(&arena, folder, STR("/"), str_from(names[i]));
         if (file_read(&arena, str_z(&arena, path), PUBLIC_KEY_MAX, &text) == OK)
-            is_own = lines_have_key(keys, text);
+            is_own = key_lines_contain(keys, text);
     }
     arena_fini(&arena);
     return is_own;
 }
 
-/* ---- from open to close ---- */
+/* ---- open and close ---- */
 
-static bool make_directory(const char *path)
+static bool ssh_keys_make_directory(const char *path)
 {
     if (mkdir(path, 0700) == 0 || errno == EEXIST)
         return true;
-    log_print(LOG_ERROR, "the directory \"%s\" cannot be made: %s", path, strerror(errno));
+    log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)), "directory \"%s\" cannot be created: %s",
+             path, strerror(errno));
     return false;
 }
 
-/* Our own public key is for content to read, and can be had from the private one; but whoever took
- * it away knows where it went. */
-static void look_for_key(struct ssh_keys *h)
+/* The public key file is not needed by ssh; barclamps read it. It is not created again from the
+ * private key: that it is missing is reported to the operator, who may have moved it. */
+static void ssh_keys_ensure_key(struct ssh_keys *h)
 {
     if (!file_exists(h->key_path)) {
-        make_key(h);
+        ssh_keys_start_keygen(h);
         return;
     }
     h->has_key = true;
-    if (!file_exists(behind_key(h, ".pub")))
-        log_print(LOG_WARNING, "\"%s.pub\" is gone; ssh-keygen -y makes another one", h->key_path);
+    if (!file_exists(ssh_keys_path_with_suffix(h, ".pub")))
+        log_with(LOG_WARNING, LOG_FIELDS(LOG_Z("path", h->key_path)),
+                 "the public key \"%s.pub\" is missing; create it again with ssh-keygen -y -f %s",
+                 h->key_path, h->key_path);
 }
 
 bool ssh_keys_open(struct ssh_keys *h, uv_loop_t *loop, const char *directory)
 {
     h->loop = loop;
-    h->commands = spawn_seam_own(loop);
-    h->key_path = in_directory(h, directory, "id_ed25519");
-    h->known_hosts_path = in_directory(h, directory, "known_hosts");
-    h->control_dir = in_directory(h, directory, "control");
-    if (!make_directory(directory) || !make_directory(h->control_dir))
+    h->spawn = spawn_ops_default(loop);
+    h->key_path = ssh_keys_path(h, directory, "id_ed25519");
+    h->known_hosts_path = ssh_keys_path(h, directory, "known_hosts");
+    h->control_dir = ssh_keys_path(h, directory, "control");
+    if (!ssh_keys_make_directory(directory) || !ssh_keys_make_directory(h->control_dir))
         return false;
-    look_for_key(h);
+    ssh_keys_ensure_key(h);
     return true;
 }
 
 void ssh_keys_close(struct ssh_keys *h)
 {
     if (h->keygen)
-        h->commands.cancel(h->commands.self, h->keygen);
+        h->spawn.cancel(h->spawn.self, h->keygen);
     h->keygen = NULL;
     arena_fini(&h->paths);
 }

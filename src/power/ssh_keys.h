@@ -1,10 +1,10 @@
-/* ssh_keys.h - DATA/ssh: the key of this installation, and what else ssh needs.
+/* ssh_keys.h - DATA/ssh: the ssh key of this installation, and the paths that ssh needs.
  *
- *   id_ed25519, id_ed25519.pub   made by ssh-keygen at the first start
+ *   id_ed25519, id_ed25519.pub   created by ssh-keygen at the first start
  *   known_hosts                  the host keys that ssh accepts (known_hosts.h)
- *   control/                     for the sockets of shared connections
+ *   control/                     sockets of shared connections (ControlPath)
  *
- * Belongs to the loop's thread.
+ * All functions are called from the thread of the loop. The paths live until ssh_keys_close().
  */
 #pragma once
 
@@ -22,26 +22,26 @@ struct ssh_keys {
     const char *key_path;
     const char *known_hosts_path;
     const char *control_dir;
-    const char *host_key_dir; /* of the ssh server of this machine; NULL: /etc/ssh */
-    bool has_key;             /* without it ssh is not to be had */
+    const char *host_key_dir; /* of the ssh server of the daemon's machine; NULL: /etc/ssh */
+    bool has_key;             /* false: ssh cannot be used */
 
-    /* Something that was waited for is over. */
+    /* Called when ssh-keygen has ended. */
     void *self;
     void (*wake)(void *self);
 
     uv_loop_t *loop;
-    struct spawn_seam commands;
-    struct spawn_run *keygen; /* NULL: none runs */
+    struct spawn_ops spawn;
+    struct spawn_run *keygen; /* NULL: not running */
 };
 
-/* Makes what is not there. The key is made beside the loop (ssh_keys_is_busy); where that is not
- * possible there is none, which is logged. False: the directory cannot be used, and that is
- * logged. */
+/* Creates missing directories and starts ssh-keygen if there is no key; ssh_keys_is_busy() is true
+ * until it has ended. A failure of ssh-keygen is logged, and has_key stays false. False: the
+ * directory cannot be used, which is logged. */
 bool ssh_keys_open(struct ssh_keys *h, uv_loop_t *loop, const char *directory);
 void ssh_keys_close(struct ssh_keys *h);
-/* The key is being made. */
+/* True while ssh-keygen runs. */
 bool ssh_keys_is_busy(const struct ssh_keys *h);
 
-/* Is one of the keys ("TYPE BASE64" lines) a host key of this machine? A node that shows one is
- * this machine under another name. */
+/* True if one of the keys ("TYPE BASE64" lines) is a host key of the daemon's machine: then the
+ * address of the node leads to this machine. */
 bool ssh_keys_is_own_key(const struct ssh_keys *h, struct str keys);

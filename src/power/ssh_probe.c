@@ -1,3 +1,19 @@
+/* ssh_probe.c - the state machine of a probe. A probe is in one of four queues:
+ *
+ *   waiting -> active -> ended -> result delivered
+ *      ^         |
+ *      +- paused-+    unreachable, and its patience has not ended
+ *
+ * Steps of an active probe: a TCP connection to each address in turn (only with pins), ssh-keyscan,
+ * the command that pins or compares the keys. If ssh-keyscan gets no key, a TCP connection follows
+ * to find out why, because the exit status of ssh-keyscan does not state it.
+ *
+ * Order of the end: the command is durable first, then the known_hosts file is written, then the
+ * result is delivered. Otherwise a run could start and be refused by ssh for a missing host key.
+ *
+ * A libuv operation may outlive its probe, so a probe has a reference count: one for its queue and
+ * one for each pending operation. Every callback checks `is_over` first.
+ */
 #include "power/ssh_probe.h"
 
 #include <stdarg.h>
@@ -14,121 +30,123 @@
 #include "sys/log.h"
 
 enum {
-    PARALLEL_MAX = 64,
-    CONNECT_MS_MAX = 10 * 1000, /* to each address */
-    SCAN_MS_MAX = 30 * 1000,
-    PAUSE_MS = 500, /* doubled each time, up to */
+    PARALLEL_MAX = 64,          /* active probes */
+    CONNECT_MS_MAX = 10 * 1000, /* name resolution, and connection to each address */
+    SCAN_MS_MAX = 30 * 1000,    /* ssh-keyscan */
+    PAUSE_MS = 500,             /* first pause; doubled each time */
     PAUSE_MS_MAX = 4000,
-    PORT_SIZE = 8,
+    PORT_SIZE = 8, /* decimal digits and the terminating zero, in bytes */
 };
 
-/* One machine. It is in one of the lines of its owner until it is answered, and its memory stays
- * until nothing of libuv refers to it any more. */
 struct probe {
-    struct ssh_probes *owner; /* NULL: that is closed */
+    struct ssh_probes *owner; /* NULL: the owner is closed */
     struct arena arena;
     uint64_t key;
-    struct str node;
-    bool is_pinned; /* it has pins that hold, as far as was known when it was asked */
+    struct str node; /* name */
+    bool is_pinned;  /* the node had pins in force when the probe was ordered */
     struct transport transport;
     uint32_t patience_ms;
-    uint64_t until_ms; /* it is asked again; by the loop's clock. 0: it was not asked yet */
-    uint32_t pause_ms; /* before it is asked the next time */
+    uint64_t until_ms; /* the patience ends; uv_now(). 0: the probe has not started */
+    uint32_t pause_ms; /* before the next attempt */
 
-    uv_timer_t timer;
-    uv_tcp_t tcp;
+    uv_timer_t timer; /* deadline of the current step, or end of the pause */
+    uv_tcp_t tcp;     /* .data is NULL while there is no connection */
     uv_connect_t connecting;
-    uv_getaddrinfo_t resolving;
-    struct addrinfo *addresses; /* all of them */
+    uv_getaddrinfo_t resolving; /* .data is NULL while no request is pending */
+    struct addrinfo *addresses; /* result of the resolution; owned */
     struct addrinfo *next_address;
-    const char *program;    /* ssh-keyscan */
-    struct spawn_run *scan; /* NULL: none runs */
-    const char *no_key;     /* why a scan found no host key; the connection tells more */
-    uint32_t uses;          /* by libuv, and by its owner */
-    bool is_over;           /* how it ended is known */
-    bool answers;
-    struct str keys;    /* that it showed; empty: none yet */
-    bool wants_pin;     /* the command that pins them is to be submitted */
-    uint64_t change;    /* of the rows of host keys, which has to be written first */
-    struct reason said; /* without a code when it answers */
-    struct probe *next, *before;
+    const char *program;    /* path of ssh-keyscan */
+    struct spawn_run *scan; /* NULL: not running */
+    const char *no_key;     /* why the scan returned no host key; NULL: no scan failed */
+    uint32_t uses;          /* reference count: the queue, and pending libuv operations */
+    bool is_over;           /* the result is known, or the owner is closed */
+    bool answers;           /* the result */
+    struct str keys;        /* of the machine, "TYPE BASE64" lines; empty: not read yet */
+    bool wants_pin;         /* the command that pins `keys` must be submitted */
+    uint64_t change;        /* change count of the pins that known_hosts must have written */
+    struct reason reason;   /* the code is REASON_NONE if the machine answers */
+    struct probe *next, *previous;
 };
 
-struct line {
+struct probe_queue {
     struct probe *first, *last;
     uint32_t count;
 };
 
 struct ssh_probes {
     uv_loop_t *loop;
-    struct ssh_keys *home;
+    struct ssh_keys *ssh_keys;
     struct known_hosts *known_hosts; /* NULL: no file is written */
-    struct ssh_probe_seams seams;
-    struct spawn_seam commands;
-    struct line waiting, asked, resting, over;
-    uint32_t sweep_count; /* with so many waiting those that are not wanted are dropped */
+    struct ssh_probe_callbacks callbacks;
+    struct spawn_ops spawn;
+    struct probe_queue waiting, active, paused, ended;
+    uint32_t sweep_count; /* length of `waiting` at which unneeded probes are removed */
 };
 
-/* ---- lines ---- */
+/* ---- queues ---- */
 
-static void line_add(struct line *l, struct probe *one)
+static void probe_queue_append(struct probe_queue *q, struct probe *probe)
 {
-    one->next = NULL;
-    one->before = l->last;
-    if (l->last)
-        l->last->next = one;
+    probe->next = NULL;
+    probe->previous = q->last;
+    if (q->last)
+        q->last->next = probe;
     else
-        l->first = one;
-    l->last = one;
-    l->count++;
+        q->first = probe;
+    q->last = probe;
+    q->count++;
 }
 
-static void line_remove(struct line *l, struct probe *one)
+static void probe_queue_remove(struct probe_queue *q, struct probe *probe)
 {
-    if (one->before)
-        one->before->next = one->next;
+    if (probe->previous)
+        probe->previous->next = probe->next;
     else
-        l->first = one->next;
-    if (one->next)
-        one->next->before = one->before;
+        q->first = probe->next;
+    if (probe->next)
+        probe->next->previous = probe->previous;
     else
-        l->last = one->before;
-    l->count--;
+        q->last = probe->previous;
+    q->count--;
 }
 
-/* ---- an end ---- */
+/* ---- end of a probe ---- */
 
-static void let_go(struct probe *one)
+/* Drops one reference. */
+static void probe_unref(struct probe *probe)
 {
-    if (--one->uses > 0)
+    if (--probe->uses > 0)
         return;
-    if (one->addresses)
-        uv_freeaddrinfo(one->addresses);
-    arena_fini(&one->arena);
-    free(one);
+    if (probe->addresses)
+        uv_freeaddrinfo(probe->addresses);
+    arena_fini(&probe->arena);
+    free(probe);
 }
 
-static void handle_closed(uv_handle_t *handle)
+static void probe_on_handle_closed(uv_handle_t *handle)
 {
-    let_go(handle->data);
+    probe_unref(handle->data);
 }
 
-/* Nothing goes on for it any more. */
-static void stop(struct probe *one)
+/* Stops the timer, the connection and the name resolution of a probe. */
+static void probe_stop_io(struct probe *probe)
 {
-    one->is_over = true;
-    if (uv_is_active((uv_handle_t *)&one->timer))
-        ignore(uv_timer_stop(&one->timer), "it never fails");
-    if (!uv_is_closing((uv_handle_t *)&one->timer))
-        uv_close((uv_handle_t *)&one->timer, handle_closed);
-    if (one->tcp.data && !uv_is_closing((uv_handle_t *)&one->tcp))
-        uv_close((uv_handle_t *)&one->tcp, handle_closed);
-    if (one->resolving.data)
-        ignore(uv_cancel((uv_req_t *)&one->resolving), "a thread may be at it: its end is awaited");
+    probe->is_over = true;
+    if (uv_is_active((uv_handle_t *)&probe->timer))
+        ignore(uv_timer_stop(&probe->timer), "it never fails");
+    if (!uv_is_closing((uv_handle_t *)&probe->timer))
+        uv_close((uv_handle_t *)&probe->timer, probe_on_handle_closed);
+    if (probe->tcp.data && !uv_is_closing((uv_handle_t *)&probe->tcp))
+        uv_close((uv_handle_t *)&probe->tcp, probe_on_handle_closed);
+    if (probe->resolving.data)
+        ignore(uv_cancel((uv_req_t *)&probe->resolving),
+               "a thread may be resolving; its callback drops the reference");
 }
 
-__attribute__((format(printf, 3, 4))) static void end(struct probe *one, enum reason_code code,
-                                                      const char *format, ...)
+/* Sets the result of an active probe. REASON_NONE: the machine answers. */
+__attribute__((format(printf, 3, 4))) static void probe_end(struct probe *probe,
+                                                            enum reason_code code,
+                                                            const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -137,73 +155,74 @@ __attribute__((format(printf, 3, 4))) static void end(struct probe *one, enum re
     va_end(args);
     must(len >= 0);
     const uint32_t kept = (uint32_t)len < sizeof text ? (uint32_t)len : (uint32_t)sizeof text - 1;
-    one->answers = code == REASON_NONE;
-    one->said = (struct reason){.code = code,
-                                .subject = one->transport.address,
-                                .text = str_copy(&one->arena, (struct str){text, kept})};
-    stop(one);
-    line_remove(&one->owner->asked, one);
-    line_add(&one->owner->over, one);
-    one->owner->seams.wake(one->owner->seams.self);
+    probe->answers = code == REASON_NONE;
+    probe->reason = (struct reason){.code = code,
+                                    .subject = probe->transport.address,
+                                    .text = str_copy(&probe->arena, (struct str){text, kept})};
+    probe_stop_io(probe);
+    probe_queue_remove(&probe->owner->active, probe);
+    probe_queue_append(&probe->owner->ended, probe);
+    probe->owner->callbacks.wake(probe->owner->callbacks.self);
 }
 
-static void fail(struct probe *one, enum reason_code code, const char *why)
+static void probe_fail(struct probe *probe, enum reason_code code, const char *why)
 {
-    end(one, code, "%.*s port %u: %s", STR_FMT_ARGS(one->transport.address), one->transport.port,
-        why);
+    probe_end(probe, code, "%.*s port %u: %s", STR_FMT_ARGS(probe->transport.address),
+              probe->transport.port, why);
 }
 
-/* ---- once more ---- */
+/* ---- pauses ---- */
 
-static void on_rested(uv_timer_t *timer)
+static void probe_on_pause_end(uv_timer_t *timer)
 {
-    struct probe *one = timer->data;
-    struct ssh_probes *p = one->owner;
-    line_remove(&p->resting, one);
-    line_add(&p->waiting, one);
-    p->seams.wake(p->seams.self);
+    struct probe *probe = timer->data;
+    struct ssh_probes *p = probe->owner;
+    probe_queue_remove(&p->paused, probe);
+    probe_queue_append(&p->waiting, probe);
+    p->callbacks.wake(p->callbacks.self);
 }
 
-/* It could not be reached, which may pass. Nothing goes on for it, and others have its place. */
-static void rest_or_fail(struct probe *one, enum reason_code code, const char *why)
+/* The machine is unreachable, perhaps temporarily. While the probe pauses it does not count as
+ * active, so that machines that are switched off do not delay the probes of others. */
+static void probe_pause_or_fail(struct probe *probe, enum reason_code code, const char *why)
 {
-    struct ssh_probes *p = one->owner;
-    if (uv_now(p->loop) + one->pause_ms >= one->until_ms) {
-        fail(one, code, why);
+    struct ssh_probes *p = probe->owner;
+    if (uv_now(p->loop) + probe->pause_ms >= probe->until_ms) {
+        probe_fail(probe, code, why);
         return;
     }
-    if (one->pause_ms == PAUSE_MS)
-        log_with(LOG_INFO, LOG_FIELDS(LOG_S("node", one->node)),
-                 "%.*s port %u: %s; it is asked again for %u s",
-                 STR_FMT_ARGS(one->transport.address), one->transport.port, why,
-                 one->patience_ms / 1000);
-    if (one->addresses)
-        uv_freeaddrinfo(one->addresses);
-    one->addresses = one->next_address = NULL;
-    must(uv_timer_start(&one->timer, on_rested, one->pause_ms, 0) == 0);
-    one->pause_ms = one->pause_ms * 2 < PAUSE_MS_MAX ? one->pause_ms * 2 : PAUSE_MS_MAX;
-    line_remove(&p->asked, one);
-    line_add(&p->resting, one);
-    p->seams.wake(p->seams.self);
+    if (probe->pause_ms == PAUSE_MS)
+        log_with(LOG_INFO, LOG_FIELDS(LOG_S("node", probe->node)),
+                 "node \"%.*s\" not reachable yet: %.*s port %u: %s; probing again for %u s",
+                 STR_FMT_ARGS(probe->node), STR_FMT_ARGS(probe->transport.address),
+                 probe->transport.port, why, probe->patience_ms / 1000);
+    if (probe->addresses)
+        uv_freeaddrinfo(probe->addresses);
+    probe->addresses = probe->next_address = NULL;
+    must(uv_timer_start(&probe->timer, probe_on_pause_end, probe->pause_ms, 0) == 0);
+    probe->pause_ms = probe->pause_ms * 2 < PAUSE_MS_MAX ? probe->pause_ms * 2 : PAUSE_MS_MAX;
+    probe_queue_remove(&p->active, probe);
+    probe_queue_append(&p->paused, probe);
+    p->callbacks.wake(p->callbacks.self);
 }
 
-/* ---- a connection ---- */
+/* ---- connection ---- */
 
-/* For whoever looks after the machine. */
-static const char *sentence(struct probe *one, int why)
+/* The error of libuv as a message for operators. */
+static const char *probe_error_text(struct probe *probe, int why)
 {
     char text[128];
     if (why == UV_ECONNREFUSED)
         return "nothing listens there (connection refused)";
     if (why == UV_EHOSTUNREACH || why == UV_ENETUNREACH)
-        return "no way leads to that address (it is switched off, or in another network)";
+        return "no route to that address (the machine is switched off, or in another network)";
     if (why == UV_ETIMEDOUT)
-        return "nobody answered in time";
-    snprintf(text, sizeof text, "it cannot be reached (%s)", uv_strerror(why));
-    return str_z(&one->arena, str_from(text));
+        return "no answer (connection timed out)";
+    snprintf(text, sizeof text, "cannot be reached (%s)", uv_strerror(why));
+    return str_z(&probe->arena, str_from(text));
 }
 
-static enum reason_code code_of(int why)
+static enum reason_code probe_error_code(int why)
 {
     return why == UV_ECONNREFUSED ? REASON_CONNECTION_REFUSED
            : why == UV_ETIMEDOUT  ? REASON_CONNECTION_TIMEOUT
@@ -212,176 +231,166 @@ static enum reason_code code_of(int why)
                : REASON_UNREACHABLE;
 }
 
-static void connect_next(struct probe *one, int why);
+static void probe_connect_next(struct probe *probe, int why);
 
-static void address_failed(uv_handle_t *handle)
+static void probe_on_address_failed(uv_handle_t *handle)
 {
-    struct probe *one = handle->data;
-    one->tcp.data = NULL;
-    if (!one->is_over)
-        connect_next(one, (int)(intptr_t)one->connecting.data);
-    let_go(one);
+    struct probe *probe = handle->data;
+    probe->tcp.data = NULL;
+    if (!probe->is_over)
+        probe_connect_next(probe, (int)(intptr_t)probe->connecting.data);
+    probe_unref(probe);
 }
 
-/* The address is silent, or whoever should know it. */
-static void on_deadline(uv_timer_t *timer)
+/* The address did not accept the connection in time, or the name server did not answer. */
+static void probe_on_deadline(uv_timer_t *timer)
 {
-    struct probe *one = timer->data;
-    if (!one->tcp.data) {
-        fail(one, REASON_NAME_UNRESOLVED, "it takes too long to look its address up");
-    } else if (!uv_is_closing((uv_handle_t *)&one->tcp)) {
-        one->connecting.data = (void *)(intptr_t)UV_ETIMEDOUT;
-        uv_close((uv_handle_t *)&one->tcp, address_failed);
+    struct probe *probe = timer->data;
+    if (!probe->tcp.data) {
+        probe_fail(probe, REASON_NAME_UNRESOLVED, "the name was not resolved within 10 s");
+    } else if (!uv_is_closing((uv_handle_t *)&probe->tcp)) {
+        probe->connecting.data = (void *)(intptr_t)UV_ETIMEDOUT;
+        uv_close((uv_handle_t *)&probe->tcp, probe_on_address_failed);
     }
 }
 
-static void begin_scan(struct probe *one);
+static void probe_start_scan(struct probe *probe);
 
-static void connection_closed(uv_handle_t *handle)
+static void probe_on_connection_closed(uv_handle_t *handle)
 {
-    struct probe *one = handle->data;
-    one->tcp.data = NULL;
-    if (!one->is_over)
-        begin_scan(one);
-    let_go(one);
+    struct probe *probe = handle->data;
+    probe->tcp.data = NULL;
+    if (!probe->is_over)
+        probe_start_scan(probe);
+    probe_unref(probe);
 }
 
-/* It listens; whether it is still the machine whose keys are pinned, a scan of its keys shows. */
-static void accepted(struct probe *one)
+static void probe_on_connect(uv_connect_t *connecting, int status)
 {
-    must(uv_timer_stop(&one->timer) == 0);
-    uv_close((uv_handle_t *)&one->tcp, connection_closed);
-}
-
-static void on_connect(uv_connect_t *connecting, int status)
-{
-    struct probe *one = connecting->handle->data;
-    if (one->is_over || uv_is_closing((uv_handle_t *)&one->tcp))
+    struct probe *probe = connecting->handle->data;
+    if (probe->is_over || uv_is_closing((uv_handle_t *)&probe->tcp))
         return;
-    if (status == 0 && !one->no_key) {
-        accepted(one);
+    /* The port is open. The scan of the host keys shows whether it is still the pinned machine. */
+    if (status == 0 && !probe->no_key) {
+        must(uv_timer_stop(&probe->timer) == 0);
+        uv_close((uv_handle_t *)&probe->tcp, probe_on_connection_closed);
         return;
     }
-    if (status == 0) /* it listens and is no ssh server: the other addresses are the same machine */
-        one->next_address = NULL;
+    if (status == 0) /* the port is open, but no ssh server: other addresses are the same machine */
+        probe->next_address = NULL;
     connecting->data = (void *)(intptr_t)status;
-    uv_close((uv_handle_t *)&one->tcp, address_failed);
+    uv_close((uv_handle_t *)&probe->tcp, probe_on_address_failed);
 }
 
-/* The next address that can be tried at all; `why` the one before could not. */
-static void connect_next(struct probe *one, int why)
+/* Connects to the next address. `why` is the libuv error of the previous one; 0: it accepted the
+ * connection after a scan without keys. */
+static void probe_connect_next(struct probe *probe, int why)
 {
-    struct addrinfo *address = one->next_address;
+    struct addrinfo *address = probe->next_address;
     if (!address && why == 0) {
-        rest_or_fail(one, REASON_SSH_FAILED, one->no_key);
+        probe_pause_or_fail(probe, REASON_SSH_FAILED, probe->no_key);
         return;
     }
     if (!address) {
-        rest_or_fail(one, code_of(why), sentence(one, why));
+        probe_pause_or_fail(probe, probe_error_code(why), probe_error_text(probe, why));
         return;
     }
-    one->next_address = address->ai_next;
-    must(uv_timer_start(&one->timer, on_deadline, CONNECT_MS_MAX, 0) == 0);
-    must(uv_tcp_init(one->owner->loop, &one->tcp) == 0);
-    one->tcp.data = one;
-    one->uses++;
-    const int failed = uv_tcp_connect(&one->connecting, &one->tcp, address->ai_addr, on_connect);
+    probe->next_address = address->ai_next;
+    must(uv_timer_start(&probe->timer, probe_on_deadline, CONNECT_MS_MAX, 0) == 0);
+    must(uv_tcp_init(probe->owner->loop, &probe->tcp) == 0);
+    probe->tcp.data = probe;
+    probe->uses++;
+    const int failed =
+        uv_tcp_connect(&probe->connecting, &probe->tcp, address->ai_addr, probe_on_connect);
     if (!failed)
         return;
-    one->connecting.data = (void *)(intptr_t)failed;
-    uv_close((uv_handle_t *)&one->tcp, address_failed);
+    probe->connecting.data = (void *)(intptr_t)failed;
+    uv_close((uv_handle_t *)&probe->tcp, probe_on_address_failed);
 }
 
-static void on_resolved(uv_getaddrinfo_t *resolving, int status, struct addrinfo *addresses)
+static void probe_on_resolved(uv_getaddrinfo_t *resolving, int status, struct addrinfo *addresses)
 {
-    struct probe *one = resolving->data;
+    struct probe *probe = resolving->data;
     resolving->data = NULL;
-    one->addresses = one->next_address = addresses;
-    if (!one->is_over && status != 0)
-        rest_or_fail(one, code_of(status), sentence(one, status));
-    else if (!one->is_over)
-        connect_next(one, UV_EADDRNOTAVAIL);
-    let_go(one);
+    probe->addresses = probe->next_address = addresses;
+    if (!probe->is_over && status != 0)
+        probe_pause_or_fail(probe, probe_error_code(status), probe_error_text(probe, status));
+    else if (!probe->is_over)
+        probe_connect_next(probe, UV_EADDRNOTAVAIL);
+    probe_unref(probe);
 }
 
-static void begin_connection(struct probe *one)
+static void probe_start_connection(struct probe *probe)
 {
     static const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     char port[PORT_SIZE];
-    const char *host = str_z(&one->arena, one->transport.address);
-    snprintf(port, sizeof port, "%u", one->transport.port);
-    one->resolving.data = one;
-    must(uv_timer_start(&one->timer, on_deadline, CONNECT_MS_MAX, 0) == 0);
-    const int failed =
-        uv_getaddrinfo(one->owner->loop, &one->resolving, on_resolved, host, port, &hints);
+    const char *host = str_z(&probe->arena, probe->transport.address);
+    snprintf(port, sizeof port, "%u", probe->transport.port);
+    probe->resolving.data = probe;
+    must(uv_timer_start(&probe->timer, probe_on_deadline, CONNECT_MS_MAX, 0) == 0);
+    const int failed = uv_getaddrinfo(probe->owner->loop, &probe->resolving, probe_on_resolved,
+                                      host, port, &hints);
     if (failed) {
-        one->resolving.data = NULL;
-        fail(one, code_of(failed), sentence(one, failed));
+        probe->resolving.data = NULL;
+        probe_fail(probe, probe_error_code(failed), probe_error_text(probe, failed));
         return;
     }
-    one->uses++;
+    probe->uses++;
 }
 
 /* ---- host keys ---- */
 
-static void on_scanned(void *self, const struct spawn_result *result)
+/* ssh-keyscan has ended. */
+static void probe_on_scanned(void *self, const struct spawn_result *result)
 {
-    struct probe *one = self;
+    struct probe *probe = self;
     struct str keys;
-    one->scan = NULL;
+    probe->scan = NULL;
     if (result->why || result->is_late) {
-        fail(one, result->why ? REASON_SSH_FAILED : REASON_CONNECTION_TIMEOUT,
-             result->why ? result->why : "nobody answered in time");
+        probe_fail(probe, result->why ? REASON_SSH_FAILED : REASON_CONNECTION_TIMEOUT,
+                   result->why ? result->why : "ssh-keyscan got no answer within 30 s");
         return;
     }
-    const err e = ssh_scanned_keys(&one->arena, result->out, &keys);
+    const err e = ssh_scanned_keys(&probe->arena, result->out, &keys);
     if (e == ERR_NOT_FOUND) {
-        const struct str said = STR_CONCAT(&one->arena, STR("it shows no ssh host key ("),
+        const struct str text = STR_CONCAT(&probe->arena, STR("no ssh host key received ("),
                                            ssh_scan_complaint(result->err), STR(")"));
-        /* ssh-keyscan does not say by its exit status why it got no key; connect(2) does. */
-        one->no_key = str_z(&one->arena, said);
-        if (one->addresses)
-            uv_freeaddrinfo(one->addresses);
-        one->addresses = one->next_address = NULL;
-        begin_connection(one);
+
+        probe->no_key = str_z(&probe->arena, text);
+        if (probe->addresses)
+            uv_freeaddrinfo(probe->addresses);
+        probe->addresses = probe->next_address = NULL;
+        probe_start_connection(probe);
         return;
     }
     if (e != OK) {
-        fail(one, REASON_SSH_FAILED, "what it shows are no ssh host keys");
+        probe_fail(probe, REASON_SSH_FAILED,
+                   "ssh-keyscan returned data that is not an ssh host key");
         return;
     }
-    one->keys = keys;
-    one->wants_pin = true;
-    one->owner->seams.wake(one->owner->seams.self);
+    probe->keys = keys;
+    probe->wants_pin = true;
+    probe->owner->callbacks.wake(probe->owner->callbacks.self);
 }
 
-/* The core compares them with the pins of all nodes. What the turn does not take now is taken
- * later; there are at most PARALLEL_MAX of them. */
-static bool submit_pins(struct ssh_probes *p)
+/* The core compares the keys with the pins of all nodes. Commands that the turn does not accept now
+ * are submitted by a later pump; there are at most PARALLEL_MAX of them. */
+static bool probes_submit_pins(struct ssh_probes *p)
 {
     bool any = false;
-    for (struct probe *one = p->asked.first; one; one = one->next) {
-        if (!one->wants_pin)
+    for (struct probe *probe = p->active.first; probe; probe = probe->next) {
+        if (!probe->wants_pin)
             continue;
-        if (p->seams.pin(p->seams.self, one->key, one->keys,
-                         ssh_keys_is_own_key(p->home, one->keys)) != OK)
+        if (p->callbacks.pin(p->callbacks.self, probe->key, probe->keys,
+                             ssh_keys_is_own_key(p->ssh_keys, probe->keys)) != OK)
             break;
-        one->wants_pin = false;
+        probe->wants_pin = false;
         any = true;
     }
     return any;
 }
 
-static struct probe *find_asked(struct ssh_probes *p, uint64_t key)
-{
-    struct probe *one = p->asked.first;
-    while (one && one->key != key)
-        one = one->next;
-    must(one && one->keys.len);
-    return one;
-}
-
-static enum reason_code code_of_problem(const struct problem *problem)
+static enum reason_code probe_problem_code(const struct problem *problem)
 {
     switch (problem ? (int)problem->code : 0) {
     case PROBLEM_HOST_KEY_TAKEN: return REASON_HOST_KEY_TAKEN;
@@ -391,208 +400,201 @@ static enum reason_code code_of_problem(const struct problem *problem)
     }
 }
 
-/* The name of another node that one of the keys is pinned for. */
-static struct str taken_by(const struct probe *one, const struct core *core)
+/* The name of the other node for which one of the keys is pinned; empty: it no longer exists. */
+static struct str probe_key_owner(const struct probe *probe, const struct core *core)
 {
-    for (uint32_t from = 0; core && from < one->keys.len;) {
-        const uint32_t to = str_find(one->keys, '\n', from);
-        const int64_t id = core_host_key_node(core, str_slice(one->keys, from, to));
+    for (uint32_t from = 0; core && from < probe->keys.len;) {
+        const uint32_t to = str_find(probe->keys, '\n', from);
+        const int64_t id = core_host_key_node(core, str_slice(probe->keys, from, to));
         struct record other;
-        if (id && core_record(core, TABLE_NODE, id, &other) && !str_eq(other.node.name, one->node))
+        if (id && core_record(core, TABLE_NODE, id, &other) &&
+            !str_eq(other.node.name, probe->node))
             return other.node.name;
         from = to + 1;
     }
     return STR("");
 }
 
-static void end_refused(struct probe *one, const struct core *core, const struct problem *problem)
+static void probe_end_refused(struct probe *probe, const struct core *core,
+                              const struct problem *problem)
 {
-    const enum reason_code code = code_of_problem(problem);
+    const enum reason_code code = probe_problem_code(problem);
     const struct str text = problem ? problem->text : STR("its host keys were refused");
-    struct str subject = one->transport.address;
+    struct str subject = probe->transport.address;
     if (code == REASON_HOST_KEY_CHANGED)
-        subject = one->node;
+        subject = probe->node;
     else if (code == REASON_HOST_KEY_TAKEN)
-        subject = taken_by(one, core);
-    subject = str_copy(&one->arena, subject);
-    end(one, code, "%.*s port %u: %s: %.*s", STR_FMT_ARGS(one->transport.address),
-        one->transport.port, reason_name(code), STR_FMT_ARGS(text));
-    one->said.subject = subject;
+        subject = probe_key_owner(probe, core);
+    subject = str_copy(&probe->arena, subject);
+    probe_end(probe, code, "%.*s port %u: %s: %.*s", STR_FMT_ARGS(probe->transport.address),
+              probe->transport.port, reason_name(code), STR_FMT_ARGS(text));
+    probe->reason.subject = subject;
 }
 
 void ssh_probe_on_result(struct ssh_probes *p, uint64_t key, const struct core *core,
                          const struct outcome *outcome, err why)
 {
-    struct probe *one = find_asked(p, key);
+    struct probe *probe = p->active.first;
+    while (probe && probe->key != key)
+        probe = probe->next;
+    must(probe && probe->keys.len);
     if (why == ERR_REFUSED && outcome) {
-        end_refused(one, core, outcome->problems);
+        probe_end_refused(probe, core, outcome->problems);
     } else if (why != OK) {
-        one->wants_pin = true; /* the store lost it */
-        p->seams.wake(p->seams.self);
+        probe->wants_pin = true; /* the batch was lost: submit the command again */
+        p->callbacks.wake(p->callbacks.self);
     } else {
-        one->change = p->known_hosts ? known_hosts_changes(p->known_hosts) : 0;
-        if (!one->is_pinned)
-            log_with(LOG_NOTICE,
-                     LOG_FIELDS(LOG_S("node", one->node), LOG_S("address", one->transport.address)),
-                     "the host keys of a node are pinned");
-        end(one, REASON_NONE, "%s",
-            one->is_pinned ? "it shows the host keys that are pinned for it"
-                           : "its host keys are pinned");
+        probe->change = p->known_hosts ? known_hosts_changes(p->known_hosts) : 0;
+        const struct str address = probe->transport.address;
+        if (!probe->is_pinned)
+            log_with(LOG_NOTICE, LOG_FIELDS(LOG_S("node", probe->node), LOG_S("address", address)),
+                     "ssh host keys of node \"%.*s\" pinned at first contact with %.*s",
+                     STR_FMT_ARGS(probe->node), STR_FMT_ARGS(address));
+        probe_end(probe, REASON_NONE, "%s",
+                  probe->is_pinned ? "its ssh host keys are the pinned ones"
+                                   : "its ssh host keys were pinned");
     }
 }
 
-static const char **as_argv(struct arena *a, const struct launch_spec *r)
+static void probe_start_scan(struct probe *probe)
 {
-    const char **argv = arena_array(a, const char *, r->argv_count + 1u);
-    for (uint32_t i = 0; i < r->argv_count; i++)
-        argv[i] = str_z(a, r->argv[i]);
-    return argv;
+    struct launch_spec spec;
+    const struct jig_work work = {.node = probe->node, .transport = probe->transport};
+    ssh_first_contact(&work, probe->program, &probe->arena, &spec);
+    const char **argv = arena_array(&probe->arena, const char *, spec.argv_count + 1u);
+    for (uint32_t i = 0; i < spec.argv_count; i++)
+        argv[i] = str_z(&probe->arena, spec.argv[i]);
+    const struct spawn_order order = {
+        .argv = argv, .deadline_ms = SCAN_MS_MAX, .self = probe, .done = probe_on_scanned};
+    probe->scan = probe->owner->spawn.start(probe->owner->spawn.self, &order);
+    if (!probe->scan)
+        probe_fail(probe, REASON_SSH_FAILED, "ssh-keyscan was not started: out of memory");
 }
 
-static void begin_scan(struct probe *one)
-{
-    struct launch_spec recipe;
-    const struct jig_work work = {.node = one->node, .transport = one->transport};
-    ssh_first_contact(&work, one->program, &one->arena, &recipe);
-    const struct spawn_order order = {.argv = as_argv(&one->arena, &recipe),
-                                      .deadline_ms = SCAN_MS_MAX,
-                                      .self = one,
-                                      .done = on_scanned};
-    const struct spawn_seam *commands = &one->owner->commands;
-    one->scan = commands->start(commands->self, &order);
-    if (!one->scan)
-        fail(one, REASON_SSH_FAILED, "no memory for another program");
-}
+/* ---- scheduling ---- */
 
-/* ---- all of them ---- */
-
-static void begin(struct probe *one)
+static void probe_start(struct probe *probe)
 {
-    one->no_key = NULL;
-    if (!one->until_ms) {
-        one->until_ms = uv_now(one->owner->loop) + one->patience_ms;
-        must(uv_timer_init(one->owner->loop, &one->timer) == 0);
-        one->timer.data = one;
-        one->uses++;
+    probe->no_key = NULL;
+    if (!probe->until_ms) {
+        probe->until_ms = uv_now(probe->owner->loop) + probe->patience_ms;
+        must(uv_timer_init(probe->owner->loop, &probe->timer) == 0);
+        probe->timer.data = probe;
+        probe->uses++;
     }
-    const char *path = one->owner->seams.tool_path;
-    one->program = jig_tools_find(&one->arena, path ? path : TOOLS_PATH, "ssh-keyscan");
-    if (!one->program) { /* ssh accepts pinned keys only, so no run could succeed there */
-        end(one, REASON_TOOL_MISSING, "ssh-keyscan is not installed where the daemon runs");
-        one->said.subject = STR("ssh-keyscan");
-    } else if (one->is_pinned) {
-        begin_connection(one);
+    const char *path = probe->owner->callbacks.tool_path;
+    probe->program = jig_tools_find(&probe->arena, path ? path : TOOLS_PATH, "ssh-keyscan");
+    if (!probe->program) { /* ssh accepts pinned keys only, so no run on the node could succeed */
+        probe_end(probe, REASON_TOOL_MISSING,
+                  "ssh-keyscan is not installed on the machine of the daemon (openssh-client)");
+        probe->reason.subject = STR("ssh-keyscan");
+    } else if (probe->is_pinned) {
+        probe_start_connection(probe);
     } else {
-        begin_scan(one);
+        probe_start_scan(probe);
     }
 }
 
-static bool drop_unwanted(struct ssh_probes *p, struct probe *one)
+static bool probe_drop_unwanted(struct ssh_probes *p, struct probe *probe)
 {
-    if (p->seams.is_wanted(p->seams.self, one->key))
+    if (p->callbacks.is_wanted(p->callbacks.self, probe->key))
         return false;
-    line_remove(&p->waiting, one);
-    if (one->until_ms)
-        stop(one);
-    p->seams.done(p->seams.self, one->key, false, &one->said);
-    let_go(one);
+    probe_queue_remove(&p->waiting, probe);
+    if (probe->until_ms)
+        probe_stop_io(probe);
+    p->callbacks.done(p->callbacks.self, probe->key, false, &probe->reason);
+    probe_unref(probe);
     return true;
 }
 
-/* A node has one probe that is wanted. So the waiting ones are at most twice as many as there are
- * nodes, however often a node is set alive, at a constant cost for each. */
-static void sweep_waiting(struct ssh_probes *p)
+/* Removes unneeded probes when the queue has doubled since the last sweep. A node has at most one
+ * needed probe, so the queue is bounded by twice the number of nodes, at a constant cost each. */
+static void probes_sweep_waiting(struct ssh_probes *p)
 {
     if (p->waiting.count < p->sweep_count)
         return;
-    for (struct probe *one = p->waiting.first, *next; one; one = next) {
-        next = one->next;
-        ignore(drop_unwanted(p, one), "the others are counted below");
+    for (struct probe *probe = p->waiting.first, *next; probe; probe = next) {
+        next = probe->next;
+        ignore(probe_drop_unwanted(p, probe), "the remaining ones are counted below");
     }
     p->sweep_count = 2 * p->waiting.count + PARALLEL_MAX;
 }
 
-static void begin_more(struct ssh_probes *p)
+static void probes_start_waiting(struct ssh_probes *p)
 {
-    sweep_waiting(p);
-    while (p->waiting.first && p->asked.count < PARALLEL_MAX) {
-        struct probe *one = p->waiting.first;
-        if (drop_unwanted(p, one))
+    probes_sweep_waiting(p);
+    while (p->waiting.first && p->active.count < PARALLEL_MAX) {
+        struct probe *probe = p->waiting.first;
+        if (probe_drop_unwanted(p, probe))
             continue;
-        line_remove(&p->waiting, one);
-        line_add(&p->asked, one);
-        begin(one);
+        probe_queue_remove(&p->waiting, probe);
+        probe_queue_append(&p->active, probe);
+        probe_start(probe);
     }
 }
 
 void ssh_probe_ask(struct ssh_probes *p, const struct probe_order *order)
 {
     const struct transport *t = &order->transport;
-    struct probe *one = calloc(1, sizeof *one);
-    must(one && t->kind == TRANSPORT_SSH);
-    one->owner = p;
-    one->key = order->key;
-    one->uses = 1;
-    one->patience_ms = order->patience_ms ? order->patience_ms : PROBE_PATIENCE_MS;
-    one->pause_ms = PAUSE_MS;
-    one->node = str_copy(&one->arena, order->node);
-    one->is_pinned = order->is_pinned;
-    one->transport = (struct transport){
-        .kind = TRANSPORT_SSH, .address = str_copy(&one->arena, t->address), .port = t->port};
-    line_add(&p->waiting, one);
+    struct probe *probe = calloc(1, sizeof *probe);
+    must(probe && t->kind == TRANSPORT_SSH);
+    probe->owner = p;
+    probe->key = order->key;
+    probe->uses = 1;
+    probe->patience_ms = order->patience_ms ? order->patience_ms : PROBE_PATIENCE_MS;
+    probe->pause_ms = PAUSE_MS;
+    probe->node = str_copy(&probe->arena, order->node);
+    probe->is_pinned = order->is_pinned;
+    probe->transport = (struct transport){
+        .kind = TRANSPORT_SSH, .address = str_copy(&probe->arena, t->address), .port = t->port};
+    probe_queue_append(&p->waiting, probe);
 }
 
 bool ssh_probe_pump(struct ssh_probes *p)
 {
-    bool any = submit_pins(p);
-    struct probe *next = p->over.first;
-    for (struct probe *one = next; one; one = next) {
-        next = one->next;
-        if (p->known_hosts && !known_hosts_is_written(p->known_hosts, one->change))
+    bool any = probes_submit_pins(p);
+    for (struct probe *probe = p->ended.first, *next; probe; probe = next) {
+        next = probe->next;
+        if (p->known_hosts && !known_hosts_is_written(p->known_hosts, probe->change))
             continue;
-        line_remove(&p->over, one);
-        p->seams.done(p->seams.self, one->key, one->answers, &one->said);
-        let_go(one);
+        probe_queue_remove(&p->ended, probe);
+        p->callbacks.done(p->callbacks.self, probe->key, probe->answers, &probe->reason);
+        probe_unref(probe);
         any = true;
     }
-    begin_more(p);
+    probes_start_waiting(p);
     return any;
 }
 
-struct ssh_probes *ssh_probe_open(uv_loop_t *loop, struct ssh_keys *home,
-                                  struct known_hosts *known_hosts, struct ssh_probe_seams seams)
+struct ssh_probes *ssh_probe_open(uv_loop_t *loop, struct ssh_keys *keys,
+                                  struct known_hosts *known_hosts,
+                                  struct ssh_probe_callbacks callbacks)
 {
     struct ssh_probes *p = calloc(1, sizeof *p);
     must(p);
-    p->loop = loop;
-    p->home = home;
-    p->known_hosts = known_hosts;
-    p->seams = seams;
-    p->commands = spawn_seam_own(loop);
+    *p = (struct ssh_probes){.loop = loop,
+                             .ssh_keys = keys,
+                             .known_hosts = known_hosts,
+                             .callbacks = callbacks,
+                             .spawn = spawn_ops_default(loop)};
     return p;
-}
-
-static void close_line(struct ssh_probes *p, struct line *line)
-{
-    while (line->first) {
-        struct probe *one = line->first;
-        line_remove(line, one);
-        if (one->scan)
-            p->commands.cancel(p->commands.self, one->scan);
-        if (one->until_ms && !one->is_over)
-            stop(one);
-        one->owner = NULL;
-        let_go(one);
-    }
 }
 
 void ssh_probe_close(struct ssh_probes *p)
 {
     if (!p)
         return;
-    close_line(p, &p->waiting);
-    close_line(p, &p->asked);
-    close_line(p, &p->resting);
-    close_line(p, &p->over);
+    struct probe_queue *const queues[] = {&p->waiting, &p->active, &p->paused, &p->ended};
+    for (uint32_t i = 0; i < sizeof queues / sizeof *queues; i++)
+        while (queues[i]->first) {
+            struct probe *probe = queues[i]->first;
+            probe_queue_remove(queues[i], probe);
+            if (probe->scan)
+                p->spawn.cancel(p->spawn.self, probe->scan);
+            if (probe->until_ms && !probe->is_over)
+                probe_stop_io(probe);
+            probe->owner = NULL;
+            probe_unref(probe);
+        }
     free(p);
 }

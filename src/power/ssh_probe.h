@@ -1,15 +1,17 @@
-/* ssh_probe.h - does a machine answer?
+/* ssh_probe.h - probes: tests whether a machine answers by ssh.
  *
- * Its ssh host keys are read with ssh-keyscan, without a login. The core pins them at first
- * contact, or compares them with those that are pinned; it answers after that is durable and the
- * file that ssh reads shows it (known_hosts.h). One that has pins has to accept a connection
- * before, which tells a machine that is off from one that shows no keys.
+ * A probe reads the ssh host keys of the machine with ssh-keyscan, without a login. The core pins
+ * the keys at first contact and compares them with the pinned ones later. A probe succeeds only
+ * after this is durable and the known_hosts file contains the keys (known_hosts.h), so that runs
+ * that start because of it can connect. A node with pins must accept a TCP connection first, which
+ * distinguishes a machine that is switched off from one without host keys.
  *
- * A machine that has just started may tell of itself before it listens. So one that cannot be
- * reached is asked again, with pauses, until the patience for it is at its end.
+ * A machine that has just started may report that it is alive before its ssh server listens. So an
+ * unreachable machine is probed again, with growing pauses, until the patience of the probe ends.
  *
- * All in the daemon's loop; a bounded number at once, the others in the order they came. Each is
- * answered once, from ssh_probe_pump(), but for those that have not ended when it closes.
+ * Everything runs in the loop of the daemon. The number of probes in progress is bounded; others
+ * wait in order of arrival. Each probe gets one result, from ssh_probe_pump(), except those that
+ * have not ended when the module is closed.
  */
 #pragma once
 
@@ -28,42 +30,45 @@ struct probe;
 struct ssh_probes;
 struct ssh_keys;
 
-struct ssh_probe_seams {
+struct ssh_probe_callbacks {
     void *self;
-    /* Have ssh_probe_pump() called. */
+    /* Requests a call of ssh_probe_pump(). */
     void (*wake)(void *self);
-    /* Submit the command that pins these keys for the node of the order; the outcome comes to
-     * ssh_probe_on_result(). Not OK: later. */
+    /* Submits the command that pins these keys ("TYPE BASE64" lines) for the node of the order;
+     * is_own: one of them is a host key of the daemon's machine. The outcome is passed to
+     * ssh_probe_on_result(). Not OK: the pump calls it again later. */
     err (*pin)(void *self, uint64_t key, struct str keys, bool is_own);
-    /* Texts live for the call. */
-    void (*done)(void *self, uint64_t key, bool answers, const struct reason *said);
-    /* Is its answer still of use? Called from ssh_probe_pump(). Those of no use that have not begun
-     * are done without an answer. */
+    /* The result of a probe. The strings are valid during the call. */
+    void (*done)(void *self, uint64_t key, bool answers, const struct reason *reason);
+    /* True if the result is still needed. Called from ssh_probe_pump(). A probe that is not needed
+     * and has not started ends without touching the machine. */
     bool (*is_wanted)(void *self, uint64_t key);
-    const char *tool_path; /* where ssh-keyscan is looked for; NULL: TOOLS_PATH */
+    const char *tool_path; /* directories to search for ssh-keyscan; NULL: TOOLS_PATH */
 };
 
-/* known_hosts NULL: no file is written. Both outlive it. */
-struct ssh_probes *ssh_probe_open(uv_loop_t *loop, struct ssh_keys *home,
-                                  struct known_hosts *known_hosts, struct ssh_probe_seams seams);
-/* The loop must run until it has nothing left to close. NULL is fine. */
+/* known_hosts may be NULL: no file is written. `keys` and known_hosts outlive the probes. */
+struct ssh_probes *ssh_probe_open(uv_loop_t *loop, struct ssh_keys *keys,
+                                  struct known_hosts *known_hosts,
+                                  struct ssh_probe_callbacks callbacks);
+/* The loop must run until it has nothing left to close. NULL is allowed. */
 void ssh_probe_close(struct ssh_probes *p);
 
 #define PROBE_PATIENCE_MS 30000u
 
-/* Whom to ask. Texts are copied. */
+/* The strings are copied. */
 struct probe_order {
-    uint64_t key;
-    struct str node;
-    bool is_pinned;             /* it has pins that hold for its boot */
-    struct transport transport; /* ssh */
-    uint32_t patience_ms;       /* for how long it is asked again; 0: PROBE_PATIENCE_MS */
+    uint64_t key;               /* identifies the probe in callbacks */
+    struct str node;            /* name */
+    bool is_pinned;             /* the node has pins that are in force for its boot generation */
+    struct transport transport; /* of kind TRANSPORT_SSH */
+    uint32_t patience_ms;       /* how long it is probed again; 0: PROBE_PATIENCE_MS */
 };
 
 void ssh_probe_ask(struct ssh_probes *p, const struct probe_order *order);
-/* True when something was answered or submitted. */
+/* Starts waiting probes, submits keys and delivers results. True if a result was delivered or a
+ * command submitted. */
 bool ssh_probe_pump(struct ssh_probes *p);
-/* What became of a command that pins: OK, it is done and durable; ERR_REFUSED, `outcome` says why;
- * anything else, nothing of it is in the store. */
+/* The outcome of a command that pins keys. OK: it is done and durable. ERR_REFUSED: `outcome` has
+ * the problem. Any other error: nothing of it is in the store, and it is submitted again. */
 void ssh_probe_on_result(struct ssh_probes *p, uint64_t key, const struct core *core,
                          const struct outcome *outcome, err why);

@@ -1,6 +1,8 @@
-/* transport.h - how the machine of a node is reached: read off the core, nothing is asked.
+/* transport.h - how the machine of a node is reached: locally or by ssh, and at which address.
  *
- * What belongs to the installation (key, known hosts, sockets) is not known here and stays NULL.
+ * The transport is derived from the records of the node and of its hammers, without any I/O. The
+ * fields that belong to the installation (key, known_hosts, control sockets) stay NULL; the caller
+ * sets them.
  */
 #pragma once
 
@@ -12,10 +14,10 @@
 
 struct core;
 
-/* A hammer of class local means this machine; so does a node of the system's own, and an admin node
- * whose ssh hammer names no other place. All others are reached by ssh: at the endpoint of their
- * ssh hammer (HOST, HOST:PORT, [V6]:PORT; of several the one with the highest priority), or at
- * their own name. An endpoint that is none of these is taken for a name, which ssh will not find.
- * Texts lie in the arena. False: there is no such node. */
+/* A node with a hammer of class local is the host of the daemon; so is a system node, and an admin
+ * node whose ssh hammer has no endpoint. All other nodes are reached by ssh: at the endpoint of
+ * their ssh hammer with the highest priority (HOST, HOST:PORT or [V6]:PORT), otherwise at their
+ * name. An endpoint of another form is used as a host name, which ssh then fails to resolve. The
+ * strings are in the arena. False: the node does not exist. */
 bool transport_of(const struct core *core, int64_t node_id, struct arena *a,
                   struct transport *out_transport);

@@ -126,7 +126,7 @@ static void give_order(struct drive *d, const struct json *line)
         .args = document_at(&d->arena, line, "args"),
         .deadline_ms = (uint32_t)number_at(line, "deadline_ms"),
     };
-    hammers_do(d->hammers, &order);
+    hammers_submit(d->hammers, &order);
 }
 
 static void take_line(struct drive *d, struct str text)
@@ -189,7 +189,8 @@ int main(int argc, char **argv)
     };
     must(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
     must(uv_loop_init(&d.loop) == 0 && uv_pipe_init(&d.loop, &d.input, 0) == 0);
-    d.hammers = hammers_open(&d.loop, &options, (struct hammers_seams){.self = &d, .done = done});
+    d.hammers =
+        hammers_open(&d.loop, &options, (struct hammers_callbacks){.self = &d, .done = done});
     if (!d.hammers) {
         fprintf(stderr, "hammer-drive: cannot open\n");
         return 1;

@@ -281,7 +281,7 @@ def test_ssh_failures_have_their_kind(yard):
     yard.fails("setting", "no private key", {**server.hammer(host_key=pinned),
                                              "authenticator": "swordfish"}, *run)
     closed = {**server.hammer(host_key=pinned), "endpoint": f"127.0.0.1:{free_port(socket.SOCK_STREAM)}"}
-    yard.fails("refused", "nobody listens", closed, *run)
+    yard.fails("refused", "nothing listens", closed, *run)
     unknown = {**closed, "endpoint": "no-such-name.invalid"}
     yard.fails("unreachable", "name", unknown, *run)
     yard.fails("timeout", "ssh", server.hammer(host_key=pinned), "run", "run",

@@ -105,7 +105,7 @@ def test_a_machine_that_takes_its_time_is_waited_for(yard):
 def test_a_machine_that_never_follows_is_told(yard):
     service = yard.service()
     first(service).lag_reads = 10**9
-    text = yard.fails("timeout", "was asked to be on and says it is \"Off\"", yard.redfish(service),
+    text = yard.fails("timeout", "power on was requested, the service reports \"Off\"", yard.redfish(service),
                       "power", "on", deadline_ms=6000)
     assert "n1" in text
 
@@ -120,7 +120,7 @@ def test_what_was_seen_last_is_told_when_the_service_falls_silent(yard):
     service.faults.add(path="/Systems/1$", do="delay", seconds=1000, count=100)
     result = yard.take(key)
     assert result["end"] == "timeout", result
-    assert 'was asked to be on and says it is "Off"; since then: waiting for the answer to GET' in \
+    assert 'power on was requested, the service reports "Off"; since then: waiting for the answer to GET' in \
         result["text"], result
 
 
@@ -147,7 +147,7 @@ def test_identify_lights_every_machine(yard):
         yard.done(hammer, "power", "identify", {"on": False})
         assert not system.light and system.led == "Off", flavour
     service = yard.service(light=None)
-    yard.fails("not_offered", "no light", yard.redfish(service), "power", "identify")
+    yard.fails("not_offered", "no indicator LED", yard.redfish(service), "power", "identify")
 
 
 # -- boot ------------------------------------------------------------------------------------------
@@ -333,7 +333,7 @@ def test_a_certificate_of_a_trusted_authority_is_accepted(yard):
     cert, key = make_certificate(yard.folder, "issued", signer="authority")
     service = yard.service(cert=cert, key=key)
     yard.done(yard.redfish(service, ca=ca), "power", "on")
-    yard.fails("tls", "nobody among the trusted has issued", yard.redfish(service, ca=None),
+    yard.fails("tls", "the issuer of the certificate is not trusted", yard.redfish(service, ca=None),
                "power", "status")
     yard.fails("tls", "", yard.redfish(service), "power", "status")  # of another authority
 
@@ -360,7 +360,7 @@ def test_an_authority_that_cannot_be_read_is_told(yard):
 def test_insecure_has_to_be_said_and_is_logged(yard):
     service = yard.service()
     yard.done(yard.redfish(service, ca=None, insecure=True), "power", "on")
-    assert "is not checked" in yard.stderr() and service.url in yard.stderr()
+    assert "is not verified" in yard.stderr() and service.url in yard.stderr()
     yard.fails("tls", "self-signed", yard.redfish(service, ca=None, insecure="true"), "power", "on")
 
 
@@ -393,7 +393,7 @@ def test_nobody_listens(yard):
     hammer = yard.redfish(service)
     service.close()
     yard.things.remove(service)
-    yard.fails("refused", "nobody listens there", hammer, "power", "on")
+    yard.fails("refused", "nothing listens there", hammer, "power", "on")
 
 
 def test_a_name_that_does_not_exist(yard):
@@ -520,7 +520,7 @@ def test_redirects_on_the_same_host_are_followed_but_not_in_circles(yard):
 def test_a_thing_that_is_not_there(yard):
     service = yard.service()
     service.faults.add(path="/Systems/1$", do="status", status=404)
-    yard.fails("not_found", "no such thing (404)", yard.redfish(service), "power", "on")
+    yard.fails("not_found", "does not exist (404)", yard.redfish(service), "power", "on")
 
 
 # -- tasks -----------------------------------------------------------------------------------------------

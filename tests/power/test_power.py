@@ -17,7 +17,7 @@ def test_a_machine_behind_redfish_is_switched(plant):
     assert {"on", "off", "reset", "reboot"} <= set(actions), actions
     plant.power("n1.example.com", "on")
     eventually(lambda: machine.real_power == "On", "it is on")
-    plant.says('on of node \\"n1.example.com\\" by its hammer \\"redfish\\": ', "is on")
+    plant.says('on of node \\"n1.example.com\\" by hammer \\"redfish\\" done: ', "is on")
     plant.power("n1.example.com", "reset")
     eventually(lambda: "ForceRestart" in machine.resets, "it is reset")
     plant.power("n1.example.com", "off")
@@ -34,7 +34,7 @@ def test_what_it_starts_from_follows_the_bootenv(plant):
     eventually(lambda: machine.target == "Hdd" and machine.enabled == "Continuous", "disk")
     plant.ask("PUT", "nodes/n1.example.com", {"bootenv": "sledgehammer"})
     eventually(lambda: machine.target == "Pxe", "network")
-    plant.says('boot pxe of node', 'by its hammer')
+    plant.says('boot pxe of node', 'by hammer')
 
 
 def test_orders_of_one_node_keep_their_order(plant):
@@ -71,7 +71,7 @@ def test_ipmi_switches_a_machine(plant):
     eventually(lambda: sim.read("boot") == "default", "it starts from its disk")
     plant.power("n1.example.com", "off")
     eventually(lambda: sim.read("power") == "0", "it is off")
-    plant.says("off of node", 'by its hammer \\"ipmi\\"', times=1)
+    plant.says("off of node", 'by hammer \\"ipmi\\"', times=1)
 
 
 def test_wake_on_lan_wakes_a_machine(plant):
@@ -83,7 +83,7 @@ def test_wake_on_lan_wakes_a_machine(plant):
                      extra={"mac": "52:54:00:12:34:56"})
         plant.power("n1.example.com", "on")
         assert ear.recv(200) == b"\xff" * 6 + bytes.fromhex("525400123456") * 16
-    plant.says("on of node", 'by its hammer \\"wol\\"')
+    plant.says("on of node", 'by hammer \\"wol\\"')
 
 
 def test_the_hammer_with_the_higher_priority_does_it(plant):
@@ -93,11 +93,11 @@ def test_the_hammer_with_the_higher_priority_does_it(plant):
                  authenticator="pass#w0rd")
     _, machine = plant.redfish("n1.example.com")
     plant.power("n1.example.com", "on")
-    plant.says("on of node", 'by its hammer \\"redfish\\"')
+    plant.says("on of node", 'by hammer \\"redfish\\"')
     assert machine.real_power == "On" and sim.read("power") == "0"
     plant.hammer("n1.example.com", "ipmi", priority=9)
     plant.power("n1.example.com", "on")
-    plant.says("on of node", 'by its hammer \\"ipmi\\"')
+    plant.says("on of node", 'by hammer \\"ipmi\\"')
     assert sim.read("power") == "1"
 
 
@@ -116,7 +116,7 @@ def test_a_wrong_password_is_told_and_not_tried_again(plant):
     plant.start().node("n1.example.com")
     service, machine = plant.redfish("n1.example.com", password="wrong")
     plant.power("n1.example.com", "on")
-    plant.says('on of node \\"n1.example.com\\" by its hammer \\"redfish\\" failed, auth: ')
+    plant.says('on of node \\"n1.example.com\\" by hammer \\"redfish\\" failed (auth): ')
     assert machine.real_power == "Off" and plant.said("trying again") == 0
     assert "wrong" not in plant.read("stderr")
     assert service.asked("POST") == []
@@ -158,7 +158,7 @@ def test_a_service_that_is_away_is_asked_again(plant):
     plant.says("trying again in 2 s")
     _, machine = plant.redfish("n1.example.com", port=service.port)
     eventually(lambda: machine.real_power == "On", "it is on")
-    plant.says("reset of node", "(tried 2 times)")
+    plant.says("reset of node", "(2 tries)")
 
 
 def test_what_may_have_happened_is_not_done_twice(plant):
@@ -169,7 +169,7 @@ def test_what_may_have_happened_is_not_done_twice(plant):
     service.faults.add(method="POST", do="drop")
     plant.power("n1.example.com", "cycle")
     plant.power("n1.example.com", "off")
-    plant.says("cycle of node", "failed, lost")
+    plant.says("cycle of node", "failed (lost)")
     plant.says("off of node", "is off")
     assert plant.said("trying again") == 0
     assert len(service.asked("POST")) == 3 and machine.resets == ["On", "ForceOff"]
@@ -191,7 +191,7 @@ def test_after_three_tries_it_is_given_up(plant):
         plant.hammer("n1.example.com", "redfish", authenticator="calvin",
                      endpoint=f"https://127.0.0.1:{taken.getsockname()[1]}")
         plant.power("n1.example.com", "on")
-        plant.says("on of node", "failed, refused (tried 3 times): ")
+        plant.says("on of node", "failed (refused, given up after 3 tries): ")
     assert plant.said("trying again") == 2
     plant.stop()
     plant.start("--log-level", "info")
@@ -239,7 +239,7 @@ def resets(service):
 
 
 def is_not_known(plant, node, action):
-    text = f"the daemon ended while it was under way; whether {action} was done is not known"
+    text = f"the daemon ended during {action} of node "
     eventually(lambda: text in plant.shows(node)["status"], f"{action} is not known")
     has_reason(plant, "power_interrupted", action)
 
@@ -317,7 +317,7 @@ def test_a_reset_is_done_once_wherever_the_daemon_dies(plant):
         plant.says("on of node", "is already on", times=number)
         done = resets(service) - before
         assert done == 1 or (done == 0 and not is_ordered), (number, done)
-        is_unknown = plant.said("whether reset was done is not known") > unknown
+        is_unknown = plant.said("the daemon ended during reset of node") > unknown
         unknown += is_unknown
         known += died and done == 1 and not is_unknown
         plant.stop()
@@ -350,7 +350,7 @@ def test_the_key_of_the_installation_is_made_once(plant):
         with open(plant.path("ssh/" + name), "w", encoding="ascii") as file:
             file.write("of a start that was cut off\n")
     plant.start()
-    plant.says("a key for reaching machines by ssh was made")
+    plant.says("created the ssh key of this installation")
     key, public = plant.read("ssh/id_ed25519"), plant.read("ssh/id_ed25519.pub")
     assert key.startswith("-----BEGIN OPENSSH PRIVATE KEY-----")
     assert public.split()[2] == "halligan@" + socket.gethostname(), public
@@ -364,7 +364,7 @@ def test_the_key_of_the_installation_is_made_once(plant):
                                                      "known_hosts"]
     plant.stop()
     plant.start()
-    assert plant.read("ssh/id_ed25519") == key and plant.said("was made") == 2  # and the user
+    assert plant.read("ssh/id_ed25519") == key and plant.said("created the ssh key") == 1
 
 
 def test_a_reboot_goes_to_the_machine_that_was_pinned(plant):
@@ -375,13 +375,13 @@ def test_a_reboot_goes_to_the_machine_that_was_pinned(plant):
                     more=f"ForceCommand echo \"$SSH_ORIGINAL_COMMAND\" >> {plant.scratch}/asked")
     plant.reach("n1.example.com", server)
     plant.power("n1.example.com", "reboot")
-    plant.says("reboot of node", "failed, tls: ", "its host key is not known")
+    plant.says("reboot of node", "failed (tls): ", "its host key is not known")
     plant.alive("n1.example.com")
     plant.says('node \\"n1.example.com\\" answers')
     plant.power("n1.example.com", "reboot")
-    plant.says("reboot of node", "failed, auth: ", "the key is not accepted")
+    plant.says("reboot of node", "failed (auth): ", "the key is not accepted")
     server.allow(plant.path("ssh/id_ed25519"))
     plant.power("n1.example.com", "reboot")
-    plant.says('reboot of node \\"n1.example.com\\" by its hammer \\"ssh\\": ', "restarts")
+    plant.says('reboot of node \\"n1.example.com\\" by hammer \\"ssh\\" done: ', "restarts")
     with open(f"{plant.scratch}/asked", encoding="ascii") as file:
         assert "reboot" in file.read()

@@ -75,7 +75,7 @@ def test_one_that_is_pinned_has_to_show_its_key(plant):
             connection.close()
         is_dead(plant)
     assert plant.pinned(NODE) == before
-    assert plant.said("the host keys of a node are pinned") == 1
+    assert plant.said("pinned at first contact with") == 1
 
 
 def test_the_key_of_another_node_is_refused(plant):
@@ -196,7 +196,7 @@ def test_one_that_tells_before_it_listens_is_alive(plant):
         server.stop()
         plant.alive(NODE, False)
         plant.alive(NODE)
-        plant.says("it is asked again", times=times)
+        plant.says("probing again for", times=times)
         start_where_it_was(server)
         answers(plant, times=times)
         assert plant.shows(NODE)["alive"] and plant.said("does not answer") == 0
@@ -254,7 +254,7 @@ def test_this_machine_always_answers(plant):
     plant.node("admin.example.com", admin=True)
     for name in ("here.example.com", "admin.example.com"):
         plant.alive(name)
-        plant.says(f'node \\"{name}\\" answers: it is this machine')
+        plant.says(f'node \\"{name}\\" answers: it is the machine that the daemon runs on')
         assert plant.shows(name)["alive"] and plant.pinned(name) == []
 
 
@@ -298,9 +298,9 @@ def test_the_file_of_an_older_version_is_taken_over_once(plant):
     plant.says("known_hosts", "line 2 is not taken over")
     plant.alive(NODE)
     answers(plant)
-    assert plant.said("the host keys of a node are pinned") == 0
+    assert plant.said("pinned at first contact with") == 0
     plant.ask("PUT", f"nodes/{NODE}/forget_key")
-    plant.says("the host keys of a node are pinned")
+    plant.says("pinned at first contact with")
     plant.ask("DELETE", f"nodes/{NODE}")
     plant.stop()
     plant.start("--log-level", "info")
@@ -329,7 +329,7 @@ def test_many_at_once(plant):
         plant.reach(name, Server(plant, (f"127.0.1.{1 + i % 8}",)))
     for name in names:
         plant.alive(name)
-    plant.says("the host keys of a node are pinned", times=MANY)
+    plant.says("pinned at first contact with", times=MANY)
     for name in names:
         answers(plant, name)
     assert all(len(plant.pinned(n)) == 1 for n in names)
@@ -337,7 +337,7 @@ def test_many_at_once(plant):
     for name in names:
         plant.alive(name, False)
         plant.alive(name)
-    plant.says("answers: it shows the host keys", times=MANY)
+    plant.says("answers: its ssh host keys are the pinned ones", times=MANY)
     assert plant.read("ssh/known_hosts").count("\nnode-") == MANY
 
 

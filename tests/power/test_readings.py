@@ -178,7 +178,7 @@ def test_a_machine_that_boots_after_an_action_is_no_failed_reading(plant):
         plant.hammer(N1, "ssh", endpoint=f"127.0.0.1:{closed.getsockname()[1]}")
         answer = ended(plant, N1, "on")
         assert answer["state"] == "done" and answer["driver"] == "wol", answer
-        plant.says("the power state could not be read", "refused")
+        plant.says("power state of node", "not read (refused)")
         plant.node(N2)  # a command that comes after the answer of the reading
         node = plant.shows(N1)
         assert node["power_reason"] is None and node["power_error"] == "", node

@@ -1,4 +1,15 @@
-/* hammer_ops.c - the line of orders: who is being served, who waits, and how each of them ends. */
+/* hammer_ops.c - the queue of orders, their dispatch to drivers, and their end.
+ *
+ * Owned here: every `struct power_op`, which is an order and its state. It is in the queue
+ * `waiting` until the dispatcher starts its driver, then in `active`. A zero-length timer runs the
+ * dispatcher, so that neither hammers_submit() nor the callback of a result starts a driver on the
+ * stack of the caller.
+ *
+ * Order of an end: the operation leaves its queue and its driver releases its resources (stop),
+ * secrets are overwritten, the handles are closed, and only then is the result delivered, so that
+ * the callback may submit the next order for the same node. The memory is freed when libuv has
+ * closed both timers; the result may therefore point into the arena of the operation.
+ */
 #include "power/hammer/hammer_ops.h"
 
 #include <curl/curl.h>
@@ -21,7 +32,7 @@ enum {
     QUEUE_MS_DEFAULT = 5 * 60 * 1000
 };
 
-struct line {
+struct power_op_queue {
     struct power_op *first;
     struct power_op **last;
     uint32_t count;
@@ -30,12 +41,12 @@ struct line {
 struct hammers {
     uv_loop_t *loop;
     struct hammers_options options;
-    struct hammers_seams seams;
-    struct http_client *web;
-    struct line served;
-    uint32_t readings; /* among those */
-    struct line waiting;
-    uv_timer_t turn; /* orders start, and some of them end, in a round of their own */
+    struct hammers_callbacks callbacks;
+    struct http_client *http;
+    struct power_op_queue active;
+    uint32_t readings; /* in `active` */
+    struct power_op_queue waiting;
+    uv_timer_t dispatch_timer; /* runs the dispatcher */
     bool is_closing;
 };
 
@@ -69,154 +80,157 @@ const char *hammer_end_word(enum hammer_end end)
     return words[end];
 }
 
-/* ---- lines ---- */
+/* ---- queues ---- */
 
-static void line_add(struct line *l, struct power_op *w)
+static void op_queue_append(struct power_op_queue *l, struct power_op *op)
 {
-    w->next = NULL;
-    w->link = l->last;
-    *l->last = w;
-    l->last = &w->next;
+    op->next = NULL;
+    op->link = l->last;
+    *l->last = op;
+    l->last = &op->next;
     l->count++;
 }
 
-static void line_remove(struct line *l, struct power_op *w)
+static void op_queue_remove(struct power_op_queue *l, struct power_op *op)
 {
-    *w->link = w->next;
-    if (w->next)
-        w->next->link = w->link;
+    *op->link = op->next;
+    if (op->next)
+        op->next->link = op->link;
     else
-        l->last = w->link;
+        l->last = op->link;
     l->count--;
 }
 
-static bool is_served(const struct hammers *h, int64_t node_id)
+static bool hammers_is_node_busy(const struct hammers *h, int64_t node_id)
 {
-    for (const struct power_op *w = h->served.first; w; w = w->next)
-        if (w->order.node_id == node_id && !w->order.is_reading)
+    for (const struct power_op *op = h->active.first; op; op = op->next)
+        if (op->order.node_id == node_id && !op->order.is_reading)
             return true;
     return false;
 }
 
-/* ---- a work's life ---- */
+/* ---- end of an operation ---- */
 
-static void handle_closed(uv_handle_t *handle)
+static void power_op_on_handle_closed(uv_handle_t *handle)
 {
-    struct power_op *w = handle->data;
-    if (--w->open_handles > 0)
+    struct power_op *op = handle->data;
+    if (--op->open_handles > 0)
         return;
-    arena_fini(&w->arena);
-    free(w);
+    arena_fini(&op->arena);
+    free(op);
 }
 
-/* Secrets do not stay in pages that others will be given. */
+/* Secrets must not remain in memory that is reused. */
 void power_op_wipe(struct str secret)
 {
     if (secret.len)
         explicit_bzero((void *)(uintptr_t)secret.at, secret.len);
 }
 
-static void work_close(struct power_op *w)
+static void power_op_close(struct power_op *op)
 {
-    w->has_ended = true;
-    line_remove(w->klass ? &w->hammers->served : &w->hammers->waiting, w);
-    if (w->klass && w->order.is_reading)
-        w->hammers->readings--;
-    if (w->klass)
-        w->klass->stop(w);
-    for (uint32_t i = 0; i < w->order.hammer_count; i++)
-        power_op_wipe(w->order.hammers[i].authenticator);
-    uv_close((uv_handle_t *)&w->deadline, handle_closed);
-    uv_close((uv_handle_t *)&w->pause, handle_closed);
+    op->has_ended = true;
+    op_queue_remove(op->klass ? &op->hammers->active : &op->hammers->waiting, op);
+    if (op->klass && op->order.is_reading)
+        op->hammers->readings--;
+    if (op->klass)
+        op->klass->stop(op);
+    for (uint32_t i = 0; i < op->order.hammer_count; i++)
+        power_op_wipe(op->order.hammers[i].authenticator);
+    uv_close((uv_handle_t *)&op->deadline, power_op_on_handle_closed);
+    uv_close((uv_handle_t *)&op->pause, power_op_on_handle_closed);
 }
 
-static void on_turn(uv_timer_t *timer);
+static void hammers_on_dispatch(uv_timer_t *timer);
 
-static void have_turn(struct hammers *h)
+static void hammers_request_dispatch(struct hammers *h)
 {
-    must(uv_timer_start(&h->turn, on_turn, 0, 0) == 0);
+    must(uv_timer_start(&h->dispatch_timer, hammers_on_dispatch, 0, 0) == 0);
 }
 
-static void finish(struct power_op *w, const struct hammer_result *result)
+static void power_op_finish(struct power_op *op, const struct hammer_result *result)
 {
-    struct hammers *h = w->hammers;
-    const uint64_t key = w->order.key;
-    must(!w->has_ended);
-    work_close(w); /* its memory lives until the loop closed its timers */
-    have_turn(h);
-    h->seams.done(h->seams.self, key, result);
+    struct hammers *h = op->hammers;
+    const uint64_t key = op->order.key;
+    must(!op->has_ended);
+    power_op_close(op); /* the memory lives until the loop has closed the timers */
+    hammers_request_dispatch(h);
+    h->callbacks.done(h->callbacks.self, key, result);
 }
 
-__attribute__((format(printf, 2, 0))) static struct str say(struct power_op *w, const char *format,
-                                                            va_list args)
+__attribute__((format(printf, 2, 0))) static struct str power_op_vformat(struct power_op *op,
+                                                                         const char *format,
+                                                                         va_list args)
 {
     va_list again;
     va_copy(again, args);
     const int len = vsnprintf(NULL, 0, format, args);
     must(len >= 0);
-    char *text = arena_alloc(&w->arena, (size_t)len + 1);
-    ignore(vsnprintf(text, (size_t)len + 1, format, again) < 0, "it could be measured");
+    char *text = arena_alloc(&op->arena, (size_t)len + 1);
+    ignore(vsnprintf(text, (size_t)len + 1, format, again) < 0, "the first call succeeded");
     va_end(again);
     return (struct str){text, (uint32_t)len};
 }
 
-struct str power_op_say(struct power_op *w, const char *format, ...)
+struct str power_op_format(struct power_op *op, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    const struct str text = say(w, format, args);
+    const struct str text = power_op_vformat(op, format, args);
     va_end(args);
     return text;
 }
 
-void power_op_end(struct power_op *w, const struct json *value, const char *format, ...)
+void power_op_end(struct power_op *op, const struct json *value, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     const struct hammer_result result = {
         .end = HAMMER_END_DONE,
-        .text = power_op_clean(w, say(w, format, args)),
-        .value = value ? json_write(&w->arena, value) : STR("null"),
+        .text = power_op_clean(op, power_op_vformat(op, format, args)),
+        .value = value ? json_write(&op->arena, value) : STR("null"),
     };
     va_end(args);
-    finish(w, &result);
+    power_op_finish(op, &result);
 }
 
-void power_op_fail(struct power_op *w, enum hammer_end end, const char *format, ...)
+void power_op_fail(struct power_op *op, enum hammer_end end, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     const struct hammer_result result = {.end = end,
-                                         .text = power_op_clean(w, say(w, format, args)),
+                                         .text =
+                                             power_op_clean(op, power_op_vformat(op, format, args)),
                                          .value = STR("null"),
-                                         .is_unserved = !w->klass};
+                                         .ended_in_queue = !op->klass};
     va_end(args);
-    finish(w, &result);
+    power_op_finish(op, &result);
 }
 
-static void on_deadline(uv_timer_t *timer)
+static void power_op_on_deadline(uv_timer_t *timer)
 {
-    struct power_op *w = timer->data;
-    const struct str doing = w->klass ? w->doing : STR("other orders were served first");
-    const char *then = w->seen.len && doing.len ? "; since then: " : "";
-    const bool is_queued_reading = !w->klass && w->order.is_reading;
-    power_op_fail(w, HAMMER_END_TIMEOUT,
+    struct power_op *op = timer->data;
+    const struct str doing =
+        op->klass ? op->activity : STR("it waited in the queue behind other orders");
+    const char *then = op->observation.len && doing.len ? "; since then: " : "";
+    const bool is_queued_reading = !op->klass && op->order.is_reading;
+    power_op_fail(op, HAMMER_END_TIMEOUT,
                   "%.*s of node \"%.*s\" did not end within %u ms: %.*s%s%.*s",
-                  STR_FMT_ARGS(w->order.method), STR_FMT_ARGS(w->order.node_name),
-                  is_queued_reading ? w->order.queue_ms : w->order.deadline_ms,
-                  STR_FMT_ARGS(w->seen), then, STR_FMT_ARGS(doing));
+                  STR_FMT_ARGS(op->order.method), STR_FMT_ARGS(op->order.node_name),
+                  is_queued_reading ? op->order.queue_ms : op->order.deadline_ms,
+                  STR_FMT_ARGS(op->observation), then, STR_FMT_ARGS(doing));
 }
 
-static void start_deadline(struct power_op *w, uint32_t ms)
+static void power_op_start_deadline(struct power_op *op, uint32_t ms)
 {
-    w->deadline_ms = sys_mono_ms() + ms;
-    uv_update_time(w->hammers->loop);
-    must(uv_timer_start(&w->deadline, on_deadline, ms, 0) == 0);
+    op->deadline_ms = sys_mono_ms() + ms;
+    uv_update_time(op->hammers->loop);
+    must(uv_timer_start(&op->deadline, power_op_on_deadline, ms, 0) == 0);
 }
 
-/* ---- serving ---- */
+/* ---- dispatch ---- */
 
-static const struct power_op_class *class_named(struct str klass)
+static const struct power_op_class *power_op_class_find(struct str klass)
 {
     static const struct power_op_class *const classes[] = {&ipmi_class, &local_class,
                                                            &redfish_class, &ssh_class, &wol_class};
@@ -227,100 +241,102 @@ static const struct power_op_class *class_named(struct str klass)
     return NULL;
 }
 
-static void stop_nothing(struct power_op *w)
+static void power_op_stop_nothing(struct power_op *op)
 {
-    (void)w;
+    (void)op;
 }
 
-/* For orders that fail before any hammer is lifted. */
-static const struct power_op_class no_class = {.name = "none", .stop = stop_nothing};
+/* The class of operations that fail before a driver is started. */
+static const struct power_op_class no_class = {.name = "none", .stop = power_op_stop_nothing};
 
-static const struct json *read_object(struct power_op *w, struct str text, const char *what)
+static const struct json *power_op_read_object(struct power_op *op, struct str text,
+                                               const char *what)
 {
     struct json *value;
     uint32_t at;
     const char *why;
     if (text.len == 0)
-        return json_make(&w->arena, JSON_OBJECT);
-    if (json_read(&w->arena, text, &value, &at, &why) != OK)
-        power_op_fail(w, HAMMER_END_SETTING, "%s is no JSON: %s at byte %u", what, why, at);
+        return json_make(&op->arena, JSON_OBJECT);
+    if (json_read(&op->arena, text, &value, &at, &why) != OK)
+        power_op_fail(op, HAMMER_END_SETTING, "%s is not JSON: %s at byte %u", what, why, at);
     else if (value->kind != JSON_OBJECT)
-        power_op_fail(w, HAMMER_END_SETTING, "%s is no JSON object", what);
+        power_op_fail(op, HAMMER_END_SETTING, "%s is not a JSON object", what);
     else
         return value;
     return NULL;
 }
 
-static void fail_unoffered(struct power_op *w)
+static void power_op_fail_unoffered(struct power_op *op)
 {
-    const struct hammer_order *o = &w->order;
-    const struct str all = hammers_methods(&w->arena, o->hammers, o->hammer_count);
-    power_op_fail(w, HAMMER_END_NOT_OFFERED,
+    const struct hammer_order *o = &op->order;
+    const struct str all = hammers_methods(&op->arena, o->hammers, o->hammer_count);
+    power_op_fail(op, HAMMER_END_NOT_OFFERED,
                   "no hammer of node \"%.*s\" offers %s %.*s; they offer %.*s",
                   STR_FMT_ARGS(o->node_name), hammer_category_name(o->category),
                   STR_FMT_ARGS(o->method), STR_FMT_ARGS(all));
 }
 
-static void serve(struct power_op *w)
+static void power_op_start(struct power_op *op)
 {
-    const struct hammer_order *o = &w->order;
+    const struct hammer_order *o = &op->order;
     const uint32_t chosen = hammers_choose(o->hammers, o->hammer_count, o->category, o->method);
-    w->klass = &no_class;
+    op->klass = &no_class;
     if (chosen == o->hammer_count) {
-        fail_unoffered(w);
+        power_op_fail_unoffered(op);
         return;
     }
-    w->hammer = o->hammers[chosen];
-    w->extra = read_object(w, w->hammer.extra, "\"extra\" of the hammer");
-    if (!w->extra)
+    op->hammer = o->hammers[chosen];
+    op->extra = power_op_read_object(op, op->hammer.extra, "\"extra\" of the hammer");
+    if (!op->extra)
         return;
-    w->args = read_object(w, o->args, "\"args\" of the order");
-    if (!w->args)
+    op->args = power_op_read_object(op, o->args, "\"args\" of the order");
+    if (!op->args)
         return;
-    const struct power_op_class *klass = class_named(w->hammer.klass);
+    const struct power_op_class *klass = power_op_class_find(op->hammer.klass);
     if (!klass) {
-        power_op_fail(w, HAMMER_END_NOT_OFFERED, "hammers of class \"%.*s\" cannot be swung yet",
-                      STR_FMT_ARGS(w->hammer.klass));
+        power_op_fail(op, HAMMER_END_NOT_OFFERED,
+                      "this version has no driver for hammers of class \"%.*s\"",
+                      STR_FMT_ARGS(op->hammer.klass));
         return;
     }
-    w->klass = klass;
-    klass->start(w);
+    op->klass = klass;
+    klass->start(op);
 }
 
-static bool may_be_served(const struct hammers *h, const struct power_op *w)
+static bool hammers_may_start(const struct hammers *h, const struct power_op *op)
 {
-    if (w->order.is_reading)
+    if (op->order.is_reading)
         return h->readings < h->options.readings_max;
-    return h->served.count - h->readings < h->options.parallel_max &&
-           !is_served(h, w->order.node_id);
+    return h->active.count - h->readings < h->options.parallel_max &&
+           !hammers_is_node_busy(h, op->order.node_id);
 }
 
-static struct power_op *next_in_line(struct hammers *h)
+static struct power_op *hammers_next_startable(struct hammers *h)
 {
-    const bool is_full = h->served.count == h->options.parallel_max + h->options.readings_max;
-    for (struct power_op *w = is_full ? NULL : h->waiting.first; w; w = w->next)
-        if (may_be_served(h, w))
-            return w;
+    const bool is_full = h->active.count == h->options.parallel_max + h->options.readings_max;
+    for (struct power_op *op = is_full ? NULL : h->waiting.first; op; op = op->next)
+        if (hammers_may_start(h, op))
+            return op;
     return NULL;
 }
 
-static void on_turn(uv_timer_t *timer)
+static void hammers_on_dispatch(uv_timer_t *timer)
 {
     struct hammers *h = timer->data;
-    for (struct power_op *w = next_in_line(h); w; w = next_in_line(h)) {
-        line_remove(&h->waiting, w);
-        line_add(&h->served, w);
-        h->readings += w->order.is_reading;
-        /* The time in the queue says nothing about the machine. */
-        if (w->order.is_reading)
-            start_deadline(w, w->order.deadline_ms);
-        serve(w);
+    for (struct power_op *op = hammers_next_startable(h); op; op = hammers_next_startable(h)) {
+        op_queue_remove(&h->waiting, op);
+        op_queue_append(&h->active, op);
+        h->readings += op->order.is_reading;
+        /* The time in the queue is no property of the machine, so the deadline starts anew. */
+        if (op->order.is_reading)
+            power_op_start_deadline(op, op->order.deadline_ms);
+        power_op_start(op);
     }
 }
 
-static void copy_order(struct power_op *w, const struct hammer_order *order)
+static void power_op_copy_order(struct power_op *op, const struct hammer_order *order)
 {
-    struct arena *a = &w->arena;
+    struct arena *a = &op->arena;
     struct hammer_bound *hammers = arena_array(a, struct hammer_bound, order->hammer_count);
     for (uint32_t i = 0; i < order->hammer_count; i++) {
         const struct hammer_bound *from = &order->hammers[i];
@@ -333,33 +349,33 @@ static void copy_order(struct power_op *w, const struct hammer_order *order)
             .extra = str_copy(a, from->extra),
         };
     }
-    w->order = *order;
-    w->order.hammers = hammers;
-    w->order.node_name = str_copy(a, order->node_name);
-    w->order.method = str_copy(a, order->method);
-    w->order.args = str_copy(a, order->args);
-    if (w->order.deadline_ms == 0)
-        w->order.deadline_ms = DEADLINE_MS_DEFAULT;
-    if (w->order.queue_ms == 0)
-        w->order.queue_ms = QUEUE_MS_DEFAULT;
+    op->order = *order;
+    op->order.hammers = hammers;
+    op->order.node_name = str_copy(a, order->node_name);
+    op->order.method = str_copy(a, order->method);
+    op->order.args = str_copy(a, order->args);
+    if (op->order.deadline_ms == 0)
+        op->order.deadline_ms = DEADLINE_MS_DEFAULT;
+    if (op->order.queue_ms == 0)
+        op->order.queue_ms = QUEUE_MS_DEFAULT;
 }
 
-void hammers_do(struct hammers *h, const struct hammer_order *order)
+void hammers_submit(struct hammers *h, const struct hammer_order *order)
 {
-    struct power_op *w = calloc(1, sizeof *w);
-    must(w && !h->is_closing);
-    w->hammers = h;
-    copy_order(w, order);
-    w->doing = STR("nothing was heard");
-    must(uv_timer_init(h->loop, &w->deadline) == 0 && uv_timer_init(h->loop, &w->pause) == 0);
-    w->open_handles = 2;
-    w->deadline.data = w->pause.data = w;
-    start_deadline(w, order->is_reading ? w->order.queue_ms : w->order.deadline_ms);
-    line_add(&h->waiting, w);
-    have_turn(h);
+    struct power_op *op = calloc(1, sizeof *op);
+    must(op && !h->is_closing);
+    op->hammers = h;
+    power_op_copy_order(op, order);
+    op->activity = STR("no response yet");
+    must(uv_timer_init(h->loop, &op->deadline) == 0 && uv_timer_init(h->loop, &op->pause) == 0);
+    op->open_handles = 2;
+    op->deadline.data = op->pause.data = op;
+    power_op_start_deadline(op, order->is_reading ? op->order.queue_ms : op->order.deadline_ms);
+    op_queue_append(&h->waiting, op);
+    hammers_request_dispatch(h);
 }
 
-static struct power_op *find_work(struct power_op *first, uint64_t key)
+static struct power_op *op_queue_find(struct power_op *first, uint64_t key)
 {
     while (first && first->order.key != key)
         first = first->next;
@@ -368,85 +384,85 @@ static struct power_op *find_work(struct power_op *first, uint64_t key)
 
 void hammers_cancel(struct hammers *h, uint64_t key)
 {
-    struct power_op *w = find_work(h->served.first, key);
-    if (!w)
-        w = find_work(h->waiting.first, key);
-    must(w);
-    work_close(w);
-    have_turn(h);
+    struct power_op *op = op_queue_find(h->active.first, key);
+    if (!op)
+        op = op_queue_find(h->waiting.first, key);
+    must(op);
+    power_op_close(op);
+    hammers_request_dispatch(h);
 }
 
 uint32_t hammers_pending(const struct hammers *h)
 {
-    return h->served.count + h->waiting.count;
+    return h->active.count + h->waiting.count;
 }
 
-/* ---- what a work asks of us ---- */
+/* ---- services for drivers ---- */
 
-struct spawn_seam *power_op_commands(struct power_op *w)
+struct spawn_ops *power_op_spawn_ops(struct power_op *op)
 {
-    return &w->hammers->seams.commands;
+    return &op->hammers->callbacks.spawn;
 }
 
-struct http_client *power_op_web(struct power_op *w)
+struct http_client *power_op_http_client(struct power_op *op)
 {
-    return w->hammers->web;
+    return op->hammers->http;
 }
 
-const struct hammers_options *power_op_options(const struct power_op *w)
+const struct hammers_options *power_op_options(const struct power_op *op)
 {
-    return &w->hammers->options;
+    return &op->hammers->options;
 }
 
-int64_t power_op_left_ms(const struct power_op *w)
+int64_t power_op_left_ms(const struct power_op *op)
 {
-    const int64_t left = w->deadline_ms - sys_mono_ms();
+    const int64_t left = op->deadline_ms - sys_mono_ms();
     return left > 0 ? left : 0;
 }
 
-static void on_pause(uv_timer_t *timer)
+static void power_op_on_pause(uv_timer_t *timer)
 {
-    struct power_op *w = timer->data;
-    w->paused(w);
+    struct power_op *op = timer->data;
+    op->after_pause(op);
 }
 
-void power_op_pause(struct power_op *w, int64_t ms, void (*then)(struct power_op *w))
+void power_op_pause(struct power_op *op, int64_t ms, void (*then)(struct power_op *op))
 {
-    w->paused = then;
-    uv_update_time(w->hammers->loop);
-    must(uv_timer_start(&w->pause, on_pause, (uint64_t)ms, 0) == 0);
+    op->after_pause = then;
+    uv_update_time(op->hammers->loop);
+    must(uv_timer_start(&op->pause, power_op_on_pause, (uint64_t)ms, 0) == 0);
 }
 
-void power_op_doing(struct power_op *w, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    w->doing = say(w, format, args);
-    va_end(args);
-}
-
-void power_op_seen(struct power_op *w, const char *format, ...)
+void power_op_set_activity(struct power_op *op, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    w->seen = say(w, format, args);
+    op->activity = power_op_vformat(op, format, args);
     va_end(args);
-    w->doing = (struct str){0};
 }
 
-void power_op_unseen(struct power_op *w)
+void power_op_set_observation(struct power_op *op, const char *format, ...)
 {
-    w->seen = (struct str){0};
+    va_list args;
+    va_start(args, format);
+    op->observation = power_op_vformat(op, format, args);
+    va_end(args);
+    op->activity = (struct str){0};
 }
 
-/* ---- from open to close ---- */
+void power_op_clear_observation(struct power_op *op)
+{
+    op->observation = (struct str){0};
+}
 
-static char *copy_path(const char *path)
+/* ---- open and close ---- */
+
+static char *hammers_copy_path(const char *path)
 {
     return path ? strdup(path) : NULL;
 }
 
-static void turn_closed(uv_handle_t *handle)
+static void hammers_on_timer_closed(uv_handle_t *handle)
 {
     struct hammers *h = handle->data;
     free((void *)(uintptr_t)h->options.scratch);
@@ -455,33 +471,33 @@ static void turn_closed(uv_handle_t *handle)
 }
 
 struct hammers *hammers_open(uv_loop_t *loop, const struct hammers_options *options,
-                             struct hammers_seams seams)
+                             struct hammers_callbacks callbacks)
 {
     if (!secret_file_sweep(options->scratch) || curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
         return NULL;
     struct hammers *h = calloc(1, sizeof *h);
-    struct http_client *web = h ? http_client_open(loop) : NULL;
-    if (!web) {
+    struct http_client *http = h ? http_client_open(loop) : NULL;
+    if (!http) {
         free(h);
         curl_global_cleanup();
         return NULL;
     }
     h->loop = loop;
-    h->web = web;
+    h->http = http;
     h->options = *options;
-    h->options.scratch = copy_path(options->scratch);
-    h->options.ssh_key = copy_path(options->ssh_key);
+    h->options.scratch = hammers_copy_path(options->scratch);
+    h->options.ssh_key = hammers_copy_path(options->ssh_key);
     if (h->options.parallel_max == 0)
         h->options.parallel_max = PARALLEL_MAX_DEFAULT;
     if (h->options.readings_max == 0)
         h->options.readings_max = READINGS_MAX_DEFAULT;
-    h->seams = seams;
-    if (!h->seams.commands.start)
-        h->seams.commands = spawn_seam_own(loop);
-    h->served.last = &h->served.first;
+    h->callbacks = callbacks;
+    if (!h->callbacks.spawn.start)
+        h->callbacks.spawn = spawn_ops_default(loop);
+    h->active.last = &h->active.first;
     h->waiting.last = &h->waiting.first;
-    must(h->options.scratch && uv_timer_init(loop, &h->turn) == 0);
-    h->turn.data = h;
+    must(h->options.scratch && uv_timer_init(loop, &h->dispatch_timer) == 0);
+    h->dispatch_timer.data = h;
     return h;
 }
 
@@ -489,10 +505,10 @@ void hammers_close(struct hammers *h)
 {
     h->is_closing = true;
     while (h->waiting.first)
-        work_close(h->waiting.first);
-    while (h->served.first)
-        work_close(h->served.first);
-    http_client_close(h->web);
+        power_op_close(h->waiting.first);
+    while (h->active.first)
+        power_op_close(h->active.first);
+    http_client_close(h->http);
     curl_global_cleanup();
-    uv_close((uv_handle_t *)&h->turn, turn_closed);
+    uv_close((uv_handle_t *)&h->dispatch_timer, hammers_on_timer_closed);
 }

@@ -1,15 +1,19 @@
-/* hammer_ops.h - reaching into machines: switching them, and saying what they start from.
+/* hammer_ops.h - hammers: drivers that switch machines, set their boot device, and run commands and
+ * copy files on them (classes redfish, ipmi, ssh, local, wol).
  *
- * An order names a node, the hammers bound to it and a method; the first hammer that offers the
- * method, by descending priority, carries it out (SEMANTICS 8.7). It is done in the daemon's loop
- * and never waits there; its result comes by hammers_seams.done, once, not from inside
- * hammers_do(). At most one order is carried out per node at a time, and a bounded number in all;
- * the rest wait, and their deadlines run meanwhile. Readings have a bound of their own and keep no
- * order waiting; the deadline of a reading starts when it is served, and its time in the queue has
- * a bound of its own.
+ * An order names a node, the hammers bound to it, and a method. The hammer with the highest
+ * priority among those that offer the method performs it (docs/spec/machines.md). Orders are
+ * performed in the loop of the caller without blocking it. The result is delivered once by
+ * hammers_callbacks.done, never from inside hammers_submit().
  *
- * It knows no core and no store: whoever gives an order brings everything it needs. Texts of an
- * order are copied. What has not ended when it closes gets no result.
+ * At most one order is performed per node at a time, and a bounded number in total; others wait in
+ * a queue, and their deadlines include the waiting time. Readings (orders that change nothing) have
+ * their own bound and delay no other order. The deadline of a reading starts when it leaves the
+ * queue; its time in the queue is bounded separately.
+ *
+ * This module does not depend on the core or a store: an order contains everything it needs.
+ * Strings of an order are copied. Orders that have not ended when the module is closed get no
+ * result.
  */
 #pragma once
 
@@ -24,21 +28,21 @@
 
 struct hammers;
 
-/* How an order ended: name, word. */
+/* How an order ended: constant, word for messages. */
 #define HAMMER_ENDS(X)                                                                             \
     X(DONE, done)                                                                                  \
-    X(REFUSED, refused)         /* nobody listens there                                 */         \
-    X(UNREACHABLE, unreachable) /* no such name, or no way there                        */         \
-    X(TIMEOUT, timeout)         /* the deadline passed; it may still happen             */         \
-    X(TLS, tls)                 /* the other side could not prove who it is             */         \
-    X(AUTH, auth)               /* the user is not known, or may not do this            */         \
-    X(NOT_FOUND, not_found)     /* the thing to act on is not there                     */         \
-    X(NOT_OFFERED, not_offered) /* it cannot do that; the text lists what it can        */         \
-    X(BUSY, busy)               /* it says: later                                       */         \
-    X(BAD_ANSWER, bad_answer)   /* what it answered makes no sense                      */         \
-    X(LOST, lost)               /* the connection broke; it may have happened           */         \
-    X(FAILED, failed)           /* it tried, or says why it did not                     */         \
-    X(SETTING, setting)         /* what the hammer or the order says is wrong           */
+    X(REFUSED, refused)         /* the connection was refused                           */         \
+    X(UNREACHABLE, unreachable) /* the name does not resolve, or there is no route      */         \
+    X(TIMEOUT, timeout)         /* the deadline passed; the action may still happen     */         \
+    X(TLS, tls)                 /* the certificate or host key of the peer is not valid */         \
+    X(AUTH, auth)               /* login refused, or the user lacks the privilege       */         \
+    X(NOT_FOUND, not_found)     /* the system or resource does not exist                */         \
+    X(NOT_OFFERED, not_offered) /* not supported; the text lists what is                */         \
+    X(BUSY, busy)               /* the peer asks to try again later                     */         \
+    X(BAD_ANSWER, bad_answer)   /* the response cannot be interpreted                   */         \
+    X(LOST, lost)               /* the connection broke; the action may have happened   */         \
+    X(FAILED, failed)           /* the peer reports a failure                           */         \
+    X(SETTING, setting)         /* a field of the hammer or of the order is wrong       */
 
 enum hammer_end {
 #define X(name, word) HAMMER_END_##name,
@@ -48,7 +52,7 @@ enum hammer_end {
 };
 
 const char *hammer_end_word(enum hammer_end end);
-/* The code of a power action that ended so; REASON_NONE when it was done. */
+/* The reason code of a power action that ended this way; REASON_NONE for HAMMER_END_DONE. */
 enum reason_code hammer_end_reason(enum hammer_end end);
 
 /* A hammer as it is bound to a node. */
@@ -61,7 +65,7 @@ struct hammer_bound {
     struct str extra;         /* a JSON object, or empty; see below */
 };
 
-/* What each class reads in `extra` and, behind the bar, in the args of an order:
+/* Keys that each class reads in `extra` and, after the bar, in the args of an order:
  *
  *   redfish  system auth (basic, session) ca insecure uefi_target
  *            | wait (false: do not wait for the power state), once (of boot), on (of identify)
@@ -73,7 +77,7 @@ struct hammer_bound {
  */
 
 struct hammer_order {
-    uint64_t key; /* comes back with the result */
+    uint64_t key; /* passed to done() with the result */
     int64_t node_id;
     struct str node_name;
     const struct hammer_bound *hammers;
@@ -81,51 +85,52 @@ struct hammer_order {
     enum hammer_category category;
     struct str method;
     struct str args;      /* a JSON object, or empty */
-    uint32_t deadline_ms; /* from now, of a reading from when it is served; 0 = a minute */
-    uint32_t queue_ms;    /* of a reading: until it is served; 0 = five minutes */
-    bool is_reading; /* changes nothing: it is served beside other orders of its node, and counts
-                           * against readings_max and not against parallel_max */
+    uint32_t deadline_ms; /* from now, or for a reading from its start; 0: one minute */
+    uint32_t queue_ms;    /* of a reading: bound of its time in the queue; 0: five minutes */
+    bool is_reading;      /* changes nothing: performed beside other orders of its node, and
+                           * counted against readings_max instead of parallel_max */
 };
 
 struct hammer_result {
     enum hammer_end end;
-    struct str text;  /* a sentence */
-    struct str value; /* canonical JSON; "null" when there is none */
-    bool is_unserved; /* it ended in the queue: the machine was not asked */
+    struct str text;     /* a message for operators */
+    struct str value;    /* canonical JSON; "null" if there is none */
+    bool ended_in_queue; /* no request was sent to the machine */
 };
 
-struct hammers_seams {
+struct hammers_callbacks {
     void *self;
-    /* Texts live for the call. Orders may be given from here; hammers_close() may not be called. */
+    /* Strings are valid during the call. New orders may be submitted from here; hammers_close()
+     * may not be called. */
     void (*done)(void *self, uint64_t key, const struct hammer_result *result);
-    struct spawn_seam commands; /* .start NULL: processes of our own */
+    struct spawn_ops spawn; /* .start NULL: spawn_ops_default() */
 };
 
 struct hammers_options {
-    const char *scratch;   /* a directory of ours alone: files with secrets live there for the
-                              * length of a command, and what is left of an earlier life goes  */
-    const char *ssh_key;   /* NULL: an ssh hammer brings its own */
-    uint32_t parallel_max; /* 0: 128 */
-    uint32_t readings_max; /* 0: 64; beside those above, so that no order waits for a reading */
-    uint32_t poll_ms;      /* 0: what is usual for the vendor */
+    const char *scratch;   /* directory with mode 0700, for files with secrets that exist during a
+                              command; leftovers of an earlier process are deleted at open */
+    const char *ssh_key;   /* private key; NULL: an ssh hammer must have its own */
+    uint32_t parallel_max; /* orders in progress without readings; 0: 128 */
+    uint32_t readings_max; /* readings in progress; 0: 64 */
+    uint32_t poll_ms;      /* interval of power state polls; 0: depends on the driver */
 };
 
-/* NULL when memory, libcurl or the scratch directory is not to be had. */
+/* NULL: out of memory, libcurl failed to initialize, or the scratch directory is not private. */
 struct hammers *hammers_open(uv_loop_t *loop, const struct hammers_options *options,
-                             struct hammers_seams seams);
-/* Processes are killed, connections cut. The loop must run until it has nothing left to close. */
+                             struct hammers_callbacks callbacks);
+/* Kills processes and closes connections. The loop must run until it has nothing left to close. */
 void hammers_close(struct hammers *h);
 
-void hammers_do(struct hammers *h, const struct hammer_order *order);
-/* End it without a result. The key must be that of an order without one. */
+void hammers_submit(struct hammers *h, const struct hammer_order *order);
+/* Ends an order without a result. It must not have had a result. */
 void hammers_cancel(struct hammers *h, uint64_t key);
-/* Orders without a result. */
+/* The number of orders without a result. */
 uint32_t hammers_pending(const struct hammers *h);
 
-/* Which hammer supplies the method: its index, or `count` when none does. Equal priorities: the
- * first of the list. */
+/* The index of the hammer that performs the method, or `count` if none offers it. The first of
+ * several with the highest priority. */
 uint32_t hammers_choose(const struct hammer_bound *list, uint32_t count,
                         enum hammer_category category, struct str method);
-/* {"power":["on","off"],"run":["run"]}: what they offer together, by descending priority, each
- * method once; canonical JSON. */
+/* The methods that the hammers offer together, as canonical JSON:
+ * {"power":["on","off"],"run":["run"]}. By descending priority, each method once. */
 struct str hammers_methods(struct arena *a, const struct hammer_bound *list, uint32_t count);

@@ -1,9 +1,10 @@
-/* http_client.h - asking over HTTP, inside somebody else's event loop.
+/* http_client.h - an asynchronous HTTP client: libcurl's multi interface on the libuv loop of the
+ * caller.
  *
- * libcurl's multi interface on libuv: each call is one request and ends once, with an answer or
- * with why there is none. Certificates are checked unless a call says otherwise. It follows no
- * redirect, uses no proxy, keeps no cookie, and bounds what it reads. Connections are kept for the
- * next call to the same place.
+ * A call is one request and ends once, with a response or with the reason why there is none.
+ * Certificates are verified unless the request disables that. It follows no redirects, uses no
+ * proxy, keeps no cookies, and bounds the size of responses. Connections are kept for later
+ * requests to the same host.
  */
 #pragma once
 
@@ -14,15 +15,15 @@
 #include "base/text/str.h"
 #include "power/hammer/hammer_ops.h"
 
-#define WEB_BODY_MAX ((uint32_t)1 << 20)
-#define WEB_HEAD_MAX ((uint32_t)64 << 10)
-#define WEB_TEXT_MAX 512u /* of a header that we keep; a longer one counts as absent */
+#define HTTP_CLIENT_BODY_MAX    ((uint32_t)1 << 20)  /* of a response, in bytes */
+#define HTTP_CLIENT_HEADERS_MAX ((uint32_t)64 << 10) /* of all headers of a response, in bytes */
+#define HTTP_CLIENT_VALUE_MAX   512u /* of a header value; a longer one counts as absent */
 
 struct http_client;
 struct http_client_call;
 
-/* Texts are copied. NULL: none. */
-struct http_client_ask {
+/* The strings are copied. NULL: none. */
+struct http_client_request {
     const char *method;
     const char *url;
     struct str body; /* JSON; empty: none */
@@ -30,17 +31,17 @@ struct http_client_ask {
     const char *password;
     const char *token;    /* X-Auth-Token */
     const char *if_match; /* If-Match */
-    const char *ca;       /* a file of certificates instead of the system's */
-    bool insecure;        /* certificates are not checked */
+    const char *ca;       /* file of CA certificates instead of those of the system */
+    bool insecure;        /* certificates are not verified */
     int64_t timeout_ms;
 };
 
-struct http_client_answer {
-    enum hammer_end end; /* DONE: an answer is here, whatever it says */
-    const char *why;     /* otherwise; a piece of a sentence */
+struct http_client_response {
+    enum hammer_end end; /* DONE: a response was received, with any status */
+    const char *why;     /* otherwise; the reason, without a full stop */
     int status;
     struct str body;
-    const char *etag; /* headers: "" when absent */
+    const char *etag; /* headers: "" if absent */
     const char *location;
     const char *token;
     const char *redirect;   /* an absolute URL */
@@ -49,12 +50,13 @@ struct http_client_answer {
 
 /* NULL: out of memory. */
 struct http_client *http_client_open(uv_loop_t *loop);
-void http_client_close(struct http_client *web);
+void http_client_close(struct http_client *client);
 
-/* `done` may be NULL: nobody wants to know. Everything of the answer lives for the call. NULL: out
- * of memory. Not called from inside. */
+/* Starts a request. `done` is called later, never from inside this function; it may be NULL if the
+ * response is not needed. The response is valid during the callback. Returns NULL if out of memory
+ * or if libcurl refuses an option; `done` is then not called. */
 struct http_client_call *http_client_start(
-    struct http_client *web, const struct http_client_ask *ask,
-    void (*done)(void *self, const struct http_client_answer *answer), void *self);
-/* No answer will come. */
+    struct http_client *client, const struct http_client_request *ask,
+    void (*done)(void *self, const struct http_client_response *answer), void *self);
+/* Ends a call without a response. */
 void http_client_cancel(struct http_client_call *call);

@@ -1,7 +1,12 @@
-/* ipmi.c - service processors that speak IPMI, through ipmitool.
+/* ipmi.c - driver for service processors (BMCs) with IPMI, through ipmitool.
  *
- * The password goes by a file. -C 3 by default: without a cipher suite ipmitool first asks which
- * there are, and many do not answer that. What went wrong stands in what it says with -v only.
+ * The password is passed in a file. The cipher suite is 3 by default: without -C ipmitool first
+ * requests the list of suites, which many BMCs do not answer. -v is needed because ipmitool prints
+ * the cause of a failure only then.
+ *
+ * Every power action starts with a status: an action whose state is already reached is not sent,
+ * and a machine that is off is switched on instead of being reset, which IPMI refuses. After the
+ * action the status is polled until the state is reached or the deadline passes.
  */
 #include <string.h>
 
@@ -9,20 +14,22 @@
 
 enum { POLL_MS = 2000, PORT_DEFAULT = 623, PASSWORD_MAX = 20, SECONDS_MAX = 255 };
 
-static bool is_method(const struct power_op *w, const char *name)
+static bool ipmi_is_method(const struct power_op *op, const char *name)
 {
-    return str_eq(w->order.method, str_from(name));
+    return str_eq(op->order.method, str_from(name));
 }
 
-/* ---- what went wrong ---- */
+/* ---- errors ---- */
 
-/* The first that is found tells: ipmitool ends with the same general line whatever it was. */
-static const struct tool_run_trouble troubles[] = {
+/* The first match counts: the last line of ipmitool is the same for every failure. */
+static const struct tool_error ipmi_errors[] = {
     {"RAKP 2 HMAC is invalid", HAMMER_END_AUTH, "the password is not accepted"},
     {"unauthorized name", HAMMER_END_AUTH, "the user is not known"},
-    {"unauthorized role", HAMMER_END_AUTH, "the user may not log in with that privilege"},
+    {"unauthorized role", HAMMER_END_AUTH,
+     "the user may not log in with that privilege level (extra.level)"},
     {"Insufficient privilege", HAMMER_END_AUTH, "the user may not do this"},
-    {"invalid role", HAMMER_END_AUTH, "the user may not log in with that privilege"},
+    {"invalid role", HAMMER_END_AUTH,
+     "the user may not log in with that privilege level (extra.level)"},
     {"RAKP 2 message indicates an error", HAMMER_END_AUTH, "the login is refused"},
     {"RAKP 4 message", HAMMER_END_AUTH, "the login is refused"},
     {"Password is too long", HAMMER_END_SETTING, "the password is too long for IPMI"},
@@ -32,242 +39,251 @@ static const struct tool_run_trouble troubles[] = {
      "it does not offer that cipher suite; extra.cipher sets another"},
     {"no matching cipher suite", HAMMER_END_NOT_OFFERED,
      "it does not offer that cipher suite; extra.cipher sets another"},
-    {"insufficient resources", HAMMER_END_BUSY, "it has no session left"},
+    {"insufficient resources", HAMMER_END_BUSY, "it has no free session"},
     {"Node busy", HAMMER_END_BUSY, "it is busy"},
-    {"Address lookup for", HAMMER_END_UNREACHABLE, "its name is not known"},
-    {"failed: Invalid command", HAMMER_END_NOT_OFFERED, "it does not know that command"},
+    {"Address lookup for", HAMMER_END_UNREACHABLE, "its name cannot be resolved"},
+    {"failed: Invalid command", HAMMER_END_NOT_OFFERED, "it does not support that command"},
     {"Unable to establish", HAMMER_END_TIMEOUT, "it does not answer"},
     {"no response", HAMMER_END_TIMEOUT, "it does not answer"},
 };
 
-static void fail(struct power_op *w, const struct spawn_result *result)
+static void ipmi_fail(struct power_op *op, const struct spawn_result *result)
 {
-    const struct tool_run_trouble *trouble =
-        tool_run_trouble_find(troubles, sizeof troubles / sizeof *troubles, result->err);
-    if (trouble) {
-        power_op_fail(w, trouble->end, "the service processor %.*s: %s",
-                      STR_FMT_ARGS(w->hammer.endpoint), trouble->text);
+    const struct tool_error *error =
+        tool_error_find(ipmi_errors, sizeof ipmi_errors / sizeof *ipmi_errors, result->err);
+    if (error) {
+        power_op_fail(op, error->end, "service processor %.*s: %s",
+                      STR_FMT_ARGS(op->hammer.endpoint), error->text);
         return;
     }
-    power_op_fail(w, HAMMER_END_FAILED, "ipmitool ended with %d: %.*s", result->status,
-                  STR_FMT_ARGS(power_op_last_line(w, result->err)));
+    power_op_fail(op, HAMMER_END_FAILED, "ipmitool exited with status %d: %.*s", result->status,
+                  STR_FMT_ARGS(power_op_last_line(op, result->err)));
 }
 
-/* ---- the command line ---- */
+/* ---- arguments ---- */
 
-static bool add_options(struct power_op *w, struct tool_run_argv *argv, bool is_verbose)
+static bool ipmi_add_options(struct power_op *op, struct tool_run_argv *argv, bool is_verbose)
 {
     struct power_op_address address;
     struct str interface;
     struct str level;
     int64_t cipher;
-    if (!power_op_address(w, &address) || !power_op_text(w, w->extra, "interface", &interface) ||
-        !power_op_text(w, w->extra, "level", &level) ||
-        !power_op_number(w, w->extra, "cipher", 17, &cipher))
+    if (!power_op_address(op, &address) || !power_op_text(op, op->extra, "interface", &interface) ||
+        !power_op_text(op, op->extra, "level", &level) ||
+        !power_op_number(op, op->extra, "cipher", 17, &cipher))
         return false;
     tool_run_add(argv, "ipmitool");
     tool_run_add(argv, "-I");
     tool_run_add(argv, str_eq(interface, STR("lan")) ? "lan" : "lanplus");
     tool_run_add(argv, "-H");
-    tool_run_add(argv, power_op_z(w, address.host));
+    tool_run_add(argv, power_op_z(op, address.host));
     tool_run_add(argv, "-p");
-    tool_run_add(argv, power_op_z(w, power_op_say(w, "%lld",
-                                                  address.port ? (long long)address.port
-                                                               : (long long)PORT_DEFAULT)));
+    tool_run_add(argv, power_op_z(op, power_op_format(op, "%lld",
+                                                      address.port ? (long long)address.port
+                                                                   : (long long)PORT_DEFAULT)));
     tool_run_add(argv, "-C");
-    tool_run_add(argv, power_op_z(w, power_op_say(w, "%lld", cipher ? (long long)cipher : 3LL)));
+    tool_run_add(argv,
+                 power_op_z(op, power_op_format(op, "%lld", cipher ? (long long)cipher : 3LL)));
     tool_run_add(argv, "-U");
-    tool_run_add(argv, power_op_z(w, w->hammer.username));
+    tool_run_add(argv, power_op_z(op, op->hammer.username));
     tool_run_add(argv, "-f");
-    tool_run_add(argv, tool_run_of(w)->secret);
+    tool_run_add(argv, tool_run_get(op)->secret);
     tool_run_add(argv, "-N");
     tool_run_add(argv, "1");
     tool_run_add(argv, "-R");
     tool_run_add(argv, "4");
     if (level.len) {
         tool_run_add(argv, "-L");
-        tool_run_add(argv, power_op_z(w, level));
+        tool_run_add(argv, power_op_z(op, level));
     }
     if (is_verbose)
         tool_run_add(argv, "-v");
     return true;
 }
 
-/* `words` with single spaces between. */
-static void run(struct power_op *w, struct str words,
-                void (*done)(struct power_op *w, const struct spawn_result *result))
+/* `words` are arguments, separated by single spaces. */
+static void ipmi_run(struct power_op *op, struct str words,
+                     void (*done)(struct power_op *op, const struct spawn_result *result))
 {
     struct tool_run_argv argv = {.count = 0};
-    if (!add_options(w, &argv, true))
+    if (!ipmi_add_options(op, &argv, true))
         return;
     while (words.len)
-        tool_run_add(&argv, power_op_z(w, hammer_next_word(&words)));
-    tool_run_run(w, &argv, done);
+        tool_run_add(&argv, power_op_z(op, hammer_next_word(&words)));
+    tool_run_start(op, &argv, done);
 }
 
 /* ---- power ---- */
 
-static bool read_power(struct power_op *w, const struct spawn_result *result, bool *out_is_on)
+static bool ipmi_parse_power(struct power_op *op, const struct spawn_result *result,
+                             bool *out_is_on)
 {
-    const bool on = tool_run_says(result->out, "Chassis Power is on");
-    const bool off = tool_run_says(result->out, "Chassis Power is off");
+    const bool on = tool_output_contains(result->out, "Chassis Power is on");
+    const bool off = tool_output_contains(result->out, "Chassis Power is off");
     *out_is_on = on;
     if (result->status == 0 && on != off)
         return true;
     if (result->status != 0)
-        fail(w, result);
+        ipmi_fail(op, result);
     else
-        power_op_fail(w, HAMMER_END_BAD_ANSWER, "ipmitool does not say whether it is on: %.*s",
-                      STR_FMT_ARGS(power_op_last_line(w, result->out)));
+        power_op_fail(op, HAMMER_END_BAD_ANSWER, "ipmitool printed no power status: %.*s",
+                      STR_FMT_ARGS(power_op_last_line(op, result->out)));
     return false;
 }
 
-static void end_with_power(struct power_op *w, bool is_on, const char *how)
+static void ipmi_end_with_power(struct power_op *op, bool is_on, const char *how)
 {
-    struct json *value = json_make(&w->arena, JSON_OBJECT);
+    struct json *value = json_make(&op->arena, JSON_OBJECT);
     const char *word = is_on ? "on" : "off";
-    json_set(value, STR("power"), json_make_string(&w->arena, str_from(word)));
-    power_op_end(w, value, "node \"%.*s\" %s %s", STR_FMT_ARGS(w->order.node_name), how, word);
+    json_set(value, STR("power"), json_make_string(&op->arena, str_from(word)));
+    power_op_end(op, value, "node \"%.*s\" %s %s", STR_FMT_ARGS(op->order.node_name), how, word);
 }
 
-static bool wants_on(const struct power_op *w)
+static bool ipmi_wants_on(const struct power_op *op)
 {
-    return !is_method(w, "off") && !is_method(w, "halt");
+    return !ipmi_is_method(op, "off") && !ipmi_is_method(op, "halt");
 }
 
-static void look(struct power_op *w);
+static void ipmi_poll_power(struct power_op *op);
 
-static void power_seen(struct power_op *w, const struct spawn_result *result)
+static void ipmi_on_power_polled(struct power_op *op, const struct spawn_result *result)
 {
     bool is_on;
-    if (!read_power(w, result, &is_on))
+    if (!ipmi_parse_power(op, result, &is_on))
         return;
-    if (is_on == wants_on(w)) {
-        end_with_power(w, is_on, "is");
+    if (is_on == ipmi_wants_on(op)) {
+        ipmi_end_with_power(op, is_on, "is");
         return;
     }
-    const uint32_t ours = power_op_options(w)->poll_ms;
-    power_op_seen(w, "it was asked to be %s and says it is %s", wants_on(w) ? "on" : "off",
-                  is_on ? "on" : "off");
-    power_op_pause(w, ours ? ours : POLL_MS, look);
+    const uint32_t ours = power_op_options(op)->poll_ms;
+    power_op_set_observation(op, "power %s was requested, the service processor reports %s",
+                             ipmi_wants_on(op) ? "on" : "off", is_on ? "on" : "off");
+    power_op_pause(op, ours ? ours : POLL_MS, ipmi_poll_power);
 }
 
-static void look(struct power_op *w)
+static void ipmi_poll_power(struct power_op *op)
 {
-    run(w, STR("chassis power status"), power_seen);
+    ipmi_run(op, STR("chassis power status"), ipmi_on_power_polled);
 }
 
-static void switched(struct power_op *w, const struct spawn_result *result)
+static void ipmi_on_switched(struct power_op *op, const struct spawn_result *result)
 {
-    const struct json *wait = json_get(w->args, STR("wait"));
+    const struct json *wait = json_get(op->args, STR("wait"));
     if (result->status != 0)
-        fail(w, result);
+        ipmi_fail(op, result);
     else if (wait && wait->kind == JSON_FALSE)
-        end_with_power(w, wants_on(w), "was asked to be");
+        ipmi_end_with_power(op, ipmi_wants_on(op), "was ordered to be");
     else
-        look(w);
+        ipmi_poll_power(op);
 }
 
-/* Knowing how it is: what is so already is not asked for, and one that is off cannot be reset. */
-static void first_seen(struct power_op *w, const struct spawn_result *result)
+/* The state before the action decides which command is sent. */
+static void ipmi_on_initial_power(struct power_op *op, const struct spawn_result *result)
 {
     bool is_on;
-    if (!read_power(w, result, &is_on))
+    if (!ipmi_parse_power(op, result, &is_on))
         return;
-    const bool restarts = is_method(w, "cycle") || is_method(w, "reset");
-    if (is_method(w, "status"))
-        end_with_power(w, is_on, "is");
-    else if (!restarts && is_on == wants_on(w))
-        end_with_power(w, is_on, "is already");
-    else if (is_method(w, "on") || !is_on)
-        run(w, STR("chassis power on"), switched);
-    else if (is_method(w, "halt"))
-        run(w, STR("chassis power soft"), switched);
+    const bool restarts = ipmi_is_method(op, "cycle") || ipmi_is_method(op, "reset");
+    if (ipmi_is_method(op, "status"))
+        ipmi_end_with_power(op, is_on, "is");
+    else if (!restarts && is_on == ipmi_wants_on(op))
+        ipmi_end_with_power(op, is_on, "is already");
+    else if (ipmi_is_method(op, "on") || !is_on)
+        ipmi_run(op, STR("chassis power on"), ipmi_on_switched);
+    else if (ipmi_is_method(op, "halt"))
+        ipmi_run(op, STR("chassis power soft"), ipmi_on_switched);
     else
-        run(w, power_op_say(w, "chassis power %.*s", STR_FMT_ARGS(w->order.method)), switched);
+        ipmi_run(op, power_op_format(op, "chassis power %.*s", STR_FMT_ARGS(op->order.method)),
+                 ipmi_on_switched);
 }
 
-/* ---- the rest ---- */
+/* ---- boot device, LED and raw commands ---- */
 
-static void set(struct power_op *w, const struct spawn_result *result)
+static void ipmi_on_set(struct power_op *op, const struct spawn_result *result)
 {
     if (result->status != 0)
-        fail(w, result);
+        ipmi_fail(op, result);
     else
-        power_op_end(w, NULL, "node \"%.*s\": %.*s", STR_FMT_ARGS(w->order.node_name),
-                     STR_FMT_ARGS(power_op_last_line(w, result->out)));
+        power_op_end(op, NULL, "node \"%.*s\": %.*s", STR_FMT_ARGS(op->order.node_name),
+                     STR_FMT_ARGS(power_op_last_line(op, result->out)));
 }
 
-static void boot(struct power_op *w, const char *device, bool once)
+static void ipmi_set_boot(struct power_op *op, const char *device, bool once)
 {
-    const bool efi = json_is_true(json_get(w->extra, STR("efi")));
+    const bool efi = json_is_true(json_get(op->extra, STR("efi")));
     const char *options = once  ? (efi ? " options=efiboot" : "")
                           : efi ? " options=persistent,efiboot"
                                 : " options=persistent";
-    run(w, power_op_say(w, "chassis bootdev %s%s", device, options), set);
+    ipmi_run(op, power_op_format(op, "chassis bootdev %s%s", device, options), ipmi_on_set);
 }
 
-static void identify(struct power_op *w)
+static void ipmi_identify(struct power_op *op)
 {
-    const struct json *wish = json_get(w->args, STR("on"));
+    const struct json *on_arg = json_get(op->args, STR("on"));
     int64_t seconds;
-    if (!power_op_number(w, w->args, "seconds", SECONDS_MAX, &seconds))
+    if (!power_op_number(op, op->args, "seconds", SECONDS_MAX, &seconds))
         return;
-    if (wish && wish->kind == JSON_FALSE)
-        run(w, STR("chassis identify 0"), set);
+    if (on_arg && on_arg->kind == JSON_FALSE)
+        ipmi_run(op, STR("chassis identify 0"), ipmi_on_set);
     else
-        run(w, power_op_say(w, "chassis identify %lld", seconds ? (long long)seconds : 15LL), set);
+        ipmi_run(op,
+                 power_op_format(op, "chassis identify %lld", seconds ? (long long)seconds : 15LL),
+                 ipmi_on_set);
 }
 
-static void invoked(struct power_op *w, const struct spawn_result *result)
+static void ipmi_on_invoked(struct power_op *op, const struct spawn_result *result)
 {
-    power_op_end(w, power_op_output(w, result), "ipmitool ended with %d", result->status);
+    power_op_end(op, power_op_output(op, result), "ipmitool exited with status %d", result->status);
 }
 
-/* Any command of ipmitool; options are ours. */
-static void invoke(struct power_op *w)
+/* Runs any command of ipmitool with our connection options. Arguments that start with a dash are
+ * refused, so that a client cannot replace them. */
+static void ipmi_invoke(struct power_op *op)
 {
-    const struct json *list = json_get(w->args, STR("argv"));
+    const struct json *list = json_get(op->args, STR("argv"));
     struct tool_run_argv argv = {.count = 0};
     bool is_fine = list && list->kind == JSON_ARRAY && list->count > 0 && list->count <= 32;
     for (const struct json *item = is_fine ? list->first : NULL; item; item = item->next)
         is_fine = is_fine && item->kind == JSON_STRING && item->text.len && item->text.at[0] != '-';
     if (!is_fine) {
-        power_op_fail(w, HAMMER_END_SETTING,
-                      "\"argv\" must be a list of 1 to 32 words that are no options");
+        power_op_fail(op, HAMMER_END_SETTING,
+                      "\"argv\" must be a list of 1 to 32 words that do not start with a dash");
         return;
     }
-    if (!add_options(w, &argv, false))
+    if (!ipmi_add_options(op, &argv, false))
         return;
     for (const struct json *item = list->first; item; item = item->next)
-        tool_run_add(&argv, power_op_z(w, item->text));
-    tool_run_run(w, &argv, invoked);
+        tool_run_add(&argv, power_op_z(op, item->text));
+    tool_run_start(op, &argv, ipmi_on_invoked);
 }
 
-static bool is_password(struct str s)
+static bool ipmi_is_valid_password(struct str s)
 {
     return s.len <= PASSWORD_MAX && str_find(s, '\n', 0) == s.len;
 }
 
-static void start(struct power_op *w)
+static void ipmi_start(struct power_op *op)
 {
-    if (!is_password(w->hammer.authenticator)) {
-        power_op_fail(w, HAMMER_END_SETTING, "an IPMI password is one line of at most %d bytes",
+    if (!ipmi_is_valid_password(op->hammer.authenticator)) {
+        power_op_fail(op, HAMMER_END_SETTING,
+                      "the password of an IPMI hammer must be one line of at most %d bytes",
                       PASSWORD_MAX);
         return;
     }
-    if (!tool_run_write_secret(w, w->hammer.authenticator))
+    if (!tool_run_write_secret(op, op->hammer.authenticator))
         return;
-    if (w->order.category == HAMMER_BOOT)
-        boot(w, is_method(w, "pxe") ? "pxe" : "disk", json_is_true(json_get(w->args, STR("once"))));
-    else if (w->order.category == HAMMER_RUN)
-        invoke(w);
-    else if (is_method(w, "pxeboot"))
-        boot(w, "pxe", true);
-    else if (is_method(w, "identify"))
-        identify(w);
+    if (op->order.category == HAMMER_BOOT)
+        ipmi_set_boot(op, ipmi_is_method(op, "pxe") ? "pxe" : "disk",
+                      json_is_true(json_get(op->args, STR("once"))));
+    else if (op->order.category == HAMMER_RUN)
+        ipmi_invoke(op);
+    else if (ipmi_is_method(op, "pxeboot"))
+        ipmi_set_boot(op, "pxe", true);
+    else if (ipmi_is_method(op, "identify"))
+        ipmi_identify(op);
     else
-        run(w, STR("chassis power status"), first_seen);
+        ipmi_run(op, STR("chassis power status"), ipmi_on_initial_power);
 }
 
-const struct power_op_class ipmi_class = {.name = "ipmi", .start = start, .stop = tool_run_stop};
+const struct power_op_class ipmi_class = {
+    .name = "ipmi", .start = ipmi_start, .stop = tool_run_stop};

@@ -1,9 +1,9 @@
-/* methods.c - what the hammers of a node offer together. */
+/* methods.c - which hammer of a node performs a method, and which methods its hammers offer. */
 #include "base/json/json.h"
 #include "power/hammer/hammer_ops.h"
 
-static bool offers(const struct hammer_bound *hammer, enum hammer_category category,
-                   struct str method)
+static bool hammer_offers_method(const struct hammer_bound *hammer, enum hammer_category category,
+                                 struct str method)
 {
     const struct hammer_class *klass = hammer_class_find(hammer->klass);
     return klass && hammer_words_have(hammer_class_words(klass, category), method);
@@ -14,26 +14,28 @@ uint32_t hammers_choose(const struct hammer_bound *list, uint32_t count,
 {
     uint32_t best = count;
     for (uint32_t i = 0; i < count; i++)
-        if (offers(&list[i], category, method) &&
+        if (hammer_offers_method(&list[i], category, method) &&
             (best == count || list[i].priority > list[best].priority))
             best = i;
     return best;
 }
 
-/* The hammer that comes next: of those behind (priority, place) the first. `count` at the end. */
-static uint32_t next_hammer(const struct hammer_bound *list, uint32_t count, uint32_t after)
+/* The successor of `after` by descending priority, then ascending index. `after` == count: the
+ * first. Returns `count` at the end. */
+static uint32_t hammers_next_by_priority(const struct hammer_bound *list, uint32_t count,
+                                         uint32_t after)
 {
     uint32_t best = count;
     for (uint32_t i = 0; i < count; i++) {
-        const bool is_behind = after == count || list[i].priority < list[after].priority ||
-                               (list[i].priority == list[after].priority && i > after);
-        if (is_behind && (best == count || list[i].priority > list[best].priority))
+        const bool is_later = after == count || list[i].priority < list[after].priority ||
+                              (list[i].priority == list[after].priority && i > after);
+        if (is_later && (best == count || list[i].priority > list[best].priority))
             best = i;
     }
     return best;
 }
 
-static bool has_text(const struct json *array, struct str text)
+static bool json_array_has_string(const struct json *array, struct str text)
 {
     for (const struct json *item = array->first; item; item = item->next)
         if (str_eq(item->text, text))
@@ -41,11 +43,11 @@ static bool has_text(const struct json *array, struct str text)
     return false;
 }
 
-static void add_words(struct arena *a, struct json *array, struct str words)
+static void json_array_add_words(struct arena *a, struct json *array, struct str words)
 {
     while (words.len) {
         const struct str word = hammer_next_word(&words);
-        if (!has_text(array, word))
+        if (!json_array_has_string(array, word))
             json_append(array, json_make_string(a, word));
     }
 }
@@ -56,11 +58,11 @@ struct str hammers_methods(struct arena *a, const struct hammer_bound *list, uin
     for (int c = 0; c < HAMMER_CATEGORY_COUNT; c++) {
         const enum hammer_category category = (enum hammer_category)c;
         struct json *array = json_make(a, JSON_ARRAY);
-        for (uint32_t i = next_hammer(list, count, count); i < count;
-             i = next_hammer(list, count, i)) {
+        for (uint32_t i = hammers_next_by_priority(list, count, count); i < count;
+             i = hammers_next_by_priority(list, count, i)) {
             const struct hammer_class *klass = hammer_class_find(list[i].klass);
             if (klass)
-                add_words(a, array, hammer_class_words(klass, category));
+                json_array_add_words(a, array, hammer_class_words(klass, category));
         }
         if (array->count)
             json_set(all, str_from(hammer_category_name(category)), array);

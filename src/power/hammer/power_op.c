@@ -1,23 +1,23 @@
-/* power_op.c - reading what an order and its hammer say. */
+/* power_op.c - parsing of the fields of an order and its hammer, and of the output of programs. */
 #include "power/hammer/power_op.h"
 
-const char *power_op_z(struct power_op *w, struct str s)
+const char *power_op_z(struct power_op *op, struct str s)
 {
-    return str_z(&w->arena, s);
+    return str_z(&op->arena, s);
 }
 
-bool power_op_text(struct power_op *w, const struct json *from, const char *key,
+bool power_op_text(struct power_op *op, const struct json *from, const char *key,
                    struct str *out_text)
 {
     const struct json *found = json_get(from, str_from(key));
     *out_text = found && found->kind == JSON_STRING ? found->text : STR("");
     if (!found || found->kind == JSON_STRING || found->kind == JSON_NULL)
         return true;
-    power_op_fail(w, HAMMER_END_SETTING, "\"%s\" must be a text", key);
+    power_op_fail(op, HAMMER_END_SETTING, "\"%s\" must be a string", key);
     return false;
 }
 
-bool power_op_number(struct power_op *w, const struct json *from, const char *key, int64_t max,
+bool power_op_number(struct power_op *op, const struct json *from, const char *key, int64_t max,
                      int64_t *out_number)
 {
     const struct json *found = json_get(from, str_from(key));
@@ -26,14 +26,14 @@ bool power_op_number(struct power_op *w, const struct json *from, const char *ke
         return true;
     if (json_as_i64(found, out_number) && *out_number >= 1 && *out_number <= max)
         return true;
-    power_op_fail(w, HAMMER_END_SETTING, "\"%s\" must be a whole number from 1 to %lld", key,
+    power_op_fail(op, HAMMER_END_SETTING, "\"%s\" must be a whole number from 1 to %lld", key,
                   (long long)max);
     return false;
 }
 
 /* ---- addresses ---- */
 
-static bool is_host(struct str host, bool is_v6)
+static bool power_op_is_host(struct str host, bool is_v6)
 {
     if (host.len == 0 || host.len > 253 || host.at[0] == '-')
         return false;
@@ -46,7 +46,7 @@ static bool is_host(struct str host, bool is_v6)
     return true;
 }
 
-static bool is_port(struct str text, int64_t *out_port)
+static bool power_op_parse_port(struct str text, int64_t *out_port)
 {
     return str_parse_i64(text, out_port) && *out_port >= 1 && *out_port <= 65535;
 }
@@ -66,36 +66,39 @@ bool power_op_address_parse(struct str text, struct power_op_address *out_addres
         a = (struct power_op_address){.host = text, .is_v6 = true};
         port = STR("");
     }
-    if (port.len && (port.at[0] != ':' || !is_port(str_slice(port, 1, port.len), &a.port)))
+    if (port.len &&
+        (port.at[0] != ':' || !power_op_parse_port(str_slice(port, 1, port.len), &a.port)))
         return false;
-    if (!is_host(a.host, a.is_v6))
+    if (!power_op_is_host(a.host, a.is_v6))
         return false;
     *out_address = a;
     return true;
 }
 
-bool power_op_address(struct power_op *w, struct power_op_address *out_address)
+bool power_op_address(struct power_op *op, struct power_op_address *out_address)
 {
     int64_t port;
-    if (w->hammer.endpoint.len == 0) {
-        power_op_fail(w, HAMMER_END_SETTING, "the hammer has no endpoint");
+    if (op->hammer.endpoint.len == 0) {
+        power_op_fail(op, HAMMER_END_SETTING, "the hammer has no endpoint");
         return false;
     }
-    if (!power_op_address_parse(w->hammer.endpoint, out_address)) {
-        power_op_fail(w, HAMMER_END_SETTING, "the endpoint \"%.*s\" is no address",
-                      STR_FMT_ARGS(w->hammer.endpoint));
+    if (!power_op_address_parse(op->hammer.endpoint, out_address)) {
+        power_op_fail(op, HAMMER_END_SETTING,
+                      "the endpoint \"%.*s\" is not an address (HOST, HOST:PORT or [V6]:PORT)",
+                      STR_FMT_ARGS(op->hammer.endpoint));
         return false;
     }
-    if (!power_op_number(w, w->extra, "port", 65535, &port))
+    if (!power_op_number(op, op->extra, "port", 65535, &port))
         return false;
     if (out_address->port == 0)
         out_address->port = port;
     return true;
 }
 
-/* ---- what a program said ---- */
+/* ---- output of programs ---- */
 
-static uint32_t character(struct str s, uint32_t at)
+/* The length of the valid UTF-8 character at `at`; 0: the byte is not part of one. */
+static uint32_t power_op_character_len(struct str s, uint32_t at)
 {
     const uint8_t first = (uint8_t)s.at[at];
     const uint32_t len = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
@@ -103,13 +106,13 @@ static uint32_t character(struct str s, uint32_t at)
     return piece.len == len && str_is_clean(piece) ? len : 0;
 }
 
-struct str power_op_clean(struct power_op *w, struct str bytes)
+struct str power_op_clean(struct power_op *op, struct str bytes)
 {
     if (str_is_clean(bytes))
-        return str_copy(&w->arena, bytes);
-    struct buf b = buf_in(&w->arena);
+        return str_copy(&op->arena, bytes);
+    struct buf b = buf_in(&op->arena);
     for (uint32_t i = 0; i < bytes.len;) {
-        const uint32_t len = character(bytes, i);
+        const uint32_t len = power_op_character_len(bytes, i);
         if (len)
             buf_put(&b, bytes.at + i, len);
         else
@@ -119,19 +122,19 @@ struct str power_op_clean(struct power_op *w, struct str bytes)
     return buf_str(&b);
 }
 
-struct json *power_op_output(struct power_op *w, const struct spawn_result *result)
+struct json *power_op_output(struct power_op *op, const struct spawn_result *result)
 {
-    struct arena *a = &w->arena;
+    struct arena *a = &op->arena;
     struct json *value = json_make(a, JSON_OBJECT);
-    json_set(value, STR("stdout"), json_make_string(a, power_op_clean(w, result->out)));
-    json_set(value, STR("stderr"), json_make_string(a, power_op_clean(w, result->err)));
+    json_set(value, STR("stdout"), json_make_string(a, power_op_clean(op, result->out)));
+    json_set(value, STR("stderr"), json_make_string(a, power_op_clean(op, result->err)));
     json_set(value, STR("status"), json_make_i64(a, result->status));
     if (result->dropped)
         json_set(value, STR("dropped"), json_make_i64(a, (int64_t)result->dropped));
     return value;
 }
 
-struct str power_op_last_line(struct power_op *w, struct str bytes)
+struct str power_op_last_line(struct power_op *op, struct str bytes)
 {
     while (bytes.len && (uint8_t)bytes.at[bytes.len - 1] <= ' ')
         bytes.len--;
@@ -139,5 +142,5 @@ struct str power_op_last_line(struct power_op *w, struct str bytes)
     while (from && bytes.at[from - 1] != '\n' && bytes.len - from < 300)
         from--;
     const struct str line = str_slice(bytes, from, bytes.len);
-    return line.len ? power_op_clean(w, line) : STR("it said nothing");
+    return line.len ? power_op_clean(op, line) : STR("no output");
 }

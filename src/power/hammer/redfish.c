@@ -1,7 +1,17 @@
-/* redfish.c - finding the system behind an endpoint, and what its answers mean.
+/* redfish.c - driver for Redfish (DMTF DSP0266): requests, interpretation of responses, and the way
+ * from the endpoint to the system.
  *
- * root, session if wanted, collection of systems (page by page), the system, the values its Reset
- * takes if they stand elsewhere; then redfish_act().
+ * Sequence of requests: service root, session if extra.auth is "session", collection of systems
+ * page by page, the system, the ActionInfo with the allowed ResetType values if the system does not
+ * list them; then redfish_act().
+ *
+ * Retries: a response that means "later" (429, 503, or 409 and 423 with Retry-After) is repeated
+ * for every method, because the service did not process the request. Server errors and lost
+ * connections are repeated for GET only: any other request may have been executed.
+ *
+ * Redirects are followed for GET and within the same host only, because credentials are sent along.
+ * The session is deleted at the end without waiting for the response, since services have few of
+ * them.
  */
 #include "power/hammer/redfish.h"
 
@@ -11,120 +21,124 @@
 
 #include "sys/log.h"
 
-enum { REDIRECTS_MAX = 4, TRIES_MAX = 4, PAGES_MAX = 64, BUSY_MS = 1000, FAREWELL_MS = 5000 };
+enum { REDIRECTS_MAX = 4, TRIES_MAX = 4, PAGES_MAX = 64, BUSY_MS = 1000, LOGOUT_MS = 5000 };
 
-#define W(r) ((r)->work)
+#define OP(r) ((r)->op)
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
-static void answered(void *self, const struct http_client_answer *answer);
+static void redfish_on_response(void *self, const struct http_client_response *answer);
 
-static bool is_reading(const struct redfish *r)
+static bool redfish_is_get(const struct redfish *r)
 {
     return strcmp(r->now.method, "GET") == 0;
 }
 
-static void send_now(struct redfish *r)
+static void redfish_send_current(struct redfish *r)
 {
     const struct redfish_request *now = &r->now;
-    struct power_op *w = W(r);
+    struct power_op *op = OP(r);
     const bool basic = !now->is_anonymous && !r->token;
-    const struct http_client_ask ask = {
+    const struct http_client_request ask = {
         .method = now->method,
-        .url = power_op_z(w, power_op_say(w, "%s%s", r->base, now->path)),
+        .url = power_op_z(op, power_op_format(op, "%s%s", r->base, now->path)),
         .body = now->body,
-        .username = basic ? power_op_z(w, w->hammer.username) : NULL,
+        .username = basic ? power_op_z(op, op->hammer.username) : NULL,
         .password = basic ? r->password : NULL,
         .token = now->is_anonymous ? NULL : r->token,
         .if_match = now->if_match,
         .ca = r->ca,
         .insecure = r->insecure,
-        /* a little more than is left: the deadline's own sentence says more */
-        .timeout_ms = power_op_left_ms(w) + 1000,
+        /* Later than the deadline of the operation, whose message has more details. */
+        .timeout_ms = power_op_left_ms(op) + 1000,
     };
-    power_op_doing(w, "waiting for the answer to %s %s%s", now->method, r->base, now->path);
-    r->call = http_client_start(power_op_web(w), &ask, answered, r);
+    power_op_set_activity(op, "waiting for the answer to %s %s%s", now->method, r->base, now->path);
+    r->call = http_client_start(power_op_http_client(op), &ask, redfish_on_response, r);
     if (!r->call)
-        power_op_fail(w, HAMMER_END_SETTING, "%s %s cannot be asked for", now->method, ask.url);
+        power_op_fail(op, HAMMER_END_SETTING,
+                      "request %s %s could not be created: invalid URL or header, or out of memory",
+                      now->method, ask.url);
 }
 
-void redfish_ask(struct redfish *r, const struct redfish_request *request)
+void redfish_send(struct redfish *r, const struct redfish_request *request)
 {
     must(!r->call);
     r->now = *request;
     r->redirects = r->tries = 0;
-    send_now(r);
+    redfish_send_current(r);
 }
 
 void redfish_get(struct redfish *r, const char *path, redfish_step *then)
 {
-    redfish_ask(r, &(struct redfish_request){.method = "GET", .path = path, .then = then});
+    redfish_send(r, &(struct redfish_request){.method = "GET", .path = path, .then = then});
 }
 
-int64_t redfish_lag_ms(const struct redfish *r)
+int64_t redfish_poll_ms(const struct redfish *r)
 {
-    const uint32_t ours = power_op_options(W(r))->poll_ms;
-    return ours ? ours : r->vendor->lag_ms;
+    const uint32_t ours = power_op_options(OP(r))->poll_ms;
+    return ours ? ours : r->vendor->poll_ms;
 }
 
-/* ---- what an answer means ---- */
+/* ---- responses ---- */
 
-__attribute__((format(printf, 3, 4))) static void fail(struct redfish *r, enum hammer_end end,
-                                                       const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void redfish_fail(struct redfish *r,
+                                                               enum hammer_end end,
+                                                               const char *format, ...)
 {
     char text[1024];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    power_op_fail(W(r), end, "%s%s: %s", r->base, r->now.path, text);
+    power_op_fail(OP(r), end, "%s%s: %s", r->base, r->now.path, text);
 }
 
-static void ask_again(struct power_op *w)
+static void redfish_resend(struct power_op *op)
 {
-    send_now(w->job);
+    redfish_send_current(op->job);
 }
 
-/* It says "later". True when there is a later. */
-static bool wait_and_retry(struct redfish *r, int64_t retry_after_ms)
+/* Repeats the request after the time that the service requested, or after doubling pauses. False:
+ * the deadline or the number of tries does not permit it. */
+static bool redfish_retry_later(struct redfish *r, int64_t retry_after_ms)
 {
     const int64_t usual_ms =
-        power_op_options(W(r))->poll_ms ? power_op_options(W(r))->poll_ms : BUSY_MS;
+        power_op_options(OP(r))->poll_ms ? power_op_options(OP(r))->poll_ms : BUSY_MS;
     const int64_t wait_ms = retry_after_ms >= 0 ? retry_after_ms : usual_ms << r->tries;
-    if (wait_ms >= power_op_left_ms(W(r)) || (retry_after_ms < 0 && r->tries >= TRIES_MAX))
+    if (wait_ms >= power_op_left_ms(OP(r)) || (retry_after_ms < 0 && r->tries >= TRIES_MAX))
         return false;
     r->tries++;
     if (r->status)
-        power_op_seen(W(r), "the service answered %d and asked for patience", r->status);
+        power_op_set_observation(OP(r), "the service answered %d (try again later)", r->status);
     else
-        power_op_seen(W(r), "the connection was lost before an answer came");
-    power_op_pause(W(r), wait_ms, ask_again);
+        power_op_set_observation(OP(r), "the connection was lost before a response arrived");
+    power_op_pause(OP(r), wait_ms, redfish_resend);
     return true;
 }
 
-/* Only to the same place: what we send along is for it alone. */
-static bool follow_redirect(struct redfish *r, const char *url)
+/* Only within the same host: the request carries its credentials. */
+static bool redfish_follow_redirect(struct redfish *r, const char *url)
 {
     const size_t base_len = strlen(r->base);
-    if (!is_reading(r) || r->redirects++ >= REDIRECTS_MAX || strncmp(url, r->base, base_len) != 0 ||
-        !redfish_is_path(str_from(url + base_len)))
+    if (!redfish_is_get(r) || r->redirects++ >= REDIRECTS_MAX ||
+        strncmp(url, r->base, base_len) != 0 || !redfish_is_path(str_from(url + base_len)))
         return false;
-    r->now.path = power_op_z(W(r), str_from(url + base_len));
-    send_now(r);
+    r->now.path = power_op_z(OP(r), str_from(url + base_len));
+    redfish_send_current(r);
     return true;
 }
 
-static struct json *read_page(struct redfish *r, struct str body, const char **out_why)
+static struct json *redfish_parse_body(struct redfish *r, struct str body, const char **out_why)
 {
     struct json *document;
     uint32_t at;
     if (json_read(&r->page, body, &document, &at, out_why) != OK)
         return NULL;
-    *out_why = "it is no object";
+    *out_why = "it is not a JSON object";
     return document->kind == JSON_OBJECT ? document : NULL;
 }
 
-static enum hammer_end end_of_status(int status)
+static enum hammer_end redfish_status_end(int status)
 {
     switch (status) {
     case 401:
@@ -142,43 +156,45 @@ static enum hammer_end end_of_status(int status)
     }
 }
 
-static void fail_status(struct redfish *r, const struct http_client_answer *answer)
+static void redfish_fail_status(struct redfish *r, const struct http_client_response *answer)
 {
     const char *why;
-    const struct json *document = read_page(r, answer->body, &why);
+    const struct json *document = redfish_parse_body(r, answer->body, &why);
     const struct str text = redfish_error_text(&r->page, document);
-    const enum hammer_end end = end_of_status(answer->status);
+    const enum hammer_end end = redfish_status_end(answer->status);
     if (answer->status == 401)
-        fail(r, end, "user \"%.*s\" or its password is not accepted (401)",
-             STR_FMT_ARGS(W(r)->hammer.username));
+        redfish_fail(r, end, "user \"%.*s\" or its password is not accepted (401)",
+                     STR_FMT_ARGS(OP(r)->hammer.username));
     else if (answer->status == 403)
-        fail(r, end, "user \"%.*s\" may not do this (403): %.*s",
-             STR_FMT_ARGS(W(r)->hammer.username), STR_FMT_ARGS(text));
+        redfish_fail(r, end, "user \"%.*s\" may not do this (403): %.*s",
+                     STR_FMT_ARGS(OP(r)->hammer.username), STR_FMT_ARGS(text));
     else if (end == HAMMER_END_NOT_FOUND)
-        fail(r, end, "there is no such thing (%d): %.*s", answer->status, STR_FMT_ARGS(text));
+        redfish_fail(r, end, "the resource does not exist (%d): %.*s", answer->status,
+                     STR_FMT_ARGS(text));
     else if (end == HAMMER_END_BUSY)
-        fail(r, end, "the service is busy (%d): %.*s", answer->status, STR_FMT_ARGS(text));
+        redfish_fail(r, end, "the service is busy (%d): %.*s", answer->status, STR_FMT_ARGS(text));
     else
-        fail(r, end, "%s was answered with %d: %.*s", r->now.method, answer->status,
-             STR_FMT_ARGS(text));
+        redfish_fail(r, end, "%s was answered with %d: %.*s", r->now.method, answer->status,
+                     STR_FMT_ARGS(text));
 }
 
-static void take_good(struct redfish *r, const struct http_client_answer *answer)
+static void redfish_on_success(struct redfish *r, const struct http_client_response *answer)
 {
     const char *why = NULL;
     const struct json *document = NULL;
-    if (answer->body.len || is_reading(r))
-        document = read_page(r, answer->body, &why);
-    /* What an accepted change is answered with beside the status is nobody's business. */
-    if (!document && is_reading(r)) {
-        fail(r, HAMMER_END_BAD_ANSWER, "the answer is no Redfish document: %s", why);
+    if (answer->body.len || redfish_is_get(r))
+        document = redfish_parse_body(r, answer->body, &why);
+    /* The body of the response to a change is optional, and ignored if it is not JSON. */
+    if (!document && redfish_is_get(r)) {
+        redfish_fail(r, HAMMER_END_BAD_ANSWER, "the response is not a Redfish document: %s", why);
         return;
     }
-    power_op_unseen(W(r)); /* there is something newer now */
+    power_op_clear_observation(OP(r)); /* this response is newer */
     r->now.then(r, document);
 }
 
-static bool is_passing(const struct redfish *r, const struct http_client_answer *answer)
+/* True if the failure may be temporary and repeating the request is safe. */
+static bool redfish_is_temporary(const struct redfish *r, const struct http_client_response *answer)
 {
     switch (answer->status) {
     case 429:
@@ -187,12 +203,13 @@ static bool is_passing(const struct redfish *r, const struct http_client_answer 
     case 423: return answer->retry_after_ms >= 0;
     case 500:
     case 502:
-    case 504: return is_reading(r); /* asking again changes nothing */
+    case 504: return redfish_is_get(r); /* a repeated GET changes nothing */
     default: return false;
     }
 }
 
-static bool is_refusal(int status)
+/* True if another form of the request may be accepted (redfish_request.on_refusal). */
+static bool redfish_is_refusal(int status)
 {
     switch (status) {
     case 400:
@@ -205,32 +222,34 @@ static bool is_refusal(int status)
     }
 }
 
-static void sort_answer(struct redfish *r, const struct http_client_answer *answer)
+static void redfish_handle_status(struct redfish *r, const struct http_client_response *answer)
 {
     const int status = answer->status;
     if (status >= 200 && status < 300) {
-        take_good(r, answer);
+        redfish_on_success(r, answer);
     } else if (status >= 300 && status < 400) {
-        if (!follow_redirect(r, answer->redirect))
-            fail(r, HAMMER_END_BAD_ANSWER, "it redirects to \"%.200s\", which is not followed",
-                 answer->redirect[0] ? answer->redirect : answer->location);
-    } else if (is_refusal(status) && r->now.mend && r->now.mend(r, status)) {
+        if (!redfish_follow_redirect(r, answer->redirect))
+            redfish_fail(r, HAMMER_END_BAD_ANSWER,
+                         "the service redirects to \"%.200s\", which is not followed",
+                         answer->redirect[0] ? answer->redirect : answer->location);
+    } else if (redfish_is_refusal(status) && r->now.on_refusal && r->now.on_refusal(r, status)) {
         return;
-    } else if (!is_passing(r, answer) || !wait_and_retry(r, answer->retry_after_ms)) {
-        fail_status(r, answer);
+    } else if (!redfish_is_temporary(r, answer) ||
+               !redfish_retry_later(r, answer->retry_after_ms)) {
+        redfish_fail_status(r, answer);
     }
 }
 
-static void fail_unanswered(struct redfish *r, const struct http_client_answer *answer)
+static void redfish_fail_unanswered(struct redfish *r, const struct http_client_response *answer)
 {
-    const bool may_have_happened = answer->end == HAMMER_END_LOST && !is_reading(r);
-    const bool is_check = answer->end == HAMMER_END_TLS;
-    fail(r, answer->end, "%s%s%s", answer->why,
-         may_have_happened ? "; what was asked for may have happened" : "",
-         is_check ? "; name its authority in extra.ca, or set extra.insecure to true" : "");
+    const bool may_have_happened = answer->end == HAMMER_END_LOST && !redfish_is_get(r);
+    const bool is_tls = answer->end == HAMMER_END_TLS;
+    redfish_fail(r, answer->end, "%s%s%s", answer->why,
+                 may_have_happened ? "; the action may have happened" : "",
+                 is_tls ? "; name its CA in extra.ca, or set extra.insecure to true" : "");
 }
 
-static void answered(void *self, const struct http_client_answer *answer)
+static void redfish_on_response(void *self, const struct http_client_response *answer)
 {
     struct redfish *r = self;
     r->call = NULL;
@@ -239,100 +258,102 @@ static void answered(void *self, const struct http_client_answer *answer)
     memcpy(r->location, answer->location, strlen(answer->location) + 1);
     arena_reset(&r->page);
     if (answer->end == HAMMER_END_DONE) {
-        if (answer->token[0] && !r->token && !is_reading(r))
-            r->token = power_op_z(W(r), str_from(answer->token));
-        sort_answer(r, answer);
-    } else if (answer->end == HAMMER_END_LOST && is_reading(r) && wait_and_retry(r, -1)) {
+        if (answer->token[0] && !r->token && !redfish_is_get(r))
+            r->token = power_op_z(OP(r), str_from(answer->token));
+        redfish_handle_status(r, answer);
+    } else if (answer->end == HAMMER_END_LOST && redfish_is_get(r) && redfish_retry_later(r, -1)) {
         return;
     } else {
-        fail_unanswered(r, answer);
+        redfish_fail_unanswered(r, answer);
     }
 }
 
 /* ---- tasks ---- */
 
-static void ask_for_task(struct power_op *w);
+static void redfish_poll_task(struct power_op *op);
 
-static void task_seen(struct redfish *r, const struct json *document)
+static void redfish_on_task(struct redfish *r, const struct json *document)
 {
     const enum redfish_task task = redfish_task_read(document);
     if (task == REDFISH_TASK_FAILED) {
         const struct str text = redfish_error_text(&r->page, document);
-        fail(r, HAMMER_END_FAILED, "the task ended as %.*s: %.*s",
-             STR_FMT_ARGS(redfish_text(document, "TaskState")), STR_FMT_ARGS(text));
+        redfish_fail(r, HAMMER_END_FAILED, "the task ended as %.*s: %.*s",
+                     STR_FMT_ARGS(redfish_text(document, "TaskState")), STR_FMT_ARGS(text));
     } else if (r->status == 202 || task == REDFISH_TASK_RUNS) {
-        power_op_seen(W(r), "the task %s of the service still runs", r->now.path);
-        power_op_pause(W(r), redfish_lag_ms(r), ask_for_task);
+        power_op_set_observation(OP(r), "the task %s of the service still runs", r->now.path);
+        power_op_pause(OP(r), redfish_poll_ms(r), redfish_poll_task);
     } else {
         r->task_done(r, NULL);
     }
 }
 
-/* A monitor goes when its task is done. */
-static bool task_is_gone(struct redfish *r, int status)
+/* Some services delete the task monitor when the task has ended. */
+static bool redfish_on_task_deleted(struct redfish *r, int status)
 {
     if (status != 404 && status != 410)
         return false;
-    power_op_unseen(W(r));
+    power_op_clear_observation(OP(r));
     r->task_done(r, NULL);
     return true;
 }
 
-static void watch_task(struct redfish *r, const char *path)
+static void redfish_get_task(struct redfish *r, const char *path)
 {
-    redfish_ask(r, &(struct redfish_request){
-                       .method = "GET", .path = path, .then = task_seen, .mend = task_is_gone});
+    redfish_send(r, &(struct redfish_request){.method = "GET",
+                                              .path = path,
+                                              .then = redfish_on_task,
+                                              .on_refusal = redfish_on_task_deleted});
 }
 
-static void ask_for_task(struct power_op *w)
+static void redfish_poll_task(struct power_op *op)
 {
-    struct redfish *r = w->job;
-    watch_task(r, r->now.path);
+    struct redfish *r = op->job;
+    redfish_get_task(r, r->now.path);
 }
 
-static const char *path_of_location(struct redfish *r, const char *location)
+static const char *redfish_location_path(struct redfish *r, const char *location)
 {
     const size_t base_len = strlen(r->base);
     if (strncmp(location, r->base, base_len) == 0)
         location += base_len;
     const struct str path = str_from(location);
-    return redfish_is_path(path) ? power_op_z(W(r), path) : NULL;
+    return redfish_is_path(path) ? power_op_z(OP(r), path) : NULL;
 }
 
-void redfish_follow(struct redfish *r, const struct json *document, redfish_step *then)
+void redfish_await_task(struct redfish *r, const struct json *document, redfish_step *then)
 {
-    const char *monitor = r->status == 202 ? path_of_location(r, r->location) : NULL;
+    const char *monitor = r->status == 202 ? redfish_location_path(r, r->location) : NULL;
     const struct str task = redfish_link(document);
     if (!monitor && r->status == 202 && task.len)
-        monitor = power_op_z(W(r), task);
+        monitor = power_op_z(OP(r), task);
     r->task_done = then;
     if (monitor)
-        watch_task(r, monitor);
+        redfish_get_task(r, monitor);
     else
         then(r, NULL);
 }
 
 /* ---- finding the system ---- */
 
-static struct str kept(struct redfish *r, struct str s)
+static struct str redfish_copy_str(struct redfish *r, struct str s)
 {
-    return str_copy(&W(r)->arena, s);
+    return str_copy(&OP(r)->arena, s);
 }
 
-static void keep_words(struct redfish *r, struct redfish_words *words)
+static void redfish_copy_words(struct redfish *r, struct redfish_words *words)
 {
     for (uint32_t i = 0; i < words->count; i++)
-        words->at[i] = kept(r, words->at[i]);
+        words->at[i] = redfish_copy_str(r, words->at[i]);
 }
 
-static void info_seen(struct redfish *r, const struct json *document)
+static void redfish_on_action_info(struct redfish *r, const struct json *document)
 {
     redfish_info_read(document, &r->system.reset_types);
-    keep_words(r, &r->system.reset_types);
+    redfish_copy_words(r, &r->system.reset_types);
     redfish_act(r);
 }
 
-static void keep_system(struct redfish *r, const struct json *document)
+static void redfish_copy_system(struct redfish *r, const struct json *document)
 {
     struct redfish_system *s = &r->system;
     redfish_system_read(document, s);
@@ -341,132 +362,135 @@ static void keep_system(struct redfish *r, const struct json *document)
                                  &s->boot_target, &s->boot_enabled, &s->boot_mode,
                                  &s->settings,    &s->etag};
     for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        *texts[i] = kept(r, *texts[i]);
-    keep_words(r, &s->reset_types);
-    keep_words(r, &s->boot_targets);
-    keep_words(r, &s->boot_enableds);
-    keep_words(r, &s->leds);
+        *texts[i] = redfish_copy_str(r, *texts[i]);
+    redfish_copy_words(r, &s->reset_types);
+    redfish_copy_words(r, &s->boot_targets);
+    redfish_copy_words(r, &s->boot_enableds);
+    redfish_copy_words(r, &s->leds);
     if (r->etag[0])
-        s->etag = kept(r, str_from(r->etag));
+        s->etag = redfish_copy_str(r, str_from(r->etag));
 }
 
-static void system_seen(struct redfish *r, const struct json *document)
+static void redfish_on_system(struct redfish *r, const struct json *document)
 {
-    keep_system(r, document);
-    const struct str tells[] = {r->system.manufacturer, r->root.vendor, r->root.oem, r->system.oem,
+    redfish_copy_system(r, document);
+    const struct str names[] = {r->system.manufacturer, r->root.vendor, r->root.oem, r->system.oem,
                                 r->root.product};
-    r->vendor = redfish_vendor_find(tells, sizeof tells / sizeof *tells);
+    r->vendor = redfish_vendor_find(names, sizeof names / sizeof *names);
     if (r->system.reset_types.count == 0 && r->system.reset_info.len)
-        redfish_get(r, power_op_z(W(r), r->system.reset_info), info_seen);
+        redfish_get(r, power_op_z(OP(r), r->system.reset_info), redfish_on_action_info);
     else
         redfish_act(r);
 }
 
-void redfish_look(struct redfish *r, redfish_step *then)
+void redfish_read_system(struct redfish *r, redfish_step *then)
 {
     redfish_get(r, r->path, then);
 }
 
-static void fail_system(struct redfish *r, const struct json *document, struct str wanted)
+static void redfish_fail_no_system(struct redfish *r, const struct json *document,
+                                   struct str wanted)
 {
     const struct str names = redfish_member_names(&r->page, document);
     if (wanted.len)
-        fail(r, HAMMER_END_NOT_FOUND, "there is no system \"%.*s\"; there are: %.*s",
-             STR_FMT_ARGS(wanted), STR_FMT_ARGS(names));
+        redfish_fail(r, HAMMER_END_NOT_FOUND, "there is no system \"%.*s\"; there are: %.*s",
+                     STR_FMT_ARGS(wanted), STR_FMT_ARGS(names));
     else if (r->member_count == 0)
-        fail(r, HAMMER_END_NOT_FOUND, "the service has no system");
+        redfish_fail(r, HAMMER_END_NOT_FOUND, "the service has no system");
     else
-        fail(r, HAMMER_END_SETTING,
-             "the service has %u systems; name one of them in extra.system: %.*s", r->member_count,
-             STR_FMT_ARGS(names));
+        redfish_fail(r, HAMMER_END_SETTING,
+                     "the service has %u systems; name one of them in extra.system: %.*s",
+                     r->member_count, STR_FMT_ARGS(names));
 }
 
-static void systems_seen(struct redfish *r, const struct json *document)
+static void redfish_on_systems(struct redfish *r, const struct json *document)
 {
     struct str wanted;
     struct str path = STR("");
-    if (!power_op_text(W(r), W(r)->extra, "system", &wanted))
+    if (!power_op_text(OP(r), OP(r)->extra, "system", &wanted))
         return;
     const bool found = redfish_members_read(document, wanted, &r->member_count, &path);
     const struct str next = redfish_next_page(document);
     if (path.len)
-        r->member = power_op_z(W(r), path);
+        r->member = power_op_z(OP(r), path);
     if (!found && next.len && ++r->pages < PAGES_MAX) {
-        redfish_get(r, power_op_z(W(r), next), systems_seen);
+        redfish_get(r, power_op_z(OP(r), next), redfish_on_systems);
     } else if (found || (wanted.len == 0 && r->member_count == 1 && r->member)) {
         r->path = r->member;
-        redfish_look(r, system_seen);
+        redfish_read_system(r, redfish_on_system);
     } else {
-        fail_system(r, document, wanted);
+        redfish_fail_no_system(r, document, wanted);
     }
 }
 
-static void ask_for_systems(struct redfish *r)
+static void redfish_get_systems(struct redfish *r)
 {
     if (r->root.systems.len == 0)
-        fail(r, HAMMER_END_BAD_ANSWER, "the service names no systems");
+        redfish_fail(r, HAMMER_END_BAD_ANSWER, "the service names no systems");
     else
-        redfish_get(r, power_op_z(W(r), r->root.systems), systems_seen);
+        redfish_get(r, power_op_z(OP(r), r->root.systems), redfish_on_systems);
 }
 
-static void session_made(struct redfish *r, const struct json *document)
+static void redfish_on_session(struct redfish *r, const struct json *document)
 {
     const struct str link = redfish_link(document);
-    const char *path = path_of_location(r, r->location);
-    r->session = path ? path : link.len ? power_op_z(W(r), link) : NULL;
+    const char *path = redfish_location_path(r, r->location);
+    r->session = path ? path : link.len ? power_op_z(OP(r), link) : NULL;
     if (!r->token)
-        fail(r, HAMMER_END_BAD_ANSWER, "the new session has no token");
+        redfish_fail(r, HAMMER_END_BAD_ANSWER, "the new session has no token");
     else
-        ask_for_systems(r);
+        redfish_get_systems(r);
 }
 
-static void ask_for_session(struct redfish *r)
+static void redfish_create_session(struct redfish *r)
 {
-    struct power_op *w = W(r);
-    struct json *body = json_make(&w->arena, JSON_OBJECT);
+    struct power_op *op = OP(r);
+    struct json *body = json_make(&op->arena, JSON_OBJECT);
     if (r->root.sessions.len == 0) {
-        fail(r, HAMMER_END_NOT_OFFERED, "the service has no sessions; use extra.auth \"basic\"");
+        redfish_fail(r, HAMMER_END_NOT_OFFERED,
+                     "the service offers no sessions; set extra.auth to \"basic\"");
         return;
     }
-    json_set(body, STR("UserName"), json_make_string(&w->arena, w->hammer.username));
-    json_set(body, STR("Password"), json_make_string(&w->arena, w->hammer.authenticator));
-    r->login = json_write(&w->arena, body);
-    redfish_ask(r, &(struct redfish_request){
-                       .method = "POST",
-                       .path = power_op_z(w, r->root.sessions),
-                       .body = r->login,
-                       .is_anonymous = true,
-                       .then = session_made,
-                   });
+    json_set(body, STR("UserName"), json_make_string(&op->arena, op->hammer.username));
+    json_set(body, STR("Password"), json_make_string(&op->arena, op->hammer.authenticator));
+    r->login = json_write(&op->arena, body);
+    redfish_send(r, &(struct redfish_request){
+                        .method = "POST",
+                        .path = power_op_z(op, r->root.sessions),
+                        .body = r->login,
+                        .is_anonymous = true,
+                        .then = redfish_on_session,
+                    });
 }
 
-static void root_seen(struct redfish *r, const struct json *document)
+static void redfish_on_root(struct redfish *r, const struct json *document)
 {
     struct str auth;
     redfish_root_read(document, &r->root);
     struct str *const texts[] = {&r->root.systems, &r->root.sessions, &r->root.vendor,
                                  &r->root.product, &r->root.oem};
     for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        *texts[i] = kept(r, *texts[i]);
-    if (!power_op_text(W(r), W(r)->extra, "auth", &auth))
+        *texts[i] = redfish_copy_str(r, *texts[i]);
+    if (!power_op_text(OP(r), OP(r)->extra, "auth", &auth))
         return;
     if (str_eq(auth, STR("session")))
-        ask_for_session(r);
+        redfish_create_session(r);
     else if (auth.len == 0 || str_eq(auth, STR("basic")))
-        ask_for_systems(r);
+        redfish_get_systems(r);
     else
-        fail(r, HAMMER_END_SETTING, "extra.auth is \"basic\" or \"session\", not \"%.*s\"",
-             STR_FMT_ARGS(auth));
+        redfish_fail(r, HAMMER_END_SETTING, "extra.auth is \"basic\" or \"session\", not \"%.*s\"",
+                     STR_FMT_ARGS(auth));
 }
 
-/* ---- from start to stop ---- */
+/* ---- start and stop ---- */
 
-/* "https://host:port", with what people put around it taken off. */
-static bool read_base(struct redfish *r)
+/* Reduces the endpoint to "https://HOST[:PORT]". The scheme and the path /redfish/v1 are optional
+ * in the endpoint. */
+static bool redfish_read_base(struct redfish *r)
 {
-    struct power_op *w = W(r);
+    struct power_op *op = OP(r);
     struct power_op_address address;
-    struct str rest = w->hammer.endpoint;
+    struct str rest = op->hammer.endpoint;
     const bool is_plain = str_starts(rest, STR("http://"));
     const bool is_full = is_plain || str_starts(rest, STR("https://"));
     rest = str_slice(rest, is_full ? (is_plain ? 7 : 8) : 0, rest.len);
@@ -475,71 +499,76 @@ static bool read_base(struct redfish *r)
     const bool path_is_fine =
         path.len <= 1 || str_eq(path, STR("/redfish/v1")) || str_eq(path, STR("/redfish/v1/"));
     if (!path_is_fine || !power_op_address_parse(str_slice(rest, 0, slash), &address)) {
-        power_op_fail(w, HAMMER_END_SETTING, "the endpoint \"%.*s\" is no https://HOST[:PORT]",
-                      STR_FMT_ARGS(w->hammer.endpoint));
+        power_op_fail(op, HAMMER_END_SETTING, "the endpoint \"%.*s\" is not https://HOST[:PORT]",
+                      STR_FMT_ARGS(op->hammer.endpoint));
         return false;
     }
     if (is_plain && !r->insecure) {
-        power_op_fail(w, HAMMER_END_SETTING,
-                      "the endpoint \"%.*s\" would be sent the password in the clear; "
-                      "extra.insecure allows it",
-                      STR_FMT_ARGS(w->hammer.endpoint));
+        power_op_fail(op, HAMMER_END_SETTING,
+                      "the password would be sent in the clear to the endpoint \"%.*s\"; use "
+                      "https, or set extra.insecure to true",
+                      STR_FMT_ARGS(op->hammer.endpoint));
         return false;
     }
     r->base = power_op_z(
-        w, power_op_say(w, "%s://%.*s", is_plain ? "http" : "https", (int)slash, rest.at));
+        op, power_op_format(op, "%s://%.*s", is_plain ? "http" : "https", (int)slash, rest.at));
     return true;
 }
 
-static void start(struct power_op *w)
+static void redfish_start(struct power_op *op)
 {
     struct str ca;
-    struct redfish *r = arena_new(&w->arena, struct redfish);
-    r->work = w;
-    w->job = r;
+    struct redfish *r = arena_new(&op->arena, struct redfish);
+    r->op = op;
+    op->job = r;
     static const struct str nothing[1];
     r->vendor = redfish_vendor_find(nothing, 0);
-    r->insecure = json_is_true(json_get(w->extra, STR("insecure")));
-    if (!power_op_text(w, w->extra, "ca", &ca) || !read_base(r))
+    r->insecure = json_is_true(json_get(op->extra, STR("insecure")));
+    if (!power_op_text(op, op->extra, "ca", &ca) || !redfish_read_base(r))
         return;
-    r->ca = ca.len ? power_op_z(w, ca) : NULL;
-    r->password = arena_zalloc(&w->arena, (size_t)w->hammer.authenticator.len + 1);
-    if (w->hammer.authenticator.len)
-        memcpy(r->password, w->hammer.authenticator.at, w->hammer.authenticator.len);
+    r->ca = ca.len ? power_op_z(op, ca) : NULL;
+    r->password = arena_zalloc(&op->arena, (size_t)op->hammer.authenticator.len + 1);
+    if (op->hammer.authenticator.len)
+        memcpy(r->password, op->hammer.authenticator.at, op->hammer.authenticator.len);
     if (r->insecure)
-        log_with(w->order.is_reading ? LOG_DEBUG : LOG_WARNING,
-                 LOG_FIELDS(LOG_S("node", w->order.node_name), LOG_Z("endpoint", r->base)),
-                 "the certificate of the service is not checked, because extra.insecure is set");
-    redfish_ask(
-        r, &(struct redfish_request){
-               .method = "GET", .path = "/redfish/v1/", .is_anonymous = true, .then = root_seen});
+        log_with(op->order.is_reading ? LOG_DEBUG : LOG_WARNING,
+                 LOG_FIELDS(LOG_S("node", op->order.node_name), LOG_Z("endpoint", r->base)),
+                 "the certificate of %s (node \"%.*s\") is not verified, because extra.insecure is "
+                 "set",
+                 r->base, STR_FMT_ARGS(op->order.node_name));
+    redfish_send(r, &(struct redfish_request){.method = "GET",
+                                              .path = "/redfish/v1/",
+                                              .is_anonymous = true,
+                                              .then = redfish_on_root});
 }
 
-/* Services have few sessions to give: ours is given back, and nobody waits for that. */
-static void leave_session(struct redfish *r)
+/* Services have few sessions, so ours is deleted. The operation does not wait for the response. */
+static void redfish_delete_session(struct redfish *r)
 {
-    struct power_op *w = W(r);
-    const struct http_client_ask ask = {
+    struct power_op *op = OP(r);
+    const struct http_client_request ask = {
         .method = "DELETE",
-        .url = power_op_z(w, power_op_say(w, "%s%s", r->base, r->session)),
+        .url = power_op_z(op, power_op_format(op, "%s%s", r->base, r->session)),
         .token = r->token,
         .ca = r->ca,
         .insecure = r->insecure,
-        .timeout_ms = FAREWELL_MS,
+        .timeout_ms = LOGOUT_MS,
     };
-    ignore(!http_client_start(power_op_web(w), &ask, NULL, NULL), "the service forgets it in time");
+    ignore(!http_client_start(power_op_http_client(op), &ask, NULL, NULL),
+           "the service deletes idle sessions");
 }
 
-static void stop(struct power_op *w)
+static void redfish_stop(struct power_op *op)
 {
-    struct redfish *r = w->job;
+    struct redfish *r = op->job;
     if (r->call)
         http_client_cancel(r->call);
     if (r->session && r->token)
-        leave_session(r);
+        redfish_delete_session(r);
     power_op_wipe(str_from(r->password));
     power_op_wipe(r->login);
     arena_fini(&r->page);
 }
 
-const struct power_op_class redfish_class = {.name = "redfish", .start = start, .stop = stop};
+const struct power_op_class redfish_class = {
+    .name = "redfish", .start = redfish_start, .stop = redfish_stop};

@@ -1,8 +1,8 @@
-/* redfish.h - one order on its way through a Redfish service; shared by the redfish_*.c files.
+/* redfish.h - the state of an operation on a Redfish service; shared by the redfish_*.c files.
  *
- * A job asks one thing at a time. redfish_ask() sends it; answers that mean "later", "elsewhere" or
- * "no" are dealt with in redfish.c, and only one that did what was asked reaches the step's own
- * function. Documents live in `page` until the next request.
+ * One request is in progress at a time. redfish_ask() sends it; redfish.c handles retries,
+ * redirects and refusals, and calls `then` for a successful response only. Parsed documents are in
+ * `page` and are valid until the next request.
  */
 #pragma once
 
@@ -23,60 +23,62 @@ struct redfish_request {
     const char *path;
     struct str body;
     const char *if_match; /* NULL: none */
-    bool is_anonymous;
-    redfish_step *then;
-    /* May be NULL. Asked about a refusal (4xx, but for those that mean who we are, or later) before
-     * it becomes a failure; true: it goes on in another way. */
-    bool (*mend)(struct redfish *r, int status);
+    bool is_anonymous;    /* sent without credentials */
+    redfish_step *then;   /* called with the document of a 2xx response; NULL: it had none */
+    /* May be NULL. Called for a refusal (a 4xx status except those about credentials or load)
+     * before it becomes a failure. True: another request was sent, or the operation continues. */
+    bool (*on_refusal)(struct redfish *r, int status);
 };
 
 struct redfish {
-    struct power_op *work;
-    struct http_client_call *call; /* NULL: nothing is asked */
-    struct arena page;             /* the last answer */
-    const char *base;              /* "https://host:port" */
-    const char *ca;
-    bool insecure;
-    char *password;      /* wiped at the end */
-    struct str login;    /* too */
-    const char *token;   /* of the session */
-    const char *session; /* its path */
+    struct power_op *op;
+    struct http_client_call *call; /* NULL: no request is in progress */
+    struct arena page;             /* the last response */
+    const char *base;              /* "https://HOST:PORT" */
+    const char *ca;      /* path of a file with CA certificates; NULL: those of the system */
+    bool insecure;       /* certificates are not verified */
+    char *password;      /* overwritten at the end */
+    struct str login;    /* body of the login request; overwritten at the end */
+    const char *token;   /* of the session; NULL: basic authentication */
+    const char *session; /* path of the session; NULL: none */
 
-    struct redfish_request now; /* what is asked */
-    uint32_t redirects;
-    uint32_t tries;
-    char etag[WEB_TEXT_MAX];     /* of the last answer */
-    char location[WEB_TEXT_MAX]; /* of the last answer */
-    int status;                  /* of the last answer */
+    struct redfish_request now;       /* the current request */
+    uint32_t redirects;               /* followed for the current request */
+    uint32_t tries;                   /* repetitions of the current request */
+    char etag[HTTP_CLIENT_VALUE_MAX]; /* headers and status of the last response; "": absent */
+    char location[HTTP_CLIENT_VALUE_MAX];
+    int status;
 
     const struct redfish_vendor *vendor;
     struct redfish_root root;
-    uint32_t pages;        /* of the collection of systems */
-    uint32_t member_count; /* seen so far */
-    const char *member;    /* the last one seen */
-    const char *path;      /* of the system */
+    uint32_t pages;        /* of the collection of systems, read so far */
+    uint32_t member_count; /* systems found so far */
+    const char *member;    /* path of the last system found */
+    const char *path;      /* of the chosen system */
     struct redfish_system system;
 
-    struct str plan; /* reset types still to be sent, with + between */
-    enum redfish_power wanted;
-    enum redfish_power wanted_at_end;
-    const char *boot_path; /* what takes the change of the boot device */
+    struct str plan;                  /* ResetType values still to be sent, separated by + */
+    enum redfish_power wanted;        /* state to wait for after the current reset */
+    enum redfish_power wanted_at_end; /* state to wait for after the last reset */
+    const char *boot_path;            /* resource that receives the change of the boot device */
     struct str boot_target;
-    const char *boot_enabled;
-    uint32_t boot_tries;
-    uint32_t boot_looks;
-    uint32_t light_tries;
-    redfish_step *task_done;
+    const char *boot_enabled; /* Once, Continuous or Disabled */
+    uint32_t boot_tries;      /* changes sent */
+    uint32_t boot_polls;      /* polls for the new boot device */
+    uint32_t led_tries;       /* repetitions of the LED change */
+    redfish_step *task_done;  /* called when the task of the service has ended */
 };
 
-void redfish_ask(struct redfish *r, const struct redfish_request *request);
+void redfish_send(struct redfish *r, const struct redfish_request *request);
 void redfish_get(struct redfish *r, const char *path, redfish_step *then);
-/* Reads the system again. */
-void redfish_look(struct redfish *r, redfish_step *then);
-/* A change was accepted: go on with `then` when the task it may have become is done. */
-void redfish_follow(struct redfish *r, const struct json *document, redfish_step *then);
-int64_t redfish_lag_ms(const struct redfish *r);
+/* Reads the document of the chosen system. */
+void redfish_read_system(struct redfish *r, redfish_step *then);
+/* Calls `then` after an accepted change: at once, or when the task that the service created for the
+ * change (202 Accepted) has ended. */
+void redfish_await_task(struct redfish *r, const struct json *document, redfish_step *then);
+/* The interval of polls of this vendor. */
+int64_t redfish_poll_ms(const struct redfish *r);
 
-/* The system is known: do what the order says. redfish_act.c, redfish_boot.c */
+/* Perform the order on the chosen system: redfish_act.c, redfish_boot.c. */
 void redfish_act(struct redfish *r);
 void redfish_boot(struct redfish *r, bool once);

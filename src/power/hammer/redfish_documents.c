@@ -1,3 +1,4 @@
+/* redfish_documents.c - parsing of service root, systems, collections, tasks and errors. */
 #include "power/hammer/redfish_documents.h"
 
 enum { PATH_MAX_LEN = 512, ERROR_MAX = 400, NAMES_MAX = 20 };
@@ -8,12 +9,12 @@ const char *redfish_power_word(enum redfish_power power)
         [REDFISH_POWER_UNKNOWN] = "unknown",
         [REDFISH_POWER_ON] = "on",
         [REDFISH_POWER_OFF] = "off",
-        [REDFISH_POWER_MOVING] = "changing",
+        [REDFISH_POWER_CHANGING] = "changing",
     };
     return words[power];
 }
 
-/* ---- pieces ---- */
+/* ---- values ---- */
 
 bool redfish_is_path(struct str text)
 {
@@ -40,12 +41,12 @@ struct str redfish_link(const struct json *object)
     return redfish_is_path(path) ? path : STR("");
 }
 
-static const struct json *get(const struct json *object, const char *key)
+static const struct json *json_child(const struct json *object, const char *key)
 {
     return object ? json_get(object, str_from(key)) : NULL;
 }
 
-static void read_words(const struct json *array, struct redfish_words *out_words)
+static void redfish_read_words(const struct json *array, struct redfish_words *out_words)
 {
     out_words->count = 0;
     if (!array || array->kind != JSON_ARRAY)
@@ -56,7 +57,7 @@ static void read_words(const struct json *array, struct redfish_words *out_words
             out_words->at[out_words->count++] = item->text;
 }
 
-static struct str first_key(const struct json *object)
+static struct str json_first_key(const struct json *object)
 {
     const struct json *first = object && object->kind == JSON_OBJECT ? object->first : NULL;
     return first ? first->key : STR("");
@@ -67,54 +68,56 @@ static struct str first_key(const struct json *object)
 void redfish_root_read(const struct json *document, struct redfish_root *out_root)
 {
     *out_root = (struct redfish_root){
-        .systems = redfish_link(get(document, "Systems")),
-        .sessions = redfish_link(get(get(document, "Links"), "Sessions")),
+        .systems = redfish_link(json_child(document, "Systems")),
+        .sessions = redfish_link(json_child(json_child(document, "Links"), "Sessions")),
         .vendor = redfish_text(document, "Vendor"),
         .product = redfish_text(document, "Product"),
-        .oem = first_key(get(document, "Oem")),
+        .oem = json_first_key(json_child(document, "Oem")),
     };
 }
 
-static enum redfish_power power_of(struct str word)
+static enum redfish_power redfish_parse_power(struct str word)
 {
     if (str_eq_nocase(word, STR("On")))
         return REDFISH_POWER_ON;
     if (str_eq_nocase(word, STR("Off")))
         return REDFISH_POWER_OFF;
     if (str_eq_nocase(word, STR("PoweringOn")) || str_eq_nocase(word, STR("PoweringOff")))
-        return REDFISH_POWER_MOVING;
+        return REDFISH_POWER_CHANGING;
     return REDFISH_POWER_UNKNOWN;
 }
 
-static void read_reset(const struct json *document, struct redfish_system *s)
+static void redfish_read_reset(const struct json *document, struct redfish_system *s)
 {
-    const struct json *reset = get(get(document, "Actions"), "#ComputerSystem.Reset");
+    const struct json *reset = json_child(json_child(document, "Actions"), "#ComputerSystem.Reset");
     const struct str target = redfish_text(reset, "target");
     const struct str info = redfish_text(reset, "@Redfish.ActionInfo");
     s->reset_path = redfish_is_path(target) ? target : STR("");
     s->reset_info = redfish_is_path(info) ? info : STR("");
-    read_words(get(reset, "ResetType@Redfish.AllowableValues"), &s->reset_types);
+    redfish_read_words(json_child(reset, "ResetType@Redfish.AllowableValues"), &s->reset_types);
 }
 
-static void read_boot(const struct json *document, struct redfish_system *s)
+static void redfish_read_boot(const struct json *document, struct redfish_system *s)
 {
-    const struct json *boot = get(document, "Boot");
-    const struct json *settings = get(document, "@Redfish.Settings");
+    const struct json *boot = json_child(document, "Boot");
+    const struct json *settings = json_child(document, "@Redfish.Settings");
     s->has_boot = boot && boot->kind == JSON_OBJECT;
     s->boot_target = redfish_text(boot, "BootSourceOverrideTarget");
     s->boot_enabled = redfish_text(boot, "BootSourceOverrideEnabled");
     s->boot_mode = redfish_text(boot, "BootSourceOverrideMode");
-    read_words(get(boot, "BootSourceOverrideTarget@Redfish.AllowableValues"), &s->boot_targets);
-    read_words(get(boot, "BootSourceOverrideEnabled@Redfish.AllowableValues"), &s->boot_enableds);
-    s->settings = redfish_link(get(settings, "SettingsObject"));
+    redfish_read_words(json_child(boot, "BootSourceOverrideTarget@Redfish.AllowableValues"),
+                       &s->boot_targets);
+    redfish_read_words(json_child(boot, "BootSourceOverrideEnabled@Redfish.AllowableValues"),
+                       &s->boot_enableds);
+    s->settings = redfish_link(json_child(settings, "SettingsObject"));
 }
 
-static void read_light(const struct json *document, struct redfish_system *s)
+static void redfish_read_led(const struct json *document, struct redfish_system *s)
 {
-    const struct json *active = get(document, "LocationIndicatorActive");
+    const struct json *active = json_child(document, "LocationIndicatorActive");
     s->has_location = active && (active->kind == JSON_TRUE || active->kind == JSON_FALSE);
     s->has_led = redfish_text(document, "IndicatorLED").len > 0;
-    read_words(get(document, "IndicatorLED@Redfish.AllowableValues"), &s->leds);
+    redfish_read_words(json_child(document, "IndicatorLED@Redfish.AllowableValues"), &s->leds);
 }
 
 void redfish_system_read(const struct json *document, struct redfish_system *out_system)
@@ -122,25 +125,25 @@ void redfish_system_read(const struct json *document, struct redfish_system *out
     *out_system = (struct redfish_system){
         .id = redfish_text(document, "Id"),
         .manufacturer = redfish_text(document, "Manufacturer"),
-        .oem = first_key(get(document, "Oem")),
+        .oem = json_first_key(json_child(document, "Oem")),
         .power_word = redfish_text(document, "PowerState"),
         .etag = redfish_text(document, "@odata.etag"),
     };
-    out_system->power = power_of(out_system->power_word);
-    read_reset(document, out_system);
-    read_boot(document, out_system);
-    read_light(document, out_system);
+    out_system->power = redfish_parse_power(out_system->power_word);
+    redfish_read_reset(document, out_system);
+    redfish_read_boot(document, out_system);
+    redfish_read_led(document, out_system);
 }
 
 void redfish_info_read(const struct json *document, struct redfish_words *out_words)
 {
-    const struct json *parameters = get(document, "Parameters");
+    const struct json *parameters = json_child(document, "Parameters");
     out_words->count = 0;
     if (!parameters || parameters->kind != JSON_ARRAY)
         return;
     for (const struct json *p = parameters->first; p; p = p->next)
         if (str_eq(redfish_text(p, "Name"), STR("ResetType"))) {
-            read_words(get(p, "AllowableValues"), out_words);
+            redfish_read_words(json_child(p, "AllowableValues"), out_words);
             return;
         }
 }
@@ -161,9 +164,9 @@ enum redfish_task redfish_task_read(const struct json *document)
     return REDFISH_TASK_RUNS;
 }
 
-/* ---- the collection ---- */
+/* ---- collection of systems ---- */
 
-static struct str last_part(struct str path)
+static struct str redfish_path_last_part(struct str path)
 {
     if (str_ends(path, STR("/")))
         path.len--;
@@ -173,23 +176,23 @@ static struct str last_part(struct str path)
     return str_slice(path, from, path.len);
 }
 
-static const struct json *members_of(const struct json *document)
+static const struct json *redfish_members(const struct json *document)
 {
-    const struct json *members = get(document, "Members");
+    const struct json *members = json_child(document, "Members");
     return members && members->kind == JSON_ARRAY ? members : NULL;
 }
 
 bool redfish_members_read(const struct json *document, struct str wanted, uint32_t *count,
                           struct str *out_path)
 {
-    const struct json *members = members_of(document);
+    const struct json *members = redfish_members(document);
     for (const struct json *m = members ? members->first : NULL; m; m = m->next) {
         const struct str path = redfish_link(m);
         (*count)++;
         if (path.len == 0)
             continue;
         *out_path = path;
-        if (wanted.len && (str_eq(path, wanted) || str_eq(last_part(path), wanted)))
+        if (wanted.len && (str_eq(path, wanted) || str_eq(redfish_path_last_part(path), wanted)))
             return true;
     }
     return false;
@@ -203,7 +206,7 @@ struct str redfish_next_page(const struct json *document)
 
 struct str redfish_member_names(struct arena *a, const struct json *document)
 {
-    const struct json *members = members_of(document);
+    const struct json *members = redfish_members(document);
     struct buf b = buf_in(a);
     uint32_t count = 0;
     for (const struct json *m = members ? members->first : NULL; m; m = m->next) {
@@ -215,34 +218,34 @@ struct str redfish_member_names(struct arena *a, const struct json *document)
             break;
         }
         buf_put_z(&b, b.len ? ", " : "");
-        buf_put_str(&b, last_part(path));
+        buf_put_str(&b, redfish_path_last_part(path));
     }
     return b.len ? buf_str(&b) : STR("none");
 }
 
-/* ---- sentences ---- */
+/* ---- messages ---- */
 
-static struct str bounded(struct arena *a, struct str text)
+static struct str redfish_bound_text(struct arena *a, struct str text)
 {
     text = str_copy(a, str_slice(text, 0, ERROR_MAX));
-    while (text.len && !str_is_clean(text)) /* cut inside of a character */
+    while (text.len && !str_is_clean(text)) /* truncated inside a UTF-8 sequence */
         text.len--;
     return text;
 }
 
 struct str redfish_error_text(struct arena *a, const struct json *document)
 {
-    const struct json *error = get(document, "error");
-    const struct json *list = get(error ? error : document, "@Message.ExtendedInfo");
+    const struct json *error = json_child(document, "error");
+    const struct json *list = json_child(error ? error : document, "@Message.ExtendedInfo");
     if (!list)
-        list = get(document, "Messages"); /* of a task */
+        list = json_child(document, "Messages"); /* of a task */
     const struct json *first = list && list->kind == JSON_ARRAY ? list->first : NULL;
     struct str text = redfish_text(first, "Message");
     if (text.len == 0)
         text = redfish_text(error, "message");
     if (text.len == 0)
         text = redfish_text(first, "MessageId");
-    return text.len ? bounded(a, text) : STR("it does not say why");
+    return text.len ? redfish_bound_text(a, text) : STR("no reason is given");
 }
 
 struct str redfish_words_list(struct arena *a, const struct redfish_words *words)

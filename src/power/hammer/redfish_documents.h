@@ -1,8 +1,8 @@
-/* redfish_documents.h - what we read out of the documents of a Redfish service.
+/* redfish_documents.h - extraction of values from the documents of a Redfish service.
  *
- * Pure: a tree in, facts out. Nothing in a document is trusted: what has the wrong shape counts as
- * absent, a path that could lead elsewhere as none. Texts point into the tree; copy what is to
- * outlive it.
+ * Pure functions from a JSON tree to structures. Documents are not trusted: a value of the wrong
+ * type counts as absent, and so does a path that could lead to another host. Strings point into the
+ * tree; the caller copies those that must outlive it.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ enum redfish_power {
     REDFISH_POWER_UNKNOWN,
     REDFISH_POWER_ON,
     REDFISH_POWER_OFF,
-    REDFISH_POWER_MOVING, /* on its way to either */
+    REDFISH_POWER_CHANGING, /* PoweringOn or PoweringOff */
 };
 
 const char *redfish_power_word(enum redfish_power power);
@@ -42,7 +42,7 @@ struct redfish_system {
     struct str manufacturer;
     struct str oem;
     enum redfish_power power;
-    struct str power_word; /* as it says it */
+    struct str power_word; /* PowerState, unchanged */
 
     struct str reset_path;
     struct str reset_info; /* path of the ActionInfo; empty: none */
@@ -64,11 +64,12 @@ struct redfish_system {
 
 enum redfish_task { REDFISH_TASK_NONE, REDFISH_TASK_RUNS, REDFISH_TASK_DONE, REDFISH_TASK_FAILED };
 
-/* "/a/b" on the same host: not empty, no "//", printable ASCII without quotes or backslashes. */
+/* An absolute path on the same host: "/a/b", not starting with "//", of printable ASCII without
+ * quotes, backslashes or angle brackets. */
 bool redfish_is_path(struct str text);
-/* The path in {"@odata.id": ...}; empty when it is none. */
+/* The path in {"@odata.id": ...}; empty if absent or invalid. */
 struct str redfish_link(const struct json *object);
-/* The text under a key; empty when it is none. */
+/* The string of a key; empty if absent. */
 struct str redfish_text(const struct json *object, const char *key);
 
 void redfish_root_read(const struct json *document, struct redfish_root *out_root);
@@ -77,9 +78,9 @@ void redfish_system_read(const struct json *document, struct redfish_system *out
 void redfish_info_read(const struct json *document, struct redfish_words *out_words);
 enum redfish_task redfish_task_read(const struct json *document);
 
-/* Looks through one page of the collection for a member whose path, or the last part of it, is
- * `wanted`. Counts the members (bad ones too) into *count, keeps the path of the last good one in
- * *out_path; true when `wanted` was found. */
+/* Searches one page of the collection for a member whose path, or the last part of it, is `wanted`.
+ * Adds the number of members, including invalid ones, to *count and stores the path of the last
+ * valid one in *out_path. True if `wanted` was found; *out_path is then its path. */
 bool redfish_members_read(const struct json *document, struct str wanted, uint32_t *count,
                           struct str *out_path);
 /* Path of the next page; empty: this was the last. */
@@ -87,7 +88,7 @@ struct str redfish_next_page(const struct json *document);
 /* The last parts of all members' paths: "1, 2, 3". */
 struct str redfish_member_names(struct arena *a, const struct json *document);
 
-/* What an error document says, for a sentence: bounded, never empty. */
+/* The message of an error document: at most 400 bytes, never empty. */
 struct str redfish_error_text(struct arena *a, const struct json *document);
 /* "a, b, c", or "nothing". */
 struct str redfish_words_list(struct arena *a, const struct redfish_words *words);

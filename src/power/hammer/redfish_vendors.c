@@ -1,3 +1,4 @@
+/* redfish_vendors.c - the table of vendors, and the choice among what a system offers. */
 #include "power/hammer/redfish_vendors.h"
 
 #include "model/hammer_class.h"
@@ -5,71 +6,71 @@
 /* clang-format off */
 static const struct redfish_vendor vendors[] = {
     {
-        .name = "generic", .marks = "",
+        .name = "generic", .keywords = "",
         .on = "On ForceOn PushPowerButton", .off = "ForceOff",
         .cycle = "PowerCycle ForceOff+On ForceOff+ForceOn ForceRestart",
         .reset = "ForceRestart PowerCycle", .halt = "GracefulShutdown PushPowerButton",
         .pxe = "Pxe", .disk = "Hdd None", .mode = REDFISH_MODE_NEVER,
-        .can_persist = true, .light = "Blinking Lit", .lag_ms = 2000,
+        .can_persist = true, .led = "Blinking Lit", .poll_ms = 2000,
     },
     {   /* Since iDRAC 10 Boot of the system is read-only and its settings object takes the change;
          * the power state follows after some seconds. */
-        .name = "dell", .marks = "dell",
+        .name = "dell", .keywords = "dell",
         .on = "On PushPowerButton", .off = "ForceOff",
         .cycle = "PowerCycle ForceOff+On", .reset = "ForceRestart PowerCycle",
         .halt = "GracefulShutdown PushPowerButton",
         .pxe = "Pxe", .disk = "Hdd None", .mode = REDFISH_MODE_NEVER,
-        .can_persist = true, .light = "Blinking Lit", .lag_ms = 3000,
+        .can_persist = true, .led = "Blinking Lit", .poll_ms = 3000,
     },
-    {   /* iLO: no PowerCycle on most; the mode is not writable; PushPowerButton is the graceful
-         * way down on the older ones, where On is missing PushPowerButton is the way up. */
-        .name = "hpe", .marks = "hpe hp hewlett",
+    {   /* iLO: most have no PowerCycle; the mode is not writable; PushPowerButton is the graceful
+         * shutdown of older ones, and replaces On where that is missing. */
+        .name = "hpe", .keywords = "hpe hp hewlett",
         .on = "On PushPowerButton", .off = "ForceOff",
         .cycle = "PowerCycle ForceOff+On", .reset = "ForceRestart",
         .halt = "GracefulShutdown PushPowerButton",
         .pxe = "Pxe", .disk = "Hdd None", .mode = REDFISH_MODE_NEVER,
-        .can_persist = true, .light = "Lit Blinking", .lag_ms = 3000, .settle_ms = 1000,
+        .can_persist = true, .led = "Lit Blinking", .poll_ms = 3000, .settle_ms = 1000,
     },
     {   /* Falls back to legacy mode when the change does not name the mode. */
-        .name = "supermicro", .marks = "supermicro",
+        .name = "supermicro", .keywords = "supermicro",
         .on = "On ForceOn", .off = "ForceOff",
         .cycle = "PowerCycle ForceOff+On", .reset = "ForceRestart PowerCycle",
         .halt = "GracefulShutdown",
         .pxe = "Pxe", .disk = "Hdd UefiHdd None", .mode = REDFISH_MODE_SHOWN,
-        .wants_etag = true, .can_persist = true, .light = "Blinking Lit", .lag_ms = 3000,
+        .wants_etag = true, .can_persist = true, .led = "Blinking Lit", .poll_ms = 3000,
     },
-    {   /* XCC; those on AMD answer 428 to a change without If-Match. */
-        .name = "lenovo", .marks = "lenovo",
+    {   /* XCC: those on AMD answer 428 to a change without If-Match. */
+        .name = "lenovo", .keywords = "lenovo",
         .on = "On ForceOn", .off = "ForceOff",
         .cycle = "PowerCycle ForceOff+On", .reset = "ForceRestart",
         .halt = "GracefulShutdown",
         .pxe = "Pxe", .disk = "Hdd None", .mode = REDFISH_MODE_NEVER,
-        .wants_etag = true, .can_persist = false, .light = "Blinking Lit", .lag_ms = 2000,
+        .wants_etag = true, .can_persist = false, .led = "Blinking Lit", .poll_ms = 2000,
     },
 };
 /* clang-format on */
 
-static bool is_end(struct str s, uint32_t at)
+static bool is_word_boundary(struct str s, uint32_t at)
 {
     return at >= s.len || (!char_is_letter(s.at[at]) && !char_is_digit(s.at[at]));
 }
 
-/* Is the word in it, whatever its case, and a word of its own: "HP" is not in "Sharp"? */
-static bool mentions(struct str text, struct str word)
+/* True if the text contains the word, in any case and delimited: "HP" is not in "Sharp". */
+static bool text_contains_word(struct str text, struct str word)
 {
     for (uint32_t i = 0; i + word.len <= text.len; i++) {
-        const bool begins = i == 0 || is_end(text, i - 1);
-        if (begins && is_end(text, i + word.len) &&
+        const bool begins = i == 0 || is_word_boundary(text, i - 1);
+        if (begins && is_word_boundary(text, i + word.len) &&
             str_eq_nocase(str_slice(text, i, i + word.len), word))
             return true;
     }
     return false;
 }
 
-static bool is_marked(const struct redfish_vendor *vendor, struct str text)
+static bool vendor_matches(const struct redfish_vendor *vendor, struct str text)
 {
-    for (struct str rest = str_from(vendor->marks); rest.len;)
-        if (mentions(text, hammer_next_word(&rest)))
+    for (struct str rest = str_from(vendor->keywords); rest.len;)
+        if (text_contains_word(text, hammer_next_word(&rest)))
             return true;
     return false;
 }
@@ -78,12 +79,12 @@ const struct redfish_vendor *redfish_vendor_find(const struct str *texts, uint32
 {
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t v = 1; v < sizeof vendors / sizeof *vendors; v++)
-            if (is_marked(&vendors[v], texts[i]))
+            if (vendor_matches(&vendors[v], texts[i]))
                 return &vendors[v];
     return &vendors[0];
 }
 
-static bool is_offered(struct str type, const struct str *offered, uint32_t count)
+static bool reset_type_is_offered(struct str type, const struct str *offered, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         if (str_eq(offered[i], type))
@@ -91,11 +92,11 @@ static bool is_offered(struct str type, const struct str *offered, uint32_t coun
     return false;
 }
 
-static bool are_offered(struct str word, const struct str *offered, uint32_t count)
+static bool reset_types_are_offered(struct str word, const struct str *offered, uint32_t count)
 {
     for (uint32_t from = 0; from <= word.len;) {
         const uint32_t to = str_find(word, '+', from);
-        if (!is_offered(str_slice(word, from, to), offered, count))
+        if (!reset_type_is_offered(str_slice(word, from, to), offered, count))
             return false;
         from = to + 1;
     }
@@ -106,7 +107,7 @@ struct str redfish_pick(struct str wanted, const struct str *offered, uint32_t c
 {
     while (wanted.len) {
         const struct str word = hammer_next_word(&wanted);
-        if (are_offered(word, offered, count))
+        if (reset_types_are_offered(word, offered, count))
             return word;
     }
     return STR("");

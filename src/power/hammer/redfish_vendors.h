@@ -1,7 +1,8 @@
-/* redfish_vendors.h - what differs from one maker of service processors to the next, as data.
+/* redfish_vendors.h - differences between the service processors of vendors, as one table.
  *
- * Redfish says what a service may offer, not what it does; everything that depends on whose it is
- * stands in one table. The first row is for whoever is not known. Rows live for ever.
+ * The standard leaves much open: which ResetType switches a machine off, whether a change needs
+ * If-Match, how soon the power state follows. Everything that depends on the vendor is in this
+ * table. Its first row is for unknown vendors. Rows are constants.
  */
 #pragma once
 
@@ -12,35 +13,36 @@
 
 /* BootSourceOverrideMode in a change of the boot device. */
 enum redfish_mode {
-    REDFISH_MODE_NEVER, /* it refuses a change that mentions it            */
-    REDFISH_MODE_SHOWN, /* it forgets the mode unless it is said again, so
-                         * what it shows is sent back                      */
+    REDFISH_MODE_NEVER, /* not sent: the service refuses a change with the mode */
+    REDFISH_MODE_SHOWN, /* the reported mode is sent back, because the service
+                         * otherwise resets it                              */
 };
 
-/* Lists are words with single spaces between, the better first. */
+/* Lists are words separated by single spaces, in order of preference. */
 struct redfish_vendor {
     const char *name;
-    const char *marks; /* words in Manufacturer, Vendor or Oem that tell, in lower case          */
+    const char *keywords; /* lower-case words in Manufacturer, Vendor or Oem that identify it */
 
-    /* Reset types for our methods. A+B: both, one after the other, when both are offered. */
+    /* ResetType values for our methods. A+B: both in sequence, if both are offered. */
     const char *on;
     const char *off;
     const char *cycle;
     const char *reset;
     const char *halt;
 
-    const char *pxe; /* boot targets; None: no override, the machine's own order */
+    const char *pxe; /* boot targets; None: no override, the boot order of the machine */
     const char *disk;
     enum redfish_mode mode;
-    bool wants_etag;    /* a change without If-Match is refused (428), so it is sent at once */
-    bool can_persist;   /* where it does not list what is allowed: is Continuous?            */
-    const char *light;  /* values of IndicatorLED that make the machine known               */
-    uint32_t lag_ms;    /* how often to look whether the power state has followed           */
-    uint32_t settle_ms; /* an action is refused this soon after the one before; wait        */
+    bool wants_etag;    /* If-Match is sent at once, since a change without it gets 428 */
+    bool can_persist;   /* Continuous is allowed if the service lists no allowed values */
+    const char *led;    /* IndicatorLED values that identify the machine                */
+    uint32_t poll_ms;   /* interval of polls for the power state                        */
+    uint32_t settle_ms; /* pause between two actions, which are refused if sent sooner  */
 };
 
-/* `marks` of anything that tells who it is; empty texts are fine. Never NULL. */
+/* The first row whose keyword is in one of the texts, which may be empty; otherwise the generic
+ * row. Never NULL. */
 const struct redfish_vendor *redfish_vendor_find(const struct str *texts, uint32_t count);
 
-/* The first of `wanted` that is among the offered, or all of whose parts are. Empty: none. */
+/* The first word of `wanted` that is offered, or all of whose parts are. Empty: none. */
 struct str redfish_pick(struct str wanted, const struct str *offered, uint32_t count);

@@ -1,3 +1,6 @@
+/* secret_files.c - the files are created with O_EXCL and mode 0600 in a directory that only the
+ * daemon's user can enter, so no other user can read a secret or place a link there. They are not
+ * synced: after a crash they are deleted at the next start. */
 #include "power/hammer/secret_files.h"
 
 #include <dirent.h>
@@ -13,7 +16,7 @@
 
 static const char prefix[] = "secret-";
 
-static bool is_ours_alone(const char *directory)
+static bool directory_is_private(const char *directory)
 {
     struct stat facts;
     return stat(directory, &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == geteuid() &&
@@ -22,7 +25,7 @@ static bool is_ours_alone(const char *directory)
 
 bool secret_file_sweep(const char *directory)
 {
-    if (!directory || !is_ours_alone(directory))
+    if (!directory || !directory_is_private(directory))
         return false;
     DIR *listing = opendir(directory);
     if (!listing)
@@ -34,7 +37,7 @@ bool secret_file_sweep(const char *directory)
     return true;
 }
 
-static bool write_all(int fd, struct str content)
+static bool secret_file_write_all(int fd, struct str content)
 {
     while (content.len) {
         const ssize_t n = write(fd, content.at, content.len);
@@ -59,11 +62,11 @@ const char *secret_file_write(struct arena *a, const char *directory, struct str
     const int fd = open(b.at, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return NULL;
-    const bool is_written = write_all(fd, content);
+    const bool is_written = secret_file_write_all(fd, content);
     const int why = errno;
     if (close(fd) == 0 && is_written)
         return b.at;
-    ignore(unlink(b.at), "half a secret is of no use; the sweep finds it");
+    ignore(unlink(b.at), "an incomplete file is useless; the sweep of the next start deletes it");
     errno = is_written ? EIO : why;
     return NULL;
 }
@@ -71,5 +74,5 @@ const char *secret_file_write(struct arena *a, const char *directory, struct str
 void secret_file_remove(const char *path)
 {
     if (path)
-        ignore(unlink(path), "the sweep of the next start finds it");
+        ignore(unlink(path), "the sweep of the next start deletes it");
 }

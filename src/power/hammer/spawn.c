@@ -1,3 +1,16 @@
+/* spawn.c - children of this process, by libuv.
+ *
+ * A run ends when the child has exited and both output streams are closed, so that no output is
+ * lost. When the child exits, the rest of its session is killed: a background process could keep
+ * the streams open. A process that left the session can still do so; LINGER_MS after the exit the
+ * run ends anyway.
+ *
+ * The id of the process group is the pid of the child. The exit callback signals the group directly
+ * after libuv has reaped the child: later the kernel may have given the id to another process.
+ *
+ * The memory is freed when all five handles are closed. A cancelled run keeps the handle of its
+ * process until the exit, because libuv reaps only children that have a handle.
+ */
 #include "power/hammer/spawn.h"
 
 #include <signal.h>
@@ -7,10 +20,10 @@
 
 #include "base/err.h"
 
-/* What a descendant outside of the session may keep us waiting for, holding our pipes. */
+/* Time after the exit in which a process outside the session may keep the streams open. */
 enum { LINGER_MS = 500 };
 
-/* The order of closing: exit and both ends of output, then done(), then the handles. */
+/* An output stream of the child. */
 struct stream {
     uv_pipe_t pipe;
     char *at;
@@ -39,7 +52,7 @@ struct spawn_run {
     uint32_t open_handles;
 };
 
-static void handle_closed(uv_handle_t *handle)
+static void spawn_on_handle_closed(uv_handle_t *handle)
 {
     struct spawn_run *run = handle->data;
     if (--run->open_handles > 0)
@@ -50,29 +63,29 @@ static void handle_closed(uv_handle_t *handle)
     free(run);
 }
 
-static void close_handle(void *handle)
+static void spawn_close_handle(void *handle)
 {
     if (!uv_is_closing(handle))
-        uv_close(handle, handle_closed);
+        uv_close(handle, spawn_on_handle_closed);
 }
 
-static void close_all(struct spawn_run *run)
+static void spawn_close_all(struct spawn_run *run)
 {
-    close_handle(&run->process);
-    close_handle(&run->input);
-    close_handle(&run->out.pipe);
-    close_handle(&run->err.pipe);
-    close_handle(&run->timer);
+    spawn_close_handle(&run->process);
+    spawn_close_handle(&run->input);
+    spawn_close_handle(&run->out.pipe);
+    spawn_close_handle(&run->err.pipe);
+    spawn_close_handle(&run->timer);
 }
 
-/* The whole session: what it started goes with it. */
-static void kill_session(const struct spawn_run *run)
+/* Kills the process group of the session, which includes the descendants of the child. */
+static void spawn_kill_session(const struct spawn_run *run)
 {
     if (!run->why)
-        ignore(kill(-run->process.pid, SIGKILL), "it may be gone already");
+        ignore(kill(-run->process.pid, SIGKILL), "the group may have ended already");
 }
 
-static void end(struct spawn_run *run)
+static void spawn_end(struct spawn_run *run)
 {
     if (run->has_ended)
         return;
@@ -85,24 +98,25 @@ static void end(struct spawn_run *run)
         .err = {run->err.at, run->err.len},
         .dropped = run->dropped,
     };
-    close_all(run);
+    spawn_close_all(run);
     run->order.done(run->order.self, &result);
 }
 
-static void end_when_quiet(struct spawn_run *run)
+static void spawn_end_when_drained(struct spawn_run *run)
 {
     if (run->has_exited && !run->out.is_open && !run->err.is_open)
-        end(run);
+        spawn_end(run);
 }
 
 /* ---- output ---- */
 
-static struct stream *stream_of(struct spawn_run *run, const void *pipe)
+static struct stream *spawn_stream_of(struct spawn_run *run, const void *pipe)
 {
     return pipe == &run->out.pipe ? &run->out : &run->err;
 }
 
-static void keep(struct spawn_run *run, struct stream *s, const char *bytes, uint32_t len)
+static void spawn_keep_output(struct spawn_run *run, struct stream *s, const char *bytes,
+                              uint32_t len)
 {
     const uint32_t room = COMMAND_OUTPUT_MAX - s->len;
     const uint32_t kept = len < room ? len : room;
@@ -122,71 +136,72 @@ static void keep(struct spawn_run *run, struct stream *s, const char *bytes, uin
     s->len += kept;
 }
 
-static void give_piece(uv_handle_t *handle, size_t suggested, uv_buf_t *out_buf)
+static void spawn_alloc_piece(uv_handle_t *handle, size_t suggested, uv_buf_t *out_buf)
 {
     struct spawn_run *run = handle->data;
     (void)suggested;
     *out_buf = uv_buf_init(run->piece, sizeof run->piece);
 }
 
-static void on_read(uv_stream_t *pipe, ssize_t len, const uv_buf_t *buf)
+static void spawn_on_read(uv_stream_t *pipe, ssize_t len, const uv_buf_t *buf)
 {
     struct spawn_run *run = pipe->data;
-    struct stream *s = stream_of(run, pipe);
+    struct stream *s = spawn_stream_of(run, pipe);
     if (len > 0)
-        keep(run, s, buf->base, (uint32_t)len);
+        spawn_keep_output(run, s, buf->base, (uint32_t)len);
     if (len >= 0)
         return;
     ignore(uv_read_stop(pipe), "it never fails");
     s->is_open = false;
-    end_when_quiet(run);
+    spawn_end_when_drained(run);
 }
 
-/* ---- the process ---- */
+/* ---- process ---- */
 
-static void on_linger(uv_timer_t *timer)
+static void spawn_on_linger(uv_timer_t *timer)
 {
-    end(timer->data);
+    spawn_end(timer->data);
 }
 
-static void on_child_exit(uv_process_t *process, int64_t status, int signal)
+static void spawn_on_exit(uv_process_t *process, int64_t status, int signal)
 {
     struct spawn_run *run = process->data;
     run->has_exited = true;
     run->status = status;
     run->signal = signal;
-    kill_session(run);
-    must(uv_timer_start(&run->timer, on_linger, LINGER_MS, 0) == 0);
-    end_when_quiet(run);
+    spawn_kill_session(run);
+    must(uv_timer_start(&run->timer, spawn_on_linger, LINGER_MS, 0) == 0);
+    spawn_end_when_drained(run);
 }
 
-static void on_deadline(uv_timer_t *timer)
+static void spawn_on_deadline(uv_timer_t *timer)
 {
     struct spawn_run *run = timer->data;
     run->is_late = true;
-    kill_session(run);
+    spawn_kill_session(run);
 }
 
-static void on_not_started(uv_timer_t *timer)
+static void spawn_on_not_started(uv_timer_t *timer)
 {
-    end(timer->data);
+    spawn_end(timer->data);
 }
 
-static void on_written(uv_write_t *write, int status)
+static void spawn_on_input_written(uv_write_t *write, int status)
 {
-    (void)status; /* a program need not read what it is given */
-    close_handle(write->handle);
+    (void)status; /* a program may ignore its standard input */
+    spawn_close_handle(write->handle);
 }
 
-static void feed(struct spawn_run *run)
+static void spawn_write_input(struct spawn_run *run)
 {
     const uv_buf_t buf = uv_buf_init(run->input_copy, run->order.input.len);
     uv_stream_t *input = (uv_stream_t *)&run->input;
-    if (run->order.input.len == 0 || uv_write(&run->write, input, &buf, 1, on_written) != 0)
-        close_handle(&run->input);
+    if (run->order.input.len == 0 ||
+        uv_write(&run->write, input, &buf, 1, spawn_on_input_written) != 0)
+        spawn_close_handle(&run->input);
 }
 
-static int spawn(struct spawn_run *run)
+static int spawn_start_process(struct spawn_run *run)
 {
     static const char *const environment[] = {
         "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", NULL};
@@ -196,7 +211,7 @@ static int spawn(struct spawn_run *run)
         {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&run->err.pipe},
     };
     const uv_process_options_t options = {
-        .exit_cb = on_child_exit,
+        .exit_cb = spawn_on_exit,
         .file = run->order.argv[0],
         .args = (char **)(uintptr_t)run->order.argv,
         .env = (char **)(uintptr_t)environment,
@@ -208,7 +223,7 @@ static int spawn(struct spawn_run *run)
     return uv_spawn(run->timer.loop, &run->process, &options);
 }
 
-static struct spawn_run *run_new(uv_loop_t *loop, const struct spawn_order *order)
+static struct spawn_run *spawn_run_new(uv_loop_t *loop, const struct spawn_order *order)
 {
     struct spawn_run *run = calloc(1, sizeof *run);
     char *input = malloc((size_t)order->input.len + 1);
@@ -221,7 +236,7 @@ static struct spawn_run *run_new(uv_loop_t *loop, const struct spawn_order *orde
         memcpy(input, order->input.at, order->input.len);
     run->order = *order;
     run->input_copy = input;
-    /* They set fields of the handle and do nothing else. */
+    /* These functions only set fields of the handle and cannot fail. */
     must(uv_timer_init(loop, &run->timer) == 0 && uv_pipe_init(loop, &run->input, 0) == 0 &&
          uv_pipe_init(loop, &run->out.pipe, 0) == 0 && uv_pipe_init(loop, &run->err.pipe, 0) == 0);
     run->open_handles = 5;
@@ -230,53 +245,54 @@ static struct spawn_run *run_new(uv_loop_t *loop, const struct spawn_order *orde
     return run;
 }
 
-static struct spawn_run *start(void *self, const struct spawn_order *order)
+static struct spawn_run *spawn_start(void *self, const struct spawn_order *order)
 {
-    struct spawn_run *run = run_new(self, order);
+    struct spawn_run *run = spawn_run_new(self, order);
     if (!run)
         return NULL;
-    const int failed = spawn(run);
+    const int failed = spawn_start_process(run);
     if (failed) {
         run->why = uv_strerror(failed);
-        must(uv_timer_start(&run->timer, on_not_started, 0, 0) == 0);
+        must(uv_timer_start(&run->timer, spawn_on_not_started, 0, 0) == 0);
         return run;
     }
     /* Output that cannot be read is treated as closed: the end of the program is still waited for,
      * and its result has no output. */
-    run->out.is_open = uv_read_start((uv_stream_t *)&run->out.pipe, give_piece, on_read) == 0;
-    run->err.is_open = uv_read_start((uv_stream_t *)&run->err.pipe, give_piece, on_read) == 0;
-    must(uv_timer_start(&run->timer, on_deadline, order->deadline_ms, 0) == 0);
-    feed(run);
+    run->out.is_open =
+        uv_read_start((uv_stream_t *)&run->out.pipe, spawn_alloc_piece, spawn_on_read) == 0;
+    run->err.is_open =
+        uv_read_start((uv_stream_t *)&run->err.pipe, spawn_alloc_piece, spawn_on_read) == 0;
+    must(uv_timer_start(&run->timer, spawn_on_deadline, order->deadline_ms, 0) == 0);
+    spawn_write_input(run);
     return run;
 }
 
-/* Nobody waits for its exit: libuv reaps children it has no handle for no more, so the handle of
- * the process stays until then. */
-static void on_late_exit(uv_process_t *process, int64_t status, int signal)
+/* The exit of a cancelled run: only the handle of the process is left to close. */
+static void spawn_on_cancelled_exit(uv_process_t *process, int64_t status, int signal)
 {
     (void)status;
     (void)signal;
-    close_handle(process);
+    spawn_close_handle(process);
 }
 
-static void cancel(void *self, struct spawn_run *run)
+static void spawn_cancel(void *self, struct spawn_run *run)
 {
     (void)self;
     must(!run->has_ended);
     run->has_ended = true;
-    kill_session(run);
+    spawn_kill_session(run);
     const bool runs = uv_is_active((uv_handle_t *)&run->process);
     if (runs)
-        run->process.exit_cb = on_late_exit;
-    close_handle(&run->input);
-    close_handle(&run->out.pipe);
-    close_handle(&run->err.pipe);
-    close_handle(&run->timer);
+        run->process.exit_cb = spawn_on_cancelled_exit;
+    spawn_close_handle(&run->input);
+    spawn_close_handle(&run->out.pipe);
+    spawn_close_handle(&run->err.pipe);
+    spawn_close_handle(&run->timer);
     if (!runs)
-        close_handle(&run->process);
+        spawn_close_handle(&run->process);
 }
 
-struct spawn_seam spawn_seam_own(uv_loop_t *loop)
+struct spawn_ops spawn_ops_default(uv_loop_t *loop)
 {
-    return (struct spawn_seam){.self = loop, .start = start, .cancel = cancel};
+    return (struct spawn_ops){.self = loop, .start = spawn_start, .cancel = spawn_cancel};
 }

@@ -1,9 +1,10 @@
-/* spawn.h - running a program and collecting what it says.
+/* spawn.h - running a program with a deadline and collecting its output.
  *
- * The seam that the hammers run ipmitool, ssh and scp through, and the one implementation of it
- * that needs nobody else: children of this process, in the loop, each in a session of its own. A
- * command ends once, with its exit, its deadline, or because it could not be started; when it has
- * ended nothing of its session is left. The process must ignore SIGPIPE: a child need not read.
+ * The hammers run ipmitool, ssh and scp through `struct spawn_ops`, so that tests can replace them.
+ * The default implementation starts children of this process with libuv, each in its own session. A
+ * command ends once: by its exit, at its deadline, or because it could not be started. No process
+ * of its session is left then. The calling process must ignore SIGPIPE, because a child may close
+ * its standard input.
  */
 #pragma once
 
@@ -13,34 +14,35 @@
 
 #include "base/text/str.h"
 
-#define COMMAND_OUTPUT_MAX ((uint32_t)1 << 20) /* of each stream; more is dropped, and counted */
+/* Kept bytes of each output stream; further ones are counted in spawn_result.dropped. */
+#define COMMAND_OUTPUT_MAX ((uint32_t)1 << 20)
 
 struct spawn_run;
 
 struct spawn_result {
-    const char *why; /* it could not be started; NULL otherwise    */
-    bool is_late;    /* killed at its deadline                     */
-    int status;      /* exit code; 128 + signal when one ended it  */
-    struct str out;  /* live for the call; any bytes               */
+    const char *why; /* why it could not be started; NULL: it was started    */
+    bool is_late;    /* killed at its deadline                                */
+    int status;      /* exit status, or 128 + the signal that ended it        */
+    struct str out;  /* any bytes; valid during the callback                  */
     struct str err;
-    uint64_t dropped; /* bytes beyond COMMAND_OUTPUT_MAX            */
+    uint64_t dropped; /* bytes beyond COMMAND_OUTPUT_MAX, of both streams      */
 };
 
 struct spawn_order {
-    const char *const *argv; /* NULL at the end; argv[0] is looked for in the usual places */
-    struct str input;        /* its standard input */
+    const char *const *argv; /* ends with NULL; argv[0] is searched in a fixed PATH */
+    struct str input;        /* standard input */
     uint64_t deadline_ms;    /* from now */
     void *self;
     void (*done)(void *self, const struct spawn_result *result);
 };
 
-/* `start` copies the order and never calls done() itself. NULL: out of memory. `cancel` ends it
- * without a result, and is not for one that has given its result. */
-struct spawn_seam {
+/* `start` copies the order and never calls done() itself. NULL: out of memory. `cancel` ends a run
+ * without a result; it must not have had one. */
+struct spawn_ops {
     void *self;
     struct spawn_run *(*start)(void *self, const struct spawn_order *order);
     void (*cancel)(void *self, struct spawn_run *run);
 };
 
-/* Children of this process. */
-struct spawn_seam spawn_seam_own(uv_loop_t *loop);
+/* Starts children of this process. */
+struct spawn_ops spawn_ops_default(uv_loop_t *loop);

@@ -1,31 +1,35 @@
-/* ssh_hammer.c - machines that run, reached by OpenSSH.
+/* ssh_hammer.c - driver for running machines, through OpenSSH: reboot, power status, commands and
+ * file copies.
  *
- * Never asks anybody anything. The host key must be extra.host_key, which the daemon fills in from
- * the pins of the node; without it no host is accepted. The key is the hammer's own or the one of
- * the installation.
+ * ssh runs without any prompt (BatchMode) and without the configuration files of the host. The host
+ * key must be extra.host_key, which the daemon fills in from the pins of the node; without it no
+ * host is accepted. The private key is the authenticator of the hammer, otherwise the key of the
+ * installation. A key of the hammer and the host key are written to files that are deleted when the
+ * operation ends.
  */
 #include "power/hammer/secret_files.h"
 #include "power/hammer/tool_run.h"
 
+/* Exit status of ssh for its own errors; others are those of the remote command. */
 enum { FAILED_STATUS = 255 };
 
 struct ssh {
-    struct tool_run program; /* first: tool_run.c finds itself there */
+    struct tool_run program; /* must be first: tool_run.c casts op->job */
     struct power_op_address address;
-    const char *pinned; /* a file of known hosts of our own; NULL: none */
+    const char *pinned; /* path of a known_hosts file with extra.host_key; NULL: none */
 };
 
-static const struct tool_run_trouble troubles[] = {
+static const struct tool_error ssh_errors[] = {
     {"HOST IDENTIFICATION HAS CHANGED", HAMMER_END_TLS,
-     "its host key is not the one it had before; if that is right, forget the old one"},
+     "its host key is not the one it had before; if that is correct, forget the old one"},
     {"Host key verification failed", HAMMER_END_TLS, "its host key is not known"},
     {"key is known for", HAMMER_END_TLS, "its host key is not known"},
     {"Permission denied", HAMMER_END_AUTH, "the key is not accepted"},
     {"Too many authentication failures", HAMMER_END_AUTH, "the key is not accepted"},
-    {"Connection refused", HAMMER_END_REFUSED, "nobody listens there"},
-    {"Could not resolve hostname", HAMMER_END_UNREACHABLE, "its name is not known"},
-    {"No route to host", HAMMER_END_UNREACHABLE, "there is no way there"},
-    {"Network is unreachable", HAMMER_END_UNREACHABLE, "there is no way there"},
+    {"Connection refused", HAMMER_END_REFUSED, "nothing listens there (connection refused)"},
+    {"Could not resolve hostname", HAMMER_END_UNREACHABLE, "its name cannot be resolved"},
+    {"No route to host", HAMMER_END_UNREACHABLE, "no route to the host"},
+    {"Network is unreachable", HAMMER_END_UNREACHABLE, "no route to the host"},
     {"timed out", HAMMER_END_TIMEOUT, "it does not answer"},
     {"Connection closed", HAMMER_END_LOST, "the connection was closed"},
     {"closed by remote host", HAMMER_END_LOST, "the connection was closed"},
@@ -35,218 +39,224 @@ static const struct tool_run_trouble troubles[] = {
     {"error in libcrypto", HAMMER_END_SETTING, "the key of the hammer is no private key"},
 };
 
-static void fail(struct power_op *w, const char *program, const struct spawn_result *result)
+static void ssh_hammer_fail(struct power_op *op, const char *program,
+                            const struct spawn_result *result)
 {
-    const struct tool_run_trouble *trouble =
-        tool_run_trouble_find(troubles, sizeof troubles / sizeof *troubles, result->err);
-    if (trouble) {
-        power_op_fail(w, trouble->end, "%s to %.*s: %s", program, STR_FMT_ARGS(w->hammer.endpoint),
-                      trouble->text);
+    const struct tool_error *error =
+        tool_error_find(ssh_errors, sizeof ssh_errors / sizeof *ssh_errors, result->err);
+    if (error) {
+        power_op_fail(op, error->end, "%s to %.*s: %s", program, STR_FMT_ARGS(op->hammer.endpoint),
+                      error->text);
         return;
     }
-    power_op_fail(w, HAMMER_END_FAILED, "%s to %.*s ended with %d: %.*s", program,
-                  STR_FMT_ARGS(w->hammer.endpoint), result->status,
-                  STR_FMT_ARGS(power_op_last_line(w, result->err)));
+    power_op_fail(op, HAMMER_END_FAILED, "%s to %.*s exited with status %d: %.*s", program,
+                  STR_FMT_ARGS(op->hammer.endpoint), result->status,
+                  STR_FMT_ARGS(power_op_last_line(op, result->err)));
 }
 
-/* ---- the command line ---- */
+/* ---- arguments ---- */
 
-static void add_option(struct power_op *w, struct tool_run_argv *argv, const char *name,
-                       const char *value)
+static void ssh_add_option(struct power_op *op, struct tool_run_argv *argv, const char *name,
+                           const char *value)
 {
     tool_run_add(argv, "-o");
-    tool_run_add(argv, power_op_z(w, power_op_say(w, "%s=%s", name, value)));
+    tool_run_add(argv, power_op_z(op, power_op_format(op, "%s=%s", name, value)));
 }
 
-static void add_host_key(struct power_op *w, struct tool_run_argv *argv)
+static void ssh_add_host_key(struct power_op *op, struct tool_run_argv *argv)
 {
-    const struct ssh *s = w->job;
+    const struct ssh *s = op->job;
     const char *known = s->pinned ? s->pinned : "/dev/null";
-    /* quoted: a path may hold spaces */
-    add_option(w, argv, "UserKnownHostsFile", power_op_z(w, power_op_say(w, "\"%s\"", known)));
-    add_option(w, argv, "GlobalKnownHostsFile", "/dev/null");
-    add_option(w, argv, "StrictHostKeyChecking", "yes");
-    add_option(w, argv, "UpdateHostKeys", "no");
+    /* Quoted, because the path may contain spaces. */
+    ssh_add_option(op, argv, "UserKnownHostsFile",
+                   power_op_z(op, power_op_format(op, "\"%s\"", known)));
+    ssh_add_option(op, argv, "GlobalKnownHostsFile", "/dev/null");
+    ssh_add_option(op, argv, "StrictHostKeyChecking", "yes");
+    ssh_add_option(op, argv, "UpdateHostKeys", "no");
     if (s->pinned)
-        add_option(w, argv, "HostKeyAlias", "pinned");
+        ssh_add_option(op, argv, "HostKeyAlias", "pinned");
 }
 
-static void add_options(struct power_op *w, struct tool_run_argv *argv, const char *program)
+static void ssh_add_options(struct power_op *op, struct tool_run_argv *argv, const char *program)
 {
-    const struct ssh *s = w->job;
-    const int64_t left_s = power_op_left_ms(w) / 1000;
-    const char *key = s->program.secret ? s->program.secret : power_op_options(w)->ssh_key;
+    const struct ssh *s = op->job;
+    const int64_t left_s = power_op_left_ms(op) / 1000;
+    const char *key = s->program.secret ? s->program.secret : power_op_options(op)->ssh_key;
     tool_run_add(argv, program);
     tool_run_add(argv, "-F");
     tool_run_add(argv, "none");
-    add_option(w, argv, "BatchMode", "yes");
-    add_option(w, argv, "LogLevel", "ERROR");
-    add_option(w, argv, "ConnectTimeout",
-               power_op_z(w, power_op_say(w, "%lld", left_s > 0 ? (long long)left_s : 1LL)));
-    add_option(w, argv, "ServerAliveInterval", "15");
-    add_option(w, argv, "PasswordAuthentication", "no");
-    add_option(w, argv, "ForwardAgent", "no");
-    add_option(w, argv, "Port",
-               power_op_z(w, power_op_say(w, "%lld",
-                                          s->address.port ? (long long)s->address.port : 22LL)));
-    add_option(w, argv, "User", power_op_z(w, w->hammer.username));
-    add_host_key(w, argv);
+    ssh_add_option(op, argv, "BatchMode", "yes");
+    ssh_add_option(op, argv, "LogLevel", "ERROR");
+    ssh_add_option(
+        op, argv, "ConnectTimeout",
+        power_op_z(op, power_op_format(op, "%lld", left_s > 0 ? (long long)left_s : 1LL)));
+    ssh_add_option(op, argv, "ServerAliveInterval", "15");
+    ssh_add_option(op, argv, "PasswordAuthentication", "no");
+    ssh_add_option(op, argv, "ForwardAgent", "no");
+    ssh_add_option(
+        op, argv, "Port",
+        power_op_z(
+            op, power_op_format(op, "%lld", s->address.port ? (long long)s->address.port : 22LL)));
+    ssh_add_option(op, argv, "User", power_op_z(op, op->hammer.username));
+    ssh_add_host_key(op, argv);
     if (key) {
-        add_option(w, argv, "IdentitiesOnly", "yes");
-        add_option(w, argv, "IdentityFile", power_op_z(w, power_op_say(w, "\"%s\"", key)));
+        ssh_add_option(op, argv, "IdentitiesOnly", "yes");
+        ssh_add_option(op, argv, "IdentityFile",
+                       power_op_z(op, power_op_format(op, "\"%s\"", key)));
     }
 }
 
 /* ---- run ---- */
 
-static void ran(struct power_op *w, const struct spawn_result *result)
+static void ssh_on_command_exit(struct power_op *op, const struct spawn_result *result)
 {
     if (result->status == FAILED_STATUS)
-        fail(w, "ssh", result);
+        ssh_hammer_fail(op, "ssh", result);
     else
-        power_op_end(w, power_op_output(w, result), "the command ended with %d", result->status);
+        power_op_end(op, power_op_output(op, result), "the command exited with status %d",
+                     result->status);
 }
 
-static void rebooted(struct power_op *w, const struct spawn_result *result)
+static void ssh_on_reboot_exit(struct power_op *op, const struct spawn_result *result)
 {
-    /* A machine that goes down while it answers has done what it was asked for. */
-    const bool hung_up =
-        result->status == FAILED_STATUS && (tool_run_says(result->err, "closed by remote host") ||
-                                            tool_run_says(result->err, "Connection reset"));
-    if (result->status == 0 || hung_up)
-        power_op_end(w, NULL, "node \"%.*s\" restarts", STR_FMT_ARGS(w->order.node_name));
+    /* A machine that closes the connection while it shuts down has accepted the reboot. */
+    const bool was_disconnected = result->status == FAILED_STATUS &&
+                                  (tool_output_contains(result->err, "closed by remote host") ||
+                                   tool_output_contains(result->err, "Connection reset"));
+    if (result->status == 0 || was_disconnected)
+        power_op_end(op, NULL, "node \"%.*s\" restarts", STR_FMT_ARGS(op->order.node_name));
     else
-        fail(w, "ssh", result);
+        ssh_hammer_fail(op, "ssh", result);
 }
 
-/* Whatever the command ended with, a machine that ran it is on. */
-static void answered(struct power_op *w, const struct spawn_result *result)
+/* A machine that ran the command is on, whatever the exit status of the command is. */
+static void ssh_on_status_exit(struct power_op *op, const struct spawn_result *result)
 {
     if (result->status == FAILED_STATUS) {
-        fail(w, "ssh", result);
+        ssh_hammer_fail(op, "ssh", result);
         return;
     }
-    struct json *value = json_make(&w->arena, JSON_OBJECT);
-    json_set(value, STR("power"), json_make_string(&w->arena, STR("on")));
-    power_op_end(w, value, "node \"%.*s\" is on: it answers by ssh",
-                 STR_FMT_ARGS(w->order.node_name));
+    struct json *value = json_make(&op->arena, JSON_OBJECT);
+    json_set(value, STR("power"), json_make_string(&op->arena, STR("on")));
+    power_op_end(op, value, "node \"%.*s\" is on: it answers by ssh",
+                 STR_FMT_ARGS(op->order.node_name));
 }
 
-static void run(struct power_op *w, struct str command,
-                void (*done)(struct power_op *w, const struct spawn_result *result))
+static void ssh_run(struct power_op *op, struct str command,
+                    void (*done)(struct power_op *op, const struct spawn_result *result))
 {
     struct tool_run_argv argv = {.count = 0};
-    const struct ssh *s = w->job;
-    add_options(w, &argv, "ssh");
+    const struct ssh *s = op->job;
+    ssh_add_options(op, &argv, "ssh");
     tool_run_add(&argv, "-T");
     tool_run_add(&argv, "-n");
     tool_run_add(&argv, "--");
-    tool_run_add(&argv, power_op_z(w, s->address.host));
-    tool_run_add(&argv, power_op_z(w, command));
-    tool_run_run(w, &argv, done);
+    tool_run_add(&argv, power_op_z(op, s->address.host));
+    tool_run_add(&argv, power_op_z(op, command));
+    tool_run_start(op, &argv, done);
 }
 
 /* ---- copy ---- */
 
-static void copied(struct power_op *w, const struct spawn_result *result)
+static void ssh_on_copy_exit(struct power_op *op, const struct spawn_result *result)
 {
     if (result->status != 0)
-        fail(w, "scp", result);
+        ssh_hammer_fail(op, "scp", result);
     else
-        power_op_end(w, NULL, "the file is copied");
+        power_op_end(op, NULL, "the file was copied");
 }
 
-static void copy(struct power_op *w, bool to_it)
+static void ssh_copy(struct power_op *op, bool to_it)
 {
     struct tool_run_argv argv = {.count = 0};
-    const struct ssh *s = w->job;
+    const struct ssh *s = op->job;
     struct str from;
     struct str to;
-    if (!power_op_text(w, w->args, "from", &from) || !power_op_text(w, w->args, "to", &to))
+    if (!power_op_text(op, op->args, "from", &from) || !power_op_text(op, op->args, "to", &to))
         return;
     if (from.len == 0 || to.len == 0 || (to_it ? from : to).at[0] != '/') {
         power_op_fail(
-            w, HAMMER_END_SETTING,
-            "\"from\" and \"to\" are required, and the one on this side begins with a slash");
+            op, HAMMER_END_SETTING,
+            "\"from\" and \"to\" are required, and the local path must start with a slash");
         return;
     }
     const struct str there = to_it ? to : from;
-    const struct str remote = power_op_say(w, s->address.is_v6 ? "[%.*s]:%.*s" : "%.*s:%.*s",
-                                           STR_FMT_ARGS(s->address.host), STR_FMT_ARGS(there));
-    add_options(w, &argv, "scp");
+    const struct str remote = power_op_format(op, s->address.is_v6 ? "[%.*s]:%.*s" : "%.*s:%.*s",
+                                              STR_FMT_ARGS(s->address.host), STR_FMT_ARGS(there));
+    ssh_add_options(op, &argv, "scp");
     tool_run_add(&argv, "-q");
     tool_run_add(&argv, "--");
-    tool_run_add(&argv, power_op_z(w, to_it ? from : remote));
-    tool_run_add(&argv, power_op_z(w, to_it ? remote : to));
-    tool_run_run(w, &argv, copied);
+    tool_run_add(&argv, power_op_z(op, to_it ? from : remote));
+    tool_run_add(&argv, power_op_z(op, to_it ? remote : to));
+    tool_run_start(op, &argv, ssh_on_copy_exit);
 }
 
-/* ---- from start to stop ---- */
+/* ---- start and stop ---- */
 
-static bool write_key(struct power_op *w)
+static bool ssh_write_key(struct power_op *op)
 {
-    const struct str key = w->hammer.authenticator;
+    const struct str key = op->hammer.authenticator;
     if (key.len == 0)
         return true;
     if (!str_starts(key, STR("-----BEGIN "))) {
-        power_op_fail(w, HAMMER_END_SETTING, "the key of the hammer is no private key");
+        power_op_fail(op, HAMMER_END_SETTING, "the key of the hammer is no private key");
         return false;
     }
-    /* OpenSSH wants the line end that a form may have cut off. */
+    /* OpenSSH requires the final newline, which web forms may remove. */
     const bool has_end = key.at[key.len - 1] == '\n';
-    const struct str whole = has_end ? key : STR_CONCAT(&w->arena, key, STR("\n"));
-    const bool is_written = tool_run_write_secret(w, whole);
+    const struct str whole = has_end ? key : STR_CONCAT(&op->arena, key, STR("\n"));
+    const bool is_written = tool_run_write_secret(op, whole);
     if (!has_end)
         power_op_wipe(whole);
     return is_written;
 }
 
-static bool pin_host(struct power_op *w)
+static bool ssh_write_host_key(struct power_op *op)
 {
-    struct ssh *s = w->job;
+    struct ssh *s = op->job;
     struct str host_key;
-    if (!power_op_text(w, w->extra, "host_key", &host_key))
+    if (!power_op_text(op, op->extra, "host_key", &host_key))
         return false;
     if (host_key.len == 0)
         return true;
     if (str_find(host_key, '\n', 0) < host_key.len) {
-        power_op_fail(w, HAMMER_END_SETTING, "\"host_key\" must be one line: TYPE KEY");
+        power_op_fail(op, HAMMER_END_SETTING, "\"host_key\" must be one line: TYPE KEY");
         return false;
     }
-    s->pinned = secret_file_write(&w->arena, power_op_options(w)->scratch,
-                                  STR_CONCAT(&w->arena, STR("pinned "), host_key, STR("\n")));
+    s->pinned = secret_file_write(&op->arena, power_op_options(op)->scratch,
+                                  STR_CONCAT(&op->arena, STR("pinned "), host_key, STR("\n")));
     if (!s->pinned)
-        power_op_fail(w, HAMMER_END_FAILED, "no file could be written in \"%s\"",
-                      power_op_options(w)->scratch);
+        power_op_fail(op, HAMMER_END_FAILED, "no file could be written in \"%s\"",
+                      power_op_options(op)->scratch);
     return s->pinned != NULL;
 }
 
-static void start(struct power_op *w)
+static void ssh_start(struct power_op *op)
 {
-    struct ssh *s = arena_new(&w->arena, struct ssh);
+    struct ssh *s = arena_new(&op->arena, struct ssh);
     struct str command;
-    s->program.work = w;
-    w->job = s;
-    if (!power_op_address(w, &s->address) || !write_key(w) || !pin_host(w) ||
-        !power_op_text(w, w->args, "command", &command))
+    s->program.op = op;
+    op->job = s;
+    if (!power_op_address(op, &s->address) || !ssh_write_key(op) || !ssh_write_host_key(op) ||
+        !power_op_text(op, op->args, "command", &command))
         return;
-    if (w->order.category == HAMMER_POWER && str_eq(w->order.method, STR("status")))
-        run(w, STR("true"), answered);
-    else if (w->order.category == HAMMER_POWER)
-        run(w, STR("(sleep 1; reboot) </dev/null >/dev/null 2>&1 &"), rebooted);
-    else if (w->order.category == HAMMER_XFER)
-        copy(w, str_eq(w->order.method, STR("copy_to")));
+    if (op->order.category == HAMMER_POWER && str_eq(op->order.method, STR("status")))
+        ssh_run(op, STR("true"), ssh_on_status_exit);
+    else if (op->order.category == HAMMER_POWER)
+        ssh_run(op, STR("(sleep 1; reboot) </dev/null >/dev/null 2>&1 &"), ssh_on_reboot_exit);
+    else if (op->order.category == HAMMER_XFER)
+        ssh_copy(op, str_eq(op->order.method, STR("copy_to")));
     else if (command.len == 0)
-        power_op_fail(w, HAMMER_END_SETTING, "\"command\" is required");
+        power_op_fail(op, HAMMER_END_SETTING, "\"command\" is required");
     else
-        run(w, command, ran);
+        ssh_run(op, command, ssh_on_command_exit);
 }
 
-static void stop(struct power_op *w)
+static void ssh_stop(struct power_op *op)
 {
-    const struct ssh *s = w->job;
-    tool_run_stop(w);
+    const struct ssh *s = op->job;
+    tool_run_stop(op);
     secret_file_remove(s->pinned);
 }
 
-const struct power_op_class ssh_class = {.name = "ssh", .start = start, .stop = stop};
+const struct power_op_class ssh_class = {.name = "ssh", .start = ssh_start, .stop = ssh_stop};

@@ -1,3 +1,4 @@
+/* tool_run.c - start and end of the programs of an operation. */
 #include "power/hammer/tool_run.h"
 
 #include <errno.h>
@@ -12,71 +13,73 @@ void tool_run_add(struct tool_run_argv *argv, const char *word)
     argv->at[argv->count] = NULL;
 }
 
-struct tool_run *tool_run_of(struct power_op *w)
+struct tool_run *tool_run_get(struct power_op *op)
 {
-    if (!w->job) {
-        struct tool_run *p = arena_new(&w->arena, struct tool_run);
-        p->work = w;
-        w->job = p;
+    if (!op->job) {
+        struct tool_run *p = arena_new(&op->arena, struct tool_run);
+        p->op = op;
+        op->job = p;
     }
-    return w->job;
+    return op->job;
 }
 
-bool tool_run_write_secret(struct power_op *w, struct str secret)
+bool tool_run_write_secret(struct power_op *op, struct str secret)
 {
-    struct tool_run *p = tool_run_of(w);
-    p->secret = secret_file_write(&w->arena, power_op_options(w)->scratch, secret);
+    struct tool_run *p = tool_run_get(op);
+    p->secret = secret_file_write(&op->arena, power_op_options(op)->scratch, secret);
     if (!p->secret)
-        power_op_fail(w, HAMMER_END_FAILED, "no file could be written in \"%s\": %s",
-                      power_op_options(w)->scratch, strerror(errno));
+        power_op_fail(op, HAMMER_END_FAILED, "no file could be written in \"%s\": %s",
+                      power_op_options(op)->scratch, strerror(errno));
     return p->secret != NULL;
 }
 
-static void ended(void *self, const struct spawn_result *result)
+static void tool_run_on_exit(void *self, const struct spawn_result *result)
 {
     struct tool_run *p = self;
-    struct power_op *w = p->work;
+    struct power_op *op = p->op;
     p->run = NULL;
     if (result->why)
-        power_op_fail(w, HAMMER_END_FAILED, "%.*s could not be started: %s", STR_FMT_ARGS(w->doing),
-                      result->why);
+        power_op_fail(op, HAMMER_END_FAILED,
+                      "%.*s could not be started on the machine of the daemon: %s",
+                      STR_FMT_ARGS(op->activity), result->why);
     else if (result->is_late)
-        power_op_fail(w, HAMMER_END_TIMEOUT, "%.*s did not end in time", STR_FMT_ARGS(w->doing));
+        power_op_fail(op, HAMMER_END_TIMEOUT, "%.*s did not end in time",
+                      STR_FMT_ARGS(op->activity));
     else
-        p->done(w, result);
+        p->done(op, result);
 }
 
-void tool_run_run(struct power_op *w, const struct tool_run_argv *argv,
-                  void (*done)(struct power_op *w, const struct spawn_result *result))
+void tool_run_start(struct power_op *op, const struct tool_run_argv *argv,
+                    void (*done)(struct power_op *op, const struct spawn_result *result))
 {
-    struct tool_run *p = tool_run_of(w);
-    const struct spawn_seam *commands = power_op_commands(w);
+    struct tool_run *p = tool_run_get(op);
+    const struct spawn_ops *spawn = power_op_spawn_ops(op);
     const struct spawn_order order = {
         .argv = argv->at,
-        /* a little more than is left: the deadline's own sentence says more */
-        .deadline_ms = (uint64_t)power_op_left_ms(w) + 1000,
+        /* Later than the deadline of the operation, whose message has more details. */
+        .deadline_ms = (uint64_t)power_op_left_ms(op) + 1000,
         .self = p,
-        .done = ended,
+        .done = tool_run_on_exit,
     };
     must(!p->run);
     p->done = done;
-    power_op_doing(w, "%s", argv->at[0]);
-    p->run = commands->start(commands->self, &order);
+    power_op_set_activity(op, "%s", argv->at[0]);
+    p->run = spawn->start(spawn->self, &order);
     if (!p->run)
-        power_op_fail(w, HAMMER_END_FAILED, "no memory for another program");
+        power_op_fail(op, HAMMER_END_FAILED, "%s was not started: out of memory", argv->at[0]);
 }
 
-void tool_run_stop(struct power_op *w)
+void tool_run_stop(struct power_op *op)
 {
-    struct tool_run *p = w->job;
+    struct tool_run *p = op->job;
     if (!p)
         return;
     if (p->run)
-        power_op_commands(w)->cancel(power_op_commands(w)->self, p->run);
+        power_op_spawn_ops(op)->cancel(power_op_spawn_ops(op)->self, p->run);
     secret_file_remove(p->secret);
 }
 
-bool tool_run_says(struct str text, const char *words)
+bool tool_output_contains(struct str text, const char *words)
 {
     const struct str wanted = str_from(words);
     for (uint32_t i = 0; i + wanted.len <= text.len; i++)
@@ -85,11 +88,11 @@ bool tool_run_says(struct str text, const char *words)
     return false;
 }
 
-const struct tool_run_trouble *tool_run_trouble_find(const struct tool_run_trouble *list,
-                                                     uint32_t count, struct str text)
+const struct tool_error *tool_error_find(const struct tool_error *list, uint32_t count,
+                                         struct str text)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (tool_run_says(text, list[i].words))
+        if (tool_output_contains(text, list[i].words))
             return &list[i];
     return NULL;
 }

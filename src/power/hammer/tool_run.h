@@ -1,7 +1,8 @@
-/* tool_run.h - a work that is done by programs, one after the other.
+/* tool_run.h - an operation that is performed by programs (ipmitool, ssh, scp, cp), one after the
+ * other.
  *
- * Holds the running one, and the file with the secret that it was given. Both go when the work
- * stops, however that comes.
+ * Owns the running program and the file with the secret for it. tool_run_stop() kills the one and
+ * deletes the other, however the operation ends.
  */
 #pragma once
 
@@ -10,15 +11,15 @@
 #include "power/hammer/power_op.h"
 
 struct tool_run {
-    struct power_op *work;
-    struct spawn_run *run; /* NULL: none runs */
-    const char *secret;    /* path; NULL: none */
-    void (*done)(struct power_op *w, const struct spawn_result *result);
+    struct power_op *op;
+    struct spawn_run *run; /* NULL: no program is running */
+    const char *secret;    /* path of the file; NULL: none */
+    void (*done)(struct power_op *op, const struct spawn_result *result);
 };
 
-/* What a program says when something goes wrong, and what that means. */
-struct tool_run_trouble {
-    const char *words;
+/* A message of a program, and its meaning. */
+struct tool_error {
+    const char *words; /* part of the output */
     enum hammer_end end;
     const char *text;
 };
@@ -28,20 +29,21 @@ struct tool_run_argv {
     uint32_t count;
 };
 
-/* Appends; more than fits is our mistake. */
+/* Appends an argument; asserts that it fits. */
 void tool_run_add(struct tool_run_argv *argv, const char *word);
 
-/* The work's program, made at the first call: w->job is the program from then on. */
-struct tool_run *tool_run_of(struct power_op *w);
-/* Writes the secret into a file that only we can read. False: it could not be, and the work has
- * failed with that. */
-bool tool_run_write_secret(struct power_op *w, struct str secret);
-/* Run it; `done` gets the result of one that could be started and was not too late. */
-void tool_run_run(struct power_op *w, const struct tool_run_argv *argv,
-                  void (*done)(struct power_op *w, const struct spawn_result *result));
-void tool_run_stop(struct power_op *w);
+/* The tool_run of the operation, which is created at the first call and stored in op->job. */
+struct tool_run *tool_run_get(struct power_op *op);
+/* Writes the secret into a file with mode 0600. False: it could not be written, and the operation
+ * has failed. */
+bool tool_run_write_secret(struct power_op *op, struct str secret);
+/* Starts the program. `done` gets its result if it was started and ended in time; otherwise the
+ * operation fails. */
+void tool_run_start(struct power_op *op, const struct tool_run_argv *argv,
+                    void (*done)(struct power_op *op, const struct spawn_result *result));
+void tool_run_stop(struct power_op *op);
 
-bool tool_run_says(struct str text, const char *words);
-/* The first whose words are in the text; NULL: none. */
-const struct tool_run_trouble *tool_run_trouble_find(const struct tool_run_trouble *list,
-                                                     uint32_t count, struct str text);
+bool tool_output_contains(struct str text, const char *words);
+/* The first entry whose words are in the text; NULL: none. */
+const struct tool_error *tool_error_find(const struct tool_error *list, uint32_t count,
+                                         struct str text);

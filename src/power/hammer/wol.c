@@ -1,9 +1,12 @@
-/* wol.c - waking a machine that sleeps by the magic packet.
+/* wol.c - driver for Wake-on-LAN: switches a machine on with magic packets.
  *
- * The endpoint is where it is sent: the broadcast address of the machine's network, with a port if
- * it is not 9. extra.mac is the address of its card, or a list of them; the authenticator may be
- * the password some cards want, written as a MAC address. Nobody answers: what is done is that the
- * packets were sent.
+ * The endpoint is the broadcast address of the machine's network, with a port if it is not 9.
+ * extra.mac is the MAC address of its network card, or a list of them; the authenticator may be the
+ * SecureOn password, written as a MAC address. There is no reply: success means that the packets
+ * were sent. Each packet is sent three times, because UDP may lose it.
+ *
+ * Sends are asynchronous and may outlive the operation, so `struct wol` is allocated separately and
+ * freed when libuv has closed the socket, which completes all sends.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -15,57 +18,57 @@
 
 enum { MACS_MAX = 8, TIMES = 3, PORT_DEFAULT = 9 };
 
-/* Outlives the work: the loop may still be sending when that ends. */
 struct wol {
-    struct power_op *work; /* NULL: it is gone */
+    struct power_op *op; /* NULL: the operation has ended */
     uv_udp_t socket;
     uv_udp_send_t sends[MACS_MAX * TIMES];
     uint8_t packets[MACS_MAX][WOL_PACKET_MAX];
-    uint32_t size;
+    uint32_t size; /* of each packet, in bytes */
     uint32_t mac_count;
-    uint32_t left; /* of the sends */
-    int failed;
+    uint32_t left; /* sends in progress */
+    int failed;    /* libuv error of a send; 0: none */
 };
 
-static void closed(uv_handle_t *handle)
+static void wol_on_socket_closed(uv_handle_t *handle)
 {
     free(handle->data);
 }
 
-static void sent(uv_udp_send_t *send, int status)
+static void wol_on_sent(uv_udp_send_t *send, int status)
 {
     struct wol *wol = send->data;
-    struct power_op *w = wol->work;
+    struct power_op *op = wol->op;
     if (status < 0)
         wol->failed = status;
-    if (--wol->left > 0 || !w)
+    if (--wol->left > 0 || !op)
         return;
     if (wol->failed)
-        power_op_fail(w, HAMMER_END_UNREACHABLE, "the packet could not be sent to %.*s: %s",
-                      STR_FMT_ARGS(w->hammer.endpoint), uv_strerror(wol->failed));
+        power_op_fail(op, HAMMER_END_UNREACHABLE,
+                      "the Wake-on-LAN packet could not be sent to %.*s: %s",
+                      STR_FMT_ARGS(op->hammer.endpoint), uv_strerror(wol->failed));
     else
-        power_op_end(w, NULL, "node \"%.*s\" was called by %u packets to %.*s",
-                     STR_FMT_ARGS(w->order.node_name), wol->mac_count * TIMES,
-                     STR_FMT_ARGS(w->hammer.endpoint));
+        power_op_end(op, NULL, "sent %u Wake-on-LAN packets for node \"%.*s\" to %.*s",
+                     wol->mac_count * TIMES, STR_FMT_ARGS(op->order.node_name),
+                     STR_FMT_ARGS(op->hammer.endpoint));
 }
 
-/* ---- what to send ---- */
+/* ---- packets ---- */
 
-static bool add_mac(struct power_op *w, struct wol *wol, const struct json *item,
-                    struct str password)
+static bool wol_add_mac(struct power_op *op, struct wol *wol, const struct json *item,
+                        struct str password)
 {
     struct wol_mac mac;
     struct wol_mac secret;
     const bool is_fine =
         item->kind == JSON_STRING && wol_mac_parse(item->text, &mac) && wol->mac_count < MACS_MAX;
     if (!is_fine) {
-        power_op_fail(w, HAMMER_END_SETTING,
+        power_op_fail(op, HAMMER_END_SETTING,
                       "extra.mac must be a MAC address, or a list of at most %d", MACS_MAX);
         return false;
     }
     if (password.len && !wol_mac_parse(password, &secret)) {
-        power_op_fail(w, HAMMER_END_SETTING,
-                      "the password of Wake-on-LAN is written as a MAC address");
+        power_op_fail(op, HAMMER_END_SETTING,
+                      "the authenticator must be a SecureOn password, written as a MAC address");
         return false;
     }
     wol->size =
@@ -73,44 +76,45 @@ static bool add_mac(struct power_op *w, struct wol *wol, const struct json *item
     return true;
 }
 
-static bool read_macs(struct power_op *w, struct wol *wol)
+static bool wol_read_macs(struct power_op *op, struct wol *wol)
 {
-    const struct json *mac = json_get(w->extra, STR("mac"));
+    const struct json *mac = json_get(op->extra, STR("mac"));
     if (!mac || (mac->kind == JSON_ARRAY && mac->count == 0)) {
-        power_op_fail(w, HAMMER_END_SETTING, "extra.mac is required: the card to be woken");
+        power_op_fail(op, HAMMER_END_SETTING,
+                      "extra.mac is required: the MAC address of the network card");
         return false;
     }
     if (mac->kind != JSON_ARRAY)
-        return add_mac(w, wol, mac, w->hammer.authenticator);
+        return wol_add_mac(op, wol, mac, op->hammer.authenticator);
     for (const struct json *item = mac->first; item; item = item->next)
-        if (!add_mac(w, wol, item, w->hammer.authenticator))
+        if (!wol_add_mac(op, wol, item, op->hammer.authenticator))
             return false;
     return true;
 }
 
-static bool read_target(struct power_op *w, struct sockaddr_storage *out_target)
+static bool wol_read_target(struct power_op *op, struct sockaddr_storage *out_target)
 {
     struct power_op_address address;
-    if (!power_op_address(w, &address))
+    if (!power_op_address(op, &address))
         return false;
-    const char *host = power_op_z(w, address.host);
+    const char *host = power_op_z(op, address.host);
     const int port = address.port ? (int)address.port : PORT_DEFAULT;
     if (uv_ip4_addr(host, port, (struct sockaddr_in *)(void *)out_target) == 0 ||
         uv_ip6_addr(host, port, (struct sockaddr_in6 *)(void *)out_target) == 0)
         return true;
-    power_op_fail(w, HAMMER_END_SETTING, "the endpoint \"%.*s\" is no IP address",
-                  STR_FMT_ARGS(w->hammer.endpoint));
+    power_op_fail(op, HAMMER_END_SETTING, "the endpoint \"%.*s\" is not an IP address",
+                  STR_FMT_ARGS(op->hammer.endpoint));
     return false;
 }
 
 /* ---- sending ---- */
 
-static int send_all(struct wol *wol, const struct sockaddr *target)
+static int wol_send_all(struct wol *wol, const struct sockaddr *target)
 {
     for (uint32_t i = 0; i < wol->mac_count * TIMES; i++) {
         const uv_buf_t buf = uv_buf_init((char *)wol->packets[i % wol->mac_count], wol->size);
         wol->sends[i].data = wol;
-        const int failed = uv_udp_send(&wol->sends[i], &wol->socket, &buf, 1, target, sent);
+        const int failed = uv_udp_send(&wol->sends[i], &wol->socket, &buf, 1, target, wol_on_sent);
         if (failed)
             return failed;
         wol->left++;
@@ -118,7 +122,7 @@ static int send_all(struct wol *wol, const struct sockaddr *target)
     return 0;
 }
 
-static int open_socket(struct wol *wol, const struct sockaddr *target)
+static int wol_open_socket(struct wol *wol, const struct sockaddr *target)
 {
     const struct sockaddr_in any = {.sin_family = AF_INET};
     if (target->sa_family != AF_INET)
@@ -127,39 +131,40 @@ static int open_socket(struct wol *wol, const struct sockaddr *target)
     return failed ? failed : uv_udp_set_broadcast(&wol->socket, 1);
 }
 
-static void start(struct power_op *w)
+static void wol_start(struct power_op *op)
 {
     struct sockaddr_storage target = {0};
     const struct sockaddr *to = (const struct sockaddr *)(const void *)&target;
     struct wol *wol = calloc(1, sizeof *wol);
     must(wol);
-    const int unmade = uv_udp_init(w->deadline.loop, &wol->socket);
+    const int unmade = uv_udp_init(op->deadline.loop, &wol->socket);
     if (unmade) {
         free(wol);
-        power_op_fail(w, HAMMER_END_UNREACHABLE, "no socket can be opened: %s",
+        power_op_fail(op, HAMMER_END_UNREACHABLE, "no socket can be opened: %s",
                       uv_strerror(unmade));
         return;
     }
-    wol->work = w;
+    wol->op = op;
     wol->socket.data = wol;
-    w->job = wol;
-    if (!read_target(w, &target) || !read_macs(w, wol))
+    op->job = wol;
+    if (!wol_read_target(op, &target) || !wol_read_macs(op, wol))
         return;
-    int failed = open_socket(wol, to);
+    int failed = wol_open_socket(wol, to);
     if (!failed)
-        failed = send_all(wol, to);
+        failed = wol_send_all(wol, to);
     if (failed)
-        power_op_fail(w, HAMMER_END_UNREACHABLE, "the packet could not be sent to %.*s: %s",
-                      STR_FMT_ARGS(w->hammer.endpoint), uv_strerror(failed));
+        power_op_fail(op, HAMMER_END_UNREACHABLE,
+                      "the Wake-on-LAN packet could not be sent to %.*s: %s",
+                      STR_FMT_ARGS(op->hammer.endpoint), uv_strerror(failed));
 }
 
-static void stop(struct power_op *w)
+static void wol_stop(struct power_op *op)
 {
-    struct wol *wol = w->job;
+    struct wol *wol = op->job;
     if (!wol)
         return;
-    wol->work = NULL;
-    uv_close((uv_handle_t *)&wol->socket, closed);
+    wol->op = NULL;
+    uv_close((uv_handle_t *)&wol->socket, wol_on_socket_closed);
 }
 
-const struct power_op_class wol_class = {.name = "wol", .start = start, .stop = stop};
+const struct power_op_class wol_class = {.name = "wol", .start = wol_start, .stop = wol_stop};

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static int digit(char c)
+static int wol_hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -19,9 +19,10 @@ bool wol_mac_parse(struct str text, struct wol_mac *out_mac)
     for (uint32_t i = 0; i < 6; i++) {
         const char *at = text.at + (size_t)3 * i;
         const bool is_last = i == 5;
-        if (digit(at[0]) < 0 || digit(at[1]) < 0 || (!is_last && at[2] != ':' && at[2] != '-'))
+        if (wol_hex_digit(at[0]) < 0 || wol_hex_digit(at[1]) < 0 ||
+            (!is_last && at[2] != ':' && at[2] != '-'))
             return false;
-        mac.at[i] = (uint8_t)(digit(at[0]) * 16 + digit(at[1]));
+        mac.at[i] = (uint8_t)(wol_hex_digit(at[0]) * 16 + wol_hex_digit(at[1]));
     }
     *out_mac = mac;
     return true;

@@ -1,4 +1,4 @@
-/* Goal: programs end once, with what they said, and leave nothing behind. Method: real shells in a
+/* Goal: programs end once, with their output, and leave no process behind. Method: real shells in a
  * real loop. */
 #include <poll.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 
 struct heard {
     uint32_t count;
-    struct spawn_result result; /* its texts below */
+    struct spawn_result result; /* its strings are in the arrays below */
     char out[256];
     char err[256];
     uint32_t out_len;
@@ -41,7 +41,7 @@ static struct heard run_argv(const char *const *argv, const char *input, uint64_
     struct heard h = {0};
     uv_loop_t loop;
     CHECK(uv_loop_init(&loop) == 0);
-    const struct spawn_seam seam = spawn_seam_own(&loop);
+    const struct spawn_ops seam = spawn_ops_default(&loop);
     const struct spawn_order order = {.argv = argv,
                                       .input = str_from(input),
                                       .deadline_ms = deadline_ms,
@@ -61,7 +61,7 @@ static struct heard run_text(const char *script, const char *input, uint64_t dea
 
 enum { PLENTY_MS = 60 * 1000 };
 
-/* Dead, though whoever it was left to may not have looked yet; or dying, which is soon over. */
+/* True if the process has ended or is a zombie that its new parent has not reaped yet. */
 static bool is_gone(const char *pid_text)
 {
     const long pid = strtol(pid_text, NULL, 10);
@@ -75,20 +75,20 @@ static bool is_gone(const char *pid_text)
     return died;
 }
 
-TEST(what_it_says_and_how_it_ends_is_heard)
+TEST(output_and_exit_status_are_reported)
 {
     const struct heard h = run_text("echo out; echo err >&2; exit 7", NULL, PLENTY_MS);
     CHECK(h.count == 1 && !h.result.why && !h.result.is_late && h.result.status == 7);
     CHECK(strcmp(h.out, "out\n") == 0 && strcmp(h.err, "err\n") == 0 && h.result.dropped == 0);
 }
 
-TEST(its_input_is_what_it_was_given)
+TEST(standard_input_is_passed_to_the_program)
 {
     CHECK(strcmp(run_text("cat", "hello", PLENTY_MS).out, "hello") == 0);
     CHECK(strcmp(run_text("cat", NULL, PLENTY_MS).out, "") == 0);
 }
 
-TEST(input_that_nobody_reads_is_no_trouble)
+TEST(unread_standard_input_is_no_error)
 {
     char *large = malloc((1 << 20) + 1);
     CHECK(large != NULL && signal(SIGPIPE, SIG_IGN) != SIG_ERR);
@@ -99,26 +99,26 @@ TEST(input_that_nobody_reads_is_no_trouble)
     CHECK(h.count == 1 && h.result.status == 3);
 }
 
-TEST(a_program_that_is_not_there_says_so)
+TEST(a_missing_program_is_reported)
 {
     const char *const argv[] = {"/no/such/program", NULL};
     const struct heard h = run_argv(argv, NULL, PLENTY_MS);
     CHECK(h.count == 1 && h.result.why && strstr(h.result.why, "no such file"));
 }
 
-TEST(a_signal_counts_as_it_does_in_a_shell)
+TEST(a_signal_is_reported_as_128_plus_its_number)
 {
     CHECK(run_text("kill -9 $$", NULL, PLENTY_MS).result.status == 128 + 9);
 }
 
-TEST(a_flood_is_cut_and_counted)
+TEST(excess_output_is_dropped_and_counted)
 {
     const struct heard h = run_text("head -c 3000000 /dev/zero", NULL, PLENTY_MS);
     CHECK(h.count == 1 && h.out_len == COMMAND_OUTPUT_MAX && h.result.status == 0);
     CHECK(h.result.dropped == 3000000 - COMMAND_OUTPUT_MAX);
 }
 
-TEST(at_its_deadline_it_and_what_it_started_are_killed)
+TEST(the_deadline_kills_the_program_and_its_descendants)
 {
     const struct heard h =
         run_text("trap '' TERM; sleep 1000 & echo $!; trap '' HUP; wait", NULL, 2000);
@@ -126,30 +126,30 @@ TEST(at_its_deadline_it_and_what_it_started_are_killed)
     CHECK(is_gone(h.out));
 }
 
-TEST(what_it_leaves_behind_goes_with_it)
+TEST(background_processes_are_killed_at_the_exit)
 {
     const struct heard h = run_text("sleep 1000 & echo $!", NULL, PLENTY_MS);
     CHECK(h.count == 1 && !h.result.is_late && h.result.status == 0);
     CHECK(is_gone(h.out));
 }
 
-TEST(whoever_escapes_with_our_pipes_does_not_keep_us)
+TEST(a_process_outside_the_session_cannot_delay_the_result)
 {
     const struct heard h = run_text("setsid sleep 5 & echo x", NULL, PLENTY_MS);
     CHECK(h.count == 1 && h.result.status == 0 && strcmp(h.out, "x\n") == 0);
 }
 
-TEST(nothing_of_our_environment_is_inherited)
+TEST(the_environment_is_not_inherited)
 {
     CHECK(setenv("HALLIGAN_SECRET", "x", 1) == 0);
     const struct heard h = run_text("echo \"${HALLIGAN_SECRET-none}\"; pwd", NULL, PLENTY_MS);
     CHECK(strcmp(h.out, "none\n/\n") == 0);
 }
 
-/* ---- taking it back ---- */
+/* ---- cancel ---- */
 
 struct taken_back {
-    struct spawn_seam seam;
+    struct spawn_ops seam;
     struct spawn_run *run;
     uv_timer_t timer;
 };
@@ -167,7 +167,7 @@ static uint32_t results_when_cancelled(const char *const *argv)
     struct taken_back t;
     uv_loop_t loop;
     CHECK(uv_loop_init(&loop) == 0 && uv_timer_init(&loop, &t.timer) == 0);
-    t.seam = spawn_seam_own(&loop);
+    t.seam = spawn_ops_default(&loop);
     t.timer.data = &t;
     CHECK(uv_timer_start(&t.timer, take_back, 0, 0) == 0);
     t.run = t.seam.start(t.seam.self,
@@ -179,19 +179,19 @@ static uint32_t results_when_cancelled(const char *const *argv)
     return h.count;
 }
 
-TEST(one_that_is_taken_back_ends_without_a_result)
+TEST(a_cancelled_run_gets_no_result)
 {
     const char *const argv[] = {"/bin/sleep", "1000", NULL};
     CHECK(results_when_cancelled(argv) == 0);
 }
 
-TEST(one_that_never_started_can_be_taken_back_too)
+TEST(a_run_that_failed_to_start_can_be_cancelled)
 {
     const char *const argv[] = {"/no/such/program", NULL};
     struct heard h = {0};
     uv_loop_t loop;
     CHECK(uv_loop_init(&loop) == 0);
-    const struct spawn_seam seam = spawn_seam_own(&loop);
+    const struct spawn_ops seam = spawn_ops_default(&loop);
     struct spawn_run *run =
         seam.start(seam.self, &(struct spawn_order){.argv = argv, .self = &h, .done = heard_it});
     CHECK(run != NULL);

@@ -1,5 +1,5 @@
-/* Goal: what is read out of Redfish documents, and that nothing in them can hurt. Method: small
- * documents written with ' for ", of the right shape and of every wrong one. */
+/* Goal: values of Redfish documents are extracted, hostile documents are harmless. Method: small
+ * documents written with ' for ", with right and with wrong types. */
 #include "power/hammer/power_op.h"
 #include "power/hammer/redfish_documents.h"
 #include "tests/check.h"
@@ -25,7 +25,7 @@ static bool is(struct str s, const char *wanted)
     return str_eq(s, str_from(wanted));
 }
 
-TEST(only_paths_on_the_same_host_are_paths)
+TEST(only_paths_on_the_same_host_are_accepted)
 {
     CHECK(redfish_is_path(STR("/redfish/v1/Systems/1")) && redfish_is_path(STR("/")));
     CHECK(redfish_is_path(STR("/redfish/v1/Systems?$skip=50")));
@@ -42,7 +42,7 @@ TEST(only_paths_on_the_same_host_are_paths)
     CHECK(!redfish_is_path((struct str){longest, 513}));
 }
 
-TEST(the_root_says_where_to_go_on)
+TEST(the_service_root_is_read)
 {
     struct redfish_root r;
     redfish_root_read(doc("{'Systems':{'@odata.id':'/s'},'Links':{'Sessions':{'@odata.id':'/l'}},"
@@ -53,7 +53,7 @@ TEST(the_root_says_where_to_go_on)
     arena_fini(&arena);
 }
 
-TEST(a_root_of_another_shape_says_nothing)
+TEST(a_root_with_wrong_types_is_empty)
 {
     static const char *const shapes[] = {
         "{}",
@@ -73,7 +73,7 @@ TEST(a_root_of_another_shape_says_nothing)
     arena_fini(&arena);
 }
 
-TEST(a_system_is_read_as_a_whole)
+TEST(all_fields_of_a_system_are_read)
 {
     struct redfish_system s;
     redfish_system_read(
@@ -96,15 +96,15 @@ TEST(a_system_is_read_as_a_whole)
     arena_fini(&arena);
 }
 
-TEST(power_states_are_told_apart)
+TEST(power_states_are_distinguished)
 {
     static const struct {
         const char *word;
         enum redfish_power power;
     } states[] = {{"On", REDFISH_POWER_ON},
                   {"off", REDFISH_POWER_OFF},
-                  {"PoweringOn", REDFISH_POWER_MOVING},
-                  {"PoweringOff", REDFISH_POWER_MOVING},
+                  {"PoweringOn", REDFISH_POWER_CHANGING},
+                  {"PoweringOff", REDFISH_POWER_CHANGING},
                   {"Paused", REDFISH_POWER_UNKNOWN},
                   {"", REDFISH_POWER_UNKNOWN}};
     for (uint32_t i = 0; i < sizeof states / sizeof *states; i++) {
@@ -118,7 +118,7 @@ TEST(power_states_are_told_apart)
     arena_fini(&arena);
 }
 
-TEST(a_hostile_system_is_empty_rather_than_wrong)
+TEST(a_hostile_system_document_is_read_as_empty)
 {
     static const char *const shapes[] = {
         "{}", "[1]", "{'PowerState':{},'Actions':[],'Boot':'x','@Redfish.Settings':[]}",
@@ -137,7 +137,7 @@ TEST(a_hostile_system_is_empty_rather_than_wrong)
     arena_fini(&arena);
 }
 
-TEST(a_list_without_end_is_cut)
+TEST(a_long_list_is_truncated)
 {
     struct json *d = json_make(&arena, JSON_OBJECT);
     struct json *p = json_make(&arena, JSON_OBJECT);
@@ -189,7 +189,7 @@ TEST(members_are_found_by_name_or_path)
     arena_fini(&arena);
 }
 
-TEST(many_members_are_not_all_named)
+TEST(a_long_list_of_members_is_abbreviated)
 {
     struct json *d = json_make(&arena, JSON_OBJECT);
     struct json *list = json_make(&arena, JSON_ARRAY);
@@ -203,7 +203,7 @@ TEST(many_members_are_not_all_named)
     arena_fini(&arena);
 }
 
-TEST(an_error_is_told_in_its_own_words)
+TEST(the_message_of_an_error_document_is_extracted)
 {
     CHECK(is(redfish_error_text(&arena, doc("{'error':{'message':'m',"
                                             "'@Message.ExtendedInfo':[{'Message':'inner'}]}}")),
@@ -218,12 +218,12 @@ TEST(an_error_is_told_in_its_own_words)
     static const char *const silent[] = {"{}", "[]", "{'error':'x'}", "{'error':{'message':''}}",
                                          "{'error':{'@Message.ExtendedInfo':{}}}"};
     for (uint32_t i = 0; i < sizeof silent / sizeof *silent; i++)
-        CHECK(is(redfish_error_text(&arena, doc(silent[i])), "it does not say why"));
-    CHECK(is(redfish_error_text(&arena, NULL), "it does not say why"));
+        CHECK(is(redfish_error_text(&arena, doc(silent[i])), "no reason is given"));
+    CHECK(is(redfish_error_text(&arena, NULL), "no reason is given"));
     arena_fini(&arena);
 }
 
-TEST(a_long_error_is_cut_between_characters)
+TEST(a_long_error_is_truncated_at_a_character_boundary)
 {
     char text[1000];
     for (uint32_t i = 0; i < sizeof text; i += 2) {
@@ -241,7 +241,7 @@ TEST(a_long_error_is_cut_between_characters)
     arena_fini(&arena);
 }
 
-TEST(tasks_end_well_or_badly)
+TEST(task_states_are_classified)
 {
     CHECK(redfish_task_read(doc("{'TaskState':'Completed'}")) == REDFISH_TASK_DONE);
     CHECK(redfish_task_read(doc("{'TaskState':'Exception'}")) == REDFISH_TASK_FAILED);
@@ -261,7 +261,7 @@ static bool address_is(const char *text, const char *host, int64_t port, bool is
            a.is_v6 == is_v6;
 }
 
-TEST(addresses_are_read_in_every_form)
+TEST(addresses_are_parsed_in_every_form)
 {
     CHECK(address_is("bmc-1.example", "bmc-1.example", 0, false));
     CHECK(address_is("10.0.0.1:6230", "10.0.0.1", 6230, false));
@@ -270,7 +270,7 @@ TEST(addresses_are_read_in_every_form)
           address_is("[::1]", "::1", 0, true));
 }
 
-TEST(what_could_be_taken_for_something_else_is_no_address)
+TEST(ambiguous_addresses_are_refused)
 {
     static const char *const wrong[] = {
         "",     "-oProxyCommand=x", "a b",  "a/b",  "user@host", "a:",   "a:0",    "a:65536", "a:x",

@@ -1,5 +1,5 @@
-/* Goal: no call of libcurl or libuv is reached with NULL in a way that it does not take. Method:
- * texts of NULL and 0, and empty ones, given to each function that hands text to them. */
+/* Goal: libcurl and libuv never get a NULL that they do not accept. Method: empty strings, with and
+ * without a pointer, passed to each function that passes strings on. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@ struct ends {
     bool has_why;
 };
 
-static void answered(void *self, const struct http_client_answer *answer)
+static void answered(void *self, const struct http_client_response *answer)
 {
     struct ends *e = self;
     e->count++;
@@ -23,7 +23,7 @@ static void answered(void *self, const struct http_client_answer *answer)
     e->has_why = answer->why && answer->why[0];
 }
 
-TEST(requests_of_nothing_end_with_a_reason)
+TEST(empty_requests_end_with_a_reason)
 {
     static const char *const empty[] = {NULL, ""};
     uv_loop_t loop;
@@ -31,13 +31,13 @@ TEST(requests_of_nothing_end_with_a_reason)
     struct http_client *web = http_client_open(&loop);
     for (int i = 0; i < 2; i++) {
         struct ends e = {0};
-        const struct http_client_ask ask = {.method = "GET",
-                                            .url = "",
-                                            .username = empty[i],
-                                            .password = empty[i],
-                                            .token = empty[i],
-                                            .if_match = empty[i],
-                                            .timeout_ms = 1000};
+        const struct http_client_request ask = {.method = "GET",
+                                                .url = "",
+                                                .username = empty[i],
+                                                .password = empty[i],
+                                                .token = empty[i],
+                                                .if_match = empty[i],
+                                                .timeout_ms = 1000};
         if (!http_client_start(web, &ask, answered, &e))
             continue; /* refused at once */
         while (!e.count)
@@ -62,7 +62,7 @@ TEST(a_program_without_a_name_ends_with_a_reason)
     struct ends e = {0};
     uv_loop_t loop;
     CHECK(uv_loop_init(&loop) == 0);
-    const struct spawn_seam seam = spawn_seam_own(&loop);
+    const struct spawn_ops seam = spawn_ops_default(&loop);
     const struct spawn_order order = {
         .argv = argv, .deadline_ms = 60000, .self = &e, .done = ended};
     CHECK(seam.start(seam.self, &order));
@@ -80,7 +80,7 @@ static void order_done(void *self, uint64_t key, const struct hammer_result *res
 }
 
 /* Each class with no endpoint, user, secret, options, method or arguments. */
-TEST(orders_of_nothing_end_with_a_reason)
+TEST(empty_orders_end_with_a_reason)
 {
     static const char *const classes[] = {"", "redfish", "ipmi", "ssh", "wol", "local"};
     char scratch[] = "/tmp/halligan-empty-XXXXXX";
@@ -89,12 +89,12 @@ TEST(orders_of_nothing_end_with_a_reason)
     struct ends e = {0};
     const struct hammers_options options = {.scratch = scratch, .poll_ms = 1};
     struct hammers *h =
-        hammers_open(&loop, &options, (struct hammers_seams){.self = &e, .done = order_done});
+        hammers_open(&loop, &options, (struct hammers_callbacks){.self = &e, .done = order_done});
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
         const struct hammer_bound hammer = {.klass = str_from(classes[i])};
         const struct hammer_order order = {
             .key = i + 1, .node_id = 1, .hammers = &hammer, .hammer_count = 1, .deadline_ms = 2000};
-        hammers_do(h, &order);
+        hammers_submit(h, &order);
         while (e.count == i)
             CHECK(uv_run(&loop, UV_RUN_ONCE) >= 0);
         CHECK(e.count == i + 1 && e.end != HAMMER_END_DONE && e.has_why);

@@ -1,5 +1,5 @@
-/* Goal: a call of libcurl or libuv that fails ends the one request or program it was for, with a
- * reason. Method: calls fail on purpose (tests/faults.h); real shells and sockets otherwise. */
+/* Goal: a failed call of libcurl or libuv ends only its own request or program, with a reason.
+ * Method: calls fail on purpose (tests/faults.h); real shells and sockets otherwise. */
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <netinet/in.h>
@@ -25,7 +25,7 @@ FAULT(struct curl_slist *, curl_slist_append, (struct curl_slist * l, const char
 FAULT(int, uv_poll_init_socket, (uv_loop_t * l, uv_poll_t *p, uv_os_sock_t fd), (l, p, fd),
       UV_ENOMEM)
 FAULT(int, uv_poll_start, (uv_poll_t * p, int e, uv_poll_cb f), (p, e, f), UV_ENOMEM)
-/* It fails as it does for a program that is not there: the handle is made all the same. */
+/* Fails as for a missing program: the handle is initialized nevertheless. */
 static int spawn_nothing(uv_loop_t *loop, uv_process_t *process,
                          const uv_process_options_t *options);
 FAULT(int, uv_spawn, (uv_loop_t * l, uv_process_t *p, const uv_process_options_t *o), (l, p, o),
@@ -49,7 +49,7 @@ FAULT(int, uv_udp_send,
        uv_udp_send_cb f),
       (r, u, b, n, a, f), UV_ENOBUFS)
 
-/* Its arguments vary: numbers and pointers of one size. */
+/* A variadic function: numbers and pointers have the same size. */
 CURLMcode __real_curl_multi_setopt(CURLM *multi, CURLMoption option, ...);
 CURLMcode __wrap_curl_multi_setopt(CURLM *multi, CURLMoption option, ...);
 CURLMcode __wrap_curl_multi_setopt(CURLM *multi, CURLMoption option, ...)
@@ -69,7 +69,7 @@ struct answers {
     enum hammer_end end;
 };
 
-static void answered(void *self, const struct http_client_answer *answer)
+static void answered(void *self, const struct http_client_response *answer)
 {
     struct answers *a = self;
     a->count++;
@@ -81,7 +81,7 @@ static void loop_end(uv_loop_t *loop)
     CHECK(uv_run(loop, UV_RUN_DEFAULT) == 0 && uv_loop_close(loop) == 0);
 }
 
-TEST(requests_that_cannot_be_set_up_are_not_opened)
+TEST(a_client_that_cannot_be_set_up_is_not_opened)
 {
     uv_loop_t loop;
     CHECK(uv_loop_init(&loop) == 0);
@@ -97,7 +97,7 @@ TEST(requests_that_cannot_be_set_up_are_not_opened)
     loop_end(&loop);
 }
 
-/* A socket that takes connections and says nothing. */
+/* A socket that accepts connections and sends nothing. */
 static int listen_mute(char *url, size_t size)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -114,7 +114,7 @@ static void check_starting(const char *call, unsigned nth)
     uv_loop_t loop;
     char url[64];
     const int fd = listen_mute(url, sizeof url);
-    const struct http_client_ask ask = {.method = "GET", .url = url, .timeout_ms = 60000};
+    const struct http_client_request ask = {.method = "GET", .url = url, .timeout_ms = 60000};
     struct answers a = {0};
     CHECK(uv_loop_init(&loop) == 0);
     struct http_client *web = http_client_open(&loop);
@@ -139,18 +139,18 @@ TEST(a_request_whose_headers_have_no_memory_is_not_started)
     check_starting("curl_slist_append", 2);
 }
 
-TEST(a_request_that_libcurl_does_not_take_is_not_started)
+TEST(a_request_refused_by_libcurl_is_not_started)
 {
     check_starting("curl_multi_add_handle", 1);
 }
 
-/* libcurl is told that its socket is not watched; the request ends once, with a reason. */
+/* The socket callback of libcurl reports a failure; the request ends once, with a reason. */
 static void check_watching(const char *call)
 {
     uv_loop_t loop;
     char url[64];
     const int fd = listen_mute(url, sizeof url);
-    const struct http_client_ask ask = {.method = "GET", .url = url, .timeout_ms = 300};
+    const struct http_client_request ask = {.method = "GET", .url = url, .timeout_ms = 300};
     struct answers a = {0};
     CHECK(uv_loop_init(&loop) == 0);
     struct http_client *web = http_client_open(&loop);
@@ -206,7 +206,7 @@ static struct ended run_with(const char *call, unsigned nth, const char *script)
     uv_loop_t loop;
     signal(SIGPIPE, SIG_IGN); /* as the daemon does: the program may end before it reads */
     CHECK(uv_loop_init(&loop) == 0);
-    const struct spawn_seam seam = spawn_seam_own(&loop);
+    const struct spawn_ops seam = spawn_ops_default(&loop);
     const struct spawn_order order = {
         .argv = argv, .input = STR("in"), .deadline_ms = 60000, .self = &e, .done = program_ended};
     fault_set(call, nth);
@@ -229,7 +229,7 @@ TEST(a_program_whose_output_cannot_be_read_ends_with_its_status)
     CHECK(!e.has_why && e.status == 3 && strcmp(e.out, "out\n") == 0 && !e.err[0]);
 }
 
-TEST(a_program_that_cannot_be_fed_sees_the_end_of_its_input)
+TEST(a_program_whose_input_cannot_be_written_reads_end_of_file)
 {
     const struct ended e = run_with("uv_write", 1, "cat; exit 4");
     CHECK(!e.has_why && e.status == 4 && !e.out[0]);
@@ -261,7 +261,7 @@ static void check_packets(const char *call)
     CHECK(mkdtemp(scratch) && uv_loop_init(&loop) == 0);
     const struct hammers_options options = {.scratch = scratch, .poll_ms = 1};
     struct hammers *h =
-        hammers_open(&loop, &options, (struct hammers_seams){.self = &r, .done = order_done});
+        hammers_open(&loop, &options, (struct hammers_callbacks){.self = &r, .done = order_done});
     const struct hammer_bound wol = {.klass = STR("wol"),
                                      .endpoint = STR("127.0.0.1:9"),
                                      .extra = STR("{\"mac\":\"52:54:00:12:34:56\"}")};
@@ -273,12 +273,12 @@ static void check_packets(const char *call)
                              .category = HAMMER_POWER,
                              .method = STR("on")};
     fault_set(call, 1);
-    hammers_do(h, &o);
+    hammers_submit(h, &o);
     while (!r.count)
         CHECK(uv_run(&loop, UV_RUN_ONCE) >= 0);
     CHECK(fault_was_hit() && r.count == 1 && r.end == HAMMER_END_UNREACHABLE && r.has_text);
     o.key = 2;
-    hammers_do(h, &o);
+    hammers_submit(h, &o);
     while (r.count == 1)
         CHECK(uv_run(&loop, UV_RUN_ONCE) >= 0);
     CHECK(r.count == 2 && r.end == HAMMER_END_DONE);

@@ -1,5 +1,5 @@
-/* Goal: the life of an order: who waits for whom, how each ends, and what is left afterwards.
- * Method: the room in a real loop; programs through a seam that this file plays, or real ones. */
+/* Goal: orders are queued, started and ended as specified, and leave nothing behind.
+ * Method: the module in a real loop; fake programs of this file, or real ones. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <netinet/in.h>
@@ -21,12 +21,12 @@ enum { RESULTS_MAX = 64, READINGS_DEFAULT = 64, PROGRAMS_MAX = READINGS_DEFAULT 
 struct seen {
     uint64_t key;
     enum hammer_end end;
-    bool is_unserved;
+    bool ended_in_queue;
     char text[512];
     char value[512];
 };
 
-/* A program that ends when the test says so. */
+/* A fake program, which ends when the test calls end_program(). */
 struct spawn_run {
     struct spawn_order order;
     char line[1024];
@@ -55,7 +55,7 @@ static void done(void *self, uint64_t key, const struct hammer_result *result)
     struct seen *s = &y->results[y->result_count++];
     s->key = key;
     s->end = result->end;
-    s->is_unserved = result->is_unserved;
+    s->ended_in_queue = result->ended_in_queue;
     snprintf(s->text, sizeof s->text, "%.*s", STR_FMT_ARGS(result->text));
     snprintf(s->value, sizeof s->value, "%.*s", STR_FMT_ARGS(result->value));
 }
@@ -97,11 +97,11 @@ static void cancel(void *self, struct spawn_run *run)
 
 static void open_yard(bool with_played_programs, uint32_t parallel_max)
 {
-    struct hammers_seams seams = {.self = &yard, .done = done};
+    struct hammers_callbacks seams = {.self = &yard, .done = done};
     yard = (struct yard){.scratch = "/tmp/halligan-hammer-XXXXXX"};
     CHECK(mkdtemp(yard.scratch) != NULL && uv_loop_init(&yard.loop) == 0);
     if (with_played_programs)
-        seams.commands = (struct spawn_seam){.self = &yard, .start = play, .cancel = cancel};
+        seams.spawn = (struct spawn_ops){.self = &yard, .start = play, .cancel = cancel};
     const struct hammers_options options = {
         .scratch = yard.scratch, .parallel_max = parallel_max, .poll_ms = 1};
     yard.hammers = hammers_open(&yard.loop, &options, seams);
@@ -127,7 +127,7 @@ static void close_yard(void)
     CHECK(files_in_scratch() == 0 && rmdir(yard.scratch) == 0);
 }
 
-static void go_round(void)
+static void run_loop_once(void)
 {
     for (int i = 0; i < 4; i++)
         uv_run(&yard.loop, UV_RUN_NOWAIT);
@@ -157,10 +157,10 @@ static struct hammer_order order_of(uint64_t key, int64_t node, const struct ham
                                  .method = str_from(method)};
 }
 
-static void give(uint64_t key, int64_t node, const char *method)
+static void submit_power_order(uint64_t key, int64_t node, const char *method)
 {
     const struct hammer_order o = order_of(key, node, &ipmi, HAMMER_POWER, method);
-    hammers_do(yard.hammers, &o);
+    hammers_submit(yard.hammers, &o);
 }
 
 /* The program ends. */
@@ -172,7 +172,7 @@ static void end_program(uint32_t index, int status, const char *out, const char 
     const struct spawn_result result = {
         .status = status, .out = str_from(out), .err = str_from(error)};
     run->order.done(run->order.self, &result);
-    go_round();
+    run_loop_once();
 }
 
 static bool has(const char *text, const char *part)
@@ -183,13 +183,13 @@ static bool has(const char *text, const char *part)
     return false;
 }
 
-/* ---- lines ---- */
+/* ---- queue ---- */
 
-TEST(an_order_is_not_answered_from_inside)
+TEST(a_result_is_not_delivered_from_inside_submit)
 {
     open_yard(true, 0);
     const struct hammer_order o = order_of(1, 1, NULL, HAMMER_POWER, "on");
-    hammers_do(yard.hammers, &o);
+    hammers_submit(yard.hammers, &o);
     CHECK(yard.result_count == 0 && hammers_pending(yard.hammers) == 1);
     wait_for_results(1);
     CHECK(yard.results[0].end == HAMMER_END_NOT_OFFERED && hammers_pending(yard.hammers) == 0);
@@ -197,13 +197,13 @@ TEST(an_order_is_not_answered_from_inside)
     close_yard();
 }
 
-TEST(a_node_is_served_one_order_at_a_time)
+TEST(a_node_has_one_order_in_progress_at_a_time)
 {
     open_yard(true, 0);
-    give(1, 1, "status");
-    give(2, 1, "status");
-    give(3, 2, "status");
-    go_round();
+    submit_power_order(1, 1, "status");
+    submit_power_order(2, 1, "status");
+    submit_power_order(3, 2, "status");
+    run_loop_once();
     CHECK(yard.program_count == 2 && hammers_pending(yard.hammers) == 3);
     end_program(0, 0, "Chassis Power is on\n", "");
     CHECK(yard.result_count == 1 && yard.results[0].key == 1 && yard.program_count == 3);
@@ -214,12 +214,12 @@ TEST(a_node_is_served_one_order_at_a_time)
     close_yard();
 }
 
-TEST(no_more_are_served_at_once_than_is_allowed)
+TEST(the_number_of_orders_in_progress_is_bounded)
 {
     open_yard(true, 3);
     for (uint64_t i = 0; i < 10; i++)
-        give(i, (int64_t)i, "status");
-    go_round();
+        submit_power_order(i, (int64_t)i, "status");
+    run_loop_once();
     CHECK(yard.program_count == 3);
     for (uint32_t i = 0; i < 10; i++) {
         end_program(i, 0, "Chassis Power is on\n", "");
@@ -234,16 +234,16 @@ static void give_reading(uint64_t key, int64_t node)
 {
     struct hammer_order o = order_of(key, node, &ipmi, HAMMER_POWER, "status");
     o.is_reading = true;
-    hammers_do(yard.hammers, &o);
+    hammers_submit(yard.hammers, &o);
 }
 
-TEST(a_reading_keeps_no_order_waiting)
+TEST(a_reading_delays_no_order)
 {
     open_yard(true, 1);
     give_reading(1, 1);
     give_reading(2, 2);
-    give(3, 1, "on"); /* of a node that is being read, with one order at a time */
-    go_round();
+    submit_power_order(3, 1, "on"); /* of a node that is being read, with one order at a time */
+    run_loop_once();
     CHECK(yard.program_count == 3 && yard.result_count == 0);
     end_program(2, 0, "Chassis Power is on\n", "");
     CHECK(yard.result_count == 1 && yard.results[0].key == 3);
@@ -260,29 +260,29 @@ static void give_reading_within(uint64_t key, uint32_t deadline_ms, uint32_t que
     o.is_reading = true;
     o.deadline_ms = deadline_ms;
     o.queue_ms = queue_ms;
-    hammers_do(yard.hammers, &o);
+    hammers_submit(yard.hammers, &o);
 }
 
-TEST(the_deadline_of_a_reading_starts_when_it_is_served)
+TEST(the_deadline_of_a_reading_starts_when_it_leaves_the_queue)
 {
     open_yard(true, 0);
     for (uint64_t i = 0; i < READINGS_DEFAULT; i++)
         give_reading(100 + i, (int64_t)(100 + i));
     give_reading_within(1, 20, 60 * 1000);
-    go_round();
+    run_loop_once();
     CHECK(yard.program_count == READINGS_DEFAULT);
     usleep(50 * 1000); /* longer than its deadline */
-    go_round();
+    run_loop_once();
     CHECK(yard.result_count == 0);
     end_program(0, 0, "Chassis Power is on\n", "");
     CHECK(yard.program_count == READINGS_DEFAULT + 1 && yard.result_count == 1);
-    wait_for_results(2); /* it is served, and its program does not end */
+    wait_for_results(2); /* it is started, and its program does not end */
     CHECK(yard.results[1].key == 1 && yard.results[1].end == HAMMER_END_TIMEOUT);
-    CHECK(!yard.results[1].is_unserved && has(yard.results[1].text, "within 20 ms: "));
+    CHECK(!yard.results[1].ended_in_queue && has(yard.results[1].text, "within 20 ms: "));
     close_yard();
 }
 
-TEST(a_reading_that_ends_in_the_queue_says_that_it_was_not_served)
+TEST(a_reading_that_ends_in_the_queue_is_marked)
 {
     open_yard(true, 0);
     for (uint64_t i = 0; i < READINGS_DEFAULT; i++)
@@ -290,70 +290,70 @@ TEST(a_reading_that_ends_in_the_queue_says_that_it_was_not_served)
     give_reading_within(1, 60 * 1000, 20);
     wait_for_results(1);
     CHECK(yard.results[0].key == 1 && yard.results[0].end == HAMMER_END_TIMEOUT);
-    CHECK(yard.results[0].is_unserved && has(yard.results[0].text, "within 20 ms: "));
+    CHECK(yard.results[0].ended_in_queue && has(yard.results[0].text, "within 20 ms: "));
     CHECK(yard.program_count == READINGS_DEFAULT);
     end_program(0, 1, "", "Node busy");
-    CHECK(yard.result_count == 2 && !yard.results[1].is_unserved);
+    CHECK(yard.result_count == 2 && !yard.results[1].ended_in_queue);
     close_yard();
 }
 
-TEST(an_order_that_is_cancelled_gets_no_result_and_leaves_its_place)
+TEST(a_cancelled_order_gets_no_result_and_frees_its_slot)
 {
     open_yard(true, 1);
-    give(1, 1, "status");
-    give(2, 2, "status");
-    give(3, 3, "status");
-    go_round();
+    submit_power_order(1, 1, "status");
+    submit_power_order(2, 2, "status");
+    submit_power_order(3, 3, "status");
+    run_loop_once();
     CHECK(yard.program_count == 1);
-    hammers_cancel(yard.hammers, 3); /* it waits */
-    hammers_cancel(yard.hammers, 1); /* it is under way */
+    hammers_cancel(yard.hammers, 3); /* in the queue */
+    hammers_cancel(yard.hammers, 1); /* in progress */
     CHECK(!yard.programs[0].is_open);
-    go_round();
+    run_loop_once();
     CHECK(yard.program_count == 2 && hammers_pending(yard.hammers) == 1);
     end_program(1, 0, "Chassis Power is on\n", "");
     CHECK(yard.result_count == 1 && yard.results[0].key == 2);
     close_yard();
 }
 
-TEST(whoever_waits_too_long_is_told)
+TEST(an_order_that_waits_too_long_fails)
 {
     open_yard(true, 1);
-    give(1, 1, "status");
+    submit_power_order(1, 1, "status");
     struct hammer_order o = order_of(2, 2, &ipmi, HAMMER_POWER, "status");
     o.deadline_ms = 1;
-    hammers_do(yard.hammers, &o);
+    hammers_submit(yard.hammers, &o);
     wait_for_results(1);
     CHECK(yard.results[0].key == 2 && yard.results[0].end == HAMMER_END_TIMEOUT);
-    CHECK(has(yard.results[0].text, "within 1 ms: other orders were served first"));
+    CHECK(has(yard.results[0].text, "within 1 ms: it waited in the queue behind other orders"));
     end_program(0, 0, "Chassis Power is on\n", "");
     CHECK(yard.result_count == 2);
     close_yard();
 }
 
-TEST(a_deadline_ends_what_runs_and_says_what_that_was)
+TEST(a_deadline_kills_the_program_and_names_it)
 {
     open_yard(true, 0);
     struct hammer_order o = order_of(1, 1, &ipmi, HAMMER_POWER, "status");
     o.deadline_ms = 20;
-    hammers_do(yard.hammers, &o);
+    hammers_submit(yard.hammers, &o);
     wait_for_results(1);
     CHECK(yard.results[0].end == HAMMER_END_TIMEOUT && has(yard.results[0].text, "ipmitool"));
     CHECK(yard.program_count == 1 && yard.cancel_count == 1 && files_in_scratch() == 0);
     close_yard();
 }
 
-TEST(closing_takes_everything_back_without_a_word)
+TEST(closing_cancels_all_orders_without_results)
 {
     open_yard(true, 1);
-    give(1, 1, "status");
-    give(2, 2, "status");
-    go_round();
+    submit_power_order(1, 1, "status");
+    submit_power_order(2, 2, "status");
+    run_loop_once();
     CHECK(yard.program_count == 1);
     close_yard();
     CHECK(yard.result_count == 0 && yard.cancel_count == 1);
 }
 
-TEST(what_the_order_or_the_hammer_says_must_be_an_object)
+TEST(extra_and_args_must_be_objects)
 {
     open_yard(true, 0);
     static const char *const wrong[] = {"{", "[]", "7", "\"x\"", "{} x"};
@@ -361,10 +361,10 @@ TEST(what_the_order_or_the_hammer_says_must_be_an_object)
     for (uint32_t i = 0; i < 5; i++) {
         h.extra = str_from(wrong[i]);
         struct hammer_order o = order_of(i, i, &h, HAMMER_POWER, "on");
-        hammers_do(yard.hammers, &o);
+        hammers_submit(yard.hammers, &o);
         o = order_of(i, i, &ipmi, HAMMER_POWER, "on");
         o.args = str_from(wrong[i]);
-        hammers_do(yard.hammers, &o);
+        hammers_submit(yard.hammers, &o);
     }
     wait_for_results(10);
     for (uint32_t i = 0; i < 10; i++)
@@ -373,12 +373,12 @@ TEST(what_the_order_or_the_hammer_says_must_be_an_object)
     close_yard();
 }
 
-TEST(a_class_without_code_says_so)
+TEST(a_class_without_a_driver_is_refused)
 {
     open_yard(true, 0);
     const struct hammer_bound amt = {.klass = STR("amt")};
     const struct hammer_order o = order_of(1, 1, &amt, HAMMER_POWER, "on");
-    hammers_do(yard.hammers, &o);
+    hammers_submit(yard.hammers, &o);
     wait_for_results(1);
     CHECK(yard.results[0].end == HAMMER_END_NOT_OFFERED && has(yard.results[0].text, "amt"));
     close_yard();
@@ -386,11 +386,11 @@ TEST(a_class_without_code_says_so)
 
 /* ---- ipmitool ---- */
 
-TEST(ipmitool_is_given_the_password_by_file_only)
+TEST(ipmitool_gets_the_password_in_a_file_only)
 {
     open_yard(true, 0);
-    give(1, 1, "status");
-    go_round();
+    submit_power_order(1, 1, "status");
+    run_loop_once();
     CHECK(strcmp(yard.programs[0].secret, "se cret") == 0);
     CHECK(!strstr(yard.programs[0].line, "cret -N") && !strstr(yard.programs[0].line, "se cret"));
     CHECK(has(yard.programs[0].line, "ipmitool -I lanplus -H 10.0.0.1 -p 623 -C 3 -U root -f "));
@@ -402,13 +402,13 @@ TEST(ipmitool_is_given_the_password_by_file_only)
 
 static const char *second_word_line(const char *method, const char *status)
 {
-    give(1, 1, method);
-    go_round();
+    submit_power_order(1, 1, method);
+    run_loop_once();
     end_program(0, 0, status, "");
     return yard.program_count > 1 ? yard.programs[1].line : "nothing";
 }
 
-TEST(ipmitool_is_asked_for_what_the_state_needs)
+TEST(the_ipmitool_command_depends_on_the_power_state)
 {
     static const struct {
         const char *method;
@@ -433,11 +433,11 @@ TEST(ipmitool_is_asked_for_what_the_state_needs)
     }
 }
 
-TEST(a_power_state_that_lags_is_waited_for)
+TEST(a_delayed_power_state_is_polled)
 {
     open_yard(true, 0);
-    give(1, 1, "on");
-    go_round();
+    submit_power_order(1, 1, "on");
+    run_loop_once();
     end_program(0, 0, "Chassis Power is off\n", "");
     end_program(1, 0, "Chassis Power Control: Up/On\n", "");
     end_program(2, 0, "Chassis Power is off\n", "");
@@ -449,7 +449,7 @@ TEST(a_power_state_that_lags_is_waited_for)
     close_yard();
 }
 
-TEST(what_ipmitool_complains_about_has_a_kind)
+TEST(errors_of_ipmitool_are_classified)
 {
     static const struct {
         const char *err;
@@ -466,20 +466,20 @@ TEST(what_ipmitool_complains_about_has_a_kind)
         {"", HAMMER_END_FAILED}};
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         open_yard(true, 0);
-        give(1, 1, "status");
-        go_round();
+        submit_power_order(1, 1, "status");
+        run_loop_once();
         end_program(0, 1, "", cases[i].err);
         CHECK(yard.results[0].end == cases[i].end);
         close_yard();
     }
 }
 
-TEST(an_answer_that_says_neither_is_a_bad_one)
+TEST(a_status_without_on_or_off_is_a_bad_answer)
 {
     open_yard(true, 0);
-    give(1, 1, "status");
-    give(2, 2, "status");
-    go_round();
+    submit_power_order(1, 1, "status");
+    submit_power_order(2, 2, "status");
+    run_loop_once();
     end_program(0, 0, "Chassis Power is\xff\n", "");
     end_program(1, 0, "Chassis Power is on\nChassis Power is off\n", "");
     CHECK(yard.results[0].end == HAMMER_END_BAD_ANSWER);
@@ -508,7 +508,7 @@ TEST(hammers_with_bad_settings_run_nothing)
         h.authenticator = str_from(wrong[i].password);
         h.extra = str_from(wrong[i].extra);
         const struct hammer_order o = order_of(i, i, &h, HAMMER_POWER, "status");
-        hammers_do(yard.hammers, &o);
+        hammers_submit(yard.hammers, &o);
         wait_for_results(i + 1);
         CHECK(yard.results[i].end == HAMMER_END_SETTING);
     }
@@ -516,13 +516,13 @@ TEST(hammers_with_bad_settings_run_nothing)
     close_yard();
 }
 
-TEST(any_command_of_ipmitool_can_be_asked_for_but_no_option)
+TEST(invoke_accepts_commands_but_no_options)
 {
     open_yard(true, 0);
     struct hammer_order o = order_of(1, 1, &ipmi, HAMMER_RUN, "invoke");
     o.args = STR("{\"argv\":[\"mc\",\"info\"]}");
-    hammers_do(yard.hammers, &o);
-    go_round();
+    hammers_submit(yard.hammers, &o);
+    run_loop_once();
     CHECK(has(yard.programs[0].line, " mc info"));
     end_program(0, 1, "a\xff", "b");
     CHECK(strcmp(yard.results[0].value,
@@ -531,45 +531,45 @@ TEST(any_command_of_ipmitool_can_be_asked_for_but_no_option)
                                         "{\"argv\":[7]}", "{\"argv\":\"mc info\"}"};
     for (uint32_t i = 0; i < 5; i++) {
         o.args = str_from(wrong[i]);
-        hammers_do(yard.hammers, &o);
+        hammers_submit(yard.hammers, &o);
         wait_for_results(i + 2);
         CHECK(yard.results[i + 1].end == HAMMER_END_SETTING);
     }
     close_yard();
 }
 
-/* ---- this machine ---- */
+/* ---- local driver ---- */
 
-TEST(the_machine_we_run_on_runs_commands)
+TEST(the_local_driver_runs_commands)
 {
     open_yard(false, 0);
     struct hammer_order o = order_of(1, 1, &local, HAMMER_RUN, "run");
     o.args = STR("{\"command\":\"echo hi; exit 4\"}");
-    hammers_do(yard.hammers, &o);
+    hammers_submit(yard.hammers, &o);
     wait_for_results(1);
     CHECK(yard.results[0].end == HAMMER_END_DONE);
     CHECK(strcmp(yard.results[0].value, "{\"status\":4,\"stderr\":\"\",\"stdout\":\"hi\\n\"}") ==
           0);
     o.args = STR("{}");
-    hammers_do(yard.hammers, &o);
+    hammers_submit(yard.hammers, &o);
     wait_for_results(2);
     CHECK(yard.results[1].end == HAMMER_END_SETTING);
     close_yard();
 }
 
-TEST(nobody_can_restart_the_machine_we_run_on)
+TEST(the_local_driver_offers_no_power_actions)
 {
     open_yard(false, 0);
     const struct hammer_order o = order_of(1, 1, &local, HAMMER_POWER, "reboot");
-    hammers_do(yard.hammers, &o);
+    hammers_submit(yard.hammers, &o);
     wait_for_results(1);
     CHECK(yard.results[0].end == HAMMER_END_NOT_OFFERED);
     close_yard();
 }
 
-/* ---- scratch ---- */
+/* ---- scratch directory ---- */
 
-TEST(a_scratch_directory_is_ours_alone_and_swept)
+TEST(the_scratch_directory_must_be_private_and_is_swept)
 {
     char path[64] = "/tmp/halligan-hammer-XXXXXX";
     struct arena a = {0};
@@ -600,7 +600,7 @@ TEST(a_magic_packet_is_six_ones_and_sixteen_addresses)
     CHECK(wol_packet_write(packet, &mac, &mac) == 108 && packet[107] == 0xef);
 }
 
-TEST(what_is_no_mac_address_is_refused)
+TEST(an_invalid_mac_address_is_refused)
 {
     static const char *const wrong[] = {"",
                                         "52:54:00:12:34",
@@ -625,7 +625,7 @@ static int listen_udp(uint16_t *out_port)
     return fd;
 }
 
-TEST(packets_go_where_the_endpoint_says)
+TEST(packets_are_sent_to_the_endpoint)
 {
     uint16_t port;
     char endpoint[64];
@@ -639,9 +639,10 @@ TEST(packets_go_where_the_endpoint_says)
         .authenticator = STR("01:02:03:04:05:06"),
         .extra = STR("{\"mac\":[\"52:54:00:12:34:56\",\"52-54-00-12-34-57\"]}")};
     const struct hammer_order o = order_of(1, 1, &wol, HAMMER_POWER, "on");
-    hammers_do(yard.hammers, &o);
+    hammers_submit(yard.hammers, &o);
     wait_for_results(1);
-    CHECK(yard.results[0].end == HAMMER_END_DONE && has(yard.results[0].text, "by 6 packets"));
+    CHECK(yard.results[0].end == HAMMER_END_DONE &&
+          has(yard.results[0].text, "sent 6 Wake-on-LAN packets"));
     for (uint32_t i = 0; i < 6; i++) {
         CHECK(recv(fd, packet, sizeof packet, 0) == 108);
         CHECK(packet[6] == 0x52 && packet[11] == 0x56 + i % 2 && packet[107] == 6);
@@ -650,7 +651,7 @@ TEST(packets_go_where_the_endpoint_says)
     close_yard();
 }
 
-TEST(a_wol_hammer_that_names_no_card_is_told)
+TEST(a_wol_hammer_without_a_mac_address_fails)
 {
     static const struct {
         const char *endpoint;
@@ -667,7 +668,7 @@ TEST(a_wol_hammer_that_names_no_card_is_told)
                                          .endpoint = str_from(wrong[i].endpoint),
                                          .extra = str_from(wrong[i].extra)};
         const struct hammer_order o = order_of(i, i, &wol, HAMMER_POWER, "on");
-        hammers_do(yard.hammers, &o);
+        hammers_submit(yard.hammers, &o);
         wait_for_results(i + 1);
         CHECK(yard.results[i].end == HAMMER_END_SETTING);
     }
@@ -676,7 +677,7 @@ TEST(a_wol_hammer_that_names_no_card_is_told)
 
 /* ---- ssh ---- */
 
-TEST(a_long_path_is_copied_whole)
+TEST(a_long_path_is_copied_completely)
 {
     static char args[6000];
     char path[4000];
@@ -689,8 +690,8 @@ TEST(a_long_path_is_copied_whole)
         .klass = STR("ssh"), .endpoint = STR("fe80::1"), .username = STR("root")};
     struct hammer_order o = order_of(1, 1, &ssh, HAMMER_XFER, "copy_to");
     o.args = str_from(args);
-    hammers_do(yard.hammers, &o);
-    go_round();
+    hammers_submit(yard.hammers, &o);
+    run_loop_once();
     CHECK(yard.program_count == 1);
     const char *last = yard.programs[0].last;
     CHECK(strncmp(last, "[fe80::1]:/ppp", 14) == 0 && strlen(last) == 10 + sizeof path - 1);
@@ -699,7 +700,7 @@ TEST(a_long_path_is_copied_whole)
     close_yard();
 }
 
-TEST(a_machine_that_hangs_up_while_it_restarts_has_obeyed)
+TEST(a_connection_closed_during_a_reboot_is_success)
 {
     static const struct {
         int status;
@@ -714,8 +715,8 @@ TEST(a_machine_that_hangs_up_while_it_restarts_has_obeyed)
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         open_yard(true, 0);
         const struct hammer_order o = order_of(1, 1, &ssh, HAMMER_POWER, "reboot");
-        hammers_do(yard.hammers, &o);
-        go_round();
+        hammers_submit(yard.hammers, &o);
+        run_loop_once();
         CHECK(has(yard.programs[0].line, "BatchMode=yes") &&
               has(yard.programs[0].line, "StrictHostKeyChecking=yes"));
         end_program(0, cases[i].status, "", cases[i].error);

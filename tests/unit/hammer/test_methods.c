@@ -1,4 +1,4 @@
-/* Goal: which hammer does what. Method: lists of bound hammers, and what they offer together. */
+/* Goal: the right hammer is chosen for a method. Method: lists of bound hammers. */
 #include "power/hammer/hammer_ops.h"
 #include "tests/check.h"
 
@@ -17,13 +17,13 @@ static bool methods_are(const struct hammer_bound *list, uint32_t count, const c
     return same;
 }
 
-TEST(no_hammers_offer_nothing)
+TEST(without_hammers_no_method_is_offered)
 {
     CHECK(methods_are(NULL, 0, "{}"));
     CHECK(hammers_choose(NULL, 0, HAMMER_POWER, STR("on")) == 0);
 }
 
-TEST(the_better_hammer_comes_first_and_each_method_once)
+TEST(methods_are_listed_once_by_priority)
 {
     const struct hammer_bound list[] = {bound("ssh", 0), bound("wol", 1), bound("redfish", 9)};
     CHECK(methods_are(list, COUNT(list),
@@ -37,7 +37,7 @@ TEST(the_better_hammer_comes_first_and_each_method_once)
                       "\"xfer\":[\"copy_from\",\"copy_to\"]}"));
 }
 
-TEST(the_first_that_offers_a_method_supplies_it)
+TEST(the_hammer_with_the_highest_priority_that_offers_a_method_is_chosen)
 {
     const struct hammer_bound list[] = {bound("ssh", 0), bound("ipmi", 4), bound("redfish", 9),
                                         bound("wol", 20)};
@@ -50,7 +50,7 @@ TEST(the_first_that_offers_a_method_supplies_it)
     CHECK(hammers_choose(list, 4, HAMMER_POWER, STR("")) == 4);
 }
 
-TEST(of_equals_the_first_of_the_list_is_taken)
+TEST(of_equal_priorities_the_first_hammer_is_chosen)
 {
     const struct hammer_bound list[] = {bound("ipmi", 3), bound("redfish", 3), bound("ssh", 3)};
     CHECK(hammers_choose(list, 3, HAMMER_POWER, STR("on")) == 0);
@@ -70,7 +70,7 @@ TEST(priorities_may_be_negative_and_classes_unknown)
     CHECK(methods_are(list, 2, "{\"power\":[\"on\"]}"));
 }
 
-TEST(every_end_has_a_word_of_its_own)
+TEST(every_end_has_a_distinct_word)
 {
     for (int i = 0; i < HAMMER_END_COUNT; i++)
         for (int k = 0; k < i; k++)

@@ -1,4 +1,4 @@
-/* Goal: the table of makers picks the right row and the right word. */
+/* Goal: the table of vendors yields the right row and the right word. */
 #include "power/hammer/redfish_vendors.h"
 #include "tests/check.h"
 
@@ -8,21 +8,21 @@ static bool is_row(const char *text, const char *name)
     return str_eq(str_from(redfish_vendor_find(texts, 2)->name), str_from(name));
 }
 
-TEST(makers_are_known_by_a_word_of_theirs)
+TEST(vendors_are_recognised_by_a_keyword)
 {
     CHECK(is_row("Dell Inc.", "dell") && is_row("DELL", "dell"));
     CHECK(is_row("HPE", "hpe") && is_row("Hewlett-Packard", "hpe") && is_row("Hp", "hpe"));
     CHECK(is_row("Supermicro", "supermicro") && is_row("Lenovo", "lenovo"));
 }
 
-TEST(others_get_the_first_row)
+TEST(unknown_vendors_get_the_generic_row)
 {
     CHECK(is_row("", "generic") && is_row("Sharp", "generic") && is_row("Modell", "generic"));
     CHECK(is_row("HPC Systems", "generic") && is_row("QEMU", "generic"));
     CHECK(redfish_vendor_find(NULL, 0) != NULL);
 }
 
-TEST(the_first_text_that_tells_decides)
+TEST(the_first_text_with_a_keyword_decides)
 {
     const struct str texts[] = {STR("Lenovo"), STR("Dell")};
     CHECK(str_eq(str_from(redfish_vendor_find(texts, 2)->name), STR("lenovo")));
@@ -35,7 +35,7 @@ static bool picks(const char *wanted, const char *offered_one, const char *offer
     return str_eq(redfish_pick(str_from(wanted), offered, 2), str_from(result));
 }
 
-TEST(the_best_that_is_offered_is_picked)
+TEST(the_preferred_offered_word_is_picked)
 {
     CHECK(picks("PowerCycle ForceRestart", "ForceRestart", "PowerCycle", "PowerCycle"));
     CHECK(picks("PowerCycle ForceRestart", "ForceRestart", "On", "ForceRestart"));
@@ -51,7 +51,7 @@ TEST(a_sequence_needs_all_of_its_parts)
     CHECK(picks("ForceOff+On", "On", "Nmi", ""));
 }
 
-TEST(every_row_can_switch_what_its_maker_offers)
+TEST(every_row_can_switch_what_its_vendor_offers)
 {
     static const char *const makers[] = {"", "Dell", "HPE", "Supermicro", "Lenovo"};
     static const struct str usual[] = {
@@ -64,6 +64,6 @@ TEST(every_row_can_switch_what_its_maker_offers)
         CHECK(str_eq(redfish_pick(str_from(v->cycle), usual, 4), STR("ForceOff+On")));
         CHECK(str_eq(redfish_pick(str_from(v->reset), usual, 4), STR("ForceRestart")));
         CHECK(str_eq(redfish_pick(str_from(v->halt), usual, 4), STR("GracefulShutdown")));
-        CHECK(v->lag_ms > 0);
+        CHECK(v->poll_ms > 0);
     }
 }

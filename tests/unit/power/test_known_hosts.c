@@ -1,7 +1,7 @@
 /* Goal: the file that ssh reads shows the pins of the store and nothing else, after they are
- * durable; the file of an older version is taken over once.
- * Method: the real turn over the store of the simulator, which fails when it is asked to; a real
- * directory and loop; the file is read from outside. */
+ * durable; the file of an older version is imported once.
+ * Method: the real turn over the store of the simulator, which fails on request; a real
+ * directory and loop; the test reads the file. */
 #include "core/core.h"
 #include "model/limits.h"
 #include "port/batch.h"
@@ -91,7 +91,7 @@ static void durable(void *self, const struct batch *batch)
     known_hosts_durable(&hosts, batch);
 }
 
-/* ---- going on ---- */
+/* ---- driving the turn ---- */
 
 static void go_round(void)
 {
@@ -153,7 +153,7 @@ static const char *content(void)
     return str_z(&arena, str_slice(text, str_find(text, '\n', 0) + 1, text.len));
 }
 
-/* ---- from begin to end ---- */
+/* ---- setup and teardown ---- */
 
 static void start(void)
 {
@@ -216,7 +216,7 @@ static const char *line_of(int64_t node, const char *key)
 
 /* ---- writing ---- */
 
-TEST(the_file_shows_the_pins_and_follows_them)
+TEST(the_file_contains_the_pins_and_is_rewritten_after_changes)
 {
     struct stat facts;
     begin();
@@ -239,7 +239,7 @@ TEST(the_file_shows_the_pins_and_follows_them)
     end();
 }
 
-TEST(a_start_writes_what_the_store_holds)
+TEST(the_first_pump_writes_the_pins_of_the_store)
 {
     begin();
     const int64_t a = add_node("a.example.com");
@@ -252,13 +252,13 @@ TEST(a_start_writes_what_the_store_holds)
     end();
 }
 
-TEST(nothing_is_written_before_it_is_durable)
+TEST(the_file_is_not_written_before_the_turn_is_durable)
 {
     begin();
     const int64_t a = add_node("a.example.com");
     session.faults = (struct memory_faults){.fate = MEMORY_UNANSWERED_OUT, .lead_fails = 2};
     struct command command = {.kind = COMMAND_NODE_PIN_KEYS, .actor = STR("test")};
-    command.request = REQUEST_FIRST; /* its failure is told there */
+    command.request = REQUEST_FIRST; /* known_hosts_told() gets its failure */
     hosts.waiting++;
     command.node_pin_keys.id = a;
     command.node_pin_keys.keys = STR("ssh-ed25519 AAAA");
@@ -290,7 +290,7 @@ TEST(many_pins_are_written_in_slices)
     end();
 }
 
-TEST(a_text_that_would_be_too_large_is_cut_after_a_whole_line)
+TEST(a_file_above_the_size_limit_is_truncated_after_a_complete_line)
 {
     begin();
     settle();
@@ -308,28 +308,28 @@ TEST(a_text_that_would_be_too_large_is_cut_after_a_whole_line)
     end();
 }
 
-TEST(a_file_that_cannot_be_written_is_tried_again_and_holds_up_nothing)
+TEST(a_failed_write_is_retried_and_delays_no_probe)
 {
     char place[128];
     begin();
     settle();
     const int64_t a = add_node("a.example.com");
     snprintf(place, sizeof place, "%s.tmp", path);
-    CHECK(mkdir(place, 0700) == 0); /* where it is written first */
+    CHECK(mkdir(place, 0700) == 0); /* blocks the temporary file */
     pin(a, "ssh-ed25519 AAAA");
     CHECK(strcmp(content(), "") == 0 && uv_is_active((uv_handle_t *)&hosts.retry));
     CHECK(rmdir(place) == 0);
     const uint64_t changes = known_hosts_changes(&hosts);
-    hosts.retry.timer_cb(&hosts.retry); /* as ten seconds later */
+    hosts.retry.timer_cb(&hosts.retry); /* as if ten seconds had passed */
     CHECK(known_hosts_changes(&hosts) > changes);
     settle();
     CHECK(strcmp(content(), line_of(a, "ssh-ed25519 AAAA")) == 0);
     end();
 }
 
-/* ---- the file of an older version ---- */
+/* ---- import of an old file ---- */
 
-/* As after the migration of an older store. */
+/* The settings as the migration of an older store leaves them. */
 static void mark_not_imported(void)
 {
     struct command command = {.kind = COMMAND_SETTINGS_UPDATE};
@@ -354,7 +354,7 @@ static int64_t boot_of(const char *key)
     return -99;
 }
 
-TEST(an_old_file_is_taken_over_once)
+TEST(an_old_file_is_imported_once)
 {
     begin();
     const int64_t a = add_node("a.example.com"), b = add_node("b.example.com");
@@ -389,7 +389,7 @@ TEST(an_old_file_is_taken_over_once)
     end();
 }
 
-TEST(an_old_file_gives_no_key_to_two_nodes_and_none_of_this_machine)
+TEST(an_import_skips_keys_of_other_nodes_and_of_the_local_machine)
 {
     char own[128];
     begin();
@@ -430,7 +430,7 @@ static void answer_probes(void)
     }
 }
 
-TEST(living_nodes_without_pins_are_probed_after_an_import)
+TEST(nodes_alive_without_pins_are_probed_after_an_import)
 {
     begin();
     const int64_t a = add_node("a.example.com"), b = add_node("b.example.com"),
@@ -453,7 +453,7 @@ TEST(living_nodes_without_pins_are_probed_after_an_import)
     end();
 }
 
-TEST(an_old_file_that_cannot_be_read_is_read_later_and_not_replaced)
+TEST(an_unreadable_old_file_is_retried_and_not_replaced)
 {
     char kept[128];
     struct str text = STR("");
@@ -471,7 +471,7 @@ TEST(an_old_file_that_cannot_be_read_is_read_later_and_not_replaced)
     CHECK(rmdir(path) == 0);
     CHECK(file_write(path, STR("a.example.com ssh-ed25519 AAAA\n"), 0600) == OK);
     CHECK(uv_timer_stop(&hosts.retry) == 0);
-    hosts.retry.timer_cb(&hosts.retry); /* as ten seconds later */
+    hosts.retry.timer_cb(&hosts.retry); /* as if ten seconds had passed */
     settle();
     CHECK(is_imported() && core_host_key_node(turn_core(turn), STR("ssh-ed25519 AAAA")) == a);
     CHECK(strcmp(content(), line_of(a, "ssh-ed25519 AAAA")) == 0);
@@ -481,7 +481,7 @@ TEST(an_old_file_that_cannot_be_read_is_read_later_and_not_replaced)
     end();
 }
 
-TEST(an_import_that_the_store_lost_is_done_again)
+TEST(an_import_lost_with_a_batch_is_repeated)
 {
     static const enum memory_fate fates[] = {MEMORY_REFUSED, MEMORY_UNANSWERED_IN,
                                              MEMORY_UNANSWERED_OUT};
@@ -500,9 +500,9 @@ TEST(an_import_that_the_store_lost_is_done_again)
     }
 }
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
-TEST(ssh_is_given_the_key_it_prefers)
+TEST(the_best_key_is_the_type_that_ssh_prefers)
 {
     begin();
     const int64_t a = add_node("a.example.com"), b = add_node("b.example.com");

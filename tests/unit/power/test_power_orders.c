@@ -1,8 +1,8 @@
-/* Goal: a machine is switched once for each row, however often the row comes and whatever the store
- * does to the answer.
- * Method: the real turn over the store of the simulator, which breaks when it is told to; real
- * hammers that send a magic packet to a socket of ours, where each switching is counted. What needs
- * real machines and a dying process is in tests/power. */
+/* Goal: a machine is switched once for each row, however often the row arrives and whatever the
+ * store does with the result.
+ * Method: the real turn over the store of the simulator, which fails on request; real
+ * hammers that send magic packets to a socket of the test, where each action is counted. Tests with
+ * machines and with crashes of the daemon are in tests/power. */
 #include "core/core.h"
 #include "power/power_orders.h"
 #include "power/ssh_keys.h"
@@ -29,13 +29,13 @@ static struct memory_session session;
 static struct turn *turn;
 static struct arena arena;
 static int64_t now_ms, node_id;
-static int ear; /* what hears the packets */
+static int wol_socket; /* UDP socket that receives the packets */
 static uint32_t wakes;
-static int gate = -1;   /* of a machine that hangs up on everybody */
-static uint32_t visits; /* there */
-static uint32_t marks;  /* that became durable */
+static int listener = -1;    /* listening socket of a machine that closes every connection */
+static uint32_t connections; /* connections to it */
+static uint32_t marks;       /* marks that became durable */
 
-/* ---- what is around ---- */
+/* ---- ports ---- */
 
 static void wake(void *self)
 {
@@ -46,7 +46,7 @@ static void wake(void *self)
 static int64_t clock_now(void *self)
 {
     (void)self;
-    return now_ms += 100; /* nobody waits for real time here */
+    return now_ms += 100; /* simulated time: no test waits */
 }
 
 static uint64_t clock_random(void *self)
@@ -100,21 +100,22 @@ static void durable(void *self, const struct batch *batch)
     (void)self, (void)batch;
 }
 
-/* ---- going on ---- */
+/* ---- driving the turn ---- */
 
-static void hang_up(void)
+static void close_connections(void)
 {
-    for (int caller = accept(gate, NULL, NULL); caller >= 0; caller = accept(gate, NULL, NULL)) {
-        CHECK(marks > 0); /* nobody comes before it is durable that they do */
-        visits++;
-        CHECK(close(caller) == 0);
+    for (int connection = accept(listener, NULL, NULL); connection >= 0;
+         connection = accept(listener, NULL, NULL)) {
+        CHECK(marks > 0); /* the mark is durable before the action */
+        connections++;
+        CHECK(close(connection) == 0);
     }
 }
 
-static void go_round(void)
+static void run_turn_once(void)
 {
-    hang_up();
-    ignore(turn_advance(turn), "what it is up to is seen in the end");
+    close_connections();
+    ignore(turn_advance(turn), "the callers check the final state");
     ignore(power_pump(power, turn), "the same");
     CHECK(uv_run(&loop, UV_RUN_NOWAIT) >= 0);
 }
@@ -125,11 +126,11 @@ static uint32_t outbox(void)
     return core ? core_count(core, TABLE_OUTBOX) : UINT32_MAX;
 }
 
-/* Until nothing is left to do, and that is in the store. */
+/* Runs until the outbox is empty and that is durable. */
 static void settle(void)
 {
     do
-        go_round();
+        run_turn_once();
     while (outbox() != 0 || turn_seen(turn) != turn_durable(turn) || turn_waiting(turn) != 0);
 }
 
@@ -140,18 +141,18 @@ static void do_command(struct command command, int64_t request)
     CHECK(turn_submit(turn, &command) == OK);
 }
 
-/* How often somebody was to be woken since the last look: by three packets each. */
-static uint32_t heard(void)
+/* The number of Wake-on-LAN actions since the last call; each sends three packets. */
+static uint32_t count_wol_actions(void)
 {
     char packet[200];
     uint32_t count = 0;
-    while (recv(ear, packet, sizeof packet, MSG_DONTWAIT) == 102)
+    while (recv(wol_socket, packet, sizeof packet, MSG_DONTWAIT) == 102)
         count++;
     CHECK(count % 3 == 0);
     return count / 3;
 }
 
-/* ---- from begin to end ---- */
+/* ---- setup and teardown ---- */
 
 static void open_turn(void)
 {
@@ -175,9 +176,9 @@ static const char *listen_for_packets(void)
     static char endpoint[32];
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof at;
-    ear = socket(AF_INET, SOCK_DGRAM, 0);
-    CHECK(ear >= 0 && bind(ear, (struct sockaddr *)&at, size) == 0);
-    CHECK(getsockname(ear, (struct sockaddr *)&at, &size) == 0);
+    wol_socket = socket(AF_INET, SOCK_DGRAM, 0);
+    CHECK(wol_socket >= 0 && bind(wol_socket, (struct sockaddr *)&at, size) == 0);
+    CHECK(getsockname(wol_socket, (struct sockaddr *)&at, &size) == 0);
     snprintf(endpoint, sizeof endpoint, "127.0.0.1:%u", ntohs(at.sin_port));
     return endpoint;
 }
@@ -205,12 +206,12 @@ static void open_power(void)
     port = power_port(power);
 }
 
-/* A node with a hammer that wakes it. */
+/* A node with a Wake-on-LAN hammer. */
 static void begin(void)
 {
     log_setup(LOG_ERROR, LOG_TEXT);
     now_ms = 1;
-    wakes = visits = marks = 0;
+    wakes = connections = marks = 0;
     open_power();
     store = memory_store_new();
     open_turn();
@@ -234,16 +235,17 @@ static void begin(void)
     settle();
 }
 
-/* And another, which resets a machine that hangs up. */
+/* Another hammer, for a machine that closes every connection. */
 static void begin_with_gate(void)
 {
     char endpoint[40];
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof at;
     begin();
-    gate = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-    CHECK(gate >= 0 && bind(gate, (struct sockaddr *)&at, size) == 0 && listen(gate, 9) == 0);
-    CHECK(getsockname(gate, (struct sockaddr *)&at, &size) == 0);
+    listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    CHECK(listener >= 0 && bind(listener, (struct sockaddr *)&at, size) == 0 &&
+          listen(listener, 9) == 0);
+    CHECK(getsockname(listener, (struct sockaddr *)&at, &size) == 0);
     snprintf(endpoint, sizeof endpoint, "https://127.0.0.1:%u", ntohs(at.sin_port));
     struct command hammer = {.kind = COMMAND_HAMMER_CREATE};
     const int64_t first = core_next_id(turn_core(turn), TABLE_HAMMER_KIND, 0);
@@ -266,9 +268,9 @@ static void end(void)
     CHECK(uv_run(&loop, UV_RUN_DEFAULT) == 0 && uv_loop_close(&loop) == 0);
     memory_session_crash(&session, false);
     memory_store_free(store);
-    CHECK(close(ear) == 0);
-    CHECK(gate < 0 || close(gate) == 0);
-    gate = -1;
+    CHECK(close(wol_socket) == 0);
+    CHECK(listener < 0 || close(listener) == 0);
+    listener = -1;
     arena_fini(&arena);
     snprintf(line, sizeof line, "rm -rf %s", folder);
     CHECK(system(line) == 0);
@@ -287,7 +289,7 @@ static void order_on(void)
     order_power(STR("on"));
 }
 
-/* The turn alone, until so many rows wait and were given out. */
+/* Runs the turn without the pump until that many rows are in the outbox and were passed on. */
 static void deliver(uint32_t rows)
 {
     do
@@ -295,30 +297,30 @@ static void deliver(uint32_t rows)
     while (outbox() != rows || turn_seen(turn) != turn_durable(turn));
 }
 
-/* Round and round until the packet is out. */
+/* Runs until the packet was sent. */
 static void wait_for_packet(void)
 {
     char byte;
-    while (recv(ear, &byte, 1, MSG_DONTWAIT | MSG_PEEK) < 0)
-        go_round();
+    while (recv(wol_socket, &byte, 1, MSG_DONTWAIT | MSG_PEEK) < 0)
+        run_turn_once();
 }
 
 /* ---- tests ---- */
 
-TEST(a_row_is_done_and_answered)
+TEST(a_row_is_performed_and_its_result_reported)
 {
     begin();
     order_on();
     settle();
-    CHECK(heard() == 1 && wakes > 0);
+    CHECK(count_wol_actions() == 1 && wakes > 0);
     order_on();
     order_on();
     settle();
-    CHECK(heard() == 2);
+    CHECK(count_wol_actions() == 2);
     end();
 }
 
-/* The row as it waits in the core. */
+/* The row in the outbox. */
 static struct outbox_record waiting_row(void)
 {
     struct record record;
@@ -328,7 +330,7 @@ static struct outbox_record waiting_row(void)
     return record.outbox;
 }
 
-TEST(a_row_that_comes_again_while_it_is_under_way_is_done_once)
+TEST(a_row_that_arrives_again_while_in_progress_is_performed_once)
 {
     begin();
     order_on();
@@ -339,11 +341,11 @@ TEST(a_row_that_comes_again_while_it_is_under_way_is_done_once)
     wait_for_packet();
     port.act(port.self, &row);
     settle();
-    CHECK(heard() == 1);
+    CHECK(count_wol_actions() == 1);
     end();
 }
 
-TEST(an_answer_that_the_store_lost_is_given_again_and_nothing_is_done_again)
+TEST(a_result_lost_with_a_batch_is_reported_again_without_repeating_the_action)
 {
     static const enum memory_fate fates[] = {MEMORY_REFUSED, MEMORY_REFUSED_LATE,
                                              MEMORY_UNANSWERED_IN, MEMORY_UNANSWERED_OUT};
@@ -354,15 +356,15 @@ TEST(an_answer_that_the_store_lost_is_given_again_and_nothing_is_done_again)
         const uint64_t loads = turn_loads(turn);
         session.faults = (struct memory_faults){.fate = fates[i], .lead_fails = 2, .load_fails = 1};
         settle();
-        CHECK(turn_loads(turn) > loads); /* another core, from what the store had */
-        order_on();                      /* and whatever was left of the first would come by now */
+        CHECK(turn_loads(turn) > loads); /* the core was reloaded from the store */
+        order_on();                      /* a repetition of the first would have happened by now */
         settle();
-        CHECK(heard() == 2);
+        CHECK(count_wol_actions() == 2);
         end();
     }
 }
 
-TEST(an_answer_waits_while_the_turn_takes_nothing)
+TEST(a_result_waits_while_the_command_queue_is_full)
 {
     begin();
     order_on();
@@ -372,21 +374,21 @@ TEST(an_answer_waits_while_the_turn_takes_nothing)
     while (turn_submit(turn, &filler) == OK)
         continue;
     char byte;
-    while (recv(ear, &byte, 1, MSG_DONTWAIT | MSG_PEEK) < 0) {
+    while (recv(wol_socket, &byte, 1, MSG_DONTWAIT | MSG_PEEK) < 0) {
         CHECK(!power_pump(power, turn));
         CHECK(uv_run(&loop, UV_RUN_NOWAIT) >= 0);
     }
     for (uint32_t i = 0; i < 100; i++) {
-        CHECK(!power_pump(power, turn)); /* there is no room for it */
+        CHECK(!power_pump(power, turn)); /* the command queue is full */
         CHECK(uv_run(&loop, UV_RUN_NOWAIT) >= 0);
     }
     CHECK(outbox() == 1);
     settle();
-    CHECK(heard() == 1);
+    CHECK(count_wol_actions() == 1);
     end();
 }
 
-/* What the node says of itself. */
+/* The status of the node. */
 static bool status_has(const char *part)
 {
     struct record node;
@@ -394,19 +396,19 @@ static bool status_has(const char *part)
     return strstr(str_z(&arena, node.node.status), part) != NULL;
 }
 
-TEST(what_may_not_be_done_twice_is_marked_before_it_is_begun)
+TEST(an_action_that_may_not_be_repeated_is_marked_before_its_start)
 {
     begin_with_gate();
     order_power(STR("reset"));
     settle();
-    CHECK(visits > 0 && marks == 1 && status_has("reset failed"));
+    CHECK(connections > 0 && marks == 1 && status_has("reset failed"));
     order_on();
     settle();
-    CHECK(marks == 1); /* that does no harm */
+    CHECK(marks == 1); /* idempotent: no mark */
     end();
 }
 
-TEST(a_mark_that_the_store_lost_is_made_again_and_it_is_done_once)
+TEST(a_mark_lost_with_a_batch_is_submitted_again_and_the_action_happens_once)
 {
     static const enum memory_fate fates[] = {MEMORY_REFUSED, MEMORY_REFUSED_LATE,
                                              MEMORY_UNANSWERED_IN, MEMORY_UNANSWERED_OUT};
@@ -422,13 +424,13 @@ TEST(a_mark_that_the_store_lost_is_made_again_and_it_is_done_once)
         settle();
         CHECK((turn_loads(turn) > loads) == (i > 0));
         CHECK(marks == 1 && status_has("reset failed") && !status_has("not known"));
-        usual = i == 0 ? visits : usual;
-        CHECK(visits == usual);
+        usual = i == 0 ? connections : usual;
+        CHECK(connections == usual);
         end();
     }
 }
 
-TEST(a_mark_waits_while_the_turn_takes_nothing)
+TEST(a_mark_waits_while_the_command_queue_is_full)
 {
     begin_with_gate();
     order_power(STR("reset"));
@@ -440,16 +442,16 @@ TEST(a_mark_waits_while_the_turn_takes_nothing)
     for (uint32_t i = 0; i < 100; i++) {
         CHECK(!power_pump(power, turn));
         CHECK(uv_run(&loop, UV_RUN_NOWAIT) >= 0);
-        hang_up();
+        close_connections();
     }
-    CHECK(visits == 0 && outbox() == 1);
+    CHECK(connections == 0 && outbox() == 1);
     settle();
-    CHECK(visits > 0 && marks == 1);
+    CHECK(connections > 0 && marks == 1);
     end();
 }
 
-/* As after a restart: the mark is all that is left. */
-TEST(what_another_process_began_is_not_done_and_said_to_be_unknown)
+/* As after a restart: only the mark at the row is left. */
+TEST(a_row_with_the_mark_of_another_process_fails_as_unknown)
 {
     begin_with_gate();
     order_power(STR("reset"));
@@ -464,13 +466,13 @@ TEST(what_another_process_began_is_not_done_and_said_to_be_unknown)
     port = power_port(power);
     port.act(port.self, &row);
     settle();
-    CHECK(visits == 0 && marks == 0);
-    CHECK(status_has("the daemon ended while it was under way; whether reset was done is not "
-                     "known"));
+    CHECK(connections == 0 && marks == 0);
+    CHECK(status_has("the daemon ended during reset of node \"n1.example.com\": it is unknown "
+                     "whether the machine performed it"));
     end();
 }
 
-TEST(where_the_node_is_gone_there_is_nothing_to_do)
+TEST(an_order_for_a_deleted_node_switches_nothing)
 {
     const struct outbox_record rows[] = {
         {.id = 1 << 30, .object_id = 1 << 30, .detail = STR("on")},
@@ -479,13 +481,13 @@ TEST(where_the_node_is_gone_there_is_nothing_to_do)
     begin();
     port.act(port.self, &rows[0]);
     port.probe(port.self, &rows[1]);
-    CHECK(power_pump(power, turn)); /* answered at once */
+    CHECK(power_pump(power, turn)); /* the result is known at once */
     settle();
-    CHECK(heard() == 0 && !power_pump(power, turn));
+    CHECK(count_wol_actions() == 0 && !power_pump(power, turn));
     end();
 }
 
-TEST(with_the_test_jig_on_nothing_is_switched)
+TEST(with_the_test_jig_enabled_nothing_is_switched)
 {
     begin();
     struct command settings = {.kind = COMMAND_SETTINGS_UPDATE};
@@ -494,11 +496,11 @@ TEST(with_the_test_jig_on_nothing_is_switched)
     do_command(settings, 5);
     order_on();
     settle();
-    CHECK(heard() == 0);
+    CHECK(count_wol_actions() == 0);
     end();
 }
 
-TEST(closing_in_the_middle_leaves_nothing_behind)
+TEST(closing_during_an_action_frees_everything)
 {
     begin();
     order_on();
@@ -508,7 +510,7 @@ TEST(closing_in_the_middle_leaves_nothing_behind)
     end();
 }
 
-TEST(a_directory_that_others_may_look_into_is_not_used)
+TEST(a_directory_accessible_to_other_users_is_refused)
 {
     open_power();
     CHECK(mkdir(in_folder("open"), 0755) == 0 && chmod(in_folder("open"), 0755) == 0);
@@ -520,6 +522,6 @@ TEST(a_directory_that_others_may_look_into_is_not_used)
     power_close(NULL);
     store = memory_store_new();
     open_turn();
-    ear = dup(0);
+    wol_socket = dup(0);
     end();
 }

@@ -1,4 +1,4 @@
-/* Goal: the key is made once and whole, and the host keys of this machine are recognized.
+/* Goal: the key is created once and completely; host keys of the local machine are recognized.
  * Method: a real directory, a real loop and the real ssh-keygen. */
 #include "power/ssh_keys.h"
 #include "sys/files.h"
@@ -63,7 +63,7 @@ static void begin(void)
     wakes = 0;
 }
 
-/* As it is after a first start, which most tests are not about. */
+/* The state after a first start, without running ssh-keygen. */
 static void begin_with_key(void)
 {
     begin();
@@ -81,9 +81,9 @@ static void end(void)
     CHECK(system(line) == 0);
 }
 
-/* ---- the key ---- */
+/* ---- key of the installation ---- */
 
-TEST(a_key_is_made_at_the_first_start_and_kept_at_the_next)
+TEST(a_key_is_created_at_the_first_start_and_kept_at_the_next)
 {
     struct stat facts;
     begin();
@@ -101,7 +101,7 @@ TEST(a_key_is_made_at_the_first_start_and_kept_at_the_next)
     end();
 }
 
-TEST(what_a_start_left_that_was_cut_off_is_no_key)
+TEST(files_of_an_interrupted_start_are_replaced)
 {
     begin();
     CHECK(mkdir(place, 0700) == 0);
@@ -116,7 +116,7 @@ TEST(what_a_start_left_that_was_cut_off_is_no_key)
     end();
 }
 
-TEST(without_a_key_it_opens_all_the_same)
+TEST(open_succeeds_without_a_key)
 {
     begin();
     CHECK(mkdir(place, 0700) == 0 && mkdir(path_of("id_ed25519.new"), 0700) == 0);
@@ -137,7 +137,7 @@ TEST(closing_does_not_wait_for_the_key)
     end();
 }
 
-TEST(a_place_that_cannot_be_made_is_told)
+TEST(open_fails_if_the_directory_cannot_be_created)
 {
     begin();
     log_setup(LOG_ERROR, LOG_TEXT);
@@ -147,9 +147,9 @@ TEST(a_place_that_cannot_be_made_is_told)
     end();
 }
 
-/* ---- host keys of this machine ---- */
+/* ---- host keys of the local machine ---- */
 
-TEST(a_host_key_of_this_machine_is_known)
+TEST(a_host_key_of_the_local_machine_is_recognised)
 {
     begin_with_key();
     home.host_key_dir = place;

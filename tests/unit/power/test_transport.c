@@ -1,5 +1,5 @@
-/* Goal: how a machine is reached follows from its node and its hammers, and from nothing else.
- * Method: nodes and hammers made by commands in a real core; every rule, and the order of rules. */
+/* Goal: the transport of a node depends on its record and its hammers only.
+ * Method: nodes and hammers created by commands in a core; every rule, and their precedence. */
 #include "daemon/run_facts.h"
 #include "power/node_hammers.h"
 #include "power/transport.h"
@@ -43,7 +43,7 @@ static int64_t bound(int64_t node, const char *name)
     return 0;
 }
 
-/* Bind it, or change the one that came by itself. */
+/* Creates the hammer, or changes the one that was bound automatically. */
 static void hammer(int64_t node, const char *name, const char *endpoint, const char *user,
                    const char *extra)
 {
@@ -59,13 +59,13 @@ static void hammer(int64_t node, const char *name, const char *endpoint, const c
                     .extra = world_json(w, extra)));
 }
 
-/* "local", or "USER at ADDRESS port PORT"; "nobody" when there is no such node. */
-static const char *way(int64_t node)
+/* "local", or "USER at ADDRESS port PORT"; "none" if the node does not exist. */
+static const char *transport_text(int64_t node)
 {
     static char text[300];
     struct transport t;
     if (!transport_of(w->core, node, &w->arena, &t))
-        return "nobody";
+        return "none";
     CHECK(!t.key_path && !t.known_hosts_path && !t.control_path);
     if (t.kind == TRANSPORT_LOCAL)
         return "local";
@@ -74,20 +74,20 @@ static const char *way(int64_t node)
     return text;
 }
 
-TEST(a_node_is_where_its_name_leads)
+TEST(a_node_is_reached_at_its_name)
 {
     begin();
     const int64_t n = world_node(w, "n1", NULL);
-    CHECK(bound(n, "ssh")); /* by itself */
-    SAYS(way(n), "root at n1.example.com port 22");
+    CHECK(bound(n, "ssh")); /* bound automatically */
+    SAYS(transport_text(n), "root at n1.example.com port 22");
     DONE(w, CMD(HAMMER_DELETE, hammer_delete, .id = bound(n, "ssh")));
-    SAYS(way(n), "root at n1.example.com port 22");
-    SAYS(way(n + 1000), "nobody");
-    SAYS(way(0), "nobody");
+    SAYS(transport_text(n), "root at n1.example.com port 22");
+    SAYS(transport_text(n + 1000), "none");
+    SAYS(transport_text(0), "none");
     world_close(w);
 }
 
-TEST(an_endpoint_says_where_else)
+TEST(the_endpoint_of_the_ssh_hammer_replaces_the_name)
 {
     static const struct {
         const char *endpoint, *extra, *wanted;
@@ -110,52 +110,52 @@ TEST(an_endpoint_says_where_else)
     const int64_t n = world_node(w, "n1", NULL);
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         hammer(n, "ssh", cases[i].endpoint, "me", cases[i].extra);
-        SAYS(way(n), cases[i].wanted);
+        SAYS(transport_text(n), cases[i].wanted);
     }
     world_close(w);
 }
 
-TEST(of_several_ssh_hammers_the_first_by_priority_counts)
+TEST(the_ssh_hammer_with_the_highest_priority_is_used)
 {
     begin();
     const int64_t n = world_node(w, "n1", NULL);
     hammer(n, "ssh", "10.0.0.1", "low", "");
     hammer(n, "backdoor", "10.0.0.2", "high", "");
     hammer(n, "bmc", "10.0.0.3", "admin", "");
-    SAYS(way(n), "high at 10.0.0.2 port 22");
+    SAYS(transport_text(n), "high at 10.0.0.2 port 22");
     DONE(w, CMD(HAMMER_UPDATE, hammer_update, .id = bound(n, "backdoor"),
                 .given = GIVEN_HAMMER_PRIORITY, .priority = 0));
-    SAYS(way(n), "low at 10.0.0.1 port 22"); /* of equal ones the older */
+    SAYS(transport_text(n), "low at 10.0.0.1 port 22"); /* of equal priorities the older */
     world_close(w);
 }
 
-TEST(some_nodes_are_this_machine)
+TEST(some_nodes_are_reached_locally)
 {
     begin();
     const int64_t n = world_node(w, "n1", NULL);
     hammer(n, "backdoor", "10.0.0.2", "root", "");
     hammer(n, "here", "", "root", "");
-    SAYS(way(n), "local");
+    SAYS(transport_text(n), "local");
     DONE(w, CMD(HAMMER_DELETE, hammer_delete, .id = bound(n, "here")));
-    SAYS(way(n), "root at 10.0.0.2 port 22");
+    SAYS(transport_text(n), "root at 10.0.0.2 port 22");
 
     struct record system;
     CHECK(core_record(w->core, TABLE_DEPLOYMENT, SYSTEM, &system));
-    SAYS(way(system.deployment.phantom_id), "local");
+    SAYS(transport_text(system.deployment.phantom_id), "local");
 
     struct command admin = cmd_node(w, "admin");
     admin.node_create.admin = true;
     const int64_t a = DONE(w, admin);
-    SAYS(way(a), "local");
+    SAYS(transport_text(a), "local");
     hammer(a, "ssh", "10.0.0.9", "root", "");
     hammer(a, "backdoor", "10.0.0.9", "root", "");
-    SAYS(way(a), "root at 10.0.0.9 port 22"); /* an admin node elsewhere */
+    SAYS(transport_text(a), "root at 10.0.0.9 port 22"); /* an admin node with another address */
     world_close(w);
 }
 
-/* ---- the same, as hammers are told ---- */
+/* ---- hammers of an order ---- */
 
-static const struct hammer_bound *told(const struct node_hammers *all, const char *name)
+static const struct hammer_bound *hammer_of_class(const struct node_hammers *all, const char *name)
 {
     uint32_t i = 0;
     while (i < all->count && !str_eq(all->names[i], str_from(name)))
@@ -171,7 +171,7 @@ static struct node_hammers hammers_with(int64_t node, const char *keys)
     return node_hammers_of(w->core, node, &w->arena);
 }
 
-TEST(an_ssh_hammer_learns_where_its_node_is_and_what_it_is_pinned_to)
+TEST(endpoint_and_host_key_of_an_ssh_hammer_are_filled_in)
 {
     begin();
     const int64_t n = world_node(w, "n1", NULL);
@@ -179,23 +179,24 @@ TEST(an_ssh_hammer_learns_where_its_node_is_and_what_it_is_pinned_to)
     hammer(n, "bmc", "10.0.0.3", "admin", "{'cipher':3}");
     const struct node_hammers all = hammers_with(n, "ssh-rsa RRRR\nssh-ed25519 EEEE\n");
     CHECK(all.count == 3);
-    CHECK(str_eq(told(&all, "ssh")->endpoint, STR("n1.example.com")));
-    CHECK(str_eq(told(&all, "ssh")->extra, STR("{\"host_key\":\"ssh-ed25519 EEEE\"}")));
-    CHECK(str_eq(told(&all, "backdoor")->endpoint, STR("10.0.0.2:2222")));
-    CHECK(str_eq(told(&all, "backdoor")->extra, STR("{\"host_key\":\"ssh-rsa OWN\"}")));
-    CHECK(str_eq(told(&all, "bmc")->extra, STR("{\"cipher\":3}")));
-    CHECK(str_eq(told(&all, "bmc")->klass, STR("ipmi")) && told(&all, "bmc")->priority == 5);
+    CHECK(str_eq(hammer_of_class(&all, "ssh")->endpoint, STR("n1.example.com")));
+    CHECK(str_eq(hammer_of_class(&all, "ssh")->extra, STR("{\"host_key\":\"ssh-ed25519 EEEE\"}")));
+    CHECK(str_eq(hammer_of_class(&all, "backdoor")->endpoint, STR("10.0.0.2:2222")));
+    CHECK(str_eq(hammer_of_class(&all, "backdoor")->extra, STR("{\"host_key\":\"ssh-rsa OWN\"}")));
+    CHECK(str_eq(hammer_of_class(&all, "bmc")->extra, STR("{\"cipher\":3}")));
+    CHECK(str_eq(hammer_of_class(&all, "bmc")->klass, STR("ipmi")) &&
+          hammer_of_class(&all, "bmc")->priority == 5);
     CHECK(hammers_with(n + 1000, "").count == 0);
     world_close(w);
 }
 
-TEST(an_ssh_hammer_of_a_node_that_nobody_pinned_stays_as_it_is)
+TEST(an_ssh_hammer_of_a_node_without_pins_is_unchanged)
 {
     begin();
     const int64_t n = world_node(w, "n1", NULL);
     const struct node_hammers all = hammers_with(n, "");
-    CHECK(str_eq(told(&all, "ssh")->endpoint, STR("n1.example.com")));
-    CHECK(told(&all, "ssh")->extra.len == 0);
+    CHECK(str_eq(hammer_of_class(&all, "ssh")->endpoint, STR("n1.example.com")));
+    CHECK(hammer_of_class(&all, "ssh")->extra.len == 0);
 
     struct command admin = cmd_node(w, "admin");
     admin.node_create.admin = true;
@@ -206,7 +207,7 @@ TEST(an_ssh_hammer_of_a_node_that_nobody_pinned_stays_as_it_is)
     world_close(w);
 }
 
-/* ---- the same, as runs are started ---- */
+/* ---- transport of a run ---- */
 
 static int64_t pin_of(int64_t noderole)
 {
@@ -216,7 +217,7 @@ static int64_t pin_of(int64_t noderole)
     return facts.pin;
 }
 
-TEST(a_run_names_the_newest_pin_of_its_node)
+TEST(a_run_carries_the_newest_pin_of_its_node)
 {
     begin();
     const int64_t n = world_node(w, "n1", NULL);
@@ -230,6 +231,6 @@ TEST(a_run_names_the_newest_pin_of_its_node)
     CHECK(pin_of(noderole) == 0);
     world_reload(w);
     hammers_with(n, "ssh-rsa RRRR\nssh-ed25519 EEEE\n");
-    CHECK(pin_of(noderole) > first); /* the same keys, and yet another connection */
+    CHECK(pin_of(noderole) > first); /* the same keys, but another connection */
     world_close(w);
 }
