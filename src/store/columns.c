@@ -29,14 +29,14 @@ bool column_is_text(enum table table, uint32_t field)
     return record_layout(table)->fields[field].kind >= FIELD_TEXT || column_is_noun(table, field);
 }
 
-static const char *place(const struct record *record, uint32_t field)
+static const char *field_address(const struct record *record, uint32_t field)
 {
     return (const char *)&record->id + record_layout(record->table)->fields[field].offset;
 }
 
 int64_t column_number(const struct record *record, uint32_t field)
 {
-    const void *at = place(record, field);
+    const void *at = field_address(record, field);
     switch (record_layout(record->table)->fields[field].kind) {
     case FIELD_I64: return *(const int64_t *)at;
     case FIELD_U32: return *(const uint32_t *)at;
@@ -48,7 +48,7 @@ int64_t column_number(const struct record *record, uint32_t field)
     impossible("a text is not a number");
 }
 
-/* Counters have the number of their table plus one, for ids begin at one. */
+/* The id of a counter is the number of its table plus one, since ids start at one. */
 static int64_t noun_base(enum table table)
 {
     return table == TABLE_COUNTER ? 1 : 0;
@@ -62,7 +62,7 @@ struct str column_text(const struct record *record, uint32_t field)
         return str_from(table_name((enum table)number));
     }
     struct str text;
-    memcpy(&text, place(record, field), sizeof text);
+    memcpy(&text, field_address(record, field), sizeof text);
     return text;
 }
 

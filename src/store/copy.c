@@ -1,12 +1,16 @@
+/* copy.c - copying a store, record by record, into an empty store of either engine.
+ *
+ * The source is read at one turn. The target is filled in one transaction, whose last statement
+ * sets the store position, so that an interrupted copy leaves an empty store.
+ */
 #include <time.h>
 
 #include "store/engine.h"
 #include "store/store_thread.h"
 
-/* A whole store, copied record by record into an empty one of either engine. */
-
-/* Above anything the original, and any copy made before, will reach while they exist. */
-static int64_t epoch_of_copy(int64_t epoch)
+/* An epoch above every one that the original, or an earlier copy, can reach: the time in ms times
+ * 4096, or at least 2^20 above the original. */
+static int64_t store_copy_epoch(int64_t epoch)
 {
     enum { ABOVE = 1 << 20, PER_MS = 1 << 12 };
     struct timespec now;
@@ -15,29 +19,29 @@ static int64_t epoch_of_copy(int64_t epoch)
     return by_time > epoch + ABOVE ? by_time : epoch + ABOVE;
 }
 
-static err fill_record(void *self, const struct record *record)
+static err store_copy_record(void *self, const struct record *record)
 {
     struct engine *to = self;
     return to->ops->fill_put(to, record);
 }
 
-static err copy_tables(struct engine *from, struct engine *to, const struct store_mark *mark)
+static err store_copy_tables(struct engine *from, struct engine *to, const struct store_mark *mark)
 {
-    const struct store_visitor visitor = {to, fill_record};
+    const struct store_visitor visitor = {to, store_copy_record};
     err why = to->ops->fill_begin(to);
     if (why != OK)
         return why;
     for (uint32_t t = 0; t < TABLE_COUNT && why == OK; t++)
         why = from->ops->table(from, (enum table)t, visitor);
     struct store_mark raised = *mark;
-    raised.epoch = epoch_of_copy(mark->epoch);
+    raised.epoch = store_copy_epoch(mark->epoch);
     if (why == OK)
         return to->ops->fill_end(to, &raised);
     ignore(to->ops->fill_end(to, NULL), "the first failure is reported");
     return why;
 }
 
-static err copy_into(struct engine *from, const char *to_url, struct store_why *out_why)
+static err store_copy_into(struct engine *from, const char *to_url, struct store_why *out_why)
 {
     struct engine *to;
     struct store_mark mark;
@@ -46,7 +50,7 @@ static err copy_into(struct engine *from, const char *to_url, struct store_why *
         return why;
     why = from->ops->begin(from, &mark);
     if (why == OK) {
-        why = copy_tables(from, to, &mark);
+        why = store_copy_tables(from, to, &mark);
         from->ops->end(from);
     }
     if (why != OK)
@@ -61,7 +65,7 @@ err store_copy(const char *from_url, const char *to_url, struct store_why *out_w
     err why = engine_open(from_url, ENGINE_READ, "copy", &from, out_why);
     if (why != OK)
         return why;
-    why = copy_into(from, to_url, out_why);
+    why = store_copy_into(from, to_url, out_why);
     from->ops->close(from);
     return why;
 }

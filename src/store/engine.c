@@ -1,15 +1,16 @@
+/* engine.c - claims and digests in the form in which every engine stores them. */
 #include "store/engine.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
-void engine_draw_claim(char out_claim[ENGINE_CLAIM_SIZE])
+void engine_make_claim(char out_claim[ENGINE_CLAIM_SIZE])
 {
-    uint8_t chance[(ENGINE_CLAIM_SIZE - 1) / 2];
-    must(getrandom(chance, sizeof chance, 0) == (ssize_t)sizeof chance);
-    for (size_t i = 0; i < sizeof chance; i++)
-        snprintf(out_claim + i * 2, 3, "%02x", chance[i]);
+    uint8_t random[(ENGINE_CLAIM_SIZE - 1) / 2];
+    must(getrandom(random, sizeof random, 0) == (ssize_t)sizeof random);
+    for (size_t i = 0; i < sizeof random; i++)
+        snprintf(out_claim + i * 2, 3, "%02x", random[i]);
 }
 
 void engine_format_digest(struct digest128 digest, char out_text[ENGINE_DIGEST_SIZE])

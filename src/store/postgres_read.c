@@ -1,3 +1,8 @@
+/* postgres_read.c - reads: whole tables by binary COPY, pages of the history by statements with
+ * binary results.
+ *
+ * A table is complete only when the server has reported the success of the COPY after its last row.
+ */
 #include "store/postgres_private.h"
 
 #include <endian.h>
@@ -6,15 +11,15 @@
 
 #include "store/columns.h"
 
-/* ---- values in binary ---- */
+/* ---- binary values ---- */
 
-/* What is left to read of a row, or of the head before the first. */
+/* The unread bytes of a row or of the COPY header. */
 struct bytes {
     const char *at;
     size_t left;
 };
 
-static bool take(struct bytes *b, size_t size, const char **out)
+static bool copy_take(struct bytes *b, size_t size, const char **out)
 {
     if (b->left < size)
         return false;
@@ -24,28 +29,28 @@ static bool take(struct bytes *b, size_t size, const char **out)
     return true;
 }
 
-static bool take_u16(struct bytes *b, uint16_t *out)
+static bool copy_take_u16(struct bytes *b, uint16_t *out)
 {
     const char *at;
-    if (!take(b, sizeof *out, &at))
+    if (!copy_take(b, sizeof *out, &at))
         return false;
     memcpy(out, at, sizeof *out);
     *out = be16toh(*out);
     return true;
 }
 
-static bool take_u32(struct bytes *b, uint32_t *out)
+static bool copy_take_u32(struct bytes *b, uint32_t *out)
 {
     const char *at;
-    if (!take(b, sizeof *out, &at))
+    if (!copy_take(b, sizeof *out, &at))
         return false;
     memcpy(out, at, sizeof *out);
     *out = be32toh(*out);
     return true;
 }
 
-/* A bigint has eight bytes, a boolean one, a text what it has. */
-static err set_column(struct record *record, uint32_t field, struct str value)
+/* A bigint has eight bytes, a boolean one, a string any number. */
+static err postgres_set_column(struct record *record, uint32_t field, struct str value)
 {
     uint64_t number;
     if (column_is_text(record->table, field))
@@ -58,65 +63,68 @@ static err set_column(struct record *record, uint32_t field, struct str value)
     return column_set_number(record, field, (int64_t)be64toh(number));
 }
 
-static err refuse_row(struct postgres_engine *e, enum table table)
+static err postgres_refuse_row(struct postgres_engine *e, enum table table)
 {
     char text[200];
-    snprintf(text, sizeof text, "a row of table \"%s\" does not read as what it should be",
-             table_name(table));
-    return postgres_say(e, ERR_CORRUPT, text);
+    snprintf(text, sizeof text, "a row of table \"%s\" has an invalid value", table_name(table));
+    return postgres_set_error(e, ERR_CORRUPT, text);
 }
 
 /* ---- COPY ---- */
 
-/* "PGCOPY\n\377\r\n\0", flags, and an extension that none of the servers we know sends. */
-static bool skip_head(struct bytes *b)
+/* The COPY header: the signature "PGCOPY\n\377\r\n\0", flags, and an extension, which known servers
+ * leave empty. */
+static bool copy_skip_header(struct bytes *b)
 {
     static const char signature[11] = "PGCOPY\n\377\r\n";
     const char *at;
     uint32_t flags, extension;
-    return take(b, sizeof signature, &at) && memcmp(at, signature, sizeof signature) == 0 &&
-           take_u32(b, &flags) && flags == 0 && take_u32(b, &extension) && take(b, extension, &at);
+    return copy_take(b, sizeof signature, &at) && memcmp(at, signature, sizeof signature) == 0 &&
+           copy_take_u32(b, &flags) && flags == 0 && copy_take_u32(b, &extension) &&
+           copy_take(b, extension, &at);
 }
 
-/* NULL stands for zero or empty, which most columns are (tools/gen/statements). */
-static err clear_column(struct record *record, uint32_t field)
+/* The statement returns NULL for zero and the empty string, which most columns are, to save bytes
+ * (tools/gen/statements). */
+static err postgres_clear_column(struct record *record, uint32_t field)
 {
     return column_is_text(record->table, field) ? column_set_text(record, field, STR(""))
                                                 : column_set_number(record, field, 0);
 }
 
-/* Each column is its size and its bytes. */
-static bool read_row(struct bytes *b, struct record *out)
+/* Each column is a size and that many bytes; the size -1 is NULL. */
+static bool copy_read_row(struct bytes *b, struct record *out)
 {
     const uint32_t count = record_layout(out->table)->count;
     for (uint32_t i = 0; i < count; i++) {
         struct str value;
-        if (!take_u32(b, &value.len))
+        if (!copy_take_u32(b, &value.len))
             return false;
         if (value.len == UINT32_MAX) {
-            if (clear_column(out, i) != OK)
+            if (postgres_clear_column(out, i) != OK)
                 return false;
-        } else if (!take(b, value.len, &value.at) || set_column(out, i, value) != OK) {
+        } else if (!copy_take(b, value.len, &value.at) ||
+                   postgres_set_column(out, i, value) != OK) {
             return false;
         }
     }
     return true;
 }
 
-/* One message: the head with the first row or alone, a row, or the end. */
-static err read_message(struct postgres_engine *e, struct bytes b, struct record *record,
-                        struct store_visitor visitor)
+/* One message of the COPY: the header with or without the first row, a row, or the trailer. */
+static err copy_read_message(struct postgres_engine *e, struct bytes b, struct record *record,
+                             struct store_visitor visitor)
 {
     enum { END = 0xffff };
     const uint16_t width = record_layout(record->table)->count;
     while (b.left) {
         uint16_t columns;
-        if (!take_u16(&b, &columns))
-            return refuse_row(e, record->table);
+        if (!copy_take_u16(&b, &columns))
+            return postgres_refuse_row(e, record->table);
         if (columns == END)
             return OK;
-        if (columns != width || !read_row(&b, record))
-            return refuse_row(e, record->table);
+        if (columns != width || !copy_read_row(&b, record))
+            return postgres_refuse_row(e, record->table);
         const err why = visitor.record(visitor.self, record);
         if (why != OK)
             return why;
@@ -124,20 +132,20 @@ static err read_message(struct postgres_engine *e, struct bytes b, struct record
     return OK;
 }
 
-/* Nobody wants the rest: tell the server, then read past what is on its way. */
-static void stop_copy(struct postgres_engine *e)
+/* Cancels the COPY, then reads and drops the rows that were sent already. */
+static void copy_stop(struct postgres_engine *e)
 {
     char text[256];
     char *row = NULL;
     PGcancel *cancel = PQgetCancel(e->db);
     if (cancel)
-        ignore(PQcancel(cancel, text, sizeof text), "then the rest is read in full");
+        ignore(PQcancel(cancel, text, sizeof text), "then all remaining rows are read");
     PQfreeCancel(cancel);
     while (postgres_copy_row(e, &row) > 0)
         PQfreemem(row);
 }
 
-static err copy_rows(struct postgres_engine *e, enum table table, struct store_visitor visitor)
+static err copy_read_rows(struct postgres_engine *e, enum table table, struct store_visitor visitor)
 {
     struct record record;
     char *row = NULL;
@@ -148,20 +156,20 @@ static err copy_rows(struct postgres_engine *e, enum table table, struct store_v
     record.table = table;
     while (why == OK && (size = postgres_copy_row(e, &row)) > 0) {
         struct bytes b = {row, (size_t)size};
-        if (!begun && !skip_head(&b))
-            why = refuse_row(e, table);
+        if (!begun && !copy_skip_header(&b))
+            why = postgres_refuse_row(e, table);
         else
-            why = read_message(e, b, &record, visitor);
+            why = copy_read_message(e, b, &record, visitor);
         begun = true;
         PQfreemem(row);
     }
     if (why != OK)
-        stop_copy(e);
+        copy_stop(e);
     return why;
 }
 
-/* Only the server's last word says that those were all. */
-static err finish_copy(struct postgres_engine *e, err why)
+/* Only the final result of the server shows that all rows were sent. */
+static err copy_finish(struct postgres_engine *e, err why)
 {
     PGresult *answer = postgres_next(e);
     if (why == OK)
@@ -174,7 +182,7 @@ static err finish_copy(struct postgres_engine *e, err why)
 err postgres_table(struct engine *engine, enum table table, struct store_visitor visitor)
 {
     struct postgres_engine *e = postgres_of(engine);
-    err why = postgres_get_ready(e);
+    err why = postgres_ensure_connected(e);
     if (why != OK)
         return why;
     PGresult *answer = postgres_query(e, postgres_table_sql[table][OP_LOAD]);
@@ -182,21 +190,21 @@ err postgres_table(struct engine *engine, enum table table, struct store_visitor
     PQclear(answer);
     if (why != OK)
         return why;
-    why = copy_rows(e, table, visitor);
-    return finish_copy(e, why);
+    why = copy_read_rows(e, table, visitor);
+    return copy_finish(e, why);
 }
 
-/* ---- one instant ---- */
+/* ---- snapshot reads ---- */
 
 err postgres_begin(struct engine *engine, struct store_mark *out_mark)
 {
     struct postgres_engine *e = postgres_of(engine);
-    err why = postgres_get_ready(e);
+    err why = postgres_ensure_connected(e);
     if (why == OK)
         why = postgres_exec(e, "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", "begin to read");
     if (why != OK)
         return why;
-    why = postgres_look(e, out_mark);
+    why = postgres_read_mark(e, out_mark);
     if (why != OK)
         postgres_roll_back(e);
     return why;
@@ -207,10 +215,10 @@ void postgres_end(struct engine *engine)
     postgres_roll_back(postgres_of(engine));
 }
 
-/* ---- looking back ---- */
+/* ---- history ---- */
 
-static err visit_answer(struct postgres_engine *e, const PGresult *answer, enum table table,
-                        struct store_visitor visitor)
+static err postgres_read_result(struct postgres_engine *e, const PGresult *answer, enum table table,
+                                struct store_visitor visitor)
 {
     struct record record;
     err why = OK;
@@ -220,22 +228,23 @@ static err visit_answer(struct postgres_engine *e, const PGresult *answer, enum 
         for (int i = 0; i < PQnfields(answer) && why == OK; i++) {
             const struct str value = {PQgetvalue(answer, row, i),
                                       (uint32_t)PQgetlength(answer, row, i)};
-            why = set_column(&record, (uint32_t)i, value);
+            why = postgres_set_column(&record, (uint32_t)i, value);
         }
-        why = why == OK ? visitor.record(visitor.self, &record) : refuse_row(e, table);
+        why = why == OK ? visitor.record(visitor.self, &record) : postgres_refuse_row(e, table);
     }
     return why;
 }
 
-/* A statement and its parameters. */
-struct look_back {
+/* A statement of the history and its parameters. */
+struct history_query {
     enum statement which;
     enum table table;
     int count;
     int64_t numbers[5];
 };
 
-static err visit(struct postgres_engine *e, const struct look_back *l, struct store_visitor visitor)
+static err postgres_query_history(struct postgres_engine *e, const struct history_query *l,
+                                  struct store_visitor visitor)
 {
     char texts[5][POSTGRES_NUMBER_SIZE];
     const char *values[5];
@@ -243,15 +252,15 @@ static err visit(struct postgres_engine *e, const struct look_back *l, struct st
         postgres_number(l->numbers[i], texts[i]);
         values[i] = texts[i];
     }
-    err why = postgres_get_ready(e);
+    err why = postgres_ensure_connected(e);
     if (why != OK)
         return why;
     PGresult *answer = postgres_query_prepared(
         e, statement_texts[l->which].name,
         &(struct postgres_values){.count = l->count, .at = values, .binary_answer = 1});
-    why = postgres_expect(e, answer, PGRES_TUPLES_OK, "look back");
+    why = postgres_expect(e, answer, PGRES_TUPLES_OK, "read the history");
     if (why == OK)
-        why = visit_answer(e, answer, l->table, visitor);
+        why = postgres_read_result(e, answer, l->table, visitor);
     PQclear(answer);
     return why;
 }
@@ -260,39 +269,39 @@ err postgres_events(struct engine *engine, struct history_place from, uint32_t l
                     struct store_visitor visitor)
 {
     const enum statement which = from.is_backward ? STATEMENT_EVENTS_BACK : STATEMENT_EVENTS;
-    const struct look_back l = {which, TABLE_EVENT, 3, {from.turn, from.n, limit}};
-    return visit(postgres_of(engine), &l, visitor);
+    const struct history_query l = {which, TABLE_EVENT, 3, {from.turn, from.n, limit}};
+    return postgres_query_history(postgres_of(engine), &l, visitor);
 }
 
 err postgres_intervals(struct engine *engine, const struct interval_page *page,
                        struct store_visitor visitor)
 {
     const bool is_data = page->table == TABLE_OLD_DATA;
-    const struct look_back l = {
+    const struct history_query l = {
         .which = is_data ? STATEMENT_DATA : STATEMENT_MEMBERS,
         .table = page->table,
         .count = is_data ? 5 : 4,
         .numbers = {page->deployment_id, page->seq, page->limit, page->after[0], page->after[1]}};
-    return visit(postgres_of(engine), &l, visitor);
+    return postgres_query_history(postgres_of(engine), &l, visitor);
 }
 
 err postgres_runs(struct engine *engine, int64_t noderole_id, uint32_t limit,
                   struct store_visitor visitor)
 {
-    const struct look_back l = {STATEMENT_RUNS, TABLE_OLD_RUN, 2, {noderole_id, limit}};
-    return visit(postgres_of(engine), &l, visitor);
+    const struct history_query l = {STATEMENT_RUNS, TABLE_OLD_RUN, 2, {noderole_id, limit}};
+    return postgres_query_history(postgres_of(engine), &l, visitor);
 }
 
-/* ---- does everything read? ---- */
+/* ---- verification ---- */
 
-static err pass_over(void *self, const struct record *record)
+static err accept_record(void *self, const struct record *record)
 {
     (void)self;
     (void)record;
     return OK;
 }
 
-/* The server keeps its own pages; what we can say is that all of it reads as records. */
+/* The files of the server cannot be checked from here; that every row is a valid record can. */
 err postgres_verify(struct engine *engine)
 {
     struct store_mark mark;
@@ -300,7 +309,7 @@ err postgres_verify(struct engine *engine)
     if (why != OK)
         return why;
     for (uint32_t t = 0; t < TABLE_COUNT && why == OK; t++)
-        why = postgres_table(engine, (enum table)t, (struct store_visitor){NULL, pass_over});
+        why = postgres_table(engine, (enum table)t, (struct store_visitor){NULL, accept_record});
     postgres_end(engine);
     return why;
 }

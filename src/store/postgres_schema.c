@@ -1,3 +1,11 @@
+/* postgres_schema.c - verification and migration of the schema.
+ *
+ * The recorded migrations are compared with those of this program. At the newest version the
+ * columns of every table are compared with the records, and tables that do not keep or show their
+ * rows faithfully (unlogged, views, triggers, rules, row security) are refused. Missing migrations
+ * are applied one by one, each in a transaction with its record; the last one is committed only if
+ * it leads to the expected schema.
+ */
 #include "store/postgres_private.h"
 
 #include <stdio.h>
@@ -8,7 +16,7 @@
 #include "store/schema_version.h"
 #include "sys/failpoint.h"
 
-/* ---- what there should be ---- */
+/* ---- expected schema ---- */
 
 struct column {
     const char *name;
@@ -33,24 +41,24 @@ static const char create_log[] = "CREATE TABLE schema_migration (\n"
                                  "    applied_at BIGINT NOT NULL\n"
                                  ")";
 
-/* Our tables are those of the records, then these two. */
+/* The tables of the store: those of the records, then these two. */
 enum { LEADERSHIP = TABLE_COUNT, LOG, OUR_COUNT };
 
-static const char *our_name(uint32_t table)
+static const char *schema_table_name(uint32_t table)
 {
     return table == LEADERSHIP ? "leadership"
            : table == LOG      ? "schema_migration"
                                : table_name((enum table)table);
 }
 
-static uint32_t our_width(uint32_t table)
+static uint32_t schema_table_width(uint32_t table)
 {
     return table == LEADERSHIP ? sizeof leadership_columns / sizeof leadership_columns[0]
            : table == LOG      ? sizeof log_columns / sizeof log_columns[0]
                                : record_layout((enum table)table)->count;
 }
 
-static struct column our_column(uint32_t table, uint32_t i)
+static struct column schema_table_column(uint32_t table, uint32_t i)
 {
     if (table == LEADERSHIP)
         return leadership_columns[i];
@@ -64,9 +72,9 @@ static struct column our_column(uint32_t table, uint32_t i)
                            .is_key = i < columns_key((enum table)table)};
 }
 
-/* ---- what there is ---- */
+/* ---- schema of the server ---- */
 
-static const char ask_columns[] =
+static const char select_columns[] =
     "SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,"
     " coalesce(a.attnum = ANY (i.indkey), false)"
     " FROM pg_class AS c"
@@ -76,8 +84,9 @@ static const char ask_columns[] =
     " AND pg_table_is_visible(c.oid) ORDER BY c.relname, a.attnum";
 enum { COLUMN_TABLE, COLUMN_NAME, COLUMN_TYPE, COLUMN_NOT_NULL, COLUMN_KEY };
 
-/* Tables that lose what they hold, or let somebody else have a say in it; and the index. */
-static const char ask_odd[] =
+/* Tables that lose rows in a crash, or whose rows triggers, rules or policies can change; and the
+ * index if it is missing. */
+static const char select_unfaithful[] =
     "SELECT c.relname FROM pg_class AS c"
     " WHERE c.relname = ANY ($1::text[]) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')"
     " AND pg_table_is_visible(c.oid) AND (c.relkind <> 'r' OR c.relpersistence <> 'p'"
@@ -87,57 +96,57 @@ static const char ask_odd[] =
 
 enum { NAMES_SIZE = 1024 };
 
-static void list_names(char names[NAMES_SIZE])
+static void schema_list_tables(char names[NAMES_SIZE])
 {
     size_t length = 1;
     names[0] = '{';
     for (uint32_t t = 0; t < OUR_COUNT; t++) {
-        const int more = snprintf(names + length, NAMES_SIZE - length, "%s%s", our_name(t),
+        const int more = snprintf(names + length, NAMES_SIZE - length, "%s%s", schema_table_name(t),
                                   t + 1 < OUR_COUNT ? "," : "}");
         length += (size_t)more;
         must(length < NAMES_SIZE);
     }
 }
 
-static err read_columns(struct postgres_engine *e, PGresult **out_found)
+static err postgres_read_columns(struct postgres_engine *e, PGresult **out_found)
 {
     char names[NAMES_SIZE];
-    list_names(names);
+    schema_list_tables(names);
     const char *const values[] = {names, NULL};
-    return postgres_ask(e, ask_columns, values, out_found);
+    return postgres_query_catalog(e, select_columns, values, out_found);
 }
 
-static err refuse_odd(struct postgres_engine *e)
+static err postgres_refuse_unfaithful(struct postgres_engine *e)
 {
     char names[NAMES_SIZE], text[200];
-    PGresult *odd;
-    list_names(names);
+    PGresult *unfaithful;
+    schema_list_tables(names);
     const char *const values[] = {names, NULL};
-    err why = postgres_ask(e, ask_odd, values, &odd);
-    if (why == OK && PQntuples(odd) > 0) {
+    err why = postgres_query_catalog(e, select_unfaithful, values, &unfaithful);
+    if (why == OK && PQntuples(unfaithful) > 0) {
         snprintf(text, sizeof text,
-                 "the schema of the store was altered: \"%.60s\" is not as it was made",
-                 PQgetvalue(odd, 0, 0));
-        why = postgres_say(e, ERR_CORRUPT, text);
+                 "the schema of the store was altered: \"%.60s\" differs from its migration",
+                 PQgetvalue(unfaithful, 0, 0));
+        why = postgres_set_error(e, ERR_CORRUPT, text);
     }
-    PQclear(odd);
+    PQclear(unfaithful);
     return why;
 }
 
-static bool is_of(const PGresult *found, int row, uint32_t table)
+static bool column_row_is_of(const PGresult *found, int row, uint32_t table)
 {
-    return strcmp(PQgetvalue(found, row, COLUMN_TABLE), our_name(table)) == 0;
+    return strcmp(PQgetvalue(found, row, COLUMN_TABLE), schema_table_name(table)) == 0;
 }
 
-static bool has_table(const PGresult *found, uint32_t table)
+static bool columns_have_table(const PGresult *found, uint32_t table)
 {
     for (int row = 0; row < PQntuples(found); row++)
-        if (is_of(found, row, table))
+        if (column_row_is_of(found, row, table))
             return true;
     return false;
 }
 
-static bool is_column(const PGresult *found, int row, struct column wanted)
+static bool column_row_matches(const PGresult *found, int row, struct column wanted)
 {
     return strcmp(PQgetvalue(found, row, COLUMN_NAME), wanted.name) == 0 &&
            strcmp(PQgetvalue(found, row, COLUMN_TYPE), wanted.type) == 0 &&
@@ -145,69 +154,71 @@ static bool is_column(const PGresult *found, int row, struct column wanted)
            strcmp(PQgetvalue(found, row, COLUMN_KEY), wanted.is_key ? "t" : "f") == 0;
 }
 
-static err refuse_column(struct postgres_engine *e, uint32_t table, const char *name,
-                         const char *what)
+static err postgres_refuse_column(struct postgres_engine *e, uint32_t table, const char *name,
+                                  const char *what)
 {
     char text[300];
     snprintf(text, sizeof text,
              "the schema of the store was altered: table \"%s\", column \"%.60s\" %s",
-             our_name(table), name, what);
-    return postgres_say(e, ERR_CORRUPT, text);
+             schema_table_name(table), name, what);
+    return postgres_set_error(e, ERR_CORRUPT, text);
 }
 
-static err compare_table(struct postgres_engine *e, const PGresult *found, uint32_t table)
+static err postgres_compare_table(struct postgres_engine *e, const PGresult *found, uint32_t table)
 {
     uint32_t i = 0;
     for (int row = 0; row < PQntuples(found); row++) {
-        if (!is_of(found, row, table))
+        if (!column_row_is_of(found, row, table))
             continue;
         const char *name = PQgetvalue(found, row, COLUMN_NAME);
-        if (i == our_width(table))
-            return refuse_column(e, table, name, "was added");
-        const struct column wanted = our_column(table, i++);
+        if (i == schema_table_width(table))
+            return postgres_refuse_column(e, table, name, "was added");
+        const struct column wanted = schema_table_column(table, i++);
         if (strcmp(name, wanted.name) != 0)
-            return refuse_column(e, table, wanted.name, "is not where it should be");
-        if (!is_column(found, row, wanted))
-            return refuse_column(e, table, name, "is not as it was made");
+            return postgres_refuse_column(e, table, wanted.name, "is not at its position");
+        if (!column_row_matches(found, row, wanted))
+            return postgres_refuse_column(e, table, name, "differs from its migration");
     }
-    return i == our_width(table) ? OK
-                                 : refuse_column(e, table, our_column(table, i).name, "is missing");
+    return i == schema_table_width(table)
+               ? OK
+               : postgres_refuse_column(e, table, schema_table_column(table, i).name, "is missing");
 }
 
-static err compare_schema(struct postgres_engine *e, const PGresult *found)
+static err postgres_compare_schema(struct postgres_engine *e, const PGresult *found)
 {
     err why = OK;
     for (uint32_t t = 0; t < OUR_COUNT && why == OK; t++)
-        why = compare_table(e, found, t);
-    return why == OK ? refuse_odd(e) : why;
+        why = postgres_compare_table(e, found, t);
+    return why == OK ? postgres_refuse_unfaithful(e) : why;
 }
 
-/* How many migrations are recorded; each is compared with ours. Of several that are newer the
- * sentence names the last. */
-static err read_log(struct postgres_engine *e, uint32_t *out_count)
+/* Counts the recorded migrations and compares each with that of this program. The message names the
+ * last of several newer ones. */
+static err postgres_read_migrations(struct postgres_engine *e, uint32_t *out_count)
 {
     PGresult *log;
-    struct store_why said;
-    err why = postgres_ask(e, "SELECT name, hash FROM schema_migration ORDER BY name COLLATE \"C\"",
-                           NULL, &log);
+    struct store_why reason;
+    err why = postgres_query_catalog(
+        e, "SELECT name, hash FROM schema_migration ORDER BY name COLLATE \"C\"", NULL, &log);
     const int count = PQntuples(log);
     const int known = (int)postgres_migrations.count;
     for (int row = 0; row < count && (why == OK || row > known); row++) {
         why = schema_compare(&postgres_migrations, (uint32_t)row, PQgetvalue(log, row, 0),
-                             PQgetvalue(log, row, 1), &said);
+                             PQgetvalue(log, row, 1), &reason);
         if (why != OK)
-            ignore(postgres_say(e, why, said.text), "it gives back what it is given");
+            ignore(postgres_set_error(e, why, reason.text), "it returns its argument");
     }
     if (why == OK && count == 0)
-        why = postgres_say(e, ERR_CORRUPT, "it has our tables but records no migration");
+        why = postgres_set_error(e, ERR_CORRUPT,
+                                 "it has the tables of a store, but no migration is recorded");
     *out_count = (uint32_t)count;
     PQclear(log);
     return why;
 }
 
-/* ---- making it ours ---- */
+/* ---- migration ---- */
 
-static err note_migration(struct postgres_engine *e, const struct migration *migration)
+static err postgres_record_migration(struct postgres_engine *e, const struct migration *migration)
 {
     char hash[SCHEMA_HASH_SIZE], now[POSTGRES_NUMBER_SIZE];
     schema_hash(migration, hash);
@@ -220,74 +231,76 @@ static err note_migration(struct postgres_engine *e, const struct migration *mig
     return why;
 }
 
-/* The last one must lead to the schema we know, or nothing of it stays. */
-static err look_again(struct postgres_engine *e)
+/* Compares the schema inside the transaction of the last migration, which is rolled back if it does
+ * not lead to the expected schema. */
+static err postgres_compare_again(struct postgres_engine *e)
 {
     PGresult *found;
-    err why = read_columns(e, &found);
+    err why = postgres_read_columns(e, &found);
     if (why == OK)
-        why = compare_schema(e, found);
+        why = postgres_compare_schema(e, found);
     PQclear(found);
     return why;
 }
 
-static err apply(struct postgres_engine *e, uint32_t index)
+static err postgres_apply_migration(struct postgres_engine *e, uint32_t index)
 {
     err why = index == 0 ? postgres_exec(e, create_log, "migrate") : OK;
     if (why == OK)
         why = postgres_exec(e, postgres_migrations.at[index].text, "migrate");
     if (why == OK)
-        why = note_migration(e, &postgres_migrations.at[index]);
+        why = postgres_record_migration(e, &postgres_migrations.at[index]);
     if (why == OK && index + 1 == postgres_migrations.count)
-        why = look_again(e);
+        why = postgres_compare_again(e);
     return why;
 }
 
-static err migrate(struct postgres_engine *e, uint32_t index)
+static err postgres_migrate(struct postgres_engine *e, uint32_t index)
 {
     FAILPOINT(MIGRATE_BEFORE);
     err why = postgres_exec(e, "BEGIN", "migrate");
     if (why == OK)
-        why = apply(e, index);
+        why = postgres_apply_migration(e, index);
     FAILPOINT(MIGRATE_INSIDE);
     if (why == OK)
         why = postgres_exec(e, "COMMIT", "migrate");
     else
-        PQclear(postgres_query(e, "ROLLBACK")); /* losing the connection has the same effect */
+        PQclear(postgres_query(e, "ROLLBACK")); /* a lost connection has the same effect */
     FAILPOINT(MIGRATE_AFTER);
     return why;
 }
 
-/* ---- is it ours? ---- */
+/* ---- verification ---- */
 
-static err refuse_old(struct postgres_engine *e, uint32_t count)
+static err postgres_refuse_old(struct postgres_engine *e, uint32_t count)
 {
     char text[200];
     snprintf(text, sizeof text,
              "the store is of an older version (%u of %u migrations); start the daemon once", count,
              postgres_migrations.count);
-    return postgres_say(e, ERR_CORRUPT, count ? text : "there is no store in it");
+    return postgres_set_error(e, ERR_CORRUPT, count ? text : "it contains no store");
 }
 
-static err refuse_foreign(struct postgres_engine *e, const char *table)
+static err postgres_refuse_foreign(struct postgres_engine *e, const char *table)
 {
     char text[200];
     snprintf(text, sizeof text, "it has a table \"%.60s\", but not one of Halligan's", table);
-    return postgres_say(e, ERR_CORRUPT, text);
+    return postgres_set_error(e, ERR_CORRUPT, text);
 }
 
-static err judge(struct postgres_engine *e, const PGresult *found, uint32_t *out_count)
+static err postgres_check_schema(struct postgres_engine *e, const PGresult *found,
+                                 uint32_t *out_count)
 {
     *out_count = 0;
     if (PQntuples(found) == 0)
         return OK;
-    if (!has_table(found, LOG))
-        return refuse_foreign(e, PQgetvalue(found, 0, COLUMN_TABLE));
-    err why = compare_table(e, found, LOG);
+    if (!columns_have_table(found, LOG))
+        return postgres_refuse_foreign(e, PQgetvalue(found, 0, COLUMN_TABLE));
+    err why = postgres_compare_table(e, found, LOG);
     if (why == OK)
-        why = read_log(e, out_count);
+        why = postgres_read_migrations(e, out_count);
     if (why == OK && *out_count == postgres_migrations.count)
-        why = compare_schema(e, found);
+        why = postgres_compare_schema(e, found);
     return why;
 }
 
@@ -295,13 +308,13 @@ err postgres_schema(struct postgres_engine *e, bool may_migrate)
 {
     PGresult *found;
     uint32_t count = 0;
-    err why = read_columns(e, &found);
+    err why = postgres_read_columns(e, &found);
     if (why == OK)
-        why = judge(e, found, &count);
+        why = postgres_check_schema(e, found, &count);
     PQclear(found);
     if (why == OK && count < postgres_migrations.count && !may_migrate)
-        why = refuse_old(e, count);
+        why = postgres_refuse_old(e, count);
     while (why == OK && count < postgres_migrations.count)
-        why = migrate(e, count++);
+        why = postgres_migrate(e, count++);
     return why;
 }

@@ -1,9 +1,9 @@
-/* schema_version.h - is this database ours, and which version of it?
+/* schema_version.h - comparison of recorded migrations with those of this program.
  *
  * Migrations are numbered, forward only, and recorded with the hash of their text in the table
- * schema_migration. A database that has one we do not know was written by a newer program; one
- * whose hash differs was altered. Either is refused. What engines share is here; each asks its
- * database in its own words.
+ * schema_migration. A database with an unknown migration was written by a newer version; one with
+ * another hash was altered. Both are refused. The part that is common to the engines is here; each
+ * engine reads the table itself.
  */
 #pragma once
 
@@ -19,7 +19,7 @@
 /* The hash of a migration's text. */
 void schema_hash(const struct migration *migration, char out_hash[SCHEMA_HASH_SIZE]);
 
-/* Compare one recorded migration (`index` counts from 0, in the order of their names) with what
- * this program knows. ERR_CORRUPT with a sentence when it is newer or altered. */
+/* Compares one recorded migration (`index` from 0, in the order of names) with that of this
+ * program. ERR_CORRUPT, with a message: it is newer or altered. */
 NODISCARD err schema_compare(const struct migrations *known, uint32_t index, const char *name,
                              const char *hash, struct store_why *out_why);

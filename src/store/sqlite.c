@@ -1,3 +1,19 @@
+/* sqlite.c - the SQLite engine: connection, leadership and batches.
+ *
+ * WAL mode with synchronous=FULL: a commit is durable when COMMIT returns. Checkpoints are done as
+ * store maintenance, not inside a commit, so that no batch waits for them.
+ *
+ * A batch is one transaction: the guard (advance the turn if epoch and turn are the expected ones),
+ * the rows, retention, COMMIT. Without a guarded row another process leads and nothing is written.
+ *
+ * Failures:
+ * - A failed sync is final (ADR 0037): the kernel reports it once, so a repeated sync would succeed
+ *   although the data may be lost. Only a new process may read what is on the disk.
+ * - A full disk leaves the connection usable: the batch is rolled back, and reads continue.
+ * - A failed commit that may have reached the file is ERR_UNKNOWN. lead() raises the epoch on a new
+ *   connection and then reads the turn, which decides whether the batch is stored.
+ * - A log that cannot be checkpointed keeps all data; batches are refused once it is very long.
+ */
 #include "store/sqlite_private.h"
 
 #include <errno.h>
@@ -9,15 +25,20 @@
 #include "model/limits.h"
 #include "sys/failpoint.h"
 
-/* Checkpoint after a batch when the log has so many pages; after a batch of very many the memory
- * that held them is given back. */
-enum { FRAMES_ENOUGH = 1000, FRAMES_MANY = 16384, BUSY_MS = 5000, CACHE_KIB = 262144 };
+enum {
+    FRAMES_ENOUGH = 1000, /* pages of the log from which maintenance does a checkpoint */
+    FRAMES_MANY = 16384,  /* pages from which the page cache is released afterwards, and from which
+                             batches are refused if checkpoints fail */
+    BUSY_MS = 5000,
+    CACHE_KIB = 262144
+};
 
-/* ---- trouble ---- */
+/* ---- errors ---- */
 
-/* The index of the log lies in a file of its own, whose growth the system refuses in its own words.
- * SQLite remembers that word for longer than it is true, so it counts for these results alone. */
-static bool is_full(const struct sqlite_engine *e, int result)
+/* The shared-memory index of the log is a separate file. If it cannot grow, SQLite reports an I/O
+ * error and the cause is in sqlite3_system_errno(). That value may be stale after other results, so
+ * it is evaluated for these three only. */
+static bool sqlite_is_disk_full(const struct sqlite_engine *e, int result)
 {
     if (result == SQLITE_IOERR_SHMSIZE || result == SQLITE_IOERR_SHMOPEN ||
         result == SQLITE_IOERR_SHMMAP)
@@ -25,9 +46,9 @@ static bool is_full(const struct sqlite_engine *e, int result)
     return (result & 0xff) == SQLITE_FULL;
 }
 
-static err error_of(const struct sqlite_engine *e, int result)
+static err sqlite_error_of(const struct sqlite_engine *e, int result)
 {
-    if (is_full(e, result))
+    if (sqlite_is_disk_full(e, result))
         return ERR_NO_SPACE;
     switch (result & 0xff) {
     case SQLITE_CORRUPT:
@@ -38,16 +59,16 @@ static err error_of(const struct sqlite_engine *e, int result)
     }
 }
 
-err sqlite_trouble(struct sqlite_engine *e, int result, const char *doing)
+err sqlite_fail(struct sqlite_engine *e, int result, const char *doing)
 {
-    const err why = error_of(e, result);
+    const err why = sqlite_error_of(e, result);
     const char *text = why == ERR_NO_SPACE ? "the disk is full"
                        : e->db             ? sqlite3_errmsg(e->db)
                                            : sqlite3_errstr(result);
     snprintf(e->engine.why.text, sizeof e->engine.why.text, "%s: cannot %s: %s", e->path, doing,
              text);
-    /* What was not synced may or may not be on the disk, and asking again would lie (the kernel
-     * reports a failed sync once). Only a fresh start may read what is really there. */
+    /* The kernel reports a failed sync once; a second one would succeed although the data may not
+     * be on the disk. Only a new process may read the file. */
     if (result == SQLITE_IOERR_FSYNC || result == SQLITE_IOERR_DIR_FSYNC)
         e->engine.lost = true;
     if (why != ERR_NO_SPACE && why != ERR_UNAVAILABLE)
@@ -58,7 +79,7 @@ err sqlite_trouble(struct sqlite_engine *e, int result, const char *doing)
 err sqlite_run(struct sqlite_engine *e, sqlite3_stmt *statement, const char *doing)
 {
     const int result = sqlite3_step(statement);
-    const err why = result == SQLITE_DONE ? OK : sqlite_trouble(e, result, doing);
+    const err why = result == SQLITE_DONE ? OK : sqlite_fail(e, result, doing);
     sqlite3_reset(statement);
     return why;
 }
@@ -66,34 +87,34 @@ err sqlite_run(struct sqlite_engine *e, sqlite3_stmt *statement, const char *doi
 err sqlite_exec(struct sqlite_engine *e, const char *sql, const char *doing)
 {
     const int result = sqlite3_exec(e->db, sql, NULL, NULL, NULL);
-    return result == SQLITE_OK ? OK : sqlite_trouble(e, result, doing);
+    return result == SQLITE_OK ? OK : sqlite_fail(e, result, doing);
 }
 
 /* ---- connection ---- */
 
-static void finalize(sqlite3_stmt **statement)
+static void sqlite_finalize_statement(sqlite3_stmt **statement)
 {
     sqlite3_finalize(*statement);
     *statement = NULL;
 }
 
-static void disconnect(struct sqlite_engine *e)
+static void sqlite_disconnect(struct sqlite_engine *e)
 {
-    finalize(&e->begin);
-    finalize(&e->commit);
+    sqlite_finalize_statement(&e->begin);
+    sqlite_finalize_statement(&e->commit);
     for (uint32_t t = 0; t < TABLE_COUNT; t++)
         for (uint32_t op = 0; op < OP_COUNT; op++)
-            finalize(&e->tables[t][op]);
+            sqlite_finalize_statement(&e->tables[t][op]);
     for (uint32_t s = 0; s < STATEMENT_COUNT; s++)
-        finalize(&e->named[s]);
+        sqlite_finalize_statement(&e->named[s]);
     memset(e->bound, 0, sizeof e->bound);
-    /* With a statement left it would be closed when that is finalized. */
-    ignore(sqlite3_close_v2(e->db), "nothing is written by it");
+    /* With an unfinalized statement the connection would be closed later. */
+    ignore(sqlite3_close_v2(e->db), "closing writes nothing that is needed");
     e->db = NULL;
     e->frames = 0;
 }
 
-static int note_frames(void *self, sqlite3 *db, const char *name, int frames)
+static int sqlite_on_wal_frames(void *self, sqlite3 *db, const char *name, int frames)
 {
     (void)db;
     (void)name;
@@ -101,29 +122,30 @@ static int note_frames(void *self, sqlite3 *db, const char *name, int frames)
     return SQLITE_OK;
 }
 
-static err prepare(struct sqlite_engine *e, const char *sql, sqlite3_stmt **out)
+static err sqlite_prepare_one(struct sqlite_engine *e, const char *sql, sqlite3_stmt **out)
 {
     const int result = sqlite3_prepare_v3(e->db, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL);
-    return result == SQLITE_OK ? OK : sqlite_trouble(e, result, "prepare its statements");
+    return result == SQLITE_OK ? OK : sqlite_fail(e, result, "prepare its statements");
 }
 
-static err prepare_all(struct sqlite_engine *e)
+static err sqlite_prepare_statements(struct sqlite_engine *e)
 {
-    err why = prepare(e, e->mode == ENGINE_WRITE ? "BEGIN IMMEDIATE" : "BEGIN", &e->begin);
+    err why =
+        sqlite_prepare_one(e, e->mode == ENGINE_WRITE ? "BEGIN IMMEDIATE" : "BEGIN", &e->begin);
     if (why == OK)
-        why = prepare(e, "COMMIT", &e->commit);
+        why = sqlite_prepare_one(e, "COMMIT", &e->commit);
     for (uint32_t t = 0; t < TABLE_COUNT && why == OK; t++)
         for (uint32_t op = 0; op < OP_COUNT && why == OK; op++)
             if (sqlite_table_sql[t][op])
-                why = prepare(e, sqlite_table_sql[t][op], &e->tables[t][op]);
+                why = sqlite_prepare_one(e, sqlite_table_sql[t][op], &e->tables[t][op]);
     for (uint32_t s = 0; s < STATEMENT_COUNT && why == OK; s++)
-        why = prepare(e, statement_texts[s].sqlite, &e->named[s]);
+        why = sqlite_prepare_one(e, statement_texts[s].sqlite, &e->named[s]);
     return why;
 }
 
-/* Settings that touch nothing. Checkpoints happen when we say so, not inside a commit; and a
- * database we may yet refuse is not tidied up when it is closed. */
-static err configure(struct sqlite_engine *e)
+/* Settings that do not change the file. No automatic checkpoints; and none on close before this
+ * process leads, because a database that is refused must stay unchanged. */
+static err sqlite_configure(struct sqlite_engine *e)
 {
     sqlite3_extended_result_codes(e->db, 1);
     sqlite3_busy_timeout(e->db, BUSY_MS);
@@ -138,7 +160,7 @@ static err configure(struct sqlite_engine *e)
     return sqlite_exec(e, pragmas, "set up the connection");
 }
 
-static err connect(struct sqlite_engine *e)
+static err sqlite_connect(struct sqlite_engine *e)
 {
     const int flags =
         e->mode == ENGINE_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
@@ -146,17 +168,17 @@ static err connect(struct sqlite_engine *e)
     if (why != OK)
         return why;
     const int result = sqlite3_open_v2(e->path, &e->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
-    why = result == SQLITE_OK ? OK : sqlite_trouble(e, result, "open it");
+    why = result == SQLITE_OK ? OK : sqlite_fail(e, result, "open the file");
     if (why == OK)
-        why = configure(e);
+        why = sqlite_configure(e);
     if (why == OK)
         why = sqlite_schema(e);
     if (why == OK)
-        why = prepare_all(e);
+        why = sqlite_prepare_statements(e);
     if (why == OK && e->mode == ENGINE_WRITE)
         why = sqlite_find_high(e);
     if (why != OK)
-        disconnect(e);
+        sqlite_disconnect(e);
     else
         e->broken = !(e->was_open = true);
     return why;
@@ -166,17 +188,17 @@ static void sqlite_close(struct engine *engine)
 {
     struct sqlite_engine *e = sqlite_of(engine);
     FAILPOINT(CLOSE_BEFORE);
-    disconnect(e);
+    sqlite_disconnect(e);
     FAILPOINT(CLOSE_AFTER);
     free(e->path);
     free(e->holder);
     free(e);
 }
 
-/* ---- where it stands ---- */
+/* ---- store position ---- */
 
-/* False when the digest is neither one nor empty, which only a migration leaves it. */
-static bool read_mark(sqlite3_stmt *row, struct store_mark *out)
+/* False: the digest is invalid. An empty one is valid: migrations clear it. */
+static bool sqlite_parse_mark(sqlite3_stmt *row, struct store_mark *out)
 {
     *out = (struct store_mark){.epoch = sqlite3_column_int64(row, 0),
                                .turn = sqlite3_column_int64(row, 1),
@@ -186,21 +208,21 @@ static bool read_mark(sqlite3_stmt *row, struct store_mark *out)
     return out->has_digest || (digest && digest[0] == '\0');
 }
 
-/* A statement that gives the mark, if it gives anything. */
-static err ask_mark(struct sqlite_engine *e, enum statement which, const char *doing,
-                    struct store_mark *out, bool *out_found)
+/* Executes a statement that returns the store position in at most one row. */
+static err sqlite_query_mark(struct sqlite_engine *e, enum statement which, const char *doing,
+                             struct store_mark *out, bool *out_found)
 {
     sqlite3_stmt *s = e->named[which];
     int result = sqlite3_step(s);
     *out_found = result == SQLITE_ROW;
     bool reads = true;
     if (result == SQLITE_ROW) {
-        reads = read_mark(s, out);
+        reads = sqlite_parse_mark(s, out);
         const char *claim = which == STATEMENT_MARK ? (const char *)sqlite3_column_text(s, 5) : "";
         e->is_ours = claim && strcmp(claim, e->claim) == 0;
         result = sqlite3_step(s);
     }
-    err why = result == SQLITE_DONE ? OK : sqlite_trouble(e, result, doing);
+    err why = result == SQLITE_DONE ? OK : sqlite_fail(e, result, doing);
     sqlite3_reset(s);
     if (why == OK && !reads) {
         snprintf(e->engine.why.text, sizeof e->engine.why.text,
@@ -210,10 +232,10 @@ static err ask_mark(struct sqlite_engine *e, enum statement which, const char *d
     return why;
 }
 
-err sqlite_look(struct sqlite_engine *e, struct store_mark *out)
+err sqlite_read_mark(struct sqlite_engine *e, struct store_mark *out)
 {
     bool found = false;
-    const err why = ask_mark(e, STATEMENT_MARK, "read where it stands", out, &found);
+    const err why = sqlite_query_mark(e, STATEMENT_MARK, "read the leadership row", out, &found);
     if (why != OK || found)
         return why;
     snprintf(e->engine.why.text, sizeof e->engine.why.text, "%s: the leadership row is missing",
@@ -221,10 +243,10 @@ err sqlite_look(struct sqlite_engine *e, struct store_mark *out)
     return ERR_CORRUPT;
 }
 
-/* ---- leading ---- */
+/* ---- leadership ---- */
 
-static err raise_epoch(struct sqlite_engine *e, int64_t epoch, struct store_mark *out,
-                       bool *out_found)
+static err sqlite_raise_epoch(struct sqlite_engine *e, int64_t epoch, struct store_mark *out,
+                              bool *out_found)
 {
     const enum statement which = epoch ? STATEMENT_LEAD_KEEP : STATEMENT_LEAD_TAKE;
     sqlite3_stmt *s = e->named[which];
@@ -233,91 +255,94 @@ static err raise_epoch(struct sqlite_engine *e, int64_t epoch, struct store_mark
     if (epoch)
         sqlite3_bind_int64(s, 3, epoch);
     FAILPOINT(RAISE_BEFORE);
-    const err why = ask_mark(e, which, "raise the epoch", out, out_found);
+    const err why = sqlite_query_mark(e, which, "raise the epoch", out, out_found);
     FAILPOINT(RAISE_AFTER);
     return why;
 }
 
-/* Everything that can be read now is copied into the main file and synced there before anything
- * is built on it: after a crash the tail of the log may never have reached the disk. */
-err sqlite_settle_log(struct sqlite_engine *e)
+/* Copies the log into the database file and syncs it, before the new leader writes: after a crash
+ * the end of the log may be readable from the page cache without being on the disk. */
+err sqlite_checkpoint_all(struct sqlite_engine *e)
 {
     int frames = 0, written = 0;
     const int result =
         sqlite3_wal_checkpoint_v2(e->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, &frames, &written);
-    /* Busy: somebody reads along. That is no harm when all of it is in the main file. */
+    /* Busy: a reader prevents the truncation. That is harmless if all pages were copied. */
     if (result == SQLITE_OK || ((result & 0xff) == SQLITE_BUSY && frames == written))
         return OK;
-    return sqlite_trouble(e, result, "write back its log");
+    return sqlite_fail(e, result, "checkpoint its write-ahead log");
 }
 
-static err refuse_lost(struct sqlite_engine *e)
+static err sqlite_refuse_failed(struct sqlite_engine *e)
 {
     snprintf(e->engine.why.text, sizeof e->engine.why.text,
-             "%s: the disk failed to sync; what it holds is known only after a restart", e->path);
+             "%s: a sync of the disk failed; restart the daemon to read what is stored", e->path);
     return ERR_IO;
 }
 
-/* The epoch is not the one we held: either we raised it ourselves and the answer was lost, or
- * somebody else leads. */
-static err recognise(struct sqlite_engine *e, int64_t epoch, struct store_mark *out_mark)
+/* The stored epoch is not the one that this process held. Either this process raised it and the
+ * response was lost, which the claim shows, or another process leads. */
+static err sqlite_recognise_claim(struct sqlite_engine *e, int64_t epoch,
+                                  struct store_mark *out_mark)
 {
-    const err why = sqlite_look(e, out_mark);
+    const err why = sqlite_read_mark(e, out_mark);
     if (why != OK || (out_mark->epoch == epoch + 1 && e->is_ours))
         return why;
-    snprintf(e->engine.why.text, sizeof e->engine.why.text, "%s: somebody else took it over",
-             e->path);
+    snprintf(e->engine.why.text, sizeof e->engine.why.text,
+             "%s: another daemon took the store over", e->path);
     return ERR_FENCED;
 }
 
-/* No room to write, but none of our batches is in doubt and nobody else can have written (the data
- * directory is locked): what we led we still lead, and it can be read. */
-static err lead_as_it_is(struct sqlite_engine *e, int64_t epoch, struct store_mark *out_mark)
+/* The disk is full, so the epoch cannot be raised. If no batch is in doubt and the epoch is
+ * unchanged, this process still leads and reads continue: no other process can have written, since
+ * the data directory is locked. */
+static err sqlite_lead_on_full_disk(struct sqlite_engine *e, int64_t epoch,
+                                    struct store_mark *out_mark)
 {
     const struct store_why full = e->engine.why;
-    const err why = sqlite_look(e, out_mark);
+    const err why = sqlite_read_mark(e, out_mark);
     if (why == OK && out_mark->epoch != epoch)
-        return recognise(e, epoch, out_mark);
+        return sqlite_recognise_claim(e, epoch, out_mark);
     e->engine.why = full;
     return why;
 }
 
-static err get_ready(struct sqlite_engine *e)
+static err sqlite_reconnect(struct sqlite_engine *e)
 {
     if (e->engine.lost)
-        return refuse_lost(e);
+        return sqlite_refuse_failed(e);
     if (e->broken && e->db)
-        disconnect(e);
-    return e->db ? OK : connect(e);
+        sqlite_disconnect(e);
+    return e->db ? OK : sqlite_connect(e);
 }
 
 static err sqlite_lead(struct engine *engine, int64_t epoch, struct store_mark *out_mark)
 {
     struct sqlite_engine *e = sqlite_of(engine);
     bool found = false;
-    err why = get_ready(e);
+    err why = sqlite_reconnect(e);
     if (why == OK)
         why = sqlite_exec(e, "PRAGMA journal_mode = WAL", "use a write-ahead log");
     if (why == OK && epoch == 0)
-        why = sqlite_settle_log(e);
+        why = sqlite_checkpoint_all(e);
     if (why == OK)
-        why = raise_epoch(e, epoch, out_mark, &found);
+        why = sqlite_raise_epoch(e, epoch, out_mark, &found);
     if (why == ERR_NO_SPACE && epoch && !e->unclear)
-        return lead_as_it_is(e, epoch, out_mark);
+        return sqlite_lead_on_full_disk(e, epoch, out_mark);
     if (why == OK && !found)
-        why = recognise(e, epoch, out_mark);
+        why = sqlite_recognise_claim(e, epoch, out_mark);
     if (why != OK)
         return why;
-    /* From here on the file is ours to tidy up. */
+    /* This process leads: a checkpoint on close is allowed from now on. */
     sqlite3_db_config(e->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
-    sqlite3_wal_hook(e->db, note_frames, e);
+    sqlite3_wal_hook(e->db, sqlite_on_wal_frames, e);
     e->unclear = false;
     return OK;
 }
 
-/* ---- a batch ---- */
+/* ---- batches ---- */
 
-static err pass_guard(struct sqlite_engine *e, const struct batch *batch)
+static err sqlite_write_guard(struct sqlite_engine *e, const struct batch *batch)
 {
     char digest[ENGINE_DIGEST_SIZE];
     engine_format_digest(batch->digest, digest);
@@ -333,7 +358,7 @@ static err pass_guard(struct sqlite_engine *e, const struct batch *batch)
     return why;
 }
 
-static err put_rows(struct sqlite_engine *e, const struct batch *batch)
+static err sqlite_write_rows(struct sqlite_engine *e, const struct batch *batch)
 {
     err why = OK;
     uint32_t at = 0;
@@ -349,12 +374,13 @@ static err put_rows(struct sqlite_engine *e, const struct batch *batch)
     return why;
 }
 
-static err sweep(struct sqlite_engine *e, enum statement which, int64_t before, uint32_t rows)
+static err sqlite_delete_old(struct sqlite_engine *e, enum statement which, int64_t before,
+                             uint32_t rows)
 {
     sqlite3_stmt *s = e->named[which];
     sqlite3_bind_int64(s, 1, before);
     sqlite3_bind_int64(s, 2, rows);
-    return sqlite_run(e, s, "forget what is old");
+    return sqlite_run(e, s, "delete old rows");
 }
 
 err sqlite_commit(struct sqlite_engine *e)
@@ -362,10 +388,10 @@ err sqlite_commit(struct sqlite_engine *e)
     FAILPOINT(COMMIT_BEFORE);
     const int result = sqlite3_step(e->commit);
     FAILPOINT(COMMIT_AFTER);
-    const err why = result == SQLITE_DONE ? OK : sqlite_trouble(e, result, "commit a batch");
+    const err why = result == SQLITE_DONE ? OK : sqlite_fail(e, result, "commit a batch");
     sqlite3_reset(e->commit);
-    /* The last page of the log carries the commit. When there was no room to write it the batch is
-     * not in; after any other failure it may be. */
+    /* The commit record is in the last page of the log. If that page could not be written because
+     * the disk is full, the batch is not stored; after any other failure it may be. */
     if (why == OK || (result & 0xff) == SQLITE_FULL || (result & 0xff) == SQLITE_BUSY)
         return why;
     e->unclear = e->broken = true;
@@ -380,8 +406,9 @@ void sqlite_roll_back(struct sqlite_engine *e)
         e->broken = true;
 }
 
-/* Somebody moved or removed the file under us: what we write is where nobody looks. */
-static bool has_moved(struct sqlite_engine *e)
+/* True if the file was moved or removed while open: writes would go to a file that no other process
+ * opens. The store counts as failed then. */
+static bool sqlite_has_moved(struct sqlite_engine *e)
 {
     int moved = 0;
     if (sqlite3_file_control(e->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK || !moved)
@@ -392,8 +419,8 @@ static bool has_moved(struct sqlite_engine *e)
     return true;
 }
 
-/* A log that cannot be written back must not grow for ever. */
-static err refuse_long_log(struct sqlite_engine *e)
+/* The log must not grow without bound while checkpoints fail. */
+static err sqlite_refuse_long_log(struct sqlite_engine *e)
 {
     e->engine.why = e->checkpoint_why;
     return ERR_IO;
@@ -403,26 +430,26 @@ static err sqlite_write(struct engine *engine, const struct batch *batch)
 {
     struct sqlite_engine *e = sqlite_of(engine);
     if (engine->lost)
-        return refuse_lost(e);
+        return sqlite_refuse_failed(e);
     if (!e->db || e->broken)
         return ERR_UNAVAILABLE;
-    if (has_moved(e))
+    if (sqlite_has_moved(e))
         return ERR_IO;
     if (e->checkpoint_why.text[0] && e->frames >= FRAMES_MANY)
-        return refuse_long_log(e);
+        return sqlite_refuse_long_log(e);
     err why = sqlite_run(e, e->begin, "open a transaction");
     if (why != OK)
         return why;
     FAILPOINT(BEGUN);
-    why = pass_guard(e, batch);
+    why = sqlite_write_guard(e, batch);
     if (why == OK) {
         FAILPOINT(GUARDED);
-        why = put_rows(e, batch);
+        why = sqlite_write_rows(e, batch);
     }
     if (why == OK && batch->runs_before)
-        why = sweep(e, STATEMENT_SWEEP_RUNS, batch->runs_before, RUNS_SWEEP_ROWS);
+        why = sqlite_delete_old(e, STATEMENT_SWEEP_RUNS, batch->runs_before, RUNS_SWEEP_ROWS);
     if (why == OK && batch->events_before)
-        why = sweep(e, STATEMENT_SWEEP_EVENTS, batch->events_before, EVENTS_SWEEP_ROWS);
+        why = sqlite_delete_old(e, STATEMENT_SWEEP_EVENTS, batch->events_before, EVENTS_SWEEP_ROWS);
     engine_touch(&e->engine);
     if (why == OK)
         why = sqlite_commit(e);
@@ -431,7 +458,7 @@ static err sqlite_write(struct engine *engine, const struct batch *batch)
     return why;
 }
 
-static void checkpoint(struct sqlite_engine *e)
+static void sqlite_checkpoint(struct sqlite_engine *e)
 {
     FAILPOINT(CHECKPOINT_BEFORE);
     const int result =
@@ -439,40 +466,41 @@ static void checkpoint(struct sqlite_engine *e)
     FAILPOINT(CHECKPOINT_AFTER);
     if (e->frames >= FRAMES_MANY)
         sqlite3_db_release_memory(e->db);
-    /* Nothing is lost: the log still has it all, and the next one tries again. */
+    /* After a failure the log still contains all data, and the next checkpoint tries again. */
     e->checkpoint_why.text[0] = '\0';
     if (result == SQLITE_OK || (result & 0xff) == SQLITE_BUSY) {
         e->frames = 0;
         return;
     }
     const bool was_broken = e->broken;
-    ignore(sqlite_trouble(e, result, "write back its log"), "the next batch tells, if it must");
+    ignore(sqlite_fail(e, result, "checkpoint its write-ahead log"),
+           "sqlite_write() reports it once the log is long");
     e->broken = was_broken;
     e->checkpoint_why = e->engine.why;
 }
 
-static void sqlite_rest(struct engine *engine)
+static void sqlite_maintain(struct engine *engine)
 {
     struct sqlite_engine *e = sqlite_of(engine);
     if (e->db && !e->broken && !engine->lost && e->frames >= FRAMES_ENOUGH)
-        checkpoint(e);
+        sqlite_checkpoint(e);
 }
 
-/* Nobody else can write while we hold the lock of the data directory. */
+/* The epoch needs no check: no other process can write while the data directory is locked. */
 static err sqlite_check(struct engine *engine, int64_t epoch)
 {
     struct sqlite_engine *e = sqlite_of(engine);
     (void)epoch;
-    return e->db && has_moved(e) ? ERR_IO : OK;
+    return e->db && sqlite_has_moved(e) ? ERR_IO : OK;
 }
 
-/* ---- opening ---- */
+/* ---- open ---- */
 
 static const struct engine_ops sqlite_ops = {
     .close = sqlite_close,
     .lead = sqlite_lead,
     .write = sqlite_write,
-    .rest = sqlite_rest,
+    .maintain = sqlite_maintain,
     .check = sqlite_check,
     .begin = sqlite_begin,
     .end = sqlite_end,
@@ -496,9 +524,9 @@ err sqlite_open(const char *location, enum engine_mode mode, const char *holder,
     e->path = strdup(location);
     e->holder = strdup(holder);
     must(e->path && e->holder);
-    engine_draw_claim(e->claim);
+    engine_make_claim(e->claim);
     FAILPOINT(OPEN_BEFORE);
-    const err why = connect(e);
+    const err why = sqlite_connect(e);
     FAILPOINT(OPEN_AFTER);
     if (why == OK) {
         *out_engine = &e->engine;

@@ -1,5 +1,6 @@
-/* sqlite_private.h - what the chapters of the SQLite engine share: connection, leading and batches
- * (sqlite.c), reading and copies (sqlite_read.c), rows (sqlite_rows.c), schema (sqlite_schema.c).
+/* sqlite_private.h - shared by the source files of the SQLite engine: connection, leadership and
+ * batches (sqlite.c), reads and copies (sqlite_read.c), rows (sqlite_rows.c), schema
+ * (sqlite_schema.c).
  */
 #pragma once
 
@@ -8,14 +9,14 @@
 #include "store/engine.h"
 #include "store/statements.h"
 
-/* What a statement has bound already: numbers, and whether a text is empty. */
+/* The values that are bound to a statement: numbers, and whether a string is empty. */
 struct sqlite_bound {
-    bool known;
-    int64_t last[64]; /* a layout has 64 fields at most */
+    bool known;       /* `last` is valid */
+    int64_t last[64]; /* a layout has at most 64 fields */
 };
 
 struct sqlite_engine {
-    struct engine engine; /* first: engines are passed around as this */
+    struct engine engine; /* must be first: engines are passed as pointers to it */
     enum engine_mode mode;
     char *path;
     char *holder;
@@ -26,13 +27,13 @@ struct sqlite_engine {
     sqlite3_stmt *tables[TABLE_COUNT][OP_COUNT];
     struct sqlite_bound bound[TABLE_COUNT][OP_COUNT];
     sqlite3_stmt *named[STATEMENT_COUNT];
-    int64_t high[TABLE_OBJECTS];     /* no row of that table has a larger id */
-    int frames;                      /* in the write-ahead log */
-    bool broken;                     /* something failed in a way that wants a fresh connection */
-    bool unclear;                    /* a commit failed after it may have reached the file */
-    bool was_open;                   /* the file was there and ours */
-    bool is_ours;                    /* the claim that was read last */
-    struct store_why checkpoint_why; /* why the log is not written back; empty: it is */
+    int64_t high[TABLE_OBJECTS];     /* upper bound of the ids in each table */
+    int frames;                      /* pages in the write-ahead log */
+    bool broken;                     /* a failure requires a new connection */
+    bool unclear;                    /* a commit failed and may have reached the file */
+    bool was_open;                   /* the file was opened and checked once */
+    bool is_ours;                    /* the claim read last is that of this process */
+    struct store_why checkpoint_why; /* why the last checkpoint failed; empty: it succeeded */
 };
 
 static inline struct sqlite_engine *sqlite_of(struct engine *e)
@@ -40,21 +41,22 @@ static inline struct sqlite_engine *sqlite_of(struct engine *e)
     return (struct sqlite_engine *)(void *)e;
 }
 
-/* The error of an SQLite result; writes the sentence, and notices broken promises. */
-err sqlite_trouble(struct sqlite_engine *e, int result, const char *doing);
+/* Maps an SQLite result to an error and sets the message, "cannot DOING: ...". A failed sync marks
+ * the store as failed. */
+err sqlite_fail(struct sqlite_engine *e, int result, const char *doing);
 
-/* Run a statement that returns nothing: bind nothing, step, reset. */
+/* Steps and resets a statement that returns no rows. */
 err sqlite_run(struct sqlite_engine *e, sqlite3_stmt *statement, const char *doing);
 err sqlite_exec(struct sqlite_engine *e, const char *sql, const char *doing);
 
 /* sqlite.c */
 
-/* Where it stands. */
-err sqlite_look(struct sqlite_engine *e, struct store_mark *out_mark);
+/* Reads the store position. */
+err sqlite_read_mark(struct sqlite_engine *e, struct store_mark *out_mark);
 err sqlite_commit(struct sqlite_engine *e);
 void sqlite_roll_back(struct sqlite_engine *e);
-/* Write the whole log back. */
-err sqlite_settle_log(struct sqlite_engine *e);
+/* Writes the whole write-ahead log into the database file. */
+err sqlite_checkpoint_all(struct sqlite_engine *e);
 
 /* sqlite_read.c: as in engine.h */
 
@@ -75,14 +77,14 @@ err sqlite_fill_end(struct engine *engine, const struct store_mark *mark);
 /* sqlite_rows.c */
 err sqlite_put_row(struct sqlite_engine *e, const struct record *record);
 err sqlite_end_row(struct sqlite_engine *e, const struct record *record);
-/* Hand every row of a bound statement to the visitor as a record of that table. */
+/* Calls the callback for every row of a bound statement, as a record of that table. */
 err sqlite_visit(struct sqlite_engine *e, sqlite3_stmt *statement, enum table table,
                  struct store_visitor visitor);
-/* Look up the largest id of every table. */
+/* Reads the largest id of every table. */
 err sqlite_find_high(struct sqlite_engine *e);
 
-/* sqlite_schema.c: compare, and with ENGINE_WRITE bring up to date. Changes nothing before the
- * comparison is done. */
+/* sqlite_schema.c: compares the schema and, with ENGINE_WRITE, migrates it. Changes nothing before
+ * the comparison is done. */
 err sqlite_schema(struct sqlite_engine *e);
-/* Before anything is opened: is there something that opening would destroy? */
+/* Called before the file is opened: refuses a state in which opening would destroy data. */
 err sqlite_schema_before(struct sqlite_engine *e);

@@ -1,9 +1,10 @@
+/* sqlite_read.c - reads, history, verification, and filling an empty store. */
 #include "store/sqlite_private.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- one instant ---- */
+/* ---- snapshot reads ---- */
 
 err sqlite_begin(struct engine *engine, struct store_mark *out_mark)
 {
@@ -13,7 +14,7 @@ err sqlite_begin(struct engine *engine, struct store_mark *out_mark)
     err why = sqlite_exec(e, "BEGIN", "begin to read");
     if (why != OK)
         return why;
-    why = sqlite_look(e, out_mark);
+    why = sqlite_read_mark(e, out_mark);
     if (why != OK)
         sqlite_roll_back(e);
     return why;
@@ -71,9 +72,9 @@ err sqlite_verify(struct engine *engine)
     sqlite3_stmt *s;
     int result = sqlite3_prepare_v2(e->db, "PRAGMA integrity_check(1)", -1, &s, NULL);
     if (result != SQLITE_OK)
-        return sqlite_trouble(e, result, "check it");
+        return sqlite_fail(e, result, "verify the file");
     result = sqlite3_step(s);
-    err why = result == SQLITE_ROW ? OK : sqlite_trouble(e, result, "check it");
+    err why = result == SQLITE_ROW ? OK : sqlite_fail(e, result, "verify the file");
     const char *word = why == OK ? (const char *)sqlite3_column_text(s, 0) : NULL;
     if (word && strcmp(word, "ok") != 0) {
         snprintf(engine->why.text, sizeof engine->why.text, "%s: %s", e->path, word);
@@ -83,9 +84,9 @@ err sqlite_verify(struct engine *engine)
     return why;
 }
 
-/* ---- a copy being made ---- */
+/* ---- filling an empty store ---- */
 
-static err refuse_full(struct sqlite_engine *e)
+static err sqlite_refuse_not_empty(struct sqlite_engine *e)
 {
     snprintf(e->engine.why.text, sizeof e->engine.why.text, "%s: the store is not empty", e->path);
     return ERR_REFUSED;
@@ -98,9 +99,9 @@ err sqlite_fill_begin(struct engine *engine)
     err why = sqlite_run(e, e->begin, "open a transaction");
     if (why != OK)
         return why;
-    why = sqlite_look(e, &mark);
+    why = sqlite_read_mark(e, &mark);
     if (why == OK && mark.turn != 0)
-        why = refuse_full(e);
+        why = sqlite_refuse_not_empty(e);
     if (why != OK)
         sqlite_roll_back(e);
     return why;
@@ -134,7 +135,8 @@ err sqlite_fill_end(struct engine *engine, const struct store_mark *mark)
         sqlite_roll_back(e);
         return why;
     }
-    /* One file, nothing beside it: so it can be carried away and read from anywhere. */
-    why = sqlite_settle_log(e);
+    /* Checkpoint and leave WAL mode: the copy is then one file without -wal and -shm, which can be
+     * moved and read from read-only media. */
+    why = sqlite_checkpoint_all(e);
     return why == OK ? sqlite_exec(e, "PRAGMA journal_mode = DELETE", "finish a copy") : why;
 }

@@ -1,12 +1,18 @@
+/* sqlite_rows.c - conversion between records and rows.
+ *
+ * Writing a row binds only the parameters that differ from the previous row of the same statement.
+ * SQLite keeps bindings across sqlite3_reset(), and consecutive rows differ in few columns.
+ */
 #include "store/sqlite_private.h"
 
 #include <string.h>
 
 #include "store/columns.h"
 
-/* ---- records into rows ---- */
+/* ---- records to rows ---- */
 
-static int bind_number(sqlite3_stmt *s, struct sqlite_bound *bound, uint32_t i, int64_t value)
+static int sqlite_bind_number(sqlite3_stmt *s, struct sqlite_bound *bound, uint32_t i,
+                              int64_t value)
 {
     if (bound->known && bound->last[i] == value)
         return SQLITE_OK;
@@ -14,8 +20,10 @@ static int bind_number(sqlite3_stmt *s, struct sqlite_bound *bound, uint32_t i, 
     return sqlite3_bind_int64(s, (int)i + 1, value);
 }
 
-/* The texts of a record stay in place until the statement was stepped; an empty one for ever. */
-static int bind_text(sqlite3_stmt *s, struct sqlite_bound *bound, uint32_t i, struct str text)
+/* Binds without a copy: the strings of a record are valid until the statement was stepped. Only the
+ * empty string is a constant and need not be bound again. */
+static int sqlite_bind_string(sqlite3_stmt *s, struct sqlite_bound *bound, uint32_t i,
+                              struct str text)
 {
     enum { FULL, EMPTY };
     const int64_t is = text.len ? FULL : EMPTY;
@@ -25,9 +33,9 @@ static int bind_text(sqlite3_stmt *s, struct sqlite_bound *bound, uint32_t i, st
     return sqlite3_bind_text(s, (int)i + 1, text.len ? text.at : "", (int)text.len, SQLITE_STATIC);
 }
 
-/* A statement remembers what was bound to it, and rows that follow each other differ in little. */
-static int bind(sqlite3_stmt *s, struct sqlite_bound *bound, const struct record *record,
-                uint32_t count)
+/* Binds the first `count` fields of a record. */
+static int sqlite_bind_record(sqlite3_stmt *s, struct sqlite_bound *bound,
+                              const struct record *record, uint32_t count)
 {
     const struct layout *layout = record_layout(record->table);
     const char *base = (const char *)&record->id;
@@ -35,21 +43,21 @@ static int bind(sqlite3_stmt *s, struct sqlite_bound *bound, const struct record
     for (uint32_t i = 0; i < count; i++) {
         const void *at = base + layout->fields[i].offset;
         switch (layout->fields[i].kind) {
-        case FIELD_I64: result |= bind_number(s, bound, i, *(const int64_t *)at); break;
-        case FIELD_U32: result |= bind_number(s, bound, i, *(const uint32_t *)at); break;
-        case FIELD_BOOL: result |= bind_number(s, bound, i, *(const bool *)at); break;
+        case FIELD_I64: result |= sqlite_bind_number(s, bound, i, *(const int64_t *)at); break;
+        case FIELD_U32: result |= sqlite_bind_number(s, bound, i, *(const uint32_t *)at); break;
+        case FIELD_BOOL: result |= sqlite_bind_number(s, bound, i, *(const bool *)at); break;
         case FIELD_TEXT:
         case FIELD_DOC:
-        case FIELD_RAW: result |= bind_text(s, bound, i, *(const struct str *)at); break;
+        case FIELD_RAW: result |= sqlite_bind_string(s, bound, i, *(const struct str *)at); break;
         }
     }
     bound->known = result == SQLITE_OK;
     return result;
 }
 
-/* The few fields that are kept as the name of a table. */
-static void bind_nouns(sqlite3_stmt *s, struct sqlite_bound *bound, const struct record *record,
-                       uint32_t count)
+/* Binds the fields that are stored as the name of a table. */
+static void sqlite_bind_table_names(sqlite3_stmt *s, struct sqlite_bound *bound,
+                                    const struct record *record, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         if (column_is_noun(record->table, i)) {
@@ -64,15 +72,15 @@ static err step_row(struct sqlite_engine *e, enum table_op op, const struct reco
 {
     sqlite3_stmt *s = e->tables[record->table][op];
     struct sqlite_bound *bound = &e->bound[record->table][op];
-    if (bind(s, bound, record, columns) != SQLITE_OK)
-        return sqlite_trouble(e, SQLITE_NOMEM, "take a row");
+    if (sqlite_bind_record(s, bound, record, columns) != SQLITE_OK)
+        return sqlite_fail(e, SQLITE_NOMEM, "take a row");
     if (record->table == TABLE_COUNTER || record->table == TABLE_OUTBOX)
-        bind_nouns(s, bound, record, columns);
+        sqlite_bind_table_names(s, bound, record, columns);
     return sqlite_run(e, s, "write a row");
 }
 
-/* Ids only grow, so a row above the highest known one is new; any other is there already, and
- * when it is not (its table skipped an id) the update changes nothing and it is put in. */
+/* Ids only grow, so a row with an id above `high` is new. Any other row exists already, unless its
+ * id was skipped: then the update changes no row, and the row is inserted. */
 err sqlite_put_row(struct sqlite_engine *e, const struct record *record)
 {
     const uint32_t columns = record_layout(record->table)->count;
@@ -93,13 +101,12 @@ err sqlite_end_row(struct sqlite_engine *e, const struct record *record)
     return step_row(e, OP_DELETE, record, columns_key(record->table));
 }
 
-/* A transaction that is rolled back leaves `high` too high, which only costs an update that
- * changes nothing. */
+/* A rolled back transaction leaves `high` too large, which only costs an update without effect. */
 err sqlite_find_high(struct sqlite_engine *e)
 {
     for (uint32_t t = 0; t < TABLE_OBJECTS; t++) {
         sqlite3_stmt *s = e->tables[t][OP_HIGH];
-        e->high[t] = INT64_MAX; /* of counters, whose ids are names: none is taken for new */
+        e->high[t] = INT64_MAX; /* counters have no ids: always update */
         if (!s)
             continue;
         const int result = sqlite3_step(s);
@@ -107,14 +114,14 @@ err sqlite_find_high(struct sqlite_engine *e)
             e->high[t] = sqlite3_column_int64(s, 0);
         sqlite3_reset(s);
         if (result != SQLITE_ROW)
-            return sqlite_trouble(e, result, "read the highest ids");
+            return sqlite_fail(e, result, "read the highest ids");
     }
     return OK;
 }
 
-/* ---- rows into records ---- */
+/* ---- rows to records ---- */
 
-static err read_row(sqlite3_stmt *s, struct record *out)
+static err sqlite_read_row(sqlite3_stmt *s, struct record *out)
 {
     const uint32_t count = record_layout(out->table)->count;
     for (uint32_t i = 0; i < count; i++) {
@@ -132,11 +139,10 @@ static err read_row(sqlite3_stmt *s, struct record *out)
     return OK;
 }
 
-static err refuse_row(struct sqlite_engine *e, enum table table)
+static err sqlite_refuse_row(struct sqlite_engine *e, enum table table)
 {
     sqlite3_snprintf(sizeof e->engine.why.text, e->engine.why.text,
-                     "%s: a row of table %s does not read as what it should be", e->path,
-                     table_name(table));
+                     "%s: a row of table \"%s\" has an invalid value", e->path, table_name(table));
     return ERR_CORRUPT;
 }
 
@@ -149,14 +155,14 @@ err sqlite_visit(struct sqlite_engine *e, sqlite3_stmt *statement, enum table ta
     memset(&record, 0, sizeof record);
     record.table = table;
     while ((result = sqlite3_step(statement)) == SQLITE_ROW && why == OK) {
-        why = read_row(statement, &record);
+        why = sqlite_read_row(statement, &record);
         if (why != OK)
-            why = refuse_row(e, table);
+            why = sqlite_refuse_row(e, table);
         else
             why = visitor.record(visitor.self, &record);
     }
     if (why == OK && result != SQLITE_DONE)
-        why = sqlite_trouble(e, result, "read it");
+        why = sqlite_fail(e, result, "read a table");
     sqlite3_reset(statement);
     return why;
 }

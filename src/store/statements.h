@@ -1,7 +1,7 @@
-/* statements.h - all SQL there is, by name.
+/* statements.h - all SQL statements by name.
  *
- * The texts are made by tools/gen/statements out of the records, statements.sql and migrations/;
- * nothing builds SQL while it runs.
+ * tools/gen/statements generates them from the records, statements.sql and migrations/; no SQL is
+ * composed at run time.
  */
 #pragma once
 
@@ -12,11 +12,13 @@
 
 enum table_op { OP_INSERT, OP_UPDATE, OP_DELETE, OP_HIGH, OP_LOAD, OP_COUNT };
 
-/* One row at a time, parameters in the order of the fields; a key is its first fields. NULL where
- * nobody does that to the table: relations are not updated, archives only grow, but for runs:
- * DELETE ends all of a noderole up to an attempt. HIGH is the largest id. */
+/* One row per execution; parameters in the order of the fields, of which the first form the key.
+ * NULL: the operation does not exist for the table. Relations are not updated. Archive tables only
+ * grow, except ended runs, where DELETE removes all runs of a noderole up to an attempt. HIGH reads
+ * the largest id. */
 extern const char *const sqlite_table_sql[TABLE_COUNT][OP_COUNT];
-/* Many rows at a time: each parameter is an array, one element per row. LOAD is a binary COPY. */
+/* Many rows per execution: each parameter is an array with one element per row. LOAD is a binary
+ * COPY. */
 extern const char *const postgres_table_sql[TABLE_COUNT][OP_COUNT];
 
 struct statement_text {

@@ -1,3 +1,17 @@
+/* store_thread.c - the writer of a store and its thread, and readers.
+ *
+ * The engine belongs to the thread while a job is in progress or maintenance runs, and to the
+ * caller otherwise; `lock` protects the transfer. The caller gives one job at a time: lead or
+ * write. It collects a result with poll() or with the next lead().
+ *
+ * When idle, the thread does store maintenance once, and then checks every CHECK_MS that the store
+ * is reachable and still led by this process: a leader that writes nothing would otherwise not
+ * learn of a successor.
+ *
+ * A server that does not answer must not block the daemon, which serves requests once it has led:
+ * lead() then waits for LEAD_WAIT_MS only and leaves the job running, and reads in the thread of
+ * the caller have a bound of READ_WAIT_MS.
+ */
 #include "store/store_thread.h"
 
 #include <errno.h>
@@ -12,37 +26,37 @@
 #include "sys/clock.h"
 #include "sys/failpoint.h"
 
-/* The writer and its thread. The engine belongs to the thread while a job is under way and to the
- * caller otherwise; the lock hands it over. */
-
-/* READ_WAIT_MS: reads in the caller's thread keep everything else of that thread waiting. */
-enum { LEAD_WAIT_MS = 200, CHECK_MS = 2000, READ_WAIT_MS = 2000 };
+enum {
+    LEAD_WAIT_MS = 200,  /* of the caller for the thread */
+    CHECK_MS = 2000,     /* interval of checks while idle */
+    READ_WAIT_MS = 2000, /* silence of the server during a read in the thread of the caller */
+};
 
 enum job { JOB_NONE, JOB_LEAD, JOB_WRITE, JOB_QUIT };
 
 struct store {
     struct engine *engine;
-    struct store_progress progress; /* of the thread's calls */
+    struct store_progress progress; /* of calls in the thread */
     void (*wake)(void *context);
     void *wake_context;
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t given; /* to the thread */
-    pthread_cond_t taken; /* from it       */
+    pthread_cond_t given; /* a job was given to the thread */
+    pthread_cond_t taken; /* a job is done, or maintenance has ended */
     enum job job;
-    bool done;    /* the job is, and its result was not fetched */
-    bool rested;  /* since the last job */
-    bool resting; /* the thread has the engine though nobody asked */
-    err result;
+    bool done;    /* the job is done, and its result was not collected */
+    bool rested;  /* maintenance was done since the last job */
+    bool resting; /* the thread uses the engine without a job */
+    err result;   /* of the job */
     const struct batch *batch;
-    int64_t epoch; /* JOB_LEAD: in */
+    int64_t epoch; /* JOB_LEAD: the epoch held so far */
     struct store_mark mark;
-    bool leads;               /* the last word was that we do */
-    bool has_led;             /* it did once: from then on the caller serves requests */
-    err noticed;              /* what a look in between found; OK: nothing, or it was told */
-    struct store_why trouble; /* of the last failure */
-    bool is_full;             /* the last write had no space, and none succeeded since */
-    struct store_why told;    /* a copy of it, for whoever asked */
+    bool leads;                    /* the last job succeeded and no check failed since */
+    bool has_led;                  /* lead() succeeded once: the caller serves requests since */
+    err noticed;                   /* failure of a check; OK: none, or it was collected */
+    struct store_why trouble;      /* message of the last failure */
+    bool is_full;                  /* a write found the disk full, and none succeeded since */
+    struct store_why trouble_copy; /* for the caller of store_trouble() */
 };
 
 /* ---- progress ---- */
@@ -75,18 +89,18 @@ int64_t store_silent_ms(const struct store *s)
     return store_progress_silent_ms(&s->progress);
 }
 
-/* ---- which engine ---- */
+/* ---- choice of the engine ---- */
 
 static const char sqlite_scheme[] = "sqlite:";
 
-static bool is_postgres(const char *url)
+static bool store_url_is_postgres(const char *url)
 {
     return strncmp(url, "postgresql://", 13) == 0 || strncmp(url, "postgres://", 11) == 0;
 }
 
 bool store_url_check(const char *url, struct store_why *out_why)
 {
-    if (is_postgres(url))
+    if (store_url_is_postgres(url))
         return true;
     if (strncmp(url, sqlite_scheme, sizeof sqlite_scheme - 1) == 0 &&
         url[sizeof sqlite_scheme - 1] != '\0')
@@ -101,14 +115,14 @@ err engine_open(const char *url, enum engine_mode mode, const char *holder, stru
 {
     if (!store_url_check(url, out_why))
         return ERR_SYNTAX;
-    if (is_postgres(url))
+    if (store_url_is_postgres(url))
         return postgres_open(url, mode, holder, out, out_why);
     return sqlite_open(url + sizeof sqlite_scheme - 1, mode, holder, out, out_why);
 }
 
-/* ---- the thread ---- */
+/* ---- thread ---- */
 
-static err do_job(struct store *s, enum job job)
+static err store_run_job(struct store *s, enum job job)
 {
     err why;
     store_progress_begin(&s->progress);
@@ -123,8 +137,8 @@ static err do_job(struct store *s, enum job job)
     return why;
 }
 
-/* With the lock held. */
-static void note_trouble(struct store *s, err why)
+/* Called with the lock held. */
+static void store_note_error(struct store *s, err why)
 {
     if (why != OK)
         s->trouble = s->engine->why;
@@ -132,17 +146,17 @@ static void note_trouble(struct store *s, err why)
         s->is_full = true;
 }
 
-static void wake(struct store *s)
+static void store_wake(struct store *s)
 {
     if (s->wake)
         s->wake(s->wake_context);
 }
 
-static void finish_job(struct store *s, err result)
+static void store_finish_job(struct store *s, err result)
 {
     pthread_mutex_lock(&s->lock);
-    note_trouble(s, result);
-    /* To lead changes one row, which may fit on a disk where no batch does. */
+    store_note_error(s, result);
+    /* A successful lead() proves nothing: it changes one row, which may fit on a full disk. */
     if (result == OK && s->job == JOB_WRITE)
         s->is_full = false;
     s->result = result;
@@ -150,11 +164,11 @@ static void finish_job(struct store *s, err result)
     s->done = true;
     pthread_cond_signal(&s->taken);
     pthread_mutex_unlock(&s->lock);
-    wake(s);
+    store_wake(s);
     FAILPOINT(ANSWER_AFTER);
 }
 
-static struct timespec in_ms(long ms)
+static struct timespec timespec_after_ms(long ms)
 {
     struct timespec at;
     must(clock_gettime(CLOCK_MONOTONIC, &at) == 0);
@@ -164,9 +178,8 @@ static struct timespec in_ms(long ms)
     return at;
 }
 
-/* With the lock held and nothing to do: is the store still there, and still ours? A leader that
- * writes nothing would not hear of a successor otherwise. */
-static void look_after(struct store *s)
+/* Called with the lock held and without a job; the lock is released during the check. */
+static void store_check_idle(struct store *s)
 {
     s->resting = true;
     pthread_mutex_unlock(&s->lock);
@@ -178,29 +191,29 @@ static void look_after(struct store *s)
     pthread_cond_signal(&s->taken);
     if (why == OK)
         return;
-    note_trouble(s, why);
+    store_note_error(s, why);
     s->leads = false;
     s->noticed = why;
-    wake(s);
+    store_wake(s);
 }
 
-/* With the lock held and nothing to do: keep house once, then wait, and look after it. */
-static void rest(struct store *s)
+/* Called with the lock held and without a job: does maintenance once, then waits and checks. */
+static void store_maintain_or_wait(struct store *s)
 {
     if (s->rested) {
-        /* A result that was not fetched yet is fetched without a signal, so that wait ends too. */
-        const struct timespec until = in_ms(CHECK_MS);
+        /* Collecting a result sends no signal, so this wait has a timeout while we lead. */
+        const struct timespec until = timespec_after_ms(CHECK_MS);
         if (!s->leads)
             pthread_cond_wait(&s->given, &s->lock);
         else if (pthread_cond_timedwait(&s->given, &s->lock, &until) == ETIMEDOUT &&
                  s->job == JOB_NONE && s->leads)
-            look_after(s);
+            store_check_idle(s);
         return;
     }
     s->resting = true;
     pthread_mutex_unlock(&s->lock);
     store_progress_begin(&s->progress);
-    s->engine->ops->rest(s->engine);
+    s->engine->ops->maintain(s->engine);
     store_progress_end(&s->progress);
     pthread_mutex_lock(&s->lock);
     s->resting = false;
@@ -208,27 +221,27 @@ static void rest(struct store *s)
     pthread_cond_signal(&s->taken);
 }
 
-static void *work(void *self)
+static void *store_thread_main(void *self)
 {
     struct store *s = self;
     pthread_mutex_lock(&s->lock);
     for (;;) {
         while (s->job == JOB_NONE || s->done)
-            rest(s);
+            store_maintain_or_wait(s);
         if (s->job == JOB_QUIT)
             break;
         const enum job job = s->job;
         s->rested = false;
         pthread_mutex_unlock(&s->lock);
-        finish_job(s, do_job(s, job));
+        store_finish_job(s, store_run_job(s, job));
         pthread_mutex_lock(&s->lock);
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;
 }
 
-/* With the lock held: the thread is free and gets something to do. */
-static void give(struct store *s, enum job job)
+/* Called with the lock held, while the thread has no job. */
+static void store_give_job(struct store *s, enum job job)
 {
     must(s->job == JOB_NONE);
     s->job = job;
@@ -236,8 +249,8 @@ static void give(struct store *s, enum job job)
     pthread_cond_signal(&s->given);
 }
 
-/* With the lock held: is the job done by then? NULL waits for ever. */
-static bool wait_done(struct store *s, const struct timespec *until)
+/* Called with the lock held. True: the job is done. NULL: waits without a limit. */
+static bool store_wait_done(struct store *s, const struct timespec *until)
 {
     while (!s->done) {
         if (!until)
@@ -248,22 +261,22 @@ static bool wait_done(struct store *s, const struct timespec *until)
     return true;
 }
 
-/* ---- the port ---- */
+/* ---- port ---- */
 
-/* A server that does not answer must not hold up whoever asks: what takes longer goes on in the
- * thread, and the next call hears what came of it. At the start there is nobody to hold up. */
+/* If the job takes longer than LEAD_WAIT_MS it continues in the thread, and the next call collects
+ * its result. At the start (epoch 0) no client waits, so the call blocks. */
 static err port_lead(void *self, int64_t epoch, struct store_mark *out_mark)
 {
     struct store *s = self;
-    const struct timespec until = in_ms(LEAD_WAIT_MS);
+    const struct timespec until = timespec_after_ms(LEAD_WAIT_MS);
     pthread_mutex_lock(&s->lock);
     if (s->job == JOB_NONE) {
         s->epoch = epoch;
-        give(s, JOB_LEAD);
+        store_give_job(s, JOB_LEAD);
     }
     err why = ERR_UNAVAILABLE;
     must(s->job == JOB_LEAD);
-    if (wait_done(s, epoch ? &until : NULL)) {
+    if (store_wait_done(s, epoch ? &until : NULL)) {
         why = s->result;
         *out_mark = s->mark;
         s->has_led |= why == OK;
@@ -277,7 +290,7 @@ static err port_lead(void *self, int64_t epoch, struct store_mark *out_mark)
     return why;
 }
 
-static err load_tables(struct engine *e, struct store_visitor visitor)
+static err store_load_tables(struct engine *e, struct store_visitor visitor)
 {
     err why = OK;
     for (uint32_t t = 0; t < TABLE_LOADED && why == OK; t++)
@@ -285,13 +298,12 @@ static err load_tables(struct engine *e, struct store_visitor visitor)
     return why;
 }
 
-/* With the lock held: the engine is ours until the lock is released; unless an attempt to lead is
- * still in progress, or the thread's housekeeping does not end in time. The result of an attempt
- * that ended is learned again by the next. After the start a server that stops answering must not
- * block the caller for longer than READ_WAIT_MS. */
-static bool take_engine(struct store *s)
+/* Called with the lock held. True: the caller may use the engine until it releases the lock. False:
+ * an attempt to lead is in progress, or maintenance does not end in time. The result of a lead()
+ * that has ended is dropped; the next lead() determines it again. */
+static bool store_take_engine(struct store *s)
 {
-    const struct timespec until = in_ms(LEAD_WAIT_MS);
+    const struct timespec until = timespec_after_ms(LEAD_WAIT_MS);
     if (s->job == JOB_LEAD && !s->done)
         return false;
     must(s->job != JOB_WRITE);
@@ -307,11 +319,11 @@ static bool take_engine(struct store *s)
     return true;
 }
 
-/* With the lock held. */
-static void give_engine_back(struct store *s, err why)
+/* Called with the lock held. */
+static void store_return_engine(struct store *s, err why)
 {
     s->engine->patience_ms = 0;
-    note_trouble(s, why);
+    store_note_error(s, why);
 }
 
 static err port_look(void *self, struct store_mark *out_mark)
@@ -319,11 +331,11 @@ static err port_look(void *self, struct store_mark *out_mark)
     struct store *s = self;
     err why = ERR_UNAVAILABLE;
     pthread_mutex_lock(&s->lock);
-    if (take_engine(s)) {
+    if (store_take_engine(s)) {
         why = s->engine->ops->begin(s->engine, out_mark);
         if (why == OK)
             s->engine->ops->end(s->engine);
-        give_engine_back(s, why);
+        store_return_engine(s, why);
     }
     pthread_mutex_unlock(&s->lock);
     return why;
@@ -335,13 +347,13 @@ static err port_load(void *self, struct store_visitor visitor)
     struct store_mark mark;
     err why = ERR_UNAVAILABLE;
     pthread_mutex_lock(&s->lock);
-    if (take_engine(s)) {
+    if (store_take_engine(s)) {
         why = s->engine->ops->begin(s->engine, &mark);
         if (why == OK) {
-            why = load_tables(s->engine, visitor);
+            why = store_load_tables(s->engine, visitor);
             s->engine->ops->end(s->engine);
         }
-        give_engine_back(s, why);
+        store_return_engine(s, why);
     }
     pthread_mutex_unlock(&s->lock);
     return why;
@@ -362,7 +374,7 @@ static err port_submit(void *self, const struct batch *batch)
     struct store *s = self;
     pthread_mutex_lock(&s->lock);
     s->batch = batch;
-    give(s, JOB_WRITE);
+    store_give_job(s, JOB_WRITE);
     pthread_mutex_unlock(&s->lock);
     return OK;
 }
@@ -389,10 +401,10 @@ struct store_port store_port(struct store *s)
                                port_poll, port_look, port_notice};
 }
 
-/* ---- opening and closing ---- */
+/* ---- open and close ---- */
 
-/* 0, or the number of the error. Nothing is left of it then. */
-static int start_thread(struct store *s)
+/* Returns 0 or an error number, after which nothing is left to release. */
+static int store_start_thread(struct store *s)
 {
     pthread_condattr_t monotonic;
     int failed = pthread_condattr_init(&monotonic);
@@ -408,7 +420,7 @@ static int start_thread(struct store *s)
     failed = pthread_cond_init(&s->taken, &monotonic);
     if (failed)
         goto no_taken;
-    failed = pthread_create(&s->thread, NULL, work, s);
+    failed = pthread_create(&s->thread, NULL, store_thread_main, s);
     if (!failed)
         goto no_lock;
     pthread_cond_destroy(&s->taken);
@@ -434,11 +446,11 @@ err store_open(const struct store_options *options, struct store **out_store,
     engine->progress = &s->progress;
     s->wake = options->wake;
     s->wake_context = options->wake_context;
-    const int failed = start_thread(s);
+    const int failed = store_start_thread(s);
     if (failed) {
         snprintf(out_why->text, sizeof out_why->text,
-                 "the thread of the store cannot be started: %s; see the limits on threads and "
-                 "memory of this service",
+                 "the thread of the store cannot be started: %s; check the limits of this service "
+                 "on threads and memory",
                  strerror(failed));
         engine->ops->close(engine);
         free(s);
@@ -454,10 +466,11 @@ void store_close(struct store *s)
         return;
     pthread_mutex_lock(&s->lock);
     while ((s->job != JOB_NONE && !s->done) || s->resting) {
-        const struct timespec soon = in_ms(LEAD_WAIT_MS);
+        const struct timespec soon = timespec_after_ms(LEAD_WAIT_MS);
         if (store_silent_ms(s) >= STORE_SILENT_MS)
             atomic_store(&s->progress.gives_up, true);
-        ignore(pthread_cond_timedwait(&s->taken, &s->lock, &soon), "the loop looks again");
+        ignore(pthread_cond_timedwait(&s->taken, &s->lock, &soon),
+               "the loop tests its condition again");
     }
     s->job = JOB_QUIT;
     s->done = false;
@@ -474,9 +487,9 @@ void store_close(struct store *s)
 const char *store_trouble(struct store *s)
 {
     pthread_mutex_lock(&s->lock);
-    s->told = s->trouble;
+    s->trouble_copy = s->trouble;
     pthread_mutex_unlock(&s->lock);
-    return s->told.text;
+    return s->trouble_copy.text;
 }
 
 bool store_is_full(struct store *s)

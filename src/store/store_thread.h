@@ -1,12 +1,12 @@
-/* store_thread.h - durable records: SQLite in one file, or PostgreSQL.
+/* store_thread.h - durable records in SQLite (one file) or PostgreSQL.
  *
- * A store has one writer with a thread of its own, which takes one batch at a time
- * (port/store_port.h), and any number of readers, each with a connection that can only read. Which
- * engine stands behind it is decided by its URL and by nothing else. The schema is the same on
- * both: a table for each noun, a column for each field.
+ * A store has one writer with its own thread, which accepts one batch at a time
+ * (port/store_port.h), and any number of readers, each with a read-only connection. The scheme of
+ * the URL selects the database engine. The schema is the same for both: a table for each type of
+ * record, a column for each field.
  *
- * Opening looks before it touches: a file that is no database, a schema that is newer or was
- * altered, a store that somebody else leads are refused with a sentence, and left as they were.
+ * Opening checks before it changes anything: a file that is not a database, a newer or altered
+ * schema, and a store that another process leads are refused with a message and left unchanged.
  */
 #pragma once
 
@@ -21,89 +21,88 @@
 
 #define STORE_WHY_SIZE 512
 
-/* What went wrong, for people. */
+/* An error message for operators. */
 struct store_why {
     char text[STORE_WHY_SIZE];
 };
 
-/* "sqlite:PATH" or "postgresql://...". False, with a sentence, when it is neither. */
+/* "sqlite:PATH" or "postgresql://...". False, with a message, if it is neither. */
 bool store_url_check(const char *url, struct store_why *out_why);
 
 /* ---- progress of an engine ---- */
 
-/* Since when a call of the engine has had no answer. The thread that makes the call writes it: at
- * the beginning and after each answer, that is each row or chunk of rows and each piece of a
+/* The time since which a call of the engine has made no progress. The calling thread writes it: at
+ * the start of the call and after each response, which is a row, a chunk of rows or a part of a
  * result. Any thread may read it. */
 struct store_progress {
     _Atomic int64_t since_ms; /* monotonic time; 0: no call is in progress */
-    atomic_bool gives_up;     /* the caller waits no longer: treat the connection as lost */
+    atomic_bool gives_up;     /* the caller stops waiting: treat the connection as lost */
 };
 
 void store_progress_begin(struct store_progress *p);
-void store_progress_touch(struct store_progress *p); /* nothing while no call is in progress */
+void store_progress_touch(struct store_progress *p); /* no effect while no call is in progress */
 void store_progress_end(struct store_progress *p);
-/* How long the call in progress has had no answer; 0 when there is none. */
+/* Milliseconds since the last progress of the current call; 0: no call is in progress. */
 int64_t store_progress_silent_ms(const struct store_progress *p);
 
-/* ---- the writer ---- */
+/* ---- writer ---- */
 
 struct store;
 
 struct store_options {
     const char *url;
-    const char *holder; /* who we are, for the next one: "host 1234" */
-    /* Called in the store's thread when poll() has something new to say. NULL: nobody waits. */
+    const char *holder; /* host and process id, stored for messages of other daemons: "host 1234" */
+    /* Called in the thread of the store when poll() has a new result. May be NULL. */
     void (*wake)(void *context);
     void *wake_context;
 };
 
-/* Connect, compare the schema, bring it up to date. ERR_CORRUPT: not ours, damaged or altered;
- * ERR_EXISTS: somebody else leads it; ERR_UNAVAILABLE, ERR_IO, ERR_NO_SPACE: what they say.
- * Nothing is created before everything else is known to be right. */
+/* Connects, compares the schema and migrates it. ERR_CORRUPT: another kind of database, damaged, or
+ * altered. ERR_EXISTS: another process leads it. ERR_UNAVAILABLE, ERR_IO, ERR_NO_SPACE: see the
+ * message. Nothing is created before all checks have passed. */
 NODISCARD err store_open(const struct store_options *options, struct store **out_store,
                          struct store_why *out_why);
-/* Waits for the batch in flight, unless the engine has been silent for STORE_SILENT_MS: then the
- * connection is given up. NULL is fine. */
+/* Waits for the batch in progress. If the engine has made no progress for STORE_SILENT_MS, the
+ * connection is closed instead. NULL is allowed. */
 void store_close(struct store *s);
-/* How long the engine has not answered the call in progress, in milliseconds; 0 when there is no
- * call. From STORE_SILENT_MS on the store counts as stalled. */
+/* Milliseconds for which the current call of the engine has made no progress; 0: no call. From
+ * STORE_SILENT_MS on the store counts as stalled. */
 #define STORE_SILENT_MS 5000
 int64_t store_silent_ms(const struct store *s);
 struct store_port store_port(struct store *s);
-/* The last failure, as a sentence, until it is asked for again; "" when there was none. */
+/* The message of the last failure; "" if there was none. Valid until the next call. */
 const char *store_trouble(struct store *s);
-/* The engine reported that its disk is full (SQLITE_FULL, SQLSTATE 53100), and no batch was written
+/* True if the engine reported a full disk (SQLITE_FULL, SQLSTATE 53100) and no batch was written
  * since. */
 bool store_is_full(struct store *s);
-/* The disk broke a promise (a sync failed): nothing will work any more; exit and start again. */
+/* True after a failed sync: no further call succeeds, and the process must exit (ADR 0037). */
 bool store_is_lost(const struct store *s);
 
 /* ---- readers ---- */
 
 struct store_reader;
 
-/* A store whose schema is not exactly ours is refused, as above. */
+/* A store whose schema is not exactly that of this program is refused, as above. */
 NODISCARD err store_reader_open(const char *url, struct store_reader **out_reader,
                                 struct store_why *out_why);
-void store_reader_close(struct store_reader *r); /* NULL is fine */
-/* From now on the reader's answers are noted there. It outlives the reader. */
+void store_reader_close(struct store_reader *r); /* NULL is allowed */
+/* Records the progress of the reader's calls in `progress`, which outlives the reader. */
 void store_reader_watch(struct store_reader *r, struct store_progress *progress);
 struct history_port store_reader_history(struct store_reader *r);
 const char *store_reader_trouble(const struct store_reader *r);
 
-/* Everything as of one instant: between begin and end all reads see the same turn. */
+/* Between begin and end all reads see the same turn. */
 NODISCARD err store_reader_begin(struct store_reader *r, struct store_mark *out_mark);
 void store_reader_end(struct store_reader *r);
-/* Every record of one table, by key. Also of the archives. */
+/* Every record of one table, ordered by key; archive tables included. */
 NODISCARD err store_reader_table(struct store_reader *r, enum table table,
                                  struct store_visitor visitor);
-/* The engine's own view of its files (integrity_check). *out_why says what is wrong. */
+/* Verifies the files of the engine (integrity_check). *out_why has the first defect. */
 NODISCARD err store_reader_verify(struct store_reader *r, struct store_why *out_why);
 
 /* ---- whole stores ---- */
 
-/* Copy everything that `from` holds, as of one instant, into the empty (or absent) store `to`.
- * ERR_REFUSED when that is not empty, ERR_EXISTS when somebody leads it. The copy's epoch is raised
- * far above the original's, so that nothing takes orders from the original any more once the copy
- * leads. */
+/* Copies the content of `from` at one turn into the empty or absent store `to`. ERR_REFUSED: `to`
+ * is not empty. ERR_EXISTS: another process leads it. The epoch of the copy is raised far above
+ * that of the original, so that supervisors and agents reject the original once the copy leads. */
 NODISCARD err store_copy(const char *from_url, const char *to_url, struct store_why *out_why);

@@ -1,7 +1,7 @@
-/* postgres_fixture.h - a cluster to throw away, a database for each test, and records of chance.
+/* postgres_fixture.h - a temporary cluster, a database for each test, and random records.
  *
- * The cluster is started with the first database that is asked for and is gone when the program
- * ends. An admin connection stands beside the engine under test and does what no engine would.
+ * The cluster is started with the first database that is requested and is deleted when the program
+ * ends. An admin connection beside the engine under test makes changes that no engine would make.
  */
 #pragma once
 
@@ -43,7 +43,7 @@ static inline long admin_count(struct database *d, const char *sql)
     return strtol(admin_ask(d, sql), NULL, 10);
 }
 
-/* Until the statement says "t". */
+/* Waits until the statement returns "t". */
 static inline void admin_await(struct database *d, const char *sql)
 {
     for (int i = 0; i < 100000; i++)
@@ -75,7 +75,7 @@ static inline err database_open(struct database *d)
     return postgres_open(d->url, ENGINE_WRITE, "test 1", &d->writer, &d->why);
 }
 
-/* A database with a store in it that we lead. */
+/* A database with a store that the test leads. */
 static inline void database_lead(struct database *d)
 {
     database_init(d);
@@ -97,7 +97,7 @@ static inline void database_fini(struct database *d)
     arena_fini(&d->arena);
 }
 
-/* Everything that a refusal must leave alone. */
+/* A dump of everything that a refusal must not change. */
 static inline long database_shape(struct database *d)
 {
     return admin_count(
@@ -107,7 +107,7 @@ static inline long database_shape(struct database *d)
            "'public'::regnamespace)");
 }
 
-/* ---- records of chance ---- */
+/* ---- random records ---- */
 
 static inline int64_t some_number(struct prng *r)
 {
@@ -131,7 +131,7 @@ static inline struct str some_text(struct prng *r, struct arena *a)
     return buf_str(&text);
 }
 
-/* The key comes from `id`, everything else from chance. */
+/* The key is derived from `id`, all other fields are random. */
 static inline struct record some_record(struct prng *r, struct arena *a, enum table table,
                                         int64_t id)
 {

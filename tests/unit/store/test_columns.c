@@ -1,13 +1,13 @@
-/* Goal: every field of every record finds its way through its column and back, and what cannot be
- * the value of a field is refused.
- * Method: all layouts, with the extremes of each kind; the whole ranges around what is allowed. */
+/* Goal: every field of every record survives the conversion to its column and back, and invalid
+ * values are refused.
+ * Method: all layouts, with the extremes of each kind; values around the limits of each range. */
 #include "store/columns.h"
 #include "tests/check.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* A record of that table whose fields all hold something that no other field of it holds. */
+/* A record of that table whose fields all have different values. */
 static struct record distinct_record(enum table table)
 {
     struct record record;
@@ -38,7 +38,7 @@ static void carry_over(const struct record *from, struct record *to, uint32_t fi
     CHECK(e == OK);
 }
 
-TEST(every_field_of_every_table_comes_back)
+TEST(every_field_of_every_table_survives_a_round_trip)
 {
     for (uint32_t t = 0; t < TABLE_COUNT; t++) {
         const struct record record = distinct_record((enum table)t);
@@ -52,7 +52,7 @@ TEST(every_field_of_every_table_comes_back)
     }
 }
 
-TEST(a_column_touches_its_own_field_only)
+TEST(setting_a_column_changes_only_its_field)
 {
     for (uint32_t t = 0; t < TABLE_COUNT; t++) {
         const struct record record = distinct_record((enum table)t);
@@ -72,7 +72,7 @@ TEST(a_column_touches_its_own_field_only)
     }
 }
 
-TEST(texts_and_nouns_are_texts_and_the_rest_are_numbers)
+TEST(strings_and_table_names_are_strings_all_others_are_numbers)
 {
     uint32_t nouns = 0;
     for (uint32_t t = 0; t < TABLE_COUNT; t++) {
@@ -136,7 +136,7 @@ TEST(a_bool_is_zero_or_one)
     CHECK(column_set_number(&settings, 7, 0) == OK && !settings.settings.test_jig);
 }
 
-TEST(ids_and_times_take_every_number)
+TEST(ids_and_times_accept_every_number)
 {
     static const int64_t values[] = {INT64_MIN, -1, 0, 1, INT64_MAX};
     struct record node = {.table = TABLE_NODE};
@@ -146,7 +146,7 @@ TEST(ids_and_times_take_every_number)
     }
 }
 
-TEST(texts_are_taken_as_they_are)
+TEST(strings_are_stored_unchanged)
 {
     static const char *const texts[] = {
         "", "x", "{\"a\":1}", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x8c\x8d", "'; DROP TABLE node; --"};
@@ -158,9 +158,9 @@ TEST(texts_are_taken_as_they_are)
     }
 }
 
-/* ---- nouns ---- */
+/* ---- names of tables ---- */
 
-TEST(a_counter_is_kept_under_the_name_of_its_table)
+TEST(a_counter_is_stored_under_the_name_of_its_table)
 {
     for (uint32_t t = 0; t < TABLE_COUNT; t++) {
         struct record counter = {.table = TABLE_COUNTER, .counter = {.id = t + 1}};
@@ -171,7 +171,7 @@ TEST(a_counter_is_kept_under_the_name_of_its_table)
     }
 }
 
-TEST(an_outbox_row_names_what_it_is_about)
+TEST(an_outbox_row_stores_the_name_of_its_table)
 {
     for (uint32_t t = 0; t < TABLE_COUNT; t++) {
         struct record outbox = {.table = TABLE_OUTBOX, .outbox = {.object = t}};
@@ -182,7 +182,7 @@ TEST(an_outbox_row_names_what_it_is_about)
     }
 }
 
-TEST(a_noun_nobody_knows_is_corrupt)
+TEST(an_unknown_table_name_is_corrupt)
 {
     static const char *const wrong[] = {"", "nodes", "Node", "node ", "nod", "0", "11"};
     struct record counter = {.table = TABLE_COUNTER};

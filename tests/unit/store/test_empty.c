@@ -1,5 +1,5 @@
-/* Goal: no call of SQLite is reached with NULL in a way that stores something else than an empty
- * text. Method: a record of every table whose texts are NULL and 0, written and read. */
+/* Goal: a NULL string is stored as an empty one, never as SQL NULL. Method: a record of every table
+ * whose strings are NULL with length 0, written and read. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ static err compare(void *self, const struct record *seen)
     return OK;
 }
 
-TEST(a_record_of_every_table_without_a_text_is_read_as_it_was_written)
+TEST(a_record_with_empty_strings_of_every_table_survives_a_round_trip)
 {
     char folder[] = "/tmp/halligan-empty-XXXXXX", path[64], command[64];
     struct engine *e;

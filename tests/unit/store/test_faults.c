@@ -1,5 +1,5 @@
 /* Goal: a call of SQLite or of threads that fails while a store is opened or read is an error with
- * a sentence, and the store opens the next time. Method: calls fail on purpose (tests/faults.h),
+ * a message, and the store opens the next time. Method: calls fail on purpose (tests/faults.h),
  * each one that opening makes. */
 #include <errno.h>
 #include <pthread.h>
@@ -47,7 +47,7 @@ static void place_fini(struct place *p)
     CHECK(system(command) == 0);
 }
 
-/* Opens it and takes the lead. */
+/* Opens the store and leads it. */
 static err state_dir_open(struct place *p, struct store_why *out_why)
 {
     struct store *s = NULL;
@@ -71,29 +71,29 @@ static void check_thread(const char *call, unsigned nth)
     place_init(&p);
     fault_set(call, nth);
     CHECK(state_dir_open(&p, &why) == ERR_UNAVAILABLE && fault_was_hit() && why.text[0]);
-    CHECK(state_dir_open(&p, &why) == OK); /* no lock is left, nor a half-made file */
+    CHECK(state_dir_open(&p, &why) == OK); /* neither a lock nor an incomplete file is left */
     place_fini(&p);
 }
 
-TEST(the_thread_of_a_store_may_not_start)
+TEST(open_fails_if_the_thread_cannot_be_started)
 {
     check_thread("pthread_create", 1);
 }
 
-TEST(the_lock_of_a_store_may_not_be_made)
+TEST(open_fails_if_the_mutex_cannot_be_created)
 {
     check_thread("pthread_mutex_init", 1);
 }
 
-TEST(the_conditions_of_a_store_may_not_be_made)
+TEST(open_fails_if_a_condition_variable_cannot_be_created)
 {
     check_thread("pthread_condattr_init", 1);
     check_thread("pthread_cond_init", 1);
     check_thread("pthread_cond_init", 2);
 }
 
-/* Each call in turn fails while a store is opened that is new (or was made before), until opening
- * makes no more of them. */
+/* Opens a new or an existing store repeatedly; the n-th call fails, until opening makes fewer
+ * calls. */
 static unsigned check_each(const char *call, bool is_new)
 {
     for (unsigned nth = 1;; nth++) {
@@ -113,24 +113,25 @@ static unsigned check_each(const char *call, bool is_new)
     }
 }
 
-TEST(each_database_that_is_opened_may_fail)
+TEST(open_fails_if_a_database_cannot_be_opened)
 {
     CHECK(check_each("sqlite3_open_v2", true) >= 1);
-    CHECK(check_each("sqlite3_open_v2", false) >= 2); /* and the schema to compare with */
+    CHECK(check_each("sqlite3_open_v2", false) >=
+          2); /* the file, and the expected schema in memory */
 }
 
-TEST(each_statement_may_fail_to_be_prepared)
+TEST(open_fails_if_a_statement_cannot_be_prepared)
 {
     CHECK(check_each("sqlite3_prepare_v2", true) >= 2);
     CHECK(check_each("sqlite3_prepare_v2", false) >= 2);
 }
 
-TEST(each_statement_that_is_kept_may_fail_to_be_prepared)
+TEST(open_fails_if_a_persistent_statement_cannot_be_prepared)
 {
     CHECK(check_each("sqlite3_prepare_v3", true) >= 50);
 }
 
-TEST(each_direct_statement_may_fail)
+TEST(open_fails_if_a_direct_statement_fails)
 {
     CHECK(check_each("sqlite3_exec", true) >= 5);
     CHECK(check_each("sqlite3_exec", false) >= 5);
@@ -143,7 +144,7 @@ static err count_one(void *self, const struct record *record)
     return OK;
 }
 
-TEST(a_read_that_fails_is_an_error_and_the_reader_reads_on)
+TEST(a_failed_read_is_an_error_and_the_reader_stays_usable)
 {
     struct place p;
     struct store_why why = {""};

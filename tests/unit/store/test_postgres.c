@@ -1,10 +1,10 @@
-/* Goal: what is special to the PostgreSQL engine: whose database it takes and whose it refuses, one
- * daemon at a time, arrays and binary rows that lose nothing.
- * Method: a real server; records of chance against what comes back; an admin who alters things. */
+/* Goal: properties of the PostgreSQL engine only: which databases it accepts, one daemon at a time,
+ * arrays and binary rows without loss.
+ * Method: a real server; random records; an admin connection alters the database. */
 #include "store/schema_version.h"
 #include "tests/unit/store/postgres_fixture.h"
 
-/* ---- whose database is it? ---- */
+/* ---- schema ---- */
 
 TEST(an_empty_database_gets_the_schema_and_opens_again)
 {
@@ -27,7 +27,7 @@ TEST(an_empty_database_gets_the_schema_and_opens_again)
     database_fini(&d);
 }
 
-/* All that later versions made is gone, also from the note of what was made. */
+/* Reverts the database to the first version, including the recorded migrations. */
 static void go_back_to_first_version(struct database *d)
 {
     admin_ask(d, "DO $$ DECLARE name TEXT; BEGIN FOR name IN SELECT tablename FROM pg_tables WHERE "
@@ -37,7 +37,7 @@ static void go_back_to_first_version(struct database *d)
     admin_ask(d, "DELETE FROM schema_migration WHERE name > '0001_z'");
 }
 
-TEST(a_database_of_the_first_version_is_brought_up_to_date)
+TEST(a_database_of_the_first_version_is_migrated)
 {
     struct database d;
     database_init(&d);
@@ -127,7 +127,7 @@ TEST(newer_altered_or_unrecorded_migrations_are_refused_and_nothing_changes)
     database_fini(&d);
 }
 
-TEST(tables_of_others_are_refused_only_when_they_stand_in_our_way)
+TEST(foreign_tables_are_refused_only_if_their_names_conflict)
 {
     struct database d;
     struct engine *reader;
@@ -146,11 +146,11 @@ TEST(tables_of_others_are_refused_only_when_they_stand_in_our_way)
     database_fini(&d);
 }
 
-TEST(a_migration_that_fails_leaves_nothing)
+TEST(a_failed_migration_is_rolled_back)
 {
     struct database d;
     database_init(&d);
-    /* An index of ours by that name is in the way of the last statement of the first migration. */
+    /* An existing index of that name makes the last statement of the first migration fail. */
     admin_ask(&d, "CREATE TABLE other (id INT); CREATE INDEX noderole_role_node ON other (id)");
     const long shape = database_shape(&d);
     CHECK(database_open(&d) == ERR_IO && strstr(d.why.text, "noderole_role_node"));
@@ -158,7 +158,7 @@ TEST(a_migration_that_fails_leaves_nothing)
     database_fini(&d);
 }
 
-TEST(only_utf8_databases_will_do)
+TEST(only_utf8_databases_are_accepted)
 {
     struct database d;
     database_init(&d);
@@ -171,7 +171,7 @@ TEST(only_utf8_databases_will_do)
     database_fini(&d);
 }
 
-TEST(a_server_that_is_not_there_is_unavailable_and_no_password_is_told)
+TEST(an_unreachable_server_is_unavailable_and_the_message_has_no_password)
 {
     struct engine *e;
     struct store_why why;
@@ -183,9 +183,9 @@ TEST(a_server_that_is_not_there_is_unavailable_and_no_password_is_told)
     CHECK(!strstr(why.text, "s3cr"));
 }
 
-/* ---- one daemon at a time ---- */
+/* ---- advisory lock ---- */
 
-TEST(a_second_writer_is_refused_and_told_who_leads)
+TEST(a_second_writer_is_refused_with_the_name_of_the_leader)
 {
     struct database d;
     struct engine *second;
@@ -205,7 +205,7 @@ TEST(a_second_writer_is_refused_and_told_who_leads)
     database_fini(&d);
 }
 
-TEST(the_lock_of_a_daemon_that_is_just_dying_is_waited_for)
+TEST(open_waits_for_the_lock_of_a_daemon_that_is_ending)
 {
     struct database d;
     database_init(&d);
@@ -222,7 +222,7 @@ TEST(the_lock_of_a_daemon_that_is_just_dying_is_waited_for)
 
 enum { MANY = 60 };
 
-/* Counters are by name, and so there are only so many. */
+/* Counters are identified by the name of a table, so their number is limited. */
 static uint32_t how_many(enum table table)
 {
     return table == TABLE_COUNTER ? TABLE_OBJECTS : MANY;
@@ -245,7 +245,7 @@ static void check_table(struct database *d, struct engine *e, struct record *wan
         CHECK(same_record(&found.at[i], &wanted[i]));
 }
 
-TEST(every_table_gives_back_what_was_put_in_updated_and_left)
+TEST(rows_of_every_table_can_be_inserted_updated_and_deleted)
 {
     struct database d;
     struct prng r;
@@ -264,7 +264,7 @@ TEST(every_table_gives_back_what_was_put_in_updated_and_left)
         check_table(&d, d.writer, records, count);
         if (t >= TABLE_LOADED)
             continue;
-        /* Every third ends, and of an object the others change in all that may change. */
+        /* Every third row is deleted; all mutable fields of the other objects change. */
         uint32_t ended = 0, left = 0;
         for (uint32_t i = 0; i < count; i += 3)
             changes[ended++] = (struct change){.gone = true, .record = records[i]};
@@ -320,8 +320,8 @@ TEST(more_rows_than_fit_into_one_statement)
     database_fini(&d);
 }
 
-/* The ids of a table may have holes, also when the engine did not see them being made. */
-TEST(a_row_below_the_highest_that_is_not_there_is_put_in)
+/* The ids of a table may have gaps that the engine does not know of. */
+TEST(a_missing_row_below_the_highest_id_is_inserted)
 {
     struct database d;
     database_lead(&d);
@@ -338,7 +338,7 @@ TEST(a_row_below_the_highest_that_is_not_there_is_put_in)
     database_fini(&d);
 }
 
-TEST(a_row_may_take_the_place_of_one_that_ends_in_the_same_batch)
+TEST(a_row_may_reuse_the_key_of_a_row_deleted_in_the_same_batch)
 {
     struct database d;
     database_lead(&d);
@@ -355,7 +355,7 @@ TEST(a_row_may_take_the_place_of_one_that_ends_in_the_same_batch)
 
 /* ---- reading ---- */
 
-TEST(a_reader_sees_one_instant_and_can_change_nothing)
+TEST(a_reader_sees_one_turn_and_cannot_write)
 {
     struct database d;
     struct engine *reader;
@@ -384,7 +384,7 @@ static err refuse_third(void *self, const struct record *record)
     return ++*(int *)self == 3 ? ERR_LIMIT : OK;
 }
 
-TEST(a_visitor_that_has_enough_ends_the_load)
+TEST(an_error_of_the_callback_ends_the_load)
 {
     struct database d;
     struct store_mark mark;
@@ -401,7 +401,7 @@ TEST(a_visitor_that_has_enough_ends_the_load)
     database_fini(&d);
 }
 
-TEST(looking_back_gives_events_and_intervals)
+TEST(the_history_returns_events_and_intervals)
 {
     struct database d;
     struct prng r;
@@ -445,7 +445,7 @@ TEST(looking_back_gives_events_and_intervals)
     database_fini(&d);
 }
 
-TEST(rows_that_make_no_sense_are_corrupt)
+TEST(rows_with_invalid_values_are_corrupt)
 {
     static const char *const deeds[] = {
         "INSERT INTO counter VALUES ('nonsense', 0, 0, 0, 0)",
@@ -465,7 +465,7 @@ TEST(rows_that_make_no_sense_are_corrupt)
 
 /* ---- copies ---- */
 
-TEST(a_store_is_filled_in_one_go_or_not_at_all)
+TEST(a_store_is_filled_in_one_transaction)
 {
     struct database d;
     struct prng r;
@@ -491,7 +491,7 @@ TEST(a_store_is_filled_in_one_go_or_not_at_all)
     database_fini(&d);
 }
 
-TEST(what_is_not_empty_is_not_filled)
+TEST(a_store_that_is_not_empty_is_not_filled)
 {
     struct database d;
     database_init(&d);

@@ -1,12 +1,12 @@
-/* Goal: whatever happens to a connection or to leadership, a batch is in or it is not, and the
- * engine says which, or that it does not know.
- * Method: a real server; an admin who takes over, locks rows, ends server processes and lets
- * triggers fail in the middle of batches and commits. */
+/* Goal: whatever happens to a connection or to the leadership, a batch is stored completely or
+ * not at all, and the engine reports which, or that it is unknown.
+ * Method: a real server; an admin connection takes over, locks rows, ends server processes and
+ * makes triggers fail during batches and commits. */
 #include "tests/unit/store/postgres_fixture.h"
 
 #include <pthread.h>
 
-/* ---- leading ---- */
+/* ---- leadership ---- */
 
 TEST(each_lead_raises_the_epoch)
 {
@@ -22,7 +22,7 @@ TEST(each_lead_raises_the_epoch)
     database_fini(&d);
 }
 
-TEST(an_ousted_writer_is_fenced_and_changes_nothing)
+TEST(a_former_leader_is_fenced_and_changes_nothing)
 {
     struct database d;
     database_lead(&d);
@@ -51,8 +51,9 @@ TEST(a_batch_for_another_turn_is_fenced)
     database_fini(&d);
 }
 
-/* The answer to our own raise was lost: the epoch is one further, and the claim is ours. */
-TEST(a_raise_of_our_own_is_recognised)
+/* The response to raising the epoch was lost: the epoch is one higher, with the claim of this
+ * process. */
+TEST(an_epoch_raised_by_this_process_is_recognised)
 {
     struct database d;
     database_lead(&d);
@@ -67,9 +68,9 @@ TEST(a_raise_of_our_own_is_recognised)
     database_fini(&d);
 }
 
-/* ---- failures inside a batch ---- */
+/* ---- failures during a batch ---- */
 
-TEST(a_batch_that_fails_leaves_nothing_and_the_next_goes_in)
+TEST(a_failed_batch_is_rolled_back_and_the_next_is_stored)
 {
     struct database d;
     struct change changes[3] = {
@@ -102,7 +103,7 @@ static void set_trap(struct database *d, const char *when, const char *body)
 
 static const char at_commit[] = "DEFERRABLE INITIALLY DEFERRED";
 
-TEST(what_the_server_says_decides_the_error)
+TEST(the_sqlstate_determines_the_error)
 {
     static const struct {
         const char *state;
@@ -122,7 +123,7 @@ TEST(what_the_server_says_decides_the_error)
         set_trap(&d, "", body);
         CHECK(write_node(&d, 1) == cases[i].means);
         CHECK(strstr(d.writer->why.text, "a trap") && strstr(d.writer->why.text, cases[i].state));
-        set_trap(&d, at_commit, body); /* a commit that is refused is not in, for sure */
+        set_trap(&d, at_commit, body); /* a refused commit is certainly not stored */
         CHECK(write_node(&d, 1) == cases[i].means);
     }
     CHECK(admin_count(&d, "SELECT count(*) FROM node") == 0);
@@ -131,7 +132,7 @@ TEST(what_the_server_says_decides_the_error)
     database_fini(&d);
 }
 
-/* ---- connections that die ---- */
+/* ---- lost connections ---- */
 
 static const char end_writer[] =
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
@@ -146,7 +147,7 @@ static const char locks_held[] =
     "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND database = "
     "(SELECT oid FROM pg_database WHERE datname = current_database())";
 
-TEST(a_connection_lost_between_batches_is_made_again_by_lead)
+TEST(lead_replaces_a_connection_lost_between_batches)
 {
     struct database d;
     database_lead(&d);
@@ -155,7 +156,7 @@ TEST(a_connection_lost_between_batches_is_made_again_by_lead)
         admin_ask(&d, end_writer);
         admin_await(&d, writer_is_gone);
         CHECK(write_node(&d, 2 + round) == ERR_UNAVAILABLE);
-        CHECK(write_node(&d, 2 + round) == ERR_UNAVAILABLE); /* it does not come back by itself */
+        CHECK(write_node(&d, 2 + round) == ERR_UNAVAILABLE); /* only lead() reconnects */
         CHECK(d.writer->ops->begin(d.writer, &d.mark) == ERR_UNAVAILABLE);
         CHECK(d.writer->ops->lead(d.writer, d.mark.epoch, &d.mark) == OK);
         CHECK(d.mark.epoch == 2 + round && d.mark.turn == 1 + round);
@@ -166,7 +167,7 @@ TEST(a_connection_lost_between_batches_is_made_again_by_lead)
     database_fini(&d);
 }
 
-/* A call of the engine under way, to be joined. */
+/* A call of the engine in its own thread. */
 struct call {
     struct database *database;
     pthread_t thread;
@@ -200,7 +201,7 @@ static err call_end(struct call *c)
     return c->result;
 }
 
-TEST(a_connection_lost_inside_a_batch_means_that_it_is_not_in)
+TEST(a_batch_whose_connection_is_lost_before_commit_is_not_stored)
 {
     struct database d;
     struct call call;
@@ -219,7 +220,7 @@ TEST(a_connection_lost_inside_a_batch_means_that_it_is_not_in)
 }
 
 /* The commit waits inside a trigger for a lock that the test holds. */
-TEST(a_connection_lost_while_committing_leaves_doubt_that_lead_resolves)
+TEST(lead_resolves_the_doubt_of_a_connection_lost_during_commit)
 {
     struct database d;
     struct call call;
@@ -232,7 +233,7 @@ TEST(a_connection_lost_while_committing_leaves_doubt_that_lead_resolves)
     admin_ask(&d, end_writer);
     CHECK(call_end(&call) == ERR_UNKNOWN);
     PQfinish(blocker);
-    /* A table with a trigger is not as it was made. */
+    /* A table with a trigger is refused as altered. */
     CHECK(d.writer->ops->lead(d.writer, d.mark.epoch, &d.mark) == ERR_CORRUPT);
     admin_ask(&d, "DROP TRIGGER trap ON node");
     CHECK(d.writer->ops->lead(d.writer, d.mark.epoch, &d.mark) == OK);
@@ -242,8 +243,8 @@ TEST(a_connection_lost_while_committing_leaves_doubt_that_lead_resolves)
     database_fini(&d);
 }
 
-/* What the server still carries out for a connection that is dead to us comes first. */
-TEST(raising_the_epoch_waits_for_a_transaction_that_is_still_alive)
+/* A transaction that the server still executes for a lost connection is committed first. */
+TEST(raising_the_epoch_waits_for_a_running_transaction)
 {
     struct database d;
     struct call call;
@@ -256,7 +257,7 @@ TEST(raising_the_epoch_waits_for_a_transaction_that_is_still_alive)
     PQclear(PQexec(old, "COMMIT"));
     CHECK(call_end(&call) == OK);
     CHECK(d.mark.epoch == 2 && d.mark.turn == 1);
-    /* Its row counts among those that are there. */
+    /* Its row is part of the highest id. */
     const struct change change = {
         .record = {.table = TABLE_GROUP, .group = {.id = 9, .name = STR("now")}}};
     CHECK(write_changes(&d, &change, 1) == OK);
@@ -265,8 +266,8 @@ TEST(raising_the_epoch_waits_for_a_transaction_that_is_still_alive)
     database_fini(&d);
 }
 
-/* Our dead connection may keep the lock for a while. We lead all the same, and take it later. */
-TEST(a_lock_that_is_not_free_at_once_is_taken_when_there_is_time)
+/* A lost connection may hold the lock for some time. lead() succeeds nevertheless. */
+TEST(a_busy_advisory_lock_is_taken_by_maintenance)
 {
     struct database d;
     database_lead(&d);
@@ -277,17 +278,17 @@ TEST(a_lock_that_is_not_free_at_once_is_taken_when_there_is_time)
     CHECK(write_node(&d, 1) == ERR_UNAVAILABLE);
     CHECK(d.writer->ops->lead(d.writer, d.mark.epoch, &d.mark) == OK);
     CHECK(write_node(&d, 1) == OK);
-    d.writer->ops->rest(d.writer);
+    d.writer->ops->maintain(d.writer);
     PQfinish(ghost);
     for (int i = 0; i < 10000 && admin_count(&d, locks_held) != 0; i++)
         ;
-    d.writer->ops->rest(d.writer);
+    d.writer->ops->maintain(d.writer);
     CHECK(admin_count(&d, locks_held) == 1);
     CHECK(write_node(&d, 2) == OK);
     database_fini(&d);
 }
 
-TEST(a_reader_makes_its_connection_again_by_itself)
+TEST(a_reader_reconnects_by_itself)
 {
     struct database d;
     struct engine *reader;
@@ -315,7 +316,7 @@ static err end_server(void *self, const struct record *record)
     return OK;
 }
 
-TEST(a_load_that_breaks_off_is_not_taken_for_a_whole_one)
+TEST(an_interrupted_load_is_an_error)
 {
     struct database d;
     struct store_mark mark;
@@ -331,8 +332,8 @@ TEST(a_load_that_breaks_off_is_not_taken_for_a_whole_one)
     database_fini(&d);
 }
 
-/* A database that was emptied behind our back is not taken for a new store. */
-TEST(a_store_that_vanished_is_not_made_anew)
+/* A database that was emptied by another client does not count as a new store. */
+TEST(a_deleted_store_is_not_created_again)
 {
     struct database d;
     database_lead(&d);

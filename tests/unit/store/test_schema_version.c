@@ -1,7 +1,7 @@
-/* Goal: the schema of both engines is the records and nothing else, every statement fits it, and a
- * store that is newer or was altered is told from ours.
+/* Goal: the schema of both engines matches the records, every statement fits it, and a newer or
+ * altered store is recognised.
  * Method: the generated texts against the layouts: applied to an SQLite database in memory, and
- * read as text for PostgreSQL, which is not here (tests/store has one). */
+ * read as text for PostgreSQL (tests/store uses a server). */
 #include "store/columns.h"
 #include "store/schema_version.h"
 #include "tests/check.h"
@@ -31,7 +31,7 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
     return statement;
 }
 
-/* ---- what is recorded about migrations ---- */
+/* ---- recorded migrations ---- */
 
 TEST(a_hash_is_the_sha256_of_the_text)
 {
@@ -46,7 +46,7 @@ TEST(a_hash_is_the_sha256_of_the_text)
 
 static const struct migration known[] = {{"0001_one", "CREATE"}, {"0002_two", "ALTER"}};
 
-TEST(what_this_program_did_is_recognised)
+TEST(migrations_of_this_program_are_recognised)
 {
     struct store_why why = {"untouched"};
     char hash[SCHEMA_HASH_SIZE];
@@ -79,12 +79,12 @@ TEST(an_altered_store_is_refused_by_name)
     CHECK(strstr(why.text, "altered") && strstr(why.text, "0001_uno"));
     hash[63] = hash[63] == '0' ? '1' : '0';
     CHECK(schema_compare(&(struct migrations){known, 2}, 0, "0001_one", hash, &why) == ERR_CORRUPT);
-    hash[63] = 0; /* a digit short */
+    hash[63] = 0; /* one digit too short */
     CHECK(schema_compare(&(struct migrations){known, 2}, 0, "0001_one", hash, &why) == ERR_CORRUPT);
     CHECK(schema_compare(&(struct migrations){known, 2}, 0, "0001_one", "", &why) == ERR_CORRUPT);
 }
 
-TEST(long_names_and_hashes_fit_the_sentence)
+TEST(long_names_and_hashes_fit_the_message)
 {
     struct store_why why;
     char name[4 * STORE_WHY_SIZE];
@@ -108,9 +108,9 @@ TEST(both_engines_have_the_same_migrations_in_order)
     }
 }
 
-/* ---- SQLite: the columns are the fields ---- */
+/* ---- SQLite: columns ---- */
 
-TEST(every_field_has_its_column_and_nothing_else_has)
+TEST(the_columns_are_exactly_the_fields)
 {
     sqlite3 *db = open_migrated();
     for (uint32_t t = 0; t < TABLE_COUNT; t++) {
@@ -134,7 +134,7 @@ TEST(every_field_has_its_column_and_nothing_else_has)
     sqlite3_close(db);
 }
 
-TEST(every_table_is_strict_and_of_a_record_or_of_the_store_itself)
+TEST(every_table_is_strict_and_belongs_to_a_record_or_to_the_store)
 {
     sqlite3 *db = open_migrated();
     sqlite3_stmt *tables = prepare(db, "SELECT name, strict FROM pragma_table_list "
@@ -155,9 +155,9 @@ TEST(every_table_is_strict_and_of_a_record_or_of_the_store_itself)
     sqlite3_close(db);
 }
 
-/* ---- SQLite: the statements fit ---- */
+/* ---- SQLite: statements ---- */
 
-TEST(every_statement_prepares_with_the_parameters_of_its_table)
+TEST(every_statement_can_be_prepared_with_the_parameters_of_its_table)
 {
     sqlite3 *db = open_migrated();
     for (uint32_t t = 0; t < TABLE_COUNT; t++) {
@@ -199,7 +199,7 @@ static void bind_field(sqlite3_stmt *statement, const struct record *record, uin
     }
 }
 
-/* Every field differs from its neighbours, so that an exchange of two columns shows. */
+/* Every field differs from its neighbours, so that exchanged columns are detected. */
 static struct record numbered_record(enum table table, int64_t from)
 {
     struct record record;
@@ -258,7 +258,7 @@ static void holds(sqlite3 *db, enum table table, const struct record *expected)
     sqlite3_finalize(load);
 }
 
-/* What never changes keeps its value. */
+/* Immutable fields keep their value. */
 static void keep_fixed(const struct record *before, struct record *after)
 {
     after->id = before->id;
@@ -290,7 +290,7 @@ TEST(each_parameter_reaches_the_column_of_its_field)
     sqlite3_close(db);
 }
 
-TEST(one_row_says_who_leads)
+TEST(the_leadership_table_has_one_row)
 {
     sqlite3 *db = open_migrated();
     sqlite3_stmt *mark = prepare(db, statement_texts[STATEMENT_MARK].sqlite);
@@ -304,7 +304,7 @@ TEST(one_row_says_who_leads)
     sqlite3_close(db);
 }
 
-TEST(a_role_is_on_a_node_once)
+TEST(a_role_is_bound_to_a_node_once)
 {
     sqlite3 *db = open_migrated();
     struct record one = numbered_record(TABLE_NODEROLE, 1);
@@ -318,7 +318,7 @@ TEST(a_role_is_on_a_node_once)
     sqlite3_close(db);
 }
 
-/* ---- PostgreSQL: the same, as far as text can tell ---- */
+/* ---- PostgreSQL: checks of the text ---- */
 
 /* The line `    name TYPE ...` of a field in CREATE TABLE; moves past it. */
 static const char *skip_column(const char *at, const char *name, const char *type)
@@ -338,7 +338,7 @@ static bool is_end_of_table(const char *at)
     return *at == ')' || strncmp(at, "    PRIMARY KEY (", 17) == 0;
 }
 
-/* A column that came later. */
+/* A column that a later migration added. */
 static void check_added(const char *table, const char *name, const char *type)
 {
     char plain[200], quoted[200];
@@ -352,7 +352,7 @@ static void check_added(const char *table, const char *name, const char *type)
         check_failed(name, 0, "no migration adds it");
 }
 
-/* Where the first column of a table stands, in whichever migration made it. */
+/* The first column of a table in the migration that creates it. */
 static const char *find_columns(const char *table)
 {
     char plain[100], quoted[100];
@@ -390,7 +390,7 @@ TEST(postgres_has_the_same_columns)
     }
 }
 
-TEST(no_statement_leaves_its_columns_open)
+TEST(every_statement_lists_its_columns)
 {
     for (uint32_t t = 0; t < TABLE_COUNT; t++)
         for (uint32_t op = 0; op < OP_COUNT; op++)

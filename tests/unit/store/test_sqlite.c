@@ -9,7 +9,8 @@
 #include "store/statements.h"
 #include "tests/check.h"
 
-/* What is special to one file that other people can reach: moved, emptied, damaged. */
+/* Goal: an SQLite file that is moved, emptied or damaged from outside is never written to or
+ * replaced. Method: a real file, changed by the test. */
 
 struct place {
     char folder[32];
@@ -59,7 +60,7 @@ static err write_nothing(struct place *p)
     return p->e->ops->write(p->e, &batch);
 }
 
-TEST(a_file_that_was_moved_away_takes_no_batch_and_ends_the_engine)
+TEST(a_moved_file_accepts_no_batch_and_fails_the_store)
 {
     struct place p;
     char away[80];
@@ -73,7 +74,7 @@ TEST(a_file_that_was_moved_away_takes_no_batch_and_ends_the_engine)
     place_fini(&p);
 }
 
-TEST(a_file_that_was_moved_away_is_noticed_without_a_batch)
+TEST(a_moved_file_is_noticed_without_a_batch)
 {
     struct place p;
     char away[80];
@@ -84,8 +85,8 @@ TEST(a_file_that_was_moved_away_is_noticed_without_a_batch)
     place_fini(&p);
 }
 
-/* A store as the first version left it: its migration, the note of it, a noderole, a user and what
- * he shows. */
+/* A store of the first version: its migration and its record, a noderole, and a user with
+ * settings. */
 static void go_back_to_first_version(struct place *p)
 {
     char note[4096];
@@ -123,7 +124,7 @@ static err see_old_event(void *self, const struct record *record)
     return OK;
 }
 
-TEST(a_store_of_the_first_version_is_brought_up_to_date_and_keeps_what_it_has)
+TEST(a_store_of_the_first_version_is_migrated_and_keeps_its_rows)
 {
     struct place p;
     struct store_mark mark;
@@ -157,7 +158,7 @@ TEST(a_store_of_the_first_version_is_brought_up_to_date_and_keeps_what_it_has)
     place_fini(&p);
 }
 
-TEST(a_log_without_its_database_is_not_thrown_away)
+TEST(a_log_without_its_database_is_not_deleted)
 {
     struct place p;
     char log[80];
@@ -175,7 +176,7 @@ TEST(a_log_without_its_database_is_not_thrown_away)
     place_fini(&p);
 }
 
-TEST(a_digest_that_is_none_is_damage_and_an_empty_one_is_not)
+TEST(an_invalid_digest_is_corrupt_and_an_empty_one_is_not)
 {
     struct place p;
     place_init(&p);
@@ -188,12 +189,12 @@ TEST(a_digest_that_is_none_is_damage_and_an_empty_one_is_not)
     place_fini(&p);
 }
 
-TEST(our_own_raise_is_known_by_its_claim_and_nobody_elses_is)
+TEST(an_epoch_raised_by_this_process_is_recognised_by_its_claim)
 {
     struct place p;
     place_init(&p);
     const int64_t held = p.mark.epoch;
-    /* Raised by us, the answer lost: the epoch is one above, the claim is ours. */
+    /* Raised by this process with a lost response: the epoch is one higher, with its claim. */
     sql(&p, "UPDATE leadership SET epoch = epoch + 1");
     CHECK(p.e->ops->lead(p.e, held, &p.mark) == OK && p.mark.epoch == held + 1);
     sql(&p, "UPDATE leadership SET epoch = epoch + 1, claim = 'another'");
