@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 
-static int64_t read_ms(clockid_t id)
+static int64_t clock_read_ms(clockid_t id)
 {
     struct timespec now;
     must(clock_gettime(id, &now) == 0);
@@ -15,22 +15,23 @@ static int64_t read_ms(clockid_t id)
 
 int64_t sys_now_ms(void)
 {
-    return read_ms(CLOCK_REALTIME);
+    return clock_read_ms(CLOCK_REALTIME);
 }
 
 int64_t sys_mono_ms(void)
 {
-    return read_ms(CLOCK_MONOTONIC);
+    return clock_read_ms(CLOCK_MONOTONIC);
 }
 
-/* Up to 256 bytes come whole or, before the kernel has any, after a wait that a signal may end. */
+/* getrandom() returns up to 256 bytes at once. Before the pool of the kernel is initialized it
+ * blocks, and a signal may interrupt it; hence the loop. */
 uint64_t sys_random64(void)
 {
     uint64_t value;
     for (int tries = 0; tries < 1000; tries++)
         if (getrandom(&value, sizeof value, 0) == (ssize_t)sizeof value)
             return value;
-    impossible("the kernel gives no random numbers");
+    impossible("the kernel supplies no random numbers");
 }
 
 void sys_time_format(int64_t now_ms, char out_text[SYS_TIME_SIZE])

@@ -1,17 +1,17 @@
-/* clock.h - time and chance, as the kernel has them.
+/* clock.h - clocks and random numbers of the kernel.
  *
- * What the turn is told through port/clock_port.h comes from here in the daemon. Nothing is kept.
+ * The daemon implements port/clock_port.h with these functions. They keep no state.
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define SYS_TIME_SIZE 32u /* room for sys_time_format, zero included */
+#define SYS_TIME_SIZE 32u /* buffer of sys_time_format(), in bytes, with the terminating zero */
 
-int64_t sys_now_ms(void);  /* since 1970; may jump either way */
-int64_t sys_mono_ms(void); /* since whenever; never goes back */
-/* 64 bits that nobody could have guessed. The kernel refusing is our end. */
+int64_t sys_now_ms(void);  /* since 1970; may jump forward or back */
+int64_t sys_mono_ms(void); /* since an unspecified time; never decreases */
+/* 64 unpredictable bits. Aborts if the kernel does not supply them. */
 uint64_t sys_random64(void);
 /* "2024-05-01T12:00:00.250Z" */
 void sys_time_format(int64_t now_ms, char out_text[SYS_TIME_SIZE]);

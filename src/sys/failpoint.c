@@ -1,3 +1,6 @@
+/* failpoint.c - state of the failpoints, which is set once at the start. Passes are counted
+ * atomically, since failpoints are in several threads. The trace is a shared mapping, so that it is
+ * readable after the process was killed. */
 #include "sys/failpoint.h"
 
 #include <fcntl.h>
@@ -18,7 +21,7 @@ bool failpoint_armed;
 static char wanted[NAME_SIZE];
 static long wanted_pass;
 static atomic_long passes;
-static char *trace; /* NAME_SIZE bytes, shared with whoever looks at the file */
+static char *trace; /* NAME_SIZE bytes, mapped from the file; NULL: no trace */
 
 const char *failpoint_name(enum failpoint point)
 {
@@ -31,7 +34,7 @@ const char *failpoint_name(enum failpoint point)
     return names[point];
 }
 
-static void arm(const char *text)
+static void failpoint_arm(const char *text)
 {
     const char *colon = strrchr(text, ':');
     const size_t len = colon ? (size_t)(colon - text) : strlen(text);
@@ -42,7 +45,7 @@ static void arm(const char *text)
     failpoint_armed = true;
 }
 
-static void trace_to(const char *path)
+static void failpoint_trace_to(const char *path)
 {
     const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || ftruncate(fd, NAME_SIZE) != 0)
@@ -50,7 +53,7 @@ static void trace_to(const char *path)
     void *at = mmap(NULL, NAME_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (at == MAP_FAILED)
         sys_fail(__FILE__, __LINE__, "HALLIGAN_FAILPOINT_TRACE: the file cannot be mapped");
-    ignore(close(fd), "the mapping stays");
+    ignore(close(fd), "the mapping stays valid");
     trace = at;
     failpoint_armed = true;
 }
@@ -60,9 +63,9 @@ void failpoint_init(void)
     const char *point = getenv("HALLIGAN_FAILPOINT");
     const char *file = getenv("HALLIGAN_FAILPOINT_TRACE");
     if (point)
-        arm(point);
+        failpoint_arm(point);
     if (file)
-        trace_to(file);
+        failpoint_trace_to(file);
 }
 
 void failpoint_pass(const char *name)

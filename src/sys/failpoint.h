@@ -1,33 +1,34 @@
-/* failpoint.h - named places where the process can be told to die.
+/* failpoint.h - named positions at which a test can abort the process.
  *
- * Between any two things that somebody else could see stands a failpoint. With
- * HALLIGAN_FAILPOINT=NAME:N in the environment the process aborts at the Nth passing of NAME; with
- * HALLIGAN_FAILPOINT_TRACE=FILE it notes the last one passed in FILE, so that whoever kills it can
- * tell where it stood. Without them a failpoint costs one comparison.
+ * There is a failpoint between any two actions that are visible outside the process. With
+ * HALLIGAN_FAILPOINT=NAME:N in the environment the process aborts when it passes NAME for the Nth
+ * time. With HALLIGAN_FAILPOINT_TRACE=FILE it writes the name of the last failpoint it passed into
+ * FILE, so that a test that kills it learns its position. Without these variables a failpoint costs
+ * one comparison.
  *
- * All names stand here, but for those of the turn (turn/turn.h), which the daemon passes on.
+ * All names are listed here, except those of the turn (turn/turn.h), which the daemon forwards.
  */
 #pragma once
 
 #include <stdbool.h>
 
 #define FAILPOINTS(X)                                                                              \
-    X(DATA_LOCKED, "data.locked")       /* we hold the data directory              */              \
-    X(OPEN_BEFORE, "store.open.before") /* before the first look at the store      */              \
+    X(DATA_LOCKED, "data.locked")       /* the data directory is locked            */              \
+    X(OPEN_BEFORE, "store.open.before") /* before the store is opened              */              \
     X(OPEN_AFTER, "store.open.after")                                                              \
     X(MIGRATE_BEFORE, "store.migrate.before") /* before each migration                   */        \
     X(MIGRATE_INSIDE, "store.migrate.inside") /* applied, not committed                  */        \
     X(MIGRATE_AFTER, "store.migrate.after")                                                        \
-    X(RAISE_BEFORE, "store.raise.before") /* the epoch                               */            \
+    X(RAISE_BEFORE, "store.raise.before") /* before the epoch is raised              */            \
     X(RAISE_AFTER, "store.raise.after")                                                            \
-    X(TAKEN, "store.taken")     /* the store's thread has the batch        */                      \
-    X(BEGUN, "store.begun")     /* its transaction is open                 */                      \
-    X(GUARDED, "store.guarded") /* epoch and turn were ours                */                      \
-    X(ROW, "store.row")         /* before each row, or piece of rows       */                      \
+    X(TAKEN, "store.taken")     /* the store thread has the batch          */                      \
+    X(BEGUN, "store.begun")     /* the transaction is open                 */                      \
+    X(GUARDED, "store.guarded") /* epoch and turn were as expected         */                      \
+    X(ROW, "store.row")         /* before each row or chunk of rows        */                      \
     X(COMMIT_BEFORE, "store.commit.before")                                                        \
     X(COMMIT_AFTER, "store.commit.after")                                                          \
-    X(ROLLBACK, "store.rollback")           /* after a batch that failed               */          \
-    X(ANSWER_BEFORE, "store.answer.before") /* the batch is in, nobody knows           */          \
+    X(ROLLBACK, "store.rollback")           /* before a failed batch is rolled back    */          \
+    X(ANSWER_BEFORE, "store.answer.before") /* committed, not reported                 */          \
     X(ANSWER_AFTER, "store.answer.after")                                                          \
     X(CHECKPOINT_BEFORE, "store.checkpoint.before")                                                \
     X(CHECKPOINT_AFTER, "store.checkpoint.after")                                                  \
@@ -35,16 +36,16 @@
     X(CLOSE_AFTER, "store.close.after")                                                            \
     X(ADMIN_FILE_BEFORE, "admin.file.before") /* the password file of the first user     */        \
     X(ADMIN_FILE_AFTER, "admin.file.after")                                                        \
-    X(ADMIN_DONE, "admin.done") /* its user is durable                     */                      \
+    X(ADMIN_DONE, "admin.done") /* the first user is durable               */                      \
     X(LISTENING, "http.listening")                                                                 \
-    X(REQUEST, "http.request") /* a whole request is here                 */                       \
+    X(REQUEST, "http.request") /* a complete request was received         */                       \
     X(HTTP_ANSWER_BEFORE, "http.answer.before")                                                    \
     X(HTTP_ANSWER_AFTER, "http.answer.after")                                                      \
-    X(JIG_START_BEFORE, "jig.start.before") /* before the journal knows of the run     */          \
-    X(JIG_START_AFTER, "jig.start.after")   /* it knows                                */          \
-    X(JIG_DONE_BEFORE, "jig.done.before")   /* before the journal knows it ended       */          \
+    X(JIG_START_BEFORE, "jig.start.before") /* before the journal records the start    */          \
+    X(JIG_START_AFTER, "jig.start.after")   /* the start is recorded                   */          \
+    X(JIG_DONE_BEFORE, "jig.done.before")   /* before the journal records the end      */          \
     X(JIG_DONE_AFTER, "jig.done.after")                                                            \
-    X(JIG_ANSWER, "jig.answer") /* before the turn is told                 */                      \
+    X(JIG_ANSWER, "jig.answer") /* before the result is submitted          */                      \
     X(DRAIN_BEFORE, "drain.before")                                                                \
     X(DRAIN_AFTER, "drain.after")
 
@@ -55,7 +56,7 @@ enum failpoint {
         FAILPOINT_COUNT
 };
 
-/* Reads the environment, once, before any thread is started. */
+/* Reads the environment. Called once, before any thread is started. */
 void failpoint_init(void);
 const char *failpoint_name(enum failpoint point);
 

@@ -1,3 +1,7 @@
+/* files.c - a file is replaced in this order: write a temporary file, fsync it, rename it, fsync
+ * the directory. Without the first fsync a power failure could leave the new name with no content;
+ * without the second the rename itself could be lost. After a failure the old file is unchanged.
+ */
 #include "sys/files.h"
 
 #include <errno.h>
@@ -28,10 +32,10 @@ err err_from_errno(int number)
     }
 }
 
-/* Close and keep errno as it was: the failure before is the one to tell. */
-static err close_with(int fd, int number)
+/* Closes and sets errno to `number`, the error that is to be reported. */
+static err file_close_with(int fd, int number)
 {
-    ignore(close(fd), "nothing was written through it that anybody counts on");
+    ignore(close(fd), "what was written is synced already or failed");
     errno = number;
     return number ? err_from_errno(number) : OK;
 }
@@ -39,7 +43,7 @@ static err close_with(int fd, int number)
 /* ---- reading ---- */
 
 /* Up to `size` bytes; fewer only at the end of the file. -1 with errno. */
-static ssize_t read_up_to(int fd, char *at, size_t size)
+static ssize_t file_read_up_to(int fd, char *at, size_t size)
 {
     size_t have = 0;
     while (have < size) {
@@ -55,43 +59,44 @@ static ssize_t read_up_to(int fd, char *at, size_t size)
     return (ssize_t)have;
 }
 
-/* A pipe, a device or a directory is no file: reading one may never end. 0, or why not. */
-static int plain_problem(const struct stat *facts)
+/* 0 for a regular file, otherwise an errno: reading a pipe or a device may never end. */
+static int file_type_error(const struct stat *facts)
 {
     if (S_ISREG(facts->st_mode))
         return 0;
     return S_ISDIR(facts->st_mode) ? EISDIR : ENOTSUP;
 }
 
-static err read_whole(struct arena *a, int fd, uint32_t size_max, struct str *out_bytes)
+static err file_read_whole(struct arena *a, int fd, uint32_t size_max, struct str *out_bytes)
 {
     struct stat facts;
     if (fstat(fd, &facts) != 0)
-        return close_with(fd, errno);
-    const int problem = plain_problem(&facts);
+        return file_close_with(fd, errno);
+    const int problem = file_type_error(&facts);
     if (problem)
-        return close_with(fd, problem);
+        return file_close_with(fd, problem);
     if (facts.st_size > (off_t)size_max) {
-        ignore(close_with(fd, EFBIG), "the reader has a bound, not the disk");
+        ignore(file_close_with(fd, EFBIG),
+               "EFBIG would mean a full disk; the caller's limit is ERR_LIMIT");
         return ERR_LIMIT;
     }
-    /* One byte more than it has: a file that grows meanwhile is noticed. */
+    /* One byte more than the size, so that a file that grows meanwhile is noticed. */
     const size_t room = (size_t)facts.st_size + 1;
     char *at = arena_alloc(a, room);
-    const ssize_t n = read_up_to(fd, at, room);
+    const ssize_t n = file_read_up_to(fd, at, room);
     if (n < 0)
-        return close_with(fd, errno);
+        return file_close_with(fd, errno);
     if ((size_t)n == room)
-        return close_with(fd, EBUSY);
+        return file_close_with(fd, EBUSY);
     *out_bytes = (struct str){at, (uint32_t)n};
-    return close_with(fd, 0);
+    return file_close_with(fd, 0);
 }
 
 err file_read(struct arena *a, const char *path, uint32_t size_max, struct str *out_bytes)
 {
-    /* Without O_NONBLOCK a pipe would keep us until somebody writes into it. */
+    /* Without O_NONBLOCK open() of a pipe would block until a writer opens it. */
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    return fd < 0 ? err_from_errno(errno) : read_whole(a, fd, size_max, out_bytes);
+    return fd < 0 ? err_from_errno(errno) : file_read_whole(a, fd, size_max, out_bytes);
 }
 
 err file_read_private(struct arena *a, const char *path, uint32_t size_max, struct str *out_bytes)
@@ -103,10 +108,10 @@ err file_read_private(struct arena *a, const char *path, uint32_t size_max, stru
         return err_from_errno(errno);
     struct stat facts;
     if (fstat(fd, &facts) != 0)
-        return close_with(fd, errno);
+        return file_close_with(fd, errno);
     if (!S_ISREG(facts.st_mode) || facts.st_uid != geteuid() || facts.st_mode & 0177)
-        return close_with(fd, EPERM);
-    return read_whole(a, fd, size_max, out_bytes);
+        return file_close_with(fd, EPERM);
+    return file_read_whole(a, fd, size_max, out_bytes);
 }
 
 bool file_exists(const char *path)
@@ -117,7 +122,7 @@ bool file_exists(const char *path)
 
 /* ---- writing ---- */
 
-static bool write_all(int fd, struct str bytes)
+static bool file_write_all(int fd, struct str bytes)
 {
     uint32_t done = 0;
     while (done < bytes.len) {
@@ -131,7 +136,7 @@ static bool write_all(int fd, struct str bytes)
     return true;
 }
 
-static err sync_directory_of(const char *path)
+static err file_sync_directory(const char *path)
 {
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -145,26 +150,26 @@ static err sync_directory_of(const char *path)
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return err_from_errno(errno);
-    return close_with(fd, fsync(fd) == 0 ? 0 : errno);
+    return file_close_with(fd, fsync(fd) == 0 ? 0 : errno);
 }
 
-static err move_entry(const char *from, const char *to)
+static err file_rename_synced(const char *from, const char *to)
 {
     if (rename(from, to) != 0)
         return err_from_errno(errno);
-    return sync_directory_of(to);
+    return file_sync_directory(to);
 }
 
-/* Our own temporary file: a symbolic link somebody put there is not followed. */
-static err write_new(const char *path, struct str bytes, unsigned mode)
+/* Writes and syncs the temporary file. O_NOFOLLOW: a symbolic link planted there is refused. */
+static err file_write_new(const char *path, struct str bytes, unsigned mode)
 {
     const int fd =
         open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, (mode_t)(mode & 0600));
     if (fd < 0)
         return err_from_errno(errno);
-    if (fchmod(fd, (mode_t)mode) != 0 || !write_all(fd, bytes) || fsync(fd) != 0)
-        return close_with(fd, errno);
-    return close_with(fd, 0);
+    if (fchmod(fd, (mode_t)mode) != 0 || !file_write_all(fd, bytes) || fsync(fd) != 0)
+        return file_close_with(fd, errno);
+    return file_close_with(fd, 0);
 }
 
 err file_write(const char *path, struct str bytes, unsigned mode)
@@ -174,12 +179,12 @@ err file_write(const char *path, struct str bytes, unsigned mode)
         errno = ENAMETOOLONG;
         return ERR_LIMIT;
     }
-    err e = write_new(temporary, bytes, mode);
+    err e = file_write_new(temporary, bytes, mode);
     if (e == OK)
-        e = move_entry(temporary, path);
+        e = file_rename_synced(temporary, path);
     if (e != OK) {
         const int number = errno;
-        ignore(unlink(temporary), "the next write begins by emptying it");
+        ignore(unlink(temporary), "the next write truncates it");
         errno = number;
     }
     return e;
@@ -190,8 +195,8 @@ err file_move_durably(const char *from, const char *to)
     const int fd = open(from, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return err_from_errno(errno);
-    const err e = close_with(fd, fsync(fd) == 0 ? 0 : errno);
-    return e == OK ? move_entry(from, to) : e;
+    const err e = file_close_with(fd, fsync(fd) == 0 ? 0 : errno);
+    return e == OK ? file_rename_synced(from, to) : e;
 }
 
 err file_remove(const char *path)
@@ -201,11 +206,11 @@ err file_remove(const char *path)
     return err_from_errno(errno);
 }
 
-/* ---- the lock ---- */
+/* ---- lock files ---- */
 
-static void read_holder(int fd, struct file_lock *lock)
+static void file_lock_read_holder(int fd, struct file_lock *lock)
 {
-    const ssize_t n = read_up_to(fd, lock->holder, sizeof lock->holder - 1);
+    const ssize_t n = file_read_up_to(fd, lock->holder, sizeof lock->holder - 1);
     size_t len = n > 0 ? (size_t)n : 0;
     while (len && (lock->holder[len - 1] == '\n' || lock->holder[len - 1] == ' '))
         len--;
@@ -215,19 +220,19 @@ static void read_holder(int fd, struct file_lock *lock)
 err file_lock(const char *path, struct str who, struct file_lock *out_lock)
 {
     *out_lock = (struct file_lock){.fd = -1};
-    /* Its text is written over: a link somebody planted is not followed. */
+    /* The file is overwritten, so a symbolic link is not followed. */
     const int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return err_from_errno(errno);
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         const int number = errno;
         if (number == EWOULDBLOCK)
-            read_holder(fd, out_lock);
-        const err e = close_with(fd, number);
+            file_lock_read_holder(fd, out_lock);
+        const err e = file_close_with(fd, number);
         return number == EWOULDBLOCK ? ERR_EXISTS : e;
     }
-    if (ftruncate(fd, 0) != 0 || !write_all(fd, who))
-        return close_with(fd, errno);
+    if (ftruncate(fd, 0) != 0 || !file_write_all(fd, who))
+        return file_close_with(fd, errno);
     out_lock->fd = fd;
     return OK;
 }
@@ -236,8 +241,8 @@ void file_unlock(struct file_lock *lock)
 {
     if (lock->fd < 0)
         return;
-    ignore(ftruncate(lock->fd, 0), "the text only speaks to people, and the lock is gone with us");
-    ignore(close(lock->fd), "closing lets go whatever it answers");
+    ignore(ftruncate(lock->fd, 0), "the text is for messages only");
+    ignore(close(lock->fd), "the lock is released in any case");
     lock->fd = -1;
 }
 
@@ -247,6 +252,6 @@ bool file_is_locked(const char *path)
     if (fd < 0)
         return false;
     const bool is_locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    ignore(close(fd), "it was only asked about");
+    ignore(close(fd), "the descriptor was used for the test only");
     return is_locked;
 }

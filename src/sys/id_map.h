@@ -1,7 +1,7 @@
-/* id_map.h - what belongs to an id, for edges that have many things under way at once.
+/* id_map.h - hash table from durable ids to pointers, for modules with many objects in progress.
  *
- * Pointers by durable ids, which are never 0. It owns neither, and keeps no order. A zeroed one is
- * empty; memory is the heap's.
+ * Ids are never 0. The table does not own the pointers and has no order. A zeroed table is empty;
+ * its memory is on the heap.
  */
 #pragma once
 
@@ -14,12 +14,12 @@ struct id_slot {
 
 struct id_map {
     struct id_slot *slots;
-    uint32_t room; /* a power of two, or 0 */
+    uint32_t room; /* number of slots: a power of two, or 0 */
     uint32_t count;
 };
 
 void id_map_fini(struct id_map *m);
 void *id_map_find(const struct id_map *m, int64_t id); /* NULL: none */
-/* Add, or put another thing in its place. */
+/* Adds an entry, or replaces its pointer. */
 void id_map_put(struct id_map *m, int64_t id, void *thing);
-void id_map_remove(struct id_map *m, int64_t id); /* it must be there */
+void id_map_remove(struct id_map *m, int64_t id); /* must exist */

@@ -1,3 +1,6 @@
+/* log.c - a line is built in a buffer on the stack and written with one write(2), so that lines of
+ * several threads do not mix. A line that is too long is truncated inside a value, whose quote is
+ * still closed, so that every line stays parseable. */
 #include "sys/log.h"
 
 #include <stdarg.h>
@@ -11,8 +14,8 @@
 #include "sys/clock.h"
 
 enum {
-    LINE_SIZE = 8192, /* a longer line loses its end */
-    TEXT_SIZE = 4096, /* of the message */
+    LINE_SIZE = 8192, /* bytes; longer lines are truncated */
+    TEXT_SIZE = 4096, /* of the message, in bytes */
 };
 
 static atomic_int wanted_level = LOG_INFO;
@@ -60,26 +63,26 @@ bool log_format_parse(struct str text, enum log_format *out_format)
     return true;
 }
 
-/* ---- the line ---- */
+/* ---- line buffer ---- */
 
-/* Room is kept for the end of the line, so whatever is cut, the line stays whole. */
+/* Bytes reserved for the end of a truncated line: "...", quote, brace and newline. */
 enum { TAIL = 8 };
 
-struct line {
+struct log_line {
     char at[LINE_SIZE];
     uint32_t len;
     uint32_t pairs;
     bool full;
 };
 
-static uint32_t room(const struct line *l)
+static uint32_t log_line_space(const struct log_line *l)
 {
     return l->len < LINE_SIZE - TAIL ? LINE_SIZE - TAIL - l->len : 0;
 }
 
-static void put(struct line *l, const char *text, uint32_t len)
+static void log_line_put(struct log_line *l, const char *text, uint32_t len)
 {
-    if (l->full || len > room(l)) {
+    if (l->full || len > log_line_space(l)) {
         l->full = true;
         return;
     }
@@ -87,13 +90,13 @@ static void put(struct line *l, const char *text, uint32_t len)
     l->len += len;
 }
 
-static void put_z(struct line *l, const char *text)
+static void log_line_put_z(struct log_line *l, const char *text)
 {
-    put(l, text, (uint32_t)strlen(text));
+    log_line_put(l, text, (uint32_t)strlen(text));
 }
 
-/* How many bytes at `at` are one well-formed character; 0 when they are none. */
-static uint32_t character(struct str s, uint32_t at)
+/* The length of the valid UTF-8 character at `at`; 0: the byte is not part of one. */
+static uint32_t log_character_len(struct str s, uint32_t at)
 {
     const uint8_t first = (uint8_t)s.at[at];
     const uint32_t len = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
@@ -101,26 +104,26 @@ static uint32_t character(struct str s, uint32_t at)
     return piece.len == len && str_is_clean(piece) ? len : 0;
 }
 
-static void put_escaped(struct line *l, uint8_t byte, bool json)
+static void log_put_escaped(struct log_line *l, uint8_t byte, bool json)
 {
     char text[8];
     switch (byte) {
-    case '\n': put_z(l, "\\n"); return;
-    case '\r': put_z(l, "\\r"); return;
-    case '\t': put_z(l, "\\t"); return;
-    case '"': put_z(l, "\\\""); return;
-    case '\\': put_z(l, "\\\\"); return;
+    case '\n': log_line_put_z(l, "\\n"); return;
+    case '\r': log_line_put_z(l, "\\r"); return;
+    case '\t': log_line_put_z(l, "\\t"); return;
+    case '"': log_line_put_z(l, "\\\""); return;
+    case '\\': log_line_put_z(l, "\\\\"); return;
     default: break;
     }
     if (json && byte >= 0x80) {
-        put_z(l, "\xef\xbf\xbd"); /* JSON has no way to say a byte */
+        log_line_put_z(l, "\xef\xbf\xbd"); /* JSON cannot represent a single byte */
         return;
     }
     snprintf(text, sizeof text, json ? "\\u%04x" : "\\x%02x", byte);
-    put_z(l, text);
+    log_line_put_z(l, text);
 }
 
-static bool is_plain(struct str s)
+static bool log_is_plain(struct str s)
 {
     for (uint32_t i = 0; i < s.len; i++) {
         const uint8_t c = (uint8_t)s.at[i];
@@ -130,96 +133,97 @@ static bool is_plain(struct str s)
     return s.len > 0;
 }
 
-/* What stands behind the opening quote, and the closing one. */
-static void put_rest(struct line *l, struct str s, bool json)
+/* Appends the escaped value and the closing quote. */
+static void log_put_quoted(struct log_line *l, struct str s, bool json)
 {
     for (uint32_t i = 0; i < s.len && !l->full;) {
         const uint8_t c = (uint8_t)s.at[i];
         const bool special = c < ' ' || c == '"' || c == '\\' || c == 0x7f;
-        const uint32_t len = special ? 0 : character(s, i);
+        const uint32_t len = special ? 0 : log_character_len(s, i);
         if (len)
-            put(l, s.at + i, len);
+            log_line_put(l, s.at + i, len);
         else
-            put_escaped(l, c, json);
+            log_put_escaped(l, c, json);
         i += len ? len : 1;
     }
-    /* The quote closes also where the text was cut. */
+    /* TAIL has space for the quote also if the value was truncated. */
     const char *end = l->full ? "...\"" : "\"";
     const uint32_t end_len = (uint32_t)strlen(end);
     memcpy(l->at + l->len, end, end_len);
     l->len += end_len;
 }
 
-static void put_key(struct line *l, const char *key, bool json)
+static void log_put_key(struct log_line *l, const char *key, bool json)
 {
     const bool first = l->pairs++ == 0;
     if (json)
-        put_z(l, first ? "\"" : ",\"");
+        log_line_put_z(l, first ? "\"" : ",\"");
     else
-        put_z(l, first ? "" : " ");
-    put_z(l, key);
-    put_z(l, json ? "\":" : "=");
+        log_line_put_z(l, first ? "" : " ");
+    log_line_put_z(l, key);
+    log_line_put_z(l, json ? "\":" : "=");
 }
 
-static void put_text(struct line *l, const char *key, struct str text, bool json)
+static void log_put_string(struct log_line *l, const char *key, struct str text, bool json)
 {
     const uint32_t before = l->len;
-    const bool plain = !json && is_plain(text);
-    put_key(l, key, json);
-    if (!plain || text.len > room(l))
-        put_z(l, "\"");
+    const bool plain = !json && log_is_plain(text);
+    log_put_key(l, key, json);
+    if (!plain || text.len > log_line_space(l))
+        log_line_put_z(l, "\"");
     if (l->full)
-        l->len = before; /* half a key helps nobody */
+        l->len = before; /* drop an incomplete key */
     else if (l->at[l->len - 1] == '"')
-        put_rest(l, text, json);
+        log_put_quoted(l, text, json);
     else
-        put(l, text.at, text.len);
+        log_line_put(l, text.at, text.len);
 }
 
-static void put_number(struct line *l, const char *key, int64_t number, bool json)
+static void log_put_number(struct log_line *l, const char *key, int64_t number, bool json)
 {
     char digits[24];
     const uint32_t before = l->len;
-    put_key(l, key, json);
+    log_put_key(l, key, json);
     snprintf(digits, sizeof digits, "%lld", (long long)number);
-    put_z(l, digits);
+    log_line_put_z(l, digits);
     if (l->full)
         l->len = before;
 }
 
-static void put_head(struct line *l, enum log_level level, bool json)
+static void log_put_head(struct log_line *l, enum log_level level, bool json)
 {
     char text[SYS_TIME_SIZE];
     const bool journal = getenv("JOURNAL_STREAM") != NULL;
     if (journal) {
         snprintf(text, sizeof text, "<%d>", priorities[level]);
-        put_z(l, text);
+        log_line_put_z(l, text);
     }
     if (json)
-        put_z(l, "{");
+        log_line_put_z(l, "{");
     if (!journal) {
         sys_time_format(sys_now_ms(), text);
-        put_text(l, "time", str_from(text), json);
+        log_put_string(l, "time", str_from(text), json);
     }
-    put_text(l, "level", str_from(level_names[level]), json);
+    log_put_string(l, "level", str_from(level_names[level]), json);
 }
 
-static void write_line(enum log_level level, const struct log_field *fields, const char *message)
+static void log_write_line(enum log_level level, const struct log_field *fields,
+                           const char *message)
 {
-    struct line l = {.len = 0};
+    struct log_line l = {.len = 0};
     const bool json = atomic_load(&wanted_format) == LOG_JSON;
-    put_head(&l, level, json);
-    put_text(&l, "msg", str_from(message), json);
+    log_put_head(&l, level, json);
+    log_put_string(&l, "msg", str_from(message), json);
     for (const struct log_field *f = fields; f && f->key && !l.full; f++) {
         if (f->is_text)
-            put_text(&l, f->key, f->text, json);
+            log_put_string(&l, f->key, f->text, json);
         else
-            put_number(&l, f->key, f->number, json);
+            log_put_number(&l, f->key, f->number, json);
     }
     const char *end = json ? "}\n" : "\n";
     memcpy(l.at + l.len, end, strlen(end));
     l.len += (uint32_t)strlen(end);
-    ignore(write(STDERR_FILENO, l.at, l.len) < 0, "there is nowhere left to say so");
+    ignore(write(STDERR_FILENO, l.at, l.len) < 0, "there is no other place to report it");
 }
 
 void log_print(enum log_level level, const char *format, ...)
@@ -231,7 +235,7 @@ void log_print(enum log_level level, const char *format, ...)
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    write_line(level, NULL, message);
+    log_write_line(level, NULL, message);
 }
 
 void log_with(enum log_level level, const struct log_field *fields, const char *format, ...)
@@ -243,5 +247,5 @@ void log_with(enum log_level level, const struct log_field *fields, const char *
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    write_line(level, fields, message);
+    log_write_line(level, fields, message);
 }

@@ -1,8 +1,8 @@
-/* log.h - one line for each thing worth telling, on standard error.
+/* log.h - log lines on standard error.
  *
- * A line is key=value pairs or a JSON object, leaves in one write(2), and may come from any thread.
- * What somebody else wrote into a value cannot break out of it. The setting is one for the process;
- * before log_setup it is text at level info.
+ * A line consists of key=value pairs or is a JSON object. It is written with one write(2), from any
+ * thread. Values are quoted and escaped, so that untrusted text cannot forge a pair or a line. The
+ * settings are those of the process; before log_setup() they are text format and level info.
  */
 #pragma once
 
@@ -13,9 +13,9 @@
 
 /* name, text, priority of syslog */
 #define LOG_LEVELS(X)                                                                              \
-    X(ERROR, "error", 3)     /* a person must act              */                                  \
-    X(WARNING, "warning", 4) /* we coped                       */                                  \
-    X(NOTICE, "notice", 5)   /* the state of the world changed */                                  \
+    X(ERROR, "error", 3)     /* an operator must act           */                                  \
+    X(WARNING, "warning", 4) /* a failure that was handled     */                                  \
+    X(NOTICE, "notice", 5)   /* a significant change of state  */                                  \
     X(INFO, "info", 6)                                                                             \
     X(DEBUG, "debug", 7)
 
@@ -28,10 +28,10 @@ enum log_level {
 
 enum log_format { LOG_TEXT, LOG_JSON };
 
-/* A pair behind the message. */
+/* A pair after the message. */
 struct log_field {
     const char *key; /* NULL ends a list */
-    bool is_text;    /* otherwise the number counts */
+    bool is_text;    /* the value is `text`; otherwise `number` */
     struct str text;
     int64_t number;
 };
@@ -50,16 +50,16 @@ struct log_field {
         .key = (name), .number = (value)                                                           \
     }
 
-/* Lines of higher detail than `level` are dropped. When the journal reads our standard error
- * (JOURNAL_STREAM), each line begins with its priority and goes without the time, which the
- * journal has. */
+/* Lines with a level below `level` are dropped. If standard error is connected to the journal
+ * (JOURNAL_STREAM), each line starts with its syslog priority and has no time, which the journal
+ * adds. */
 void log_setup(enum log_level level, enum log_format format);
 bool log_wants(enum log_level level);
 
 bool log_level_parse(struct str text, enum log_level *out_level);
 bool log_format_parse(struct str text, enum log_format *out_format);
 
-/* The message is a sentence: what failed, its subject in quotes, what we do about it. */
+/* The message states what failed, its subject in quotes, and the consequence or remedy. */
 void log_print(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void log_with(enum log_level level, const struct log_field *fields, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -10,8 +10,8 @@
 
 #include "base/err.h"
 
-/* A path, or a name in the abstract space when it begins with '@'. */
-static bool address_of(const char *name, struct sockaddr_un *out, socklen_t *out_len)
+/* A path, or a name in the abstract namespace if it starts with '@'. */
+static bool notify_address(const char *name, struct sockaddr_un *out, socklen_t *out_len)
 {
     const size_t len = strlen(name);
     *out = (struct sockaddr_un){.sun_family = AF_UNIX};
@@ -29,7 +29,7 @@ bool notify_send(const char *lines)
     const char *name = getenv("NOTIFY_SOCKET");
     struct sockaddr_un address;
     socklen_t len;
-    if (!name || !address_of(name, &address, &len))
+    if (!name || !notify_address(name, &address, &len))
         return false;
     const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
@@ -37,7 +37,7 @@ bool notify_send(const char *lines)
     const size_t size = strlen(lines);
     const bool sent = sendto(fd, lines, size, MSG_NOSIGNAL | MSG_DONTWAIT,
                              (const struct sockaddr *)&address, len) == (ssize_t)size;
-    ignore(close(fd), "the datagram is out or it is not");
+    ignore(close(fd), "the datagram was sent or not already");
     return sent;
 }
 
@@ -56,8 +56,8 @@ bool notify_reloading(void)
     return notify_send(lines);
 }
 
-/* Decimal digits and nothing else; 0 when it is not. */
-static uint64_t number_in(const char *name)
+/* The number in an environment variable; 0 if it is unset or not decimal. */
+static uint64_t notify_env_number(const char *name)
 {
     const char *text = getenv(name);
     char *end = NULL;
@@ -69,9 +69,9 @@ static uint64_t number_in(const char *name)
 
 uint64_t notify_watchdog_ms(void)
 {
-    /* Meant for one process: children inherit the environment, but are not watched. */
-    if (getenv("WATCHDOG_PID") && number_in("WATCHDOG_PID") != (uint64_t)getpid())
+    /* Children inherit the environment, but the watchdog applies to WATCHDOG_PID only. */
+    if (getenv("WATCHDOG_PID") && notify_env_number("WATCHDOG_PID") != (uint64_t)getpid())
         return 0;
-    const uint64_t us = number_in("WATCHDOG_USEC");
+    const uint64_t us = notify_env_number("WATCHDOG_USEC");
     return us == 0 ? 0 : us < 2000 ? 1 : us / 2000;
 }

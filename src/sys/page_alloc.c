@@ -1,4 +1,5 @@
-/* The three things the pure rooms need from the world: pages, pages back, and a last word. */
+/* page_alloc.c - the functions that the pure modules (base, model, core, port) need from the
+ * operating system: page allocation, page release, and the abort with a message. */
 #include "base/err.h"
 #include "base/mem/pages.h"
 
@@ -10,12 +11,12 @@
 
 void sys_fail(const char *file, int line, const char *text)
 {
-    fprintf(stderr, "%s:%d: broken promise: %s\n", file, line, text);
+    fprintf(stderr, "%s:%d: assertion failed: %s\n", file, line, text);
     abort();
 }
 
-/* Small pieces come and go with every scratch arena; a few are kept back per thread, because asking
- * the system each time costs more than what is done with them. */
+/* A cache of small blocks per thread. Temporary arenas allocate and release them all the time, and
+ * an mmap() each time would cost more than the use of the memory. */
 enum { KEPT = 64, KEPT_SIZE_MAX = 64 << 10 };
 
 static _Thread_local struct {
@@ -23,7 +24,7 @@ static _Thread_local struct {
     size_t size;
 } kept[KEPT];
 
-static void *take_kept(size_t size)
+static void *pages_cache_take(size_t size)
 {
     for (int i = 0; i < KEPT; i++)
         if (kept[i].pages && kept[i].size == size) {
@@ -34,7 +35,7 @@ static void *take_kept(size_t size)
     return NULL;
 }
 
-static bool keep(void *pages, size_t size)
+static bool pages_cache_put(void *pages, size_t size)
 {
     for (int i = 0; i < KEPT && size <= KEPT_SIZE_MAX; i++)
         if (!kept[i].pages) {
@@ -47,7 +48,7 @@ static bool keep(void *pages, size_t size)
 
 void *sys_pages_get(size_t size)
 {
-    void *pages = size <= KEPT_SIZE_MAX ? take_kept(size) : NULL;
+    void *pages = size <= KEPT_SIZE_MAX ? pages_cache_take(size) : NULL;
     if (pages)
         return pages;
     pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -58,6 +59,6 @@ void *sys_pages_get(size_t size)
 
 void sys_pages_put(void *pages, size_t size)
 {
-    if (pages && !keep(pages, size))
+    if (pages && !pages_cache_put(pages, size))
         munmap(pages, size);
 }

@@ -6,7 +6,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-static void look_at_memory(struct sys_process *p)
+static void process_read_memory(struct sys_process *p)
 {
     unsigned long long pages = 0, resident = 0;
     const long page_size = sysconf(_SC_PAGESIZE);
@@ -20,8 +20,8 @@ static void look_at_memory(struct sys_process *p)
     fclose(file);
 }
 
-/* Without ".", ".." and the one that is open for looking. */
-static uint64_t count_fds(void)
+/* The number of entries without ".", ".." and the descriptor of the directory itself. */
+static uint64_t process_count_fds(void)
 {
     uint64_t count = 0;
     DIR *folder = opendir("/proc/self/fd");
@@ -33,19 +33,19 @@ static uint64_t count_fds(void)
     return count > 3 ? count - 3 : 0;
 }
 
-static uint64_t us_of(struct timeval t)
+static uint64_t timeval_us(struct timeval t)
 {
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
 }
 
 struct sys_process sys_process_look(void)
 {
-    struct sys_process p = {.fds = count_fds()};
+    struct sys_process p = {.fds = process_count_fds()};
     struct rusage used;
     struct rlimit limit;
-    look_at_memory(&p);
+    process_read_memory(&p);
     if (getrusage(RUSAGE_SELF, &used) == 0)
-        p.cpu_us = us_of(used.ru_utime) + us_of(used.ru_stime);
+        p.cpu_us = timeval_us(used.ru_utime) + timeval_us(used.ru_stime);
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
         p.fds_max = limit.rlim_cur;
     return p;

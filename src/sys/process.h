@@ -1,4 +1,4 @@
-/* process.h - what the kernel says about ourselves. Nothing is kept. */
+/* process.h - resource usage of this process, as the kernel reports it. */
 #pragma once
 
 #include <stdint.h>
@@ -11,5 +11,5 @@ struct sys_process {
     uint64_t fds_max;
 };
 
-/* What the kernel does not say is 0. */
+/* A value that cannot be read is 0. */
 struct sys_process sys_process_look(void);

@@ -15,7 +15,7 @@ sys.path.append(os.path.join(os.path.dirname(HERE), "api"))
 from daemon import START_S, Client, Daemon, basic, eventually  # noqa: E402,F401
 
 STOP_S = 120  # a sanitized build with a large core on a loaded machine
-REPORT = re.compile(r"ERROR: \w+Sanitizer|runtime error:|broken promise|Assertion .* failed")
+REPORT = re.compile(r"ERROR: \w+Sanitizer|runtime error:|assertion failed|Assertion .* failed")
 
 BARCLAMP = {
     "barclamp": {"name": "attack", "source_path": "/attack"},

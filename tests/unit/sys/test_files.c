@@ -1,5 +1,5 @@
-/* Goal: small files are read and written whole, and the lock keeps others out and says who we are.
- * Method: a directory of our own; another process where one is needed. */
+/* Goal: small files are read and replaced as a whole, and a lock excludes other processes and names
+ * its holder. Method: a temporary directory; a second process where one is needed. */
 #include "sys/clock.h"
 #include "sys/files.h"
 #include "tests/check.h"
@@ -31,7 +31,7 @@ static void begin(void)
 
 static void end(void)
 {
-    CHECK(rmdir(folder) == 0); /* also proves that nothing is left behind */
+    CHECK(rmdir(folder) == 0); /* fails if a file is left */
 }
 
 static void write_plain(const char *name, const char *text)
@@ -40,7 +40,7 @@ static void write_plain(const char *name, const char *text)
     CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
-TEST(what_is_written_is_read_and_has_its_mode)
+TEST(a_written_file_has_its_content_and_mode)
 {
     struct arena arena = {0};
     struct str bytes;
@@ -59,7 +59,7 @@ TEST(what_is_written_is_read_and_has_its_mode)
     end();
 }
 
-TEST(a_reader_has_a_bound)
+TEST(reading_is_bounded)
 {
     struct arena arena = {0};
     struct str bytes = STR("untouched");
@@ -73,7 +73,7 @@ TEST(a_reader_has_a_bound)
     end();
 }
 
-TEST(failures_say_which)
+TEST(failures_set_errno_and_error)
 {
     struct arena arena = {0};
     struct str bytes;
@@ -94,8 +94,8 @@ TEST(failures_say_which)
     end();
 }
 
-/* Without a writer at the other end, reading a pipe would never return. */
-TEST(what_is_no_file_is_not_waited_for)
+/* Without a writer, reading a pipe would block forever. */
+TEST(a_pipe_or_device_does_not_block)
 {
     struct arena arena = {0};
     struct str bytes;
@@ -108,7 +108,7 @@ TEST(what_is_no_file_is_not_waited_for)
     end();
 }
 
-TEST(a_secret_is_read_only_when_it_is_ours_alone)
+TEST(a_secret_is_read_only_if_it_is_private)
 {
     struct arena arena = {0};
     struct str bytes;
@@ -127,7 +127,7 @@ TEST(a_secret_is_read_only_when_it_is_ours_alone)
     CHECK(file_remove(in("f")) == OK && mkfifo(in("f"), 0600) == 0);
     CHECK(file_read_private(&arena, in("f"), 100, &bytes) == ERR_REFUSED);
     CHECK(file_remove(in("f")) == OK);
-    if (geteuid() == 0) { /* only root can give a file away */
+    if (geteuid() == 0) { /* only root can change the owner */
         CHECK(file_write(in("f"), STR("secret"), 0600) == OK && chown(in("f"), 1, 1) == 0);
         CHECK(file_read_private(&arena, in("f"), 100, &bytes) == ERR_REFUSED);
         CHECK(file_remove(in("f")) == OK);
@@ -136,7 +136,7 @@ TEST(a_secret_is_read_only_when_it_is_ours_alone)
     end();
 }
 
-TEST(a_lock_is_not_taken_through_a_link)
+TEST(a_lock_file_may_not_be_a_link)
 {
     struct arena arena = {0};
     struct file_lock lock;
@@ -151,7 +151,7 @@ TEST(a_lock_is_not_taken_through_a_link)
     end();
 }
 
-TEST(a_full_disk_leaves_the_old_content_and_no_rest)
+TEST(a_full_disk_leaves_the_old_content_and_no_temporary_file)
 {
     struct arena arena = {0};
     struct str bytes;
@@ -161,7 +161,7 @@ TEST(a_full_disk_leaves_the_old_content_and_no_rest)
     const pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
-        /* A limit on the size of files is as good as a full disk, and ends with this process. */
+        /* A limit on file sizes has the effect of a full disk and ends with this process. */
         static const char big[8192];
         const struct rlimit small = {4096, 4096};
         if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR || setrlimit(RLIMIT_FSIZE, &small) != 0)
@@ -172,12 +172,12 @@ TEST(a_full_disk_leaves_the_old_content_and_no_rest)
     CHECK(WEXITSTATUS(status) == ERR_NO_SPACE);
     CHECK(!file_exists(in("f.tmp")));
     CHECK(file_read(&arena, in("f"), 100, &bytes) == OK && str_eq(bytes, STR("old")));
-    /* The temporary name is taken by something that cannot be written. */
+    /* The temporary name is a directory. */
     CHECK(mkdir(in("f.tmp"), 0700) == 0);
     CHECK(file_write(in("f"), STR("new"), 0600) != OK);
     CHECK(file_read(&arena, in("f"), 100, &bytes) == OK && str_eq(bytes, STR("old")));
     CHECK(rmdir(in("f.tmp")) == 0);
-    /* A leftover of a crash is no hindrance, a link somebody planted is. */
+    /* A leftover of a crash is overwritten, a planted link is refused. */
     write_plain("f.tmp", "half");
     CHECK(file_write(in("f"), STR("new"), 0600) == OK);
     CHECK(symlink("target", in("f.tmp")) == 0);
@@ -189,7 +189,7 @@ TEST(a_full_disk_leaves_the_old_content_and_no_rest)
     end();
 }
 
-TEST(a_file_is_moved_over_another)
+TEST(a_file_replaces_another)
 {
     struct arena arena = {0};
     struct str bytes;
@@ -205,7 +205,7 @@ TEST(a_file_is_moved_over_another)
     end();
 }
 
-/* In another process, since a lock counts per open file. */
+/* In another process, since a lock belongs to an open file description. */
 static int locks_elsewhere(const char *where, char *out_holder)
 {
     int ends[2], status;
@@ -225,24 +225,24 @@ static int locks_elsewhere(const char *where, char *out_holder)
     return WEXITSTATUS(status);
 }
 
-TEST(a_lock_keeps_others_out_and_names_its_holder)
+TEST(a_lock_excludes_other_processes_and_names_its_holder)
 {
     struct arena arena = {0};
     struct file_lock lock;
     struct str bytes;
     char holder[FILE_HOLDER_SIZE];
     begin();
-    write_plain("lock", "somebody who died long ago, with a rather long name\n");
+    write_plain("lock", "a process that ended long ago, with a rather long name\n");
     CHECK(file_lock(in("lock"), STR("pid 1 host here\n"), &lock) == OK);
     CHECK(locks_elsewhere(in("lock"), holder) == ERR_EXISTS);
     CHECK(strcmp(holder, "pid 1 host here") == 0);
     CHECK(file_read(&arena, in("lock"), 100, &bytes) == OK &&
           str_eq(bytes, STR("pid 1 host here\n")));
     file_unlock(&lock);
-    file_unlock(&lock); /* twice is fine */
+    file_unlock(&lock); /* a second call has no effect */
     CHECK(file_read(&arena, in("lock"), 100, &bytes) == OK && bytes.len == 0);
     CHECK(locks_elsewhere(in("lock"), holder) == OK);
-    /* That one ended without unlocking, and the lock went with it. */
+    /* The process ended without unlocking, which released the lock. */
     CHECK(file_lock(in("lock"), STR("again"), &lock) == OK);
     file_unlock(&lock);
     CHECK(file_lock(in("no/folder"), STR("x"), &lock) == ERR_NOT_FOUND && lock.fd < 0);
@@ -251,7 +251,7 @@ TEST(a_lock_keeps_others_out_and_names_its_holder)
     end();
 }
 
-TEST(time_goes_on_and_chance_is_no_constant)
+TEST(time_advances_and_random_numbers_differ)
 {
     char text[SYS_TIME_SIZE];
     const int64_t mono = sys_mono_ms();

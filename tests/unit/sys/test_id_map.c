@@ -1,12 +1,12 @@
-/* Goal: what was put under an id is found there until it is removed, whatever else comes and goes.
- * Method: a few words, then a long random life beside a plain array. */
+/* Goal: an entry is found under its id until it is removed, whatever other entries are added and
+ * removed. Method: single operations, then random ones compared with an array. */
 #include "base/prng.h"
 #include "sys/id_map.h"
 #include "tests/check.h"
 
 #include <stddef.h>
 
-TEST(what_was_put_is_found_until_it_is_removed)
+TEST(an_entry_is_found_until_it_is_removed)
 {
     struct id_map m = {0};
     int one, two;
@@ -25,13 +25,13 @@ TEST(what_was_put_is_found_until_it_is_removed)
 
 enum { IDS = 1000, STEPS = 200 * 1000 };
 
-/* Ids as they come: one after the other, and many to a slot. */
+/* Ids in sequence, and ids that collide in one slot. */
 static int64_t id_of(uint32_t i)
 {
     return i % 2 ? (int64_t)i : (int64_t)i << 32;
 }
 
-TEST(a_long_life_leaves_nothing_out)
+TEST(random_operations_agree_with_an_array)
 {
     static int things[IDS + 1];
     static bool is_in[IDS + 1];
@@ -40,7 +40,7 @@ TEST(a_long_life_leaves_nothing_out)
     struct prng r;
     prng_init(&r, 1);
     for (uint32_t step = 0; step < STEPS; step++) {
-        /* it fills up, and empties again */
+        /* the table grows, then shrinks */
         const uint32_t i = 1 + (uint32_t)prng_below(&r, IDS);
         const bool adds = prng_chance(&r, step / 20000 % 2 ? 200 : 800);
         if (adds) {

@@ -1,5 +1,5 @@
-/* Goal: whatever is logged, a line is one line and reads back as what was said.
- * Method: standard error is a pipe for the time of a call; what comes out is compared. */
+/* Goal: whatever is logged, an entry is one line that can be parsed back.
+ * Method: standard error is a pipe during a call; the output is compared. */
 #include "base/json/json.h"
 #include "sys/log.h"
 #include "tests/check.h"
@@ -43,7 +43,7 @@ static const char *end(struct capture *c)
     return c->text;
 }
 
-/* Behind "time=... ", whose value changes. */
+/* The part after "time=... ", whose value varies. */
 static const char *behind_time(const char *line)
 {
     CHECK(strncmp(line, "time=", 5) == 0);
@@ -65,7 +65,7 @@ static bool logs_as(struct str value, const char *wanted)
     return strcmp(said, line) == 0;
 }
 
-TEST(a_text_line_quotes_what_would_not_read_back)
+TEST(a_text_line_quotes_ambiguous_values)
 {
     unsetenv("JOURNAL_STREAM");
     CHECK(logs_as(STR("plain"), "plain"));
@@ -84,7 +84,7 @@ TEST(a_text_line_quotes_what_would_not_read_back)
     CHECK(logs_as((struct str){"z\0y", 3}, "\"z\\x00y\""));
 }
 
-TEST(a_value_that_ends_like_a_prefix_does_not_eat_the_space)
+TEST(a_value_that_ends_like_a_prefix_keeps_the_separator)
 {
     struct capture c;
     unsetenv("JOURNAL_STREAM");
@@ -122,7 +122,7 @@ TEST(a_json_line_is_json_whatever_the_bytes)
     arena_fini(&arena);
 }
 
-TEST(a_line_that_is_too_long_is_cut_and_stays_a_line)
+TEST(a_long_line_is_truncated_and_stays_parseable)
 {
     unsetenv("JOURNAL_STREAM");
     for (uint32_t len = 7900; len < 8300; len++) {
@@ -150,7 +150,7 @@ TEST(a_line_that_is_too_long_is_cut_and_stays_a_line)
     }
 }
 
-TEST(the_level_decides_what_is_said)
+TEST(lines_below_the_level_are_dropped)
 {
     struct capture c;
     unsetenv("JOURNAL_STREAM");
@@ -183,7 +183,7 @@ TEST(the_journal_gets_priorities_and_no_time)
     unsetenv("JOURNAL_STREAM");
 }
 
-TEST(names_of_levels_and_formats_read_back)
+TEST(names_of_levels_and_formats_are_parsed)
 {
     enum log_level level;
     enum log_format format;

@@ -1,4 +1,4 @@
-/* Goal: the service manager hears what sd_notify(3) promises it.
+/* Goal: the service manager receives the messages of sd_notify(3).
  * Method: the manager is a real datagram socket, by path and in the abstract space. */
 #include "sys/notify.h"
 #include "tests/check.h"
@@ -35,7 +35,7 @@ static const char *heard(int fd)
     return text;
 }
 
-TEST(a_manager_with_a_path_hears_every_state)
+TEST(a_manager_with_a_path_receives_every_state)
 {
     char folder[] = "/tmp/halligan-notify-XXXXXX", name[64];
     CHECK(mkdtemp(folder));
@@ -51,10 +51,10 @@ TEST(a_manager_with_a_path_hears_every_state)
     CHECK(notify_send("WATCHDOG=1\n") && strcmp(heard(fd), "WATCHDOG=1\n") == 0);
     CHECK(strcmp(heard(fd), "") == 0);
     CHECK(close(fd) == 0 && unlink(name) == 0 && rmdir(folder) == 0);
-    CHECK(!notify_ready()); /* nobody is there any more */
+    CHECK(!notify_ready()); /* the socket is closed */
 }
 
-TEST(a_manager_in_the_abstract_space_hears_too)
+TEST(a_manager_in_the_abstract_namespace_receives_states)
 {
     char name[64];
     snprintf(name, sizeof name, "@halligan-notify-%ld", (long)getpid());
@@ -64,7 +64,7 @@ TEST(a_manager_in_the_abstract_space_hears_too)
     CHECK(close(fd) == 0);
 }
 
-TEST(without_a_manager_nothing_is_said)
+TEST(without_a_manager_nothing_is_sent)
 {
     unsetenv("NOTIFY_SOCKET");
     CHECK(!notify_ready() && !notify_reloading());
@@ -82,7 +82,7 @@ TEST(without_a_manager_nothing_is_said)
     unsetenv("NOTIFY_SOCKET");
 }
 
-TEST(the_watchdog_is_fed_twice_as_often_as_it_must)
+TEST(the_watchdog_interval_is_half_of_the_limit)
 {
     char pid[32];
     unsetenv("WATCHDOG_PID");
