@@ -1,7 +1,7 @@
-"""One halligand as a process: started, asked over HTTP, killed, checked.
+"""One halligand as a process: started, queried over HTTP, killed, checked.
 
-This module knows the contract of the program (its files, exit codes and environment) and nothing
-of what is asked of it. A Daemon may be started many times over the same data directory; at most one
+This module knows the contract of the program (its files, exit codes and environment) and
+nothing about the requests. A Daemon may be started many times over the same data directory; at most one
 process of it lives at a time, and it is ended by its pid only.
 """
 import base64
@@ -25,11 +25,11 @@ class Trouble(Exception):
 
 
 class Violation(Trouble):
-    """The daemon broke a promise."""
+    """The daemon violated a guarantee."""
 
 
 class Died(Trouble):
-    """The process ended while somebody waited for it; `code` as subprocess gives it."""
+    """The process ended while a caller waited for it; `code` as subprocess gives it."""
 
     def __init__(self, code, said):
         super().__init__(f"the daemon ended with {code}: {said}")
@@ -37,7 +37,7 @@ class Died(Trouble):
 
 
 class NotSent(Trouble):
-    """There was nobody to send the request to, so it cannot have had an effect."""
+    """The connection was refused, so the request cannot have had an effect."""
 
 
 class Lost(Trouble):
@@ -49,7 +49,7 @@ class Unavailable(Trouble):
 
 
 class Patience:
-    """Sleeps that begin short and double, within a bound: the first looks are cheap, and whoever
+    """Sleeps that begin short and double, within a bound: the first checks are cheap, and a caller that
     waits long does not eat the processor that the awaited one needs."""
 
     def __init__(self, seconds, first=0.0005, longest=0.004):
@@ -210,7 +210,7 @@ class Daemon:
         return code
 
     def kill(self):
-        """SIGKILL, which nobody outlives, so there is no need to wait with a bound (subprocess
+        """SIGKILL cannot be caught, so there is no need to wait with a bound (subprocess
         would do that in naps). Also clean-up: harmless when it is not running."""
         if self.process is not None:
             self.signal(signal.SIGKILL)
@@ -244,7 +244,7 @@ class Daemon:
             raise Violation(f"no token for admin: {answer.status} {answer.text[:300]}")
         self.authorization = "Bearer " + answer.json["token"]
 
-    # ---- looking at what it left ----
+    # ---- checks of the files it left ----
 
     def check(self):
         """`halligand check`, while no process runs."""

@@ -3,8 +3,8 @@
 
     disk_full.py --build DIR [--rounds N] [--size 8m] [--seed S]
 
-Each round gives a daemon a tmpfs of a few megabytes in a mount namespace of our own, so nobody else
-sees it. Nodes are made until one is refused; then a ballast file goes away, and the same daemon
+Each round gives a daemon a tmpfs of a few megabytes in a mount namespace of our own, invisible
+to other processes. Nodes are made until one is refused; then a ballast file goes away, and the same daemon
 must take them again. In every second round it is killed while the disk is full, and started on it.
 """
 import argparse
@@ -28,7 +28,7 @@ RECOVER_S = 30
 
 
 def enter_namespace():
-    """Run this script again where mounting concerns nobody else. Root may do so at once; others
+    """Run this script again in a mount namespace of its own. Root may do so at once; others
     become root of a user namespace first."""
     if os.environ.get(INSIDE):
         return

@@ -27,8 +27,8 @@ BULK_COUNT, BULK_SIZE = 5, 900_000
 UNREACHED = {
     "tick.before": "only parked runs have deadlines, and the test jig parks none",
     "tick.after": "only parked runs have deadlines, and the test jig parks none",
-    "ask.before": "only hooks are asked, and the roles of crash.json have none",
-    "ask.after": "only hooks are asked, and the roles of crash.json have none",
+    "ask.before": "only veto requests pass it, and the roles of crash.json have none",
+    "ask.after": "only veto requests pass it, and the roles of crash.json have none",
     "poll.failed": "only after a batch that the store refused; see disk_full.py and pg_cuts.py",
 }
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""SIGKILL at random instants while four operators work; then everything must be as it was told.
+"""SIGKILL at random instants while four operators work; then everything acknowledged must be there.
 
     kill_loop.py --build DIR [--kills N] [--seed S] [--postgres | --store URL]
 
-After each kill `halligand check` looks at what is left, a new daemon starts on it, and what it
+After each kill `halligand check` verifies the files, a new daemon starts on them, and what it
 shows is compared with what was acknowledged. One kill in ten falls into the start itself. Now and
-then everybody waits until the graph rests, and a fresh world begins before the old one grows large.
+then all operators wait until the graph is idle, and a new installation replaces a large one.
 """
 import argparse
 import collections
@@ -20,7 +20,7 @@ from workspace import Workspace, add_build, histogram, program
 OPERATORS = ("ann", "bob", "cat", "dan")
 KILLS_PER_WORLD = 200
 SETTLE_EVERY = 20
-IN_FLIGHT_FLOOR = 0.8  # DECISIONS D26
+IN_FLIGHT_FLOOR = 0.8  # least share of kills with a command in progress
 START_EVERY = 10
 WORK_S = 0.03  # the longest that operators may work before a kill
 
@@ -149,7 +149,7 @@ class Loop:
             self.end_world()
         self.report(time.monotonic() - began)
 
-    # ---- telling ----
+    # ---- report ----
 
     def report(self, seconds):
         share = self.kills_in_flight / self.kills

@@ -1,4 +1,4 @@
-"""Those who send commands, remember what was said to each, and look whether it is still true.
+"""Operators: clients that send commands, record each response, and check that it still holds.
 
 A command that got no answer is either wholly in or wholly out, so at any time there are at most two
 right states of what an operator has.
@@ -23,7 +23,7 @@ class Operator:
         self.name = name
         self.chance = random.Random(f"{seed}/{name}")
         self.things = Things()
-        self.pending = None  # the command whose outcome nobody told
+        self.pending = None  # the command without a known outcome
         self.sent_at = None  # when the last command left
         self.retried = set()  # keys of noderoles that must run once more
         self.seen = {}  # key -> noderole, as last shown
@@ -219,7 +219,7 @@ class World:
         return [self.root, *self.operators]
 
     def found(self, client):
-        """What everybody's first role needs, or what is still missing of it."""
+        """What the first role of every operator needs, or what is still missing of it."""
         node, key = "root-1.crash.example", ("root-1.crash.example", ROOT)
         if node not in self.root.things.nodes:
             created = Node("carries the root", "local", "system")
@@ -230,7 +230,7 @@ class World:
             self.root.perform(client, do.move_node(node, "commit"))
 
     def verify(self, client):
-        """One look while nobody sends, and everything that must be true of it. Also how many
+        """One check while no operator sends, and everything that must be true of it. Also how many
         unanswered commands turned out to be in."""
         sight = look(client)
         came_in = sum(operator.compare(sight) for operator in self.everybody())
@@ -283,14 +283,14 @@ class Crew:
                 elif answer.status == 503:
                     self.stop.wait(REFUSED_S)
         except (Lost, NotSent):
-            pass  # the daemon is gone, and whoever ended it knows
+            pass  # the daemon was ended by the test
         except Exception as problem:  # pylint: disable=broad-except; raised again by dismiss()
             operator.problem = problem
         finally:
             client.close()
 
     def dismiss(self):
-        """Wait for the answer to what everybody sent last."""
+        """Wait for the responses to the last commands of all operators."""
         self.stop.set()
         for thread in self.threads:
             thread.join()

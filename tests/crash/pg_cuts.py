@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Connections to PostgreSQL cut at message boundaries, and one byte beside them.
 
-    pg_cuts.py --build DIR [--cuts N] [--seed S] [--only cuts|ousted]
+    pg_cuts.py --build DIR [--cuts N] [--seed S] [--only cuts|fenced]
 
 Four operators work through a proxy that cuts. The daemon must live through every cut, say of each
 affected command whether it was done or that it cannot know, and go on. Every hundred cuts all that
-was acknowledged is looked for, and the store is checked. Then, as a scenario of its own, somebody
-raises the epoch behind the daemon's back: it must stop at its next batch and leave the epoch alone.
+was acknowledged is looked for, and the store is checked. Then, as a separate scenario, another client
+raises the epoch: it must stop at its next batch and leave the epoch alone.
 """
 import argparse
 import collections
@@ -92,7 +92,7 @@ class Cutter:
         self.space.forget(self.world.daemon)
 
     def look(self):
-        """With everybody quiet and no cut: at rest, as told, and sound on disk."""
+        """While no operator sends and nothing is cut: idle, as acknowledged, and sound on disk."""
         daemon = self.world.daemon
         daemon.expect_alive()
         daemon.wait_ready()
@@ -110,7 +110,7 @@ class Cutter:
     # ---- cutting ----
 
     def choose(self, labels):
-        """Labels get equal chances, however rare, and what surrounds a COMMIT gets more."""
+        """All labels have the same probability, and what surrounds a COMMIT gets more."""
         commits = [label for label in labels if "COMMIT" in label]
         if commits and self.chance.random() < COMMITS:
             labels = commits
@@ -125,12 +125,12 @@ class Cutter:
         return sum(each.statuses[200] + each.statuses[201] for each in self.world.operators)
 
     def wait_survived(self, seconds=30):
-        """Somebody was told 200 after the cut."""
+        """A command was acknowledged with 200 after the cut."""
         before, patience = self.acknowledged(), Patience(seconds)
         while self.acknowledged() == before:
             self.world.daemon.expect_alive()
             if any(each.problem for each in self.world.operators):
-                return  # told by whoever dismisses the crew
+                return  # reported when the crew is dismissed
             if not patience.wait():
                 raise Violation(f"no command was acknowledged for {seconds} s after a cut")
 
@@ -186,13 +186,13 @@ class Cutter:
         )
 
 
-# ---- ousted ----
+# ---- fenced ----
 
 
-def ousted(options, space):
-    """Somebody else takes the lead. The daemon finds out when it writes, and is gone."""
+def fenced(options, space):
+    """Another process takes the lead. The daemon notices it when it writes, and exits."""
     url = space.postgres().new_database()
-    daemon = space.daemon(options.build, "data-ousted", url)
+    daemon = space.daemon(options.build, "data-fenced", url)
     daemon.start()
     daemon.wait_ready()
     daemon.log_in()
@@ -207,14 +207,14 @@ def ousted(options, space):
         pass  # it may go without a word
     code = daemon.wait_end()
     if code != EXIT_OUSTED:
-        raise Violation(f"ousted, but exit {code}: {daemon.last_words()}")
+        raise Violation(f"fenced, but exit {code}: {daemon.last_words()}")
     epoch = query(url, "SELECT epoch FROM leadership")
     if epoch != raised:
         raise Violation(f"the epoch was raised to {raised} and is now {epoch}")
     if query(url, "SELECT count(*) FROM node WHERE name = 'eve-1.crash.example'") != "0":
         raise Violation("a fenced daemon wrote a node")
     space.forget(daemon)
-    print(f"ousted: exit {code}, the epoch stays {epoch}")
+    print(f"fenced: exit {code}, the epoch stays {epoch}")
 
 
 def main():
@@ -222,13 +222,13 @@ def main():
     add_build(parser)
     parser.add_argument("--cuts", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", choices=["cuts", "ousted"])
+    parser.add_argument("--only", choices=["cuts", "fenced"])
     options = parser.parse_args()
     program(options.build)
     with Workspace("cuts") as space:
         if options.only != "cuts":
-            ousted(options, space)
-        if options.only != "ousted":
+            fenced(options, space)
+        if options.only != "fenced":
             Cutter(options, space).run()
         print("0 violations")
 

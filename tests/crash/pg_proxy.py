@@ -1,4 +1,4 @@
-"""Stands between a client and PostgreSQL, understands where messages begin, and cuts.
+"""A proxy between a client and PostgreSQL that parses messages and cuts connections between them.
 
 It listens on a unix socket of its own and passes every message on, both ways. One cut can be armed
 at a time: at the Nth message with a certain label, before it, inside it, after it, one byte into
@@ -18,7 +18,7 @@ import time
 POSITIONS = ("before", "one byte short", "after", "one byte over")
 LATE = "late"  # only for what a client says
 
-# Codes that stand where a protocol version would, in packets without a type.
+# Codes in place of a protocol version, in packets without a type.
 CANCEL, SSL, GSSENC = 80877102, 80877103, 80877104
 
 FROM_CLIENT = {
@@ -54,7 +54,7 @@ def texts(payload, count):
 
 
 def tag(query):
-    """The first word of a statement; those about who leads are told apart."""
+    """The first word of a statement; those about the leadership are distinguished."""
     word = re.match(r"\s*(\w*)", query).group(1).upper()
     return word + (" leadership" if "leadership" in query else "")
 
@@ -123,7 +123,7 @@ class Link:
         self.drop()
 
     def drop(self):
-        """Both ends, wherever they stand."""
+        """Both ends, in any state."""
         self.proxy.forget(self)
         self.close(self.client)
         if not self.held:
@@ -131,7 +131,7 @@ class Link:
 
     @staticmethod
     def close(end):
-        """Wakes up whoever reads from it, which closing alone does not."""
+        """Wakes up a thread that reads from it, which closing alone does not."""
         try:
             end.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -203,7 +203,7 @@ class Link:
         raise Closed
 
     def deliver_late(self, message, cut):
-        """The old server process hears the message when the client may be back already."""
+        """Delivers the message to the old server process late, when the client may have reconnected."""
         self.held = True
         self.close(self.client)
         time.sleep(cut.delay_s)

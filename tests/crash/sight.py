@@ -85,7 +85,7 @@ class Sight:
             raise Violation(f"phantom nodes and deployments differ: {phantoms ^ expected}")
 
     def unsettled(self):
-        """Noderoles that will still move if nobody does anything."""
+        """Noderoles that will still change without any command."""
         stuck = {each["node_id"] for each in self.noderoles if each["state"] == ERROR}
         return [
             each["key"] for each in self.noderoles

@@ -136,7 +136,7 @@ class Later(threading.Thread):
         began = time.monotonic()
         try:
             self.answer = self.client.ask(*self.words)
-        except Exception as problem:  # told by result()
+        except Exception as problem:  # raised by result()
             self.problem = problem
         self.seconds = time.monotonic() - began
 

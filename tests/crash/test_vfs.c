@@ -74,7 +74,7 @@ static void capture(void *context, const struct disk *disk)
     c->first = place + 1;
 }
 
-/* The whole series without a fault; the disk is looked at on the way. */
+/* The whole series without a fault; the disk is captured on the way. */
 static void run_watched(const struct script *script, struct capturing *c)
 {
     struct writer w;
@@ -186,7 +186,7 @@ static void live_and_end(const struct script *script, int64_t *out_least, int64_
     writer_close(&w);
 }
 
-/* False when the fault lies behind the end of the series. */
+/* False when the fault is after the end of the series. */
 static bool survive_fault(const struct script *script, enum shim_op kind, uint64_t nth,
                           bool lasting, enum shim_op *out_op)
 {
@@ -211,7 +211,7 @@ static void survive_all_faults(bool lasting)
     for (; survive_fault(script, SHIM_OP_COUNT, nth, lasting, &op); nth += stride)
         seen[op] = true;
     for (uint32_t i = 0; i < SHIM_OP_COUNT; i++) {
-        /* What lies between strides fails at its first time. */
+        /* Kinds between strides fail at their first operation. */
         if (!seen[i])
             seen[i] = survive_fault(script, (enum shim_op)i, 1, lasting, &op);
         if (!seen[i])
@@ -256,7 +256,7 @@ static void live_without_room(struct writer *w)
     const int64_t turn = w->answered;
     for (int i = 0; i < 3; i++) {
         CHECK(writer_load(w) == OK);
-        CHECK(writer_lead(w) == OK); /* or nobody could read what is there */
+        CHECK(writer_lead(w) == OK); /* otherwise the store could not be read */
         CHECK(writer_load(w) == OK);
         CHECK(writer_step(w) == ERR_NO_SPACE);
         CHECK(w->answered == turn && w->submitted == turn);

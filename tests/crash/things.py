@@ -1,13 +1,13 @@
 """What one operator has, and the commands that change it.
 
-Each operator owns the things that carry its name, and nobody else touches them: what the daemon
+Each operator owns the things that carry its name, and no other operator changes them: what the daemon
 must show of them follows from the operator's own commands, one after the other. This module says
-what each command does; it talks to nobody.
+what each command does; it sends nothing.
 """
 import copy
 import dataclasses
 
-# The roles of crash.json, each needing the one before. The root stands once, on a node of its own.
+# The roles of crash.json, each needing the one before. The root exists once, on its own node.
 CHAIN = ("crash-first", "crash-second", "crash-last")
 ROOT = "crash-root"
 
@@ -63,7 +63,7 @@ class Things:
 
 @dataclasses.dataclass
 class Command:
-    """A request, and what it does to the things of whoever sends it."""
+    """A request, and what it does to the objects of its sender."""
 
     label: str
     method: str

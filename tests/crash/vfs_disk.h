@@ -34,8 +34,8 @@ struct disk_file {
     char *name; /* NULL: never had one, and goes when it is closed */
     bool linked;
     bool linked_durably;
-    uint32_t users; /* of whoever opened it; no file that has some is swept away */
-    void *locks;    /* of whoever opened it */
+    uint32_t users; /* open handles; such a file is not swept */
+    void *locks;    /* of the open handles */
     struct disk_image now;
     struct disk_image durable;
     struct disk_write *writes; /* not synced, oldest first */
@@ -55,7 +55,7 @@ struct disk_file *disk_create(struct disk *d, const char *name);
 void disk_remove(struct disk_file *f);
 /* Every file that was made or removed is so for good. */
 void disk_sync_folder(struct disk *d);
-/* Forget files that nobody uses and no crash can bring back. */
+/* Forget files without handles that no crash can restore. */
 void disk_sweep(struct disk *d);
 
 /* Bytes that were there; the rest of `out` is filled with zeros. */
@@ -64,7 +64,7 @@ void disk_write(struct disk_file *f, uint64_t at, uint32_t size, const char *byt
 void disk_truncate(struct disk_file *f, uint64_t size);
 /* Also the name of the file is there to stay, as on the file systems people use. */
 void disk_sync(struct disk_file *f);
-/* The sync failed: what was not durable has reached the disk or not, and nobody will write it
+/* The sync failed: what was not durable has reached the disk or not, and it is not written
  * again. Readers still see it, until a crash. */
 void disk_sync_fail(struct disk_file *f, struct prng *r);
 

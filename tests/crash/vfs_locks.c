@@ -48,7 +48,7 @@ int vfs_lock(struct vfs_locks *l, struct vfs_holder *h, int level)
         take(l, h, level);
         return SQLITE_OK;
     }
-    /* Who wants all of it keeps new readers out while it waits for the old ones. */
+    /* A handle that requests the exclusive lock keeps new readers out while it waits. */
     if (level == SQLITE_LOCK_EXCLUSIVE && l->reserved == h)
         take(l, h, SQLITE_LOCK_PENDING);
     return SQLITE_BUSY;

@@ -1,7 +1,7 @@
 /* vfs_locks.h - who holds which lock of a database file, among the connections of one process.
  *
  * The five levels of a file lock and the eight slots of a write-ahead log's memory, as SQLite
- * defines them, and that memory itself. It lives as long as somebody has the file open. The caller
+ * defines them, and that memory itself. It lives as long as the file is open. The caller
  * sees to it that one thread is here at a time.
  */
 #pragma once

@@ -1,7 +1,7 @@
-/* vfs_shim.h - SQLite on a disk in memory that breaks when it is told to.
+/* vfs_shim.h - SQLite on a disk in memory with injected faults.
  *
- * shim_install() registers a VFS and makes it the default one, so whoever opens a database by name
- * from then on uses it. Its disk (vfs_disk.h) forgets what was not synced when the power goes; its
+ * shim_install() registers a VFS and makes it the default one, so every database that is opened by
+ * name from then on uses it. Its disk (vfs_disk.h) forgets what was not synced when the power goes; its
  * operations can be made to fail, one or all from one on, and it can be full. Several connections
  * of one process share files, locks and the memory of a write-ahead log. Every call may come from
  * any thread; the switches are for one thread while no operation is under way.
@@ -33,7 +33,7 @@ const char *shim_op_name(enum shim_op op);
 void shim_install(void);
 void shim_uninstall(void);
 
-/* An empty disk, no faults, counts at zero, nobody who watches. No file may be open. */
+/* An empty disk, no faults, counts at zero, no watcher. No file may be open. */
 void shim_reset(void);
 
 /* ---- faults ---- */
@@ -52,7 +52,7 @@ uint64_t shim_count(enum shim_op op);
 /* ---- power ---- */
 
 /* Called just before each sync takes effect and just after, in whatever thread it is; copies of
- * the disk may be made there. NULL: nobody looks. */
+ * the disk may be made there. NULL: no watcher. */
 void shim_watch(void (*watch)(void *context, const struct disk *disk), void *context);
 /* Take over another disk. No file may be open. */
 void shim_use(struct disk *disk);

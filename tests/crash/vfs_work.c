@@ -238,7 +238,7 @@ int64_t writer_recover(struct writer *w, const struct script *script, int64_t at
     CHECK(writer_open(w, script) == OK);
     CHECK(writer_lead(w) == OK);
     if (w->answered < at_least || w->answered > at_most)
-        printf("the store stands at turn %d, not at %d to %d\n", (int)w->answered, (int)at_least,
+        printf("the store is at turn %d, not at %d to %d\n", (int)w->answered, (int)at_least,
                (int)at_most);
     CHECK(w->answered >= at_least && w->answered <= at_most);
     CHECK(writer_load(w) == OK);

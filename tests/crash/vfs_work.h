@@ -1,8 +1,8 @@
 /* vfs_work.h - a known series of batches, and what a store must hold after each of them.
  *
- * The script is made once from a seed. Whatever happened to the disk, a store that stands at turn t
+ * The script is made once from a seed. Whatever happened to the disk, a store at turn t
  * must hold exactly what the first t batches leave: the digest over all its rows, archives
- * included, says so. A writer is one process with its store; it keeps account of what it was told.
+ * included, says so. A writer is one process with its store; it records the results it got.
  */
 #pragma once
 
@@ -39,14 +39,14 @@ struct writer {
 /* A writer must stay in place while it is open. Errors are those of the store. */
 NODISCARD err writer_open(struct writer *w, const struct script *script);
 void writer_close(struct writer *w);
-/* Lead, and check what is known about the place where the store stands. */
+/* Lead, and check what is known about the store position. */
 NODISCARD err writer_lead(struct writer *w);
 /* The next batch of the script. */
 NODISCARD err writer_step(struct writer *w);
-/* What load() gives must be what the script says about where it stands. */
+/* What load() gives must be what the script says about that position. */
 NODISCARD err writer_load(struct writer *w);
 
-/* A new process: open, lead, load, look at everything, verify. The store must stand between the
+/* A new process: open, lead, load, look at everything, verify. The store must be between the
  * two turns; where is returned. The writer stays open and may go on. */
 int64_t writer_recover(struct writer *w, const struct script *script, int64_t at_least,
                        int64_t at_most);

@@ -53,7 +53,7 @@ class Workspace:
     def __init__(self, name):
         self.name = name
         self.path = pathlib.Path(tempfile.mkdtemp(prefix=f"halligan-{name}."))
-        self.path.chmod(0o711)  # the server of PostgreSQL is somebody else and must get through
+        self.path.chmod(0o711)  # the PostgreSQL server runs as another user and needs access
         self.daemons = []
         self.cluster = None
 
@@ -75,7 +75,7 @@ class Workspace:
         daemon.log_path.unlink(missing_ok=True)
 
     def __enter__(self):
-        # Whoever ends us politely does not want our children to stay.
+        # SIGTERM must not leave child processes behind.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         return self
 

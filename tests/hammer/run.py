@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The hammers against real peers: the Redfish test service over HTTPS, ipmi_sim, an OpenSSH server,
-and a socket that hears Wake-on-LAN.
+and a socket that receives Wake-on-LAN.
 
     tests/hammer/run.py --build DIR [NAME ...]
 

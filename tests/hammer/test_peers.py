@@ -302,7 +302,7 @@ def test_a_server_that_says_nothing_is_a_timeout(yard):
 # -- Wake-on-LAN ---------------------------------------------------------------------------------------
 
 
-def test_a_magic_packet_is_heard(yard):
+def test_a_magic_packet_is_received(yard):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ear:
         ear.bind(("127.0.0.1", 0))
         ear.settimeout(30)

@@ -102,7 +102,7 @@ def test_a_machine_that_takes_its_time_is_waited_for(yard):
     assert system.resets == ["On", "ForceOff", "ForceOff"]
 
 
-def test_a_machine_that_never_follows_is_told(yard):
+def test_a_power_state_that_never_changes_is_a_timeout(yard):
     service = yard.service()
     first(service).lag_reads = 10**9
     text = yard.fails("timeout", "power on was requested, the service reports \"Off\"", yard.redfish(service),
@@ -110,13 +110,13 @@ def test_a_machine_that_never_follows_is_told(yard):
     assert "n1" in text
 
 
-def test_what_was_seen_last_is_told_when_the_service_falls_silent(yard):
+def test_a_timeout_names_the_last_observed_state(yard):
     service = yard.service()
     first(service).lag_reads = 10**9
     key = yard.give(yard.redfish(service), "power", "on", deadline_ms=6000)
     until(lambda: service.asked("POST"), "the switch is asked for")
     looks = len(service.asked("GET"))
-    until(lambda: len(service.asked("GET")) > looks + 5, "it is looked at")
+    until(lambda: len(service.asked("GET")) > looks + 5, "it is polled")
     service.faults.add(path="/Systems/1$", do="delay", seconds=1000, count=100)
     result = yard.take(key)
     assert result["end"] == "timeout", result
@@ -230,7 +230,7 @@ def test_a_version_is_named_where_it_turns_out_to_be_wanted(yard):
     yard.done(yard.redfish(service), "power", "identify")
 
 
-def test_supermicro_is_told_the_mode_and_hpe_is_not(yard):
+def test_the_boot_mode_is_sent_to_supermicro_and_not_to_hpe(yard):
     service = yard.service("supermicro")
     yard.done(yard.redfish(service), "power", "pxeboot")
     assert '"BootSourceOverrideMode":"UEFI"' in service.asked("PATCH")[0][1]
@@ -274,7 +274,7 @@ def test_no_system_at_all(yard):
     yard.fails("not_found", "has no system", yard.redfish(service), "power", "on")
 
 
-# -- who asks ------------------------------------------------------------------------------------------
+# -- credentials ------------------------------------------------------------------------------------------
 
 
 def test_a_session_is_made_used_and_given_back(yard):
@@ -296,7 +296,7 @@ def test_a_session_is_given_back_after_a_failure_too(yard):
     until(lambda: service.session_count == 2 and not service.sessions, "it is given back")
 
 
-def test_a_wrong_password_is_told(yard):
+def test_a_wrong_password_is_reported(yard):
     service = yard.service()
     for auth in ("basic", "session"):
         hammer = yard.redfish(service, password="wrong", auth=auth)
@@ -306,13 +306,13 @@ def test_a_wrong_password_is_told(yard):
     yard.fails("setting", "extra.auth", yard.redfish(service, auth="digest"), "power", "on")
 
 
-def test_a_user_that_may_not_is_told(yard):
+def test_a_missing_privilege_is_reported(yard):
     service = yard.service()
     service.faults.add(method="POST", do="status", status=403)
-    yard.fails("auth", "may not do this (403): as the test wished", yard.redfish(service), "power", "on")
+    yard.fails("auth", "may not do this (403): as the test requested", yard.redfish(service), "power", "on")
 
 
-def test_the_root_is_asked_without_a_password(yard):
+def test_the_service_root_is_read_without_a_password(yard):
     service = yard.service()
     yard.done(yard.redfish(service), "power", "status")
     root = service.asked("GET", "^/redfish/v1/$")[0]
@@ -335,7 +335,7 @@ def test_a_certificate_of_a_trusted_authority_is_accepted(yard):
     yard.done(yard.redfish(service, ca=ca), "power", "on")
     yard.fails("tls", "the issuer of the certificate is not trusted", yard.redfish(service, ca=None),
                "power", "status")
-    yard.fails("tls", "", yard.redfish(service), "power", "status")  # of another authority
+    yard.fails("tls", "", yard.redfish(service), "power", "status")  # of another CA
 
 
 def test_a_certificate_for_another_name_is_refused(yard):
@@ -352,7 +352,7 @@ def test_a_certificate_that_has_expired_is_refused(yard):
     assert not service.requests
 
 
-def test_an_authority_that_cannot_be_read_is_told(yard):
+def test_an_unreadable_ca_file_is_reported(yard):
     service = yard.service()
     yard.fails("tls", "cannot be read", yard.redfish(service, ca="/no/such/file"), "power", "on")
 
@@ -388,7 +388,7 @@ def test_a_handshake_that_never_ends_is_a_timeout(yard):
 # -- trouble -------------------------------------------------------------------------------------------
 
 
-def test_nobody_listens(yard):
+def test_a_refused_connection_is_reported(yard):
     service = yard.service()
     hammer = yard.redfish(service)
     service.close()
@@ -430,14 +430,14 @@ def test_busy_is_waited_for_as_long_as_it_asks(yard):
     assert len(service.asked("POST")) == 10 and first(service).real_power == "On"
 
 
-def test_busy_beyond_the_deadline_is_told_at_once(yard):
+def test_retry_after_beyond_the_deadline_fails_at_once(yard):
     service = yard.service()
     service.faults.add(method="POST", do="status", status=503, headers={"Retry-After": "120"})
-    yard.fails("busy", "busy (503): as the test wished", yard.redfish(service), "power", "on")
+    yard.fails("busy", "busy (503): as the test requested", yard.redfish(service), "power", "on")
     assert len(service.asked("POST")) == 1
 
 
-def test_busy_without_an_end_is_told_after_some_tries(yard):
+def test_a_busy_service_fails_after_some_tries(yard):
     service = yard.service()
     service.faults.add(method="POST", do="status", status=503, count=1000)
     yard.fails("busy", "503", yard.redfish(service), "power", "on")
@@ -447,16 +447,16 @@ def test_busy_without_an_end_is_told_after_some_tries(yard):
 def test_a_conflict_says_why(yard):
     service = yard.service()
     service.faults.add(method="POST", do="status", status=409)
-    yard.fails("busy", "409): as the test wished", yard.redfish(service), "power", "on")
+    yard.fails("busy", "409): as the test requested", yard.redfish(service), "power", "on")
     assert len(service.asked("POST")) == 1
 
 
-def test_an_error_of_the_service_is_asked_again_only_when_reading(yard):
+def test_a_server_error_is_retried_for_reads_only(yard):
     service = yard.service()
     service.faults.add(method="GET", path="/Systems$", do="status", status=500, count=2)
     yard.done(yard.redfish(service), "power", "on")
     service.faults.add(method="POST", do="status", status=500)
-    yard.fails("failed", "answered with 500: as the test wished", yard.redfish(service), "power", "off")
+    yard.fails("failed", "answered with 500: as the test requested", yard.redfish(service), "power", "off")
     assert len(service.asked("POST")) == 2
 
 

@@ -168,7 +168,7 @@ class Yard:
             status = self.process.wait()
             self.process.stdout.close()
             assert status == 0, f"hammer-drive left with {status}: {self.stderr()}"
-            assert not rest, f"results that nobody waited for: {rest}"
+            assert not rest, f"unexpected results: {rest}"
             self.process = None
         left = os.listdir(self.scratch)
         assert not left, f"left in scratch: {left}"
@@ -188,7 +188,7 @@ class Yard:
 
 
 def until(condition, what, seconds=30):
-    """Somebody else's doing, which nobody announces."""
+    """Wait for a condition outside the driver, without a notification."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"never happened: {what}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Power and probes in a running halligand, against real peers: the Redfish test service over HTTPS,
-ipmi_sim, a socket that hears Wake-on-LAN, and OpenSSH servers on loopback addresses.
+ipmi_sim, a socket that receives Wake-on-LAN, and OpenSSH servers on loopback addresses.
 
     tests/power/run.py --build DIR [NAME ...]
 

@@ -54,7 +54,7 @@ def test_nodes_do_not_wait_for_each_other(plant):
     _, second = plant.redfish("n2.example.com")
     slow.faults.add(do="delay", seconds=300)
     plant.power("n1.example.com", "on")
-    eventually(lambda: slow.asked("GET"), "the first is asked")
+    eventually(lambda: slow.asked("GET"), "the first receives a request")
     plant.power("n2.example.com", "on")
     eventually(lambda: second.real_power == "On", "the second is on")
     assert first.real_power == "Off"
@@ -112,7 +112,7 @@ def has_reason(plant, reason, action, node="n1.example.com"):
     eventually(found, f"the reason of node {node} is {reason} of {action}")
 
 
-def test_a_wrong_password_is_told_and_not_tried_again(plant):
+def test_a_wrong_password_is_reported_and_not_retried(plant):
     plant.start().node("n1.example.com")
     service, machine = plant.redfish("n1.example.com", password="wrong")
     plant.power("n1.example.com", "on")
@@ -149,7 +149,7 @@ def test_a_hammer_that_went_meanwhile_leaves_a_sentence(plant):
     assert machine.resets == ["On"], machine.resets
 
 
-def test_a_service_that_is_away_is_asked_again(plant):
+def test_an_unreachable_service_is_retried(plant):
     plant.start("--log-level", "info").node("n1.example.com")
     service, _ = plant.redfish("n1.example.com")
     service.close()
@@ -233,7 +233,7 @@ def test_an_order_outlives_the_daemon(plant):
 
 
 def resets(service):
-    """How often it was told to, whether it heard or not."""
+    """The number of reset requests, including those without a response."""
     posts = service.asked("POST", "Reset")
     return sum("ForceRestart" in str(body) or "PowerCycle" in str(body) for _, body, _ in posts)
 
@@ -245,14 +245,14 @@ def is_not_known(plant, node, action):
 
 
 def end_in_the_middle(plant, action, leave):
-    """The machine was told; the answer never comes."""
+    """The request was sent; the response never arrives."""
     plant.start().node("n1.example.com")
     service, machine = plant.redfish("n1.example.com")
     plant.power("n1.example.com", "on")
     plant.says("on of node", "is on")
     service.faults.add(method="POST", do="delay", seconds=300)
     plant.power("n1.example.com", action)
-    eventually(lambda: resets(service), "it is told")
+    eventually(lambda: resets(service), "the request was sent")
     leave()
     plant.start()
     is_not_known(plant, "n1.example.com", action)
@@ -284,7 +284,7 @@ def test_a_cycle_is_not_repeated_after_a_stop(plant):
 
 def order_and_die(plant, number):
     """A reset, and a daemon that dies before the batch of that number is in the store. Whether it
-    did, and whether somebody was told that the reset is ordered."""
+    did, and whether the order was acknowledged to the client."""
     os.environ["HALLIGAN_FAILPOINT"] = f"store.commit.before:{number}"
     said, is_ordered = plant.said("reset of node"), False
     try:
@@ -369,7 +369,7 @@ def test_the_key_of_the_installation_is_made_once(plant):
 
 def test_a_reboot_goes_to_the_machine_that_was_pinned(plant):
     plant.start("--log-level", "info").node("n1.example.com")
-    # Whoever logs in gets this instead of the command, and would find no program for it either:
+    # A login runs this instead of the command, and would find no program for it either:
     # nothing here restarts anything.
     server = Server(plant, ("127.0.0.9",), path=plant.place("empty"),
                     more=f"ForceCommand echo \"$SSH_ORIGINAL_COMMAND\" >> {plant.scratch}/asked")

@@ -1,4 +1,4 @@
-"""A node that says it is alive is asked, and known by its host keys from the first contact on."""
+"""A node that is set alive is probed, and identified by its host keys from the first contact on."""
 import os
 import socket
 import sqlite3
@@ -150,7 +150,7 @@ def test_probes_that_were_replaced_end_without_an_answer(plant):
     plant.reach(NODE, server)
     plant.alive(NODE)
     answers(plant)
-    time.sleep(4)  # longer than any of them is asked again
+    time.sleep(4)  # longer than any of them is probed again
     assert plant.shows(NODE)["alive"] and plant.pinned(NODE) == [own_key(server)]
     assert plant.said("does not answer") == 0
 
@@ -169,7 +169,7 @@ def test_a_machine_that_goes_away_is_not_alive(plant):
                "nothing listens there (connection refused)")
 
 
-def test_where_nobody_listens_there_is_nobody(plant):
+def test_a_refused_connection_fails_the_probe(plant):
     plant.start().node(NODE)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -188,7 +188,7 @@ def start_where_it_was(server):
     assert server.is_up(), server.said()
 
 
-def test_one_that_tells_before_it_listens_is_alive(plant):
+def test_a_machine_that_listens_late_is_alive(plant):
     plant.start("--log-level", "info").node(NODE)
     server = Server(plant)
     plant.reach(NODE, server)
@@ -203,7 +203,7 @@ def test_one_that_tells_before_it_listens_is_alive(plant):
     assert len(plant.pinned(NODE)) == 1
 
 
-def test_a_name_that_leads_nowhere_is_nobody(plant):
+def test_an_unresolvable_name_fails_the_probe(plant):
     plant.start().node("no-such-name.example.invalid")
     plant.alive("no-such-name.example.invalid")
     is_dead(plant, "no-such-name.example.invalid")
@@ -222,7 +222,7 @@ def test_a_node_created_alive_is_probed(plant):
     assert plant.shows("here.example.com")["alive"]
 
 
-def test_one_that_listens_and_shows_no_key_is_nobody(plant):
+def test_a_server_without_host_key_fails_the_probe(plant):
     plant.start().node(NODE)
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
@@ -321,7 +321,7 @@ def test_a_probe_outlives_the_daemon(plant):
 
 
 def test_many_at_once(plant):
-    """More than are asked at the same time; each machine has a host key of its own."""
+    """More nodes than are probed at the same time; each machine has a host key of its own."""
     plant.start("--log-level", "info")
     names = [f"m{i:03}.example.com" for i in range(MANY)]
     for i, name in enumerate(names):

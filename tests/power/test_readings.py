@@ -153,7 +153,7 @@ def test_an_action_brings_the_state_it_led_to(plant):
     assert [r["action"] for r in results] == ["status", "reset", "cycle", "off"], results
 
 
-def test_after_an_action_of_a_driver_that_tells_nothing_the_state_is_read(plant):
+def test_the_state_is_read_after_an_action_whose_driver_reports_none(plant):
     plant.start().node(N1)
     sim = ipmi(plant, N1)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ear:
@@ -331,7 +331,7 @@ def test_a_node_that_is_reached_locally_is_not_polled_by_ssh(plant):
     assert plant.shows(here)["power_reason"] is None
 
 
-def test_without_power_poll_nothing_is_asked(plant):
+def test_without_power_poll_no_state_is_read(plant):
     plant.start().node(N1)
     service, _ = plant.redfish(N1)
     time.sleep(2)
@@ -375,7 +375,7 @@ def test_an_order_does_not_wait_for_a_status_that_hangs(plant):
     assert machine.real_power == "On"
 
 
-def test_a_status_that_waits_for_others_is_asked_all_the_same(plant):
+def test_a_status_that_waits_in_the_queue_is_read(plant):
     plant.start()
     deaf = [f"deaf{i}.example.com" for i in range(64)]  # as many as are read at a time
     for name in deaf:

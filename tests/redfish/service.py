@@ -7,10 +7,10 @@ trouble on demand. Only the standard library; on loopback unless an address is g
 
 prints its URL and serves until its standard input ends. The virtual rack and tests/hammer/run.py
 use the classes: Service(...) serves in threads of its own until close(). What a machine behind it
-is like is in `service.systems[ID]`; a callable given as `switched` hears of every change of power.
+is like is in `service.systems[ID]`; a callable given as `switched` is called for every change of power.
 
 Outside of /redfish there is GET /_test/state (what the systems are like, and every request seen)
-and POST /_test/faults (see Faults), for those who run it as a program.
+and POST /_test/faults (see Faults), when it runs as a program.
 """
 import argparse
 import base64
@@ -238,7 +238,7 @@ class Handler(BaseHTTPRequestHandler):
             if "body" in fault:
                 self.answer(fault["status"], fault["body"], fault.get("headers"))
             else:
-                self.refuse(fault["status"], "as the test wished", fault.get("headers"))
+                self.refuse(fault["status"], "as the test requested", fault.get("headers"))
         elif kind == "bad_json":
             self.answer(200, raw=b'{"Members": [')
         elif kind == "no_object":
@@ -317,7 +317,7 @@ class Server(ThreadingHTTPServer):
 
 
 class Base:
-    """What a service and a replay share: threads, faults, what was asked."""
+    """What a service and a replay share: threads, faults, received requests."""
 
     def __init__(self, cert=None, key=None, port=0, address="127.0.0.1"):
         tls = None
@@ -364,7 +364,7 @@ class Service(Base):
         self.systems = {n: System(n, self.flavour, switched) for n in names}
         super().__init__(cert, key, port, address)
 
-    # -- who asks ------------------------------------------------------------------------------
+    # -- credentials ------------------------------------------------------------------------------
 
     def knows(self, handler):
         token = handler.headers.get("X-Auth-Token")
@@ -374,7 +374,7 @@ class Service(Base):
         wanted = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
         return scheme == "Basic" and rest == wanted
 
-    # -- what is asked -----------------------------------------------------------------------------
+    # -- requests -----------------------------------------------------------------------------
 
     def route(self, handler, method, path, body):
         if path == "/_test/state":

@@ -16,7 +16,7 @@ bool real_die(void *place, bool (*life)(struct session *s));
 err real_intervals(void *place, const struct interval_page *page, struct store_visitor visitor);
 err real_runs(void *place, int64_t noderole_id, uint32_t limit, struct store_visitor visitor);
 
-/* Everything the store holds, archives included, as of one instant; and where it stands. */
+/* All records of the store at one turn, archive tables included; returns its position. */
 struct store_mark real_read(const char *url, struct model *out_all);
 
 /* An SQLite store that is not there yet, in a folder of its own; its URL. And its end. */

@@ -1,7 +1,7 @@
 /* Goal: a store keeps all of a batch or nothing, gives back exactly what it was given, and lets one
  * leader write at a time.
  * Method: stories about marks, batches and fences; every table with extreme values; then random
- * batches against a naive model, looked at through load() and after reopening. */
+ * batches against a naive model, compared through load() and after reopening. */
 #include "tests/store/suite.h"
 
 #include <string.h>
@@ -333,7 +333,7 @@ TEST(a_batch_of_another_turn_or_epoch_is_not_in)
 }
 
 /* Another process takes over. Where a session that is there keeps others out, it loses touch first,
- * so what it hears about its batch may be that. */
+ * so that may be the result of its batch. */
 static struct session take_over(void *place)
 {
     if (suite_maker.cut)
@@ -346,7 +346,7 @@ static bool is_ousted(err e)
     return e == ERR_FENCED || (suite_maker.cut && (e == ERR_UNAVAILABLE || e == ERR_UNKNOWN));
 }
 
-TEST(whoever_leads_later_fences_the_earlier)
+TEST(a_later_leader_fences_the_earlier_one)
 {
     void *place = suite_maker.make();
     struct session first = session_open(place);
@@ -369,7 +369,7 @@ TEST(whoever_leads_later_fences_the_earlier)
     suite_maker.destroy(place);
 }
 
-TEST(who_was_fenced_does_not_lead_again)
+TEST(a_fenced_process_cannot_lead_again)
 {
     void *place = suite_maker.make();
     struct session first = session_open(place), second = take_over(place);
@@ -377,7 +377,7 @@ TEST(who_was_fenced_does_not_lead_again)
     for (int i = 0; i < 3; i++)
         CHECK(session_lead(&first, first.mark.epoch, &mark) == ERR_FENCED);
     CHECK(session_lead(&first, 99, &mark) == ERR_FENCED);
-    /* Nothing of it disturbed the one who leads. */
+    /* The leader is not affected. */
     struct draft d = {0};
     struct model m = {0};
     one_node(&d, &second, 1);
@@ -405,7 +405,7 @@ static err stop_there(void *self, const struct record *record)
     return ++s->seen == s->stop_at ? ERR_LIMIT : OK;
 }
 
-TEST(a_visitor_stops_the_load_with_its_own_error)
+TEST(an_error_of_the_callback_ends_the_load)
 {
     void *place = suite_maker.make();
     struct session s = session_open(place);
@@ -486,7 +486,7 @@ static uint32_t read_intervals(void *place, int64_t deployment_id, int64_t seq, 
     return pages;
 }
 
-TEST(the_archive_tells_what_covered_a_snapshot)
+TEST(the_archive_returns_the_intervals_of_a_snapshot)
 {
     void *place = suite_maker.make();
     struct session s = session_open(place);
@@ -537,7 +537,7 @@ static bool write_five_and_die(struct session *s)
     return ok;
 }
 
-TEST(what_a_dead_process_was_told_is_in_stays_in)
+TEST(an_acknowledged_batch_survives_the_process)
 {
     void *place = suite_maker.make();
     CHECK(suite_maker.die(place, write_five_and_die));

@@ -1,4 +1,4 @@
-/* suite.h - what every store must do, whatever stands behind it.
+/* suite.h - the requirements on every store, whatever its engine.
  *
  * One suite (suite.c, suite_runs.c, suite_history.c) is run against the simulated store, SQLite and
  * PostgreSQL; each test program says in `suite_maker` how to come by a store of its kind. The suite
@@ -21,7 +21,7 @@
 
 struct session {
     struct store_port port;
-    struct store_mark mark; /* where it believes the store to stand */
+    struct store_mark mark; /* the store position that it expects */
     void *self;             /* of the maker */
 };
 
@@ -82,7 +82,7 @@ void model_apply(struct model *m, const struct change *change);
 const struct model_row *model_find(const struct model *m, const struct record *key);
 /* Are they images of one row? */
 bool is_same_row(const struct record *a, const struct record *b);
-/* A visitor that puts every record into the model; they must come in order, none twice. */
+/* Callbacks that add every record to the model; they must arrive in order, none twice. */
 struct store_visitor model_visitor(struct model *m);
 /* The same rows in the tables from `first` to before `end`? Says what differs. */
 bool models_eq(const struct model *a, const struct model *b, enum table first, enum table end);
@@ -106,7 +106,7 @@ void draft_end(struct draft *d, const struct record *key);
 /* The changes as a batch has them: rows that are gone come first. In the arena. */
 struct str draft_bytes(struct draft *d);
 void draft_apply(const struct draft *d, struct model *m);
-/* The batch that continues where the session stands; its bytes live until the next begin. */
+/* The batch after the position of the session; its bytes live until the next begin. */
 const struct batch *draft_batch(struct draft *d, const struct session *s);
 /* Write it; it must be taken. The model follows. */
 void draft_write(struct draft *d, struct session *s, struct model *m);

@@ -1,5 +1,5 @@
-/* Goal: whoever looks back sees what was written, in order, and one instant at a time, whatever is
- * written meanwhile.
+/* Goal: a reader of the history sees what was written, in order, and one turn at a time, whatever
+ * is written meanwhile.
  * Method: readers (store/store_thread.h) beside a session that writes. Only stores that are kept
  * outside of a process have readers; the simulated one is not linked with this. */
 #include "model/limits.h"
@@ -66,7 +66,7 @@ static struct model expected_behind(const struct model *all, struct history_plac
     return behind;
 }
 
-/* In whatever order they come, unlike the visitor of a model. */
+/* In any order, unlike the callback of a model. */
 static err gather(void *self, const struct record *record)
 {
     model_apply(self, &(struct change){.record = *record});
@@ -235,7 +235,7 @@ static err stop_there(void *self, const struct record *record)
     return ++s->seen == s->stop_at ? ERR_REFUSED : OK;
 }
 
-TEST(whoever_looks_back_may_stop_anywhere)
+TEST(a_read_of_the_history_can_stop_anywhere)
 {
     void *place = suite_maker.make();
     struct session s = session_open(place);
@@ -343,7 +343,7 @@ TEST(a_reader_never_disturbs_the_writer)
         store_reader_end(reader);
     }
     check_load(&s, &m);
-    session_close(&s); /* while somebody still looks */
+    session_close(&s); /* while a reader is open */
     CHECK(store_reader_begin(reader, &mark) == OK && mark.turn == 30);
     read_all(reader, &m);
     store_reader_end(reader);

@@ -1,4 +1,4 @@
-/* Goal: of the runs that are over a store keeps what it is told to keep: they come newest first,
+/* Goal: ended runs are kept as configured: they are returned newest first,
  * the old ones of a noderole go when it says so, and those that are too old go in small steps.
  * Method: batches of runs against the naive model, on every store. */
 #include "tests/store/suite.h"
@@ -209,7 +209,7 @@ TEST(runs_that_ended_before_a_time_are_forgotten)
     fixture_fini(&f);
 }
 
-TEST(who_does_not_lead_forgets_nothing)
+TEST(a_process_that_does_not_lead_deletes_nothing)
 {
     struct fixture f;
     fixture_init(&f);

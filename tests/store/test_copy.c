@@ -42,7 +42,7 @@ static void write_randomly(char *url, uint64_t seed, int batches)
         some_changes(&r, &d, &m);
         draft_write(&d, &s, &m);
     }
-    /* One of each size that matters to whoever carries rows in pieces. */
+    /* One of each size around the limits of a chunk of rows. */
     for (int64_t id = 1; id <= 3; id++) {
         struct record record = some_node(id);
         draft_begin(&d);
@@ -71,7 +71,7 @@ static void check_untouched(char *url, struct store_mark mark, const struct mode
     model_fini(&now);
 }
 
-/* Whoever leads the copy goes on where the original stood. */
+/* A leader of the copy continues at the position of the original. */
 static void check_goes_on(char *url, struct store_mark original, struct model *all)
 {
     struct session s = session_open(url);

@@ -16,8 +16,8 @@ static void postgres_destroy(void *place)
     free(place);
 }
 
-/* As if the network had failed: the server lets go of everybody. It holds back whoever comes second
- * while the first is still there. */
+/* As if the network had failed: the server closes all connections. It refuses a second
+ * daemon while the first is connected. */
 static void postgres_cut(void *place)
 {
     PGconn *db = PQconnectdb(place);
