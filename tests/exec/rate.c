@@ -151,7 +151,8 @@ static void measure(int rounds)
 int main(int argc, char **argv)
 {
     char folder[] = "/tmp/halligan-rate-XXXXXX", command[64];
-    const struct exec_client_seams seams = {NULL, connected, lost, begun, ended, not_known, fenced};
+    const struct exec_client_callbacks seams = {NULL,  connected, lost,  begun,
+                                                ended, not_known, fenced};
     if (argc < 2 || !mkdtemp(folder))
         stop("usage: exec_rate PROGRAM [RUNS [PARALLEL [ROUNDS]]]");
     run_count = argc > 2 ? strtol(argv[2], NULL, 10) : run_count;
@@ -168,7 +169,7 @@ int main(int argc, char **argv)
     exec_client_close(client, true);
     uv_run(&loop, UV_RUN_DEFAULT);
     uv_loop_close(&loop);
-    /* It says nothing more, and its directory may go when it has. */
+    /* No callback follows; remove its directory after it has exited. */
     while (kill((pid_t)supervisor_pid, 0) == 0)
         usleep(1000);
     snprintf(command, sizeof command, "rm -rf %s", folder);

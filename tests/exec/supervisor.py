@@ -1,4 +1,4 @@
-"""A halligan-exec of our own, spoken to over its socket. Standard library only."""
+"""Starts a halligan-exec and exchanges messages with it over its socket. Standard library only."""
 import fcntl
 import os
 import shutil
@@ -15,7 +15,7 @@ BODY_MAX = 4 << 20
 
 EXITED, SIGNALLED, DEADLINE, CANCELLED, NOT_STARTED, DIED = range(1, 7)
 
-(HELLO, SPAWN, CANCEL, QUERY, FORGET, SETTLED, BYE,
+(HELLO, SPAWN, CANCEL, QUERY, FORGET, RECONCILED, BYE,
  WELCOME, BEGUN, ENDED, NOT_KNOWN, FENCED, LIST) = range(1, 14)
 
 # As in src/run/exec/protocol.h: i signed, u unsigned, b bool, r bytes.
@@ -27,7 +27,7 @@ FIELDS = {
     CANCEL: RUN,
     QUERY: RUN,
     FORGET: RUN,
-    SETTLED: None,
+    RECONCILED: None,
     BYE: None,
     WELCOME: [("version", "u"), ("pid", "i"), ("boot_id", "r"), ("of_this_boot", "b")],
     BEGUN: RUN + [("pid", "i")],
@@ -128,7 +128,7 @@ class Gone(Exception):
 
 
 class Connection:
-    """A daemon, as far as the supervisor can tell."""
+    """A connection that behaves like a daemon."""
 
     def __init__(self, path, epoch=1, hello=True):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -137,7 +137,7 @@ class Connection:
         self.bytes = b""
         self.epoch = epoch
         self.begun = {}  # (run, attempt): pid
-        self.ended = {}  # (run, attempt): how often each end was told
+        self.ended = {}  # (run, attempt): number of reports of its end
         self.ends = {}  # (run, attempt): the end
         self.fenced = 0
         if hello:
@@ -308,7 +308,7 @@ class Supervisor:
         return Connection(self.path("socket"), **more)
 
     def lock_is_free(self):
-        """Nothing of a supervisor is left, its leads included."""
+        """Nothing of a supervisor is left, its shims included."""
         with open(self.path("lock"), "r+b") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -316,19 +316,19 @@ class Supervisor:
             except BlockingIOError:
                 return False
 
-    def leads(self):
+    def shims(self):
         return [p for p, (parent, _, _) in processes().items() if parent == self.process.pid]
 
     def below(self):
-        """Everything below the supervisor but its leads, zombies included."""
+        """Everything below the supervisor but its shims, zombies included."""
         now = processes()
-        leads = {p for p, (parent, _, _) in now.items() if parent == self.process.pid}
+        shims = {p for p, (parent, _, _) in now.items() if parent == self.process.pid}
         found = []
         for pid in now:
             at = pid
-            while at in now and at not in leads:
+            while at in now and at not in shims:
                 at = now[at][0]
-            if at in leads and pid not in leads:
+            if at in shims and pid not in shims:
                 found.append(pid)
         return found
 

@@ -10,9 +10,9 @@ from supervisor import (
     Supervisor, eventually, marked,
 )
 
-LONG = "98765"  # seconds that nobody sleeps but those we start
+LONG = "98765"  # seconds; only processes of this test sleep that long
 MIB = 1 << 20
-FLOOD = MIB - 1001  # no piece ends just there, so more is read than is kept
+FLOOD = MIB - 1001  # not a multiple of the read size, so more is read than is kept
 
 SIGNALS = [getattr(signal, "SIG" + name) for name in """HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1
     SEGV USR2 PIPE ALRM TERM STKFLT XCPU XFSZ VTALRM PROF IO PWR SYS""".split()] + [34, 50, 64]
@@ -28,7 +28,7 @@ class Shape:
         self.code = code
         self.cancel = more.pop("cancel", None)  # once this is true: (supervisor, run)
         self.alone = more.pop("alone", False)  # too much for the machine side by side
-        self.check = more.pop("check", None)  # more to look at: (supervisor, run, end)
+        self.check = more.pop("check", None)  # additional check: (supervisor, run, end)
         self.more = more
 
     def value(self, what, index):
@@ -91,13 +91,13 @@ SHAPES = [
     Shape("forks twice with a session of its own",
           f"(setsid sh -c '{SLEEPS} & {SLEEPS}' &) ; exit 7", EXITED, 7),
     Shape("ignores TERM", f"trap '' TERM; echo ready; {TICKS}", CANCELLED, 9, cancel=is_ready),
-    Shape("hides one who ignores TERM",
+    Shape("hides a process that ignores TERM",
           f"setsid sh -c \"trap '' TERM; {TICKS}\" & echo ready; {SLEEPS}",
           CANCELLED, 15, cancel=is_ready, grace_ms=1000),
-    Shape("cleans up when told to stop",
+    Shape("cleans up on TERM",
           f"trap 'echo clean; exit 0' TERM; echo ready; {TICKS}", CANCELLED, 0, cancel=is_ready,
           grace_ms=60000, check=says(b"ready\nclean\n")),
-    Shape("exits before we look", ["/bin/true"], EXITED),
+    Shape("exits at once", ["/bin/true"], EXITED),
     Shape("closes its output", "exec >&- 2>&-; sleep 0.05; exit 5", EXITED, 5),
     Shape("writes a huge line", f"head -c {10 * MIB} /dev/zero | tr '\\0' x", EXITED,
           check=lambda s, r, e: kept(s, r, e, MIB, 9 * MIB)),
@@ -106,14 +106,14 @@ SHAPES = [
           check=lambda s, r, e: kept(s, r, e, 65536, 0)),
     Shape("kills its own group", "kill -9 0; sleep 1", SIGNALLED, 9),
     Shape("stops itself", "echo ready; kill -STOP $$; exit 1", CANCELLED, 15, cancel=is_ready),
-    Shape("stops itself and is never asked", "kill -STOP $$", DEADLINE, 15, deadline_ms=100),
+    Shape("stops itself and is never cancelled", "kill -STOP $$", DEADLINE, 15, deadline_ms=100),
     Shape("becomes something else", "exec sh -c 'exec sh -c \"exit 9\"'", EXITED, 9),
     Shape("has a thousand grandchildren",
           f"i=0; while [ $i -lt 1000 ]; do {SLEEPS} & i=$((i+1)); done; exit 0", EXITED,
           alone=True),
     Shape("leaves its output open to others", f"echo hi; (setsid {SLEEPS} &) ; exit 3", EXITED, 3,
           check=says(b"hi\n")),
-    Shape("leaves somebody writing", "(setsid yes >&2 &) ; exit 0", EXITED),
+    Shape("leaves a writing process", "(setsid yes >&2 &) ; exit 0", EXITED),
     Shape("dies by a signal", lambda i: f"ulimit -c 0; kill -{SIGNALS[i % len(SIGNALS)]} $$",
           SIGNALLED, lambda i: int(SIGNALS[i % len(SIGNALS)])),
     Shape("exits with any status", lambda i: f"exit {i * 13 % 256}", EXITED,
@@ -133,20 +133,20 @@ SHAPES = [
           deadline_ms=150),
     Shape("leaves one without an environment", f"env -i setsid {SLEEPS} & exit 0", EXITED),
     Shape("leaves one that hops from process to process", ["hopper"], EXITED, alone=True),
-    Shape("kills its lead", f"kill -9 $PPID; {SLEEPS}", DIED, 0, check=reasoned(b"led this run")),
-    Shape("stops its lead", "kill -STOP $PPID; exit 4", EXITED, 4),
-    Shape("terminates its lead", "kill $PPID; exit 4", EXITED, 4),
+    Shape("kills its shim", f"kill -9 $PPID; {SLEEPS}", DIED, 0, check=reasoned(b"shim process of this run")),
+    Shape("stops its shim", "kill -STOP $PPID; exit 4", EXITED, 4),
+    Shape("terminates its shim", "kill $PPID; exit 4", EXITED, 4),
     Shape("allows itself nothing", "ulimit -n 4; ulimit -s 64; exit 8", EXITED, 8),
-    Shape("asks what it was given", "ls /proc/self/fd | wc -w; env | wc -l; pwd", EXITED, 0,
-          check=says(b"4\n5\n/\n")),  # three and that of ls; PATH, LANG, PWD and two marks
+    Shape("lists descriptors and environment", "ls /proc/self/fd | wc -w; env | wc -l; pwd", EXITED, 0,
+          check=says(b"4\n5\n/\n")),  # three descriptors and that of ls; PATH, LANG, PWD and two of ours
     Shape("is no program", ["/etc/passwd"], NOT_STARTED, 0,
           check=reasoned(b'cannot start "/etc/passwd": Permission denied')),
-    Shape("does not exist", ["nobody-has-this"], NOT_STARTED, 0,
-          check=reasoned(b'cannot start "nobody-has-this": No such file')),
-    Shape("has nowhere to be", ["/bin/true"], NOT_STARTED, 0, cwd=b"/nowhere",
-          check=reasoned(b'cannot enter "/nowhere": No such file')),
+    Shape("does not exist", ["no-such-program"], NOT_STARTED, 0,
+          check=reasoned(b'cannot start "no-such-program": No such file')),
+    Shape("has no working directory", ["/bin/true"], NOT_STARTED, 0, cwd=b"/nowhere",
+          check=reasoned(b'cannot open the working directory "/nowhere": No such file')),
     Shape("wants to read what is no file", ["/bin/true"], NOT_STARTED, 0, stdin_path=b"/dev/zero",
-          check=reasoned(b'cannot read "/dev/zero"')),
+          check=reasoned(b'cannot read the standard input "/dev/zero"')),
     Shape("has too many words", ["/bin/true"] + ["x" * 100000] * 40, NOT_STARTED, 0,
           check=reasoned(b"Argument list too long")),
 ]
@@ -224,14 +224,14 @@ def test_misbehaving_children(supervisor):
     assert len(ends) == count and set(ends) == {1}, "a run ended more than once"
     assert marked(LONG.encode()) == []
     # One descriptor for each lead that waits, and no other.
-    assert supervisor.fds() - fds <= len(supervisor.leads()), (supervisor.fds(), fds)
+    assert supervisor.fds() - fds <= len(supervisor.shims()), (supervisor.fds(), fds)
     assert not any(os.listdir(supervisor.path("spool"))), os.listdir(supervisor.path("spool"))
     print(f"misbehaving children: {len(SHAPES)} shapes x {supervisor.times}, {count} runs, "
-          f"{len(supervisor.leads())} leads, RSS {supervisor.rss_kb()} kB")
+          f"{len(supervisor.shims())} shims, RSS {supervisor.rss_kb()} kB")
 
 
 def test_all_at_once(supervisor):
-    """Nobody is killed for what another run has left."""
+    """Killing the leftovers of one run does not kill processes of another one."""
     field = Field(supervisor)
     shapes = [s for s in SHAPES if not s.alone and not s.cancel]
     runs = []
@@ -243,7 +243,7 @@ def test_all_at_once(supervisor):
     assert set(field.connection.ended.values()) == {1}
 
 
-def test_a_flood_starves_nobody(supervisor):
+def test_a_run_that_floods_its_output_does_not_delay_others(supervisor):
     connection = supervisor.connect()
     for run in range(1, 4):
         connection.spawn(run, "exec yes", log_max=1 << 16)
@@ -271,13 +271,13 @@ def test_memory_and_descriptors_stay_flat(supervisor):
 
     some(1, 300)
     fds, rss = supervisor.fds(), supervisor.rss_kb()
-    leads = {pid: (supervisor.fds(pid), supervisor.rss_kb(pid)) for pid in supervisor.leads()}
-    assert len(leads) == 10
+    shims = {pid: (supervisor.fds(pid), supervisor.rss_kb(pid)) for pid in supervisor.shims()}
+    assert len(shims) == 10
     some(1001, 100 * supervisor.times + 700)
     assert supervisor.fds() == fds
     assert supervisor.rss_kb() <= rss * 1.2 + 500, (rss, supervisor.rss_kb())
-    assert set(supervisor.leads()) == set(leads), "leads are used again"
-    for pid, (lead_fds, lead_rss) in leads.items():
+    assert set(supervisor.shims()) == set(shims), "shims are used again"
+    for pid, (lead_fds, lead_rss) in shims.items():
         assert supervisor.fds(pid) == lead_fds
         assert supervisor.rss_kb(pid) <= lead_rss * 1.2 + 500, (lead_rss, supervisor.rss_kb(pid))
     assert os.path.getsize(supervisor.path("journal")) < 3 * MIB
@@ -295,11 +295,11 @@ def test_the_log_can_be_read_while_it_grows(supervisor):
 
 
 def test_a_child_that_cannot_be_killed_is_named_in_its_log(supervisor):
-    """The supervisor is nobody, and the child has become root."""
+    """The supervisor has the uid 65534, and the child has become root."""
     if os.geteuid() != 0:
-        print("SKIP it takes root to become somebody who may not kill")
+        print("SKIP: must be root to start a supervisor without the right to kill")
         return
-    nobody = 65534
+    nobody_uid = 65534
     assert supervisor.stop() == 0
     become = os.path.join(supervisor.data, "become")
     shutil.copy(supervisor.program, supervisor.path("program"))
@@ -307,19 +307,19 @@ def test_a_child_that_cannot_be_killed_is_named_in_its_log(supervisor):
     os.chmod(become, 0o4755)
     names = [supervisor.path(name) for name in os.listdir(supervisor.path())]
     for name in (supervisor.data, supervisor.path(), *names):
-        os.chown(name, nobody, nobody)
+        os.chown(name, nobody_uid, nobody_uid)
     supervisor.program = supervisor.path("program")
-    supervisor.start(user=nobody, group=nobody, extra_groups=[])
+    supervisor.start(user=nobody_uid, group=nobody_uid, extra_groups=[])
     connection = supervisor.connect()
     connection.spawn(1, [become, "--reuid", "0", "--regid", "0", "--clear-groups",
                          "sh", "-c", "echo ready; exec sleep 76543"])
     child = connection.wait_begun(1)
     eventually(lambda: is_ready(supervisor, 1), "it has become root")
     connection.of_run(CANCEL, 1)
-    told = f"halligan: process {child} does not die (state S); waiting for it\n".encode()
+    line = f"halligan: process {child} is still alive after SIGKILL (state S); waiting for it\n"
     try:
-        eventually(lambda: told in supervisor.written(1), "it is named")
-        assert "does not die" in supervisor.said()
+        eventually(lambda: line.encode() in supervisor.written(1), "it is named")
+        assert "still alive after repeated SIGKILL" in supervisor.said()
     finally:
         os.kill(child, signal.SIGKILL)
     assert connection.wait_end(1).how == CANCELLED
@@ -342,7 +342,7 @@ def test_a_disk_that_fills_up_costs_output_not_runs(supervisor):
             assert b"No space left" in end.reason, end
             assert small.written(run).strip(b"y\n") == b""
             assert len(small.written(run)) == end.log_size
-            # While it is full, the journal takes nothing more: nothing begins, and it is said.
+            # While the disk is full, the journal cannot be written: nothing starts, with a reason.
             other = connection.run(1000 + run, "echo x", epoch=1)
             assert other.how in (NOT_STARTED, EXITED), other
             if other.how == NOT_STARTED:
@@ -357,5 +357,5 @@ def test_a_disk_that_fills_up_costs_output_not_runs(supervisor):
         assert small.stop() == 0
     finally:
         small.close()
-        # Somebody who was killed may still be on his way out of it.
+        # A killed process may still be exiting.
         eventually(lambda: subprocess.run(["umount", place]).returncode == 0, "it is unmounted")

@@ -1,6 +1,6 @@
-/* Goal: a daemon that uses the client learns of every run, whoever of the two was gone meanwhile.
- * Method: the real halligan-exec, which the client starts; what it tells is written into a diary,
- * and the loop goes round until the diary says what the test waits for. */
+/* Goal: a daemon that uses the client gets the result of every run, even if the client or the
+ * supervisor was restarted meanwhile. Method: a real halligan-exec, which the client starts; every
+ * callback is written into a diary, and the diary is compared. */
 #include "run/exec/exec_client.h"
 #include "run/exec/spool.h"
 #include "sys/log.h"
@@ -16,7 +16,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* A client and what it told. */
+/* A client and the callbacks it has made. */
 struct side {
     struct exec_client *client;
     int64_t pid; /* of the supervisor */
@@ -98,12 +98,13 @@ static void open_side(struct side *s, int64_t epoch)
 {
     const struct exec_client_setup setup = {
         .loop = &loop, .program = program, .dir = folder, .epoch = epoch, .idle_ms = 60000};
-    const struct exec_client_seams seams = {s, connected, lost, begun, ended, not_known, fenced};
+    const struct exec_client_callbacks seams = {s,     connected, lost,  begun,
+                                                ended, not_known, fenced};
     *s = (struct side){0};
     CHECK(exec_client_open(&setup, seams, &s->client) == OK);
 }
 
-/* Until the diary holds it; meson's time limit is for when it never does. */
+/* Wait until the diary contains it; the time limit of meson applies if it never does. */
 static void wait_for(struct side *s, const char *text)
 {
     while (!strstr(s->diary, text))
@@ -116,7 +117,7 @@ static void close_side(struct side *s, bool bye)
     s->client = NULL;
 }
 
-/* The lock is held by a supervisor and by all it leads. */
+/* The lock is held by a supervisor and by all its shims. */
 static void wait_until_nothing_is_left(void)
 {
     char path[96];
@@ -169,10 +170,10 @@ TEST(the_client_starts_the_program_and_orders_keep_their_order)
     CHECK(strncmp(s.diary, "connected;begun 1.1;", 20) == 0);
     char room[100];
     struct spool_slice slice = {.at = room, .size = sizeof room};
-    CHECK(spool_read_out(exec_client_place(s.client), 1, 1, &slice) == OK);
+    CHECK(spool_read_out(exec_client_state_dirfd(s.client), 1, 1, &slice) == OK);
     CHECK(slice.size == 4 && memcmp(room, "out\n", 4) == 0);
     slice = (struct spool_slice){.offset = -3, .at = room, .size = sizeof room};
-    CHECK(spool_read_log(exec_client_place(s.client), 1, 1, &slice) == OK);
+    CHECK(spool_read_log(exec_client_state_dirfd(s.client), 1, 1, &slice) == OK);
     CHECK(slice.size == 3 && memcmp(room, "og\n", 3) == 0 && slice.total == 4);
     exec_client_forget(s.client, 1, 1);
     exec_client_query(s.client, 1, 1);
@@ -180,7 +181,7 @@ TEST(the_client_starts_the_program_and_orders_keep_their_order)
     end(&s);
 }
 
-TEST(orders_that_find_no_room_wait_for_it_in_their_order)
+TEST(orders_wait_in_order_for_a_writable_socket)
 {
     enum { RUNS = 40, LARGE = 100 * 1000 };
     static char script[LARGE + 1];
@@ -202,7 +203,7 @@ TEST(orders_that_find_no_room_wait_for_it_in_their_order)
     snprintf(text, sizeof text, "not known %d.1;", RUNS + 1);
     wait_for(&s, text);
     snprintf(text, sizeof text, "begun %d.1;", RUNS);
-    CHECK(strstr(s.diary, text)); /* the first question came after the last order */
+    CHECK(strstr(s.diary, text)); /* the first query arrived after the last order */
     for (int run = 1; run <= RUNS; run++) {
         snprintf(text, sizeof text, "exited %d.1 7;", run);
         wait_for(&s, text);
@@ -247,7 +248,7 @@ TEST(a_daemon_that_comes_back_learns_how_it_ended)
     end(&again);
 }
 
-TEST(after_the_death_of_the_supervisor_runs_are_told_as_dead)
+TEST(after_the_death_of_the_supervisor_runs_are_reported_as_dead)
 {
     struct side s;
     begin();
@@ -268,7 +269,7 @@ TEST(after_the_death_of_the_supervisor_runs_are_told_as_dead)
     end(&s);
 }
 
-TEST(a_higher_epoch_is_spoken_of_over_a_new_connection)
+TEST(a_higher_epoch_is_sent_over_a_new_connection)
 {
     struct side s, old;
     begin();
@@ -283,13 +284,13 @@ TEST(a_higher_epoch_is_spoken_of_over_a_new_connection)
     wait_for(&s, "exited 1.1 2;");
     spawn(&old, 2, "exit 0", 4);
     wait_for(&old, "not known 2.1;fenced 5;");
-    exec_client_set_epoch(s.client, 5); /* it does already */
+    exec_client_set_epoch(s.client, 5); /* no change */
     CHECK(s.connections == 2 && !strstr(strstr(s.diary, "lost;") + 1, "lost;"));
     close_side(&old, false);
     end(&s);
 }
 
-TEST(all_that_there_is_can_be_had_told)
+TEST(list_reports_every_run)
 {
     struct side s, other;
     begin();
@@ -302,7 +303,7 @@ TEST(all_that_there_is_can_be_had_told)
     exec_client_list(other.client);
     wait_for(&other, "exited 1.1 3;");
     wait_for(&other, "begun 2.1;");
-    CHECK(!strstr(other.diary, "begun 1.1;")); /* its end says it all */
+    CHECK(!strstr(other.diary, "begun 1.1;")); /* only the end is reported */
     exec_client_forget(other.client, 1, 1);
     exec_client_cancel(other.client, 2, 1);
     wait_for(&other, "cancelled 2.1");
@@ -310,14 +311,14 @@ TEST(all_that_there_is_can_be_had_told)
     end(&other);
 }
 
-TEST(what_a_connection_was_given_goes_with_it)
+TEST(orders_given_to_a_broken_connection_are_dropped)
 {
     struct side s;
     begin();
     open_side(&s, 1);
     wait_for(&s, "connected;");
     CHECK(kill((pid_t)s.pid, SIGSTOP) == 0);
-    spawn(&s, 1, "exit 0", 1); /* nobody reads it */
+    spawn(&s, 1, "exit 0", 1); /* never read */
     CHECK(kill((pid_t)s.pid, SIGKILL) == 0);
     exec_client_query(s.client, 1, 1);
     wait_for(&s, "lost;");
@@ -326,7 +327,7 @@ TEST(what_a_connection_was_given_goes_with_it)
     end(&s);
 }
 
-TEST(who_is_older_begins_nothing)
+TEST(a_fenced_daemon_starts_nothing)
 {
     struct side old, new;
     begin();
@@ -343,7 +344,7 @@ TEST(who_is_older_begins_nothing)
     end(&new);
 }
 
-TEST(after_a_goodbye_the_supervisor_goes_at_once)
+TEST(after_bye_the_supervisor_exits_at_once)
 {
     struct side s;
     begin();
@@ -353,7 +354,7 @@ TEST(after_a_goodbye_the_supervisor_goes_at_once)
     close_side(&s, true);
     wait_until_nothing_is_left(); /* its idle time would be a minute */
     open_side(&s, 2);
-    exec_client_settled(s.client);
+    exec_client_reconciled(s.client);
     exec_client_query(s.client, 1, 1);
     wait_for(&s, "exited 1.1 0;");
     end(&s);

@@ -1,4 +1,4 @@
-"""The supervisor itself: killed, left alone, fenced, spoken to in bad ways."""
+"""The supervisor itself: killed, idle, fenced, and sent invalid messages."""
 import os
 import random
 import signal
@@ -9,7 +9,7 @@ import time
 
 from supervisor import (
     BEGUN, BYE, CANCEL, CANCELLED, DIED, ENDED, EXITED, FENCED, FORGET, HELLO, NOT_KNOWN, QUERY,
-    SETTLED, SPAWN, VERSION, WAIT_S, WELCOME, Connection, Gone, encode, eventually, is_alive,
+    RECONCILED, SPAWN, VERSION, WAIT_S, WELCOME, Connection, Gone, encode, eventually, is_alive,
     marked, processes,
 )
 
@@ -35,7 +35,7 @@ def test_kill_with_a_hundred_children(supervisor):
         count = crowd(connection, 100)
         eventually(lambda: all_ready(supervisor, count), "all run")
         supervisor.kill()
-        eventually(supervisor.lock_is_free, "its leads are gone")
+        eventually(supervisor.lock_is_free, "its shims are gone")
         assert marked(LONG.encode()) == [], "strays"
         connection.close()
         supervisor.start()
@@ -58,8 +58,8 @@ def test_kill_with_a_hundred_children(supervisor):
         connection.close()
 
 
-def test_a_short_run_is_told_from_its_beginning(supervisor):
-    """However short: who it was comes before how it ended, also when nobody was told meanwhile."""
+def test_a_short_run_is_reported_with_its_start(supervisor):
+    """BEGUN is sent before ENDED even if the run ends before BEGUN is due."""
     connection = supervisor.connect()
     connection.spawn(1, "exit 3")
     first, second = connection.receive(), connection.receive()
@@ -72,8 +72,8 @@ def test_a_short_run_is_told_from_its_beginning(supervisor):
     connection.close()
 
 
-def test_who_leaves_is_heard_to_the_end(supervisor):
-    """It gives orders and hangs up; before they are read there is something that cannot be told it."""
+def test_orders_sent_before_a_close_are_handled(supervisor):
+    """The client sends orders and closes; writing to it fails before the orders are read."""
     connection = supervisor.connect()
     connection.spawn(1, f"echo ready; sleep {LONG}")
     go = os.path.join(supervisor.data, "go")
@@ -83,7 +83,7 @@ def test_who_leaves_is_heard_to_the_end(supervisor):
     os.kill(supervisor.process.pid, signal.SIGSTOP)
     open(go, "w").close()
     eventually(lambda: not is_alive(ends), "the second one ends")
-    time.sleep(0.2)  # and its lead has said so, to somebody who does not listen yet
+    time.sleep(0.2)  # its shim has reported it to the stopped supervisor
     connection.of_run(CANCEL, 1)
     connection.send(BYE)
     connection.close()
@@ -95,13 +95,13 @@ def test_who_leaves_is_heard_to_the_end(supervisor):
 
 
 def test_kill_of_the_supervisor_and_all_leads(supervisor):
-    """Then nobody is left to clean up but the next one, which knows them by their mark."""
+    """The next supervisor kills the processes, which it finds by the token in their environment."""
     connection = supervisor.connect()
     for run in range(1, 11):
         connection.spawn(run, f"(setsid sleep {LONG} &) ; echo ready; sleep {LONG}")
     eventually(lambda: all_ready(supervisor, 10), "all run")
-    victims = [supervisor.process.pid] + supervisor.leads()
-    for pid in victims:  # the first first: it would start no other leads, but end the runs
+    victims = [supervisor.process.pid] + supervisor.shims()
+    for pid in victims:  # the supervisor first: otherwise it would report the runs as ended
         os.kill(pid, signal.SIGSTOP)
     for pid in victims:
         os.kill(pid, signal.SIGKILL)
@@ -187,7 +187,7 @@ def test_a_lower_epoch_begins_nothing(supervisor):
     assert late.wait_for(NOT_KNOWN).run_id == 9
 
 
-def test_after_another_boot_nobody_can_know(supervisor):
+def test_after_a_reboot_unknown_runs_may_have_started(supervisor):
     connection = supervisor.connect()
     connection.run(1, "exit 3")
     assert supervisor.stop() == 0
@@ -205,7 +205,7 @@ def test_after_another_boot_nobody_can_know(supervisor):
     connection.of_run(QUERY, 1)
     assert connection.wait_end(1).code == 3
     assert connection.run(3, "exit 4").code == 4
-    connection.send(SETTLED)
+    connection.send(RECONCILED)
     connection.of_run(QUERY, 2)
     assert not connection.wait_for(NOT_KNOWN).begun
     connection.of_run(QUERY, 3)
@@ -338,11 +338,11 @@ def test_usage(supervisor):
         return subprocess.run([supervisor.program, *words], capture_output=True, text=True, check=False)
 
     assert ask("--help").returncode == 0 and "--idle-ms" in ask("--help").stdout
-    for words in ([], ["--dir"], ["--what"], ["--dir", "/tmp", "--idle-ms", "x"], ["--lead"]):
+    for words in ([], ["--dir"], ["--what"], ["--dir", "/tmp", "--idle-ms", "x"], ["--shim"]):
         done = ask(*words)
         assert done.returncode == 2 and "usage" in done.stderr, done
     assert ask("--dir", "/nowhere").returncode == 1
-    assert ask("--lead", "x", "10").returncode == 2  # nobody but a supervisor can
+    assert ask("--shim", "x", "10").returncode == 2  # only a supervisor may start it
 
 
 def test_hostile_bytes_close_their_connection_only(supervisor):
@@ -360,17 +360,17 @@ def test_hostile_bytes_close_their_connection_only(supervisor):
     random.seed(7)
     bad += [hello + struct.pack("<I", 40) + random.randbytes(40) for _ in range(200)]
     for sent in bad:
-        stranger = Connection(supervisor.path("socket"), hello=False)
-        stranger.socket.sendall(sent)
+        client = Connection(supervisor.path("socket"), hello=False)
+        client.socket.sendall(sent)
         if sent.startswith(hello) and len(sent) > len(hello):
-            stranger.socket.shutdown(socket.SHUT_WR)
+            client.socket.shutdown(socket.SHUT_WR)
         try:
             while True:
-                assert stranger.receive().kind in (WELCOME, NOT_KNOWN, BEGUN, ENDED, FENCED)
+                assert client.receive().kind in (WELCOME, NOT_KNOWN, BEGUN, ENDED, FENCED)
         except Gone:
             pass
-        stranger.close()
-    # Half a message, for ever, is nobody's trouble.
+        client.close()
+    # Incomplete messages do not affect other connections.
     halves = [Connection(supervisor.path("socket"), hello=False) for _ in range(20)]
     for half in halves:
         half.socket.sendall(spawn[:7])
@@ -379,7 +379,7 @@ def test_hostile_bytes_close_their_connection_only(supervisor):
         half.close()
 
 
-def test_a_daemon_of_another_version_gets_no_runs_told(supervisor):
+def test_a_daemon_of_another_version_gets_no_reports_of_runs(supervisor):
     good = supervisor.connect(epoch=1)
     other = Connection(supervisor.path("socket"), hello=False)
     other.send(HELLO, version=99, epoch=1)
@@ -389,14 +389,14 @@ def test_a_daemon_of_another_version_gets_no_runs_told(supervisor):
     assert other.receive().kind == NOT_KNOWN  # and nothing of run 1 before it
 
 
-def told_version(supervisor, version):
-    """What it says to a daemon of this version; None when nobody is there."""
+def welcome_version(supervisor, version):
+    """The version in its answer to a daemon of this version; None if there is no supervisor."""
     try:
         other = Connection(supervisor.path("socket"), hello=False)
         other.send(HELLO, version=version, epoch=1)
-        told = other.receive().version
+        answer = other.receive().version
         other.close()
-        return told
+        return answer
     except (OSError, Gone):
         return None
 
@@ -405,14 +405,14 @@ def test_daemons_of_another_version_do_not_keep_it(supervisor):
     assert supervisor.stop() == 0
     supervisor.idle_ms = 1000
     supervisor.start()
-    other = Connection(supervisor.path("socket"), hello=False)  # one that stays and says nothing
-    assert told_version(supervisor, 0) == VERSION
+    other = Connection(supervisor.path("socket"), hello=False)  # stays connected and sends nothing
+    assert welcome_version(supervisor, 0) == VERSION
 
     def is_gone():
-        assert told_version(supervisor, 0) in (VERSION, None)
+        assert welcome_version(supervisor, 0) in (VERSION, None)
         return supervisor.process.poll() is not None
 
-    eventually(is_gone, "it goes although somebody knocks all the time")
+    eventually(is_gone, "it exits although clients connect all the time")
     assert supervisor.process.returncode == 0
     supervisor.process = None
     other.close()
@@ -426,39 +426,39 @@ def test_for_a_newer_daemon_it_goes_as_soon_as_it_can(supervisor):
     go = os.path.join(supervisor.data, "go")
     connection.spawn(1, f"while [ ! -e {go} ]; do sleep 0.01; done; exit 6")
     connection.wait_begun(1)
-    assert told_version(supervisor, VERSION + 1) == VERSION
+    assert welcome_version(supervisor, VERSION + 1) == VERSION
     connection.close()
-    assert told_version(supervisor, VERSION + 1) == VERSION  # the run is still there
+    assert welcome_version(supervisor, VERSION + 1) == VERSION  # the run is still there
     open(go, "w").close()
     assert supervisor.process.wait(timeout=WAIT_S) == 0
     supervisor.start()
     connection = supervisor.connect()
-    assert told_version(supervisor, VERSION + 1) == VERSION
+    assert welcome_version(supervisor, VERSION + 1) == VERSION
     connection.of_run(QUERY, 1)  # a daemon of its own is not left for another
     assert connection.wait_end(1).code == 6
     connection.close()
     assert supervisor.process.wait(timeout=WAIT_S) == 0
     supervisor.start()
-    assert told_version(supervisor, VERSION + 1) == VERSION
+    assert welcome_version(supervisor, VERSION + 1) == VERSION
     assert supervisor.process.wait(timeout=WAIT_S) == 0
     supervisor.process = None
 
 
-def test_a_daemon_that_does_not_read_stops_nobody(supervisor):
-    deaf, good = supervisor.connect(), supervisor.connect()
+def test_a_daemon_that_does_not_read_does_not_block_others(supervisor):
+    silent, good = supervisor.connect(), supervisor.connect()
     good.run(1, "exit 9")
-    deaf.socket.setblocking(False)
+    silent.socket.setblocking(False)
     question, sent = encode(QUERY, run_id=1, attempt=1) * 500, 0
     try:
         while sent < 64 << 20:
-            sent += deaf.socket.send(question)
+            sent += silent.socket.send(question)
     except (BlockingIOError, BrokenPipeError, ConnectionResetError):
         pass
     assert good.run(2, "exit 8").code == 8
     assert supervisor.rss_kb() < 200 << 10
 
 
-def test_too_many_connections_are_turned_away(supervisor):
+def test_too_many_connections_are_refused(supervisor):
     first = supervisor.connect()
     others = []
     for _ in range(100):

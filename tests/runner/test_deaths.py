@@ -22,7 +22,7 @@ def test_the_supervisor_is_killed_with_children(place):
     for run in range(1, CHILDREN + 1):
         done = toy.done(run)
         assert done["result"] == "failed", done
-        assert "the supervisor of runs ended, and the run with it" in done["runlog"], done
+        assert "halligan-exec ended during the run: the run was killed" in done["runlog"], done
         assert "half" in done["runlog"], done
     toy.wait_quiet()
     assert place.supervisor() != first
@@ -41,7 +41,7 @@ def test_the_supervisor_is_killed_with_what_it_leads(place):
     pid = place.supervisor()
     for child in processes_with(place.data):
         with open(f"/proc/{child}/cmdline", "rb") as file:
-            if b"--lead" in file.read():
+            if b"--shim" in file.read():
                 os.kill(child, 9)
     os.kill(pid, 9)
     done = toy.done(1)
@@ -137,7 +137,7 @@ def test_both_are_killed(place):
         again.query(run, place.enter(f"r{run}"), begun=run < 6)
     again.go()
     for run in range(1, 6):
-        assert "the supervisor of runs ended" in again.done(run)["runlog"]
+        assert "halligan-exec ended during the run" in again.done(run)["runlog"]
     assert again.done(6)["result"] == "ok"
     again.wait_quiet()
     assert sorted(place.entries()) == [f"r{run}" for run in range(1, 7)]

@@ -25,7 +25,7 @@ from yard import (  # noqa: E402
 
 NODES = 100
 LOST_WORDS = "nobody knows what became of it"
-DIED_WORDS = "the supervisor of runs ended, and the run with it"
+DIED_WORDS = "halligan-exec ended during the run: the run was killed"
 
 POOL = ("--pool-normal", str(NODES))
 WORK = "say begin; gate one; say end"

@@ -15,7 +15,7 @@ CLIMB = """\
 above() { awk '{ print $4 }' "/proc/$1/stat"; }
 first() { # the process that the run began with
     at=$$
-    until tr '\\0' ' ' < "/proc/$(above "$at")/cmdline" | grep -q -- --lead; do
+    until tr '\\0' ' ' < "/proc/$(above "$at")/cmdline" | grep -q -- --shim; do
         at=$(above "$at")
     done
     echo "$at"
@@ -258,7 +258,7 @@ def test_a_script_that_kills_the_supervisor_fails_and_the_next_run_works(y):
     y.start()
     noderole = y.run(y.node("one"), "killer")
     failed = y.reaches(noderole, ERROR)
-    assert "the supervisor of runs ended, and the run with it" in failed["runlog"], failed
+    assert "halligan-exec ended during the run: the run was killed" in failed["runlog"], failed
     eventually(lambda: not y.strays(), lambda: f"nothing is left: {y.strays()}")
     y.role("killer", "say again")
     y.verb(noderole, "retry")

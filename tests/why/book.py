@@ -27,7 +27,7 @@ sleep LONG
 """
 LEAD = """
 at=$$
-until tr '\\0' ' ' < "/proc/$at/cmdline" | grep -q -- --lead; do
+until tr '\\0' ' ' < "/proc/$at/cmdline" | grep -q -- --shim; do
     at=$(awk '{ print $4 }' "/proc/$at/stat")
 done
 say begin

@@ -17,81 +17,94 @@
 #include "run/exec/supervisor.h"
 #include "sys/log.h"
 
+/* One connection to the supervisor, driven by three libuv handles: a timer for the next attempt, a
+ * poll handle for the socket, and a prepare handle that sends the orders of one round of the loop
+ * together, because each system call wakes the supervisor.
+ *
+ * Connecting: connect(2); if no process accepts, start `halligan-exec --detach`, which returns when
+ * the socket accepts connections, and try again with a doubled delay. If the lock of the data
+ * directory is held, the new process exits at once, so starting one too many is harmless. The
+ * connection counts as established when WELCOME with our version was read.
+ *
+ * Failure: any error closes the connection, drops the unsent orders and calls `lost`; the caller
+ * repeats what matters after the next `connected`. The same failure is logged once in
+ * LOG_REPEAT_MS. */
+
 enum {
-    RETRY_MS = 20, /* until we try again; doubled each time, up to */
+    RETRY_MS = 20, /* delay before the next attempt; doubled each time, up to */
     RETRY_MS_MAX = 1000,
-    COMPLAIN_MS = 5 * 60 * 1000, /* until the same complaint is news again */
-    PARTS_MAX = 64,              /* orders in one call */
+    LOG_REPEAT_MS = 5 * 60 * 1000, /* the same failure is logged again after this */
+    IOV_COUNT_MAX = 64,            /* orders in one sendmsg(2) */
 };
 
-/* What is wrong, besides numbers of errno. */
-enum { COMPLAINT_NONE = 0, COMPLAINT_ENDED = -1, COMPLAINT_VERSION = -2 };
+/* Reasons of failures other than values of errno. */
+enum { FAILURE_NONE = 0, FAILURE_EXITED = -1, FAILURE_VERSION = -2 };
 
-/* An encoded message that was not sent to its end. */
+/* An encoded message that is not sent completely. */
 struct order {
     struct order *next;
-    uint32_t size;
-    uint32_t sent;
+    uint32_t size; /* bytes */
+    uint32_t sent; /* bytes */
     char bytes[];
 };
 
 struct exec_client {
     uv_loop_t *loop;
-    struct exec_client_seams seams;
+    struct exec_client_callbacks callbacks;
     char *program;
     char *dir;
     char idle_ms[24];
     int64_t epoch;
-    int place;
+    int state_dirfd;
 
-    uv_timer_t timer;     /* for the next try, or the end of the starter */
-    uv_prepare_t sending; /* at the end of a round in which orders were given */
-    uint32_t handles;     /* of these, not closed */
+    uv_timer_t timer;     /* next attempt to connect, or to reap the starter */
+    uv_prepare_t sending; /* active if orders were added in this round */
+    uint32_t handles;     /* number of the two handles above that are not closed */
     uv_poll_t *poll;      /* NULL: no connection */
-    int events;           /* what it looks for */
-    struct link link;     /* HELLO and all that is read; orders go by themselves */
-    bool is_welcome;      /* WELCOME was read: the connection is good */
+    int events;           /* events that `poll` waits for */
+    struct link link;     /* carries HELLO and everything received; orders have their own queue */
+    bool is_connected;    /* WELCOME was received */
     int retry_ms;
-    pid_t starter; /* halligan-exec --detach, until it returns; 0: none */
-    int complaint; /* the last that was logged */
-    uint64_t complaint_ms;
+    pid_t starter; /* pid of halligan-exec --detach until it is reaped; 0: none */
+    int failure;   /* the last failure that was logged */
+    uint64_t failure_ms;
 
     struct order *first;
     struct order *last;
 };
 
-static void try_later(struct exec_client *c);
+static void client_schedule_retry(struct exec_client *c);
 
-/* Once for each change: we try every second. */
-static bool is_news(struct exec_client *c, int complaint)
+/* Log a failure once until it changes: attempts are repeated every second. */
+static bool client_should_log(struct exec_client *c, int failure)
 {
     const uint64_t now_ms = uv_now(c->loop);
-    if (complaint == c->complaint && now_ms - c->complaint_ms < COMPLAIN_MS)
+    if (failure == c->failure && now_ms - c->failure_ms < LOG_REPEAT_MS)
         return false;
-    c->complaint = complaint;
-    c->complaint_ms = now_ms;
+    c->failure = failure;
+    c->failure_ms = now_ms;
     return true;
 }
 
-/* ---- the connection ---- */
+/* ---- connection ---- */
 
-static void free_handle(uv_handle_t *handle)
+static void client_free_handle(uv_handle_t *handle)
 {
     free(handle);
 }
 
-static void hang_up(struct exec_client *c)
+static void client_close_connection(struct exec_client *c)
 {
     if (!c->poll)
         return;
-    uv_close((uv_handle_t *)c->poll, free_handle);
+    uv_close((uv_handle_t *)c->poll, client_free_handle);
     c->poll = NULL;
     c->events = 0;
     link_fini(&c->link);
-    c->is_welcome = false;
+    c->is_connected = false;
 }
 
-static void drop_orders(struct exec_client *c)
+static void client_drop_orders(struct exec_client *c)
 {
     while (c->first) {
         struct order *next = c->first->next;
@@ -101,19 +114,19 @@ static void drop_orders(struct exec_client *c)
     c->last = NULL;
 }
 
-static void lose(struct exec_client *c)
+static void client_connection_lost(struct exec_client *c)
 {
-    const bool told = c->is_welcome;
-    hang_up(c);
-    if (told) {
-        drop_orders(c);
-        c->seams.lost(c->seams.self);
+    const bool was_connected = c->is_connected;
+    client_close_connection(c);
+    if (was_connected) {
+        client_drop_orders(c);
+        c->callbacks.lost(c->callbacks.self);
     }
-    try_later(c);
+    client_schedule_retry(c);
 }
 
-/* So many bytes of the orders have gone. */
-static void take_off(struct exec_client *c, size_t sent)
+/* Remove `sent` bytes from the queue of orders. */
+static void client_remove_sent(struct exec_client *c, size_t sent)
 {
     while (sent > 0) {
         struct order *o = c->first;
@@ -130,13 +143,13 @@ static void take_off(struct exec_client *c, size_t sent)
     }
 }
 
-/* As many as wait in one call: each call wakes the supervisor. */
-static bool send_orders(struct exec_client *c)
+/* Send all waiting orders with as few calls as possible: each call wakes the supervisor. */
+static bool client_send_orders(struct exec_client *c)
 {
     while (c->first) {
-        struct iovec parts[PARTS_MAX];
+        struct iovec parts[IOV_COUNT_MAX];
         struct msghdr message = {.msg_iov = parts};
-        for (struct order *o = c->first; o && message.msg_iovlen < PARTS_MAX; o = o->next)
+        for (struct order *o = c->first; o && message.msg_iovlen < IOV_COUNT_MAX; o = o->next)
             parts[message.msg_iovlen++] =
                 (struct iovec){.iov_base = o->bytes + o->sent, .iov_len = o->size - o->sent};
         const ssize_t n = sendmsg(c->link.fd, &message, MSG_NOSIGNAL);
@@ -144,55 +157,56 @@ static bool send_orders(struct exec_client *c)
             continue;
         if (n < 0)
             return errno == EAGAIN;
-        take_off(c, (size_t)n);
+        client_remove_sent(c, (size_t)n);
     }
     return true;
 }
 
-static void ready(uv_poll_t *poll, int status, int events);
+static void client_on_poll(uv_poll_t *poll, int status, int events);
 
-/* For room only when there was none. */
-static bool watch(struct exec_client *c)
+/* Wait for writability only if bytes are unsent. */
+static bool client_watch(struct exec_client *c)
 {
-    const bool more = link_is_waiting(&c->link) || (c->is_welcome && c->first);
+    const bool more = link_is_waiting(&c->link) || (c->is_connected && c->first);
     const int events = more ? UV_READABLE | UV_WRITABLE : UV_READABLE;
-    const int failed = events != c->events ? uv_poll_start(c->poll, events, ready) : 0;
+    const int failed = events != c->events ? uv_poll_start(c->poll, events, client_on_poll) : 0;
     c->events = events;
     if (failed)
         errno = -failed;
     return !failed;
 }
 
-static bool write_all(struct exec_client *c)
+static bool client_write(struct exec_client *c)
 {
     if (link_flush(&c->link) != OK)
         return false;
-    return link_is_waiting(&c->link) || !c->is_welcome || send_orders(c);
+    return link_is_waiting(&c->link) || !c->is_connected || client_send_orders(c);
 }
 
-static bool take_welcome(struct exec_client *c, const struct exec_welcome *welcome)
+static bool client_handle_welcome(struct exec_client *c, const struct exec_welcome *welcome)
 {
     if (welcome->version != EXEC_VERSION) {
-        if (is_news(c, COMPLAINT_VERSION))
-            log_with(LOG_ERROR,
-                     LOG_FIELDS(LOG_I64("pid", welcome->pid), LOG_I64("version", welcome->version)),
-                     "halligan-exec is of another version; waiting until it has ended");
+        if (client_should_log(c, FAILURE_VERSION))
+            log_with(
+                LOG_ERROR,
+                LOG_FIELDS(LOG_I64("pid", welcome->pid), LOG_I64("version", welcome->version)),
+                "halligan-exec has another protocol version; no run is started until it exits");
         return false;
     }
-    c->is_welcome = true;
-    c->complaint = COMPLAINT_NONE;
+    c->is_connected = true;
+    c->failure = FAILURE_NONE;
     c->retry_ms = RETRY_MS;
-    c->seams.connected(c->seams.self, welcome);
+    c->callbacks.connected(c->callbacks.self, welcome);
     return true;
 }
 
-/* False: it does not speak as a supervisor does. */
-static bool hear(struct exec_client *c, const struct exec_message *m)
+/* False: not a message that a supervisor sends. */
+static bool client_handle_message(struct exec_client *c, const struct exec_message *m)
 {
-    const struct exec_client_seams *to = &c->seams;
+    const struct exec_client_callbacks *to = &c->callbacks;
     if (m->kind == EXEC_WELCOME)
-        return !c->is_welcome && take_welcome(c, &m->welcome);
-    if (!c->is_welcome)
+        return !c->is_connected && client_handle_welcome(c, &m->welcome);
+    if (!c->is_connected)
         return false;
     switch (m->kind) {
     case EXEC_BEGUN: to->begun(to->self, &m->begun); return true;
@@ -206,7 +220,7 @@ static bool hear(struct exec_client *c, const struct exec_message *m)
     case EXEC_CANCEL:
     case EXEC_QUERY:
     case EXEC_FORGET:
-    case EXEC_SETTLED:
+    case EXEC_RECONCILED:
     case EXEC_LIST:
     case EXEC_BYE:
     case EXEC_KIND_END: break;
@@ -214,51 +228,51 @@ static bool hear(struct exec_client *c, const struct exec_message *m)
     return false;
 }
 
-static bool read_all(struct exec_client *c)
+static bool client_read(struct exec_client *c)
 {
     struct exec_message m;
     if (link_fill(&c->link) != OK)
         return false;
     err e;
     while ((e = link_take(&c->link, &m)) == OK)
-        if (!hear(c, &m))
+        if (!client_handle_message(c, &m))
             return false;
     return e == ERR_NOT_FOUND;
 }
 
-static void ready(uv_poll_t *poll, int status, int events)
+static void client_on_poll(uv_poll_t *poll, int status, int events)
 {
     struct exec_client *c = poll->data;
     bool fine = status == 0;
     if (fine && events & UV_READABLE)
-        fine = read_all(c);
+        fine = client_read(c);
     if (fine)
-        fine = write_all(c) && watch(c);
+        fine = client_write(c) && client_watch(c);
     if (!fine)
-        lose(c);
+        client_connection_lost(c);
 }
 
-/* The loop is about to wait: what was given in this round goes now, together. */
-static void round_ends(uv_prepare_t *sending)
+/* The loop is about to block: send the orders of this round together. */
+static void client_on_prepare(uv_prepare_t *sending)
 {
     struct exec_client *c = sending->data;
     must(uv_prepare_stop(sending) == 0);
-    if (!c->poll || !c->is_welcome)
+    if (!c->poll || !c->is_connected)
         return;
-    if (!write_all(c) || !watch(c))
-        lose(c);
+    if (!client_write(c) || !client_watch(c))
+        client_connection_lost(c);
 }
 
-static bool call(struct exec_client *c)
+static bool client_connect(struct exec_client *c)
 {
-    const struct sockaddr_un address = state_dir_socket(c->place);
+    const struct sockaddr_un address = state_dir_socket(c->state_dirfd);
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return false;
     if (connect(fd, (const struct sockaddr *)&address, sizeof address) != 0) {
-        const int number = errno;
-        ignore(close(fd), "nobody is at the other end");
-        errno = number;
+        const int error = errno;
+        ignore(close(fd), "it is not connected");
+        errno = error;
         return false;
     }
     c->poll = malloc(sizeof *c->poll);
@@ -266,7 +280,7 @@ static bool call(struct exec_client *c)
     if (failed) {
         free(c->poll);
         c->poll = NULL;
-        ignore(close(fd), "nothing was said");
+        ignore(close(fd), "nothing was sent");
         errno = -failed;
         return false;
     }
@@ -274,18 +288,18 @@ static bool call(struct exec_client *c)
     const bool is_open = link_init(&c->link, fd);
     const struct exec_hello hello = {.version = EXEC_VERSION, .epoch = c->epoch};
     must(link_put(&c->link, &(struct exec_message){.kind = EXEC_HELLO, .hello = hello}) == OK);
-    if (is_open && watch(c))
+    if (is_open && client_watch(c))
         return true;
-    const int number = errno;
-    hang_up(c);
-    errno = number;
+    const int error = errno;
+    client_close_connection(c);
+    errno = error;
     return false;
 }
 
-/* ---- starting it ---- */
+/* ---- start of halligan-exec ---- */
 
-/* True when no starter is on its way. */
-static bool starter_is_back(struct exec_client *c)
+/* Reap the starter if it has exited. True if none is active. */
+static bool client_reap_starter(struct exec_client *c)
 {
     int status;
     if (!c->starter)
@@ -294,14 +308,14 @@ static bool starter_is_back(struct exec_client *c)
     if (pid == 0)
         return false;
     if (pid == c->starter && WIFEXITED(status) && WEXITSTATUS(status) == SUPERVISOR_FAILED &&
-        is_news(c, COMPLAINT_ENDED))
+        client_should_log(c, FAILURE_EXITED))
         log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("program", c->program)),
-                 "halligan-exec did not start, trying again");
+                 "halligan-exec did not start, see its log lines; no run is started; retrying");
     c->starter = 0;
     return true;
 }
 
-static void start_it(struct exec_client *c)
+static void client_start_supervisor(struct exec_client *c)
 {
     posix_spawnattr_t attributes;
     sigset_t all, none;
@@ -315,41 +329,42 @@ static void start_it(struct exec_client *c)
          posix_spawnattr_setsigmask(&attributes, &none) == 0 &&
          posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF |
                                                    POSIX_SPAWN_SETSIGMASK) == 0);
-    const int number = posix_spawn(&c->starter, c->program, NULL, &attributes, argv, environ);
+    const int error = posix_spawn(&c->starter, c->program, NULL, &attributes, argv, environ);
     posix_spawnattr_destroy(&attributes);
-    if (number == 0)
+    if (error == 0)
         return;
     c->starter = 0;
-    if (is_news(c, number))
+    if (client_should_log(c, error))
         log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("program", c->program)),
-                 "halligan-exec cannot be started (%s), trying again", strerror(number));
+                 "cannot start halligan-exec: %s; no run is started; retrying", strerror(error));
 }
 
-static void try_now(uv_timer_t *timer)
+static void client_on_timer(uv_timer_t *timer)
 {
     struct exec_client *c = timer->data;
-    const bool back = starter_is_back(c);
-    if (c->poll || call(c)) {
-        /* It listens before its starter is gone, whose end is ours to take. */
+    const bool back = client_reap_starter(c);
+    if (c->poll || client_connect(c)) {
+        /* The socket accepts connections before the starter exits, and we must reap it. */
         if (!back)
-            must(uv_timer_start(&c->timer, try_now, RETRY_MS, 0) == 0);
+            must(uv_timer_start(&c->timer, client_on_timer, RETRY_MS, 0) == 0);
         return;
     }
-    /* Refused or not there at all: nobody listens. Should the lock be held, it returns at once. */
+    /* ECONNREFUSED or ENOENT: no process accepts connections. If another one holds the lock, the
+     * new one exits at once. */
     if (back && c->program && (errno == ECONNREFUSED || errno == ENOENT))
-        start_it(c);
-    try_later(c);
+        client_start_supervisor(c);
+    client_schedule_retry(c);
 }
 
-static void try_later(struct exec_client *c)
+static void client_schedule_retry(struct exec_client *c)
 {
-    must(uv_timer_start(&c->timer, try_now, (uint64_t)c->retry_ms, 0) == 0);
+    must(uv_timer_start(&c->timer, client_on_timer, (uint64_t)c->retry_ms, 0) == 0);
     c->retry_ms = c->retry_ms * 2 < RETRY_MS_MAX ? c->retry_ms * 2 : RETRY_MS_MAX;
 }
 
 /* ---- orders ---- */
 
-static err add_order(struct exec_client *c, const struct exec_message *m)
+static err client_add_order(struct exec_client *c, const struct exec_message *m)
 {
     struct arena arena = {0};
     struct buf bytes = buf_in(&arena);
@@ -366,90 +381,92 @@ static err add_order(struct exec_client *c, const struct exec_message *m)
         c->last = o;
     }
     arena_fini(&arena);
-    if (e == OK && c->is_welcome)
-        must(uv_prepare_start(&c->sending, round_ends) == 0);
+    if (e == OK && c->is_connected)
+        must(uv_prepare_start(&c->sending, client_on_prepare) == 0);
     return e;
 }
 
-static void order_run(struct exec_client *c, enum exec_kind kind, int64_t run_id, uint32_t attempt)
+static void client_order_run(struct exec_client *c, enum exec_kind kind, int64_t run_id,
+                             uint32_t attempt)
 {
     const struct exec_run run = {.run_id = run_id, .attempt = attempt};
-    must(add_order(c, &(struct exec_message){.kind = kind, .run = run}) == OK);
+    must(client_add_order(c, &(struct exec_message){.kind = kind, .run = run}) == OK);
 }
 
 err exec_client_spawn(struct exec_client *c, const struct exec_spawn *spec)
 {
-    return add_order(c, &(struct exec_message){.kind = EXEC_SPAWN, .spawn = *spec});
+    return client_add_order(c, &(struct exec_message){.kind = EXEC_SPAWN, .spawn = *spec});
 }
 
 void exec_client_cancel(struct exec_client *c, int64_t run_id, uint32_t attempt)
 {
-    order_run(c, EXEC_CANCEL, run_id, attempt);
+    client_order_run(c, EXEC_CANCEL, run_id, attempt);
 }
 
 void exec_client_query(struct exec_client *c, int64_t run_id, uint32_t attempt)
 {
-    order_run(c, EXEC_QUERY, run_id, attempt);
+    client_order_run(c, EXEC_QUERY, run_id, attempt);
 }
 
 void exec_client_forget(struct exec_client *c, int64_t run_id, uint32_t attempt)
 {
-    order_run(c, EXEC_FORGET, run_id, attempt);
+    client_order_run(c, EXEC_FORGET, run_id, attempt);
 }
 
 void exec_client_list(struct exec_client *c)
 {
-    must(add_order(c, &(struct exec_message){.kind = EXEC_LIST}) == OK);
+    must(client_add_order(c, &(struct exec_message){.kind = EXEC_LIST}) == OK);
 }
 
-void exec_client_settled(struct exec_client *c)
+void exec_client_reconciled(struct exec_client *c)
 {
-    must(add_order(c, &(struct exec_message){.kind = EXEC_SETTLED}) == OK);
+    must(client_add_order(c, &(struct exec_message){.kind = EXEC_RECONCILED}) == OK);
 }
 
 void exec_client_set_epoch(struct exec_client *c, int64_t epoch)
 {
     must(epoch >= c->epoch);
-    const bool is_news = epoch > c->epoch;
+    const bool is_higher = epoch > c->epoch;
     c->epoch = epoch;
-    if (is_news && c->poll)
-        lose(c);
+    if (is_higher && c->poll)
+        client_connection_lost(c);
 }
 
-int exec_client_place(const struct exec_client *c)
+int exec_client_state_dirfd(const struct exec_client *c)
 {
-    return c->place;
+    return c->state_dirfd;
 }
 
-/* ---- from open to close ---- */
+/* ---- open and close ---- */
 
-static char *copy_of(const char *text)
+static char *client_strdup(const char *text)
 {
     char *copy = strdup(text);
     must(copy);
     return copy;
 }
 
-err exec_client_open(const struct exec_client_setup *setup, struct exec_client_seams seams,
+err exec_client_open(const struct exec_client_setup *setup, struct exec_client_callbacks callbacks,
                      struct exec_client **out_client)
 {
-    int place;
-    const err e = state_dir_open(setup->dir, &place);
+    int state_dirfd;
+    const err e = state_dir_open(setup->dir, &state_dirfd);
     if (e != OK)
         return e;
     struct exec_client *c = calloc(1, sizeof *c);
     must(c);
     c->loop = setup->loop;
-    c->seams = seams;
-    c->program = setup->program ? copy_of(setup->program) : NULL;
-    c->dir = copy_of(setup->dir);
+    c->callbacks = callbacks;
+    c->program = setup->program ? client_strdup(setup->program) : NULL;
+    c->dir = client_strdup(setup->dir);
     c->epoch = setup->epoch;
-    c->place = place;
+    c->state_dirfd = state_dirfd;
     c->link.fd = -1;
     c->retry_ms = RETRY_MS;
     if (setup->idle_ms)
         snprintf(c->idle_ms, sizeof c->idle_ms, "%lld", (long long)setup->idle_ms);
-    must(uv_timer_init(c->loop, &c->timer) == 0 && uv_timer_start(&c->timer, try_now, 0, 0) == 0);
+    must(uv_timer_init(c->loop, &c->timer) == 0 &&
+         uv_timer_start(&c->timer, client_on_timer, 0, 0) == 0);
     must(uv_prepare_init(c->loop, &c->sending) == 0);
     c->timer.data = c->sending.data = c;
     c->handles = 2;
@@ -457,13 +474,13 @@ err exec_client_open(const struct exec_client_setup *setup, struct exec_client_s
     return OK;
 }
 
-static void free_client(uv_handle_t *handle)
+static void client_on_handle_closed(uv_handle_t *handle)
 {
     struct exec_client *c = handle->data;
     if (--c->handles > 0)
         return;
-    drop_orders(c);
-    ignore(close(c->place), "it was only a handle");
+    client_drop_orders(c);
+    ignore(close(c->state_dirfd), "a directory");
     free(c->program);
     free(c->dir);
     free(c);
@@ -471,12 +488,13 @@ static void free_client(uv_handle_t *handle)
 
 void exec_client_close(struct exec_client *c, bool bye)
 {
-    /* What cannot be sent at once is not waited for: the daemon asks again when it is back. */
-    if (c->is_welcome && bye && add_order(c, &(struct exec_message){.kind = EXEC_BYE}) == OK)
-        ignore(write_all(c), "then the supervisor stays for its idle time");
-    hang_up(c);
-    /* A starter that is still on its way is nobody's child soon; init takes its end. */
-    ignore(starter_is_back(c), "we do not wait for it");
-    uv_close((uv_handle_t *)&c->timer, free_client);
-    uv_close((uv_handle_t *)&c->sending, free_client);
+    /* Do not wait for unsent bytes: the next daemon queries its runs anyway. */
+    if (c->is_connected && bye &&
+        client_add_order(c, &(struct exec_message){.kind = EXEC_BYE}) == OK)
+        ignore(client_write(c), "without BYE the supervisor exits after its idle time");
+    client_close_connection(c);
+    /* A starter that is still active is reaped by init after our exit. */
+    ignore(client_reap_starter(c), "we do not wait for it");
+    uv_close((uv_handle_t *)&c->timer, client_on_handle_closed);
+    uv_close((uv_handle_t *)&c->sending, client_on_handle_closed);
 }

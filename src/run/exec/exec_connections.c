@@ -13,107 +13,124 @@
 #include "sys/clock.h"
 #include "sys/log.h"
 
+/* The connections of daemons to the supervisor. Messages are queued on a connection and sent at the
+ * end of the round of the event loop; a connection is closed at once but freed only at the end of
+ * the round, because a later event of the same round may name it.
+ *
+ * Order: a start raises the epoch and writes BEGUN to the journal before the shim gets its order;
+ * an end is written to the journal before daemons are notified. If the journal cannot be written,
+ * the run is not started and the daemon is informed; an end that cannot be written is still
+ * reported, and the write is repeated.
+ *
+ * Fencing: each order carries the epoch of its daemon. A daemon with an epoch lower than the
+ * highest one seen may query, but not start, cancel or delete runs. An order that arrives twice has
+ * no effect: the answer is the known state of the run. */
+
 enum {
-    VISITORS_MAX = 64,
-    ENDS_TOGETHER = 4, /* told in one go, when so many are near */
-    END_WAITS_MS = 1,
+    CONNECTIONS_MAX = 64,
+    ENDS_PER_BATCH = 4, /* ends are sent together if so many are near */
+    END_DELAY_MS_MAX = 1,
 };
 
-/* ---- speaking ---- */
+/* ---- queueing messages ---- */
 
-/* Closed here, forgotten when the round is over: an event may still name it. */
-static void dismiss(struct exec_connection *v)
+/* Close now; the structure is freed at the end of the round, because an event may still name it. */
+static void conn_close(struct exec_connection *conn)
 {
-    link_fini(&v->link);
+    link_fini(&conn->link);
 }
 
-/* Nothing can be said to it any more. But it may have given orders before it left, to stop what it
- * began or to go: they are read, up to their end. */
-static void give_up_telling(struct exec_connection *v)
+/* The peer has closed its read side: stop writing, but keep reading. It may have sent orders
+ * before, to cancel a run or to end. */
+static void conn_stop_writing(struct exec_connection *conn)
 {
-    v->write_closed = true;
-    ignore(shutdown(v->link.fd, SHUT_WR), "it is gone, or goes when it hears of that");
+    conn->write_closed = true;
+    ignore(shutdown(conn->link.fd, SHUT_WR), "the peer has closed the connection already");
 }
 
-static void flush(const struct supervisor *s, struct exec_connection *v)
+static void conn_flush(const struct supervisor *s, struct exec_connection *conn)
 {
-    if (link_flush(&v->link) != OK)
-        give_up_telling(v);
-    const bool wanted = !v->write_closed && link_is_waiting(&v->link);
-    if (wanted != v->is_watched_for_room)
-        supervisor_watch(s, v->link.fd, v, EPOLL_CTL_MOD, wanted ? EPOLLIN | EPOLLOUT : EPOLLIN);
-    v->is_watched_for_room = wanted;
+    if (link_flush(&conn->link) != OK)
+        conn_stop_writing(conn);
+    const bool wanted = !conn->write_closed && link_is_waiting(&conn->link);
+    if (wanted != conn->watches_writable)
+        supervisor_watch(s, conn->link.fd, conn, EPOLL_CTL_MOD,
+                         wanted ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    conn->watches_writable = wanted;
 }
 
-/* It goes at the end of the round, with what else is said in it. */
-static void say(struct exec_connection *v, const struct exec_message *m)
+/* Queue a message; it is sent at the end of the round. A peer with a full buffer does not read and
+ * is disconnected; it queries its runs when it connects again. */
+static void conn_queue(struct exec_connection *conn, const struct exec_message *m)
 {
-    if (v->link.fd < 0 || v->write_closed)
+    if (conn->link.fd < 0 || conn->write_closed)
         return;
-    if (link_put(&v->link, m) != OK)
-        dismiss(v); /* it does not read; it may come again and ask */
+    if (link_put(&conn->link, m) != OK)
+        conn_close(conn);
 }
 
-/* To every daemon that is not fenced. */
-static void say_to_all(struct supervisor *s, const struct exec_message *m)
+/* Queue a message for every daemon that is not fenced. */
+static void conn_queue_to_all(struct supervisor *s, const struct exec_message *m)
 {
-    for (struct exec_connection *v = s->visitors; v; v = v->next)
-        if (v->is_daemon && v->epoch >= exec_journal_epoch(s->journal))
-            say(v, m);
+    for (struct exec_connection *conn = s->connections; conn; conn = conn->next)
+        if (conn->is_daemon && conn->epoch >= exec_journal_epoch(s->journal))
+            conn_queue(conn, m);
 }
 
-static void say_not_known(struct exec_connection *v, struct exec_run run, bool begun)
+static void conn_queue_not_known(struct exec_connection *conn, struct exec_run run, bool begun)
 {
     const struct exec_not_known not_known = {
         .run_id = run.run_id, .attempt = run.attempt, .begun = begun};
-    say(v, &(struct exec_message){.kind = EXEC_NOT_KNOWN, .not_known = not_known});
+    conn_queue(conn, &(struct exec_message){.kind = EXEC_NOT_KNOWN, .not_known = not_known});
 }
 
-/* What is known of a run; false when nothing is. */
-static bool say_known(struct supervisor *s, struct exec_connection *v, struct exec_run run)
+/* Queue the state of a run; false if it is not in the journal. */
+static bool conn_queue_known(struct supervisor *s, struct exec_connection *conn,
+                             struct exec_run run)
 {
     const struct exec_entry *e = exec_journal_find(s->journal, run.run_id, run.attempt);
     if (!e)
         return false;
-    say(v, &(struct exec_message){.kind = EXEC_BEGUN, .begun = e->begun});
+    conn_queue(conn, &(struct exec_message){.kind = EXEC_BEGUN, .begun = e->begun});
     if (e->is_ended)
-        say(v, &(struct exec_message){.kind = EXEC_ENDED, .ended = e->ended});
+        conn_queue(conn, &(struct exec_message){.kind = EXEC_ENDED, .ended = e->ended});
     return true;
 }
 
-/* ---- what leads tell ---- */
+/* ---- reports of shims ---- */
 
-static void take_end(struct supervisor *s, const struct exec_message *m)
+static void conn_record_end(struct supervisor *s, const struct exec_message *m)
 {
     if (!exec_journal_end(s->journal, &m->ended))
         return;
     if (s->save_at < 0 && !exec_journal_is_saved(s->journal)) {
         log_with(LOG_ERROR, LOG_FIELDS(LOG_I64("run", m->ended.run_id)),
-                 "the end of a run cannot be written to the journal (%s), trying again",
+                 "cannot write the end of a run to the journal: %s; retrying every second",
                  strerror(errno));
         s->save_at = sys_mono_ms() + SUPERVISOR_SAVE_MS;
     }
-    say_to_all(s, m);
-    if (s->ends_waiting++ == 0)
-        s->tell_at = sys_mono_ms() + END_WAITS_MS;
+    conn_queue_to_all(s, m);
+    if (s->ends_unsent++ == 0)
+        s->send_at = sys_mono_ms() + END_DELAY_MS_MAX;
 }
 
 void supervisor_on_shim_message(void *self, const struct exec_message *m)
 {
     struct supervisor *s = self;
     if (m->kind == EXEC_ENDED) {
-        take_end(s, m);
+        conn_record_end(s, m);
         return;
     }
-    exec_journal_note_pid(s->journal, m->begun.run_id, m->begun.attempt, m->begun.pid);
-    say_to_all(s, m);
+    exec_journal_set_pid(s->journal, m->begun.run_id, m->begun.attempt, m->begun.pid);
+    conn_queue_to_all(s, m);
 }
 
 /* ---- orders ---- */
 
-/* There was no process and there is no entry: it may be ordered again. */
-static void say_not_begun(struct exec_connection *v, const struct exec_spawn *spec,
-                          const char *what, int number)
+/* Report a run as not started. It has no process and no journal entry, so it may be ordered again.
+ */
+static void conn_queue_not_started(struct exec_connection *conn, const struct exec_spawn *spec,
+                                   const char *what, int number)
 {
     char reason[EXEC_REASON_MAX];
     snprintf(reason, sizeof reason, "%s: %s", what, strerror(number));
@@ -121,69 +138,73 @@ static void say_not_begun(struct exec_connection *v, const struct exec_spawn *sp
                                      .attempt = spec->attempt,
                                      .how = EXEC_NOT_STARTED,
                                      .reason = str_from(reason)};
-    say(v, &(struct exec_message){.kind = EXEC_ENDED, .ended = ended});
+    conn_queue(conn, &(struct exec_message){.kind = EXEC_ENDED, .ended = ended});
 }
 
-static void begin(struct supervisor *s, struct exec_connection *v, const struct exec_spawn *spec)
+static void conn_start_run(struct supervisor *s, struct exec_connection *conn,
+                           const struct exec_spawn *spec)
 {
-    if (exec_journal_raise(s->journal, spec->epoch) != OK ||
+    if (exec_journal_raise_epoch(s->journal, spec->epoch) != OK ||
         exec_journal_begin(s->journal, spec->run_id, spec->attempt) != OK) {
-        say_not_begun(v, spec, "the journal of halligan-exec takes no more", errno);
+        conn_queue_not_started(conn, spec, "cannot write to the journal of halligan-exec", errno);
         return;
     }
-    if (shims_start(s->children, spec) == OK)
+    if (shims_start(s->shims, spec) == OK)
         return;
     char reason[EXEC_REASON_MAX];
-    snprintf(reason, sizeof reason, "no process to lead it: %s", strerror(errno));
+    snprintf(reason, sizeof reason, "cannot start a shim process: %s", strerror(errno));
     const struct exec_ended ended = {.run_id = spec->run_id,
                                      .attempt = spec->attempt,
                                      .how = EXEC_NOT_STARTED,
                                      .reason = str_from(reason)};
-    take_end(s, &(struct exec_message){.kind = EXEC_ENDED, .ended = ended});
+    conn_record_end(s, &(struct exec_message){.kind = EXEC_ENDED, .ended = ended});
 }
 
-static void spawn(struct supervisor *s, struct exec_connection *v, const struct exec_spawn *spec)
+static void conn_handle_spawn(struct supervisor *s, struct exec_connection *conn,
+                              const struct exec_spawn *spec)
 {
     const struct exec_run run = {.run_id = spec->run_id, .attempt = spec->attempt};
     const int64_t epoch = exec_journal_epoch(s->journal);
     if (spec->epoch < epoch) {
-        say_not_known(v, run, false);
-        say(v, &(struct exec_message){.kind = EXEC_FENCED, .fenced = {.epoch = epoch}});
+        conn_queue_not_known(conn, run, false);
+        conn_queue(conn, &(struct exec_message){.kind = EXEC_FENCED, .fenced = {.epoch = epoch}});
         return;
     }
-    if (say_known(s, v, run))
+    if (conn_queue_known(s, conn, run))
         return;
     if (s->stop_at >= 0)
-        say_not_known(v, run, false);
+        conn_queue_not_known(conn, run, false);
     else
-        begin(s, v, spec);
+        conn_start_run(s, conn, spec);
 }
 
-static void cancel(struct supervisor *s, struct exec_connection *v, struct exec_run run)
+static void conn_handle_cancel(struct supervisor *s, struct exec_connection *conn,
+                               struct exec_run run)
 {
     const struct exec_entry *e = exec_journal_find(s->journal, run.run_id, run.attempt);
     if (e && !e->is_ended)
-        shims_cancel(s->children, run.run_id, run.attempt);
-    else if (!say_known(s, v, run))
-        say_not_known(v, run, !exec_journal_is_of_this_boot(s->journal));
+        shims_cancel(s->shims, run.run_id, run.attempt);
+    else if (!conn_queue_known(s, conn, run))
+        conn_queue_not_known(conn, run, !exec_journal_is_of_this_boot(s->journal));
 }
 
-/* Most runs write nothing. Of one whose lead died nobody knows. */
-static bool may_have_written(const struct exec_ended *end)
+/* Most runs have no output. If the shim was lost, the sizes are unknown. */
+static bool conn_may_have_output(const struct exec_ended *end)
 {
     return end->how == EXEC_DIED_WITH_SUPERVISOR || end->out_size || end->out_dropped ||
            end->log_size || end->log_dropped;
 }
 
-static void forget(struct supervisor *s, struct exec_run run)
+static void conn_handle_forget(struct supervisor *s, struct exec_run run)
 {
     const struct exec_entry *e = exec_journal_find(s->journal, run.run_id, run.attempt);
-    const bool has_files = e && may_have_written(&e->ended);
+    const bool has_files = e && conn_may_have_output(&e->ended);
     if (exec_journal_forget(s->journal, run.run_id, run.attempt) && has_files)
-        spool_remove(s->place, run.run_id, run.attempt);
+        spool_remove(s->state_dirfd, run.run_id, run.attempt);
 }
 
-static void greet(struct supervisor *s, struct exec_connection *v, const struct exec_hello *hello)
+static void conn_handle_hello(struct supervisor *s, struct exec_connection *conn,
+                              const struct exec_hello *hello)
 {
     const struct exec_welcome welcome = {.version = EXEC_VERSION,
                                          .pid = getpid(),
@@ -191,63 +212,70 @@ static void greet(struct supervisor *s, struct exec_connection *v, const struct 
                                          .journal_is_of_this_boot =
                                              exec_journal_is_of_this_boot(s->journal)};
     const int64_t epoch = exec_journal_epoch(s->journal);
-    v->has_said_hello = true;
-    v->is_daemon = hello->version == EXEC_VERSION && hello->epoch >= epoch;
-    v->epoch = hello->epoch;
-    if (v->is_daemon)
-        s->has_said_bye = s->is_superseded = false;
+    conn->hello_received = true;
+    conn->is_daemon = hello->version == EXEC_VERSION && hello->epoch >= epoch;
+    conn->epoch = hello->epoch;
+    if (conn->is_daemon)
+        s->bye_received = s->is_superseded = false;
     else if (hello->version > EXEC_VERSION)
-        s->is_superseded = true; /* it cannot use us, and starts one of its own when we are gone */
-    if (v->is_daemon && exec_journal_raise(s->journal, hello->epoch) != OK)
-        log_print(LOG_WARNING, "the epoch cannot be written to the journal: %s", strerror(errno));
-    say(v, &(struct exec_message){.kind = EXEC_WELCOME, .welcome = welcome});
+        s->is_superseded = true; /* it starts a supervisor of its own version after our exit */
+    if (conn->is_daemon && exec_journal_raise_epoch(s->journal, hello->epoch) != OK)
+        log_print(LOG_WARNING,
+                  "cannot write the epoch to the journal: %s; after a restart of halligan-exec an "
+                  "older daemon may be accepted",
+                  strerror(errno));
+    conn_queue(conn, &(struct exec_message){.kind = EXEC_WELCOME, .welcome = welcome});
     if (hello->epoch < epoch)
-        say(v, &(struct exec_message){.kind = EXEC_FENCED, .fenced = {.epoch = epoch}});
+        conn_queue(conn, &(struct exec_message){.kind = EXEC_FENCED, .fenced = {.epoch = epoch}});
 }
 
-static void say_entry(void *self, const struct exec_entry *e)
+static void conn_queue_entry(void *self, const struct exec_entry *e)
 {
     const struct exec_message ended = {.kind = EXEC_ENDED, .ended = e->ended};
     const struct exec_message begun = {.kind = EXEC_BEGUN, .begun = e->begun};
-    say(self, e->is_ended ? &ended : &begun);
+    conn_queue(self, e->is_ended ? &ended : &begun);
 }
 
-static void settle(struct supervisor *s)
+static void conn_handle_reconciled(struct supervisor *s)
 {
-    if (exec_journal_settle(s->journal) != OK)
-        log_print(LOG_WARNING, "the journal cannot be written anew: %s", strerror(errno));
+    if (exec_journal_set_boot(s->journal) != OK)
+        log_print(
+            LOG_WARNING,
+            "cannot rewrite the journal: %s; unknown runs are still reported as possibly started",
+            strerror(errno));
 }
 
-/* A daemon that was fenced may still ask, and end what it has; it may not begin, nor destroy. */
-static void obey(struct supervisor *s, struct exec_connection *v, const struct exec_message *m)
+/* Handle one message. A fenced daemon may query, but neither start nor cancel nor delete. */
+static void conn_handle_message(struct supervisor *s, struct exec_connection *conn,
+                                const struct exec_message *m)
 {
-    const bool current = v->is_daemon && v->epoch >= exec_journal_epoch(s->journal);
+    const bool current = conn->is_daemon && conn->epoch >= exec_journal_epoch(s->journal);
     switch (m->kind) {
-    case EXEC_HELLO: greet(s, v, &m->hello); return;
-    case EXEC_SPAWN: spawn(s, v, &m->spawn); return;
+    case EXEC_HELLO: conn_handle_hello(s, conn, &m->hello); return;
+    case EXEC_SPAWN: conn_handle_spawn(s, conn, &m->spawn); return;
     case EXEC_CANCEL:
         if (current)
-            cancel(s, v, m->run);
+            conn_handle_cancel(s, conn, m->run);
         return;
     case EXEC_QUERY:
-        if (!say_known(s, v, m->run))
-            say_not_known(v, m->run, !exec_journal_is_of_this_boot(s->journal));
+        if (!conn_queue_known(s, conn, m->run))
+            conn_queue_not_known(conn, m->run, !exec_journal_is_of_this_boot(s->journal));
         return;
     case EXEC_FORGET:
         if (current)
-            forget(s, m->run);
+            conn_handle_forget(s, m->run);
         return;
     case EXEC_LIST:
         if (current)
-            exec_journal_each(s->journal, v, say_entry);
+            exec_journal_each(s->journal, conn, conn_queue_entry);
         return;
-    case EXEC_SETTLED:
+    case EXEC_RECONCILED:
         if (current)
-            settle(s);
+            conn_handle_reconciled(s);
         return;
     case EXEC_BYE:
-        s->has_said_bye = s->has_said_bye || current;
-        dismiss(v);
+        s->bye_received = s->bye_received || current;
+        conn_close(conn);
         return;
     case EXEC_NOTHING:
     case EXEC_WELCOME:
@@ -255,29 +283,30 @@ static void obey(struct supervisor *s, struct exec_connection *v, const struct e
     case EXEC_ENDED:
     case EXEC_NOT_KNOWN:
     case EXEC_FENCED:
-    case EXEC_KIND_END: dismiss(v); return; /* those are ours to say */
+    case EXEC_KIND_END: conn_close(conn); return; /* only a supervisor sends these */
     }
 }
 
-/* ---- visitors ---- */
+/* ---- connections ---- */
 
-static void take_messages(struct supervisor *s, struct exec_connection *v)
+static void conn_read_messages(struct supervisor *s, struct exec_connection *conn)
 {
     struct exec_message m;
-    err e = link_fill(&v->link);
-    while (e == OK && v->link.fd >= 0) {
-        e = link_take(&v->link, &m);
-        if (e == OK && v->has_said_hello == (m.kind == EXEC_HELLO))
-            e = ERR_CORRUPT; /* HELLO comes first, and once */
+    err e = link_fill(&conn->link);
+    while (e == OK && conn->link.fd >= 0) {
+        e = link_take(&conn->link, &m);
+        if (e == OK && conn->hello_received == (m.kind == EXEC_HELLO))
+            e = ERR_CORRUPT; /* HELLO is the first message and occurs once */
         if (e == OK)
-            obey(s, v, &m);
+            conn_handle_message(s, conn, &m);
     }
-    if (e != OK && e != ERR_NOT_FOUND && v->link.fd >= 0)
-        dismiss(v);
+    if (e != OK && e != ERR_NOT_FOUND && conn->link.fd >= 0)
+        conn_close(conn);
 }
 
-/* The directory keeps strangers out; this is for a socket that somebody moved. */
-static bool is_welcome(int fd)
+/* Access is limited by the mode of the directory; this also covers a socket that was moved out of
+ * it. */
+static bool conn_peer_is_allowed(int fd)
 {
     struct ucred who;
     socklen_t size = sizeof who;
@@ -285,77 +314,78 @@ static bool is_welcome(int fd)
            (who.uid == geteuid() || who.uid == 0);
 }
 
-void visitors_let_in(struct supervisor *s)
+void exec_connections_accept(struct supervisor *s)
 {
     const int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
         return;
-    if (s->visitor_count >= VISITORS_MAX || !is_welcome(fd)) {
-        ignore(close(fd), "nothing was said");
+    if (s->connection_count >= CONNECTIONS_MAX || !conn_peer_is_allowed(fd)) {
+        ignore(close(fd), "nothing was sent");
         return;
     }
-    struct exec_connection *v = calloc(1, sizeof *v);
-    must(v);
-    if (!link_init(&v->link, fd) || !supervisor_watch(s, fd, v, EPOLL_CTL_ADD, EPOLLIN)) {
-        link_fini(&v->link);
-        free(v);
+    struct exec_connection *conn = calloc(1, sizeof *conn);
+    must(conn);
+    if (!link_init(&conn->link, fd) || !supervisor_watch(s, fd, conn, EPOLL_CTL_ADD, EPOLLIN)) {
+        link_fini(&conn->link);
+        free(conn);
         return;
     }
-    v->next = s->visitors;
-    s->visitors = v;
-    s->visitor_count++;
+    conn->next = s->connections;
+    s->connections = conn;
+    s->connection_count++;
 }
 
-/* A daemon makes the ends that it hears of together durable together, and that is most of what a
- * short run costs. So an end waits a moment for others, as long as enough of them can come. */
-static bool can_wait(const struct supervisor *s, int64_t now)
+/* The daemon commits results that arrive together in one batch, and the commit is most of the cost
+ * of a short run (ADR 0062). So an end is delayed for END_DELAY_MS_MAX if enough other runs are
+ * active that could end in this time. */
+static bool conn_may_delay_ends(const struct supervisor *s, int64_t now)
 {
-    return s->ends_waiting > 0 && s->ends_waiting < ENDS_TOGETHER && now < s->tell_at &&
-           s->ends_waiting + shims_count(s->children) >= ENDS_TOGETHER;
+    return s->ends_unsent > 0 && s->ends_unsent < ENDS_PER_BATCH && now < s->send_at &&
+           s->ends_unsent + shims_count(s->shims) >= ENDS_PER_BATCH;
 }
 
 int64_t exec_connections_send(struct supervisor *s, int64_t now)
 {
-    if (can_wait(s, now))
-        return s->tell_at;
-    s->ends_waiting = 0;
-    for (struct exec_connection *v = s->visitors; v; v = v->next)
-        if (v->link.fd >= 0 && !v->write_closed && !v->is_watched_for_room &&
-            link_is_waiting(&v->link))
-            flush(s, v);
+    if (conn_may_delay_ends(s, now))
+        return s->send_at;
+    s->ends_unsent = 0;
+    for (struct exec_connection *conn = s->connections; conn; conn = conn->next)
+        if (conn->link.fd >= 0 && !conn->write_closed && !conn->watches_writable &&
+            link_is_waiting(&conn->link))
+            conn_flush(s, conn);
     return -1;
 }
 
-void visitors_forget_gone(struct supervisor *s)
+void exec_connections_remove_closed(struct supervisor *s)
 {
-    for (struct exec_connection **at = &s->visitors; *at;) {
-        struct exec_connection *v = *at;
-        if (v->link.fd >= 0) {
-            at = &v->next;
+    for (struct exec_connection **at = &s->connections; *at;) {
+        struct exec_connection *conn = *at;
+        if (conn->link.fd >= 0) {
+            at = &conn->next;
             continue;
         }
-        *at = v->next;
-        s->visitor_count--;
-        free(v);
+        *at = conn->next;
+        s->connection_count--;
+        free(conn);
     }
 }
 
-void visitors_ready(struct supervisor *s, void *key, uint32_t events)
+void exec_connections_ready(struct supervisor *s, void *key, uint32_t events)
 {
-    struct exec_connection *v = s->visitors;
-    while (v && v != key)
-        v = v->next;
-    if (!v)
+    struct exec_connection *conn = s->connections;
+    while (conn && conn != key)
+        conn = conn->next;
+    if (!conn)
         return;
-    if (v->link.fd >= 0 && events & EPOLLOUT)
-        flush(s, v);
-    if (v->link.fd >= 0 && events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-        take_messages(s, v);
+    if (conn->link.fd >= 0 && events & EPOLLOUT)
+        conn_flush(s, conn);
+    if (conn->link.fd >= 0 && events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+        conn_read_messages(s, conn);
 }
 
-void visitors_dismiss_all(struct supervisor *s)
+void exec_connections_close_all(struct supervisor *s)
 {
-    for (struct exec_connection *v = s->visitors; v; v = v->next)
-        dismiss(v);
-    visitors_forget_gone(s);
+    for (struct exec_connection *conn = s->connections; conn; conn = conn->next)
+        conn_close(conn);
+    exec_connections_remove_closed(s);
 }

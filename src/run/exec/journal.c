@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* O_NOFOLLOW and renameat in one sight */
+#define _GNU_SOURCE /* O_NOFOLLOW, renameat */
 #include "run/exec/journal.h"
 
 #include <errno.h>
@@ -16,26 +16,38 @@
 #include "sys/files.h"
 #include "sys/log.h"
 
+/* Order: a run is appended as BEGUN before its process is started, so a new supervisor never
+ * reports "not started" about a run that has a process. ENDED is appended when the process tree is
+ * gone, FORGET after the daemon has stored the result durably.
+ *
+ * Records are written with one write(2) to an O_APPEND descriptor. A short write is cut off with
+ * ftruncate, because half a record would hide all records after it; if even that fails,
+ * `needs_rewrite` is set and the next change rewrites the whole file from memory. A rewrite creates
+ * a new file, syncs it and renames it over the old one, so the old one stays valid if it fails.
+ *
+ * On a corrupt record in the middle, the records before it are kept and the boot id is set to
+ * UNKNOWN_BOOT: runs without an entry are then answered as possibly started. */
+
 enum {
-    BUCKETS_FIRST = 1024,
+    BUCKETS_INITIAL = 1024,
     LENGTH_SIZE = 4,
     SUM_SIZE = 4,
-    WASTE_MIN = 1 << 20, /* a smaller file is not worth writing anew */
-    RECORD_ROOM = 64,    /* what an entry takes in the file, about */
-    BODY_MAX = 1024,     /* of any record we write */
+    COMPACT_SIZE_MIN = 1 << 20, /* bytes; a smaller file is not compacted */
+    ENTRY_SIZE_APPROX = 64,     /* bytes of an entry in the file, approximately */
+    BODY_MAX = 1024,            /* bytes of any record without length and checksum */
 };
 
-#define HEAD_FORM "halligan-exec journal 1 boot=%36s token=%16s\n"
-#define HEAD_SIZE 89u /* of the first line */
-#define NO_BOOT   "00000000-0000-0000-0000-000000000000"
+#define HEAD_FORMAT  "halligan-exec journal 1 boot=%36s token=%16s\n"
+#define HEAD_SIZE    89u /* bytes of the first line */
+#define UNKNOWN_BOOT "00000000-0000-0000-0000-000000000000"
 
 struct exec_journal {
-    int place;
+    int state_dirfd;
     int fd;
-    int64_t size;
-    bool is_broken; /* half a record does not go, or the name is that of another file */
+    int64_t size;       /* bytes, up to the last complete record */
+    bool needs_rewrite; /* the end of the file is damaged, or its name belongs to another file */
     char boot_now[EXEC_BOOT_ID_SIZE];
-    char boot[EXEC_BOOT_ID_SIZE]; /* that of the file */
+    char boot[EXEC_BOOT_ID_SIZE]; /* boot id in the file */
     char token[EXEC_TOKEN_SIZE];
     int64_t epoch;
     struct exec_entry **buckets;
@@ -48,7 +60,7 @@ struct exec_journal {
 err exec_boot_id(char out_id[EXEC_BOOT_ID_SIZE])
 {
     char line[EXEC_BOOT_ID_SIZE] = "";
-    /* procfs says 0 bytes of its files, so file_read would not do. */
+    /* Files of procfs have the size 0, so file_read cannot be used. */
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
     const bool got = file && fgets(line, sizeof line, file);
     if (file)
@@ -59,9 +71,11 @@ err exec_boot_id(char out_id[EXEC_BOOT_ID_SIZE])
     return OK;
 }
 
-/* ---- the entries ---- */
+/* ---- entries in memory ---- */
 
-static struct exec_entry **place_of(const struct exec_journal *j, int64_t run_id, uint32_t attempt)
+/* The pointer to the entry, or to the NULL at the end of its hash chain. */
+static struct exec_entry **journal_slot(const struct exec_journal *j, int64_t run_id,
+                                        uint32_t attempt)
 {
     const int64_t key[2] = {run_id, attempt};
     const struct str bytes = {(const char *)key, sizeof key};
@@ -71,16 +85,16 @@ static struct exec_entry **place_of(const struct exec_journal *j, int64_t run_id
     return at;
 }
 
-static void grow(struct exec_journal *j)
+static void journal_grow(struct exec_journal *j)
 {
     struct exec_entry **old = j->buckets;
     const uint32_t count = j->bucket_count;
-    j->bucket_count = count ? count * 2 : BUCKETS_FIRST;
+    j->bucket_count = count ? count * 2 : BUCKETS_INITIAL;
     j->buckets = calloc(j->bucket_count, sizeof(struct exec_entry *));
     must(j->buckets);
     for (uint32_t i = 0; i < count; i++)
         for (struct exec_entry *e = old[i], *next; e; e = next) {
-            struct exec_entry **at = place_of(j, e->begun.run_id, e->begun.attempt);
+            struct exec_entry **at = journal_slot(j, e->begun.run_id, e->begun.attempt);
             next = e->next;
             e->next = *at;
             *at = e;
@@ -88,14 +102,15 @@ static void grow(struct exec_journal *j)
     free(old);
 }
 
-static struct exec_entry *add_entry(struct exec_journal *j, int64_t run_id, uint32_t attempt)
+static struct exec_entry *journal_add_entry(struct exec_journal *j, int64_t run_id,
+                                            uint32_t attempt)
 {
-    struct exec_entry **at = place_of(j, run_id, attempt);
+    struct exec_entry **at = journal_slot(j, run_id, attempt);
     if (*at)
         return *at;
     if (j->entry_count >= j->bucket_count) {
-        grow(j);
-        at = place_of(j, run_id, attempt);
+        journal_grow(j);
+        at = journal_slot(j, run_id, attempt);
     }
     struct exec_entry *e = calloc(1, sizeof *e);
     must(e);
@@ -106,25 +121,25 @@ static struct exec_entry *add_entry(struct exec_journal *j, int64_t run_id, uint
     return e;
 }
 
-static void free_entry(struct exec_entry *e)
+static void journal_free_entry(struct exec_entry *e)
 {
     free((void *)(uintptr_t)e->ended.reason.at);
     free(e);
 }
 
-static void remove_entry(struct exec_journal *j, int64_t run_id, uint32_t attempt)
+static void journal_remove_entry(struct exec_journal *j, int64_t run_id, uint32_t attempt)
 {
-    struct exec_entry **at = place_of(j, run_id, attempt);
+    struct exec_entry **at = journal_slot(j, run_id, attempt);
     struct exec_entry *e = *at;
     if (!e)
         return;
     *at = e->next;
     j->entry_count--;
     j->unsaved_count -= e->is_ended && !e->is_saved;
-    free_entry(e);
+    journal_free_entry(e);
 }
 
-static void set_end(struct exec_entry *e, const struct exec_ended *ended, bool is_saved)
+static void journal_set_end(struct exec_entry *e, const struct exec_ended *ended, bool is_saved)
 {
     char *reason = NULL;
     if (ended->reason.len) {
@@ -141,7 +156,7 @@ static void set_end(struct exec_entry *e, const struct exec_ended *ended, bool i
 const struct exec_entry *exec_journal_find(const struct exec_journal *j, int64_t run_id,
                                            uint32_t attempt)
 {
-    return *place_of(j, run_id, attempt);
+    return *journal_slot(j, run_id, attempt);
 }
 
 void exec_journal_each(const struct exec_journal *j, void *self,
@@ -154,32 +169,33 @@ void exec_journal_each(const struct exec_journal *j, void *self,
 
 /* ---- records ---- */
 
-static uint32_t sum_of(const struct exec_journal *j, struct str body)
+static uint32_t journal_checksum(const struct exec_journal *j, struct str body)
 {
-    /* Seeded by the token: what is left of another file reads as nothing. */
+    /* Seeded with the token: records of another file do not verify. */
     return (uint32_t)hash64(body, hash64(str_from(j->token), 0));
 }
 
-static void put_record(const struct exec_journal *j, const struct exec_message *m, struct buf *out)
+static void journal_encode_record(const struct exec_journal *j, const struct exec_message *m,
+                                  struct buf *out)
 {
     const uint32_t before = out->len;
     must(exec_encode(m, out) == OK);
     const struct str body = {out->at + before + LENGTH_SIZE, out->len - before - LENGTH_SIZE};
     must(body.len <= BODY_MAX);
-    const uint32_t sum = sum_of(j, body);
+    const uint32_t sum = journal_checksum(j, body);
     buf_put(out, &sum, SUM_SIZE);
 }
 
-/* Whole or not at all: half a record would hide all that follow. */
-static err append(struct exec_journal *j, const struct exec_message *m)
+/* Append one record completely or not at all: half a record would hide all records after it. */
+static err journal_append(struct exec_journal *j, const struct exec_message *m)
 {
     struct arena arena = {0};
     struct buf record = buf_in(&arena);
     ssize_t n = -1;
-    put_record(j, m, &record);
+    journal_encode_record(j, m, &record);
     const ssize_t len = (ssize_t)record.len;
     errno = EIO;
-    if (!j->is_broken)
+    if (!j->needs_rewrite)
         do {
             n = write(j->fd, record.at, record.len);
         } while (n < 0 && errno == EINTR);
@@ -190,12 +206,12 @@ static err append(struct exec_journal *j, const struct exec_message *m)
         return OK;
     }
     if (n > 0)
-        j->is_broken = ftruncate(j->fd, j->size) != 0;
+        j->needs_rewrite = ftruncate(j->fd, j->size) != 0;
     errno = number;
     return err_from_errno(number);
 }
 
-static void take_record(struct exec_journal *j, const struct exec_message *m)
+static void journal_apply_record(struct exec_journal *j, const struct exec_message *m)
 {
     struct exec_entry *e;
     switch (m->kind) {
@@ -203,30 +219,31 @@ static void take_record(struct exec_journal *j, const struct exec_message *m)
         if (m->hello.epoch > j->epoch)
             j->epoch = m->hello.epoch;
         return;
-    case EXEC_BEGUN: add_entry(j, m->begun.run_id, m->begun.attempt); return;
+    case EXEC_BEGUN: journal_add_entry(j, m->begun.run_id, m->begun.attempt); return;
     case EXEC_ENDED:
-        e = add_entry(j, m->ended.run_id, m->ended.attempt);
+        e = journal_add_entry(j, m->ended.run_id, m->ended.attempt);
         if (!e->is_ended)
-            set_end(e, &m->ended, true);
+            journal_set_end(e, &m->ended, true);
         return;
-    case EXEC_FORGET: remove_entry(j, m->run.run_id, m->run.attempt); return;
+    case EXEC_FORGET: journal_remove_entry(j, m->run.run_id, m->run.attempt); return;
     case EXEC_NOTHING:
     case EXEC_SPAWN:
     case EXEC_CANCEL:
     case EXEC_QUERY:
-    case EXEC_SETTLED:
+    case EXEC_RECONCILED:
     case EXEC_BYE:
     case EXEC_WELCOME:
     case EXEC_NOT_KNOWN:
     case EXEC_FENCED:
     case EXEC_LIST:
-    case EXEC_KIND_END: break; /* nobody writes those */
+    case EXEC_KIND_END: break; /* not used in the journal */
     }
 }
 
-/* Takes in the records and says where the last whole one ends. *out_torn: what follows is the
- * beginning of a record and nothing else, as a death in the middle of a write leaves it. */
-static int64_t take_records(struct exec_journal *j, const char *bytes, int64_t size, bool *out_torn)
+/* Apply all records and return the end of the last complete one. *out_torn: the rest is the
+ * beginning of a single record, as a crash during a write leaves it; otherwise it is corrupt. */
+static int64_t journal_replay(struct exec_journal *j, const char *bytes, int64_t size,
+                              bool *out_torn)
 {
     int64_t at = HEAD_SIZE;
     *out_torn = true;
@@ -242,32 +259,34 @@ static int64_t take_records(struct exec_journal *j, const char *bytes, int64_t s
             break;
         const struct str body = {bytes + at + LENGTH_SIZE, len};
         memcpy(&sum, body.at + len, sizeof sum);
-        if (sum != sum_of(j, body) || exec_decode(body, &m) != OK) {
+        if (sum != journal_checksum(j, body) || exec_decode(body, &m) != OK) {
             *out_torn = false;
             break;
         }
-        take_record(j, &m);
+        journal_apply_record(j, &m);
         at += (int64_t)len + LENGTH_SIZE + SUM_SIZE;
     }
     return at;
 }
 
-/* ---- writing it anew ---- */
+/* ---- rewrite ---- */
 
-static void put_entries(const struct exec_journal *j, struct buf *out)
+static void journal_encode_entries(const struct exec_journal *j, struct buf *out)
 {
-    put_record(j, &(struct exec_message){.kind = EXEC_HELLO, .hello = {.epoch = j->epoch}}, out);
+    journal_encode_record(
+        j, &(struct exec_message){.kind = EXEC_HELLO, .hello = {.epoch = j->epoch}}, out);
     for (uint32_t i = 0; i < j->bucket_count; i++)
         for (const struct exec_entry *e = j->buckets[i]; e; e = e->next) {
             struct exec_message m = {.kind = EXEC_BEGUN, .begun = e->begun};
             m.begun.pid = 0;
-            put_record(j, &m, out);
+            journal_encode_record(j, &m, out);
             if (e->is_ended)
-                put_record(j, &(struct exec_message){.kind = EXEC_ENDED, .ended = e->ended}, out);
+                journal_encode_record(
+                    j, &(struct exec_message){.kind = EXEC_ENDED, .ended = e->ended}, out);
         }
 }
 
-static void all_saved(struct exec_journal *j)
+static void journal_mark_all_saved(struct exec_journal *j)
 {
     for (uint32_t i = 0; i < j->bucket_count; i++)
         for (struct exec_entry *e = j->buckets[i]; e; e = e->next)
@@ -275,15 +294,15 @@ static void all_saved(struct exec_journal *j)
     j->unsaved_count = 0;
 }
 
-static err write_file(struct exec_journal *j, const char *boot)
+static err journal_write_file(struct exec_journal *j, const char *boot)
 {
     struct arena arena = {0};
     struct buf out = buf_in(&arena);
     char head[HEAD_SIZE + 1], path[64];
-    must(snprintf(head, sizeof head, HEAD_FORM, boot, j->token) == (int)HEAD_SIZE);
+    must(snprintf(head, sizeof head, HEAD_FORMAT, boot, j->token) == (int)HEAD_SIZE);
     buf_put(&out, head, HEAD_SIZE);
-    put_entries(j, &out);
-    snprintf(path, sizeof path, "/proc/self/fd/%d/" PLACE_JOURNAL, j->place);
+    journal_encode_entries(j, &out);
+    snprintf(path, sizeof path, "/proc/self/fd/%d/" STATE_JOURNAL, j->state_dirfd);
     const err e = file_write(path, buf_str(&out), 0600);
     const int number = errno;
     arena_fini(&arena);
@@ -291,14 +310,14 @@ static err write_file(struct exec_journal *j, const char *boot)
     return e;
 }
 
-static err open_file(struct exec_journal *j, int *out_fd)
+static err journal_open_file(struct exec_journal *j, int *out_fd)
 {
-    struct stat facts;
-    const int fd =
-        openat(j->place, PLACE_JOURNAL, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat st;
+    const int fd = openat(j->state_dirfd, STATE_JOURNAL,
+                          O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return err_from_errno(errno);
-    if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode)) {
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
         *out_fd = fd;
         return OK;
     }
@@ -307,115 +326,118 @@ static err open_file(struct exec_journal *j, int *out_fd)
     return ERR_IO;
 }
 
-/* What is written to a file without a name is lost. */
-static bool is_replaced(const struct exec_journal *j)
+/* True if the open file has no name any more: records appended to it would be lost. */
+static bool journal_is_unlinked(const struct exec_journal *j)
 {
-    struct stat facts;
-    return j->fd >= 0 && fstat(j->fd, &facts) == 0 && facts.st_nlink == 0;
+    struct stat st;
+    return j->fd >= 0 && fstat(j->fd, &st) == 0 && st.st_nlink == 0;
 }
 
-/* All that is known, in a new file. The old one stays when it fails. */
-static err rewrite(struct exec_journal *j, const char *boot)
+/* Write all entries to a new file and switch to it. The old file stays in use on failure. */
+static err journal_rewrite(struct exec_journal *j, const char *boot)
 {
-    struct stat facts;
+    struct stat st;
     int fd;
-    err e = write_file(j, boot);
+    err e = journal_write_file(j, boot);
     if (e == OK)
-        e = open_file(j, &fd);
+        e = journal_open_file(j, &fd);
     if (e != OK) {
         const int number = errno;
-        j->is_broken = j->is_broken || is_replaced(j);
+        j->needs_rewrite = j->needs_rewrite || journal_is_unlinked(j);
         errno = number;
         return e;
     }
-    if (fstat(fd, &facts) != 0) {
+    if (fstat(fd, &st) != 0) {
         const int number = errno;
         ignore(close(fd), "its size is not known");
-        j->is_broken = true;
+        j->needs_rewrite = true;
         errno = number;
         return ERR_IO;
     }
     if (j->fd >= 0)
         ignore(close(j->fd), "another file has taken its name");
     j->fd = fd;
-    j->size = facts.st_size;
-    j->is_broken = false;
+    j->size = st.st_size;
+    j->needs_rewrite = false;
     memmove(j->boot, boot, EXEC_BOOT_ID_SIZE);
-    all_saved(j);
+    journal_mark_all_saved(j);
     return OK;
 }
 
-static err mend(struct exec_journal *j)
+static err journal_repair(struct exec_journal *j)
 {
-    return j->is_broken ? rewrite(j, j->boot) : OK;
+    return j->needs_rewrite ? journal_rewrite(j, j->boot) : OK;
 }
 
-static bool is_wasteful(const struct exec_journal *j)
+static bool journal_needs_compaction(const struct exec_journal *j)
 {
-    return j->size > WASTE_MIN && j->size / 4 > (int64_t)j->entry_count * RECORD_ROOM;
+    return j->size > COMPACT_SIZE_MIN && j->size / 4 > (int64_t)j->entry_count * ENTRY_SIZE_APPROX;
 }
 
 /* ---- opening ---- */
 
-static bool take_head(struct exec_journal *j, const char *bytes, int64_t size)
+static bool journal_parse_head(struct exec_journal *j, const char *bytes, int64_t size)
 {
     char head[HEAD_SIZE + 1], again[HEAD_SIZE + 1];
     if (size < (int64_t)HEAD_SIZE)
         return false;
     memcpy(head, bytes, HEAD_SIZE);
     head[HEAD_SIZE] = 0;
-    if (sscanf(head, HEAD_FORM, j->boot, j->token) != 2)
+    if (sscanf(head, HEAD_FORMAT, j->boot, j->token) != 2)
         return false;
-    return snprintf(again, sizeof again, HEAD_FORM, j->boot, j->token) == (int)HEAD_SIZE &&
+    return snprintf(again, sizeof again, HEAD_FORMAT, j->boot, j->token) == (int)HEAD_SIZE &&
            strcmp(head, again) == 0;
 }
 
-/* ERR_CORRUPT: it does not begin as it should. */
-static err take_file(struct exec_journal *j)
+/* ERR_CORRUPT: the first line is invalid. */
+static err journal_load_file(struct exec_journal *j)
 {
-    struct stat facts;
+    struct stat st;
     bool torn;
-    if (fstat(j->fd, &facts) != 0)
+    if (fstat(j->fd, &st) != 0)
         return err_from_errno(errno);
-    if (facts.st_size < (off_t)HEAD_SIZE)
+    if (st.st_size < (off_t)HEAD_SIZE)
         return ERR_CORRUPT;
-    const size_t size = (size_t)facts.st_size;
+    const size_t size = (size_t)st.st_size;
     const char *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, j->fd, 0);
     if (bytes == MAP_FAILED)
         return err_from_errno(errno);
-    err e = take_head(j, bytes, facts.st_size) ? OK : ERR_CORRUPT;
+    err e = journal_parse_head(j, bytes, st.st_size) ? OK : ERR_CORRUPT;
     if (e == OK)
-        j->size = take_records(j, bytes, facts.st_size, &torn);
+        j->size = journal_replay(j, bytes, st.st_size, &torn);
     ignore(munmap((void *)(uintptr_t)bytes, size), "it was mapped above");
-    if (e != OK || j->size == facts.st_size)
+    if (e != OK || j->size == st.st_size)
         return e;
     if (!torn) {
-        log_with(LOG_WARNING, LOG_FIELDS(LOG_I64("at", j->size), LOG_I64("size", facts.st_size)),
-                 "the journal of runs does not read to its end; what is not in it may have begun");
-        return rewrite(j, NO_BOOT);
+        log_with(
+            LOG_WARNING, LOG_FIELDS(LOG_I64("at", j->size), LOG_I64("size", st.st_size)),
+            "journal of runs is corrupt at this offset: later records are lost; runs without a "
+            "record are treated as possibly started");
+        return journal_rewrite(j, UNKNOWN_BOOT);
     }
     return ftruncate(j->fd, j->size) == 0 ? OK : err_from_errno(errno);
 }
 
-static err begin_file(struct exec_journal *j, const char *boot)
+static err journal_create_file(struct exec_journal *j, const char *boot)
 {
     snprintf(j->token, sizeof j->token, "%016llx", (unsigned long long)sys_random64());
-    return rewrite(j, boot);
+    return journal_rewrite(j, boot);
 }
 
-static err set_aside(struct exec_journal *j)
+static err journal_set_aside(struct exec_journal *j)
 {
-    log_print(LOG_ERROR, "the journal of runs does not read; setting it aside as \"journal.bad\", "
-                         "and what it held may have begun");
-    if (renameat(j->place, PLACE_JOURNAL, j->place, PLACE_JOURNAL ".bad") != 0)
+    log_print(LOG_ERROR,
+              "journal of runs is unreadable: renaming it to \"journal.bad\"; runs without a "
+              "record are treated as possibly started");
+    if (renameat(j->state_dirfd, STATE_JOURNAL, j->state_dirfd, STATE_JOURNAL ".bad") != 0)
         return err_from_errno(errno);
-    return begin_file(j, NO_BOOT);
+    return journal_create_file(j, UNKNOWN_BOOT);
 }
 
-/* Whoever wrote these is gone, and so is all it had started. */
-static void end_unfinished(struct exec_journal *j)
+/* The supervisor that wrote these records is gone, and its process trees were killed. */
+static void journal_end_unfinished(struct exec_journal *j)
 {
-    static const char reason[] = "the supervisor of runs ended";
+    static const char reason[] = "halligan-exec ended during the run";
     for (uint32_t i = 0; i < j->bucket_count; i++)
         for (struct exec_entry *e = j->buckets[i]; e; e = e->next) {
             if (e->is_ended)
@@ -424,27 +446,27 @@ static void end_unfinished(struct exec_journal *j)
                                              .attempt = e->begun.attempt,
                                              .how = EXEC_DIED_WITH_SUPERVISOR,
                                              .reason = STR(reason)};
-            set_end(e, &ended, false);
+            journal_set_end(e, &ended, false);
             j->unsaved_count++;
             j->died_count++;
         }
-    ignore(exec_journal_save(j), "the next opening finds the same");
+    ignore(exec_journal_save(j), "the next open has the same result");
 }
 
-static err open_and_take(struct exec_journal *j)
+static err journal_load(struct exec_journal *j)
 {
-    err e = open_file(j, &j->fd);
+    err e = journal_open_file(j, &j->fd);
     if (e == ERR_NOT_FOUND)
-        e = begin_file(j, j->boot_now);
+        e = journal_create_file(j, j->boot_now);
     else if (e == OK)
-        e = take_file(j);
+        e = journal_load_file(j);
     if (e == ERR_CORRUPT)
-        e = set_aside(j);
+        e = journal_set_aside(j);
     if (e != OK)
         return e;
-    end_unfinished(j);
-    if (is_wasteful(j))
-        ignore(rewrite(j, j->boot), "it is only larger than it could be");
+    journal_end_unfinished(j);
+    if (journal_needs_compaction(j))
+        ignore(journal_rewrite(j, j->boot), "the file is valid, only larger than necessary");
     return OK;
 }
 
@@ -452,11 +474,11 @@ err exec_journal_open(int state_dirfd, const char *boot_id, struct exec_journal 
 {
     struct exec_journal *j = calloc(1, sizeof *j);
     must(j && strlen(boot_id) == EXEC_BOOT_ID_SIZE - 1);
-    j->place = state_dirfd;
+    j->state_dirfd = state_dirfd;
     j->fd = -1;
     memcpy(j->boot_now, boot_id, EXEC_BOOT_ID_SIZE);
-    grow(j);
-    const err e = open_and_take(j);
+    journal_grow(j);
+    const err e = journal_load(j);
     if (e == OK) {
         *out_journal = j;
         return OK;
@@ -474,15 +496,15 @@ void exec_journal_close(struct exec_journal *j)
     for (uint32_t i = 0; i < j->bucket_count; i++)
         for (struct exec_entry *e = j->buckets[i], *next; e; e = next) {
             next = e->next;
-            free_entry(e);
+            journal_free_entry(e);
         }
     if (j->fd >= 0)
-        ignore(close(j->fd), "what counts was written");
+        ignore(close(j->fd), "all records were written before");
     free(j->buckets);
     free(j);
 }
 
-/* ---- the verbs ---- */
+/* ---- operations ---- */
 
 bool exec_journal_is_of_this_boot(const struct exec_journal *j)
 {
@@ -511,48 +533,50 @@ err exec_journal_begin(struct exec_journal *j, int64_t run_id, uint32_t attempt)
         errno = ENOBUFS;
         return ERR_LIMIT;
     }
-    if (is_wasteful(j))
-        ignore(rewrite(j, j->boot), "it is only larger than it could be");
+    if (journal_needs_compaction(j))
+        ignore(journal_rewrite(j, j->boot), "the file is valid, only larger than necessary");
     const struct exec_begun begun = {.run_id = run_id, .attempt = attempt};
-    err e = mend(j);
+    err e = journal_repair(j);
     if (e == OK)
-        e = append(j, &(struct exec_message){.kind = EXEC_BEGUN, .begun = begun});
+        e = journal_append(j, &(struct exec_message){.kind = EXEC_BEGUN, .begun = begun});
     if (e == OK)
-        add_entry(j, run_id, attempt);
+        journal_add_entry(j, run_id, attempt);
     return e;
 }
 
-err exec_journal_raise(struct exec_journal *j, int64_t epoch)
+err exec_journal_raise_epoch(struct exec_journal *j, int64_t epoch)
 {
     if (epoch <= j->epoch)
         return OK;
-    err e = mend(j);
+    err e = journal_repair(j);
     if (e == OK)
-        e = append(j, &(struct exec_message){.kind = EXEC_HELLO, .hello = {.epoch = epoch}});
+        e = journal_append(j,
+                           &(struct exec_message){.kind = EXEC_HELLO, .hello = {.epoch = epoch}});
     if (e == OK)
         j->epoch = epoch;
     return e;
 }
 
-err exec_journal_settle(struct exec_journal *j)
+err exec_journal_set_boot(struct exec_journal *j)
 {
-    return exec_journal_is_of_this_boot(j) ? OK : rewrite(j, j->boot_now);
+    return exec_journal_is_of_this_boot(j) ? OK : journal_rewrite(j, j->boot_now);
 }
 
-void exec_journal_note_pid(struct exec_journal *j, int64_t run_id, uint32_t attempt, int64_t pid)
+void exec_journal_set_pid(struct exec_journal *j, int64_t run_id, uint32_t attempt, int64_t pid)
 {
-    struct exec_entry *e = *place_of(j, run_id, attempt);
+    struct exec_entry *e = *journal_slot(j, run_id, attempt);
     if (e)
         e->begun.pid = pid;
 }
 
 bool exec_journal_end(struct exec_journal *j, const struct exec_ended *ended)
 {
-    struct exec_entry *e = *place_of(j, ended->run_id, ended->attempt);
+    struct exec_entry *e = *journal_slot(j, ended->run_id, ended->attempt);
     if (!e || e->is_ended)
         return false;
-    const err saved = append(j, &(struct exec_message){.kind = EXEC_ENDED, .ended = *ended});
-    set_end(e, ended, saved == OK);
+    const err saved =
+        journal_append(j, &(struct exec_message){.kind = EXEC_ENDED, .ended = *ended});
+    journal_set_end(e, ended, saved == OK);
     j->unsaved_count += saved != OK;
     return true;
 }
@@ -563,9 +587,9 @@ bool exec_journal_forget(struct exec_journal *j, int64_t run_id, uint32_t attemp
     if (!e || !e->is_ended)
         return false;
     const struct exec_run run = {.run_id = run_id, .attempt = attempt};
-    ignore(append(j, &(struct exec_message){.kind = EXEC_FORGET, .run = run}),
-           "one that is not forgotten is only remembered in vain");
-    remove_entry(j, run_id, attempt);
+    ignore(journal_append(j, &(struct exec_message){.kind = EXEC_FORGET, .run = run}),
+           "an entry that stays in the file is forgotten again later");
+    journal_remove_entry(j, run_id, attempt);
     return true;
 }
 
@@ -576,13 +600,14 @@ bool exec_journal_is_saved(const struct exec_journal *j)
 
 bool exec_journal_save(struct exec_journal *j)
 {
-    if (mend(j) != OK)
+    if (journal_repair(j) != OK)
         return false;
     for (uint32_t i = 0; i < j->bucket_count && j->unsaved_count; i++)
         for (struct exec_entry *e = j->buckets[i]; e; e = e->next) {
             if (!e->is_ended || e->is_saved)
                 continue;
-            if (append(j, &(struct exec_message){.kind = EXEC_ENDED, .ended = e->ended}) != OK)
+            if (journal_append(j, &(struct exec_message){.kind = EXEC_ENDED, .ended = e->ended}) !=
+                OK)
                 return false;
             e->is_saved = true;
             j->unsaved_count--;

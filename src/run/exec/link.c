@@ -8,11 +8,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { READ_SIZE = 64 << 10, KEPT_SIZE = 128 << 10, LENGTH_SIZE = 4 };
+/* Two byte buffers per socket. Consumed bytes are removed lazily: the buffer is compacted only when
+ * space for more is needed. After an error the caller closes the link; nothing is retried here
+ * except EINTR. */
 
-/* ---- bytes that wait ---- */
+enum { LINK_READ_SIZE = 64 << 10, LINK_KEPT_SIZE = 128 << 10, LENGTH_SIZE = 4 };
 
-static char *room_for(struct link_bytes *b, uint32_t more)
+/* ---- buffers ---- */
+
+/* Space for `more` bytes behind those in use: compact first, then grow. */
+static char *link_reserve(struct link_bytes *b, uint32_t more)
 {
     if (b->from == b->len)
         b->from = b->len = 0;
@@ -34,10 +39,10 @@ static char *room_for(struct link_bytes *b, uint32_t more)
     return b->at + b->len;
 }
 
-/* One large message does not keep its room for ever. */
-static void settle(struct link_bytes *b)
+/* Free the buffer that one large message has left behind. */
+static void link_release_large(struct link_bytes *b)
 {
-    if (b->from < b->len || b->cap <= KEPT_SIZE)
+    if (b->from < b->len || b->cap <= LINK_KEPT_SIZE)
         return;
     free(b->at);
     *b = (struct link_bytes){0};
@@ -53,7 +58,7 @@ bool link_init(struct link *l, int fd)
 void link_fini(struct link *l)
 {
     if (l->fd >= 0)
-        ignore(close(l->fd), "whatever it answers, it is closed");
+        ignore(close(l->fd), "the descriptor is closed in any case");
     free(l->in.at);
     free(l->out.at);
     *l = (struct link){.fd = -1};
@@ -63,11 +68,11 @@ void link_fini(struct link *l)
 
 err link_fill(struct link *l)
 {
-    settle(&l->in);
-    char *at = room_for(&l->in, READ_SIZE);
+    link_release_large(&l->in);
+    char *at = link_reserve(&l->in, LINK_READ_SIZE);
     ssize_t n;
     do {
-        n = recv(l->fd, at, READ_SIZE, 0);
+        n = recv(l->fd, at, LINK_READ_SIZE, 0);
     } while (n < 0 && errno == EINTR);
     if (n < 0 && errno == EAGAIN)
         return OK;
@@ -104,7 +109,7 @@ err link_put(struct link *l, const struct exec_message *message)
     if (e == OK && l->out.len - l->out.from > LINK_WAITING_MAX - bytes.len)
         e = ERR_LIMIT;
     if (e == OK) {
-        memcpy(room_for(&l->out, bytes.len), bytes.at, bytes.len);
+        memcpy(link_reserve(&l->out, bytes.len), bytes.at, bytes.len);
         l->out.len += bytes.len;
     }
     arena_fini(&arena);
@@ -124,7 +129,7 @@ err link_flush(struct link *l)
             return ERR_UNAVAILABLE;
         l->out.from += (uint32_t)n;
     }
-    settle(&l->out);
+    link_release_large(&l->out);
     return OK;
 }
 

@@ -1,9 +1,7 @@
-/* link.h - whole messages over a stream socket that never makes us wait.
+/* link.h - framed messages over a non-blocking stream socket.
  *
- * Owns the descriptor and what was read or is still to be written. It does not know what the
- * messages mean, nor who polls the descriptor: the supervisor does with epoll, a lead with poll,
- * the client with libuv.
- */
+ * Owns the descriptor and the buffers of received and unsent bytes. It does not interpret messages
+ * and does not poll: the supervisor uses epoll, a shim poll(2), the client libuv. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,14 +11,15 @@
 #include "base/text/str.h"
 #include "run/exec/protocol.h"
 
-/* So much never waits for somebody who reads: it is more than all runs of a journal together. */
+/* Limit of unsent bytes. Reports of all runs of a journal together are smaller, so only a peer that
+ * does not read reaches it. */
 #define LINK_WAITING_MAX (16u << 20)
 
 struct link_bytes {
     char *at;
-    uint32_t from; /* taken up to here */
-    uint32_t len;
-    uint32_t cap;
+    uint32_t from; /* bytes before this offset are consumed */
+    uint32_t len;  /* bytes used, from `at` */
+    uint32_t cap;  /* bytes allocated */
 };
 
 struct link {
@@ -29,20 +28,21 @@ struct link {
     struct link_bytes out;
 };
 
-/* `fd` belongs to the link then, and is non-blocking. False with errno when it cannot be made so;
- * link_fini() closes it all the same. */
+/* Takes ownership of `fd` and makes it non-blocking. False with errno if that fails; link_fini()
+ * closes the descriptor in any case. */
 NODISCARD bool link_init(struct link *l, int fd);
 void link_fini(struct link *l);
 
-/* Read what is there, 64 KiB at most. ERR_UNAVAILABLE: the other side is gone. */
+/* Read available bytes, 64 KiB at most. ERR_UNAVAILABLE: EOF or an error. */
 NODISCARD err link_fill(struct link *l);
-/* The next message; its texts are valid until the next link_fill. ERR_NOT_FOUND: there is no
- * whole one. ERR_CORRUPT: what came is none, and nothing behind it can be told apart. */
+/* The next message; its strings are valid until the next link_fill. ERR_NOT_FOUND: no complete
+ * message. ERR_CORRUPT: invalid bytes; the boundary of the next message is unknown. */
 NODISCARD err link_take(struct link *l, struct exec_message *out_message);
 
-/* Append a message; link_flush sends it. ERR_LIMIT: too large, or too many wait already. */
+/* Append a message; link_flush sends it. ERR_LIMIT: the message or the unsent bytes are too many.
+ */
 NODISCARD err link_put(struct link *l, const struct exec_message *message);
-/* Write as much as the other side takes. ERR_UNAVAILABLE: it is gone. */
+/* Write until done or EAGAIN. ERR_UNAVAILABLE: the peer has closed the connection. */
 NODISCARD err link_flush(struct link *l);
-/* Is there something that is not written yet? */
+/* True if there are unsent bytes. */
 bool link_is_waiting(const struct link *l);

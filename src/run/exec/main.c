@@ -1,4 +1,7 @@
-/* halligan-exec: runs what the daemon orders, and remembers how it ended. */
+/* halligan-exec: executes the processes of runs for the daemon and records how they ended.
+ *
+ * The same program is the supervisor (supervisor.h) and, started by it with --shim, the process
+ * above the process tree of a run (shim.h). */
 #define _GNU_SOURCE /* pipe2, closefrom */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,15 +23,16 @@ enum { IDLE_MS = 60 * 1000, USAGE = 2 };
 static const char usage[] =
     "usage: halligan-exec --dir DIR [--idle-ms N] [--detach]\n"
     "\n"
-    "Runs processes for halligand and remembers how they ended, also while no daemon is there.\n"
-    "The daemon starts it when it is needed.\n"
+    "Executes the processes of runs for halligand and records how they ended, also while no\n"
+    "daemon is running. The daemon starts it when it is needed.\n"
     "\n"
-    "  --dir DIR      the data directory of the daemon; DIR/exec is made in it\n"
-    "  --idle-ms N    end after N ms with no daemon connected and nothing running (60000)\n"
-    "  --detach       return when it listens, and let it go on in a session of its own\n"
-    "  --help         this text\n"
+    "  --dir DIR      data directory of the daemon; DIR/exec is created in it\n"
+    "  --idle-ms N    exit after N ms without a connected daemon and without runs (60000)\n"
+    "  --detach       return when the socket accepts connections, and continue in the background\n"
+    "  --help         print this text\n"
     "\n"
-    "Exit status: 0 done, 1 it could not start, 2 usage, 3 another one has this directory.\n";
+    "Exit status: 0 regular exit, 1 the start failed, 2 wrong usage, 3 another halligan-exec\n"
+    "uses this data directory.\n";
 
 struct options {
     const char *dir;
@@ -36,7 +40,7 @@ struct options {
     bool detach;
 };
 
-static bool parse(int argc, char **argv, struct options *out)
+static bool exec_parse_options(int argc, char **argv, struct options *out)
 {
     *out = (struct options){.idle_ms = IDLE_MS};
     for (int i = 1; i < argc; i++) {
@@ -54,8 +58,9 @@ static bool parse(int argc, char **argv, struct options *out)
     return out->dir != NULL;
 }
 
-/* Low numbers that are free would be given to a socket, and then to a child as its output. */
-static bool fill_standard_fds(void)
+/* Open /dev/null for closed standard descriptors: otherwise a socket would get a number from 0 to
+ * 2, and a child would inherit it as its output. */
+static bool exec_open_standard_fds(void)
 {
     int fd;
     do {
@@ -63,14 +68,14 @@ static bool fill_standard_fds(void)
     } while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd < 0)
         return false;
-    ignore(close(fd), "it was one too many");
+    ignore(close(fd), "its number is above the standard descriptors");
     for (int i = 0; i <= STDERR_FILENO; i++)
         ignore(fcntl(i, F_SETFD, 0), "it is open");
     return true;
 }
 
-/* In the first process: wait until the other one listens, or has failed. */
-static int wait_for(pid_t pid, int ready_fd)
+/* In the parent: wait until the child accepts connections or has failed. */
+static int exec_wait_until_ready(pid_t pid, int ready_fd)
 {
     char byte;
     int status;
@@ -86,7 +91,7 @@ static int wait_for(pid_t pid, int ready_fd)
     return WIFEXITED(status) ? WEXITSTATUS(status) : SUPERVISOR_FAILED;
 }
 
-static int detach(struct supervisor_setup *setup)
+static int exec_detach(struct supervisor_setup *setup)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -95,13 +100,13 @@ static int detach(struct supervisor_setup *setup)
     if (pid < 0)
         return SUPERVISOR_FAILED;
     if (pid > 0) {
-        ignore(close(ends[1]), "only its end there counts");
-        return wait_for(pid, ends[0]);
+        ignore(close(ends[1]), "the child has a copy");
+        return exec_wait_until_ready(pid, ends[0]);
     }
-    ignore(close(ends[0]), "only its end there counts");
+    ignore(close(ends[0]), "the parent has a copy");
     if (setsid() < 0)
         return SUPERVISOR_FAILED;
-    ignore(chdir("/"), "then it keeps a directory busy");
+    ignore(chdir("/"), "then it keeps a directory in use");
     setup->ready_fd = ends[1];
     return supervisor_run(setup);
 }
@@ -114,19 +119,19 @@ int main(int argc, char **argv)
         fputs(usage, stdout);
         return 0;
     }
-    if (argc == 4 && strcmp(argv[1], "--lead") == 0 && str_parse_i64(str_from(argv[3]), &files_max))
+    if (argc == 4 && strcmp(argv[1], "--shim") == 0 && str_parse_i64(str_from(argv[3]), &files_max))
         return shim_main(argv[2], (uint64_t)files_max);
-    if (!parse(argc, argv, &options)) {
+    if (!exec_parse_options(argc, argv, &options)) {
         fputs(usage, stderr);
         return USAGE;
     }
-    /* Whoever started us may have left its own open; leads and their runs would have them too. */
+    /* Close inherited descriptors: shims and runs would inherit them too. */
     closefrom(STDERR_FILENO + 1);
-    if (!fill_standard_fds()) {
+    if (!exec_open_standard_fds()) {
         log_print(LOG_ERROR, "\"/dev/null\": %s; halligan-exec cannot start", strerror(errno));
         return SUPERVISOR_FAILED;
     }
     struct supervisor_setup setup = {
         .dir = options.dir, .idle_ms = options.idle_ms, .ready_fd = -1};
-    return options.detach ? detach(&setup) : supervisor_run(&setup);
+    return options.detach ? exec_detach(&setup) : supervisor_run(&setup);
 }

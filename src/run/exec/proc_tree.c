@@ -14,12 +14,18 @@
 
 #include "base/err.h"
 
+/* A scan reads /proc/PID/stat of every process once and sorts the result by pid, so that the chain
+ * of parents of a process can be followed by binary search. Two races are handled here. A pid may
+ * be reused between scan and signal: proc_tree_signal_descendant opens a pidfd first and checks the
+ * parent after that. A process may fork between scan and signal: callers scan again until no
+ * process is left. Processes that vanish during a scan are skipped. */
+
 enum { STAT_SIZE = 512, PATH_SIZE = 64, ENVIRON_MAX = 4 << 20 };
 
-/* ---- looking ---- */
+/* ---- scan ---- */
 
-/* False when there is no such process any more. */
-static bool read_member(pid_t pid, struct proc_tree_member *out_member)
+/* False if the process does not exist any more. */
+static bool proc_tree_read(pid_t pid, struct proc_tree_member *out_member)
 {
     char path[PATH_SIZE], text[STAT_SIZE], state;
     int parent;
@@ -32,7 +38,7 @@ static bool read_member(pid_t pid, struct proc_tree_member *out_member)
     if (n <= 0)
         return false;
     text[n] = 0;
-    /* Its name stands in brackets, and may hold some of its own: the last one counts. */
+    /* The name is in parentheses and may contain some itself: search the last one. */
     const char *rest = strrchr(text, ')');
     if (!rest || sscanf(rest + 1, " %c %d", &state, &parent) != 2)
         return false;
@@ -40,137 +46,142 @@ static bool read_member(pid_t pid, struct proc_tree_member *out_member)
     return true;
 }
 
-static bool is_dead(const struct proc_tree_member *member)
+static bool proc_tree_is_zombie(const struct proc_tree_member *member)
 {
     return member->state == 'Z' || member->state == 'X';
 }
 
-static void add(struct proc_tree *f, struct proc_tree_member member)
+static void proc_tree_add(struct proc_tree *tree, struct proc_tree_member member)
 {
-    if (f->count == f->cap) {
-        f->cap = f->cap ? f->cap * 2 : 512;
-        f->at = realloc(f->at, f->cap * sizeof *f->at);
-        must(f->at);
+    if (tree->count == tree->cap) {
+        tree->cap = tree->cap ? tree->cap * 2 : 512;
+        tree->at = realloc(tree->at, tree->cap * sizeof *tree->at);
+        must(tree->at);
     }
-    f->at[f->count++] = member;
+    tree->at[tree->count++] = member;
 }
 
-static int by_pid(const void *a, const void *b)
+static int proc_tree_compare_pid(const void *a, const void *b)
 {
     const pid_t x = ((const struct proc_tree_member *)a)->pid;
     const pid_t y = ((const struct proc_tree_member *)b)->pid;
     return (x > y) - (x < y);
 }
 
-void proc_tree_scan(struct proc_tree *f)
+void proc_tree_scan(struct proc_tree *tree)
 {
-    DIR *folder = opendir("/proc");
-    f->count = 0;
-    if (!folder)
+    DIR *dir = opendir("/proc");
+    tree->count = 0;
+    if (!dir)
         return;
-    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
         struct proc_tree_member member;
         if (!isdigit((unsigned char)entry->d_name[0]))
             continue;
-        if (read_member((pid_t)strtol(entry->d_name, NULL, 10), &member))
-            add(f, member);
+        if (proc_tree_read((pid_t)strtol(entry->d_name, NULL, 10), &member))
+            proc_tree_add(tree, member);
     }
-    ignore(closedir(folder), "it was only read");
-    if (f->count)
-        qsort(f->at, f->count, sizeof *f->at, by_pid);
+    ignore(closedir(dir), "it was only read");
+    if (tree->count)
+        qsort(tree->at, tree->count, sizeof *tree->at, proc_tree_compare_pid);
 }
 
-void proc_tree_fini(struct proc_tree *f)
+void proc_tree_fini(struct proc_tree *tree)
 {
-    free(f->at);
-    *f = (struct proc_tree){0};
+    free(tree->at);
+    *tree = (struct proc_tree){0};
 }
 
-static const struct proc_tree_member *find(const struct proc_tree *f, pid_t pid)
+static const struct proc_tree_member *proc_tree_find(const struct proc_tree *tree, pid_t pid)
 {
     const struct proc_tree_member key = {.pid = pid};
-    return f->count ? bsearch(&key, f->at, f->count, sizeof key, by_pid) : NULL;
+    return tree->count ? bsearch(&key, tree->at, tree->count, sizeof key, proc_tree_compare_pid)
+                       : NULL;
 }
 
-/* The picture was not taken in one instant, so a number used twice could make a circle: the way up
- * is never longer than there are processes. */
-static bool is_below(const struct proc_tree *f, const struct proc_tree_member *member, pid_t root)
+/* The scan is not atomic, so a reused pid can create a cycle of parents: stop after as many steps
+ * as there are processes. */
+static bool proc_tree_is_below(const struct proc_tree *tree, const struct proc_tree_member *member,
+                               pid_t root)
 {
-    for (uint32_t steps = 0; member && steps < f->count; steps++) {
+    for (uint32_t steps = 0; member && steps < tree->count; steps++) {
         if (member->parent == root)
             return true;
-        member = find(f, member->parent);
+        member = proc_tree_find(tree, member->parent);
     }
     return false;
 }
 
-/* ---- signalling ---- */
+/* ---- signals ---- */
 
-static int pidfd_of(pid_t pid)
+static int proc_tree_pidfd(pid_t pid)
 {
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-/* Its parent may have taken its end, and its number gone to a stranger. The descriptor holds on to
- * one process, and only after that is its parent looked at again. */
-static void signal_distant(const struct proc_tree_member *member, pid_t root, int signal_number)
+/* Signal a process that is not our child. Its parent may have reaped it, and the pid may belong to
+ * an unrelated process. The order matters: the pidfd pins one process, and only then is its parent
+ * compared with the scan. */
+static void proc_tree_signal_descendant(const struct proc_tree_member *member, pid_t root,
+                                        int signal_number)
 {
     struct proc_tree_member now;
-    const int fd = pidfd_of(member->pid);
+    const int fd = proc_tree_pidfd(member->pid);
     if (fd < 0)
         return;
-    if (read_member(member->pid, &now) && (now.parent == member->parent || now.parent == root))
+    if (proc_tree_read(member->pid, &now) && (now.parent == member->parent || now.parent == root))
         ignore(syscall(SYS_pidfd_send_signal, fd, signal_number, NULL, 0),
-               "gone meanwhile, or not ours to signal: the next look tells");
-    ignore(close(fd), "it was only a handle");
+               "it exited or may not be signalled: the next scan shows it");
+    ignore(close(fd), "a pidfd");
 }
 
-uint32_t proc_tree_signal(const struct proc_tree *f, int signal_number)
+uint32_t proc_tree_signal(const struct proc_tree *tree, int signal_number)
 {
     const pid_t self = getpid();
     uint32_t count = 0;
-    for (uint32_t i = 0; i < f->count; i++) {
-        const struct proc_tree_member *member = &f->at[i];
-        if (is_dead(member) || !is_below(f, member, self))
+    for (uint32_t i = 0; i < tree->count; i++) {
+        const struct proc_tree_member *member = &tree->at[i];
+        if (proc_tree_is_zombie(member) || !proc_tree_is_below(tree, member, self))
             continue;
         count++;
-        /* A child of ours keeps its number until we take its end. */
+        /* A child cannot be replaced: its pid is reserved until we reap it. */
         if (member->parent == self)
-            ignore(kill(member->pid, signal_number), "as for distant ones");
+            ignore(kill(member->pid, signal_number),
+                   "it exited or may not be signalled: the next scan shows it");
         else
-            signal_distant(member, self, signal_number);
+            proc_tree_signal_descendant(member, self, signal_number);
     }
     return count;
 }
 
-const struct proc_tree_member *proc_tree_survivor(const struct proc_tree *f)
+const struct proc_tree_member *proc_tree_survivor(const struct proc_tree *tree)
 {
-    for (uint32_t i = 0; i < f->count; i++)
-        if (!is_dead(&f->at[i]) && is_below(f, &f->at[i], getpid()))
-            return &f->at[i];
+    for (uint32_t i = 0; i < tree->count; i++)
+        if (!proc_tree_is_zombie(&tree->at[i]) && proc_tree_is_below(tree, &tree->at[i], getpid()))
+            return &tree->at[i];
     return NULL;
 }
 
-uint32_t proc_tree_kill_unknown(const struct proc_tree *f, void *self,
+uint32_t proc_tree_kill_unknown(const struct proc_tree *tree, void *self,
                                 bool (*is_known)(void *self, pid_t pid))
 {
     const pid_t root = getpid();
     uint32_t count = 0;
-    for (uint32_t i = 0; i < f->count; i++) {
-        const struct proc_tree_member *member = &f->at[i];
-        if (member->parent != root || is_dead(member) || is_known(self, member->pid))
+    for (uint32_t i = 0; i < tree->count; i++) {
+        const struct proc_tree_member *member = &tree->at[i];
+        if (member->parent != root || proc_tree_is_zombie(member) || is_known(self, member->pid))
             continue;
         count++;
-        ignore(kill(member->pid, SIGKILL), "the next look tells");
+        ignore(kill(member->pid, SIGKILL), "the next scan shows a survivor");
     }
     return count;
 }
 
-/* ---- marks ---- */
+/* ---- search by environment ---- */
 
-static bool environ_holds(const char *bytes, size_t size, const char *pair)
+static bool proc_tree_environ_has(const char *bytes, size_t size, const char *pair)
 {
-    const size_t len = strlen(pair) + 1; /* with its zero */
+    const size_t len = strlen(pair) + 1; /* with the terminating zero */
     for (size_t at = 0; at + len <= size;) {
         if (memcmp(bytes + at, pair, len) == 0)
             return true;
@@ -182,7 +193,7 @@ static bool environ_holds(const char *bytes, size_t size, const char *pair)
     return false;
 }
 
-static bool is_marked(pid_t pid, const char *pair, char *room)
+static bool proc_tree_has_environ(pid_t pid, const char *pair, char *environ_bytes)
 {
     char path[PATH_SIZE];
     size_t size = 0;
@@ -191,32 +202,33 @@ static bool is_marked(pid_t pid, const char *pair, char *room)
     if (fd < 0)
         return false;
     for (ssize_t n; size < ENVIRON_MAX; size += (size_t)n) {
-        n = read(fd, room + size, ENVIRON_MAX - size);
+        n = read(fd, environ_bytes + size, ENVIRON_MAX - size);
         if (n <= 0)
             break;
     }
     ignore(close(fd), "it was only read");
-    return environ_holds(room, size, pair);
+    return proc_tree_environ_has(environ_bytes, size, pair);
 }
 
-uint32_t proc_tree_kill_marked(const struct proc_tree *f, const char *pair)
+uint32_t proc_tree_kill_marked(const struct proc_tree *tree, const char *pair)
 {
     uint32_t count = 0;
-    char *room = malloc(ENVIRON_MAX);
-    must(room);
-    for (uint32_t i = 0; i < f->count; i++) {
-        const pid_t pid = f->at[i].pid;
-        if (is_dead(&f->at[i]) || pid == getpid())
+    char *environ_bytes = malloc(ENVIRON_MAX);
+    must(environ_bytes);
+    for (uint32_t i = 0; i < tree->count; i++) {
+        const pid_t pid = tree->at[i].pid;
+        if (proc_tree_is_zombie(&tree->at[i]) || pid == getpid())
             continue;
-        const int fd = pidfd_of(pid);
+        const int fd = proc_tree_pidfd(pid);
         if (fd < 0)
             continue;
-        if (is_marked(pid, pair, room)) {
+        if (proc_tree_has_environ(pid, pair, environ_bytes)) {
             count++;
-            ignore(syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0), "the next look tells");
+            ignore(syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0),
+                   "the next scan shows a survivor");
         }
-        ignore(close(fd), "it was only a handle");
+        ignore(close(fd), "a pidfd");
     }
-    free(room);
+    free(environ_bytes);
     return count;
 }

@@ -2,43 +2,48 @@
 
 #include <string.h>
 
+/* Encoding and decoding are generated from the field lists of protocol.h. exec_decode is the only
+ * place that validates: bytes from a socket or from the journal are refused here as a whole, so
+ * that later code can rely on every field. Allocation is bounded by EXEC_BODY_MAX in both
+ * directions. */
+
 enum { LENGTH_SIZE = 4 };
 
-/* ---- the messages ---- */
+/* ---- layouts ---- */
 
-#define LAYOUT(which, FIELDS_OF)                                                                   \
+#define EXEC_LAYOUT(which, FIELDS_OF)                                                              \
     static const struct field which##_fields[] = {FIELDS_OF(FIELD_DESCRIBE)};                      \
     static const struct layout which##_layout = {                                                  \
         #which, which##_fields, (uint16_t)(sizeof which##_fields / sizeof which##_fields[0]),      \
         (uint16_t)sizeof(struct exec_##which)};
 
 #define FIELD_OWNER struct exec_hello
-LAYOUT(hello, EXEC_HELLO_FIELDS)
+EXEC_LAYOUT(hello, EXEC_HELLO_FIELDS)
 #undef FIELD_OWNER
 #define FIELD_OWNER struct exec_welcome
-LAYOUT(welcome, EXEC_WELCOME_FIELDS)
+EXEC_LAYOUT(welcome, EXEC_WELCOME_FIELDS)
 #undef FIELD_OWNER
 #define FIELD_OWNER struct exec_spawn
-LAYOUT(spawn, EXEC_SPAWN_FIELDS)
+EXEC_LAYOUT(spawn, EXEC_SPAWN_FIELDS)
 #undef FIELD_OWNER
 #define FIELD_OWNER struct exec_run
-LAYOUT(run, EXEC_RUN_FIELDS)
+EXEC_LAYOUT(run, EXEC_RUN_FIELDS)
 #undef FIELD_OWNER
 #define FIELD_OWNER struct exec_begun
-LAYOUT(begun, EXEC_BEGUN_FIELDS)
+EXEC_LAYOUT(begun, EXEC_BEGUN_FIELDS)
 #undef FIELD_OWNER
 #define FIELD_OWNER struct exec_ended
-LAYOUT(ended, EXEC_ENDED_FIELDS)
+EXEC_LAYOUT(ended, EXEC_ENDED_FIELDS)
 #undef FIELD_OWNER
 #define FIELD_OWNER struct exec_not_known
-LAYOUT(not_known, EXEC_NOT_KNOWN_FIELDS)
+EXEC_LAYOUT(not_known, EXEC_NOT_KNOWN_FIELDS)
 #undef FIELD_OWNER
 #define FIELD_OWNER struct exec_fenced
-LAYOUT(fenced, EXEC_FENCED_FIELDS)
+EXEC_LAYOUT(fenced, EXEC_FENCED_FIELDS)
 #undef FIELD_OWNER
 
-/* NULL: a message of this kind says nothing more. */
-static const struct layout *layout_of(enum exec_kind kind)
+/* NULL: messages of this kind have no fields. */
+static const struct layout *exec_layout(enum exec_kind kind)
 {
     switch (kind) {
     case EXEC_HELLO: return &hello_layout;
@@ -51,7 +56,7 @@ static const struct layout *layout_of(enum exec_kind kind)
     case EXEC_ENDED: return &ended_layout;
     case EXEC_NOT_KNOWN: return &not_known_layout;
     case EXEC_FENCED: return &fenced_layout;
-    case EXEC_SETTLED:
+    case EXEC_RECONCILED:
     case EXEC_LIST:
     case EXEC_BYE: return NULL;
     case EXEC_NOTHING:
@@ -74,12 +79,12 @@ const char *exec_how_name(enum exec_how how)
 err exec_encode(const struct exec_message *message, struct buf *out)
 {
     const uint32_t before = out->len;
-    const struct layout *layout = layout_of(message->kind);
-    uint64_t texts = 0;
+    const struct layout *layout = exec_layout(message->kind);
+    uint64_t strings = 0;
     if (message->kind == EXEC_SPAWN)
-        texts = (uint64_t)message->spawn.argv.len + message->spawn.env.len +
-                message->spawn.cwd.len + message->spawn.stdin_path.len;
-    if (texts > EXEC_BODY_MAX)
+        strings = (uint64_t)message->spawn.argv.len + message->spawn.env.len +
+                  message->spawn.cwd.len + message->spawn.stdin_path.len;
+    if (strings > EXEC_BODY_MAX)
         return ERR_LIMIT;
     buf_put(out, "\0\0\0", LENGTH_SIZE);
     buf_put_c(out, (char)message->kind);
@@ -95,47 +100,48 @@ err exec_encode(const struct exec_message *message, struct buf *out)
     return OK;
 }
 
-/* ---- what makes sense ---- */
+/* ---- decoding and validation ---- */
 
-static bool is_list(struct str list)
+static bool exec_is_list(struct str list)
 {
     return list.len == 0 || list.at[list.len - 1] == 0;
 }
 
-static bool is_path(struct str path)
+static bool exec_is_path(struct str path)
 {
     return path.len == 0 || (path.at[0] == '/' && str_find(path, 0, 0) == path.len);
 }
 
-static bool spawn_makes_sense(const struct exec_spawn *s)
+static bool exec_spawn_is_valid(const struct exec_spawn *s)
 {
-    return s->run_id > 0 && s->epoch >= 0 && is_list(s->argv) && s->argv.len > 1 &&
-           s->argv.at[0] != 0 && is_list(s->env) && is_path(s->cwd) && is_path(s->stdin_path) &&
-           s->out_max >= 0 && s->log_max >= 0 && s->deadline_ms >= 0 && s->grace_ms >= 0;
+    return s->run_id > 0 && s->epoch >= 0 && exec_is_list(s->argv) && s->argv.len > 1 &&
+           s->argv.at[0] != 0 && exec_is_list(s->env) && exec_is_path(s->cwd) &&
+           exec_is_path(s->stdin_path) && s->out_max >= 0 && s->log_max >= 0 &&
+           s->deadline_ms >= 0 && s->grace_ms >= 0;
 }
 
-static bool ended_makes_sense(const struct exec_ended *e)
+static bool exec_ended_is_valid(const struct exec_ended *e)
 {
     return e->run_id > 0 && e->how > EXEC_NO_HOW && e->how < EXEC_HOW_END &&
            e->reason.len <= EXEC_REASON_MAX && e->out_size >= 0 && e->out_dropped >= 0 &&
            e->log_size >= 0 && e->log_dropped >= 0;
 }
 
-static bool makes_sense(const struct exec_message *m)
+static bool exec_message_is_valid(const struct exec_message *m)
 {
     switch (m->kind) {
     case EXEC_HELLO: return m->hello.epoch >= 0;
-    case EXEC_SPAWN: return spawn_makes_sense(&m->spawn);
+    case EXEC_SPAWN: return exec_spawn_is_valid(&m->spawn);
     case EXEC_CANCEL:
     case EXEC_QUERY:
     case EXEC_FORGET: return m->run.run_id > 0;
     case EXEC_WELCOME: return str_is_clean(m->welcome.boot_id);
     case EXEC_BEGUN: return m->begun.run_id > 0 && m->begun.pid >= 0;
-    case EXEC_ENDED: return ended_makes_sense(&m->ended);
+    case EXEC_ENDED: return exec_ended_is_valid(&m->ended);
     case EXEC_NOT_KNOWN: return m->not_known.run_id > 0;
     case EXEC_FENCED: return m->fenced.epoch >= 0;
     case EXEC_LIST:
-    case EXEC_SETTLED:
+    case EXEC_RECONCILED:
     case EXEC_BYE: return true;
     case EXEC_NOTHING:
     case EXEC_KIND_END: break;
@@ -153,10 +159,10 @@ err exec_decode(struct str body, struct exec_message *out_message)
     if (kind == EXEC_NOTHING || kind >= EXEC_KIND_END)
         return ERR_CORRUPT;
     message.kind = (enum exec_kind)kind;
-    const struct layout *layout = layout_of(message.kind);
+    const struct layout *layout = exec_layout(message.kind);
     if (layout && fields_decode(layout, body, &at, &message.hello) != OK)
         return ERR_CORRUPT;
-    if (at != body.len || !makes_sense(&message))
+    if (at != body.len || !exec_message_is_valid(&message))
         return ERR_CORRUPT;
     *out_message = message;
     return OK;
@@ -175,11 +181,11 @@ char **exec_list_z(struct arena *a, struct str list)
     uint32_t count = 0;
     for (uint32_t i = 0; i < list.len; i++)
         count += list.at[i] == 0;
-    char **texts = arena_array(a, char *, count + 1);
+    char **strings = arena_array(a, char *, count + 1);
     char *bytes = arena_copy(a, list.len ? list.at : "", list.len);
     for (uint32_t i = 0, from = 0; i < count; i++) {
-        texts[i] = bytes + from;
-        from += (uint32_t)strlen(texts[i]) + 1;
+        strings[i] = bytes + from;
+        from += (uint32_t)strlen(strings[i]) + 1;
     }
-    return texts;
+    return strings;
 }

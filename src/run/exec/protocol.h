@@ -1,10 +1,9 @@
-/* protocol.h - what a daemon and halligan-exec say to each other.
+/* protocol.h - the messages between a daemon and halligan-exec.
  *
- * A message is a length in four bytes (the low one first), a byte that says its kind, and its
- * fields as model/fields.h writes them. The same messages pass between the supervisor and its
- * leads, and are the records of the journal. Nothing here reads or writes a socket (link.h), and
- * nothing is kept: what exec_decode returns points into the bytes it was given.
- */
+ * A message is its length (four bytes, little-endian), a byte with its kind, and its fields in the
+ * encoding of model/fields.h. The same messages are used between the supervisor and its shims, and
+ * as the records of the journal. This module does no I/O (see link.h) and keeps no state: the
+ * strings of a decoded message point into the bytes that were given to exec_decode. */
 #pragma once
 
 #include <stdint.h>
@@ -16,20 +15,20 @@
 #include "model/fields.h"
 
 #define EXEC_VERSION    1u
-#define EXEC_BODY_MAX   (4u << 20) /* of a message without its length */
-#define EXEC_REASON_MAX 512u
+#define EXEC_BODY_MAX   (4u << 20) /* bytes of a message without its length */
+#define EXEC_REASON_MAX 512u       /* bytes */
 
 /* How a run ended. */
 #define EXEC_HOWS(X)                                                                               \
-    X(EXITED, "exited")           /* code: its exit status                            */           \
+    X(EXITED, "exited")           /* code: the exit status */                                      \
     X(SIGNALLED, "signalled")     /* code: the signal                                 */           \
-    X(DEADLINE, "deadline")       /* it had its time, and was stopped                 */           \
-    X(CANCELLED, "cancelled")     /* somebody did not want it any more                */           \
-    X(NOT_STARTED, "not started") /* there never was a process; the reason says why   */           \
-    X(DIED_WITH_SUPERVISOR, "died with its supervisor") /* begun; how far it came nobody knows */
+    X(DEADLINE, "deadline")       /* stopped because its deadline was exceeded */                  \
+    X(CANCELLED, "cancelled")     /* stopped by EXEC_CANCEL */                                     \
+    X(NOT_STARTED, "not started") /* no process was created; reason is set */                      \
+    X(DIED_WITH_SUPERVISOR, "died with its supervisor") /* started; progress unknown */
 
 enum exec_how {
-    EXEC_NO_HOW, /* zero is no end */
+    EXEC_NO_HOW, /* not ended */
 #define X(name, text) EXEC_##name,
     EXEC_HOWS(X)
 #undef X
@@ -38,7 +37,7 @@ enum exec_how {
 
 const char *exec_how_name(enum exec_how how);
 
-/* A list is its texts, each with a zero byte behind it. */
+/* A list is a sequence of strings, each with a terminating zero byte. */
 #define EXEC_HELLO_FIELDS(F)                                                                       \
     F(U32, version)                                                                                \
     F(I64, epoch)
@@ -51,35 +50,35 @@ const char *exec_how_name(enum exec_how how);
     F(I64, run_id)                                                                                 \
     F(U32, attempt)                                                                                \
     F(I64, epoch)                                                                                  \
-    F(RAW, argv)        /* list; a first text without a slash is looked for in PATH */             \
-    F(RAW, env)         /* list of NAME=value; a child has these and HALLIGAN_*     */             \
-    F(RAW, cwd)         /* absolute; empty: the root                                */             \
-    F(RAW, stdin_path)  /* a plain file; empty: nothing to read                     */             \
-    F(I64, out_max)     /* bytes of standard output that are kept: the first ones   */             \
-    F(I64, log_max)     /* bytes of standard error that are kept: the last ones     */             \
-    F(I64, deadline_ms) /* from the start; 0: none                                  */             \
-    F(I64, grace_ms)    /* between TERM and KILL                                    */
+    F(RAW, argv)        /* list; argv[0] without a slash is searched in PATH */                    \
+    F(RAW, env)         /* list of NAME=value; HALLIGAN_* are added */                             \
+    F(RAW, cwd)         /* absolute path; empty: "/" */                                            \
+    F(RAW, stdin_path)  /* a regular file; empty: /dev/null */                                     \
+    F(I64, out_max)     /* bytes; the first ones of standard output are kept */                    \
+    F(I64, log_max)     /* bytes; the last ones of standard error are kept */                      \
+    F(I64, deadline_ms) /* ms from the start; 0: no deadline */                                    \
+    F(I64, grace_ms)    /* ms between SIGTERM and SIGKILL */
 #define EXEC_RUN_FIELDS(F)                                                                         \
     F(I64, run_id)                                                                                 \
     F(U32, attempt)
 #define EXEC_BEGUN_FIELDS(F)                                                                       \
     F(I64, run_id)                                                                                 \
     F(U32, attempt)                                                                                \
-    F(I64, pid) /* 0: not started yet, or under a supervisor that is gone */
+    F(I64, pid) /* 0: not started yet, or started by an earlier supervisor */
 #define EXEC_ENDED_FIELDS(F)                                                                       \
     F(I64, run_id)                                                                                 \
     F(U32, attempt)                                                                                \
     F(U32, how)                                                                                    \
     F(U32, code)                                                                                   \
-    F(RAW, reason)   /* for people; empty when code says it all                */                  \
-    F(I64, out_size) /* bytes that can be read                                 */                  \
+    F(RAW, reason)   /* text for operators; empty if how and code are complete */                  \
+    F(I64, out_size) /* bytes that can be read */                                                  \
     F(I64, out_dropped)                                                                            \
     F(I64, log_size)                                                                               \
     F(I64, log_dropped)
 #define EXEC_NOT_KNOWN_FIELDS(F)                                                                   \
     F(I64, run_id)                                                                                 \
     F(U32, attempt)                                                                                \
-    F(BOOL, begun) /* it may have begun: nobody can know */
+    F(BOOL, begun) /* unknown whether it was started: the journal is of an earlier boot */
 #define EXEC_FENCED_FIELDS(F) F(I64, epoch)
 
 struct exec_hello {
@@ -114,17 +113,18 @@ enum exec_kind {
     EXEC_SPAWN,
     EXEC_CANCEL,
     EXEC_QUERY,
-    EXEC_FORGET,  /* its end is durable elsewhere: spool and entry may go */
-    EXEC_SETTLED, /* no run of an earlier boot is in doubt any more */
+    EXEC_FORGET,     /* the end is durable in the store: delete spool files and journal entry */
+    EXEC_RECONCILED, /* every run of an earlier boot has been reconciled */
     EXEC_BYE,
     /* to the daemon */
     EXEC_WELCOME,
     EXEC_BEGUN,
     EXEC_ENDED,
     EXEC_NOT_KNOWN,
-    EXEC_FENCED, /* somebody with this higher epoch was here: the sender is not listened to */
+    /* a daemon with this higher epoch has connected: orders of the sender are refused */
+    EXEC_FENCED,
     /* from the daemon */
-    EXEC_LIST, /* tell of every run there is: BEGUN while it goes on, ENDED otherwise */
+    EXEC_LIST, /* report every run: BEGUN if it is active, otherwise ENDED */
     EXEC_KIND_END
 };
 
@@ -142,12 +142,12 @@ struct exec_message {
     };
 };
 
-/* Append the message, its length first. ERR_LIMIT, with nothing appended, when it is too large. */
+/* Append the message with its length. ERR_LIMIT, with nothing appended, if it is too large. */
 NODISCARD err exec_encode(const struct exec_message *message, struct buf *out);
-/* The message whose bytes, without the length, are `body`. ERR_CORRUPT whenever they are not
- * exactly one that makes sense. */
+/* Decode a message without its length. ERR_CORRUPT unless the bytes are exactly one valid message.
+ */
 NODISCARD err exec_decode(struct str body, struct exec_message *out_message);
 
 void exec_list_add(struct buf *list, struct str text);
-/* The texts of a list as execve(2) wants them. */
+/* Convert a list to a NULL-terminated array as for execve(2). */
 char **exec_list_z(struct arena *a, struct str list);

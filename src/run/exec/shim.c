@@ -22,251 +22,281 @@
 #include "sys/clock.h"
 #include "sys/log.h"
 
+/* One shim owns at most one run: the process tree below it, the two pipes of its output, and the
+ * writer of its spool files. It is single-threaded: shim_poll_once waits for the connection to the
+ * supervisor, SIGCHLD, the pipes and the timers.
+ *
+ * Start: EXEC_SPAWN creates the first process (root_pid). EXEC_BEGUN is delayed by REPORT_START_MS,
+ * so that a short run is reported in one packet with its end.
+ *
+ * Stop: a deadline or a cancellation sends SIGTERM to the tree and arms kill_at; after the grace
+ * period, or at once if the first process has exited without a stop, shim_kill_tree scans and kills
+ * until no descendant is left. The shim is the child subreaper, so orphans are reparented to it and
+ * none can escape.
+ *
+ * End: the run has ended when the first process has exited and waitid(2) returns ECHILD. Only then
+ * are the pipes drained, the spool files closed and EXEC_ENDED sent, in this order: a reader that
+ * sees the end can read the complete output.
+ *
+ * Failure: if the supervisor is gone (EOF, or a full or corrupt connection), the shim kills its
+ * tree, reaps it and exits; the next supervisor reports the run as EXEC_DIED_WITH_SUPERVISOR. */
+
 enum {
-    PIECE_SIZE = 64 << 10,  /* read from a child at once */
-    PIECES_A_ROUND = 4,     /* from each pipe, before we look at anything else */
-    PIECES_AT_THE_END = 64, /* more than a pipe holds */
-    AGAIN_MS = 10,          /* until survivors are looked for again; doubled each time, up to */
-    AGAIN_MS_MAX = 1000,
-    PATIENCE = 20, /* looks until somebody is told that they do not die */
+    CHUNK_SIZE = 64 << 10, /* bytes of one read(2) */
+    CHUNKS_PER_ROUND = 4,  /* reads from each pipe before other events are handled */
+    CHUNKS_AT_END = 64,    /* enough to empty a full pipe */
+    /* delay before the next scan for survivors; doubled each round up to */
+    RESCAN_MS = 10,
+    RESCAN_MS_MAX = 1000,
+    ROUNDS_UNTIL_WARNING = 20, /* kill rounds without effect before a warning is logged */
     FAILURE_PAUSE_MS = 100,
-    BEGUN_MS = 20, /* until it is told that a run has begun; a shorter one is told as a whole */
+    REPORT_START_MS = 20, /* delay of EXEC_BEGUN */
 };
 
-struct lead {
+struct shim {
     struct link link;
-    int signals; /* SIGCHLD as a descriptor */
+    int signals; /* signalfd of SIGCHLD */
     const char *token;
-    struct proc_tree family;
+    struct proc_tree proc_tree;
     struct arena arena;
-    bool is_left; /* the supervisor is gone */
+    bool supervisor_gone; /* the connection to the supervisor failed or was closed */
 
-    /* The run; leader == 0: there is none. */
+    /* The run; root_pid == 0: there is none. */
     struct exec_spawn spec;
-    pid_t leader;
-    bool leader_is_gone;
-    siginfo_t leader_end;
-    int out_fd;
+    pid_t root_pid;
+    bool root_exited; /* root_status is set; the process is reaped at once */
+    siginfo_t root_status;
+    int out_fd; /* read ends of the pipes; -1: closed */
     int log_fd;
-    int held[2]; /* the ends it writes to: that it is over is told by its end, once */
+    /* write ends of both pipes: the run has ended when its processes have, not at EOF */
+    int write_ends[2];
     struct spool spool;
 
-    enum exec_how stopped; /* EXEC_NO_HOW, EXEC_DEADLINE or EXEC_CANCELLED */
-    bool is_killing;
-    uint32_t looks;
-    /* Monotonic ms; -1: not set. */
-    int64_t begun_at; /* when its beginning is told */
+    enum exec_how stop_cause; /* EXEC_NO_HOW, EXEC_DEADLINE or EXEC_CANCELLED */
+    bool killing;
+    uint32_t kill_rounds; /* consecutive rounds in which no process ended */
+    /* Times of the monotonic clock in ms; -1: not set. */
+    int64_t report_start_at; /* EXEC_BEGUN is due */
     int64_t deadline_at;
-    int64_t kill_at;
-    int64_t again_at;
+    int64_t kill_at;   /* end of the grace period after SIGTERM */
+    int64_t rescan_at; /* next kill round */
 };
 
-/* ---- telling the supervisor ---- */
+/* ---- messages to the supervisor ---- */
 
-/* A supervisor that does not read until the link is full is treated as one that is gone. */
-static void put(struct lead *l, const struct exec_message *message)
+/* A supervisor that does not read until the buffer is full is treated as gone. */
+static void shim_queue_message(struct shim *s, const struct exec_message *message)
 {
-    if (!l->is_left && link_put(&l->link, message) != OK)
-        l->is_left = true;
+    if (!s->supervisor_gone && link_put(&s->link, message) != OK)
+        s->supervisor_gone = true;
 }
 
-static void tell(struct lead *l, const struct exec_message *message)
+static void shim_send_message(struct shim *s, const struct exec_message *message)
 {
-    put(l, message);
-    if (!l->is_left && link_flush(&l->link) != OK)
-        l->is_left = true;
+    shim_queue_message(s, message);
+    if (!s->supervisor_gone && link_flush(&s->link) != OK)
+        s->supervisor_gone = true;
 }
 
-static struct exec_message beginning(struct lead *l)
+static struct exec_message shim_start_message(struct shim *s)
 {
-    l->begun_at = -1;
+    s->report_start_at = -1;
     return (struct exec_message){
         .kind = EXEC_BEGUN,
-        .begun = {.run_id = l->spec.run_id, .attempt = l->spec.attempt, .pid = l->leader}};
+        .begun = {.run_id = s->spec.run_id, .attempt = s->spec.attempt, .pid = s->root_pid}};
 }
 
-static void tell_not_started(struct lead *l, const char *reason)
+static void shim_report_not_started(struct shim *s, const char *reason)
 {
-    const struct exec_ended ended = {.run_id = l->spec.run_id,
-                                     .attempt = l->spec.attempt,
+    const struct exec_ended ended = {.run_id = s->spec.run_id,
+                                     .attempt = s->spec.attempt,
                                      .how = EXEC_NOT_STARTED,
                                      .reason = str_from(reason)};
-    tell(l, &(struct exec_message){.kind = EXEC_ENDED, .ended = ended});
+    shim_send_message(s, &(struct exec_message){.kind = EXEC_ENDED, .ended = ended});
 }
 
-/* ---- what the run writes ---- */
+/* ---- output ---- */
 
-static char piece[PIECE_SIZE];
+static char chunk[CHUNK_SIZE];
 
-/* At most `pieces`. There is no end of file while the other end is held; an error is one. */
-static void drain(struct lead *l, int *fd, int pieces)
+/* Copy at most `chunks` reads of a pipe to the spool. There is no EOF while the shim holds the
+ * write end; an error closes the pipe. */
+static void shim_drain_pipe(struct shim *s, int *fd, int chunks)
 {
-    for (int i = 0; i < pieces && *fd >= 0; i++) {
-        const ssize_t n = read(*fd, piece, sizeof piece);
+    for (int i = 0; i < chunks && *fd >= 0; i++) {
+        const ssize_t n = read(*fd, chunk, sizeof chunk);
         if (n < 0 && (errno == EINTR || errno == EAGAIN))
             return;
         if (n <= 0) {
-            ignore(close(*fd), "there is nothing more to read");
+            ignore(close(*fd), "a read end that failed");
             *fd = -1;
             return;
         }
-        const struct str bytes = {piece, (uint32_t)n};
-        if (fd == &l->out_fd)
-            spool_put_out(&l->spool, bytes);
+        const struct str bytes = {chunk, (uint32_t)n};
+        if (fd == &s->out_fd)
+            spool_put_out(&s->spool, bytes);
         else
-            spool_put_log(&l->spool, bytes);
+            spool_put_log(&s->spool, bytes);
     }
 }
 
-/* Everybody is dead, so what the pipes hold is all there will be. An end held open by a stranger
- * who was given it is no reason to wait. */
-static void drain_rest(struct lead *l, int *fd)
+/* All processes of the run are reaped, so the pipes contain all remaining output. Close them even
+ * if an unrelated process has inherited a write end. */
+static void shim_drain_and_close(struct shim *s, int *fd)
 {
-    drain(l, fd, PIECES_AT_THE_END);
+    shim_drain_pipe(s, fd, CHUNKS_AT_END);
     if (*fd >= 0)
-        ignore(close(*fd), "nobody of the run is left to write");
+        ignore(close(*fd), "no process of the run is left that could write");
     *fd = -1;
 }
 
-/* ---- the end ---- */
+/* ---- end of a run ---- */
 
-static void explain(const struct lead *l, const struct exec_ended *ended, char *out, size_t size)
+static void shim_format_reason(const struct shim *s, const struct exec_ended *ended, char *out,
+                               size_t size)
 {
-    const bool exited = l->leader_end.si_code == CLD_EXITED;
+    const bool exited = s->root_status.si_code == CLD_EXITED;
     int len = 0;
     out[0] = 0;
-    if (l->stopped != EXEC_NO_HOW)
-        len = snprintf(out, size, "%s; it ended with %s %d",
-                       l->stopped == EXEC_DEADLINE ? "its time was up" : "cancelled",
-                       exited ? "status" : "signal", l->leader_end.si_status);
-    if (l->spool.number && len >= 0 && (size_t)len < size)
+    if (s->stop_cause != EXEC_NO_HOW)
+        len = snprintf(out, size, "%s; it exited with %s %d",
+                       s->stop_cause == EXEC_DEADLINE ? "deadline exceeded" : "cancelled",
+                       exited ? "status" : "signal", s->root_status.si_status);
+    if (s->spool.first_errno && len >= 0 && (size_t)len < size)
         snprintf(out + len, size - (size_t)len,
                  "%soutput was lost (%s): %lld bytes of the result, %lld of the log",
-                 len ? "; " : "", strerror(l->spool.number), (long long)ended->out_dropped,
+                 len ? "; " : "", strerror(s->spool.first_errno), (long long)ended->out_dropped,
                  (long long)ended->log_dropped);
 }
 
-static enum exec_how how_it_ended(const struct lead *l)
+static enum exec_how shim_exit_kind(const struct shim *s)
 {
-    if (l->stopped != EXEC_NO_HOW)
-        return l->stopped;
-    return l->leader_end.si_code == CLD_EXITED ? EXEC_EXITED : EXEC_SIGNALLED;
+    if (s->stop_cause != EXEC_NO_HOW)
+        return s->stop_cause;
+    return s->root_status.si_code == CLD_EXITED ? EXEC_EXITED : EXEC_SIGNALLED;
 }
 
-static void finish(struct lead *l)
+static void shim_finish_run(struct shim *s)
 {
     char reason[EXEC_REASON_MAX + 1];
-    drain_rest(l, &l->out_fd);
-    drain_rest(l, &l->log_fd);
-    ignore(close(l->held[0]), "nothing was written through it");
-    ignore(close(l->held[1]), "nothing was written through it");
-    struct exec_ended ended = {.run_id = l->spec.run_id,
-                               .attempt = l->spec.attempt,
-                               .how = how_it_ended(l),
-                               .code = (uint32_t)l->leader_end.si_status,
-                               .out_size = l->spool.out.size,
-                               .out_dropped = l->spool.out.dropped,
-                               .log_size = spool_log_size(&l->spool),
-                               .log_dropped = spool_log_dropped(&l->spool)};
-    explain(l, &ended, reason, sizeof reason);
+    shim_drain_and_close(s, &s->out_fd);
+    shim_drain_and_close(s, &s->log_fd);
+    ignore(close(s->write_ends[0]), "nothing was written through it");
+    ignore(close(s->write_ends[1]), "nothing was written through it");
+    struct exec_ended ended = {.run_id = s->spec.run_id,
+                               .attempt = s->spec.attempt,
+                               .how = shim_exit_kind(s),
+                               .code = (uint32_t)s->root_status.si_status,
+                               .out_size = s->spool.out.size,
+                               .out_dropped = s->spool.out.dropped,
+                               .log_size = spool_log_size(&s->spool),
+                               .log_dropped = spool_log_dropped(&s->spool)};
+    shim_format_reason(s, &ended, reason, sizeof reason);
     ended.reason = str_from(reason);
-    spool_fini(&l->spool);
-    if (l->begun_at >= 0) {
-        const struct exec_message begun = beginning(l);
-        put(l, &begun);
+    spool_fini(&s->spool);
+    if (s->report_start_at >= 0) {
+        const struct exec_message begun = shim_start_message(s);
+        shim_queue_message(s, &begun);
     }
-    l->leader = 0;
-    arena_reset(&l->arena);
-    tell(l, &(struct exec_message){.kind = EXEC_ENDED, .ended = ended});
+    s->root_pid = 0;
+    arena_reset(&s->arena);
+    shim_send_message(s, &(struct exec_message){.kind = EXEC_ENDED, .ended = ended});
 }
 
-/* ---- stopping ---- */
+/* ---- stop ---- */
 
-static int64_t later(int64_t now, int64_t ms)
+static int64_t shim_add_ms(int64_t now, int64_t ms)
 {
     return ms < INT64_MAX - now ? now + ms : INT64_MAX;
 }
 
-/* In its own log too, where whoever waits for the run looks. */
-static void say_it_lives(struct lead *l, uint32_t count)
+/* Also written to the log of the run, which is what its operator reads. */
+static void shim_log_survivors(struct shim *s, uint32_t count)
 {
     char line[128];
-    const struct proc_tree_member *member = proc_tree_survivor(&l->family);
-    log_with(LOG_WARNING,
-             LOG_FIELDS(LOG_I64("run", l->spec.run_id), LOG_I64("attempt", l->spec.attempt),
-                        LOG_I64("processes", count)),
-             "what a run has left does not die; waiting for it");
+    const struct proc_tree_member *member = proc_tree_survivor(&s->proc_tree);
+    log_with(
+        LOG_WARNING,
+        LOG_FIELDS(LOG_I64("run", s->spec.run_id), LOG_I64("attempt", s->spec.attempt),
+                   LOG_I64("processes", count)),
+        "processes of a run are still alive after repeated SIGKILL; the run does not end before "
+        "they exit");
     if (!member)
         return;
-    snprintf(line, sizeof line, "halligan: process %d does not die (state %c); waiting for it\n",
+    snprintf(line, sizeof line,
+             "halligan: process %d is still alive after SIGKILL (state %c); waiting for it\n",
              (int)member->pid, member->state);
-    spool_put_log(&l->spool, str_from(line));
+    spool_put_log(&s->spool, str_from(line));
 }
 
-static void kill_all(struct lead *l)
+static void shim_kill_tree(struct shim *s)
 {
-    /* The group first: no member of it can escape by forking meanwhile. */
-    if (!l->leader_is_gone)
-        ignore(kill(-l->leader, SIGKILL), "it may have left its group");
-    proc_tree_scan(&l->family);
-    const uint32_t count = proc_tree_signal(&l->family, SIGKILL);
-    int64_t wait_ms = AGAIN_MS_MAX;
-    if (l->looks < 7)
-        wait_ms = (int64_t)AGAIN_MS << l->looks;
-    if (++l->looks == PATIENCE)
-        say_it_lives(l, count);
-    l->is_killing = true;
-    l->deadline_at = l->kill_at = -1;
-    l->again_at = later(sys_mono_ms(), wait_ms);
+    /* Kill the process group before the scan: no member can fork out of a scan that is made
+     * afterwards. */
+    if (!s->root_exited)
+        ignore(kill(-s->root_pid, SIGKILL), "the group may be empty");
+    proc_tree_scan(&s->proc_tree);
+    const uint32_t count = proc_tree_signal(&s->proc_tree, SIGKILL);
+    int64_t shim_poll_timeout_ms = RESCAN_MS_MAX;
+    if (s->kill_rounds < 7)
+        shim_poll_timeout_ms = (int64_t)RESCAN_MS << s->kill_rounds;
+    if (++s->kill_rounds == ROUNDS_UNTIL_WARNING)
+        shim_log_survivors(s, count);
+    s->killing = true;
+    s->deadline_at = s->kill_at = -1;
+    s->rescan_at = shim_add_ms(sys_mono_ms(), shim_poll_timeout_ms);
 }
 
-/* TERM to the whole tree, and CONT so that those who sleep hear it. */
-static void stop(struct lead *l, enum exec_how why)
+/* Send SIGTERM to the whole tree, and SIGCONT so that stopped processes handle it. A grace period
+ * of 0 kills at once. Only the first cause is recorded. */
+static void shim_stop_run(struct shim *s, enum exec_how why)
 {
-    if (l->stopped != EXEC_NO_HOW || l->is_killing)
+    if (s->stop_cause != EXEC_NO_HOW || s->killing)
         return;
-    l->stopped = why;
-    l->deadline_at = -1;
-    if (l->spec.grace_ms == 0) {
-        kill_all(l);
+    s->stop_cause = why;
+    s->deadline_at = -1;
+    if (s->spec.grace_ms == 0) {
+        shim_kill_tree(s);
         return;
     }
-    proc_tree_scan(&l->family);
-    proc_tree_signal(&l->family, SIGTERM);
-    proc_tree_signal(&l->family, SIGCONT);
-    l->kill_at = later(sys_mono_ms(), l->spec.grace_ms);
+    proc_tree_scan(&s->proc_tree);
+    proc_tree_signal(&s->proc_tree, SIGTERM);
+    proc_tree_signal(&s->proc_tree, SIGCONT);
+    s->kill_at = shim_add_ms(sys_mono_ms(), s->spec.grace_ms);
 }
 
-static void keep_time(struct lead *l)
+static void shim_run_timers(struct shim *s)
 {
     const int64_t now = sys_mono_ms();
-    if (!l->leader)
+    if (!s->root_pid)
         return;
-    if (l->begun_at >= 0 && now >= l->begun_at) {
-        const struct exec_message begun = beginning(l);
-        tell(l, &begun);
+    if (s->report_start_at >= 0 && now >= s->report_start_at) {
+        const struct exec_message begun = shim_start_message(s);
+        shim_send_message(s, &begun);
     }
-    if (l->deadline_at >= 0 && now >= l->deadline_at)
-        stop(l, EXEC_DEADLINE);
-    if ((l->kill_at >= 0 && now >= l->kill_at) || (l->again_at >= 0 && now >= l->again_at))
-        kill_all(l);
+    if (s->deadline_at >= 0 && now >= s->deadline_at)
+        shim_stop_run(s, EXEC_DEADLINE);
+    if ((s->kill_at >= 0 && now >= s->kill_at) || (s->rescan_at >= 0 && now >= s->rescan_at))
+        shim_kill_tree(s);
 }
 
-/* ---- taking ends ---- */
+/* ---- SIGCHLD ---- */
 
-static void take_leader(struct lead *l, const siginfo_t *end)
+static void shim_on_root_exit(struct shim *s, const siginfo_t *end)
 {
-    l->leader_end = *end;
-    l->deadline_at = -1;
-    /* Before its number is free: those of its group that it left behind. Whoever was given a grace
-     * has it still. */
-    if (l->kill_at < 0)
-        ignore(kill(-l->leader, SIGKILL), "mostly there is nobody");
-    l->leader_is_gone = true;
+    s->root_status = *end;
+    s->deadline_at = -1;
+    /* Kill the process group before its leader is reaped: after that the kernel may give the group
+     * id to an unrelated process. During a grace period the group is left alone, so that it can end
+     * by itself. */
+    if (s->kill_at < 0)
+        ignore(kill(-s->root_pid, SIGKILL), "the group is usually empty");
+    s->root_exited = true;
 }
 
-/* Take the end of every process that has one. True when nobody is left. */
-static bool take_ends(struct lead *l)
+/* Reap every child that has exited. True if no child is left. WNOWAIT leaves the zombie in place
+ * until shim_on_root_exit has signalled its group. */
+static bool shim_reap(struct shim *s)
 {
     for (;;) {
         siginfo_t end = {.si_pid = 0};
@@ -274,76 +304,78 @@ static bool take_ends(struct lead *l)
             return errno == ECHILD;
         if (end.si_pid == 0)
             return false;
-        if (end.si_pid == l->leader)
-            take_leader(l, &end);
-        ignore(waitid(P_PID, (id_t)end.si_pid, &end, WEXITED | WNOHANG), "it was there just now");
+        if (end.si_pid == s->root_pid)
+            shim_on_root_exit(s, &end);
+        ignore(waitid(P_PID, (id_t)end.si_pid, &end, WEXITED | WNOHANG),
+               "it was a zombie just now");
     }
 }
 
-static void look_after(struct lead *l)
+static void shim_on_sigchld(struct shim *s)
 {
-    if (!l->leader)
+    if (!s->root_pid)
         return;
-    const bool nobody = take_ends(l);
-    if (nobody && l->leader_is_gone)
-        finish(l);
-    else if (l->leader_is_gone && l->kill_at < 0 && !l->is_killing)
-        kill_all(l);
-    if (l->is_killing && l->leader) {
-        /* What the dead left has come to us. Many die at once: one look is for all of them. */
-        l->looks = 0;
-        l->again_at = later(sys_mono_ms(), 1);
+    const bool all_reaped = shim_reap(s);
+    if (all_reaped && s->root_exited)
+        shim_finish_run(s);
+    else if (s->root_exited && s->kill_at < 0 && !s->killing)
+        shim_kill_tree(s);
+    if (s->killing && s->root_pid) {
+        /* Orphans were reparented to us, so scan again at once, without backoff. One scan in 1 ms
+         * covers many exits. */
+        s->kill_rounds = 0;
+        s->rescan_at = shim_add_ms(sys_mono_ms(), 1);
     }
 }
 
-/* ---- the start ---- */
+/* ---- start of a run ---- */
 
-static void start(struct lead *l, const struct exec_spawn *spec)
+static void shim_start_run(struct shim *s, const struct exec_spawn *spec)
 {
-    struct lead_start begin;
-    must(!l->leader);
-    arena_reset(&l->arena);
-    l->spec = *spec;
-    if (!shim_spawn(&l->arena, spec, l->token, &begin)) {
-        tell_not_started(l, begin.reason);
+    struct shim_child child;
+    must(!s->root_pid);
+    arena_reset(&s->arena);
+    s->spec = *spec;
+    if (!shim_spawn(&s->arena, spec, s->token, &child)) {
+        shim_report_not_started(s, child.reason);
         return;
     }
-    l->leader = begin.pid;
-    l->leader_is_gone = l->is_killing = false;
-    l->stopped = EXEC_NO_HOW;
-    l->looks = 0;
-    l->out_fd = begin.out;
-    l->log_fd = begin.log;
-    l->held[0] = begin.held[0];
-    l->held[1] = begin.held[1];
-    l->begun_at = later(sys_mono_ms(), BEGUN_MS);
-    l->deadline_at = spec->deadline_ms ? later(sys_mono_ms(), spec->deadline_ms) : -1;
-    l->kill_at = l->again_at = -1;
-    spool_init(&l->spool, LEAD_PLACE_FD, spec->run_id, spec->attempt);
-    spool_limit(&l->spool, spec->out_max, spec->log_max);
+    s->root_pid = child.pid;
+    s->root_exited = s->killing = false;
+    s->stop_cause = EXEC_NO_HOW;
+    s->kill_rounds = 0;
+    s->out_fd = child.out;
+    s->log_fd = child.log;
+    s->write_ends[0] = child.write_ends[0];
+    s->write_ends[1] = child.write_ends[1];
+    s->report_start_at = shim_add_ms(sys_mono_ms(), REPORT_START_MS);
+    s->deadline_at = spec->deadline_ms ? shim_add_ms(sys_mono_ms(), spec->deadline_ms) : -1;
+    s->kill_at = s->rescan_at = -1;
+    spool_init(&s->spool, SHIM_STATE_DIR_FD, spec->run_id, spec->attempt);
+    spool_limit(&s->spool, spec->out_max, spec->log_max);
 }
 
-/* ---- orders ---- */
+/* ---- messages from the supervisor ---- */
 
-static void obey(struct lead *l, const struct exec_message *m)
+static void shim_handle_message(struct shim *s, const struct exec_message *m)
 {
     switch (m->kind) {
-    case EXEC_SPAWN: start(l, &m->spawn); return;
+    case EXEC_SPAWN: shim_start_run(s, &m->spawn); return;
     case EXEC_CANCEL:
-        if (l->leader && m->run.run_id == l->spec.run_id && m->run.attempt == l->spec.attempt)
-            stop(l, EXEC_CANCELLED);
+        if (s->root_pid && m->run.run_id == s->spec.run_id && m->run.attempt == s->spec.attempt)
+            shim_stop_run(s, EXEC_CANCELLED);
         return;
-    case EXEC_BYE: /* the supervisor has no more patience */
-        if (l->leader && !l->is_killing) {
-            l->stopped = l->stopped == EXEC_NO_HOW ? EXEC_CANCELLED : l->stopped;
-            kill_all(l);
+    case EXEC_BYE: /* the grace period of a stopping supervisor is over */
+        if (s->root_pid && !s->killing) {
+            s->stop_cause = s->stop_cause == EXEC_NO_HOW ? EXEC_CANCELLED : s->stop_cause;
+            shim_kill_tree(s);
         }
         return;
     case EXEC_NOTHING:
     case EXEC_HELLO:
     case EXEC_QUERY:
     case EXEC_FORGET:
-    case EXEC_SETTLED:
+    case EXEC_RECONCILED:
     case EXEC_LIST:
     case EXEC_WELCOME:
     case EXEC_BEGUN:
@@ -352,32 +384,32 @@ static void obey(struct lead *l, const struct exec_message *m)
     case EXEC_FENCED:
     case EXEC_KIND_END: break;
     }
-    impossible("an order that is none for a lead");
+    impossible("a kind of message that a supervisor does not send to a shim");
 }
 
-static void take_orders(struct lead *l)
+static void shim_read_messages(struct shim *s)
 {
     struct exec_message m;
-    if (l->is_left)
+    if (s->supervisor_gone)
         return;
-    if (link_fill(&l->link) != OK) {
-        l->is_left = true;
+    if (link_fill(&s->link) != OK) {
+        s->supervisor_gone = true;
         return;
     }
     err e;
-    while ((e = link_take(&l->link, &m)) == OK)
-        obey(l, &m);
+    while ((e = link_take(&s->link, &m)) == OK)
+        shim_handle_message(s, &m);
     if (e != ERR_NOT_FOUND)
-        l->is_left = true; /* what it sends cannot be decoded */
+        s->supervisor_gone = true; /* undecodable bytes */
 }
 
-/* ---- going round ---- */
+/* ---- event loop ---- */
 
-static int wait_ms(const struct lead *l)
+static int shim_poll_timeout_ms(const struct shim *s)
 {
     int64_t next = -1;
-    const int64_t times[] = {l->begun_at, l->deadline_at, l->kill_at, l->again_at};
-    if (!l->leader)
+    const int64_t times[] = {s->report_start_at, s->deadline_at, s->kill_at, s->rescan_at};
+    if (!s->root_pid)
         return -1;
     for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
         if (times[i] >= 0 && (next < 0 || times[i] < next))
@@ -388,53 +420,53 @@ static int wait_ms(const struct lead *l)
     return left <= 0 ? 0 : left > 60000 ? 60000 : (int)left;
 }
 
-static void pause_after_failure(void)
+static void shim_pause_after_failure(void)
 {
     const struct timespec pause = {.tv_nsec = FAILURE_PAUSE_MS * 1000000L};
     ignore(nanosleep(&pause, NULL), "a signal ends it early");
 }
 
-static void go_round(struct lead *l)
+static void shim_poll_once(struct shim *s)
 {
     struct pollfd fds[] = {
-        {.fd = l->is_left ? -1 : l->link.fd, .events = POLLIN},
-        {.fd = l->signals, .events = POLLIN},
-        {.fd = l->leader ? l->out_fd : -1, .events = POLLIN},
-        {.fd = l->leader ? l->log_fd : -1, .events = POLLIN},
+        {.fd = s->supervisor_gone ? -1 : s->link.fd, .events = POLLIN},
+        {.fd = s->signals, .events = POLLIN},
+        {.fd = s->root_pid ? s->out_fd : -1, .events = POLLIN},
+        {.fd = s->root_pid ? s->log_fd : -1, .events = POLLIN},
     };
-    if (link_is_waiting(&l->link))
+    if (link_is_waiting(&s->link))
         fds[0].events |= POLLOUT;
-    if (poll(fds, sizeof fds / sizeof fds[0], wait_ms(l)) < 0) {
+    if (poll(fds, sizeof fds / sizeof fds[0], shim_poll_timeout_ms(s)) < 0) {
         if (errno != EINTR)
-            pause_after_failure(); /* the kernel has no memory for it at the moment */
+            shim_pause_after_failure(); /* ENOMEM: try again later */
         return;
     }
     if (fds[2].revents)
-        drain(l, &l->out_fd, PIECES_A_ROUND);
+        shim_drain_pipe(s, &s->out_fd, CHUNKS_PER_ROUND);
     if (fds[3].revents)
-        drain(l, &l->log_fd, PIECES_A_ROUND);
+        shim_drain_pipe(s, &s->log_fd, CHUNKS_PER_ROUND);
     if (fds[1].revents) {
         struct signalfd_siginfo info;
-        ignore(read(l->signals, &info, sizeof info) < 0, "many deaths may be one signal anyway");
-        look_after(l);
+        ignore(read(s->signals, &info, sizeof info) < 0, "one signal may represent several exits");
+        shim_on_sigchld(s);
     }
-    if (fds[0].revents & POLLOUT && link_flush(&l->link) != OK)
-        l->is_left = true;
+    if (fds[0].revents & POLLOUT && link_flush(&s->link) != OK)
+        s->supervisor_gone = true;
     if (fds[0].revents & (POLLIN | POLLHUP | POLLERR))
-        take_orders(l);
-    keep_time(l);
+        shim_read_messages(s);
+    shim_run_timers(s);
 }
 
-/* ---- from start to end ---- */
+/* ---- process setup and main ---- */
 
-static bool prepare(struct lead *l, uint64_t files_max)
+static bool shim_setup_process(struct shim *s, uint64_t files_max)
 {
     struct rlimit files;
     sigset_t set;
-    closefrom(LEAD_PLACE_FD + 1);
-    if (chdir("/") != 0) /* where a run begins that was not told where */
+    closefrom(SHIM_STATE_DIR_FD + 1);
+    if (chdir("/") != 0) /* the directory of runs that are ordered without one */
         return false;
-    for (int fd = LEAD_LINK_FD; fd <= LEAD_PLACE_FD; fd++)
+    for (int fd = SHIM_LINK_FD; fd <= SHIM_STATE_DIR_FD; fd++)
         if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
             return false;
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 || getrlimit(RLIMIT_NOFILE, &files) != 0)
@@ -442,7 +474,7 @@ static bool prepare(struct lead *l, uint64_t files_max)
     files.rlim_cur = files_max < files.rlim_max ? files_max : files.rlim_max;
     if (setrlimit(RLIMIT_NOFILE, &files) != 0)
         return false;
-    /* The supervisor says when it is time; others have no say. */
+    /* Only the supervisor ends a shim, through its connection. */
     signal(SIGTERM, SIG_IGN);
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
@@ -450,25 +482,27 @@ static bool prepare(struct lead *l, uint64_t files_max)
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
     must(sigprocmask(SIG_SETMASK, &set, NULL) == 0);
-    l->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return l->signals >= 0;
+    s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return s->signals >= 0;
 }
 
 int shim_main(const char *token, uint64_t files_max)
 {
-    struct lead l = {.token = token, .out_fd = -1, .log_fd = -1};
-    if (!prepare(&l, files_max)) {
-        log_print(LOG_ERROR, "halligan-exec --lead is started by halligan-exec only");
+    struct shim s = {.token = token, .out_fd = -1, .log_fd = -1};
+    if (!shim_setup_process(&s, files_max)) {
+        log_print(
+            LOG_ERROR,
+            "halligan-exec --shim is internal: only halligan-exec starts it, with its descriptors");
         return 2;
     }
-    l.is_left = !link_init(&l.link, LEAD_LINK_FD);
-    while (!l.is_left || l.leader) {
-        if (l.is_left && !l.is_killing)
-            kill_all(&l);
-        go_round(&l);
+    s.supervisor_gone = !link_init(&s.link, SHIM_LINK_FD);
+    while (!s.supervisor_gone || s.root_pid) {
+        if (s.supervisor_gone && !s.killing)
+            shim_kill_tree(&s);
+        shim_poll_once(&s);
     }
-    link_fini(&l.link);
-    proc_tree_fini(&l.family);
-    arena_fini(&l.arena);
+    link_fini(&s.link);
+    proc_tree_fini(&s.proc_tree);
+    arena_fini(&s.arena);
     return 0;
 }

@@ -1,22 +1,25 @@
-/* shim.h - the process that leads one run at a time, and knows what belongs to it.
+/* shim.h - the process above the process tree of one run at a time.
  *
- * A lead is halligan-exec started by the supervisor as `halligan-exec --lead`. It starts the first
- * process of a run, takes in what it writes, keeps its time, and is the reaper of all it leaves
- * behind: whatever a lead has below it is of its run, and a run has ended when a lead has nobody
- * left. It outlives its runs and takes the next one. When the supervisor is gone, it kills what it
- * has and goes too. The journal and the daemon are not its business.
- */
+ * A shim is halligan-exec, started by the supervisor as `halligan-exec --shim`. It starts the first
+ * process of a run, stores its output, enforces its deadline, and is the child subreaper of
+ * everything below it: every descendant of a shim belongs to its run, and the run has ended when
+ * the shim has no child left. A shim is reused for later runs. When the connection to the
+ * supervisor closes, it kills its process tree and exits. It does not access the journal and does
+ * not communicate with the daemon. */
 #pragma once
 
 #include <stdint.h>
 
-/* Where the supervisor puts what a lead needs; the lock is held until the last lead is gone. */
-enum { LEAD_LINK_FD = 3, LEAD_LOCK_FD = 4, LEAD_PLACE_FD = 5 };
+/* The descriptors that the supervisor passes to a shim. The lock of the state directory is held
+ * through SHIM_LOCK_FD until the last shim has exited. */
+enum { SHIM_LINK_FD = 3, SHIM_LOCK_FD = 4, SHIM_STATE_DIR_FD = 5 };
 
-/* A child has this in its environment, with the token of the journal... */
-#define LEAD_MARK "HALLIGAN_EXEC="
-/* ... and this, "<run>-<attempt>". */
-#define LEAD_RUN "HALLIGAN_RUN_ID="
+/* Environment variable of every process of a run: the token of the journal. A new supervisor finds
+ * processes by it that outlived a killed one. */
+#define SHIM_TOKEN_ENV "HALLIGAN_EXEC="
+/* Environment variable of every process of a run: "<run>-<attempt>". */
+#define SHIM_RUN_ENV "HALLIGAN_RUN_ID="
 
-/* Until the supervisor is gone. `files_max` is the limit on open files that children get. */
+/* Main function of a shim; returns when the supervisor is gone and no process of a run is left.
+ * `files_max` is the limit on open files for the processes of runs. */
 int shim_main(const char *token, uint64_t files_max);

@@ -1,9 +1,8 @@
-/* shim_spawn.h - the first process of a run, from its order.
+/* shim_spawn.h - starts the first process of a run.
  *
- * Finds the program, opens what it reads, makes the pipes it writes to, and starts it in a session
- * of its own with three descriptors, no blocked signal and the environment that was ordered.
- * Nothing is kept; what fails is said in a sentence.
- */
+ * Finds the program, opens its standard input, creates the pipes for its output, and starts it in a
+ * session of its own with three descriptors, no blocked signal and the ordered environment. The
+ * module keeps no state; a failure is reported as a sentence. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,13 +11,15 @@
 #include "base/mem/arena.h"
 #include "run/exec/protocol.h"
 
-struct lead_start {
+struct shim_child {
     pid_t pid;
-    int out; /* the ends we read from; non-blocking */
+    int out; /* read ends of the pipes of standard output and standard error; non-blocking */
     int log;
-    int held[2]; /* the other ends: as long as they are open, nobody is told of an end of file */
-    char reason[EXEC_REASON_MAX + 1]; /* why there is no process */
+    /* write ends of the same pipes; while they are open, a read never returns EOF */
+    int write_ends[2];
+    char reason[EXEC_REASON_MAX + 1]; /* set if the function returns false */
 };
 
+/* False, with `reason` set and nothing left open, if there is no process. */
 bool shim_spawn(struct arena *a, const struct exec_spawn *spec, const char *token,
-                struct lead_start *out_start);
+                struct shim_child *out_start);

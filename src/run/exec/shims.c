@@ -19,384 +19,407 @@
 #include "sys/clock.h"
 #include "sys/log.h"
 
+/* A supervisor owns its shims: processes, connections and the run of each. States of a shim: IDLE
+ * (no run; reused, or closed after IDLE_MS_MAX), RUNNING (EXEC_SPAWN was sent, EXEC_ENDED not
+ * received), CLOSING (its connection is closed, its process not reaped yet) and LOST (connection
+ * closed while RUNNING). IDLE -> RUNNING in shims_start, RUNNING -> IDLE on EXEC_ENDED, IDLE ->
+ * CLOSING and RUNNING -> LOST in shims_close_shim, LOST -> CLOSING in shims_report_lost; a CLOSING
+ * shim is freed when its process is reaped.
+ *
+ * Order for a LOST shim: kill the shim, so that its process tree is reparented to the supervisor,
+ * which is a child subreaper; kill unknown children until a scan finds none; only then report the
+ * run as ended. A daemon that reacts to the end may start the noderole again, and two process trees
+ * of one noderole must never exist at the same time. */
+
 enum {
-    WAITING_MS_MAX = 60 * 1000, /* a lead without a run goes after this */
-    SWEEP_MS = 5,               /* until strays are looked for again */
+    IDLE_MS_MAX = 60 * 1000, /* an idle shim is closed after this */
+    ORPHAN_SCAN_MS = 5,      /* delay between two scans for orphans of a lost shim */
 };
 
-enum lead_state {
-    LEAD_WAITING,
-    LEAD_LEADING,
-    LEAD_LEAVING, /* its link is closed, its process not yet gone */
-    LEAD_LOST,    /* it is dead, and its run is not told as ended */
+enum shim_state {
+    SHIM_IDLE,
+    SHIM_RUNNING,
+    SHIM_CLOSING, /* its connection is closed, its process is not reaped yet */
+    SHIM_LOST,    /* its connection is closed, the end of its run is not reported yet */
 };
 
-struct shim {
-    struct shim *next;
-    enum lead_state state;
-    bool is_watched_for_room;
-    pid_t pid; /* 0: its end was taken */
+struct shim_handle {
+    struct shim_handle *next;
+    enum shim_state state;
+    bool watches_writable;
+    pid_t pid; /* 0: reaped */
     struct link link;
     struct exec_run run;
-    int64_t waits_since;
+    int64_t idle_since; /* monotonic ms */
 };
 
 struct shims {
     struct shims_setup setup;
-    struct shims_seams seams;
-    struct shim *leads; /* newest use first, so those that wait longest come last */
-    struct proc_tree family;
+    struct shims_callbacks callbacks;
+    /* most recently used first, so that the longest idle ones come last */
+    struct shim_handle *list;
+    struct proc_tree proc_tree;
     uint32_t run_count;
-    int64_t sweep_at; /* -1: no strays */
+    int64_t orphans_at; /* ms; next scan for orphans of a lost shim; -1: none */
 };
 
-/* ---- starting leads ---- */
+/* ---- start of shims ---- */
 
-static int spawn_lead(const struct shims *c, int fd, pid_t *out_pid)
+static int shims_spawn_process(const struct shims *shims, int fd, pid_t *out_pid)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none;
     char files_max[24], token[64];
-    char *argv[] = {"halligan-exec", "--lead", token, files_max, NULL};
-    snprintf(files_max, sizeof files_max, "%llu", (unsigned long long)c->setup.files_max);
-    snprintf(token, sizeof token, "%s", c->setup.token);
+    char *argv[] = {"halligan-exec", "--shim", token, files_max, NULL};
+    snprintf(files_max, sizeof files_max, "%llu", (unsigned long long)shims->setup.files_max);
+    snprintf(token, sizeof token, "%s", shims->setup.token);
     must(posix_spawn_file_actions_init(&actions) == 0 && posix_spawnattr_init(&attributes) == 0);
-    /* They fail for a descriptor at or above the limit, and without memory. */
-    int number = posix_spawn_file_actions_adddup2(&actions, fd, LEAD_LINK_FD);
-    if (!number)
-        number = posix_spawn_file_actions_adddup2(&actions, c->setup.lock_fd, LEAD_LOCK_FD);
-    if (!number)
-        number = posix_spawn_file_actions_adddup2(&actions, c->setup.state_dirfd, LEAD_PLACE_FD);
+    /* Adding a file action fails for a descriptor at or above RLIMIT_NOFILE and without memory. */
+    int error = posix_spawn_file_actions_adddup2(&actions, fd, SHIM_LINK_FD);
+    if (!error)
+        error = posix_spawn_file_actions_adddup2(&actions, shims->setup.lock_fd, SHIM_LOCK_FD);
+    if (!error)
+        error =
+            posix_spawn_file_actions_adddup2(&actions, shims->setup.state_dirfd, SHIM_STATE_DIR_FD);
     sigemptyset(&none);
-    /* A session of its own: whoever kills our group leaves the leads to clean up after us. */
+    /* A session of its own: a signal to the process group of the supervisor does not reach the
+     * shims, which then kill their process trees. */
     must(posix_spawnattr_setsigmask(&attributes, &none) == 0 &&
          posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK) == 0);
-    if (!number)
-        number = posix_spawn(out_pid, "/proc/self/exe", &actions, &attributes, argv, environ);
+    if (!error)
+        error = posix_spawn(out_pid, "/proc/self/exe", &actions, &attributes, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
-    return number;
+    return error;
 }
 
-/* The numbers a lead finds its descriptors at must be none of ours, or one dup2 would close what
- * the next one wants. */
-static int out_of_the_way(int fd)
+/* Move a descriptor above those that are passed to a shim: if it had one of these numbers, the dup2
+ * of one descriptor would close another one. */
+static int shims_move_fd_up(int fd)
 {
-    const int moved = fcntl(fd, F_DUPFD_CLOEXEC, LEAD_PLACE_FD + 1);
-    ignore(close(fd), "it lives on under another number, or is not needed");
+    const int moved = fcntl(fd, F_DUPFD_CLOEXEC, SHIM_STATE_DIR_FD + 1);
+    ignore(close(fd), "it was duplicated, or the start fails");
     return moved;
 }
 
-/* False with errno: only for EPOLL_CTL_ADD, which needs memory. */
-static bool watch(const struct shims *c, struct shim *l, int operation, uint32_t events)
+/* False with errno only for EPOLL_CTL_ADD, which needs memory. */
+static bool shims_watch(const struct shims *shims, struct shim_handle *shim, int operation,
+                        uint32_t events)
 {
-    struct epoll_event event = {.events = events, .data.ptr = l};
-    const bool is_watched = epoll_ctl(c->setup.epoll_fd, operation, l->link.fd, &event) == 0;
+    struct epoll_event event = {.events = events, .data.ptr = shim};
+    const bool is_watched = epoll_ctl(shims->setup.epoll_fd, operation, shim->link.fd, &event) == 0;
     must(is_watched || operation == EPOLL_CTL_ADD);
     return is_watched;
 }
 
-static struct shim *new_lead(struct shims *c)
+static struct shim_handle *shims_new_shim(struct shims *shims)
 {
     int ends[2];
     pid_t pid = 0;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return NULL;
-    ends[0] = out_of_the_way(ends[0]);
-    ends[1] = out_of_the_way(ends[1]);
-    struct shim *l = calloc(1, sizeof *l);
-    must(l);
-    int number = ends[0] < 0 || ends[1] < 0 ? EMFILE : 0;
-    /* Watched before it is started: a lead that cannot be watched would never be released. Closing
-     * the descriptor ends the watch. */
-    if (!number) {
-        const bool is_watched = link_init(&l->link, ends[0]) && watch(c, l, EPOLL_CTL_ADD, EPOLLIN);
-        number = is_watched ? spawn_lead(c, ends[1], &pid) : errno;
+    ends[0] = shims_move_fd_up(ends[0]);
+    ends[1] = shims_move_fd_up(ends[1]);
+    struct shim_handle *shim = calloc(1, sizeof *shim);
+    must(shim);
+    int error = ends[0] < 0 || ends[1] < 0 ? EMFILE : 0;
+    /* Add the descriptor to epoll before the process is started: a shim that cannot be watched
+     * could never be released. Closing the descriptor removes it from epoll. */
+    if (!error) {
+        const bool is_watched =
+            link_init(&shim->link, ends[0]) && shims_watch(shims, shim, EPOLL_CTL_ADD, EPOLLIN);
+        error = is_watched ? shims_spawn_process(shims, ends[1], &pid) : errno;
     }
     if (ends[1] >= 0)
-        ignore(close(ends[1]), "the lead has it");
-    if (number) {
+        ignore(close(ends[1]), "the shim has a copy");
+    if (error) {
         if (ends[0] >= 0)
-            ignore(close(ends[0]), "there is nobody at the other end");
-        free(l);
-        errno = number;
+            ignore(close(ends[0]), "no process has the other end");
+        free(shim);
+        errno = error;
         return NULL;
     }
-    l->pid = pid;
-    return l;
+    shim->pid = pid;
+    return shim;
 }
 
-static struct shim *waiting_lead(struct shims *c)
+static struct shim_handle *shims_take_idle_or_new(struct shims *shims)
 {
-    for (struct shim **at = &c->leads; *at; at = &(*at)->next)
-        if ((*at)->state == LEAD_WAITING) {
-            struct shim *l = *at;
-            *at = l->next;
-            return l;
+    for (struct shim_handle **at = &shims->list; *at; at = &(*at)->next)
+        if ((*at)->state == SHIM_IDLE) {
+            struct shim_handle *shim = *at;
+            *at = shim->next;
+            return shim;
         }
-    return new_lead(c);
+    return shims_new_shim(shims);
 }
 
-/* ---- letting go of leads ---- */
+/* ---- end of shims ---- */
 
-/* Its descriptor is closed, so epoll has forgotten it; an event of this round that is still to come
- * finds no lead under its key. */
-static void leave(struct shims *c, struct shim *l)
+/* Close the connection of a shim. An event of this round that is still to be handled finds no shim
+ * for its key. */
+static void shims_close_shim(struct shims *shims, struct shim_handle *shim)
 {
-    const bool led = l->state == LEAD_LEADING;
-    link_fini(&l->link);
-    l->state = led ? LEAD_LOST : LEAD_LEAVING;
-    if (!led)
+    const bool was_running = shim->state == SHIM_RUNNING;
+    link_fini(&shim->link);
+    shim->state = was_running ? SHIM_LOST : SHIM_CLOSING;
+    if (!was_running)
         return;
-    /* Without its link it is of no use; dead, it gives us what it had. */
-    if (l->pid)
-        ignore(kill(l->pid, SIGKILL), "it is a child of ours, dead or not");
-    c->sweep_at = 0;
+    /* A shim without connection cannot report. Its process tree is reparented to us when it dies.
+     */
+    if (shim->pid)
+        ignore(kill(shim->pid, SIGKILL), "it is a child that has not been reaped");
+    shims->orphans_at = 0;
     log_with(LOG_WARNING,
-             LOG_FIELDS(LOG_I64("run", l->run.run_id), LOG_I64("attempt", l->run.attempt)),
-             "the lead of a run is gone; killing what it has left");
+             LOG_FIELDS(LOG_I64("run", shim->run.run_id), LOG_I64("attempt", shim->run.attempt)),
+             "lost the shim of a run; killing the processes of the run");
 }
 
-static void remove_gone(struct shims *c)
+static void shims_remove_exited(struct shims *shims)
 {
-    for (struct shim **at = &c->leads; *at;) {
-        struct shim *l = *at;
-        if (l->state == LEAD_LEAVING && l->pid == 0) {
-            *at = l->next;
-            free(l);
+    for (struct shim_handle **at = &shims->list; *at;) {
+        struct shim_handle *shim = *at;
+        if (shim->state == SHIM_CLOSING && shim->pid == 0) {
+            *at = shim->next;
+            free(shim);
         } else {
-            at = &l->next;
+            at = &shim->next;
         }
     }
 }
 
-static void flush(struct shims *c, struct shim *l)
+static void shims_flush(struct shims *shims, struct shim_handle *shim)
 {
-    if (link_flush(&l->link) != OK) {
-        leave(c, l);
+    if (link_flush(&shim->link) != OK) {
+        shims_close_shim(shims, shim);
         return;
     }
-    const bool wanted = link_is_waiting(&l->link);
-    if (wanted != l->is_watched_for_room)
-        watch(c, l, EPOLL_CTL_MOD, wanted ? EPOLLIN | EPOLLOUT : EPOLLIN);
-    l->is_watched_for_room = wanted;
+    const bool wanted = link_is_waiting(&shim->link);
+    if (wanted != shim->watches_writable)
+        shims_watch(shims, shim, EPOLL_CTL_MOD, wanted ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    shim->watches_writable = wanted;
 }
 
-static void order(struct shims *c, struct shim *l, const struct exec_message *message)
+static void shims_send(struct shims *shims, struct shim_handle *shim,
+                       const struct exec_message *message)
 {
-    if (link_put(&l->link, message) == OK)
-        flush(c, l);
+    if (link_put(&shim->link, message) == OK)
+        shims_flush(shims, shim);
     else
-        leave(c, l); /* it has stopped listening */
+        shims_close_shim(shims, shim); /* it does not read */
 }
 
 /* ---- runs ---- */
 
-err shims_start(struct shims *c, const struct exec_spawn *spec)
+err shims_start(struct shims *shims, const struct exec_spawn *spec)
 {
-    struct shim *l = waiting_lead(c);
-    if (!l)
+    struct shim_handle *shim = shims_take_idle_or_new(shims);
+    if (!shim)
         return ERR_UNAVAILABLE;
-    l->next = c->leads;
-    c->leads = l;
-    l->state = LEAD_LEADING;
-    l->run = (struct exec_run){.run_id = spec->run_id, .attempt = spec->attempt};
-    c->run_count++;
-    order(c, l, &(struct exec_message){.kind = EXEC_SPAWN, .spawn = *spec});
+    shim->next = shims->list;
+    shims->list = shim;
+    shim->state = SHIM_RUNNING;
+    shim->run = (struct exec_run){.run_id = spec->run_id, .attempt = spec->attempt};
+    shims->run_count++;
+    shims_send(shims, shim, &(struct exec_message){.kind = EXEC_SPAWN, .spawn = *spec});
     return OK;
 }
 
-void shims_cancel(struct shims *c, int64_t run_id, uint32_t attempt)
+void shims_cancel(struct shims *shims, int64_t run_id, uint32_t attempt)
 {
-    for (struct shim *l = c->leads; l; l = l->next)
-        if (l->state == LEAD_LEADING && l->run.run_id == run_id && l->run.attempt == attempt)
-            order(c, l, &(struct exec_message){.kind = EXEC_CANCEL, .run = l->run});
+    for (struct shim_handle *shim = shims->list; shim; shim = shim->next)
+        if (shim->state == SHIM_RUNNING && shim->run.run_id == run_id &&
+            shim->run.attempt == attempt)
+            shims_send(shims, shim, &(struct exec_message){.kind = EXEC_CANCEL, .run = shim->run});
 }
 
-void shims_cancel_all(struct shims *c)
+void shims_cancel_all(struct shims *shims)
 {
-    for (struct shim *l = c->leads; l; l = l->next)
-        if (l->state == LEAD_LEADING)
-            order(c, l, &(struct exec_message){.kind = EXEC_CANCEL, .run = l->run});
+    for (struct shim_handle *shim = shims->list; shim; shim = shim->next)
+        if (shim->state == SHIM_RUNNING)
+            shims_send(shims, shim, &(struct exec_message){.kind = EXEC_CANCEL, .run = shim->run});
 }
 
-void shims_kill_all(struct shims *c)
+void shims_kill_all(struct shims *shims)
 {
-    for (struct shim *l = c->leads; l; l = l->next)
-        if (l->state == LEAD_LEADING)
-            order(c, l, &(struct exec_message){.kind = EXEC_BYE});
+    for (struct shim_handle *shim = shims->list; shim; shim = shim->next)
+        if (shim->state == SHIM_RUNNING)
+            shims_send(shims, shim, &(struct exec_message){.kind = EXEC_BYE});
 }
 
-uint32_t shims_count(const struct shims *c)
+uint32_t shims_count(const struct shims *shims)
 {
-    return c->run_count;
+    return shims->run_count;
 }
 
-/* ---- what leads say ---- */
+/* ---- messages from shims ---- */
 
-static bool is_of(const struct shim *l, const struct exec_message *m)
+static bool shims_message_is_valid(const struct shim_handle *shim, const struct exec_message *m)
 {
-    if (l->state != LEAD_LEADING)
+    if (shim->state != SHIM_RUNNING)
         return false;
     if (m->kind == EXEC_BEGUN)
-        return m->begun.run_id == l->run.run_id && m->begun.attempt == l->run.attempt;
-    return m->kind == EXEC_ENDED && m->ended.run_id == l->run.run_id &&
-           m->ended.attempt == l->run.attempt;
+        return m->begun.run_id == shim->run.run_id && m->begun.attempt == shim->run.attempt;
+    return m->kind == EXEC_ENDED && m->ended.run_id == shim->run.run_id &&
+           m->ended.attempt == shim->run.attempt;
 }
 
-static void take_messages(struct shims *c, struct shim *l)
+static void shims_read_messages(struct shims *shims, struct shim_handle *shim)
 {
     struct exec_message m;
-    if (link_fill(&l->link) != OK) {
-        leave(c, l);
+    if (link_fill(&shim->link) != OK) {
+        shims_close_shim(shims, shim);
         return;
     }
     err e;
-    while ((e = link_take(&l->link, &m)) == OK && is_of(l, &m)) {
+    while ((e = link_take(&shim->link, &m)) == OK && shims_message_is_valid(shim, &m)) {
         if (m.kind == EXEC_ENDED) {
-            l->state = LEAD_WAITING;
-            l->waits_since = sys_mono_ms();
-            c->run_count--;
+            shim->state = SHIM_IDLE;
+            shim->idle_since = sys_mono_ms();
+            shims->run_count--;
         }
-        c->seams.told(c->seams.self, &m);
-        if (l->link.fd < 0)
+        shims->callbacks.on_message(shims->callbacks.self, &m);
+        if (shim->link.fd < 0)
             return;
     }
     if (e != ERR_NOT_FOUND)
-        leave(c, l); /* it does not speak as a lead does */
+        /* a message that is not about its run, or undecodable bytes */
+        shims_close_shim(shims, shim);
 }
 
-bool shims_ready(struct shims *c, void *key, uint32_t events)
+bool shims_ready(struct shims *shims, void *key, uint32_t events)
 {
-    struct shim *l = c->leads;
-    while (l && l != key)
-        l = l->next;
-    if (!l)
+    struct shim_handle *shim = shims->list;
+    while (shim && shim != key)
+        shim = shim->next;
+    if (!shim)
         return false;
-    if (l->link.fd >= 0 && events & EPOLLOUT)
-        flush(c, l);
-    if (l->link.fd >= 0 && events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-        take_messages(c, l);
+    if (shim->link.fd >= 0 && events & EPOLLOUT)
+        shims_flush(shims, shim);
+    if (shim->link.fd >= 0 && events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+        shims_read_messages(shims, shim);
     return true;
 }
 
-/* ---- ends ---- */
+/* ---- reaping ---- */
 
-static struct shim *lead_of(struct shims *c, pid_t pid)
+static struct shim_handle *shims_find_by_pid(struct shims *shims, pid_t pid)
 {
-    struct shim *l = c->leads;
-    while (l && l->pid != pid)
-        l = l->next;
-    return l;
+    struct shim_handle *shim = shims->list;
+    while (shim && shim->pid != pid)
+        shim = shim->next;
+    return shim;
 }
 
-static bool is_lead(void *self, pid_t pid)
+static bool shims_is_shim(void *self, pid_t pid)
 {
-    return lead_of(self, pid) != NULL;
+    return shims_find_by_pid(self, pid) != NULL;
 }
 
-void shims_reap(struct shims *c)
+void shims_reap(struct shims *shims)
 {
     for (;;) {
         siginfo_t end = {.si_pid = 0};
         if (waitid(P_ALL, 0, &end, WEXITED | WSTOPPED | WNOHANG) != 0 || end.si_pid == 0)
             break;
-        struct shim *l = lead_of(c, end.si_pid);
+        struct shim_handle *shim = shims_find_by_pid(shims, end.si_pid);
         if (end.si_code == CLD_STOPPED || end.si_code == CLD_TRAPPED) {
-            /* A lead that sleeps keeps no deadline, and its run may have the right to stop it. */
-            if (l)
-                ignore(kill(l->pid, SIGCONT), "it is our child, and its end is not taken");
+            /* A stopped shim enforces no deadline, and a run of the same user may stop it: continue
+             * it. */
+            if (shim)
+                ignore(kill(shim->pid, SIGCONT), "it is a child that has not been reaped");
             continue;
         }
-        if (l) {
-            l->pid = 0;
-            if (l->state == LEAD_WAITING || l->state == LEAD_LEADING)
-                take_messages(c, l); /* its last words, then the end of its link */
-        } else if (c->sweep_at >= 0) {
-            c->sweep_at = 0; /* what it had has come to us */
+        if (shim) {
+            shim->pid = 0;
+            if (shim->state == SHIM_IDLE || shim->state == SHIM_RUNNING)
+                shims_read_messages(shims, shim); /* messages sent before it exited, then EOF */
+        } else if (shims->orphans_at >= 0) {
+            shims->orphans_at = 0; /* its children were reparented to us */
         }
     }
-    remove_gone(c);
+    shims_remove_exited(shims);
 }
 
-static bool is_lead_alive_and_lost(const struct shims *c)
+static bool shims_lost_is_alive(const struct shims *shims)
 {
-    for (const struct shim *l = c->leads; l; l = l->next)
-        if (l->state == LEAD_LOST && l->pid)
+    for (const struct shim_handle *shim = shims->list; shim; shim = shim->next)
+        if (shim->state == SHIM_LOST && shim->pid)
             return true;
     return false;
 }
 
-static void tell_lost(struct shims *c)
+static void shims_report_lost(struct shims *shims)
 {
-    for (struct shim *l = c->leads; l; l = l->next) {
-        if (l->state != LEAD_LOST)
+    for (struct shim_handle *shim = shims->list; shim; shim = shim->next) {
+        if (shim->state != SHIM_LOST)
             continue;
-        const struct exec_ended ended = {.run_id = l->run.run_id,
-                                         .attempt = l->run.attempt,
+        const struct exec_ended ended = {.run_id = shim->run.run_id,
+                                         .attempt = shim->run.attempt,
                                          .how = EXEC_DIED_WITH_SUPERVISOR,
-                                         .reason = STR("the process that led this run was killed")};
-        l->state = LEAD_LEAVING;
-        c->run_count--;
-        c->seams.told(c->seams.self, &(struct exec_message){.kind = EXEC_ENDED, .ended = ended});
+                                         .reason = STR("the shim process of this run was killed")};
+        shim->state = SHIM_CLOSING;
+        shims->run_count--;
+        shims->callbacks.on_message(shims->callbacks.self,
+                                    &(struct exec_message){.kind = EXEC_ENDED, .ended = ended});
     }
 }
 
-static void sweep(struct shims *c, int64_t now_ms)
+static void shims_kill_orphans(struct shims *shims, int64_t now_ms)
 {
-    shims_reap(c);
-    proc_tree_scan(&c->family);
-    const bool some = proc_tree_kill_unknown(&c->family, c, is_lead) > 0;
-    if (some || is_lead_alive_and_lost(c)) {
-        c->sweep_at = now_ms + SWEEP_MS;
+    shims_reap(shims);
+    proc_tree_scan(&shims->proc_tree);
+    const bool found_orphans = proc_tree_kill_unknown(&shims->proc_tree, shims, shims_is_shim) > 0;
+    if (found_orphans || shims_lost_is_alive(shims)) {
+        shims->orphans_at = now_ms + ORPHAN_SCAN_MS;
         return;
     }
-    c->sweep_at = -1;
-    tell_lost(c);
-    remove_gone(c);
+    shims->orphans_at = -1;
+    shims_report_lost(shims);
+    shims_remove_exited(shims);
 }
 
-/* ---- time ---- */
+/* ---- timers ---- */
 
-int64_t shims_tick(struct shims *c, int64_t now_ms)
+int64_t shims_tick(struct shims *shims, int64_t now_ms)
 {
     int64_t next = -1;
-    for (struct shim *l = c->leads; l; l = l->next) {
-        if (l->state != LEAD_WAITING)
+    for (struct shim_handle *shim = shims->list; shim; shim = shim->next) {
+        if (shim->state != SHIM_IDLE)
             continue;
-        const int64_t due = l->waits_since + WAITING_MS_MAX;
+        const int64_t due = shim->idle_since + IDLE_MS_MAX;
         if (due <= now_ms)
-            leave(c, l);
+            shims_close_shim(shims, shim);
         else if (next < 0 || due < next)
             next = due;
     }
-    if (c->sweep_at >= 0 && c->sweep_at <= now_ms)
-        sweep(c, now_ms);
-    if (c->sweep_at >= 0 && (next < 0 || c->sweep_at < next))
-        next = c->sweep_at;
+    if (shims->orphans_at >= 0 && shims->orphans_at <= now_ms)
+        shims_kill_orphans(shims, now_ms);
+    if (shims->orphans_at >= 0 && (next < 0 || shims->orphans_at < next))
+        next = shims->orphans_at;
     return next;
 }
 
-/* ---- from new to free ---- */
+/* ---- new and free ---- */
 
-struct shims *shims_new(struct shims_setup setup, struct shims_seams seams)
+struct shims *shims_new(struct shims_setup setup, struct shims_callbacks callbacks)
 {
-    struct shims *c = calloc(1, sizeof *c);
-    must(c);
-    c->setup = setup;
-    c->seams = seams;
-    c->sweep_at = -1;
-    return c;
+    struct shims *shims = calloc(1, sizeof *shims);
+    must(shims);
+    shims->setup = setup;
+    shims->callbacks = callbacks;
+    shims->orphans_at = -1;
+    return shims;
 }
 
-void shims_free(struct shims *c)
+void shims_free(struct shims *shims)
 {
-    for (struct shim *l = c->leads, *next; l; l = next) {
-        next = l->next;
-        link_fini(&l->link);
-        free(l);
+    for (struct shim_handle *shim = shims->list, *next; shim; shim = next) {
+        next = shim->next;
+        link_fini(&shim->link);
+        free(shim);
     }
-    proc_tree_fini(&c->family);
-    free(c);
+    proc_tree_fini(&shims->proc_tree);
+    free(shims);
 }

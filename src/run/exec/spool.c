@@ -15,27 +15,36 @@
 #include "run/exec/state_dir.h"
 #include "sys/files.h"
 
-/* Before the ring. `reach` is where the bytes being written will end: what lies a whole room
- * before it may be written over already. */
-struct log_head {
-    uint64_t mark;
-    int64_t room;
+/* The log file is read without a lock while its shim writes. The writer therefore updates the
+ * header twice around an overwriting write: `reach` (the end of the bytes being written) before the
+ * ring, `total` after it. A reader reads header, ring, header; bytes that are more than a whole
+ * capacity before the second `reach` may be overwritten and are dropped. The checksum detects a
+ * header that was read during its update; it is read again. Nothing is synced: spool files are
+ * diagnostic output, and after a crash of the machine their runs are not trusted anyway. */
+
+/* Header before the ring. `reach` is where the bytes being written will end: bytes more than
+ * `capacity` before it may already be overwritten. */
+struct spool_log_head {
+    uint64_t magic;
+    int64_t capacity;
     int64_t total;
     int64_t reach;
-    uint64_t check; /* of all before it: a reader beside us may see half of a change */
+    uint64_t checksum; /* of all fields above: a concurrent reader may see half of an update */
 };
 
-#define LOG_MARK 0x31676f6c6c6c6168u /* "halllog1" */
+#define SPOOL_LOG_MAGIC 0x31676f6c6c6c6168u /* "halllog1" */
 
-enum { HEAD_SIZE = 64, NAME_SIZE = 64, ROOM_MIN = 4096, LOOKS = 1000 };
+enum { SPOOL_HEAD_SIZE = 64, SPOOL_NAME_SIZE = 64, CAPACITY_MIN = 4096, HEAD_READS_MAX = 1000 };
 
-static void name_of(char out_name[NAME_SIZE], int64_t run_id, uint32_t attempt, const char *kind)
+static void spool_file_name(char out_name[SPOOL_NAME_SIZE], int64_t run_id, uint32_t attempt,
+                            const char *kind)
 {
-    snprintf(out_name, NAME_SIZE, PLACE_SPOOL "/%lld-%u.%s", (long long)run_id, attempt, kind);
+    snprintf(out_name, SPOOL_NAME_SIZE, STATE_SPOOL "/%lld-%u.%s", (long long)run_id, attempt,
+             kind);
 }
 
-/* Whole, or -1 with errno; what was written of a part is written again later. */
-static int put_at(int fd, const char *at, int64_t len, int64_t offset)
+/* Write all bytes, or return -1 with errno; a partial write is repeated by a later call. */
+static int spool_pwrite(int fd, const char *at, int64_t len, int64_t offset)
 {
     while (len > 0) {
         const ssize_t n = pwrite(fd, at, (size_t)len, (off_t)offset);
@@ -50,7 +59,7 @@ static int put_at(int fd, const char *at, int64_t len, int64_t offset)
     return 0;
 }
 
-static ssize_t get_at(int fd, char *at, size_t len, int64_t offset)
+static ssize_t spool_pread(int fd, char *at, size_t len, int64_t offset)
 {
     ssize_t n;
     do {
@@ -59,37 +68,37 @@ static ssize_t get_at(int fd, char *at, size_t len, int64_t offset)
     return n;
 }
 
-static void note_trouble(struct spool *s)
+static void spool_note_errno(struct spool *s)
 {
-    if (!s->number)
-        s->number = errno;
+    if (!s->first_errno)
+        s->first_errno = errno;
 }
 
-static int make_file(struct spool *s, const char *kind)
+static int spool_create_file(struct spool *s, const char *kind)
 {
-    char name[NAME_SIZE];
-    name_of(name, s->run_id, s->attempt, kind);
-    return openat(s->place, name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    char name[SPOOL_NAME_SIZE];
+    spool_file_name(name, s->run_id, s->attempt, kind);
+    return openat(s->state_dirfd, name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
 void spool_init(struct spool *s, int state_dirfd, int64_t run_id, uint32_t attempt)
 {
-    *s = (struct spool){.place = state_dirfd, .run_id = run_id, .attempt = attempt};
+    *s = (struct spool){.state_dirfd = state_dirfd, .run_id = run_id, .attempt = attempt};
     s->out.fd = s->log.fd = -1;
 }
 
 void spool_limit(struct spool *s, int64_t out_max, int64_t log_max)
 {
     s->out.max = out_max;
-    s->log.room = log_max;
+    s->log.capacity = log_max;
 }
 
 void spool_fini(struct spool *s)
 {
     if (s->out.fd >= 0)
-        ignore(close(s->out.fd), "what could not be written was noticed before");
+        ignore(close(s->out.fd), "write errors were recorded before");
     if (s->log.fd >= 0)
-        ignore(close(s->log.fd), "what could not be written was noticed before");
+        ignore(close(s->log.fd), "write errors were recorded before");
     s->out.fd = s->log.fd = -1;
 }
 
@@ -98,15 +107,16 @@ void spool_fini(struct spool *s)
 void spool_put_out(struct spool *s, struct str bytes)
 {
     struct spool_out *o = &s->out;
-    const int64_t room = o->dropped ? 0 : o->max - o->size; /* no holes: dropped once, dropped on */
-    const int64_t len = bytes.len < room ? bytes.len : room;
+    /* after the first dropped byte everything is dropped, so that there is no gap */
+    const int64_t capacity = o->dropped ? 0 : o->max - o->size;
+    const int64_t len = bytes.len < capacity ? bytes.len : capacity;
     if (len > 0 && o->fd < 0)
-        o->fd = make_file(s, "out");
-    if (len > 0 && (o->fd < 0 || put_at(o->fd, bytes.at, len, o->size) != 0)) {
-        note_trouble(s);
+        o->fd = spool_create_file(s, "out");
+    if (len > 0 && (o->fd < 0 || spool_pwrite(o->fd, bytes.at, len, o->size) != 0)) {
+        spool_note_errno(s);
         o->dropped += bytes.len;
         if (o->fd >= 0)
-            ignore(ftruncate(o->fd, (off_t)o->size), "its size is told beside it");
+            ignore(ftruncate(o->fd, (off_t)o->size), "`size` is authoritative");
         return;
     }
     o->size += len;
@@ -115,61 +125,61 @@ void spool_put_out(struct spool *s, struct str bytes)
 
 /* ---- the log: the last bytes ---- */
 
-static int64_t oldest(int64_t reach, int64_t room)
+static int64_t spool_oldest(int64_t reach, int64_t capacity)
 {
-    return reach > room ? reach - room : 0;
+    return reach > capacity ? reach - capacity : 0;
 }
 
-static uint64_t check_of(const struct log_head *head)
+static uint64_t spool_head_checksum(const struct spool_log_head *head)
 {
-    return hash64((struct str){(const char *)head, offsetof(struct log_head, check)}, 0);
+    return hash64((struct str){(const char *)head, offsetof(struct spool_log_head, checksum)}, 0);
 }
 
-static int put_head(const struct spool_log *l)
+static int spool_write_head(const struct spool_log *l)
 {
-    char bytes[HEAD_SIZE] = {0};
-    struct log_head head = {LOG_MARK, l->room, l->total, l->reach, 0};
-    head.check = check_of(&head);
+    char bytes[SPOOL_HEAD_SIZE] = {0};
+    struct spool_log_head head = {SPOOL_LOG_MAGIC, l->capacity, l->total, l->reach, 0};
+    head.checksum = spool_head_checksum(&head);
     memcpy(bytes, &head, sizeof head);
-    return put_at(l->fd, bytes, HEAD_SIZE, 0);
+    return spool_pwrite(l->fd, bytes, SPOOL_HEAD_SIZE, 0);
 }
 
-/* At most a room of bytes, in one piece or around the end. */
-static int put_ring(const struct spool_log *l, int64_t from, struct str bytes)
+/* At most `capacity` bytes, in one piece or wrapped around the end. */
+static int spool_write_ring(const struct spool_log *l, int64_t from, struct str bytes)
 {
-    const int64_t at = from % l->room;
-    const int64_t first = bytes.len < l->room - at ? bytes.len : l->room - at;
-    if (put_at(l->fd, bytes.at, first, HEAD_SIZE + at) != 0)
+    const int64_t at = from % l->capacity;
+    const int64_t first = bytes.len < l->capacity - at ? bytes.len : l->capacity - at;
+    if (spool_pwrite(l->fd, bytes.at, first, SPOOL_HEAD_SIZE + at) != 0)
         return -1;
-    return put_at(l->fd, bytes.at + first, bytes.len - first, HEAD_SIZE);
+    return spool_pwrite(l->fd, bytes.at + first, bytes.len - first, SPOOL_HEAD_SIZE);
 }
 
-/* While the ring fills for the first time, byte N lies at N: it can be closed where the disk ended
- * and go round in the room it has. */
-static bool close_early(struct spool_log *l)
+/* The disk is full. As long as the ring has not wrapped, byte N of the log is at offset N, so the
+ * ring can be shortened to the bytes written and reused from its start. */
+static bool spool_shrink_ring(struct spool_log *l)
 {
-    if (l->total < ROOM_MIN || l->total >= l->room || l->reach > l->room)
+    if (l->total < CAPACITY_MIN || l->total >= l->capacity || l->reach > l->capacity)
         return false;
-    l->room = l->total;
+    l->capacity = l->total;
     return true;
 }
 
-static bool try_put(struct spool_log *l, struct str bytes)
+static bool spool_try_log(struct spool_log *l, struct str bytes)
 {
     const int64_t before = l->total, reach = before + bytes.len;
-    /* The bytes before the last room of them would only be written over. */
-    const int64_t skip = bytes.len > l->room ? bytes.len - l->room : 0;
-    /* Only when something is written over must readers be warned before. */
-    if (reach > l->room) {
+    /* Bytes before the last `capacity` ones would be overwritten at once: skip them. */
+    const int64_t skip = bytes.len > l->capacity ? bytes.len - l->capacity : 0;
+    /* Publish `reach` before bytes are overwritten, so that readers discard them. */
+    if (reach > l->capacity) {
         l->reach = reach > l->reach ? reach : l->reach;
-        if (put_head(l) != 0)
+        if (spool_write_head(l) != 0)
             return false;
     }
-    if (put_ring(l, before + skip, str_slice(bytes, (uint32_t)skip, bytes.len)) != 0)
+    if (spool_write_ring(l, before + skip, str_slice(bytes, (uint32_t)skip, bytes.len)) != 0)
         return false;
     l->total = reach;
     l->reach = reach > l->reach ? reach : l->reach;
-    if (put_head(l) == 0)
+    if (spool_write_head(l) == 0)
         return true;
     l->total = before;
     return false;
@@ -178,22 +188,22 @@ static bool try_put(struct spool_log *l, struct str bytes)
 void spool_put_log(struct spool *s, struct str bytes)
 {
     struct spool_log *l = &s->log;
-    if (l->room <= 0) {
+    if (l->capacity <= 0) {
         l->lost += bytes.len;
         return;
     }
     if (l->fd < 0)
-        l->fd = make_file(s, "log");
-    if (l->fd >= 0 && try_put(l, bytes))
+        l->fd = spool_create_file(s, "log");
+    if (l->fd >= 0 && spool_try_log(l, bytes))
         return;
-    note_trouble(s);
-    if (l->fd < 0 || !close_early(l) || !try_put(l, bytes))
+    spool_note_errno(s);
+    if (l->fd < 0 || !spool_shrink_ring(l) || !spool_try_log(l, bytes))
         l->lost += bytes.len;
 }
 
 int64_t spool_log_size(const struct spool *s)
 {
-    const int64_t first = oldest(s->log.reach, s->log.room);
+    const int64_t first = spool_oldest(s->log.reach, s->log.capacity);
     return first < s->log.total ? s->log.total - first : 0;
 }
 
@@ -204,31 +214,31 @@ int64_t spool_log_dropped(const struct spool *s)
 
 /* ---- reading ---- */
 
-static err open_file(int state_dirfd, int64_t run_id, uint32_t attempt, const char *kind,
-                     int *out_fd)
+static err spool_open_file(int state_dirfd, int64_t run_id, uint32_t attempt, const char *kind,
+                           int *out_fd)
 {
-    char name[NAME_SIZE];
-    name_of(name, run_id, attempt, kind);
+    char name[SPOOL_NAME_SIZE];
+    spool_file_name(name, run_id, attempt, kind);
     *out_fd = openat(state_dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     return *out_fd < 0 ? err_from_errno(errno) : OK;
 }
 
-static err close_with(int fd, err e)
+static err spool_close_with(int fd, err e)
 {
-    const int number = errno;
+    const int first_errno = errno;
     ignore(close(fd), "it was only read");
-    errno = number;
+    errno = first_errno;
     return e;
 }
 
-static err nothing(struct spool_slice *slice)
+static err spool_empty_slice(struct spool_slice *slice)
 {
     slice->offset = slice->total = slice->size = 0;
     return OK;
 }
 
-/* From where, in bytes ever written: `first` is the oldest that can be had. */
-static void begin_at(struct spool_slice *slice, int64_t first, int64_t total)
+/* Limit the slice to the bytes from `first` to `total`. */
+static void spool_set_range(struct spool_slice *slice, int64_t first, int64_t total)
 {
     if (slice->offset < 0)
         slice->offset = slice->offset < -total ? 0 : total + slice->offset;
@@ -243,54 +253,55 @@ static void begin_at(struct spool_slice *slice, int64_t first, int64_t total)
 
 err spool_read_out(int state_dirfd, int64_t run_id, uint32_t attempt, struct spool_slice *slice)
 {
-    struct stat facts;
+    struct stat st;
     int fd;
-    const err e = open_file(state_dirfd, run_id, attempt, "out", &fd);
+    const err e = spool_open_file(state_dirfd, run_id, attempt, "out", &fd);
     if (e != OK)
-        return e == ERR_NOT_FOUND ? nothing(slice) : e;
-    if (fstat(fd, &facts) != 0)
-        return close_with(fd, err_from_errno(errno));
-    begin_at(slice, 0, facts.st_size);
-    const ssize_t n = get_at(fd, slice->at, slice->size, slice->offset);
+        return e == ERR_NOT_FOUND ? spool_empty_slice(slice) : e;
+    if (fstat(fd, &st) != 0)
+        return spool_close_with(fd, err_from_errno(errno));
+    spool_set_range(slice, 0, st.st_size);
+    const ssize_t n = spool_pread(fd, slice->at, slice->size, slice->offset);
     if (n < 0)
-        return close_with(fd, err_from_errno(errno));
+        return spool_close_with(fd, err_from_errno(errno));
     slice->size = (uint32_t)n;
-    return close_with(fd, OK);
+    return spool_close_with(fd, OK);
 }
 
-/* ERR_NOT_FOUND: the first bytes are on the way, and their head comes behind them. */
-static err read_head(int fd, struct log_head *out_head)
+/* ERR_NOT_FOUND: the first bytes are being written; the header follows them. */
+static err spool_read_head(int fd, struct spool_log_head *out_head)
 {
-    for (int looks = 0; looks < LOOKS; looks++) {
-        const ssize_t n = get_at(fd, (char *)out_head, sizeof *out_head, 0);
+    for (int reads = 0; reads < HEAD_READS_MAX; reads++) {
+        const ssize_t n = spool_pread(fd, (char *)out_head, sizeof *out_head, 0);
         if (n < 0)
             return err_from_errno(errno);
-        if (n < (ssize_t)sizeof *out_head || out_head->mark == 0)
+        if (n < (ssize_t)sizeof *out_head || out_head->magic == 0)
             return ERR_NOT_FOUND;
-        if (out_head->mark == LOG_MARK && out_head->check == check_of(out_head))
+        if (out_head->magic == SPOOL_LOG_MAGIC &&
+            out_head->checksum == spool_head_checksum(out_head))
             return OK;
     }
     errno = EIO;
     return ERR_CORRUPT;
 }
 
-static bool read_ring(int fd, int64_t room, const struct spool_slice *slice)
+static bool spool_read_ring(int fd, int64_t capacity, const struct spool_slice *slice)
 {
-    const int64_t at = slice->offset % room;
-    const int64_t first = slice->size < room - at ? slice->size : room - at;
-    if (get_at(fd, slice->at, (size_t)first, HEAD_SIZE + at) != first)
+    const int64_t at = slice->offset % capacity;
+    const int64_t first = slice->size < capacity - at ? slice->size : capacity - at;
+    if (spool_pread(fd, slice->at, (size_t)first, SPOOL_HEAD_SIZE + at) != first)
         return false;
     const int64_t rest = slice->size - first;
-    return get_at(fd, slice->at + first, (size_t)rest, HEAD_SIZE) == rest;
+    return spool_pread(fd, slice->at + first, (size_t)rest, SPOOL_HEAD_SIZE) == rest;
 }
 
-/* What was written over while we read goes; nothing but the end is left then. */
-static void drop_overwritten(struct spool_slice *slice, int64_t first)
+/* Discard the bytes that were overwritten during the read. */
+static void spool_drop_overwritten(struct spool_slice *slice, int64_t first)
 {
-    const int64_t gone = first - slice->offset;
-    if (gone <= 0)
+    const int64_t overwritten = first - slice->offset;
+    if (overwritten <= 0)
         return;
-    const uint32_t drop = gone < slice->size ? (uint32_t)gone : slice->size;
+    const uint32_t drop = overwritten < slice->size ? (uint32_t)overwritten : slice->size;
     memmove(slice->at, slice->at + drop, slice->size - drop);
     slice->size -= drop;
     slice->offset += drop;
@@ -298,38 +309,38 @@ static void drop_overwritten(struct spool_slice *slice, int64_t first)
 
 err spool_read_log(int state_dirfd, int64_t run_id, uint32_t attempt, struct spool_slice *slice)
 {
-    struct log_head before, after;
+    struct spool_log_head before, after;
     int fd;
-    err e = open_file(state_dirfd, run_id, attempt, "log", &fd);
+    err e = spool_open_file(state_dirfd, run_id, attempt, "log", &fd);
     if (e != OK)
-        return e == ERR_NOT_FOUND ? nothing(slice) : e;
-    e = read_head(fd, &before);
+        return e == ERR_NOT_FOUND ? spool_empty_slice(slice) : e;
+    e = spool_read_head(fd, &before);
     if (e != OK)
-        return close_with(fd, e == ERR_NOT_FOUND ? nothing(slice) : e);
-    const int64_t first = oldest(before.reach, before.room);
-    begin_at(slice, first < before.total ? first : before.total, before.total);
-    if (!read_ring(fd, before.room, slice) || read_head(fd, &after) != OK)
-        return close_with(fd, ERR_CORRUPT);
-    if (after.room != before.room)
-        slice->size = 0; /* it was just closed early: what lies where has changed */
-    drop_overwritten(slice, oldest(after.reach, after.room));
-    return close_with(fd, OK);
+        return spool_close_with(fd, e == ERR_NOT_FOUND ? spool_empty_slice(slice) : e);
+    const int64_t first = spool_oldest(before.reach, before.capacity);
+    spool_set_range(slice, first < before.total ? first : before.total, before.total);
+    if (!spool_read_ring(fd, before.capacity, slice) || spool_read_head(fd, &after) != OK)
+        return spool_close_with(fd, ERR_CORRUPT);
+    if (after.capacity != before.capacity)
+        slice->size = 0; /* the ring was shortened meanwhile: offsets have changed */
+    spool_drop_overwritten(slice, spool_oldest(after.reach, after.capacity));
+    return spool_close_with(fd, OK);
 }
 
 /* ---- cleaning ---- */
 
 void spool_remove(int state_dirfd, int64_t run_id, uint32_t attempt)
 {
-    char name[NAME_SIZE];
-    name_of(name, run_id, attempt, "out");
+    char name[SPOOL_NAME_SIZE];
+    spool_file_name(name, run_id, attempt, "out");
     ignore(unlinkat(state_dirfd, name, 0),
-           "some write only one of them; leftovers go at the next start");
-    name_of(name, run_id, attempt, "log");
+           "the file may not exist; a leftover is removed at the next start");
+    spool_file_name(name, run_id, attempt, "log");
     ignore(unlinkat(state_dirfd, name, 0), "as above");
 }
 
 /* "12-3.log" */
-static bool parse_name(const char *name, int64_t *out_run_id, uint32_t *out_attempt)
+static bool spool_parse_name(const char *name, int64_t *out_run_id, uint32_t *out_attempt)
 {
     int64_t run_id, attempt;
     const struct str text = str_from(name);
@@ -342,23 +353,24 @@ static bool parse_name(const char *name, int64_t *out_run_id, uint32_t *out_atte
     return true;
 }
 
-void spool_sweep(int state_dirfd, void *self,
-                 bool (*is_wanted)(void *self, int64_t run_id, uint32_t attempt))
+void spool_remove_unwanted(int state_dirfd, void *self,
+                           bool (*is_wanted)(void *self, int64_t run_id, uint32_t attempt))
 {
-    const int fd = openat(state_dirfd, PLACE_SPOOL, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-    if (!folder) {
+    const int fd = openat(state_dirfd, STATE_SPOOL, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir) {
         if (fd >= 0)
             ignore(close(fd), "it was only opened");
         return;
     }
-    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
         int64_t run_id;
         uint32_t attempt;
         if (entry->d_name[0] == '.')
             continue;
-        if (!parse_name(entry->d_name, &run_id, &attempt) || !is_wanted(self, run_id, attempt))
-            ignore(unlinkat(fd, entry->d_name, 0), "then it lies there until the next start");
+        if (!spool_parse_name(entry->d_name, &run_id, &attempt) ||
+            !is_wanted(self, run_id, attempt))
+            ignore(unlinkat(fd, entry->d_name, 0), "it is tried again at the next start");
     }
-    ignore(closedir(folder), "it was only read");
+    ignore(closedir(dir), "it was only read");
 }

@@ -10,18 +10,22 @@
 
 #include "sys/files.h"
 
-static err close_with(int fd, int number)
+/* Directories are created with mode 0700 and accepted only if they belong to this user and no one
+ * else has access: the socket in them accepts orders to execute programs. */
+
+static err state_dir_close_with(int fd, int error)
 {
     ignore(close(fd), "nothing was written through it");
-    errno = number;
-    return number ? err_from_errno(number) : OK;
+    errno = error;
+    return error ? err_from_errno(error) : OK;
 }
 
-/* A directory of our own below `at`; what it is made in is synced, so its name is there also after
- * a power cut: a journal that vanished would deny what it had begun. */
-static err make_private(int at, const char *name, int *out_fd)
+/* Create or open a private directory below `at`. The parent is synced after mkdir, so that the name
+ * survives a power failure: without the journal a new supervisor would report started runs as never
+ * started. */
+static err state_dir_make_private(int at, const char *name, int *out_fd)
 {
-    struct stat facts;
+    struct stat st;
     if (mkdirat(at, name, 0700) == 0) {
         if (fsync(at) != 0)
             return err_from_errno(errno);
@@ -31,38 +35,38 @@ static err make_private(int at, const char *name, int *out_fd)
     const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return err_from_errno(errno);
-    if (fstat(fd, &facts) != 0)
-        return close_with(fd, errno);
-    if (facts.st_uid != geteuid() || facts.st_mode & 077)
-        return close_with(fd, EPERM);
+    if (fstat(fd, &st) != 0)
+        return state_dir_close_with(fd, errno);
+    if (st.st_uid != geteuid() || st.st_mode & 077)
+        return state_dir_close_with(fd, EPERM);
     *out_fd = fd;
     return OK;
 }
 
 err state_dir_open(const char *dir, int *out_fd)
 {
-    int place, spool;
+    int state_dirfd, spool;
     const int data = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (data < 0)
         return err_from_errno(errno);
-    err e = make_private(data, "exec", &place);
-    const int number = errno;
+    err e = state_dir_make_private(data, "exec", &state_dirfd);
+    const int error = errno;
     ignore(close(data), "it was only read");
-    errno = number;
+    errno = error;
     if (e != OK)
         return e;
-    e = make_private(place, PLACE_SPOOL, &spool);
+    e = state_dir_make_private(state_dirfd, STATE_SPOOL, &spool);
     if (e != OK)
-        return close_with(place, errno);
-    ignore(close(spool), "it was only looked at");
-    *out_fd = place;
+        return state_dir_close_with(state_dirfd, errno);
+    ignore(close(spool), "it was opened for the check only");
+    *out_fd = state_dirfd;
     return OK;
 }
 
 struct sockaddr_un state_dir_socket(int state_dirfd)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/" PLACE_SOCKET,
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/" STATE_SOCKET,
              state_dirfd);
     return address;
 }

@@ -1,22 +1,22 @@
-/* state_dir.h - where a supervisor lives: DIR/exec below the daemon's data directory.
+/* state_dir.h - the state directory of a supervisor: DIR/exec below the data directory of the
+ * daemon.
  *
- * The socket, the lock, the journal and the spool lie there, and everybody names them relative to
- * a descriptor of the directory, so that no path is too long for a socket and a directory that is
- * moved takes its supervisor along. Nothing is kept here.
- */
+ * It holds the socket, the lock, the journal and the spool. All of them are opened relative to a
+ * descriptor of the directory, so that the path of the socket never exceeds sun_path and a moved
+ * data directory keeps its supervisor. The module keeps no state. */
 #pragma once
 
 #include <sys/un.h>
 
 #include "base/err.h"
 
-#define PLACE_LOCK    "lock"
-#define PLACE_SOCKET  "socket"
-#define PLACE_JOURNAL "journal"
-#define PLACE_SPOOL   "spool"
+#define STATE_LOCK    "lock"
+#define STATE_SOCKET  "socket"
+#define STATE_JOURNAL "journal"
+#define STATE_SPOOL   "spool"
 
-/* The directory, made with all it needs and durable by name. ERR_REFUSED when it belongs to
- * somebody else or others may enter it; errno says why where a call failed. */
+/* Create and open the directory with its subdirectories; the names are durable. ERR_REFUSED if it
+ * belongs to another user or others have access; errno is set where a call failed. */
 NODISCARD err state_dir_open(const char *dir, int *out_fd);
-/* Bind or connect to this. */
+/* The address of the socket for bind(2) and connect(2). */
 struct sockaddr_un state_dir_socket(int state_dirfd);

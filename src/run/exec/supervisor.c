@@ -24,11 +24,23 @@
 #include "sys/clock.h"
 #include "sys/log.h"
 
+/* Opening order: lock, journal, leftover processes, spool, socket. The lock comes first, because
+ * everything else assumes that there is one supervisor. Processes that outlived a killed supervisor
+ * are killed before the socket accepts daemons: the daemon gets the end of such a run, and may
+ * start it again.
+ *
+ * The supervisor and its shims share one open file description of the lock, so a new supervisor
+ * cannot start while a shim is still killing its process tree. On a regular exit there is no run
+ * and the lock is released explicitly.
+ *
+ * Failure: an error during the opening is logged and ends the process with SUPERVISOR_FAILED;
+ * afterwards errors cost a retry, never the process. */
+
 enum {
-    EVENTS_A_ROUND = 64,
+    EVENTS_PER_ROUND = 64,
     BACKLOG = 16,
     FAILURE_PAUSE_MS = 100,
-    STOP_MS = 5000, /* what runs still has this long after SIGTERM */
+    STOP_GRACE_MS = 5000, /* ms from SIGTERM of the supervisor to SIGKILL of its runs */
 };
 
 bool supervisor_watch(const struct supervisor *s, int fd, void *key, int operation, uint32_t events)
@@ -39,194 +51,201 @@ bool supervisor_watch(const struct supervisor *s, int fd, void *key, int operati
     return is_watched;
 }
 
-/* ---- going round ---- */
+/* ---- event loop ---- */
 
-static void take_signals(struct supervisor *s)
+static void supervisor_handle_signals(struct supervisor *s)
 {
     struct signalfd_siginfo info;
     while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info)
         if (info.ssi_signo != SIGCHLD && s->stop_at < 0) {
-            log_print(LOG_NOTICE, "stopping; what runs is cancelled");
-            s->stop_at = sys_mono_ms() + STOP_MS;
-            shims_cancel_all(s->children);
+            log_print(LOG_NOTICE,
+                      "received a termination signal; cancelling all runs and stopping");
+            s->stop_at = sys_mono_ms() + STOP_GRACE_MS;
+            shims_cancel_all(s->shims);
         }
-    shims_reap(s->children);
+    shims_reap(s->shims);
 }
 
-static int64_t sooner(int64_t a, int64_t b)
+static int64_t supervisor_earlier(int64_t a, int64_t b)
 {
     if (a < 0 || b < 0)
         return a < 0 ? b : a;
     return a < b ? a : b;
 }
 
-/* What is due; when the next is. */
-static int64_t tick(struct supervisor *s, int64_t now)
+/* Run timers that are due. Returns the time of the next one in ms; -1: none. */
+static int64_t supervisor_run_timers(struct supervisor *s, int64_t now)
 {
-    int64_t next = shims_tick(s->children, now);
+    int64_t next = shims_tick(s->shims, now);
     if (s->save_at >= 0 && now >= s->save_at)
         s->save_at = exec_journal_save(s->journal) ? -1 : now + SUPERVISOR_SAVE_MS;
     if (s->stop_at >= 0 && now >= s->stop_at && !s->has_killed) {
         s->has_killed = true;
-        shims_kill_all(s->children);
+        shims_kill_all(s->shims);
     }
-    next = sooner(next, s->save_at);
-    return s->has_killed ? next : sooner(next, s->stop_at);
+    next = supervisor_earlier(next, s->save_at);
+    return s->has_killed ? next : supervisor_earlier(next, s->stop_at);
 }
 
-/* Others may knock as often as they like: only a daemon that was accepted needs us. */
-static bool has_daemon(const struct supervisor *s)
+/* Only an accepted daemon keeps the supervisor alive, not any connection. */
+static bool supervisor_has_daemon(const struct supervisor *s)
 {
-    for (const struct exec_connection *v = s->visitors; v; v = v->next)
-        if (v->is_daemon)
+    for (const struct exec_connection *conn = s->connections; conn; conn = conn->next)
+        if (conn->is_daemon)
             return true;
     return false;
 }
 
-/* When to go, if nothing happens; -1: not while a daemon is here or something runs. */
-static int64_t leave_at(struct supervisor *s, int64_t now)
+/* The time in ms at which the supervisor exits if nothing happens; -1: a daemon is connected or a
+ * run is active. */
+static int64_t supervisor_exit_time(struct supervisor *s, int64_t now)
 {
-    if (shims_count(s->children) > 0) {
-        s->alone_since = -1;
+    if (shims_count(s->shims) > 0) {
+        s->idle_since = -1;
         return -1;
     }
     if (s->stop_at >= 0)
         return now;
-    if (has_daemon(s)) {
-        s->alone_since = -1;
+    if (supervisor_has_daemon(s)) {
+        s->idle_since = -1;
         return -1;
     }
-    if (s->alone_since < 0)
-        s->alone_since = now;
-    return s->has_said_bye || s->is_superseded ? now : s->alone_since + s->setup.idle_ms;
+    if (s->idle_since < 0)
+        s->idle_since = now;
+    return s->bye_received || s->is_superseded ? now : s->idle_since + s->setup.idle_ms;
 }
 
-static void dispatch(struct supervisor *s, const struct epoll_event *event)
+static void supervisor_dispatch(struct supervisor *s, const struct epoll_event *event)
 {
     void *key = event->data.ptr;
     if (key == &s->listener)
-        visitors_let_in(s);
+        exec_connections_accept(s);
     else if (key == &s->signals)
-        take_signals(s);
-    else if (!shims_ready(s->children, key, event->events))
-        visitors_ready(s, key, event->events);
+        supervisor_handle_signals(s);
+    else if (!shims_ready(s->shims, key, event->events))
+        exec_connections_ready(s, key, event->events);
 }
 
-static void go_round(struct supervisor *s)
+static void supervisor_loop(struct supervisor *s)
 {
-    struct epoll_event events[EVENTS_A_ROUND];
+    struct epoll_event events[EVENTS_PER_ROUND];
     for (;;) {
         const int64_t now = sys_mono_ms();
-        int64_t next = tick(s, now);
-        next = sooner(next, exec_connections_send(s, now));
-        const int64_t leave = leave_at(s, now);
+        int64_t next = supervisor_run_timers(s, now);
+        next = supervisor_earlier(next, exec_connections_send(s, now));
+        const int64_t leave = supervisor_exit_time(s, now);
         if (leave >= 0 && leave <= now)
             return;
-        next = sooner(next, leave);
+        next = supervisor_earlier(next, leave);
         const int64_t wait_ms = next < 0 ? -1 : next > now ? next - now : 0;
         const int count =
-            epoll_wait(s->epoll, events, EVENTS_A_ROUND, wait_ms > 60000 ? 60000 : (int)wait_ms);
+            epoll_wait(s->epoll, events, EVENTS_PER_ROUND, wait_ms > 60000 ? 60000 : (int)wait_ms);
         if (count < 0 && errno != EINTR) {
             log_print(LOG_ERROR, "epoll_wait failed: %s; trying again", strerror(errno));
             const struct timespec pause = {.tv_nsec = FAILURE_PAUSE_MS * 1000000L};
             ignore(nanosleep(&pause, NULL), "a signal ends it early");
         }
         for (int i = 0; i < count; i++)
-            dispatch(s, &events[i]);
-        visitors_forget_gone(s);
+            supervisor_dispatch(s, &events[i]);
+        exec_connections_remove_closed(s);
     }
 }
 
 /* ---- opening ---- */
 
-static int complain(const char *what)
+static int supervisor_log_errno(const char *what)
 {
     log_print(LOG_ERROR, "%s: %s; halligan-exec cannot start", what, strerror(errno));
     return SUPERVISOR_FAILED;
 }
 
-/* Leads want their descriptors at low numbers. */
-static bool move_up(int *fd)
+/* Move a descriptor above those that are passed to shims. */
+static bool supervisor_move_fd_up(int *fd)
 {
-    const int moved = fcntl(*fd, F_DUPFD_CLOEXEC, LEAD_PLACE_FD + 1);
+    const int moved = fcntl(*fd, F_DUPFD_CLOEXEC, SHIM_STATE_DIR_FD + 1);
     if (moved < 0)
         return false;
-    ignore(close(*fd), "it lives on under another number");
+    ignore(close(*fd), "it was duplicated");
     *fd = moved;
     return true;
 }
 
-static int take_place(struct supervisor *s)
+static int supervisor_lock_state_dir(struct supervisor *s)
 {
     char path[64], who[32];
-    if (state_dir_open(s->setup.dir, &s->place) != OK || !move_up(&s->place))
-        return complain(s->setup.dir);
-    snprintf(path, sizeof path, "/proc/self/fd/%d/" PLACE_LOCK, s->place);
+    if (state_dir_open(s->setup.dir, &s->state_dirfd) != OK ||
+        !supervisor_move_fd_up(&s->state_dirfd))
+        return supervisor_log_errno(s->setup.dir);
+    snprintf(path, sizeof path, "/proc/self/fd/%d/" STATE_LOCK, s->state_dirfd);
     snprintf(who, sizeof who, "pid %d\n", (int)getpid());
     const err e = file_lock(path, str_from(who), &s->lock);
     if (e == ERR_EXISTS) {
         log_with(LOG_INFO, LOG_FIELDS(LOG_Z("holder", s->lock.holder)),
-                 "another halligan-exec has this directory");
+                 "another halligan-exec holds the lock of this data directory; exiting");
         return SUPERVISOR_TAKEN;
     }
-    if (e != OK || !move_up(&s->lock.fd))
-        return complain(PLACE_LOCK);
+    if (e != OK || !supervisor_move_fd_up(&s->lock.fd))
+        return supervisor_log_errno("cannot lock the state directory");
     return SUPERVISOR_ENDED;
 }
 
-static bool is_wanted(void *self, int64_t run_id, uint32_t attempt)
+static bool supervisor_has_entry(void *self, int64_t run_id, uint32_t attempt)
 {
     return exec_journal_find(self, run_id, attempt) != NULL;
 }
 
-/* The lock was free, so all leads are gone, and with them what they led; unless they were killed
- * together with their supervisor. Whoever carries our mark then is found by it. */
-static void kill_left_over(struct supervisor *s)
+/* The lock was free, so all shims have exited and their process trees were killed, unless the shims
+ * were killed together with their supervisor. Find such processes by the token in their environment
+ * and kill them, until a scan finds none. */
+static void supervisor_kill_leftovers(struct supervisor *s)
 {
     char mark[64];
-    struct proc_tree family = {0};
+    struct proc_tree tree = {0};
     uint32_t count = 0, found;
-    snprintf(mark, sizeof mark, LEAD_MARK "%s", exec_journal_token(s->journal));
-    for (int looks = 0; looks < 1000; looks++) {
-        proc_tree_scan(&family);
-        found = proc_tree_kill_marked(&family, mark);
+    snprintf(mark, sizeof mark, SHIM_TOKEN_ENV "%s", exec_journal_token(s->journal));
+    for (int scans = 0; scans < 1000; scans++) {
+        proc_tree_scan(&tree);
+        found = proc_tree_kill_marked(&tree, mark);
         if (found == 0)
             break;
-        count += looks == 0 ? found : 0;
+        count += scans == 0 ? found : 0;
         usleep(1000);
     }
-    proc_tree_fini(&family);
-    log_with(LOG_WARNING,
-             LOG_FIELDS(LOG_I64("runs", exec_journal_died(s->journal)),
-                        LOG_I64("processes_killed", count)),
-             "the halligan-exec before this one died with runs");
+    proc_tree_fini(&tree);
+    log_with(
+        LOG_WARNING,
+        LOG_FIELDS(LOG_I64("runs", exec_journal_died(s->journal)),
+                   LOG_I64("processes_killed", count)),
+        "the previous halligan-exec died during runs; their processes were killed and the runs "
+        "are reported as failed");
 }
 
-static int open_journal(struct supervisor *s)
+static int supervisor_open_journal(struct supervisor *s)
 {
     if (exec_boot_id(s->boot_id) != OK)
-        return complain("the boot id of the kernel");
-    if (exec_journal_open(s->place, s->boot_id, &s->journal) != OK)
-        return complain("its journal");
+        return supervisor_log_errno("cannot read the boot id of the kernel");
+    if (exec_journal_open(s->state_dirfd, s->boot_id, &s->journal) != OK)
+        return supervisor_log_errno("cannot open the journal of runs");
     if (exec_journal_died(s->journal))
-        kill_left_over(s);
-    spool_sweep(s->place, s->journal, is_wanted);
+        supervisor_kill_leftovers(s);
+    spool_remove_unwanted(s->state_dirfd, s->journal, supervisor_has_entry);
     return SUPERVISOR_ENDED;
 }
 
-static void raise_files(struct supervisor *s)
+static void supervisor_raise_file_limit(struct supervisor *s)
 {
     struct rlimit files;
     must(getrlimit(RLIMIT_NOFILE, &files) == 0);
     s->files_max = files.rlim_cur;
     files.rlim_cur = files.rlim_max;
-    ignore(setrlimit(RLIMIT_NOFILE, &files), "then there is room for fewer runs");
+    ignore(setrlimit(RLIMIT_NOFILE, &files), "then fewer runs can be active at the same time");
 }
 
-static int listen_there(struct supervisor *s)
+static int supervisor_listen(struct supervisor *s)
 {
-    const struct sockaddr_un address = state_dir_socket(s->place);
-    ignore(unlinkat(s->place, PLACE_SOCKET, 0), "of one that was killed; we hold the lock");
+    const struct sockaddr_un address = state_dir_socket(s->state_dirfd);
+    ignore(unlinkat(s->state_dirfd, STATE_SOCKET, 0),
+           "a leftover of a killed supervisor; we hold the lock");
     s->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     const mode_t before = umask(0177);
     const bool bound = s->listener >= 0 &&
@@ -235,11 +254,11 @@ static int listen_there(struct supervisor *s)
     umask(before);
     errno = number;
     if (!bound || listen(s->listener, BACKLOG) != 0)
-        return complain("its socket");
+        return supervisor_log_errno("cannot listen on the socket in the state directory");
     return SUPERVISOR_ENDED;
 }
 
-static int open_events(struct supervisor *s)
+static int supervisor_open_epoll(struct supervisor *s)
 {
     sigset_t set;
     sigemptyset(&set);
@@ -252,81 +271,86 @@ static int open_events(struct supervisor *s)
     s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     s->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (s->signals < 0 || s->epoll < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
-        return complain("its events");
+        return supervisor_log_errno("cannot set up signals and epoll");
     if (!supervisor_watch(s, s->signals, &s->signals, EPOLL_CTL_ADD, EPOLLIN) ||
         !supervisor_watch(s, s->listener, &s->listener, EPOLL_CTL_ADD, EPOLLIN))
-        return complain("its events");
+        return supervisor_log_errno("cannot watch the socket and signals");
     return SUPERVISOR_ENDED;
 }
 
-static int open_all(struct supervisor *s)
+static int supervisor_open(struct supervisor *s)
 {
-    int status = take_place(s);
+    int status = supervisor_lock_state_dir(s);
     if (status == SUPERVISOR_ENDED)
-        status = open_journal(s);
+        status = supervisor_open_journal(s);
     if (status == SUPERVISOR_ENDED)
-        status = listen_there(s);
+        status = supervisor_listen(s);
     if (status == SUPERVISOR_ENDED)
-        status = open_events(s);
+        status = supervisor_open_epoll(s);
     if (status != SUPERVISOR_ENDED)
         return status;
-    raise_files(s);
+    supervisor_raise_file_limit(s);
     const struct shims_setup setup = {.epoll_fd = s->epoll,
-                                      .state_dirfd = s->place,
+                                      .state_dirfd = s->state_dirfd,
                                       .lock_fd = s->lock.fd,
                                       .token = exec_journal_token(s->journal),
                                       .files_max = s->files_max};
-    s->children =
-        shims_new(setup, (struct shims_seams){.self = s, .told = supervisor_on_shim_message});
+    s->shims = shims_new(
+        setup, (struct shims_callbacks){.self = s, .on_message = supervisor_on_shim_message});
     return SUPERVISOR_ENDED;
 }
 
-static void tell_ready(struct supervisor *s)
+static void supervisor_notify_ready(struct supervisor *s)
 {
     if (s->setup.ready_fd < 0)
         return;
-    ignore(write(s->setup.ready_fd, "R", 1) < 0, "whoever wanted to know has gone");
-    ignore(close(s->setup.ready_fd), "it is said");
+    ignore(write(s->setup.ready_fd, "R", 1) < 0, "the starter has exited");
+    ignore(close(s->setup.ready_fd), "the byte was written");
 }
 
-static void close_all(struct supervisor *s)
+static void supervisor_close(struct supervisor *s)
 {
-    const int fds[] = {s->listener, s->signals, s->epoll, s->place};
-    visitors_dismiss_all(s);
-    if (s->children)
-        shims_free(s->children);
+    const int fds[] = {s->listener, s->signals, s->epoll, s->state_dirfd};
+    exec_connections_close_all(s);
+    if (s->shims)
+        shims_free(s->shims);
     exec_journal_close(s->journal);
-    /* While the lock is ours: nobody else's socket goes. */
+    /* Remove the socket before the lock is released: afterwards it may be that of another
+     * supervisor. */
     if (s->listener >= 0)
-        ignore(unlinkat(s->place, PLACE_SOCKET, 0), "the next one makes its own");
-    /* Leads share the lock, and those without a run need not keep others from starting. */
+        ignore(unlinkat(s->state_dirfd, STATE_SOCKET, 0), "the next supervisor replaces it");
+    /* Shims share the open file description of the lock. Those without a run must not keep a new
+     * supervisor from starting, so unlock explicitly. */
     if (s->lock.fd >= 0)
-        ignore(flock(s->lock.fd, LOCK_UN), "closing it everywhere does the same");
+        ignore(flock(s->lock.fd, LOCK_UN), "closing all descriptors has the same effect");
     file_unlock(&s->lock);
     for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
         if (fds[i] >= 0)
-            ignore(close(fds[i]), "we are done with it");
+            ignore(close(fds[i]), "nothing is pending on it");
 }
 
 int supervisor_run(const struct supervisor_setup *setup)
 {
     struct supervisor s = {.setup = *setup,
-                           .place = -1,
+                           .state_dirfd = -1,
                            .lock = {.fd = -1},
                            .listener = -1,
                            .signals = -1,
                            .epoll = -1,
-                           .alone_since = -1,
+                           .idle_since = -1,
                            .stop_at = -1,
                            .save_at = -1};
-    const int status = open_all(&s);
+    const int status = supervisor_open(&s);
     if (status == SUPERVISOR_ENDED) {
-        tell_ready(&s);
-        go_round(&s);
+        supervisor_notify_ready(&s);
+        supervisor_loop(&s);
         if (!exec_journal_save(s.journal))
-            log_print(LOG_ERROR, "ends of runs could not be written to the journal: %s",
-                      strerror(errno));
+            log_print(
+                LOG_ERROR,
+                "cannot write ends of runs to the journal: %s; the next halligan-exec reports "
+                "these runs as failed",
+                strerror(errno));
     }
-    close_all(&s);
+    supervisor_close(&s);
     return status;
 }

@@ -1,9 +1,9 @@
-/* supervisor.h - the one process per data directory that runs what daemons order.
+/* supervisor.h - the main loop of halligan-exec: one process per data directory that executes runs
+ * for daemons.
  *
- * Owns the lock, the socket, the journal and the leads of its place (state_dir.h). It stays while a
- * daemon is connected or something runs. It decides nothing: what to run, and what an end means, is
- * the daemon's business.
- */
+ * Owns the lock, the socket, the journal and the shims of its state directory (state_dir.h). It
+ * stays alive while a daemon is connected or a run is active, and survives restarts of the daemon.
+ * It makes no decisions: what to run and what an end means is decided by the daemon. */
 #pragma once
 
 #include <stdint.h>
@@ -12,15 +12,15 @@
 
 struct supervisor_setup {
     const char *dir; /* the data directory */
-    int64_t idle_ms; /* stays that long with nobody connected and nothing running */
-    int ready_fd;    /* closed after a byte, once it listens; -1: nobody waits for that */
+    int64_t idle_ms; /* ms until it exits without a daemon and without runs */
+    int ready_fd;    /* gets one byte and is closed once the socket accepts connections; -1: none */
 };
 
 enum {
     SUPERVISOR_ENDED = 0,
     SUPERVISOR_FAILED = 1,
-    SUPERVISOR_TAKEN = 3, /* there is another one, or something of one is left */
+    SUPERVISOR_TAKEN = 3, /* another supervisor, or a shim of one, holds the lock */
 };
 
-/* Runs until there is no more reason to, or SIGTERM. The exit status of the program. */
+/* Runs until it is idle or gets SIGTERM. Returns the exit status of the program. */
 int supervisor_run(const struct supervisor_setup *setup);

@@ -1,8 +1,7 @@
-/* supervisor_private.h - what the two halves of a supervisor share.
+/* supervisor_private.h - the state that supervisor.c and exec_connections.c share.
  *
- * supervisor.c opens, goes round and closes; exec_connections.c speaks with daemons. Lives as long
- * as supervisor_run.
- */
+ * supervisor.c opens, runs the event loop and closes; exec_connections.c handles the connections of
+ * daemons. Exists for the duration of supervisor_run. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,23 +14,24 @@
 #include "run/exec/supervisor.h"
 #include "sys/files.h"
 
-/* Until an end that could not be written is tried again. */
+/* Delay in ms until a failed write of an end is tried again. */
 enum { SUPERVISOR_SAVE_MS = 1000 };
 
-/* Somebody connected; a daemon once it has said HELLO. */
+/* An accepted connection; a daemon once HELLO was received. */
 struct exec_connection {
     struct exec_connection *next;
-    struct link link; /* closed: it is forgotten at the end of the round */
-    bool is_watched_for_room;
-    bool write_closed; /* it hung up; what it said before that still counts */
-    bool has_said_hello;
-    bool is_daemon; /* of our version, and not fenced when it came */
+    struct link link; /* fd -1: closed, removed at the end of the round */
+    bool watches_writable;
+    /* the peer does not read any more; orders it sent before are still handled */
+    bool write_closed;
+    bool hello_received;
+    bool is_daemon; /* same version, and not fenced when it connected */
     int64_t epoch;
 };
 
 struct supervisor {
     struct supervisor_setup setup;
-    int place;
+    int state_dirfd;
     struct file_lock lock;
     int listener;
     int signals;
@@ -39,29 +39,30 @@ struct supervisor {
     uint64_t files_max;
     char boot_id[EXEC_BOOT_ID_SIZE];
     struct exec_journal *journal;
-    struct shims *children;
-    struct exec_connection *visitors;
-    uint32_t visitor_count;
-    bool has_said_bye;   /* the last daemon that was accepted */
-    bool is_superseded;  /* somebody of a higher version waits for us to go */
-    int64_t alone_since; /* -1: not alone */
-    int64_t stop_at;     /* -1: not stopping */
+    struct shims *shims;
+    struct exec_connection *connections;
+    uint32_t connection_count;
+    bool bye_received;  /* the last accepted daemon ended for good */
+    bool is_superseded; /* a daemon of a higher version waits for our end */
+    int64_t idle_since; /* ms; without daemon and runs since; -1: not idle */
+    int64_t stop_at;    /* ms; SIGTERM was received, SIGKILL is due then; -1: not stopping */
     bool has_killed;
-    int64_t save_at;       /* -1: every end is written */
-    uint32_t ends_waiting; /* said, not sent */
-    int64_t tell_at;       /* when the first of them must go */
+    int64_t save_at;      /* ms; next try to write ends to the journal; -1: all are written */
+    uint32_t ends_unsent; /* queued, not sent */
+    int64_t send_at;      /* ms; when the first of them must be sent */
 };
 
 bool supervisor_watch(const struct supervisor *s, int fd, void *key, int operation,
                       uint32_t events);
-/* BEGUN and ENDED, from a lead. */
+/* Callback for EXEC_BEGUN and EXEC_ENDED of a shim. */
 void supervisor_on_shim_message(void *self, const struct exec_message *message);
 
-/* Somebody knocks. */
-void visitors_let_in(struct supervisor *s);
-/* An event for one of them; a key that is none of theirs is fine. */
-void visitors_ready(struct supervisor *s, void *key, uint32_t events);
-/* The round is over: what was said in it is sent, now or, when that comes back, at that time. */
+/* Accept a connection. */
+void exec_connections_accept(struct supervisor *s);
+/* Handle an event; a key that is not a connection is ignored. */
+void exec_connections_ready(struct supervisor *s, void *key, uint32_t events);
+/* Send the queued messages at the end of a round, or return the time in ms until which they are
+ * delayed; -1: sent. */
 int64_t exec_connections_send(struct supervisor *s, int64_t now);
-void visitors_forget_gone(struct supervisor *s);
-void visitors_dismiss_all(struct supervisor *s);
+void exec_connections_remove_closed(struct supervisor *s);
+void exec_connections_close_all(struct supervisor *s);

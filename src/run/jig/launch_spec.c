@@ -420,10 +420,11 @@ static struct reason reason_of(const struct jig_work *w, const struct jig_end *e
         return launch_spec_reason(a, REASON_CANCELLED, STR(""), "the run was cancelled");
     case JIG_END_NOT_STARTED: return not_started(end, a);
     case JIG_END_DIED_WITH_SUPERVISOR:
-        return launch_spec_reason(
-            a, REASON_SUPERVISOR_LOST, STR(""),
-            "%.*s, and the run with it; how far it came is not known",
-            STR_FMT_ARGS(end->reason.len ? end->reason : STR("the supervisor of runs ended")));
+        return launch_spec_reason(a, REASON_SUPERVISOR_LOST, STR(""),
+                                  "%.*s: the run was killed, and its progress is unknown",
+                                  STR_FMT_ARGS(end->reason.len
+                                                   ? end->reason
+                                                   : STR("halligan-exec ended during the run")));
     }
     impossible("an end outside the enum");
 }

@@ -430,13 +430,13 @@ static void fenced(void *self, int64_t epoch)
              "halligan-exec has a newer daemon; no more runs are begun");
 }
 
-struct exec_client_seams run_fsm_seams(struct runner *r)
+struct exec_client_callbacks run_fsm_seams(struct runner *r)
 {
-    return (struct exec_client_seams){.self = r,
-                                      .connected = connected,
-                                      .lost = lost,
-                                      .begun = begun,
-                                      .ended = ended,
-                                      .not_known = not_known,
-                                      .fenced = fenced};
+    return (struct exec_client_callbacks){.self = r,
+                                          .connected = connected,
+                                          .lost = lost,
+                                          .begun = begun,
+                                          .ended = ended,
+                                          .not_known = not_known,
+                                          .fenced = fenced};
 }

@@ -144,7 +144,7 @@ static bool open_client(struct runner *r)
                                             .idle_ms = r->setup.exec_idle_ms};
     bool is_open = exec_client_open(&setup, run_fsm_seams(r), &r->client) == OK;
     if (is_open) {
-        r->place = fcntl(exec_client_place(r->client), F_DUPFD_CLOEXEC, 0);
+        r->place = fcntl(exec_client_state_dirfd(r->client), F_DUPFD_CLOEXEC, 0);
         is_open = r->place >= 0;
         if (!is_open) {
             const int number = errno;
@@ -196,7 +196,7 @@ static void settle(struct runner *r)
     if (!r->is_unsettled || !r->is_connected || r->doubt_count)
         return;
     r->is_unsettled = false;
-    exec_client_settled(r->client);
+    exec_client_reconciled(r->client);
 }
 
 /* ---- without a supervisor ---- */

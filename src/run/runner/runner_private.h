@@ -178,7 +178,7 @@ void runs_clear_doubt(struct runner *r, struct run *run);
 /* ---- run_fsm.c ---- */
 
 /* What the supervisor says. */
-struct exec_client_seams run_fsm_seams(struct runner *r);
+struct exec_client_callbacks run_fsm_seams(struct runner *r);
 void run_fsm_advance(struct runner *r, struct run *run);
 /* A thread is through. */
 void run_fsm_job_done(struct runner *r, struct run *run, struct job *job);

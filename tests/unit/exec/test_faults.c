@@ -33,7 +33,7 @@ FAULT(int, posix_spawn,
        const posix_spawnattr_t *attributes, char *const argv[], char *const env[]),
       (pid, path, actions, attributes, argv, env), EAGAIN)
 
-/* Its argument varies: a number where there is one. */
+/* The third argument of fcntl varies: pass it on as a number. */
 int __real_fcntl64(int fd, int command, ...);
 int __wrap_fcntl64(int fd, int command, ...);
 int __wrap_fcntl64(int fd, int command, ...)
@@ -98,12 +98,12 @@ static void begin(struct fixture *f)
     CHECK(bind(f->listener, (const struct sockaddr *)&address, sizeof address) == 0 &&
           listen(f->listener, 8) == 0);
     const struct exec_client_setup setup = {.loop = &f->loop, .dir = f->folder, .epoch = 1};
-    const struct exec_client_seams seams = {.self = f, .connected = connected, .lost = lost};
+    const struct exec_client_callbacks seams = {.self = f, .connected = connected, .lost = lost};
     CHECK(exec_client_open(&setup, seams, &f->client) == OK);
 }
 
-/* Takes a connection that says hello, and welcomes it. Connections that were given up before say
- * nothing. */
+/* Accepts the connection that sends HELLO, and answers WELCOME. Connections that were closed before
+ * send nothing. */
 static void welcome(struct fixture *f)
 {
     const struct exec_message answer = {
@@ -190,14 +190,14 @@ TEST(a_connection_that_cannot_be_watched_for_writing_is_lost_and_made_again)
     end(&f);
 }
 
-/* ---- leads ---- */
+/* ---- shims ---- */
 
 static void check_starting(const char *call, unsigned nth, int number)
 {
     const int epoll = epoll_create1(EPOLL_CLOEXEC);
     const struct shims_setup setup = {
         .epoll_fd = epoll, .state_dirfd = 2, .lock_fd = 2, .token = "token", .files_max = 100};
-    struct shims *c = shims_new(setup, (struct shims_seams){0});
+    struct shims *c = shims_new(setup, (struct shims_callbacks){0});
     const struct exec_spawn spec = {.run_id = 1, .attempt = 1, .epoch = 1};
     const int next_fd = dup(0);
     close(next_fd);
@@ -211,7 +211,7 @@ static void check_starting(const char *call, unsigned nth, int number)
     close(epoll);
 }
 
-TEST(a_run_without_a_socket_for_its_lead_is_not_started)
+TEST(a_run_without_a_socket_for_its_shim_is_not_started)
 {
     check_starting("socketpair", 1, EMFILE);
     check_starting("fcntl64", 1, EMFILE); /* its ends cannot be moved */
@@ -224,12 +224,12 @@ TEST(a_run_whose_link_cannot_be_made_is_not_started)
     check_starting("fcntl64", 4, ENOMEM);
 }
 
-TEST(a_run_whose_lead_cannot_be_watched_is_not_started)
+TEST(a_run_whose_shim_cannot_be_watched_is_not_started)
 {
     check_starting("epoll_ctl", 1, ENOSPC);
 }
 
-TEST(a_run_whose_lead_cannot_be_spawned_is_not_started)
+TEST(a_run_whose_shim_cannot_be_spawned_is_not_started)
 {
     check_starting("posix_spawn", 1, EAGAIN);
 }

@@ -1,8 +1,7 @@
-/* Goal: what was begun is never forgotten unless told to be, whatever became of the writer or the
- * file; where the file cannot know, it says so.
- * Method: a directory of our own; reopening is restarting. The file is cut and changed at every
- * byte, the disk is full (by a limit on the size of files) and does not even give back (by an
- * ftruncate of our own that fails on demand), writers are killed. */
+/* Goal: a started run is removed only on request, whatever happens to the writer or the file; if
+ * the file may be incomplete, the journal reports that. Method: a directory of our own; reopening
+ * is restarting. The file is cut and changed at every byte, the disk is full (by a limit on the
+ * size of files) and truncation fails too (by an ftruncate of our own), writers are killed. */
 #include "base/prng.h"
 #include "run/exec/journal.h"
 #include "run/exec/state_dir.h"
@@ -107,7 +106,7 @@ TEST(what_was_noted_is_there_after_a_restart)
     CHECK(exec_journal_begin(journal, 1, 1) == OK && exec_journal_begin(journal, 1, 2) == OK);
     CHECK(exec_journal_begin(journal, 2, 1) == OK && exec_journal_begin(journal, 3, 1) == OK);
     CHECK(finish(2, 7) && finish(3, 0) && exec_journal_forget(journal, 3, 1));
-    exec_journal_note_pid(journal, 1, 1, 4711);
+    exec_journal_set_pid(journal, 1, 1, 4711);
     CHECK(find(1)->begun.pid == 4711 && !find(1)->is_ended);
     char token[EXEC_TOKEN_SIZE];
     memcpy(token, exec_journal_token(journal), sizeof token);
@@ -125,7 +124,7 @@ TEST(what_was_noted_is_there_after_a_restart)
     CHECK(!find(3));
 
     reopen_in(BOOT_1);
-    CHECK(exec_journal_died(journal) == 0); /* told once, and kept */
+    CHECK(exec_journal_died(journal) == 0); /* counted once, and stored */
     CHECK(find(1)->ended.how == EXEC_DIED_WITH_SUPERVISOR);
     end();
 }
@@ -146,16 +145,16 @@ TEST(the_highest_epoch_is_kept)
 {
     begin();
     CHECK(exec_journal_epoch(journal) == 0);
-    CHECK(exec_journal_raise(journal, 7) == OK && exec_journal_raise(journal, 3) == OK);
+    CHECK(exec_journal_raise_epoch(journal, 7) == OK && exec_journal_raise_epoch(journal, 3) == OK);
     reopen_in(BOOT_1);
     CHECK(exec_journal_epoch(journal) == 7);
-    CHECK(exec_journal_raise(journal, 8) == OK);
+    CHECK(exec_journal_raise_epoch(journal, 8) == OK);
     reopen_in(BOOT_2);
     CHECK(exec_journal_epoch(journal) == 8);
     end();
 }
 
-TEST(after_another_boot_it_says_so_until_it_is_settled)
+TEST(after_a_reboot_the_journal_is_not_of_this_boot_until_reconciled)
 {
     begin();
     CHECK(exec_journal_begin(journal, 1, 1) == OK && exec_journal_begin(journal, 2, 1) == OK);
@@ -164,9 +163,9 @@ TEST(after_another_boot_it_says_so_until_it_is_settled)
     CHECK(!exec_journal_is_of_this_boot(journal));
     CHECK(find(1)->ended.how == EXEC_DIED_WITH_SUPERVISOR && find(2)->ended.code == 9);
     CHECK(exec_journal_begin(journal, 3, 1) == OK);
-    reopen_in(BOOT_2); /* a restart within the new boot knows no more */
+    reopen_in(BOOT_2); /* a restart within the new boot changes nothing */
     CHECK(!exec_journal_is_of_this_boot(journal) && find(3));
-    CHECK(exec_journal_settle(journal) == OK && exec_journal_is_of_this_boot(journal));
+    CHECK(exec_journal_set_boot(journal) == OK && exec_journal_is_of_this_boot(journal));
     reopen_in(BOOT_2);
     CHECK(exec_journal_is_of_this_boot(journal));
     CHECK(find(1) && find(2)->ended.code == 9 && find(3));
@@ -212,7 +211,7 @@ TEST(a_file_cut_at_any_byte_loses_only_its_tail)
     end();
 }
 
-TEST(a_file_without_its_head_is_set_aside_and_nothing_is_denied)
+TEST(a_file_without_its_head_is_set_aside_and_unknown_runs_may_have_started)
 {
     int64_t size;
     char *bytes = small_file(&size);
@@ -259,7 +258,7 @@ TEST(a_changed_byte_is_noticed)
 TEST(what_is_forgotten_does_not_fill_the_disk)
 {
     begin();
-    CHECK(exec_journal_raise(journal, 5) == OK && exec_journal_begin(journal, 1, 1) == OK);
+    CHECK(exec_journal_raise_epoch(journal, 5) == OK && exec_journal_begin(journal, 1, 1) == OK);
     for (int64_t run = 2; run < 40000; run++) {
         CHECK(exec_journal_begin(journal, run, 1) == OK && finish(run, 0));
         if (run % 1000)
@@ -302,24 +301,26 @@ TEST(on_a_full_disk_nothing_begins_and_ends_are_kept)
         allow_size(size + room);
         CHECK(exec_journal_begin(journal, 9, 1) != OK && !find(9));
         CHECK(size_of_file() == size); /* no half record */
-        CHECK(exec_journal_raise(journal, 4 + room) != OK && exec_journal_epoch(journal) == 0);
+        CHECK(exec_journal_raise_epoch(journal, 4 + room) != OK &&
+              exec_journal_epoch(journal) == 0);
     }
     CHECK(finish(1, 6) && find(1)->ended.code == 6 && !exec_journal_is_saved(journal));
     CHECK(!exec_journal_save(journal));
     CHECK(finish(2, 7) && exec_journal_forget(journal, 2, 1));
     allow_size(-1);
     CHECK(exec_journal_save(journal) && exec_journal_is_saved(journal));
-    CHECK(exec_journal_begin(journal, 9, 1) == OK && exec_journal_raise(journal, 4) == OK);
+    CHECK(exec_journal_begin(journal, 9, 1) == OK && exec_journal_raise_epoch(journal, 4) == OK);
     reopen_in(BOOT_1);
     CHECK(find(1)->ended.code == 6 && find(9) && exec_journal_epoch(journal) == 4);
-    /* Nobody wrote down that it was forgotten, nor how it ended: it is said to have died. */
+    /* Neither the removal nor the end could be written: the run is reported as died with its
+     * supervisor. */
     CHECK(find(2)->ended.how == EXEC_DIED_WITH_SUPERVISOR);
     end();
 }
 
 static bool truncation_fails;
 
-/* Linked before that of the system: no file system fails so when it is asked to. */
+/* Replaces the function of libc: no file system fails on request. */
 int ftruncate(int fd, off_t size)
 {
     if (!truncation_fails)
@@ -339,7 +340,7 @@ static void break_it(void)
     CHECK(size_of_file() == size + 5); /* half a record */
 }
 
-TEST(half_a_record_that_does_not_go_is_mended_by_the_next_begin)
+TEST(half_a_record_that_cannot_be_cut_off_is_repaired_by_the_next_begin)
 {
     begin();
     CHECK(exec_journal_begin(journal, 1, 1) == OK && exec_journal_begin(journal, 2, 1) == OK);
@@ -347,9 +348,9 @@ TEST(half_a_record_that_does_not_go_is_mended_by_the_next_begin)
     break_it();
     allow_size(10);
     CHECK(exec_journal_begin(journal, 3, 1) != OK && errno == EFBIG && !find(3));
-    CHECK(exec_journal_raise(journal, 4) != OK && exec_journal_epoch(journal) == 0);
+    CHECK(exec_journal_raise_epoch(journal, 4) != OK && exec_journal_epoch(journal) == 0);
     allow_size(-1);
-    CHECK(exec_journal_raise(journal, 4) == OK);
+    CHECK(exec_journal_raise_epoch(journal, 4) == OK);
     CHECK(exec_journal_begin(journal, 3, 1) == OK && finish(2, 7));
     CHECK(exec_journal_is_saved(journal) && exec_journal_is_of_this_boot(journal));
     reopen_in(BOOT_1);
@@ -363,7 +364,7 @@ TEST(half_a_record_that_does_not_go_is_mended_by_the_next_begin)
     end();
 }
 
-TEST(half_a_record_that_does_not_go_is_mended_with_the_ends)
+TEST(half_a_record_that_cannot_be_cut_off_is_repaired_with_the_ends)
 {
     begin();
     CHECK(exec_journal_begin(journal, 1, 1) == OK && exec_journal_begin(journal, 2, 1) == OK);
@@ -417,7 +418,7 @@ TEST(the_boot_id_is_the_kernels)
     CHECK(strlen(once) == 36 && strcmp(once, again) == 0);
 }
 
-/* Begins and ends without pause, and says each on the pipe once it is noted. */
+/* Begins and ends runs without pause, and reports each on the pipe after it was recorded. */
 static void write_until_killed(int fd, int64_t first)
 {
     for (int64_t run = first;; run++) {
@@ -431,7 +432,7 @@ static void write_until_killed(int fd, int64_t first)
     }
 }
 
-TEST(a_writer_that_is_killed_has_told_no_lies)
+TEST(every_record_reported_by_a_killed_writer_is_in_the_file)
 {
     struct prng random;
     int64_t next = 1;

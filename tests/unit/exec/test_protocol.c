@@ -40,7 +40,7 @@ static uint32_t make_samples(void)
     samples[n++] = (struct exec_message){.kind = EXEC_CANCEL, .run = run};
     samples[n++] = (struct exec_message){.kind = EXEC_QUERY, .run = {.run_id = 1}};
     samples[n++] = (struct exec_message){.kind = EXEC_FORGET, .run = run};
-    samples[n++] = (struct exec_message){.kind = EXEC_SETTLED};
+    samples[n++] = (struct exec_message){.kind = EXEC_RECONCILED};
     samples[n++] = (struct exec_message){.kind = EXEC_BYE};
     samples[n++] = (struct exec_message){
         .kind = EXEC_WELCOME,
@@ -149,7 +149,7 @@ TEST(noise_is_refused_or_means_exactly_its_bytes)
     arena_reset(&arena);
 }
 
-TEST(orders_that_make_no_sense_are_refused)
+TEST(invalid_orders_are_refused)
 {
     struct exec_message m = {.kind = EXEC_SPAWN, .spawn = full_spawn()};
     CHECK(!refuses(&m));
@@ -263,7 +263,7 @@ TEST(messages_come_whole_however_they_are_cut)
     close_link();
 }
 
-TEST(a_length_that_cannot_be_is_the_end)
+TEST(an_impossible_length_is_an_error)
 {
     static const char bad[][4] = {{0, 0, 0, 0}, {1, 0, 0x40, 0}, {0, 0, 0, 1}, {-1, -1, -1, -1}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -275,7 +275,7 @@ TEST(a_length_that_cannot_be_is_the_end)
     }
 }
 
-TEST(a_large_message_passes_and_its_room_is_given_back)
+TEST(a_large_message_passes_and_its_memory_is_freed)
 {
     struct exec_message m = {.kind = EXEC_SPAWN, .spawn = full_spawn()}, got;
     const uint32_t size = EXEC_BODY_MAX - 300;
@@ -298,7 +298,7 @@ TEST(a_large_message_passes_and_its_room_is_given_back)
     arena_reset(&arena);
 }
 
-TEST(nobody_can_let_more_wait_than_allowed)
+TEST(unsent_bytes_are_limited)
 {
     struct exec_message m = {.kind = EXEC_SPAWN, .spawn = full_spawn()};
     uint32_t count = 0;
@@ -313,7 +313,7 @@ TEST(nobody_can_let_more_wait_than_allowed)
     arena_reset(&arena);
 }
 
-TEST(the_other_side_being_gone_is_said)
+TEST(a_closed_peer_is_reported)
 {
     const struct exec_message m = {.kind = EXEC_BYE};
     open_link();

@@ -103,7 +103,7 @@ TEST(of_a_result_the_first_bytes_are_kept)
     int64_t at = 0;
     for (uint32_t len = 1; len < 40; at += len++)
         spool_put_out(&spool, bytes_from(at, len));
-    CHECK(spool.out.size == 100 && spool.out.dropped == at - 100 && spool.number == 0);
+    CHECK(spool.out.size == 100 && spool.out.dropped == at - 100 && spool.first_errno == 0);
     struct spool_slice slice = look(0, 1000);
     CHECK(spool_read_out(place, 7, 2, &slice) == OK);
     CHECK(slice.size == 100 && slice.total == 100 && is_as_written(&slice));
@@ -116,7 +116,7 @@ TEST(of_a_result_the_first_bytes_are_kept)
     end();
 }
 
-TEST(with_no_room_at_all_everything_is_dropped_and_said)
+TEST(with_a_capacity_of_zero_everything_is_dropped_and_counted)
 {
     begin(0, 0);
     spool_put_out(&spool, bytes_from(0, 30));
@@ -126,7 +126,7 @@ TEST(with_no_room_at_all_everything_is_dropped_and_said)
     end();
 }
 
-/* Whatever the room and the pieces, the last bytes are there. */
+/* For every capacity and size of pieces the last bytes are kept. */
 static void fill(int64_t room, struct prng *random, uint32_t piece_max)
 {
     begin(0, room);
@@ -234,8 +234,8 @@ TEST(a_full_disk_costs_the_end_of_a_result)
     for (; at < 9000; at += 300)
         spool_put_out(&spool, bytes_from(at, 300));
     allow_size(-1);
-    CHECK(spool.number != 0 && spool.out.size == 4800 && spool.out.dropped == at - 4800);
-    /* Room that comes later makes no holes. */
+    CHECK(spool.first_errno != 0 && spool.out.size == 4800 && spool.out.dropped == at - 4800);
+    /* Space that becomes free later leaves no gap in the file. */
     spool_put_out(&spool, bytes_from(at, 100));
     CHECK(spool.out.size == 4800 && spool.out.dropped == at - 4800 + 100);
     struct spool_slice slice = look(0, 20000);
@@ -251,7 +251,7 @@ TEST(a_full_disk_makes_the_ring_of_a_log_smaller)
     for (; at < 200000; at += 700)
         spool_put_log(&spool, bytes_from(at, 700));
     allow_size(-1);
-    CHECK(spool.number != 0);
+    CHECK(spool.first_errno != 0);
     const int64_t kept = spool_log_size(&spool);
     CHECK(kept > 20000 && kept < 30000 && spool_log_dropped(&spool) == at - kept);
     struct spool_slice slice = look(0, 100000);
@@ -267,7 +267,7 @@ TEST(with_hardly_any_disk_the_log_is_lost_and_counted)
     for (int64_t at = 0; at < 20000; at += 1000)
         spool_put_log(&spool, bytes_from(at, 1000));
     allow_size(-1);
-    CHECK(spool.number != 0);
+    CHECK(spool.first_errno != 0);
     CHECK(spool_log_size(&spool) + spool_log_dropped(&spool) == 20000);
     struct spool_slice slice = look(0, 100000);
     CHECK(spool_read_log(place, 7, 2, &slice) == OK && slice.size == spool_log_size(&spool));
@@ -293,14 +293,14 @@ static void put_one(int64_t run_id, uint32_t attempt)
     spool_fini(&other);
 }
 
-TEST(what_nobody_wants_goes)
+TEST(unwanted_files_are_removed)
 {
     begin(10, 10);
     put_one(8, 1);
     put_one(8, 2);
     put_one(9, 1);
     CHECK(is_there("8-1.out") && is_there("9-1.log") && is_there("8-2.log"));
-    spool_sweep(place, NULL, wants_eight);
+    spool_remove_unwanted(place, NULL, wants_eight);
     CHECK(is_there("8-1.out") && is_there("8-1.log"));
     CHECK(!is_there("9-1.log") && !is_there("9-1.out") && !is_there("8-2.log"));
     spool_remove(place, 8, 1);
@@ -309,7 +309,7 @@ TEST(what_nobody_wants_goes)
     end();
 }
 
-TEST(a_log_that_somebody_broke_is_not_believed)
+TEST(a_damaged_log_is_reported_as_corrupt)
 {
     begin(10, 10);
     put_one(8, 1);

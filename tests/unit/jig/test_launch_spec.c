@@ -79,7 +79,7 @@ TEST(every_other_end_is_a_failure_with_its_sentence)
          "the run could not be started: /bin/sh: no such file",
          REASON_NOT_STARTED},
         {{.how = JIG_END_DIED_WITH_SUPERVISOR},
-         "the supervisor of runs ended, and the run with it; how far it came is not known",
+         "halligan-exec ended during the run: the run was killed, and its progress is unknown",
          REASON_SUPERVISOR_LOST},
     };
     static const char *const classes[] = {"script", "puppet", "ansible", "chef"};
