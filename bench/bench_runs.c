@@ -235,7 +235,7 @@ static void open_workers(struct bench_engine *s, const struct bench *b, const ch
                                        .exec_program = b->exec_program,
                                        .request_first = REQUEST_RUNS};
     const struct runner_seams seams = {
-        .self = s, .facts = run_facts, .submit = submit, .wake = wake, .kitchen = &true_jig_ops};
+        .self = s, .facts = run_facts, .submit = submit, .wake = wake, .jig_ops = &true_jig_ops};
     if (runner_open(&setup, seams, &l->runner) != OK)
         runs_die("no runner");
     s->runners = (struct runners){.self = s,

@@ -1,24 +1,25 @@
-/* The room src/runner without a core, for tests/runner/run.py: a toy turn that takes commands.
+/* The runner (src/run/runner) without a core, for tests/runner/run.py: a minimal turn that accepts
+ * commands.
  *
- *   runner-drive DATA PROGRAM KITCHEN     KITCHEN: "jigs" or "shell"
+ *   runner-drive DATA PROGRAM JIGS        JIGS: "jigs" (the real ones) or "shell"
  *
- * Reads one JSON object a line and does what it says; writes one for each thing that happens:
+ * Reads one JSON object per line and executes it; writes one for each event:
  *
- *   {"do":"facts","noderole":1,"role":"r",...}    what is true of a noderole ("gone": nothing is)
+ *   {"do":"facts","noderole":1,"role":"r",...}    facts about a noderole ("gone": it is deleted)
  *   {"do":"start"|"cancel"|"query","run":1,"attempt":1,"node":1,"noderole":1,"epoch":1,
  *    "begun":true,"data":{}}
- *   {"do":"take","limit":3,"why":"ok"}            refuse the next 3 answers with ERR_LIMIT; what
- *                                                 those that were taken are told: ok, refused,
- *                                                 unavailable, or nothing ("hold")
+ *   {"do":"take","limit":3,"why":"ok"}            refuse the next 3 results with ERR_LIMIT; the
+ *                                                 acknowledgement of accepted ones: ok, refused,
+ *                                                 unavailable, or none ("hold")
  *   {"do":"count"}                                -> {"count":1}
  *   {"do":"trouble"}                              -> {"trouble":""}
- *   {"do":"keep","runs":3}                        logs of a noderole that are kept from now on
+ *   {"do":"keep","runs":3}                        number of logs kept per noderole from now on
  *   {"do":"log","noderole":1,"run":1,"attempt":1,"offset":0,"size":100} -> {"log":"..."}
- *   {"do":"hold"}, {"do":"go"}                    what is between them comes at once
- *   {"do":"close","bye":true}                     and nothing more is read
+ *   {"do":"hold"}, {"do":"go"}                    orders between them are executed together
+ *   {"do":"close","bye":true}                     nothing is read after it
  *
- * The kitchen "shell" runs data.sh in a shell, with data.stdin, refuses with data.refuse, wants a
- * place of its own with data.scratch, and ends what is left with data.stop.
+ * The jig "shell" runs data.sh in a shell, with data.stdin, refuses with data.refuse, requests a
+ * scratch directory with data.scratch, and cleans up the node with data.stop.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -47,7 +48,7 @@ struct debt {
 static struct {
     uv_loop_t loop;
     uv_async_t wake;
-    uv_idle_t idle; /* while there are debts */
+    uv_idle_t idle; /* active while acknowledgements are pending */
     uv_pipe_t input;
     struct runner *runner;
     struct runner_port port;
@@ -109,7 +110,7 @@ static void print(struct arena *a, const struct json *value)
     fflush(stdout);
 }
 
-/* ---- the kitchen "shell" ---- */
+/* ---- the jig "shell" ---- */
 
 static err shell_prepare(void *self, const struct jig_work *w, struct arena *a,
                          struct launch_spec *out_recipe, struct reason *out_why)
@@ -185,7 +186,7 @@ static const struct runner_jig_ops shell = {.prepare = shell_prepare,
                                             .stop = shell_stop,
                                             .wants_scratch = shell_wants_scratch};
 
-/* ---- the toy turn ---- */
+/* ---- minimal turn ---- */
 
 static bool facts(void *self, const struct run_order *order, struct arena *a,
                   struct runner_facts *out_facts)
@@ -313,7 +314,7 @@ static void wake(void *self)
     uv_async_send(&toy.wake);
 }
 
-/* ---- what is to be done ---- */
+/* ---- orders ---- */
 
 static void set_facts(const struct json *o)
 {
@@ -422,7 +423,7 @@ static void obey(struct str line)
     arena_fini(&arena);
 }
 
-/* ---- lines ---- */
+/* ---- input ---- */
 
 static void make_room(uv_handle_t *handle, size_t wanted, uv_buf_t *out_room)
 {
@@ -484,7 +485,7 @@ int main(int argc, char **argv)
                                        .exec_idle_ms = 15000,
                                        .patience_ms = patience ? strtoll(patience, NULL, 10) : 0};
     const struct runner_seams seams = {
-        .facts = facts, .submit = submit, .wake = wake, .kitchen = jigs ? NULL : &shell};
+        .facts = facts, .submit = submit, .wake = wake, .jig_ops = jigs ? NULL : &shell};
     must(runner_open(&setup, seams, &toy.runner) == OK);
     toy.port = runner_port(toy.runner);
     must(uv_read_start((uv_stream_t *)&toy.input, make_room, input_came) == 0);

@@ -1,5 +1,5 @@
-/* How many runs of /bin/true a second go through the runner, with answers that are durable at once;
- * tests/exec/rate.c has the bare loop and halligan-exec alone beside it.
+/* Runs of /bin/true per second through the runner, with results that are durable at once;
+ * tests/exec/rate.c measures the bare loop and halligan-exec alone.
  *
  *     runner-rate PROGRAM [RUNS [PARALLEL]]
  */
@@ -115,10 +115,10 @@ static void woken(uv_async_t *handle)
 int main(int argc, char **argv)
 {
     char folder[] = "/tmp/halligan-rate-XXXXXX", command[128];
-    const struct runner_jig_ops kitchen = {
+    const struct runner_jig_ops jig_ops = {
         .prepare = prepare, .conclude = conclude, .stop = no_stop, .wants_scratch = no_scratch};
     const struct runner_seams seams = {
-        .facts = facts, .submit = submit, .wake = wake, .kitchen = &kitchen};
+        .facts = facts, .submit = submit, .wake = wake, .jig_ops = &jig_ops};
     if (argc < 2 || !mkdtemp(folder))
         return 2;
     run_count = argc > 2 ? strtol(argv[2], NULL, 10) : run_count;
@@ -143,7 +143,7 @@ int main(int argc, char **argv)
     uv_run(&loop, UV_RUN_DEFAULT);
     if (uv_loop_close(&loop) != 0)
         return 1;
-    /* The lock is held by the supervisor and by all it leads. */
+    /* The lock is held by the supervisor and by all its shims. */
     snprintf(command, sizeof command, "flock %s/exec/lock rm -rf %s", folder, folder);
     return system(command) == 0 ? 0 : 1;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The runner with a toy turn before it and the real halligan-exec behind it.
+"""The runner with a minimal turn and a real halligan-exec.
 
     tests/runner/run.py --build DIR [NAME ...]
 

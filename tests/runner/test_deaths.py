@@ -1,4 +1,4 @@
-"""Whoever dies, every run ends once, and is told as what became of it."""
+"""Daemon or supervisor are killed: every run ends once and is reported with its real result."""
 import os
 
 from toy import eventually, processes_with
@@ -33,7 +33,7 @@ def test_the_supervisor_is_killed_with_children(place):
     toy.wait_quiet()
 
 
-def test_the_supervisor_is_killed_with_what_it_leads(place):
+def test_the_supervisor_is_killed_with_its_shims(place):
     toy = place.toy()
     toy.facts()
     toy.start(1, f"{place.enter('one')}; (setsid sleep 1000 &); sleep 1000", scratch=True)
@@ -102,7 +102,7 @@ def test_the_daemon_is_killed_again_and_again_and_nothing_is_done_twice(place):
         eventually(lambda: toy.read(0.01) or toy.events, "something is said")
         toy.kill()
         begun = {e["run"] for t in place.toys for e in t.find(said="begun")}
-        # The store has what was told; the rest is asked about.
+        # The store contains what was submitted; the other runs are queried.
         ended |= {e["run"] for e in toy.find(said="done")}
         toy = place.toy()
         toy.facts()
@@ -122,7 +122,7 @@ def test_the_daemon_is_killed_again_and_again_and_nothing_is_done_twice(place):
             assert done["result"] == ("failed" if run % 2 else "ok"), done
     toy.wait_quiet()
     assert sorted(place.entries()) == sorted(f"r{run}" for run in range(1, runs + 1))
-    # A run whose end was told but not forgotten is still in the journal; the next one tidies up.
+    # A run whose end was reported but not acknowledged is still in the journal until the next start.
     eventually(lambda: place.leftovers() == [], "nothing is left of any of them")
 
 
@@ -161,7 +161,7 @@ def test_a_journal_that_is_gone_means_that_runs_are_lost(place):
     assert "again" not in place.entries()
 
 
-def test_a_journal_of_an_earlier_boot_is_settled_once_all_are_judged(place):
+def test_a_journal_of_an_earlier_boot_is_rewritten_after_reconciliation(place):
     toy = place.toy()
     at_work(place, toy, count=2)
     toy.kill()
@@ -189,7 +189,7 @@ def test_a_journal_of_an_earlier_boot_is_settled_once_all_are_judged(place):
     assert sorted(place.entries()) == ["four", "r1", "r2"]
 
 
-def test_runs_that_nobody_asks_about_are_cancelled_and_forgotten(place):
+def test_runs_without_an_order_are_cancelled_and_forgotten(place):
     toy = place.toy()
     toy.facts()
     toy.take(why="hold")
@@ -221,7 +221,7 @@ def test_the_supervisor_ends_itself_while_orders_come(place):
         for run in range(100 * turn + 10, 100 * turn + 30):
             toy.done(run)
     toy.wait_quiet()
-    # Those that had begun were cancelled by it; nobody was started twice.
+    # It cancelled those that were started; none was started twice.
     assert len(place.entries()) == len(set(place.entries()))
     for run in (e["run"] for e in toy.find(said="done", result="ok") if e["run"] > 1):
         assert f"r{run}" in place.entries()

@@ -1,4 +1,4 @@
-"""What runs said, while they say it and afterwards."""
+"""Logs of runs, while they run and afterwards."""
 import os
 import time
 
@@ -43,7 +43,7 @@ def test_bytes_have_the_same_number_live_and_kept(place):
     eventually(lambda: toy.log(1).get("total") == 700000, "all was written")
     live = toy.log(1, offset=-700)
     begin = toy.log(1, offset=0)
-    assert begin["offset"] == 700000 - 4096, begin  # the room the driver gives
+    assert begin["offset"] == 700000 - 4096, begin  # size of the driver's buffer
     with open(gate, "w", encoding="ascii"):
         pass
     toy.done(1)
@@ -143,4 +143,4 @@ def test_a_log_that_cannot_be_kept_costs_no_run(place):
     toy.start(1, "echo x >&2; exit 0")
     assert toy.done(1)["result"] == "ok"
     toy.wait_quiet()
-    assert "cannot be kept" in place.said()
+    assert "cannot store the log of a run" in place.said()

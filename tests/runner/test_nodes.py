@@ -1,4 +1,4 @@
-"""Work on other machines: what a run leaves there is ended before anybody hears of its end."""
+"""Runs on other machines: leftover processes are stopped there before the end is reported."""
 import os
 import shutil
 import signal
@@ -11,17 +11,17 @@ sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__f
 from sshd import Server  # noqa: E402
 
 NODE = "n1.example.com"
-LEFT = "what it left on the node could not be ended"
+LEFT = "processes of the run may still be active on the node: they could not be stopped"
 
 
-# -- with a shell for a node: when it is swept, and when not ----------------------------------------
+# -- with a shell for a node: when it is cleaned up, and when not ----------------------------------
 
 
 def swept(place):
     return f"cat > /dev/null; {place.enter('swept')}"
 
 
-def test_a_run_that_is_cancelled_is_swept_before_it_is_told_as_stopped(place):
+def test_a_cancelled_run_is_cleaned_up_before_it_is_reported_as_stopped(place):
     toy = place.toy()
     toy.facts(address="192.0.2.1")
     toy.start(1, f"{place.enter('one')}; sleep 1000", stop=swept(place), stdin="x")
@@ -32,7 +32,7 @@ def test_a_run_that_is_cancelled_is_swept_before_it_is_told_as_stopped(place):
     toy.wait_quiet()
 
 
-def test_a_run_that_had_its_time_is_swept_before_it_is_told_as_done(place):
+def test_a_run_past_its_deadline_is_cleaned_up_before_it_is_reported(place):
     toy = place.toy()
     toy.facts(address="192.0.2.1", deadline_ms=200)
     toy.start(1, "sleep 1000", stop=swept(place))
@@ -41,7 +41,7 @@ def test_a_run_that_had_its_time_is_swept_before_it_is_told_as_done(place):
     toy.wait_quiet()
 
 
-def test_a_connection_that_breaks_by_itself_is_swept(place):
+def test_a_broken_connection_is_cleaned_up(place):
     toy = place.toy()
     toy.facts(address="192.0.2.1")
     toy.start(1, "exit 255", stop=swept(place))
@@ -51,8 +51,8 @@ def test_a_connection_that_breaks_by_itself_is_swept(place):
     assert LEFT not in place.said()
 
 
-def test_that_a_run_had_begun_does_not_wait_for_the_sweep(place):
-    """Whoever loads the store in between must not take it for one that never ran."""
+def test_the_start_of_a_run_is_reported_before_the_cleanup(place):
+    """A core that is loaded in between must not treat it as a run that was never started."""
     toy = place.toy()
     toy.facts(address="192.0.2.1")
     go = place.path("go")
@@ -65,7 +65,7 @@ def test_that_a_run_had_begun_does_not_wait_for_the_sweep(place):
     toy.wait_quiet()
 
 
-def test_what_could_not_be_ended_on_a_node_is_said(place):
+def test_a_failed_cleanup_is_reported(place):
     toy = place.toy()
     toy.facts(address="192.0.2.1")
     toy.start(1, "echo said >&2; exit 255", stop="exit 255")
@@ -82,14 +82,14 @@ def test_what_could_not_be_ended_on_a_node_is_said(place):
     assert place.said().count(LEFT) == 2, place.said()
 
 
-def test_a_run_that_ended_by_itself_is_not_swept(place):
+def test_a_run_that_exited_by_itself_is_not_cleaned_up(place):
     toy = place.toy()
     toy.facts(address="192.0.2.1")
     toy.start(1, "exit 3", stop=swept(place))
     toy.done(1)
     toy.start(2, "exit 3", refuse="no", stop=swept(place))
     toy.done(2)
-    toy.facts()  # this machine has nobody left after a run
+    toy.facts()  # no process is left on this machine after a run
     toy.start(3, "sleep 1000", stop=swept(place))
     toy.wait(said="begun", run=3)
     toy.cancel(3)
@@ -98,10 +98,10 @@ def test_a_run_that_ended_by_itself_is_not_swept(place):
     assert place.entries() == []
 
 
-def test_a_sweep_that_cannot_be_had_keeps_nobody(place):
+def test_a_cleanup_that_cannot_start_does_not_delay_the_result(place):
     toy = place.toy()
     toy.facts(address="192.0.2.1")
-    toy.start(1, f"{place.enter('one')}; sleep 1000")  # nothing to be swept
+    toy.start(1, f"{place.enter('one')}; sleep 1000")  # nothing to clean up
     toy.start(2, f"{place.enter('two')}; sleep 1000", stop="exit 255")
     eventually(lambda: len(place.entries()) == 2, "they are at work")
     for run in (1, 2):
@@ -110,7 +110,7 @@ def test_a_sweep_that_cannot_be_had_keeps_nobody(place):
     toy.wait_quiet()
 
 
-def test_the_supervisor_dies_and_its_runs_are_swept(place):
+def test_the_supervisor_dies_and_its_runs_are_cleaned_up(place):
     toy = place.toy()
     toy.facts(address="192.0.2.1")
     toy.start(1, f"{place.enter('one')}; sleep 1000", stop=swept(place))
@@ -121,7 +121,7 @@ def test_the_supervisor_dies_and_its_runs_are_swept(place):
     toy.wait_quiet()
 
 
-def test_the_supervisor_dies_in_the_middle_of_a_sweep(place):
+def test_the_supervisor_dies_during_a_cleanup(place):
     toy = place.toy()
     toy.facts(address="192.0.2.1")
     toy.start(1, f"{place.enter('one')}; sleep 1000", stop=f"{place.enter('swept')}; sleep 1000")

@@ -31,7 +31,7 @@ def test_a_run_fails_as_its_process_does(place):
     toy.wait_quiet()
 
 
-def test_a_recipe_that_is_refused_is_a_failed_run(place):
+def test_a_refused_launch_specification_is_a_failed_run(place):
     toy = place.toy()
     toy.facts()
     toy.start(1, refuse="there are no files", scratch=True)
@@ -46,7 +46,7 @@ def test_an_order_larger_than_a_message_is_a_failed_run(place):
     toy.facts()
     toy.start(1, "exit 0", long=5 << 20, stdin="x", scratch=True)
     done = toy.done(1)
-    assert done["result"] == "failed" and "longer than a message" in done["runlog"], done
+    assert done["result"] == "failed" and "too long for a message" in done["runlog"], done
     toy.wait_quiet()
 
 
@@ -108,7 +108,7 @@ def test_a_repeat_is_answered_from_memory_until_the_answer_is_durable(place):
     toy.take(why="hold")
     toy.start(1, f"{place.enter('one')}; exit 4")
     toy.done(1)
-    toy.start(1, place.enter("again"))  # the word is still out
+    toy.start(1, place.enter("again"))  # not acknowledged yet
     toy.query(1, place.enter("again"))
     assert toy.count() == 1 and len(toy.find(said="done")) == 1
     toy.kill()
@@ -122,7 +122,7 @@ def test_a_repeat_is_answered_from_memory_until_the_answer_is_durable(place):
     assert place.entries() == ["one"]
 
 
-def test_a_cancel_before_the_start_was_looked_at(place):
+def test_a_cancel_before_the_start_was_processed(place):
     toy = place.toy()
     toy.facts()
     toy.do("start", run=1, attempt=1, noderole=1, epoch=1, data={"sh": place.enter("one")})
@@ -224,12 +224,12 @@ def test_a_failure_that_the_core_refuses_is_lost_until_that_is_taken(place):
     toy.facts()
     toy.take(why="refused")
     toy.start(1, "echo '{}'")
-    for count in (3, 4, 5):  # nobody asks for it: it is given again by itself
+    for count in (3, 4, 5):  # it is submitted again without a request
         last = toy.done(1, count=count)
         assert last["result"] == "lost" and last["runlog"] == "" and "wall" not in last, last
     toy.take(why="ok")
     toy.wait_quiet()
-    assert place.said().count("was refused") == 2, place.said()
+    assert place.said().count("refused the result of a run") == 2, place.said()
 
 
 def test_a_query_of_what_never_began_starts_it(place):
@@ -247,12 +247,12 @@ def test_a_query_of_what_began_and_is_not_known_is_lost(place):
     toy.facts()
     toy.query(1, place.enter("one"), begun=True)
     done = toy.done(1)
-    assert done["result"] == "lost" and "nobody knows" in done["runlog"], done
+    assert done["result"] == "lost" and "halligan-exec has no record of it" in done["runlog"], done
     toy.wait_quiet()
     assert place.entries() == []
 
 
-def test_a_higher_epoch_takes_over_and_a_lower_one_is_not_heard(place):
+def test_a_higher_epoch_takes_over_and_orders_of_a_lower_one_are_ignored(place):
     toy = place.toy(epoch=5)
     toy.facts()
     toy.start(1, f"{place.enter('one')}; sleep 1000")
@@ -264,13 +264,13 @@ def test_a_higher_epoch_takes_over_and_a_lower_one_is_not_heard(place):
     toy.start(4, place.enter("four"))
     toy.done(4)
     assert toy.count() == 1  # the first
-    toy.cancel(1)  # as the one who leads now
+    toy.cancel(1)  # with the epoch of the leader
     toy.wait(said="stopped", run=1)
     toy.wait_quiet()
     assert sorted(place.entries()) == ["four", "one", "two"]
 
 
-def test_who_is_older_than_the_supervisor_knows_begins_nothing(place):
+def test_a_daemon_with_a_lower_epoch_starts_nothing(place):
     new = place.toy(epoch=9)
     new.facts()
     new.start(1, "exit 0")
@@ -280,7 +280,7 @@ def test_who_is_older_than_the_supervisor_knows_begins_nothing(place):
     old.facts()
     old.start(2, place.enter("two"))
     old.go()
-    eventually(lambda: "newer daemon" in place.said(), "it is told that it is older")
+    eventually(lambda: "higher epoch" in place.said(), "it is notified of the higher epoch")
     new.start(3, place.enter("three"))
     new.done(3)
     assert old.count() == 1 and old.find(run=2) == [] and place.entries() == ["three"]

@@ -18,7 +18,7 @@ def sharing(place, **env):
 
 
 def at_work(place, role="waits"):
-    """A role that waits until somebody removes the file; and the file."""
+    """A role that waits until the file is removed; and the file."""
     mark = os.path.join(place.folder, role)
     write_script(place, role, f"echo > {mark}\nwhile [ -e {mark} ]; do sleep 0.01; done\n")
     return mark
@@ -55,7 +55,7 @@ def wait_shared(control, node="n1", count=1):
     eventually(lambda: nodes(control).count(node) == count, "there is a connection to share")
 
 
-def masters(control):
+def control_processes(control):
     return processes_with(f"ControlPath=\"{control}/n")
 
 
@@ -67,7 +67,7 @@ def test_all_runs_after_the_first_go_through_one_connection(place):
     later = run(toy, 2, 3, 4)
     assert logins(server) == 2, server.said()
     assert len(set(later)) == 1 and set(later) != set(first), (first, later)
-    assert len(masters(control)) == 1
+    assert len(control_processes(control)) == 1
 
 
 def test_another_session_has_another_connection(place):
@@ -119,7 +119,7 @@ def test_nodes_share_nothing_with_each_other(place):
     assert one != two and logins(server) == 4
 
 
-def test_a_connection_that_nobody_uses_goes_and_another_comes(place):
+def test_an_unused_connection_is_closed_and_a_new_one_is_opened(place):
     server, toy, control = sharing(place, DRIVE_SHARE_MS="1000")
     mark = at_work(place)
     facts(toy, server, "waits")
@@ -128,7 +128,7 @@ def test_a_connection_that_nobody_uses_goes_and_another_comes(place):
     wait_shared(control)
     os.unlink(mark)
     assert toy.done(1)["result"] == "ok"
-    eventually(lambda: os.listdir(control) == [] and not masters(control), "it is gone")
+    eventually(lambda: os.listdir(control) == [] and not control_processes(control), "it is gone")
     assert logins(server) == 2, server.said()
     facts(toy, server)
     numbers = iter(range(2, 1000))
@@ -143,14 +143,14 @@ def test_a_connection_stays_as_long_as_a_run_is_on_its_node(place):
     toy.start(1)
     eventually(lambda: os.path.exists(mark), "it is at work")
     wait_shared(control)
-    found = masters(control)
+    found = control_processes(control)
     for number in (2, 3, 4):  # others come and go meanwhile, with theirs
         run_one(toy, number, noderole=2)
         eventually(lambda: nodes(control) == ["n1"], "the other one is gone")
-    eventually(lambda: masters(control) == found, "only the first is left")
+    eventually(lambda: control_processes(control) == found, "only the first is left")
     os.unlink(mark)
     assert toy.done(1)["result"] == "ok"
-    eventually(lambda: not masters(control), "it is gone")
+    eventually(lambda: not control_processes(control), "it is gone")
 
 
 def run_one(toy, number, **more):
@@ -191,19 +191,19 @@ def test_where_all_are_in_use_runs_have_their_own(place):
     toy.wait_quiet()
 
 
-def test_a_connection_that_is_killed_keeps_nobody_and_is_not_had_again_at_once(place):
+def test_a_killed_connection_delays_no_run_and_is_not_opened_again_at_once(place):
     server, toy, control = sharing(place)
     facts(toy, server)
     run(toy, 1)
     wait_shared(control)
-    os.kill(masters(control)[0], signal.SIGKILL)
-    eventually(lambda: os.listdir(control) == [], "its end was heard of")
+    os.kill(control_processes(control)[0], signal.SIGKILL)
+    eventually(lambda: os.listdir(control) == [], "its end was reported")
     walls = run(toy, 2, 3, 4)
     assert len(set(walls)) == 3 and logins(server) == 5, server.said()
     assert os.listdir(control) == []
 
 
-def test_a_connection_that_cannot_be_had_is_told_by_the_run_alone(place):
+def test_a_connection_that_cannot_be_opened_is_reported_by_the_run_alone(place):
     server, toy, control = sharing(place)
     facts(toy, server)
     server.stop()
@@ -211,12 +211,12 @@ def test_a_connection_that_cannot_be_had_is_told_by_the_run_alone(place):
         toy.start(number)
         assert "nothing listens there" in toy.done(number)["runlog"]
     toy.wait_quiet()
-    eventually(lambda: not masters(control), "none is left")
+    eventually(lambda: not control_processes(control), "none is left")
     assert os.listdir(control) == [] and place.said() == ""
 
 
 def sessions(server):
-    """Who serves the connections of that server."""
+    """The processes that serve the connections of that server."""
     found = []
     for name in os.listdir("/proc"):
         try:
@@ -234,13 +234,13 @@ def test_a_machine_that_started_anew_is_not_reached_as_before(place):
     run(toy, 1)
     wait_shared(control)
     gone = eventually(lambda: len(sessions(server)) == 1 and sessions(server), "only it is left")
-    os.kill(gone[0], signal.SIGSTOP)  # whoever goes through it waits
+    os.kill(gone[0], signal.SIGSTOP)  # runs that use it hang
     try:
         facts(toy, server, session=2)
         run(toy, 2)
         wait_shared(control, count=2)
         run(toy, 3)
-        assert masters(control) and logins(server) == 4
+        assert control_processes(control) and logins(server) == 4
     finally:
         os.kill(gone[0], signal.SIGKILL)
 
@@ -272,7 +272,7 @@ def test_the_supervisor_dies_with_its_connections(place):
     run(toy, 1)
     wait_shared(control)
     place.kill_supervisor()
-    eventually(lambda: os.listdir(control) == [], "its end was heard of")
+    eventually(lambda: os.listdir(control) == [], "its end was reported")
     run(toy, 2)
     wait_shared(control)  # the machine has done nothing wrong
 
@@ -282,14 +282,14 @@ def test_the_daemon_dies_and_the_next_has_its_connections(place):
     facts(toy, server)
     run(toy, 1)
     wait_shared(control)
-    found = masters(control)
+    found = control_processes(control)
     toy.kill()
     again = daemon(place, server, DRIVE_CONTROL=control)
     facts(again, server)
     again.go()
     run(again, 2)
-    assert masters(control) == found and logins(server) == 2, server.said()
-    assert "nobody wants" not in place.said()
+    assert control_processes(control) == found and logins(server) == 2, server.said()
+    assert "has no order" not in place.said()
 
 
 def test_the_daemon_dies_and_the_next_takes_no_connection_from_a_run(place):
@@ -301,7 +301,7 @@ def test_the_daemon_dies_and_the_next_takes_no_connection_from_a_run(place):
     facts(toy, server, "waits")
     toy.start(2)
     eventually(lambda: os.path.exists(mark), "it is at work")
-    found = masters(control)
+    found = control_processes(control)
     toy.kill()
     again = daemon(place, server, DRIVE_CONTROL=control, DRIVE_SHARE_MS="40")
     facts(again, server, "waits")
@@ -311,10 +311,10 @@ def test_the_daemon_dies_and_the_next_takes_no_connection_from_a_run(place):
     for number in (3, 4):
         run_one(again, number, noderole=2)
         eventually(lambda: nodes(control) == ["n1"], "the other one is gone")
-    eventually(lambda: masters(control) == found, "only its own is left")
+    eventually(lambda: control_processes(control) == found, "only its own is left")
     os.unlink(mark)
     assert again.done(2)["result"] == "ok" and logins(server) >= 4
-    eventually(lambda: not masters(control), "it goes when nobody uses it")
+    eventually(lambda: not control_processes(control), "it is closed when it is unused")
     again.wait_quiet()
 
 
@@ -329,11 +329,11 @@ def test_the_daemon_goes_for_good_and_a_connection_with_its_last_run(place):
     toy.start(3)
     eventually(lambda: os.path.exists(mark), "it is at work")
     toy.close(bye=True)
-    eventually(lambda: os.listdir(control) == [], "nobody comes in any more")
+    eventually(lambda: os.listdir(control) == [], "no new run can use it")
     assert not place.lock_is_free()
     os.unlink(mark)
     eventually(place.lock_is_free, "the supervisor has nothing to do any more")
-    assert not masters(control)
+    assert not control_processes(control)
     again = daemon(place, server, DRIVE_CONTROL=control)
     facts(again, server, "waits")
     again.query(3, begun=True)
@@ -349,4 +349,4 @@ def test_the_daemon_goes_for_good_and_nothing_is_left(place):
     wait_shared(control)
     toy.close(bye=True)
     eventually(place.lock_is_free, "the supervisor has nothing to do any more")
-    assert not masters(control) and os.listdir(control) == []
+    assert not control_processes(control) and os.listdir(control) == []

@@ -1,9 +1,9 @@
-"""There is no supervisor: what has not begun fails with a sentence, what may have begun waits."""
+"""Without a supervisor, runs that were not started fail with a reason; others wait."""
 import os
 
 from toy import eventually
 
-SENTENCE = "there is no supervisor for runs"
+SENTENCE = "halligan-exec cannot be started or does not answer"
 SHORT = {"DRIVE_PATIENCE_MS": "300"}
 
 
@@ -25,7 +25,7 @@ def test_a_program_that_is_missing_fails_runs_and_comes_back(place):
     assert toy.done(2)["runlog"].startswith(SENTENCE)
     toy.wait_quiet()
     said = place.said()
-    assert said.count("cannot be started") == 1 and said.count("in vain") == 1, said
+    assert said.count("cannot start halligan-exec") == 1 and said.count("until the timeout") == 1, said
     os.symlink(program, place.program)
     eventually(lambda: trouble(toy) == "", "there is a supervisor")
     toy.start(3, place.enter("three"))
@@ -34,7 +34,7 @@ def test_a_program_that_is_missing_fails_runs_and_comes_back(place):
     assert place.entries() == ["three"]
 
 
-def test_a_program_that_fails_each_time_is_told_of_once(place):
+def test_a_program_that_fails_each_time_is_logged_once(place):
     place.program = os.path.join(place.folder, "halligan-exec")
     with open(place.program, "w", encoding="ascii") as file:
         file.write("#!/bin/sh\nexit 1\n")
@@ -48,7 +48,7 @@ def test_a_program_that_fails_each_time_is_told_of_once(place):
     assert place.said().count("did not start") == 1, place.said()
 
 
-def test_a_place_that_cannot_be_had_fails_runs(place):
+def test_a_state_directory_that_cannot_be_opened_fails_runs(place):
     with open(place.path("exec"), "w", encoding="ascii"):
         pass
     toy = place.toy(env=SHORT)
@@ -76,7 +76,7 @@ def test_what_may_have_begun_waits_for_its_supervisor(place):
     eventually(lambda: place.entries() == ["one"], "it is at work")
     os.unlink(place.program)
     place.kill_supervisor()
-    eventually(lambda: "is gone" in place.said(), "no order goes to it any more")
+    eventually(lambda: "lost the connection" in place.said(), "no order goes to it any more")
     toy.start(2, place.enter("two"))
     toy.query(3, place.enter("three"))  # of an earlier daemon
     assert toy.done(2)["runlog"].startswith(SENTENCE)

@@ -56,7 +56,7 @@ def processes_with(mark):
 
 
 class Toy:
-    """One life of a daemon, as far as the runner can tell."""
+    """One process that behaves like a daemon for the runner."""
 
     def __init__(self, place, epoch, kitchen, env):
         self.place, self.epoch = place, epoch
@@ -68,7 +68,7 @@ class Toy:
         self.events = []
         self.by_run = {}  # (said, run, attempt): events
 
-    # -- saying ------------------------------------------------------------------------------------
+    # -- orders ------------------------------------------------------------------------------------
 
     def do(self, what, **more):
         line = json.dumps({"do": what, **more}, ensure_ascii=False) + "\n"
@@ -102,7 +102,7 @@ class Toy:
     def take(self, limit=0, why="ok"):
         self.do("take", limit=limit, why=why)
 
-    # -- hearing -----------------------------------------------------------------------------------
+    # -- events ------------------------------------------------------------------------------------
 
     def read(self, timeout):
         if select.select([self.process.stdout], [], [], timeout)[0]:
@@ -157,7 +157,7 @@ class Toy:
         return self.answer("err", "log", run=run, attempt=attempt, noderole=noderole,
                            offset=offset, size=size)
 
-    # -- going -------------------------------------------------------------------------------------
+    # -- end ---------------------------------------------------------------------------------------
 
     def kill(self):
         self.process.kill()
@@ -289,7 +289,7 @@ class Place:
             self.things.pop().close()
 
     def check_clean(self):
-        """Everybody goes, and nothing is left."""
+        """Stop all processes and check that nothing is left."""
         eventually(lambda: self.leftovers() == [], "what was durable is forgotten")
         self.stop()
         self.close_things()
@@ -304,7 +304,7 @@ class Place:
         assert not bad, bad
 
     def kill_rest(self):
-        """A supervisor may be about to start, and a look can miss who forks meanwhile: two do not."""
+        """A supervisor may be starting, and one scan can miss a process that forks meanwhile."""
         found = processes_with(self.folder) + processes_with(self.folder)
         for pid in set(found):
             try:

@@ -24,7 +24,7 @@ from yard import (  # noqa: E402
 )
 
 NODES = 100
-LOST_WORDS = "nobody knows what became of it"
+LOST_WORDS = "halligan-exec has no record of it"
 DIED_WORDS = "halligan-exec ended during the run: the run was killed"
 
 POOL = ("--pool-normal", str(NODES))

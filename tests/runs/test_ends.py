@@ -525,6 +525,6 @@ def test_without_a_supervisor_runs_fail_and_the_daemon_is_not_ready(y):
     deadline = time.monotonic() + 90  # it is waited for, and then given up
     while y.look(noderole)["state"] != ERROR and time.monotonic() < deadline:
         time.sleep(0.2)
-    assert "there is no supervisor for runs" in y.look(noderole)["runlog"], y.look(noderole)
+    assert "halligan-exec cannot be started or does not answer" in y.look(noderole)["runlog"], y.look(noderole)
     assert y.me.get("/readyz").status == 503
     assert y.ledger() == []

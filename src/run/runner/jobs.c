@@ -1,8 +1,10 @@
-/* jobs.c - what is done in threads: reading the files of roles, making recipes, reading what a run
- * wrote and saying what it means, removing what it left.
+/* jobs.c - the work of the runner in threads: reading files of roles, creating launch
+ * specifications, reading the output of a run and computing its result, removing files.
  *
- * A thread sees its job, the seams of the kitchen, and what of the runner never changes.
- */
+ * A thread accesses its job, the operations of the jigs, and constant fields of the runner; it
+ * never accesses a run. The strings of the run that a job refers to stay valid, because a run is
+ * not freed while a job of it is in a thread. Several short jobs are given to one thread at once. A
+ * failure of a job becomes the result of its run, with a reason. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,20 +21,20 @@
 
 enum {
     SPARE_MAX = 8,
-    JOBS_A_THREAD = 4,
+    JOBS_PER_THREAD = 4,
     GRACE_MS = 5000,
-    SWEEP_MS_MAX = 30 * 1000, /* a node that does not answer keeps nobody longer */
-    SWEEP_GRACE_MS = 1000,
-    LOG_MAX = 1 << 20, /* read of a log whose size nobody told */
+    CLEANUP_MS_MAX = 30 * 1000, /* limit for the cleanup on a node that does not respond */
+    CLEANUP_GRACE_MS = 1000,
+    LOG_MAX = 1 << 20, /* bytes read of a log of unknown size */
 };
 
-/* ---- the kitchen of the jigs ---- */
+/* ---- operations of the real jigs ---- */
 
 static err jigs_prepare(void *self, const struct jig_work *w, struct arena *a,
-                        struct launch_spec *out_recipe, struct reason *out_why)
+                        struct launch_spec *out_launch, struct reason *out_why)
 {
     (void)self;
-    return launch_spec_prepare(w, a, out_recipe, out_why);
+    return launch_spec_prepare(w, a, out_launch, out_why);
 }
 
 static void jigs_conclude(void *self, const struct jig_work *w, const struct jig_end *end,
@@ -43,14 +45,14 @@ static void jigs_conclude(void *self, const struct jig_work *w, const struct jig
 }
 
 static bool jigs_stop(void *self, const struct jig_work *w, struct arena *a,
-                      struct launch_spec *out_recipe)
+                      struct launch_spec *out_launch)
 {
     (void)self;
-    return launch_spec_stop(w, a, out_recipe);
+    return launch_spec_stop(w, a, out_launch);
 }
 
-/* What is done on this machine has its temporary files where they are removed, however it ends; and
- * ansible is done on this machine for whatever node. */
+/* Processes on this machine get a scratch directory for temporary files, which is removed however
+ * they end. Ansible always runs on this machine. */
 static bool jigs_want_scratch(void *self, const struct jig_work *w)
 {
     (void)self;
@@ -63,84 +65,85 @@ const struct runner_jig_ops default_jig_ops = {.prepare = jigs_prepare,
                                                .stop = jigs_stop,
                                                .wants_scratch = jigs_want_scratch};
 
-/* ---- sentences ---- */
+/* ---- reasons ---- */
 
-static struct str complain(struct arena *a, const char *what, int number)
+static struct str job_format_errno(struct arena *a, const char *what, int error)
 {
-    const char *why = strerror(number);
+    const char *why = strerror(error);
     const size_t size = strlen(what) + strlen(why) + 3;
     char *at = arena_alloc(a, size);
     return (struct str){at, (uint32_t)snprintf(at, size, "%s: %s", what, why)};
 }
 
-static enum reason_code code_of(int number)
+static enum reason_code job_errno_reason(int error)
 {
-    const bool is_full = number == ENOSPC || number == EDQUOT;
+    const bool is_full = error == ENOSPC || error == EDQUOT;
     return is_full ? REASON_DISK_FULL : REASON_DISK_ERROR;
 }
 
-/* A file or directory of ours, at that path, could not be made. The subject is the directory above
- * it, which is the same for all runs, so that they are counted together. */
-static err refuse(struct job *j, const char *what, const char *path, int number)
+/* A file or directory at `path` could not be created. The subject of the reason is its parent
+ * directory, which is the same for all runs, so that such failures are counted together. */
+static err job_refuse(struct job *j, const char *what, const char *path, int error)
 {
     const char *name = strrchr(path, '/');
     j->why = (struct reason){
-        .code = code_of(number),
+        .code = job_errno_reason(error),
         .subject = {path, (uint32_t)(name && name > path ? (size_t)(name - path) : strlen(path))},
-        .text = complain(&j->arena, what, number)};
+        .text = job_format_errno(&j->arena, what, error)};
     return ERR_REFUSED;
 }
 
-/* ---- before the run ---- */
+/* ---- preparation ---- */
 
-/* Makes what the process finds. */
-static err make_files(struct job *j, int64_t id)
+/* Create the scratch directory and the file of standard input. */
+static err job_create_files(struct job *j, int64_t id)
 {
     if (j->jig.scratch && j->kind == JOB_PREPARE) {
-        ignore(files_remove_tree(j->jig.scratch), "mkdir says it");
+        ignore(files_remove_tree(j->jig.scratch), "mkdir reports a remaining one");
         j->has_scratch = true;
         if (mkdir(j->jig.scratch, 0700) != 0)
-            return refuse(j, "no directory can be made for the run", j->jig.scratch, errno);
+            return job_refuse(j, "cannot create a directory for the run", j->jig.scratch, errno);
     }
-    if (j->recipe.stdin_bytes.len == 0)
+    if (j->launch.stdin_bytes.len == 0)
         return OK;
     j->has_input = true;
     j->input_path = files_path(&j->arena, j->runner, "in", id, j->jig.attempt);
-    if (files_write(j->input_path, j->recipe.stdin_bytes) != OK)
-        return refuse(j, "what the run is to read cannot be written", j->input_path, errno);
-    j->recipe.stdin_bytes.len = 0;
+    if (files_write(j->input_path, j->launch.stdin_bytes) != OK)
+        return job_refuse(j, "cannot write the standard input of the run", j->input_path, errno);
+    j->launch.stdin_bytes.len = 0;
     return OK;
 }
 
-static void prepare(struct job *j)
+static void job_prepare(struct job *j)
 {
     const struct runner *r = j->runner;
-    const struct runner_jig_ops *k = &r->kitchen;
+    const struct runner_jig_ops *k = &r->jig_ops;
     if (k->wants_scratch(k->self, &j->jig))
         j->jig.scratch = files_path(&j->arena, r, "scratch", j->jig.run_id, j->jig.attempt);
-    j->result = k->prepare(k->self, &j->jig, &j->arena, &j->recipe, &j->why);
+    j->result = k->prepare(k->self, &j->jig, &j->arena, &j->launch, &j->why);
     if (j->result == OK)
-        j->result = make_files(j, j->jig.run_id);
+        j->result = job_create_files(j, j->jig.run_id);
 }
 
-/* ---- after it ---- */
+/* ---- conclusion ---- */
 
-static void remove_files(struct job *j, int64_t id)
+static void job_remove_files(struct job *j, int64_t id)
 {
     const struct runner *r = j->runner;
     if (j->has_input)
         ignore(unlink(files_path(&j->arena, r, "in", id, j->jig.attempt)),
-               "mostly it is not there");
+               "usually it does not exist");
     const char *scratch = files_path(&j->arena, r, "scratch", id, j->jig.attempt);
     if (j->has_scratch && !files_remove_tree(scratch))
-        log_with(LOG_WARNING,
-                 LOG_FIELDS(LOG_I64("run", id), LOG_I64("attempt", j->jig.attempt),
-                            LOG_Z("directory", scratch)),
-                 "what a run left cannot be removed (%s); the next start tries again",
-                 strerror(errno));
+        log_with(
+            LOG_WARNING,
+            LOG_FIELDS(LOG_I64("run", id), LOG_I64("attempt", j->jig.attempt),
+                       LOG_Z("directory", scratch)),
+            "cannot remove the scratch directory of a run: %s; it is removed at the next start",
+            strerror(errno));
 }
 
-static enum jig_end_how how_of(uint32_t how)
+static enum jig_end_how job_end_kind(uint32_t how)
 {
     switch ((enum exec_how)how) {
     case EXEC_EXITED: return JIG_END_EXITED;
@@ -152,27 +155,27 @@ static enum jig_end_how how_of(uint32_t how)
     case EXEC_NO_HOW:
     case EXEC_HOW_END: break;
     }
-    impossible("an end outside the enum");
+    impossible("a kind of end outside the enum");
 }
 
-/* A supervisor that died did not say how much there is. */
-static uint32_t log_room(const struct exec_ended *end)
+/* The size is unknown if the supervisor died. */
+static uint32_t job_log_size(const struct exec_ended *end)
 {
     if (end->how == EXEC_DIED_WITH_SUPERVISOR)
         return LOG_MAX;
     return end->log_size < UINT32_MAX ? (uint32_t)end->log_size : UINT32_MAX;
 }
 
-static void read_log(struct job *j, struct jig_end *end)
+static void job_read_log(struct job *j, struct jig_end *end)
 {
-    struct spool_slice slice = {.size = log_room(&j->end)};
+    struct spool_slice slice = {.size = job_log_size(&j->end)};
     end->log_dropped = (uint64_t)j->end.log_dropped;
     if (slice.size == 0)
         return;
     slice.offset = -(int64_t)slice.size;
     slice.at = arena_alloc(&j->arena, slice.size);
-    if (spool_read_log(j->runner->place, j->jig.run_id, j->jig.attempt, &slice) != OK) {
-        end->log_tail = complain(&j->arena, "its log cannot be read", errno);
+    if (spool_read_log(j->runner->state_dirfd, j->jig.run_id, j->jig.attempt, &slice) != OK) {
+        end->log_tail = job_format_errno(&j->arena, "cannot read the log of the run", errno);
         return;
     }
     end->log_tail = (struct str){slice.at, slice.size};
@@ -180,26 +183,27 @@ static void read_log(struct job *j, struct jig_end *end)
         end->log_dropped = (uint64_t)slice.offset;
 }
 
-static err read_out(struct job *j, struct jig_end *end)
+static err job_read_out(struct job *j, struct jig_end *end)
 {
     end->out_dropped = j->end.out_dropped > 0;
     if (j->end.out_size == 0 || j->end.out_size > UINT32_MAX)
         return OK;
     struct spool_slice slice = {.size = (uint32_t)j->end.out_size};
     slice.at = arena_alloc(&j->arena, slice.size);
-    const err e = spool_read_out(j->runner->place, j->jig.run_id, j->jig.attempt, &slice);
+    const err e = spool_read_out(j->runner->state_dirfd, j->jig.run_id, j->jig.attempt, &slice);
     end->out = (struct str){slice.at, e == OK ? slice.size : 0};
     return e;
 }
 
-static void fail(struct job *j, enum reason_code code, struct str text)
+static void job_fail(struct job *j, enum reason_code code, struct str text)
 {
     j->done = (struct run_done_command){
         .result = RESULT_FAILED, .runlog = text, .reason = code, .reason_text = text};
 }
 
-/* Whoever was not let in, or found nobody, has left nothing. This only spares people a sentence. */
-static bool was_let_in(const struct job *j, struct str log)
+/* False if ssh failed before the login, so that nothing can be left running. The text is used only
+ * to omit the warning. */
+static bool job_ssh_logged_in(const struct job *j, struct str log)
 {
     const struct str first = str_slice(log, 0, str_find(log, '\n', 0));
     if (j->end.how != EXEC_EXITED)
@@ -209,51 +213,52 @@ static bool was_let_in(const struct job *j, struct str log)
            trouble != SSH_KEY_UNKNOWN && trouble != SSH_OUR_KEY && trouble != SSH_AUTH;
 }
 
-static void say_what_is_left(struct job *j, struct str log)
+static void job_warn_cleanup_failed(struct job *j, struct str log)
 {
     struct buf text = buf_in(&j->arena);
-    if (!j->may_have_left || !was_let_in(j, log))
+    if (!j->cleanup_failed || !job_ssh_logged_in(j, log))
         return;
     log_with(LOG_WARNING,
              LOG_FIELDS(LOG_I64("run", j->jig.run_id), LOG_I64("attempt", j->jig.attempt),
                         LOG_S("node", j->jig.node)),
-             "a run was cut off, and " LEFT_SENTENCE);
+             "the ssh connection of a run was cut off; " CLEANUP_FAILED_TEXT);
     buf_put_str(&text, j->done.runlog);
     if (text.len && !str_ends(j->done.runlog, STR("\n")))
         buf_put_c(&text, '\n');
-    buf_put_z(&text, LEFT_SENTENCE);
+    buf_put_z(&text, CLEANUP_FAILED_TEXT);
     j->done.runlog = buf_str(&text);
 }
 
-static void conclude(struct job *j)
+static void job_conclude(struct job *j)
 {
     const struct runner *r = j->runner;
     struct jig_end end = {
-        .how = how_of(j->end.how), .code = (int)j->end.code, .reason = j->end.reason};
-    read_log(j, &end);
+        .how = job_end_kind(j->end.how), .code = (int)j->end.code, .reason = j->end.reason};
+    job_read_log(j, &end);
     if (!j->has_facts)
-        fail(j, REASON_NOT_STARTED, STR("its noderole does not exist any more"));
-    else if (read_out(j, &end) != OK)
-        fail(j, code_of(errno), complain(&j->arena, "what the run wrote cannot be read", errno));
+        job_fail(j, REASON_NOT_STARTED, STR("its noderole does not exist any more"));
+    else if (job_read_out(j, &end) != OK)
+        job_fail(j, job_errno_reason(errno),
+                 job_format_errno(&j->arena, "cannot read the output of the run", errno));
     else
-        r->kitchen.conclude(r->kitchen.self, &j->jig, &end, &j->arena, &j->done);
-    say_what_is_left(j, end.log_tail);
-    const struct log_of of = {j->noderole_id, j->jig.run_id, j->jig.attempt, j->keep_runs,
-                              j->now_ms};
+        r->jig_ops.conclude(r->jig_ops.self, &j->jig, &end, &j->arena, &j->done);
+    job_warn_cleanup_failed(j, end.log_tail);
+    const struct run_log_key of = {j->noderole_id, j->jig.run_id, j->jig.attempt, j->keep_runs,
+                                   j->now_ms};
     if (end.log_tail.len || end.log_dropped)
-        logs_keep(r, &j->arena, &of, end.log_tail, end.log_dropped);
-    remove_files(j, j->jig.run_id);
+        logs_store(r, &j->arena, &of, end.log_tail, end.log_dropped);
+    job_remove_files(j, j->jig.run_id);
 }
 
-static void sweep_node(struct job *j)
+static void job_cleanup_node(struct job *j)
 {
-    const struct runner_jig_ops *k = &j->runner->kitchen;
-    j->result = ERR_NOT_FOUND; /* there is nothing to be ended */
-    if (k->stop(k->self, &j->jig, &j->arena, &j->recipe))
-        j->result = make_files(j, SWEEP_IDS + j->jig.run_id);
+    const struct runner_jig_ops *k = &j->runner->jig_ops;
+    j->result = ERR_NOT_FOUND; /* nothing to stop */
+    if (k->stop(k->self, &j->jig, &j->arena, &j->launch))
+        j->result = job_create_files(j, CLEANUP_RUN_IDS + j->jig.run_id);
 }
 
-static void sweep_data(struct job *j)
+static void job_cleanup_data(struct job *j)
 {
     files_empty_trash(j->runner);
     logs_prune_all(j->runner, &j->arena, j->keep_runs, j->now_ms);
@@ -261,29 +266,29 @@ static void sweep_data(struct job *j)
 
 /* ---- threads ---- */
 
-static void do_job(struct job *j)
+static void job_execute(struct job *j)
 {
     switch (j->kind) {
-    case JOB_PREPARE: prepare(j); return;
-    case JOB_CONCLUDE: conclude(j); return;
-    case JOB_SWEEP_NODE: sweep_node(j); return;
-    case JOB_SWEEP_DATA: sweep_data(j); return;
+    case JOB_PREPARE: job_prepare(j); return;
+    case JOB_CONCLUDE: job_conclude(j); return;
+    case JOB_CLEANUP_NODE: job_cleanup_node(j); return;
+    case JOB_CLEANUP_DATA: job_cleanup_data(j); return;
     }
     impossible("a job outside the enum");
 }
 
-static void work(uv_work_t *request)
+static void jobs_work_cb(uv_work_t *request)
 {
     for (struct job *j = request->data; j; j = j->next)
-        do_job(j);
+        job_execute(j);
 }
 
-static void take_back(struct runner *r, struct job *j)
+static void jobs_finish_one(struct runner *r, struct job *j)
 {
     r->job_count--;
-    r->concluding -= j->kind == JOB_CONCLUDE;
-    if (j->kind == JOB_SWEEP_DATA) {
-        r->is_sweeping = false;
+    r->conclude_count -= j->kind == JOB_CONCLUDE;
+    if (j->kind == JOB_CLEANUP_DATA) {
+        r->is_maintaining = false;
         jobs_drop(r, j);
     } else if (r->is_closed) {
         runs_free(j->run);
@@ -293,19 +298,19 @@ static void take_back(struct runner *r, struct job *j)
     }
 }
 
-static void worked(uv_work_t *request, int status)
+static void jobs_after_work_cb(uv_work_t *request, int status)
 {
     struct job *j = request->data;
     struct runner *r = j->runner;
-    (void)status; /* nothing is cancelled */
+    (void)status; /* jobs are never cancelled */
     for (struct job *next; j; j = next) {
         next = j->next;
-        take_back(r, j);
+        jobs_finish_one(r, j);
     }
     runner_free_if_idle(r);
 }
 
-static struct job *take_spare(struct runner *r)
+static struct job *jobs_take_spare(struct runner *r)
 {
     struct job *j = r->spare;
     struct arena arena = {0};
@@ -318,7 +323,7 @@ static struct job *take_spare(struct runner *r)
         must(j);
     }
     *j = (struct job){.runner = r, .arena = arena, .keep_runs = r->keep_runs};
-    j->now_ms = r->seams.now_ms ? r->seams.now_ms(r->seams.self) : sys_now_ms();
+    j->now_ms = r->callbacks.now_ms ? r->callbacks.now_ms(r->callbacks.self) : sys_now_ms();
     j->work.data = j;
     return j;
 }
@@ -350,27 +355,27 @@ void jobs_free_spare(struct runner *r)
     r->spare_count = 0;
 }
 
-void jobs_send_out(struct runner *r)
+void jobs_flush(struct runner *r)
 {
-    struct job *first = r->leaving.first;
-    r->leaving = (struct job_line){0};
+    struct job *first = r->job_batch.first;
+    r->job_batch = (struct job_queue){0};
     if (first)
-        must(uv_queue_work(r->setup.loop, &first->work, work, worked) == 0);
+        must(uv_queue_work(r->setup.loop, &first->work, jobs_work_cb, jobs_after_work_cb) == 0);
 }
 
-/* Waking a thread costs more than a small job: a few that come together go to one. */
-static void queue(struct runner *r, struct job *j)
+/* Waking a thread costs more than a short job: collect a few for one thread. */
+static void jobs_enqueue(struct runner *r, struct job *j)
 {
-    struct job_line *line = &r->leaving;
+    struct job_queue *queue = &r->job_batch;
     r->job_count++;
-    r->concluding += j->kind == JOB_CONCLUDE;
-    if (line->last)
-        line->last->next = j;
+    r->conclude_count += j->kind == JOB_CONCLUDE;
+    if (queue->last)
+        queue->last->next = j;
     else
-        line->first = j;
-    line->last = j;
-    if (++line->count == JOBS_A_THREAD)
-        jobs_send_out(r);
+        queue->first = j;
+    queue->last = j;
+    if (++queue->count == JOBS_PER_THREAD)
+        jobs_flush(r);
 }
 
 struct jig_work jobs_work(const struct runner *r, const struct run *run, struct arena *a)
@@ -395,11 +400,11 @@ struct jig_work jobs_work(const struct runner *r, const struct run *run, struct 
     return w;
 }
 
-/* The texts of the run stay as they are until the job is back. */
+/* The strings of the run must not change until the job has finished. */
 void jobs_begin(struct runner *r, struct run *run, enum job_kind kind)
 {
     jobs_drop(r, run->job);
-    struct job *j = take_spare(r);
+    struct job *j = jobs_take_spare(r);
     run->job = NULL;
     j->run = run;
     j->kind = kind;
@@ -407,40 +412,42 @@ void jobs_begin(struct runner *r, struct run *run, enum job_kind kind)
     j->has_facts = run->facts != NULL;
     j->end = run->end;
     j->noderole_id = run->noderole_id;
-    j->may_have_left = run->may_have_left;
+    j->cleanup_failed = run->cleanup_failed;
     if (kind == JOB_CONCLUDE) {
         j->has_input = run->has_input;
         j->has_scratch = run->has_scratch;
     }
-    queue(r, j);
+    jobs_enqueue(r, j);
 }
 
-void jobs_sweep_data(struct runner *r)
+void jobs_start_maintenance(struct runner *r)
 {
-    if (r->is_sweeping)
+    if (r->is_maintaining)
         return;
-    struct job *j = take_spare(r);
-    r->is_sweeping = true;
-    j->kind = JOB_SWEEP_DATA;
-    jobs_send_out(r); /* it is long: nobody waits behind it */
-    queue(r, j);
-    jobs_send_out(r);
+    struct job *j = jobs_take_spare(r);
+    r->is_maintaining = true;
+    j->kind = JOB_CLEANUP_DATA;
+    jobs_flush(r); /* it takes long: no other job shall wait behind it in the same thread */
+    jobs_enqueue(r, j);
+    jobs_flush(r);
 }
 
-/* Both are small: a file, and a directory that is empty. */
-void jobs_remove_made(struct runner *r, struct run *run)
+/* Done in the thread of the loop: one file and one empty directory. */
+void jobs_remove_files(struct runner *r, struct run *run)
 {
     struct arena arena = {0};
-    const bool sweeps = run->stage == STAGE_STOPPING || run->stage == STAGE_SWEPT;
-    const int64_t id = sweeps ? SWEEP_IDS + run->run_id : run->run_id;
-    if (run->has_input || sweeps)
-        ignore(unlink(files_path(&arena, r, "in", id, run->attempt)), "the next start finds it");
-    if (run->has_scratch && !sweeps)
-        ignore(rmdir(files_path(&arena, r, "scratch", id, run->attempt)), "as above");
+    const bool is_cleanup =
+        run->stage == STAGE_CLEANUP_RUNNING || run->stage == STAGE_CLEANUP_PREPARED;
+    const int64_t id = is_cleanup ? CLEANUP_RUN_IDS + run->run_id : run->run_id;
+    if (run->has_input || is_cleanup)
+        ignore(unlink(files_path(&arena, r, "in", id, run->attempt)), "the next start removes it");
+    if (run->has_scratch && !is_cleanup)
+        ignore(rmdir(files_path(&arena, r, "scratch", id, run->attempt)),
+               "the next start removes it");
     arena_fini(&arena);
 }
 
-/* ---- the order ---- */
+/* ---- order ---- */
 
 struct str jobs_list(struct arena *a, const struct str *texts, uint32_t count)
 {
@@ -453,19 +460,19 @@ struct str jobs_list(struct arena *a, const struct str *texts, uint32_t count)
 struct exec_spawn jobs_spawn(struct runner *r, struct run *run)
 {
     struct job *j = run->job;
-    const struct launch_spec *recipe = &j->recipe;
-    const bool sweeps = j->kind == JOB_SWEEP_NODE;
+    const struct launch_spec *launch = &j->launch;
+    const bool is_cleanup = j->kind == JOB_CLEANUP_NODE;
     return (struct exec_spawn){
-        .run_id = sweeps ? SWEEP_IDS + run->run_id : run->run_id,
+        .run_id = is_cleanup ? CLEANUP_RUN_IDS + run->run_id : run->run_id,
         .attempt = run->attempt,
         .epoch = r->epoch,
-        .argv = jobs_list(&j->arena, recipe->argv, recipe->argv_count),
-        .env = jobs_list(&j->arena, recipe->env, recipe->env_count),
-        .cwd = recipe->cwd,
+        .argv = jobs_list(&j->arena, launch->argv, launch->argv_count),
+        .env = jobs_list(&j->arena, launch->env, launch->env_count),
+        .cwd = launch->cwd,
         .stdin_path = str_from(j->input_path),
-        .out_max = recipe->out_max,
-        .log_max = recipe->log_max,
-        .deadline_ms = sweeps ? SWEEP_MS_MAX : run->facts->deadline_ms,
-        .grace_ms = sweeps ? SWEEP_GRACE_MS : GRACE_MS,
+        .out_max = launch->out_max,
+        .log_max = launch->log_max,
+        .deadline_ms = is_cleanup ? CLEANUP_MS_MAX : run->facts->deadline_ms,
+        .grace_ms = is_cleanup ? CLEANUP_GRACE_MS : GRACE_MS,
     };
 }

@@ -1,45 +1,47 @@
-/* results.c - what the core is told, and whether it is durable.
+/* results.c - reports of runs to the core, and their acknowledgement.
  *
- * Answers leave in the order in which they came to be. One that is not taken, or does not become
- * durable, is given again, until it is: the core takes the first and lets the others go.
- */
+ * Two queues: `unsent` (starts and results to submit, in the order in which they arose) and
+ * `unacked` (submitted results that are not durable yet). A result that is not accepted, or does
+ * not become durable, is submitted again until it is; the core accepts the first and ignores
+ * repetitions. Only after the acknowledgement is the supervisor ordered to delete its record
+ * (EXEC_FORGET): if the daemon dies before, the next one gets the same end again. */
 #include <stdio.h>
 
 #include "run/runner/runner_private.h"
 #include "sys/log.h"
 
-enum { REFUSALS_MAX = 2, ANSWER_WAITS_MS = 1 };
+enum { REFUSALS_MAX = 2, RESULT_DELAY_MS = 1 };
 
-void results_say_begun(struct runner *r, struct run *run)
+void results_queue_start(struct runner *r, struct run *run)
 {
-    run->begun_due = true;
-    runs_set_saying(r, run);
+    run->start_unsent = true;
+    runs_set_unsent(r, run);
 }
 
-void results_give(struct runner *r, struct run *run, const struct run_done_command *done)
+void results_queue_end(struct runner *r, struct run *run, const struct run_done_command *done)
 {
-    run->stage = STAGE_ANSWERED;
+    run->stage = STAGE_REPORTING;
     run->done = *done;
     run->done.run_id = run->run_id;
     run->done.attempt = run->attempt;
-    run->answer_due = true;
-    runs_set_saying(r, run);
+    run->result_unsent = true;
+    runs_set_unsent(r, run);
 }
 
 void results_fail(struct runner *r, struct run *run, enum run_result result,
                   const struct reason *why)
 {
-    results_give(r, run,
-                 &(struct run_done_command){.result = result,
-                                            .runlog = why->text,
-                                            .reason = why->code,
-                                            .reason_subject = why->subject,
-                                            .reason_text = why->text});
+    results_queue_end(r, run,
+                      &(struct run_done_command){.result = result,
+                                                 .runlog = why->text,
+                                                 .reason = why->code,
+                                                 .reason_subject = why->subject,
+                                                 .reason_text = why->text});
 }
 
-/* ---- handing over ---- */
+/* ---- submitting ---- */
 
-static err submit_begun(struct runner *r, const struct run *run)
+static err results_submit_start(struct runner *r, const struct run *run)
 {
     char job[32];
     struct command command = {.kind = COMMAND_RUN_BEGUN, .actor = STR("runner")};
@@ -47,10 +49,10 @@ static err submit_begun(struct runner *r, const struct run *run)
     command.run_begun.run_id = run->run_id;
     command.run_begun.attempt = run->attempt;
     command.run_begun.job = str_from(job);
-    return r->seams.submit(r->seams.self, &command);
+    return r->callbacks.submit(r->callbacks.self, &command);
 }
 
-static err submit_answer(struct runner *r, const struct run *run)
+static err results_submit_end(struct runner *r, const struct run *run)
 {
     struct command command = {.actor = STR("runner"), .request = r->request};
     if (run->is_cancelled) {
@@ -61,135 +63,140 @@ static err submit_answer(struct runner *r, const struct run *run)
         command.kind = COMMAND_RUN_DONE;
         command.run_done = run->done;
     }
-    return r->seams.submit(r->seams.self, &command);
+    return r->callbacks.submit(r->callbacks.self, &command);
 }
 
-static void wait_for_word(struct runner *r, struct run *run)
+static void results_add_unacked(struct runner *r, struct run *run)
 {
     run->request = r->request--;
-    if (run->is_handed)
+    if (run->is_unacked)
         return;
-    run->is_handed = true;
-    run->next_told = NULL;
-    if (r->told.last)
-        r->told.last->next_told = run;
+    run->is_unacked = true;
+    run->next_unacked = NULL;
+    if (r->unacked.last)
+        r->unacked.last->next_unacked = run;
     else
-        r->told.first = run;
-    r->told.last = run;
+        r->unacked.first = run;
+    r->unacked.last = run;
 }
 
-/* False: no more is taken for now. */
-static bool say(struct runner *r, struct run *run)
+/* Submit the start and the result of a run, if they are due. False: the turn accepts no more for
+ * now. */
+static bool results_submit_run(struct runner *r, struct run *run)
 {
-    /* Of one that has ended meanwhile it goes with the answer, if that is near. */
+    /* If the run has ended meanwhile, its start is submitted together with the result. */
     const bool is_near = run->stage == STAGE_ENDED || run->stage == STAGE_CONCLUDING;
-    const bool begun_now = run->begun_due && !is_near;
-    if (begun_now && submit_begun(r, run) == ERR_LIMIT)
+    const bool begun_now = run->start_unsent && !is_near;
+    if (begun_now && results_submit_start(r, run) == ERR_LIMIT)
         return false;
     if (begun_now)
-        run->begun_due = false; /* what was not taken is asked for after the next load */
-    if (!run->answer_due)
+        /* if it was not accepted, it is repeated after the next core reload */
+        run->start_unsent = false;
+    if (!run->result_unsent)
         return true;
-    const err e = submit_answer(r, run);
+    const err e = results_submit_end(r, run);
     if (e == ERR_LIMIT)
         return false;
-    run->answer_due = false;
+    run->result_unsent = false;
     if (e == OK)
-        wait_for_word(r, run);
+        results_add_unacked(r, run);
     else if (e != ERR_FENCED)
-        runner_try_later(r);
+        runner_schedule_retry(r);
     return true;
 }
 
-static void wait_is_over(uv_timer_t *timer)
+static void results_on_delay_over(uv_timer_t *timer)
 {
     struct runner *r = timer->data;
-    r->has_waited = true;
-    r->seams.wake(r->seams.self);
+    r->batch_delay_over = true;
+    r->callbacks.wake(r->callbacks.self);
 }
 
-/* A batch costs the store nearly as much for one answer as for ten: those of runs that ended
- * together go together. */
-static bool waits_for_others(struct runner *r)
+/* Delay results for up to RESULT_DELAY_MS while other runs are being concluded: a batch with ten
+ * results costs the store little more than one with a single result (ADR 0062). */
+static bool results_are_delayed(struct runner *r)
 {
-    if (r->concluding == 0 || r->has_waited) {
-        must(uv_timer_stop(&r->gathering) == 0);
-        r->has_waited = false;
+    if (r->conclude_count == 0 || r->batch_delay_over) {
+        must(uv_timer_stop(&r->batch_delay) == 0);
+        r->batch_delay_over = false;
         return false;
     }
-    if (!uv_is_active((const uv_handle_t *)&r->gathering))
-        must(uv_timer_start(&r->gathering, wait_is_over, ANSWER_WAITS_MS, 0) == 0);
+    if (!uv_is_active((const uv_handle_t *)&r->batch_delay))
+        must(uv_timer_start(&r->batch_delay, results_on_delay_over, RESULT_DELAY_MS, 0) == 0);
     return true;
 }
 
-bool results_hand_over(struct runner *r)
+bool results_submit(struct runner *r)
 {
     bool any = false;
-    if (!r->saying.first || waits_for_others(r))
+    if (!r->unsent.first || results_are_delayed(r))
         return false;
-    while (r->saying.first) {
-        struct run *run = r->saying.first;
-        if (!say(r, run)) {
-            runner_try_later(r);
+    while (r->unsent.first) {
+        struct run *run = r->unsent.first;
+        if (!results_submit_run(r, run)) {
+            runner_schedule_retry(r);
             break;
         }
-        r->saying.first = run->next_saying;
-        if (!r->saying.first)
-            r->saying.last = NULL;
-        run->is_saying = false;
+        r->unsent.first = run->next_unsent;
+        if (!r->unsent.first)
+            r->unsent.last = NULL;
+        run->is_unsent = false;
         any = true;
     }
     return any;
 }
 
-/* ---- the word ---- */
+/* ---- acknowledgement ---- */
 
-static struct run *told_of(const struct runner *r, int64_t request)
+static struct run *results_find_unacked(const struct runner *r, int64_t request)
 {
-    struct run *run = r->told.first;
+    struct run *run = r->unacked.first;
     while (run && run->request != request)
-        run = run->next_told;
+        run = run->next_unacked;
     return run;
 }
 
-/* It can only be our mistake; the run must not be left without an end for it. The last resort says
- * as little as can be said, and is given again until it is taken. */
-static void mend(struct runner *r, struct run *run)
+/* The core refused a result, which is a defect of the jig or the runner. The run must not stay
+ * without an end, so report it as failed; if that is refused too, report it as lost without any
+ * text, and repeat this until it is accepted. */
+static void results_handle_refusal(struct runner *r, struct run *run)
 {
     if (run->refusals >= REFUSALS_MAX) {
-        runner_try_later(r);
+        runner_schedule_retry(r);
         return;
     }
     run->refusals++;
     const bool is_last = run->refusals == REFUSALS_MAX;
     log_with(LOG_ERROR, LOG_FIELDS(LOG_I64("run", run->run_id), LOG_I64("attempt", run->attempt)),
-             "the answer of a run was refused; %s", is_last ? "it is lost" : "it has failed");
+             "the core refused the result of a run; reporting it as %s",
+             is_last ? "lost" : "failed");
     if (is_last)
         results_fail(r, run, RESULT_LOST, &(struct reason){.code = REASON_NONE});
     else
-        results_fail(r, run, RESULT_FAILED,
-                     &(struct reason){.code = REASON_RESULT_INVALID,
-                                      .text = STR("what came of the run was not understood")});
-    r->seams.wake(r->seams.self);
+        results_fail(
+            r, run, RESULT_FAILED,
+            &(struct reason){.code = REASON_RESULT_INVALID,
+                             .text = STR("the core refused the result of the run as invalid")});
+    r->callbacks.wake(r->callbacks.self);
 }
 
 void runner_on_result(struct runner *r, int64_t request, err why)
 {
-    struct run *run = told_of(r, request);
+    struct run *run = results_find_unacked(r, request);
     if (!run || r->is_closed)
         return;
     run->request = 0;
     if (why == ERR_REFUSED) {
-        mend(r, run);
+        results_handle_refusal(r, run);
     } else if (why != OK) {
         if (why != ERR_FENCED)
-            runner_try_later(r);
-    } else if (!run->is_saying) {
-        /* Should the supervisor not hear it, it tells of the run at the next connection. */
-        if (r->is_connected && run->is_known)
+            runner_schedule_retry(r);
+    } else if (!run->is_unsent) {
+        /* If the order is lost, the supervisor reports the run again after a reconnect. */
+        if (r->is_connected && run->known_to_supervisor)
             exec_client_forget(r->client, run->run_id, run->attempt);
         runs_remove(r, run);
-        if (r->is_unsettled)
-            r->seams.wake(r->seams.self);
+        if (r->needs_reconcile)
+            r->callbacks.wake(r->callbacks.self);
     }
 }

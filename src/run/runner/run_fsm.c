@@ -1,22 +1,55 @@
-/* run_fsm.c - what happens to a run, one step after the other.
+/* run_fsm.c - the state machine of a run in the runner.
  *
- * The supervisor and the threads only say where a run has come to; what is done next is decided in
- * run_fsm_advance(), which runner_pump() calls. Orders are given only while there is a connection,
- * and one that breaks takes those with it that were not answered: at the next one the supervisor is
- * asked about every run, once, so each "not known" answers a question of ours.
+ * Reports of the supervisor and finished jobs only set the stage; run_fsm_advance(), called by
+ * runner_pump(), decides what is done next. The stages, what a run waits for in each of them, and
+ * the stages that can follow:
+ *
+ *   NEW               the connection to the supervisor; and, unless query_first, not being fenced
+ *                     -> QUERYING (query_first), PREPARING, REPORTING (cancelled, noderole deleted,
+ *                        no supervisor)
+ *   QUERYING          BEGUN, ENDED or NOT_KNOWN of the supervisor
+ *                     -> RUNNING, ENDED (ended, or lost), NEW (never started, or reconnect)
+ *   PREPARING         a thread (JOB_PREPARE)
+ *                     -> PREPARED
+ *   PREPARED          the connection, and not being fenced
+ *                     -> ORDERED, REPORTING (preparation failed, cancelled, no supervisor)
+ *   ORDERED           BEGUN, ENDED or NOT_KNOWN
+ *                     -> RUNNING, ENDED, DEFERRED (the supervisor refused), NEW (reconnect, or
+ *                        refused after a cancel)
+ *   DEFERRED          the retry timer
+ *                     -> NEW (with query_first), RUNNING, ENDED, REPORTING (cancelled)
+ *   RUNNING           ENDED or NOT_KNOWN
+ *                     -> ENDED (NOT_KNOWN: lost)
+ *   ENDED             nothing
+ *                     -> CLEANUP_PREPARING (ssh was cut off), CONCLUDING
+ *   CLEANUP_PREPARING a thread (JOB_CLEANUP_NODE)
+ *                     -> CLEANUP_PREPARED
+ *   CLEANUP_PREPARED  the connection
+ *                     -> CLEANUP_RUNNING, ENDED (nothing to stop, or the command failed)
+ *   CLEANUP_RUNNING   ENDED or NOT_KNOWN of the cleanup command
+ *                     -> ENDED (with cleanup_done)
+ *   CONCLUDING        a thread (JOB_CONCLUDE)
+ *                     -> REPORTING
+ *   REPORTING         the acknowledgement of the result by the turn; then the run is freed
+ *
+ * Orders are sent only while there is a connection, and a connection that breaks loses those that
+ * were not answered. After a reconnect every run is therefore queried once, before any new order,
+ * so that each NOT_KNOWN is the answer to exactly one query or order. A run may be started again
+ * only if the supervisor has answered that it was never started; a run that was started and is
+ * unknown to the supervisor is lost and never repeated here.
  */
 #include "run/jig/ssh_command.h"
 #include "run/runner/runner_private.h"
 #include "sys/log.h"
 
-static void wake(const struct runner *r)
+static void run_fsm_wake(const struct runner *r)
 {
-    r->seams.wake(r->seams.self);
+    r->callbacks.wake(r->callbacks.self);
 }
 
-/* ---- the beginning ---- */
+/* ---- start ---- */
 
-static bool ask_for_facts(struct runner *r, struct run *run)
+static bool run_fsm_load_facts(struct runner *r, struct run *run)
 {
     if (run->facts)
         return true;
@@ -27,16 +60,16 @@ static bool ask_for_facts(struct runner *r, struct run *run)
                                     .attempt = run->attempt,
                                     .node_id = run->node_id,
                                     .noderole_id = run->noderole_id};
-    const bool is_there = r->seams.facts(r->seams.self, &order, &arena, &facts);
+    const bool is_there = r->callbacks.facts(r->callbacks.self, &order, &arena, &facts);
     if (is_there)
         runs_set_facts(run, &facts);
     arena_fini(&arena);
     return is_there;
 }
 
-static void ask(struct runner *r, struct run *run)
+static void run_fsm_query(struct runner *r, struct run *run)
 {
-    run->stage = STAGE_ASKED;
+    run->stage = STAGE_QUERYING;
     if (run->is_cancelled) {
         run->is_cancel_sent = true;
         exec_client_cancel(r->client, run->run_id, run->attempt);
@@ -45,46 +78,46 @@ static void ask(struct runner *r, struct run *run)
     }
 }
 
-static void stop_unbegun(struct runner *r, struct run *run)
+static void run_fsm_report_unstarted(struct runner *r, struct run *run)
 {
     results_fail(r, run, RESULT_FAILED,
-                 &(struct reason){.code = REASON_CANCELLED}); /* as stopped */
-    jobs_remove_made(r, run);
+                 &(struct reason){.code = REASON_CANCELLED}); /* reported as RUN_STOPPED */
+    jobs_remove_files(r, run);
 }
 
-static void begin(struct runner *r, struct run *run)
+static void run_fsm_start(struct runner *r, struct run *run)
 {
-    if (run->is_cancelled && !run->may_be_known)
-        stop_unbegun(r, run);
+    if (run->is_cancelled && !run->query_first)
+        run_fsm_report_unstarted(r, run);
     else if (!r->is_connected)
         return;
-    else if (run->may_be_known)
-        ask(r, run);
+    else if (run->query_first)
+        run_fsm_query(r, run);
     else if (r->is_fenced)
         return;
-    else if (!ask_for_facts(r, run)) {
+    else if (!run_fsm_load_facts(r, run)) {
         results_fail(r, run, RESULT_FAILED,
                      &(struct reason){.code = REASON_NOT_STARTED,
                                       .text = STR("its noderole does not exist any more")});
-        jobs_remove_made(r, run);
+        jobs_remove_files(r, run);
     } else {
         run->stage = STAGE_PREPARING;
         jobs_begin(r, run, JOB_PREPARE);
     }
 }
 
-/* There never was a process. */
-static void drop_recipe(struct runner *r, struct run *run)
+/* Report a run whose process was never created: the preparation failed, or it was cancelled. */
+static void run_fsm_report_not_prepared(struct runner *r, struct run *run)
 {
     if (run->is_cancelled || run->job->result != OK)
         results_fail(r, run, RESULT_FAILED, &run->job->why);
-    jobs_remove_made(r, run);
+    jobs_remove_files(r, run);
 }
 
-static void order(struct runner *r, struct run *run)
+static void run_fsm_order(struct runner *r, struct run *run)
 {
     if (run->is_cancelled || run->job->result != OK) {
-        drop_recipe(r, run);
+        run_fsm_report_not_prepared(r, run);
         return;
     }
     if (!r->is_connected || r->is_fenced)
@@ -94,31 +127,32 @@ static void order(struct runner *r, struct run *run)
         run->job->result = ERR_LIMIT;
         run->job->why = (struct reason){
             .code = REASON_DATA_TOO_LARGE,
-            .text = STR("the command line of the run is longer than a message may be")};
-        drop_recipe(r, run);
+            .text = STR("the command line of the run is too long for a message to halligan-exec")};
+        run_fsm_report_not_prepared(r, run);
         return;
     }
     run->stage = STAGE_ORDERED;
-    run->is_ours_alone = false;
+    run->never_ordered = false;
     jobs_drop(r, run->job);
     run->job = NULL;
 }
 
-void run_fsm_give_up(struct runner *r, struct run *run)
+void run_fsm_fail_unstarted(struct runner *r, struct run *run)
 {
-    const struct reason why = {.code = REASON_SUPERVISOR_DOWN, .text = STR(RUNNER_TROUBLE)};
-    if (!run->is_ours_alone || run->is_cancelled)
+    const struct reason why = {.code = REASON_SUPERVISOR_DOWN,
+                               .text = STR(SUPERVISOR_MISSING_TEXT)};
+    if (!run->never_ordered || run->is_cancelled)
         return;
-    if (run->stage == STAGE_NOTED) {
+    if (run->stage == STAGE_NEW) {
         results_fail(r, run, RESULT_FAILED, &why);
     } else if (run->stage == STAGE_PREPARED && run->job->result == OK) {
         run->job->result = ERR_UNAVAILABLE;
         run->job->why = why;
-        drop_recipe(r, run);
+        run_fsm_report_not_prepared(r, run);
     }
 }
 
-static void pass_cancel_on(struct runner *r, struct run *run)
+static void run_fsm_send_cancel(struct runner *r, struct run *run)
 {
     if (!run->is_cancelled || run->is_cancel_sent || !r->is_connected)
         return;
@@ -126,262 +160,268 @@ static void pass_cancel_on(struct runner *r, struct run *run)
     exec_client_cancel(r->client, run->run_id, run->attempt);
 }
 
-/* ---- the end ---- */
+/* ---- end and cleanup on the node ---- */
 
-/* A connection that is cut off takes nothing with it: what it had begun may go on over there. That
- * it broke by itself, ssh says with its status; where it never came to be the sweep has no more
- * luck, but a script may say the same words, so they are not trusted here. */
-static bool may_have_left_work(const struct run *run)
+/* Processes that were started over ssh survive the end of the connection. ssh reports a broken
+ * connection with the status SSH_FAILED. A connection that was never established also has this
+ * status, and the cleanup will fail as well; but a script can print the same error text, so the
+ * text is not used to skip the cleanup. */
+static bool run_fsm_needs_cleanup(const struct run *run)
 {
     const bool is_cut_off = run->end.how == EXEC_EXITED ? run->end.code == SSH_FAILED
                                                         : run->end.how != EXEC_NOT_STARTED;
-    return run->facts && run->facts->transport.kind == TRANSPORT_SSH && !run->is_swept &&
+    return run->facts && run->facts->transport.kind == TRANSPORT_SSH && !run->cleanup_done &&
            is_cut_off;
 }
 
-static void close_off(struct runner *r, struct run *run)
+static void run_fsm_finish(struct runner *r, struct run *run)
 {
-    const bool has_facts = ask_for_facts(r, run);
-    if (has_facts && may_have_left_work(run)) {
-        run->stage = STAGE_SWEEPING;
-        jobs_begin(r, run, JOB_SWEEP_NODE);
-        if (run->begun_due)
-            runs_set_saying(r, run); /* its answer is not near */
+    const bool has_facts = run_fsm_load_facts(r, run);
+    if (has_facts && run_fsm_needs_cleanup(run)) {
+        run->stage = STAGE_CLEANUP_PREPARING;
+        jobs_begin(r, run, JOB_CLEANUP_NODE);
+        if (run->start_unsent)
+            runs_set_unsent(r, run); /* the cleanup takes time: report the start now */
     } else {
         run->stage = STAGE_CONCLUDING;
         jobs_begin(r, run, JOB_CONCLUDE);
     }
 }
 
-static void go_on_swept(struct runner *r, struct run *run, bool is_done)
+static void run_fsm_cleanup_ended(struct runner *r, struct run *run, bool is_done)
 {
-    jobs_remove_made(r, run);
-    run->is_swept = true;
-    run->may_have_left = !is_done;
+    jobs_remove_files(r, run);
+    run->cleanup_done = true;
+    run->cleanup_failed = !is_done;
     run->stage = STAGE_ENDED;
     runs_set_due(r, run);
 }
 
-static void order_sweep(struct runner *r, struct run *run)
+static void run_fsm_order_cleanup(struct runner *r, struct run *run)
 {
     if (run->job->result != OK) {
-        go_on_swept(r, run, run->job->result == ERR_NOT_FOUND);
+        run_fsm_cleanup_ended(r, run, run->job->result == ERR_NOT_FOUND);
         return;
     }
     if (!r->is_connected)
         return;
     const struct exec_spawn spec = jobs_spawn(r, run);
     if (exec_client_spawn(r->client, &spec) == OK)
-        run->stage = STAGE_STOPPING;
+        run->stage = STAGE_CLEANUP_RUNNING;
     else
-        go_on_swept(r, run, false);
+        run_fsm_cleanup_ended(r, run, false);
 }
 
 void run_fsm_advance(struct runner *r, struct run *run)
 {
     switch (run->stage) {
-    case STAGE_NOTED: begin(r, run); return;
-    case STAGE_PREPARED: order(r, run); return;
-    case STAGE_PUT_OFF:
+    case STAGE_NEW: run_fsm_start(r, run); return;
+    case STAGE_PREPARED: run_fsm_order(r, run); return;
+    case STAGE_DEFERRED:
         if (run->is_cancelled)
-            stop_unbegun(r, run);
+            run_fsm_report_unstarted(r, run);
         return;
-    case STAGE_ASKED:
+    case STAGE_QUERYING:
     case STAGE_ORDERED:
-    case STAGE_RUNNING: pass_cancel_on(r, run); return;
-    case STAGE_ENDED: close_off(r, run); return;
-    case STAGE_SWEPT: order_sweep(r, run); return;
+    case STAGE_RUNNING: run_fsm_send_cancel(r, run); return;
+    case STAGE_ENDED: run_fsm_finish(r, run); return;
+    case STAGE_CLEANUP_PREPARED: run_fsm_order_cleanup(r, run); return;
     case STAGE_PREPARING:
-    case STAGE_SWEEPING:
-    case STAGE_STOPPING:
+    case STAGE_CLEANUP_PREPARING:
+    case STAGE_CLEANUP_RUNNING:
     case STAGE_CONCLUDING:
-    case STAGE_ANSWERED: return;
+    case STAGE_REPORTING: return;
     }
     impossible("a stage outside the enum");
 }
 
 void run_fsm_retry(struct runner *r, struct run *run)
 {
-    if (run->stage == STAGE_PUT_OFF) {
-        run->stage = STAGE_NOTED;
-        run->may_be_known = true;
+    if (run->stage == STAGE_DEFERRED) {
+        run->stage = STAGE_NEW;
+        run->query_first = true;
         runs_set_due(r, run);
-    } else if (run->stage == STAGE_ANSWERED && run->request == 0) {
-        run->answer_due = true;
-        runs_set_saying(r, run);
+    } else if (run->stage == STAGE_REPORTING && run->request == 0) {
+        run->result_unsent = true;
+        runs_set_unsent(r, run);
     }
 }
 
-/* ---- what threads found ---- */
+/* ---- finished jobs ---- */
 
-#define LOST_SENTENCE "the run had begun, and nobody knows what became of it"
+#define RUN_LOST_TEXT                                                                              \
+    "the run was started, and its result is unknown: halligan-exec has no record of it"
 
-static void conclude(struct runner *r, struct run *run)
+static void run_fsm_report(struct runner *r, struct run *run)
 {
     run->has_input = run->has_scratch = false;
     if (run->is_lost)
         results_fail(r, run, RESULT_LOST,
                      &(struct reason){.code = REASON_RUN_LOST,
-                                      .text = run->may_have_left
-                                                  ? STR(LOST_SENTENCE "\n" LEFT_SENTENCE)
-                                                  : STR(LOST_SENTENCE)});
+                                      .text = run->cleanup_failed
+                                                  ? STR(RUN_LOST_TEXT "\n" CLEANUP_FAILED_TEXT)
+                                                  : STR(RUN_LOST_TEXT)});
     else
-        results_give(r, run, &run->job->done);
+        results_queue_end(r, run, &run->job->done);
 }
 
 void run_fsm_job_done(struct runner *r, struct run *run, struct job *job)
 {
     run->job = job;
     if (run->stage == STAGE_CONCLUDING) {
-        conclude(r, run);
+        run_fsm_report(r, run);
     } else if (run->stage == STAGE_PREPARING) {
         run->has_input = job->has_input;
         run->has_scratch = job->has_scratch;
         run->stage = STAGE_PREPARED;
     } else {
-        must(run->stage == STAGE_SWEEPING);
-        run->stage = STAGE_SWEPT;
+        must(run->stage == STAGE_CLEANUP_PREPARING);
+        run->stage = STAGE_CLEANUP_PREPARED;
     }
     runs_set_due(r, run);
-    wake(r);
+    run_fsm_wake(r);
 }
 
-/* ---- what the supervisor says ---- */
+/* ---- reports of the supervisor ---- */
 
-/* Its connection is new: nothing that was asked before it will be answered. */
-static void ask_again(struct runner *r, struct run *run)
+/* After a reconnect: unanswered queries and orders are lost, so repeat them. */
+static void run_fsm_requery(struct runner *r, struct run *run)
 {
     run->is_cancel_sent = false;
     switch (run->stage) {
-    case STAGE_ASKED:
+    case STAGE_QUERYING:
     case STAGE_ORDERED:
-    case STAGE_PUT_OFF:
-        run->stage = STAGE_NOTED;
-        run->may_be_known = true;
+    case STAGE_DEFERRED:
+        run->stage = STAGE_NEW;
+        run->query_first = true;
         break;
     case STAGE_RUNNING: exec_client_query(r->client, run->run_id, run->attempt); break;
-    case STAGE_STOPPING: exec_client_query(r->client, SWEEP_IDS + run->run_id, run->attempt); break;
-    case STAGE_NOTED:
+    case STAGE_CLEANUP_RUNNING:
+        exec_client_query(r->client, CLEANUP_RUN_IDS + run->run_id, run->attempt);
+        break;
+    case STAGE_NEW:
     case STAGE_PREPARING:
     case STAGE_PREPARED:
     case STAGE_ENDED:
-    case STAGE_SWEEPING:
-    case STAGE_SWEPT:
+    case STAGE_CLEANUP_PREPARING:
+    case STAGE_CLEANUP_PREPARED:
     case STAGE_CONCLUDING:
-    case STAGE_ANSWERED: break;
+    case STAGE_REPORTING: break;
     }
     runs_set_due(r, run);
 }
 
-static void connected(void *self, const struct exec_welcome *welcome)
+static void run_fsm_on_connected(void *self, const struct exec_welcome *welcome)
 {
     struct runner *r = self;
     r->is_connected = true;
-    runner_end_trouble(r);
-    r->is_unsettled = !welcome->journal_is_of_this_boot;
-    r->is_listing = true;
-    runs_each(r, ask_again);
-    ssh_control_ask_again(r);
-    wake(r);
+    runner_supervisor_found(r);
+    r->needs_reconcile = !welcome->journal_is_of_this_boot;
+    r->list_due = true;
+    runs_each(r, run_fsm_requery);
+    ssh_control_requery(r);
+    run_fsm_wake(r);
 }
 
-static void lost(void *self)
+static void run_fsm_on_lost(void *self)
 {
     struct runner *r = self;
     if (r->is_connected)
-        log_print(LOG_WARNING, "the connection to halligan-exec is gone, trying again");
+        log_print(LOG_WARNING, "lost the connection to halligan-exec; reconnecting");
     r->is_connected = false;
-    wake(r);
+    run_fsm_wake(r);
 }
 
-static bool is_waited_for(const struct run *run)
+static bool run_fsm_expects_report(const struct run *run)
 {
-    return run->stage == STAGE_ASKED || run->stage == STAGE_ORDERED ||
-           run->stage == STAGE_PUT_OFF || run->stage == STAGE_RUNNING;
+    return run->stage == STAGE_QUERYING || run->stage == STAGE_ORDERED ||
+           run->stage == STAGE_DEFERRED || run->stage == STAGE_RUNNING;
 }
 
-/* Of a run that nobody has ordered, or whose end was durable before we could say so. */
-static void take_stranger(struct runner *r, const struct exec_run *run, bool is_ended)
+/* A report about a run without an order: it is not in the store, or its end was durable before we
+ * could send EXEC_FORGET. */
+static void run_fsm_handle_unordered(struct runner *r, const struct exec_run *run, bool is_ended)
 {
     if (is_ended) {
         exec_client_forget(r->client, run->run_id, run->attempt);
         return;
     }
     log_with(LOG_WARNING, LOG_FIELDS(LOG_I64("run", run->run_id), LOG_I64("attempt", run->attempt)),
-             "halligan-exec has a run that nobody wants; it is cancelled");
+             "halligan-exec reports a run that has no order; cancelling it");
     exec_client_cancel(r->client, run->run_id, run->attempt);
 }
 
-/* It was not known, and answered so; an order that had been given up for lost came through after
- * all. */
-static void take_late(struct runner *r, struct run *run)
+/* A run that was reported as not started has been started after all, by an order that was
+ * considered lost: cancel it. */
+static void run_fsm_cancel_late(struct runner *r, struct run *run)
 {
-    if (run->stage != STAGE_ANSWERED || run->is_known)
+    if (run->stage != STAGE_REPORTING || run->known_to_supervisor)
         return;
-    run->is_known = true;
+    run->known_to_supervisor = true;
     exec_client_cancel(r->client, run->run_id, run->attempt);
 }
 
-static struct run *sweep_of(const struct runner *r, int64_t id, uint32_t attempt)
+static struct run *run_fsm_find_cleanup(const struct runner *r, int64_t id, uint32_t attempt)
 {
-    struct run *run = id >= SWEEP_IDS ? runs_find(r, id - SWEEP_IDS, attempt) : NULL;
-    return run && run->stage == STAGE_STOPPING ? run : NULL;
+    struct run *run = id >= CLEANUP_RUN_IDS ? runs_find(r, id - CLEANUP_RUN_IDS, attempt) : NULL;
+    return run && run->stage == STAGE_CLEANUP_RUNNING ? run : NULL;
 }
 
-static void begun(void *self, const struct exec_begun *m)
+static void run_fsm_on_begun(void *self, const struct exec_begun *m)
 {
     struct runner *r = self;
     struct run *run = runs_find(r, m->run_id, m->attempt);
-    if (sweep_of(r, m->run_id, m->attempt) || ssh_control_begun(r, m))
+    if (run_fsm_find_cleanup(r, m->run_id, m->attempt) || ssh_control_begun(r, m))
         return;
     if (!run) {
-        take_stranger(r, &(struct exec_run){m->run_id, m->attempt}, false);
+        run_fsm_handle_unordered(r, &(struct exec_run){m->run_id, m->attempt}, false);
         return;
     }
-    if (!is_waited_for(run)) {
-        take_late(r, run);
+    if (!run_fsm_expects_report(run)) {
+        run_fsm_cancel_late(r, run);
         return;
     }
     run->stage = STAGE_RUNNING;
-    run->is_known = true;
-    runs_clear_doubt(r, run);
+    run->known_to_supervisor = true;
+    runs_set_reconciled(r, run);
     if (m->pid && !run->pid) {
         run->pid = m->pid;
-        if (!run->store_begun)
-            results_say_begun(r, run);
-        ssh_control_want(r, run);
+        if (!run->start_is_stored)
+            results_queue_start(r, run);
+        ssh_control_ensure(r, run);
     }
     runs_set_due(r, run);
-    wake(r);
+    run_fsm_wake(r);
 }
 
-static void ended(void *self, const struct exec_ended *m)
+static void run_fsm_on_ended(void *self, const struct exec_ended *m)
 {
     struct runner *r = self;
     struct run *run = runs_find(r, m->run_id, m->attempt);
-    struct run *swept = sweep_of(r, m->run_id, m->attempt);
+    struct run *swept = run_fsm_find_cleanup(r, m->run_id, m->attempt);
     if (ssh_control_ended(r, m))
         return;
     if (swept)
-        go_on_swept(r, swept, m->how == EXEC_EXITED && m->code == 0);
+        run_fsm_cleanup_ended(r, swept, m->how == EXEC_EXITED && m->code == 0);
     if (!run) {
-        take_stranger(r, &(struct exec_run){m->run_id, m->attempt}, true);
-    } else if (is_waited_for(run)) {
-        run->is_known = true;
-        runs_clear_doubt(r, run);
+        run_fsm_handle_unordered(r, &(struct exec_run){m->run_id, m->attempt}, true);
+    } else if (run_fsm_expects_report(run)) {
+        run->known_to_supervisor = true;
+        runs_set_reconciled(r, run);
         runs_set_end(run, m);
         run->stage = STAGE_ENDED;
         runs_set_due(r, run);
         if (m->how != EXEC_EXITED)
             log_with(LOG_INFO,
                      LOG_FIELDS(LOG_I64("run", m->run_id), LOG_I64("attempt", m->attempt)),
-                     "a run did not end by itself: %s", exec_how_name((enum exec_how)m->how));
+                     "run ended without an exit status: %s", exec_how_name((enum exec_how)m->how));
     }
-    wake(r);
+    run_fsm_wake(r);
 }
 
-/* It began, and its supervisor does not know it: a boot lies between, or its journal was lost. */
-static void lose(struct runner *r, struct run *run)
+/* The run was started, and the supervisor has no entry: the machine rebooted, or the journal was
+ * lost. */
+static void run_fsm_set_lost(struct runner *r, struct run *run)
 {
     run->is_lost = true;
     runs_set_end(run, &(struct exec_ended){.how = EXEC_DIED_WITH_SUPERVISOR});
@@ -389,54 +429,54 @@ static void lose(struct runner *r, struct run *run)
     runs_set_due(r, run);
 }
 
-static void take_not_known(struct runner *r, struct run *run, bool begun)
+static void run_fsm_handle_not_known(struct runner *r, struct run *run, bool begun)
 {
-    const bool had_begun = begun || run->store_begun || run->pid || run->stage == STAGE_RUNNING;
-    if (!is_waited_for(run))
+    const bool had_begun = begun || run->start_is_stored || run->pid || run->stage == STAGE_RUNNING;
+    if (!run_fsm_expects_report(run))
         return;
     if (run->stage == STAGE_ORDERED && !run->is_cancelled) {
-        run->stage = STAGE_PUT_OFF;
-        runner_try_later(r);
+        run->stage = STAGE_DEFERRED;
+        runner_schedule_retry(r);
     } else if (had_begun) {
-        lose(r, run);
+        run_fsm_set_lost(r, run);
     } else {
-        run->stage = STAGE_NOTED;
-        run->may_be_known = false;
+        run->stage = STAGE_NEW;
+        run->query_first = false;
         runs_set_due(r, run);
     }
 }
 
-static void not_known(void *self, const struct exec_not_known *m)
+static void run_fsm_on_not_known(void *self, const struct exec_not_known *m)
 {
     struct runner *r = self;
     struct run *run = runs_find(r, m->run_id, m->attempt);
-    struct run *swept = sweep_of(r, m->run_id, m->attempt);
+    struct run *swept = run_fsm_find_cleanup(r, m->run_id, m->attempt);
     if (ssh_control_not_known(r, m))
         return;
     if (swept)
-        go_on_swept(r, swept, false);
+        run_fsm_cleanup_ended(r, swept, false);
     else if (run)
-        take_not_known(r, run, m->begun);
-    wake(r);
+        run_fsm_handle_not_known(r, run, m->begun);
+    run_fsm_wake(r);
 }
 
-static void fenced(void *self, int64_t epoch)
+static void run_fsm_on_fenced(void *self, int64_t epoch)
 {
     struct runner *r = self;
     if (epoch <= r->epoch || r->is_fenced)
         return;
     r->is_fenced = true;
     log_with(LOG_ERROR, LOG_FIELDS(LOG_I64("epoch", r->epoch), LOG_I64("newer", epoch)),
-             "halligan-exec has a newer daemon; no more runs are begun");
+             "a daemon with a higher epoch uses halligan-exec; this daemon starts no more runs");
 }
 
-struct exec_client_callbacks run_fsm_seams(struct runner *r)
+struct exec_client_callbacks run_fsm_callbacks(struct runner *r)
 {
     return (struct exec_client_callbacks){.self = r,
-                                          .connected = connected,
-                                          .lost = lost,
-                                          .begun = begun,
-                                          .ended = ended,
-                                          .not_known = not_known,
-                                          .fenced = fenced};
+                                          .connected = run_fsm_on_connected,
+                                          .lost = run_fsm_on_lost,
+                                          .begun = run_fsm_on_begun,
+                                          .ended = run_fsm_on_ended,
+                                          .not_known = run_fsm_on_not_known,
+                                          .fenced = run_fsm_on_fenced};
 }

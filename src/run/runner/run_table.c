@@ -1,44 +1,45 @@
-/* run_table.c - the runs that are open: found by name, and standing in lines for what comes next.
- * */
+/* run_table.c - the open runs: a hash table by (run id, attempt), and three intrusive queues: `due`
+ * (to be advanced), `unsent` (reports to submit) and `unacked` (results without acknowledgement). A
+ * run is in each queue at most once, as its flags state. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "run/runner/runner_private.h"
 
-/* ---- names ---- */
+/* ---- hash table ---- */
 
-static struct run **bucket_of(const struct runner *r, int64_t run_id)
+static struct run **runs_bucket(const struct runner *r, int64_t run_id)
 {
     const uint64_t mixed = (uint64_t)run_id * 0x9e3779b97f4a7c15u;
     return &r->buckets[(mixed >> 32) & (r->bucket_count - 1)];
 }
 
-/* Where the one of that name hangs, or would; NULL when there is none at all. */
-static struct run **place_of(const struct runner *r, int64_t run_id, uint32_t attempt)
+/* The pointer to the run, or to the end of its chain; NULL if the table is empty. */
+static struct run **runs_slot(const struct runner *r, int64_t run_id, uint32_t attempt)
 {
     if (!r->bucket_count)
         return NULL;
-    struct run **at = bucket_of(r, run_id);
+    struct run **at = runs_bucket(r, run_id);
     while (*at && ((*at)->run_id != run_id || (*at)->attempt != attempt))
-        at = &(*at)->next_in_row;
+        at = &(*at)->next_in_bucket;
     return at;
 }
 
 struct run *runs_find(const struct runner *r, int64_t run_id, uint32_t attempt)
 {
-    struct run **at = place_of(r, run_id, attempt);
+    struct run **at = runs_slot(r, run_id, attempt);
     return at ? *at : NULL;
 }
 
-static void hang(struct runner *r, struct run *run)
+static void runs_insert(struct runner *r, struct run *run)
 {
-    struct run **at = bucket_of(r, run->run_id);
-    run->next_in_row = *at;
+    struct run **at = runs_bucket(r, run->run_id);
+    run->next_in_bucket = *at;
     *at = run;
 }
 
-static void grow(struct runner *r)
+static void runs_grow(struct runner *r)
 {
     struct run **old = r->buckets;
     const uint32_t old_count = r->bucket_count;
@@ -48,19 +49,19 @@ static void grow(struct runner *r)
     for (uint32_t i = 0; i < old_count; i++)
         while (old[i]) {
             struct run *run = old[i];
-            old[i] = run->next_in_row;
-            hang(r, run);
+            old[i] = run->next_in_bucket;
+            runs_insert(r, run);
         }
     free(old);
 }
 
-/* ---- from the order to the end ---- */
+/* ---- add and remove ---- */
 
 struct run *runs_add(struct runner *r, const struct run_order *order)
 {
-    must(order->run_id > 0 && order->run_id < MASTER_IDS);
+    must(order->run_id > 0 && order->run_id < SSH_CONTROL_RUN_IDS);
     if (r->run_count == r->bucket_count)
-        grow(r);
+        runs_grow(r);
     struct run *run = calloc(1, sizeof *run + order->data.len);
     must(run);
     run->run_id = order->run_id;
@@ -70,7 +71,7 @@ struct run *runs_add(struct runner *r, const struct run_order *order)
     run->data = (struct str){run->data_bytes, order->data.len};
     if (order->data.len)
         memcpy(run->data_bytes, order->data.at, order->data.len);
-    hang(r, run);
+    runs_insert(r, run);
     r->run_count++;
     return run;
 }
@@ -82,21 +83,21 @@ void runs_free(struct run *run)
     free(run);
 }
 
-/* Those that stand in other lines are at the end of no story. */
-static void leave_told(struct runner *r, struct run *run)
+/* Unlink from the queue of unacknowledged results. A run in `unsent` is never removed. */
+static void runs_unlink_unacked(struct runner *r, struct run *run)
 {
-    struct run *before = NULL, *at = r->told.first;
-    for (; at != run; at = at->next_told)
+    struct run *before = NULL, *at = r->unacked.first;
+    for (; at != run; at = at->next_unacked)
         before = at;
     if (before)
-        before->next_told = run->next_told;
+        before->next_unacked = run->next_unacked;
     else
-        r->told.first = run->next_told;
-    if (r->told.last == run)
-        r->told.last = before;
+        r->unacked.first = run->next_unacked;
+    if (r->unacked.last == run)
+        r->unacked.last = before;
 }
 
-static void leave_due(struct runner *r, struct run *run)
+static void runs_unlink_due(struct runner *r, struct run *run)
 {
     struct run *before = NULL, *at = r->due.first;
     for (; at != run; at = at->next_due)
@@ -111,15 +112,15 @@ static void leave_due(struct runner *r, struct run *run)
 
 void runs_remove(struct runner *r, struct run *run)
 {
-    struct run **at = place_of(r, run->run_id, run->attempt);
-    must(at && *at == run && !run->is_saying);
-    *at = run->next_in_row;
+    struct run **at = runs_slot(r, run->run_id, run->attempt);
+    must(at && *at == run && !run->is_unsent);
+    *at = run->next_in_bucket;
     r->run_count--;
-    if (run->is_handed)
-        leave_told(r, run);
+    if (run->is_unacked)
+        runs_unlink_unacked(r, run);
     if (run->is_due)
-        leave_due(r, run);
-    runs_clear_doubt(r, run);
+        runs_unlink_due(r, run);
+    runs_set_reconciled(r, run);
     jobs_drop(r, run->job);
     runs_free(run);
 }
@@ -128,12 +129,12 @@ void runs_each(struct runner *r, void (*visit)(struct runner *r, struct run *run
 {
     for (uint32_t i = 0; i < r->bucket_count; i++)
         for (struct run *run = r->buckets[i], *next; run; run = next) {
-            next = run->next_in_row;
+            next = run->next_in_bucket;
             visit(r, run);
         }
 }
 
-/* ---- lines ---- */
+/* ---- queues ---- */
 
 void runs_set_due(struct runner *r, struct run *run)
 {
@@ -148,22 +149,22 @@ void runs_set_due(struct runner *r, struct run *run)
     r->due.last = run;
 }
 
-void runs_set_saying(struct runner *r, struct run *run)
+void runs_set_unsent(struct runner *r, struct run *run)
 {
-    if (run->is_saying)
+    if (run->is_unsent)
         return;
-    run->is_saying = true;
-    run->next_saying = NULL;
-    if (r->saying.last)
-        r->saying.last->next_saying = run;
+    run->is_unsent = true;
+    run->next_unsent = NULL;
+    if (r->unsent.last)
+        r->unsent.last->next_unsent = run;
     else
-        r->saying.first = run;
-    r->saying.last = run;
+        r->unsent.first = run;
+    r->unsent.last = run;
 }
 
-/* ---- what is known of one ---- */
+/* ---- fields with owned strings ---- */
 
-static struct str put_text(char **at, struct str text)
+static struct str runs_copy_str(char **at, struct str text)
 {
     const struct str copy = {*at, text.len};
     if (text.len)
@@ -180,13 +181,13 @@ void runs_set_facts(struct run *run, const struct runner_facts *f)
     must(copy);
     char *at = (char *)(copy + 1);
     *copy = *f;
-    copy->role = put_text(&at, f->role);
-    copy->node = put_text(&at, f->node);
-    copy->barclamp = put_text(&at, f->barclamp);
-    copy->source_path = put_text(&at, f->source_path);
-    copy->jig_class = put_text(&at, f->jig_class);
-    copy->transport.address = put_text(&at, f->transport.address);
-    copy->transport.user = put_text(&at, f->transport.user);
+    copy->role = runs_copy_str(&at, f->role);
+    copy->node = runs_copy_str(&at, f->node);
+    copy->barclamp = runs_copy_str(&at, f->barclamp);
+    copy->source_path = runs_copy_str(&at, f->source_path);
+    copy->jig_class = runs_copy_str(&at, f->jig_class);
+    copy->transport.address = runs_copy_str(&at, f->transport.address);
+    copy->transport.user = runs_copy_str(&at, f->transport.user);
     free(run->facts);
     run->facts = copy;
 }
@@ -204,9 +205,9 @@ void runs_set_end(struct run *run, const struct exec_ended *end)
     run->end.reason = (struct str){reason, end->reason.len};
 }
 
-void runs_clear_doubt(struct runner *r, struct run *run)
+void runs_set_reconciled(struct runner *r, struct run *run)
 {
-    if (run->is_doubtful)
-        r->doubt_count--;
-    run->is_doubtful = false;
+    if (run->is_unreconciled)
+        r->unreconciled_count--;
+    run->is_unreconciled = false;
 }

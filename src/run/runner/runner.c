@@ -11,19 +11,32 @@
 #include "sys/files.h"
 #include "sys/log.h"
 
+/* Entry points of the runner: the orders of the turn, the round (runner_pump), timers, open and
+ * close.
+ *
+ * The first pump opens the client. By then the turn has given all orders of a start, so every file
+ * below runs/ without an open run is a leftover and is moved to the trash. Order within a round:
+ * epoch first, so that a new leader is accepted; then the runs; then EXEC_LIST, after all queries,
+ * so that the supervisor reports no run that is about to be queried; then the submission of
+ * results.
+ *
+ * Without a supervisor, runs wait for CONNECT_TIMEOUT_MS; then those that were certainly never
+ * started fail, and the others wait until a supervisor answers, because their processes may be
+ * alive. */
+
 enum {
     RETRY_MS = 250,
-    UPKEEP_MS = 60 * 60 * 1000,
-    PATIENCE_MS = 30 * 1000,
-    WAITING_MS = 2000, /* without an answer, until that is reported */
+    MAINTENANCE_MS = 60 * 60 * 1000,
+    CONNECT_TIMEOUT_MS = 30 * 1000,
+    REPORT_WAIT_MS = 2000, /* ms without a connection until it is reported */
     SHARE_IDLE_MS = 60 * 1000,
     SHARE_MAX = 64,
 };
 
-/* ---- orders come in ---- */
+/* ---- orders of the turn ---- */
 
-/* Whoever leads no more has nothing to order. */
-static bool is_heard(struct runner *r, const struct run_order *order)
+/* False for an order of a former leader. */
+static bool runner_epoch_is_current(struct runner *r, const struct run_order *order)
 {
     if (order->epoch < r->epoch)
         return false;
@@ -33,78 +46,81 @@ static bool is_heard(struct runner *r, const struct run_order *order)
     return true;
 }
 
-static void note(struct runner *r, struct run *run)
+static void runner_mark_due(struct runner *r, struct run *run)
 {
     runs_set_due(r, run);
-    r->seams.wake(r->seams.self);
+    r->callbacks.wake(r->callbacks.self);
 }
 
-/* The turn was loaded afresh: say again what was said, as far as the store does not know it. */
-static void say_again(struct runner *r, struct run *run, bool begun)
+/* The core was reloaded: submit again what the store does not contain. */
+static void runner_resubmit(struct runner *r, struct run *run, bool begun)
 {
-    run->store_begun = begun;
-    if (!begun && run->pid && run->stage != STAGE_ANSWERED)
-        results_say_begun(r, run);
+    run->start_is_stored = begun;
+    if (!begun && run->pid && run->stage != STAGE_REPORTING)
+        results_queue_start(r, run);
     else if (!begun && run->pid)
-        run->begun_due = true; /* with the answer, should that be given again */
+        run->start_unsent = true; /* together with the result, if that is submitted again */
     run_fsm_retry(r, run);
-    note(r, run);
+    runner_mark_due(r, run);
 }
 
-static void start(void *self, const struct run_order *order)
+static void runner_port_start(void *self, const struct run_order *order)
 {
     struct runner *r = self;
-    if (!is_heard(r, order))
+    if (!runner_epoch_is_current(r, order))
         return;
     struct run *run = runs_find(r, order->run_id, order->attempt);
     if (run) {
         run_fsm_retry(r, run);
     } else {
         run = runs_add(r, order);
-        run->is_ours_alone = true;
+        run->never_ordered = true;
     }
-    note(r, run);
+    runner_mark_due(r, run);
 }
 
-static void query(void *self, const struct run_order *order)
+static void runner_port_query(void *self, const struct run_order *order)
 {
     struct runner *r = self;
-    if (!is_heard(r, order))
+    if (!runner_epoch_is_current(r, order))
         return;
     struct run *run = runs_find(r, order->run_id, order->attempt);
     if (run) {
-        say_again(r, run, order->begun);
+        runner_resubmit(r, run, order->begun);
         return;
     }
     run = runs_add(r, order);
-    run->may_be_known = run->is_doubtful = true;
-    run->has_input = run->has_scratch = true; /* they may be there, of an earlier daemon */
-    run->store_begun = order->begun;
-    r->doubt_count++;
-    note(r, run);
+    run->query_first = run->is_unreconciled = true;
+    run->has_input = run->has_scratch = true; /* an earlier daemon may have created them */
+    run->start_is_stored = order->begun;
+    r->unreconciled_count++;
+    runner_mark_due(r, run);
 }
 
-static void cancel(void *self, const struct run_order *order)
+static void runner_port_cancel(void *self, const struct run_order *order)
 {
     struct runner *r = self;
-    if (!is_heard(r, order))
+    if (!runner_epoch_is_current(r, order))
         return;
     struct run *run = runs_find(r, order->run_id, order->attempt);
     if (!run) {
         run = runs_add(r, order);
-        run->may_be_known = run->has_input = run->has_scratch = true;
+        run->query_first = run->has_input = run->has_scratch = true;
     }
-    if (run->stage == STAGE_ANSWERED && !run->is_cancelled) {
-        run->answer_due = true;
-        runs_set_saying(r, run);
+    if (run->stage == STAGE_REPORTING && !run->is_cancelled) {
+        run->result_unsent = true;
+        runs_set_unsent(r, run);
     }
     run->is_cancelled = true;
-    note(r, run);
+    runner_mark_due(r, run);
 }
 
 struct runner_port runner_port(struct runner *r)
 {
-    return (struct runner_port){.self = r, .start = start, .cancel = cancel, .query = query};
+    return (struct runner_port){.self = r,
+                                .start = runner_port_start,
+                                .cancel = runner_port_cancel,
+                                .query = runner_port_query};
 }
 
 uint32_t runner_count(const struct runner *r)
@@ -119,121 +135,125 @@ void runner_set_keep(struct runner *r, uint32_t keep_runs)
 
 const char *runner_trouble(const struct runner *r)
 {
-    return r->is_in_trouble ? RUNNER_TROUBLE : "";
+    return r->supervisor_missing ? SUPERVISOR_MISSING_TEXT : "";
 }
 
 const char *runner_waits_for(const struct runner *r)
 {
-    const int64_t ms = r->setup.patience_ms ? r->setup.patience_ms : PATIENCE_MS;
-    if (r->is_in_trouble)
-        return RUNNER_TROUBLE;
-    if (!uv_is_active((const uv_handle_t *)&r->patience) ||
-        ms - (int64_t)uv_timer_get_due_in(&r->patience) < WAITING_MS)
+    const int64_t ms = r->setup.patience_ms ? r->setup.patience_ms : CONNECT_TIMEOUT_MS;
+    if (r->supervisor_missing)
+        return SUPERVISOR_MISSING_TEXT;
+    if (!uv_is_active((const uv_handle_t *)&r->connect_timeout) ||
+        ms - (int64_t)uv_timer_get_due_in(&r->connect_timeout) < REPORT_WAIT_MS)
         return "";
     return "halligan-exec does not answer; runs wait for it";
 }
 
-/* ---- going round ---- */
+/* ---- round ---- */
 
-static bool open_client(struct runner *r)
+static bool runner_open_client(struct runner *r)
 {
     const struct exec_client_setup setup = {.loop = r->setup.loop,
                                             .program = r->setup.exec_program,
                                             .dir = r->setup.data,
                                             .epoch = r->epoch,
                                             .idle_ms = r->setup.exec_idle_ms};
-    bool is_open = exec_client_open(&setup, run_fsm_seams(r), &r->client) == OK;
+    bool is_open = exec_client_open(&setup, run_fsm_callbacks(r), &r->client) == OK;
     if (is_open) {
-        r->place = fcntl(exec_client_state_dirfd(r->client), F_DUPFD_CLOEXEC, 0);
-        is_open = r->place >= 0;
+        r->state_dirfd = fcntl(exec_client_state_dirfd(r->client), F_DUPFD_CLOEXEC, 0);
+        is_open = r->state_dirfd >= 0;
         if (!is_open) {
-            const int number = errno;
+            const int error = errno;
             exec_client_close(r->client, false);
             r->client = NULL;
-            errno = number;
+            errno = error;
         }
     }
     if (!is_open) {
-        if (!r->has_complained)
+        if (!r->failure_logged)
             log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("directory", r->setup.data)),
-                     "there is no way to halligan-exec (%s), trying again", strerror(errno));
-        r->has_complained = true;
+                     "cannot open the state directory of halligan-exec: %s; runs wait; retrying",
+                     strerror(errno));
+        r->failure_logged = true;
         return false;
     }
-    r->spoken = r->epoch;
-    /* Every run of before our start has been ordered by now: what else lies there is nobody's. */
-    files_put_away(r);
-    jobs_sweep_data(r);
+    r->sent_epoch = r->epoch;
+    /* Every run of an earlier daemon has been ordered by now: other files are leftovers. */
+    files_move_to_trash(r);
+    jobs_start_maintenance(r);
     return true;
 }
 
-static void find_client(struct runner *r)
+static void runner_ensure_client(struct runner *r)
 {
-    if (!r->client && (r->run_count || r->is_in_trouble) && !open_client(r))
-        runner_try_later(r);
+    if (!r->client && (r->run_count || r->supervisor_missing) && !runner_open_client(r))
+        runner_schedule_retry(r);
 }
 
-static void speak_of_epoch(struct runner *r)
+static void runner_send_epoch(struct runner *r)
 {
-    if (!r->client || r->epoch == r->spoken)
+    if (!r->client || r->epoch == r->sent_epoch)
         return;
-    r->spoken = r->epoch;
+    r->sent_epoch = r->epoch;
     r->is_connected = false;
     exec_client_set_epoch(r->client, r->epoch);
 }
 
-/* What was asked about comes first, so that nobody is taken for a stranger. */
-static void list(struct runner *r)
+/* Send EXEC_LIST after all queries, so that a run with an order is not taken for an unknown one. */
+static void runner_send_list(struct runner *r)
 {
-    if (!r->is_listing || !r->is_connected)
+    if (!r->list_due || !r->is_connected)
         return;
-    r->is_listing = false;
+    r->list_due = false;
     exec_client_list(r->client);
 }
 
-static void settle(struct runner *r)
+static void runner_send_reconciled(struct runner *r)
 {
-    if (!r->is_unsettled || !r->is_connected || r->doubt_count)
+    if (!r->needs_reconcile || !r->is_connected || r->unreconciled_count)
         return;
-    r->is_unsettled = false;
+    r->needs_reconcile = false;
     exec_client_reconciled(r->client);
 }
 
 /* ---- without a supervisor ---- */
 
-/* Those that may have begun wait on: as long as their supervisor may live, nobody knows better. */
-static void patience_ended(uv_timer_t *timer)
+/* Fail runs that were never ordered. Runs that may have been started keep waiting: their processes
+ * may be alive. */
+static void runner_on_connect_timeout(uv_timer_t *timer)
 {
     struct runner *r = timer->data;
-    if (!r->is_in_trouble)
-        log_print(LOG_ERROR, "runs wait for halligan-exec in vain; those that have not begun fail");
-    r->is_in_trouble = true;
-    runs_each(r, run_fsm_give_up);
-    r->seams.wake(r->seams.self);
+    if (!r->supervisor_missing)
+        log_print(
+            LOG_ERROR,
+            "no connection to halligan-exec until the timeout; runs that were not started fail");
+    r->supervisor_missing = true;
+    runs_each(r, run_fsm_fail_unstarted);
+    r->callbacks.wake(r->callbacks.self);
 }
 
-static void have_patience(struct runner *r)
+static void runner_arm_connect_timeout(struct runner *r)
 {
-    const int64_t ms = r->setup.patience_ms ? r->setup.patience_ms : PATIENCE_MS;
+    const int64_t ms = r->setup.patience_ms ? r->setup.patience_ms : CONNECT_TIMEOUT_MS;
     if (r->is_connected || !r->run_count)
-        ignore(uv_timer_stop(&r->patience), "it never fails");
-    else if (!uv_is_active((const uv_handle_t *)&r->patience))
-        must(uv_timer_start(&r->patience, patience_ended, (uint64_t)ms, 0) == 0);
+        ignore(uv_timer_stop(&r->connect_timeout), "it never fails");
+    else if (!uv_is_active((const uv_handle_t *)&r->connect_timeout))
+        must(uv_timer_start(&r->connect_timeout, runner_on_connect_timeout, (uint64_t)ms, 0) == 0);
 }
 
-void runner_end_trouble(struct runner *r)
+void runner_supervisor_found(struct runner *r)
 {
-    if (r->is_in_trouble)
+    if (r->supervisor_missing)
         log_print(LOG_WARNING, "halligan-exec answers again");
-    r->is_in_trouble = false;
-    have_patience(r);
+    r->supervisor_missing = false;
+    runner_arm_connect_timeout(r);
 }
 
 bool runner_pump(struct runner *r)
 {
-    find_client(r);
-    speak_of_epoch(r);
-    have_patience(r);
+    runner_ensure_client(r);
+    runner_send_epoch(r);
+    runner_arm_connect_timeout(r);
     while (r->due.first) {
         struct run *run = r->due.first;
         r->due.first = run->next_due;
@@ -242,30 +262,30 @@ bool runner_pump(struct runner *r)
         run->is_due = false;
         run_fsm_advance(r, run);
     }
-    jobs_send_out(r);
-    list(r);
-    settle(r);
-    return results_hand_over(r);
+    jobs_flush(r);
+    runner_send_list(r);
+    runner_send_reconciled(r);
+    return results_submit(r);
 }
 
-/* ---- time ---- */
+/* ---- timers ---- */
 
-static void retry_fired(uv_timer_t *timer)
+static void runner_on_retry(uv_timer_t *timer)
 {
     struct runner *r = timer->data;
     runs_each(r, run_fsm_retry);
-    r->seams.wake(r->seams.self);
+    r->callbacks.wake(r->callbacks.self);
 }
 
-void runner_try_later(struct runner *r)
+void runner_schedule_retry(struct runner *r)
 {
     if (!uv_is_active((const uv_handle_t *)&r->retry))
-        must(uv_timer_start(&r->retry, retry_fired, RETRY_MS, 0) == 0);
+        must(uv_timer_start(&r->retry, runner_on_retry, RETRY_MS, 0) == 0);
 }
 
-static void upkeep_fired(uv_timer_t *timer)
+static void runner_on_maintenance(uv_timer_t *timer)
 {
-    jobs_sweep_data(timer->data);
+    jobs_start_maintenance(timer->data);
 }
 
 /* ---- logs ---- */
@@ -273,11 +293,12 @@ static void upkeep_fired(uv_timer_t *timer)
 err runner_read_log(const struct runner *r, int64_t noderole_id, int64_t run_id, uint32_t attempt,
                     struct runner_log *log)
 {
-    const struct log_of of = {.noderole_id = noderole_id, .run_id = run_id, .attempt = attempt};
+    const struct run_log_key of = {
+        .noderole_id = noderole_id, .run_id = run_id, .attempt = attempt};
     struct spool_slice slice = {.offset = log->offset, .at = log->at, .size = log->size};
-    if (!runs_find(r, run_id, attempt) || r->place < 0)
+    if (!runs_find(r, run_id, attempt) || r->state_dirfd < 0)
         return logs_read(r, &of, log);
-    const err e = spool_read_log(r->place, run_id, attempt, &slice);
+    const err e = spool_read_log(r->state_dirfd, run_id, attempt, &slice);
     if (e != OK)
         return e;
     log->offset = slice.offset;
@@ -287,65 +308,66 @@ err runner_read_log(const struct runner *r, int64_t noderole_id, int64_t run_id,
     return OK;
 }
 
-/* ---- from open to close ---- */
+/* ---- open and close ---- */
 
-static const char *copy_of(const char *text)
+static const char *runner_strdup(const char *text)
 {
     char *copy = text ? strdup(text) : NULL;
     must(copy || !text);
     return copy;
 }
 
-static void open_timer(struct runner *r, uv_timer_t *timer)
+static void runner_init_timer(struct runner *r, uv_timer_t *timer)
 {
     must(uv_timer_init(r->setup.loop, timer) == 0);
     timer->data = r;
     r->handles++;
 }
 
-static void watch_masters(struct runner *r)
+static void runner_start_ssh_control_timer(struct runner *r)
 {
     const uint64_t period_ms = (uint64_t)r->setup.share_idle_ms / 4 + 1;
-    open_timer(r, &r->ssh_control_watch);
-    must(uv_timer_start(&r->ssh_control_watch, ssh_control_watch, period_ms, period_ms) == 0);
-    uv_unref((uv_handle_t *)&r->ssh_control_watch);
+    runner_init_timer(r, &r->ssh_control_timer);
+    must(uv_timer_start(&r->ssh_control_timer, ssh_control_on_timer, period_ms, period_ms) == 0);
+    uv_unref((uv_handle_t *)&r->ssh_control_timer);
 }
 
-err runner_open(const struct runner_setup *setup, struct runner_seams seams,
+err runner_open(const struct runner_setup *setup, struct runner_seams callbacks,
                 struct runner **out_runner)
 {
     must(setup->request_first < 0);
     char *data = realpath(setup->data, NULL);
     const err e = data ? files_make_folders(data) : err_from_errno(errno);
     if (e != OK) {
-        const int number = errno;
+        const int error = errno;
         free(data);
-        errno = number;
+        errno = error;
         return e;
     }
     struct runner *r = calloc(1, sizeof *r);
     must(r);
     r->setup = *setup;
     r->setup.data = data;
-    r->setup.exec_program = copy_of(setup->exec_program);
-    r->setup.ssh_key = copy_of(setup->ssh_key);
-    r->setup.known_hosts = copy_of(setup->known_hosts);
-    r->setup.control_dir = copy_of(setup->control_dir);
-    r->setup.tool_path = copy_of(setup->tool_path);
+    r->setup.exec_program = runner_strdup(setup->exec_program);
+    r->setup.ssh_key = runner_strdup(setup->ssh_key);
+    r->setup.known_hosts = runner_strdup(setup->known_hosts);
+    r->setup.control_dir = runner_strdup(setup->control_dir);
+    r->setup.tool_path = runner_strdup(setup->tool_path);
     r->setup.share_max = setup->share_max ? setup->share_max : SHARE_MAX;
     r->setup.share_idle_ms = setup->share_idle_ms ? setup->share_idle_ms : SHARE_IDLE_MS;
-    r->seams = seams;
-    r->kitchen = seams.kitchen ? *seams.kitchen : default_jig_ops;
-    r->place = -1;
+    r->callbacks = callbacks;
+    r->jig_ops = callbacks.jig_ops ? *callbacks.jig_ops : default_jig_ops;
+    r->state_dirfd = -1;
     r->request = setup->request_first;
     r->keep_runs = setup->keep_runs;
-    open_timer(r, &r->retry);
-    open_timer(r, &r->upkeep);
-    open_timer(r, &r->patience);
-    open_timer(r, &r->gathering);
-    must(uv_timer_start(&r->upkeep, upkeep_fired, UPKEEP_MS, UPKEEP_MS) == 0);
-    uv_unref((uv_handle_t *)&r->upkeep);
-    watch_masters(r);
+    runner_init_timer(r, &r->retry);
+    runner_init_timer(r, &r->maintenance);
+    runner_init_timer(r, &r->connect_timeout);
+    runner_init_timer(r, &r->batch_delay);
+    must(uv_timer_start(&r->maintenance, runner_on_maintenance, MAINTENANCE_MS, MAINTENANCE_MS) ==
+         0);
+    uv_unref((uv_handle_t *)&r->maintenance);
+    runner_start_ssh_control_timer(r);
     *out_runner = r;
     return OK;
 }
@@ -354,8 +376,8 @@ void runner_free_if_idle(struct runner *r)
 {
     if (!r->is_closed || r->job_count || r->handles)
         return;
-    if (r->place >= 0)
-        ignore(close(r->place), "it was only a handle");
+    if (r->state_dirfd >= 0)
+        ignore(close(r->state_dirfd), "a directory");
     jobs_free_spare(r);
     free(r->buckets);
     free((char *)r->setup.data);
@@ -367,19 +389,19 @@ void runner_free_if_idle(struct runner *r)
     free(r);
 }
 
-static void handle_closed(uv_handle_t *handle)
+static void runner_on_handle_closed(uv_handle_t *handle)
 {
     struct runner *r = handle->data;
     r->handles--;
     runner_free_if_idle(r);
 }
 
-/* One whose job is in a thread goes with it. */
-static void drop_run(struct runner *r, struct run *run)
+/* A run whose job is in a thread is freed when the job returns. */
+static void runner_drop_run(struct runner *r, struct run *run)
 {
-    const bool is_out = run->stage == STAGE_PREPARING || run->stage == STAGE_CONCLUDING ||
-                        run->stage == STAGE_SWEEPING;
-    if (is_out)
+    const bool in_thread = run->stage == STAGE_PREPARING || run->stage == STAGE_CONCLUDING ||
+                           run->stage == STAGE_CLEANUP_PREPARING;
+    if (in_thread)
         return;
     jobs_drop(r, run->job);
     runs_free(run);
@@ -391,14 +413,14 @@ void runner_close(struct runner *r, bool bye)
         return;
     r->is_closed = true;
     if (bye)
-        ssh_control_leave(r);
+        ssh_control_close_all(r);
     if (r->client)
         exec_client_close(r->client, bye);
-    runs_each(r, drop_run);
+    runs_each(r, runner_drop_run);
     r->run_count = r->bucket_count = 0;
-    uv_close((uv_handle_t *)&r->retry, handle_closed);
-    uv_close((uv_handle_t *)&r->upkeep, handle_closed);
-    uv_close((uv_handle_t *)&r->patience, handle_closed);
-    uv_close((uv_handle_t *)&r->gathering, handle_closed);
-    uv_close((uv_handle_t *)&r->ssh_control_watch, handle_closed);
+    uv_close((uv_handle_t *)&r->retry, runner_on_handle_closed);
+    uv_close((uv_handle_t *)&r->maintenance, runner_on_handle_closed);
+    uv_close((uv_handle_t *)&r->connect_timeout, runner_on_handle_closed);
+    uv_close((uv_handle_t *)&r->batch_delay, runner_on_handle_closed);
+    uv_close((uv_handle_t *)&r->ssh_control_timer, runner_on_handle_closed);
 }

@@ -1,19 +1,18 @@
-/* runner.h - the work of noderoles as real processes, over halligan-exec.
+/* runner.h - executes runs as processes, through halligan-exec.
  *
- * It stands behind port/runner_port.h for jigs that have a recipe (run/jig/launch_spec.h). An order
- * becomes a recipe, the recipe a run of the supervisor (run/exec/exec_client.h), and its end a
- * RUN_DONE. An end is forgotten there only when it is durable here; what was under way when a
- * daemon died is taken up again by the orders of its next start. It knows neither the core nor the
- * store: what an order is about comes through a seam, and so does the word that an answer is
- * durable.
+ * It implements port/runner_port.h for jigs (ways to execute a role on a node) that have a launch
+ * specification (run/jig/launch_spec.h). A run order becomes a launch specification, this a run of
+ * the supervisor (run/exec/exec_client.h), and its end a RUN_DONE command. The supervisor deletes
+ * an end only when it is durable here; runs that were active when a daemon died are adopted through
+ * the orders of the next start. The module depends neither on the core nor on the store: facts
+ * about an order and the acknowledgement of a result come through callbacks.
  *
- * Orders are only noted when they come; everything is done in runner_pump(), which the loop calls,
- * and in callbacks of the loop, so the turn is never entered from its own order. What reads or
- * writes files for long is done in threads of libuv. All else belongs to the loop's thread.
+ * An order is only recorded when it arrives; the work is done in runner_pump(), which the loop
+ * calls, and in callbacks of the loop, so that the turn is never entered from its own order. Long
+ * file operations are done in threads of libuv. Everything else belongs to the thread of the loop.
  *
- * Below the data directory it has runs/ (what runs read, and a place for each that wants one) and
- * logs/NODEROLE/ATTEMPT.log (what they said).
- */
+ * Files below the data directory: runs/ (standard input and scratch directories of runs) and
+ * logs/NODEROLE/ATTEMPT.log (stored logs). */
 #pragma once
 
 #include <stdbool.h>
@@ -29,104 +28,110 @@
 
 struct runner;
 
-/* What an order is about. Its texts are copied. */
+/* The facts that a run order refers to. The strings are copied. */
 struct runner_facts {
     struct str role, node, barclamp, source_path, jig_class;
-    struct transport transport; /* kind, address, user, port; the paths are those of the setup */
-    int64_t deadline_ms;        /* from the start; 0: none */
-    int64_t session;            /* another one: the machine may have started anew, and nothing is
-                                   left of connections to it; 0: they are not shared */
-    int64_t pin;                /* the newest host key row of the node. Another one: the connections
-                                   that are open may lead to another machine; 0: it has none */
+    struct transport transport; /* kind, address, user, port; paths come from the setup */
+    int64_t deadline_ms;        /* ms from the start; 0: none */
+    /* another value: the machine may have rebooted, so that no connection to it is left; 0:
+     * connections are not shared */
+    int64_t session;
+    /* id of the newest host key of the node. Another value: open connections may lead to another
+     * machine; 0: no key */
+    int64_t pin;
 };
 
-/* What has to be started for a run, and what its end means. Called in any thread, several at a
- * time. */
+/* What to start for a run, and what its end means. Called in any thread, several at a time. */
 struct runner_jig_ops {
     void *self;
     /* As in run/jig/launch_spec.h. */
     err (*prepare)(void *self, const struct jig_work *w, struct arena *a,
-                   struct launch_spec *out_recipe, struct reason *out_why);
+                   struct launch_spec *out_launch, struct reason *out_why);
     void (*conclude)(void *self, const struct jig_work *w, const struct jig_end *end,
                      struct arena *a, struct run_done_command *out_done);
     bool (*stop)(void *self, const struct jig_work *w, struct arena *a,
-                 struct launch_spec *out_recipe);
-    /* Is a directory to be made for the run, and removed after it? */
+                 struct launch_spec *out_launch);
+    /* True if a directory is created for the run and removed after it. */
     bool (*wants_scratch)(void *self, const struct jig_work *w);
 };
 
 struct runner_seams {
     void *self;
-    /* Called from runner_pump(). The order has no texts. False: its noderole is gone. */
+    /* Called from runner_pump(). The order has no strings. False: its noderole was deleted. */
     bool (*facts)(void *self, const struct run_order *order, struct arena *a,
                   struct runner_facts *out_facts);
-    /* Takes an answer, from runner_pump(). ERR_LIMIT: later. A command with a request is answered
-     * by runner_on_result(); one that was not taken, or failed, is given again. */
+    /* Submits a command, from runner_pump(). ERR_LIMIT: try again later. A command with a request
+     * id is acknowledged by runner_on_result(); one that was not accepted, or failed, is submitted
+     * again. */
     err (*submit)(void *self, const struct command *command);
-    /* Have runner_pump() called soon. */
+    /* Requests a call of runner_pump() soon. */
     void (*wake)(void *self);
-    const struct runner_jig_ops *kitchen; /* NULL: that of the jigs */
-    /* The time that the age of a log is judged by. NULL: the wall clock. Called by the thread of
-     * the loop. */
+    const struct runner_jig_ops *jig_ops; /* NULL: the real jigs */
+    /* Current time in ms for the age of logs. NULL: the wall clock. Called by the thread of the
+     * loop. */
     int64_t (*now_ms)(void *self);
 };
 
-/* The texts are copied. */
+/* The strings are copied. */
 struct runner_setup {
     uv_loop_t *loop;
     const char *data;         /* the data directory */
-    const char *exec_program; /* path of halligan-exec; NULL: somebody else starts it */
-    const char *ssh_key;      /* NULL: whatever ssh finds */
+    const char *exec_program; /* path of halligan-exec; NULL: it is started externally */
+    const char *ssh_key;      /* NULL: the default keys of ssh */
     const char *known_hosts;
-    const char *control_dir; /* 0700, for sockets of shared connections; NULL: none are shared */
-    const char *tool_path;   /* where programs are looked for; NULL: the usual places */
-    int64_t request_first;   /* its requests are this one, below zero, and those below it */
-    uint32_t keep_runs;      /* logs kept of a noderole; 0: 10 */
-    int64_t keep_ms;         /* and for how long; 0: for ever */
-    int64_t exec_idle_ms;    /* --idle-ms of the supervisor; 0: its own default */
-    uint32_t share_max;      /* connections that are shared at a time; 0: 64 */
-    int64_t share_idle_ms;   /* a shared connection without a run goes after it; 0: a minute */
-    int64_t patience_ms;     /* how long runs wait for a supervisor; 0: half a minute */
+    /* mode 0700, for sockets of shared connections; NULL: connections are not shared */
+    const char *control_dir;
+    const char *tool_path; /* search path of programs; NULL: the default */
+    int64_t request_first; /* its request ids are this one, which is negative, and lower ones */
+    uint32_t keep_runs;    /* number of logs kept per noderole; 0: 10 */
+    int64_t keep_ms;       /* ms that logs are kept; 0: without limit */
+    int64_t exec_idle_ms;  /* --idle-ms of the supervisor; 0: its default */
+    uint32_t share_max;    /* maximum number of shared connections; 0: 64 */
+    int64_t share_idle_ms; /* ms after which an unused shared connection is closed; 0: a minute */
+    int64_t patience_ms;   /* ms that runs wait for a supervisor; 0: 30 s */
 };
 
-/* Makes its directories; errno says what failed. Nothing is started before the first order. */
-NODISCARD err runner_open(const struct runner_setup *setup, struct runner_seams seams,
+/* Creates its directories; on failure errno is set. halligan-exec is not started before the first
+ * order. */
+NODISCARD err runner_open(const struct runner_setup *setup, struct runner_seams callbacks,
                           struct runner **out_runner);
-/* Runs go on; no seam is called any more. The rest goes while the loop is run to its end. `bye`: we
- * stop for good, so that a supervisor with nothing to do need not wait for us. NULL is fine. */
+/* Runs continue in the supervisor; no callback is called any more. Memory is freed while the loop
+ * is run to its end. `bye`: the daemon ends for good, so an idle supervisor need not wait for it.
+ * NULL is ignored. */
 void runner_close(struct runner *r, bool bye);
 struct runner_port runner_port(struct runner *r);
-/* How many runs are open. */
+/* Number of runs without an acknowledged result. */
 uint32_t runner_count(const struct runner *r);
-/* Logs that are kept of a noderole from now on; 0: 10. */
+/* Number of logs kept per noderole from now on; 0: 10. */
 void runner_set_keep(struct runner *r, uint32_t keep_runs);
-/* A sentence when runs have waited for a supervisor in vain, until there is one; else "". Those
- * that had certainly not begun have failed with it. */
+/* A sentence after runs have waited for a supervisor until the timeout, as long as there is none;
+ * otherwise "". Runs that were certainly not started have failed with it. */
 const char *runner_trouble(const struct runner *r);
-/* The same, or that runs have waited for the supervisor for two seconds, which is no trouble yet: a
- * sentence, empty when nothing is wrong. */
+/* The same, or a sentence after runs have waited for the supervisor for two seconds, which is not a
+ * failure yet; otherwise "". */
 const char *runner_waits_for(const struct runner *r);
 
-/* Do what was ordered and what came, and hand answers over. What is not taken waits for the next
- * time. True when an answer was handed over. Must not be called without a core to ask for facts,
- * nor in the middle of the orders of a start: a run of before it that nobody has ordered when the
- * first of them are looked at is nobody's, and is cancelled. */
+/* Process orders and events, and submit results; what is not accepted is submitted at the next
+ * call. True if a result was submitted. Must only be called while a core is loaded that provides
+ * facts, and not before all orders of a start have been given: an earlier run that has no order at
+ * the first call is unknown to the store and is cancelled. */
 bool runner_pump(struct runner *r);
-/* What became of a command that was submitted with this request. OK: it is durable. ERR_REFUSED:
- * the core did not like it. Anything else: it is not in the store. */
+/* Outcome of a command that was submitted with this request id. OK: durable. ERR_REFUSED: the core
+ * refused it. Otherwise it is not in the store. */
 void runner_on_result(struct runner *r, int64_t request, err why);
 
-/* A look into a log: where to begin, and room for what is found. */
+/* One read of a log: where to start, and the buffer. */
 struct runner_log {
-    int64_t offset; /* counted from the first byte ever written; below zero: from the end. Set to
-                       where the bytes begin, when earlier ones are not kept any more */
+    /* from the first byte ever written; negative: from the end. Set to the position of the first
+     * byte returned, if earlier ones were dropped */
+    int64_t offset;
     char *at;
-    uint32_t size; /* room; set to how much of it was filled */
-    int64_t total; /* set: bytes ever written */
-    bool is_over;  /* set: there will be no more */
+    uint32_t size; /* bytes of the buffer; set to the bytes read */
+    int64_t total; /* output: bytes ever written */
+    bool is_over;  /* output: the log is complete */
 };
 
-/* While a run is open from the spool, afterwards from the file that is kept. ERR_NOT_FOUND: it is
- * not open, and said nothing or is not kept any more. */
+/* Reads the spool while the run is open, afterwards the stored file. ERR_NOT_FOUND: the run is not
+ * open, and its log was empty or was removed. */
 NODISCARD err runner_read_log(const struct runner *r, int64_t noderole_id, int64_t run_id,
                               uint32_t attempt, struct runner_log *log);

@@ -1,14 +1,15 @@
-/* ssh_control.c - connections to nodes that runs share.
+/* ssh_control.c - ssh connections to nodes that runs share (ControlMaster of OpenSSH).
  *
- * A connection that ssh keeps open is a run of the supervisor like any other, one for a node and
- * its session, begun when a run has begun on that node, so that nobody waits for it. Runs go
- * through it when they find its socket, and otherwise have a connection of their own: one that
- * cannot be had is nobody's error, because the run says it.
+ * The ssh process that holds a connection open is a run of the supervisor like any other, one per
+ * node and session. It is started when a run has started on the node, so that no run waits for it.
+ * A run uses it if its control socket exists, and opens its own connection otherwise: a failure to
+ * share is never an error, because the run itself reports a failed connection.
  *
- * It must not end under a run. So it is cancelled only when no run is open on its node, and its
- * socket goes before that, where no later run finds it. The number tells node, session and way:
- * whatever a daemon before us had is taken over, with the runs that go through it.
- */
+ * A connection must not end while runs use it. So it is cancelled only when no run is open on its
+ * node, and its socket is removed before that, so that no later run finds it. Its run id in the
+ * supervisor is SSH_CONTROL_RUN_IDS plus the node id, and its attempt is a hash of session, host
+ * key and endpoint: connections of an earlier daemon are adopted together with the runs that use
+ * them. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,45 +19,46 @@
 #include "run/runner/runner_private.h"
 
 enum {
-    FAILED_MS = 60 * 1000, /* until it is tried again */
-    CROWDED_MS = 1000,
+    FAILED_MS = 60 * 1000, /* delay after a failure */
+    CROWDED_MS = 1000,     /* no search for an unused row after an unsuccessful one */
     GRACE_MS = 1000,
-    LEAVE_MS = 10 * 1000, /* to be told that it may go: then it is with the next daemon */
+    /* limit for the command `ssh -O stop`; after it the next daemon adopts the connection */
+    LEAVE_MS = 10 * 1000,
 };
 
-/* The numbers behind those of masters are for what has them leave. */
-#define LEAVE_IDS (MASTER_IDS + ((int64_t)1 << 60))
+/* Run ids of the commands that make a connection close after its last run. */
+#define SSH_CONTROL_EXIT_IDS (SSH_CONTROL_RUN_IDS + ((int64_t)1 << 60))
 
-/* ---- names ---- */
+/* ---- run ids and paths ---- */
 
-static bool is_number_of_ours(int64_t id)
+static bool ssh_control_is_run_id(int64_t id)
 {
-    return id >= MASTER_IDS && id < SWEEP_IDS;
+    return id >= SSH_CONTROL_RUN_IDS && id < CLEANUP_RUN_IDS;
 }
 
-static uint32_t mix(uint32_t tag, const void *bytes, size_t size)
+static uint32_t ssh_control_mix(uint32_t tag, const void *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         tag = (tag ^ ((const unsigned char *)bytes)[i]) * 16777619u;
     return tag;
 }
 
-/* Of the session, the pins and the way: one that leads elsewhere is another connection. ssh checks
- * no host key when it goes through a socket, so pins that were forgotten and made anew must give
- * another socket. */
-static uint32_t tag_of(const struct runner_facts *f)
+/* Hash of session, host key and endpoint: a connection that leads elsewhere is another one. ssh
+ * checks no host key when it uses a control socket, so a changed key must give another socket. */
+static uint32_t ssh_control_tag(const struct runner_facts *f)
 {
     const struct transport *t = &f->transport;
-    uint32_t tag = mix(2166136261u, &f->session, sizeof f->session);
-    tag = mix(tag, &f->pin, sizeof f->pin);
-    tag = mix(tag, &t->port, sizeof t->port);
-    tag = mix(tag, &t->user.len, sizeof t->user.len);
-    tag = mix(tag, t->user.at, t->user.len);
-    return mix(tag, t->address.at, t->address.len);
+    uint32_t tag = ssh_control_mix(2166136261u, &f->session, sizeof f->session);
+    tag = ssh_control_mix(tag, &f->pin, sizeof f->pin);
+    tag = ssh_control_mix(tag, &t->port, sizeof t->port);
+    tag = ssh_control_mix(tag, &t->user.len, sizeof t->user.len);
+    tag = ssh_control_mix(tag, t->user.at, t->user.len);
+    return ssh_control_mix(tag, t->address.at, t->address.len);
 }
 
-/* Short, because the path of a socket is. */
-static const char *path_of(const struct runner *r, int64_t node_id, uint32_t tag, struct arena *a)
+/* Short, because the length of socket paths is limited. */
+static const char *ssh_control_socket_path(const struct runner *r, int64_t node_id, uint32_t tag,
+                                           struct arena *a)
 {
     const size_t size = strlen(r->setup.control_dir) + 40;
     char *path = arena_alloc(a, size);
@@ -69,130 +71,132 @@ const char *ssh_control_path(const struct runner *r, const struct run *run, stru
     const struct runner_facts *f = run->facts;
     if (!r->setup.control_dir || !f || f->transport.kind != TRANSPORT_SSH || !f->session)
         return NULL;
-    return path_of(r, run->node_id, tag_of(f), a);
+    return ssh_control_socket_path(r, run->node_id, ssh_control_tag(f), a);
 }
 
-static void remove_socket(const struct runner *r, int64_t node_id, uint32_t tag)
+static void ssh_control_remove_socket(const struct runner *r, int64_t node_id, uint32_t tag)
 {
     struct arena arena = {0};
     if (r->setup.control_dir)
-        ignore(unlink(path_of(r, node_id, tag, &arena)), "mostly ssh has done it");
+        ignore(unlink(ssh_control_socket_path(r, node_id, tag, &arena)),
+               "usually ssh has removed it");
     arena_fini(&arena);
 }
 
 /* ---- rows ---- */
 
-static struct master *find(struct runner *r, int64_t node_id, uint32_t tag)
+static struct ssh_control *ssh_control_find(struct runner *r, int64_t node_id, uint32_t tag)
 {
-    for (struct master *m = r->masters; m < r->masters + MASTER_ROWS; m++)
-        if (m->stage != MASTER_NONE && m->node_id == node_id && m->tag == tag)
+    for (struct ssh_control *m = r->ssh_controls; m < r->ssh_controls + SSH_CONTROL_ROWS; m++)
+        if (m->stage != SSH_CONTROL_NONE && m->node_id == node_id && m->tag == tag)
             return m;
     return NULL;
 }
 
-static struct master *find_empty(struct runner *r)
+static struct ssh_control *ssh_control_find_empty(struct runner *r)
 {
-    for (struct master *m = r->masters; m < r->masters + MASTER_ROWS; m++)
-        if (m->stage == MASTER_NONE)
+    for (struct ssh_control *m = r->ssh_controls; m < r->ssh_controls + SSH_CONTROL_ROWS; m++)
+        if (m->stage == SSH_CONTROL_NONE)
             return m;
     return NULL;
 }
 
-static void fill(struct runner *r, struct master *m, struct exec_run as)
+static void ssh_control_init_row(struct runner *r, struct ssh_control *m, struct exec_run as)
 {
-    *m = (struct master){.node_id = as.run_id - MASTER_IDS,
-                         .tag = as.attempt,
-                         .stage = MASTER_STARTED,
-                         .since_ms = uv_now(r->setup.loop)};
+    *m = (struct ssh_control){.node_id = as.run_id - SSH_CONTROL_RUN_IDS,
+                              .tag = as.attempt,
+                              .stage = SSH_CONTROL_STARTED,
+                              .since_ms = uv_now(r->setup.loop)};
 }
 
-static uint32_t count_started(const struct runner *r)
+static uint32_t ssh_control_count_started(const struct runner *r)
 {
     uint32_t count = 0;
-    for (const struct master *m = r->masters; m < r->masters + MASTER_ROWS; m++)
-        count += m->stage == MASTER_STARTED;
+    for (const struct ssh_control *m = r->ssh_controls; m < r->ssh_controls + SSH_CONTROL_ROWS; m++)
+        count += m->stage == SSH_CONTROL_STARTED;
     return count;
 }
 
-static void use(struct runner *r, struct run *run)
+static void ssh_control_mark_used(struct runner *r, struct run *run)
 {
-    for (struct master *m = r->masters; m < r->masters + MASTER_ROWS; m++)
-        if (m->stage == MASTER_STARTED && m->node_id == run->node_id)
+    for (struct ssh_control *m = r->ssh_controls; m < r->ssh_controls + SSH_CONTROL_ROWS; m++)
+        if (m->stage == SSH_CONTROL_STARTED && m->node_id == run->node_id)
             m->since_ms = uv_now(r->setup.loop);
 }
 
-/* By any run on its node: which session those have that a daemon before us ordered is not known. */
-static bool is_in_use(const struct runner *r, const struct master *m)
+/* A run of any session counts as use, because the session of runs of an earlier daemon is unknown.
+ */
+static bool ssh_control_is_in_use(const struct runner *r, const struct ssh_control *m)
 {
     return m->since_ms == uv_now(r->setup.loop);
 }
 
-static void stop(struct runner *r, struct master *m)
+static void ssh_control_stop(struct runner *r, struct ssh_control *m)
 {
-    m->stage = MASTER_STOPPED;
-    remove_socket(r, m->node_id, m->tag);
-    exec_client_cancel(r->client, MASTER_IDS + m->node_id, m->tag);
+    m->stage = SSH_CONTROL_STOPPED;
+    ssh_control_remove_socket(r, m->node_id, m->tag);
+    exec_client_cancel(r->client, SSH_CONTROL_RUN_IDS + m->node_id, m->tag);
 }
 
-/* ---- having one ---- */
+/* ---- start ---- */
 
-/* The one that was in use longest ago goes. */
-static bool has_room(struct runner *r)
+/* True if a row is free; otherwise close the connection that is unused for the longest time. */
+static bool ssh_control_make_room(struct runner *r)
 {
-    struct master *oldest = NULL;
+    struct ssh_control *oldest = NULL;
     const uint64_t now = uv_now(r->setup.loop);
-    if (count_started(r) < r->setup.share_max)
+    if (ssh_control_count_started(r) < r->setup.share_max)
         return true;
-    if (now < r->crowded_ms)
+    if (now < r->full_until_ms)
         return false;
-    runs_each(r, use);
-    for (struct master *m = r->masters; m < r->masters + MASTER_ROWS; m++)
-        if (m->stage == MASTER_STARTED && !is_in_use(r, m) &&
+    runs_each(r, ssh_control_mark_used);
+    for (struct ssh_control *m = r->ssh_controls; m < r->ssh_controls + SSH_CONTROL_ROWS; m++)
+        if (m->stage == SSH_CONTROL_STARTED && !ssh_control_is_in_use(r, m) &&
             (!oldest || m->since_ms < oldest->since_ms))
             oldest = m;
     if (oldest)
-        stop(r, oldest);
+        ssh_control_stop(r, oldest);
     else
-        r->crowded_ms = now + CROWDED_MS;
+        r->full_until_ms = now + CROWDED_MS;
     return oldest != NULL;
 }
 
-static bool order(struct runner *r, struct arena *a, const struct launch_spec *recipe,
-                  struct exec_run as)
+static bool ssh_control_order(struct runner *r, struct arena *a, const struct launch_spec *launch,
+                              struct exec_run as)
 {
     const struct exec_spawn spec = {.run_id = as.run_id,
                                     .attempt = as.attempt,
                                     .epoch = r->epoch,
-                                    .argv = jobs_list(a, recipe->argv, recipe->argv_count),
-                                    .env = jobs_list(a, recipe->env, recipe->env_count),
-                                    .cwd = recipe->cwd,
-                                    .deadline_ms = as.run_id >= LEAVE_IDS ? LEAVE_MS : 0,
+                                    .argv = jobs_list(a, launch->argv, launch->argv_count),
+                                    .env = jobs_list(a, launch->env, launch->env_count),
+                                    .cwd = launch->cwd,
+                                    .deadline_ms = as.run_id >= SSH_CONTROL_EXIT_IDS ? LEAVE_MS : 0,
                                     .grace_ms = GRACE_MS};
     return exec_client_spawn(r->client, &spec) == OK;
 }
 
-static const char *find_ssh(const struct runner *r, struct arena *a)
+static const char *ssh_control_find_ssh(const struct runner *r, struct arena *a)
 {
     return jig_tools_find(a, r->setup.tool_path ? r->setup.tool_path : TOOLS_PATH, "ssh");
 }
 
-static void start(struct runner *r, struct arena *a, const struct jig_work *w, struct exec_run as)
+static void ssh_control_start(struct runner *r, struct arena *a, const struct jig_work *w,
+                              struct exec_run as)
 {
-    const char *ssh = find_ssh(r, a);
-    struct master *m = find_empty(r);
-    struct launch_spec recipe;
-    if (!ssh || !m || !has_room(r))
+    const char *ssh = ssh_control_find_ssh(r, a);
+    struct ssh_control *m = ssh_control_find_empty(r);
+    struct launch_spec launch;
+    if (!ssh || !m || !ssh_control_make_room(r))
         return;
-    fill(r, m, as);
-    /* One that lies there is of somebody who was killed, and would keep the new one from its
-     * place. */
-    remove_socket(r, m->node_id, m->tag);
-    ssh_master(w, ssh, a, &recipe);
-    if (!order(r, a, &recipe, as))
-        m->stage = MASTER_NONE;
+    ssh_control_init_row(r, m, as);
+    /* Remove a leftover socket of a killed process: ssh would not replace it. */
+    ssh_control_remove_socket(r, m->node_id, m->tag);
+    ssh_master(w, ssh, a, &launch);
+    if (!ssh_control_order(r, a, &launch, as))
+        m->stage = SSH_CONTROL_NONE;
 }
 
-void ssh_control_want(struct runner *r, const struct run *run)
+void ssh_control_ensure(struct runner *r, const struct run *run)
 {
     struct arena arena = {0};
     if (!ssh_control_path(r, run, &arena) || r->is_fenced || run->is_cancelled) {
@@ -200,126 +204,130 @@ void ssh_control_want(struct runner *r, const struct run *run)
         return;
     }
     const struct jig_work w = jobs_work(r, run, &arena);
-    const uint32_t tag = tag_of(run->facts);
-    if (ssh_is_shared(&w.transport) && !find(r, run->node_id, tag))
-        start(r, &arena, &w, (struct exec_run){MASTER_IDS + run->node_id, tag});
+    const uint32_t tag = ssh_control_tag(run->facts);
+    if (ssh_is_shared(&w.transport) && !ssh_control_find(r, run->node_id, tag))
+        ssh_control_start(r, &arena, &w,
+                          (struct exec_run){SSH_CONTROL_RUN_IDS + run->node_id, tag});
     arena_fini(&arena);
 }
 
-/* ---- what the supervisor says ---- */
+/* ---- reports of the supervisor ---- */
 
 bool ssh_control_begun(struct runner *r, const struct exec_begun *m)
 {
-    if (!is_number_of_ours(m->run_id))
+    if (!ssh_control_is_run_id(m->run_id))
         return false;
-    if (m->run_id >= LEAVE_IDS)
+    if (m->run_id >= SSH_CONTROL_EXIT_IDS)
         return true;
-    struct master *found = find(r, m->run_id - MASTER_IDS, m->attempt);
-    if (found && found->stage == MASTER_FAILED) {
-        found->stage = MASTER_STARTED; /* the end that was told, perhaps twice, was of another */
+    struct ssh_control *found = ssh_control_find(r, m->run_id - SSH_CONTROL_RUN_IDS, m->attempt);
+    if (found && found->stage == SSH_CONTROL_FAILED) {
+        found->stage = SSH_CONTROL_STARTED; /* the reported end was that of an earlier process */
         found->since_ms = uv_now(r->setup.loop);
     }
     if (found)
         return true;
-    struct master *empty = find_empty(r);
+    struct ssh_control *empty = ssh_control_find_empty(r);
     if (r->setup.control_dir && empty)
-        fill(r, empty, (struct exec_run){m->run_id, m->attempt});
+        ssh_control_init_row(r, empty, (struct exec_run){m->run_id, m->attempt});
     else
         exec_client_cancel(r->client, m->run_id, m->attempt);
     return true;
 }
 
-/* One that failed is not had again at once; whatever we or its supervisor ended may be. */
-static void end(struct runner *r, struct master *m, uint32_t how)
+/* A failed connection is not started again for FAILED_MS; one that we or the supervisor ended may
+ * be. */
+static void ssh_control_set_ended(struct runner *r, struct ssh_control *m, uint32_t how)
 {
-    if (m->stage == MASTER_STARTED && how != EXEC_DIED_WITH_SUPERVISOR) {
-        m->stage = MASTER_FAILED;
+    if (m->stage == SSH_CONTROL_STARTED && how != EXEC_DIED_WITH_SUPERVISOR) {
+        m->stage = SSH_CONTROL_FAILED;
         m->since_ms = uv_now(r->setup.loop);
-    } else if (m->stage != MASTER_FAILED) {
-        m->stage = MASTER_NONE;
+    } else if (m->stage != SSH_CONTROL_FAILED) {
+        m->stage = SSH_CONTROL_NONE;
     }
 }
 
 bool ssh_control_ended(struct runner *r, const struct exec_ended *m)
 {
-    if (!is_number_of_ours(m->run_id))
+    if (!ssh_control_is_run_id(m->run_id))
         return false;
     exec_client_forget(r->client, m->run_id, m->attempt);
-    if (m->run_id >= LEAVE_IDS)
+    if (m->run_id >= SSH_CONTROL_EXIT_IDS)
         return true;
-    const int64_t node_id = m->run_id - MASTER_IDS;
-    struct master *found = find(r, node_id, m->attempt);
-    remove_socket(r, node_id, m->attempt);
+    const int64_t node_id = m->run_id - SSH_CONTROL_RUN_IDS;
+    struct ssh_control *found = ssh_control_find(r, node_id, m->attempt);
+    ssh_control_remove_socket(r, node_id, m->attempt);
     if (found)
-        end(r, found, m->how);
+        ssh_control_set_ended(r, found, m->how);
     return true;
 }
 
-/* It was lost with its supervisor, or could not begin. */
+/* It was lost with its supervisor, or was not started. */
 bool ssh_control_not_known(struct runner *r, const struct exec_not_known *m)
 {
-    if (!is_number_of_ours(m->run_id))
+    if (!ssh_control_is_run_id(m->run_id))
         return false;
-    struct master *found = find(r, m->run_id - MASTER_IDS, m->attempt);
-    if (found && found->stage != MASTER_FAILED) {
-        remove_socket(r, found->node_id, found->tag);
-        found->stage = MASTER_NONE;
+    struct ssh_control *found = ssh_control_find(r, m->run_id - SSH_CONTROL_RUN_IDS, m->attempt);
+    if (found && found->stage != SSH_CONTROL_FAILED) {
+        ssh_control_remove_socket(r, found->node_id, found->tag);
+        found->stage = SSH_CONTROL_NONE;
     }
     return true;
 }
 
-void ssh_control_ask_again(struct runner *r)
+void ssh_control_requery(struct runner *r)
 {
-    for (struct master *m = r->masters; m < r->masters + MASTER_ROWS; m++)
-        if (m->stage == MASTER_STARTED)
-            exec_client_query(r->client, MASTER_IDS + m->node_id, m->tag);
-        else if (m->stage == MASTER_STOPPED)
-            exec_client_cancel(r->client, MASTER_IDS + m->node_id, m->tag);
+    for (struct ssh_control *m = r->ssh_controls; m < r->ssh_controls + SSH_CONTROL_ROWS; m++)
+        if (m->stage == SSH_CONTROL_STARTED)
+            exec_client_query(r->client, SSH_CONTROL_RUN_IDS + m->node_id, m->tag);
+        else if (m->stage == SSH_CONTROL_STOPPED)
+            exec_client_cancel(r->client, SSH_CONTROL_RUN_IDS + m->node_id, m->tag);
 }
 
-/* ---- the end ---- */
+/* ---- end ---- */
 
-void ssh_control_watch(uv_timer_t *timer)
+void ssh_control_on_timer(uv_timer_t *timer)
 {
     struct runner *r = timer->data;
     const uint64_t now = uv_now(r->setup.loop);
     if (!r->is_connected)
         return;
-    if (count_started(r))
-        runs_each(r, use);
-    for (struct master *m = r->masters; m < r->masters + MASTER_ROWS; m++)
-        if (m->stage == MASTER_STARTED && now - m->since_ms >= (uint64_t)r->setup.share_idle_ms)
-            stop(r, m);
-        else if (m->stage == MASTER_FAILED && now - m->since_ms >= FAILED_MS)
-            m->stage = MASTER_NONE;
+    if (ssh_control_count_started(r))
+        runs_each(r, ssh_control_mark_used);
+    for (struct ssh_control *m = r->ssh_controls; m < r->ssh_controls + SSH_CONTROL_ROWS; m++)
+        if (m->stage == SSH_CONTROL_STARTED &&
+            now - m->since_ms >= (uint64_t)r->setup.share_idle_ms)
+            ssh_control_stop(r, m);
+        else if (m->stage == SSH_CONTROL_FAILED && now - m->since_ms >= FAILED_MS)
+            m->stage = SSH_CONTROL_NONE;
 }
 
-/* Runs go on without us, and so does what they go through. Nobody would end that after them. */
-static void leave(struct runner *r, struct master *m)
+/* The daemon ends, but runs continue and still use the connection. Make it close after its last
+ * run, because no daemon will do that. */
+static void ssh_control_close_after_use(struct runner *r, struct ssh_control *m)
 {
     struct arena arena = {0};
     struct jig_work w = {.path = r->setup.tool_path};
-    const struct exec_run as = {LEAVE_IDS + m->node_id, m->tag};
-    const char *ssh = find_ssh(r, &arena);
-    struct launch_spec recipe;
-    w.transport.control_path = path_of(r, m->node_id, m->tag, &arena);
-    /* Without a socket nobody goes through it yet. */
+    const struct exec_run as = {SSH_CONTROL_EXIT_IDS + m->node_id, m->tag};
+    const char *ssh = ssh_control_find_ssh(r, &arena);
+    struct launch_spec launch;
+    w.transport.control_path = ssh_control_socket_path(r, m->node_id, m->tag, &arena);
+    /* Without a socket no run uses it yet. */
     const bool is_there = access(w.transport.control_path, F_OK) == 0;
-    if (is_there && ssh && is_in_use(r, m)) {
-        ssh_master_leave(&w, ssh, &arena, &recipe);
-        ignore(order(r, &arena, &recipe, as), "then the next daemon finds it");
+    if (is_there && ssh && ssh_control_is_in_use(r, m)) {
+        ssh_master_leave(&w, ssh, &arena, &launch);
+        ignore(ssh_control_order(r, &arena, &launch, as), "then the next daemon adopts it");
     } else {
-        stop(r, m);
+        ssh_control_stop(r, m);
     }
     arena_fini(&arena);
 }
 
-void ssh_control_leave(struct runner *r)
+void ssh_control_close_all(struct runner *r)
 {
     if (!r->is_connected)
         return;
-    runs_each(r, use);
-    for (struct master *m = r->masters; m < r->masters + MASTER_ROWS; m++)
-        if (m->stage == MASTER_STARTED)
-            leave(r, m);
+    runs_each(r, ssh_control_mark_used);
+    for (struct ssh_control *m = r->ssh_controls; m < r->ssh_controls + SSH_CONTROL_ROWS; m++)
+        if (m->stage == SSH_CONTROL_STARTED)
+            ssh_control_close_after_use(r, m);
 }

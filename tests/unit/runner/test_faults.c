@@ -1,5 +1,5 @@
-/* Goal: a runner whose directories or supervisor cannot be had says so, and opens the next time.
- * Method: calls fail on purpose (tests/faults.h). */
+/* Goal: a runner whose directories or supervisor cannot be opened reports it, and opens at the next
+ * attempt. Method: injected faults of library calls (tests/faults.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* Goal: what a runner promises also where no supervisor can be had: orders are noted, what never
- * began is stopped, answers are given until they are durable, and kept logs can be read.
- * Method: a runner whose halligan-exec does not exist, in a directory of its own; the loop goes
- * round until what the test waits for has happened. With real runs: tests/runner. */
+/* Goal: the contract of a runner without a supervisor: orders are recorded, runs that were never
+ * started are stopped, results are submitted until they are durable, and stored logs can be read.
+ * Method: a runner whose halligan-exec does not exist, in a directory of its own; the loop is run
+ * until the expected event has happened. With real runs: tests/runner. */
 #include "run/runner/runner.h"
 #include "run/runner/runner_private.h"
 #include "sys/log.h"
@@ -147,7 +147,7 @@ TEST(a_data_directory_that_cannot_be_used_is_an_error)
 
 /* ---- orders ---- */
 
-TEST(orders_are_only_noted_when_they_come)
+TEST(orders_are_only_recorded_when_they_arrive)
 {
     struct fixture f;
     begin(&f);
@@ -160,7 +160,7 @@ TEST(orders_are_only_noted_when_they_come)
     end(&f);
 }
 
-TEST(whoever_leads_no_more_is_not_heard)
+TEST(orders_of_a_former_leader_are_ignored)
 {
     struct fixture f;
     begin(&f);
@@ -183,7 +183,7 @@ TEST(without_a_supervisor_nothing_begins_and_nothing_fails)
     start(&f, 1, 5);
     const struct run_order order = order_of(2, 5);
     f.port.query(f.port.self, &order);
-    cancel(&f, 3, 5); /* somebody may know it */
+    cancel(&f, 3, 5); /* a supervisor may know it */
     for (int i = 0; i < 20; i++) {
         CHECK(!runner_pump(f.runner));
         CHECK(uv_run(&f.loop, UV_RUN_NOWAIT) != 0);
@@ -206,7 +206,7 @@ TEST(many_runs_are_found_by_name)
 
 /* ---- answers ---- */
 
-TEST(what_never_began_is_stopped_at_once_and_forgotten_when_that_is_durable)
+TEST(a_run_that_was_not_started_is_stopped_at_once_and_freed_when_durable)
 {
     struct fixture f;
     begin(&f);
@@ -217,7 +217,7 @@ TEST(what_never_began_is_stopped_at_once_and_forgotten_when_that_is_durable)
     CHECK(f.answers == 1 && f.last.kind == COMMAND_RUN_STOPPED && f.last.request == -7);
     CHECK(f.last.run_stopped.run_id == 1 && f.last.run_stopped.attempt == 1);
     CHECK(!runner_pump(f.runner) && has(&f, 1, 1));
-    runner_on_result(f.runner, -8, OK); /* nobody's */
+    runner_on_result(f.runner, -8, OK); /* unknown request */
     runner_on_result(f.runner, 0, OK);
     CHECK(has(&f, 1, 1));
     runner_on_result(f.runner, -7, OK);
@@ -233,7 +233,7 @@ static bool is_there(const struct fixture *f, const char *name)
     return access(path, F_OK) == 0;
 }
 
-TEST(what_was_put_off_and_is_cancelled_leaves_nothing)
+TEST(a_deferred_run_that_is_cancelled_leaves_nothing)
 {
     struct fixture f;
     char path[128];
@@ -246,8 +246,8 @@ TEST(what_was_put_off_and_is_cancelled_leaves_nothing)
     CHECK(mkdir(path, 0700) == 0);
     struct run *run = runs_find(f.runner, 1, 1);
     run->has_input = run->has_scratch = true; /* as if the supervisor had been about to end */
-    run->stage = STAGE_PUT_OFF;
-    run->is_ours_alone = false;
+    run->stage = STAGE_DEFERRED;
+    run->never_ordered = false;
     cancel(&f, 1, 5);
     CHECK(runner_pump(f.runner) && f.last.kind == COMMAND_RUN_STOPPED);
     CHECK(!is_there(&f, "runs/in/1-1") && !is_there(&f, "runs/scratch/1-1"));
@@ -262,7 +262,7 @@ static void wait_for_answers(struct fixture *f, int count)
     }
 }
 
-TEST(an_answer_that_is_not_taken_is_given_again)
+TEST(a_result_that_is_not_accepted_is_submitted_again)
 {
     struct fixture f;
     begin(&f);
@@ -271,7 +271,7 @@ TEST(an_answer_that_is_not_taken_is_given_again)
         start(&f, run, 5);
         cancel(&f, run, 5);
     }
-    CHECK(!runner_pump(f.runner) && f.answers == 1); /* the others keep their place behind it */
+    CHECK(!runner_pump(f.runner) && f.answers == 1); /* the others stay behind it in the queue */
     CHECK(f.last.run_stopped.run_id == 1);
     f.verdict = OK;
     wait_for_answers(&f, 4);
@@ -279,7 +279,7 @@ TEST(an_answer_that_is_not_taken_is_given_again)
     end(&f);
 }
 
-TEST(an_answer_that_was_lost_is_given_again)
+TEST(a_lost_result_is_submitted_again)
 {
     struct fixture f;
     begin(&f);
@@ -294,14 +294,14 @@ TEST(an_answer_that_was_lost_is_given_again)
     wait_for_answers(&f, 3);
     runner_on_result(f.runner, f.last.request, ERR_UNKNOWN);
     const struct run_order order = order_of(1, 6);
-    f.port.query(f.port.self, &order); /* it was loaded afresh */
+    f.port.query(f.port.self, &order); /* after a core reload */
     CHECK(runner_pump(f.runner) && f.answers == 4);
     runner_on_result(f.runner, f.last.request, OK);
     CHECK(runner_count(f.runner) == 0);
     end(&f);
 }
 
-TEST(nobody_is_bothered_after_somebody_else_leads)
+TEST(a_fenced_result_is_not_submitted_again)
 {
     struct fixture f;
     begin(&f);
@@ -316,9 +316,9 @@ TEST(nobody_is_bothered_after_somebody_else_leads)
     end(&f);
 }
 
-/* ---- patience ---- */
+/* ---- timeout for the supervisor ---- */
 
-TEST(what_has_not_begun_fails_when_nobody_can_begin_it)
+TEST(runs_that_were_not_started_fail_without_a_supervisor)
 {
     struct fixture f;
     begin(&f);
@@ -334,14 +334,14 @@ TEST(what_has_not_begun_fails_when_nobody_can_begin_it)
     CHECK(f.last.run_done.result == RESULT_FAILED && !f.last.run_done.has_wall);
     CHECK(str_eq(f.last.run_done.runlog, str_from(runner_trouble(f.runner))));
     runner_on_result(f.runner, f.last.request, OK);
-    CHECK(!has(&f, 1, 1) && has(&f, 2, 1)); /* that one may have begun */
+    CHECK(!has(&f, 1, 1) && has(&f, 2, 1)); /* it may have been started */
     start(&f, 3, 5);
     wait_for_answers(&f, 2);
     CHECK(f.last.run_done.run_id == 3 && has(&f, 2, 1));
     end(&f);
 }
 
-TEST(an_answer_that_is_refused_twice_is_lost_and_given_until_it_is_taken)
+TEST(a_result_refused_twice_is_reported_as_lost_until_it_is_accepted)
 {
     struct fixture f;
     begin(&f);
@@ -365,7 +365,7 @@ TEST(an_answer_that_is_refused_twice_is_lost_and_given_until_it_is_taken)
 
 /* ---- what cannot be removed at once ---- */
 
-/* As somebody whom modes bind. */
+/* As a user without CAP_DAC_OVERRIDE. */
 static int remove_as_nobody(const char *path)
 {
     int status;
@@ -405,7 +405,7 @@ TEST(directories_without_rights_are_removed_with_what_is_in_them)
     end(&f);
 }
 
-TEST(what_stays_is_told)
+TEST(a_tree_that_cannot_be_removed_is_reported)
 {
     struct fixture f;
     char path[128];
@@ -485,6 +485,6 @@ TEST(a_log_that_is_not_ours_is_not_read)
     CHECK(unlink(path) == 0 && symlink("/etc/passwd", path) == 0);
     CHECK(read_log(&f, 0, 64, &log) != OK);
     CHECK(unlink(path) == 0 && mkfifo(path, 0600) == 0);
-    CHECK(read_log(&f, 0, 64, &log) != OK); /* and nobody waits for a writer */
+    CHECK(read_log(&f, 0, 64, &log) != OK); /* and the FIFO does not block */
     end(&f);
 }
