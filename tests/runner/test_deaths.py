@@ -180,7 +180,7 @@ def test_a_journal_of_an_earlier_boot_is_rewritten_after_reconciliation(place):
     again.query(2, place.enter("again"), begun=True)
     again.query(3, place.enter("again"))  # it may have begun: the journal is of another boot
     again.go()
-    assert "ended, and the run with it" in again.done(1)["runlog"]
+    assert "ended during the run: the run was killed" in again.done(1)["runlog"]
     assert again.done(2)["result"] == "failed" and again.done(3)["result"] == "lost"
     again.wait_quiet()
     again.query(4, place.enter("four"))  # the journal is of this boot now

@@ -116,7 +116,7 @@ def test_the_supervisor_dies_and_its_runs_are_cleaned_up(place):
     toy.start(1, f"{place.enter('one')}; sleep 1000", stop=swept(place))
     eventually(lambda: place.entries(), "it is at work")
     place.kill_supervisor()
-    assert "ended, and the run with it" in toy.done(1)["runlog"]
+    assert "ended during the run: the run was killed" in toy.done(1)["runlog"]
     assert place.entries() == ["one", "swept"]
     toy.wait_quiet()
 

@@ -212,7 +212,7 @@ def test_an_answer_that_the_core_refuses_becomes_a_failure(place):
     toy.start(1, "exit 0")
     assert toy.done(1)["result"] == "ok"
     again = toy.done(1, count=2)
-    assert again["result"] == "failed" and "not understood" in again["runlog"], again
+    assert again["result"] == "failed" and "refused the result of the run" in again["runlog"], again
     toy.take(why="ok")
     toy.query(1, begun=True)
     toy.done(1, count=3)

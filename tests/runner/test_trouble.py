@@ -84,7 +84,7 @@ def test_what_may_have_begun_waits_for_its_supervisor(place):
     assert toy.find(said="done", run=1) == [] and toy.find(said="done", run=3) == []
     assert toy.count() >= 2
     os.symlink(program, place.program)
-    assert "and the run with it" in toy.done(1)["runlog"]
+    assert "the run was killed" in toy.done(1)["runlog"]
     assert toy.done(3)["result"] == "ok"
     toy.wait_quiet()
     assert place.entries() == ["one", "three"]

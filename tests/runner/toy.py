@@ -58,10 +58,10 @@ def processes_with(mark):
 class Toy:
     """One process that behaves like a daemon for the runner."""
 
-    def __init__(self, place, epoch, kitchen, env):
+    def __init__(self, place, epoch, jigs, env):
         self.place, self.epoch = place, epoch
         self.process = subprocess.Popen(
-            [place.driver, place.data, place.program, kitchen], stdin=subprocess.PIPE,
+            [place.driver, place.data, place.program, jigs], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=place.log, env={**os.environ, **env})
         os.set_blocking(self.process.stdout.fileno(), False)
         self.bytes = b""
@@ -207,9 +207,9 @@ class Place:
         self.things = []
         self.count = 0
 
-    def toy(self, kitchen="shell", epoch=None, env=None):
+    def toy(self, jigs="shell", epoch=None, env=None):
         epoch = epoch or len(self.toys) + 1
-        toy = Toy(self, epoch, kitchen, env or {})
+        toy = Toy(self, epoch, jigs, env or {})
         if self.toys:
             toy.do("hold")  # until toy.go(): all that a start orders comes at once
         self.toys.append(toy)
