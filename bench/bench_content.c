@@ -259,7 +259,7 @@ static struct role_code *load_code(const char *source)
 static void call_hook(struct role_code *code, const char *function, const struct hook_facts *facts,
                       struct arena *arena)
 {
-    struct task task = {.arena = arena, .kind = TASK_TELL, .function = function};
+    struct task task = {.arena = arena, .kind = TASK_NOTIFY, .function = function};
     task.arguments[0] = facts->argument;
     task.arguments[1] = facts->context;
     role_code_call(code, &task);

@@ -6,7 +6,7 @@
 #include "base/text/buf.h"
 #include "sys/files.h"
 
-static struct str file_trouble(struct arena *arena, const char *path, err e)
+static struct str code_file_errno_text(struct arena *arena, const char *path, err e)
 {
     struct buf b = buf_in(arena);
     buf_put_z(&b, path);
@@ -15,9 +15,9 @@ static struct str file_trouble(struct arena *arena, const char *path, err e)
     return buf_str(&b);
 }
 
-/* Lua names the file by its last part; whoever reads the complaint wants the way there too. */
-static struct str with_folder(struct arena *arena, const char *path, size_t folder_len,
-                              struct str text)
+/* Lua reports the base name of the file: prepend the directory. */
+static struct str code_file_add_directory(struct arena *arena, const char *path, size_t folder_len,
+                                          struct str text)
 {
     return STR_CONCAT(arena, (struct str){path, (uint32_t)folder_len}, text);
 }
@@ -30,11 +30,12 @@ err code_file_read(struct role_source source, const char *path, struct arena *ar
     source.chunk = slash ? slash + 1 : path;
     err e = file_read(arena, path, ROLE_CODE_SIZE_MAX, &source.text);
     if (e != OK) {
-        report.text = file_trouble(arena, path, e);
+        report.text = code_file_errno_text(arena, path, e);
     } else {
         e = role_code_new(&source, arena, out_code, &report.functions, &report.text);
         if (e != OK)
-            report.text = with_folder(arena, path, (size_t)(source.chunk - path), report.text);
+            report.text =
+                code_file_add_directory(arena, path, (size_t)(source.chunk - path), report.text);
     }
     report.has_code = e == OK;
     *out_report = report;

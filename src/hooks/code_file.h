@@ -1,9 +1,8 @@
-/* code_file.h - the Lua file of a role, from the disk to code that can be called.
+/* code_file.h - reads and compiles the Lua file of a role.
  *
- * It reads, compiles and runs the file once, which takes as long as disk and code please: up to the
- * limits of the source. So it is for threads that nobody waits for, and never for that of the loop.
- * It knows no role and keeps nothing.
- */
+ * The file is read, compiled and run once, which takes as long as disk and code need, up to the
+ * limits of the source. So it must not be called in the thread of the loop. The module keeps no
+ * state. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,11 +14,11 @@
 
 struct hooks_report {
     struct role_functions functions;
-    struct str text; /* what is wrong, with file and line; empty when nothing is */
-    bool has_code;   /* there is code to be called now, from this file or from before */
+    struct str text; /* the error with file and line; empty if there is none */
+    bool has_code;   /* the role has code now, from this file or from before */
 };
 
-/* Text and chunk of the source are filled in here. ERR_SYNTAX: the file is wrong; ERR_LIMIT: it is
- * too large; ERR_NOT_FOUND, ERR_IO. Texts of the report go into the arena. */
+/* Sets text and chunk of the source. ERR_SYNTAX: the file is invalid; ERR_LIMIT: it is too large;
+ * ERR_NOT_FOUND, ERR_IO. Strings of the report are allocated in the arena. */
 NODISCARD err code_file_read(struct role_source source, const char *path, struct arena *arena,
                              struct role_code **out_code, struct hooks_report *out_report);

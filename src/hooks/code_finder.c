@@ -12,8 +12,8 @@ struct seen_code {
     struct seen_code *next;
 };
 
-/* "PATH:12: text" has its line, which goes where lines go. */
-static struct text_place take_place(struct str path, struct str *text)
+/* Split "PATH:12: text" into the line number and the text. */
+static struct text_place code_finder_split_line(struct str path, struct str *text)
 {
     struct text_place at = {0};
     int64_t line;
@@ -29,8 +29,8 @@ static struct text_place take_place(struct str path, struct str *text)
     return at;
 }
 
-/* Of the first name of a list "a, b" that no hook has. */
-static struct str nearest_hook(struct str unknown)
+/* A suggestion for the first name of the list "a, b". */
+static struct str code_finder_suggest(struct str unknown)
 {
     struct suggestion nearest = {0};
     const struct str name = str_slice(unknown, 0, str_find(unknown, ',', 0));
@@ -40,13 +40,14 @@ static struct str nearest_hook(struct str unknown)
     return suggest_str(&nearest);
 }
 
-static void find(void *self, const char *lua_path, struct diagnostics *r, struct json *names)
+static void code_finder_find(void *self, const char *lua_path, struct diagnostics *r,
+                             struct json *names)
 {
     struct code_finder *f = self;
     struct hooks_report found;
     const struct str path = str_copy(r->arena, str_from(lua_path));
     if (hooks_inspect(lua_path, r->arena, &found) != OK) {
-        const struct text_place at = take_place(path, &found.text);
+        const struct text_place at = code_finder_split_line(path, &found.text);
         diagnostics_error(diagnostics_as(r, "lua_invalid"), path, at, "%.*s",
                           STR_FMT_ARGS(found.text));
         return;
@@ -56,7 +57,7 @@ static void find(void *self, const char *lua_path, struct diagnostics *r, struct
         if (functions->hooks >> hook & 1)
             json_append(names, json_make_string(r->arena, str_from(hook_name((enum hook)hook))));
     if (functions->unknown.len) {
-        const struct str meant = nearest_hook(functions->unknown);
+        const struct str meant = code_finder_suggest(functions->unknown);
         diagnostics_warning(diagnostics_as(r, "lua_unused"), path, (struct text_place){0},
                             "it defines %.*s, which is not called%s%.*s%s",
                             STR_FMT_ARGS(diagnostics_brief(functions->unknown)),
@@ -70,7 +71,7 @@ static void find(void *self, const char *lua_path, struct diagnostics *r, struct
 
 struct hook_finder code_finder_seam(struct code_finder *f)
 {
-    return (struct hook_finder){.self = f, .find = find};
+    return (struct hook_finder){.self = f, .find = code_finder_find};
 }
 
 bool code_finder_has_transition(const struct code_finder *f, const char *lua_path)

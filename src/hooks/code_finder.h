@@ -1,8 +1,7 @@
-/* code_finder.h - which hooks the Lua files of roles define, and what else they do.
+/* code_finder.h - lists the hooks that Lua files of roles define, for the check of barclamps.
  *
- * Compiles and runs each file once, in the sandbox it would run in, and remembers what it saw. It
- * lives as long as the report's arena.
- */
+ * Compiles and runs each file once, in the same sandbox as later calls, and stores what it defines.
+ * It lives as long as the arena of the report. */
 #pragma once
 
 #include "content/barclamp_file.h"
@@ -15,5 +14,5 @@ struct code_finder {
 
 struct hook_finder code_finder_seam(struct code_finder *f);
 
-/* Does this file define do_transition? False for one that was not found, or is wrong. */
+/* True if this file defines do_transition. False for a file that was not read or is invalid. */
 bool code_finder_has_transition(const struct code_finder *f, const char *lua_path);

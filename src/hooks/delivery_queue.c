@@ -5,17 +5,22 @@
 
 #include "base/err.h"
 
-enum { LOOK_AHEAD = 256 }; /* rows, for one that says the same */
+/* A sorted array of role queues, and a linked list of those that have rows. Taking a row moves its
+ * role to the end of the list (round-robin). Rows keep a number of arrival, by which they can also
+ * be taken in order. A role queue is never freed before the end, because jobs of the worker refer
+ * to it. */
 
-/* ---- lanes ---- */
+enum { SEARCH_ROWS_MAX = 256 }; /* rows searched for one about the same object */
 
-/* The first place of that role or a later one. */
-static uint32_t place_of(const struct delivery_queue *rows, int64_t role_id)
+/* ---- role queues ---- */
+
+/* Binary search: the index of the role, or where it would be inserted. */
+static uint32_t delivery_queue_find_role(const struct delivery_queue *queue, int64_t role_id)
 {
-    uint32_t low = 0, high = rows->lane_count;
+    uint32_t low = 0, high = queue->role_queue_count;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if (rows->lanes[middle]->role_id < role_id)
+        if (queue->role_queues[middle]->role_id < role_id)
             low = middle + 1;
         else
             high = middle;
@@ -23,168 +28,176 @@ static uint32_t place_of(const struct delivery_queue *rows, int64_t role_id)
     return low;
 }
 
-struct lane *delivery_queue_lane(struct delivery_queue *rows, int64_t role_id)
+struct role_queue *delivery_queue_role(struct delivery_queue *queue, int64_t role_id)
 {
-    const uint32_t at = place_of(rows, role_id);
-    if (at < rows->lane_count && rows->lanes[at]->role_id == role_id)
-        return rows->lanes[at];
-    if (rows->lane_count == rows->lane_cap) {
-        rows->lane_cap = rows->lane_cap ? rows->lane_cap * 2 : 64;
-        rows->lanes = realloc(rows->lanes, rows->lane_cap * sizeof *rows->lanes);
-        must(rows->lanes);
+    const uint32_t at = delivery_queue_find_role(queue, role_id);
+    if (at < queue->role_queue_count && queue->role_queues[at]->role_id == role_id)
+        return queue->role_queues[at];
+    if (queue->role_queue_count == queue->role_queue_cap) {
+        queue->role_queue_cap = queue->role_queue_cap ? queue->role_queue_cap * 2 : 64;
+        queue->role_queues =
+            realloc(queue->role_queues, queue->role_queue_cap * sizeof *queue->role_queues);
+        must(queue->role_queues);
     }
-    memmove(&rows->lanes[at + 1], &rows->lanes[at], (rows->lane_count - at) * sizeof *rows->lanes);
-    struct lane *lane = calloc(1, sizeof *lane);
-    must(lane);
-    lane->role_id = role_id;
-    rows->lanes[at] = lane;
-    rows->lane_count++;
-    return lane;
+    memmove(&queue->role_queues[at + 1], &queue->role_queues[at],
+            (queue->role_queue_count - at) * sizeof *queue->role_queues);
+    struct role_queue *role_queue = calloc(1, sizeof *role_queue);
+    must(role_queue);
+    role_queue->role_id = role_id;
+    queue->role_queues[at] = role_queue;
+    queue->role_queue_count++;
+    return role_queue;
 }
 
-static void wait_in_line(struct delivery_queue *rows, struct lane *lane)
+static void delivery_queue_link(struct delivery_queue *queue, struct role_queue *role_queue)
 {
-    lane->next_waiting = NULL;
-    if (rows->last_waiting)
-        rows->last_waiting->next_waiting = lane;
+    role_queue->next_waiting = NULL;
+    if (queue->last_waiting)
+        queue->last_waiting->next_waiting = role_queue;
     else
-        rows->first_waiting = lane;
-    rows->last_waiting = lane;
+        queue->first_waiting = role_queue;
+    queue->last_waiting = role_queue;
 }
 
-/* `before` is the one in front of it; NULL when it is the first. */
-static void leave_line(struct delivery_queue *rows, struct lane *lane, struct lane *before)
+/* Unlink a queue; `before` is its predecessor, NULL for the first. */
+static void delivery_queue_unlink(struct delivery_queue *queue, struct role_queue *role_queue,
+                                  struct role_queue *before)
 {
     if (before)
-        before->next_waiting = lane->next_waiting;
+        before->next_waiting = role_queue->next_waiting;
     else
-        rows->first_waiting = lane->next_waiting;
-    if (rows->last_waiting == lane)
-        rows->last_waiting = before;
+        queue->first_waiting = role_queue->next_waiting;
+    if (queue->last_waiting == role_queue)
+        queue->last_waiting = before;
 }
 
-/* ---- in ---- */
+/* ---- adding ---- */
 
-void delivery_queue_add(struct delivery_queue *rows, const struct outbox_record *row)
+void delivery_queue_add(struct delivery_queue *queue, const struct outbox_record *row)
 {
-    struct lane *lane = delivery_queue_lane(rows, row->role_id);
+    struct role_queue *role_queue = delivery_queue_role(queue, row->role_id);
     struct waiting_row *waiting = malloc(sizeof *waiting + row->detail.len);
     must(waiting);
-    *waiting = (struct waiting_row){.lane = lane, .number = ++rows->last_number, .row = *row};
+    *waiting =
+        (struct waiting_row){.role_queue = role_queue, .number = ++queue->last_number, .row = *row};
     if (row->detail.len)
         memcpy(waiting->detail, row->detail.at, row->detail.len);
     waiting->row.detail.at = waiting->detail;
-    if (lane->first_row)
-        lane->last_row->next = waiting;
+    if (role_queue->first_row)
+        role_queue->last_row->next = waiting;
     else
-        lane->first_row = waiting;
-    lane->last_row = waiting;
-    if (lane->first_row == waiting)
-        wait_in_line(rows, lane);
-    rows->count++;
+        role_queue->first_row = waiting;
+    role_queue->last_row = waiting;
+    if (role_queue->first_row == waiting)
+        delivery_queue_link(queue, role_queue);
+    queue->count++;
 }
 
-/* ---- out ---- */
+/* ---- taking ---- */
 
-/* The role is behind all others then. */
-static struct waiting_row *take_from(struct delivery_queue *rows, struct lane *lane,
-                                     struct lane *before)
+/* Take the first row; the role moves to the end of the list. */
+static struct waiting_row *delivery_queue_take_first(struct delivery_queue *queue,
+                                                     struct role_queue *role_queue,
+                                                     struct role_queue *before)
 {
-    struct waiting_row *row = lane->first_row;
-    leave_line(rows, lane, before);
-    lane->first_row = row->next;
-    if (lane->first_row)
-        wait_in_line(rows, lane);
+    struct waiting_row *row = role_queue->first_row;
+    delivery_queue_unlink(queue, role_queue, before);
+    role_queue->first_row = row->next;
+    if (role_queue->first_row)
+        delivery_queue_link(queue, role_queue);
     else
-        lane->last_row = NULL;
-    rows->count--;
+        role_queue->last_row = NULL;
+    queue->count--;
     return row;
 }
 
-struct waiting_row *delivery_queue_take(struct delivery_queue *rows,
-                                        struct delivery_queue_room room)
+struct waiting_row *delivery_queue_take(struct delivery_queue *queue,
+                                        struct delivery_queue_space space)
 {
-    struct lane *before = NULL;
-    if (!room.for_idle && !room.for_busy)
+    struct role_queue *before = NULL;
+    if (!space.for_idle && !space.for_busy)
         return NULL;
-    for (struct lane *lane = rows->first_waiting; lane; lane = lane->next_waiting) {
-        if (lane->queued ? room.for_busy : room.for_idle)
-            return take_from(rows, lane, before);
-        before = lane;
+    for (struct role_queue *role_queue = queue->first_waiting; role_queue;
+         role_queue = role_queue->next_waiting) {
+        if (role_queue->queued ? space.for_busy : space.for_idle)
+            return delivery_queue_take_first(queue, role_queue, before);
+        before = role_queue;
     }
     return NULL;
 }
 
-struct waiting_row *delivery_queue_take_oldest(struct delivery_queue *rows)
+struct waiting_row *delivery_queue_take_oldest(struct delivery_queue *queue)
 {
-    struct lane *oldest = rows->first_waiting, *before_oldest = NULL, *before = NULL;
-    for (struct lane *lane = oldest; lane; lane = lane->next_waiting) {
-        if (lane->first_row->number < oldest->first_row->number) {
-            oldest = lane;
+    struct role_queue *oldest = queue->first_waiting, *before_oldest = NULL, *before = NULL;
+    for (struct role_queue *role_queue = oldest; role_queue;
+         role_queue = role_queue->next_waiting) {
+        if (role_queue->first_row->number < oldest->first_row->number) {
+            oldest = role_queue;
             before_oldest = before;
         }
-        before = lane;
+        before = role_queue;
     }
-    return oldest ? take_from(rows, oldest, before_oldest) : NULL;
+    return oldest ? delivery_queue_take_first(queue, oldest, before_oldest) : NULL;
 }
 
-static bool is_about_same(const struct outbox_record *a, const struct outbox_record *b)
+static bool delivery_queue_same_object(const struct outbox_record *a, const struct outbox_record *b)
 {
     return a->object == b->object && a->object_id == b->object_id;
 }
 
-static void leave_lane(struct lane *lane, struct waiting_row *row, struct waiting_row *before)
+static void delivery_queue_unlink_row(struct role_queue *role_queue, struct waiting_row *row,
+                                      struct waiting_row *before)
 {
     if (before)
         before->next = row->next;
     else
-        lane->first_row = row->next;
-    if (lane->last_row == row)
-        lane->last_row = before;
+        role_queue->first_row = row->next;
+    if (role_queue->last_row == row)
+        role_queue->last_row = before;
 }
 
-/* A lane that is empty then has no place in the line. */
-static void leave_if_empty(struct delivery_queue *rows, struct lane *lane)
+/* Unlink an empty queue from the list. */
+static void delivery_queue_unlink_empty(struct delivery_queue *queue, struct role_queue *role_queue)
 {
-    struct lane *before = NULL;
-    if (lane->first_row)
+    struct role_queue *before = NULL;
+    if (role_queue->first_row)
         return;
-    for (struct lane *at = rows->first_waiting; at != lane; at = at->next_waiting)
+    for (struct role_queue *at = queue->first_waiting; at != role_queue; at = at->next_waiting)
         before = at;
-    leave_line(rows, lane, before);
+    delivery_queue_unlink(queue, role_queue, before);
 }
 
-struct waiting_row *delivery_queue_take_same(struct delivery_queue *rows,
+struct waiting_row *delivery_queue_take_same(struct delivery_queue *queue,
                                              const struct waiting_row *taken)
 {
-    struct lane *lane = taken->lane;
-    struct waiting_row *before = NULL, *row = lane->first_row;
-    for (uint32_t i = 0; row && !is_about_same(&row->row, &taken->row); i++) {
-        if (i == LOOK_AHEAD)
+    struct role_queue *role_queue = taken->role_queue;
+    struct waiting_row *before = NULL, *row = role_queue->first_row;
+    for (uint32_t i = 0; row && !delivery_queue_same_object(&row->row, &taken->row); i++) {
+        if (i == SEARCH_ROWS_MAX)
             return NULL;
         before = row;
         row = row->next;
     }
     if (!row || row->row.hook != taken->row.hook)
         return NULL;
-    leave_lane(lane, row, before);
-    leave_if_empty(rows, lane);
-    rows->count--;
+    delivery_queue_unlink_row(role_queue, row, before);
+    delivery_queue_unlink_empty(queue, role_queue);
+    queue->count--;
     return row;
 }
 
-void delivery_queue_fini(struct delivery_queue *rows)
+void delivery_queue_fini(struct delivery_queue *queue)
 {
-    for (uint32_t i = 0; i < rows->lane_count; i++) {
-        struct lane *lane = rows->lanes[i];
-        for (struct waiting_row *row = lane->first_row, *next; row; row = next) {
+    for (uint32_t i = 0; i < queue->role_queue_count; i++) {
+        struct role_queue *role_queue = queue->role_queues[i];
+        for (struct waiting_row *row = role_queue->first_row, *next; row; row = next) {
             next = row->next;
             free(row);
         }
-        must(!lane->jobs.first && !lane->drop && !lane->load);
-        role_code_slot_fini(&lane->shelf);
-        free(lane);
+        must(!role_queue->jobs.first && !role_queue->drop && !role_queue->load);
+        role_code_slot_fini(&role_queue->slot);
+        free(role_queue);
     }
-    free(rows->lanes);
-    *rows = (struct delivery_queue){0};
+    free(queue->role_queues);
+    *queue = (struct delivery_queue){0};
 }

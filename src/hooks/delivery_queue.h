@@ -1,10 +1,9 @@
-/* delivery_queue.h - rows of the outbox that wait for room with the worker, those of each role in
- * its lane.
+/* delivery_queue.h - rows of the outbox that wait for capacity of the worker, in one queue per
+ * role.
  *
- * A row is small and there may be millions, what its hook is given is not: that is made when the
- * row is taken out. Rows of one role come out in the order in which they went in, those of several
- * by turns, so that a role which is behind is behind alone. All of it in the loop's thread.
- */
+ * A row is small and there may be millions; the arguments of its hook are large and are created
+ * only when the row is taken. Rows of one role are taken in order, roles round-robin, so that the
+ * backlog of one role does not delay others. All functions belong to the thread of the loop. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,39 +14,39 @@
 
 struct waiting_row {
     struct waiting_row *next;
-    struct lane *lane;
-    uint64_t number; /* as they came */
+    struct role_queue *role_queue;
+    uint64_t number; /* order of arrival */
     struct outbox_record row;
     char detail[];
 };
 
 struct delivery_queue {
-    struct lane **lanes; /* of all roles that ever had one, by role_id */
-    uint32_t lane_count, lane_cap;
-    struct lane *first_waiting; /* those with rows, whoever is next first */
-    struct lane *last_waiting;
+    struct role_queue **role_queues; /* of all roles that ever had a row, sorted by role_id */
+    uint32_t role_queue_count, role_queue_cap;
+    struct role_queue *first_waiting; /* queues with rows, the next one first */
+    struct role_queue *last_waiting;
     uint32_t count;
     uint64_t last_number;
 };
 
-/* Drops what waits, and the code. Nothing may be left in the lanes that is the worker's. */
+/* Frees pending rows and code. The worker must not use any role queue any more. */
 void delivery_queue_fini(struct delivery_queue *rows);
-/* Made when there is none. */
-struct lane *delivery_queue_lane(struct delivery_queue *rows, int64_t role_id);
+/* The queue of a role; created if necessary. */
+struct role_queue *delivery_queue_role(struct delivery_queue *rows, int64_t role_id);
 void delivery_queue_add(struct delivery_queue *rows, const struct outbox_record *row);
 
-/* Who may have a row taken: roles that have nothing with the worker, and those that have. */
-struct delivery_queue_room {
+/* Capacity: for roles without jobs at the worker, and for roles with some. */
+struct delivery_queue_space {
     bool for_idle;
     bool for_busy;
 };
 
-/* The next row by turns; NULL: none, or no room. Freed by whoever takes it. */
+/* The next row in round-robin order; NULL: none, or no capacity. The caller frees it. */
 struct waiting_row *delivery_queue_take(struct delivery_queue *rows,
-                                        struct delivery_queue_room room);
-/* The one that came first of all. */
+                                        struct delivery_queue_space space);
+/* The oldest row of all. */
 struct waiting_row *delivery_queue_take_oldest(struct delivery_queue *rows);
-/* One of the next rows in this one's lane that says the same of the same object, unless something
- * else about that object stands between; NULL: none. */
+/* A later row of the same role with the same hook and object, unless a row with another hook about
+ * this object is between them; NULL: none. */
 struct waiting_row *delivery_queue_take_same(struct delivery_queue *rows,
                                              const struct waiting_row *taken);

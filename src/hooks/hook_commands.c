@@ -2,10 +2,10 @@
 
 #include "base/err.h"
 
-static uint64_t size_of(const struct hook_command *wish)
+static uint64_t hook_commands_size(const struct hook_command *command_request)
 {
-    const struct layout *layout = command_layout(wish->command.kind);
-    const char *payload = command_payload_const(&wish->command);
+    const struct layout *layout = command_layout(command_request->command.kind);
+    const char *payload = command_payload_const(&command_request->command);
     uint64_t size = 64;
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct field *field = &layout->fields[i];
@@ -15,28 +15,29 @@ static uint64_t size_of(const struct hook_command *wish)
     return size;
 }
 
-bool hook_commands_add(struct hook_commands *wishes, struct hook_command *wish)
+bool hook_commands_add(struct hook_commands *commands, struct hook_command *command_request)
 {
-    const uint64_t size = size_of(wish);
-    if (wishes->count == WISHES_MAX || wishes->size + size > WISHES_SIZE_MAX)
+    const uint64_t size = hook_commands_size(command_request);
+    if (commands->count == HOOK_COMMANDS_MAX || commands->size + size > HOOK_COMMANDS_SIZE_MAX)
         return false;
-    wish->next = NULL;
-    if (wishes->last)
-        wishes->last->next = wish;
+    command_request->next = NULL;
+    if (commands->last)
+        commands->last->next = command_request;
     else
-        wishes->first = wish;
-    wishes->last = wish;
-    wishes->count++;
-    wishes->size += size;
+        commands->first = command_request;
+    commands->last = command_request;
+    commands->count++;
+    commands->size += size;
     return true;
 }
 
-static struct str unknown(struct arena *arena, const struct hook_command *wish,
-                          const struct hook_command_name *name)
+static struct str hook_commands_unknown_text(struct arena *arena,
+                                             const struct hook_command *command_request,
+                                             const struct hook_command_name *name)
 {
     struct buf b = buf_in(arena);
-    buf_put_z(&b, "its wish ");
-    buf_put_z(&b, command_name(wish->command.kind));
+    buf_put_z(&b, "the hook command ");
+    buf_put_z(&b, command_name(command_request->command.kind));
     buf_put_z(&b, " names the ");
     buf_put_z(&b, table_name(name->table));
     buf_put_z(&b, " ");
@@ -45,37 +46,39 @@ static struct str unknown(struct arena *arena, const struct hook_command *wish,
     return buf_str(&b);
 }
 
-/* Put the ids in. The name that had to mean something and does not; NULL when there is none. A name
- * that is wrong is told of even when another one makes the wish vain. */
-static const struct hook_command_name *resolve(const struct hook_command *wish,
-                                               struct hook_command_finder finder,
-                                               struct command *command, bool *out_vain)
+/* Resolve the names of a command to ids. Returns the first required name that does not exist, or
+ * NULL. A wrong required name is reported even if another name makes the command obsolete. */
+static const struct hook_command_name *hook_commands_resolve(
+    const struct hook_command *command_request, struct hook_command_finder finder,
+    struct command *command, bool *out_obsolete)
 {
     char *payload = command_payload(command);
-    *out_vain = false;
-    for (uint32_t i = 0; i < wish->name_count; i++) {
-        const struct hook_command_name *name = &wish->names[i];
+    *out_obsolete = false;
+    for (uint32_t i = 0; i < command_request->name_count; i++) {
+        const struct hook_command_name *name = &command_request->names[i];
         const int64_t id = finder.find(finder.self, name->table, name->name);
         if (id == 0 && !name->maybe)
             return name;
-        *out_vain |= id == 0;
+        *out_obsolete |= id == 0;
         *(int64_t *)(void *)(payload + name->offset) = id;
     }
     return NULL;
 }
 
-bool hook_commands_encode(const struct hook_commands *wishes, struct hook_command_finder finder,
+bool hook_commands_encode(const struct hook_commands *commands, struct hook_command_finder finder,
                           struct buf *out, struct str *out_text)
 {
-    for (const struct hook_command *wish = wishes->first; wish; wish = wish->next) {
-        struct command command = wish->command;
-        bool target_is_gone;
-        const struct hook_command_name *wrong = resolve(wish, finder, &command, &target_is_gone);
+    for (const struct hook_command *command_request = commands->first; command_request;
+         command_request = command_request->next) {
+        struct command command = command_request->command;
+        bool is_obsolete;
+        const struct hook_command_name *wrong =
+            hook_commands_resolve(command_request, finder, &command, &is_obsolete);
         if (wrong) {
-            *out_text = unknown(out->arena, wish, wrong);
+            *out_text = hook_commands_unknown_text(out->arena, command_request, wrong);
             return false;
         }
-        if (!target_is_gone)
+        if (!is_obsolete)
             command_encode(&command, out);
     }
     return true;

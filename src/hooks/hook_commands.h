@@ -1,9 +1,8 @@
-/* hook_commands.h - what a hook wants done, until somebody who knows the names can say it in ids.
+/* hook_commands.h - the commands that a hook requests, before their names are resolved to ids.
  *
- * A wish is a command some of whose ids are still names, because the thread of the hooks sees no
- * core. hook_commands_encode() runs in the loop's thread, looks the names up and writes the bytes
- * that OUTBOX_DONE carries. Texts live in the arena of whoever collects.
- */
+ * A hook command is a command in which some ids are still names, because the worker thread has no
+ * access to the core. hook_commands_encode() runs in the thread of the loop, resolves the names and
+ * writes the bytes that OUTBOX_DONE carries. Strings belong to the arena of the caller. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,14 +12,14 @@
 #include "model/command.h"
 #include "model/record.h"
 
-#define WISHES_MAX      1000u      /* of one hook          */
-#define WISHES_SIZE_MAX (4u << 20) /* of them all, encoded */
+#define HOOK_COMMANDS_MAX      1000u      /* per call */
+#define HOOK_COMMANDS_SIZE_MAX (4u << 20) /* bytes of all of them, encoded */
 
 struct hook_command_name {
     enum table table;
     struct str name;
-    uint16_t offset; /* of the id in the command's payload */
-    bool maybe;      /* it may mean nothing by now: then the wish is vain, and forgotten */
+    uint16_t offset; /* of the id in the payload of the command */
+    bool maybe;      /* if the object does not exist, the command is dropped instead of refused */
 };
 
 struct hook_command {
@@ -34,18 +33,18 @@ struct hook_commands {
     struct hook_command *first;
     struct hook_command *last;
     uint32_t count;
-    uint64_t size; /* about what they take in bytes */
+    uint64_t size; /* approximate bytes */
 };
 
-/* Keep it. False when there are too many already, or they are too large. */
-bool hook_commands_add(struct hook_commands *wishes, struct hook_command *wish);
+/* Append a command. False if there are too many, or they are too large. */
+bool hook_commands_add(struct hook_commands *commands, struct hook_command *command_request);
 
-/* The id behind a name; 0 = there is none. */
+/* The id of a name; 0: none. */
 struct hook_command_finder {
     void *self;
     int64_t (*find)(void *self, enum table table, struct str name);
 };
 
-/* False when a name means nothing that had to mean something: *out_text says which. */
-bool hook_commands_encode(const struct hook_commands *wishes, struct hook_command_finder finder,
+/* False if a required name does not exist: *out_text states which. */
+bool hook_commands_encode(const struct hook_commands *commands, struct hook_command_finder finder,
                           struct buf *out, struct str *out_text);

@@ -9,110 +9,125 @@
 #include "base/err.h"
 #include "base/text/buf.h"
 
+/* One thread. Shared state is protected by the mutex; jobs and the code of roles are accessed
+ * without it, because each of them belongs to one side at a time. The loop never waits for the
+ * thread except in hook_worker_wait_idle() and hook_worker_stop().
+ *
+ * Order: changes of code are applied before the next call of their role, so a call never uses code
+ * that was replaced before it started. A removal and a later load may both be pending for a role;
+ * the removal is applied first. `done` is filled before the loop is woken, so a wake-up is never
+ * lost.
+ *
+ * Failure: errors of Lua code become results of their tasks. A call cannot block the thread longer
+ * than the limits of its sandbox allow, and `stop` ends it early. */
+
 enum {
-    STACK_SIZE = 2 << 20, /* Lua goes 200 calls deep in C at most, and a document 64 */
-    PENALTY_MS = 1000,    /* for the first call that used up its time; then twice as much */
+    STACK_SIZE = 2 << 20, /* bytes; Lua nests at most 200 C calls, a document 64 levels */
+    PENALTY_MS = 1000,    /* after the first call that reached the time limit; then doubled */
     PENALTY_MS_MAX = 10000,
     NICENESS = 10,
 };
 
-/* ---- lanes ---- */
+/* ---- round-robin ---- */
 
-static void make_ready(struct hook_worker *w, struct lane *lane)
+static void worker_link_ready(struct hook_worker *w, struct role_queue *role_queue)
 {
-    lane->next_ready = NULL;
+    role_queue->next_ready = NULL;
     if (w->last_ready)
-        w->last_ready->next_ready = lane;
+        w->last_ready->next_ready = role_queue;
     else
-        w->first_ready = lane;
-    w->last_ready = lane;
+        w->first_ready = role_queue;
+    w->last_ready = role_queue;
 }
 
-/* Its next job; the lane is behind all others then. `before` is the one in front of it. */
-static struct job *take_from(struct hook_worker *w, struct lane *lane, struct lane *before)
+/* Take the next job of a role and move the role to the end; `before` is its predecessor. */
+static struct job *worker_take_first(struct hook_worker *w, struct role_queue *role_queue,
+                                     struct role_queue *before)
 {
-    struct job *job = job_list_take(&lane->jobs);
+    struct job *job = job_list_take(&role_queue->jobs);
     if (before)
-        before->next_ready = lane->next_ready;
+        before->next_ready = role_queue->next_ready;
     else
-        w->first_ready = lane->next_ready;
-    if (w->last_ready == lane)
+        w->first_ready = role_queue->next_ready;
+    if (w->last_ready == role_queue)
         w->last_ready = before;
-    if (lane->jobs.first)
-        make_ready(w, lane);
+    if (role_queue->jobs.first)
+        worker_link_ready(w, role_queue);
     return job;
 }
 
-/* The first that is free; when all pay their penalty, who is free first: nobody waits for it. */
-static struct job *take_by_turns(struct hook_worker *w)
+/* The first role without a penalty; if all have one, the role whose penalty ends first, so that the
+ * thread is never idle with work to do. */
+static struct job *worker_take_round_robin(struct hook_worker *w)
 {
-    const int64_t now_ms = w->seams.mono_ms(w->seams.self);
-    struct lane *best = w->first_ready, *before_best = NULL, *before = NULL;
+    const int64_t now_ms = w->callbacks.mono_ms(w->callbacks.self);
+    struct role_queue *best = w->first_ready, *before_best = NULL, *before = NULL;
     must(best);
-    for (struct lane *lane = best; best->free_ms > now_ms && lane; lane = lane->next_ready) {
-        if (lane->free_ms < best->free_ms) {
-            best = lane;
+    for (struct role_queue *role_queue = best; best->penalty_until_ms > now_ms && role_queue;
+         role_queue = role_queue->next_ready) {
+        if (role_queue->penalty_until_ms < best->penalty_until_ms) {
+            best = role_queue;
             before_best = before;
         }
-        before = lane;
+        before = role_queue;
     }
-    return take_from(w, best, before_best);
+    return worker_take_first(w, best, before_best);
 }
 
-static struct job *take_oldest(struct hook_worker *w)
+static struct job *worker_take_oldest(struct hook_worker *w)
 {
-    struct lane *oldest = w->first_ready, *before_oldest = NULL, *before = NULL;
-    for (struct lane *lane = oldest; lane; lane = lane->next_ready) {
-        if (lane->jobs.first->number < oldest->jobs.first->number) {
-            oldest = lane;
+    struct role_queue *oldest = w->first_ready, *before_oldest = NULL, *before = NULL;
+    for (struct role_queue *role_queue = oldest; role_queue; role_queue = role_queue->next_ready) {
+        if (role_queue->jobs.first->number < oldest->jobs.first->number) {
+            oldest = role_queue;
             before_oldest = before;
         }
-        before = lane;
+        before = role_queue;
     }
     must(oldest);
-    return take_from(w, oldest, before_oldest);
+    return worker_take_first(w, oldest, before_oldest);
 }
 
-static void note_time(struct hook_worker *w, const struct job *job)
+static void worker_update_penalty(struct hook_worker *w, const struct job *job)
 {
-    struct lane *lane = job->lane;
-    if (!lane)
+    struct role_queue *role_queue = job->role_queue;
+    if (!role_queue)
         return;
-    if (!job->tasks->ran_out) {
-        lane->strikes = 0;
+    if (!job->tasks->timed_out) {
+        role_queue->timeouts = 0;
         return;
     }
     int64_t penalty_ms = PENALTY_MS;
-    for (uint32_t i = 0; i < lane->strikes && penalty_ms < PENALTY_MS_MAX; i++)
+    for (uint32_t i = 0; i < role_queue->timeouts && penalty_ms < PENALTY_MS_MAX; i++)
         penalty_ms *= 2;
-    lane->strikes++;
-    lane->free_ms = w->seams.mono_ms(w->seams.self) +
-                    (penalty_ms < PENALTY_MS_MAX ? penalty_ms : PENALTY_MS_MAX);
+    role_queue->timeouts++;
+    role_queue->penalty_until_ms = w->callbacks.mono_ms(w->callbacks.self) +
+                                   (penalty_ms < PENALTY_MS_MAX ? penalty_ms : PENALTY_MS_MAX);
 }
 
-/* ---- the thread ---- */
+/* ---- finished jobs ---- */
 
-static bool is_stopping(const struct hook_worker *w)
+static bool worker_is_stopping(const struct hook_worker *w)
 {
     return atomic_load_explicit(&w->stop, memory_order_relaxed);
 }
 
-static void tell_done(struct hook_worker *w, struct job *job)
+static void worker_finish_job(struct hook_worker *w, struct job *job)
 {
     pthread_mutex_lock(&w->mutex);
     const bool is_first = !w->done.first;
     if (job->kind != JOB_CODE)
-        note_time(w, job);
+        worker_update_penalty(w, job);
     job_list_add(&w->done, job);
     pthread_mutex_unlock(&w->mutex);
-    if (is_first && !is_stopping(w))
-        w->seams.wake(w->seams.self);
+    if (is_first && !worker_is_stopping(w))
+        w->callbacks.wake(w->callbacks.self);
 }
 
 /* ---- code ---- */
 
-/* A file that is wrong leaves the code there was. */
-static void load(struct hook_worker *w, struct job *job, struct role_code_slot *shelf)
+/* Load a file. An invalid one leaves the old code in place. */
+static void worker_load_code(struct hook_worker *w, struct job *job, struct role_code_slot *slot)
 {
     struct code_change *change = job->change;
     struct role_code *code = NULL;
@@ -124,48 +139,49 @@ static void load(struct hook_worker *w, struct job *job, struct role_code_slot *
         change->report.text = change->why;
     }
     if (change->error == OK)
-        role_code_slot_put(shelf, code);
-    else if (!shelf->code)
-        role_code_slot_miss(shelf, change->report.text);
-    change->report.has_code = shelf->code != NULL;
-    tell_done(w, job);
+        role_code_slot_put(slot, code);
+    else if (!slot->code)
+        role_code_slot_miss(slot, change->report.text);
+    change->report.has_code = slot->code != NULL;
+    worker_finish_job(w, job);
 }
 
-static void drop(struct hook_worker *w, struct job *job, struct role_code_slot *shelf)
+static void worker_drop_code(struct hook_worker *w, struct job *job, struct role_code_slot *slot)
 {
     if (job->change->kind == CODE_NONE)
-        role_code_slot_put(shelf, NULL);
+        role_code_slot_put(slot, NULL);
     else
-        role_code_slot_miss(shelf, job->change->why);
-    tell_done(w, job);
+        role_code_slot_miss(slot, job->change->why);
+    worker_finish_job(w, job);
 }
 
-static void change_code(struct hook_worker *w, struct lane *lane)
+static void worker_apply_changes(struct hook_worker *w, struct role_queue *role_queue)
 {
     pthread_mutex_lock(&w->mutex);
-    struct job *to_drop = lane->drop, *to_load = lane->load;
-    lane->drop = lane->load = NULL;
+    struct job *to_drop = role_queue->drop, *to_load = role_queue->load;
+    role_queue->drop = role_queue->load = NULL;
     pthread_mutex_unlock(&w->mutex);
     if (to_drop)
-        drop(w, to_drop, &lane->shelf);
+        worker_drop_code(w, to_drop, &role_queue->slot);
     if (to_load)
-        load(w, to_load, &lane->shelf);
+        worker_load_code(w, to_load, &role_queue->slot);
 }
 
-/* The next lane whose code is to change; NULL: none. Some were seen to before their turn came. */
-static struct lane *find_changed(struct hook_worker *w)
+/* The next role whose code is to be changed; NULL: none. Entries that were handled before a call
+ * are skipped. */
+static struct role_queue *worker_find_changed(struct hook_worker *w)
 {
-    struct lane *lane = w->first_changed;
-    while (lane && !lane->drop && !lane->load) {
-        lane->is_changed = false;
-        w->first_changed = lane = lane->next_changed;
+    struct role_queue *role_queue = w->first_changed;
+    while (role_queue && !role_queue->drop && !role_queue->load) {
+        role_queue->is_changed = false;
+        w->first_changed = role_queue = role_queue->next_changed;
     }
-    return lane;
+    return role_queue;
 }
 
 /* ---- jobs ---- */
 
-static void refuse(struct task *task, struct str why)
+static void worker_refuse_task(struct task *task, struct str why)
 {
     struct buf b = buf_in(task->arena);
     buf_put_z(&b, "role ");
@@ -179,144 +195,147 @@ static void refuse(struct task *task, struct str why)
     buf_put_z(&b, why.len ? ": " : "");
     buf_put_str(&b, why);
     task->failed = true;
-    task->veto = task->kind == TASK_ASK;
+    task->veto = task->kind == TASK_VETO;
     task->done.result = RESULT_FAILED;
     task->reason = REASON_HOOK_MISSING;
     task->text = buf_str(&b);
 }
 
-/* What a role does not define any more, or has no code for, nobody needs to call: that is decided
- * now, since the code may have come or gone while the task waited. Work must be done by somebody.
+/* Execute a task with the code that is current now: it may have changed while the task waited. A
+ * hook that the role does not define any more is not called; a missing do_transition is a failure.
  */
-static void carry_out(struct hook_worker *w, struct task *task)
+static void worker_execute_task(struct hook_worker *w, struct task *task)
 {
-    const struct role_code_slot *shelf = &task->lane->shelf;
-    change_code(w, task->lane);
-    if (shelf->code)
-        role_code_call(shelf->code, task);
-    else if (!shelf->is_known || shelf->trouble || task->kind == TASK_TRANSITION)
-        refuse(task, str_from(shelf->trouble));
+    const struct role_code_slot *slot = &task->role_queue->slot;
+    worker_apply_changes(w, task->role_queue);
+    if (slot->code)
+        role_code_call(slot->code, task);
+    else if (!slot->is_known || slot->missing_reason || task->kind == TASK_TRANSITION)
+        worker_refuse_task(task, str_from(slot->missing_reason));
 }
 
-static void work_on(struct hook_worker *w, struct job *job)
+static void worker_execute_job(struct hook_worker *w, struct job *job)
 {
-    for (uint32_t i = 0; i < job->task_count && !is_stopping(w); i++)
-        if (!job->tasks[i].is_void)
-            carry_out(w, &job->tasks[i]);
+    for (uint32_t i = 0; i < job->task_count && !worker_is_stopping(w); i++)
+        if (!job->tasks[i].is_obsolete)
+            worker_execute_task(w, &job->tasks[i]);
 }
 
-/* A job, or a lane whose code is to change. */
-struct piece {
+/* A job, or a role whose code is to be changed. */
+struct work_item {
     struct job *job;
-    struct lane *lane;
+    struct role_queue *role_queue;
 };
 
-static bool has_work(struct hook_worker *w)
+static bool worker_has_work(struct hook_worker *w)
 {
-    return w->asks.first || w->first_ready || find_changed(w);
+    return w->veto_jobs.first || w->first_ready || worker_find_changed(w);
 }
 
-/* Files wait for nobody and nobody waits for them, but not for ever. */
-static struct piece take_piece(struct hook_worker *w)
+/* Veto requests first, then alternately a change of code and a job, so that neither starves. */
+static struct work_item worker_take_work(struct hook_worker *w)
 {
-    if (w->asks.first)
-        return (struct piece){.job = job_list_take(&w->asks)};
-    struct lane *changed = find_changed(w);
+    if (w->veto_jobs.first)
+        return (struct work_item){.job = job_list_take(&w->veto_jobs)};
+    struct role_queue *changed = worker_find_changed(w);
     if (changed && (w->is_code_next || !w->first_ready)) {
         w->is_code_next = false;
-        return (struct piece){.lane = changed};
+        return (struct work_item){.role_queue = changed};
     }
     w->is_code_next = true;
-    return (struct piece){.job = w->order_kept ? take_oldest(w) : take_by_turns(w)};
+    return (struct work_item){.job = w->keep_order ? worker_take_oldest(w)
+                                                   : worker_take_round_robin(w)};
 }
 
-/* Neither: stop. */
-static struct piece next_piece(struct hook_worker *w)
+/* Wait for work; neither field is set on stop. */
+static struct work_item worker_next_work(struct hook_worker *w)
 {
-    struct piece piece = {0};
+    struct work_item work_item = {0};
     pthread_mutex_lock(&w->mutex);
     w->is_busy = false;
-    if (!has_work(w))
+    if (!worker_has_work(w))
         pthread_cond_signal(&w->idle);
-    while (!is_stopping(w) && !has_work(w))
+    while (!worker_is_stopping(w) && !worker_has_work(w))
         pthread_cond_wait(&w->more, &w->mutex);
-    if (!is_stopping(w)) {
-        piece = take_piece(w);
+    if (!worker_is_stopping(w)) {
+        work_item = worker_take_work(w);
         w->is_busy = true;
     }
     pthread_mutex_unlock(&w->mutex);
-    return piece;
+    return work_item;
 }
 
-/* Where processors are few, the thread that answers people comes before a role that computes. */
-static void step_back(void)
+/* Lower the priority of the thread: on a machine with few processors, replying to clients is more
+ * important than Lua code. */
+static void worker_lower_priority(void)
 {
     ignore(setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICENESS),
-           "it is a courtesy, and being nicer is always allowed");
+           "raising the nice value is always allowed, and optional");
 }
 
-static void *work(void *self)
+static void *worker_main(void *self)
 {
     struct hook_worker *w = self;
-    step_back();
-    for (struct piece next = next_piece(w); next.job || next.lane; next = next_piece(w)) {
-        if (next.lane) {
-            change_code(w, next.lane);
+    worker_lower_priority();
+    for (struct work_item next = worker_next_work(w); next.job || next.role_queue;
+         next = worker_next_work(w)) {
+        if (next.role_queue) {
+            worker_apply_changes(w, next.role_queue);
         } else {
-            work_on(w, next.job);
-            tell_done(w, next.job);
+            worker_execute_job(w, next.job);
+            worker_finish_job(w, next.job);
         }
     }
     return NULL;
 }
 
-/* ---- the loop's side ---- */
+/* ---- called by the loop ---- */
 
-void hook_worker_keep_order(struct hook_worker *w, bool order_kept)
+void hook_worker_keep_order(struct hook_worker *w, bool keep_order)
 {
     pthread_mutex_lock(&w->mutex);
-    w->order_kept = order_kept;
+    w->keep_order = keep_order;
     pthread_mutex_unlock(&w->mutex);
 }
 
-/* Where the last job of the lane about the same object hangs; NULL when there is none. */
-static struct job **find_same(struct lane *lane, const struct job *job)
+/* The pointer to the last delivery about the same object in the queue; NULL: none. */
+static struct job **worker_find_same(struct role_queue *role_queue, const struct job *job)
 {
     struct job **same = NULL;
-    for (struct job **at = &lane->jobs.first; *at; at = &(*at)->next)
+    for (struct job **at = &role_queue->jobs.first; *at; at = &(*at)->next)
         if ((*at)->kind == JOB_DELIVER && (*at)->object == job->object &&
             (*at)->object_id == job->object_id)
             same = at;
     return same;
 }
 
-/* It knows more of the node than the one it replaces, and is called as soon. One that is not called
- * at all can speak for nobody else. */
-static struct job *take_place(struct lane *lane, struct job *job)
+/* Replace a pending on_node_change of the same node in place: the new one has newer facts. A job
+ * that will not be called cannot replace one. */
+static struct job *worker_replace_pending(struct role_queue *role_queue, struct job *job)
 {
-    if (job->kind != JOB_DELIVER || job->hook != HOOK_NODE_CHANGE || job->tasks->is_void)
+    if (job->kind != JOB_DELIVER || job->hook != HOOK_NODE_CHANGE || job->tasks->is_obsolete)
         return NULL;
-    struct job **same = find_same(lane, job);
+    struct job **same = worker_find_same(role_queue, job);
     struct job *old = same ? *same : NULL;
     if (!old || old->hook != job->hook)
         return NULL;
     job->number = old->number;
     job->next = old->next;
     *same = job;
-    if (lane->jobs.last == old)
-        lane->jobs.last = job;
+    if (role_queue->jobs.last == old)
+        role_queue->jobs.last = job;
     return old;
 }
 
-static struct job *add_to_lane(struct hook_worker *w, struct job *job)
+static struct job *worker_enqueue(struct hook_worker *w, struct job *job)
 {
-    struct lane *lane = job->lane;
-    struct job *old = w->order_kept ? NULL : take_place(lane, job);
+    struct role_queue *role_queue = job->role_queue;
+    struct job *old = w->keep_order ? NULL : worker_replace_pending(role_queue, job);
     if (old)
         return old;
-    job_list_add(&lane->jobs, job);
-    if (lane->jobs.first == job)
-        make_ready(w, lane);
+    job_list_add(&role_queue->jobs, job);
+    if (role_queue->jobs.first == job)
+        worker_link_ready(w, role_queue);
     return NULL;
 }
 
@@ -325,48 +344,48 @@ struct job *hook_worker_submit(struct hook_worker *w, struct job *job)
     struct job *old = NULL;
     pthread_mutex_lock(&w->mutex);
     job->number = ++w->last_number;
-    if (job->kind == JOB_ASK)
-        job_list_add(&w->asks, job);
+    if (job->kind == JOB_VETO)
+        job_list_add(&w->veto_jobs, job);
     else
-        old = add_to_lane(w, job);
+        old = worker_enqueue(w, job);
     pthread_cond_signal(&w->more);
     pthread_mutex_unlock(&w->mutex);
     return old;
 }
 
-static void put_aside(struct job **job, struct job_list *list)
+static void worker_move_to(struct job **job, struct job_list *list)
 {
     if (*job)
         job_list_add(list, *job);
     *job = NULL;
 }
 
-static void note_changed(struct hook_worker *w, struct lane *lane)
+static void worker_link_changed(struct hook_worker *w, struct role_queue *role_queue)
 {
-    if (lane->is_changed)
+    if (role_queue->is_changed)
         return;
-    lane->is_changed = true;
-    lane->next_changed = NULL;
+    role_queue->is_changed = true;
+    role_queue->next_changed = NULL;
     if (w->first_changed)
-        w->last_changed->next_changed = lane;
+        w->last_changed->next_changed = role_queue;
     else
-        w->first_changed = lane;
-    w->last_changed = lane;
+        w->first_changed = role_queue;
+    w->last_changed = role_queue;
 }
 
-/* What is loaded after another load would have been there for nobody; what is dropped, too. */
+/* Record a change of code. Pending changes that it replaces are returned. */
 struct job_list hook_worker_change(struct hook_worker *w, struct job *job)
 {
-    struct lane *lane = job->lane;
+    struct role_queue *role_queue = job->role_queue;
     struct job_list needless = {0};
     const bool drops = job->change->kind == CODE_NONE || job->change->kind == CODE_MISSING;
     pthread_mutex_lock(&w->mutex);
     job->number = ++w->last_number;
-    put_aside(&lane->load, &needless);
+    worker_move_to(&role_queue->load, &needless);
     if (drops)
-        put_aside(&lane->drop, &needless);
-    *(drops ? &lane->drop : &lane->load) = job;
-    note_changed(w, lane);
+        worker_move_to(&role_queue->drop, &needless);
+    *(drops ? &role_queue->drop : &role_queue->load) = job;
+    worker_link_changed(w, role_queue);
     pthread_cond_signal(&w->more);
     pthread_mutex_unlock(&w->mutex);
     return needless;
@@ -384,13 +403,13 @@ struct job_list hook_worker_take(struct hook_worker *w)
 void hook_worker_wait_idle(struct hook_worker *w)
 {
     pthread_mutex_lock(&w->mutex);
-    while (w->is_busy || has_work(w))
+    while (w->is_busy || worker_has_work(w))
         pthread_cond_wait(&w->idle, &w->mutex);
     pthread_mutex_unlock(&w->mutex);
 }
 
-/* Signals are for the loop: the thread takes none. */
-static int start_thread(struct hook_worker *w)
+/* Block all signals: the loop handles them. */
+static int worker_start_thread(struct hook_worker *w)
 {
     sigset_t all, before;
     pthread_attr_t attributes;
@@ -400,23 +419,23 @@ static int start_thread(struct hook_worker *w)
         return failed;
     must(pthread_sigmask(SIG_SETMASK, &all, &before) == 0);
     must(pthread_attr_setstacksize(&attributes, STACK_SIZE) == 0);
-    const int result = pthread_create(&w->thread, &attributes, work, w);
+    const int result = pthread_create(&w->thread, &attributes, worker_main, w);
     must(pthread_attr_destroy(&attributes) == 0);
     must(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
     return result;
 }
 
-static void fini(struct hook_worker *w)
+static void worker_destroy_sync(struct hook_worker *w)
 {
     must(pthread_cond_destroy(&w->idle) == 0);
     must(pthread_cond_destroy(&w->more) == 0);
     must(pthread_mutex_destroy(&w->mutex) == 0);
 }
 
-bool hook_worker_start(struct hook_worker *w, struct hook_worker_seams seams,
+bool hook_worker_start(struct hook_worker *w, struct hook_worker_callbacks callbacks,
                        struct sandbox_limits limits)
 {
-    *w = (struct hook_worker){.seams = seams, .limits = limits, .order_kept = true};
+    *w = (struct hook_worker){.callbacks = callbacks, .limits = limits, .keep_order = true};
     atomic_init(&w->stop, false);
     if (pthread_mutex_init(&w->mutex, NULL) != 0)
         return false;
@@ -424,7 +443,7 @@ bool hook_worker_start(struct hook_worker *w, struct hook_worker_seams seams,
         goto no_more;
     if (pthread_cond_init(&w->idle, NULL) != 0)
         goto no_idle;
-    if (start_thread(w) == 0)
+    if (worker_start_thread(w) == 0)
         return true;
     must(pthread_cond_destroy(&w->idle) == 0);
 no_idle:
@@ -441,13 +460,15 @@ void hook_worker_stop(struct hook_worker *w)
     pthread_cond_signal(&w->more);
     pthread_mutex_unlock(&w->mutex);
     must(pthread_join(w->thread, NULL) == 0);
-    job_list_drop(&w->asks);
-    for (struct lane *lane = w->first_ready; lane; lane = lane->next_ready)
-        job_list_drop(&lane->jobs);
-    for (struct lane *lane = w->first_changed; lane; lane = lane->next_changed) {
-        put_aside(&lane->drop, &w->done);
-        put_aside(&lane->load, &w->done);
+    job_list_drop(&w->veto_jobs);
+    for (struct role_queue *role_queue = w->first_ready; role_queue;
+         role_queue = role_queue->next_ready)
+        job_list_drop(&role_queue->jobs);
+    for (struct role_queue *role_queue = w->first_changed; role_queue;
+         role_queue = role_queue->next_changed) {
+        worker_move_to(&role_queue->drop, &w->done);
+        worker_move_to(&role_queue->load, &w->done);
     }
     job_list_drop(&w->done);
-    fini(w);
+    worker_destroy_sync(w);
 }

@@ -1,14 +1,13 @@
-/* hook_worker.h - the thread itself: jobs in, jobs done out.
+/* hook_worker.h - the thread that executes hook jobs.
  *
- * The worker calls the code of roles and nothing else; it knows no port and no core. Questions come
- * first, since somebody waits for them. The rest is done by turns: one job of each role that has
- * any, those of one role in their order. A role whose call used up its time lets the others go
- * first for a while, longer each time. None of that in order_kept, where everything but questions
- * is done as it came.
+ * The worker only calls the code of roles; it has no access to ports or to the core. Veto requests
+ * come first, because a client waits for the reply. Other jobs are taken round-robin: one job of
+ * each role that has any, those of one role in order. A role whose call reached its time limit is
+ * passed over for a while, longer each time. With keep_order, all jobs except veto requests are
+ * executed in order of arrival instead.
  *
- * Files of code are read and compiled here too: before the next call of their role, whatever kind
- * of call that is, and otherwise one between any two jobs.
- */
+ * Files with code are read and compiled here too: before the next call of their role, and otherwise
+ * one between two jobs. */
 #pragma once
 
 #include <pthread.h>
@@ -19,7 +18,7 @@
 #include "hooks/job.h"
 #include "hooks/sandbox.h"
 
-struct hook_worker_seams {
+struct hook_worker_callbacks {
     void *self;
     void (*wake)(void *self);
     int64_t (*mono_ms)(void *self);
@@ -29,35 +28,36 @@ struct hook_worker {
     pthread_t thread;
     struct sandbox_limits limits;
     atomic_bool stop;
-    struct hook_worker_seams seams;
-    pthread_mutex_t mutex; /* guards what follows */
+    struct hook_worker_callbacks callbacks;
+    pthread_mutex_t mutex; /* protects all fields below */
     pthread_cond_t more;
     pthread_cond_t idle;
-    bool is_busy; /* with a job, or with telling of it */
-    bool order_kept;
-    bool is_code_next; /* it was a job's turn */
+    bool is_busy; /* executing a job or waking the loop */
+    bool keep_order;
+    bool is_code_next; /* the last work was a job: code is next */
     uint64_t last_number;
-    struct job_list asks;
-    struct lane *first_changed; /* lanes that may have code to come or to go */
-    struct lane *last_changed;
-    struct lane *first_ready; /* lanes with jobs, whoever is next first */
-    struct lane *last_ready;
+    struct job_list veto_jobs;
+    struct role_queue *first_changed; /* queues of roles whose code may have to be changed */
+    struct role_queue *last_changed;
+    struct role_queue *first_ready; /* queues with jobs, the next one first */
+    struct role_queue *last_ready;
     struct job_list done;
 };
 
-/* False when the thread does not start. The order is kept until told otherwise. */
-bool hook_worker_start(struct hook_worker *w, struct hook_worker_seams seams,
+/* False if the thread could not be started. Jobs are executed in order until keep_order is cleared.
+ */
+bool hook_worker_start(struct hook_worker *w, struct hook_worker_callbacks callbacks,
                        struct sandbox_limits limits);
-/* Ends what runs and drops what waits. */
+/* Ends the active call and drops pending jobs. */
 void hook_worker_stop(struct hook_worker *w);
-void hook_worker_keep_order(struct hook_worker *w, bool order_kept);
-/* A job of on_node_change takes the place of the last one about its node that was not called yet,
- * unless the order is kept: that one is given back. Otherwise NULL. */
+void hook_worker_keep_order(struct hook_worker *w, bool keep_order);
+/* Unless keep_order is set, a job of on_node_change replaces the last one about its node that has
+ * not been called yet: the replaced job is returned. Otherwise NULL. */
 struct job *hook_worker_submit(struct hook_worker *w, struct job *job);
-/* A JOB_CODE: every call of its lane that begins from now on meets what it says. Those that it
- * makes needless, because nobody met them yet, are given back. */
+/* Submit a JOB_CODE: every call of its role that starts after this uses the new code. Returns
+ * earlier changes that have become unnecessary. */
 struct job_list hook_worker_change(struct hook_worker *w, struct job *job);
-/* All jobs that are done, in the order they were. */
+/* Take all finished jobs in order. */
 struct job_list hook_worker_take(struct hook_worker *w);
-/* Wait until all jobs are done and told of. */
+/* Wait until all jobs are finished and the loop was woken. */
 void hook_worker_wait_idle(struct hook_worker *w);

@@ -9,41 +9,54 @@
 #include "sys/clock.h"
 #include "sys/log.h"
 
-/* A full outbox takes so many rounds; more means that every answer brings new rows without end. */
-enum { SETTLE_ROUNDS_MAX = OUTBOX_MAX / HOOKS_QUEUE_MAX + 1 };
+/* The loop's side of the hooks: rows wait in the delivery queue, become jobs with arguments in
+ * hooks_pump(), are executed by the worker, and come back through `done`.
+ *
+ * Order: a row is answered (OUTBOX_DONE with its hook commands) only after the call has ended, and
+ * all rows that one call answers are submitted in ascending order, the last one with the result.
+ * Names in hook commands are resolved when the result is submitted, in the same round of the loop
+ * as the step that executes them.
+ *
+ * Failure: a result that is refused with ERR_LIMIT stays at the head of `done` and is submitted
+ * again. Nothing is stored here: after a restart the core delivers unanswered rows again, so a hook
+ * may be called twice, but its commands count once. */
+
+/* A full outbox needs this many rounds; more means that every result creates new rows without end.
+ */
+enum { IDLE_ROUNDS_MAX = OUTBOX_MAX / HOOKS_QUEUE_MAX + 1 };
 
 struct hooks {
-    struct hooks_seams seams;
+    struct hooks_seams callbacks;
     struct hook_worker worker;
     struct delivery_queue rows;
-    uint32_t queued;      /* deliveries given to the worker and not handed over    */
-    uint32_t queued_rows; /* of which there are so many rows                       */
-    uint64_t queued_size; /* and what they are given has so many bytes             */
-    uint32_t asked;       /* questions given to the worker and not handed over     */
-    uint32_t called;      /* the same of calls                                     */
-    uint32_t changing;    /* the same of what was said of code                     */
-    struct job_list done; /* about to be handed over                               */
+    uint32_t queued;       /* deliveries with the worker or not submitted */
+    uint32_t queued_rows;  /* number of rows that they answer */
+    uint64_t queued_size;  /* bytes of their arguments */
+    uint32_t veto_count;   /* veto requests with the worker or not submitted */
+    uint32_t call_count;   /* calls with the worker or not submitted */
+    uint32_t change_count; /* changes of code with the worker or not submitted */
+    struct job_list done;  /* finished jobs to be submitted */
 };
 
 /* ---- roles ---- */
 
-static void address(struct hooks *h, struct task *task, int64_t role_id)
+static void hooks_set_role(struct hooks *h, struct task *task, int64_t role_id)
 {
     task->role_id = role_id;
-    task->lane = delivery_queue_lane(&h->rows, role_id);
-    if (h->seams.prepare)
-        task->role = str_copy(task->arena, h->seams.prepare(h->seams.self, role_id));
+    task->role_queue = delivery_queue_role(&h->rows, role_id);
+    if (h->callbacks.prepare)
+        task->role = str_copy(task->arena, h->callbacks.prepare(h->callbacks.self, role_id));
 }
 
 /* ---- deliveries ---- */
 
-/* False: nothing to tell, and nobody to tell it about. */
-static bool find_facts(struct hooks *h, const struct outbox_record *row, struct job *job)
+/* Set the arguments. False: the object of the row was deleted. */
+static bool hooks_load_facts(struct hooks *h, const struct outbox_record *row, struct job *job)
 {
     struct hooks_facts facts = {0};
     if (row->hook == HOOK_TEMPLATE)
         return true;
-    if (!h->seams.facts(h->seams.self, row, &job->arena, &facts))
+    if (!h->callbacks.facts(h->callbacks.self, row, &job->arena, &facts))
         return false;
     must(facts.argument.len);
     job->tasks->arguments[0] = facts.argument;
@@ -51,10 +64,11 @@ static bool find_facts(struct hooks *h, const struct outbox_record *row, struct 
     return true;
 }
 
-/* Gathers the rows that are told in one call, and returns the last of them: what it says of the
- * node is true for all. The last is the one with the highest id. One that was delivered twice may
- * be answered by now, and wishes that came with its answer would be lost. */
-static struct waiting_row *gather(struct hooks *h, struct waiting_row *row, struct row_ids *ids)
+/* Collect the rows that one call answers, and return the one with the highest id: its arguments are
+ * valid for all. A row that was delivered twice may be answered already, and hook commands that
+ * came with its answer would be lost, so the result is attached to the highest id. */
+static struct waiting_row *hooks_collect_rows(struct hooks *h, struct waiting_row *row,
+                                              struct row_ids *ids)
 {
     row_ids_add(ids, row->row.id);
     if (row->row.hook != HOOK_NODE_CHANGE)
@@ -69,7 +83,7 @@ static struct waiting_row *gather(struct hooks *h, struct waiting_row *row, stru
     return row;
 }
 
-static struct job *make_delivery(struct hooks *h, const struct outbox_record *row)
+static struct job *hooks_make_delivery(struct hooks *h, const struct outbox_record *row)
 {
     struct job *job = job_new(JOB_DELIVER, 1);
     struct task *task = job->tasks;
@@ -77,143 +91,145 @@ static struct job *make_delivery(struct hooks *h, const struct outbox_record *ro
     job->hook = (enum hook)row->hook;
     job->object = (enum table)row->object;
     job->object_id = row->object_id;
-    task->kind = computes ? TASK_COMPUTE : TASK_TELL;
+    task->kind = computes ? TASK_COMPUTE : TASK_NOTIFY;
     task->function = hook_name(job->hook);
-    address(h, task, row->role_id);
-    task->is_void = !find_facts(h, row, job);
+    hooks_set_role(h, task, row->role_id);
+    task->is_obsolete = !hooks_load_facts(h, row, job);
     job->size = task->arguments[0].len + task->arguments[1].len;
     return job;
 }
 
-static void count(struct hooks *h, const struct job *job, bool is_in)
+static void hooks_count(struct hooks *h, const struct job *job, bool is_in)
 {
     if (is_in) {
         h->queued++;
         h->queued_rows += job->rows.count;
         h->queued_size += job->size;
-        job->lane->queued++;
+        job->role_queue->queued++;
     } else {
         h->queued--;
         h->queued_rows -= job->rows.count;
         h->queued_size -= job->size;
-        job->lane->queued--;
+        job->role_queue->queued--;
     }
 }
 
-/* What the other was to answer, this one answers. The worker may have it, but not its rows. */
-static void answer_for(struct hooks *h, struct job *job, struct job *other)
+/* `job` also answers the rows of `other`, which it replaced. The worker may own the job, but not
+ * its rows. */
+static void hooks_merge_rows(struct hooks *h, struct job *job, struct job *other)
 {
-    count(h, other, false);
+    hooks_count(h, other, false);
     for (uint32_t i = 0; i < other->rows.count; i++)
         if (row_ids_add(&job->rows, other->rows.at[i]))
             h->queued_rows++;
     job_free(other);
 }
 
-static void queue_row(struct hooks *h, struct waiting_row *row)
+static void hooks_queue_row(struct hooks *h, struct waiting_row *row)
 {
     struct row_ids ids = {0};
-    row = gather(h, row, &ids);
-    struct job *job = make_delivery(h, &row->row);
-    job->lane = row->lane;
+    row = hooks_collect_rows(h, row, &ids);
+    struct job *job = hooks_make_delivery(h, &row->row);
+    job->role_queue = row->role_queue;
     job->rows = ids;
     free(row);
-    count(h, job, true);
+    hooks_count(h, job, true);
     struct job *other = hook_worker_submit(&h->worker, job);
     if (other)
-        answer_for(h, job, other);
+        hooks_merge_rows(h, job, other);
 }
 
-static void deliver(void *self, const struct outbox_record *row)
+static void hooks_port_deliver(void *self, const struct outbox_record *row)
 {
     struct hooks *h = self;
     must(row->kind == OUTBOX_HOOK && row->hook < HOOK_COUNT);
     const bool is_first = h->rows.count == 0;
     delivery_queue_add(&h->rows, row);
     if (is_first)
-        h->seams.wake(h->seams.self);
+        h->callbacks.wake(h->callbacks.self);
 }
 
-static int64_t mono_ms(void *self)
+static int64_t hooks_mono_ms(void *self)
 {
     const struct hooks *h = self;
-    return h->seams.mono_ms ? h->seams.mono_ms(h->seams.self) : sys_mono_ms();
+    return h->callbacks.mono_ms ? h->callbacks.mono_ms(h->callbacks.self) : sys_mono_ms();
 }
 
-/* Whoever has much to do leaves room for those who come with little. */
-static struct delivery_queue_room room_of(const struct hooks *h)
+/* Half of the capacity is reserved for roles without queued deliveries. */
+static struct delivery_queue_space hooks_space(const struct hooks *h)
 {
-    return (struct delivery_queue_room){
+    return (struct delivery_queue_space){
         .for_idle = h->queued < HOOKS_QUEUE_MAX && h->queued_size < HOOKS_QUEUE_SIZE_MAX,
         .for_busy = h->queued < HOOKS_QUEUE_MAX / 2 && h->queued_size < HOOKS_QUEUE_SIZE_MAX / 2};
 }
 
-/* When there is no room the worker wakes us; when it took too long we do. */
-static void queue_by_turns(struct hooks *h)
+/* Create arguments for HOOKS_PUMP_MS at most. If the capacity is used up, the worker wakes the loop
+ * later; if the time is used up, wake it here. */
+static void hooks_queue_round_robin(struct hooks *h)
 {
-    const int64_t due_ms = mono_ms(h) + HOOKS_PUMP_MS;
-    for (struct waiting_row *row = delivery_queue_take(&h->rows, room_of(h)); row;
-         row = delivery_queue_take(&h->rows, room_of(h))) {
-        queue_row(h, row);
-        if (h->rows.count && mono_ms(h) >= due_ms) {
-            h->seams.wake(h->seams.self);
+    const int64_t due_ms = hooks_mono_ms(h) + HOOKS_PUMP_MS;
+    for (struct waiting_row *row = delivery_queue_take(&h->rows, hooks_space(h)); row;
+         row = delivery_queue_take(&h->rows, hooks_space(h))) {
+        hooks_queue_row(h, row);
+        if (h->rows.count && hooks_mono_ms(h) >= due_ms) {
+            h->callbacks.wake(h->callbacks.self);
             return;
         }
     }
 }
 
-static void queue_as_they_came(struct hooks *h)
+static void hooks_queue_in_order(struct hooks *h)
 {
-    while (h->rows.count && room_of(h).for_idle)
-        queue_row(h, delivery_queue_take_oldest(&h->rows));
+    while (h->rows.count && hooks_space(h).for_idle)
+        hooks_queue_row(h, delivery_queue_take_oldest(&h->rows));
 }
 
-/* ---- questions ---- */
+/* ---- veto requests ---- */
 
-/* Without the thread, but not from inside the order either. */
-static void answer_at_once(struct hooks *h, struct job *job)
+/* Answer without the thread, but not from inside the order. */
+static void hooks_answer_at_once(struct hooks *h, struct job *job)
 {
     job_list_add(&h->done, job);
-    h->seams.wake(h->seams.self);
+    h->callbacks.wake(h->callbacks.self);
 }
 
-static void ask(void *self, uint64_t token, const struct hook_question *questions,
-                uint32_t task_count)
+static void hooks_port_ask(void *self, uint64_t token, const struct hook_question *questions,
+                           uint32_t task_count)
 {
     struct hooks *h = self;
-    struct job *job = job_new(JOB_ASK, task_count);
+    struct job *job = job_new(JOB_VETO, task_count);
     job->key = token;
     job->answers = arena_array(&job->arena, struct answer, task_count);
-    const bool is_full = h->asked >= HOOKS_ASKS_MAX;
+    const bool is_full = h->veto_count >= HOOKS_VETOES_MAX;
     for (uint32_t i = 0; i < task_count; i++) {
         struct task *task = &job->tasks[i];
         job->answers[i].key = questions[i].key;
-        task->kind = TASK_ASK;
-        address(h, task, questions[i].role_id);
+        task->kind = TASK_VETO;
+        hooks_set_role(h, task, questions[i].role_id);
         task->function = hook_name(questions[i].hook);
         task->arguments[0] = str_copy(&job->arena, questions[i].argument);
         if (is_full) {
             task->veto = true;
-            task->text = STR("too many questions wait for the hooks");
+            task->text = STR("too many veto requests are pending");
         }
     }
-    h->asked++;
+    h->veto_count++;
     if (is_full)
-        answer_at_once(h, job);
+        hooks_answer_at_once(h, job);
     else
         must(!hook_worker_submit(&h->worker, job));
 }
 
 struct hooks_port hooks_port(struct hooks *h)
 {
-    return (struct hooks_port){.self = h, .deliver = deliver, .ask = ask};
+    return (struct hooks_port){.self = h, .deliver = hooks_port_deliver, .ask = hooks_port_ask};
 }
 
 /* ---- calls ---- */
 
 bool hooks_takes_calls(const struct hooks *h)
 {
-    return h->called < HOOKS_CALLS_MAX;
+    return h->call_count < HOOKS_CALLS_MAX;
 }
 
 err hooks_call(struct hooks *h, int64_t role_id, const struct hooks_facts *facts, uint64_t key)
@@ -223,50 +239,51 @@ err hooks_call(struct hooks *h, int64_t role_id, const struct hooks_facts *facts
     struct job *job = job_new(JOB_CALL, 1);
     struct task *task = job->tasks;
     job->key = key;
-    job->lane = delivery_queue_lane(&h->rows, role_id);
+    job->role_queue = delivery_queue_role(&h->rows, role_id);
     task->kind = TASK_TRANSITION;
     task->function = "do_transition";
-    address(h, task, role_id);
+    hooks_set_role(h, task, role_id);
     task->arguments[0] = str_copy(&job->arena, facts->argument);
     task->arguments[1] = str_copy(&job->arena, facts->context);
-    h->called++;
+    h->call_count++;
     must(!hook_worker_submit(&h->worker, job));
     return OK;
 }
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
-/* What was computed is wished for too: it becomes true in one step with the answer. Meanwhile what
- * it was computed for may have gone. */
-static void encode_computed(const struct job *job, struct buf *out)
+/* Computed data becomes a hook command, so that it is stored in the same step as the answer. Its
+ * object may be deleted by then (IF_THERE). */
+static void hooks_encode_computed(const struct job *job, struct buf *out)
 {
     const struct task *task = job->tasks;
-    struct command wish = {.if_turn = IF_THERE};
+    struct command command_request = {.if_turn = IF_THERE};
     if (job->hook == HOOK_TEMPLATE) {
-        wish.kind = COMMAND_ROLE_UPDATE;
-        wish.role_update.id = task->role_id;
-        wish.role_update.given = GIVEN_ROLE_TEMPLATE | GIVEN_ROLE_COMPUTED;
-        wish.role_update.template = task->value;
+        command_request.kind = COMMAND_ROLE_UPDATE;
+        command_request.role_update.id = task->role_id;
+        command_request.role_update.given = GIVEN_ROLE_TEMPLATE | GIVEN_ROLE_COMPUTED;
+        command_request.role_update.template = task->value;
     } else {
-        wish.kind = COMMAND_NODEROLE_COMPUTED;
-        wish.noderole_computed.id = job->object_id;
-        wish.noderole_computed.data = task->value;
+        command_request.kind = COMMAND_NODEROLE_COMPUTED;
+        command_request.noderole_computed.id = job->object_id;
+        command_request.noderole_computed.data = task->value;
     }
-    command_encode(&wish, out);
+    command_encode(&command_request, out);
 }
 
-/* Once for each delivery. Names are looked up now: what they mean may change until the loop comes
- * round again. Of hooks of nodes nobody but the log keeps why they failed. */
-static void encode_wishes(struct hooks *h, struct job *job)
+/* Encode the hook commands of a delivery once. Names are resolved now, because they may change
+ * before the next round. For hooks of nodes the reason of a failure is only in the log. */
+static void hooks_encode_commands(struct hooks *h, struct job *job)
 {
     struct task *task = job->tasks;
-    const struct hook_command_finder finder = {.self = h->seams.self, .find = h->seams.find};
+    const struct hook_command_finder finder = {.self = h->callbacks.self,
+                                               .find = h->callbacks.find};
     struct buf b = buf_in(&job->arena);
     job->is_encoded = true;
     if (task->value.len && !task->failed)
-        encode_computed(job, &b);
-    if (hook_commands_encode(&task->wishes, finder, &b, &task->text))
-        job->wishes = buf_str(&b);
+        hooks_encode_computed(job, &b);
+    if (hook_commands_encode(&task->commands, finder, &b, &task->text))
+        job->commands = buf_str(&b);
     else {
         task->failed = true;
         task->reason = REASON_HOOK_REFUSED;
@@ -280,12 +297,12 @@ static void encode_wishes(struct hooks *h, struct job *job)
              "a hook failed, its wishes are dropped: %.*s", STR_FMT_ARGS(task->text));
 }
 
-/* Of rows that were told in one call, the last has what came of it. */
-static err hand_over_delivery(struct hooks *h, struct job *job)
+/* The last of the rows that one call answers gets its result. */
+static err hooks_submit_delivery(struct hooks *h, struct job *job)
 {
     const struct task *task = job->tasks;
     if (!job->is_encoded)
-        encode_wishes(h, job);
+        hooks_encode_commands(h, job);
     for (err e; job->answered < job->rows.count; job->answered++) {
         struct command command = {.kind = COMMAND_OUTBOX_DONE, .actor = STR("hook")};
         command.outbox_done.outbox_id = job->rows.at[job->answered];
@@ -294,25 +311,25 @@ static err hand_over_delivery(struct hooks *h, struct job *job)
             command.outbox_done.text = task->failed ? task->text : STR("");
             command.outbox_done.reason = task->failed ? task->reason : REASON_NONE;
             command.outbox_done.reason_subject = str_from(task->function);
-            command.outbox_done.wishes = job->wishes;
+            command.outbox_done.wishes = job->commands;
         }
-        e = h->seams.submit(h->seams.self, &command);
+        e = h->callbacks.submit(h->callbacks.self, &command);
         if (e == ERR_LIMIT)
             return e;
     }
     return OK;
 }
 
-static err hand_over_answers(struct hooks *h, struct job *job)
+static err hooks_submit_veto_replies(struct hooks *h, struct job *job)
 {
     for (uint32_t i = 0; i < job->task_count; i++) {
         job->answers[i].veto = job->tasks[i].veto;
         job->answers[i].text = job->tasks[i].text;
     }
-    return h->seams.answer(h->seams.self, job->key, job->answers, job->task_count);
+    return h->callbacks.answer(h->callbacks.self, job->key, job->answers, job->task_count);
 }
 
-static err hand_over_result(struct hooks *h, struct job *job)
+static err hooks_submit_result(struct hooks *h, struct job *job)
 {
     const struct task *task = job->tasks;
     struct hooks_result result = {.failed = task->failed, .text = task->text, .done = task->done};
@@ -322,57 +339,59 @@ static err hand_over_result(struct hooks *h, struct job *job)
         result.done.reason_subject = str_from(task->function);
         result.done.reason_text = task->failed ? task->text : task->log;
     }
-    h->seams.called(h->seams.self, job->key, &result);
+    h->callbacks.called(h->callbacks.self, job->key, &result);
     return OK;
 }
 
-/* A later word on the same code is the one that counts, if not for the thread then here. */
-static err hand_over_change(struct hooks *h, struct job *job)
+/* Only the latest change of the code of a role is reported. */
+static err hooks_report_change(struct hooks *h, struct job *job)
 {
     const struct code_change *change = job->change;
     const bool is_load = change->kind == CODE_FILE || change->kind == CODE_SAME;
-    if (is_load && job->number == job->lane->last_change && h->seams.loaded)
-        h->seams.loaded(h->seams.self, job->lane->role_id, change->error, &change->report);
+    if (is_load && job->number == job->role_queue->last_change && h->callbacks.loaded)
+        h->callbacks.loaded(h->callbacks.self, job->role_queue->role_id, change->error,
+                            &change->report);
     return OK;
 }
 
-static err hand_over(struct hooks *h, struct job *job)
+static err hooks_submit(struct hooks *h, struct job *job)
 {
     switch (job->kind) {
-    case JOB_DELIVER: return hand_over_delivery(h, job);
-    case JOB_ASK: return hand_over_answers(h, job);
-    case JOB_CALL: return hand_over_result(h, job);
-    case JOB_CODE: return hand_over_change(h, job);
+    case JOB_DELIVER: return hooks_submit_delivery(h, job);
+    case JOB_VETO: return hooks_submit_veto_replies(h, job);
+    case JOB_CALL: return hooks_submit_result(h, job);
+    case JOB_CODE: return hooks_report_change(h, job);
     }
     impossible("a kind of job outside the enum");
 }
 
-static void take_done(struct hooks *h)
+static void hooks_take_done(struct hooks *h)
 {
     struct job_list fresh = hook_worker_take(&h->worker);
     for (struct job *job = job_list_take(&fresh); job; job = job_list_take(&fresh))
         job_list_add(&h->done, job);
 }
 
-static void forget(struct hooks *h, struct job *job)
+static void hooks_free_job(struct hooks *h, struct job *job)
 {
     switch (job->kind) {
-    case JOB_DELIVER: count(h, job, false); break;
-    case JOB_ASK: h->asked--; break;
-    case JOB_CALL: h->called--; break;
-    case JOB_CODE: h->changing--; break;
+    case JOB_DELIVER: hooks_count(h, job, false); break;
+    case JOB_VETO: h->veto_count--; break;
+    case JOB_CALL: h->call_count--; break;
+    case JOB_CODE: h->change_count--; break;
     }
     job_free(job);
 }
 
-/* As far as the other side takes them. A callback may deliver, ask and call: that only adds. */
-static bool hand_over_done(struct hooks *h)
+/* Submit finished jobs until ERR_LIMIT. A callback may deliver, request vetoes and call: that only
+ * adds jobs. */
+static bool hooks_submit_done(struct hooks *h)
 {
     bool any = false;
-    while (h->done.first && hand_over(h, h->done.first) != ERR_LIMIT) {
+    while (h->done.first && hooks_submit(h, h->done.first) != ERR_LIMIT) {
         struct job *job = job_list_take(&h->done);
         any = any || job->kind != JOB_CODE;
-        forget(h, job);
+        hooks_free_job(h, job);
     }
     return any;
 }
@@ -380,14 +399,14 @@ static bool hand_over_done(struct hooks *h)
 bool hooks_pump(struct hooks *h)
 {
     hook_worker_keep_order(&h->worker, false);
-    take_done(h);
-    const bool any = hand_over_done(h);
-    queue_by_turns(h);
+    hooks_take_done(h);
+    const bool any = hooks_submit_done(h);
+    hooks_queue_round_robin(h);
     return any;
 }
 
-/* They are few. */
-static void add_by_number(struct job_list *list, struct job *job)
+/* Insertion sort: there are few. */
+static void hooks_insert_by_number(struct job_list *list, struct job *job)
 {
     struct job **at = &list->first;
     while (*at && (*at)->number < job->number)
@@ -398,25 +417,26 @@ static void add_by_number(struct job_list *list, struct job *job)
         list->last = job;
 }
 
-static void append(struct job_list *list, struct job_list *others)
+static void hooks_append(struct job_list *list, struct job_list *others)
 {
     for (struct job *job = job_list_take(others); job; job = job_list_take(others))
         job_list_add(list, job);
 }
 
-/* How files, questions and the rest lie between one another is an accident of threads. */
-static void put_in_order(struct hooks *h)
+/* The relative order of files, veto requests and other jobs depends on thread scheduling: restore a
+ * fixed one. */
+static void hooks_sort_done(struct hooks *h)
 {
-    struct job_list changes = {0}, asks = {0}, rest = {0};
+    struct job_list changes = {0}, veto_jobs = {0}, rest = {0};
     for (struct job *job = job_list_take(&h->done); job; job = job_list_take(&h->done)) {
         if (job->kind == JOB_CODE)
-            add_by_number(&changes, job);
+            hooks_insert_by_number(&changes, job);
         else
-            job_list_add(job->kind == JOB_ASK ? &asks : &rest, job);
+            job_list_add(job->kind == JOB_VETO ? &veto_jobs : &rest, job);
     }
-    append(&h->done, &changes);
-    append(&h->done, &asks);
-    append(&h->done, &rest);
+    hooks_append(&h->done, &changes);
+    hooks_append(&h->done, &veto_jobs);
+    hooks_append(&h->done, &rest);
 }
 
 bool hooks_settle(struct hooks *h)
@@ -424,14 +444,14 @@ bool hooks_settle(struct hooks *h)
     bool any = false;
     hook_worker_keep_order(&h->worker, true);
     hook_worker_wait_idle(&h->worker);
-    for (uint32_t round = 0; round < SETTLE_ROUNDS_MAX; round++) {
-        if (!hooks_waiting(h) && !h->changing)
+    for (uint32_t round = 0; round < IDLE_ROUNDS_MAX; round++) {
+        if (!hooks_waiting(h) && !h->change_count)
             break;
-        queue_as_they_came(h);
+        hooks_queue_in_order(h);
         hook_worker_wait_idle(&h->worker);
-        take_done(h);
-        put_in_order(h);
-        if (!hand_over_done(h))
+        hooks_take_done(h);
+        hooks_sort_done(h);
+        if (!hooks_submit_done(h))
             break;
         any = true;
     }
@@ -440,7 +460,7 @@ bool hooks_settle(struct hooks *h)
 
 uint32_t hooks_waiting(const struct hooks *h)
 {
-    return h->rows.count + h->queued_rows + h->asked + h->called;
+    return h->rows.count + h->queued_rows + h->veto_count + h->call_count;
 }
 
 /* ---- code ---- */
@@ -455,56 +475,57 @@ err hooks_inspect(const char *path, struct arena *arena, struct hooks_report *ou
     return e;
 }
 
-static void change_code(struct hooks *h, int64_t role_id, struct code_change change)
+static void hooks_change_code(struct hooks *h, int64_t role_id, struct code_change change)
 {
     struct job *job = job_new(JOB_CODE, 0);
-    job->lane = delivery_queue_lane(&h->rows, role_id);
+    job->role_queue = delivery_queue_role(&h->rows, role_id);
     job->change = arena_new(&job->arena, struct code_change);
     *job->change = change;
     if (change.path)
         job->change->path = str_z(&job->arena, str_from(change.path));
     job->change->why = str_copy(&job->arena, change.why);
-    h->changing++;
+    h->change_count++;
     struct job_list needless = hook_worker_change(&h->worker, job);
-    job->lane->last_change = job->number;
+    job->role_queue->last_change = job->number;
     for (struct job *old = job_list_take(&needless); old; old = job_list_take(&needless))
-        forget(h, old);
+        hooks_free_job(h, old);
 }
 
 void hooks_load(struct hooks *h, int64_t role_id, const char *path)
 {
-    change_code(h, role_id, (struct code_change){.kind = CODE_FILE, .path = path});
+    hooks_change_code(h, role_id, (struct code_change){.kind = CODE_FILE, .path = path});
 }
 
 void hooks_keep(struct hooks *h, int64_t role_id, struct str why)
 {
-    change_code(h, role_id, (struct code_change){.kind = CODE_SAME, .why = why});
+    hooks_change_code(h, role_id, (struct code_change){.kind = CODE_SAME, .why = why});
 }
 
 void hooks_unload(struct hooks *h, int64_t role_id)
 {
-    change_code(h, role_id, (struct code_change){.kind = CODE_NONE});
+    hooks_change_code(h, role_id, (struct code_change){.kind = CODE_NONE});
 }
 
 void hooks_miss(struct hooks *h, int64_t role_id, struct str why)
 {
-    change_code(h, role_id, (struct code_change){.kind = CODE_MISSING, .why = why});
+    hooks_change_code(h, role_id, (struct code_change){.kind = CODE_MISSING, .why = why});
 }
 
-/* ---- from open to close ---- */
+/* ---- open and close ---- */
 
-static void wake(void *self)
+static void hooks_wake(void *self)
 {
     const struct hooks *h = self;
-    h->seams.wake(h->seams.self);
+    h->callbacks.wake(h->callbacks.self);
 }
 
-struct hooks *hooks_open(struct hooks_seams seams, struct sandbox_limits limits)
+struct hooks *hooks_open(struct hooks_seams callbacks, struct sandbox_limits limits)
 {
     struct hooks *h = calloc(1, sizeof *h);
     must(h);
-    h->seams = seams;
-    if (hook_worker_start(&h->worker, (struct hook_worker_seams){h, wake, mono_ms}, limits))
+    h->callbacks = callbacks;
+    if (hook_worker_start(&h->worker, (struct hook_worker_callbacks){h, hooks_wake, hooks_mono_ms},
+                          limits))
         return h;
     free(h);
     return NULL;

@@ -26,7 +26,7 @@ void job_free(struct job *job)
 
 /* ---- rows ---- */
 
-/* Nearly always behind all others. */
+/* Insert in ascending order; nearly always at the end. */
 bool row_ids_add(struct row_ids *ids, int64_t id)
 {
     uint32_t at = ids->count;

@@ -1,10 +1,9 @@
-/* job.h - work for the thread of the hooks, and what came of it.
+/* job.h - jobs of the hook worker, and the per-role queues.
  *
- * A job belongs to the loop's thread, then to the worker, then to the loop's thread again; `rows`
- * and what stands beside them are the loop's all the time. Each role has a lane, in which its code,
- * its jobs and the rows they are made of lie, so that a role can only be in its own way. Lanes live
- * as long as the rows of hooks.h that they are found in.
- */
+ * A job belongs to the thread of the loop, then to the worker, then to the thread of the loop
+ * again; `rows` and the fields after it are accessed by the loop only. Each role has a queue with
+ * its code, its jobs and the rows they are made of, so that a role delays only itself. Role queues
+ * live as long as the delivery queue of hooks.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,28 +16,28 @@
 #include "model/command.h"
 #include "model/record.h"
 
-enum job_kind { JOB_DELIVER, JOB_ASK, JOB_CALL, JOB_CODE };
+enum job_kind { JOB_DELIVER, JOB_VETO, JOB_CALL, JOB_CODE };
 
-struct lane;
+struct role_queue;
 
-/* What a role is to have from now on. */
+/* The code of a role after a change. */
 enum code_change_kind {
-    CODE_FILE,    /* what stands in the file, if that is right; else what it had */
-    CODE_SAME,    /* what it had: other code should be there and cannot be had   */
-    CODE_NONE,    /* none, and it needs none                                     */
-    CODE_MISSING, /* none, and that is a trouble                                 */
+    CODE_FILE,    /* that of the file if it is valid, otherwise the old code */
+    CODE_SAME,    /* the old code: the new one cannot be read */
+    CODE_NONE,    /* none, and none is required */
+    CODE_MISSING, /* none, although it is required */
 };
 
 struct code_change {
     enum code_change_kind kind;
     const char *path; /* CODE_FILE */
     struct str why;   /* CODE_SAME, CODE_MISSING */
-    /* what came of it */
+    /* output */
     err error;
     struct hooks_report report;
 };
 
-/* Rows of the outbox that are answered together: ascending, each of them once. */
+/* Rows of the outbox that are answered together: ascending, without duplicates. */
 struct row_ids {
     int64_t *at;
     uint32_t count, cap;
@@ -47,9 +46,9 @@ struct row_ids {
 struct job {
     struct job *next;
     enum job_kind kind;
-    uint64_t number; /* in the order in which the worker got them */
-    uint64_t key;    /* token of the questions, key of the call */
-    struct lane *lane;
+    uint64_t number; /* order of submission to the worker */
+    uint64_t key;    /* token of the veto requests, or key of the call */
+    struct role_queue *role_queue;
     enum hook hook; /* of a delivery, as in its row */
     enum table object;
     int64_t object_id;
@@ -57,19 +56,19 @@ struct job {
     struct task *tasks;
     uint32_t task_count;
     struct code_change *change; /* JOB_CODE */
-    /* the loop's */
-    struct row_ids rows;    /* of a delivery */
-    uint32_t answered;      /* so many of them */
-    uint32_t size;          /* bytes of what its tasks are given */
-    struct answer *answers; /* to questions: one for each task, its key filled in */
-    struct str wishes;      /* encoded, when the job is about to be handed over */
+    /* accessed by the loop only */
+    struct row_ids rows;    /* rows that a delivery answers */
+    uint32_t answered;      /* number of rows answered */
+    uint32_t size;          /* bytes of the arguments of its tasks */
+    struct answer *answers; /* veto replies: one for each task, with its key */
+    struct str commands;    /* encoded hook commands, set before the job is submitted */
     bool is_encoded;
 };
 
 struct job *job_new(enum job_kind kind, uint32_t task_count);
 void job_free(struct job *job);
 
-/* False when it is there already. */
+/* False if it is already in the list. */
 bool row_ids_add(struct row_ids *ids, int64_t id);
 
 struct job_list {
@@ -83,23 +82,23 @@ void job_list_drop(struct job_list *list);
 
 struct waiting_row;
 
-struct lane {
+struct role_queue {
     int64_t role_id;
-    /* the loop's */
+    /* accessed by the loop only */
     struct waiting_row *first_row;
     struct waiting_row *last_row;
-    uint32_t queued; /* deliveries with the worker, or not handed over yet */
-    struct lane *next_waiting;
-    uint64_t last_change; /* number of the job that said last what code it has */
-    /* the thread's alone */
-    struct role_code_slot shelf;
-    /* the worker's */
-    struct job *drop; /* code is to go: CODE_NONE, CODE_MISSING; or NULL           */
-    struct job *load; /* and then some is to come: CODE_FILE, CODE_SAME; or NULL   */
-    bool is_changed;  /* it stands among those of whom one of these may be waiting */
-    struct lane *next_changed;
+    uint32_t queued; /* deliveries that are with the worker or not submitted yet */
+    struct role_queue *next_waiting;
+    uint64_t last_change; /* number of the last JOB_CODE */
+    /* accessed by the worker thread only */
+    struct role_code_slot slot;
+    /* protected by the mutex of the worker */
+    struct job *drop; /* pending removal of code: CODE_NONE, CODE_MISSING; or NULL */
+    struct job *load; /* pending new code after it: CODE_FILE, CODE_SAME; or NULL */
+    bool is_changed;  /* in the list of changed queues */
+    struct role_queue *next_changed;
     struct job_list jobs;
-    struct lane *next_ready;
-    uint32_t strikes; /* calls in a row that used up their time */
-    int64_t free_ms;  /* until then others go first */
+    struct role_queue *next_ready;
+    uint32_t timeouts;        /* consecutive calls that reached the time limit */
+    int64_t penalty_until_ms; /* monotonic ms; other roles are preferred until then */
 };

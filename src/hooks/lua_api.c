@@ -13,16 +13,20 @@
 #include "model/limits.h"
 #include "sys/log.h"
 
+/* Each function validates its arguments completely, builds one hook command in the arena of the
+ * task, and appends it. A Lua error leaves the function by longjmp; memory of a half-built command
+ * is reclaimed by rewinding the arena to `kept` when the next command begins. */
+
 enum { LOG_LINE_MAX = 1000, LOG_COST = 10000, VETO_MAX = 1000 };
 
-static struct task *task_of(lua_State *lua)
+static struct task *lua_api_task(lua_State *lua)
 {
     return sandbox_of(lua)->task;
 }
 
 /* ---- arguments ---- */
 
-static struct str text_at(lua_State *lua, int index, uint32_t len_max)
+static struct str lua_api_string(lua_State *lua, int index, uint32_t len_max)
 {
     size_t len;
     luaL_checktype(lua, index, LUA_TSTRING);
@@ -30,33 +34,34 @@ static struct str text_at(lua_State *lua, int index, uint32_t len_max)
     luaL_argcheck(lua, len <= len_max, index, "text is too long");
     const struct str text = {at, (uint32_t)len};
     luaL_argcheck(lua, str_is_clean(text), index, "text is not UTF-8");
-    return str_copy(task_of(lua)->arena, text);
+    return str_copy(lua_api_task(lua)->arena, text);
 }
 
-/* A wish is begun. What an earlier one left behind when it failed is forgotten. */
-static struct hook_command *wish_begin(lua_State *lua, enum command_kind kind)
+/* Begin a hook command. Memory of an earlier one that failed is reclaimed. */
+static struct hook_command *lua_api_begin_command(lua_State *lua, enum command_kind kind)
 {
-    struct task *task = task_of(lua);
-    if (task->kind == TASK_READ)
-        luaL_error(lua, "only hooks can wish for something, not the file around them");
-    if (task->kind != TASK_TELL)
-        luaL_error(lua, "%s is asked for an answer and cannot wish for anything", task->function);
+    struct task *task = lua_api_task(lua);
+    if (task->kind == TASK_INSPECT)
+        luaL_error(lua,
+                   "commands can only be requested inside a hook, not while the file is loaded");
+    if (task->kind != TASK_NOTIFY)
+        luaL_error(lua, "%s only returns a result and cannot request commands", task->function);
     arena_rewind(task->arena, task->kept);
-    struct hook_command *wish = arena_new(task->arena, struct hook_command);
-    wish->command.kind = kind;
-    return wish;
+    struct hook_command *command_request = arena_new(task->arena, struct hook_command);
+    command_request->command.kind = kind;
+    return command_request;
 }
 
-static int wish_end(lua_State *lua, struct hook_command *wish)
+static int lua_api_end_command(lua_State *lua, struct hook_command *command_request)
 {
-    struct task *task = task_of(lua);
-    if (!hook_commands_add(&task->wishes, wish))
-        return luaL_error(lua, "it wishes for too much at once");
+    struct task *task = lua_api_task(lua);
+    if (!hook_commands_add(&task->commands, command_request))
+        return luaL_error(lua, "too many hook commands in one call, or too large ones");
     task->kept = arena_mark(task->arena);
     return 0;
 }
 
-static int64_t id_at(lua_State *lua, int index)
+static int64_t lua_api_id(lua_State *lua, int index)
 {
     int is_whole;
     const lua_Integer id = lua_tointegerx(lua, index, &is_whole);
@@ -64,56 +69,57 @@ static int64_t id_at(lua_State *lua, int index)
     return id;
 }
 
-/* What halligan.maybe() returns is this function with what it was given as upvalue: code can
- * neither look into it nor make one up, and it has no place in a document. */
-static int reference(lua_State *lua)
+/* halligan.maybe() returns this function with its argument as upvalue: code can neither inspect nor
+ * forge it, and it cannot be part of a document. */
+static int lua_api_reference(lua_State *lua)
 {
-    return luaL_error(lua, "what maybe() returns stands for an id; it cannot be called");
+    return luaL_error(lua, "the result of maybe() is a reference to an id and cannot be called");
 }
 
-static int maybe(lua_State *lua)
+static int lua_api_maybe(lua_State *lua)
 {
     const int kind = lua_type(lua, 1);
     luaL_argcheck(lua, kind == LUA_TNUMBER || kind == LUA_TSTRING || kind == LUA_TTABLE, 1,
                   "an id, a name or a table with id expected");
     lua_settop(lua, 1);
-    lua_pushcclosure(lua, reference, 1);
+    lua_pushcclosure(lua, lua_api_reference, 1);
     return 1;
 }
 
-/* If it is one of maybe(), what that was given takes its place, and the wish may be in vain. */
-static bool take_maybe(lua_State *lua, int index, struct hook_command *wish)
+/* Replace a reference of maybe() by its argument; the command is then dropped if the object does
+ * not exist. */
+static bool lua_api_take_reference(lua_State *lua, int index, struct hook_command *command_request)
 {
-    if (lua_tocfunction(lua, index) != reference)
+    if (lua_tocfunction(lua, index) != lua_api_reference)
         return false;
     must(lua_getupvalue(lua, index, 1));
     lua_replace(lua, index);
-    wish->command.if_turn = IF_THERE;
+    command_request->command.if_turn = IF_THERE;
     return true;
 }
 
-/* An id, a thing that has one, or a name where things of that table have names; the id goes to
- * `offset` in the payload, now or when the name is looked up. */
-static void take_id(lua_State *lua, int index, enum table table, struct hook_command *wish,
-                    size_t offset)
+/* Accept an id, a table with an id, or a name if objects of this table have names. The id is stored
+ * at `offset` of the payload, now or when the name is resolved. */
+static void lua_api_take_id(lua_State *lua, int index, enum table table,
+                            struct hook_command *command_request, size_t offset)
 {
-    char *payload = command_payload(&wish->command);
+    char *payload = command_payload(&command_request->command);
     int64_t *slot = (int64_t *)(void *)(payload + offset);
     const bool has_name = table == TABLE_NODE || table == TABLE_ROLE || table == TABLE_DEPLOYMENT ||
                           table == TABLE_ATTRIB;
-    const bool is_maybe = take_maybe(lua, index, wish);
+    const bool is_maybe = lua_api_take_reference(lua, index, command_request);
     const int kind = lua_type(lua, index);
     if (kind == LUA_TNUMBER) {
-        *slot = id_at(lua, index);
+        *slot = lua_api_id(lua, index);
     } else if (kind == LUA_TTABLE) {
         lua_getfield(lua, index, "id");
         luaL_argcheck(lua, lua_type(lua, -1) == LUA_TNUMBER, index, "a table without id");
-        *slot = id_at(lua, -1);
+        *slot = lua_api_id(lua, -1);
         lua_pop(lua, 1);
     } else if (kind == LUA_TSTRING && has_name) {
-        wish->names[wish->name_count++] = (struct hook_command_name){
+        command_request->names[command_request->name_count++] = (struct hook_command_name){
             .table = table,
-            .name = text_at(lua, index, NAME_LEN_MAX),
+            .name = lua_api_string(lua, index, NAME_LEN_MAX),
             .offset = (uint16_t)offset,
             .maybe = is_maybe,
         };
@@ -124,9 +130,9 @@ static void take_id(lua_State *lua, int index, enum table table, struct hook_com
 
 #define OFFSET(kind, member) offsetof(struct kind##_command, member)
 
-/* ---- wishes ---- */
+/* ---- hook commands ---- */
 
-static enum table target_at(lua_State *lua, int index)
+static enum table lua_api_target(lua_State *lua, int index)
 {
     static const enum table targets[] = {TABLE_NODE, TABLE_DEPLOYMENT, TABLE_DEPLOYMENT_ROLE,
                                          TABLE_NODEROLE, TABLE_ROLE};
@@ -138,7 +144,7 @@ static enum table target_at(lua_State *lua, int index)
     impossible("luaL_argerror returned");
 }
 
-static enum bucket bucket_at(lua_State *lua, int index)
+static enum bucket lua_api_bucket(lua_State *lua, int index)
 {
     static const char *const names[] = {"user",      "note", "system", "wall",
                                         "discovery", "hint", NULL};
@@ -146,137 +152,140 @@ static enum bucket bucket_at(lua_State *lua, int index)
     return (enum bucket)luaL_checkoption(lua, index, "system", names);
 }
 
-static int set_attrib(lua_State *lua)
+static int lua_api_set_attrib(lua_State *lua)
 {
-    struct hook_command *wish = wish_begin(lua, COMMAND_ATTRIB_SET);
-    struct attrib_set_command *set = &wish->command.attrib_set;
-    const enum table target = target_at(lua, 1);
+    struct hook_command *command_request = lua_api_begin_command(lua, COMMAND_ATTRIB_SET);
+    struct attrib_set_command *set = &command_request->command.attrib_set;
+    const enum table target = lua_api_target(lua, 1);
     set->target = target;
-    take_id(lua, 2, target, wish, OFFSET(attrib_set, id));
-    take_id(lua, 3, TABLE_ATTRIB, wish, OFFSET(attrib_set, attrib_id));
+    lua_api_take_id(lua, 2, target, command_request, OFFSET(attrib_set, id));
+    lua_api_take_id(lua, 3, TABLE_ATTRIB, command_request, OFFSET(attrib_set, attrib_id));
     luaL_checkany(lua, 4);
     if (!lua_isnil(lua, 4))
-        set->value = lua_json_take(lua, 4, task_of(lua)->arena);
-    set->bucket = bucket_at(lua, 5);
-    return wish_end(lua, wish);
+        set->value = lua_json_take(lua, 4, lua_api_task(lua)->arena);
+    set->bucket = lua_api_bucket(lua, 5);
+    return lua_api_end_command(lua, command_request);
 }
 
-/* With a noderole: only while its run waits as the hook saw it. */
-static int set_bootenv(lua_State *lua)
+/* With a noderole: only while its run is parked as the hook has seen it. */
+static int lua_api_set_bootenv(lua_State *lua)
 {
-    struct hook_command *wish = wish_begin(lua, COMMAND_NODE_UPDATE);
-    take_id(lua, 1, TABLE_NODE, wish, OFFSET(node_update, id));
-    wish->command.node_update.given = GIVEN_NODE_BOOTENV;
-    wish->command.node_update.bootenv = text_at(lua, 2, NAME_LEN_MAX);
+    struct hook_command *command_request = lua_api_begin_command(lua, COMMAND_NODE_UPDATE);
+    lua_api_take_id(lua, 1, TABLE_NODE, command_request, OFFSET(node_update, id));
+    command_request->command.node_update.given = GIVEN_NODE_BOOTENV;
+    command_request->command.node_update.bootenv = lua_api_string(lua, 2, NAME_LEN_MAX);
     if (!lua_isnoneornil(lua, 3)) {
         luaL_checktype(lua, 3, LUA_TTABLE);
         luaL_argcheck(lua, lua_getfield(lua, 3, "run") == LUA_TTABLE, 3,
                       "a noderole without a run");
-        take_id(lua, -1, TABLE_RUN, wish, OFFSET(node_update, parked_run));
-        wish->command.node_update.given |= GIVEN_NODE_PARKED_RUN;
+        lua_api_take_id(lua, -1, TABLE_RUN, command_request, OFFSET(node_update, parked_run));
+        command_request->command.node_update.given |= GIVEN_NODE_PARKED_RUN;
     }
-    return wish_end(lua, wish);
+    return lua_api_end_command(lua, command_request);
 }
 
-static int power(lua_State *lua)
+static int lua_api_power(lua_State *lua)
 {
-    struct hook_command *wish = wish_begin(lua, COMMAND_NODE_POWER);
-    take_id(lua, 1, TABLE_NODE, wish, OFFSET(node_power, id));
-    wish->command.node_power.action = text_at(lua, 2, NAME_LEN_MAX);
-    return wish_end(lua, wish);
+    struct hook_command *command_request = lua_api_begin_command(lua, COMMAND_NODE_POWER);
+    lua_api_take_id(lua, 1, TABLE_NODE, command_request, OFFSET(node_power, id));
+    command_request->command.node_power.action = lua_api_string(lua, 2, NAME_LEN_MAX);
+    return lua_api_end_command(lua, command_request);
 }
 
-static int boot_served(lua_State *lua)
+static int lua_api_boot_served(lua_State *lua)
 {
-    struct hook_command *wish = wish_begin(lua, COMMAND_NODE_BOOT_SERVED);
-    take_id(lua, 1, TABLE_NODE, wish, OFFSET(node_boot_served, id));
-    take_id(lua, 2, TABLE_NODEROLE, wish, OFFSET(node_boot_served, noderole_id));
+    struct hook_command *command_request = lua_api_begin_command(lua, COMMAND_NODE_BOOT_SERVED);
+    lua_api_take_id(lua, 1, TABLE_NODE, command_request, OFFSET(node_boot_served, id));
+    lua_api_take_id(lua, 2, TABLE_NODEROLE, command_request, OFFSET(node_boot_served, noderole_id));
     int is_whole;
     const lua_Integer generation = lua_tointegerx(lua, 3, &is_whole);
     luaL_argcheck(lua, is_whole && generation >= 0, 3, "a generation is a whole number");
-    wish->command.node_boot_served.generation = generation;
-    return wish_end(lua, wish);
+    command_request->command.node_boot_served.generation = generation;
+    return lua_api_end_command(lua, command_request);
 }
 
-static int bind(lua_State *lua)
+static int lua_api_bind(lua_State *lua)
 {
-    struct hook_command *wish = wish_begin(lua, COMMAND_NODEROLE_BIND);
-    take_id(lua, 1, TABLE_NODE, wish, OFFSET(noderole_bind, node_id));
-    take_id(lua, 2, TABLE_ROLE, wish, OFFSET(noderole_bind, role_id));
+    struct hook_command *command_request = lua_api_begin_command(lua, COMMAND_NODEROLE_BIND);
+    lua_api_take_id(lua, 1, TABLE_NODE, command_request, OFFSET(noderole_bind, node_id));
+    lua_api_take_id(lua, 2, TABLE_ROLE, command_request, OFFSET(noderole_bind, role_id));
     if (!lua_isnoneornil(lua, 3))
-        take_id(lua, 3, TABLE_DEPLOYMENT, wish, OFFSET(noderole_bind, deployment_id));
+        lua_api_take_id(lua, 3, TABLE_DEPLOYMENT, command_request,
+                        OFFSET(noderole_bind, deployment_id));
     if (!lua_isnoneornil(lua, 4)) {
         luaL_checktype(lua, 4, LUA_TTABLE);
-        wish->command.noderole_bind.data = lua_json_take(lua, 4, task_of(lua)->arena);
+        command_request->command.noderole_bind.data =
+            lua_json_take(lua, 4, lua_api_task(lua)->arena);
     }
-    return wish_end(lua, wish);
+    return lua_api_end_command(lua, command_request);
 }
 
-static int enqueue(lua_State *lua)
+static int lua_api_enqueue(lua_State *lua)
 {
-    struct hook_command *wish = wish_begin(lua, COMMAND_NODEROLE_ENQUEUE);
-    take_id(lua, 1, TABLE_NODEROLE, wish, OFFSET(noderole_enqueue, id));
-    return wish_end(lua, wish);
+    struct hook_command *command_request = lua_api_begin_command(lua, COMMAND_NODEROLE_ENQUEUE);
+    lua_api_take_id(lua, 1, TABLE_NODEROLE, command_request, OFFSET(noderole_enqueue, id));
+    return lua_api_end_command(lua, command_request);
 }
 
-static int hurry(lua_State *lua)
+static int lua_api_hurry(lua_State *lua)
 {
-    struct hook_command *wish = wish_begin(lua, COMMAND_NODEROLE_ENQUEUE);
-    take_id(lua, 1, TABLE_NODEROLE, wish, OFFSET(noderole_enqueue, id));
-    wish->command.noderole_enqueue.if_due = true;
-    return wish_end(lua, wish);
+    struct hook_command *command_request = lua_api_begin_command(lua, COMMAND_NODEROLE_ENQUEUE);
+    lua_api_take_id(lua, 1, TABLE_NODEROLE, command_request, OFFSET(noderole_enqueue, id));
+    command_request->command.noderole_enqueue.if_due = true;
+    return lua_api_end_command(lua, command_request);
 }
 
-/* A run by its id, or that of a noderole as it was told to the hook; one without has nothing to go
- * on with. */
-static int resume(lua_State *lua)
+/* A run by its id, or the run of a noderole as passed to the hook; without a run there is nothing
+ * to resume. */
+static int lua_api_resume(lua_State *lua)
 {
-    struct hook_command *wish = wish_begin(lua, COMMAND_RUN_RESUME);
+    struct hook_command *command_request = lua_api_begin_command(lua, COMMAND_RUN_RESUME);
     lua_settop(lua, 1);
-    take_maybe(lua, 1, wish);
+    lua_api_take_reference(lua, 1, command_request);
     if (lua_istable(lua, 1)) {
         if (lua_getfield(lua, 1, "run") == LUA_TNIL)
             return 0;
         luaL_argcheck(lua, lua_istable(lua, -1), 1, "a noderole whose run has no id");
         lua_replace(lua, 1);
     }
-    take_id(lua, 1, TABLE_RUN, wish, OFFSET(run_resume, run_id));
-    return wish_end(lua, wish);
+    lua_api_take_id(lua, 1, TABLE_RUN, command_request, OFFSET(run_resume, run_id));
+    return lua_api_end_command(lua, command_request);
 }
 
-static int commit(lua_State *lua)
+static int lua_api_commit(lua_State *lua)
 {
-    struct hook_command *wish = wish_begin(lua, COMMAND_NODEROLE_COMMIT);
-    take_id(lua, 1, TABLE_NODEROLE, wish, OFFSET(noderole_commit, id));
-    return wish_end(lua, wish);
+    struct hook_command *command_request = lua_api_begin_command(lua, COMMAND_NODEROLE_COMMIT);
+    lua_api_take_id(lua, 1, TABLE_NODEROLE, command_request, OFFSET(noderole_commit, id));
+    return lua_api_end_command(lua, command_request);
 }
 
-static int retry(lua_State *lua)
+static int lua_api_retry(lua_State *lua)
 {
-    struct hook_command *wish = wish_begin(lua, COMMAND_NODEROLE_RETRY);
-    take_id(lua, 1, TABLE_NODEROLE, wish, OFFSET(noderole_retry, id));
-    return wish_end(lua, wish);
+    struct hook_command *command_request = lua_api_begin_command(lua, COMMAND_NODEROLE_RETRY);
+    lua_api_take_id(lua, 1, TABLE_NODEROLE, command_request, OFFSET(noderole_retry, id));
+    return lua_api_end_command(lua, command_request);
 }
 
-/* ---- words ---- */
+/* ---- veto, log and array ---- */
 
-static int veto(lua_State *lua)
+static int lua_api_veto(lua_State *lua)
 {
-    struct task *task = task_of(lua);
+    struct task *task = lua_api_task(lua);
     size_t len;
-    if (task->kind != TASK_ASK)
-        return luaL_error(lua, "only questions can be answered with a veto, and %s is none",
-                          task->function);
+    if (task->kind != TASK_VETO)
+        return luaL_error(
+            lua, "veto() can only be called in a hook that may refuse a command, and %s is not one",
+            task->function);
     const char *at = luaL_checklstring(lua, 1, &len);
     task->veto = true;
     task->text = sandbox_clean_text(task->arena, (struct str){at, (uint32_t)len}, VETO_MAX);
-    sandbox_leave(lua);
+    sandbox_exit(lua);
 }
 
-/* Into the daemon's log, and the end of it into the log of the run. */
-static int say(lua_State *lua)
+/* Write to the log of the daemon, and keep the last part for the log of the run. */
+static int lua_api_log(lua_State *lua)
 {
-    struct task *task = task_of(lua);
+    struct task *task = lua_api_task(lua);
     size_t len;
     const char *at = luaL_checklstring(lua, 1, &len);
     sandbox_charge(lua, LOG_COST);
@@ -293,14 +302,14 @@ static int say(lua_State *lua)
     return 0;
 }
 
-static int array(lua_State *lua)
+static int lua_api_array(lua_State *lua)
 {
     if (lua_isnoneornil(lua, 1)) {
         lua_settop(lua, 0);
         lua_newtable(lua);
     }
     luaL_checktype(lua, 1, LUA_TTABLE);
-    /* The library's own tables have a metatable that must stay. */
+    /* Tables of the library have a metatable that must not be replaced. */
     luaL_argcheck(lua, !lua_getmetatable(lua, 1) || lua_json_is_array(lua, 1), 1,
                   "this table cannot be marked");
     lua_settop(lua, 1);
@@ -311,23 +320,23 @@ static int array(lua_State *lua)
 void lua_api_open(lua_State *lua)
 {
     static const luaL_Reg functions[] = {
-        {"array", array},
-        {"bind", bind},
-        {"boot_served", boot_served},
-        {"commit", commit},
-        {"enqueue", enqueue},
+        {"array", lua_api_array},
+        {"bind", lua_api_bind},
+        {"boot_served", lua_api_boot_served},
+        {"commit", lua_api_commit},
+        {"enqueue", lua_api_enqueue},
         {"find", lua_match_find},
-        {"hurry", hurry},
-        {"log", say},
+        {"hurry", lua_api_hurry},
+        {"log", lua_api_log},
         {"match", lua_match_match},
-        {"maybe", maybe},
-        {"power", power},
-        {"resume", resume},
-        {"retry", retry},
-        {"set_attrib", set_attrib},
-        {"set_bootenv", set_bootenv},
+        {"maybe", lua_api_maybe},
+        {"power", lua_api_power},
+        {"resume", lua_api_resume},
+        {"retry", lua_api_retry},
+        {"set_attrib", lua_api_set_attrib},
+        {"set_bootenv", lua_api_set_bootenv},
         {"split", lua_match_split},
-        {"veto", veto},
+        {"veto", lua_api_veto},
         {NULL, NULL},
     };
     lua_newtable(lua);

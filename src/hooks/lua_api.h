@@ -1,12 +1,11 @@
-/* lua_api.h - `halligan`, the table through which the code of a role speaks.
+/* lua_api.h - the Lua table `halligan`: the functions that the code of a role may call.
  *
- * Its functions belong to the run that is going on: they put wishes into its struct task. They
- * touch nothing else, so what a hook wishes is forgotten when it fails. docs/hooks.md tells authors
- * what each of them does.
- */
+ * They apply to the current run: each appends a hook command to its struct task and has no other
+ * effect, so the commands of a hook that fails are discarded. docs/hooks.md describes them for
+ * authors. */
 #pragma once
 
 #include <lua.h>
 
-/* Add the table to the library of a new state. Inside sandbox_run. */
+/* Add the table to the library of a new state. Must be called inside sandbox_run. */
 void lua_api_open(lua_State *lua);

@@ -11,7 +11,7 @@
 #include "hooks/sorted_keys.h"
 #include "model/limits.h"
 
-static char key_array; /* its address is a key of the registry: what marks arrays */
+static char key_array; /* registry key (by address) of the metatable that marks arrays */
 
 void lua_json_open(lua_State *lua)
 {
@@ -42,9 +42,9 @@ bool lua_json_is_array(lua_State *lua, int index)
 
 /* ---- JSON to Lua ---- */
 
-/* Straight from the text, without a tree between: this is most of what calling a hook costs. The
- * text is canonical, so there is one way to write everything; what cannot be read that way is
- * refused, not repaired. */
+/* The JSON is parsed directly into Lua values without an intermediate tree, because this is most of
+ * the cost of a hook call. The text is canonical, so there is one way to write everything; other
+ * text is refused. */
 struct reader {
     lua_State *lua;
     const char *at;
@@ -52,88 +52,88 @@ struct reader {
     uint32_t depth;
 };
 
-/* Members that wait on the stack for a table of the right size. */
+/* Members collected on the stack before the table is created with the right size. */
 enum { HELD = 32 };
 
-NORETURN static void refuse_text(struct reader *r)
+NORETURN static void lua_json_refuse_text(struct reader *r)
 {
-    luaL_error(r->lua, "what the hook was given is not a document");
+    luaL_error(r->lua, "the argument of the hook is not a document");
     impossible("luaL_error returned");
 }
 
-static char peek(const struct reader *r)
+static char lua_json_peek(const struct reader *r)
 {
     return r->at < r->end ? *r->at : 0;
 }
 
-static void expect(struct reader *r, char c)
+static void lua_json_expect(struct reader *r, char c)
 {
-    if (peek(r) != c)
-        refuse_text(r);
+    if (lua_json_peek(r) != c)
+        lua_json_refuse_text(r);
     r->at++;
 }
 
-static void expect_word(struct reader *r, const char *word)
+static void lua_json_expect_word(struct reader *r, const char *word)
 {
     for (; *word; word++)
-        expect(r, *word);
+        lua_json_expect(r, *word);
 }
 
-static uint32_t hex_digit(struct reader *r)
+static uint32_t lua_json_hex_digit(struct reader *r)
 {
-    const char c = peek(r);
+    const char c = lua_json_peek(r);
     r->at++;
     if (c >= '0' && c <= '9')
         return (uint32_t)(c - '0');
     if (c >= 'a' && c <= 'f')
         return (uint32_t)(c - 'a') + 10;
-    refuse_text(r);
+    lua_json_refuse_text(r);
 }
 
 /* In canonical text only quotes, backslashes and control characters are escaped. */
-static char read_escape(struct reader *r)
+static char lua_json_read_escape(struct reader *r)
 {
     static const char letters[] = "\"\\bfnrt", meanings[] = "\"\\\b\f\n\r\t";
-    const char letter = peek(r);
+    const char letter = lua_json_peek(r);
     const char *found = letter ? strchr(letters, letter) : NULL;
     if (found) {
         r->at++;
         return meanings[found - letters];
     }
-    expect_word(r, "u00");
-    const uint32_t high = hex_digit(r), low = hex_digit(r);
+    lua_json_expect_word(r, "u00");
+    const uint32_t high = lua_json_hex_digit(r), low = lua_json_hex_digit(r);
     if (high > 1 || high + low == 0)
-        refuse_text(r);
+        lua_json_refuse_text(r);
     return (char)(high << 4 | low);
 }
 
-/* A text with escapes in it, from its first backslash on. */
-static void push_escaped(struct reader *r, const char *backslash)
+/* Push a string with escapes, from its first backslash on. */
+static void lua_json_push_escaped(struct reader *r, const char *backslash)
 {
     luaL_Buffer b;
     luaL_buffinit(r->lua, &b);
     luaL_addlstring(&b, r->at, (size_t)(backslash - r->at));
     r->at = backslash;
-    while (peek(r) != '"') {
+    while (lua_json_peek(r) != '"') {
         if (r->at == r->end)
-            refuse_text(r);
+            lua_json_refuse_text(r);
         char c = *r->at++;
         if (c == '\\')
-            c = read_escape(r);
+            c = lua_json_read_escape(r);
         luaL_addchar(&b, c);
     }
     luaL_pushresult(&b);
 }
 
-static void push_string(struct reader *r)
+static void lua_json_push_string(struct reader *r)
 {
-    expect(r, '"');
+    lua_json_expect(r, '"');
     const char *quote = memchr(r->at, '"', (size_t)(r->end - r->at));
     if (!quote)
-        refuse_text(r);
+        lua_json_refuse_text(r);
     const char *backslash = memchr(r->at, '\\', (size_t)(quote - r->at));
     if (backslash) {
-        push_escaped(r, backslash);
+        lua_json_push_escaped(r, backslash);
     } else {
         lua_pushlstring(r->lua, r->at, (size_t)(quote - r->at));
         r->at = quote;
@@ -141,8 +141,8 @@ static void push_string(struct reader *r)
     r->at++;
 }
 
-/* A whole number, if it is one of 64 bits. */
-static bool read_integer(const char *at, const char *end, lua_Integer *out_value)
+/* Parse an integer of 64 bits. */
+static bool lua_json_read_integer(const char *at, const char *end, lua_Integer *out_value)
 {
     const bool minus = *at == '-';
     uint64_t value = 0;
@@ -160,21 +160,21 @@ static bool read_integer(const char *at, const char *end, lua_Integer *out_value
     return true;
 }
 
-static bool is_in_number(char c)
+static bool lua_json_is_in_number(char c)
 {
     return char_is_digit(c) || c == '-' || c == '.' || c == 'e' || c == 'E' || c == '+';
 }
 
-static void push_number(struct reader *r)
+static void lua_json_push_number(struct reader *r)
 {
     char text[400];
     lua_Integer whole;
     const char *end = r->at;
-    while (end < r->end && is_in_number(*end))
+    while (end < r->end && lua_json_is_in_number(*end))
         end++;
     if (end == r->at || *r->at == '+' || *r->at == '.')
-        refuse_text(r);
-    if (read_integer(r->at, end, &whole)) {
+        lua_json_refuse_text(r);
+    if (lua_json_read_integer(r->at, end, &whole)) {
         lua_pushinteger(r->lua, whole);
     } else {
         const size_t len = (size_t)(end - r->at);
@@ -185,7 +185,7 @@ static void push_number(struct reader *r)
         text[len] = 0;
         const double number = strtod(text, &stop);
         if (*stop)
-            refuse_text(r);
+            lua_json_refuse_text(r);
         if (!isfinite(number))
             luaL_error(r->lua, "the number %s is larger than Lua can hold", text);
         lua_pushnumber(r->lua, number);
@@ -193,11 +193,11 @@ static void push_number(struct reader *r)
     r->at = end;
 }
 
-static void push_value(struct reader *r);
+static void lua_json_push_value(struct reader *r);
 
 /* Move the `count` pairs on top of the stack into the table at `table`, making it if it is not
  * there yet. */
-static void settle(struct reader *r, int table, uint32_t count, bool made)
+static void lua_json_move_members(struct reader *r, int table, uint32_t count, bool made)
 {
     lua_State *lua = r->lua;
     if (!made) {
@@ -212,70 +212,70 @@ static void settle(struct reader *r, int table, uint32_t count, bool made)
     lua_settop(lua, table);
 }
 
-static void push_object(struct reader *r)
+static void lua_json_push_object(struct reader *r)
 {
     uint32_t held = 0;
     bool made = false;
-    lua_pushnil(r->lua); /* here the table will stand */
+    lua_pushnil(r->lua); /* placeholder for the table */
     const int table = lua_gettop(r->lua);
     r->at++;
-    for (bool first = true; peek(r) != '}'; first = false) {
+    for (bool first = true; lua_json_peek(r) != '}'; first = false) {
         if (!first)
-            expect(r, ',');
-        push_string(r);
-        expect(r, ':');
-        push_value(r);
+            lua_json_expect(r, ',');
+        lua_json_push_string(r);
+        lua_json_expect(r, ':');
+        lua_json_push_value(r);
         if (++held == HELD) {
-            settle(r, table, held, made);
+            lua_json_move_members(r, table, held, made);
             made = true;
             held = 0;
         }
     }
-    settle(r, table, held, made);
+    lua_json_move_members(r, table, held, made);
     r->at++;
 }
 
-static void push_array(struct reader *r)
+static void lua_json_push_array(struct reader *r)
 {
     lua_Integer count = 0;
     lua_newtable(r->lua);
     lua_json_mark_array(r->lua);
     r->at++;
-    while (peek(r) != ']') {
+    while (lua_json_peek(r) != ']') {
         if (count)
-            expect(r, ',');
-        push_value(r);
+            lua_json_expect(r, ',');
+        lua_json_push_value(r);
         lua_rawseti(r->lua, -2, ++count);
     }
     r->at++;
 }
 
 /* Recursion is bounded by JSON_DEPTH_MAX. */
-static void push_value(struct reader *r)
+static void lua_json_push_value(struct reader *r)
 {
-    const char c = peek(r);
+    const char c = lua_json_peek(r);
     if (c == '"') {
-        push_string(r);
+        lua_json_push_string(r);
     } else if (c == '{' || c == '[') {
         if (++r->depth > JSON_DEPTH_MAX)
-            refuse_text(r);
+            lua_json_refuse_text(r);
         luaL_checkstack(r->lua, 2 * HELD + 8, "a document of too many levels");
         if (c == '{')
-            push_object(r);
+            lua_json_push_object(r);
         else
-            push_array(r);
+            lua_json_push_array(r);
         r->depth--;
     } else if (c == 't') {
-        expect_word(r, "true");
+        lua_json_expect_word(r, "true");
         lua_pushboolean(r->lua, true);
     } else if (c == 'f') {
-        expect_word(r, "false");
+        lua_json_expect_word(r, "false");
         lua_pushboolean(r->lua, false);
     } else if (c == 'n') {
-        expect_word(r, "null");
+        lua_json_expect_word(r, "null");
         lua_json_push_null(r->lua);
     } else {
-        push_number(r);
+        lua_json_push_number(r);
     }
 }
 
@@ -284,10 +284,10 @@ void lua_json_push(lua_State *lua, struct str canonical)
     struct reader r = {
         .lua = lua, .at = canonical.at, .end = canonical.at + canonical.len, .depth = 0};
     if (!canonical.len)
-        refuse_text(&r);
-    push_value(&r);
+        lua_json_refuse_text(&r);
+    lua_json_push_value(&r);
     if (r.at != r.end)
-        refuse_text(&r);
+        lua_json_refuse_text(&r);
 }
 
 /* ---- Lua to JSON ---- */
@@ -298,34 +298,34 @@ struct writer {
     uint32_t depth;
 };
 
-/* Tables may hold one another many times over: the text is measured while it grows. */
-static void check_size(struct writer *w, uint64_t more)
+/* Tables may contain each other many times: limit the size of the text while it grows. */
+static void lua_json_check_size(struct writer *w, uint64_t more)
 {
     if (w->out.len + more > DOC_MAX)
         luaL_error(w->lua, "a document of more than %d bytes", (int)DOC_MAX);
 }
 
-static void put_word(struct writer *w, const char *word)
+static void lua_json_put_word(struct writer *w, const char *word)
 {
-    check_size(w, strlen(word));
+    lua_json_check_size(w, strlen(word));
     buf_put_z(&w->out, word);
 }
 
-static void put_string(struct writer *w, int index)
+static void lua_json_put_string(struct writer *w, int index)
 {
     size_t len;
     const char *at = lua_tolstring(w->lua, index, &len);
-    check_size(w, len + 2);
+    lua_json_check_size(w, len + 2);
     const struct str text = {at, (uint32_t)len};
     if (!str_is_clean(text))
         luaL_error(w->lua, "a text that is not UTF-8 has no place in a document");
     json_write_string(&w->out, text);
-    check_size(w, 0);
+    lua_json_check_size(w, 0);
     sandbox_charge(w->lua, 1 + len / 64);
 }
 
-/* With a point or an exponent, so that it is read as what it was. */
-static void put_double(struct writer *w, double number)
+/* With a point or an exponent, so that it is read back as a double. */
+static void lua_json_put_double(struct writer *w, double number)
 {
     char text[40];
     if (!isfinite(number))
@@ -336,28 +336,28 @@ static void put_double(struct writer *w, double number)
         if (strtod(text, NULL) == number)
             break;
     }
-    put_word(w, text);
+    lua_json_put_word(w, text);
     if (!strpbrk(text, ".e"))
-        put_word(w, ".0");
+        lua_json_put_word(w, ".0");
 }
 
-static void put_number(struct writer *w, int index)
+static void lua_json_put_number(struct writer *w, int index)
 {
     char text[32];
     if (lua_isinteger(w->lua, index)) {
         snprintf(text, sizeof text, "%lld", (long long)lua_tointeger(w->lua, index));
-        put_word(w, text);
+        lua_json_put_word(w, text);
     } else {
-        put_double(w, lua_tonumber(w->lua, index));
+        lua_json_put_double(w, lua_tonumber(w->lua, index));
     }
 }
 
-static void put_value(struct writer *w, int index);
+static void lua_json_put_value(struct writer *w, int index);
 
-/* The table and its sorted keys lie at `table` and above it. */
-static void put_array(struct writer *w, int table, uint32_t count)
+/* The table and its sorted keys are at `table` and above it on the stack. */
+static void lua_json_put_array(struct writer *w, int table, uint32_t count)
 {
-    put_word(w, "[");
+    lua_json_put_word(w, "[");
     for (uint32_t i = 1; i <= count; i++) {
         int is_number;
         lua_rawgeti(w->lua, table + 1, i);
@@ -366,32 +366,32 @@ static void put_array(struct writer *w, int table, uint32_t count)
             luaL_error(w->lua, "a list with gaps, or with other keys than 1 to n");
         lua_rawget(w->lua, table);
         if (i > 1)
-            put_word(w, ",");
-        put_value(w, lua_gettop(w->lua));
+            lua_json_put_word(w, ",");
+        lua_json_put_value(w, lua_gettop(w->lua));
         lua_pop(w->lua, 1);
     }
-    put_word(w, "]");
+    lua_json_put_word(w, "]");
 }
 
-static void put_object(struct writer *w, int table, uint32_t count)
+static void lua_json_put_object(struct writer *w, int table, uint32_t count)
 {
-    put_word(w, "{");
+    lua_json_put_word(w, "{");
     for (uint32_t i = 1; i <= count; i++) {
         if (lua_rawgeti(w->lua, table + 1, i) != LUA_TSTRING)
             luaL_error(w->lua, "a %s as a key has no place in a document",
                        luaL_typename(w->lua, -1));
         if (i > 1)
-            put_word(w, ",");
-        put_string(w, lua_gettop(w->lua));
-        put_word(w, ":");
+            lua_json_put_word(w, ",");
+        lua_json_put_string(w, lua_gettop(w->lua));
+        lua_json_put_word(w, ":");
         lua_rawget(w->lua, table);
-        put_value(w, lua_gettop(w->lua));
+        lua_json_put_value(w, lua_gettop(w->lua));
         lua_pop(w->lua, 1);
     }
-    put_word(w, "}");
+    lua_json_put_word(w, "}");
 }
 
-static void put_table(struct writer *w, int index)
+static void lua_json_put_table(struct writer *w, int index)
 {
     if (++w->depth > DOC_DEPTH_MAX)
         luaL_error(w->lua, "a document of more than %d levels", (int)DOC_DEPTH_MAX);
@@ -403,22 +403,22 @@ static void put_table(struct writer *w, int index)
     const bool starts_as_list = count && lua_rawgeti(w->lua, -1, 1) == LUA_TNUMBER;
     lua_settop(w->lua, table + 1);
     if (marked || starts_as_list)
-        put_array(w, table, count);
+        lua_json_put_array(w, table, count);
     else
-        put_object(w, table, count);
+        lua_json_put_object(w, table, count);
     lua_settop(w->lua, table - 1);
     w->depth--;
 }
 
 /* Recursion is bounded by DOC_DEPTH_MAX. */
-static void put_value(struct writer *w, int index)
+static void lua_json_put_value(struct writer *w, int index)
 {
     switch (lua_type(w->lua, index)) {
-    case LUA_TBOOLEAN: put_word(w, lua_toboolean(w->lua, index) ? "true" : "false"); break;
-    case LUA_TLIGHTUSERDATA: put_word(w, "null"); break;
-    case LUA_TNUMBER: put_number(w, index); break;
-    case LUA_TSTRING: put_string(w, index); break;
-    case LUA_TTABLE: put_table(w, index); break;
+    case LUA_TBOOLEAN: lua_json_put_word(w, lua_toboolean(w->lua, index) ? "true" : "false"); break;
+    case LUA_TLIGHTUSERDATA: lua_json_put_word(w, "null"); break;
+    case LUA_TNUMBER: lua_json_put_number(w, index); break;
+    case LUA_TSTRING: lua_json_put_string(w, index); break;
+    case LUA_TTABLE: lua_json_put_table(w, index); break;
     default: luaL_error(w->lua, "a %s has no place in a document", luaL_typename(w->lua, index));
     }
     sandbox_charge(w->lua, 1);
@@ -427,6 +427,6 @@ static void put_value(struct writer *w, int index)
 struct str lua_json_take(lua_State *lua, int index, struct arena *arena)
 {
     struct writer w = {.lua = lua, .out = buf_in(arena), .depth = 0};
-    put_value(&w, lua_absindex(lua, index));
+    lua_json_put_value(&w, lua_absindex(lua, index));
     return buf_str(&w.out);
 }

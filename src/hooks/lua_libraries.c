@@ -8,15 +8,19 @@
 #include "hooks/sorted_keys.h"
 #include "model/limits.h"
 
+/* The functions of the standard library are wrapped where they need a charge or a deterministic
+ * result; the original is the first upvalue of the wrapper. Tables are exposed through read-only
+ * proxies. */
+
 enum { UNPACK_MAX = 4000 };
 
-/* Their addresses are keys of the registry. */
+/* Registry keys (by address). */
 static char key_library, key_globals_meta;
 
-/* ---- calling what we stand in front of ---- */
+/* ---- wrapped functions ---- */
 
-/* The original is the first upvalue; the arguments are as it wants them. */
-static int call_original(lua_State *lua)
+/* Call the original, which is the first upvalue, with the current arguments. */
+static int lua_libraries_call_original(lua_State *lua)
 {
     lua_pushvalue(lua, lua_upvalueindex(1));
     lua_insert(lua, 1);
@@ -26,26 +30,26 @@ static int call_original(lua_State *lua)
 
 /* ---- errors ---- */
 
-/* Everything can be caught but the end of the run. */
-static int protected_call(lua_State *lua)
+/* pcall: errors can be caught, the end of a run cannot. */
+static int lua_libraries_pcall(lua_State *lua)
 {
     luaL_checkany(lua, 1);
     const int status = lua_pcall(lua, lua_gettop(lua) - 1, LUA_MULTRET, 0);
     struct sandbox *s = sandbox_of(lua);
-    if (status == LUA_ERRMEM && s->end == SANDBOX_GOES_ON)
+    if (status == LUA_ERRMEM && s->end == SANDBOX_NOT_ENDED)
         s->end = SANDBOX_TOO_LARGE;
-    if (status != LUA_OK && s->is_told)
-        return lua_error(lua); /* what it says names the place */
-    sandbox_charge(lua, 1);    /* does not return either, when the run has come to its end */
+    if (status != LUA_OK && s->end_raised)
+        return lua_error(lua); /* it already contains the position */
+    sandbox_charge(lua, 1);    /* does not return if the run has ended */
     lua_pushboolean(lua, status == LUA_OK);
     lua_insert(lua, 1);
     return lua_gettop(lua);
 }
 
-/* ---- texts ---- */
+/* ---- strings ---- */
 
-/* What a value is called where its address would be shown. */
-static const char *plain_name(lua_State *lua, int index)
+/* The text for a value whose address would be shown otherwise. */
+static const char *lua_libraries_plain_name(lua_State *lua, int index)
 {
     switch (lua_type(lua, index)) {
     case LUA_TTABLE: return "table";
@@ -55,10 +59,10 @@ static const char *plain_name(lua_State *lua, int index)
     }
 }
 
-static int to_string(lua_State *lua)
+static int lua_libraries_to_string(lua_State *lua)
 {
     luaL_checkany(lua, 1);
-    const char *name = plain_name(lua, 1);
+    const char *name = lua_libraries_plain_name(lua, 1);
     if (name)
         lua_pushstring(lua, name);
     else
@@ -66,7 +70,7 @@ static int to_string(lua_State *lua)
     return 1;
 }
 
-static int repeat(lua_State *lua)
+static int lua_libraries_repeat(lua_State *lua)
 {
     size_t len, sep_len = 0;
     luaL_checklstring(lua, 1, &len);
@@ -75,11 +79,11 @@ static int repeat(lua_State *lua)
     if (count > 0 && (len > DOC_MAX || sep_len > DOC_MAX ||
                       (uint64_t)count > DOC_MAX / (len + sep_len ? len + sep_len : 1)))
         return luaL_error(lua, "the text would be longer than %d bytes", (int)DOC_MAX);
-    return call_original(lua);
+    return lua_libraries_call_original(lua);
 }
 
-/* %p shows an address, and so does %s of a table. */
-static int format(lua_State *lua)
+/* %p shows an address, and so does %s of a table: replace them. */
+static int lua_libraries_format(lua_State *lua)
 {
     for (const char *at = luaL_checkstring(lua, 1); (at = strchr(at, '%')); at++) {
         at += 1 + strspn(at + 1, "-+ #0123456789.");
@@ -89,18 +93,18 @@ static int format(lua_State *lua)
             break;
     }
     for (int i = 2; i <= lua_gettop(lua); i++)
-        if (plain_name(lua, i)) {
-            lua_pushstring(lua, plain_name(lua, i));
+        if (lua_libraries_plain_name(lua, i)) {
+            lua_pushstring(lua, lua_libraries_plain_name(lua, i));
             lua_replace(lua, i);
         }
-    return call_original(lua);
+    return lua_libraries_call_original(lua);
 }
 
 /* ---- tables ---- */
 
-static int next_pair(lua_State *lua)
+static int lua_libraries_next_pair(lua_State *lua)
 {
-    /* Upvalues: the table, its keys in order, how many were told. */
+    /* Upvalues: the table, its sorted keys, the number of keys returned. */
     lua_Integer at = lua_tointeger(lua, lua_upvalueindex(3));
     for (;;) {
         at++;
@@ -109,7 +113,7 @@ static int next_pair(lua_State *lua)
         lua_pushvalue(lua, -1);
         if (lua_rawget(lua, lua_upvalueindex(1)) != LUA_TNIL)
             break;
-        lua_settop(lua, 0); /* it went while we were walking */
+        lua_settop(lua, 0); /* removed during the traversal */
         sandbox_charge(lua, 1);
     }
     lua_pushinteger(lua, at);
@@ -117,30 +121,30 @@ static int next_pair(lua_State *lua)
     return 2;
 }
 
-static int pairs(lua_State *lua)
+static int lua_libraries_pairs(lua_State *lua)
 {
     luaL_checktype(lua, 1, LUA_TTABLE);
     lua_pushvalue(lua, 1);
     sorted_keys_push_sorted(lua, 1);
     lua_pushinteger(lua, 0);
-    lua_pushcclosure(lua, next_pair, 3);
+    lua_pushcclosure(lua, lua_libraries_next_pair, 3);
     return 1;
 }
 
-/* Shifting and joining take as long as the table is. */
-static int charge_table(lua_State *lua)
+/* Shifting and joining are linear in the length of the table. */
+static int lua_libraries_charge_table(lua_State *lua)
 {
     luaL_checktype(lua, 1, LUA_TTABLE);
     sandbox_charge(lua, 1 + lua_rawlen(lua, 1) / 8);
-    return call_original(lua);
+    return lua_libraries_call_original(lua);
 }
 
-static int insert(lua_State *lua)
+static int lua_libraries_insert(lua_State *lua)
 {
-    return lua_gettop(lua) > 2 ? charge_table(lua) : call_original(lua);
+    return lua_gettop(lua) > 2 ? lua_libraries_charge_table(lua) : lua_libraries_call_original(lua);
 }
 
-static int unpack(lua_State *lua)
+static int lua_libraries_unpack(lua_State *lua)
 {
     luaL_checktype(lua, 1, LUA_TTABLE);
     const lua_Integer first = luaL_optinteger(lua, 2, 1);
@@ -156,8 +160,8 @@ static int unpack(lua_State *lua)
     return (int)count + 1;
 }
 
-/* Upvalue: the order asked for, or nil for the usual one. */
-static int is_before(lua_State *lua)
+/* Upvalue: the comparison function, or nil for the default order. */
+static int lua_libraries_is_before(lua_State *lua)
 {
     const bool is_text = lua_type(lua, 1) == LUA_TSTRING;
     sandbox_charge(lua, 1 + (is_text ? lua_rawlen(lua, 1) / 64 : 0));
@@ -172,41 +176,50 @@ static int is_before(lua_State *lua)
     return 1;
 }
 
-static int sort(lua_State *lua)
+static int lua_libraries_sort(lua_State *lua)
 {
     luaL_checktype(lua, 1, LUA_TTABLE);
     if (!lua_isnoneornil(lua, 2))
         luaL_checktype(lua, 2, LUA_TFUNCTION);
     lua_settop(lua, 2);
-    lua_pushcclosure(lua, is_before, 1);
-    return call_original(lua);
+    lua_pushcclosure(lua, lua_libraries_is_before, 1);
+    return lua_libraries_call_original(lua);
 }
 
-/* ---- putting it together ---- */
+/* ---- assembly ---- */
 
 struct member {
     const char *name;
-    lua_CFunction instead; /* with the original as upvalue; NULL = the original itself */
+    /* the wrapper, with the original as upvalue; NULL: the original itself */
+    lua_CFunction wrapper;
 };
 
 static const struct member of_base[] = {
     {"assert", NULL},   {"error", NULL},
-    {"ipairs", NULL},   {"pairs", pairs},
-    {"select", NULL},   {"pcall", protected_call},
-    {"tonumber", NULL}, {"tostring", to_string},
+    {"ipairs", NULL},   {"pairs", lua_libraries_pairs},
+    {"select", NULL},   {"pcall", lua_libraries_pcall},
+    {"tonumber", NULL}, {"tostring", lua_libraries_to_string},
     {"type", NULL},     {0},
 };
 static const struct member of_string[] = {
-    {"byte", NULL},  {"char", NULL},    {"format", format}, {"len", NULL},   {"lower", NULL},
-    {"rep", repeat}, {"reverse", NULL}, {"sub", NULL},      {"upper", NULL}, {0},
+    {"byte", NULL},
+    {"char", NULL},
+    {"format", lua_libraries_format},
+    {"len", NULL},
+    {"lower", NULL},
+    {"rep", lua_libraries_repeat},
+    {"reverse", NULL},
+    {"sub", NULL},
+    {"upper", NULL},
+    {0},
 };
 static const struct member of_table[] = {
-    {"concat", charge_table},
-    {"insert", insert},
+    {"concat", lua_libraries_charge_table},
+    {"insert", lua_libraries_insert},
     {"pack", NULL},
-    {"remove", charge_table},
-    {"sort", sort},
-    {"unpack", unpack},
+    {"remove", lua_libraries_charge_table},
+    {"sort", lua_libraries_sort},
+    {"unpack", lua_libraries_unpack},
     {0},
 };
 static const struct member of_math[] = {
@@ -215,8 +228,8 @@ static const struct member of_math[] = {
     {"sqrt", NULL}, {"tointeger", NULL},  {"type", NULL},  {"ult", NULL},        {0},
 };
 
-/* Errors raised in the originals, and tracebacks, find the name of a function in here. */
-static void keep_for_names(lua_State *lua, const char *name)
+/* Register the original table: error messages and tracebacks look up function names there. */
+static void lua_libraries_register_names(lua_State *lua, const char *name)
 {
     luaL_getsubtable(lua, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
     lua_pushvalue(lua, -2);
@@ -224,9 +237,9 @@ static void keep_for_names(lua_State *lua, const char *name)
     lua_pop(lua, 1);
 }
 
-/* Push a table with these members of the one that `open` makes. */
-static void push_part(lua_State *lua, lua_CFunction open, const char *name,
-                      const struct member *members)
+/* Push a table with these members of the library that `open` creates. */
+static void lua_libraries_push_part(lua_State *lua, lua_CFunction open, const char *name,
+                                    const struct member *members)
 {
     lua_newtable(lua);
     lua_pushcfunction(lua, open);
@@ -234,43 +247,43 @@ static void push_part(lua_State *lua, lua_CFunction open, const char *name,
     for (; members->name; members++) {
         const int kind = lua_getfield(lua, -1, members->name);
         must(kind != LUA_TNIL);
-        if (members->instead)
-            lua_pushcclosure(lua, members->instead, 1);
+        if (members->wrapper)
+            lua_pushcclosure(lua, members->wrapper, 1);
         lua_setfield(lua, -3, members->name);
     }
     if (name)
-        keep_for_names(lua, name);
+        lua_libraries_register_names(lua, name);
     lua_pop(lua, 1);
 }
 
-static int refuse_write(lua_State *lua)
+static int lua_libraries_refuse_write(lua_State *lua)
 {
     return luaL_error(lua, "the library cannot be changed");
 }
 
-/* Instead of the table on top: one that shows it and cannot be written. */
-static void seal(lua_State *lua)
+/* Replace the table on top of the stack by a read-only proxy. */
+static void lua_libraries_make_read_only(lua_State *lua)
 {
     lua_newtable(lua);
     lua_createtable(lua, 0, 2);
     lua_rotate(lua, -3, -1);
     lua_setfield(lua, -2, "__index");
-    lua_pushcfunction(lua, refuse_write);
+    lua_pushcfunction(lua, lua_libraries_refuse_write);
     lua_setfield(lua, -2, "__newindex");
     lua_setmetatable(lua, -2);
 }
 
 void lua_libraries_add(lua_State *lua, const char *name)
 {
-    seal(lua);
+    lua_libraries_make_read_only(lua);
     lua_rawgetp(lua, LUA_REGISTRYINDEX, &key_library);
     lua_insert(lua, -2);
     lua_setfield(lua, -2, name);
     lua_pop(lua, 1);
 }
 
-/* ("x"):rep(3) finds what string.rep finds. Opening the library gave texts their metatable. */
-static void give_texts_methods(lua_State *lua)
+/* ("x"):rep(3) uses string.rep of this library: luaopen_string has set the metatable of strings. */
+static void lua_libraries_set_string_methods(lua_State *lua)
 {
     lua_pushliteral(lua, "");
     must(lua_getmetatable(lua, -1));
@@ -281,22 +294,22 @@ static void give_texts_methods(lua_State *lua)
 
 void lua_libraries_open(lua_State *lua)
 {
-    push_part(lua, luaopen_base, NULL, of_base);
+    lua_libraries_push_part(lua, luaopen_base, NULL, of_base);
     lua_createtable(lua, 0, 1);
     lua_pushvalue(lua, -2);
     lua_setfield(lua, -2, "__index");
     lua_rawsetp(lua, LUA_REGISTRYINDEX, &key_globals_meta);
     lua_rawsetp(lua, LUA_REGISTRYINDEX, &key_library);
 
-    push_part(lua, luaopen_string, "string", of_string);
-    give_texts_methods(lua);
+    lua_libraries_push_part(lua, luaopen_string, "string", of_string);
+    lua_libraries_set_string_methods(lua);
     lua_libraries_add(lua, "string");
-    push_part(lua, luaopen_table, "table", of_table);
+    lua_libraries_push_part(lua, luaopen_table, "table", of_table);
     lua_libraries_add(lua, "table");
-    push_part(lua, luaopen_math, "math", of_math);
+    lua_libraries_push_part(lua, luaopen_math, "math", of_math);
     lua_libraries_add(lua, "math");
 
-    /* The base library wrote itself into the state's own globals; nobody sees those any more. */
+    /* luaopen_base has filled the globals of the state, which are not used: replace them. */
     lua_newtable(lua);
     lua_rawseti(lua, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
 }

@@ -7,20 +7,21 @@
 #include "hooks/lua_json.h"
 #include "hooks/sandbox.h"
 
-/* Of the machine's instructions one takes about so many bytes, and of its steps so many take as
- * long as an instruction of Lua. */
+/* Bytes of one instruction of the compiled regex, and steps of its machine that take as long as one
+ * Lua instruction (both approximate). */
 enum { PATTERN_MAX = 4096, PROGRAM_BYTES = 16, STEPS_PER_UNIT = 64, PART_MAX = 256 };
 
-static struct str bytes_at(lua_State *lua, int index)
+static struct str lua_match_arg(lua_State *lua, int index)
 {
     size_t len;
     const char *at = luaL_checklstring(lua, index, &len);
     return (struct str){at, (uint32_t)len};
 }
 
-/* Its own arena, which an error must not pass by: so all that may raise comes before or after. */
-static const char *search(struct str text, struct str pattern, int64_t units_left,
-                          uint64_t *out_units, bool *out_found)
+/* The arena must be freed, and a Lua error would skip that (longjmp): so no function is called in
+ * between that may raise one. */
+static const char *lua_match_search(struct str text, struct str pattern, int64_t units_left,
+                                    uint64_t *out_units, bool *out_found)
 {
     struct arena arena = {0};
     struct regex *regex = NULL;
@@ -36,14 +37,14 @@ static const char *search(struct str text, struct str pattern, int64_t units_lef
 
 int lua_match_match(lua_State *lua)
 {
-    const struct str text = bytes_at(lua, 1), pattern = bytes_at(lua, 2);
+    const struct str text = lua_match_arg(lua, 1), pattern = lua_match_arg(lua, 2);
     luaL_argcheck(lua, str_is_clean(text), 1, "text is not UTF-8");
     luaL_argcheck(lua, pattern.len <= PATTERN_MAX && str_is_clean(pattern), 2,
                   "not UTF-8, or too long");
     sandbox_charge(lua, 1 + (text.len + pattern.len) / 64u);
     uint64_t units;
     bool found = false;
-    const char *what = search(text, pattern, sandbox_of(lua)->units_left, &units, &found);
+    const char *what = lua_match_search(text, pattern, sandbox_of(lua)->units_left, &units, &found);
     sandbox_charge(lua, units);
     if (what)
         return luaL_error(lua, "the pattern \"%s\" cannot be used: %s", lua_tostring(lua, 2), what);
@@ -51,15 +52,15 @@ int lua_match_match(lua_State *lua)
     return 1;
 }
 
-static struct str part_at(lua_State *lua, int index)
+static struct str lua_match_part_arg(lua_State *lua, int index)
 {
-    const struct str part = bytes_at(lua, index);
+    const struct str part = lua_match_arg(lua, index);
     luaL_argcheck(lua, part.len > 0 && part.len <= PART_MAX, index, "empty, or too long");
     return part;
 }
 
-/* Where `part` begins at or after `from`, or text.len + 1. A part is not empty. */
-static uint32_t find_part(struct str text, struct str part, uint32_t from)
+/* The position of `part` at or after `from`, or text.len + 1. `part` is not empty. */
+static uint32_t lua_match_find_part(struct str text, struct str part, uint32_t from)
 {
     while (from + part.len <= text.len) {
         const char *at = memchr(text.at + from, part.at[0], text.len - part.len - from + 1);
@@ -75,12 +76,13 @@ static uint32_t find_part(struct str text, struct str part, uint32_t from)
 
 int lua_match_find(lua_State *lua)
 {
-    const struct str text = bytes_at(lua, 1), part = part_at(lua, 2);
+    const struct str text = lua_match_arg(lua, 1), part = lua_match_part_arg(lua, 2);
     const lua_Integer from = luaL_optinteger(lua, 3, 1);
-    luaL_argcheck(lua, from >= 1, 3, "texts begin at 1");
+    luaL_argcheck(lua, from >= 1, 3, "positions start at 1");
     sandbox_charge(lua, 1 + (uint64_t)text.len * part.len / 64);
-    const uint32_t at =
-        from > (lua_Integer)text.len ? text.len + 1 : find_part(text, part, (uint32_t)from - 1);
+    const uint32_t at = from > (lua_Integer)text.len
+                            ? text.len + 1
+                            : lua_match_find_part(text, part, (uint32_t)from - 1);
     if (at > text.len)
         return 0;
     lua_pushinteger(lua, (lua_Integer)at + 1);
@@ -90,13 +92,13 @@ int lua_match_find(lua_State *lua)
 
 int lua_match_split(lua_State *lua)
 {
-    const struct str text = bytes_at(lua, 1), separator = part_at(lua, 2);
+    const struct str text = lua_match_arg(lua, 1), separator = lua_match_part_arg(lua, 2);
     sandbox_charge(lua, 1 + (uint64_t)text.len * separator.len / 64);
     lua_newtable(lua);
     lua_json_mark_array(lua);
     uint32_t from = 0;
     for (lua_Integer count = 1;; count++) {
-        uint32_t to = find_part(text, separator, from);
+        uint32_t to = lua_match_find_part(text, separator, from);
         const bool is_last = to > text.len;
         if (is_last)
             to = text.len;

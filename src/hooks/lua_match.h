@@ -1,8 +1,7 @@
-/* lua_match.h - looking into texts, in time that grows with their length and no faster.
+/* lua_match.h - string search for hooks, in time linear in the length of the text.
  *
- * What stands in for Lua's patterns, which backtrack and are not counted (DECISIONS D20). These are
- * functions of the table `halligan`; docs/hooks.md says how they are called.
- */
+ * Replaces Lua's patterns, which backtrack and are not covered by the count of instructions (ADR
+ * 0007). These are functions of the table `halligan`; docs/hooks.md describes them. */
 #pragma once
 
 #include <lua.h>

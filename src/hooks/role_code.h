@@ -1,10 +1,8 @@
-/* role_code.h - the Lua file of one role, ready to be called.
+/* role_code.h - the compiled Lua file of one role.
  *
- * Each role has a state of its own: what it hoards counts against nobody else. The file is compiled
- * once and run again for every call, with new globals: nothing that a hook leaves behind is there
- * the next time, so it makes no difference whether the daemon was restarted in between. One thread
- * at a time.
- */
+ * Each role has a Lua state of its own, so its memory counts against no other role. The file is
+ * compiled once and run again for every call, with new globals: a hook cannot keep data between
+ * calls, so a restart of the daemon makes no difference. Used by one thread at a time. */
 #pragma once
 
 #include <stdatomic.h>
@@ -21,27 +19,27 @@
 
 struct role_code;
 
-/* What a file defines. */
+/* The functions that a file defines. */
 struct role_functions {
     uint32_t hooks; /* mask: 1 << HOOK_... */
     bool has_do_transition;
-    struct str unknown; /* other names it returns, with commas between; nobody calls them */
+    struct str unknown; /* other names in its table, separated by commas; they are never called */
 };
 
 struct role_source {
-    const char *chunk; /* what errors call it: "dns-server.lua" */
+    const char *chunk; /* its name in error messages: "dns-server.lua" */
     struct str text;
     struct sandbox_limits limits;
     const atomic_bool *stop; /* as in sandbox.h */
 };
 
-/* Compile and run it once. ERR_SYNTAX when it does not compile, fails, or returns something else
- * than a table of functions; ERR_LIMIT when it is too large. *out_text says why, with the line.
- * Texts go into the arena. */
+/* Compile the file and run it once. ERR_SYNTAX if it does not compile, fails, or does not return a
+ * table of functions; ERR_LIMIT if it is too large. *out_text is the reason with the line. Strings
+ * are allocated in the arena. */
 NODISCARD err role_code_new(const struct role_source *source, struct arena *arena,
                             struct role_code **out_code, struct role_functions *out_functions,
                             struct str *out_text);
-void role_code_free(struct role_code *code); /* NULL is fine */
+void role_code_free(struct role_code *code); /* NULL is ignored */
 
-/* Carry out the task: call the function and fill in what came of it. */
+/* Execute the task: call the function and store the result. */
 void role_code_call(struct role_code *code, struct task *task);

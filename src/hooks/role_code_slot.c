@@ -5,27 +5,27 @@
 
 #include "base/err.h"
 
-void role_code_slot_fini(struct role_code_slot *shelf)
+void role_code_slot_fini(struct role_code_slot *slot)
 {
-    role_code_free(shelf->code);
-    free(shelf->trouble);
-    *shelf = (struct role_code_slot){0};
+    role_code_free(slot->code);
+    free(slot->missing_reason);
+    *slot = (struct role_code_slot){0};
 }
 
-void role_code_slot_put(struct role_code_slot *shelf, struct role_code *code)
+void role_code_slot_put(struct role_code_slot *slot, struct role_code *code)
 {
-    role_code_slot_fini(shelf);
-    shelf->is_known = true;
-    shelf->code = code;
+    role_code_slot_fini(slot);
+    slot->is_known = true;
+    slot->code = code;
 }
 
-void role_code_slot_miss(struct role_code_slot *shelf, struct str why)
+void role_code_slot_miss(struct role_code_slot *slot, struct str why)
 {
-    char *trouble = malloc(why.len + 1u);
-    must(trouble);
+    char *missing_reason = malloc(why.len + 1u);
+    must(missing_reason);
     if (why.len)
-        memcpy(trouble, why.at, why.len);
-    trouble[why.len] = 0;
-    role_code_slot_put(shelf, NULL);
-    shelf->trouble = trouble;
+        memcpy(missing_reason, why.at, why.len);
+    missing_reason[why.len] = 0;
+    role_code_slot_put(slot, NULL);
+    slot->missing_reason = missing_reason;
 }

@@ -1,8 +1,7 @@
-/* role_code_slot.h - the code of one role: there is some, or none, or some that cannot be had.
+/* role_code_slot.h - the code of one role: present, not required, or missing with a reason.
  *
- * It belongs to the thread of the hooks: code is made, called and freed there, so the loop never
- * waits for it. All zero: nobody ever said anything of the role.
- */
+ * It belongs to the worker thread: code is created, called and freed there, so the loop never waits
+ * for it. All zero: nothing is known about the code of the role. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,11 +11,11 @@
 struct role_code_slot {
     bool is_known;
     struct role_code *code;
-    char *trouble; /* why there is none, when there should be; or NULL */
+    char *missing_reason; /* why required code is missing; or NULL */
 };
 
-/* Takes the code over; NULL: the role has none, and needs none. */
-void role_code_slot_put(struct role_code_slot *shelf, struct role_code *code);
-/* The role should have code, and this is why it has none. */
-void role_code_slot_miss(struct role_code_slot *shelf, struct str why);
-void role_code_slot_fini(struct role_code_slot *shelf);
+/* Takes ownership of the code; NULL: the role has none and needs none. */
+void role_code_slot_put(struct role_code_slot *slot, struct role_code *code);
+/* The role should have code and has none, for this reason. */
+void role_code_slot_miss(struct role_code_slot *slot, struct str why);
+void role_code_slot_fini(struct role_code_slot *slot);

@@ -12,15 +12,15 @@ enum rank { RANK_NUMBER, RANK_TEXT, RANK_FALSE, RANK_TRUE, RANK_OTHER };
 struct key {
     enum rank rank;
     bool is_integer;
-    uint32_t place; /* among the keys as they came */
+    uint32_t position; /* position before sorting */
     lua_Integer integer;
     lua_Number number;
-    struct str text; /* the table holds it */
+    struct str text; /* owned by the table */
 };
 
-static struct key key_at(lua_State *lua, int index, uint32_t place)
+static struct key sorted_keys_read(lua_State *lua, int index, uint32_t position)
 {
-    struct key key = {.rank = RANK_OTHER, .place = place};
+    struct key key = {.rank = RANK_OTHER, .position = position};
     size_t len;
     switch (lua_type(lua, index)) {
     case LUA_TNUMBER:
@@ -40,8 +40,8 @@ static struct key key_at(lua_State *lua, int index, uint32_t place)
     return key;
 }
 
-/* Total: keys that are equal in all else keep the order in which they came. */
-static int compare(const void *left, const void *right)
+/* A total order: equal keys keep their position. */
+static int sorted_keys_compare(const void *left, const void *right)
 {
     const struct key *a = left, *b = right;
     if (a->rank != b->rank)
@@ -54,11 +54,11 @@ static int compare(const void *left, const void *right)
         return -1;
     if (a->rank == RANK_NUMBER && a->number > b->number)
         return 1;
-    return a->place < b->place ? -1 : a->place > b->place;
+    return a->position < b->position ? -1 : a->position > b->position;
 }
 
-/* Push an array of the keys as they come; how many, and whether they came in order. */
-static uint32_t push_unsorted(lua_State *lua, int index, bool *out_sorted)
+/* Push an array of the unsorted keys; returns their number and whether they are sorted already. */
+static uint32_t sorted_keys_push_unsorted(lua_State *lua, int index, bool *out_sorted)
 {
     uint32_t count = 0;
     uint64_t bytes = 0;
@@ -68,10 +68,10 @@ static uint32_t push_unsorted(lua_State *lua, int index, bool *out_sorted)
     lua_pushnil(lua);
     while (lua_next(lua, index)) {
         lua_pop(lua, 1);
-        const struct key key = key_at(lua, -1, count++);
+        const struct key key = sorted_keys_read(lua, -1, count++);
         bytes += key.text.len;
         if (count > 1 && *out_sorted)
-            *out_sorted = compare(&before, &key) < 0;
+            *out_sorted = sorted_keys_compare(&before, &key) < 0;
         before = key;
         lua_pushvalue(lua, -1);
         lua_rawseti(lua, -3, count);
@@ -80,7 +80,7 @@ static uint32_t push_unsorted(lua_State *lua, int index, bool *out_sorted)
     return count;
 }
 
-static uint32_t bits(uint32_t n)
+static uint32_t sorted_keys_bit_length(uint32_t n)
 {
     return n ? 32u - (uint32_t)__builtin_clz(n) : 0;
 }
@@ -90,20 +90,20 @@ uint32_t sorted_keys_push_sorted(lua_State *lua, int index)
     bool sorted;
     index = lua_absindex(lua, index);
     luaL_checkstack(lua, 8, "too many levels");
-    const uint32_t count = push_unsorted(lua, index, &sorted);
+    const uint32_t count = sorted_keys_push_unsorted(lua, index, &sorted);
     if (sorted)
         return count;
-    sandbox_charge(lua, (uint64_t)count * bits(count) / 4u);
+    sandbox_charge(lua, (uint64_t)count * sorted_keys_bit_length(count) / 4u);
     struct key *keys = lua_newuserdatauv(lua, sizeof *keys * count, 0);
     for (uint32_t i = 0; i < count; i++) {
         lua_rawgeti(lua, -2, i + 1);
-        keys[i] = key_at(lua, -1, i);
+        keys[i] = sorted_keys_read(lua, -1, i);
         lua_pop(lua, 1);
     }
-    qsort(keys, count, sizeof *keys, compare);
+    qsort(keys, count, sizeof *keys, sorted_keys_compare);
     lua_createtable(lua, (int)count, 0);
     for (uint32_t i = 0; i < count; i++) {
-        lua_rawgeti(lua, -3, keys[i].place + 1);
+        lua_rawgeti(lua, -3, keys[i].position + 1);
         lua_rawseti(lua, -2, i + 1);
     }
     lua_replace(lua, -3);

@@ -1,8 +1,7 @@
-/* task.h - one call of a function of a role: what goes in and what came of it.
+/* task.h - one call of a function of a role: arguments and result.
  *
- * Made in the loop's thread, carried out in the thread of the hooks, read in the loop's thread
- * again; never in two of them at once. Texts live in its arena.
- */
+ * Created in the thread of the loop, executed in the worker thread, and read in the thread of the
+ * loop; never accessed by both at once. Strings are allocated in its arena. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,38 +14,38 @@
 #include "sys/log.h"
 
 enum task_kind {
-    TASK_READ,       /* the file is run to see what it defines       */
-    TASK_TELL,       /* something happened: the answer is wishes     */
-    TASK_ASK,        /* may this be? the answer is yes or a veto     */
-    TASK_COMPUTE,    /* what are your data? the answer is a document */
-    TASK_TRANSITION, /* do it: the answer is the result of a run     */
+    TASK_INSPECT,    /* run the file to list its functions */
+    TASK_NOTIFY,     /* notification: the result is hook commands */
+    TASK_VETO,       /* veto request: the result is consent or a veto */
+    TASK_COMPUTE,    /* computed data: the result is a document */
+    TASK_TRANSITION, /* do_transition: the result of a run */
 };
 
-struct lane;
+struct role_queue;
 
 struct task {
     struct arena *arena;
     enum task_kind kind;
     int64_t role_id;
-    struct lane *lane;       /* of the role */
-    struct str role;         /* its name, for messages; empty = not known */
-    const char *function;    /* "on_todo"; static text */
-    struct str arguments[2]; /* canonical JSON; empty = not given */
-    bool is_void;            /* there is nothing to call any more */
-    /* what came of it */
+    struct role_queue *role_queue; /* queue of the role */
+    struct str role;               /* its name, for messages; empty: unknown */
+    const char *function;          /* "on_todo"; static string */
+    struct str arguments[2];       /* canonical JSON; empty: nil */
+    bool is_obsolete;              /* its object was deleted: do not call */
+    /* result */
     bool failed;
-    bool ran_out; /* of processor time */
+    bool timed_out; /* it reached the limit of processor time */
     bool veto;
-    enum reason_code reason; /* of the failure */
-    struct str text;         /* of the failure, with a traceback; or of the veto */
-    struct hook_commands wishes;
+    enum reason_code reason; /* code of the failure */
+    struct str text;         /* text of the failure with a traceback, or of the veto */
+    struct hook_commands commands;
     struct str value;             /* TASK_COMPUTE: an object; empty before the call */
-    struct run_done_command done; /* TASK_TRANSITION; ids are left to the asker */
-    struct str log;               /* the end of what it logged           */
-    struct arena_mark kept;       /* behind what is kept of the arena    */
+    struct run_done_command done; /* TASK_TRANSITION; ids are set by the caller */
+    struct str log;               /* last part of its log lines */
+    struct arena_mark kept;       /* end of the part of the arena that is kept */
 };
 
-/* Whose call it is, for lines of the log. */
+/* The role as a field of log lines. */
 static inline struct log_field task_log_role(const struct task *task)
 {
     return (struct log_field){

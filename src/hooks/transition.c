@@ -3,22 +3,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One attempt of one run. Those that are not done yet are found by name too; one that was cancelled
- * has lost its name and only waits for its turn to be forgotten. */
+/* A pending attempt is in one of two queues, `ordered` (not called yet) or `called` (with the
+ * hooks), and in the hash table by (run id, attempt) unless it was cancelled. A cancelled one stays
+ * in its queue, without an entry in the table, until its turn comes; its result is ignored. Results
+ * wait in a list of replies until the turn accepts them. */
+
+/* One attempt of a run. One that was cancelled is not in the hash table any more and is freed when
+ * its turn comes. */
 struct transition {
-    struct transition *next;        /* in its line   */
-    struct transition *next_in_row; /* in its bucket */
+    struct transition *next;           /* in its queue */
+    struct transition *next_in_bucket; /* hash chain */
     int64_t run_id;
     uint32_t attempt;
     int64_t noderole_id;
-    uint64_t key; /* of its call */
+    uint64_t key; /* key of its call */
     bool is_cancelled;
     struct str data;
     char data_bytes[];
 };
 
-/* First come, first served. */
-struct line {
+/* A FIFO queue. */
+struct transition_queue {
     struct transition *first;
     struct transition *last;
 };
@@ -31,75 +36,77 @@ struct reply {
 
 struct transitions {
     struct hooks *hooks;
-    struct transition_seams seams;
-    int64_t epoch; /* the highest that gave an order */
+    struct transition_seams callbacks;
+    int64_t epoch; /* the highest epoch of an order */
     uint64_t last_key;
-    struct line ordered; /* not called yet                                            */
-    struct line called;  /* in the hands of the hooks, which answer as they get round to it */
+    struct transition_queue ordered; /* not called yet                                            */
+    struct transition_queue called;  /* called; the hooks report in any order */
     struct transition **buckets;
     uint32_t bucket_count; /* a power of two, or 0 */
-    uint32_t count;        /* with a name          */
+    uint32_t count;        /* entries of the hash table */
     struct reply *first_reply;
     struct reply *last_reply;
     bool is_due;
 };
 
-/* ---- lines and names ---- */
+/* ---- queues and hash table ---- */
 
-static void line_add(struct line *line, struct transition *one)
+static void transition_queue_add(struct transition_queue *transition_queue, struct transition *one)
 {
     one->next = NULL;
-    if (line->last)
-        line->last->next = one;
+    if (transition_queue->last)
+        transition_queue->last->next = one;
     else
-        line->first = one;
-    line->last = one;
+        transition_queue->first = one;
+    transition_queue->last = one;
 }
 
-static struct transition *line_take(struct line *line)
+static struct transition *transition_queue_take(struct transition_queue *transition_queue)
 {
-    struct transition *one = line->first;
+    struct transition *one = transition_queue->first;
     if (one) {
-        line->first = one->next;
-        if (!line->first)
-            line->last = NULL;
+        transition_queue->first = one->next;
+        if (!transition_queue->first)
+            transition_queue->last = NULL;
     }
     return one;
 }
 
-/* The one whose call has that key; there are never many. */
-static struct transition *line_take_key(struct line *line, uint64_t key)
+/* Remove the entry with this key; the queue is short. */
+static struct transition *transition_queue_take_key(struct transition_queue *transition_queue,
+                                                    uint64_t key)
 {
-    struct transition *before = NULL, *one = line->first;
+    struct transition *before = NULL, *one = transition_queue->first;
     for (; one && one->key != key; one = one->next)
         before = one;
     must(one);
     if (!before)
-        return line_take(line);
+        return transition_queue_take(transition_queue);
     before->next = one->next;
-    if (line->last == one)
-        line->last = before;
+    if (transition_queue->last == one)
+        transition_queue->last = before;
     return one;
 }
 
-static struct transition **bucket_of(const struct transitions *t, int64_t run_id)
+static struct transition **transitions_bucket(const struct transitions *t, int64_t run_id)
 {
     const uint64_t mixed = (uint64_t)run_id * 0x9e3779b97f4a7c15u;
     return &t->buckets[(mixed >> 32) & (t->bucket_count - 1)];
 }
 
-/* Where the one of that name hangs; NULL when there is none. */
-static struct transition **find(const struct transitions *t, int64_t run_id, uint32_t attempt)
+/* The pointer to the entry; NULL if there is none. */
+static struct transition **transitions_find(const struct transitions *t, int64_t run_id,
+                                            uint32_t attempt)
 {
     if (!t->count)
         return NULL;
-    struct transition **at = bucket_of(t, run_id);
+    struct transition **at = transitions_bucket(t, run_id);
     while (*at && ((*at)->run_id != run_id || (*at)->attempt != attempt))
-        at = &(*at)->next_in_row;
+        at = &(*at)->next_in_bucket;
     return *at ? at : NULL;
 }
 
-static void grow(struct transitions *t)
+static void transitions_grow(struct transitions *t)
 {
     struct transition **old = t->buckets;
     const uint32_t old_count = t->bucket_count;
@@ -109,38 +116,38 @@ static void grow(struct transitions *t)
     for (uint32_t i = 0; i < old_count; i++)
         while (old[i]) {
             struct transition *one = old[i];
-            old[i] = one->next_in_row;
-            struct transition **at = bucket_of(t, one->run_id);
-            one->next_in_row = *at;
+            old[i] = one->next_in_bucket;
+            struct transition **at = transitions_bucket(t, one->run_id);
+            one->next_in_bucket = *at;
             *at = one;
         }
     free(old);
 }
 
-static void give_name(struct transitions *t, struct transition *one)
+static void transitions_insert(struct transitions *t, struct transition *one)
 {
     if (t->count == t->bucket_count)
-        grow(t);
-    struct transition **at = bucket_of(t, one->run_id);
-    one->next_in_row = *at;
+        transitions_grow(t);
+    struct transition **at = transitions_bucket(t, one->run_id);
+    one->next_in_bucket = *at;
     *at = one;
     t->count++;
 }
 
-static void lose_name(struct transitions *t, struct transition **at)
+static void transitions_remove(struct transitions *t, struct transition **at)
 {
-    *at = (*at)->next_in_row;
+    *at = (*at)->next_in_bucket;
     t->count--;
 }
 
 bool transitions_has(const struct transitions *t, int64_t run_id, uint32_t attempt)
 {
-    return find(t, run_id, attempt) != NULL;
+    return transitions_find(t, run_id, attempt) != NULL;
 }
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
-static void say(struct transitions *t, const struct command *command)
+static void transitions_queue_reply(struct transitions *t, const struct command *command)
 {
     struct reply *reply = calloc(1, sizeof *reply);
     must(reply);
@@ -154,7 +161,7 @@ static void say(struct transitions *t, const struct command *command)
     t->is_due = true;
 }
 
-static void drop_first_reply(struct transitions *t)
+static void transitions_drop_reply(struct transitions *t)
 {
     struct reply *reply = t->first_reply;
     t->first_reply = reply->next;
@@ -164,52 +171,52 @@ static void drop_first_reply(struct transitions *t)
     free(reply);
 }
 
-static void say_begun(struct transitions *t, const struct transition *one)
+static void transitions_report_start(struct transitions *t, const struct transition *one)
 {
     struct command command = {.kind = COMMAND_RUN_BEGUN};
     command.run_begun.run_id = one->run_id;
     command.run_begun.attempt = one->attempt;
     command.run_begun.job = STR("lua");
-    say(t, &command);
+    transitions_queue_reply(t, &command);
 }
 
-static void say_stopped(struct transitions *t, const struct run_order *order)
+static void transitions_report_stopped(struct transitions *t, const struct run_order *order)
 {
     struct command command = {.kind = COMMAND_RUN_STOPPED};
     command.run_stopped.run_id = order->run_id;
     command.run_stopped.attempt = order->attempt;
-    say(t, &command);
+    transitions_queue_reply(t, &command);
 }
 
-/* It is over. */
-static void say_done(struct transitions *t, struct transition *one,
-                     const struct run_done_command *done)
+/* Report the end and free the attempt. */
+static void transitions_report_end(struct transitions *t, struct transition *one,
+                                   const struct run_done_command *done)
 {
     struct command command = {.kind = COMMAND_RUN_DONE, .run_done = *done};
     command.run_done.run_id = one->run_id;
     command.run_done.attempt = one->attempt;
-    say(t, &command);
-    struct transition **at = find(t, one->run_id, one->attempt);
+    transitions_queue_reply(t, &command);
+    struct transition **at = transitions_find(t, one->run_id, one->attempt);
     must(at && *at == one);
-    lose_name(t, at);
+    transitions_remove(t, at);
     free(one);
 }
 
-static bool hand_over(struct transitions *t)
+static bool transitions_submit(struct transitions *t)
 {
     bool any = false;
     while (t->first_reply &&
-           t->seams.submit(t->seams.self, &t->first_reply->command) != ERR_LIMIT) {
-        drop_first_reply(t);
+           t->callbacks.submit(t->callbacks.self, &t->first_reply->command) != ERR_LIMIT) {
+        transitions_drop_reply(t);
         any = true;
     }
     return any;
 }
 
-/* ---- orders come in ---- */
+/* ---- orders of the turn ---- */
 
-/* Whoever leads no more has nothing to order. */
-static bool is_heard(struct transitions *t, const struct run_order *order)
+/* False for an order of a former leader. */
+static bool transitions_epoch_is_current(struct transitions *t, const struct run_order *order)
 {
     if (order->epoch < t->epoch)
         return false;
@@ -217,12 +224,13 @@ static bool is_heard(struct transitions *t, const struct run_order *order)
     return true;
 }
 
-/* A repeat of what is under way needs nothing more: it will be answered. One of what is over is
- * done once more, and the core takes the first answer. */
-static void start(void *self, const struct run_order *order)
+/* A repeated order for a pending attempt is ignored: it will be reported. One for an ended attempt
+ * is executed again, and the core accepts the first result. */
+static void transitions_port_start(void *self, const struct run_order *order)
 {
     struct transitions *t = self;
-    if (!is_heard(t, order) || transitions_has(t, order->run_id, order->attempt))
+    if (!transitions_epoch_is_current(t, order) ||
+        transitions_has(t, order->run_id, order->attempt))
         return;
     struct transition *one = calloc(1, sizeof *one + order->data.len);
     must(one);
@@ -232,64 +240,71 @@ static void start(void *self, const struct run_order *order)
     one->data = (struct str){one->data_bytes, order->data.len};
     if (order->data.len)
         memcpy(one->data_bytes, order->data.at, order->data.len);
-    give_name(t, one);
-    line_add(&t->ordered, one);
+    transitions_insert(t, one);
+    transition_queue_add(&t->ordered, one);
     t->is_due = true;
 }
 
-/* Nothing that its code still does is seen by anybody. */
-static void cancel(void *self, const struct run_order *order)
+/* Report the run as stopped at once: the result of its code, if it is still running, is ignored. */
+static void transitions_port_cancel(void *self, const struct run_order *order)
 {
     struct transitions *t = self;
-    if (!is_heard(t, order))
+    if (!transitions_epoch_is_current(t, order))
         return;
-    struct transition **at = find(t, order->run_id, order->attempt);
+    struct transition **at = transitions_find(t, order->run_id, order->attempt);
     if (at) {
         (*at)->is_cancelled = true;
-        lose_name(t, at);
+        transitions_remove(t, at);
     }
-    say_stopped(t, order);
+    transitions_report_stopped(t, order);
 }
 
 struct runner_port transitions_port(struct transitions *t)
 {
-    return (struct runner_port){.self = t, .start = start, .cancel = cancel, .query = start};
+    return (struct runner_port){.self = t,
+                                .start = transitions_port_start,
+                                .cancel = transitions_port_cancel,
+                                .query = transitions_port_start};
 }
 
-/* ---- the work ---- */
+/* ---- calls ---- */
 
-static void call(struct transitions *t, struct transition *one, struct arena *arena)
+static void transitions_call(struct transitions *t, struct transition *one, struct arena *arena)
 {
     struct hooks_facts facts = {.context = one->data};
     int64_t role_id;
-    must(line_take(&t->ordered) == one);
-    if (!t->seams.facts(t->seams.self, one->noderole_id, arena, &facts.argument, &role_id)) {
-        say_done(t, one,
-                 &(struct run_done_command){.result = RESULT_FAILED,
-                                            .reason = REASON_NOT_STARTED,
-                                            .runlog = STR("its noderole does not exist any more")});
+    must(transition_queue_take(&t->ordered) == one);
+    if (!t->callbacks.facts(t->callbacks.self, one->noderole_id, arena, &facts.argument,
+                            &role_id)) {
+        transitions_report_end(
+            t, one,
+            &(struct run_done_command){.result = RESULT_FAILED,
+                                       .reason = REASON_NOT_STARTED,
+                                       .runlog = STR("its noderole does not exist any more")});
         return;
     }
     one->key = ++t->last_key;
-    must(hooks_call(t->hooks, role_id, &facts, one->key) == OK); /* there was room */
-    line_add(&t->called, one);
-    say_begun(t, one);
+    /* the caller has checked the capacity */
+    must(hooks_call(t->hooks, role_id, &facts, one->key) == OK);
+    transition_queue_add(&t->called, one);
+    transitions_report_start(t, one);
 }
 
-/* True: it broke off, since what runs are told may be large, and there is more to call. */
-static bool call_ordered(struct transitions *t)
+/* Call the ordered attempts. True if the time ran out, because arguments may be large, and more
+ * could be called. */
+static bool transitions_call_ordered(struct transitions *t)
 {
     struct arena arena = {0};
-    const bool has_clock = t->seams.mono_ms != NULL;
-    const int64_t due_ms = has_clock ? t->seams.mono_ms(t->seams.self) + HOOKS_PUMP_MS : 0;
+    const bool has_clock = t->callbacks.mono_ms != NULL;
+    const int64_t due_ms = has_clock ? t->callbacks.mono_ms(t->callbacks.self) + HOOKS_PUMP_MS : 0;
     bool is_late = false;
     while (!is_late && t->ordered.first && hooks_takes_calls(t->hooks)) {
         if (t->ordered.first->is_cancelled)
-            free(line_take(&t->ordered));
+            free(transition_queue_take(&t->ordered));
         else
-            call(t, t->ordered.first, &arena);
+            transitions_call(t, t->ordered.first, &arena);
         arena_reset(&arena);
-        is_late = has_clock && t->seams.mono_ms(t->seams.self) >= due_ms;
+        is_late = has_clock && t->callbacks.mono_ms(t->callbacks.self) >= due_ms;
     }
     arena_fini(&arena);
     return is_late && t->ordered.first && hooks_takes_calls(t->hooks);
@@ -297,20 +312,20 @@ static bool call_ordered(struct transitions *t)
 
 void transitions_called(struct transitions *t, uint64_t key, const struct hooks_result *result)
 {
-    struct transition *one = line_take_key(&t->called, key);
+    struct transition *one = transition_queue_take_key(&t->called, key);
     t->is_due = true;
     if (one->is_cancelled)
         free(one);
     else
-        say_done(t, one, &result->done);
+        transitions_report_end(t, one, &result->done);
 }
 
 bool transitions_pump(struct transitions *t)
 {
-    t->is_due = call_ordered(t);
+    t->is_due = transitions_call_ordered(t);
     if (t->is_due)
-        t->seams.wake(t->seams.self);
-    return hand_over(t);
+        t->callbacks.wake(t->callbacks.self);
+    return transitions_submit(t);
 }
 
 bool transitions_is_due(const struct transitions *t)
@@ -318,20 +333,21 @@ bool transitions_is_due(const struct transitions *t)
     return t->is_due;
 }
 
-/* ---- from new to free ---- */
+/* ---- new and free ---- */
 
-struct transitions *transitions_new(struct hooks *hooks, struct transition_seams seams)
+struct transitions *transitions_new(struct hooks *hooks, struct transition_seams callbacks)
 {
     struct transitions *t = calloc(1, sizeof *t);
     must(t);
     t->hooks = hooks;
-    t->seams = seams;
+    t->callbacks = callbacks;
     return t;
 }
 
-static void line_drop(struct line *line)
+static void transition_queue_free(struct transition_queue *transition_queue)
 {
-    for (struct transition *one = line_take(line); one; one = line_take(line))
+    for (struct transition *one = transition_queue_take(transition_queue); one;
+         one = transition_queue_take(transition_queue))
         free(one);
 }
 
@@ -339,10 +355,10 @@ void transitions_free(struct transitions *t)
 {
     if (!t)
         return;
-    line_drop(&t->ordered);
-    line_drop(&t->called);
+    transition_queue_free(&t->ordered);
+    transition_queue_free(&t->called);
     while (t->first_reply)
-        drop_first_reply(t);
+        transitions_drop_reply(t);
     free(t->buckets);
     free(t);
 }

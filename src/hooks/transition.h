@@ -1,15 +1,14 @@
-/* transition.h - the runner of roles that bring their own work: do_transition.
+/* transition.h - the runner for roles whose work is a Lua function: do_transition.
  *
- * It stands behind port/runner_port.h for jigs of class "role-provided". An order becomes a call of
- * the role's do_transition in the thread of the hooks, and what that returns becomes RUN_DONE. Such
- * code has no effects but its answer, so it may be run as often as anybody likes: nothing is
- * journalled, a query is a start, and a cancelled run is out at once, whatever its code still does.
- * Which jig an order is for is not looked at.
+ * It implements port/runner_port.h for jigs of the class "role-provided". A run order becomes a
+ * call of do_transition in the worker thread, and its return value becomes RUN_DONE. Such code has
+ * no side effects except its result, so it may be executed repeatedly: there is no journal, a query
+ * is a start, and a cancelled run is reported as stopped at once, even if its code is still
+ * running. The jig of an order is not checked.
  *
- * Orders are only noted when they come; everything is done in transitions_pump(), so the turn is
- * never entered from its own order, and where there is a clock only a little of it at a time. All
- * of it in the loop's thread.
- */
+ * Orders are only recorded when they arrive; the work is done in transitions_pump(), so that the
+ * turn is never entered from its own order, and with a clock only for a limited time per call. All
+ * functions belong to the thread of the loop. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,32 +25,31 @@ struct transitions;
 
 struct transition_seams {
     void *self;
-    /* What do_transition is given as noderole, canonical JSON made in the arena, and whose code it
-     * is. False: the noderole is gone. Called from transitions_pump(). */
+    /* The argument of do_transition, canonical JSON created in the arena, and the role whose code
+     * is called. False: the noderole was deleted. Called from transitions_pump(). */
     bool (*facts)(void *self, int64_t noderole_id, struct arena *arena, struct str *out_argument,
                   int64_t *out_role_id);
-    /* Takes an answer. ERR_LIMIT: later; any other error: never. */
+    /* Submits a result. ERR_LIMIT: try again later; any other error is final. */
     err (*submit)(void *self, const struct command *command);
-    /* Milliseconds that never go back, and a way to have transitions_pump() called soon, but not
-     * from here. Both NULL: whatever is ordered is called in one go, however long that takes. */
+    /* Monotonic time in ms, and a request to call transitions_pump() soon, but not from here. Both
+     * NULL: all orders are processed in one call, however long that takes. */
     int64_t (*mono_ms)(void *self);
     void (*wake)(void *self);
 };
 
-/* The hooks are used by its pump alone, and must not be pumped themselves after transitions_free().
- * Nobody else may use hooks_call() of them. */
-struct transitions *transitions_new(struct hooks *hooks, struct transition_seams seams);
-void transitions_free(struct transitions *t); /* NULL is fine; what is under way is forgotten */
+/* `hooks` must not be pumped after transitions_free(). No other module may use hooks_call() of
+ * them. */
+struct transitions *transitions_new(struct hooks *hooks, struct transition_seams callbacks);
+void transitions_free(struct transitions *t); /* NULL is ignored; pending runs are dropped */
 struct runner_port transitions_port(struct transitions *t);
-/* Is this under way here? A cancel does not name its jig. */
+/* True if this attempt is pending here: a cancel does not name its jig. */
 bool transitions_has(const struct transitions *t, int64_t run_id, uint32_t attempt);
 
-/* What hooks_seams.called() was told. */
+/* To be called from hooks_seams.called(). */
 void transitions_called(struct transitions *t, uint64_t key, const struct hooks_result *result);
 
-/* Do what was ordered, as far as one gets in HOOKS_PUMP_MS, and hand answers over; to be called
- * after hooks_pump(), and after orders. What is not taken waits for the next time. True when an
- * answer was handed over. */
+/* Process orders for at most HOOKS_PUMP_MS and submit results; to be called after hooks_pump() and
+ * after orders. What is not accepted waits for the next call. True if a result was submitted. */
 bool transitions_pump(struct transitions *t);
-/* Did an order or an answer come since the last pump, or did that break off? */
+/* True if an order or result arrived since the last pump, or the last pump ran out of time. */
 bool transitions_is_due(const struct transitions *t);

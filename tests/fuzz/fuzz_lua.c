@@ -46,11 +46,11 @@ static bool is_document(struct arena *arena, struct str text)
     return json_canonical(arena, text, &canonical, &offset, &what) == OK && str_eq(text, canonical);
 }
 
-static void check_wishes(struct arena *arena, const struct hook_commands *wishes)
+static void check_commands(struct arena *arena, const struct hook_commands *commands)
 {
     struct buf b = buf_in(arena);
     struct str text;
-    promise(hook_commands_encode(wishes, (struct hook_command_finder){.find = find}, &b, &text),
+    promise(hook_commands_encode(commands, (struct hook_command_finder){.find = find}, &b, &text),
             "every name is known here");
     uint32_t at = 0, count = 0;
     for (; at < b.len; count++) {
@@ -59,9 +59,9 @@ static void check_wishes(struct arena *arena, const struct hook_commands *wishes
         if (command.kind == COMMAND_ATTRIB_SET && command.attrib_set.value.len)
             promise(is_document(arena, command.attrib_set.value), "a value is canonical");
     }
-    promise(count == wishes->count, "all wishes are there");
+    promise(count == commands->count, "all commands are there");
     b = buf_in(arena);
-    if (!hook_commands_encode(wishes, (struct hook_command_finder){.find = find_nothing}, &b,
+    if (!hook_commands_encode(commands, (struct hook_command_finder){.find = find_nothing}, &b,
                               &text))
         promise(text.len && str_is_clean(text), "a name that means nothing is told");
 }
@@ -70,12 +70,13 @@ static void check(struct task *task)
 {
     promise(str_is_clean(task->text) && task->text.len < RUNLOG_MAX, "texts are clean and short");
     promise(!task->failed || task->text.len, "a failure says why");
-    promise(!task->failed || task->wishes.count == 0, "a failure wishes for nothing");
+    promise(!task->failed || task->commands.count == 0, "a failure has no commands");
     promise(str_is_clean(task->log), "logs are clean");
-    check_wishes(task->arena, &task->wishes);
+    check_commands(task->arena, &task->commands);
     if (task->kind == TASK_COMPUTE && !task->failed)
         promise(is_document(task->arena, task->value), "what was computed is canonical");
-    promise(task->kind == TASK_TELL || task->wishes.count == 0, "only those who are told wish");
+    promise(task->kind == TASK_NOTIFY || task->commands.count == 0,
+            "only notified hooks have commands");
     promise(task->done.park_ms >= 0 && task->done.park_ms <= PARK_MS_MAX, "parking has an end");
     promise((task->done.result == RESULT_PARKED) == (task->done.park_ms > 0), "and a reason");
     if (task->done.has_wall)
@@ -101,9 +102,9 @@ static void call_all(struct role_code *code, const struct role_functions *f, str
                 hook == HOOK_COMMIT || hook == HOOK_NODE_BIND || hook == HOOK_DEPLOYMENT_CREATE;
             const bool computes = hook == HOOK_SYSDATA || hook == HOOK_TEMPLATE;
             call(code,
-                 asks       ? TASK_ASK
+                 asks       ? TASK_VETO
                  : computes ? TASK_COMPUTE
-                            : TASK_TELL,
+                            : TASK_NOTIFY,
                  hook_name((enum hook)hook), argument);
         }
     if (f->has_do_transition)

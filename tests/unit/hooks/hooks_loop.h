@@ -1,9 +1,6 @@
-/* hooks_loop.h - the loop as far as the hooks see it: it wakes, knows one node, and keeps what
- * it hears.
- *
- * A test opens one, loads code, delivers, asks or calls, and reads what was heard, in order. Texts
- * live until it is closed, and so do the files of code.
- */
+/* hooks_loop.h - a loop for tests of the hooks: it wakes, has one node, and records results. A test
+ * opens one, loads code, delivers rows, requests vetoes or calls, and reads the results in order.
+ * Strings live until it is closed. */
 #pragma once
 
 #include <pthread.h>
@@ -21,7 +18,7 @@
 #include "sys/log.h"
 #include "tests/check.h"
 
-struct heard {
+struct received {
     bool failed;
     struct str text;
     struct command command; /* OUTBOX_DONE, or of a run */
@@ -36,24 +33,24 @@ struct loop {
     struct hooks_port port;
     struct arena arena;
     char folder[40];
-    pthread_t owner; /* whoever is the loop */
+    pthread_t owner; /* thread of the loop */
     sem_t woken;
-    sem_t held;  /* the thread says that it waits */
-    sem_t go_on; /* for this, in each wake while is_held */
+    sem_t held;  /* posted by the worker thread when it waits */
+    sem_t go_on; /* what it waits for, in each wake while is_held */
     atomic_bool is_held;
-    _Atomic int64_t now_ms; /* never goes by itself */
-    int64_t facts_ms;       /* how long it takes to make facts */
-    uint32_t facts_pad;     /* bytes more in each argument */
-    bool is_full;           /* answers are not taken */
-    uint32_t taken_max;     /* so many more are, if it is not 0 */
-    bool is_gone;           /* what rows are about does not exist any more */
-    const char *name;       /* of all roles; NULL: nobody knows */
+    _Atomic int64_t now_ms; /* advanced by tests only */
+    int64_t facts_ms;       /* ms that creating facts takes */
+    uint32_t facts_pad;     /* additional bytes in each argument */
+    bool is_full;           /* results are refused with ERR_LIMIT */
+    uint32_t taken_max;     /* number of results still accepted; 0: no limit */
+    bool is_gone;           /* the objects of rows are deleted */
+    const char *name;       /* name of all roles; NULL: unknown */
     uint32_t facts_made, prepared;
-    struct transitions *transitions; /* what calls are for; NULL = they are heard */
-    struct heard *heard;
-    uint32_t heard_count, heard_cap;
+    struct transitions *transitions; /* receives results of calls; NULL: they are recorded */
+    struct received *received;
+    uint32_t received_count, heard_cap;
     uint32_t file_count, loaded_count;
-    int64_t loaded_role; /* the last of them, and what was said of it */
+    int64_t loaded_role; /* the last one loaded, and its report */
     err loaded_error;
     struct hooks_report report;
 };
@@ -115,16 +112,16 @@ static inline int64_t find(void *self, enum table table, struct str name)
     return table == TABLE_NODE && str_eq(name, STR("n1")) ? 11 : 0;
 }
 
-static inline struct heard *hear(struct loop *l)
+static inline struct received *receive(struct loop *l)
 {
-    if (l->heard_count == l->heard_cap) {
+    if (l->received_count == l->heard_cap) {
         l->heard_cap = l->heard_cap ? l->heard_cap * 2 : 64;
-        l->heard = realloc(l->heard, l->heard_cap * sizeof *l->heard);
-        CHECK(l->heard);
+        l->received = realloc(l->received, l->heard_cap * sizeof *l->received);
+        CHECK(l->received);
     }
-    struct heard *heard = &l->heard[l->heard_count++];
-    *heard = (struct heard){0};
-    return heard;
+    struct received *received = &l->received[l->received_count++];
+    *received = (struct received){0};
+    return received;
 }
 
 static inline err submit(void *self, const struct command *command)
@@ -134,11 +131,11 @@ static inline err submit(void *self, const struct command *command)
         return ERR_LIMIT;
     if (l->taken_max)
         l->is_full = --l->taken_max == 0;
-    struct heard *heard = hear(l);
-    heard->command = command_copy(&l->arena, command);
+    struct received *received = receive(l);
+    received->command = command_copy(&l->arena, command);
     if (command->kind == COMMAND_OUTBOX_DONE) {
-        heard->failed = command->outbox_done.failed;
-        heard->text = heard->command.outbox_done.text;
+        received->failed = command->outbox_done.failed;
+        received->text = received->command.outbox_done.text;
     }
     return OK;
 }
@@ -148,13 +145,13 @@ static inline err answer(void *self, uint64_t token, const struct answer *answer
     struct loop *l = self;
     if (l->is_full)
         return ERR_LIMIT;
-    struct heard *heard = hear(l);
-    heard->key = token;
-    heard->count = count;
-    heard->answers = arena_copy(&l->arena, answers, sizeof *answers * count);
+    struct received *received = receive(l);
+    received->key = token;
+    received->count = count;
+    received->answers = arena_copy(&l->arena, answers, sizeof *answers * count);
     for (uint32_t i = 0; i < count; i++)
-        heard->answers[i].text = str_copy(&l->arena, answers[i].text);
-    return ERR_NOT_FOUND; /* nobody waits any more: that is not the hooks' business */
+        received->answers[i].text = str_copy(&l->arena, answers[i].text);
+    return ERR_NOT_FOUND; /* the request is gone; the hooks ignore that */
 }
 
 static inline void called(void *self, uint64_t key, const struct hooks_result *result)
@@ -164,13 +161,13 @@ static inline void called(void *self, uint64_t key, const struct hooks_result *r
         transitions_called(l->transitions, key, result);
         return;
     }
-    struct heard *heard = hear(l);
-    heard->key = key;
-    heard->failed = result->failed;
-    heard->text = str_copy(&l->arena, result->text);
-    heard->result = *result;
-    heard->result.done.runlog = str_copy(&l->arena, result->done.runlog);
-    heard->result.done.wall = str_copy(&l->arena, result->done.wall);
+    struct received *received = receive(l);
+    received->key = key;
+    received->failed = result->failed;
+    received->text = str_copy(&l->arena, result->text);
+    received->result = *result;
+    received->result.done.runlog = str_copy(&l->arena, result->done.runlog);
+    received->result.done.wall = str_copy(&l->arena, result->done.wall);
 }
 
 static inline void loaded(void *self, int64_t role_id, err error, const struct hooks_report *report)
@@ -231,11 +228,11 @@ static inline void close_loop(struct loop *l)
     sem_destroy(&l->go_on);
     sem_destroy(&l->held);
     arena_fini(&l->arena);
-    free(l->heard);
+    free(l->received);
     free(l);
 }
 
-/* A new file each time: nobody knows when it is read. */
+/* A new file each time, because it is read at an unknown time. */
 static inline void load_later(struct loop *l, int64_t role_id, const char *source)
 {
     l->file_count++;
@@ -244,7 +241,7 @@ static inline void load_later(struct loop *l, int64_t role_id, const char *sourc
     hooks_load(l->hooks, role_id, path_of(l, "/r.lua"));
 }
 
-/* Until it was said what came of the next file. */
+/* Wait for the report of the next file. */
 static inline void run_load(struct loop *l)
 {
     const uint32_t before = l->loaded_count;
@@ -284,7 +281,7 @@ static inline void deliver_about(struct loop *l, int64_t id, int64_t role_id, en
                                       .object_id = 100 + node,
                                       .detail = str_from(name)};
     l->port.deliver(l->port.self, &row);
-    memset(name, 'x', sizeof name); /* texts live for the call */
+    memset(name, 'x', sizeof name); /* strings are valid during the call only */
 }
 
 static inline void deliver(struct loop *l, int64_t id, int64_t role_id, enum hook hook)
@@ -307,10 +304,10 @@ static inline void ask(struct loop *l, uint64_t token, uint32_t count)
     memset(argument, 'x', sizeof argument);
 }
 
-/* Keeps the thread in wake() after this job, until release(). Nothing may wait. */
+/* Hold the thread in wake() after this job, until release(). Nothing may be pending. */
 static inline void hold(struct loop *l)
 {
-    CHECK(!hooks_settle(l->hooks)); /* it may be in there because of an earlier one */
+    CHECK(!hooks_settle(l->hooks)); /* it may be there because of an earlier job */
     atomic_store(&l->is_held, true);
     deliver(l, 999, 3, HOOK_TODO);
     CHECK(!hooks_pump(l->hooks));
@@ -323,14 +320,14 @@ static inline void release(struct loop *l)
     sem_post(&l->go_on);
 }
 
-/* Until so many answers were heard. */
+/* Pump until this number of results was received. */
 static inline void run(struct loop *l, uint32_t count)
 {
-    while (l->heard_count < count) {
+    while (l->received_count < count) {
         if (!hooks_pump(l->hooks))
             CHECK(sem_wait(&l->woken) == 0);
     }
-    CHECK(l->heard_count == count);
+    CHECK(l->received_count == count);
 }
 
 static inline bool has(struct loop *l, struct str text, const char *part)

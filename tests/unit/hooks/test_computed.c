@@ -1,30 +1,30 @@
-/* Hooks that compute: sysdata and template. And settling: everything is answered, and always in
- * the same order. */
+/* Hooks that compute data: sysdata and template. And hooks_settle(): everything is answered, always
+ * in the same order. */
 #include "hooks/hooks.h"
 
 #include "base/text/buf.h"
 #include "tests/unit/hooks/hooks_loop.h"
 
-/* The one wish of the answer. */
+/* The only hook command of the result. */
 static struct command wish_of(struct loop *l, uint32_t index)
 {
-    const struct outbox_done_command *done = &l->heard[index].command.outbox_done;
+    const struct outbox_done_command *done = &l->received[index].command.outbox_done;
     struct command wish;
     uint32_t at = 0;
-    CHECK(l->heard[index].command.kind == COMMAND_OUTBOX_DONE && !done->failed);
+    CHECK(l->received[index].command.kind == COMMAND_OUTBOX_DONE && !done->failed);
     CHECK(command_decode(&l->arena, done->wishes, &at, &wish) == OK && at == done->wishes.len);
     return wish;
 }
 
 static void has_failed(struct loop *l, uint32_t index, const char *why)
 {
-    const struct outbox_done_command *done = &l->heard[index].command.outbox_done;
+    const struct outbox_done_command *done = &l->received[index].command.outbox_done;
     if (!has(l, done->text, why))
         fprintf(stderr, "%.*s\n", STR_FMT_ARGS(done->text));
     CHECK(done->failed && done->wishes.len == 0 && has(l, done->text, why));
 }
 
-TEST(what_sysdata_returns_is_wished_for_its_noderole)
+TEST(sysdata_becomes_a_command_for_its_noderole)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     load(l, 3,
@@ -35,17 +35,17 @@ TEST(what_sysdata_returns_is_wished_for_its_noderole)
     const struct command wish = wish_of(l, 0);
     CHECK(wish.kind == COMMAND_NODEROLE_COMPUTED && wish.noderole_computed.id == 105);
     CHECK(str_eq(wish.noderole_computed.data, STR("{\"at\":105,\"name\":\"n5\"}")));
-    CHECK(wish.if_turn == IF_THERE && l->heard[0].command.outbox_done.outbox_id == 5);
+    CHECK(wish.if_turn == IF_THERE && l->received[0].command.outbox_done.outbox_id == 5);
     close_loop(l);
 }
 
-TEST(what_template_returns_is_wished_for_its_role)
+TEST(template_becomes_a_command_for_its_role)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     load(l, 3,
          "return { template = function(...) local a, b = ... assert(a == nil and b == nil) "
          "return { ttl = 60, list = halligan.array() } end }");
-    l->is_gone = true; /* a template is for nobody in particular */
+    l->is_gone = true; /* a template has no object */
     deliver(l, 5, 3, HOOK_TEMPLATE);
     run(l, 1);
     const struct command wish = wish_of(l, 0);
@@ -68,18 +68,18 @@ TEST(nothing_computed_is_an_empty_object)
     close_loop(l);
 }
 
-TEST(for_what_is_gone_nothing_is_computed)
+TEST(nothing_is_computed_for_a_deleted_object)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     load(l, 3, "return { sysdata = function() error('called') end }");
     l->is_gone = true;
     deliver(l, 1, 3, HOOK_SYSDATA);
     run(l, 1);
-    CHECK(!l->heard[0].failed && l->heard[0].command.outbox_done.wishes.len == 0);
+    CHECK(!l->received[0].failed && l->received[0].command.outbox_done.wishes.len == 0);
     close_loop(l);
 }
 
-TEST(computing_that_fails_says_why_and_wishes_for_nothing)
+TEST(a_failed_computation_has_a_reason_and_no_commands)
 {
     static const struct {
         const char *body, *why;
@@ -92,10 +92,10 @@ TEST(computing_that_fails_says_why_and_wishes_for_nothing)
         {"return { 1, 2 }", "what it returns must be a table with names, not a list"},
         {"return halligan.array()", "what it returns must be a table with names, not a list"},
         {"return { f = pairs }", "a function has no place in a document"},
-        {"halligan.enqueue(1)", "is asked for an answer and cannot wish for anything"},
-        {"halligan.resume({})", "is asked for an answer and cannot wish for anything"},
-        {"halligan.hurry(1)", "is asked for an answer and cannot wish for anything"},
-        {"halligan.veto('no')", "only questions can be answered with a veto"},
+        {"halligan.enqueue(1)", "only returns a result and cannot request commands"},
+        {"halligan.resume({})", "only returns a result and cannot request commands"},
+        {"halligan.hurry(1)", "only returns a result and cannot request commands"},
+        {"halligan.veto('no')", "veto() can only be called in a hook that may refuse a command"},
     };
     struct loop *l = open_loop(SANDBOX_LIMITS);
     uint32_t count = 0;
@@ -133,10 +133,10 @@ TEST(settling_answers_everything)
         deliver(l, i, 3, i % 2 ? HOOK_TODO : HOOK_SYSDATA);
     ask(l, 7, 1);
     CHECK(hooks_settle(l->hooks));
-    CHECK(hooks_waiting(l->hooks) == 0 && l->heard_count == COUNT + 1);
-    CHECK(l->heard[0].key == 7);
+    CHECK(hooks_waiting(l->hooks) == 0 && l->received_count == COUNT + 1);
+    CHECK(l->received[0].key == 7);
     for (int64_t i = 1; i <= COUNT; i++)
-        CHECK(l->heard[i].command.outbox_done.outbox_id == i && !l->heard[i].failed);
+        CHECK(l->received[i].command.outbox_done.outbox_id == i && !l->received[i].failed);
     CHECK(!hooks_settle(l->hooks));
     close_loop(l);
 }
@@ -149,17 +149,17 @@ TEST(settling_stops_when_nothing_is_taken)
     for (int64_t i = 1; i <= 300; i++)
         deliver(l, i, 3, HOOK_TODO);
     CHECK(!hooks_settle(l->hooks));
-    CHECK(hooks_waiting(l->hooks) == 300 && l->heard_count == 0);
+    CHECK(hooks_waiting(l->hooks) == 300 && l->received_count == 0);
     ask(l, 9, 1);
     l->is_full = false;
     CHECK(hooks_settle(l->hooks));
-    CHECK(hooks_waiting(l->hooks) == 0 && l->heard_count == 301);
-    CHECK(l->heard[0].key == 9 && l->heard[1].command.outbox_done.outbox_id == 1);
-    CHECK(l->heard[300].command.outbox_done.outbox_id == 300);
+    CHECK(hooks_waiting(l->hooks) == 0 && l->received_count == 301);
+    CHECK(l->received[0].key == 9 && l->received[1].command.outbox_done.outbox_id == 1);
+    CHECK(l->received[300].command.outbox_done.outbox_id == 300);
     close_loop(l);
 }
 
-/* One story of everything there is; what was heard, as text. */
+/* One scenario with all kinds of jobs; returns the results as text. */
 static struct str tell_story(struct arena *arena)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
@@ -180,21 +180,21 @@ static struct str tell_story(struct arena *arena)
         if (i % 30 == 0)
             CHECK(hooks_settle(l->hooks));
     }
-    for (uint32_t i = 0; i < l->heard_count; i++) {
-        const struct heard *heard = &l->heard[i];
-        buf_put_u64(&b, heard->key);
-        buf_put_str(&b, heard->text);
-        buf_put_str(&b, heard->result.done.wall);
-        for (uint32_t k = 0; k < heard->count; k++)
-            buf_put_str(&b, heard->answers[k].text);
-        if (!heard->key)
-            command_encode(&heard->command, &b);
+    for (uint32_t i = 0; i < l->received_count; i++) {
+        const struct received *received = &l->received[i];
+        buf_put_u64(&b, received->key);
+        buf_put_str(&b, received->text);
+        buf_put_str(&b, received->result.done.wall);
+        for (uint32_t k = 0; k < received->count; k++)
+            buf_put_str(&b, received->answers[k].text);
+        if (!received->key)
+            command_encode(&received->command, &b);
     }
     close_loop(l);
     return buf_str(&b);
 }
 
-TEST(settling_tells_the_same_story_every_time)
+TEST(settling_is_deterministic)
 {
     struct arena arena = {0};
     const struct str first = tell_story(&arena);
@@ -204,11 +204,11 @@ TEST(settling_tells_the_same_story_every_time)
     arena_fini(&arena);
 }
 
-/* Each answer brings a new row: there is an end to it all the same. */
+/* Each result creates a new row: hooks_settle() ends all the same. */
 static err submit_and_deliver(void *self, const struct command *command)
 {
     struct loop *l = self;
-    l->heard_count++;
+    l->received_count++;
     deliver(l, command->outbox_done.outbox_id + 1, 3, HOOK_TEMPLATE);
     return OK;
 }
@@ -223,6 +223,6 @@ TEST(settling_has_an_end)
     l->port = hooks_port(l->hooks);
     deliver(l, 1, 3, HOOK_TEMPLATE);
     CHECK(hooks_settle(l->hooks));
-    CHECK(l->heard_count > 1000 && hooks_waiting(l->hooks) == 1);
+    CHECK(l->received_count > 1000 && hooks_waiting(l->hooks) == 1);
     close_loop(l);
 }

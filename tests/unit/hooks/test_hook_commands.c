@@ -1,4 +1,4 @@
-/* Wishes that may be in vain, and what goes on with runs: hurry, resume, maybe. */
+/* Hook commands for objects that may be deleted, and for runs: hurry, resume, maybe. */
 #include "hooks/hook_commands.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static struct task tell(const char *body)
     struct role_functions functions;
     struct str text;
     CHECK(role_code_new(&file, &arena, &code, &functions, &text) == OK);
-    struct task task = {.arena = &arena, .kind = TASK_TELL, .function = "on_todo"};
+    struct task task = {.arena = &arena, .kind = TASK_NOTIFY, .function = "on_todo"};
     task.arguments[0] = STR("{\"id\":7,\"run\":{\"attempt\":2,\"id\":70,\"state\":\"parked\"}}");
     role_code_call(code, &task);
     role_code_free(code);
@@ -40,14 +40,14 @@ static struct task tell(const char *body)
     return task;
 }
 
-/* As many as are left when names are looked up. */
+/* The commands that remain after names are resolved. */
 static uint32_t encode(const struct task *task, struct command *out, uint32_t max)
 {
     struct buf b = buf_in(&arena);
     struct str text;
     uint32_t count = 0, at = 0;
-    CHECK(
-        hook_commands_encode(&task->wishes, (struct hook_command_finder){.find = find}, &b, &text));
+    CHECK(hook_commands_encode(&task->commands, (struct hook_command_finder){.find = find}, &b,
+                               &text));
     for (; at < b.len; count++) {
         CHECK(count < max);
         CHECK(command_decode(&arena, buf_str(&b), &at, &out[count]) == OK);
@@ -67,7 +67,7 @@ static void target_is_gone(const char *body)
 {
     const struct task task = tell(body);
     struct command command;
-    CHECK(task.wishes.count == 1 && encode(&task, &command, 1) == 0);
+    CHECK(task.commands.count == 1 && encode(&task, &command, 1) == 0);
 }
 
 TEST(a_noderole_is_hurried_only_when_something_is_due)
@@ -82,7 +82,7 @@ TEST(a_noderole_is_hurried_only_when_something_is_due)
     arena_reset(&arena);
 }
 
-TEST(a_boot_that_was_served_is_told)
+TEST(a_served_boot_is_reported)
 {
     struct command c = wish("halligan.boot_served('n1', nr, 3)");
     CHECK(c.kind == COMMAND_NODE_BOOT_SERVED && c.if_turn == 0);
@@ -110,9 +110,9 @@ TEST(a_run_is_resumed_by_its_noderole_or_its_id)
 
 TEST(a_noderole_without_a_run_has_nothing_to_resume)
 {
-    CHECK(tell("nr.run = nil halligan.resume(nr)").wishes.count == 0);
-    CHECK(tell("halligan.resume({ id = 5 })").wishes.count == 0);
-    CHECK(tell("halligan.resume(maybe({ id = 5 }))").wishes.count == 0);
+    CHECK(tell("nr.run = nil halligan.resume(nr)").commands.count == 0);
+    CHECK(tell("halligan.resume({ id = 5 })").commands.count == 0);
+    CHECK(tell("halligan.resume(maybe({ id = 5 }))").commands.count == 0);
     const struct command c = wish("halligan.resume({ id = 5 }) halligan.enqueue(6)");
     CHECK(c.kind == COMMAND_NODEROLE_ENQUEUE && c.noderole_enqueue.id == 6);
     arena_reset(&arena);
@@ -144,12 +144,12 @@ TEST(a_reference_can_be_kept_and_used_again)
                                   "halligan.set_bootenv(n, 'local') end "
                                   "assert(tostring(who[1]) == 'function')");
     struct command c[4];
-    CHECK(task.wishes.count == 4 && encode(&task, c, 4) == 2);
+    CHECK(task.commands.count == 4 && encode(&task, c, 4) == 2);
     CHECK(c[0].kind == COMMAND_NODE_POWER && c[1].kind == COMMAND_NODE_UPDATE);
     arena_reset(&arena);
 }
 
-TEST(a_wish_for_what_is_gone_is_forgotten_and_the_others_are_kept)
+TEST(a_command_for_a_deleted_object_is_dropped_and_the_others_are_kept)
 {
     target_is_gone("halligan.set_bootenv(maybe('gone'), 'local')");
     target_is_gone("halligan.set_attrib('node', 1, maybe('shape'), 1)");
@@ -166,13 +166,14 @@ TEST(a_wish_for_what_is_gone_is_forgotten_and_the_others_are_kept)
     arena_reset(&arena);
 }
 
-TEST(a_wrong_name_is_told_even_where_the_wish_is_in_vain)
+TEST(a_wrong_name_is_reported_even_if_the_command_is_obsolete)
 {
     const struct task task = tell("halligan.set_attrib('node', maybe('gone'), 'shape', 1)");
     struct buf b = buf_in(&arena);
     struct str text;
-    CHECK(
-        !hook_commands_encode(&task.wishes, (struct hook_command_finder){.find = find}, &b, &text));
-    CHECK(str_eq(text, STR("its wish attrib_set names the attrib shape, which does not exist")));
+    CHECK(!hook_commands_encode(&task.commands, (struct hook_command_finder){.find = find}, &b,
+                                &text));
+    CHECK(str_eq(text,
+                 STR("the hook command attrib_set names the attrib shape, which does not exist")));
     arena_fini(&arena);
 }

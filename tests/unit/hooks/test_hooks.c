@@ -7,7 +7,7 @@
 
 /* ---- deliveries ---- */
 
-TEST(a_delivery_is_answered_with_the_wishes_of_the_hook)
+TEST(a_delivery_is_answered_with_the_commands_of_the_hook)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     load(l, 3,
@@ -18,8 +18,8 @@ TEST(a_delivery_is_answered_with_the_wishes_of_the_hook)
     CHECK(hooks_waiting(l->hooks) == 1);
     run(l, 1);
     CHECK(hooks_waiting(l->hooks) == 0);
-    const struct outbox_done_command *done = &l->heard[0].command.outbox_done;
-    CHECK(l->heard[0].command.kind == COMMAND_OUTBOX_DONE && done->outbox_id == 5);
+    const struct outbox_done_command *done = &l->received[0].command.outbox_done;
+    CHECK(l->received[0].command.kind == COMMAND_OUTBOX_DONE && done->outbox_id == 5);
     CHECK(!done->failed && done->text.len == 0);
     struct command wish;
     uint32_t at = 0;
@@ -31,23 +31,23 @@ TEST(a_delivery_is_answered_with_the_wishes_of_the_hook)
     close_loop(l);
 }
 
-TEST(nothing_is_handed_over_but_by_the_pump)
+TEST(results_are_submitted_by_the_pump_only)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     load(l, 3, "return { on_todo = function() end }");
     deliver(l, 1, 3, HOOK_TODO);
     CHECK(sem_wait(&l->woken) == 0);
-    CHECK(l->facts_made == 0 && l->prepared == 0); /* only noted */
+    CHECK(l->facts_made == 0 && l->prepared == 0); /* only recorded */
     CHECK(!hooks_pump(l->hooks));
     CHECK(sem_wait(&l->woken) == 0);
-    CHECK(l->heard_count == 0 && l->facts_made == 1 && l->prepared == 1);
+    CHECK(l->received_count == 0 && l->facts_made == 1 && l->prepared == 1);
     CHECK(hooks_pump(l->hooks));
-    CHECK(l->heard_count == 1);
+    CHECK(l->received_count == 1);
     CHECK(!hooks_pump(l->hooks));
     close_loop(l);
 }
 
-TEST(a_failing_hook_wishes_for_nothing_and_says_why)
+TEST(a_failing_hook_has_a_reason_and_no_commands)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     load(l, 3,
@@ -56,15 +56,15 @@ TEST(a_failing_hook_wishes_for_nothing_and_says_why)
     deliver(l, 1, 3, HOOK_TODO);
     deliver(l, 2, 3, HOOK_ACTIVE);
     deliver(l, 3, 4, HOOK_TODO);
-    CHECK(hooks_settle(l->hooks) && l->heard_count == 3);
+    CHECK(hooks_settle(l->hooks) && l->received_count == 3);
     for (uint32_t i = 0; i < 3; i++) {
-        CHECK(l->heard[i].failed && l->heard[i].command.outbox_done.wishes.len == 0);
-        CHECK(l->heard[i].command.outbox_done.outbox_id == (int64_t)i + 1);
+        CHECK(l->received[i].failed && l->received[i].command.outbox_done.wishes.len == 0);
+        CHECK(l->received[i].command.outbox_done.outbox_id == (int64_t)i + 1);
     }
-    CHECK(has(l, l->heard[0].text, "r.lua:1: no luck\nstack traceback:"));
-    CHECK(has(l, l->heard[0].text, "in on_todo"));
-    CHECK(has(l, l->heard[1].text, "node_update names the node n9, which does not exist"));
-    CHECK(has(l, l->heard[2].text, "role 4 has no code here, so on_todo cannot be called"));
+    CHECK(has(l, l->received[0].text, "r.lua:1: no luck\nstack traceback:"));
+    CHECK(has(l, l->received[0].text, "in on_todo"));
+    CHECK(has(l, l->received[1].text, "node_update names the node n9, which does not exist"));
+    CHECK(has(l, l->received[2].text, "role 4 has no code here, so on_todo cannot be called"));
     close_loop(l);
 }
 
@@ -78,20 +78,20 @@ TEST(everything_is_answered_in_order_however_much_it_is)
         deliver(l, i, 3 + i % 2, HOOK_TODO);
     CHECK(hooks_waiting(l->hooks) == COUNT && l->facts_made == 0);
     CHECK(!hooks_pump(l->hooks));
-    CHECK(l->facts_made <= HOOKS_QUEUE_MAX); /* the rest are rows and nothing more */
+    CHECK(l->facts_made <= HOOKS_QUEUE_MAX); /* the others are rows without arguments */
     CHECK(hooks_waiting(l->hooks) == COUNT);
     run(l, COUNT);
     int64_t last[2] = {0, -1}; /* of each role */
     for (uint32_t i = 0; i < COUNT; i++) {
-        const struct heard *heard = &l->heard[i];
-        const int64_t id = heard->command.outbox_done.outbox_id;
+        const struct received *received = &l->received[i];
+        const int64_t id = received->command.outbox_done.outbox_id;
         char name[24];
         snprintf(name, sizeof name, ": n%d\n", (int)id);
         CHECK(id == last[id % 2] + 2);
         last[id % 2] = id;
-        CHECK(heard->failed == (id % 2 == 1));
-        if (heard->failed)
-            CHECK(has(l, heard->text, name));
+        CHECK(received->failed == (id % 2 == 1));
+        if (received->failed)
+            CHECK(has(l, received->text, name));
     }
     CHECK(hooks_waiting(l->hooks) == 0);
     close_loop(l);
@@ -104,10 +104,10 @@ TEST(a_row_whose_object_is_gone_is_answered_without_a_call)
     l->is_gone = true;
     for (int64_t i = 1; i <= 300; i++)
         deliver(l, i, 3, HOOK_TODO);
-    CHECK(l->heard_count == 0);
+    CHECK(l->received_count == 0);
     run(l, 300);
     for (uint32_t i = 0; i < 300; i++)
-        CHECK(!l->heard[i].failed && l->heard[i].command.outbox_done.outbox_id == i + 1);
+        CHECK(!l->received[i].failed && l->received[i].command.outbox_done.outbox_id == i + 1);
     close_loop(l);
 }
 
@@ -128,15 +128,15 @@ TEST(an_answer_that_is_not_taken_is_handed_over_later)
     CHECK(hooks_waiting(l->hooks) == 2);
     l->is_full = false;
     run(l, 2);
-    CHECK(l->heard[0].command.outbox_done.outbox_id == 1);
-    CHECK(l->heard[0].command.outbox_done.wishes.len > 0);
-    CHECK(l->heard[1].command.outbox_done.outbox_id == 2);
+    CHECK(l->received[0].command.outbox_done.outbox_id == 1);
+    CHECK(l->received[0].command.outbox_done.wishes.len > 0);
+    CHECK(l->received[1].command.outbox_done.outbox_id == 2);
     close_loop(l);
 }
 
-/* ---- questions ---- */
+/* ---- veto requests ---- */
 
-TEST(questions_are_answered_together)
+TEST(veto_requests_are_answered_together)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     load(l, 3,
@@ -144,17 +144,17 @@ TEST(questions_are_answered_together)
          "on_node_bind = function(nr) halligan.veto(nr.node .. ' is full') end }");
     ask(l, 77, 3);
     run(l, 1);
-    const struct heard *heard = &l->heard[0];
-    CHECK(heard->key == 77 && heard->count == 3);
-    CHECK(heard->answers[0].key == 770 && !heard->answers[0].veto);
-    CHECK(heard->answers[1].key == 771 && heard->answers[1].veto);
-    CHECK(str_eq(heard->answers[1].text, STR("n1 is full")));
-    CHECK(heard->answers[2].key == 772 && heard->answers[2].veto);
-    CHECK(has(l, heard->answers[2].text, "role 4 has no code here"));
+    const struct received *received = &l->received[0];
+    CHECK(received->key == 77 && received->count == 3);
+    CHECK(received->answers[0].key == 770 && !received->answers[0].veto);
+    CHECK(received->answers[1].key == 771 && received->answers[1].veto);
+    CHECK(str_eq(received->answers[1].text, STR("n1 is full")));
+    CHECK(received->answers[2].key == 772 && received->answers[2].veto);
+    CHECK(has(l, received->answers[2].text, "role 4 has no code here"));
     close_loop(l);
 }
 
-TEST(questions_do_not_wait_behind_deliveries)
+TEST(veto_requests_do_not_wait_behind_deliveries)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     load(l, 3, "return { on_todo = function() end, on_commit = function() end }");
@@ -165,31 +165,31 @@ TEST(questions_do_not_wait_behind_deliveries)
     ask(l, 5, 1);
     release(l);
     run(l, 22);
-    CHECK(l->heard[0].command.outbox_done.outbox_id == 999);
-    CHECK(l->heard[1].key == 5);
-    CHECK(l->heard[2].command.outbox_done.outbox_id == 1);
-    CHECK(l->heard[21].command.outbox_done.outbox_id == 20);
+    CHECK(l->received[0].command.outbox_done.outbox_id == 999);
+    CHECK(l->received[1].key == 5);
+    CHECK(l->received[2].command.outbox_done.outbox_id == 1);
+    CHECK(l->received[21].command.outbox_done.outbox_id == 20);
     close_loop(l);
 }
 
-TEST(too_many_questions_are_answered_with_a_veto)
+TEST(too_many_veto_requests_are_answered_with_a_veto)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     load(l, 3, "return { on_todo = function() end, on_commit = function() end }");
     hold(l);
-    for (uint64_t i = 1; i <= HOOKS_ASKS_MAX; i++)
+    for (uint64_t i = 1; i <= HOOKS_VETOES_MAX; i++)
         ask(l, i, 1);
     ask(l, 5000, 2);
-    CHECK(l->heard_count == 0);
+    CHECK(l->received_count == 0);
     CHECK(hooks_pump(l->hooks));
-    CHECK(l->heard_count == 2);
-    CHECK(l->heard[0].key == 5000 && l->heard[0].count == 2);
-    CHECK(l->heard[0].answers[1].veto && l->heard[0].answers[1].key == 50001);
-    CHECK(has(l, l->heard[0].answers[1].text, "too many questions"));
+    CHECK(l->received_count == 2);
+    CHECK(l->received[0].key == 5000 && l->received[0].count == 2);
+    CHECK(l->received[0].answers[1].veto && l->received[0].answers[1].key == 50001);
+    CHECK(has(l, l->received[0].answers[1].text, "too many veto requests"));
     release(l);
-    run(l, 2 + HOOKS_ASKS_MAX);
-    for (uint32_t i = 2; i < l->heard_count; i++)
-        CHECK(l->heard[i].key == i - 1 && !l->heard[i].answers[0].veto);
+    run(l, 2 + HOOKS_VETOES_MAX);
+    for (uint32_t i = 2; i < l->received_count; i++)
+        CHECK(l->received[i].key == i - 1 && !l->received[i].answers[0].veto);
     close_loop(l);
 }
 
@@ -210,8 +210,8 @@ TEST(the_function_that_is_no_hook_can_be_called)
     CHECK(hooks_call(l->hooks, 6, &both, 6) == OK);
     CHECK(hooks_waiting(l->hooks) == 4 && l->prepared == 4);
     CHECK(hooks_settle(l->hooks));
-    CHECK(hooks_waiting(l->hooks) == 0 && l->heard_count == 4);
-    const struct heard *h = l->heard;
+    CHECK(hooks_waiting(l->hooks) == 0 && l->received_count == 4);
+    const struct received *h = l->received;
     CHECK(h[0].key == 3 && h[0].result.done.result == RESULT_ASYNC && h[0].result.done.has_wall);
     CHECK(str_eq(h[0].result.done.wall, STR("{\"d\":1}")));
     CHECK(str_eq(h[0].result.done.runlog, STR("began")));
@@ -289,9 +289,9 @@ TEST(new_code_replaces_the_old_and_wrong_code_does_not)
     load(l, 3, "return { on_todo = function() error('two') end }");
     deliver(l, 3, 3, HOOK_TODO);
     run(l, 3);
-    CHECK(has(l, l->heard[0].text, "one"));
-    CHECK(has(l, l->heard[1].text, "one"));
-    CHECK(has(l, l->heard[2].text, "two"));
+    CHECK(has(l, l->received[0].text, "one"));
+    CHECK(has(l, l->received[1].text, "one"));
+    CHECK(has(l, l->received[2].text, "two"));
     close_loop(l);
 }
 
@@ -310,12 +310,13 @@ TEST(what_is_called_meets_the_code_that_was_named_last)
     release(l);
     run(l, 4);
     for (uint32_t i = 1; i < 4; i++)
-        CHECK(has(l, l->heard[i].key ? l->heard[i].answers[0].text : l->heard[i].text, "two"));
+        CHECK(has(l, l->received[i].key ? l->received[i].answers[0].text : l->received[i].text,
+                  "two"));
     CHECK(l->loaded_count == 2);
     close_loop(l);
 }
 
-TEST(a_file_that_nobody_met_is_never_read_when_the_next_one_is_named)
+TEST(a_file_that_was_replaced_before_a_call_is_never_read)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     load(l, 3, "return { on_todo = function() error('one') end }");
@@ -325,12 +326,12 @@ TEST(a_file_that_nobody_met_is_never_read_when_the_next_one_is_named)
     deliver(l, 1, 3, HOOK_TODO);
     release(l);
     run(l, 2);
-    CHECK(has(l, l->heard[1].text, "three"));
+    CHECK(has(l, l->received[1].text, "three"));
     CHECK(l->loaded_count == 2 && l->loaded_error == OK);
     close_loop(l);
 }
 
-TEST(what_was_said_later_of_the_code_counts)
+TEST(the_latest_change_of_code_counts)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     struct hooks_report report;
@@ -341,21 +342,22 @@ TEST(what_was_said_later_of_the_code_counts)
     deliver(l, 1, 3, HOOK_TODO);
     release(l);
     run(l, 2);
-    CHECK(!l->heard[1].failed && l->loaded_count == 1); /* nobody hears of what went at once */
-    /* It went before this came, so there is nothing to go on with. */
+    /* no report of code that was removed at once */
+    CHECK(!l->received[1].failed && l->loaded_count == 1);
+    /* The code was removed before this load, so there is no old code to keep. */
     hold(l);
     hooks_unload(l->hooks, 3);
     load_later(l, 3, "return {");
     deliver(l, 2, 3, HOOK_TODO);
     release(l);
     run(l, 4);
-    CHECK(has(l, l->heard[3].text, "r.lua:1: ") && l->loaded_count == 2 && !l->report.has_code);
+    CHECK(has(l, l->received[3].text, "r.lua:1: ") && l->loaded_count == 2 && !l->report.has_code);
     hooks_miss(l->hooks, 3, STR("gone"));
     CHECK(load_file(l, 3, "return {}", &report) == OK && report.has_code);
     close_loop(l);
 }
 
-TEST(what_came_of_a_file_is_not_told_when_the_next_word_was_spoken)
+TEST(the_report_of_a_replaced_file_is_dropped)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     load(l, 3, "return { on_todo = function() end }");
@@ -364,7 +366,7 @@ TEST(what_came_of_a_file_is_not_told_when_the_next_word_was_spoken)
     hooks_miss(l->hooks, 3, STR("gone"));
     deliver(l, 1, 3, HOOK_TODO);
     run(l, 1);
-    CHECK(l->loaded_count == 1 && has(l, l->heard[0].text, "cannot be called: gone"));
+    CHECK(l->loaded_count == 1 && has(l, l->received[0].text, "cannot be called: gone"));
     close_loop(l);
 }
 
@@ -372,23 +374,23 @@ TEST(code_that_cannot_be_had_leaves_what_there_was)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     load(l, 3, "return { on_todo = function() error('one') end }");
-    hooks_keep(l->hooks, 3, STR("it lies elsewhere"));
+    hooks_keep(l->hooks, 3, STR("the file was moved"));
     run_load(l);
     CHECK(l->loaded_error == ERR_IO && l->report.has_code);
-    CHECK(str_eq(l->report.text, STR("it lies elsewhere")));
-    hooks_keep(l->hooks, 4, STR("it lies nowhere"));
+    CHECK(str_eq(l->report.text, STR("the file was moved")));
+    hooks_keep(l->hooks, 4, STR("there is no file"));
     run_load(l);
     CHECK(l->loaded_role == 4 && l->loaded_error == ERR_IO && !l->report.has_code);
     deliver(l, 1, 3, HOOK_TODO);
     deliver(l, 2, 4, HOOK_TODO);
     CHECK(hooks_settle(l->hooks));
-    CHECK(has(l, l->heard[0].text, "one"));
-    CHECK(has(l, l->heard[1].text, "cannot be called: it lies nowhere"));
+    CHECK(has(l, l->received[0].text, "one"));
+    CHECK(has(l, l->received[1].text, "cannot be called: there is no file"));
     close_loop(l);
 }
 
-/* They are read between the jobs of others, however many there are. */
-TEST(files_do_not_wait_until_everybody_else_is_done)
+/* Files are read between jobs of other roles, however many there are. */
+TEST(files_are_read_between_jobs)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     load(l, 3, "return { on_todo = function() end }");
@@ -408,21 +410,21 @@ TEST(files_do_not_wait_until_everybody_else_is_done)
         if (!hooks_pump(l->hooks))
             CHECK(sem_wait(&l->woken) == 0);
     }
-    CHECK(l->heard_count < 100);
+    CHECK(l->received_count < 100);
     l->is_full = false;
     l->taken_max = 0;
     run(l, 101);
     close_loop(l);
 }
 
-TEST(settling_reads_what_was_named_and_tells_it_in_that_order)
+TEST(settling_reads_files_and_reports_them_in_order)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     load_later(l, 5, "return { on_todo = function() error('five') end }");
     load_later(l, 3, "return { on_todo = function() error('three') end }");
     deliver(l, 1, 3, HOOK_TODO); /* makes the thread read that one first */
     CHECK(hooks_settle(l->hooks));
-    CHECK(has(l, l->heard[0].text, "three"));
+    CHECK(has(l, l->received[0].text, "three"));
     CHECK(l->loaded_count == 2 && l->loaded_role == 3);
     load_later(l, 4, "return {");
     CHECK(!hooks_settle(l->hooks)); /* that is no answer */
@@ -443,21 +445,21 @@ static struct role_code *some_code(void)
     return code;
 }
 
-TEST(a_shelf_holds_code_or_says_why_not)
+TEST(a_slot_has_code_or_a_reason_why_not)
 {
     struct role_code_slot shelf = {0};
     role_code_slot_miss(&shelf, STR("line 3"));
-    CHECK(shelf.is_known && !shelf.code && strcmp(shelf.trouble, "line 3") == 0);
+    CHECK(shelf.is_known && !shelf.code && strcmp(shelf.missing_reason, "line 3") == 0);
     role_code_slot_miss(&shelf, STR(""));
-    CHECK(shelf.trouble && !shelf.trouble[0]);
+    CHECK(shelf.missing_reason && !shelf.missing_reason[0]);
     struct role_code *code = some_code();
     role_code_slot_put(&shelf, code);
-    CHECK(shelf.code == code && !shelf.trouble);
+    CHECK(shelf.code == code && !shelf.missing_reason);
     role_code_slot_put(&shelf, some_code());
     role_code_slot_miss(&shelf, STR("gone"));
-    CHECK(!shelf.code && strcmp(shelf.trouble, "gone") == 0);
+    CHECK(!shelf.code && strcmp(shelf.missing_reason, "gone") == 0);
     role_code_slot_put(&shelf, NULL);
-    CHECK(shelf.is_known && !shelf.code && !shelf.trouble);
+    CHECK(shelf.is_known && !shelf.code && !shelf.missing_reason);
     role_code_slot_put(&shelf, some_code());
     role_code_slot_fini(&shelf);
     CHECK(!shelf.is_known && !shelf.code);
@@ -484,7 +486,7 @@ TEST(closing_does_not_wait_for_the_code)
     close_loop(l);
 }
 
-TEST(nobody_waits_for_a_file_that_takes_for_ever)
+TEST(closing_does_not_wait_for_a_file_that_takes_for_ever)
 {
     const struct sandbox_limits patient = {
         .instructions = UINT32_MAX, .memory_size = 64u << 20, .cpu_ms = 3600000};

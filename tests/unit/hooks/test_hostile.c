@@ -1,5 +1,5 @@
-/* Code that wants the daemon's harm, or does not know better: whatever it tries, the call ends
- * within its bounds, its wishes are forgotten, and the text says which hook it was and why. */
+/* Malicious or wrong code: whatever it tries, the call ends within its limits, its commands are
+ * discarded, and the text states which hook failed and why. */
 #include "hooks/role_code.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ static struct role_code *load(const char *source)
 
 static struct task tell(struct role_code *code)
 {
-    struct task task = {.arena = &arena, .kind = TASK_TELL, .function = "on_todo"};
+    struct task task = {.arena = &arena, .kind = TASK_NOTIFY, .function = "on_todo"};
     task.arguments[0] = STR("{\"id\":7,\"name\":\"n1\"}");
     role_code_call(code, &task);
     return task;
@@ -68,13 +68,13 @@ static void fails(const char *body, const char *why)
     CHECK(task.failed);
     CHECK(has(task.text, why));
     CHECK(has(task.text, "in on_todo"));
-    CHECK(task.wishes.count == 0);
+    CHECK(task.commands.count == 0);
     CHECK(task.text.len < RUNLOG_MAX);
     CHECK(str_is_clean(task.text));
     arena_reset(&arena);
 }
 
-/* It ends, whichever bound comes first. */
+/* It ends, whichever limit is reached first. */
 static void ends(const char *body)
 {
     limits.cpu_ms = 300;
@@ -88,11 +88,11 @@ static void works(const char *body)
     if (task.failed)
         fprintf(stderr, "%s\n  gave: %.*s\n", body, STR_FMT_ARGS(task.text));
     CHECK(!task.failed);
-    CHECK(task.wishes.count == 1);
+    CHECK(task.commands.count == 1);
     arena_reset(&arena);
 }
 
-/* ---- without end ---- */
+/* ---- endless loops ---- */
 
 TEST(a_loop_without_end_is_ended_and_says_where)
 {
@@ -148,7 +148,7 @@ TEST(the_processor_time_ends_what_is_not_counted)
     limits.cpu_ms = NO_CLOCK;
 }
 
-/* ---- without measure ---- */
+/* ---- memory ---- */
 
 TEST(memory_is_bounded)
 {
@@ -201,10 +201,10 @@ TEST(garbage_alone_ends_no_hook)
 TEST(copying_without_end_is_ended)
 {
     fails("local s = ('x'):rep(1000000) while true do local t = s .. 'y' end",
-          "it moved more than 256 MiB around in memory");
-    fails("local s = ('x'):rep(1000000) while true do local t = s:upper() end", "it moved more");
+          "it copied more than 256 MiB in memory");
+    fails("local s = ('x'):rep(1000000) while true do local t = s:upper() end", "it copied more");
     fails("local s = ('x'):rep(1000000) while true do pcall(string.sub, s, 2) end",
-          "it moved more");
+          "it copied more");
     fails("local t = {} for i = 1, 200000 do t[i] = i end while true do table.insert(t, 1, 0) end",
           "it took more than");
     fails("local t = {} for i = 1, 200000 do t[i] = i end "
@@ -217,22 +217,22 @@ TEST(copying_without_end_is_ended)
          "while true do for k in pairs(t) do break end end");
 }
 
-TEST(wishes_are_bounded_too)
+TEST(hook_commands_are_limited)
 {
-    fails("for i = 1, 1000 do halligan.enqueue(i) end", "it wishes for too much at once");
+    fails("for i = 1, 1000 do halligan.enqueue(i) end", "too many hook commands in one call");
     fails("local s = ('x'):rep(1000000) for i = 1, 5 do halligan.set_attrib('node', 1, 'a', s) end",
-          "it wishes for too much at once");
+          "too many hook commands in one call");
     fails("local s = ('x'):rep(1000000) "
           "while true do pcall(halligan.set_attrib, 'node', 1, 'a', { s, pairs }) end",
           "it took more than");
     fails("while true do pcall(halligan.set_attrib, 'node', 1, 'a', ('x'):rep(1000000)) end",
-          "it moved more than");
+          "it copied more than");
     fails("local t = {} for i = 1, 40 do t = { t, t } end halligan.set_attrib('node', 1, 'a', t)",
           "a document of more than 1048576 bytes");
     fails("local t = {} t.t = t halligan.set_attrib('node', 1, 'a', t)", "more than 48 levels");
 }
 
-TEST(looking_into_texts_is_counted)
+TEST(string_search_is_charged)
 {
     fails("while true do halligan.match(('a'):rep(60000), '(a|aa)*b') end", "it took more than");
     fails("halligan.match(('a'):rep(1000000), '((a{50}){50}){7}')", "it took more than");
@@ -335,10 +335,10 @@ TEST(there_are_no_metatables_to_play_with)
     fails("setmetatable('', {})", "nil value (global 'setmetatable')");
     fails("local x <close> = {}", "got a non-closable value");
     works("local x <close> = nil local y <const> = 1");
-    fails("error({})", "the error is a table and no text");
-    fails("error(nil)", "the error is a nil and no text");
-    fails("error(function() end)", "the error is a function and no text");
-    fails("error(halligan.null)", "the error is a userdata and no text");
+    fails("error({})", "the error value is a table, not a string");
+    fails("error(nil)", "the error value is a nil, not a string");
+    fails("error(function() end)", "the error value is a function, not a string");
+    fails("error(halligan.null)", "the error value is a userdata, not a string");
     fails("error('\\xff\\xc3bytes')", "??bytes");
     works("local ok, e = pcall(error, { code = 5 }) assert(not ok and e.code == 5)");
 }
@@ -430,7 +430,7 @@ TEST(bytecode_is_not_taken)
     arena_reset(&arena);
 }
 
-/* ---- nothing is handed on ---- */
+/* ---- isolation of calls ---- */
 
 TEST(every_call_begins_as_the_file_does)
 {
@@ -453,10 +453,10 @@ TEST(a_role_works_again_after_it_was_ended)
              "on_active = function(nr) halligan.enqueue(nr) end }");
     for (int i = 0; i < 10; i++) {
         CHECK(tell(code).failed);
-        struct task task = {.arena = &arena, .kind = TASK_TELL, .function = "on_active"};
+        struct task task = {.arena = &arena, .kind = TASK_NOTIFY, .function = "on_active"};
         task.arguments[0] = STR("{\"id\":7}");
         role_code_call(code, &task);
-        CHECK(!task.failed && task.wishes.count == 1);
+        CHECK(!task.failed && task.commands.count == 1);
     }
     role_code_free(code);
     arena_reset(&arena);

@@ -105,7 +105,7 @@ TEST(other_numbers_stay_what_they_are)
     becomes("return { n = 7 / 2, m = 8 / 2, k = 8 // 2 }", "{}", "{\"k\":4,\"m\":4.0,\"n\":3.5}");
 }
 
-TEST(lists_are_told_from_objects)
+TEST(arrays_are_distinguished_from_objects)
 {
     becomes("return { a = {}, b = halligan.array{}, c = halligan.array(), d = { 1, 2 } }", "{}",
             "{\"a\":{},\"b\":[],\"c\":[],\"d\":[1,2]}");

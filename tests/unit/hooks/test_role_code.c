@@ -1,4 +1,4 @@
-/* The file of a role: what it defines, what its hooks are given, what they wish and answer. */
+/* The file of a role: functions, arguments, hook commands and results. */
 #include "hooks/role_code.h"
 
 #include <stdio.h>
@@ -109,10 +109,13 @@ TEST(a_wrong_file_is_named_with_its_line)
     is_wrong("os.exit()", "dns.lua:1: attempt to index a nil value (global 'os'); os is not "
                           "available in hooks");
     is_wrong("osx.exit()", "dns.lua:1: attempt to index a nil value (global 'osx')");
-    is_wrong("halligan.enqueue(1) return {}",
-             "dns.lua:1: only hooks can wish for something, not the file around them");
-    is_wrong("halligan.veto('x') return {}",
-             "dns.lua:1: only questions can be answered with a veto, and the file is none");
+    is_wrong(
+        "halligan.enqueue(1) return {}",
+        "dns.lua:1: commands can only be requested inside a hook, not while the file is loaded");
+    is_wrong(
+        "halligan.veto('x') return {}",
+        "dns.lua:1: veto() can only be called in a hook that may refuse a command, and the file is "
+        "not one");
 }
 
 TEST(a_file_has_a_largest_size)
@@ -133,23 +136,23 @@ TEST(a_file_has_a_largest_size)
     arena_reset(&arena);
 }
 
-/* ---- telling ---- */
+/* ---- notifications ---- */
 
 TEST(a_hook_is_given_its_argument_and_the_context)
 {
     const struct task task =
         call("return { on_active = function(nr, context) "
              "assert(nr.id == 7 and nr.data.a[2] == 'x' and context.from == 'outside') end }",
-             TASK_TELL, "on_active", "{\"data\":{\"a\":[1,\"x\"]},\"id\":7}");
-    CHECK(!task.failed && task.wishes.count == 0);
+             TASK_NOTIFY, "on_active", "{\"data\":{\"a\":[1,\"x\"]},\"id\":7}");
+    CHECK(!task.failed && task.commands.count == 0);
     arena_reset(&arena);
 }
 
-TEST(a_failure_tells_the_way_there)
+TEST(a_failure_has_a_traceback)
 {
     const struct task task = call("local function inner(nr)\n  return nr.no.thing\nend\n"
                                   "return { on_active = function(nr)\n  inner(nr)\n  end }",
-                                  TASK_TELL, "on_active", "{}");
+                                  TASK_NOTIFY, "on_active", "{}");
     CHECK(task.failed);
     CHECK(has(task.text, "dns.lua:2: attempt to index a nil value (field 'no')"));
     CHECK(has(task.text, "stack traceback:"));
@@ -160,18 +163,18 @@ TEST(a_failure_tells_the_way_there)
 
 TEST(a_hook_that_is_not_there_any_more_needs_no_call_but_work_does)
 {
-    struct task task = call("return {}", TASK_TELL, "on_active", "{}");
-    CHECK(!task.failed && task.wishes.count == 0);
+    struct task task = call("return {}", TASK_NOTIFY, "on_active", "{}");
+    CHECK(!task.failed && task.commands.count == 0);
     task = call("return {}", TASK_COMPUTE, "sysdata", "{}");
     CHECK(!task.failed && task.value.len == 0);
-    task = call("return {}", TASK_ASK, "on_commit", "{}");
+    task = call("return {}", TASK_VETO, "on_commit", "{}");
     CHECK(!task.failed && !task.veto);
     task = call("return {}", TASK_TRANSITION, "do_transition", "{}");
     CHECK(task.failed && has(task.text, "the file defines no do_transition"));
     arena_reset(&arena);
 }
 
-/* ---- wishes ---- */
+/* ---- hook commands ---- */
 
 static int64_t find(void *self, enum table table, struct str name)
 {
@@ -185,7 +188,7 @@ static int64_t find(void *self, enum table table, struct str name)
     return table == TABLE_ATTRIB && str_eq(name, STR("dns-domain")) ? 44 : 0;
 }
 
-/* The one wish of this body of a hook, as it is encoded. */
+/* The only hook command of this function body, encoded. */
 static struct command wish(const char *body)
 {
     struct buf source = buf_in(&arena);
@@ -193,12 +196,12 @@ static struct command wish(const char *body)
     buf_put_z(&source, body);
     buf_put_z(&source, " end }");
     const struct task task =
-        call(str_z(&arena, buf_str(&source)), TASK_TELL, "on_todo", "{\"id\":7}");
-    CHECK(!task.failed && task.wishes.count == 1);
+        call(str_z(&arena, buf_str(&source)), TASK_NOTIFY, "on_todo", "{\"id\":7}");
+    CHECK(!task.failed && task.commands.count == 1);
     struct buf b = buf_in(&arena);
     struct str text;
-    CHECK(
-        hook_commands_encode(&task.wishes, (struct hook_command_finder){.find = find}, &b, &text));
+    CHECK(hook_commands_encode(&task.commands, (struct hook_command_finder){.find = find}, &b,
+                               &text));
     struct command command;
     uint32_t at = 0;
     CHECK(command_decode(&arena, buf_str(&b), &at, &command) == OK && at == b.len);
@@ -269,16 +272,16 @@ TEST(noderoles_can_be_bound_enqueued_committed_and_retried)
     arena_reset(&arena);
 }
 
-TEST(wishes_keep_their_order)
+TEST(commands_keep_their_order)
 {
     const struct task task = call("return { on_todo = function(nr) "
                                   "for i = 1, 1000 do halligan.enqueue(i) end end }",
-                                  TASK_TELL, "on_todo", "{}");
+                                  TASK_NOTIFY, "on_todo", "{}");
     struct buf b = buf_in(&arena);
     struct str text;
-    CHECK(!task.failed && task.wishes.count == 1000);
-    CHECK(
-        hook_commands_encode(&task.wishes, (struct hook_command_finder){.find = find}, &b, &text));
+    CHECK(!task.failed && task.commands.count == 1000);
+    CHECK(hook_commands_encode(&task.commands, (struct hook_command_finder){.find = find}, &b,
+                               &text));
     uint32_t at = 0;
     for (int64_t i = 1; i <= 1000; i++) {
         struct command command;
@@ -289,21 +292,22 @@ TEST(wishes_keep_their_order)
     arena_reset(&arena);
 }
 
-TEST(a_name_that_means_nothing_is_told)
+TEST(an_unknown_name_is_reported)
 {
     const struct task task = call("return { on_todo = function(nr) halligan.enqueue(nr) "
                                   "halligan.set_attrib('node', 'n1', 'colour', 1) end }",
-                                  TASK_TELL, "on_todo", "{\"id\":7}");
+                                  TASK_NOTIFY, "on_todo", "{\"id\":7}");
     struct buf b = buf_in(&arena);
     struct str text;
     CHECK(!task.failed);
-    CHECK(
-        !hook_commands_encode(&task.wishes, (struct hook_command_finder){.find = find}, &b, &text));
-    CHECK(str_eq(text, STR("its wish attrib_set names the attrib colour, which does not exist")));
+    CHECK(!hook_commands_encode(&task.commands, (struct hook_command_finder){.find = find}, &b,
+                                &text));
+    CHECK(str_eq(text,
+                 STR("the hook command attrib_set names the attrib colour, which does not exist")));
     arena_reset(&arena);
 }
 
-TEST(a_wish_that_failed_and_was_caught_leaves_no_trace)
+TEST(a_command_that_failed_and_was_caught_is_dropped)
 {
     const struct task task =
         call("return { on_todo = function(nr) "
@@ -311,12 +315,12 @@ TEST(a_wish_that_failed_and_was_caught_leaves_no_trace)
              "assert(not pcall(halligan.set_attrib, 'node', 1, 'second', { 'text', pairs })) "
              "assert(not pcall(halligan.set_attrib, 'node', 1, 'third', 'x', 'bucket')) "
              "halligan.set_bootenv('n1', 'local') end }",
-             TASK_TELL, "on_todo", "{}");
-    CHECK(!task.failed && task.wishes.count == 2);
-    CHECK(str_eq(task.wishes.first->names[0].name, STR("first")));
-    CHECK(str_eq(task.wishes.first->command.attrib_set.value, STR("\"one\"")));
-    CHECK(str_eq(task.wishes.last->command.node_update.bootenv, STR("local")));
-    CHECK(str_eq(task.wishes.last->names[0].name, STR("n1")));
+             TASK_NOTIFY, "on_todo", "{}");
+    CHECK(!task.failed && task.commands.count == 2);
+    CHECK(str_eq(task.commands.first->names[0].name, STR("first")));
+    CHECK(str_eq(task.commands.first->command.attrib_set.value, STR("\"one\"")));
+    CHECK(str_eq(task.commands.last->command.node_update.bootenv, STR("local")));
+    CHECK(str_eq(task.commands.last->names[0].name, STR("n1")));
     arena_reset(&arena);
 }
 
@@ -363,7 +367,7 @@ TEST(wrong_arguments_are_named)
         {"halligan.maybe(true)", "an id, a name or a table with id expected"},
         {"halligan.maybe(halligan.null)", "an id, a name or a table with id expected"},
         {"halligan.maybe(halligan.maybe(1))", "an id, a name or a table with id expected"},
-        {"halligan.maybe('n1')()", "what maybe() returns stands for an id"},
+        {"halligan.maybe('n1')()", "the result of maybe() is a reference to an id"},
         {"halligan.enqueue(halligan.maybe('n1'))", "an id expected"},
         {"halligan.enqueue(halligan.maybe(0))", "an id is a whole number above 0"},
         {"halligan.enqueue(halligan.maybe({}))", "a table without id"},
@@ -371,7 +375,7 @@ TEST(wrong_arguments_are_named)
         {"halligan.set_bootenv(halligan.maybe(('x'):rep(300)), 'x')", "text is too long"},
         {"halligan.set_attrib('node', 1, 1, halligan.maybe('n1'))", "a function has no place"},
         {"halligan.log()", "string expected"},
-        {"halligan.veto('no')", "only questions can be answered with a veto"},
+        {"halligan.veto('no')", "veto() can only be called in a hook that may refuse a command"},
         {"halligan.array('x')", "table expected"},
         {"halligan.nonsense()", "nil value"},
     };
@@ -384,19 +388,19 @@ TEST(wrong_arguments_are_named)
         struct role_functions f;
         struct str text;
         CHECK(load(str_z(&arena, buf_str(&b)), &code, &f, &text) == OK);
-        struct task task = {.arena = &arena, .kind = TASK_TELL, .function = "on_todo"};
+        struct task task = {.arena = &arena, .kind = TASK_NOTIFY, .function = "on_todo"};
         task.arguments[0] = STR("{}");
         role_code_call(code, &task);
         role_code_free(code);
         if (!has(task.text, cases[i].why))
             fprintf(stderr, "%s gave %.*s\n", cases[i].body, STR_FMT_ARGS(task.text));
-        CHECK(task.failed && task.wishes.count == 0);
+        CHECK(task.failed && task.commands.count == 0);
         CHECK(has(task.text, cases[i].why));
         arena_reset(&arena);
     }
 }
 
-/* ---- asking ---- */
+/* ---- veto requests ---- */
 
 static struct task ask(const char *body)
 {
@@ -404,10 +408,10 @@ static struct task ask(const char *body)
     buf_put_z(&b, "return { on_commit = function(nr) ");
     buf_put_z(&b, body);
     buf_put_z(&b, " end }");
-    return call(str_z(&arena, buf_str(&b)), TASK_ASK, "on_commit", "{\"data\":{}}");
+    return call(str_z(&arena, buf_str(&b)), TASK_VETO, "on_commit", "{\"data\":{}}");
 }
 
-TEST(a_question_is_answered_with_yes)
+TEST(a_veto_request_is_answered_with_consent)
 {
     CHECK(!ask("").veto);
     CHECK(!ask("return").veto);
@@ -417,14 +421,14 @@ TEST(a_question_is_answered_with_yes)
     arena_reset(&arena);
 }
 
-TEST(a_question_is_answered_with_a_veto)
+TEST(a_veto_request_is_answered_with_a_veto)
 {
     struct task task = ask("halligan.veto('no address left')");
     CHECK(task.veto && !task.failed && str_eq(task.text, STR("no address left")));
     task = ask("pcall(halligan.veto, 'caught') return true");
     CHECK(task.veto && !task.failed && str_eq(task.text, STR("caught")));
     task = ask("return false");
-    CHECK(task.veto && !task.failed && str_eq(task.text, STR("it gave no reason")));
+    CHECK(task.veto && !task.failed && str_eq(task.text, STR("the hook gave no reason")));
     task = ask("return 'because'");
     CHECK(task.veto && !task.failed && str_eq(task.text, STR("because")));
     task = ask("return '\\xff' .. ('x'):rep(10000)");
@@ -432,7 +436,7 @@ TEST(a_question_is_answered_with_a_veto)
     arena_reset(&arena);
 }
 
-TEST(a_question_that_fails_is_a_veto)
+TEST(a_failed_veto_request_is_a_veto)
 {
     struct task task = ask("error('broken')");
     CHECK(task.veto && task.failed && has(task.text, "broken"));
@@ -442,7 +446,7 @@ TEST(a_question_that_fails_is_a_veto)
     CHECK(task.veto && task.failed && has(task.text, "it took more than"));
     task = ask("halligan.enqueue(1)");
     CHECK(task.veto && task.failed);
-    CHECK(has(task.text, "on_commit is asked for an answer and cannot wish for anything"));
+    CHECK(has(task.text, "on_commit only returns a result and cannot request commands"));
     arena_reset(&arena);
 }
 
@@ -525,20 +529,20 @@ TEST(a_run_that_answers_nonsense_failed)
     arena_reset(&arena);
 }
 
-TEST(a_run_that_says_what_nobody_knows_failed_and_names_it)
+TEST(a_run_with_an_unknown_field_fails_and_names_it)
 {
     static const struct {
         const char *body, *why;
     } cases[] = {
-        {"return { reslt = 'failed' }", "do_transition returned \"reslt\", which nobody knows"},
-        {"return { result = 'ok', zone = 1, colour = 2 }", "returned \"colour\", which"},
-        {"return { 'ok' }", "returned \"1\", which nobody knows"},
-        {"return { result = 'ok', [true] = 1 }", "returned \"boolean\", which"},
-        {"return { ['a\\27\\0b'] = 1 }", "returned \"a??b\", which"},
-        {"return { ['wall\\0'] = {} }", "returned \"wall?\", which"},
-        {"return { result = 'ok', power = 'explode' }", "\"explode\" is none"},
-        {"return { result = 'ok', power = 'on off' }", "\"on off\" is none"},
-        {"return { result = 'ok', power = 'reboot\\0' }", "\"reboot?\" is none"},
+        {"return { reslt = 'failed' }", "do_transition returned the unknown field \"reslt\""},
+        {"return { result = 'ok', zone = 1, colour = 2 }", "returned the unknown field \"colour\""},
+        {"return { 'ok' }", "returned the unknown field \"1\""},
+        {"return { result = 'ok', [true] = 1 }", "returned the unknown field \"boolean\""},
+        {"return { ['a\\27\\0b'] = 1 }", "returned the unknown field \"a??b\""},
+        {"return { ['wall\\0'] = {} }", "returned the unknown field \"wall?\""},
+        {"return { result = 'ok', power = 'explode' }", "\"explode\" is not one"},
+        {"return { result = 'ok', power = 'on off' }", "\"on off\" is not one"},
+        {"return { result = 'ok', power = 'reboot\\0' }", "\"reboot?\" is not one"},
     };
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct task task = transition(cases[i].body);
@@ -559,7 +563,7 @@ TEST(a_run_that_says_what_nobody_knows_failed_and_names_it)
 
 /* ---- texts ---- */
 
-TEST(texts_can_be_looked_into)
+TEST(strings_can_be_searched)
 {
     const struct task task =
         call("return { on_todo = function() "
@@ -580,7 +584,7 @@ TEST(texts_can_be_looked_into)
              "assert(select('#', table.unpack({ 1, 2, 3 })) == 3) "
              "assert(table.remove(t, 1) == 3 and #t == 2) table.insert(t, 1, 9) assert(t[1] == 9) "
              "assert(table.pack(1, nil).n == 2) end }",
-             TASK_TELL, "on_todo", "{}");
+             TASK_NOTIFY, "on_todo", "{}");
     CHECK(!task.failed);
     arena_reset(&arena);
 }

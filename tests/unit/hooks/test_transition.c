@@ -1,5 +1,5 @@
-/* The runner of roles that bring their own work: every order is answered once, by what the code
- * returned, and never by what nobody waits for any more. */
+/* The runner of roles with do_transition: every order is answered once with what the code returned,
+ * and never by a call that was cancelled. */
 #include "hooks/transition.h"
 
 #include "model/limits.h"
@@ -82,23 +82,23 @@ static void settle(struct loop *l)
 static const struct run_done_command *done_at(const struct loop *l, uint32_t index, int64_t run_id,
                                               uint32_t attempt)
 {
-    CHECK(index < l->heard_count && l->heard[index].command.kind == COMMAND_RUN_DONE);
-    const struct run_done_command *done = &l->heard[index].command.run_done;
+    CHECK(index < l->received_count && l->received[index].command.kind == COMMAND_RUN_DONE);
+    const struct run_done_command *done = &l->received[index].command.run_done;
     CHECK(done->run_id == run_id && done->attempt == attempt);
     return done;
 }
 
 static void begun_at(const struct loop *l, uint32_t index, int64_t run_id, uint32_t attempt)
 {
-    CHECK(index < l->heard_count && l->heard[index].command.kind == COMMAND_RUN_BEGUN);
-    const struct run_begun_command *begun = &l->heard[index].command.run_begun;
+    CHECK(index < l->received_count && l->received[index].command.kind == COMMAND_RUN_BEGUN);
+    const struct run_begun_command *begun = &l->received[index].command.run_begun;
     CHECK(begun->run_id == run_id && begun->attempt == attempt && str_eq(begun->job, STR("lua")));
 }
 
 static void stopped_at(const struct loop *l, uint32_t index, int64_t run_id, uint32_t attempt)
 {
-    CHECK(index < l->heard_count && l->heard[index].command.kind == COMMAND_RUN_STOPPED);
-    const struct run_stopped_command *stopped = &l->heard[index].command.run_stopped;
+    CHECK(index < l->received_count && l->received[index].command.kind == COMMAND_RUN_STOPPED);
+    const struct run_stopped_command *stopped = &l->received[index].command.run_stopped;
     CHECK(stopped->run_id == run_id && stopped->attempt == attempt);
 }
 
@@ -116,17 +116,17 @@ TEST(an_order_is_done_and_answered)
          "halligan.log('first') return { wall = { of = data.of }, log = 'second', "
          "node_dead = true, stop = true, power = 'reboot' } end }");
     order(l, START, (struct order){.run_id = 7, .attempt = 2, .noderole_id = 13, .epoch = 1});
-    CHECK(l->heard_count == 0 && facts_wanted == 0); /* only noted */
+    CHECK(l->received_count == 0 && facts_wanted == 0); /* only recorded */
     CHECK(transitions_is_due(l->transitions) && transitions_has(l->transitions, 7, 2));
     CHECK(!transitions_has(l->transitions, 7, 1) && !transitions_has(l->transitions, 8, 2));
     settle(l);
-    CHECK(l->heard_count == 2 && !transitions_has(l->transitions, 7, 2));
+    CHECK(l->received_count == 2 && !transitions_has(l->transitions, 7, 2));
     begun_at(l, 0, 7, 2);
     const struct run_done_command *done = done_at(l, 1, 7, 2);
     CHECK(done->result == RESULT_OK && done->has_wall && str_eq(done->wall, STR("{\"of\":7}")));
     CHECK(done->node_dead && done->stop && str_eq(done->power, STR("reboot")));
     CHECK(str_eq(done->runlog, STR("first\nsecond")) && done->park_ms == 0);
-    CHECK(str_eq(l->heard[1].command.actor, STR("role code")));
+    CHECK(str_eq(l->received[1].command.actor, STR("role code")));
     close_runner(l);
 }
 
@@ -141,7 +141,7 @@ TEST(a_run_that_is_not_over_says_how_it_goes_on)
     for (int64_t i = 3; i <= 5; i++)
         order(l, START, (struct order){.run_id = i, .attempt = 1, .noderole_id = i});
     settle(l);
-    CHECK(l->heard_count == 6);
+    CHECK(l->received_count == 6);
     CHECK(done_at(l, 3, 3, 1)->result == RESULT_ASYNC);
     const struct run_done_command *parked = done_at(l, 4, 4, 1);
     CHECK(parked->result == RESULT_PARKED && parked->park_ms == 60000);
@@ -168,7 +168,7 @@ TEST(a_run_that_cannot_be_done_fails_and_says_why)
         {3, "r.lua:1: no luck\nstack traceback:"},
         {4, "it took more than 2000000 instructions"},
         {5, "the result of a run is"},
-        {6, "cannot wish for anything"},
+        {6, "cannot request commands"},
         {GONE, "its noderole does not exist any more"},
     };
     struct loop *l = open_runner();
@@ -178,14 +178,14 @@ TEST(a_run_that_cannot_be_done_fails_and_says_why)
     load(l, 5, "return { do_transition = function() return 'fine' end }");
     load(l, 6, "return { do_transition = function() halligan.enqueue(1) end }");
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        l->heard_count = 0;
+        l->received_count = 0;
         order(l, START,
               (struct order){.run_id = 50 + i, .attempt = 1, .noderole_id = cases[i].noderole_id});
         settle(l);
-        const struct run_done_command *done = done_at(l, l->heard_count - 1, 50 + i, 1);
+        const struct run_done_command *done = done_at(l, l->received_count - 1, 50 + i, 1);
         CHECK(done->result == RESULT_FAILED && !done->has_wall);
         CHECK(has(l, done->runlog, cases[i].why));
-        CHECK(l->heard_count == (cases[i].noderole_id == GONE ? 1u : 2u));
+        CHECK(l->received_count == (cases[i].noderole_id == GONE ? 1u : 2u));
     }
     close_runner(l);
 }
@@ -199,12 +199,12 @@ TEST(a_query_is_a_start_begun_or_not)
     order(l, QUERY, (struct order){.run_id = 1, .attempt = 1, .noderole_id = 3});
     order(l, QUERY, (struct order){.run_id = 2, .attempt = 4, .noderole_id = 3, .begun = true});
     settle(l);
-    CHECK(l->heard_count == 4);
+    CHECK(l->received_count == 4);
     CHECK(done_at(l, 2, 1, 1)->result == RESULT_OK && done_at(l, 3, 2, 4)->result == RESULT_OK);
-    /* The store lost the answer: it is asked for again, and given again. */
+    /* The store lost the result: it is queried, and submitted again. */
     order(l, QUERY, (struct order){.run_id = 2, .attempt = 4, .noderole_id = 3, .begun = true});
     settle(l);
-    CHECK(l->heard_count == 6 && done_at(l, 5, 2, 4)->result == RESULT_OK);
+    CHECK(l->received_count == 6 && done_at(l, 5, 2, 4)->result == RESULT_OK);
     close_runner(l);
 }
 
@@ -223,13 +223,13 @@ TEST(a_repeated_order_is_done_once_while_it_is_under_way)
     CHECK(facts_wanted == 1);
     release(l);
     settle(l);
-    CHECK(l->heard_count == 3); /* one of them is what the thread was held with */
+    CHECK(l->received_count == 3); /* one of them is what the thread was held with */
     begun_at(l, 0, 1, 1);
     CHECK(done_at(l, 2, 1, 1)->result == RESULT_OK);
     close_runner(l);
 }
 
-TEST(orders_of_who_leads_no_more_are_not_heard)
+TEST(orders_of_a_former_leader_are_ignored)
 {
     struct loop *l = open_runner();
     load(l, 3, plain);
@@ -238,11 +238,11 @@ TEST(orders_of_who_leads_no_more_are_not_heard)
     order(l, QUERY, (struct order){.run_id = 3, .attempt = 1, .noderole_id = 3, .epoch = 4});
     order(l, CANCEL, (struct order){.run_id = 1, .attempt = 1, .epoch = 4});
     settle(l);
-    CHECK(l->heard_count == 2 && done_at(l, 1, 1, 1)->result == RESULT_OK);
+    CHECK(l->received_count == 2 && done_at(l, 1, 1, 1)->result == RESULT_OK);
     order(l, CANCEL, (struct order){.run_id = 9, .attempt = 1, .epoch = 6});
     order(l, START, (struct order){.run_id = 4, .attempt = 1, .noderole_id = 3, .epoch = 5});
     settle(l);
-    CHECK(l->heard_count == 3);
+    CHECK(l->received_count == 3);
     stopped_at(l, 2, 9, 1);
     close_runner(l);
 }
@@ -257,14 +257,14 @@ TEST(a_cancelled_run_is_out_at_once_and_its_late_answer_is_dropped)
     order(l, START, (struct order){.run_id = 1, .attempt = 1, .noderole_id = 3});
     order(l, START, (struct order){.run_id = 2, .attempt = 1, .noderole_id = 3});
     CHECK(transitions_pump(l->transitions));
-    CHECK(l->heard_count == 2);
+    CHECK(l->received_count == 2);
     order(l, CANCEL, (struct order){.run_id = 1, .attempt = 1});
     CHECK(!transitions_has(l->transitions, 1, 1) && transitions_is_due(l->transitions));
     CHECK(transitions_pump(l->transitions));
     stopped_at(l, 2, 1, 1);
     release(l);
     settle(l);
-    CHECK(l->heard_count == 5); /* and what the thread was held with */
+    CHECK(l->received_count == 5); /* and what the thread was held with */
     CHECK(done_at(l, 4, 2, 1)->result == RESULT_OK);
     close_runner(l);
 }
@@ -281,7 +281,7 @@ TEST(a_cancelled_run_that_loops_is_out_at_once_too)
     stopped_at(l, 1, 1, 1);
     order(l, START, (struct order){.run_id = 1, .attempt = 2, .noderole_id = 4});
     settle(l);
-    CHECK(l->heard_count == 4);
+    CHECK(l->received_count == 4);
     begun_at(l, 2, 1, 2);
     CHECK(done_at(l, 3, 1, 2)->result == RESULT_OK);
     close_runner(l);
@@ -296,7 +296,7 @@ TEST(a_run_that_is_cancelled_before_it_began_is_never_called)
     order(l, CANCEL, (struct order){.run_id = 8, .attempt = 1}); /* never was */
     order(l, START, (struct order){.run_id = 2, .attempt = 1, .noderole_id = 3});
     settle(l);
-    CHECK(facts_wanted == 1 && l->heard_count == 4);
+    CHECK(facts_wanted == 1 && l->received_count == 4);
     stopped_at(l, 0, 1, 1);
     stopped_at(l, 1, 8, 1);
     begun_at(l, 2, 2, 1);
@@ -313,19 +313,19 @@ TEST(calls_of_several_roles_are_answered_as_they_are_done)
     hold(l);
     for (int64_t i = 1; i <= 5; i++)
         order(l, START, (struct order){.run_id = i, .attempt = 1, .noderole_id = begun[i - 1]});
-    CHECK(transitions_pump(l->transitions) && l->heard_count == 5);
+    CHECK(transitions_pump(l->transitions) && l->received_count == 5);
     order(l, CANCEL, (struct order){.run_id = 2, .attempt = 1});
     release(l);
-    while (l->heard_count < 11) { /* begun, stopped, held with, and done: all but one */
+    while (l->received_count < 11) { /* begun, stopped, held with, and done: all but one */
         const bool any = hooks_pump(l->hooks);
         if (!transitions_pump(l->transitions) && !any)
             CHECK(sem_wait(&l->woken) == 0);
     }
     uint32_t at = 0;
     for (uint32_t i = 0; i < 11; i++) {
-        if (l->heard[i].command.kind != COMMAND_RUN_DONE)
+        if (l->received[i].command.kind != COMMAND_RUN_DONE)
             continue;
-        at += expected[at] == 2; /* which nobody waits for */
+        at += expected[at] == 2; /* cancelled */
         char wall[60];
         snprintf(wall, sizeof wall, "{\"nr\":%d,\"run\":%d}", (int)begun[expected[at] - 1],
                  (int)expected[at]);
@@ -346,20 +346,20 @@ TEST(more_orders_than_the_hooks_take_are_done_in_time)
     for (int64_t i = 1; i <= COUNT; i++)
         order(l, START, (struct order){.run_id = i, .attempt = 1, .noderole_id = 3});
     CHECK(transitions_pump(l->transitions));
-    CHECK(l->heard_count == HOOKS_CALLS_MAX && facts_wanted == HOOKS_CALLS_MAX);
+    CHECK(l->received_count == HOOKS_CALLS_MAX && facts_wanted == HOOKS_CALLS_MAX);
     CHECK(!transitions_is_due(l->transitions)); /* the hooks will wake us */
     for (int64_t i = 3; i <= COUNT; i += 3)
         order(l, CANCEL, (struct order){.run_id = i, .attempt = 1});
     settle(l);
     int64_t last = 0;
     uint32_t done = 0;
-    for (uint32_t i = 0; i < l->heard_count; i++)
-        if (l->heard[i].command.kind == COMMAND_RUN_DONE) {
-            const int64_t run_id = l->heard[i].command.run_done.run_id;
+    for (uint32_t i = 0; i < l->received_count; i++)
+        if (l->received[i].command.kind == COMMAND_RUN_DONE) {
+            const int64_t run_id = l->received[i].command.run_done.run_id;
             char wall[60];
             snprintf(wall, sizeof wall, "{\"nr\":3,\"run\":%d}", (int)run_id);
             CHECK(run_id > last && run_id % 3);
-            CHECK(str_eq(l->heard[i].command.run_done.wall, str_from(wall)));
+            CHECK(str_eq(l->received[i].command.run_done.wall, str_from(wall)));
             last = run_id;
             done++;
         }
@@ -369,7 +369,7 @@ TEST(more_orders_than_the_hooks_take_are_done_in_time)
     close_runner(l);
 }
 
-TEST(what_runs_are_told_is_made_a_little_at_a_time)
+TEST(arguments_of_runs_are_created_in_portions)
 {
     struct loop *l = open_runner();
     load(l, 3, plain);
@@ -388,7 +388,7 @@ TEST(what_runs_are_told_is_made_a_little_at_a_time)
     CHECK(transitions_pump(l->transitions) && facts_wanted == 5);
     CHECK(!transitions_is_due(l->transitions));
     settle(l);
-    CHECK(l->heard_count == 10);
+    CHECK(l->received_count == 10);
     for (int64_t i = 1; i <= 5; i++)
         begun_at(l, (uint32_t)i - 1, i, 1);
     close_runner(l);
@@ -405,10 +405,10 @@ TEST(answers_that_are_not_taken_are_handed_over_later)
     CHECK(hooks_settle(l->hooks)); /* calls have no need to be taken */
     order(l, CANCEL, (struct order){.run_id = 5, .attempt = 1});
     CHECK(!transitions_pump(l->transitions) && !transitions_pump(l->transitions));
-    CHECK(l->heard_count == 0);
+    CHECK(l->received_count == 0);
     l->is_full = false;
     CHECK(transitions_pump(l->transitions) && !transitions_pump(l->transitions));
-    CHECK(l->heard_count == 5);
+    CHECK(l->received_count == 5);
     begun_at(l, 0, 1, 1);
     begun_at(l, 1, 2, 1);
     CHECK(done_at(l, 2, 1, 1)->result == RESULT_OK && done_at(l, 3, 2, 1)->result == RESULT_OK);
@@ -416,7 +416,7 @@ TEST(answers_that_are_not_taken_are_handed_over_later)
     close_runner(l);
 }
 
-TEST(what_is_under_way_at_the_end_is_forgotten)
+TEST(pending_runs_are_dropped_at_the_end)
 {
     struct loop *l = open_runner();
     load(l, 3, "return { do_transition = function() while true do end end }");

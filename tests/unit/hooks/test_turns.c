@@ -1,25 +1,25 @@
-/* Whose turn it is: the loop is held up only for moments, one role never by another, and what would
- * be told twice is told once. The thread is held where the order matters, and the clock stands
- * still. */
+/* Scheduling: the loop is blocked only for moments, one role never delays another, and duplicate
+ * notifications are combined. The thread is held where the order matters, and the clock does not
+ * advance by itself. */
 #include "hooks/hooks.h"
 
 #include "tests/unit/hooks/hooks_loop.h"
 
 static int64_t id_at(const struct loop *l, uint32_t index)
 {
-    CHECK(index < l->heard_count && l->heard[index].command.kind == COMMAND_OUTBOX_DONE);
-    return l->heard[index].command.outbox_done.outbox_id;
+    CHECK(index < l->received_count && l->received[index].command.kind == COMMAND_OUTBOX_DONE);
+    return l->received[index].command.outbox_done.outbox_id;
 }
 
 static struct str wishes_at(const struct loop *l, uint32_t index)
 {
-    return l->heard[index].command.outbox_done.wishes;
+    return l->received[index].command.outbox_done.wishes;
 }
 
-/* What was heard, after what the thread was held with. */
+/* The results, after that of the job that held the thread. */
 static void heard_in_order(const struct loop *l, const int64_t *ids, uint32_t count)
 {
-    CHECK(l->heard_count == count + 1 && id_at(l, 0) == 999);
+    CHECK(l->received_count == count + 1 && id_at(l, 0) == 999);
     for (uint32_t i = 0; i < count; i++) {
         if (id_at(l, i + 1) != ids[i])
             fprintf(stderr, "%d. is %d\n", (int)i, (int)id_at(l, i + 1));
@@ -27,7 +27,7 @@ static void heard_in_order(const struct loop *l, const int64_t *ids, uint32_t co
     }
 }
 
-#define HEARD_IN_ORDER(l, ...)                                                                     \
+#define RECEIVED_IN_ORDER(l, ...)                                                                  \
     heard_in_order((l), (const int64_t[]){__VA_ARGS__},                                            \
                    sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 
@@ -37,7 +37,7 @@ static void drain(struct loop *l)
         continue;
 }
 
-/* ---- the loop goes on ---- */
+/* ---- time of the loop ---- */
 
 TEST(facts_are_made_for_a_moment_and_then_the_loop_goes_on)
 {
@@ -49,9 +49,10 @@ TEST(facts_are_made_for_a_moment_and_then_the_loop_goes_on)
     drain(l);
     l->facts_made = 0;
     l->facts_ms = 1;
-    CHECK(hooks_pump(l->hooks)); /* what it was held with */
+    CHECK(hooks_pump(l->hooks)); /* the job that held the thread */
     CHECK(l->facts_made == HOOKS_PUMP_MS);
-    CHECK(sem_trywait(&l->woken) == 0 && sem_trywait(&l->woken) != 0); /* by ourselves */
+    /* woken by the loop itself */
+    CHECK(sem_trywait(&l->woken) == 0 && sem_trywait(&l->woken) != 0);
     l->facts_ms = 100;
     CHECK(!hooks_pump(l->hooks) && l->facts_made == HOOKS_PUMP_MS + 1);
     CHECK(sem_trywait(&l->woken) == 0);
@@ -63,7 +64,7 @@ TEST(facts_are_made_for_a_moment_and_then_the_loop_goes_on)
     close_loop(l);
 }
 
-TEST(a_role_with_much_to_tell_leaves_room_for_others)
+TEST(a_role_with_a_backlog_leaves_capacity_for_others)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     load(l, 3, "return { on_todo = function(nr) end }");
@@ -123,7 +124,7 @@ TEST(roles_take_turns_with_the_thread)
     CHECK(!hooks_pump(l->hooks));
     release(l);
     run(l, 9);
-    HEARD_IN_ORDER(l, 1, 6, 8, 2, 7, 3, 4, 5);
+    RECEIVED_IN_ORDER(l, 1, 6, 8, 2, 7, 3, 4, 5);
     close_loop(l);
 }
 
@@ -172,9 +173,9 @@ TEST(a_role_that_used_up_its_time_lets_the_others_go_first)
     CHECK(!hooks_pump(l->hooks));
     release(l);
     run(l, 10);
-    HEARD_IN_ORDER(l, 1, 11, 12, 13, 14, 15, 16, 2, 3);
-    CHECK(has(l, l->heard[1].text, "it ran for more than 20 ms"));
-    CHECK(l->heard[8].failed && l->heard[9].failed && !l->heard[2].failed);
+    RECEIVED_IN_ORDER(l, 1, 11, 12, 13, 14, 15, 16, 2, 3);
+    CHECK(has(l, l->received[1].text, "it ran for more than 20 ms"));
+    CHECK(l->received[8].failed && l->received[9].failed && !l->received[2].failed);
     close_loop(l);
 }
 
@@ -213,10 +214,10 @@ TEST(settling_knows_no_turns_and_no_penalties)
     l->facts_ms = 10000; /* nor moments */
     for (int64_t i = 1; i <= 9; i++)
         deliver(l, i, i < 3 || i == 7 ? 3 : 4, HOOK_TODO);
-    CHECK(hooks_settle(l->hooks) && l->heard_count == 9);
+    CHECK(hooks_settle(l->hooks) && l->received_count == 9);
     for (uint32_t i = 0; i < 9; i++)
         CHECK(id_at(l, i) == i + 1);
-    CHECK(l->heard[0].failed && l->heard[1].failed && l->heard[6].failed);
+    CHECK(l->received[0].failed && l->received[1].failed && l->received[6].failed);
     close_loop(l);
 }
 
@@ -233,35 +234,35 @@ TEST(a_row_of_what_is_gone_does_not_overtake)
     CHECK(!hooks_pump(l->hooks));
     release(l);
     run(l, 3);
-    HEARD_IN_ORDER(l, 1, 2);
+    RECEIVED_IN_ORDER(l, 1, 2);
     CHECK(wishes_at(l, 1).len > 0 && wishes_at(l, 2).len == 0);
     close_loop(l);
 }
 
-/* ---- told once ---- */
+/* ---- combined notifications ---- */
 
 static const char *const teller =
     "return { on_todo = function() end, "
     "on_node_change = function(node) halligan.log(node.name) halligan.set_bootenv('n1', node.name) "
     "end, on_node_delete = function(node) halligan.set_bootenv('n1', 'gone') end }";
 
-/* Which row its hook was told of. */
+/* The row whose arguments its hook got. */
 static void told(struct loop *l, uint32_t index, const char *name)
 {
     struct command wish;
     uint32_t at = 0;
-    const struct str wishes = wishes_at(l, index);
-    CHECK(!l->heard[index].failed);
-    CHECK(command_decode(&l->arena, wishes, &at, &wish) == OK && at == wishes.len);
+    const struct str commands = wishes_at(l, index);
+    CHECK(!l->received[index].failed);
+    CHECK(command_decode(&l->arena, commands, &at, &wish) == OK && at == commands.len);
     CHECK(str_eq(wish.node_update.bootenv, str_from(name)));
 }
 
 static void untold(const struct loop *l, uint32_t index)
 {
-    CHECK(!l->heard[index].failed && wishes_at(l, index).len == 0);
+    CHECK(!l->received[index].failed && wishes_at(l, index).len == 0);
 }
 
-TEST(changes_of_a_node_that_wait_are_told_in_one_call)
+TEST(pending_changes_of_a_node_are_one_call)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     load(l, 3, teller);
@@ -278,7 +279,7 @@ TEST(changes_of_a_node_that_wait_are_told_in_one_call)
     CHECK(l->facts_made == 3 && hooks_waiting(l->hooks) == 7);
     release(l);
     run(l, 8);
-    HEARD_IN_ORDER(l, 1, 2, 3, 4, 6, 7, 5);
+    RECEIVED_IN_ORDER(l, 1, 2, 3, 4, 6, 7, 5);
     for (uint32_t i = 1; i <= 4; i++)
         untold(l, i);
     told(l, 5, "n6");
@@ -300,7 +301,7 @@ TEST(a_change_takes_the_place_of_one_that_was_not_called_yet)
     }
     release(l);
     run(l, 6);
-    HEARD_IN_ORDER(l, 1, 3, 5, 2, 4);
+    RECEIVED_IN_ORDER(l, 1, 3, 5, 2, 4);
     untold(l, 1);
     untold(l, 2);
     told(l, 3, "n5");
@@ -313,7 +314,7 @@ TEST(a_change_takes_the_place_of_one_that_was_not_called_yet)
     close_loop(l);
 }
 
-TEST(no_change_is_told_before_something_else_about_its_node)
+TEST(a_change_does_not_overtake_another_hook_of_its_node)
 {
     for (int pumped = 0; pumped < 2; pumped++) {
         struct loop *l = open_loop(SANDBOX_LIMITS);
@@ -328,7 +329,7 @@ TEST(no_change_is_told_before_something_else_about_its_node)
         hooks_pump(l->hooks);
         release(l);
         run(l, 4);
-        HEARD_IN_ORDER(l, 1, 2, 3);
+        RECEIVED_IN_ORDER(l, 1, 2, 3);
         told(l, 1, "n1");
         told(l, 2, "gone");
         told(l, 3, "n3");
@@ -336,7 +337,7 @@ TEST(no_change_is_told_before_something_else_about_its_node)
     }
 }
 
-TEST(a_row_that_comes_twice_is_answered_with_its_wishes)
+TEST(a_row_delivered_twice_is_answered_with_its_commands)
 {
     for (int pumped = 0; pumped < 2; pumped++) {
         struct loop *l = open_loop(SANDBOX_LIMITS);
@@ -352,7 +353,7 @@ TEST(a_row_that_comes_twice_is_answered_with_its_wishes)
         CHECK(hooks_waiting(l->hooks) == 3);
         release(l);
         run(l, 4);
-        HEARD_IN_ORDER(l, 4, 5, 9); /* the newest is the last that somebody waits for */
+        RECEIVED_IN_ORDER(l, 4, 5, 9); /* the newest is the last pending one */
         CHECK(wishes_at(l, 1).len == 0 && wishes_at(l, 2).len == 0 && wishes_at(l, 3).len > 0);
         CHECK(hooks_waiting(l->hooks) == 0);
         close_loop(l);
@@ -371,7 +372,7 @@ TEST(a_row_that_was_answered_before_does_not_silence_another)
     CHECK(!hooks_pump(l->hooks));
     release(l);
     run(l, 3);
-    HEARD_IN_ORDER(l, 9, 4);
+    RECEIVED_IN_ORDER(l, 9, 4);
     told(l, 1, "n9");
     untold(l, 2);
     close_loop(l);
@@ -384,17 +385,17 @@ TEST(rows_of_one_call_are_answered_once_each_however_slowly_they_are_taken)
     for (int64_t i = 1; i <= 5; i++)
         deliver_about(l, i, 3, HOOK_NODE_CHANGE, 7);
     l->taken_max = 2;
-    CHECK(!hooks_settle(l->hooks) && l->heard_count == 2);
+    CHECK(!hooks_settle(l->hooks) && l->received_count == 2);
     CHECK(!hooks_settle(l->hooks) && hooks_waiting(l->hooks) == 5);
     l->is_full = false;
-    CHECK(hooks_settle(l->hooks) && l->heard_count == 5 && hooks_waiting(l->hooks) == 0);
+    CHECK(hooks_settle(l->hooks) && l->received_count == 5 && hooks_waiting(l->hooks) == 0);
     for (uint32_t i = 0; i < 5; i++)
-        CHECK(id_at(l, i) == i + 1 && l->heard[i].failed == (i == 4));
-    CHECK(has(l, l->heard[4].text, "no\n"));
+        CHECK(id_at(l, i) == i + 1 && l->received[i].failed == (i == 4));
+    CHECK(has(l, l->received[4].text, "no\n"));
     close_loop(l);
 }
 
-TEST(changes_that_nobody_takes_back_are_dropped_at_the_end)
+TEST(unclaimed_changes_are_dropped_at_the_end)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     load(l, 3, teller);
@@ -436,7 +437,7 @@ TEST(a_hook_that_is_no_longer_defined_is_answered_without_a_call)
             hooks_unload(l->hooks, 4);
         release(l);
         run(l, 4);
-        HEARD_IN_ORDER(l, 1, 2, 3);
+        RECEIVED_IN_ORDER(l, 1, 2, 3);
         for (uint32_t i = 1; i <= 3; i++)
             untold(l, i);
         close_loop(l);
@@ -451,22 +452,22 @@ TEST(code_that_cannot_be_had_fails_and_says_which_file_is_wrong)
     release(l);
     run(l, 4);
     for (uint32_t i = 1; i <= 3; i++)
-        CHECK(l->heard[i].failed && wishes_at(l, i).len == 0);
-    CHECK(has(l, l->heard[1].text,
+        CHECK(l->received[i].failed && wishes_at(l, i).len == 0);
+    CHECK(has(l, l->received[1].text,
               "role dns-server has no code here, so on_todo cannot be called: "
               "/b/roles/dns-server.lua: there is no such file"));
     deliver(l, 4, 5, HOOK_TODO);
     run(l, 5);
-    CHECK(has(l, l->heard[4].text, "role dns-server has no code here, so on_todo"));
-    CHECK(has(l, l->heard[4].text, "/r.lua:2: "));
+    CHECK(has(l, l->received[4].text, "role dns-server has no code here, so on_todo"));
+    CHECK(has(l, l->received[4].text, "/r.lua:2: "));
     load(l, 5, "return { on_todo = function() end }");
     deliver(l, 5, 5, HOOK_TODO);
     run(l, 6);
-    CHECK(!l->heard[5].failed);
+    CHECK(!l->received[5].failed);
     close_loop(l);
 }
 
-TEST(questions_to_code_that_went_or_is_wrong)
+TEST(veto_requests_to_removed_or_invalid_code)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     struct hooks_report report;
@@ -475,14 +476,14 @@ TEST(questions_to_code_that_went_or_is_wrong)
     hooks_unload(l->hooks, 4);
     ask(l, 1, 3);
     run(l, 1);
-    const struct heard *heard = &l->heard[0];
-    CHECK(heard->answers[0].veto && heard->answers[1].veto && !heard->answers[2].veto);
-    CHECK(has(l, heard->answers[0].text, "role dns-server has no code here, so on_commit"));
-    CHECK(has(l, heard->answers[0].text, "r.lua: the file must return a table of functions"));
+    const struct received *received = &l->received[0];
+    CHECK(received->answers[0].veto && received->answers[1].veto && !received->answers[2].veto);
+    CHECK(has(l, received->answers[0].text, "role dns-server has no code here, so on_commit"));
+    CHECK(has(l, received->answers[0].text, "r.lua: the file must return a table of functions"));
     const struct hooks_facts none = {0};
     CHECK(hooks_call(l->hooks, 4, &none, 9) == OK);
     run(l, 2);
-    CHECK(l->heard[1].failed &&
-          has(l, l->heard[1].text, "role dns-server has no code here, so do_transition"));
+    CHECK(l->received[1].failed &&
+          has(l, l->received[1].text, "role dns-server has no code here, so do_transition"));
     close_loop(l);
 }
