@@ -163,7 +163,7 @@ static int master(char **args)
 {
     const struct jig_work w = read_job(args[0]);
     struct launch_spec r;
-    ssh_master(&w, jig_tools_find(&arena, TOOLS_PATH, "ssh"), &arena, &r);
+    ssh_master_command(&w, jig_tools_find(&arena, TOOLS_PATH, "ssh"), &arena, &r);
     return print_recipe(&r, args[1]);
 }
 
@@ -171,7 +171,7 @@ static int leave(char **args)
 {
     const struct jig_work w = read_job(args[0]);
     struct launch_spec r;
-    ssh_master_leave(&w, jig_tools_find(&arena, TOOLS_PATH, "ssh"), &arena, &r);
+    ssh_master_stop_command(&w, jig_tools_find(&arena, TOOLS_PATH, "ssh"), &arena, &r);
     return print_recipe(&r, args[1]);
 }
 

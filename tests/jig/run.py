@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The jigs against the real thing: shells, tar, an OpenSSH server, puppet, ansible-playbook.
+"""The jigs with real programs: shells, tar, an OpenSSH server, puppet, ansible-playbook.
 
     tests/jig/run.py --build DIR [NAME ...]
 
-Prepares recipes with DIR/tests/jig/jig-drive, starts what they say, and looks at what comes of it.
+Creates launch specifications with DIR/tests/jig/jig-drive, starts them, and checks the results.
 Runs every test_* function of every test_*.py here (or those whose names begin with a NAME). Prints
 PASS or FAIL for each; the exit status is 0 when all passed.
 """

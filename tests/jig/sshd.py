@@ -36,7 +36,7 @@ def free_port(address="127.0.0.1"):
 
 
 class Server:
-    """Answers at these addresses, 16 at most; logs in whoever runs the tests."""
+    """Answers at these addresses, 16 at most; accepts the user that runs the tests."""
 
     def __init__(self, bench, addresses=("127.0.0.1",), path=USUAL_PATH, more=""):
         self.folder = bench.place("sshd")
@@ -69,7 +69,7 @@ class Server:
     def start(self):
         if os.geteuid() == 0:
             os.makedirs("/run/sshd", mode=0o755, exist_ok=True)  # sshd insists on it
-        for _ in range(20):  # somebody else may take a port that was free
+        for _ in range(20):  # another process may take a port that was free
             self.port = free_port(self.addresses[0])
             config = os.path.join(self.folder, "sshd_config")
             listen = "\n".join(f"ListenAddress {address}" for address in self.addresses)

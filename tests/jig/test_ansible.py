@@ -10,7 +10,7 @@ NODE = "n1.example.com"
 
 
 def plain_source(bench):
-    """Ansible replaces "$HOME" in a path, whoever wrote it."""
+    """Ansible replaces "$HOME" in every path."""
     bench.source = os.path.join(bench.folder, "it's a \"source\"")
     os.mkdir(bench.source)
 
@@ -78,7 +78,7 @@ def test_a_playbook_that_is_none_or_is_for_others_has_failed(bench):
     why = bench.refusal(bench.job("absent", jig_class="ansible"))
     assert why.startswith("role absent has no playbook: there is neither "), why
     why = bench.refusal(bench.job("../up", jig_class="ansible"))
-    assert why == '"../up" is no name of a role', why
+    assert why == '"../up" is not a valid name of a role', why
     programs = tool_path(bench.folder, {"sh": "/bin/sh", "tar": "/bin/tar"})
     why = bench.refusal(bench.job("none", jig_class="ansible", path=programs))
     assert why == "ansible-playbook is not installed here (package ansible-core)", why

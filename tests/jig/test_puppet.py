@@ -77,7 +77,7 @@ def test_what_is_missing_for_puppet_is_named(bench):
                        path=tool_path(bench.folder, programs))
     assert "puppet is not installed on this machine (package puppet-agent)" in done["log"], done
     gone = bench.job("web", jig_class="puppet", source_path="/nowhere")
-    assert "the files of barclamp test are gone" in bench.refusal(gone)
+    assert "the files of barclamp test do not exist any more" in bench.refusal(gone)
 
 
 def test_puppet_runs_on_the_node_over_ssh(bench):

@@ -186,11 +186,11 @@ def test_links_and_other_things_on_the_wall_are_passed_over(bench):
 def test_a_wall_that_is_none_fails_the_run_with_a_reason(bench):
     deep = "/".join(["d"] * 60)
     for text, part in (
-        ("mkdir -p attrs/bin && printf 'a\\0b' > attrs/bin/wall", '"bin": its value is no text'),
-        ("mkdir -p attrs/bin && printf '\\377' > attrs/bin/wall", '"bin": its value is no text'),
-        ("n=$(printf '\\377'); write_attribute $n 1", "its name is no text"),
-        ("write_attribute a 1; write_attribute a/b 2", '"a/b": another value is in its place'),
-        (f"write_attribute {deep} 1", "it lies too deep"),
+        ("mkdir -p attrs/bin && printf 'a\\0b' > attrs/bin/wall", '"bin": its value is not UTF-8 text'),
+        ("mkdir -p attrs/bin && printf '\\377' > attrs/bin/wall", '"bin": its value is not UTF-8 text'),
+        ("n=$(printf '\\377'); write_attribute $n 1", "its name is not UTF-8 text"),
+        ("write_attribute a 1; write_attribute a/b 2", '"a/b": another value has the same path or is part of it'),
+        (f"write_attribute {deep} 1", "it is nested too deeply"),
         ("mkdir -p attrs/a; head -c 2000000 /dev/zero | tr '\\0' x > attrs/a/wall", "too much"),
         ("mkdir attrs; echo text > attrs/wall", "not as an object"),
         ("mkdir -p attrs/a; i=0; while [ $i -lt 60 ]; do printf '['; i=$((i + 1)); done"
@@ -238,7 +238,7 @@ def test_a_script_that_is_killed_has_failed(bench):
             bench.fails(f"status {code}", role, path=path)
 
 
-def test_the_end_of_a_process_is_told_in_words(bench):
+def test_the_end_of_a_process_becomes_a_sentence(bench):
     role = bench.scripts("sleeps", s10="echo at it; sleep 1000")
     for how, part in (("deadline", "took longer than it may"), ("cancelled", "was cancelled")):
         job = bench.job(role)
@@ -305,7 +305,7 @@ def test_a_role_without_scripts_is_refused_with_a_sentence(bench):
     assert "role ../up has no scripts" in bench.refusal(bench.job("../up"))
     gone = bench.job("empty", source_path="/nowhere/at/all")
     assert bench.refusal(gone) == (
-        "the files of barclamp test are gone: there is no /nowhere/at/all")
+        "the files of barclamp test do not exist any more: there is no /nowhere/at/all")
     other = bench.job("empty", jig_class="chef")
     assert bench.refusal(other) == "this build has no runner for jigs of class chef"
 

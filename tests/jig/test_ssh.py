@@ -112,7 +112,7 @@ def test_each_failure_has_its_name(bench):
 
 
 def fill(listener):
-    """Nobody more gets in: what is sent to it is dropped from now on."""
+    """Fill the backlog of the listener: later connection attempts are dropped."""
     waiting = []
     for _ in range(4):
         one = socket.socket()
@@ -122,8 +122,8 @@ def fill(listener):
     return waiting
 
 
-def test_a_machine_that_does_not_answer_is_told_from_one_that_refuses(bench):
-    """A listener that never says anything, and one that takes nobody any more."""
+def test_a_machine_that_does_not_answer_is_distinguished_from_one_that_refuses(bench):
+    """A listener that never sends anything, and one with a full backlog."""
     server = Server(bench)
     server.pin(bench, NODE)
     role = bench.scripts("any", s10="true")
@@ -167,7 +167,7 @@ def test_a_connection_that_breaks_is_called_that(bench):
     assert os.listdir(server.tmp) == []
 
 
-def test_a_script_that_fails_as_ssh_does_is_told_from_ssh(bench):
+def test_a_script_that_fails_as_ssh_does_is_distinguished_from_ssh(bench):
     server = Server(bench)
     server.pin(bench, NODE)
     role = bench.scripts("like", s10="echo 'ls: x: Permission denied' >&2; exit 255")
@@ -175,7 +175,7 @@ def test_a_script_that_fails_as_ssh_does_is_told_from_ssh(bench):
 
 
 def wait_for(path):
-    """A file that somebody else writes; the time is only for when it never comes."""
+    """Wait for a file that another process writes, with a timeout."""
     end = time.monotonic() + 60
     while not os.path.exists(path):
         assert time.monotonic() < end, f"{path} never came"
@@ -224,9 +224,9 @@ def test_what_a_run_that_was_cut_off_left_there_is_ended_before_the_next(bench):
     _, pids = cut_off(bench, server)
     other = bench.scripts("other", s10="true")
     bench.wall(other, node="n2.example.com", transport=server.transport())
-    assert all(is_alive(pid) for pid in pids), "another node's run is nobody's to stop"
+    assert all(is_alive(pid) for pid in pids), "the run of another node is not stopped"
     done = bench.run(other, transport=server.transport())
-    assert done["result"] == "ok" and "a run that was cut off is still at work" in done["log"], done
+    assert done["result"] == "ok" and "an earlier run for this node is still active" in done["log"], done
     for pid in pids:
         wait_gone(pid)
     assert os.listdir(server.tmp) == []
@@ -280,7 +280,7 @@ def test_more_runs_than_a_connection_takes_have_their_own(bench):
     assert started.wait() == {"how": "exited", "code": 0}, started.log()
 
 
-def test_a_socket_that_nobody_listens_at_keeps_no_run(bench):
+def test_a_dead_control_socket_does_not_block_a_run(bench):
     server = Server(bench)
     server.pin(bench, NODE)
     with socket.socket(socket.AF_UNIX) as dead:

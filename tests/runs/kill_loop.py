@@ -93,8 +93,8 @@ class Figures:
                 self.lost += 1
             else:
                 raise AssertionError((name, run, begun[name], ended[name]))
-        strangers = (set(begun) | set(ended)) - set(history)
-        assert not strangers, f"scripts that nobody has ordered: {strangers}"
+        unordered = (set(begun) | set(ended)) - set(history)
+        assert not unordered, f"scripts without an order: {unordered}"
 
 
 class Round:
@@ -202,7 +202,7 @@ def test_kill_the_supervisor_while_a_hundred_scripts_run(y):
 
 
 def test_kill_both_while_a_hundred_scripts_run(y):
-    """Nobody is left to tell how they ended: lost, and said so."""
+    """No process is left that knows how they ended: they are reported as lost."""
     bound = everybody(y)
     y.shut("one")
     commit(y)

@@ -1,4 +1,5 @@
-"""Power waits for those who serve boots: X1, X9 and X10, with real scripts and a real service.
+"""The boot barrier with real scripts and a real Redfish service (ADR 0048): a power action waits until
+every noderole that serves boots has served the boot generation of the node.
 
 Two kinds of database serve what machines boot. Their scripts publish what they were given, at a
 gate of their own; only what a script has published is acknowledged. The machine is behind Redfish.
@@ -46,7 +47,7 @@ return { on_active = function(noderole) halligan.power(noderole.node_id, 'reset'
 
 
 class Rack:
-    """A machine that runs from its disk, and everybody who serves it."""
+    """A machine that runs from its disk, and the noderoles that serve its boots."""
 
     def __init__(self, y, *flags, dhcp=1):
         self.y = y
@@ -116,7 +117,7 @@ class Rack:
         eventually(lambda: self.machine.resets, lambda: f"it is restarted: {self.row()}")
         assert self.machine.resets == ["ForceRestart"], self.machine.resets
         assert self.machine.boots[-1] == boots, self.machine.boots
-        eventually(lambda: not self.y.rows("SELECT 1 FROM outbox"), "all was told")
+        eventually(lambda: not self.y.rows("SELECT 1 FROM outbox"), "all hooks are answered")
         assert self.row()["status"] == "" and not self.row()["alive"]
 
 
@@ -185,7 +186,7 @@ def test_x01_a_machine_that_is_never_served_is_not_rebooted_and_its_node_says_so
     assert not rack.row()["alive"] and rack.machine.resets == []
     y.open("pxe")  # too late
     rack.is_served_by(rack.pxe, rack.generation())
-    eventually(lambda: not y.rows("SELECT 1 FROM outbox"), "all was told")
+    eventually(lambda: not y.rows("SELECT 1 FROM outbox"), "all hooks are answered")
     assert rack.machine.resets == [] and rack.row()["status"] != ""
     answer = y.me.put(f"nodes/{rack.node}/power?poweraction=reset")
     assert answer.status == 200, answer

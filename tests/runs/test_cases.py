@@ -72,7 +72,7 @@ def test_c75_many_roles_on_many_nodes_never_overlap_on_one(y):
 def test_c76_as_many_at_a_time_as_the_pool_has_and_the_next_waits(y):
     pool, count = 10, 14
     y.role("work", GATED)
-    y.start()  # ten, if nobody says otherwise
+    y.start()  # ten by default
     y.shut("one")
     bound = [y.run(y.node(f"n{i}"), "work") for i in range(count)]
     y.wait_for("begin", pool)
@@ -281,7 +281,7 @@ def test_c82_a_run_that_ends_while_no_daemon_is_there_is_booked_by_the_next(y):
     assert len(y.ledger()) == 4
 
 
-def test_c82_a_daemon_that_stops_in_peace_leaves_its_runs_alone(y):
+def test_c82_a_daemon_that_stops_regularly_leaves_its_runs_alone(y):
     y.role("work", GATED)
     y.start()
     y.shut("one")

@@ -7,7 +7,7 @@ from yard import (
     ACTIVE, CANCELLED, ERROR, FAILED, LONG, OK, PARKED, PROPOSED, RUN_PARKED, TODO, TRANSITION,
     eventually,
 )
-from stream import stream  # yard knows where it lies
+from stream import stream  # yard.py adds its directory to sys.path
 
 MIB = 1 << 20
 RUNLOG_MAX = 2048  # as in src/model/limits.h
@@ -100,7 +100,7 @@ def test_a_stopped_node_does_nothing_more_until_something_there_is_retried(y):
     y.commit(stops)
     y.reaches(stops, ACTIVE)
     y.commit(after)
-    other = y.run(y.node("two"), "next")  # those who come after it run elsewhere
+    other = y.run(y.node("two"), "next")  # later roles run on other nodes
     y.reaches(other, ACTIVE)
     assert y.look(after)["state"] == TODO
     y.kill()
@@ -177,7 +177,7 @@ def test_a_role_that_fails_each_time_is_an_error_in_the_end(y):
     failed = y.reaches(noderole, ERROR)
     assert failed["runlog"].endswith("ended with status 5") and failed["run_count"] == 0
     assert y.results(noderole) == [FAILED, FAILED] and y.runs() == []
-    assert [run["result"] for run in y.told(noderole)] == ["failed", "failed"]
+    assert [run["result"] for run in y.api_runs(noderole)] == ["failed", "failed"]
     assert len(y.ledger("try")) == 2
 
 
@@ -267,7 +267,7 @@ def test_an_operator_cancels_a_run(y):
     assert "cancelled" in failed["runlog"] + failed["status"], failed
     eventually(lambda: not y.runs(), "it has stopped")
     assert y.strays() == []
-    assert [told["result"] for told in y.told(noderole)] == ["cancelled"]
+    assert [run["result"] for run in y.api_runs(noderole)] == ["cancelled"]
     assert y.me.put(f"runs/{run['id']}/cancel").status == 404
     y.role("slow", "say again")
     y.verb(noderole, "retry")
@@ -424,7 +424,7 @@ def test_as_many_logs_and_runs_are_kept_as_was_said(y):
     runs = y.history(noderole)
     assert [run["attempt"] for run in runs] == [4, 5, 6], runs
     assert [f"{run['run_id']}-{run['attempt']}" in run["runlog"] for run in runs] == [True] * 3
-    assert [told["attempt"] for told in y.told(noderole)] == [6, 5, 4]
+    assert [run["attempt"] for run in y.api_runs(noderole)] == [6, 5, 4]
     assert len(y.me.get(f"node_roles/{noderole}/runs?limit=2").json()) == 2
     logs = sorted(os.listdir(y.path("logs", str(noderole))))
     assert {"4.log", "5.log", "6.log"} <= set(logs), logs
@@ -505,7 +505,7 @@ def test_a_jig_whose_tool_is_missing_is_off_and_says_which(y):
     assert refused.status == 409 and refused.json()["code"] == "jig_inactive", refused
     assert state["inactive_reason"] in refused.json()["message"], refused
     y.commit(before)
-    assert y.look(before)["state"] == TODO  # it waits until there is somebody to do it
+    assert y.look(before)["state"] == TODO  # it waits until the jig is active
     y.kill()
     y.start()
     y.settles(before)
@@ -515,14 +515,14 @@ def test_a_jig_whose_tool_is_missing_is_off_and_says_which(y):
 
 
 def test_without_a_supervisor_runs_fail_and_the_daemon_is_not_ready(y):
-    """A program that is not there must not leave anybody waiting for ever."""
+    """A missing program must not leave runs waiting for ever."""
     y.role("lonely", "say ran")
-    alone = os.path.join(y.data, "alone")  # halligan-exec lies beside the daemon, and here it does not
+    alone = os.path.join(y.data, "alone")  # halligan-exec is expected beside the daemon
     os.mkdir(alone)
     y.program = shutil.copy(y.program, alone)
     y.start()
     noderole = y.run(y.node("n1"), "lonely")
-    deadline = time.monotonic() + 90  # it is waited for, and then given up
+    deadline = time.monotonic() + 90  # until the timeout
     while y.look(noderole)["state"] != ERROR and time.monotonic() < deadline:
         time.sleep(0.2)
     assert "halligan-exec cannot be started or does not answer" in y.look(noderole)["runlog"], y.look(noderole)

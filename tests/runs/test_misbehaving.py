@@ -10,7 +10,7 @@ from yard import (
 
 MIB = 1 << 20
 
-# For scripts: who leads this run, and who reads what it writes.
+# For scripts: the pid of the shim of this run, and the path of its result channel.
 CLIMB = """\
 above() { awk '{ print $4 }' "/proc/$1/stat"; }
 first() { # the process that the run began with
@@ -20,7 +20,7 @@ first() { # the process that the run began with
     done
     echo "$at"
 }
-lead() { above "$(first)"; }
+shim() { above "$(first)"; }
 channel() { echo "/proc/$(first)/fd/1"; }
 """
 TICKS = "while :; do sleep 0.05; done"
@@ -34,7 +34,7 @@ class Shape:
     def __init__(self, name, script, says=None, **more):
         self.name = name
         self.script = script  # or a function of the number of the round
-        self.says = says  # its last words; None: it is fine
+        self.says = says  # the end of the runlog; None: the run succeeds
         self.cancel = more.pop("cancel", False)  # once it has said "ready"
         self.alone = more.pop("alone", False)  # too much for the machine side by side
         self.keys = more
@@ -43,7 +43,7 @@ class Shape:
         script = self.script(number) if callable(self.script) else self.script
         return "say ran\n" + CLIMB + script.replace("SLEEPS", f"sleep {y.long}")
 
-    def last_words(self, number):
+    def expected_end(self, number):
         return self.says(number) if callable(self.says) else self.says
 
     @property
@@ -61,37 +61,37 @@ SHAPES = [
     Shape("floods its log until it is too late", "exec yes >&2", LATE, deadline=1),
     Shape("floods where it is not to write at all", 'exec yes > "$(channel)"', LATE, deadline=1),
     Shape("writes where it is not to write at all", 'echo garbage > "$(channel)"; exit 0',
-          "what the scripts wrote did not arrive whole"),
+          "the values that the scripts wrote did not arrive completely"),
     Shape("forks away", "SLEEPS & exit 0"),
     Shape("forks twice with a session of its own",
           "(setsid sh -c 'SLEEPS & SLEEPS' &) ; exit 7", STATUS % 7),
     Shape("becomes a daemon",
           "(setsid sh -c 'cd /; exec < /dev/null > /dev/null 2>&1; SLEEPS' &) ; exit 0"),
     Shape("ignores TERM", f"trap '' TERM; say ready; {TICKS}", cancel=True),
-    Shape("hides one who ignores TERM",
+    Shape("hides a process that ignores TERM",
           f"setsid sh -c \"trap '' TERM; {TICKS}\" & say ready; SLEEPS", cancel=True),
-    Shape("cleans up when told to stop",
+    Shape("cleans up on TERM",
           f"trap 'say clean; exit 0' TERM; say ready; {TICKS}", cancel=True),
-    Shape("exits before we look", ":"),
+    Shape("exits at once", ":"),
     Shape("closes its output", "exec >&- 2>&-; sleep 0.05; exit 5", STATUS % 5),
     Shape("writes a huge line", f"head -c {10 * MIB} /dev/zero | tr '\\0' x"),
     Shape("writes zero bytes and no text", "head -c 5000 /dev/zero; head -c 5000 /dev/urandom"),
     Shape("fills the pipe and goes", "head -c 65536 /dev/zero; exit 3", STATUS % 3),
     Shape("kills its own group", "kill -9 0; sleep 1", "ended by signal 9 (Killed)"),
     Shape("stops itself", "say ready; kill -STOP $$; exit 1", cancel=True),
-    Shape("stops itself and is never asked", "kill -STOP $$", LATE, deadline=1),
+    Shape("stops itself and is never cancelled", "kill -STOP $$", LATE, deadline=1),
     Shape("stops its whole group", "kill -STOP 0", LATE, deadline=1),
     Shape("becomes something else", "exec sh -c 'exec sh -c \"exit 9\"'", STATUS % 9),
     Shape("has a thousand grandchildren",
           "i=0; while [ $i -lt 1000 ]; do SLEEPS & i=$((i+1)); done; exit 0", alone=True),
     Shape("leaves its output open to others", "echo hi; (setsid SLEEPS &) ; exit 3", STATUS % 3),
-    Shape("leaves somebody writing", "(setsid yes >&2 &) ; exit 0"),
+    Shape("leaves a writing process", "(setsid yes >&2 &) ; exit 0"),
     Shape("dies by a signal", lambda i: f"ulimit -c 0; kill -{SIGNALS[i % len(SIGNALS)]} $$",
           lambda i: STATUS % (128 + SIGNALS[i % len(SIGNALS)])),
     Shape("exits with any status", lambda i: f"exit {STATUSES[i % len(STATUSES)]}",
           lambda i: STATUS % STATUSES[i % len(STATUSES)]),
-    Shape("wants to be told something", "read -r word && exit 3; exit 0"),
-    Shape("removes the ground under its feet", 'rm -rf "$HALLIGAN_PLACE"; exit 0', STATUS % 1),
+    Shape("reads its standard input", "read -r word && exit 3; exit 0"),
+    Shape("removes its own directory", 'rm -rf "$HALLIGAN_PLACE"; exit 0', STATUS % 1),
     Shape("takes all rights away", "umask 777; chmod 000 . ..; exit 6", STATUS % 6),
     Shape("is nice", "exec nice -n 19 sh -c '(setsid SLEEPS &) ; exit 0'"),
     Shape("has a misleading name",
@@ -101,14 +101,14 @@ SHAPES = [
     Shape("leaves one that hops from process to process",
           "printf '#!/bin/sh\\nsetsid \"$0\" &\\nexit 0\\n' > \"$here/hop\"; "
           'chmod 755 "$here/hop"; "$here/hop"; exit 0', alone=True),
-    Shape("kills its lead", 'kill -9 "$(lead)"; SLEEPS', "how far it came is not known"),
-    Shape("stops its lead", 'kill -STOP "$(lead)"; exit 4', STATUS % 4),
-    Shape("terminates its lead", 'kill "$(lead)"; exit 4', STATUS % 4),
+    Shape("kills its shim", 'kill -9 "$(shim)"; SLEEPS', "its progress is unknown"),
+    Shape("stops its shim", 'kill -STOP "$(shim)"; exit 4', STATUS % 4),
+    Shape("terminates its shim", 'kill "$(shim)"; exit 4', STATUS % 4),
     Shape("allows itself nothing", "ulimit -n 4; ulimit -s 64; exit 8", STATUS % 8),
-    Shape("writes a name that is no text",
+    Shape("writes a name that is not UTF-8",
           "mkdir -p \"attrs/$(printf '\\377')\"; echo x > \"attrs/$(printf '\\377')/wall\"",
-          "no text"),
-    Shape("writes more than anybody can keep",
+          "not UTF-8 text"),
+    Shape("writes more than can be stored",
           f"mkdir -p attrs/a; head -c {20 * MIB} /dev/zero > attrs/a/wall", "too much"),
 ]
 
@@ -157,7 +157,7 @@ class Field:
         assert record["state"] == (ACTIVE if shape.result == OK else ERROR), (where, record)
         assert record["run_count"] == (number + 1 if shape.result == OK else 0), (where, record)
         if shape.says:
-            assert shape.last_words(number) in last["runlog"], where
+            assert shape.expected_end(number) in last["runlog"], where
             assert record["runlog"] == last["runlog"], where
 
     def round(self, number, shapes):
@@ -214,7 +214,7 @@ def test_misbehaving_scripts(y):
     field.check_ledger(rounds)
     assert y.process.pid == daemon and y.supervisor() == supervisor
     eventually(lambda: fds(daemon) <= daemon_fds, lambda: f"{daemon_fds} fds: {fds(daemon)}")
-    # One descriptor for each lead that waits, and no other.
+    # One descriptor for each shim that waits, and no other.
     eventually(lambda: fds(supervisor) - supervisor_fds <= len(leads(supervisor)),
                lambda: f"{supervisor_fds} fds: {fds(supervisor)}, {len(leads(supervisor))} leads")
     settled = memory[min(4, len(memory) - 1)]
@@ -254,7 +254,7 @@ def test_a_script_that_kills_the_daemon_is_still_done_once(y):
 
 
 def test_a_script_that_kills_the_supervisor_fails_and_the_next_run_works(y):
-    y.role("killer", CLIMB + 'say begin; kill -9 "$(above "$(lead)")"; ' + "sleep 98765")
+    y.role("killer", CLIMB + 'say begin; kill -9 "$(above "$(shim)")"; ' + "sleep 98765")
     y.start()
     noderole = y.run(y.node("one"), "killer")
     failed = y.reaches(noderole, ERROR)

@@ -163,7 +163,7 @@ def test_each_way_that_ssh_fails_has_its_sentence(y):
     unshare(y)
     fails_with(y, noderole, where, "it does not accept the key of this installation")
     server.allow(y.path("ssh", "id_ed25519"))
-    y.hammer(node, "ssh", endpoint="127.0.0.1:1")  # where nobody is
+    y.hammer(node, "ssh", endpoint="127.0.0.1:1")  # nothing listens there
     fails_with(y, noderole, "nothing listens there")
     stranger = Far(y)
     y.hammer(node, "ssh", endpoint=f"127.0.0.1:{stranger.server.port}")
@@ -251,7 +251,7 @@ def test_a_changed_host_key_is_refused_until_it_is_forgotten(y):
     y.reaches(noderole, ERROR)
     failed = y.history(noderole)[-1]
     assert failed["reason_subject"] == node, failed
-    assert y.told(noderole)[0]["reason"] == "host_key_changed"
+    assert y.api_runs(noderole)[0]["reason"] == "host_key_changed"
     # a probe
     y.set_node(node, alive=False)
     y.set_node(node, alive=True)
@@ -259,7 +259,7 @@ def test_a_changed_host_key_is_refused_until_it_is_forgotten(y):
     why = y.me.get(f"nodes/{node}/why").text
     assert "host_key_changed" in why and "forget-key" in why, why
     assert pins(y, node) == before and len(y.ledger("ran")) == 1
-    # until somebody who knows says so
+    # until an operator removes the pin
     assert y.me.put(f"nodes/{node}/forget_key").status == 200
     events = [event["verb"] for event in y.rows("SELECT verb FROM event")]
     assert events.count("node_forget_key") == 1, events

@@ -1,9 +1,12 @@
-"""Races of installing a system, with scripts that really run: X2, X3, X6 and X7."""
+"""Races during the installation of a system, with real scripts.
+
+The x numbers of the tests are defects of OpenCrowbar that these rules avoid: docs/spec/runs.md and
+docs/spec/machines.md."""
 from yard import (
     ACTIVE, BLOCKED, OK, PARKED, RUN_PARKED, RUN_RUNNING, TODO, TRANSITION, eventually,
 )
 
-# Says what it finds its machine to be by the time it is told.
+# Records whether its machine is alive at the time of the hook.
 WITNESS = """\
 return {
   on_active = function(noderole)
@@ -50,7 +53,7 @@ def test_x02_what_reboots_its_machine_is_done_and_the_machine_is_dead_in_one_ste
     assert len(y.ledger("after", node=nodes[0])) == 1
 
 
-def test_x03_nobody_sees_it_done_while_the_machine_seems_alive(y):
+def test_x03_it_is_never_done_while_the_machine_seems_alive(y):
     count = 30 if y.full else 10
     nodes, bound = installs(y, count, "say install; gate one; exit 64", lua=WITNESS)
     y.shut("one")
@@ -62,7 +65,7 @@ def test_x03_nobody_sees_it_done_while_the_machine_seems_alive(y):
         y.settles(install, TODO)
         assert flags(y, node)["alive_since"] == y.history(install)[0]["ended_at"]
         eventually(lambda: not y.rows("SELECT 1 FROM outbox WHERE object_id = ?", install),
-                   "the hook was told")
+                   "the hook was answered")
         notes = y.record(install)["notes"]
         assert '"dead"' in notes and '"alive"' not in notes, notes
         assert y.look(after)["state"] == BLOCKED
@@ -128,7 +131,7 @@ def test_x07_runs_that_wait_hold_no_worker_and_the_database_they_wait_for_runs(y
     y.commit(second)
     assert y.look(second)["state"] == TODO  # its machine is not free for the annealer
     y.pull(f"enqueue {second}")
-    y.reaches(second, ACTIVE)  # but for those who are asked for
+    y.reaches(second, ACTIVE)  # an enqueued one is
     y.pull(*[f"resume {run['id']}" for run in y.runs()])
     for install, after in bound:
         assert y.settles(install)["run_count"] == 1

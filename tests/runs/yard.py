@@ -6,7 +6,7 @@ they wait at. A ledger has one line for each thing a script says, in the order i
     SECONDS WORD NODE ROLE RUN-ATTEMPT [MORE]
 
 Seconds are those of /proc/uptime, one clock for all. A gate is a file that is locked: scripts wait
-for it without looking again and again, and pass when it is opened or when we are gone.
+for it without polling, and pass when it is opened or when this process has exited.
 """
 import collections
 import fcntl
@@ -32,7 +32,7 @@ ERROR, ACTIVE, TODO, TRANSITION, BLOCKED, PROPOSED = -1, 0, 1, 2, 3, 4
 RUN_QUEUED, RUN_RUNNING, RUN_PARKED, RUN_STOPPING = range(4)
 OK, FAILED, ASYNC, PARKED, LOST, CANCELLED = range(6)
 
-LONG = "98764"  # seconds that nobody sleeps but scripts of ours
+LONG = "98764"  # seconds; only scripts of these tests sleep that long
 
 # What every script begins with.
 WORDS = """\
@@ -50,8 +50,8 @@ say() {{ # WORD [MORE...]
 gate() {{ flock -s "$here/gate.$1" true; }} # NAME
 """
 
-# A node called lever.* is told in its description what to wish for: "N; VERB ARGUMENTS; ...", each
-# N once. So hooks can be made to do what there is no route for.
+# The description of a node lever.* is a list of hook commands, "N; VERB ARGUMENTS; ...", executed once
+# for each N. So tests can use hook commands for which there is no route.
 LEVER = """\
 local function pull(words)
   local verb, id, attrib, value = words[1], tonumber(words[2]), words[3], words[4]
@@ -281,8 +281,8 @@ class Yard:
         return True
 
     def strays(self):
-        """Live processes that come from scripts of this yard, by what they were given or were
-        told; not the supervisor, its leads, and connections that are shared."""
+        """Live processes of scripts of this yard, found by environment and command line; not
+        the supervisor, its shims and shared connections."""
         found = []
         needles = (self.mark.encode(), self.data.encode(), b"\0" + self.long.encode() + b"\0")
         for pid, (_, state) in processes().items():
@@ -291,8 +291,8 @@ class Yard:
             ours = ours or b"\0ControlMaster=yes\0" in line
             if pid == os.getpid() or ours or state in "ZX":
                 continue
-            told = line + contents(pid, "environ")
-            if any(needle in told for needle in needles):
+            both = line + contents(pid, "environ")
+            if any(needle in both for needle in needles):
                 found.append((pid, line.replace(b"\0", b" ")[:100]))
         return found
 
@@ -332,8 +332,8 @@ class Yard:
     def results(self, noderole):
         return [run["result"] for run in self.history(noderole)]
 
-    def told(self, noderole):
-        """The same as the API tells it, newest first."""
+    def api_runs(self, noderole):
+        """The same from the API, newest first."""
         answer = self.me.get(f"node_roles/{noderole}/runs")
         assert answer.status == 200, answer
         return answer.json()
@@ -409,7 +409,7 @@ class Yard:
         return self.look(noderole)
 
     def pull(self, *orders):
-        """Have a hook wish for these things, in one step."""
+        """Have a hook request these commands, in one step."""
         if not self.lever_node:
             self.lever_node = self.node("lever")
         self.pulls += 1
@@ -423,7 +423,7 @@ class Yard:
     # -- the end --------------------------------------------------------------------------------
 
     def finish(self):
-        """What is always so at the end: the daemon leaves in peace, and with it all the others."""
+        """Checks at the end of each test: daemon, supervisor and shims exit regularly."""
         if self.process:
             assert self.process.poll() is None, "halligand is gone:\n" + self.read("stderr")[-3000:]
             eventually(lambda: not self.rows("SELECT 1 FROM run WHERE state IN (?, ?)",

@@ -15,10 +15,15 @@
 #include "sys/files.h"
 #include "sys/log.h"
 
-enum { SLOTS_FIRST = 256, LINE_SIZE = 96 };
+/* A text file with O_APPEND and a hash table of all its entries. A line is written completely or
+ * not at all: after a short write the file is truncated to its old size. Cutting writes a new file
+ * and renames it over the old one; started runs without an end are kept, because they would be
+ * started a second time otherwise. */
+
+enum { SLOTS_INITIAL = 256, LINE_SIZE = 96 };
 
 struct entry {
-    int64_t run_id; /* 0: nobody is here */
+    int64_t run_id; /* 0: empty slot */
     int64_t noderole_id;
     uint32_t attempt;
     bool done;
@@ -32,9 +37,10 @@ struct journal {
     uint32_t entry_count;
 };
 
-/* ---- the pairs ---- */
+/* ---- hash table ---- */
 
-static struct entry *slot_of(struct entry *slots, uint32_t count, int64_t run_id, uint32_t attempt)
+static struct entry *fake_journal_slot(struct entry *slots, uint32_t count, int64_t run_id,
+                                       uint32_t attempt)
 {
     const int64_t key[2] = {run_id, attempt};
     const struct str bytes = {(const char *)key, sizeof key};
@@ -44,24 +50,24 @@ static struct entry *slot_of(struct entry *slots, uint32_t count, int64_t run_id
     return &slots[at];
 }
 
-static void grow(struct journal *j)
+static void fake_journal_grow(struct journal *j)
 {
-    const uint32_t count = j->slot_count ? j->slot_count * 2 : SLOTS_FIRST;
+    const uint32_t count = j->slot_count ? j->slot_count * 2 : SLOTS_INITIAL;
     struct entry *slots = calloc(count, sizeof *slots);
     must(slots);
     for (uint32_t i = 0; i < j->slot_count; i++)
         if (j->slots[i].run_id)
-            *slot_of(slots, count, j->slots[i].run_id, j->slots[i].attempt) = j->slots[i];
+            *fake_journal_slot(slots, count, j->slots[i].run_id, j->slots[i].attempt) = j->slots[i];
     free(j->slots);
     j->slots = slots;
     j->slot_count = count;
 }
 
-static struct entry *entry_for(struct journal *j, int64_t run_id, uint32_t attempt)
+static struct entry *fake_journal_entry(struct journal *j, int64_t run_id, uint32_t attempt)
 {
     if (j->entry_count >= j->slot_count / 2)
-        grow(j);
-    struct entry *e = slot_of(j->slots, j->slot_count, run_id, attempt);
+        fake_journal_grow(j);
+    struct entry *e = fake_journal_slot(j->slots, j->slot_count, run_id, attempt);
     if (!e->run_id) {
         *e = (struct entry){.run_id = run_id, .attempt = attempt};
         j->entry_count++;
@@ -73,36 +79,36 @@ enum journal_state journal_find(const struct journal *j, int64_t run_id, uint32_
 {
     if (!j->slot_count)
         return JOURNAL_UNKNOWN;
-    const struct entry *e = slot_of(j->slots, j->slot_count, run_id, attempt);
+    const struct entry *e = fake_journal_slot(j->slots, j->slot_count, run_id, attempt);
     return !e->run_id ? JOURNAL_UNKNOWN : e->done ? JOURNAL_DONE : JOURNAL_STARTED;
 }
 
 /* ---- reading ---- */
 
-/* The next word of a line, or an empty one. */
-static struct str word(struct str line, uint32_t *at)
+/* The next word of a line; empty at its end. */
+static struct str fake_journal_word(struct str line, uint32_t *at)
 {
     const uint32_t from = *at, to = str_find(line, ' ', from);
     *at = to < line.len ? to + 1 : to;
     return str_slice(line, from, to);
 }
 
-static bool take_line(struct journal *j, struct str line)
+static bool fake_journal_apply_line(struct journal *j, struct str line)
 {
     uint32_t at = 0;
     int64_t run_id, attempt, noderole_id = 0;
-    const struct str verb = word(line, &at);
+    const struct str verb = fake_journal_word(line, &at);
     const bool start = str_eq(verb, STR("start"));
     if (!start && !str_eq(verb, STR("done")))
         return false;
-    if (!str_parse_i64(word(line, &at), &run_id) || run_id == 0 ||
-        !str_parse_i64(word(line, &at), &attempt) || attempt > UINT32_MAX)
+    if (!str_parse_i64(fake_journal_word(line, &at), &run_id) || run_id == 0 ||
+        !str_parse_i64(fake_journal_word(line, &at), &attempt) || attempt > UINT32_MAX)
         return false;
-    if (start && !str_parse_i64(word(line, &at), &noderole_id))
+    if (start && !str_parse_i64(fake_journal_word(line, &at), &noderole_id))
         return false;
     if (at != line.len)
         return false;
-    struct entry *e = entry_for(j, run_id, (uint32_t)attempt);
+    struct entry *e = fake_journal_entry(j, run_id, (uint32_t)attempt);
     if (start)
         e->noderole_id = noderole_id;
     else
@@ -110,28 +116,30 @@ static bool take_line(struct journal *j, struct str line)
     return true;
 }
 
-/* Takes in whole lines and says where the last one ends. */
-static int64_t take_lines(struct journal *j, const char *bytes, int64_t size)
+/* Apply all complete lines; returns the offset behind the last one. */
+static int64_t fake_journal_apply_lines(struct journal *j, const char *bytes, int64_t size)
 {
-    int64_t from = 0, strange = 0;
+    int64_t from = 0, unreadable = 0;
     for (int64_t i = 0; i < size; i++) {
         if (bytes[i] != '\n')
             continue;
         const int64_t len = i - from;
-        if (len >= LINE_SIZE || !take_line(j, (struct str){bytes + from, (uint32_t)len}))
-            strange++;
+        if (len >= LINE_SIZE ||
+            !fake_journal_apply_line(j, (struct str){bytes + from, (uint32_t)len}))
+            unreadable++;
         from = i + 1;
     }
-    if (strange)
-        log_with(LOG_WARNING, LOG_FIELDS(LOG_I64("lines", strange)),
-                 "the test jig's journal has lines that do not read, ignoring them");
+    if (unreadable)
+        log_with(LOG_WARNING, LOG_FIELDS(LOG_I64("lines", unreadable)),
+                 "ignoring unreadable lines in the journal of the test jig; their runs may be "
+                 "started again");
     return from;
 }
 
 /* ---- cutting ---- */
 
-/* What has begun and not ended must stay known: it would be started a second time. */
-static void put_unfinished(const struct journal *j, struct buf *out)
+/* Runs without an end must stay known: they would be started a second time. */
+static void fake_journal_put_unfinished(const struct journal *j, struct buf *out)
 {
     char line[LINE_SIZE];
     for (uint32_t i = 0; i < j->slot_count; i++) {
@@ -144,83 +152,85 @@ static void put_unfinished(const struct journal *j, struct buf *out)
     }
 }
 
-static err cut(const struct journal *j, const char *path, const char *bytes, int64_t size)
+static err fake_journal_cut(const struct journal *j, const char *path, const char *bytes,
+                            int64_t size)
 {
     struct arena arena = {0};
     struct buf out = buf_in(&arena);
     int64_t from = size / 2;
     while (from < size && bytes[from - 1] != '\n')
         from++;
-    put_unfinished(j, &out);
+    fake_journal_put_unfinished(j, &out);
     buf_put(&out, bytes + from, (uint32_t)(size - from));
     const err e = file_write(path, buf_str(&out), 0600);
-    const int number = errno;
+    const int error = errno;
     arena_fini(&arena);
-    errno = number;
+    errno = error;
     return e;
 }
 
 /* ---- opening ---- */
 
-static err map_and_take(struct journal *j, const char *path, int64_t size_max, bool *out_cut)
+static err fake_journal_load(struct journal *j, const char *path, int64_t size_max, bool *out_cut)
 {
-    struct stat facts;
-    if (fstat(j->fd, &facts) != 0)
+    struct stat st;
+    if (fstat(j->fd, &st) != 0)
         return err_from_errno(errno);
     *out_cut = false;
-    if (facts.st_size == 0)
+    if (st.st_size == 0)
         return OK;
-    const size_t size = (size_t)facts.st_size;
+    const size_t size = (size_t)st.st_size;
     const char *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, j->fd, 0);
     if (bytes == MAP_FAILED)
         return err_from_errno(errno);
-    j->size = take_lines(j, bytes, facts.st_size);
+    j->size = fake_journal_apply_lines(j, bytes, st.st_size);
     err e = OK;
     if (j->size > size_max && j->size / 2 < (int64_t)UINT32_MAX / 4) {
-        e = cut(j, path, bytes, j->size);
+        e = fake_journal_cut(j, path, bytes, j->size);
         *out_cut = true;
-    } else if (j->size < facts.st_size && ftruncate(j->fd, j->size) != 0) {
+    } else if (j->size < st.st_size && ftruncate(j->fd, j->size) != 0) {
         e = err_from_errno(errno);
     }
-    const int number = errno;
+    const int error = errno;
     ignore(munmap((void *)(uintptr_t)bytes, size), "it was mapped above");
-    errno = number;
+    errno = error;
     return e;
 }
 
-static err open_file(struct journal *j, const char *path)
+static err fake_journal_open_file(struct journal *j, const char *path)
 {
-    struct stat facts;
-    /* It is written to: a link somebody planted is not followed, and a pipe is no journal. */
+    struct stat st;
+    /* O_NOFOLLOW: the file is written to, so a symbolic link is refused. O_NONBLOCK: a FIFO must
+     * not block the open, and is refused below. */
     j->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-    if (j->fd < 0 || fstat(j->fd, &facts) != 0)
+    if (j->fd < 0 || fstat(j->fd, &st) != 0)
         return err_from_errno(errno);
-    if (S_ISREG(facts.st_mode))
+    if (S_ISREG(st.st_mode))
         return OK;
     errno = ENOTSUP;
     return err_from_errno(errno);
 }
 
-static void forget(struct journal *j)
+static void fake_journal_reset(struct journal *j)
 {
     if (j->fd >= 0)
-        ignore(close(j->fd), "what counts was synced");
+        ignore(close(j->fd), "all that must be durable was synced");
     free(j->slots);
     *j = (struct journal){.fd = -1};
 }
 
-static err open_and_take(struct journal *j, const char *path, int64_t size_max)
+static err fake_journal_open_and_load(struct journal *j, const char *path, int64_t size_max)
 {
     bool was_cut = false;
-    err e = open_file(j, path);
+    err e = fake_journal_open_file(j, path);
     if (e == OK)
-        e = map_and_take(j, path, size_max, &was_cut);
+        e = fake_journal_load(j, path, size_max, &was_cut);
     if (e != OK || !was_cut)
         return e;
-    /* The path names another file now. */
-    forget(j);
-    e = open_file(j, path);
-    return e == OK ? map_and_take(j, path, INT64_MAX, &was_cut) : e;
+    /* The path refers to the new file now. */
+    fake_journal_reset(j);
+    e = fake_journal_open_file(j, path);
+    return e == OK ? fake_journal_load(j, path, INT64_MAX, &was_cut) : e;
 }
 
 err journal_open(const char *path, int64_t size_max, struct journal **out_journal)
@@ -228,14 +238,14 @@ err journal_open(const char *path, int64_t size_max, struct journal **out_journa
     struct journal *j = malloc(sizeof *j);
     must(j);
     *j = (struct journal){.fd = -1};
-    const err e = open_and_take(j, path, size_max);
+    const err e = fake_journal_open_and_load(j, path, size_max);
     if (e == OK) {
         *out_journal = j;
         return OK;
     }
-    const int number = errno;
+    const int error = errno;
     journal_close(j);
-    errno = number;
+    errno = error;
     return e;
 }
 
@@ -243,14 +253,14 @@ void journal_close(struct journal *j)
 {
     if (!j)
         return;
-    forget(j);
+    fake_journal_reset(j);
     free(j);
 }
 
 /* ---- writing ---- */
 
-/* Whole or not at all: half a line would spoil the one after it. */
-static err append(struct journal *j, const char *line, int len)
+/* Append a complete line or nothing: half a line would corrupt the next one. */
+static err fake_journal_append(struct journal *j, const char *line, int len)
 {
     ssize_t n;
     do {
@@ -260,10 +270,10 @@ static err append(struct journal *j, const char *line, int len)
         j->size += len;
         return OK;
     }
-    const int number = n < 0 ? errno : ENOSPC;
-    ignore(ftruncate(j->fd, j->size), "then the reader ignores the torn line");
-    errno = number;
-    return err_from_errno(number);
+    const int error = n < 0 ? errno : ENOSPC;
+    ignore(ftruncate(j->fd, j->size), "the reader ignores an incomplete line");
+    errno = error;
+    return err_from_errno(error);
 }
 
 err journal_start(struct journal *j, int64_t run_id, uint32_t attempt, int64_t noderole_id)
@@ -271,9 +281,9 @@ err journal_start(struct journal *j, int64_t run_id, uint32_t attempt, int64_t n
     char line[LINE_SIZE];
     const int len = snprintf(line, sizeof line, "start %lld %u %lld\n", (long long)run_id, attempt,
                              (long long)noderole_id);
-    const err e = append(j, line, len);
+    const err e = fake_journal_append(j, line, len);
     if (e == OK)
-        entry_for(j, run_id, attempt)->noderole_id = noderole_id;
+        fake_journal_entry(j, run_id, attempt)->noderole_id = noderole_id;
     return e;
 }
 
@@ -281,9 +291,9 @@ err journal_done(struct journal *j, int64_t run_id, uint32_t attempt)
 {
     char line[LINE_SIZE];
     const int len = snprintf(line, sizeof line, "done %lld %u\n", (long long)run_id, attempt);
-    const err e = append(j, line, len);
+    const err e = fake_journal_append(j, line, len);
     if (e == OK)
-        entry_for(j, run_id, attempt)->done = true;
+        fake_journal_entry(j, run_id, attempt)->done = true;
     return e;
 }
 

@@ -1,9 +1,7 @@
-/* fake_timers.h - what the test jig pretends to be doing, by name and by when it ends.
+/* fake_timers.h - the active runs of the test jig, by run and attempt and by the time of their end.
  *
- * Each work is one attempt of one run. It lives here from fake_timers_add until it is taken out,
- * because it is due or because it was cancelled. One thread; it knows no journal and gives no
- * answers.
- */
+ * An entry is one attempt of a run, from fake_timers_add until it is removed because it is due or
+ * was cancelled. Single-threaded; it does not access the journal and reports no results. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,15 +11,16 @@ struct fake_run {
     int64_t run_id;
     uint32_t attempt;
     uint32_t result; /* RESULT_... */
-    int64_t due_ms;
+    int64_t due_ms;  /* monotonic ms */
 };
 
 struct fake_timers_entry;
 
 struct fake_timers {
-    struct fake_timers_entry **heap; /* the next to end first; equals in the order they came */
+    struct fake_timers_entry **heap; /* min-heap by due time; equal times in order of arrival */
     uint32_t count, cap;
-    struct fake_timers_entry **buckets; /* by run and attempt; their number is a power of two */
+    /* hash table by run and attempt; the size is a power of two */
+    struct fake_timers_entry **buckets;
     uint32_t bucket_count;
     uint64_t added;
 };
@@ -29,10 +28,9 @@ struct fake_timers {
 void fake_timers_fini(struct fake_timers *w);
 
 bool fake_timers_has(const struct fake_timers *w, int64_t run_id, uint32_t attempt);
-void fake_timers_add(struct fake_timers *w,
-                     const struct fake_run *work); /* must not be there yet */
+void fake_timers_add(struct fake_timers *w, const struct fake_run *work); /* must not exist yet */
 bool fake_timers_remove(struct fake_timers *w, int64_t run_id, uint32_t attempt);
-/* The next one that is due by then goes out. */
+/* Remove the next entry that is due at `mono_ms`. False: none is due. */
 bool fake_timers_take_due(struct fake_timers *w, int64_t mono_ms, struct fake_run *out_work);
-/* When that one is due; -1 when there is none. */
+/* The due time of the next entry; -1: there is none. */
 int64_t fake_timers_next_ms(const struct fake_timers *w);

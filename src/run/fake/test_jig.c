@@ -12,18 +12,23 @@
 #include "sys/failpoint.h"
 #include "sys/log.h"
 
+/* Order: all starts of a round are written to the journal and synced together, before any of them
+ * is executed or reported. So a start that was reported is never executed twice, which the crash
+ * tests verify with this journal. An end is written but not synced: if it is lost, the run ends
+ * once more. If the journal cannot be written or synced, the runs of the round fail. */
+
 enum { DELAY_MS_MAX = 24 * 60 * 60 * 1000, TEXT_SIZE = 160 };
 
 enum order_kind { ORDER_START, ORDER_CANCEL, ORDER_QUERY };
 
-/* An order as far as it matters: its texts die with the call. */
+/* The recorded part of an order; its strings are valid only during the call. */
 struct order {
     enum order_kind kind;
     int64_t run_id;
     uint32_t attempt;
     int64_t noderole_id;
     bool begun;
-    bool fresh;      /* its start went into the journal just now */
+    bool fresh;      /* its start was written to the journal in this round */
     uint32_t result; /* RESULT_... */
     int64_t delay_ms;
 };
@@ -37,19 +42,19 @@ struct reply {
 };
 
 struct test_jig {
-    struct test_jig_seams seams;
+    struct test_jig_seams callbacks;
     struct journal *journal;
-    int64_t epoch; /* the highest that gave an order */
+    int64_t epoch; /* the highest epoch of an order */
     struct order *orders;
     uint32_t order_count, order_cap;
-    struct fake_timers works; /* under way */
+    struct fake_timers active; /* active runs */
     struct reply *replies;
-    uint32_t reply_first; /* those before it are handed over */
+    uint32_t reply_first; /* replies before it are submitted */
     uint32_t reply_count, reply_cap;
 };
 
-/* Room for one more of `size` bytes. */
-static void *room(void *at, uint32_t count, uint32_t *cap, size_t size)
+/* Grow an array if it is full. */
+static void *test_jig_reserve(void *at, uint32_t count, uint32_t *cap, size_t size)
 {
     if (count < *cap)
         return at;
@@ -59,31 +64,32 @@ static void *room(void *at, uint32_t count, uint32_t *cap, size_t size)
     return at;
 }
 
-/* ---- orders come in ---- */
+/* ---- orders of the turn ---- */
 
-/* "fail": true, or the number of the last attempt that does. */
-static bool is_to_fail(const struct json *fail, uint32_t attempt)
+/* "fail": true, or the number of the last attempt that fails. */
+static bool test_jig_is_to_fail(const struct json *fail, uint32_t attempt)
 {
     int64_t last;
     return json_is_true(fail) || (fail && json_as_i64(fail, &last) && (int64_t)attempt <= last);
 }
 
-/* What the data tell. Work that is left open is taken up by a retry, which ends it. */
-static enum run_result wanted_result(const struct json *data, uint32_t attempt)
+/* The result that the data request. An asynchronous run is ended by a retry: every second attempt
+ * succeeds. */
+static enum run_result test_jig_result(const struct json *data, uint32_t attempt)
 {
-    if (is_to_fail(json_get(data, STR("fail")), attempt))
+    if (test_jig_is_to_fail(json_get(data, STR("fail")), attempt))
         return RESULT_FAILED;
     return json_is_true(json_get(data, STR("async"))) && attempt % 2 ? RESULT_ASYNC : RESULT_OK;
 }
 
-static void read_data(struct order *o, struct str data)
+static void test_jig_read_data(struct order *o, struct str data)
 {
     struct arena arena = {0};
     struct json *tree = NULL;
     uint32_t offset;
     const char *what;
     if (data.len && json_read(&arena, data, &tree, &offset, &what) == OK) {
-        o->result = wanted_result(tree, o->attempt);
+        o->result = test_jig_result(tree, o->attempt);
         const struct json *delay = json_get(tree, STR("delay"));
         int64_t delay_ms;
         if (delay && json_as_i64(delay, &delay_ms) && delay_ms > 0)
@@ -92,13 +98,14 @@ static void read_data(struct order *o, struct str data)
     arena_fini(&arena);
 }
 
-static void note(struct test_jig *t, enum order_kind kind, const struct run_order *order)
+static void test_jig_record_order(struct test_jig *t, enum order_kind kind,
+                                  const struct run_order *order)
 {
-    /* Whoever leads no more has nothing to order. */
+    /* Ignore orders of a former leader. */
     if (order->epoch < t->epoch)
         return;
     t->epoch = order->epoch;
-    t->orders = room(t->orders, t->order_count, &t->order_cap, sizeof *t->orders);
+    t->orders = test_jig_reserve(t->orders, t->order_count, &t->order_cap, sizeof *t->orders);
     struct order *o = &t->orders[t->order_count++];
     *o = (struct order){.kind = kind,
                         .run_id = order->run_id,
@@ -106,7 +113,7 @@ static void note(struct test_jig *t, enum order_kind kind, const struct run_orde
                         .noderole_id = order->noderole_id,
                         .begun = order->begun};
     if (kind != ORDER_CANCEL)
-        read_data(o, order->data);
+        test_jig_read_data(o, order->data);
 }
 
 bool test_jig_has(const struct test_jig *t, int64_t run_id, uint32_t attempt)
@@ -117,60 +124,64 @@ bool test_jig_has(const struct test_jig *t, int64_t run_id, uint32_t attempt)
     return journal_find(t->journal, run_id, attempt) != JOURNAL_UNKNOWN;
 }
 
-static void start(void *self, const struct run_order *order)
+static void test_jig_port_start(void *self, const struct run_order *order)
 {
-    note(self, ORDER_START, order);
+    test_jig_record_order(self, ORDER_START, order);
 }
 
-static void cancel(void *self, const struct run_order *order)
+static void test_jig_port_cancel(void *self, const struct run_order *order)
 {
-    note(self, ORDER_CANCEL, order);
+    test_jig_record_order(self, ORDER_CANCEL, order);
 }
 
-static void query(void *self, const struct run_order *order)
+static void test_jig_port_query(void *self, const struct run_order *order)
 {
-    note(self, ORDER_QUERY, order);
+    test_jig_record_order(self, ORDER_QUERY, order);
 }
 
 struct runner_port test_jig_port(struct test_jig *t)
 {
-    return (struct runner_port){.self = t, .start = start, .cancel = cancel, .query = query};
+    return (struct runner_port){.self = t,
+                                .start = test_jig_port_start,
+                                .cancel = test_jig_port_cancel,
+                                .query = test_jig_port_query};
 }
 
-/* ---- answers go out ---- */
+/* ---- results ---- */
 
-static struct reply *add_reply(struct test_jig *t, enum command_kind kind, int64_t run_id,
-                               uint32_t attempt)
+static struct reply *test_jig_add_reply(struct test_jig *t, enum command_kind kind, int64_t run_id,
+                                        uint32_t attempt)
 {
     if (t->reply_count == t->reply_cap && t->reply_first > t->reply_cap / 2) {
         t->reply_count -= t->reply_first;
         memmove(t->replies, t->replies + t->reply_first, sizeof *t->replies * t->reply_count);
         t->reply_first = 0;
     }
-    t->replies = room(t->replies, t->reply_count, &t->reply_cap, sizeof *t->replies);
+    t->replies = test_jig_reserve(t->replies, t->reply_count, &t->reply_cap, sizeof *t->replies);
     struct reply *r = &t->replies[t->reply_count++];
     *r = (struct reply){.kind = kind, .run_id = run_id, .attempt = attempt};
     return r;
 }
 
-static void say_done(struct test_jig *t, int64_t run_id, uint32_t attempt, enum run_result result)
+static void test_jig_report_end(struct test_jig *t, int64_t run_id, uint32_t attempt,
+                                enum run_result result)
 {
-    struct reply *r = add_reply(t, COMMAND_RUN_DONE, run_id, attempt);
+    struct reply *r = test_jig_add_reply(t, COMMAND_RUN_DONE, run_id, attempt);
     r->result = result;
     snprintf(r->text, sizeof r->text, "%s",
-             result == RESULT_FAILED  ? "the staged data told the test jig to fail"
-             : result == RESULT_ASYNC ? "the staged data told the test jig to leave it open"
+             result == RESULT_FAILED  ? "the staged data request that the test jig fails"
+             : result == RESULT_ASYNC ? "the staged data request an asynchronous run"
                                       : "the test jig pretended");
 }
 
-static void say_failed(struct test_jig *t, const struct order *o, const char *text)
+static void test_jig_report_failure(struct test_jig *t, const struct order *o, const char *text)
 {
-    struct reply *r = add_reply(t, COMMAND_RUN_DONE, o->run_id, o->attempt);
+    struct reply *r = test_jig_add_reply(t, COMMAND_RUN_DONE, o->run_id, o->attempt);
     r->result = RESULT_FAILED;
     snprintf(r->text, sizeof r->text, "%s", text);
 }
 
-static struct command command_of(const struct reply *r)
+static struct command test_jig_command(const struct reply *r)
 {
     struct command command = {.kind = r->kind, .actor = STR("test jig")};
     if (r->kind == COMMAND_RUN_BEGUN) {
@@ -193,13 +204,13 @@ static struct command command_of(const struct reply *r)
     return command;
 }
 
-static bool hand_over(struct test_jig *t)
+static bool test_jig_submit(struct test_jig *t)
 {
     const uint32_t first = t->reply_first;
     for (; t->reply_first < t->reply_count; t->reply_first++) {
         FAILPOINT(JIG_ANSWER);
-        const struct command command = command_of(&t->replies[t->reply_first]);
-        if (t->seams.submit(t->seams.self, &command) == ERR_LIMIT)
+        const struct command command = test_jig_command(&t->replies[t->reply_first]);
+        if (t->callbacks.submit(t->callbacks.self, &command) == ERR_LIMIT)
             break;
     }
     const bool any = t->reply_first > first;
@@ -208,124 +219,130 @@ static bool hand_over(struct test_jig *t)
     return any;
 }
 
-/* ---- the work ---- */
+/* ---- execution ---- */
 
-/* The end is noted, not synced: an end that is forgotten is only reached once more. */
-static void note_end(struct test_jig *t, int64_t run_id, uint32_t attempt)
+/* Record the end without sync: if it is lost, the run ends once more. */
+static void test_jig_record_end(struct test_jig *t, int64_t run_id, uint32_t attempt)
 {
     FAILPOINT(JIG_DONE_BEFORE);
     if (journal_done(t->journal, run_id, attempt) != OK)
-        log_with(LOG_WARNING, LOG_FIELDS(LOG_I64("run", run_id), LOG_I64("attempt", attempt)),
-                 "the test jig's journal does not take an end: %s; going on", strerror(errno));
+        log_with(
+            LOG_WARNING, LOG_FIELDS(LOG_I64("run", run_id), LOG_I64("attempt", attempt)),
+            "cannot write the end of a run to the journal of the test jig: %s; after a restart the "
+            "run ends once more",
+            strerror(errno));
     FAILPOINT(JIG_DONE_AFTER);
 }
 
-static bool wants_start(const struct test_jig *t, const struct order *o)
+static bool test_jig_needs_start(const struct test_jig *t, const struct order *o)
 {
     if (o->kind == ORDER_CANCEL || (o->kind == ORDER_QUERY && o->begun))
         return false;
     return journal_find(t->journal, o->run_id, o->attempt) == JOURNAL_UNKNOWN;
 }
 
-/* Every start that was ordered goes into the journal, and all of them to the disk together, before
- * any of them is done or spoken of. False: none of them counts. */
-static bool note_starts(struct test_jig *t)
+/* Write all starts to the journal and sync once, before any run is executed or reported. False: the
+ * sync failed, and no start counts. */
+static bool test_jig_record_starts(struct test_jig *t)
 {
     bool any = false;
     for (uint32_t i = 0; i < t->order_count; i++) {
         struct order *o = &t->orders[i];
-        if (!wants_start(t, o))
+        if (!test_jig_needs_start(t, o))
             continue;
         FAILPOINT(JIG_START_BEFORE);
         o->fresh = journal_start(t->journal, o->run_id, o->attempt, o->noderole_id) == OK;
         if (!o->fresh)
             log_with(
                 LOG_ERROR, LOG_FIELDS(LOG_I64("run", o->run_id), LOG_I64("attempt", o->attempt)),
-                "the test jig's journal does not take a start: %s; the run fails", strerror(errno));
+                "cannot write the start of a run to the journal of the test jig: %s; the run fails",
+                strerror(errno));
         any = true;
     }
     if (!any)
         return true;
     const bool synced = journal_sync(t->journal) == OK;
     if (!synced)
-        log_print(LOG_ERROR, "the test jig's journal does not reach the disk: %s; its runs fail",
+        log_print(LOG_ERROR, "cannot sync the journal of the test jig: %s; its runs fail",
                   strerror(errno));
     FAILPOINT(JIG_START_AFTER);
     return synced;
 }
 
-static void carry_on(struct test_jig *t, const struct order *o, int64_t mono_ms)
+static void test_jig_continue(struct test_jig *t, const struct order *o, int64_t mono_ms)
 {
-    add_reply(t, COMMAND_RUN_BEGUN, o->run_id, o->attempt);
+    test_jig_add_reply(t, COMMAND_RUN_BEGUN, o->run_id, o->attempt);
     if (journal_find(t->journal, o->run_id, o->attempt) == JOURNAL_DONE) {
-        say_done(t, o->run_id, o->attempt, (enum run_result)o->result);
+        test_jig_report_end(t, o->run_id, o->attempt, (enum run_result)o->result);
         return;
     }
-    if (fake_timers_has(&t->works, o->run_id, o->attempt))
+    if (fake_timers_has(&t->active, o->run_id, o->attempt))
         return;
     const struct fake_run work = {.run_id = o->run_id,
                                   .attempt = o->attempt,
                                   .result = o->result,
                                   .due_ms = mono_ms + o->delay_ms};
-    fake_timers_add(&t->works, &work);
+    fake_timers_add(&t->active, &work);
 }
 
-static void stop(struct test_jig *t, const struct order *o)
+static void test_jig_stop(struct test_jig *t, const struct order *o)
 {
-    fake_timers_remove(&t->works, o->run_id, o->attempt);
+    fake_timers_remove(&t->active, o->run_id, o->attempt);
     if (journal_find(t->journal, o->run_id, o->attempt) == JOURNAL_STARTED)
-        note_end(t, o->run_id, o->attempt);
-    add_reply(t, COMMAND_RUN_STOPPED, o->run_id, o->attempt);
+        test_jig_record_end(t, o->run_id, o->attempt);
+    test_jig_add_reply(t, COMMAND_RUN_STOPPED, o->run_id, o->attempt);
 }
 
-static void obey(struct test_jig *t, const struct order *o, bool synced, int64_t mono_ms)
+static void test_jig_execute(struct test_jig *t, const struct order *o, bool synced,
+                             int64_t mono_ms)
 {
     if (o->kind == ORDER_CANCEL) {
-        stop(t, o);
+        test_jig_stop(t, o);
     } else if (o->fresh && !synced) {
-        say_failed(t, o, "the test jig's journal does not reach the disk");
+        test_jig_report_failure(t, o, "the journal of the test jig could not be synced");
     } else if (journal_find(t->journal, o->run_id, o->attempt) != JOURNAL_UNKNOWN) {
-        carry_on(t, o, mono_ms);
+        test_jig_continue(t, o, mono_ms);
     } else if (o->kind == ORDER_QUERY && o->begun) {
-        add_reply(t, COMMAND_RUN_DONE, o->run_id, o->attempt)->result = RESULT_LOST;
+        test_jig_add_reply(t, COMMAND_RUN_DONE, o->run_id, o->attempt)->result = RESULT_LOST;
     } else {
-        say_failed(t, o, "the test jig's journal could not be written");
+        test_jig_report_failure(t, o, "the journal of the test jig could not be written");
     }
 }
 
-static void obey_all(struct test_jig *t, int64_t mono_ms)
+static void test_jig_execute_all(struct test_jig *t, int64_t mono_ms)
 {
-    const bool synced = note_starts(t);
+    const bool synced = test_jig_record_starts(t);
     for (uint32_t i = 0; i < t->order_count; i++)
-        obey(t, &t->orders[i], synced, mono_ms);
+        test_jig_execute(t, &t->orders[i], synced, mono_ms);
     t->order_count = 0;
 }
 
-static void end_due(struct test_jig *t, int64_t mono_ms)
+static void test_jig_end_due(struct test_jig *t, int64_t mono_ms)
 {
     struct fake_run work;
-    while (fake_timers_take_due(&t->works, mono_ms, &work)) {
-        note_end(t, work.run_id, work.attempt);
-        say_done(t, work.run_id, work.attempt, (enum run_result)work.result);
+    while (fake_timers_take_due(&t->active, mono_ms, &work)) {
+        test_jig_record_end(t, work.run_id, work.attempt);
+        test_jig_report_end(t, work.run_id, work.attempt, (enum run_result)work.result);
     }
 }
 
 bool test_jig_pump(struct test_jig *t, int64_t mono_ms)
 {
     if (t->order_count)
-        obey_all(t, mono_ms);
-    end_due(t, mono_ms);
-    return t->reply_count ? hand_over(t) : false;
+        test_jig_execute_all(t, mono_ms);
+    test_jig_end_due(t, mono_ms);
+    return t->reply_count ? test_jig_submit(t) : false;
 }
 
 int64_t test_jig_next_ms(const struct test_jig *t)
 {
-    return t->order_count ? 0 : fake_timers_next_ms(&t->works);
+    return t->order_count ? 0 : fake_timers_next_ms(&t->active);
 }
 
-/* ---- from open to close ---- */
+/* ---- open and close ---- */
 
-err test_jig_open(const char *journal_path, struct test_jig_seams seams, struct test_jig **out_jig)
+err test_jig_open(const char *journal_path, struct test_jig_seams callbacks,
+                  struct test_jig **out_jig)
 {
     struct journal *journal;
     const err e = journal_open(journal_path, JOURNAL_SIZE_MAX, &journal);
@@ -333,7 +350,7 @@ err test_jig_open(const char *journal_path, struct test_jig_seams seams, struct 
         return e;
     struct test_jig *t = calloc(1, sizeof *t);
     must(t);
-    t->seams = seams;
+    t->callbacks = callbacks;
     t->journal = journal;
     *out_jig = t;
     return OK;
@@ -345,7 +362,7 @@ void test_jig_close(struct test_jig *t)
         return;
     journal_close(t->journal);
     free(t->orders);
-    fake_timers_fini(&t->works);
+    fake_timers_fini(&t->active);
     free(t->replies);
     free(t);
 }

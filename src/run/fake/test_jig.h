@@ -1,13 +1,11 @@
-/* test_jig.h - a worker that only pretends.
+/* test_jig.h - a runner that executes nothing and reports configured results.
  *
- * It stands behind port/runner_port.h for jigs of class "test": it notes each start in its journal
- * before anything else happens, waits as long as the staged data say ("delay", in ms), and
- * succeeds, or fails when they say "fail": true (or a number: so do the attempts up to it), or
- * leaves its work open when they say "async": true, until somebody retries it. Which jig an order
- * is for is not looked at. Orders are only noted when they come; everything is done in
- * test_jig_pump(), which the loop calls, so the turn is never entered from its own order. One
- * thread.
- */
+ * It implements port/runner_port.h for jigs of the class "test": it records each start in its
+ * journal before anything else, waits as long as the staged data request ("delay", in ms), and
+ * succeeds, or fails if they contain "fail": true (or a number: attempts up to it fail), or leaves
+ * the run asynchronous if they contain "async": true, until it is retried. The jig of an order is
+ * not checked. Orders are only recorded when they arrive; the work is done in test_jig_pump(),
+ * which the loop calls, so that the turn is never entered from its own order. Single-threaded. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,22 +18,24 @@
 
 struct test_jig;
 
-/* What it needs of whoever drives it. */
+/* Callbacks of the caller. */
 struct test_jig_seams {
     void *self;
-    /* Takes an answer. ERR_LIMIT: later; any other error: never. */
+    /* Submits a result. ERR_LIMIT: try again later; any other error is final. */
     err (*submit)(void *self, const struct command *command);
 };
 
-/* errno says what failed. */
+/* On failure errno is set. */
 NODISCARD err test_jig_open(const char *journal_path, struct test_jig_seams seams,
                             struct test_jig **out_jig);
-void test_jig_close(struct test_jig *t); /* NULL is fine */
+void test_jig_close(struct test_jig *t); /* NULL is ignored */
 struct runner_port test_jig_port(struct test_jig *t);
-/* Was this ever ordered here, as far as anybody remembers? A cancel does not name its jig. */
+/* True if this attempt was ever ordered here, according to the journal. A cancel does not name its
+ * jig. */
 bool test_jig_has(const struct test_jig *t, int64_t run_id, uint32_t attempt);
 
-/* Do what was ordered and what is due at `mono_ms`, and hand answers over. True when any was. */
+/* Process orders and runs that are due at `mono_ms`, and submit results. True if one was submitted.
+ */
 bool test_jig_pump(struct test_jig *t, int64_t mono_ms);
-/* When test_jig_pump wants to be called, in mono_ms; 0 = at once, -1 = when an order came. */
+/* When test_jig_pump must be called, in mono_ms; 0: at once, -1: after the next order. */
 int64_t test_jig_next_ms(const struct test_jig *t);

@@ -1,15 +1,15 @@
-/* ansible.c - the role's playbook, run from this machine against the node.
+/* ansible.c - the ansible jig: the playbook of a role, run on this machine against the node.
  *
- * The playbook is SOURCE/ansible/roles/ROLE.yml or SOURCE/ansible/ROLE/playbook.yml, and runs where
- * it lies. The archive, unpacked in the run's own directory:
+ * The playbook is SOURCE/ansible/roles/ROLE.yml or SOURCE/ansible/ROLE/playbook.yml and is run in
+ * place. The archive, unpacked in the scratch directory of the run:
  *
  *   run.sh                   ours
- *   ansible.cfg              says nothing, so that no other one is read
+ *   ansible.cfg              empty, so that no other configuration is read
  *   inventory.json           the node, and how it is reached
  *   data.yml                 the staged data, as the variable "halligan"
- *   callbacks/halligan.py    notes what came of each host
+ *   callbacks/halligan.py    records the result of each host
  *
- * What comes back is that note, which goes to the wall under "ansible".
+ * The result channel is that record, which becomes wall data under "ansible".
  */
 #include <string.h>
 
@@ -23,10 +23,10 @@
 
 enum { HOST_FAILED = 2, UNREACHABLE = 4 };
 
-/* ---- the data ---- */
+/* ---- data ---- */
 
-/* Plain ASCII in double quotes, because YAML has opinions about the rest. */
-static void put_text(struct buf *out, struct str text)
+/* ASCII in double quotes with escapes, which all YAML parsers read the same way. */
+static void ansible_put_string(struct buf *out, struct str text)
 {
     buf_put_c(out, '"');
     for (uint32_t i = 0; i < text.len;) {
@@ -39,14 +39,15 @@ static void put_text(struct buf *out, struct str text)
         if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\')
             buf_put_c(out, (char)c);
         else
-            buf_put_str(out, launch_spec_say(out->arena, "\\U%08X", point));
+            buf_put_str(out, launch_spec_format(out->arena, "\\U%08X", point));
         i += len;
     }
     buf_put_c(out, '"');
 }
 
-/* A number with a point or an exponent is one to YAML only when it has both in its manner. */
-static void put_number(struct buf *out, struct str literal)
+/* YAML 1.1 reads a number with an exponent as a float only if it has a point and a sign in the
+ * exponent. */
+static void ansible_put_number(struct buf *out, struct str literal)
 {
     uint32_t e = str_find(literal, 'e', 0);
     if (e == literal.len)
@@ -64,19 +65,19 @@ static void put_number(struct buf *out, struct str literal)
     buf_put_str(out, behind);
 }
 
-/* Every text is marked as data: what is in braces there is nobody's template. Bounded by
- * JSON_DEPTH_MAX. */
-static void put_value(struct buf *out, const struct json *value)
+/* Strings are tagged !unsafe, so that ansible does not expand templates in them. Recursion is
+ * limited by JSON_DEPTH_MAX. */
+static void ansible_put_value(struct buf *out, const struct json *value)
 {
     const bool is_object = value->kind == JSON_OBJECT;
     switch (value->kind) {
     case JSON_NULL: buf_put_z(out, "null"); return;
     case JSON_FALSE: buf_put_z(out, "false"); return;
     case JSON_TRUE: buf_put_z(out, "true"); return;
-    case JSON_NUMBER: put_number(out, value->text); return;
+    case JSON_NUMBER: ansible_put_number(out, value->text); return;
     case JSON_STRING:
         buf_put_z(out, "!unsafe ");
-        put_text(out, value->text);
+        ansible_put_string(out, value->text);
         return;
     case JSON_ARRAY:
     case JSON_OBJECT: break;
@@ -84,18 +85,18 @@ static void put_value(struct buf *out, const struct json *value)
     buf_put_z(out, is_object ? "{" : "[");
     for (const struct json *m = value->first; m; m = m->next) {
         if (is_object) {
-            buf_put_z(out, "? "); /* a key of any length */
-            put_text(out, m->key);
+            buf_put_z(out, "? "); /* explicit key: no limit of its length */
+            ansible_put_string(out, m->key);
             buf_put_z(out, " : ");
         }
-        put_value(out, m);
+        ansible_put_value(out, m);
         buf_put_z(out, m->next ? ",\n" : "");
     }
     buf_put_z(out, is_object ? "}" : "]");
 }
 
-static err data_as_yaml(const struct jig_work *w, struct arena *a, struct str *out_text,
-                        struct reason *out_why)
+static err ansible_data_yaml(const struct jig_work *w, struct arena *a, struct str *out_text,
+                             struct reason *out_why)
 {
     struct json *tree;
     uint32_t offset;
@@ -104,32 +105,34 @@ static err data_as_yaml(const struct jig_work *w, struct arena *a, struct str *o
     if (json_read(a, w->data, &tree, &offset, &what) != OK)
         return launch_spec_refuse(a, out_why, "the staged data cannot be read: %s", what);
     buf_put_z(&out, "{? \"halligan\" : ");
-    put_value(&out, tree);
+    ansible_put_value(&out, tree);
     buf_put_z(&out, "}\n");
     *out_text = buf_str(&out);
     return OK;
 }
 
-/* ---- the node ---- */
+/* ---- inventory ---- */
 
-static void set_text(struct arena *a, struct json *object, const char *key, struct str text)
+static void ansible_set_string(struct arena *a, struct json *object, const char *key,
+                               struct str text)
 {
     json_set(object, str_from(key), json_make_string(a, text));
 }
 
-static struct str inventory(const struct jig_work *w, struct arena *a)
+static struct str ansible_inventory(const struct jig_work *w, struct arena *a)
 {
     const struct transport *t = &w->transport;
     struct json *host = json_make(a, JSON_OBJECT), *hosts = json_make(a, JSON_OBJECT);
     struct json *all = json_make(a, JSON_OBJECT), *root = json_make(a, JSON_OBJECT);
-    set_text(a, host, "ansible_python_interpreter", STR("auto_silent"));
+    ansible_set_string(a, host, "ansible_python_interpreter", STR("auto_silent"));
     if (t->kind == TRANSPORT_LOCAL) {
-        set_text(a, host, "ansible_connection", STR("local"));
-        set_text(a, host, "ansible_remote_tmp", launch_spec_say(a, "%s/tmp", w->scratch));
+        ansible_set_string(a, host, "ansible_connection", STR("local"));
+        ansible_set_string(a, host, "ansible_remote_tmp",
+                           launch_spec_format(a, "%s/tmp", w->scratch));
     } else {
-        set_text(a, host, "ansible_connection", STR("ssh"));
-        set_text(a, host, "ansible_host", t->address);
-        set_text(a, host, "ansible_user", t->user.len ? t->user : STR("root"));
+        ansible_set_string(a, host, "ansible_connection", STR("ssh"));
+        ansible_set_string(a, host, "ansible_host", t->address);
+        ansible_set_string(a, host, "ansible_user", t->user.len ? t->user : STR("root"));
         json_set(host, STR("ansible_port"), json_make_i64(a, t->port ? t->port : 22));
     }
     json_set(hosts, w->node, host);
@@ -138,8 +141,8 @@ static struct str inventory(const struct jig_work *w, struct arena *a)
     return json_write(a, root);
 }
 
-/* Nothing in it that would have to be quoted. */
-static bool is_plain(struct str word)
+/* True if the word needs no quotes. */
+static bool ansible_is_plain(struct str word)
 {
     for (uint32_t i = 0; i < word.len; i++)
         if (!char_is_letter(word.at[i]) && !char_is_digit(word.at[i]) &&
@@ -148,8 +151,8 @@ static bool is_plain(struct str word)
     return word.len > 0;
 }
 
-/* Only what has to be is quoted: ansible takes quotes away that are around everything. */
-static struct str ssh_args(const struct jig_work *w, struct arena *a)
+/* Quote only where necessary: ansible removes quotes that surround the whole value. */
+static struct str ansible_ssh_args(const struct jig_work *w, struct arena *a)
 {
     struct str *words;
     const uint32_t count = ssh_options(&w->transport, w->node, a, &words);
@@ -157,43 +160,44 @@ static struct str ssh_args(const struct jig_work *w, struct arena *a)
     buf_put_z(&out, "ANSIBLE_SSH_ARGS=");
     for (uint32_t i = 0; i < count; i++) {
         buf_put_z(&out, i ? " " : "");
-        buf_put_str(&out, is_plain(words[i]) ? words[i] : ssh_quoted(a, words[i]));
+        buf_put_str(&out, ansible_is_plain(words[i]) ? words[i] : ssh_quoted(a, words[i]));
     }
     return buf_str(&out);
 }
 
-/* Nothing but what we say: no settings of whoever runs the daemon. */
-static void set_env(const struct jig_work *w, struct arena *a, struct launch_spec *r)
+/* The complete environment: no settings of the user of the daemon apply. */
+static void ansible_set_env(const struct jig_work *w, struct arena *a, struct launch_spec *r)
 {
     const struct str more[] = {
-        launch_spec_say(a, "ANSIBLE_CONFIG=%s/ansible.cfg", w->scratch),
+        launch_spec_format(a, "ANSIBLE_CONFIG=%s/ansible.cfg", w->scratch),
         STR("ANSIBLE_NOCOLOR=1"),
         STR("ANSIBLE_FORCE_COLOR=0"),
         STR("ANSIBLE_RETRY_FILES_ENABLED=0"),
         STR("ANSIBLE_PIPELINING=1"),
         STR("ANSIBLE_CALLBACKS_ENABLED=halligan"),
-        launch_spec_say(a, "ANSIBLE_CALLBACK_PLUGINS=%s/callbacks", w->scratch),
-        launch_spec_say(a, "ANSIBLE_HOME=%s/home", w->scratch),
-        launch_spec_say(a, "ANSIBLE_LOCAL_TEMP=%s/tmp", w->scratch),
-        launch_spec_say(a, "ANSIBLE_ROLES_PATH=%.*s/ansible/roles", STR_FMT_ARGS(w->source_path)),
-        launch_spec_say(a,
-                        "ANSIBLE_COLLECTIONS_PATH=%.*s/ansible/collections:"
-                        "/usr/share/ansible/collections",
-                        STR_FMT_ARGS(w->source_path)),
-        launch_spec_say(a, "HALLIGAN_RESULT=%s/result.json", w->scratch),
-        ssh_args(w, a),
+        launch_spec_format(a, "ANSIBLE_CALLBACK_PLUGINS=%s/callbacks", w->scratch),
+        launch_spec_format(a, "ANSIBLE_HOME=%s/home", w->scratch),
+        launch_spec_format(a, "ANSIBLE_LOCAL_TEMP=%s/tmp", w->scratch),
+        launch_spec_format(a, "ANSIBLE_ROLES_PATH=%.*s/ansible/roles",
+                           STR_FMT_ARGS(w->source_path)),
+        launch_spec_format(a,
+                           "ANSIBLE_COLLECTIONS_PATH=%.*s/ansible/collections:"
+                           "/usr/share/ansible/collections",
+                           STR_FMT_ARGS(w->source_path)),
+        launch_spec_format(a, "HALLIGAN_RESULT=%s/result.json", w->scratch),
+        ansible_ssh_args(w, a),
     };
     launch_spec_set_env(w, a, r, more, sizeof more / sizeof *more);
 }
 
-/* ---- the recipe ---- */
+/* ---- preparation ---- */
 
-static err find_playbook(const struct jig_work *w, struct arena *a, struct str *out_path,
-                         struct reason *out_why)
+static err ansible_find_playbook(const struct jig_work *w, struct arena *a, struct str *out_path,
+                                 struct reason *out_why)
 {
     const char *path;
     if (names_check_role(w->role))
-        return launch_spec_refuse(a, out_why, "\"%.*s\" is no name of a role",
+        return launch_spec_refuse(a, out_why, "\"%.*s\" is not a valid name of a role",
                                   STR_FMT_ARGS(w->role));
     if (content_role_file(a, w->source_path, w->role, ROLE_FILE_PLAYBOOK, &path) == OK) {
         *out_path = str_from(path);
@@ -209,17 +213,17 @@ static err find_playbook(const struct jig_work *w, struct arena *a, struct str *
         STR_FMT_ARGS(w->source_path));
 }
 
-static err add_files(const struct jig_work *w, struct arena *a, struct launch_spec *r,
-                     struct reason *out_why)
+static err ansible_add_files(const struct jig_work *w, struct arena *a, struct launch_spec *r,
+                             struct reason *out_why)
 {
     struct archive archive = archive_begin(a);
     struct str data;
-    const err e = data_as_yaml(w, a, &data, out_why);
+    const err e = ansible_data_yaml(w, a, &data, out_why);
     if (e != OK)
         return e;
     if (archive_add_file(&archive, STR("run.sh"), 0755, remote_script_ansible) != OK ||
         archive_add_file(&archive, STR("ansible.cfg"), 0644, STR("[defaults]\n")) != OK ||
-        archive_add_file(&archive, STR("inventory.json"), 0600, inventory(w, a)) != OK ||
+        archive_add_file(&archive, STR("inventory.json"), 0600, ansible_inventory(w, a)) != OK ||
         archive_add_folder(&archive, STR("callbacks"), 0755) != OK ||
         archive_add_file(&archive, STR("callbacks/halligan.py"), 0644, remote_script_callback) !=
             OK ||
@@ -229,8 +233,8 @@ static err add_files(const struct jig_work *w, struct arena *a, struct launch_sp
     return OK;
 }
 
-static err prepare(const struct jig_work *w, struct arena *a, struct launch_spec *r,
-                   struct reason *out_why)
+static err ansible_prepare(const struct jig_work *w, struct arena *a, struct launch_spec *r,
+                           struct reason *out_why)
 {
     const char *path = w->path ? w->path : TOOLS_PATH;
     const char *shell = jig_tools_find(a, path, "sh");
@@ -239,9 +243,9 @@ static err prepare(const struct jig_work *w, struct arena *a, struct launch_spec
     must(w->scratch);
     err e = jig_tools_check(a, path, w->jig_class, out_why);
     if (e == OK)
-        e = find_playbook(w, a, &playbook, out_why);
+        e = ansible_find_playbook(w, a, &playbook, out_why);
     if (e == OK)
-        e = add_files(w, a, r, out_why);
+        e = ansible_add_files(w, a, r, out_why);
     if (e != OK)
         return e;
     r->argv = arena_array(a, struct str, 7);
@@ -254,31 +258,32 @@ static err prepare(const struct jig_work *w, struct arena *a, struct launch_spec
     r->argv[r->argv_count++] = str_from(program);
     r->argv[r->argv_count++] = playbook;
     r->cwd = str_from(w->scratch);
-    set_env(w, a, r);
+    ansible_set_env(w, a, r);
     return OK;
 }
 
-/* ---- what comes back ---- */
+/* ---- result ---- */
 
-static struct str text_of(const struct json *object, const char *key)
+static struct str ansible_string(const struct json *object, const char *key)
 {
     const struct json *value = json_get(object, str_from(key));
     return value && value->kind == JSON_STRING ? value->text : STR("");
 }
 
-/* The first host that has a trouble of this kind; NULL: none. */
-static const struct json *find_trouble(const struct json *hosts, const char *kind)
+/* The first host with a failure of this kind; NULL: none. */
+static const struct json *ansible_find_failure(const struct json *hosts, const char *kind)
 {
     for (const struct json *host = hosts->first; host; host = host->next)
-        if (str_eq(text_of(host, "kind"), str_from(kind)))
+        if (str_eq(ansible_string(host, "kind"), str_from(kind)))
             return host;
     return NULL;
 }
 
-/* ansible hands on what ssh wrote, so its words say which trouble it is. */
-static struct reason unreachable(const struct jig_work *w, const struct json *host, struct arena *a)
+/* The message of ansible contains the output of ssh, from which the failure is derived. */
+static struct reason ansible_unreachable_reason(const struct jig_work *w, const struct json *host,
+                                                struct arena *a)
 {
-    const struct str message = text_of(host, "message");
+    const struct str message = ansible_string(host, "message");
     const enum reason_code code = ssh_trouble_code(ssh_trouble_in(message));
     return launch_spec_reason(a, code == REASON_SSH_FAILED ? REASON_UNREACHABLE : code,
                               code == REASON_HOST_KEY_CHANGED ? w->node : w->transport.address,
@@ -286,25 +291,25 @@ static struct reason unreachable(const struct jig_work *w, const struct json *ho
                               STR_FMT_ARGS(message));
 }
 
-static struct reason failure(const struct jig_work *w, const struct json *hosts,
-                             const struct jig_end *end, struct arena *a)
+static struct reason ansible_failure_reason(const struct jig_work *w, const struct json *hosts,
+                                            const struct jig_end *end, struct arena *a)
 {
-    const struct json *host = find_trouble(hosts, "unreachable");
+    const struct json *host = ansible_find_failure(hosts, "unreachable");
     if (host)
-        return unreachable(w, host, a);
-    host = find_trouble(hosts, "failed");
+        return ansible_unreachable_reason(w, host, a);
+    host = ansible_find_failure(hosts, "failed");
     if (host)
-        return launch_spec_reason(a, REASON_PLAYBOOK_TASK, text_of(host, "task"),
-                                  "task \"%.*s\" failed on %.*s: %.*s",
-                                  STR_FMT_ARGS(text_of(host, "task")), STR_FMT_ARGS(host->key),
-                                  STR_FMT_ARGS(text_of(host, "message")));
+        return launch_spec_reason(
+            a, REASON_PLAYBOOK_TASK, ansible_string(host, "task"),
+            "task \"%.*s\" failed on %.*s: %.*s", STR_FMT_ARGS(ansible_string(host, "task")),
+            STR_FMT_ARGS(host->key), STR_FMT_ARGS(ansible_string(host, "message")));
     if (end->code == HOST_FAILED || end->code == UNREACHABLE)
         return launch_spec_reason(a, REASON_PLAYBOOK_TASK, STR(""), "the playbook failed");
     return launch_spec_status(w, end, a, STR("ansible-playbook"));
 }
 
-static struct reason conclude(const struct jig_work *w, const struct jig_end *end, struct arena *a,
-                              struct run_done_command *done)
+static struct reason ansible_conclude(const struct jig_work *w, const struct jig_end *end,
+                                      struct arena *a, struct run_done_command *done)
 {
     struct json *hosts, *wall = json_make(a, JSON_OBJECT);
     uint32_t offset;
@@ -323,11 +328,11 @@ static struct reason conclude(const struct jig_work *w, const struct jig_end *en
     json_set(wall, STR("ansible"), hosts);
     const struct reason trouble = launch_spec_set_wall(a, wall, done);
     if (end->code)
-        return failure(w, hosts, end, a);
+        return ansible_failure_reason(w, hosts, end, a);
     if (!trouble.code)
         done->result = RESULT_OK;
     return trouble;
 }
 
 const struct jig_launch_spec jig_ansible = {
-    .name = "ansible", .prepare = prepare, .conclude = conclude};
+    .name = "ansible", .prepare = ansible_prepare, .conclude = ansible_conclude};

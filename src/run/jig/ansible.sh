@@ -1,11 +1,11 @@
 #!/bin/sh
-# The ansible jig, on this machine: runs the role's playbook against the one node of the inventory,
-# and hands over what our callback noted.
+# The ansible jig, on this machine: runs the playbook of the role against the only node of the
+# inventory, and prints the record of our callback plugin.
 #
 #   sh ansible.sh PLACE ANSIBLE_PLAYBOOK PLAYBOOK
 #
-# PLACE holds what came in the archive. What ansible says goes to the log; standard output is for
-# the result alone.
+# PLACE is the directory of the unpacked archive. Output of ansible goes to the log; standard output
+# carries only the result.
 set -u
 
 place=$1

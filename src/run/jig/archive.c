@@ -5,7 +5,7 @@
 
 #include "run/jig/archive_private.h"
 
-/* Any time that is neither in the future of a machine nor suspiciously old. */
+/* A fixed modification time that is neither in the future nor suspiciously old. */
 enum { WRITTEN_AT = 1000000000 };
 
 struct archive archive_begin(struct arena *a)
@@ -23,8 +23,8 @@ uint32_t archive_sum(const struct archive_head *head)
     return sum;
 }
 
-/* The name, whole or parted at a slash. */
-static bool put_name(struct archive_head *head, struct str name)
+/* Store the name, split at a slash if necessary. */
+static bool archive_put_name(struct archive_head *head, struct str name)
 {
     if (name.len == 0)
         return false;
@@ -43,7 +43,7 @@ static bool put_name(struct archive_head *head, struct str name)
     return false;
 }
 
-static void put_octal(char *at, size_t size, uint64_t value)
+static void archive_put_octal(char *at, size_t size, uint64_t value)
 {
     char text[32];
     const int length =
@@ -52,20 +52,20 @@ static void put_octal(char *at, size_t size, uint64_t value)
     memcpy(at, text, size);
 }
 
-static err add(struct archive *archive, char type, struct str name, unsigned mode,
-               struct str content)
+static err archive_add_member(struct archive *archive, char type, struct str name, unsigned mode,
+                              struct str content)
 {
     struct archive_head head = {.type = type, .magic = "ustar", .version = {'0', '0'}};
     const uint32_t odd = content.len % ARCHIVE_BLOCK;
     const uint64_t size = (uint64_t)archive->bytes.len + sizeof head + content.len + ARCHIVE_BLOCK;
-    if (!put_name(&head, name) || size > ARCHIVE_SIZE_MAX)
+    if (!archive_put_name(&head, name) || size > ARCHIVE_SIZE_MAX)
         return ERR_LIMIT;
-    put_octal(head.mode, sizeof head.mode, mode & 07777u);
-    put_octal(head.uid, sizeof head.uid, 0);
-    put_octal(head.gid, sizeof head.gid, 0);
-    put_octal(head.size, sizeof head.size, content.len);
-    put_octal(head.mtime, sizeof head.mtime, WRITTEN_AT);
-    put_octal(head.sum, sizeof head.sum - 1, archive_sum(&head));
+    archive_put_octal(head.mode, sizeof head.mode, mode & 07777u);
+    archive_put_octal(head.uid, sizeof head.uid, 0);
+    archive_put_octal(head.gid, sizeof head.gid, 0);
+    archive_put_octal(head.size, sizeof head.size, content.len);
+    archive_put_octal(head.mtime, sizeof head.mtime, WRITTEN_AT);
+    archive_put_octal(head.sum, sizeof head.sum - 1, archive_sum(&head));
     head.sum[sizeof head.sum - 1] = ' ';
     buf_put(&archive->bytes, &head, sizeof head);
     buf_put_str(&archive->bytes, content);
@@ -79,12 +79,12 @@ static err add(struct archive *archive, char type, struct str name, unsigned mod
 
 err archive_add_file(struct archive *archive, struct str name, unsigned mode, struct str content)
 {
-    return add(archive, '0', name, mode, content);
+    return archive_add_member(archive, '0', name, mode, content);
 }
 
 err archive_add_folder(struct archive *archive, struct str name, unsigned mode)
 {
-    return add(archive, '5', name, mode, STR(""));
+    return archive_add_member(archive, '5', name, mode, STR(""));
 }
 
 struct str archive_end(struct archive *archive)

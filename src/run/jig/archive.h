@@ -1,10 +1,9 @@
-/* archive.h - many files as one text: tar, as every machine reads it.
+/* archive.h - tar archives in memory.
  *
- * What is written is plain ustar with regular files and folders, owned by root, in the order they
- * were added; equal content gives equal bytes. What is read comes from a machine that nobody
- * vouches for: ustar, with the long names of GNU and pax, archives one behind the other, and every
- * number checked. Nothing is ever unpacked here.
- */
+ * The writer creates plain ustar with regular files and directories, owned by root, in the order
+ * they were added; equal content gives equal bytes. The reader handles untrusted input from a node:
+ * ustar, with long names of GNU and pax, several archives in a row, and every number is checked.
+ * Nothing is unpacked here. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,9 +15,9 @@
 #include "base/text/str.h"
 #include "model/reason.h"
 
-#define ARCHIVE_SIZE_MAX  (64u << 20)
-#define ARCHIVE_FILES_MAX 10000u /* of one folder on the disk, with all below it */
-#define ARCHIVE_DEPTH_MAX 32u    /* folders in folders on the disk */
+#define ARCHIVE_SIZE_MAX  (64u << 20) /* bytes */
+#define ARCHIVE_FILES_MAX 10000u      /* files of one directory tree */
+#define ARCHIVE_DEPTH_MAX 32u         /* levels of directories */
 
 struct archive {
     struct buf bytes;
@@ -26,14 +25,14 @@ struct archive {
 };
 
 struct archive archive_begin(struct arena *a);
-/* Names are slash paths. ERR_LIMIT: the name does not fit (100 bytes, or 255 with a slash at the
- * right place), or there is no more room. */
+/* Names are paths with slashes. ERR_LIMIT: the name does not fit (100 bytes, or 255 with a slash at
+ * a suitable position), or the archive is full. */
 NODISCARD err archive_add_file(struct archive *archive, struct str name, unsigned mode,
                                struct str content);
 NODISCARD err archive_add_folder(struct archive *archive, struct str name, unsigned mode);
-/* Everything in the folder `path`, below `name`; names that begin with a dot are passed over. A
- * link to a file is that file, as long as it lies below `root`. ERR_REFUSED: *out_why says what
- * cannot be taken. */
+/* Add the directory `path` recursively below `name`; names that begin with a dot are skipped. A
+ * symbolic link to a file is added as that file if the file is below `root`. ERR_REFUSED: *out_why
+ * states what cannot be added. */
 NODISCARD err archive_add_tree(struct archive *archive, struct str name, const char *path,
                                const char *root, struct reason *out_why);
 struct str archive_end(struct archive *archive);
@@ -43,8 +42,8 @@ enum archive_kind { ARCHIVE_FILE, ARCHIVE_LINK, ARCHIVE_OTHER };
 struct archive_member {
     enum archive_kind kind;
     struct str name;
-    struct str content; /* a file's */
-    struct str target;  /* a link's: the name of a file that came before */
+    struct str content; /* of a file */
+    struct str target;  /* of a hard link: the name of an earlier file */
 };
 
 struct archive_reader {
@@ -53,5 +52,5 @@ struct archive_reader {
     uint32_t at;
 };
 
-/* The next one; ERR_NOT_FOUND at the end; ERR_CORRUPT. */
+/* The next member; ERR_NOT_FOUND at the end; ERR_CORRUPT. */
 NODISCARD err archive_next(struct archive_reader *r, struct archive_member *out_member);

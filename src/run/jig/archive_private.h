@@ -1,4 +1,4 @@
-/* archive_private.h - the head of a member, as it lies in an archive. */
+/* archive_private.h - the header block of a member (ustar). */
 #pragma once
 
 #include <stdint.h>
@@ -21,5 +21,5 @@ struct archive_head {
 
 _Static_assert(sizeof(struct archive_head) == ARCHIVE_BLOCK, "a head is one block");
 
-/* Of all its bytes, with spaces where the sum stands. */
+/* The sum of all bytes of the header, with the checksum field taken as spaces. */
 uint32_t archive_sum(const struct archive_head *head);

@@ -4,19 +4,23 @@
 
 #include "run/jig/archive_private.h"
 
-/* What the members before a member say of it. */
+/* The input is untrusted: every length is checked against the remaining bytes before it is used,
+ * and anything unexpected is ERR_CORRUPT as a whole. Long names (GNU 'L' and 'K', pax 'x') precede
+ * the member they describe and are collected in struct extras. */
+
+/* Fields from preceding members that describe the next one. */
 struct extras {
     struct str name, target;
 };
 
-static struct str field(const char *at, size_t size)
+static struct str archive_field(const char *at, size_t size)
 {
     const char *end = memchr(at, 0, size);
     return (struct str){at, (uint32_t)(end ? (size_t)(end - at) : size)};
 }
 
-/* Octal digits, with spaces before and a space or a zero byte behind. */
-static bool read_octal(const char *at, size_t size, uint64_t *out_value)
+/* Octal digits, with leading spaces and a trailing space or zero byte. */
+static bool archive_read_octal(const char *at, size_t size, uint64_t *out_value)
 {
     size_t i = 0;
     uint64_t value = 0;
@@ -31,31 +35,31 @@ static bool read_octal(const char *at, size_t size, uint64_t *out_value)
     return true;
 }
 
-static bool is_empty(const struct archive_head *head)
+static bool archive_is_empty_block(const struct archive_head *head)
 {
     static const struct archive_head empty;
     return memcmp(head, &empty, sizeof empty) == 0;
 }
 
-static bool is_head(const struct archive_head *head)
+static bool archive_is_head(const struct archive_head *head)
 {
     uint64_t sum;
-    return read_octal(head->sum, sizeof head->sum, &sum) && sum == archive_sum(head) &&
+    return archive_read_octal(head->sum, sizeof head->sum, &sum) && sum == archive_sum(head) &&
            memcmp(head->magic, "ustar", 5) == 0;
 }
 
-/* GNU's "ustar  " has other things where the prefix stands. */
-static struct str name_of(struct arena *a, const struct archive_head *head)
+/* The format of GNU ("ustar ") uses the prefix field for other data. */
+static struct str archive_member_name(struct arena *a, const struct archive_head *head)
 {
-    const struct str name = field(head->name, sizeof head->name);
-    const struct str prefix = field(head->prefix, sizeof head->prefix);
+    const struct str name = archive_field(head->name, sizeof head->name);
+    const struct str prefix = archive_field(head->prefix, sizeof head->prefix);
     if (head->magic[5] != 0 || prefix.len == 0)
         return str_copy(a, name);
     return STR_CONCAT(a, prefix, STR("/"), name);
 }
 
 /* Records "LENGTH KEY=VALUE\n"; LENGTH counts the whole record. */
-static bool read_pax(struct str text, struct extras *x)
+static bool archive_read_pax(struct str text, struct extras *x)
 {
     while (text.len) {
         int64_t length;
@@ -72,35 +76,35 @@ static bool read_pax(struct str text, struct extras *x)
         else if (str_eq(key, STR("linkpath")))
             x->target = value;
         else if (str_eq(key, STR("size")))
-            return false; /* only what is too large for us needs it */
+            return false; /* only used for sizes that exceed our limit */
         text = str_slice(text, (uint32_t)length, text.len);
     }
     return true;
 }
 
-/* Members that speak of the next one. False: it is a member of its own, or *out_bad. */
-static bool takes_extra(char type, struct str content, struct extras *x, bool *out_bad)
+/* Handle a member that describes the next one. False: it is a regular member, or *out_bad. */
+static bool archive_take_extra(char type, struct str content, struct extras *x, bool *out_bad)
 {
-    const struct str text = field(content.at, content.len);
+    const struct str text = archive_field(content.at, content.len);
     switch (type) {
     case 'L': x->name = text; return true;
     case 'K': x->target = text; return true;
-    case 'x': *out_bad = !read_pax(content, x); return !*out_bad;
+    case 'x': *out_bad = !archive_read_pax(content, x); return !*out_bad;
     case 'g': return true;
     default: return false;
     }
 }
 
-static void describe(const struct archive_reader *r, const struct archive_head *head,
-                     const struct extras *x, struct str content, struct archive_member *m)
+static void archive_describe(const struct archive_reader *r, const struct archive_head *head,
+                             const struct extras *x, struct str content, struct archive_member *m)
 {
     const bool is_file = head->type == '0' || head->type == 0 || head->type == '7';
     *m = (struct archive_member){
         .kind = is_file             ? ARCHIVE_FILE
                 : head->type == '1' ? ARCHIVE_LINK
                                     : ARCHIVE_OTHER,
-        .name = x->name.len ? x->name : name_of(r->arena, head),
-        .target = x->target.len ? x->target : field(head->target, sizeof head->target),
+        .name = x->name.len ? x->name : archive_member_name(r->arena, head),
+        .target = x->target.len ? x->target : archive_field(head->target, sizeof head->target),
         .content = content,
     };
 }
@@ -114,11 +118,11 @@ err archive_next(struct archive_reader *r, struct archive_member *out_member)
             return ERR_CORRUPT;
         const struct archive_head *head = (const void *)(r->bytes.at + r->at);
         uint64_t size;
-        if (is_empty(head)) { /* between archives */
+        if (archive_is_empty_block(head)) { /* end of an archive; another one may follow */
             r->at += ARCHIVE_BLOCK;
             continue;
         }
-        if (!is_head(head) || !read_octal(head->size, sizeof head->size, &size))
+        if (!archive_is_head(head) || !archive_read_octal(head->size, sizeof head->size, &size))
             return ERR_CORRUPT;
         const uint64_t padded = (size + ARCHIVE_BLOCK - 1) / ARCHIVE_BLOCK * ARCHIVE_BLOCK;
         const uint32_t from = r->at + ARCHIVE_BLOCK;
@@ -127,13 +131,13 @@ err archive_next(struct archive_reader *r, struct archive_member *out_member)
         const struct str content = str_slice(r->bytes, from, from + (uint32_t)size);
         bool bad = false;
         r->at = from + (uint32_t)padded;
-        if (takes_extra(head->type, content, &extras, &bad)) {
+        if (archive_take_extra(head->type, content, &extras, &bad)) {
             has_extras = true;
             continue;
         }
         if (bad)
             return ERR_CORRUPT;
-        describe(r, head, &extras, content, out_member);
+        archive_describe(r, head, &extras, content, out_member);
         return OK;
     }
     return has_extras ? ERR_CORRUPT : ERR_NOT_FOUND;

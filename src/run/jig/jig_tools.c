@@ -23,23 +23,23 @@ static const struct {
 };
 /* clang-format on */
 
-static bool is_program(const char *path)
+static bool jig_tools_is_program(const char *path)
 {
-    struct stat facts;
-    return stat(path, &facts) == 0 && S_ISREG(facts.st_mode) && access(path, X_OK) == 0;
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
 const char *jig_tools_find(struct arena *a, const char *path, const char *program)
 {
-    const struct str places = str_from(path);
-    for (uint32_t from = 0; from < places.len;) {
-        const uint32_t to = str_find(places, ':', from);
-        const struct str place = str_slice(places, from, to);
+    const struct str directories = str_from(path);
+    for (uint32_t from = 0; from < directories.len;) {
+        const uint32_t to = str_find(directories, ':', from);
+        const struct str directory = str_slice(directories, from, to);
         from = to + 1;
-        if (!str_starts(place, STR("/")))
+        if (!str_starts(directory, STR("/")))
             continue;
-        const char *found = str_z(a, STR_CONCAT(a, place, STR("/"), str_from(program)));
-        if (is_program(found))
+        const char *found = str_z(a, STR_CONCAT(a, directory, STR("/"), str_from(program)));
+        if (jig_tools_is_program(found))
             return found;
     }
     return NULL;

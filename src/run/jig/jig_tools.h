@@ -1,8 +1,7 @@
-/* jig_tools.h - are the programs there that a jig starts on this machine?
+/* jig_tools.h - checks that the programs which a jig starts on this machine are installed.
  *
- * Looks at the disk at each call and remembers nothing. A jig without its programs is not active,
- * and says which it lacks.
- */
+ * Searches the file system at each call and caches nothing. A jig without its programs is not
+ * active, with a reason that names the missing one. */
 #pragma once
 
 #include "base/err.h"
@@ -12,8 +11,10 @@
 
 #define TOOLS_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-/* The program, as PATH text finds it; NULL when it is nowhere. Only absolute directories count. */
+/* The path of a program, searched as in PATH; NULL if it is not found. Only absolute directories
+ * are used. */
 const char *jig_tools_find(struct arena *a, const char *path, const char *program);
-/* Has the class what it needs here? ERR_REFUSED, with a sentence that names the first it lacks. */
+/* Check that all programs of the jig class are installed. ERR_REFUSED, with a sentence that names
+ * the first missing one. */
 NODISCARD err jig_tools_check(struct arena *a, const char *path, struct str jig_class,
                               struct reason *out_why);

@@ -14,18 +14,30 @@
 #include "run/jig/ssh_command.h"
 #include "sys/files.h"
 
+/* The table of jigs, and what they have in common: the shell line that unpacks the archive and runs
+ * it on the node, the environment, and the translation of an end into a result with a reason.
+ *
+ * The remote side: a directory halligan-NODE.XXXXXX is created, standard input is unpacked there,
+ * leftovers of an earlier run for the same node are stopped first (cleanup.sh), and only then is
+ * run.sh started, so that two runs never work on one node at the same time. The directory is
+ * removed on exit.
+ *
+ * Failure codes come from what was measured on the machine or from exit statuses, not from log
+ * text; text of the log is only repeated to operators (ADR 0068). */
+
 enum {
-    OUT_MAX = 16 << 20, /* a wall of 1 MiB as an archive, where a value takes two blocks */
+    OUT_MAX = 16 << 20, /* wall data of 1 MiB as an archive, where a value takes two blocks */
     LOG_MAX = 1 << 20,
     ENV_MAX = 32,
 };
 
 static const struct jig_launch_spec *const jigs[] = {&jig_script, &jig_puppet, &jig_ansible};
 
-/* ---- sentences ---- */
+/* ---- formatting ---- */
 
-__attribute__((format(printf, 2, 0))) static struct str say_list(struct arena *a,
-                                                                 const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static struct str launch_spec_vformat(struct arena *a,
+                                                                            const char *format,
+                                                                            va_list args)
 {
     va_list again;
     va_copy(again, args);
@@ -37,11 +49,11 @@ __attribute__((format(printf, 2, 0))) static struct str say_list(struct arena *a
     return (struct str){at, (uint32_t)length};
 }
 
-struct str launch_spec_say(struct arena *a, const char *format, ...)
+struct str launch_spec_format(struct arena *a, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    const struct str text = say_list(a, format, args);
+    const struct str text = launch_spec_vformat(a, format, args);
     va_end(args);
     return text;
 }
@@ -50,13 +62,13 @@ err launch_spec_refuse(struct arena *a, struct reason *out_why, const char *form
 {
     va_list args;
     va_start(args, format);
-    out_why->text = say_list(a, format, args);
+    out_why->text = launch_spec_vformat(a, format, args);
     va_end(args);
     return ERR_REFUSED;
 }
 
-/* How long the well-formed character at the beginning is; 0: there is none. */
-static uint32_t char_len(struct str s)
+/* Size of the valid UTF-8 character at the beginning; 0: invalid. */
+static uint32_t launch_spec_char_size(struct str s)
 {
     for (uint32_t len = 1; len <= 4 && len <= s.len; len++)
         if (str_is_clean(str_slice(s, 0, len)))
@@ -64,13 +76,13 @@ static uint32_t char_len(struct str s)
     return 0;
 }
 
-/* As text that can be shown: what is no character becomes '?', and so does what would play with a
- * terminal. Line ends and tabs stay; ssh ends its lines with a return too many. */
-static struct str shown(struct arena *a, struct str s)
+/* Replace invalid bytes and control characters by '?'. Newlines and tabs stay; the carriage return
+ * before a newline, which ssh writes, is removed. */
+static struct str launch_spec_clean(struct arena *a, struct str s)
 {
     struct buf out = buf_in(a);
     while (s.len) {
-        const uint32_t len = char_len(s);
+        const uint32_t len = launch_spec_char_size(s);
         const unsigned char c = (unsigned char)s.at[0];
         const bool controls = c == 127 || (c < 32 && c != '\n' && c != '\t');
         if (str_starts(s, STR("\r\n"))) {
@@ -86,9 +98,9 @@ static struct str shown(struct arena *a, struct str s)
     return buf_str(&out);
 }
 
-/* ---- what is to be started ---- */
+/* ---- preparation ---- */
 
-static const struct jig_launch_spec *find_jig(struct str class_name)
+static const struct jig_launch_spec *launch_spec_find_jig(struct str class_name)
 {
     const struct jig_class *klass = jig_class_find(class_name);
     for (uint32_t i = 0; klass && i < sizeof jigs / sizeof *jigs; i++)
@@ -99,18 +111,18 @@ static const struct jig_launch_spec *find_jig(struct str class_name)
 
 bool launch_spec_is_known(struct str jig_class)
 {
-    return find_jig(jig_class) != NULL;
+    return launch_spec_find_jig(jig_class) != NULL;
 }
 
-/* As it may be stored: clean text. */
-static struct reason reason_shown(struct arena *a, struct reason why)
+/* Make the strings of a reason clean UTF-8 within the limits. */
+static struct reason launch_spec_clean_reason(struct arena *a, struct reason why)
 {
-    why.subject = shown(a, str_clip(why.subject, REASON_SUBJECT_MAX));
-    why.text = shown(a, why.text);
+    why.subject = launch_spec_clean(a, str_clip(why.subject, REASON_SUBJECT_MAX));
+    why.text = launch_spec_clean(a, why.text);
     return why;
 }
 
-static const char *path_of(const struct jig_work *w)
+static const char *launch_spec_path(const struct jig_work *w)
 {
     return w->path ? w->path : TOOLS_PATH;
 }
@@ -118,7 +130,8 @@ static const char *path_of(const struct jig_work *w)
 err launch_spec_too_much(const struct jig_work *w, struct arena *a, struct reason *out_why)
 {
     *out_why = (struct reason){.code = REASON_DATA_TOO_LARGE, .subject = w->role};
-    return launch_spec_refuse(a, out_why, "all that role %.*s sends is too much",
+    return launch_spec_refuse(a, out_why,
+                              "the files and the data of role %.*s are larger than 64 MiB",
                               STR_FMT_ARGS(w->role));
 }
 
@@ -128,7 +141,8 @@ err launch_spec_missing(const struct jig_work *w, struct arena *a, struct reason
     out_why->subject = w->source_path;
     if (file_exists(str_z(a, w->source_path)))
         return ERR_NOT_FOUND;
-    return launch_spec_refuse(a, out_why, "the files of barclamp %.*s are gone: there is no %.*s",
+    return launch_spec_refuse(a, out_why,
+                              "the files of barclamp %.*s do not exist any more: there is no %.*s",
                               STR_FMT_ARGS(w->barclamp), STR_FMT_ARGS(w->source_path));
 }
 
@@ -138,11 +152,11 @@ void launch_spec_set_env(const struct jig_work *w, struct arena *a, struct launc
     const char *home = getenv("HOME");
     struct str *env = arena_array(a, struct str, ENV_MAX);
     uint32_t count = 0;
-    env[count++] = launch_spec_say(a, "PATH=%s", path_of(w));
+    env[count++] = launch_spec_format(a, "PATH=%s", launch_spec_path(w));
     env[count++] = STR("LANG=C.UTF-8");
-    env[count++] = launch_spec_say(a, "HOME=%s", home ? home : "/");
+    env[count++] = launch_spec_format(a, "HOME=%s", home ? home : "/");
     if (w->scratch)
-        env[count++] = launch_spec_say(a, "TMPDIR=%s", w->scratch);
+        env[count++] = launch_spec_format(a, "TMPDIR=%s", w->scratch);
     must(count + more_count <= ENV_MAX);
     for (uint32_t i = 0; i < more_count; i++)
         env[count++] = more[i];
@@ -150,10 +164,10 @@ void launch_spec_set_env(const struct jig_work *w, struct arena *a, struct launc
     r->env_count = count;
 }
 
-/* Makes a directory, unpacks standard input there, and runs what came. One line without anything
- * that shells disagree about: over there a login shell reads it first. Where there is no space for
- * that, there is none for measure.sh either, so that this one file system is measured here: the
- * bytes that are left, and 0 without a free inode. */
+/* The shell command on the node: create a directory, unpack standard input there, and run it. One
+ * line, with only what all shells accept, because the login shell of the node parses it first. If
+ * there is no space for the directory, there is none for measure.sh either, so this file system is
+ * measured here: free bytes, and 0 without a free inode. */
 #define ON_NODE                                                                                    \
     "umask 077; dir=${TMPDIR:-/tmp}; "                                                             \
     "lacks() { left=$(stat -f -c '(%c==0||%d>0)*%a*%S' \"$dir\" || echo 65536); "                  \
@@ -161,11 +175,11 @@ void launch_spec_set_env(const struct jig_work *w, struct arena *a, struct launc
     "place=$(mktemp -d \"$dir/halligan-$1.XXXXXX\") || lacks; "                                    \
     "trap 'rm -rf \"$place\"' EXIT; trap 'exit 143' HUP INT TERM; "                                \
     "echo $$ > \"$place/pid\"; HALLIGAN_PLACE=$place; export HALLIGAN_PLACE; "                     \
-    "tar -xf - -C \"$place\" || lacks; sh \"$place/sweep.sh\" \"$1\" \"$place\" < /dev/null && "   \
+    "tar -xf - -C \"$place\" || lacks; sh \"$place/cleanup.sh\" \"$1\" \"$place\" < /dev/null && " \
     "sh \"$place/run.sh\" \"$place\" \"$1\" < /dev/null"
 
-static void set_local(const struct jig_work *w, struct arena *a, const char *shell,
-                      struct launch_spec *r)
+static void launch_spec_set_local(const struct jig_work *w, struct arena *a, const char *shell,
+                                  struct launch_spec *r)
 {
     struct str *argv = arena_array(a, struct str, 5);
     argv[0] = str_from(shell);
@@ -177,13 +191,13 @@ static void set_local(const struct jig_work *w, struct arena *a, const char *she
     r->argv_count = 5;
 }
 
-static void set_remote(const struct jig_work *w, struct arena *a, const char *ssh,
-                       struct launch_spec *r)
+static void launch_spec_set_remote(const struct jig_work *w, struct arena *a, const char *ssh,
+                                   struct launch_spec *r)
 {
     const struct str script = ssh_quoted(a, STR(ON_NODE)), node = ssh_quoted(a, w->node);
     ssh_command(w, ssh,
-                launch_spec_say(a, "exec sh -c %.*s halligan-run %.*s", STR_FMT_ARGS(script),
-                                STR_FMT_ARGS(node)),
+                launch_spec_format(a, "exec sh -c %.*s halligan-run %.*s", STR_FMT_ARGS(script),
+                                   STR_FMT_ARGS(node)),
                 a, r);
 }
 
@@ -192,27 +206,27 @@ err launch_spec_on_node(const struct jig_work *w, struct arena *a, struct archiv
 {
     const bool is_local = w->transport.kind == TRANSPORT_LOCAL;
     const char *name = is_local ? "sh" : "ssh";
-    const char *program = jig_tools_find(a, path_of(w), name);
+    const char *program = jig_tools_find(a, launch_spec_path(w), name);
     if (!program) {
         *out_why = (struct reason){.code = REASON_TOOL_MISSING, .subject = str_from(name)};
         return launch_spec_refuse(a, out_why, "%s is not installed here", name);
     }
-    if (archive_add_file(archive, STR("sweep.sh"), 0755, remote_script_recipe) != OK ||
+    if (archive_add_file(archive, STR("cleanup.sh"), 0755, remote_script_cleanup) != OK ||
         archive_add_file(archive, STR("measure.sh"), 0644, remote_script_measure) != OK)
         return launch_spec_too_much(w, a, out_why);
     if (is_local)
-        set_local(w, a, program, r);
+        launch_spec_set_local(w, a, program, r);
     else
-        set_remote(w, a, program, r);
+        launch_spec_set_remote(w, a, program, r);
     r->stdin_bytes = archive_end(archive);
     launch_spec_set_env(w, a, r, NULL, 0);
     return OK;
 }
 
-err launch_spec_prepare(const struct jig_work *w, struct arena *a, struct launch_spec *out_recipe,
+err launch_spec_prepare(const struct jig_work *w, struct arena *a, struct launch_spec *out_spec,
                         struct reason *out_why)
 {
-    const struct jig_launch_spec *jig = find_jig(w->jig_class);
+    const struct jig_launch_spec *jig = launch_spec_find_jig(w->jig_class);
     struct launch_spec r = {.cwd = STR("/"), .out_max = OUT_MAX, .log_max = LOG_MAX};
     *out_why = (struct reason){.code = REASON_ROLE_FILES, .subject = w->role};
     if (!jig)
@@ -220,34 +234,35 @@ err launch_spec_prepare(const struct jig_work *w, struct arena *a, struct launch
                                   STR_FMT_ARGS(w->jig_class));
     const err e = jig->prepare(w, a, &r, out_why);
     if (e == OK)
-        *out_recipe = r;
+        *out_spec = r;
     else
-        *out_why = reason_shown(a, *out_why);
+        *out_why = launch_spec_clean_reason(a, *out_why);
     return e;
 }
 
-bool launch_spec_stop(const struct jig_work *w, struct arena *a, struct launch_spec *out_recipe)
+bool launch_spec_stop(const struct jig_work *w, struct arena *a, struct launch_spec *out_spec)
 {
-    const char *ssh = jig_tools_find(a, path_of(w), "ssh");
+    const char *ssh = jig_tools_find(a, launch_spec_path(w), "ssh");
     struct launch_spec r = {.cwd = STR("/"), .log_max = 64u << 10};
-    if (w->transport.kind == TRANSPORT_LOCAL || !ssh || find_jig(w->jig_class) == &jig_ansible)
+    if (w->transport.kind == TRANSPORT_LOCAL || !ssh ||
+        launch_spec_find_jig(w->jig_class) == &jig_ansible)
         return false;
     const struct str node = ssh_quoted(a, w->node);
-    ssh_command(w, ssh, launch_spec_say(a, "exec sh -s -- %.*s", STR_FMT_ARGS(node)), a, &r);
-    r.stdin_bytes = remote_script_recipe;
+    ssh_command(w, ssh, launch_spec_format(a, "exec sh -s -- %.*s", STR_FMT_ARGS(node)), a, &r);
+    r.stdin_bytes = remote_script_cleanup;
     launch_spec_set_env(w, a, &r, NULL, 0);
-    *out_recipe = r;
+    *out_spec = r;
     return true;
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 struct reason launch_spec_reason(struct arena *a, enum reason_code code, struct str subject,
                                  const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    const struct str text = say_list(a, format, args);
+    const struct str text = launch_spec_vformat(a, format, args);
     va_end(args);
     return (struct reason){.code = code, .subject = subject, .text = text};
 }
@@ -269,9 +284,9 @@ struct reason launch_spec_set_wall(struct arena *a, const struct json *wall,
     return (struct reason){.code = REASON_NONE};
 }
 
-/* What programs write to standard error when the machine runs short of something, as strerror(3)
- * and common runtimes say it; ours run with LANG=C.UTF-8. A program may write them for any reason,
- * so they are only repeated to people; the code of a failed run comes from what was measured. */
+/* Messages of strerror(3) and common runtimes about a shortage of resources; our processes run with
+ * LANG=C.UTF-8. A program may print them for any reason, so they are only repeated to operators;
+ * the code of a failed run comes from measurements. */
 static const struct shortage {
     const char *words;
     enum reason_code code;
@@ -291,8 +306,8 @@ static const struct shortage {
 
 enum { SHORTAGE_TAIL = 4096 };
 
-/* NULL: the end of the log names none. */
-static const struct shortage *find_shortage(struct str log)
+/* NULL: the end of the log contains none of them. */
+static const struct shortage *launch_spec_find_shortage(struct str log)
 {
     const struct str end =
         str_slice(log, log.len > SHORTAGE_TAIL ? log.len - SHORTAGE_TAIL : 0, log.len);
@@ -302,13 +317,13 @@ static const struct shortage *find_shortage(struct str log)
     return NULL;
 }
 
-/* What measure.sh prints on the result channel, the first of which that is found counts: a process
- * that was killed explains a status better than a disk does. */
+/* Lines of measure.sh on the result channel. The first match in this order counts: a killed process
+ * explains a status better than a full disk. */
 static const struct lack {
     const char *word;
     enum reason_code code;
-    const char *subject;         /* NULL: what follows the word, which is a path */
-    const char *before, *behind; /* of the sentence; what follows the word is between them */
+    const char *subject;        /* NULL: the text after the word, which is a path */
+    const char *before, *after; /* parts of the sentence around the text after the word */
 } lacks[] = {
     {"#halligan-measured oom ", REASON_MEMORY_LIMIT, "oom_kill",
      "the number of processes that the kernel killed for their memory during the run is ", ""},
@@ -318,8 +333,8 @@ static const struct lack {
      " of that machine was turned read-only during the run"},
 };
 
-/* What follows the word at the beginning of a line; empty: there is no such line. */
-static struct str find_measured(struct str out, struct str word)
+/* The text after the word at the beginning of a line; empty: there is no such line. */
+static struct str launch_spec_find_measured(struct str out, struct str word)
 {
     for (uint32_t from = 0; from < out.len;) {
         const uint32_t to = str_find(out, '\n', from);
@@ -335,13 +350,13 @@ bool launch_spec_lack(const struct jig_work *w, const struct jig_end *end, struc
                       struct str what, struct reason *out_why)
 {
     for (uint32_t i = 0; i < sizeof lacks / sizeof *lacks; i++) {
-        const struct str found = find_measured(end->out, str_from(lacks[i].word));
+        const struct str found = launch_spec_find_measured(end->out, str_from(lacks[i].word));
         if (!found.len)
             continue;
         *out_why = launch_spec_reason(
             a, lacks[i].code, lacks[i].subject ? str_from(lacks[i].subject) : found,
             "%.*s ended with status %d on node %.*s, and %s%.*s%s", STR_FMT_ARGS(what), end->code,
-            STR_FMT_ARGS(w->node), lacks[i].before, STR_FMT_ARGS(found), lacks[i].behind);
+            STR_FMT_ARGS(w->node), lacks[i].before, STR_FMT_ARGS(found), lacks[i].after);
         return true;
     }
     return false;
@@ -353,72 +368,75 @@ struct reason launch_spec_status(const struct jig_work *w, const struct jig_end 
     struct reason why;
     if (launch_spec_lack(w, end, a, what, &why))
         return why;
-    const struct shortage *shortage = end->log_tail.len ? find_shortage(end->log_tail) : NULL;
-    return launch_spec_reason(a, REASON_EXIT_STATUS, launch_spec_say(a, "%d", end->code),
+    const struct shortage *shortage =
+        end->log_tail.len ? launch_spec_find_shortage(end->log_tail) : NULL;
+    return launch_spec_reason(a, REASON_EXIT_STATUS, launch_spec_format(a, "%d", end->code),
                               "%.*s ended with status %d%s%s", STR_FMT_ARGS(what), end->code,
                               shortage ? ", and its log says: " : "",
                               shortage ? shortage->words : "");
 }
 
-static struct reason ssh_reason(const struct jig_work *w, const struct jig_end *end,
-                                struct arena *a)
+static struct reason launch_spec_ssh_reason(const struct jig_work *w, const struct jig_end *end,
+                                            struct arena *a)
 {
     const enum ssh_trouble trouble = ssh_trouble_of(end->log_tail);
     const unsigned port = w->transport.port ? w->transport.port : 22u;
     const struct str address =
-        launch_spec_say(a, "%.*s port %u", STR_FMT_ARGS(w->transport.address), port);
+        launch_spec_format(a, "%.*s port %u", STR_FMT_ARGS(w->transport.address), port);
     return launch_spec_reason(a, ssh_trouble_code(trouble),
                               trouble == SSH_KEY_CHANGED ? w->node : address,
                               "ssh to node %.*s (%.*s port %u): %s", STR_FMT_ARGS(w->node),
                               STR_FMT_ARGS(w->transport.address), port, ssh_trouble_text(trouble));
 }
 
-static struct reason exited(const struct jig_work *w, const struct jig_end *end, struct arena *a,
-                            struct run_done_command *done)
+static struct reason launch_spec_exited(const struct jig_work *w, const struct jig_end *end,
+                                        struct arena *a, struct run_done_command *done)
 {
-    const struct jig_launch_spec *jig = find_jig(w->jig_class);
+    const struct jig_launch_spec *jig = launch_spec_find_jig(w->jig_class);
     if (!jig)
         return launch_spec_reason(a, REASON_TOOL_MISSING, w->jig_class,
                                   "this build has no runner for jigs of class %.*s",
                                   STR_FMT_ARGS(w->jig_class));
     if (jig != &jig_ansible && w->transport.kind == TRANSPORT_SSH && end->code == SSH_FAILED)
-        return ssh_reason(w, end, a);
+        return launch_spec_ssh_reason(w, end, a);
     if (end->out_dropped)
-        return launch_spec_reason(a, REASON_RESULT_INVALID, launch_spec_say(a, "%u", OUT_MAX),
+        return launch_spec_reason(a, REASON_RESULT_INVALID, launch_spec_format(a, "%u", OUT_MAX),
                                   "what the run wrote is too much: more than %u bytes", OUT_MAX);
     return jig->conclude(w, end, a, done);
 }
 
 /* The subject is in seconds, as roles and settings give it. */
-static struct reason deadline_reason(const struct jig_work *w, struct arena *a)
+static struct reason launch_spec_deadline_reason(const struct jig_work *w, struct arena *a)
 {
     const long long seconds = (long long)((w->deadline_ms + 999) / 1000);
     return launch_spec_reason(
-        a, REASON_DEADLINE, launch_spec_say(a, "%lld", seconds),
+        a, REASON_DEADLINE, launch_spec_format(a, "%lld", seconds),
         "deadline of %lld s: the run took longer than it may, and was stopped", seconds);
 }
 
-/* What the supervisor could not start, and the kind of failure that the text of errno names. */
-static struct reason not_started(const struct jig_end *end, struct arena *a)
+/* The supervisor could not start the process; the code is derived from the strerror(3) text in its
+ * reason. */
+static struct reason launch_spec_not_started(const struct jig_end *end, struct arena *a)
 {
-    const struct shortage *shortage = end->reason.len ? find_shortage(end->reason) : NULL;
+    const struct shortage *shortage =
+        end->reason.len ? launch_spec_find_shortage(end->reason) : NULL;
     return launch_spec_reason(a, shortage ? shortage->code : REASON_NOT_STARTED, STR(""),
                               "the run could not be started: %.*s", STR_FMT_ARGS(end->reason));
 }
 
-static struct reason reason_of(const struct jig_work *w, const struct jig_end *end, struct arena *a,
-                               struct run_done_command *done)
+static struct reason launch_spec_reason_of_end(const struct jig_work *w, const struct jig_end *end,
+                                               struct arena *a, struct run_done_command *done)
 {
     switch (end->how) {
-    case JIG_END_EXITED: return exited(w, end, a, done);
+    case JIG_END_EXITED: return launch_spec_exited(w, end, a, done);
     case JIG_END_SIGNALLED:
-        return launch_spec_reason(a, REASON_SIGNAL, launch_spec_say(a, "%d", end->code),
+        return launch_spec_reason(a, REASON_SIGNAL, launch_spec_format(a, "%d", end->code),
                                   "the run was ended by signal %d (%s)", end->code,
                                   strsignal(end->code));
-    case JIG_END_DEADLINE: return deadline_reason(w, a);
+    case JIG_END_DEADLINE: return launch_spec_deadline_reason(w, a);
     case JIG_END_CANCELLED:
         return launch_spec_reason(a, REASON_CANCELLED, STR(""), "the run was cancelled");
-    case JIG_END_NOT_STARTED: return not_started(end, a);
+    case JIG_END_NOT_STARTED: return launch_spec_not_started(end, a);
     case JIG_END_DIED_WITH_SUPERVISOR:
         return launch_spec_reason(a, REASON_SUPERVISOR_LOST, STR(""),
                                   "%.*s: the run was killed, and its progress is unknown",
@@ -426,11 +444,11 @@ static struct reason reason_of(const struct jig_work *w, const struct jig_end *e
                                                    ? end->reason
                                                    : STR("halligan-exec ended during the run")));
     }
-    impossible("an end outside the enum");
+    impossible("a kind of end outside the enum");
 }
 
-/* The last bytes, from the beginning of a character on. */
-static struct str tail(struct str s, uint32_t max)
+/* The last `max` bytes, starting at a character boundary. */
+static struct str launch_spec_tail(struct str s, uint32_t max)
 {
     uint32_t from = s.len > max ? s.len - max : 0;
     while (from < s.len && from > 0 && ((unsigned char)s.at[from] & 0xc0) == 0x80)
@@ -438,15 +456,15 @@ static struct str tail(struct str s, uint32_t max)
     return str_slice(s, from, s.len);
 }
 
-/* The end of the log with our sentence behind it. The engine keeps the end of this, so all of it is
- * within its bound. */
-static struct str runlog(const struct jig_end *end, struct str said, struct arena *a)
+/* The end of the log, followed by the reason. The engine keeps the last RUNLOG_MAX bytes, so the
+ * total must not exceed them. */
+static struct str launch_spec_runlog(const struct jig_end *end, struct str said, struct arena *a)
 {
     enum { NOTE_MAX = 64 };
     struct buf out = buf_in(a);
-    said = tail(said, RUNLOG_MAX / 2);
-    const struct str log = shown(a, end->log_tail);
-    const struct str kept = tail(log, RUNLOG_MAX - NOTE_MAX - said.len);
+    said = launch_spec_tail(said, RUNLOG_MAX / 2);
+    const struct str log = launch_spec_clean(a, end->log_tail);
+    const struct str kept = launch_spec_tail(log, RUNLOG_MAX - NOTE_MAX - said.len);
     const uint64_t left_out = end->log_dropped + (log.len - kept.len);
     if (left_out) {
         buf_put_z(&out, "[");
@@ -465,9 +483,10 @@ void launch_spec_conclude(const struct jig_work *w, const struct jig_end *end, s
 {
     *out_done = (struct run_done_command){
         .run_id = w->run_id, .attempt = w->attempt, .result = RESULT_FAILED};
-    const struct reason why = reason_shown(a, reason_of(w, end, a, out_done));
+    const struct reason why =
+        launch_spec_clean_reason(a, launch_spec_reason_of_end(w, end, a, out_done));
     out_done->reason = why.code;
     out_done->reason_subject = why.subject;
     out_done->reason_text = why.text;
-    out_done->runlog = runlog(end, why.text, a);
+    out_done->runlog = launch_spec_runlog(end, why.text, a);
 }

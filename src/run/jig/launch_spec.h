@@ -1,16 +1,17 @@
-/* launch_spec.h - what has to be started for a run, and what its end means.
+/* launch_spec.h - converts a run into the process to start, and the end of the process into a
+ * result.
  *
- * A recipe turns the work of a noderole into one process: its command line, its environment, what
- * it reads. Whoever starts it (not this room) hands back how it ended, and gets the RUN_DONE to
- * submit. Nothing is started here, and nothing is read but the files that the role brings.
+ * A launch specification describes one process for the work of a noderole: command line,
+ * environment, standard input. The caller starts it (not this module), passes back how it ended,
+ * and gets the RUN_DONE to submit. Nothing is started here, and only the files of the role are
+ * read.
  *
- * The process does the work on this machine or, by ssh, on the node. Its standard output is the
- * result channel, which only we read; its standard error is the log, which people read. Everything
- * the far end needs comes by standard input, as one archive. docs/jigs.md says what is in it, and
- * how to add a jig.
+ * The process works on this machine or, through ssh, on the node. Its standard output is the result
+ * channel, which only we read; its standard error is the log for operators. Everything that the
+ * remote side needs is sent through standard input as one archive. docs/jigs.md describes its
+ * content and how to add a jig (a way to execute a role on a node).
  *
- * Texts of a recipe and of a RUN_DONE lie in the arena, or are those of the work.
- */
+ * Strings of a launch specification and of a RUN_DONE belong to the arena or to the run. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,38 +25,40 @@
 
 enum transport_kind { TRANSPORT_LOCAL, TRANSPORT_SSH };
 
-/* How the machine is reached; the rest is for ssh alone. */
+/* How the machine is reached; fields other than `kind` are for ssh only. */
 struct transport {
     enum transport_kind kind;
     struct str address;
-    struct str user;              /* empty: root */
-    uint16_t port;                /* 0: 22 */
-    int64_t node_id;              /* its pins are those of "node-ID"; 0: of the node's name */
-    const char *key_path;         /* NULL: whatever ssh finds */
-    const char *known_hosts_path; /* the keys that nodes are pinned to */
-    const char *control_path;     /* where a shared connection has its socket; NULL: nowhere */
+    struct str user; /* empty: root */
+    uint16_t port;   /* 0: 22 */
+    /* host keys are pinned for "node-ID"; 0: for the name of the node */
+    int64_t node_id;
+    const char *key_path;         /* NULL: the default keys of ssh */
+    const char *known_hosts_path; /* file with the pinned host keys */
+    const char *control_path;     /* control socket of a shared connection; NULL: none */
 };
 
 struct jig_work {
     int64_t run_id;
     uint32_t attempt;
     struct str role, node, source_path, barclamp;
-    struct str data;      /* staged, canonical JSON */
-    struct str jig_class; /* as model/jig_class.h knows it */
-    int64_t deadline_ms;  /* of the run; 0: none */
+    struct str data;      /* staged data, canonical JSON */
+    struct str jig_class; /* name as in model/jig_class.h */
+    int64_t deadline_ms;  /* ms from the start of the run; 0: none */
     struct transport transport;
-    const char *scratch; /* a directory for this run alone, 0700, made and removed by the caller */
-    const char *path;    /* where programs are looked for on this machine; NULL: the usual places */
+    /* scratch directory of the run, mode 0700, created and removed by the caller; or NULL */
+    const char *scratch;
+    const char *path; /* search path of programs on this machine; NULL: TOOLS_PATH */
 };
 
 struct launch_spec {
-    struct str *argv; /* the first is an absolute path */
-    struct str *env;  /* KEY=value; complete */
+    struct str *argv; /* argv[0] is an absolute path */
+    struct str *env;  /* KEY=value; the complete environment */
     uint32_t argv_count, env_count;
     struct str cwd;
     struct str stdin_bytes;
-    uint32_t out_max; /* bytes of the result channel that are wanted: the first ones */
-    uint32_t log_max; /* bytes of the log that are wanted: the last ones             */
+    uint32_t out_max; /* bytes; the first ones of the result channel are kept */
+    uint32_t log_max; /* bytes; the last ones of the log are kept */
 };
 
 enum jig_end_how {
@@ -69,26 +72,26 @@ enum jig_end_how {
 
 struct jig_end {
     enum jig_end_how how;
-    int code;          /* exited: its status; signalled: the signal */
-    struct str reason; /* not started: why */
+    int code;          /* exited: the status; signalled: the signal */
+    struct str reason; /* not started: the reason */
     struct str out;    /* the result channel */
-    bool out_dropped;  /* there was more of it */
+    bool out_dropped;  /* the result channel is incomplete */
     struct str log_tail;
-    uint64_t log_dropped; /* bytes of the log before that */
+    uint64_t log_dropped; /* bytes of the log before log_tail */
 };
 
-/* How long a run that says "not finished" waits for somebody to take it up. */
+/* How long a run with the result "parked" waits to be resumed. */
 #define JIG_PARK_MS (60 * 60 * 1000)
 
-/* Is there a jig of that class here? */
+/* True if there is a jig of this class. */
 bool launch_spec_is_known(struct str jig_class);
-/* ERR_REFUSED: it cannot be done, and *out_why is the reason the run fails for. */
+/* ERR_REFUSED: the run cannot be started and fails with *out_why. */
 NODISCARD err launch_spec_prepare(const struct jig_work *w, struct arena *a,
-                                  struct launch_spec *out_recipe, struct reason *out_why);
-/* What came of it. The wall is canonical JSON. */
+                                  struct launch_spec *out_spec, struct reason *out_why);
+/* The result of the run. The wall data is canonical JSON. */
 void launch_spec_conclude(const struct jig_work *w, const struct jig_end *end, struct arena *a,
                           struct run_done_command *out_done);
 
-/* Ends on the machine what a run that was cut off may have left there: a connection that breaks
- * takes nothing with it. False: nothing can be left, because the work was done on this machine. */
-bool launch_spec_stop(const struct jig_work *w, struct arena *a, struct launch_spec *out_recipe);
+/* The command that stops processes which a run has left on the node: they survive a broken
+ * connection. False: nothing can be left, because the work was done on this machine. */
+bool launch_spec_stop(const struct jig_work *w, struct arena *a, struct launch_spec *out_spec);

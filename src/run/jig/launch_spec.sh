@@ -1,11 +1,12 @@
 #!/bin/sh
-# Ends what a run that was cut off has left on this machine: a connection that breaks takes nothing
-# with it, and the next run for the same node must be alone.
+# Stops the processes that a run has left on this machine after its connection was cut off: they
+# survive the connection, and the next run for the same node must not run beside them.
 #
-#   sh recipe.sh NODE [OURS]
+#   sh cleanup.sh NODE [OURS]
 #
-# A run lives in a directory halligan-NODE.XXXXXX, which it removes at its end. Its first process is
-# in the file pid there; all others have the directory in their environment. OURS is left alone.
+# A run has a directory halligan-NODE.XXXXXX, which it removes at its end. The pid of its first process
+# is in the file pid there; all its processes have the directory in their environment. The directory
+# OURS, that of the calling run, is skipped.
 set -u
 
 # The processes that have this directory in their environment.
@@ -18,7 +19,7 @@ processes_of() {
     done
 }
 
-is_run() { # PID: also after a restart, which gives the number to somebody else?
+is_run() { # PID: is it really a run? The pid may have been reused.
     case $1 in '' | *[!0-9]*) return 1 ;; esac
     { tr '\0' '\n' < "/proc/$1/cmdline"; } 2> /dev/null | grep -qx halligan-run
 }
@@ -29,7 +30,7 @@ for place in "${TMPDIR:-/tmp}/halligan-$1".??????; do
     fi
     first=$(cat "$place/pid" 2> /dev/null)
     if is_run "$first"; then
-        echo "a run that was cut off is still at work here: it is stopped" >&2
+        echo "an earlier run for this node is still active after its connection was cut off; stopping it" >&2
         kill -KILL "$first"
     fi
     for _ in 1 2 3 4 5; do

@@ -1,16 +1,16 @@
-# What a machine lacks while a run works there. A program that fails because a disk is full or because
-# the kernel killed a process for its memory may say so in any words or in none, so the machine itself
-# is measured: before the run, and after one that failed.
+# Measures shortages of resources during a run. A program that fails because a disk is full, or because
+# the kernel killed a process to free memory, may report that in any words or not at all, so the
+# machine itself is measured: before the run, and after one that failed (ADR 0068).
 #
 #   . measure.sh
-#   measure_begin PLACE   writes what is so before the run into PLACE/measured
-#   measure_end PLACE     prints what was not so before, one line each:
+#   measure_begin PLACE   writes the state before the run to PLACE/measured
+#   measure_end PLACE     prints what has changed since, one line each:
 #                         #halligan-measured full PATH      a file system without space or inodes
 #                         #halligan-measured readonly PATH  one that was turned read-only
 #                         #halligan-measured oom COUNT      processes that the kernel killed
 
-# The file systems of this machine that are full or read-only. Those of other machines are left out:
-# a server that does not answer would keep the run.
+# The local file systems that are full or read-only. Network file systems are skipped: a server that
+# does not answer would block the run.
 measure_disks() {
     set --
     while read -r _ path type options _; do
@@ -29,7 +29,7 @@ measure_disks() {
     stat -f -c '%b %f %a %S %c %d %n' "$@" 2> /dev/null |
         while read -r total free available size inodes left path; do
             [ "$available" -gt 0 ] || [ "$free" -eq 0 ] || [ "$(id -u)" -ne 0 ] || available=$free
-            # A file system may keep its last blocks for itself.
+            # A file system may reserve its last blocks.
             if [ $((available * size)) -lt 65536 ] && [ $((available * 10)) -lt "$total" ]; then
                 echo "full $path"
             elif [ "$inodes" -gt 0 ] && [ "$left" -eq 0 ]; then
@@ -38,7 +38,7 @@ measure_disks() {
         done
 }
 
-# How many processes the kernel has killed for their memory: of our control group (cgroups version 2
+# Number of processes that the OOM killer has ended: in our control group (cgroups version 2
 # or 1), or else of the whole machine.
 measure_oom() {
     counter=/proc/vmstat
@@ -60,14 +60,14 @@ measure_begin() {
     { measure_disks && measure_oom && echo measured; } > "$1/measured" 2> /dev/null || :
 }
 
-# Was that so before the run? Also when that is not known: the disk was full.
+# True if it was so before the run, or if that is unknown because the disk was full already.
 measure_was() {
     grep -qxF -e "$2" "$1/measured" 2> /dev/null || ! grep -qx measured "$1/measured" 2> /dev/null
 }
 
 measure_end() {
     measure_disks | while read -r what path; do
-        # What was full before concerns the run where programs write: here, in / and in /var.
+        # A file system that was full before counts only where programs write: here, /, /var, /tmp.
         if measure_was "$1" "$what $path"; then
             case $what.$path in full./ | full./var | full./tmp) ;; full.*)
                 case $1/ in "$path"/*) ;; *) continue ;; esac

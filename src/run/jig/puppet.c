@@ -1,14 +1,14 @@
-/* puppet.c - the role's manifests, applied on the machine without a master.
+/* puppet.c - the puppet jig: the manifests of a role, applied on the node without a Puppet server.
  *
  * The archive:
  *
- *   run.sh                         ours: the far end
- *   manifests/                     SOURCE/puppet/roles/ROLE, all of it is applied
+ *   run.sh                         ours: the remote side
+ *   manifests/                     SOURCE/puppet/roles/ROLE, applied completely
  *   modules/                       SOURCE/puppet/modules
  *   facts/halligan.json            the staged data, as the fact "halligan"
  *   hiera.yaml, data/halligan.json the staged data, for lookup()
  *
- * What comes back is the summary of the run, which goes to the wall under "puppet".
+ * The result channel is the summary of the run, which becomes wall data under "puppet".
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -30,11 +30,11 @@ static const char hiera[] = "version: 5\n"
                             "  - name: halligan\n"
                             "    path: halligan.json\n";
 
-/* ---- what is sent ---- */
+/* ---- preparation ---- */
 
-/* Hiera replaces %{...} in what it reads, and %{literal('%')} stands for the sign alone. The text
- * is JSON, and so is the result: the sign is written the same in both. */
-static struct str for_hiera(struct arena *a, struct str data)
+/* Hiera expands %{...} in its data; %{literal('%')} stands for a single percent sign. The
+ * replacement needs no escapes in JSON, so it is done on the encoded text. */
+static struct str puppet_escape_hiera(struct arena *a, struct str data)
 {
     struct buf out = buf_in(a);
     for (uint32_t i = 0; i < data.len; i++)
@@ -45,15 +45,15 @@ static struct str for_hiera(struct arena *a, struct str data)
     return buf_str(&out);
 }
 
-static int is_manifest(const struct dirent *entry)
+static int puppet_is_manifest(const struct dirent *entry)
 {
     return entry->d_name[0] != '.' && str_ends(str_from(entry->d_name), STR(".pp"));
 }
 
-static bool has_manifest(const char *folder)
+static bool puppet_has_manifest(const char *folder)
 {
     struct dirent **entries;
-    const int count = scandir(folder, &entries, is_manifest, NULL);
+    const int count = scandir(folder, &entries, puppet_is_manifest, NULL);
     for (int i = 0; i < count; i++)
         free(entries[i]);
     if (count >= 0)
@@ -61,11 +61,11 @@ static bool has_manifest(const char *folder)
     return count > 0;
 }
 
-static err find_folder(const struct jig_work *w, struct arena *a, const char **out_folder,
-                       struct reason *out_why)
+static err puppet_find_dir(const struct jig_work *w, struct arena *a, const char **out_folder,
+                           struct reason *out_why)
 {
     const err e = content_role_file(a, w->source_path, w->role, ROLE_FILE_PUPPET, out_folder);
-    if (e == OK && has_manifest(*out_folder))
+    if (e == OK && puppet_has_manifest(*out_folder))
         return OK;
     if (launch_spec_missing(w, a, out_why) == ERR_REFUSED)
         return ERR_REFUSED;
@@ -74,40 +74,42 @@ static err find_folder(const struct jig_work *w, struct arena *a, const char **o
         STR_FMT_ARGS(w->role), STR_FMT_ARGS(w->source_path), STR_FMT_ARGS(w->role));
 }
 
-static err add_data(const struct jig_work *w, struct arena *a, struct archive *archive,
-                    struct reason *out_why)
+static err puppet_add_data(const struct jig_work *w, struct arena *a, struct archive *archive,
+                           struct reason *out_why)
 {
     const struct str facts = STR_CONCAT(a, STR("{\"halligan\":"), w->data, STR("}"));
     if (archive_add_file(archive, STR("run.sh"), 0755, remote_script_puppet) != OK ||
         archive_add_folder(archive, STR("facts"), 0755) != OK ||
         archive_add_folder(archive, STR("data"), 0755) != OK ||
         archive_add_file(archive, STR("facts/halligan.json"), 0644, facts) != OK ||
-        archive_add_file(archive, STR("data/halligan.json"), 0644, for_hiera(a, w->data)) != OK ||
+        archive_add_file(archive, STR("data/halligan.json"), 0644,
+                         puppet_escape_hiera(a, w->data)) != OK ||
         archive_add_file(archive, STR("hiera.yaml"), 0644, str_from(hiera)) != OK)
         return launch_spec_too_much(w, a, out_why);
     return OK;
 }
 
-static err prepare(const struct jig_work *w, struct arena *a, struct launch_spec *r,
-                   struct reason *out_why)
+static err puppet_prepare(const struct jig_work *w, struct arena *a, struct launch_spec *r,
+                          struct reason *out_why)
 {
     const char *folder;
     const char *root = str_z(a, w->source_path);
     const char *modules = str_z(a, STR_CONCAT(a, w->source_path, STR("/puppet/modules")));
     struct archive archive = archive_begin(a);
-    err e = find_folder(w, a, &folder, out_why);
+    err e = puppet_find_dir(w, a, &folder, out_why);
     if (e == OK)
         e = archive_add_tree(&archive, STR("manifests"), folder, root, out_why);
     if (e == OK && file_exists(modules))
         e = archive_add_tree(&archive, STR("modules"), modules, root, out_why);
     if (e == OK)
-        e = add_data(w, a, &archive, out_why);
+        e = puppet_add_data(w, a, &archive, out_why);
     return e == OK ? launch_spec_on_node(w, a, &archive, r, out_why) : e;
 }
 
-/* ---- what comes back ---- */
+/* ---- result ---- */
 
-static struct reason take_summary(struct arena *a, struct str text, struct run_done_command *done)
+static struct reason puppet_take_summary(struct arena *a, struct str text,
+                                         struct run_done_command *done)
 {
     struct diagnostics report = diagnostics_begin(a);
     const struct json *summary;
@@ -120,7 +122,8 @@ static struct reason take_summary(struct arena *a, struct str text, struct run_d
     return launch_spec_set_wall(a, wall, done);
 }
 
-static struct reason failure(const struct jig_work *w, const struct jig_end *end, struct arena *a)
+static struct reason puppet_failure_reason(const struct jig_work *w, const struct jig_end *end,
+                                           struct arena *a)
 {
     struct reason why;
     if (launch_spec_lack(w, end, a, STR("puppet apply"), &why))
@@ -139,16 +142,16 @@ static struct reason failure(const struct jig_work *w, const struct jig_end *end
     }
 }
 
-static struct reason conclude(const struct jig_work *w, const struct jig_end *end, struct arena *a,
-                              struct run_done_command *done)
+static struct reason puppet_conclude(const struct jig_work *w, const struct jig_end *end,
+                                     struct arena *a, struct run_done_command *done)
 {
-    const struct reason trouble = take_summary(a, end->out, done);
+    const struct reason trouble = puppet_take_summary(a, end->out, done);
     if (end->code != UNCHANGED && end->code != CHANGED)
-        return failure(w, end, a);
+        return puppet_failure_reason(w, end, a);
     if (!trouble.code)
         done->result = RESULT_OK;
     return trouble;
 }
 
 const struct jig_launch_spec jig_puppet = {
-    .name = "puppet", .prepare = prepare, .conclude = conclude};
+    .name = "puppet", .prepare = puppet_prepare, .conclude = puppet_conclude};

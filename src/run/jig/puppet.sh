@@ -1,10 +1,10 @@
 #!/bin/sh
-# The puppet jig on the machine: applies the role's manifests, and sends the summary of the run.
+# The puppet jig on the node: applies the manifests of the role and sends the summary of the run.
 #
 #   sh puppet.sh PLACE NODE
 #
-# PLACE holds what came in the archive. What puppet says goes to the log; standard output is for
-# the summary, and after a failure for what was measured.
+# PLACE is the directory of the unpacked archive. Output of puppet goes to the log; standard output
+# carries the summary, and after a failure the measurements.
 set -u
 
 place=$1
@@ -27,6 +27,6 @@ puppet apply --detailed-exitcodes --color=false --certname="$node" \
 [ ! -f "$place/summary.yaml" ] || cat "$place/summary.yaml"
 if [ "$code" -ne 0 ] && [ "$code" -ne 2 ]; then
     . "$place/measure.sh"
-    measure_end "$place" # comments, to a reader of YAML
+    measure_end "$place" # these lines are comments in YAML
 fi
 exit "$code"

@@ -1,13 +1,14 @@
-/* script.c - the role's own scripts, run in the order of their names on the machine they are for.
+/* script.c - the script jig: the scripts of a role, run in the order of their names on the node.
  *
  * The archive:
  *
- *   run.sh, runner.sh     ours: the far end, and the commands that scripts find
- *   scripts/              the role's folder, whole
+ *   run.sh, runner.sh     ours: the remote side, and the commands that scripts may call
+ *   scripts/              the directory of the role with all files
  *   scripts/attrs.json    the staged data
  *   scripts/values/a/b    each single value of them as a file
  *
- * What comes back is wall.h's; what a status means is DECISIONS D21.
+ * The result channel is described in wall.h. The exit status of a script is a mask of requests
+ * (below); any other status is a failure (docs/jigs.md).
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -21,21 +22,21 @@
 #include "run/jig/wall.h"
 
 enum {
-    STOP = 16,       /* nothing more on this node until somebody says so */
-    SHUT_DOWN = 32,  /* the machine is to be switched off                */
-    REBOOT = 64,     /* the machine is to start again                    */
-    UNFINISHED = 128 /* to be taken up later                             */
+    STOP = 16,       /* stop: nothing else runs on this node until an operator retries */
+    SHUT_DOWN = 32,  /* shut down the machine */
+    REBOOT = 64,     /* restart the machine */
+    UNFINISHED = 128 /* park the run; it is resumed later */
 };
 
 enum {
     VALUES_MAX = 4096,
-    STEP_LEN_MAX = 255 /* a file name */
+    STEP_LEN_MAX = 255 /* bytes of a file name */
 };
 
-/* ---- the role's folder ---- */
+/* ---- directory of the role ---- */
 
-/* Ours, in the folder that the scripts run in. */
-static bool is_taken(const char *name)
+/* Names that the jig uses in the directory of the scripts. */
+static bool script_is_reserved(const char *name)
 {
     static const char *const names[] = {"attrs", "attrs.json", "bin", "values"};
     for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -44,8 +45,8 @@ static bool is_taken(const char *name)
     return false;
 }
 
-static err check_folder(const struct jig_work *w, struct arena *a, const char *folder,
-                        struct reason *out_why)
+static err script_check_dir(const struct jig_work *w, struct arena *a, const char *folder,
+                            struct reason *out_why)
 {
     struct dirent **entries;
     const char *taken = NULL;
@@ -53,7 +54,7 @@ static err check_folder(const struct jig_work *w, struct arena *a, const char *f
     const int count = scandir(folder, &entries, NULL, NULL);
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name;
-        if (is_taken(name))
+        if (script_is_reserved(name))
             taken = str_z(a, str_from(name));
         scripts += name[0] != '.' && str_ends(str_from(name), STR(".sh"));
         free(entries[i]);
@@ -64,17 +65,17 @@ static err check_folder(const struct jig_work *w, struct arena *a, const char *f
         return launch_spec_refuse(a, out_why, "role %.*s has no scripts: there is no *.sh in %s",
                                   STR_FMT_ARGS(w->role), folder);
     if (taken)
-        return launch_spec_refuse(a, out_why, "%s/%s is in the way: the name is the jig's", folder,
-                                  taken);
+        return launch_spec_refuse(a, out_why, "%s/%s cannot be sent: the jig uses this name itself",
+                                  folder, taken);
     return OK;
 }
 
-static err find_folder(const struct jig_work *w, struct arena *a, const char **out_folder,
-                       struct reason *out_why)
+static err script_find_dir(const struct jig_work *w, struct arena *a, const char **out_folder,
+                           struct reason *out_why)
 {
     const err e = content_role_file(a, w->source_path, w->role, ROLE_FILE_SCRIPTS, out_folder);
     if (e == OK)
-        return check_folder(w, a, *out_folder, out_why);
+        return script_check_dir(w, a, *out_folder, out_why);
     if (launch_spec_missing(w, a, out_why) == ERR_REFUSED)
         return ERR_REFUSED;
     return launch_spec_refuse(a, out_why, "role %.*s has no scripts: there is no %.*s/scripts/%.*s",
@@ -82,7 +83,7 @@ static err find_folder(const struct jig_work *w, struct arena *a, const char **o
                               STR_FMT_ARGS(w->role));
 }
 
-/* ---- the data as files ---- */
+/* ---- data as files ---- */
 
 struct values {
     struct arena *arena;
@@ -90,8 +91,8 @@ struct values {
     uint32_t count;
 };
 
-/* A name as a file has it; empty: there can be no such file. */
-static struct str step_name(struct arena *a, struct str key)
+/* A key as a file name; empty: not possible. */
+static struct str script_file_name(struct arena *a, struct str key)
 {
     struct buf out = buf_in(a);
     if (str_eq(key, STR(".")) || str_eq(key, STR("..")))
@@ -104,13 +105,13 @@ static struct str step_name(struct arena *a, struct str key)
     return out.len <= STEP_LEN_MAX ? buf_str(&out) : STR("");
 }
 
-static struct str content_of(struct arena *a, const struct json *value)
+static struct str script_value_text(struct arena *a, const struct json *value)
 {
     return value->kind == JSON_STRING ? value->text : json_write(a, value);
 }
 
-/* Bounded by JSON_DEPTH_MAX. False: too many, or a name that no archive can hold. */
-static bool add_values(struct values *v, struct str name, const struct json *value)
+/* Recursion is limited by JSON_DEPTH_MAX. False: too many values, or a name that does not fit. */
+static bool script_add_values(struct values *v, struct str name, const struct json *value)
 {
     uint32_t place = 0;
     if (value->kind == JSON_NULL)
@@ -118,20 +119,21 @@ static bool add_values(struct values *v, struct str name, const struct json *val
     if (++v->count > VALUES_MAX)
         return false;
     if (value->kind != JSON_OBJECT && value->kind != JSON_ARRAY)
-        return archive_add_file(v->archive, name, 0644, content_of(v->arena, value)) == OK;
+        return archive_add_file(v->archive, name, 0644, script_value_text(v->arena, value)) == OK;
     if (archive_add_folder(v->archive, name, 0755) != OK)
         return false;
     for (const struct json *m = value->first; m; m = m->next, place++) {
-        const struct str step = value->kind == JSON_OBJECT ? step_name(v->arena, m->key)
-                                                           : launch_spec_say(v->arena, "%u", place);
-        if (step.len == 0 || !add_values(v, STR_CONCAT(v->arena, name, STR("/"), step), m))
+        const struct str step = value->kind == JSON_OBJECT
+                                    ? script_file_name(v->arena, m->key)
+                                    : launch_spec_format(v->arena, "%u", place);
+        if (step.len == 0 || !script_add_values(v, STR_CONCAT(v->arena, name, STR("/"), step), m))
             return false;
     }
     return true;
 }
 
-/* All of them or none: a script that finds the folder can rely on it. */
-static void add_all_values(struct arena *a, struct archive *archive, struct str data)
+/* Add all values or none: a script can rely on a directory that exists. */
+static void script_add_all_values(struct arena *a, struct archive *archive, struct str data)
 {
     struct values v = {.arena = a, .archive = archive};
     struct json *tree;
@@ -139,18 +141,18 @@ static void add_all_values(struct arena *a, struct archive *archive, struct str 
     const char *what;
     const uint32_t before = archive->bytes.len;
     if (json_read(a, data, &tree, &offset, &what) != OK ||
-        !add_values(&v, STR("scripts/values"), tree))
+        !script_add_values(&v, STR("scripts/values"), tree))
         archive->bytes.len = before;
 }
 
-/* ---- the recipe ---- */
+/* ---- preparation and result ---- */
 
-static err prepare(const struct jig_work *w, struct arena *a, struct launch_spec *r,
-                   struct reason *out_why)
+static err script_prepare(const struct jig_work *w, struct arena *a, struct launch_spec *r,
+                          struct reason *out_why)
 {
     const char *folder;
     struct archive archive = archive_begin(a);
-    err e = find_folder(w, a, &folder, out_why);
+    err e = script_find_dir(w, a, &folder, out_why);
     if (e == OK)
         e = archive_add_tree(&archive, STR("scripts"), folder, str_z(a, w->source_path), out_why);
     if (e != OK)
@@ -159,37 +161,37 @@ static err prepare(const struct jig_work *w, struct arena *a, struct launch_spec
         archive_add_file(&archive, STR("runner.sh"), 0755, remote_script_runner) != OK ||
         archive_add_file(&archive, STR("scripts/attrs.json"), 0644, w->data) != OK)
         return launch_spec_too_much(w, a, out_why);
-    add_all_values(a, &archive, w->data);
+    script_add_all_values(a, &archive, w->data);
     return launch_spec_on_node(w, a, &archive, r, out_why);
 }
 
-static void ask_for_machine(int code, struct run_done_command *done)
+static void script_set_requests(int code, struct run_done_command *done)
 {
     done->stop = code & STOP;
     done->node_dead = code & (SHUT_DOWN | REBOOT);
-    /* Off is what both together come to. */
+    /* Both requests together: off. */
     done->power = code & SHUT_DOWN ? STR("off") : code & REBOOT ? STR("reboot") : STR("");
     done->park_ms = code & UNFINISHED ? JIG_PARK_MS : 0;
 }
 
-static struct reason conclude(const struct jig_work *w, const struct jig_end *end, struct arena *a,
-                              struct run_done_command *done)
+static struct reason script_conclude(const struct jig_work *w, const struct jig_end *end,
+                                     struct arena *a, struct run_done_command *done)
 {
     const int asks = STOP | SHUT_DOWN | REBOOT | UNFINISHED;
     struct json *wall;
     struct reason why = {.code = REASON_WALL_INVALID};
     if (end->code & ~asks)
         return launch_spec_status(
-            w, end, a, launch_spec_say(a, "a script of role %.*s", STR_FMT_ARGS(w->role)));
+            w, end, a, launch_spec_format(a, "a script of role %.*s", STR_FMT_ARGS(w->role)));
     if (wall_read(a, end->out, &wall, &why) != OK)
         return why;
     why = launch_spec_set_wall(a, wall, done);
     if (why.code)
         return why;
     done->result = end->code & UNFINISHED ? RESULT_PARKED : RESULT_OK;
-    ask_for_machine(end->code, done);
+    script_set_requests(end->code, done);
     return why;
 }
 
 const struct jig_launch_spec jig_script = {
-    .name = "script", .prepare = prepare, .conclude = conclude};
+    .name = "script", .prepare = script_prepare, .conclude = script_conclude};

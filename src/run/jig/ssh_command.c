@@ -6,23 +6,28 @@
 #include "model/limits.h"
 #include "run/jig/launch_spec_private.h"
 
+/* Options are given on the command line only (-F none), so that no configuration of the host
+ * changes a run. Failures are recognised by the messages of OpenSSH, because its exit status is 255
+ * for all of them; messages that a script could print as well are accepted only at the beginning of
+ * a line. */
+
 enum {
     CONNECT_S = 20,
     OPTIONS_MAX = 48,
-    /* A socket's path has 107 bytes; while it is made, ssh puts 17 behind it. */
+    /* The path of a socket has at most 107 bytes; ssh appends 17 while it creates it. */
     CONTROL_PATH_MAX = 107 - 17,
 };
 
-/* ---- what failures mean ---- */
+/* ---- failures ---- */
 
 struct trouble {
-    const char *begin; /* of a line; NULL: anywhere */
-    const char *words;
+    const char *begin; /* beginning of the line; NULL: anywhere */
+    const char *text;
     enum ssh_trouble trouble;
 };
 
-/* What a script writes may look like any of these, so those that can be are tied to the beginning
- * of a line. The first of the list that is found counts. */
+/* A script may print any of these, so they are matched at the beginning of a line where possible.
+ * The first match in this order counts. */
 static const struct trouble troubles[] = {
     {"@ ", "HOST IDENTIFICATION HAS CHANGED", SSH_KEY_CHANGED},
     {"No ", "host key is known for", SSH_KEY_UNKNOWN},
@@ -47,16 +52,16 @@ static const struct trouble troubles[] = {
     {"mux_client_", "", SSH_LOST},
 };
 
-static bool line_says(struct str line, const struct trouble *t)
+static bool ssh_line_matches(struct str line, const struct trouble *t)
 {
-    return str_starts(line, str_from(t->begin)) && str_has(line, str_from(t->words));
+    return str_starts(line, str_from(t->begin)) && str_has(line, str_from(t->text));
 }
 
-static bool log_says(struct str log, const struct trouble *t)
+static bool ssh_log_matches(struct str log, const struct trouble *t)
 {
     for (uint32_t from = 0; from < log.len;) {
         const uint32_t to = str_find(log, '\n', from);
-        if (line_says(str_slice(log, from, to), t))
+        if (ssh_line_matches(str_slice(log, from, to), t))
             return true;
         from = to + 1;
     }
@@ -66,7 +71,7 @@ static bool log_says(struct str log, const struct trouble *t)
 enum ssh_trouble ssh_trouble_of(struct str log)
 {
     for (uint32_t i = 0; i < sizeof troubles / sizeof *troubles; i++)
-        if (log_says(log, &troubles[i]))
+        if (ssh_log_matches(log, &troubles[i]))
             return troubles[i].trouble;
     return SSH_OTHER;
 }
@@ -75,7 +80,7 @@ enum ssh_trouble ssh_trouble_in(struct str message)
 {
     for (uint32_t i = 0; i < sizeof troubles / sizeof *troubles; i++)
         if (str_has(message, str_from(troubles[i].begin)) &&
-            str_has(message, str_from(troubles[i].words)))
+            str_has(message, str_from(troubles[i].text)))
             return troubles[i].trouble;
     return SSH_OTHER;
 }
@@ -102,31 +107,31 @@ enum reason_code ssh_trouble_code(enum ssh_trouble trouble)
 
 /* ---- command lines ---- */
 
-struct words {
+struct ssh_args {
     struct arena *arena;
     struct str *at;
     uint32_t count, max;
 };
 
-static struct words words_of(struct arena *a, uint32_t max)
+static struct ssh_args ssh_args_new(struct arena *a, uint32_t max)
 {
-    return (struct words){.arena = a, .at = arena_array(a, struct str, max), .max = max};
+    return (struct ssh_args){.arena = a, .at = arena_array(a, struct str, max), .max = max};
 }
 
-static void add(struct words *w, struct str word)
+static void ssh_args_add(struct ssh_args *w, struct str word)
 {
     must(w->count < w->max);
     w->at[w->count++] = word;
 }
 
-static void option(struct words *w, const char *name, struct str value)
+static void ssh_args_add_option(struct ssh_args *w, const char *name, struct str value)
 {
-    add(w, STR("-o"));
-    add(w, launch_spec_say(w->arena, "%s=%.*s", name, STR_FMT_ARGS(value)));
+    ssh_args_add(w, STR("-o"));
+    ssh_args_add(w, launch_spec_format(w->arena, "%s=%.*s", name, STR_FMT_ARGS(value)));
 }
 
-/* A path as an option takes it: ssh splits it at spaces, and "%" means something to it. */
-static struct str path_value(struct arena *a, const char *path)
+/* Quote a path for an option: ssh splits it at spaces and expands "%". */
+static struct str ssh_quote_path(struct arena *a, const char *path)
 {
     struct buf out = buf_in(a);
     buf_put_c(&out, '"');
@@ -146,45 +151,46 @@ bool ssh_is_shared(const struct transport *t)
     return t->control_path && strlen(t->control_path) <= CONTROL_PATH_MAX;
 }
 
-/* Where the path leaves no room for a socket, every run has a connection of its own. A master that
- * a run would start goes with the run, so none does. */
-static void add_sharing(struct words *w, const struct transport *t)
+/* Without a usable path every run has its own connection. A run must not become a ControlMaster
+ * itself: the connection would end with the run. */
+static void ssh_args_add_sharing(struct ssh_args *w, const struct transport *t)
 {
     if (!ssh_is_shared(t)) {
-        option(w, "ControlPath", STR("none"));
+        ssh_args_add_option(w, "ControlPath", STR("none"));
         return;
     }
-    option(w, "ControlMaster", STR("no"));
-    option(w, "ControlPath", path_value(w->arena, t->control_path));
+    ssh_args_add_option(w, "ControlMaster", STR("no"));
+    ssh_args_add_option(w, "ControlPath", ssh_quote_path(w->arena, t->control_path));
 }
 
 uint32_t ssh_options(const struct transport *t, struct str node, struct arena *a,
                      struct str **out_words)
 {
-    struct words w = words_of(a, OPTIONS_MAX);
-    add(&w, STR("-F"));
-    add(&w, STR("none"));
-    option(&w, "BatchMode", STR("yes"));
-    option(&w, "StrictHostKeyChecking", STR("yes"));
-    option(&w, "HostKeyAlias",
-           t->node_id ? launch_spec_say(a, "node-%lld", (long long)t->node_id) : node);
-    option(&w, "CheckHostIP", STR("no"));
-    option(&w, "UpdateHostKeys", STR("no"));
-    option(&w, "GlobalKnownHostsFile", STR("/dev/null"));
-    option(&w, "UserKnownHostsFile",
-           path_value(a, t->known_hosts_path ? t->known_hosts_path : "/dev/null"));
-    option(&w, "IdentitiesOnly", STR("yes"));
+    struct ssh_args w = ssh_args_new(a, OPTIONS_MAX);
+    ssh_args_add(&w, STR("-F"));
+    ssh_args_add(&w, STR("none"));
+    ssh_args_add_option(&w, "BatchMode", STR("yes"));
+    ssh_args_add_option(&w, "StrictHostKeyChecking", STR("yes"));
+    ssh_args_add_option(&w, "HostKeyAlias",
+                        t->node_id ? launch_spec_format(a, "node-%lld", (long long)t->node_id)
+                                   : node);
+    ssh_args_add_option(&w, "CheckHostIP", STR("no"));
+    ssh_args_add_option(&w, "UpdateHostKeys", STR("no"));
+    ssh_args_add_option(&w, "GlobalKnownHostsFile", STR("/dev/null"));
+    ssh_args_add_option(&w, "UserKnownHostsFile",
+                        ssh_quote_path(a, t->known_hosts_path ? t->known_hosts_path : "/dev/null"));
+    ssh_args_add_option(&w, "IdentitiesOnly", STR("yes"));
     if (t->key_path)
-        option(&w, "IdentityFile", path_value(a, t->key_path));
-    option(&w, "IdentityAgent", STR("none"));
-    option(&w, "PreferredAuthentications", STR("publickey"));
-    option(&w, "ForwardAgent", STR("no"));
-    option(&w, "ForwardX11", STR("no"));
-    option(&w, "LogLevel", STR("ERROR"));
-    option(&w, "ConnectTimeout", launch_spec_say(a, "%d", CONNECT_S));
-    option(&w, "ServerAliveInterval", STR("15"));
-    option(&w, "ServerAliveCountMax", STR("4"));
-    add_sharing(&w, t);
+        ssh_args_add_option(&w, "IdentityFile", ssh_quote_path(a, t->key_path));
+    ssh_args_add_option(&w, "IdentityAgent", STR("none"));
+    ssh_args_add_option(&w, "PreferredAuthentications", STR("publickey"));
+    ssh_args_add_option(&w, "ForwardAgent", STR("no"));
+    ssh_args_add_option(&w, "ForwardX11", STR("no"));
+    ssh_args_add_option(&w, "LogLevel", STR("ERROR"));
+    ssh_args_add_option(&w, "ConnectTimeout", launch_spec_format(a, "%d", CONNECT_S));
+    ssh_args_add_option(&w, "ServerAliveInterval", STR("15"));
+    ssh_args_add_option(&w, "ServerAliveCountMax", STR("4"));
+    ssh_args_add_sharing(&w, t);
     *out_words = w.at;
     return w.count;
 }
@@ -202,74 +208,74 @@ struct str ssh_quoted(struct arena *a, struct str word)
     return buf_str(&out);
 }
 
-/* All options, and where to. */
-static void add_way(struct words *words, const struct jig_work *w)
+/* All options and the destination. */
+static void ssh_args_add_destination(struct ssh_args *ssh_args, const struct jig_work *w)
 {
     const struct transport *t = &w->transport;
     struct str *options;
-    const uint32_t count = ssh_options(t, w->node, words->arena, &options);
+    const uint32_t count = ssh_options(t, w->node, ssh_args->arena, &options);
     for (uint32_t i = 0; i < count; i++)
-        add(words, options[i]);
-    add(words, STR("-T"));
-    add(words, STR("-p"));
-    add(words, launch_spec_say(words->arena, "%u", t->port ? t->port : 22u));
-    add(words, STR("-l"));
-    add(words, t->user.len ? t->user : STR("root"));
-    add(words, STR("--"));
-    add(words, t->address);
+        ssh_args_add(ssh_args, options[i]);
+    ssh_args_add(ssh_args, STR("-T"));
+    ssh_args_add(ssh_args, STR("-p"));
+    ssh_args_add(ssh_args, launch_spec_format(ssh_args->arena, "%u", t->port ? t->port : 22u));
+    ssh_args_add(ssh_args, STR("-l"));
+    ssh_args_add(ssh_args, t->user.len ? t->user : STR("root"));
+    ssh_args_add(ssh_args, STR("--"));
+    ssh_args_add(ssh_args, t->address);
 }
 
 void ssh_command(const struct jig_work *w, const char *program, struct str command, struct arena *a,
                  struct launch_spec *r)
 {
-    struct words words = words_of(a, OPTIONS_MAX + 16);
-    add(&words, str_from(program));
-    add_way(&words, w);
-    add(&words, command);
-    r->argv = words.at;
-    r->argv_count = words.count;
+    struct ssh_args ssh_args = ssh_args_new(a, OPTIONS_MAX + 16);
+    ssh_args_add(&ssh_args, str_from(program));
+    ssh_args_add_destination(&ssh_args, w);
+    ssh_args_add(&ssh_args, command);
+    r->argv = ssh_args.at;
+    r->argv_count = ssh_args.count;
 }
 
 /* ---- shared connections ---- */
 
-/* Of two options of one name ssh takes the first. A machine that is gone is to be noticed before
- * many have waited for it. */
-void ssh_master(const struct jig_work *w, const char *program, struct arena *a,
-                struct launch_spec *r)
+/* ssh uses the first of two options with the same name. The short keep-alive interval detects a
+ * machine that is gone before many runs have waited for it. */
+void ssh_master_command(const struct jig_work *w, const char *program, struct arena *a,
+                        struct launch_spec *r)
 {
-    struct words words = words_of(a, OPTIONS_MAX + 32);
+    struct ssh_args ssh_args = ssh_args_new(a, OPTIONS_MAX + 32);
     must(ssh_is_shared(&w->transport));
     *r = (struct launch_spec){.cwd = STR("/")};
-    add(&words, str_from(program));
-    add(&words, STR("-N"));
-    option(&words, "ControlMaster", STR("yes"));
-    option(&words, "ControlPersist", STR("no"));
-    option(&words, "ServerAliveInterval", STR("5"));
-    option(&words, "ServerAliveCountMax", STR("3"));
-    option(&words, "LogLevel", STR("QUIET"));
-    add_way(&words, w);
-    r->argv = words.at;
-    r->argv_count = words.count;
+    ssh_args_add(&ssh_args, str_from(program));
+    ssh_args_add(&ssh_args, STR("-N"));
+    ssh_args_add_option(&ssh_args, "ControlMaster", STR("yes"));
+    ssh_args_add_option(&ssh_args, "ControlPersist", STR("no"));
+    ssh_args_add_option(&ssh_args, "ServerAliveInterval", STR("5"));
+    ssh_args_add_option(&ssh_args, "ServerAliveCountMax", STR("3"));
+    ssh_args_add_option(&ssh_args, "LogLevel", STR("QUIET"));
+    ssh_args_add_destination(&ssh_args, w);
+    r->argv = ssh_args.at;
+    r->argv_count = ssh_args.count;
     launch_spec_set_env(w, a, r, NULL, 0);
 }
 
-void ssh_master_leave(const struct jig_work *w, const char *program, struct arena *a,
-                      struct launch_spec *r)
+void ssh_master_stop_command(const struct jig_work *w, const char *program, struct arena *a,
+                             struct launch_spec *r)
 {
-    struct words words = words_of(a, 16);
+    struct ssh_args ssh_args = ssh_args_new(a, 16);
     must(ssh_is_shared(&w->transport));
     *r = (struct launch_spec){.cwd = STR("/")};
-    add(&words, str_from(program));
-    add(&words, STR("-F"));
-    add(&words, STR("none"));
-    option(&words, "ControlPath", path_value(a, w->transport.control_path));
-    option(&words, "LogLevel", STR("QUIET"));
-    add(&words, STR("-O"));
-    add(&words, STR("stop"));
-    add(&words, STR("--"));
-    add(&words, STR("any"));
-    r->argv = words.at;
-    r->argv_count = words.count;
+    ssh_args_add(&ssh_args, str_from(program));
+    ssh_args_add(&ssh_args, STR("-F"));
+    ssh_args_add(&ssh_args, STR("none"));
+    ssh_args_add_option(&ssh_args, "ControlPath", ssh_quote_path(a, w->transport.control_path));
+    ssh_args_add_option(&ssh_args, "LogLevel", STR("QUIET"));
+    ssh_args_add(&ssh_args, STR("-O"));
+    ssh_args_add(&ssh_args, STR("stop"));
+    ssh_args_add(&ssh_args, STR("--"));
+    ssh_args_add(&ssh_args, STR("any"));
+    r->argv = ssh_args.at;
+    r->argv_count = ssh_args.count;
     launch_spec_set_env(w, a, r, NULL, 0);
 }
 
@@ -279,19 +285,19 @@ void ssh_first_contact(const struct jig_work *w, const char *program, struct are
                        struct launch_spec *r)
 {
     const struct transport *t = &w->transport;
-    struct words words = words_of(a, 16);
+    struct ssh_args ssh_args = ssh_args_new(a, 16);
     *r = (struct launch_spec){.cwd = STR("/"), .out_max = 64u << 10, .log_max = 16u << 10};
-    add(&words, str_from(program));
-    add(&words, STR("-T"));
-    add(&words, launch_spec_say(a, "%d", CONNECT_S));
-    add(&words, STR("-p"));
-    add(&words, launch_spec_say(a, "%u", t->port ? t->port : 22u));
-    add(&words, STR("-t"));
-    add(&words, STR("ed25519,ecdsa,rsa"));
-    add(&words, STR("--"));
-    add(&words, t->address);
-    r->argv = words.at;
-    r->argv_count = words.count;
+    ssh_args_add(&ssh_args, str_from(program));
+    ssh_args_add(&ssh_args, STR("-T"));
+    ssh_args_add(&ssh_args, launch_spec_format(a, "%d", CONNECT_S));
+    ssh_args_add(&ssh_args, STR("-p"));
+    ssh_args_add(&ssh_args, launch_spec_format(a, "%u", t->port ? t->port : 22u));
+    ssh_args_add(&ssh_args, STR("-t"));
+    ssh_args_add(&ssh_args, STR("ed25519,ecdsa,rsa"));
+    ssh_args_add(&ssh_args, STR("--"));
+    ssh_args_add(&ssh_args, t->address);
+    r->argv = ssh_args.at;
+    r->argv_count = ssh_args.count;
     launch_spec_set_env(w, a, r, NULL, 0);
 }
 
@@ -320,7 +326,7 @@ err ssh_scanned_keys(struct arena *a, struct str scanned, struct str *out_keys)
 
 struct str ssh_scan_complaint(struct str said)
 {
-    struct str last = STR("nothing there speaks ssh");
+    struct str last = STR("no ssh server answered at this address");
     for (uint32_t from = 0; from < said.len;) {
         const uint32_t to = str_find(said, '\n', from);
         const struct str line = str_slice(said, from, to);

@@ -1,9 +1,8 @@
-/* ssh_command.h - the command lines of OpenSSH, and what its failures mean.
+/* ssh_command.h - command lines of OpenSSH, and the meaning of its failures.
  *
- * ssh never asks anybody anything: it has our key, our list of known hosts, and fails otherwise. A
- * machine is known by the name of its node, not by its address, so that a machine which takes over
- * an address is noticed, and a node that moves is not. Nothing is started or written here.
- */
+ * ssh never prompts: it uses our key and our file of known hosts, and fails otherwise. A machine is
+ * identified by its node, not by its address, so that another machine with the same address is
+ * detected, and a node with a new address is not refused. Nothing is started or written here. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +13,7 @@
 #include "base/text/str.h"
 #include "run/jig/launch_spec.h"
 
-#define SSH_FAILED 255 /* the status with which ssh says that it failed itself */
+#define SSH_FAILED 255 /* exit status of ssh for its own failures */
 
 /* name, code, sentence */
 #define SSH_TROUBLES(X)                                                                            \
@@ -42,40 +41,40 @@ enum ssh_trouble {
 #undef X
 };
 
-/* What ssh said on standard error when it ended with SSH_FAILED. */
+/* The failure that ssh reported on standard error when it exited with SSH_FAILED. */
 enum ssh_trouble ssh_trouble_of(struct str log);
-/* What a message says that quotes ssh somewhere in it, as those of ansible do. */
+/* The failure in a message that contains output of ssh, as those of ansible do. */
 enum ssh_trouble ssh_trouble_in(struct str message);
 const char *ssh_trouble_text(enum ssh_trouble trouble);
 enum reason_code ssh_trouble_code(enum ssh_trouble trouble);
 
-/* Options of ssh for that node, each "-o" a word of its own; they go for every program of its
- * family. */
+/* Options of ssh for that node, each "-o" as a separate argument; valid for all programs of
+ * OpenSSH. */
 uint32_t ssh_options(const struct transport *t, struct str node, struct arena *a,
                      struct str **out_words);
-/* Has the transport a shared connection, with a path that a socket can have? It is used when it is
- * there: nobody waits for it. */
+/* True if the transport has a control socket with a path that is short enough. It is used if it
+ * exists; no run waits for it. */
 bool ssh_is_shared(const struct transport *t);
-/* The connection that others share, for as long as it runs. It says nothing, whatever happens.
- * `program` is the path of ssh. */
-void ssh_master(const struct jig_work *w, const char *program, struct arena *a,
-                struct launch_spec *r);
-/* Has it end with the last one that goes through it. */
-void ssh_master_leave(const struct jig_work *w, const char *program, struct arena *a,
-                      struct launch_spec *r);
-/* The command line that has `command` run by the login shell over there. `program` is the path of
+/* The command that holds a shared connection open (ControlMaster). It prints nothing. `program` is
+ * the path of ssh. */
+void ssh_master_command(const struct jig_work *w, const char *program, struct arena *a,
+                        struct launch_spec *r);
+/* The command that makes the shared connection close after its last user. */
+void ssh_master_stop_command(const struct jig_work *w, const char *program, struct arena *a,
+                             struct launch_spec *r);
+/* The command line that executes `command` in the login shell of the node. `program` is the path of
  * ssh. */
 void ssh_command(const struct jig_work *w, const char *program, struct str command, struct arena *a,
                  struct launch_spec *r);
-/* 'so', whatever is in it. For shells. */
+/* `word` in single quotes for a shell. */
 struct str ssh_quoted(struct arena *a, struct str word);
 
-/* First contact: the program that asks a machine for its host keys. `program` is the path of
+/* First contact: the command that reads the host keys of a machine. `program` is the path of
  * ssh-keyscan. */
 void ssh_first_contact(const struct jig_work *w, const char *program, struct arena *a,
                        struct launch_spec *r);
-/* The keys that it wrote on standard output, a line "TYPE BASE64" for each. ERR_NOT_FOUND: no key
- * in it. ERR_SYNTAX: it is not what ssh-keyscan writes. */
+/* The keys on its standard output, a line "TYPE BASE64" for each. ERR_NOT_FOUND: there is no key.
+ * ERR_SYNTAX: not the output of ssh-keyscan. */
 NODISCARD err ssh_scanned_keys(struct arena *a, struct str scanned, struct str *out_keys);
-/* The last complaint that it wrote on standard error, which also says whom it asked. */
+/* The last error message on its standard error, which contains the address. */
 struct str ssh_scan_complaint(struct str said);

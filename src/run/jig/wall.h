@@ -1,9 +1,8 @@
-/* wall.h - what scripts wrote with write_attribute, as the document it makes.
+/* wall.h - the wall data of scripts: values written with write_attribute, as one document.
  *
  * The result channel of the script jig is an archive of files "a/b/c/wall": the value of a/b/c. In
- * a name "%" is written %25 and "/" %2F. It comes from a machine, so everything in it is checked;
- * what cannot be a document is told in a sentence, never taken in part.
- */
+ * a name "%" is written as %25 and "/" as %2F. The data comes from a node and is untrusted, so
+ * everything is checked; data that is not a valid document is refused as a whole with a reason. */
 #pragma once
 
 #include "base/err.h"
@@ -12,11 +11,11 @@
 #include "base/text/str.h"
 #include "model/reason.h"
 
-/* true and false in any case are booleans; decimal integers as JSON writes them are numbers; JSON
- * objects and arrays are what they say; everything else is text, without the line end of its file.
- * NULL: it is no text. */
+/* Convert the bytes of a file: true and false in any case are booleans, decimal integers as in JSON
+ * are numbers, JSON objects and arrays are parsed, everything else is a string without its final
+ * newline. NULL: not UTF-8. */
 struct json *wall_value(struct arena *a, struct str bytes);
 
-/* The tree of them all, an object. ERR_REFUSED: *out_why says what is wrong. */
+/* All values as one object. ERR_REFUSED: *out_why states what is wrong. */
 NODISCARD err wall_read(struct arena *a, struct str archive, struct json **out_wall,
                         struct reason *out_why);

@@ -191,7 +191,7 @@ static void ssh_control_start(struct runner *r, struct arena *a, const struct ji
     ssh_control_init_row(r, m, as);
     /* Remove a leftover socket of a killed process: ssh would not replace it. */
     ssh_control_remove_socket(r, m->node_id, m->tag);
-    ssh_master(w, ssh, a, &launch);
+    ssh_master_command(w, ssh, a, &launch);
     if (!ssh_control_order(r, a, &launch, as))
         m->stage = SSH_CONTROL_NONE;
 }
@@ -314,7 +314,7 @@ static void ssh_control_close_after_use(struct runner *r, struct ssh_control *m)
     /* Without a socket no run uses it yet. */
     const bool is_there = access(w.transport.control_path, F_OK) == 0;
     if (is_there && ssh && ssh_control_is_in_use(r, m)) {
-        ssh_master_leave(&w, ssh, &arena, &launch);
+        ssh_master_stop_command(&w, ssh, &arena, &launch);
         ignore(ssh_control_order(r, &arena, &launch, as), "then the next daemon adopts it");
     } else {
         ssh_control_stop(r, m);

@@ -146,7 +146,7 @@ TEST(long_names_of_gnu_and_of_pax_are_read)
     arena_fini(&arena);
 }
 
-TEST(what_speaks_of_a_member_that_never_comes_is_broken)
+TEST(a_long_name_without_its_member_is_corrupt)
 {
     static const char *const records[] = {"path=x\n",    "99 path=x\n", "8 path=x\n", "9 path=xy",
                                           "0 path=x\n",  "-9 path=x\n", "2 \n",       " path=x\n",

@@ -166,7 +166,7 @@ TEST(delay_and_failure_come_from_the_staged_data)
     CHECK(answers(100, "begun 1.1;begun 2.1;begun 3.7;begun 4.1;ok 3.7;ok 4.1;"));
     CHECK(test_jig_next_ms(jig) == 120);
     CHECK(answers(119, ""));
-    CHECK(answers(120, "failed 2.1 the staged data told the test jig to fail;"));
+    CHECK(answers(120, "failed 2.1 the staged data request that the test jig fails;"));
     CHECK(test_jig_next_ms(jig) == 150);
     CHECK(answers(1000, "ok 1.1;"));
     CHECK(journal_is("start 1 1 101\nstart 2 1 102\nstart 3 7 103\nstart 4 1 104\n"
@@ -180,8 +180,9 @@ TEST(a_number_says_up_to_which_attempt_it_fails)
     start(1, 2, "{\"fail\":2}");
     start(2, 3, "{\"fail\":2}");
     start(3, 1, "{\"fail\":0}");
-    CHECK(answers(100, "begun 1.2;begun 2.3;begun 3.1;"
-                       "failed 1.2 the staged data told the test jig to fail;ok 2.3;ok 3.1;"));
+    CHECK(answers(100,
+                  "begun 1.2;begun 2.3;begun 3.1;"
+                  "failed 1.2 the staged data request that the test jig fails;ok 2.3;ok 3.1;"));
     end();
 }
 
@@ -210,7 +211,7 @@ TEST(what_began_before_a_restart_is_ended_and_not_begun_again)
     start(2, 1, "{\"fail\":true}");
     start(3, 1, "{}");
     CHECK(answers(0, "begun 1.1;begun 2.1;begun 3.1;"
-                     "failed 2.1 the staged data told the test jig to fail;ok 3.1;"));
+                     "failed 2.1 the staged data request that the test jig fails;ok 3.1;"));
     start(4, 1, "{}"); /* ordered, but we stop before it is noted */
     restart();
     query(1, 1, true, "{\"delay\":50}");
@@ -218,8 +219,9 @@ TEST(what_began_before_a_restart_is_ended_and_not_begun_again)
     query(3, 1, true, "{}");
     query(4, 1, false, "{}"); /* never noted: it begins now */
     query(5, 1, true, "{}");  /* the store says it began, we know nothing */
-    CHECK(answers(7, "begun 1.1;begun 2.1;failed 2.1 the staged data told the test jig to fail;"
-                     "begun 3.1;ok 3.1;begun 4.1;lost 5.1;ok 4.1;"));
+    CHECK(answers(7,
+                  "begun 1.1;begun 2.1;failed 2.1 the staged data request that the test jig fails;"
+                  "begun 3.1;ok 3.1;begun 4.1;lost 5.1;ok 4.1;"));
     CHECK(test_jig_next_ms(jig) == 57);
     CHECK(answers(57, "ok 1.1;"));
     CHECK(journal_is("start 1 1 101\nstart 2 1 102\nstart 3 1 103\ndone 2 1\ndone 3 1\n"
@@ -268,7 +270,7 @@ TEST(cancelled_work_is_stopped_and_stays_stopped)
     start(1, 1, "{\"delay\":50}");
     CHECK(answers(0, "begun 1.1;"));
     cancel(1, 1);
-    cancel(9, 9); /* never heard of */
+    cancel(9, 9); /* never ordered */
     CHECK(answers(10, "stopped 1.1;stopped 9.9;"));
     CHECK(test_jig_next_ms(jig) == -1 && answers(100, ""));
     cancel(1, 1);
@@ -293,7 +295,7 @@ TEST(work_that_is_left_open_ends_with_its_retry)
     start(2, 2, "{\"async\":true}");
     CHECK(answers(10, "begun 2.2;ok 2.2;"));
     start(3, 1, "{\"async\":true,\"fail\":true}");
-    CHECK(answers(20, "begun 3.1;failed 3.1 the staged data told the test jig to fail;"));
+    CHECK(answers(20, "begun 3.1;failed 3.1 the staged data request that the test jig fails;"));
     end();
 }
 
@@ -310,7 +312,7 @@ TEST(it_knows_what_it_has_had)
     end();
 }
 
-TEST(orders_of_a_leader_who_was_replaced_are_not_heard)
+TEST(orders_of_a_former_leader_are_ignored)
 {
     begin();
     start(1, 1, "{}");
@@ -481,7 +483,7 @@ TEST(a_journal_is_a_file_and_no_link_to_one)
 static int work_on_a_full_disk(void)
 {
     const struct rlimit small = {20, 20};
-    /* The failure is logged, to nobody. */
+    /* The log line of the failure is discarded. */
     if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR || !freopen("/dev/null", "w", stderr) ||
         setrlimit(RLIMIT_FSIZE, &small) != 0)
         return 99;
@@ -489,8 +491,9 @@ static int work_on_a_full_disk(void)
     start(2, 1, "{}");
     diary[0] = 0;
     test_jig_pump(jig, 0);
-    const bool first = strcmp(diary, "begun 1.1;failed 2.1 the test jig's journal could not be "
-                                     "written;") == 0;
+    const bool first =
+        strcmp(diary, "begun 1.1;failed 2.1 the journal of the test jig could not be "
+                      "written;") == 0;
     diary[0] = 0;
     test_jig_pump(jig, 5);
     return first && strcmp(diary, "ok 1.1;") == 0 ? 0 : 1;

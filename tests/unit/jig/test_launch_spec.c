@@ -197,7 +197,7 @@ TEST(a_runlog_is_the_end_of_the_log_within_its_bound)
     arena_fini(&arena);
 }
 
-TEST(what_ssh_says_is_told_as_what_it_means)
+TEST(messages_of_ssh_become_reasons)
 {
     static const struct {
         const char *log;
@@ -283,7 +283,7 @@ TEST(a_master_has_its_own_options_before_those_of_all)
         {"LogLevel=QUIET", "LogLevel=ERROR"},
     };
     struct launch_spec r;
-    ssh_master(&w, "/usr/bin/ssh", &arena, &r);
+    ssh_master_command(&w, "/usr/bin/ssh", &arena, &r);
     for (uint32_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         CHECK(place_in(&r, pairs[i][0]) < place_in(&r, pairs[i][1]));
         CHECK(place_in(&r, pairs[i][1]) < r.argv_count);

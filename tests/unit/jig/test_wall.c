@@ -100,7 +100,7 @@ static bool makes(const struct file *files, uint32_t count, const char *wanted)
         CHECK(makes(files, sizeof files / sizeof *files, wanted));                                 \
     } while (0)
 
-TEST(values_stand_where_their_paths_say)
+TEST(values_are_stored_at_their_paths)
 {
     CHECK(makes(NULL, 0, "{}"));
     MAKES("{\"a\":1}", {"./a/wall", "1"});
@@ -117,19 +117,19 @@ TEST(values_stand_where_their_paths_say)
 
 TEST(what_contradicts_itself_is_refused)
 {
-    MAKES("the scripts wrote attribute \"a/b\": another value is in its place", {"./a/wall", "1"},
-          {"./a/b/wall", "2"});
-    MAKES("the scripts wrote attribute \"a/0\": another value is in its place", {"./a/wall", "[1]"},
-          {"./a/0/wall", "2"});
-    MAKES("the scripts wrote attribute \"a/b\": another value is in its place",
+    MAKES("the scripts wrote attribute \"a/b\": another value has the same path or is part of it",
+          {"./a/wall", "1"}, {"./a/b/wall", "2"});
+    MAKES("the scripts wrote attribute \"a/0\": another value has the same path or is part of it",
+          {"./a/wall", "[1]"}, {"./a/0/wall", "2"});
+    MAKES("the scripts wrote attribute \"a/b\": another value has the same path or is part of it",
           {"./a/wall", "{\"b\":1}"}, {"./a/b/wall", "2"});
-    MAKES("the scripts wrote attribute \"a\": another value is in its place", {"./a/wall", "1"},
-          {"./a/wall", "2"});
+    MAKES("the scripts wrote attribute \"a\": another value has the same path or is part of it",
+          {"./a/wall", "1"}, {"./a/wall", "2"});
     MAKES("the scripts wrote all attributes at once, but not as an object", {"./wall", "1"});
-    MAKES("the scripts wrote attribute \"/a\": that is no path", {"/a/wall", "1"});
-    MAKES("the scripts wrote attribute \"a//b\": that is no path", {"a//b/wall", "1"});
-    MAKES("the scripts wrote attribute \"a\": its value is no text", {"./a/wall", "\xff"});
-    MAKES("the scripts wrote attribute \"?\": its name is no text", {"./\xff/wall", "1"});
+    MAKES("the scripts wrote attribute \"/a\": that is not a path", {"/a/wall", "1"});
+    MAKES("the scripts wrote attribute \"a//b\": that is not a path", {"a//b/wall", "1"});
+    MAKES("the scripts wrote attribute \"a\": its value is not UTF-8 text", {"./a/wall", "\xff"});
+    MAKES("the scripts wrote attribute \"?\": its name is not UTF-8 text", {"./\xff/wall", "1"});
     arena_fini(&arena);
 }
 
@@ -153,7 +153,7 @@ TEST(a_wall_is_as_deep_as_a_document_may_be)
     struct reason why;
     CHECK(archive_add_file(&archive, str_from(name), 0644, STR("1")) == OK);
     CHECK(wall_read(&arena, archive_end(&archive), &wall, &why) == ERR_REFUSED);
-    CHECK(str_ends(why.text, STR(": it lies too deep")));
+    CHECK(str_ends(why.text, STR(": it is nested too deeply")));
     arena_fini(&arena);
 }
 
@@ -168,7 +168,7 @@ TEST(archives_one_behind_the_other_are_one_and_a_torn_one_is_none)
     CHECK(wall_read(&arena, both, &wall, &why) == OK);
     CHECK(str_eq(json_write(&arena, wall), STR("{\"a\":1,\"b\":2}")));
     CHECK(wall_read(&arena, str_slice(both, 0, 700), &wall, &why) == ERR_REFUSED);
-    CHECK(str_eq(why.text, STR("what the scripts wrote did not arrive whole")));
+    CHECK(str_eq(why.text, STR("the values that the scripts wrote did not arrive completely")));
     CHECK(wall_read(&arena, STR("garbage"), &wall, &why) == ERR_REFUSED);
     arena_fini(&arena);
 }
