@@ -354,7 +354,7 @@ static err hooks_report_change(struct hooks *h, struct job *job)
     return OK;
 }
 
-static err hooks_submit(struct hooks *h, struct job *job)
+static err hooks_submit_job(struct hooks *h, struct job *job)
 {
     switch (job->kind) {
     case JOB_DELIVER: return hooks_submit_delivery(h, job);
@@ -388,7 +388,7 @@ static void hooks_free_job(struct hooks *h, struct job *job)
 static bool hooks_submit_done(struct hooks *h)
 {
     bool any = false;
-    while (h->done.first && hooks_submit(h, h->done.first) != ERR_LIMIT) {
+    while (h->done.first && hooks_submit_job(h, h->done.first) != ERR_LIMIT) {
         struct job *job = job_list_take(&h->done);
         any = any || job->kind != JOB_CODE;
         hooks_free_job(h, job);
@@ -513,7 +513,7 @@ void hooks_miss(struct hooks *h, int64_t role_id, struct str why)
 
 /* ---- open and close ---- */
 
-static void hooks_wake(void *self)
+static void hooks_worker_wake(void *self)
 {
     const struct hooks *h = self;
     h->callbacks.wake(h->callbacks.self);
@@ -524,7 +524,8 @@ struct hooks *hooks_open(struct hooks_seams callbacks, struct sandbox_limits lim
     struct hooks *h = calloc(1, sizeof *h);
     must(h);
     h->callbacks = callbacks;
-    if (hook_worker_start(&h->worker, (struct hook_worker_callbacks){h, hooks_wake, hooks_mono_ms},
+    if (hook_worker_start(&h->worker,
+                          (struct hook_worker_callbacks){h, hooks_worker_wake, hooks_mono_ms},
                           limits))
         return h;
     free(h);

@@ -237,14 +237,14 @@ static void shim_kill_tree(struct shim *s)
         ignore(kill(-s->root_pid, SIGKILL), "the group may be empty");
     proc_tree_scan(&s->proc_tree);
     const uint32_t count = proc_tree_signal(&s->proc_tree, SIGKILL);
-    int64_t shim_poll_timeout_ms = RESCAN_MS_MAX;
+    int64_t delay_ms = RESCAN_MS_MAX;
     if (s->kill_rounds < 7)
-        shim_poll_timeout_ms = (int64_t)RESCAN_MS << s->kill_rounds;
+        delay_ms = (int64_t)RESCAN_MS << s->kill_rounds;
     if (++s->kill_rounds == ROUNDS_UNTIL_WARNING)
         shim_log_survivors(s, count);
     s->killing = true;
     s->deadline_at = s->kill_at = -1;
-    s->rescan_at = shim_add_ms(sys_mono_ms(), shim_poll_timeout_ms);
+    s->rescan_at = shim_add_ms(sys_mono_ms(), delay_ms);
 }
 
 /* Send SIGTERM to the whole tree, and SIGCONT so that stopped processes handle it. A grace period

@@ -29,7 +29,7 @@ struct entry {
     bool done;
 };
 
-struct journal {
+struct fake_journal {
     int fd;
     int64_t size;
     struct entry *slots; /* open addressing; their number is a power of two */
@@ -50,7 +50,7 @@ static struct entry *fake_journal_slot(struct entry *slots, uint32_t count, int6
     return &slots[at];
 }
 
-static void fake_journal_grow(struct journal *j)
+static void fake_journal_grow(struct fake_journal *j)
 {
     const uint32_t count = j->slot_count ? j->slot_count * 2 : SLOTS_INITIAL;
     struct entry *slots = calloc(count, sizeof *slots);
@@ -63,7 +63,7 @@ static void fake_journal_grow(struct journal *j)
     j->slot_count = count;
 }
 
-static struct entry *fake_journal_entry(struct journal *j, int64_t run_id, uint32_t attempt)
+static struct entry *fake_journal_entry(struct fake_journal *j, int64_t run_id, uint32_t attempt)
 {
     if (j->entry_count >= j->slot_count / 2)
         fake_journal_grow(j);
@@ -75,12 +75,13 @@ static struct entry *fake_journal_entry(struct journal *j, int64_t run_id, uint3
     return e;
 }
 
-enum journal_state journal_find(const struct journal *j, int64_t run_id, uint32_t attempt)
+enum fake_journal_state fake_journal_find(const struct fake_journal *j, int64_t run_id,
+                                          uint32_t attempt)
 {
     if (!j->slot_count)
-        return JOURNAL_UNKNOWN;
+        return FAKE_JOURNAL_UNKNOWN;
     const struct entry *e = fake_journal_slot(j->slots, j->slot_count, run_id, attempt);
-    return !e->run_id ? JOURNAL_UNKNOWN : e->done ? JOURNAL_DONE : JOURNAL_STARTED;
+    return !e->run_id ? FAKE_JOURNAL_UNKNOWN : e->done ? FAKE_JOURNAL_DONE : FAKE_JOURNAL_STARTED;
 }
 
 /* ---- reading ---- */
@@ -93,7 +94,7 @@ static struct str fake_journal_word(struct str line, uint32_t *at)
     return str_slice(line, from, to);
 }
 
-static bool fake_journal_apply_line(struct journal *j, struct str line)
+static bool fake_journal_apply_line(struct fake_journal *j, struct str line)
 {
     uint32_t at = 0;
     int64_t run_id, attempt, noderole_id = 0;
@@ -117,7 +118,7 @@ static bool fake_journal_apply_line(struct journal *j, struct str line)
 }
 
 /* Apply all complete lines; returns the offset behind the last one. */
-static int64_t fake_journal_apply_lines(struct journal *j, const char *bytes, int64_t size)
+static int64_t fake_journal_apply_lines(struct fake_journal *j, const char *bytes, int64_t size)
 {
     int64_t from = 0, unreadable = 0;
     for (int64_t i = 0; i < size; i++) {
@@ -139,7 +140,7 @@ static int64_t fake_journal_apply_lines(struct journal *j, const char *bytes, in
 /* ---- cutting ---- */
 
 /* Runs without an end must stay known: they would be started a second time. */
-static void fake_journal_put_unfinished(const struct journal *j, struct buf *out)
+static void fake_journal_put_unfinished(const struct fake_journal *j, struct buf *out)
 {
     char line[LINE_SIZE];
     for (uint32_t i = 0; i < j->slot_count; i++) {
@@ -152,7 +153,7 @@ static void fake_journal_put_unfinished(const struct journal *j, struct buf *out
     }
 }
 
-static err fake_journal_cut(const struct journal *j, const char *path, const char *bytes,
+static err fake_journal_cut(const struct fake_journal *j, const char *path, const char *bytes,
                             int64_t size)
 {
     struct arena arena = {0};
@@ -171,7 +172,8 @@ static err fake_journal_cut(const struct journal *j, const char *path, const cha
 
 /* ---- opening ---- */
 
-static err fake_journal_load(struct journal *j, const char *path, int64_t size_max, bool *out_cut)
+static err fake_journal_load(struct fake_journal *j, const char *path, int64_t size_max,
+                             bool *out_cut)
 {
     struct stat st;
     if (fstat(j->fd, &st) != 0)
@@ -197,7 +199,7 @@ static err fake_journal_load(struct journal *j, const char *path, int64_t size_m
     return e;
 }
 
-static err fake_journal_open_file(struct journal *j, const char *path)
+static err fake_journal_open_file(struct fake_journal *j, const char *path)
 {
     struct stat st;
     /* O_NOFOLLOW: the file is written to, so a symbolic link is refused. O_NONBLOCK: a FIFO must
@@ -211,15 +213,15 @@ static err fake_journal_open_file(struct journal *j, const char *path)
     return err_from_errno(errno);
 }
 
-static void fake_journal_reset(struct journal *j)
+static void fake_journal_reset(struct fake_journal *j)
 {
     if (j->fd >= 0)
         ignore(close(j->fd), "all that must be durable was synced");
     free(j->slots);
-    *j = (struct journal){.fd = -1};
+    *j = (struct fake_journal){.fd = -1};
 }
 
-static err fake_journal_open_and_load(struct journal *j, const char *path, int64_t size_max)
+static err fake_journal_open_and_load(struct fake_journal *j, const char *path, int64_t size_max)
 {
     bool was_cut = false;
     err e = fake_journal_open_file(j, path);
@@ -233,23 +235,23 @@ static err fake_journal_open_and_load(struct journal *j, const char *path, int64
     return e == OK ? fake_journal_load(j, path, INT64_MAX, &was_cut) : e;
 }
 
-err journal_open(const char *path, int64_t size_max, struct journal **out_journal)
+err fake_journal_open(const char *path, int64_t size_max, struct fake_journal **out_journal)
 {
-    struct journal *j = malloc(sizeof *j);
+    struct fake_journal *j = malloc(sizeof *j);
     must(j);
-    *j = (struct journal){.fd = -1};
+    *j = (struct fake_journal){.fd = -1};
     const err e = fake_journal_open_and_load(j, path, size_max);
     if (e == OK) {
         *out_journal = j;
         return OK;
     }
     const int error = errno;
-    journal_close(j);
+    fake_journal_close(j);
     errno = error;
     return e;
 }
 
-void journal_close(struct journal *j)
+void fake_journal_close(struct fake_journal *j)
 {
     if (!j)
         return;
@@ -260,7 +262,7 @@ void journal_close(struct journal *j)
 /* ---- writing ---- */
 
 /* Append a complete line or nothing: half a line would corrupt the next one. */
-static err fake_journal_append(struct journal *j, const char *line, int len)
+static err fake_journal_append(struct fake_journal *j, const char *line, int len)
 {
     ssize_t n;
     do {
@@ -276,7 +278,8 @@ static err fake_journal_append(struct journal *j, const char *line, int len)
     return err_from_errno(error);
 }
 
-err journal_start(struct journal *j, int64_t run_id, uint32_t attempt, int64_t noderole_id)
+err fake_journal_start(struct fake_journal *j, int64_t run_id, uint32_t attempt,
+                       int64_t noderole_id)
 {
     char line[LINE_SIZE];
     const int len = snprintf(line, sizeof line, "start %lld %u %lld\n", (long long)run_id, attempt,
@@ -287,7 +290,7 @@ err journal_start(struct journal *j, int64_t run_id, uint32_t attempt, int64_t n
     return e;
 }
 
-err journal_done(struct journal *j, int64_t run_id, uint32_t attempt)
+err fake_journal_done(struct fake_journal *j, int64_t run_id, uint32_t attempt)
 {
     char line[LINE_SIZE];
     const int len = snprintf(line, sizeof line, "done %lld %u\n", (long long)run_id, attempt);
@@ -297,7 +300,7 @@ err journal_done(struct journal *j, int64_t run_id, uint32_t attempt)
     return e;
 }
 
-err journal_sync(struct journal *j)
+err fake_journal_sync(struct fake_journal *j)
 {
     return fdatasync(j->fd) == 0 ? OK : err_from_errno(errno);
 }

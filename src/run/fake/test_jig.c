@@ -43,7 +43,7 @@ struct reply {
 
 struct test_jig {
     struct test_jig_seams callbacks;
-    struct journal *journal;
+    struct fake_journal *journal;
     int64_t epoch; /* the highest epoch of an order */
     struct order *orders;
     uint32_t order_count, order_cap;
@@ -121,7 +121,7 @@ bool test_jig_has(const struct test_jig *t, int64_t run_id, uint32_t attempt)
     for (uint32_t i = 0; i < t->order_count; i++)
         if (t->orders[i].run_id == run_id && t->orders[i].attempt == attempt)
             return true;
-    return journal_find(t->journal, run_id, attempt) != JOURNAL_UNKNOWN;
+    return fake_journal_find(t->journal, run_id, attempt) != FAKE_JOURNAL_UNKNOWN;
 }
 
 static void test_jig_port_start(void *self, const struct run_order *order)
@@ -225,7 +225,7 @@ static bool test_jig_submit(struct test_jig *t)
 static void test_jig_record_end(struct test_jig *t, int64_t run_id, uint32_t attempt)
 {
     FAILPOINT(JIG_DONE_BEFORE);
-    if (journal_done(t->journal, run_id, attempt) != OK)
+    if (fake_journal_done(t->journal, run_id, attempt) != OK)
         log_with(
             LOG_WARNING, LOG_FIELDS(LOG_I64("run", run_id), LOG_I64("attempt", attempt)),
             "cannot write the end of a run to the journal of the test jig: %s; after a restart the "
@@ -238,7 +238,7 @@ static bool test_jig_needs_start(const struct test_jig *t, const struct order *o
 {
     if (o->kind == ORDER_CANCEL || (o->kind == ORDER_QUERY && o->begun))
         return false;
-    return journal_find(t->journal, o->run_id, o->attempt) == JOURNAL_UNKNOWN;
+    return fake_journal_find(t->journal, o->run_id, o->attempt) == FAKE_JOURNAL_UNKNOWN;
 }
 
 /* Write all starts to the journal and sync once, before any run is executed or reported. False: the
@@ -251,7 +251,7 @@ static bool test_jig_record_starts(struct test_jig *t)
         if (!test_jig_needs_start(t, o))
             continue;
         FAILPOINT(JIG_START_BEFORE);
-        o->fresh = journal_start(t->journal, o->run_id, o->attempt, o->noderole_id) == OK;
+        o->fresh = fake_journal_start(t->journal, o->run_id, o->attempt, o->noderole_id) == OK;
         if (!o->fresh)
             log_with(
                 LOG_ERROR, LOG_FIELDS(LOG_I64("run", o->run_id), LOG_I64("attempt", o->attempt)),
@@ -261,7 +261,7 @@ static bool test_jig_record_starts(struct test_jig *t)
     }
     if (!any)
         return true;
-    const bool synced = journal_sync(t->journal) == OK;
+    const bool synced = fake_journal_sync(t->journal) == OK;
     if (!synced)
         log_print(LOG_ERROR, "cannot sync the journal of the test jig: %s; its runs fail",
                   strerror(errno));
@@ -272,7 +272,7 @@ static bool test_jig_record_starts(struct test_jig *t)
 static void test_jig_continue(struct test_jig *t, const struct order *o, int64_t mono_ms)
 {
     test_jig_add_reply(t, COMMAND_RUN_BEGUN, o->run_id, o->attempt);
-    if (journal_find(t->journal, o->run_id, o->attempt) == JOURNAL_DONE) {
+    if (fake_journal_find(t->journal, o->run_id, o->attempt) == FAKE_JOURNAL_DONE) {
         test_jig_report_end(t, o->run_id, o->attempt, (enum run_result)o->result);
         return;
     }
@@ -288,7 +288,7 @@ static void test_jig_continue(struct test_jig *t, const struct order *o, int64_t
 static void test_jig_stop(struct test_jig *t, const struct order *o)
 {
     fake_timers_remove(&t->active, o->run_id, o->attempt);
-    if (journal_find(t->journal, o->run_id, o->attempt) == JOURNAL_STARTED)
+    if (fake_journal_find(t->journal, o->run_id, o->attempt) == FAKE_JOURNAL_STARTED)
         test_jig_record_end(t, o->run_id, o->attempt);
     test_jig_add_reply(t, COMMAND_RUN_STOPPED, o->run_id, o->attempt);
 }
@@ -300,7 +300,7 @@ static void test_jig_execute(struct test_jig *t, const struct order *o, bool syn
         test_jig_stop(t, o);
     } else if (o->fresh && !synced) {
         test_jig_report_failure(t, o, "the journal of the test jig could not be synced");
-    } else if (journal_find(t->journal, o->run_id, o->attempt) != JOURNAL_UNKNOWN) {
+    } else if (fake_journal_find(t->journal, o->run_id, o->attempt) != FAKE_JOURNAL_UNKNOWN) {
         test_jig_continue(t, o, mono_ms);
     } else if (o->kind == ORDER_QUERY && o->begun) {
         test_jig_add_reply(t, COMMAND_RUN_DONE, o->run_id, o->attempt)->result = RESULT_LOST;
@@ -344,8 +344,8 @@ int64_t test_jig_next_ms(const struct test_jig *t)
 err test_jig_open(const char *journal_path, struct test_jig_seams callbacks,
                   struct test_jig **out_jig)
 {
-    struct journal *journal;
-    const err e = journal_open(journal_path, JOURNAL_SIZE_MAX, &journal);
+    struct fake_journal *journal;
+    const err e = fake_journal_open(journal_path, FAKE_JOURNAL_SIZE_MAX, &journal);
     if (e != OK)
         return e;
     struct test_jig *t = calloc(1, sizeof *t);
@@ -360,7 +360,7 @@ void test_jig_close(struct test_jig *t)
 {
     if (!t)
         return;
-    journal_close(t->journal);
+    fake_journal_close(t->journal);
     free(t->orders);
     fake_timers_fini(&t->active);
     free(t->replies);

@@ -393,87 +393,92 @@ TEST(lines_that_do_not_read_are_passed_over)
                   "start 0 1 1\nstart 2 4294967296 2\nstart 99999999999999999999 1 1\n"
                   "start 3 1 103\n");
     open_jig();
-    struct journal *j;
-    CHECK(journal_open(journal, JOURNAL_SIZE_MAX, &j) == OK);
-    CHECK(journal_find(j, 1, 1) == JOURNAL_STARTED && journal_find(j, 3, 1) == JOURNAL_STARTED);
-    CHECK(journal_find(j, 2, 1) == JOURNAL_UNKNOWN && journal_find(j, 0, 1) == JOURNAL_UNKNOWN);
-    journal_close(j);
+    struct fake_journal *j;
+    CHECK(fake_journal_open(journal, FAKE_JOURNAL_SIZE_MAX, &j) == OK);
+    CHECK(fake_journal_find(j, 1, 1) == FAKE_JOURNAL_STARTED &&
+          fake_journal_find(j, 3, 1) == FAKE_JOURNAL_STARTED);
+    CHECK(fake_journal_find(j, 2, 1) == FAKE_JOURNAL_UNKNOWN &&
+          fake_journal_find(j, 0, 1) == FAKE_JOURNAL_UNKNOWN);
+    fake_journal_close(j);
     end();
 }
 
 TEST(many_pairs_are_all_found_again)
 {
-    struct journal *j;
+    struct fake_journal *j;
     begin();
-    CHECK(journal_open(journal, JOURNAL_SIZE_MAX, &j) == OK);
-    CHECK(journal_find(j, 1, 1) == JOURNAL_UNKNOWN);
+    CHECK(fake_journal_open(journal, FAKE_JOURNAL_SIZE_MAX, &j) == OK);
+    CHECK(fake_journal_find(j, 1, 1) == FAKE_JOURNAL_UNKNOWN);
     for (int64_t run = 1; run <= 3000; run++)
-        CHECK(journal_start(j, run, (uint32_t)(run % 7), run) == OK);
+        CHECK(fake_journal_start(j, run, (uint32_t)(run % 7), run) == OK);
     for (int64_t run = 2; run <= 3000; run += 2)
-        CHECK(journal_done(j, run, (uint32_t)(run % 7)) == OK);
-    CHECK(journal_sync(j) == OK);
+        CHECK(fake_journal_done(j, run, (uint32_t)(run % 7)) == OK);
+    CHECK(fake_journal_sync(j) == OK);
     for (int again = 0; again < 2; again++) {
         for (int64_t run = 1; run <= 3000; run++) {
-            const enum journal_state wanted = run % 2 ? JOURNAL_STARTED : JOURNAL_DONE;
-            CHECK(journal_find(j, run, (uint32_t)(run % 7)) == wanted);
-            CHECK(journal_find(j, run, (uint32_t)(run % 7) + 1) == JOURNAL_UNKNOWN);
+            const enum fake_journal_state wanted =
+                run % 2 ? FAKE_JOURNAL_STARTED : FAKE_JOURNAL_DONE;
+            CHECK(fake_journal_find(j, run, (uint32_t)(run % 7)) == wanted);
+            CHECK(fake_journal_find(j, run, (uint32_t)(run % 7) + 1) == FAKE_JOURNAL_UNKNOWN);
         }
-        journal_close(j);
-        CHECK(journal_open(journal, JOURNAL_SIZE_MAX, &j) == OK);
+        fake_journal_close(j);
+        CHECK(fake_journal_open(journal, FAKE_JOURNAL_SIZE_MAX, &j) == OK);
     }
-    journal_close(j);
+    fake_journal_close(j);
     end();
 }
 
 TEST(a_journal_that_is_too_large_keeps_its_newest_half_and_what_is_unfinished)
 {
-    struct journal *j;
+    struct fake_journal *j;
     struct stat before, after;
     begin();
-    CHECK(journal_open(journal, JOURNAL_SIZE_MAX, &j) == OK);
+    CHECK(fake_journal_open(journal, FAKE_JOURNAL_SIZE_MAX, &j) == OK);
     for (int64_t run = 1; run <= 1000; run++) {
-        CHECK(journal_start(j, run, 1, 5) == OK);
+        CHECK(fake_journal_start(j, run, 1, 5) == OK);
         if (run != 3)
-            CHECK(journal_done(j, run, 1) == OK);
+            CHECK(fake_journal_done(j, run, 1) == OK);
     }
-    journal_close(j);
+    fake_journal_close(j);
     CHECK(stat(journal, &before) == 0);
-    CHECK(journal_open(journal, before.st_size, &j) == OK); /* just small enough */
-    CHECK(journal_find(j, 1, 1) == JOURNAL_DONE);
-    journal_close(j);
-    CHECK(journal_open(journal, before.st_size - 1, &j) == OK);
+    CHECK(fake_journal_open(journal, before.st_size, &j) == OK); /* just small enough */
+    CHECK(fake_journal_find(j, 1, 1) == FAKE_JOURNAL_DONE);
+    fake_journal_close(j);
+    CHECK(fake_journal_open(journal, before.st_size - 1, &j) == OK);
     CHECK(stat(journal, &after) == 0);
     CHECK(after.st_size <= before.st_size / 2 + 32 && after.st_size > before.st_size / 3);
     CHECK((after.st_mode & 0777) == 0600);
-    CHECK(journal_find(j, 3, 1) == JOURNAL_STARTED);
-    CHECK(journal_find(j, 1000, 1) == JOURNAL_DONE && journal_find(j, 1, 1) == JOURNAL_UNKNOWN);
-    CHECK(journal_start(j, 2000, 1, 5) == OK); /* into the new file */
-    journal_close(j);
-    CHECK(journal_open(journal, JOURNAL_SIZE_MAX, &j) == OK);
-    CHECK(journal_find(j, 2000, 1) == JOURNAL_STARTED && journal_find(j, 3, 1) == JOURNAL_STARTED);
-    journal_close(j);
+    CHECK(fake_journal_find(j, 3, 1) == FAKE_JOURNAL_STARTED);
+    CHECK(fake_journal_find(j, 1000, 1) == FAKE_JOURNAL_DONE &&
+          fake_journal_find(j, 1, 1) == FAKE_JOURNAL_UNKNOWN);
+    CHECK(fake_journal_start(j, 2000, 1, 5) == OK); /* into the new file */
+    fake_journal_close(j);
+    CHECK(fake_journal_open(journal, FAKE_JOURNAL_SIZE_MAX, &j) == OK);
+    CHECK(fake_journal_find(j, 2000, 1) == FAKE_JOURNAL_STARTED &&
+          fake_journal_find(j, 3, 1) == FAKE_JOURNAL_STARTED);
+    fake_journal_close(j);
     end();
 }
 
 TEST(a_journal_that_cannot_be_opened_says_so)
 {
-    struct journal *j = NULL;
-    CHECK(journal_open("/nowhere/journal", JOURNAL_SIZE_MAX, &j) == ERR_NOT_FOUND && !j);
-    CHECK(journal_open("/tmp", JOURNAL_SIZE_MAX, &j) != OK && !j);
-    journal_close(NULL);
+    struct fake_journal *j = NULL;
+    CHECK(fake_journal_open("/nowhere/journal", FAKE_JOURNAL_SIZE_MAX, &j) == ERR_NOT_FOUND && !j);
+    CHECK(fake_journal_open("/tmp", FAKE_JOURNAL_SIZE_MAX, &j) != OK && !j);
+    fake_journal_close(NULL);
 }
 
 TEST(a_journal_is_a_file_and_no_link_to_one)
 {
-    struct journal *j = NULL;
+    struct fake_journal *j = NULL;
     char aside[128];
     begin();
     test_jig_close(jig);
     snprintf(aside, sizeof aside, "%s/aside", folder);
     CHECK(rename(journal, aside) == 0 && symlink("aside", journal) == 0);
-    CHECK(journal_open(journal, JOURNAL_SIZE_MAX, &j) != OK && !j);
+    CHECK(fake_journal_open(journal, FAKE_JOURNAL_SIZE_MAX, &j) != OK && !j);
     CHECK(unlink(journal) == 0 && mkfifo(journal, 0600) == 0);
-    CHECK(journal_open(journal, JOURNAL_SIZE_MAX, &j) != OK && !j);
+    CHECK(fake_journal_open(journal, FAKE_JOURNAL_SIZE_MAX, &j) != OK && !j);
     CHECK(unlink(journal) == 0 && rename(aside, journal) == 0);
     open_jig();
     end();
