@@ -216,7 +216,7 @@ static void lua_json_push_object(struct reader *r)
 {
     uint32_t held = 0;
     bool made = false;
-    lua_pushnil(r->lua); /* placeholder for the table */
+    lua_pushnil(r->lua); /* replaced by the table below */
     const int table = lua_gettop(r->lua);
     r->at++;
     for (bool first = true; lua_json_peek(r) != '}'; first = false) {

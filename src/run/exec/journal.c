@@ -175,8 +175,7 @@ static uint32_t journal_checksum(const struct exec_journal *j, struct str body)
     return (uint32_t)hash64(body, hash64(str_from(j->token), 0));
 }
 
-static void journal_encode_record(const struct exec_journal *j, const struct exec_message *m,
-                                  struct buf *out)
+static void journal_put(const struct exec_journal *j, const struct exec_message *m, struct buf *out)
 {
     const uint32_t before = out->len;
     must(exec_encode(m, out) == OK);
@@ -192,7 +191,7 @@ static err journal_append(struct exec_journal *j, const struct exec_message *m)
     struct arena arena = {0};
     struct buf record = buf_in(&arena);
     ssize_t n = -1;
-    journal_encode_record(j, m, &record);
+    journal_put(j, m, &record);
     const ssize_t len = (ssize_t)record.len;
     errno = EIO;
     if (!j->needs_rewrite)
@@ -271,29 +270,7 @@ static int64_t journal_replay(struct exec_journal *j, const char *bytes, int64_t
 
 /* ---- rewrite ---- */
 
-static void journal_encode_entries(const struct exec_journal *j, struct buf *out)
-{
-    journal_encode_record(
-        j, &(struct exec_message){.kind = EXEC_HELLO, .hello = {.epoch = j->epoch}}, out);
-    for (uint32_t i = 0; i < j->bucket_count; i++)
-        for (const struct exec_entry *e = j->buckets[i]; e; e = e->next) {
-            struct exec_message m = {.kind = EXEC_BEGUN, .begun = e->begun};
-            m.begun.pid = 0;
-            journal_encode_record(j, &m, out);
-            if (e->is_ended)
-                journal_encode_record(
-                    j, &(struct exec_message){.kind = EXEC_ENDED, .ended = e->ended}, out);
-        }
-}
-
-static void journal_mark_all_saved(struct exec_journal *j)
-{
-    for (uint32_t i = 0; i < j->bucket_count; i++)
-        for (struct exec_entry *e = j->buckets[i]; e; e = e->next)
-            e->is_saved = e->is_ended;
-    j->unsaved_count = 0;
-}
-
+/* Write all entries to a temporary file, sync it and rename it over the journal. */
 static err journal_write_file(struct exec_journal *j, const char *boot)
 {
     struct arena arena = {0};
@@ -301,7 +278,15 @@ static err journal_write_file(struct exec_journal *j, const char *boot)
     char head[HEAD_SIZE + 1], path[64];
     must(snprintf(head, sizeof head, HEAD_FORMAT, boot, j->token) == (int)HEAD_SIZE);
     buf_put(&out, head, HEAD_SIZE);
-    journal_encode_entries(j, &out);
+    journal_put(j, &(struct exec_message){.kind = EXEC_HELLO, .hello = {.epoch = j->epoch}}, &out);
+    for (uint32_t i = 0; i < j->bucket_count; i++)
+        for (const struct exec_entry *e = j->buckets[i]; e; e = e->next) {
+            struct exec_message m = {.kind = EXEC_BEGUN, .begun = e->begun};
+            m.begun.pid = 0;
+            journal_put(j, &m, &out);
+            if (e->is_ended)
+                journal_put(j, &(struct exec_message){.kind = EXEC_ENDED, .ended = e->ended}, &out);
+        }
     snprintf(path, sizeof path, "/proc/self/fd/%d/" STATE_JOURNAL, j->state_dirfd);
     const err e = file_write(path, buf_str(&out), 0600);
     const int number = errno;
@@ -360,7 +345,10 @@ static err journal_rewrite(struct exec_journal *j, const char *boot)
     j->size = st.st_size;
     j->needs_rewrite = false;
     memmove(j->boot, boot, EXEC_BOOT_ID_SIZE);
-    journal_mark_all_saved(j);
+    for (uint32_t i = 0; i < j->bucket_count; i++)
+        for (struct exec_entry *entry = j->buckets[i]; entry; entry = entry->next)
+            entry->is_saved = entry->is_ended;
+    j->unsaved_count = 0;
     return OK;
 }
 
@@ -424,16 +412,6 @@ static err journal_create_file(struct exec_journal *j, const char *boot)
     return journal_rewrite(j, boot);
 }
 
-static err journal_set_aside(struct exec_journal *j)
-{
-    log_print(LOG_ERROR,
-              "journal of runs is unreadable: renaming it to \"journal.bad\"; runs without a "
-              "record are treated as possibly started");
-    if (renameat(j->state_dirfd, STATE_JOURNAL, j->state_dirfd, STATE_JOURNAL ".bad") != 0)
-        return err_from_errno(errno);
-    return journal_create_file(j, UNKNOWN_BOOT);
-}
-
 /* The supervisor that wrote these records is gone, and its process trees were killed. */
 static void journal_end_unfinished(struct exec_journal *j)
 {
@@ -460,8 +438,13 @@ static err journal_load(struct exec_journal *j)
         e = journal_create_file(j, j->boot_now);
     else if (e == OK)
         e = journal_load_file(j);
-    if (e == ERR_CORRUPT)
-        e = journal_set_aside(j);
+    if (e == ERR_CORRUPT) {
+        log_print(LOG_ERROR, "journal of runs is unreadable: renaming it to \"journal.bad\"; runs "
+                             "without a record are treated as possibly started");
+        if (renameat(j->state_dirfd, STATE_JOURNAL, j->state_dirfd, STATE_JOURNAL ".bad") != 0)
+            return err_from_errno(errno);
+        e = journal_create_file(j, UNKNOWN_BOOT);
+    }
     if (e != OK)
         return e;
     journal_end_unfinished(j);

@@ -1,9 +1,9 @@
 /* fake_journal.h - the started and ended runs of the test jig, in a file that survives the daemon.
  *
  * One line for each start, "start RUN ATTEMPT NODEROLE", and one for each end, "done RUN ATTEMPT".
- * A start counts only after fake_journal_sync. All pairs of run and attempt are kept in memory. A file
- * that has become too large is cut when it is opened: the newest half and all runs without an end
- * stay. */
+ * A start counts only after fake_journal_sync. All pairs of run and attempt are kept in memory. A
+ * file that has become too large is cut when it is opened: the newest half and all runs without an
+ * end stay. */
 #pragma once
 
 #include <stdint.h>
