@@ -291,7 +291,7 @@ def test_what_cannot_be_sent_is_refused_with_a_sentence(bench):
     check("its name is too long")
     os.unlink(folder + "/" + "n" * 150)
     bench.write("scripts/odd/attrs.json", "")
-    check("is in the way")
+    check("the jig uses this name itself")
     os.unlink(folder + "/attrs.json")
     bench.wall(role)
 
