@@ -6,6 +6,9 @@
 #include "base/text/buf.h"
 #include "sys/files.h"
 
+/* Reading and running the file are one step, so that a report always describes one version of the
+ * file. On failure no code is left, and the text names the file. */
+
 static struct str code_file_errno_text(struct arena *arena, const char *path, err e)
 {
     struct buf b = buf_in(arena);

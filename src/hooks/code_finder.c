@@ -6,6 +6,10 @@
 #include "hooks/hooks.h"
 #include "model/record.h"
 
+/* Used by the checks and the import of barclamps. A file that fails becomes one error of the
+ * report, at the line that Lua names; functions that are not hooks become a warning with a
+ * suggestion. */
+
 struct seen_code {
     const char *path;
     bool has_transition;

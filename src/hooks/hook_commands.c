@@ -2,6 +2,11 @@
 
 #include "base/err.h"
 
+/* The encoded size is estimated when a command is added, so that a hook is stopped while a Lua
+ * error can still report the reason. Names are resolved later in the thread of the loop; one
+ * unknown required name discards all commands of the hook, because executing a part of them would
+ * not be what the hook requested. */
+
 static uint64_t hook_commands_size(const struct hook_command *command_request)
 {
     const struct layout *layout = command_layout(command_request->command.kind);

@@ -5,6 +5,9 @@
 
 #include "base/err.h"
 
+/* Jobs and intrusive FIFO lists of jobs. A job owns its arena and the list of rows that it answers;
+ * it is in one list at a time. */
+
 struct job *job_new(enum job_kind kind, uint32_t task_count)
 {
     struct job *job = calloc(1, sizeof *job);

@@ -11,6 +11,11 @@
 #include "hooks/sorted_keys.h"
 #include "model/limits.h"
 
+/* Two converters: a recursive descent parser that pushes Lua values directly, and a writer that
+ * produces canonical JSON. Both work on the Lua stack inside the sandbox: memory is charged to the
+ * state, and errors leave by longjmp, so they own no memory outside the state or the arena of the
+ * task. */
+
 static char key_array; /* registry key (by address) of the metatable that marks arrays */
 
 void lua_json_open(lua_State *lua)

@@ -395,6 +395,8 @@ err role_code_new(const struct role_source *source, struct arena *arena,
         free(code);
         return ERR_LIMIT;
     }
+    /* Each phase is a run of its own with full limits: open the libraries, compile, list the
+     * functions. */
     if (!sandbox_run(code->sandbox, role_code_open_libraries, NULL, arena, &text) ||
         !sandbox_run(code->sandbox, role_code_compile, &loading, arena, &text) ||
         !sandbox_run(code->sandbox, role_code_inspect, &loading, arena, &text)) {

@@ -5,6 +5,9 @@
 
 #include "base/err.h"
 
+/* Setting new content frees the old one first. All functions must be called in the worker thread.
+ */
+
 void role_code_slot_fini(struct role_code_slot *slot)
 {
     role_code_free(slot->code);

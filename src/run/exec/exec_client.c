@@ -275,6 +275,7 @@ static bool client_connect(struct exec_client *c)
         errno = error;
         return false;
     }
+    /* Connected. Register the socket with libuv; from here on the poll handle owns its lifetime. */
     c->poll = malloc(sizeof *c->poll);
     const int failed = c->poll ? uv_poll_init(c->loop, c->poll, fd) : UV_ENOMEM;
     if (failed) {
@@ -285,6 +286,7 @@ static bool client_connect(struct exec_client *c)
         return false;
     }
     c->poll->data = c;
+    /* Queue HELLO; the connection counts as established when WELCOME arrives. */
     const bool is_open = link_init(&c->link, fd);
     const struct exec_hello hello = {.version = EXEC_VERSION, .epoch = c->epoch};
     must(link_put(&c->link, &(struct exec_message){.kind = EXEC_HELLO, .hello = hello}) == OK);

@@ -179,6 +179,7 @@ static enum exec_how shim_exit_kind(const struct shim *s)
 static void shim_finish_run(struct shim *s)
 {
     char reason[EXEC_REASON_MAX + 1];
+    /* All processes are reaped: read the rest of the pipes, then release the write ends. */
     shim_drain_and_close(s, &s->out_fd);
     shim_drain_and_close(s, &s->log_fd);
     ignore(close(s->write_ends[0]), "nothing was written through it");
@@ -193,6 +194,8 @@ static void shim_finish_run(struct shim *s)
                                .log_dropped = spool_log_dropped(&s->spool)};
     shim_format_reason(s, &ended, reason, sizeof reason);
     ended.reason = str_from(reason);
+    /* Close the spool before the end is sent, so that a reader of the end finds the complete
+     * output. */
     spool_fini(&s->spool);
     if (s->report_start_at >= 0) {
         const struct exec_message begun = shim_start_message(s);

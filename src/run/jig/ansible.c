@@ -248,6 +248,7 @@ static err ansible_prepare(const struct jig_work *w, struct arena *a, struct lau
         e = ansible_add_files(w, a, r, out_why);
     if (e != OK)
         return e;
+    /* sh unpacks the archive into the scratch directory and replaces itself by run.sh. */
     r->argv = arena_array(a, struct str, 7);
     r->argv[r->argv_count++] = str_from(shell);
     r->argv[r->argv_count++] = STR("-c");

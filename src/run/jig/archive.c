@@ -5,6 +5,9 @@
 
 #include "run/jig/archive_private.h"
 
+/* The ustar writer. The archive grows in one buffer; a member that does not fit leaves it
+ * unchanged. Owner, group and time are constants, so equal content gives equal bytes. */
+
 /* A fixed modification time that is neither in the future nor suspiciously old. */
 enum { WRITTEN_AT = 1000000000 };
 

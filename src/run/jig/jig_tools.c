@@ -6,6 +6,9 @@
 #include "model/jig_class.h"
 #include "run/jig/launch_spec_private.h"
 
+/* The programs that each jig class starts on this machine, with the Debian packages that contain
+ * them, so that a refusal names what to install. */
+
 /* clang-format off */
 static const struct {
     const char *class_name, *program, *package;

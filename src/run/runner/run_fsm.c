@@ -371,6 +371,7 @@ static void run_fsm_on_begun(void *self, const struct exec_begun *m)
 {
     struct runner *r = self;
     struct run *run = runs_find(r, m->run_id, m->attempt);
+    /* Cleanup commands and shared connections are runs of the supervisor, too. */
     if (run_fsm_find_cleanup(r, m->run_id, m->attempt) || ssh_control_begun(r, m))
         return;
     if (!run) {
@@ -384,6 +385,7 @@ static void run_fsm_on_begun(void *self, const struct exec_begun *m)
     run->stage = STAGE_RUNNING;
     run->known_to_supervisor = true;
     runs_set_reconciled(r, run);
+    /* First report with a pid: report the start, and open a shared connection for later runs. */
     if (m->pid && !run->pid) {
         run->pid = m->pid;
         if (!run->start_is_stored)

@@ -344,6 +344,7 @@ err runner_open(const struct runner_setup *setup, struct runner_seams callbacks,
         errno = error;
         return e;
     }
+    /* Nothing can fail from here on. Copy all strings of the setup. */
     struct runner *r = calloc(1, sizeof *r);
     must(r);
     r->setup = *setup;
@@ -360,6 +361,7 @@ err runner_open(const struct runner_setup *setup, struct runner_seams callbacks,
     r->state_dirfd = -1;
     r->request = setup->request_first;
     r->keep_runs = setup->keep_runs;
+    /* The timers of maintenance and shared connections do not keep the loop alive. */
     runner_init_timer(r, &r->retry);
     runner_init_timer(r, &r->maintenance);
     runner_init_timer(r, &r->connect_timeout);
