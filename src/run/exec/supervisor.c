@@ -133,10 +133,10 @@ static void supervisor_loop(struct supervisor *s)
         const int64_t now = sys_mono_ms();
         int64_t next = supervisor_run_timers(s, now);
         next = supervisor_earlier(next, exec_connections_send(s, now));
-        const int64_t leave = supervisor_exit_time(s, now);
-        if (leave >= 0 && leave <= now)
+        const int64_t exit_at = supervisor_exit_time(s, now);
+        if (exit_at >= 0 && exit_at <= now)
             return;
-        next = supervisor_earlier(next, leave);
+        next = supervisor_earlier(next, exit_at);
         const int64_t wait_ms = next < 0 ? -1 : next > now ? next - now : 0;
         const int count =
             epoll_wait(s->epoll, events, EVENTS_PER_ROUND, wait_ms > 60000 ? 60000 : (int)wait_ms);

@@ -26,7 +26,7 @@ struct test_jig_seams {
 };
 
 /* On failure errno is set. */
-NODISCARD err test_jig_open(const char *journal_path, struct test_jig_seams seams,
+NODISCARD err test_jig_open(const char *journal_path, struct test_jig_seams callbacks,
                             struct test_jig **out_jig);
 void test_jig_close(struct test_jig *t); /* NULL is ignored */
 struct runner_port test_jig_port(struct test_jig *t);

@@ -285,7 +285,7 @@ static struct reason ansible_unreachable_reason(const struct jig_work *w, const 
                                                 struct arena *a)
 {
     const struct str message = ansible_string(host, "message");
-    const enum reason_code code = ssh_trouble_code(ssh_trouble_in(message));
+    const enum reason_code code = ssh_failure_code(ssh_failure_in_message(message));
     return launch_spec_reason(a, code == REASON_SSH_FAILED ? REASON_UNREACHABLE : code,
                               code == REASON_HOST_KEY_CHANGED ? w->node : w->transport.address,
                               "ansible could not reach %.*s: %.*s", STR_FMT_ARGS(host->key),
@@ -327,12 +327,12 @@ static struct reason ansible_conclude(const struct jig_work *w, const struct jig
             "other hosts",
             STR_FMT_ARGS(w->role), STR_FMT_ARGS(w->node));
     json_set(wall, STR("ansible"), hosts);
-    const struct reason trouble = launch_spec_set_wall(a, wall, done);
+    const struct reason failure = launch_spec_set_wall(a, wall, done);
     if (end->code)
         return ansible_failure_reason(w, hosts, end, a);
-    if (!trouble.code)
+    if (!failure.code)
         done->result = RESULT_OK;
-    return trouble;
+    return failure;
 }
 
 const struct jig_launch_spec jig_ansible = {

@@ -379,14 +379,14 @@ struct reason launch_spec_status(const struct jig_work *w, const struct jig_end 
 static struct reason launch_spec_ssh_reason(const struct jig_work *w, const struct jig_end *end,
                                             struct arena *a)
 {
-    const enum ssh_trouble trouble = ssh_trouble_of(end->log_tail);
+    const enum ssh_failure failure = ssh_failure_from_log(end->log_tail);
     const unsigned port = w->transport.port ? w->transport.port : 22u;
     const struct str address =
         launch_spec_format(a, "%.*s port %u", STR_FMT_ARGS(w->transport.address), port);
-    return launch_spec_reason(a, ssh_trouble_code(trouble),
-                              trouble == SSH_KEY_CHANGED ? w->node : address,
+    return launch_spec_reason(a, ssh_failure_code(failure),
+                              failure == SSH_KEY_CHANGED ? w->node : address,
                               "ssh to node %.*s (%.*s port %u): %s", STR_FMT_ARGS(w->node),
-                              STR_FMT_ARGS(w->transport.address), port, ssh_trouble_text(trouble));
+                              STR_FMT_ARGS(w->transport.address), port, ssh_failure_text(failure));
 }
 
 static struct reason launch_spec_exited(const struct jig_work *w, const struct jig_end *end,

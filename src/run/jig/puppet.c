@@ -145,12 +145,12 @@ static struct reason puppet_failure_reason(const struct jig_work *w, const struc
 static struct reason puppet_conclude(const struct jig_work *w, const struct jig_end *end,
                                      struct arena *a, struct run_done_command *done)
 {
-    const struct reason trouble = puppet_take_summary(a, end->out, done);
+    const struct reason failure = puppet_take_summary(a, end->out, done);
     if (end->code != UNCHANGED && end->code != CHANGED)
         return puppet_failure_reason(w, end, a);
-    if (!trouble.code)
+    if (!failure.code)
         done->result = RESULT_OK;
-    return trouble;
+    return failure;
 }
 
 const struct jig_launch_spec jig_puppet = {

@@ -113,7 +113,7 @@ static struct str script_value_text(struct arena *a, const struct json *value)
 /* Recursion is limited by JSON_DEPTH_MAX. False: too many values, or a name that does not fit. */
 static bool script_add_values(struct values *v, struct str name, const struct json *value)
 {
-    uint32_t place = 0;
+    uint32_t position = 0;
     if (value->kind == JSON_NULL)
         return true;
     if (++v->count > VALUES_MAX)
@@ -122,10 +122,10 @@ static bool script_add_values(struct values *v, struct str name, const struct js
         return archive_add_file(v->archive, name, 0644, script_value_text(v->arena, value)) == OK;
     if (archive_add_folder(v->archive, name, 0755) != OK)
         return false;
-    for (const struct json *m = value->first; m; m = m->next, place++) {
+    for (const struct json *m = value->first; m; m = m->next, position++) {
         const struct str step = value->kind == JSON_OBJECT
                                     ? script_file_name(v->arena, m->key)
-                                    : launch_spec_format(v->arena, "%u", place);
+                                    : launch_spec_format(v->arena, "%u", position);
         if (step.len == 0 || !script_add_values(v, STR_CONCAT(v->arena, name, STR("/"), step), m))
             return false;
     }

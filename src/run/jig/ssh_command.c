@@ -20,15 +20,15 @@ enum {
 
 /* ---- failures ---- */
 
-struct trouble {
+struct ssh_failure_pattern {
     const char *begin; /* beginning of the line; NULL: anywhere */
     const char *text;
-    enum ssh_trouble trouble;
+    enum ssh_failure failure;
 };
 
 /* A script may print any of these, so they are matched at the beginning of a line where possible.
  * The first match in this order counts. */
-static const struct trouble troubles[] = {
+static const struct ssh_failure_pattern failures[] = {
     {"@ ", "HOST IDENTIFICATION HAS CHANGED", SSH_KEY_CHANGED},
     {"No ", "host key is known for", SSH_KEY_UNKNOWN},
     {"Host key verification failed", "", SSH_KEY_UNKNOWN},
@@ -52,12 +52,12 @@ static const struct trouble troubles[] = {
     {"mux_client_", "", SSH_LOST},
 };
 
-static bool ssh_line_matches(struct str line, const struct trouble *t)
+static bool ssh_line_matches(struct str line, const struct ssh_failure_pattern *t)
 {
     return str_starts(line, str_from(t->begin)) && str_has(line, str_from(t->text));
 }
 
-static bool ssh_log_matches(struct str log, const struct trouble *t)
+static bool ssh_log_matches(struct str log, const struct ssh_failure_pattern *t)
 {
     for (uint32_t from = 0; from < log.len;) {
         const uint32_t to = str_find(log, '\n', from);
@@ -68,41 +68,41 @@ static bool ssh_log_matches(struct str log, const struct trouble *t)
     return false;
 }
 
-enum ssh_trouble ssh_trouble_of(struct str log)
+enum ssh_failure ssh_failure_from_log(struct str log)
 {
-    for (uint32_t i = 0; i < sizeof troubles / sizeof *troubles; i++)
-        if (ssh_log_matches(log, &troubles[i]))
-            return troubles[i].trouble;
+    for (uint32_t i = 0; i < sizeof failures / sizeof *failures; i++)
+        if (ssh_log_matches(log, &failures[i]))
+            return failures[i].failure;
     return SSH_OTHER;
 }
 
-enum ssh_trouble ssh_trouble_in(struct str message)
+enum ssh_failure ssh_failure_in_message(struct str message)
 {
-    for (uint32_t i = 0; i < sizeof troubles / sizeof *troubles; i++)
-        if (str_has(message, str_from(troubles[i].begin)) &&
-            str_has(message, str_from(troubles[i].text)))
-            return troubles[i].trouble;
+    for (uint32_t i = 0; i < sizeof failures / sizeof *failures; i++)
+        if (str_has(message, str_from(failures[i].begin)) &&
+            str_has(message, str_from(failures[i].text)))
+            return failures[i].failure;
     return SSH_OTHER;
 }
 
-const char *ssh_trouble_text(enum ssh_trouble trouble)
+const char *ssh_failure_text(enum ssh_failure failure)
 {
     static const char *const texts[] = {
 #define X(name, code, text) [SSH_##name] = text,
-        SSH_TROUBLES(X)
+        SSH_FAILURES(X)
 #undef X
     };
-    return texts[trouble];
+    return texts[failure];
 }
 
-enum reason_code ssh_trouble_code(enum ssh_trouble trouble)
+enum reason_code ssh_failure_code(enum ssh_failure failure)
 {
     static const enum reason_code codes[] = {
 #define X(name, code, text) [SSH_##name] = REASON_##code,
-        SSH_TROUBLES(X)
+        SSH_FAILURES(X)
 #undef X
     };
-    return codes[trouble];
+    return codes[failure];
 }
 
 /* ---- command lines ---- */

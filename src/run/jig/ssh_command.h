@@ -16,7 +16,7 @@
 #define SSH_FAILED 255 /* exit status of ssh for its own failures */
 
 /* name, code, sentence */
-#define SSH_TROUBLES(X)                                                                            \
+#define SSH_FAILURES(X)                                                                            \
     X(KEY_CHANGED, HOST_KEY_CHANGED,                                                               \
       "its host key is not the one that was pinned at first contact: it is another machine, was "  \
       "installed anew, or the connection is intercepted; if it is right, remove the pin: halligan" \
@@ -35,18 +35,18 @@
       "ssh failed without saying why; the connection may have broken, and how far the work came "  \
       "is not known")
 
-enum ssh_trouble {
+enum ssh_failure {
 #define X(name, code, text) SSH_##name,
-    SSH_TROUBLES(X)
+    SSH_FAILURES(X)
 #undef X
 };
 
 /* The failure that ssh reported on standard error when it exited with SSH_FAILED. */
-enum ssh_trouble ssh_trouble_of(struct str log);
+enum ssh_failure ssh_failure_from_log(struct str log);
 /* The failure in a message that contains output of ssh, as those of ansible do. */
-enum ssh_trouble ssh_trouble_in(struct str message);
-const char *ssh_trouble_text(enum ssh_trouble trouble);
-enum reason_code ssh_trouble_code(enum ssh_trouble trouble);
+enum ssh_failure ssh_failure_in_message(struct str message);
+const char *ssh_failure_text(enum ssh_failure failure);
+enum reason_code ssh_failure_code(enum ssh_failure failure);
 
 /* Options of ssh for that node, each "-o" as a separate argument; valid for all programs of
  * OpenSSH. */

@@ -208,9 +208,9 @@ static bool job_ssh_logged_in(const struct job *j, struct str log)
     const struct str first = str_slice(log, 0, str_find(log, '\n', 0));
     if (j->end.how != EXEC_EXITED)
         return true;
-    const enum ssh_trouble trouble = ssh_trouble_of(first);
+    const enum ssh_failure failure = ssh_failure_from_log(first);
     return !str_starts(first, STR("ssh: ")) && !str_starts(first, STR("@@@@@@@@")) &&
-           trouble != SSH_KEY_UNKNOWN && trouble != SSH_OUR_KEY && trouble != SSH_AUTH;
+           failure != SSH_KEY_UNKNOWN && failure != SSH_OUR_KEY && failure != SSH_AUTH;
 }
 
 static void job_warn_cleanup_failed(struct job *j, struct str log)

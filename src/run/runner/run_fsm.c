@@ -400,11 +400,11 @@ static void run_fsm_on_ended(void *self, const struct exec_ended *m)
 {
     struct runner *r = self;
     struct run *run = runs_find(r, m->run_id, m->attempt);
-    struct run *swept = run_fsm_find_cleanup(r, m->run_id, m->attempt);
+    struct run *cleaned = run_fsm_find_cleanup(r, m->run_id, m->attempt);
     if (ssh_control_ended(r, m))
         return;
-    if (swept)
-        run_fsm_cleanup_ended(r, swept, m->how == EXEC_EXITED && m->code == 0);
+    if (cleaned)
+        run_fsm_cleanup_ended(r, cleaned, m->how == EXEC_EXITED && m->code == 0);
     if (!run) {
         run_fsm_handle_unordered(r, &(struct exec_run){m->run_id, m->attempt}, true);
     } else if (run_fsm_expects_report(run)) {
@@ -452,11 +452,11 @@ static void run_fsm_on_not_known(void *self, const struct exec_not_known *m)
 {
     struct runner *r = self;
     struct run *run = runs_find(r, m->run_id, m->attempt);
-    struct run *swept = run_fsm_find_cleanup(r, m->run_id, m->attempt);
+    struct run *cleaned = run_fsm_find_cleanup(r, m->run_id, m->attempt);
     if (ssh_control_not_known(r, m))
         return;
-    if (swept)
-        run_fsm_cleanup_ended(r, swept, false);
+    if (cleaned)
+        run_fsm_cleanup_ended(r, cleaned, false);
     else if (run)
         run_fsm_handle_not_known(r, run, m->begun);
     run_fsm_wake(r);

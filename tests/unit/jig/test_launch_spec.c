@@ -201,7 +201,7 @@ TEST(messages_of_ssh_become_reasons)
 {
     static const struct {
         const char *log;
-        enum ssh_trouble trouble;
+        enum ssh_failure failure;
     } said[] = {
         {"ssh: connect to host 10.0.0.1 port 22: Connection refused\r\n", SSH_REFUSED},
         {"ssh: connect to host 10.0.0.1 port 22: Connection timed out\r\n", SSH_TIMEOUT},
@@ -225,7 +225,7 @@ TEST(messages_of_ssh_become_reasons)
         {"", SSH_OTHER},
     };
     for (uint32_t i = 0; i < sizeof said / sizeof *said; i++)
-        CHECK(ssh_trouble_of(str_from(said[i].log)) == said[i].trouble);
+        CHECK(ssh_failure_from_log(str_from(said[i].log)) == said[i].failure);
     struct jig_work w = work_of("script");
     w.transport = (struct transport){.kind = TRANSPORT_SSH, .address = STR("10.0.0.1")};
     const struct jig_end end = {
