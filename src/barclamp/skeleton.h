@@ -18,8 +18,8 @@ const char *skeleton_check_name(struct str name);
  * and everything written was removed. */
 NODISCARD err skeleton_write(struct arena *a, const char *folder, struct str name);
 
-/* A file or directory of the skeleton. In path and text, @NAME@ is replaced by the name, @SCALAR@ by
- * the name as a YAML scalar. */
+/* A file or directory of the skeleton. In path and text, @NAME@ is replaced by the name, @SCALAR@
+ * by the name as a YAML scalar. */
 struct skeleton_file {
     const char *path; /* below the directory of the barclamp; a directory ends in '/' */
     unsigned mode;

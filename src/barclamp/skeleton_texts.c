@@ -28,8 +28,8 @@ static const char barclamp_text[] =
     "          required: true\n";
 
 static const char lua_text[] =
-    "-- Hooks of @NAME@-server: functions that the daemon calls for events. docs/hooks.md lists the\n"
-    "-- events and the commands that a hook can return. Without hooks, remove this file.\n"
+    "-- Hooks of @NAME@-server: functions that the daemon calls for events. docs/hooks.md lists\n"
+    "-- the events and the commands that a hook can return. Without hooks, remove this file.\n"
     "return {\n"
     "  on_active = function(noderole)\n"
     "    halligan.log('@NAME@ is ready on ' .. noderole.node)\n"

@@ -19,7 +19,8 @@ struct outcome;
 
 /* Read "DIR[:DIR]" and check the files of the roles: an unused file is a warning, and a script with
  * a syntax error prevents the import of its barclamp. `finder` reads Lua files. If *stop becomes
- * true, the remaining scripts are not checked; stop may be NULL. The report is sorted at the end. */
+ * true, the remaining scripts are not checked; stop may be NULL. The report is sorted at the end.
+ */
 struct content_tree barclamp_check_read(struct diagnostics *r, const char *directories,
                                         const struct hook_finder *finder, const atomic_bool *stop);
 

@@ -140,7 +140,8 @@ static void files_check_code(const struct barclamp_files *b, const struct barcla
     if (e != OK || (b->code && !code_finder_has_transition(b->code, lua)))
         diagnostics_warning(
             diagnostics_as(b->report, "code_missing"), str_from(file->path), at,
-            "role %.*s has a jig of class role-provided, but roles/%.*s.lua does not define do_transition",
+            "role %.*s has a jig of class role-provided, but roles/%.*s.lua does not define "
+            "do_transition",
             STR_FMT_ARGS(diagnostics_brief(role)), STR_FMT_ARGS(diagnostics_brief(role)));
 }
 
@@ -219,7 +220,8 @@ void barclamp_files_check_roles(const struct barclamp_files *b, const struct bar
 
 /* ---- files that belong to no role ---- */
 
-/* Directories with files of roles, below the source path, and the suffix of the name of the role. */
+/* Directories with files of roles, below the source path, and the suffix of the name of the role.
+ */
 static const struct {
     const char *folder, *end;
 } role_dirs[] = {
@@ -261,7 +263,8 @@ static void files_check_owners(struct diagnostics *r, const struct content_tree 
     files_free_names(names, count);
 }
 
-/* True if a file below the source path has errors: it may define the roles that seem to be missing. */
+/* True if a file below the source path has errors: it may define the roles that seem to be missing.
+ */
 static bool files_has_unread(const struct diagnostics *r, struct str source)
 {
     for (const struct diagnostics_entry *e = r->first; e; e = e->next)

@@ -17,7 +17,8 @@ struct name_check {
 };
 
 /* A suggestion compares a name with every role or attrib, and in the daemon this runs on the main
- * loop. The count per file is therefore bounded; after a correction the check is repeated anyway. */
+ * loop. The count per file is therefore bounded; after a correction the check is repeated anyway.
+ */
 enum { SUGGESTIONS_MAX = 5 };
 
 /* The first item of a list; NULL: empty, or not a list, which is possible in a draft. */

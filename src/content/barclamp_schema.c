@@ -8,8 +8,8 @@
 
 /* A rule for each key of each map of the format: the type of its value, whether it is required, and
  * a function that checks a name. The tables below are the format; docs/spec/barclamp-format.md
- * describes it. A wrong value is reported and marked as broken, so that neither the document nor the
- * draft contains it, and checking continues with the next value. */
+ * describes it. A wrong value is reported and marked as broken, so that neither the document nor
+ * the draft contains it, and checking continues with the next value. */
 
 enum shape {
     SHAPE_ANY,    /* kept without a check */

@@ -25,8 +25,8 @@ static const struct {
 };
 /* clang-format on */
 
-/* Resolve all links. ERR_REFUSED if the result is not below `folder`. The resolved path is returned,
- * so that a link that is changed after the check has no effect. */
+/* Resolve all links. ERR_REFUSED if the result is not below `folder`. The resolved path is
+ * returned, so that a link that is changed after the check has no effect. */
 static err resolve_below(struct arena *a, const char *folder, const char *path,
                          const char **out_path)
 {

@@ -5,9 +5,9 @@
  *   SOURCE/roles/ROLE.lua   SOURCE/scripts/ROLE/   SOURCE/templates/   SOURCE/puppet/roles/ROLE/
  *   SOURCE/ansible/roles/ROLE.yml, or SOURCE/ansible/ROLE/playbook.yml
  *
- * and that of an OpenCrowbar checkout, where scripts are in SOURCE/script/roles/ROLE/; Lua files and
- * templates can be added to it. Nothing is cached: each call reads the file system. Lua files and
- * templates are read by the daemon, so a symbolic link to a file outside of the source path is
+ * and that of an OpenCrowbar checkout, where scripts are in SOURCE/script/roles/ROLE/; Lua files
+ * and templates can be added to it. Nothing is cached: each call reads the file system. Lua files
+ * and templates are read by the daemon, so a symbolic link to a file outside of the source path is
  * refused; scripts, manifests and playbooks are run by their jig without this check.
  */
 #pragma once
@@ -25,7 +25,8 @@ enum role_file {
 
 /* ERR_NOT_FOUND: the role has none. ERR_REFUSED: the name is not a valid role name, or the path is
  * a link to the outside of the source path. ERR_LIMIT: the path is too long. ERR_EXISTS: at the
- * path of the Lua file there is a directory, a pipe or something else that is not a regular file. */
+ * path of the Lua file there is a directory, a pipe or something else that is not a regular file.
+ */
 NODISCARD err content_role_file(struct arena *a, struct str source_path, struct str role,
                                 enum role_file which, const char **out_path);
 /* The path that the Lua file of a role has, if it exists. */

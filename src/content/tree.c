@@ -152,7 +152,8 @@ static void tree_visit_child(struct tree_reader *r, const char *folder, const ch
         tree_add_file(r, path, str_slice(root, 0, root.len - (uint32_t)strlen("/barclamps")));
 }
 
-/* A root with a parent belongs to another workload and is not imported; OpenCrowbar skips it too. */
+/* A root with a parent belongs to another workload and is not imported; OpenCrowbar skips it too.
+ */
 static void tree_read_checkout(struct tree_reader *r, const char *folder)
 {
     char path[PATH_MAX];

@@ -1,10 +1,10 @@
 /* yaml.h - parses YAML into a JSON tree with the position of each value.
  *
- * Reads one document with libyaml. Plain scalars have the type of scalar.h; quoted ones are strings.
- * Keys are strings as written. Anchors, aliases and merge keys ("<<") are resolved: a key of the map
- * itself has precedence over a merged one, and an earlier map of a list over a later one. A second
- * document is ignored with a warning. If a key is repeated in one map, the last value is used, with
- * a warning that names both lines.
+ * Reads one document with libyaml. Plain scalars have the type of scalar.h; quoted ones are
+ * strings. Keys are strings as written. Anchors, aliases and merge keys ("<<") are resolved: a key
+ * of the map itself has precedence over a merged one, and an earlier map of a list over a later
+ * one. A second document is ignored with a warning. If a key is repeated in one map, the last value
+ * is used, with a warning that names both lines.
  *
  * Errors, each with line and column: syntax errors of libyaml; invalid UTF-8 and U+0000; "<<" twice
  * in one map; keys that are not scalars; tags other than the core ones (!!str, !!int, ...); unknown

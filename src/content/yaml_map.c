@@ -3,8 +3,9 @@
 #include <stdlib.h>
 
 /* A candidate for a member of a map. Rank 0 are the members of the map itself, rank n those of the
- * n-th map of "<<". Of candidates with the same key the first in sort order is kept: a member of the
- * map before merged ones; of the map itself the last in the file; of merged maps the first map. */
+ * n-th map of "<<". Of candidates with the same key the first in sort order is kept: a member of
+ * the map before merged ones; of the map itself the last in the file; of merged maps the first map.
+ */
 struct map_entry {
     struct json *member;
     uint32_t rank;
@@ -23,7 +24,8 @@ static int map_entry_compare(const void *a, const void *b)
     return is_earlier == (x->rank > 0) ? -1 : 1;
 }
 
-/* The maps of "<<", one map or a list: the first of *out_count. NULL: none, or an error is added. */
+/* The maps of "<<", one map or a list: the first of *out_count. NULL: none, or an error is added.
+ */
 static const struct json *map_merge_sources(struct reader *r, const struct level *level,
                                             uint32_t *out_count)
 {

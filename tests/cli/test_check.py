@@ -79,8 +79,8 @@ def test_an_unknown_key_is_warned_about(bench):
     good(bench, "a", "barclamp:\n  name: NAME\n  mood: fine\ncolour: red\n")
     answer = check(bench, "a")
     assert answer.status == 0, answer
-    assert lines(answer)[0].startswith("a/a.yml:3: warning: the key mood"), answer
-    assert lines(answer)[1].startswith("a/a.yml:4: warning: the key colour"), answer
+    assert lines(answer)[0].startswith("a/a.yml:3: warning: unknown key mood"), answer
+    assert lines(answer)[1].startswith("a/a.yml:4: warning: unknown key colour"), answer
     assert lines(answer)[2] == "1 barclamp, 0 roles, 0 errors, 2 warnings", answer
     assert check(bench, "a", "--strict").status == 1
 

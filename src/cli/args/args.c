@@ -5,9 +5,9 @@
 
 #include "base/text/suggest.h"
 
-/* The parser makes one pass over the arguments. It compacts the operands to the front of args->words
- * in place, so that no memory is allocated; `at` is always ahead of the write position. An error
- * sets has_error and parsing continues with the next argument. */
+/* The parser makes one pass over the arguments. It compacts the operands to the front of
+ * args->words in place, so that no memory is allocated; `at` is always ahead of the write position.
+ * An error sets has_error and parsing continues with the next argument. */
 
 void args_error(const struct args *args, const char *what, const char *about)
 {

@@ -10,9 +10,9 @@
 #include "sys/files.h"
 
 /* Credentials are chosen in this order: the token of --token-file; HALLIGAN_TOKEN, unless --user is
- * given; the user of --user or HALLIGAN_USER with a password; the token of the file; the user of the
- * file. A file with a secret that other users can read is refused as a whole, because the secret
- * must be considered known. */
+ * given; the user of --user or HALLIGAN_USER with a password; the token of the file; the user of
+ * the file. A file with a secret that other users can read is refused as a whole, because the
+ * secret must be considered known. */
 
 enum { FILE_SIZE_MAX = 64 << 10 }; /* bytes */
 

@@ -63,11 +63,11 @@ static enum cli_exit barclamp_exec_new(struct args *args)
 /* ---- the noun ---- */
 
 static const char check_help[] =
-    "Reads directories like halligand --barclamps and prints all errors and warnings, one per line:\n"
-    "FILE:LINE: error: ... or warning: ... Nothing is changed, and no daemon is needed.\n"
+    "Reads directories like halligand --barclamps and prints all errors and warnings, one per\n"
+    "line: FILE:LINE: error: ... or warning: ... Nothing is changed, and no daemon is needed.\n"
     "\n"
     "  --strict               treat warnings as errors\n"
-    "  --with DIR[:DIR]       directories with further barclamps, which are not checked themselves\n"
+    "  --with DIR[:DIR]       directories with further barclamps, which are not checked\n"
     "  -o, --output FORMAT    output format: text or json\n"
     "\n"
     "The exit status is 0 without errors, 1 with errors, 2 if the command line is wrong, and 3 if\n"
@@ -79,8 +79,8 @@ static const char new_help[] =
     "\n"
     "  -d, --dir DIR          create it in DIR (default: the current directory)\n"
     "\n"
-    "The exit status is 0 on success, 1 if NAME exists already, 2 if NAME is not a valid name, and 3\n"
-    "if it cannot be written. After a failure nothing is left behind.\n";
+    "The exit status is 0 on success, 1 if NAME exists already, 2 if NAME is not valid, and\n"
+    "3 if it cannot be written. After a failure nothing is left behind.\n";
 
 static const struct cli_verb verbs[] = {
     {.name = "check",

@@ -19,7 +19,8 @@ static void auth_set_string(struct cli_request *req, struct json *object, const 
 
 /* ---- tokens ---- */
 
-/* Print a new token. This is the only time that its secret is visible; -q prints only the secret. */
+/* Print a new token. This is the only time that its secret is visible; -q prints only the secret.
+ */
 static enum cli_exit output_token(struct cli_request *req, const struct json *made)
 {
     const struct json *token = json_get(made, STR("token"));

@@ -230,7 +230,8 @@ enum cli_exit cmd_deploy_retry_all(struct cli_request *req)
     if (status != CLI_OK)
         return status;
     req->noun = nouns_of("node_roles");
-    /* Continue after a refusal, because a noderole may have been deleted since the list was read. */
+    /* Continue after a refusal, because a noderole may have been deleted since the list was read.
+     */
     for (const struct json *nr = list->first; nr && status != CLI_NO_SERVER; nr = nr->next) {
         const struct cli_state *state = output_state(req->noun, json_get(nr, STR("state")));
         if (!state || strcmp(state->name, "error") != 0)

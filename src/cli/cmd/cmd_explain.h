@@ -1,5 +1,5 @@
-/* cmd_explain.h - the verbs plan, diff and inventory, and the lookup of objects that are named by two
- * other objects. */
+/* cmd_explain.h - the verbs plan, diff and inventory, and the lookup of objects that are named by
+ * two other objects. */
 #pragma once
 
 #include "cli/cmd/request.h"

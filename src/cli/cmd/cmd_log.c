@@ -9,12 +9,12 @@
 #include "cli/output/term_escape.h"
 
 /* The log of a run is read in parts, from an offset to the end that it has now; --follow polls for
- * more until the run has ended. An open run may end between two parts, and the server finds an ended
- * run only by noderole and attempt, so both are determined before the first part is read.
+ * more until the run has ended. An open run may end between two parts, and the server finds an
+ * ended run only by noderole and attempt, so both are determined before the first part is read.
  *
  * A noderole in error has a log of its own (`runlog`). It is printed in place of the log of the
- * newest run if the failure was not that of the run (a hook, a missing attrib), or if the run has no
- * stored output. */
+ * newest run if the failure was not that of the run (a hook, a missing attrib), or if the run has
+ * no stored output. */
 
 enum { PAUSE_MS_MIN = 100, PAUSE_MS_MAX = 1000 };
 
@@ -49,8 +49,8 @@ static struct api_request log_call(struct cli_request *req, const struct log_run
     return (struct api_request){.path = request_join(req, path, "log"), .query = buf_str(&query)};
 }
 
-/* Print the part of the log from *offset on and advance *offset. *out_ended: the log is complete, or
- * everything is printed and --follow is not given. */
+/* Print the part of the log from *offset on and advance *offset. *out_ended: the log is complete,
+ * or everything is printed and --follow is not given. */
 static enum cli_exit log_show_part(struct cli_request *req, const struct log_run *run,
                                    int64_t *offset, bool *out_ended)
 {

@@ -12,7 +12,8 @@ enum cli_exit cmd_objects_update(struct cli_request *req);
 enum cli_exit cmd_objects_destroy(struct cli_request *req);
 /* Send the method of the verb to its path below each operand, and print the replies. */
 enum cli_exit cmd_objects_act(struct cli_request *req);
-/* Print what the path of the verb below one object returns, as a document: deployments/:id/graph. */
+/* Print what the path of the verb below one object returns, as a document: deployments/:id/graph.
+ */
 enum cli_exit cmd_objects_show_below(struct cli_request *req);
 
 /* Print the list once, without --watch. */

@@ -1,7 +1,8 @@
-/* cmd_redeploy.h - the verb redeploy, which installs nodes again and may destroy data on their disks.
+/* cmd_redeploy.h - the verb redeploy, which installs nodes again and may destroy data on their
+ * disks.
  *
- * The roles that would destroy data are listed first, and the operator must agree on the terminal or
- * with --yes.
+ * The roles that would destroy data are listed first, and the operator must agree on the terminal
+ * or with --yes.
  */
 #pragma once
 

@@ -174,8 +174,8 @@ struct destroyed {
     uint32_t count;
 };
 
-/* Add the noderoles of an operand to the list. An unknown name is not an error here: the DELETE that
- * follows reports it. */
+/* Add the noderoles of an operand to the list. An unknown name is not an error here: the DELETE
+ * that follows reports it. */
 static enum cli_exit confirm_fetch_noderoles(struct cli_request *req, const char *word,
                                              struct destroyed *destroyed)
 {

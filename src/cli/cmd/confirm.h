@@ -40,8 +40,8 @@ bool confirm_is_refusal(enum cli_exit status);
 /* The list has changed since the operator agreed to it: show the new one and ask again. */
 enum cli_exit confirm_again(struct cli_request *req, struct agreement *agreement);
 
-/* After a commit: list on stderr the values in noderoles that are not proposed, which the commit did
- * not publish. */
+/* After a commit: list on stderr the values in noderoles that are not proposed, which the commit
+ * did not publish. */
 void confirm_warn_unproposed(struct cli_request *req, const struct agreement *agreement);
 
 /* After a commit with --rerun-changed: print the noderoles that it does not rerun because their

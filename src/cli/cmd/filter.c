@@ -38,7 +38,8 @@ static const struct filter_operator *filter_find_operator(const char *filter, co
     return found;
 }
 
-/* The column that shows names for the ids in FIELD_id: deployment_id for "deployment". NULL: none. */
+/* The column that shows names for the ids in FIELD_id: deployment_id for "deployment". NULL: none.
+ */
 static const struct cli_column *named_column(const struct cli_noun *noun, struct str field)
 {
     for (uint32_t i = 0; i < noun->column_count; i++) {

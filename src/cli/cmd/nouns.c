@@ -6,13 +6,13 @@
 
 const char list_help[] =
     "A filter is FIELD=VALUE, FIELD!=VALUE, FIELD~TEXT (contains), FIELD>=VALUE or FIELD<=VALUE.\n"
-    "Filters for different fields must all match; of several values for one field one must match.\n"
-    "States may be given by name, and so may objects where the table shows a name for an id\n"
-    "(deployment=d1).\n";
+    "Filters for different fields must all match; of several values for one field one must\n"
+    "match. States may be given by name, and so may objects where the table shows a name for an\n"
+    "id (deployment=d1).\n";
 const char create_help[] =
     "FIELD=TEXT, or FIELD:=JSON for a value that is not a string. With - objects are read from\n"
-    "stdin, as a JSON list or one object per line, and with -f from a file; either all of them are\n"
-    "created or none. Pairs are added to each of these objects.\n";
+    "stdin, as a JSON list or one object per line, and with -f from a file; either all of them\n"
+    "are created or none. Pairs are added to each of these objects.\n";
 const char update_help[] = "FIELD=TEXT, or FIELD:=JSON for a value that is not a string.\n";
 const char wait_help[] =
     "Polls the object until the field has the value. A state may be given by name; a member of a\n"
@@ -21,16 +21,17 @@ const char get_help[] =
     "With ATTRIB, only the value is printed, a string without quotes; otherwise all attribs.\n";
 const char set_help[] = "VALUE is parsed as JSON; if it is not valid JSON, it is a string.\n";
 const char set_proposing_help[] =
-    "VALUE is parsed as JSON; if it is not valid JSON, it is a string. If the value is stored in a\n"
-    "noderole that is not proposed, no commit publishes it: use --propose to propose the noderole\n"
-    "as well. Without --propose a warning is printed.\n";
+    "VALUE is parsed as JSON; if it is not valid JSON, it is a string. If the value is stored in\n"
+    "a noderole that is not proposed, no commit publishes it: use --propose to propose the\n"
+    "noderole as well. Without --propose a warning is printed.\n";
 const char commit_help[] =
     "With --wait, progress is shown on stderr until everything is active; the exit status is 1 if\n"
-    "runs end in error and 8 if --timeout expires. With several operands, a commit that is refused\n"
-    "does not prevent the others; a failed run does. If data would be destroyed, the noderoles\n"
-    "that do so are listed and consent is asked for on the terminal; without a terminal, --yes (or\n"
-    "--plan) is required. Without consent nothing is committed, and the exit status is 9. Values\n"
-    "stored in noderoles that are not proposed are not committed; they are listed on stderr.\n";
+    "runs end in error and 8 if --timeout expires. With several operands, a commit that is\n"
+    "refused does not prevent the others; a failed run does. If data would be destroyed, the\n"
+    "noderoles that do so are listed and consent is asked for on the terminal; without a\n"
+    "terminal, --yes (or --plan) is required. Without consent nothing is committed, and the exit\n"
+    "status is 9. Values stored in noderoles that are not proposed are not committed; they are\n"
+    "listed on stderr.\n";
 const char destroy_help[] =
     "If there are noderoles, they are listed and consent is asked for on the terminal; without a\n"
     "terminal, --yes is required. Without consent nothing is deleted, and the exit status is 9.\n";

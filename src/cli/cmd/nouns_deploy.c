@@ -16,8 +16,8 @@ static const struct cli_state noderole_states[] = {{-1, "error", RED},      {0, 
                                                    {1, "todo", YELLOW},     {2, "transition", BLUE},
                                                    {3, "blocked", MAGENTA}, {4, "proposed", GREY}};
 static const char nodes_help[] =
-    "System nodes are listed with --all, or with a filter for `system`. A node must have one of the\n"
-    "states given with --state. GROUP is a name or an id.\n";
+    "System nodes are listed with --all, or with a filter for `system`. A node must have one of\n"
+    "the states given with --state. GROUP is a name or an id.\n";
 
 static const struct cli_verb node_verbs[] = {
     {.name = "list",
@@ -138,8 +138,9 @@ static const struct cli_verb deployment_verbs[] = {
      .operands = "DEPLOYMENT",
      .summary = "Show what a commit would do, without changing anything",
      .help =
-         "Totals by action, role and wave; --detail also lists each noderole. The last line is the\n"
-         "hash for commit --plan; -q prints only the hash. -o json and yaml print the whole plan.\n",
+         "Totals by action, role and wave; --detail also lists each noderole. The last line is\n"
+         "the hash for commit --plan; -q prints only the hash. -o json and yaml print the whole\n"
+         "plan.\n",
      .run_online = cmd_explain_plan,
      .options = SHOWN | OPTION_DETAIL,
      .operands_min = 1,

@@ -1,5 +1,5 @@
-/* nouns_private.h - shared by the tables of nouns: verbs that many nouns have, and macros to define a
- * noun. nouns_deploy.c has the nouns that are planned and run, nouns_config.c the others.
+/* nouns_private.h - shared by the tables of nouns: verbs that many nouns have, and macros to define
+ * a noun. nouns_deploy.c has the nouns that are planned and run, nouns_config.c the others.
  */
 #pragma once
 

@@ -12,13 +12,13 @@
 #include "cli/output/term_escape.h"
 #include "sys/clock.h"
 
-/* Each poll fetches the states of all noderoles of the object. The interval is COST_FACTOR times the
- * duration of the last poll, within bounds, so that waiting for very many noderoles does not load
- * the daemon.
+/* Each poll fetches the states of all noderoles of the object. The interval is COST_FACTOR times
+ * the duration of the last poll, within bounds, so that waiting for very many noderoles does not
+ * load the daemon.
  *
  * Errors end the wait only if nothing else can change: no noderole is in transition, the counts are
- * those of the poll before, and no noderole in todo waits for a busy worker. If nothing changes and
- * nothing runs for IDLE_POLLS_MAX polls, the cause is printed once and waiting continues. */
+ * those of the poll before, and no runnable noderole waits for a busy worker. If nothing changes
+ * and nothing runs for IDLE_POLLS_MAX polls, the cause is printed once and waiting continues. */
 
 enum { BAR_WIDTH = 30, POLL_MS_MIN = 250, POLL_MS_MAX = 5000, COST_FACTOR = 10 };
 enum { ERRORS_GROUPED_MIN = 10, STATES_MAX = 8 };
@@ -40,7 +40,7 @@ struct progress {
     struct counts now;
     bool has_changed;    /* the counts, since the poll before */
     uint32_t idle_polls; /* count of polls without a change and without a run */
-    bool was_busy;       /* at the poll before: noderoles in todo, and all workers of a pool busy */
+    bool was_busy; /* at the poll before: runnable noderoles, and all workers of a pool busy */
 };
 
 static uint32_t progress_count_of(const struct progress *p, const char *state)
@@ -154,7 +154,7 @@ static bool progress_is_done(const struct progress *p)
     return !p->server_is_lost && progress_count_of(p, "active") == p->now.total;
 }
 
-/* True if all workers of a worker pool are busy, so that noderoles in todo have to wait. */
+/* True if all workers of a worker pool are busy, so that runnable noderoles have to wait. */
 static bool progress_workers_busy(struct progress *p)
 {
     struct arena scratch = {0};
@@ -177,8 +177,8 @@ static bool progress_workers_busy(struct progress *p)
     return is_full;
 }
 
-/* True if a noderole in todo may still start. A run may start between the poll and this request, so
- * workers must have been free at two polls in a row. */
+/* True if a runnable noderole may still start. A run may start between the poll and this request,
+ * so workers must have been free at two polls in a row. */
 static bool progress_todo_may_run(struct progress *p)
 {
     const bool was_busy = p->was_busy;

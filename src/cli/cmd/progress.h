@@ -1,8 +1,8 @@
 /* progress.h - waits until the noderoles of an object are active, and shows the progress.
  *
- * Polls the noderoles and counts them by state, until all are active, or until some are in error and
- * no other one can change any more. On a terminal one line is redrawn; otherwise a line is written
- * whenever the counts have changed. Both go to stderr.
+ * Polls the noderoles and counts them by state, until all are active, or until some are in error
+ * and no other one can change any more. On a terminal one line is redrawn; otherwise a line is
+ * written whenever the counts have changed. Both go to stderr.
  */
 #pragma once
 

@@ -9,8 +9,8 @@
 
 /* request_run parses options and checks operands before the verb runs, so that a wrong command line
  * never opens a connection. Settings are read, and the client is opened, by the first call: verbs
- * that fail earlier do not ask for a password. Errors of the server are printed with all problems of
- * the reply, each with its code and field; the exit status follows from the HTTP status. */
+ * that fail earlier do not ask for a password. Errors of the server are printed with all problems
+ * of the reply, each with its code and field; the exit status follows from the HTTP status. */
 
 enum { SERVER_LOST_MS_MAX = 60 * 1000 };
 

@@ -103,8 +103,8 @@ static struct str output_value_text(struct arena *a, const struct json *value)
     return value->kind == JSON_NUMBER ? value->text : json_write(a, value);
 }
 
-/* The age of a time such as 2015-01-02T03:04:05Z: "45s", "12m", "7h" or "30d". 0s if the local clock
- * is behind that of the daemon. */
+/* The age of a time such as 2015-01-02T03:04:05Z: "45s", "12m", "7h" or "30d". 0s if the local
+ * clock is behind that of the daemon. */
 static struct str output_age_text(struct arena *a, const struct json *value)
 {
     static const struct {

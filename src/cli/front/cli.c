@@ -19,9 +19,9 @@
 
 /* A command line is `halligan NOUN VERB ...` or one of the commands without a noun, such as login.
  * Options may be given before the noun and the verb, so they are first moved behind them
- * (cli_move_options); only then the words are looked up. Help is printed before a verb runs, so that
- * it never opens a connection. Output is buffered by stdio: cli_main flushes it at the end, and a
- * failure to write it overrides the exit status of the verb. */
+ * (cli_move_options); only then the words are looked up. Help is printed before a verb runs, so
+ * that it never opens a connection. Output is buffered by stdio: cli_main flushes it at the end,
+ * and a failure to write it overrides the exit status of the verb. */
 
 enum { NOUNS_MAX = 32 };
 
@@ -30,11 +30,11 @@ enum { NOUNS_MAX = 32 };
 static enum cli_exit cli_run_completion(struct args *args);
 
 static const char login_help[] =
-    "Asks for the password, creates a token and stores it in ~/.config/halligan/config, which only\n"
-    "its owner can read. FIELD=VALUE sets a field of the token, such as expires_at.\n";
+    "Asks for the password, creates a token and stores it in ~/.config/halligan/config, which\n"
+    "only its owner can read. FIELD=VALUE sets a field of the token, such as expires_at.\n";
 static const char wait_help[] =
-    "NOUN is node, deployment, noderole and so on. Polls the object until the field has the value;\n"
-    "a state may be given by name. The exit status is 8 if --timeout expires.\n";
+    "NOUN is node, deployment, noderole and so on. Polls the object until the field has the\n"
+    "value; a state may be given by name. The exit status is 8 if --timeout expires.\n";
 static const char inventory_help[] =
     "Prints a dynamic inventory for Ansible: --list all groups and hosts, --host the variables of\n"
     "one host.\n";
@@ -274,7 +274,8 @@ static void cli_move_options(struct args *args, char **moved)
         at++;
         if (is_plain || !option) {
             args->words[kept++] = word;
-            /* An unknown option ends the search, so that it is reported as an unknown noun or verb. */
+            /* An unknown option ends the search, so that it is reported as an unknown noun or verb.
+             */
             operands = option || word[0] != '-' ? operands + 1 : 2;
             continue;
         }

@@ -133,8 +133,8 @@ static void put_yaml_scalar(struct buf *b, const struct json *value)
     buf_put_c(b, '\n');
 }
 
-/* `is_indented`: the current line already has the indent (after "- "). The recursion is bounded like
- * that of put_json_indented. */
+/* `is_indented`: the current line already has the indent (after "- "). The recursion is bounded
+ * like that of put_json_indented. */
 static void put_yaml_block(struct buf *b, const struct json *value, uint32_t indent,
                            bool is_indented)
 {

@@ -50,7 +50,8 @@ static const char *prompt_ask_hidden(struct arena *a, int terminal, const char *
     hidden.c_cc[VEOL] = before.c_cc[VINTR];
     if (tcsetattr(terminal, TCSAFLUSH, &hidden) != 0)
         return NULL;
-    /* Print the prompt after echo is off: input before that would be echoed, and TCSAFLUSH drops it. */
+    /* Print the prompt after echo is off: input before that would be echoed, and TCSAFLUSH drops
+     * it. */
     const char *answer = prompt_write(terminal, question) ? prompt_read_line(a, terminal) : NULL;
     ignore(tcsetattr(terminal, TCSAFLUSH, &before), "no other way to restore the terminal");
     ignore(prompt_write(terminal, "\n"), "cosmetic: the newline was not echoed");

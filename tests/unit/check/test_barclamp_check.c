@@ -209,8 +209,8 @@ TEST(lua_has_its_line_and_keeps_its_barclamp_out)
     disk_close();
 }
 
-/* Errors of form, code and engine are reported together. A file with errors counts as imported: what
- * it would define is not reported as missing, and what it lacks itself is reported. */
+/* Errors of form, code and engine are reported together. A file with errors counts as imported:
+ * what it would define is not reported as missing, and what it lacks itself is reported. */
 TEST(all_problems_of_a_file_with_errors_are_reported)
 {
     disk_open();

@@ -646,9 +646,9 @@ TEST(hooks_are_what_the_lua_files_define)
     write_file("roles/one.lua", "on_active\non_todo\n");
     write_file("roles/three.lua", "");
     const struct barclamp_file file = with_hooks(&b);
-    CHECK(same(
-        said(&b),
-        "4:25 warning the hooks are those that the Lua file of the role defines; this list is not used\n"));
+    CHECK(same(said(&b),
+               "4:25 warning the hooks are those that the Lua file of the role defines; this "
+               "list is not used\n"));
     const struct str expected =
         STR("\"roles\":[{\"hooks\":[\"on_active\",\"on_todo\"],\"jig\":\"j\","
             "\"name\":\"one\"},{\"jig\":\"j\",\"name\":\"two\"},"

@@ -1,5 +1,5 @@
-/* Goal: the engine accepts the documents that are read from files, and its problems get their lines.
- * Method: directories of files, imported into the real core as in the daemon. */
+/* Goal: the engine accepts the documents that are read from files, and its problems get their
+ * lines. Method: directories of files, imported into the real core as in the daemon. */
 #include "content/role_file.h"
 #include "content/tree.h"
 #include "model/limits.h"

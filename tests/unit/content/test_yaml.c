@@ -132,7 +132,8 @@ TEST(numbers_that_read_oddly_are_warned_about)
         "1:7 warning 0644 is read as the number 420; put it in quotes if it is a string\n"
         "2:6 warning 52:54:00 is read as the number 190440; put it in quotes if it is a string\n"
         "3:6 warning .inf is not a number that JSON can represent; read as a string\n"
-        "4:6 warning 0xffffffffffffffffff is not a number that JSON can represent; read as a string\n"));
+        "4:6 warning 0xffffffffffffffffff is not a number that JSON can represent; read as a "
+        "string\n"));
     bench_close(&b);
 }
 
