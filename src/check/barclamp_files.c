@@ -39,7 +39,7 @@ static struct str files_source(const struct barclamp_file *file)
 /* ---- directories ---- */
 
 /* The path is in the arena of the report, because entries refer to it. */
-static const char *files_path(struct diagnostics *r, const char *folder, const char *name)
+static const char *files_join_path(struct diagnostics *r, const char *folder, const char *name)
 {
     struct buf path = buf_in(r->arena);
     buf_put_z(&path, folder);
@@ -106,7 +106,7 @@ static bool files_has_script(struct diagnostics *r, const char *folder)
     uint32_t scripts = 0;
     const int count = files_read_names(r, folder, &names);
     for (int i = 0; i < count; i++)
-        scripts += files_is_script(r, files_path(r, folder, names[i]->d_name));
+        scripts += files_is_script(r, files_join_path(r, folder, names[i]->d_name));
     files_free_names(names, count);
     return scripts > 0;
 }
@@ -249,14 +249,14 @@ static void files_check_owners(struct diagnostics *r, const struct content_tree 
 {
     struct dirent **names;
     const struct str end = str_from(role_dirs[place].end);
-    const char *folder = files_path(r, str_z(r->arena, source), role_dirs[place].folder);
+    const char *folder = files_join_path(r, str_z(r->arena, source), role_dirs[place].folder);
     const int count = files_read_names(r, folder, &names);
     for (int i = 0; i < count; i++) {
         const struct str name = str_from(names[i]->d_name);
         const struct str role = str_slice(name, 0, name.len - end.len);
         if (str_ends(name, end) && !files_has_role(tree, source, role))
             diagnostics_warning(diagnostics_as(r, "not_used"),
-                                str_from(files_path(r, folder, names[i]->d_name)), nowhere,
+                                str_from(files_join_path(r, folder, names[i]->d_name)), nowhere,
                                 "the barclamp has no role %.*s; the file is never used",
                                 STR_FMT_ARGS(diagnostics_brief(role)));
     }

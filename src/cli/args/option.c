@@ -82,7 +82,7 @@ const struct option *option_find(const char *word, bool *out_has_value)
     return NULL;
 }
 
-bool options_parse(struct args *args, uint32_t allowed, struct options *out_options)
+bool cli_options_parse(struct args *args, uint32_t allowed, struct options *out_options)
 {
     struct args_option wanted[sizeof option_table / sizeof option_table[0]];
     uint32_t count = 0;

@@ -61,7 +61,7 @@ extern const uint32_t option_count;
 
 /* Parse the options with a bit in `allowed` and remove them from the arguments. False: an option is
  * wrong, and the errors are printed. */
-bool options_parse(struct args *args, uint32_t allowed, struct options *out_options);
+bool cli_options_parse(struct args *args, uint32_t allowed, struct options *out_options);
 /* The option that an argument such as "--url=x" or "-qx" names; NULL: none. *out_has_value: the
  * value is part of the argument. */
 const struct option *option_find(const char *word, bool *out_has_value);

@@ -329,7 +329,7 @@ enum cli_exit request_run(const struct cli_noun *noun, const struct cli_verb *ve
     struct cli_request req = {
         .arena = &arena, .noun = noun, .verb = verb, .prog = args->prog, .args = args};
     enum cli_exit status = CLI_USAGE;
-    if (options_parse(args, verb->options | OPTION_SERVER, &req.options) &&
+    if (cli_options_parse(args, verb->options | OPTION_SERVER, &req.options) &&
         request_check_operands(&req) && output_check(&req))
         status = verb->run_online(&req);
     client_close(req.client);
