@@ -69,7 +69,7 @@ static bool is_there(const char *name)
     return access(path, F_OK) == 0;
 }
 
-/* A writer of its own, which goes with us should a CHECK fail. */
+/* A writer process that is killed if a CHECK fails. */
 static pid_t fork_writer(void)
 {
     const pid_t pid = fork();

@@ -212,13 +212,13 @@ TEST(what_began_before_a_restart_is_ended_and_not_begun_again)
     start(3, 1, "{}");
     CHECK(answers(0, "begun 1.1;begun 2.1;begun 3.1;"
                      "failed 2.1 the staged data request that the test jig fails;ok 3.1;"));
-    start(4, 1, "{}"); /* ordered, but we stop before it is noted */
+    start(4, 1, "{}"); /* ordered, but the jig is closed before the start is recorded */
     restart();
     query(1, 1, true, "{\"delay\":50}");
     query(2, 1, true, "{\"fail\":true}");
     query(3, 1, true, "{}");
-    query(4, 1, false, "{}"); /* never noted: it begins now */
-    query(5, 1, true, "{}");  /* the store says it began, we know nothing */
+    query(4, 1, false, "{}"); /* not recorded: it starts now */
+    query(5, 1, true, "{}");  /* started according to the store, unknown to the jig */
     CHECK(answers(7,
                   "begun 1.1;begun 2.1;failed 2.1 the staged data request that the test jig fails;"
                   "begun 3.1;ok 3.1;begun 4.1;lost 5.1;ok 4.1;"));
@@ -229,8 +229,8 @@ TEST(what_began_before_a_restart_is_ended_and_not_begun_again)
     end();
 }
 
-/* Every seventh is taken away again; the others end by time, and in the order they came. With a
- * search through all of them for each this would not end. */
+/* Every seventh is cancelled; the others end by time and in order of arrival. With a linear search
+ * for each this would not finish. */
 TEST(a_great_deal_of_work_ends_in_its_order)
 {
     enum { WORKS = 200000, TIMES = 97 };
@@ -348,7 +348,7 @@ TEST(many_answers_that_wait_come_in_order)
         start(run, 1, "{\"delay\":1000}");
     room_left = 0;
     CHECK(answers(0, ""));
-    for (int64_t run = 1; run <= 500; run++) { /* one goes, two come */
+    for (int64_t run = 1; run <= 500; run++) { /* one ends, two start */
         start(1000 + run, 1, "{\"delay\":1000}");
         start(2000 + run, 1, "{\"delay\":1000}");
         room_left = 1;

@@ -1,4 +1,5 @@
-/* Goal: a wall is what the scripts wrote, in the types it says, or a sentence why not. */
+/* Goal: wall data is what the scripts wrote, with the documented types, or a reason why it is
+ * refused. */
 #include "run/jig/wall.h"
 
 #include <stdio.h>
