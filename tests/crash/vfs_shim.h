@@ -1,10 +1,10 @@
 /* vfs_shim.h - SQLite on a disk in memory with injected faults.
  *
  * shim_install() registers a VFS and makes it the default one, so every database that is opened by
- * name from then on uses it. Its disk (vfs_disk.h) forgets what was not synced when the power goes; its
- * operations can be made to fail, one or all from one on, and it can be full. Several connections
- * of one process share files, locks and the memory of a write-ahead log. Every call may come from
- * any thread; the switches are for one thread while no operation is under way.
+ * name from then on uses it. Its disk (vfs_disk.h) forgets what was not synced when the power goes;
+ * its operations can be made to fail, one or all from one on, and it can be full. Several
+ * connections of one process share files, locks and the memory of a write-ahead log. Every call may
+ * come from any thread; the switches are for one thread while no operation is under way.
  */
 #pragma once
 
