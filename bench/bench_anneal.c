@@ -113,7 +113,7 @@ static void no_row(void *self, const struct outbox_record *row)
     (void)row;
 }
 
-static void no_question(void *self, uint64_t token, const struct hook_question *q, uint32_t count)
+static void no_question(void *self, uint64_t token, const struct veto_request *q, uint32_t count)
 {
     (void)self;
     (void)token;

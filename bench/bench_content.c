@@ -256,8 +256,8 @@ static struct role_code *load_code(const char *source)
     return code;
 }
 
-static void call_hook(struct role_code *code, const char *function, const struct hook_facts *facts,
-                      struct arena *arena)
+static void call_hook(struct role_code *code, const char *function,
+                      const struct hook_call_args *facts, struct arena *arena)
 {
     struct task task = {.arena = arena, .kind = TASK_NOTIFY, .function = function};
     task.arguments[0] = facts->argument;
@@ -322,7 +322,7 @@ static double dispatch_cost(const char *name, void (*put_data)(struct buf *b))
     struct arena arena = {0}, scratch = {0};
     double us[ROUNDS];
     struct role_code *code = load_code("return { on_active = function(nr) end }");
-    const struct hook_facts facts = {.argument = noderole_argument(&arena, put_data)};
+    const struct hook_call_args facts = {.argument = noderole_argument(&arena, put_data)};
     for (int i = 0; i < ROUNDS; i++) {
         const double start = busy_seconds();
         for (int call = 0; call < CALLS; call++) {
@@ -403,9 +403,9 @@ static void change_bench_close(struct change_bench *w)
 static void deliver(struct change_bench *w, int64_t outbox_id)
 {
     struct record record;
-    struct hook_facts facts;
+    struct hook_call_args facts;
     if (!core_record(w->engine.core, TABLE_OUTBOX, outbox_id, &record) ||
-        !core_hook_facts(w->engine.core, &record.outbox, &w->engine.arena, &facts))
+        !core_hook_args(w->engine.core, &record.outbox, &w->engine.arena, &facts))
         die("a hook has no arguments");
     call_hook(w->code, hook_name((enum hook)record.outbox.hook), &facts, &w->engine.arena);
     w->calls++;

@@ -189,7 +189,7 @@ static bool test_has(void *self, int64_t run_id, uint32_t attempt)
 static bool run_facts(void *self, const struct run_order *order, struct arena *a,
                       struct runner_facts *out_facts)
 {
-    return work_facts(core_of(self), order, a, out_facts);
+    return run_facts_find(core_of(self), order, a, out_facts);
 }
 
 /* No role here has code. */
@@ -222,19 +222,20 @@ static void open_workers(struct bench_engine *s, const struct bench *b, const ch
     struct loop *l = &s->loop;
     char path[128];
     snprintf(path, sizeof path, "%s/test-jig.journal", data);
-    if (test_jig_open(path, (struct test_jig_seams){.self = s, .submit = submit}, &l->jig) != OK)
+    if (test_jig_open(path, (struct test_jig_callbacks){.self = s, .submit = submit}, &l->jig) !=
+        OK)
         runs_die("no test jig");
-    l->hooks =
-        hooks_open((struct hooks_seams){.self = s, .wake = wake, .submit = submit}, SANDBOX_LIMITS);
+    l->hooks = hooks_open((struct hooks_callbacks){.self = s, .wake = wake, .submit = submit},
+                          SANDBOX_LIMITS);
     if (!l->hooks)
         runs_die("no thread for the hooks");
     l->transitions = transitions_new(
-        l->hooks, (struct transition_seams){.self = s, .facts = code_facts, .submit = submit});
+        l->hooks, (struct transition_callbacks){.self = s, .facts = code_facts, .submit = submit});
     const struct runner_setup setup = {.loop = &l->uv,
                                        .data = data,
                                        .exec_program = b->exec_program,
                                        .request_first = REQUEST_RUNS};
-    const struct runner_seams seams = {
+    const struct runner_callbacks seams = {
         .self = s, .facts = run_facts, .submit = submit, .wake = wake, .jig_ops = &true_jig_ops};
     if (runner_open(&setup, seams, &l->runner) != OK)
         runs_die("no runner");
@@ -280,7 +281,7 @@ static void bench_engine_open(struct bench_engine *s, const struct bench *b, con
     const struct turn_ports ports = {
         .store = store_port(l->store),
         .clock = {s, clock_now, clock_mono, clock_random},
-        .runner = runners_port(&s->runners),
+        .runner = runner_dispatch_port(&s->runners),
         .hooks = hooks_port(l->hooks),
         .power = power_port(l->power),
         .reply = {s, heard, unheard},

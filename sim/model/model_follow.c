@@ -59,7 +59,7 @@ static const uint8_t some_parts[COMMAND_COUNT] = {
 
 static uint32_t parts_of(const struct command *command)
 {
-    if (command->kind == COMMAND_OUTBOX_DONE && str_is_empty(command->outbox_done.wishes))
+    if (command->kind == COMMAND_OUTBOX_DONE && str_is_empty(command->outbox_done.hook_commands))
         return MODEL_NODES | MODEL_MOMENT;
     const uint32_t parts = some_parts[command->kind];
     return parts ? parts : MODEL_ALL;
@@ -223,7 +223,7 @@ static void outbox_done(struct model *m, const struct core *c,
     if (done->failed)
         hook_failed(m, hook);
     else
-        apply_hook_commands(m, c, done->wishes);
+        apply_hook_commands(m, c, done->hook_commands);
 }
 
 static void apply(struct model *m, const struct core *c, const struct command *command)
@@ -494,7 +494,7 @@ const char *model_follow(struct model *m, const struct core *c, const struct com
     m->rerunning_id = command->kind == COMMAND_ANNEAL ? outcome->id : 0;
     const bool two_readings = command->kind == COMMAND_OUTBOX_DONE &&
                               !command->outbox_done.failed &&
-                              !str_is_empty(command->outbox_done.wishes) &&
+                              !str_is_empty(command->outbox_done.hook_commands) &&
                               waiting_hook(m, command->outbox_done.outbox_id);
     if (two_readings) {
         if (!m->spare)

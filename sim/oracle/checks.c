@@ -233,7 +233,7 @@ static const char *check_plan(struct checks *c, struct core *core, int64_t deplo
                                    .deployment_commit = {.id = deployment_id}};
     core_plan(core, &commit, &c->scratch, &beside);
     core_plan_whole(core, &commit, &c->scratch, &whole);
-    if (beside.verdict != whole.verdict || beside.ask_count != whole.ask_count)
+    if (beside.verdict != whole.verdict || beside.veto_request_count != whole.veto_request_count)
         return trouble(c, "the plan of deployment %lld is answered otherwise than its dry commit",
                        (long long)deployment_id);
     if (whole.verdict == VERDICT_DONE &&

@@ -140,8 +140,8 @@ static bool hooks_find_facts(void *self, const struct outbox_record *row, struct
                              struct hooks_facts *out_facts)
 {
     const struct rack *r = self;
-    struct hook_facts facts;
-    if (!core_hook_facts(rack_core(r), row, arena, &facts))
+    struct hook_call_args facts;
+    if (!core_hook_args(rack_core(r), row, arena, &facts))
         return false;
     *out_facts = (struct hooks_facts){.argument = facts.argument, .context = facts.context};
     return true;
@@ -168,7 +168,7 @@ static err hooks_submit(void *self, const struct command *command)
 static err hooks_answer(void *self, uint64_t token, const struct answer *answers, uint32_t count)
 {
     struct rack *r = self;
-    return turn_answer(r->turn, token, answers, count);
+    return turn_submit_veto_replies(r->turn, token, answers, count);
 }
 
 static void hooks_called(void *self, uint64_t key, const struct hooks_result *result)
@@ -184,7 +184,7 @@ static bool transition_facts(void *self, int64_t noderole_id, struct arena *aren
     struct record record;
     const struct core *core = rack_core(r);
     if (!core_record(core, TABLE_NODEROLE, noderole_id, &record) ||
-        !core_run_facts(core, noderole_id, arena, out_argument))
+        !core_run_args(core, noderole_id, arena, out_argument))
         return false;
     *out_role_id = record.noderole.role_id;
     rack_content_load(r, *out_role_id);
@@ -203,7 +203,7 @@ static void deliver(void *self, const struct outbox_record *row)
         port.deliver(port.self, row);
 }
 
-static void ask(void *self, uint64_t token, const struct hook_question *questions, uint32_t count)
+static void ask(void *self, uint64_t token, const struct veto_request *questions, uint32_t count)
 {
     struct rack *r = self;
     const struct hooks_port port = hooks_port(r->hooks);
@@ -217,8 +217,8 @@ static void settle_hooks(struct rack *r)
 {
     if (!rack_core(r))
         return;
-    while (hooks_waiting(r->hooks) || transitions_is_due(r->transitions)) {
-        hooks_settle(r->hooks);
+    while (hooks_pending_count(r->hooks) || transitions_is_due(r->transitions)) {
+        hooks_run_until_idle(r->hooks);
         transitions_pump(r->transitions);
     }
 }
@@ -259,7 +259,7 @@ static void tell_command(struct rack *r, const struct command *command,
     transcript_tell(stdout, command);
     printf(problem ? ", refused: %.*s\n" : "%.*s\n",
            STR_FMT_ARGS(problem ? problem->text : STR("")));
-    const struct str wishes = command->outbox_done.wishes;
+    const struct str wishes = command->outbox_done.hook_commands;
     for (uint32_t at = 0; command->kind == COMMAND_OUTBOX_DONE && at < wishes.len;) {
         struct command wish;
         if (command_decode(&r->scratch, wishes, &at, &wish) != OK)
@@ -362,19 +362,19 @@ static bool crash_point(void *self, const char *name)
 
 static void boot(struct rack *r)
 {
-    const struct hooks_seams seams = {.self = r,
-                                      .wake = hooks_wake,
-                                      .facts = hooks_find_facts,
-                                      .find = hooks_find_name,
-                                      .submit = hooks_submit,
-                                      .answer = hooks_answer,
-                                      .called = hooks_called,
-                                      .loaded = rack_content_loaded};
+    const struct hooks_callbacks seams = {.self = r,
+                                          .wake = hooks_wake,
+                                          .facts = hooks_find_facts,
+                                          .find = hooks_find_name,
+                                          .submit = hooks_submit,
+                                          .answer = hooks_answer,
+                                          .called = hooks_called,
+                                          .loaded = rack_content_loaded};
     r->hooks = hooks_open(seams, SANDBOX_LIMITS);
     must(r->hooks);
     r->transitions = transitions_new(
-        r->hooks,
-        (struct transition_seams){.self = r, .facts = transition_facts, .submit = hooks_submit});
+        r->hooks, (struct transition_callbacks){
+                      .self = r, .facts = transition_facts, .submit = hooks_submit});
     const struct turn_ports ports = {
         .store = memory_session_port(&r->session),
         .clock = {.self = r, .now_ms = clock_now, .mono_ms = clock_mono, .random = clock_random},

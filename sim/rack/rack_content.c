@@ -54,7 +54,7 @@ bool rack_content_read(struct rack *r)
 {
     struct diagnostics report = diagnostics_begin(&r->story);
     struct code_finder code = {0};
-    const struct hook_finder finder = code_finder_seam(&code);
+    const struct hook_finder finder = code_finder_hook_finder(&code);
     const struct content_tree tree = content_read_tree(&report, r->draw.barclamps, &finder);
     for (const struct diagnostics_entry *e = report.first; e && report.errors; e = e->next) {
         if (e->severity != DIAGNOSTICS_ERROR)

@@ -188,9 +188,9 @@ static void deliver(void *self, const struct outbox_record *row)
     if (done->failed)
         done->text = STR("attempt to index a nil value");
     else
-        done->wishes = computes(row)                      ? draw_computed(w, row)
-                       : serves_boots(world_core(w), row) ? draw_served(w, row)
-                                                          : draw_wishes(w, row);
+        done->hook_commands = computes(row)                      ? draw_computed(w, row)
+                              : serves_boots(world_core(w), row) ? draw_served(w, row)
+                                                                 : draw_wishes(w, row);
     int64_t delay_ms = prng_between(&w->chance, 1, 5 * SECOND);
     if (world_fault(w, FAULT_HOOK_LATE))
         delay_ms = prng_between(&w->chance, MINUTE, 3 * HOUR);
@@ -202,7 +202,7 @@ static void deliver(void *self, const struct outbox_record *row)
 
 /* ---- questions ---- */
 
-static void ask(void *self, uint64_t token, const struct hook_question *questions, uint32_t count)
+static void ask(void *self, uint64_t token, const struct veto_request *questions, uint32_t count)
 {
     struct world *w = self;
     struct answer *answers = arena_array(&w->story, struct answer, count);
@@ -224,7 +224,7 @@ void hooks_sim_answer(struct world *w, int64_t token, struct str answers)
 {
     const uint32_t count = (uint32_t)(answers.len / sizeof(struct answer));
     const struct answer *first = (const struct answer *)(const void *)answers.at;
-    ignore(turn_answer(w->turn, (uint64_t)token, first, count),
+    ignore(turn_submit_veto_replies(w->turn, (uint64_t)token, first, count),
            "whoever asked may have died; then nobody waits for the answer");
 }
 

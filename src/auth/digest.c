@@ -117,7 +117,7 @@ static bool digest_read_value(struct arena *a, struct str s, uint32_t *at, struc
     return out->len > 0;
 }
 
-static struct str *digest_find_field(struct digest_claim *claim, struct str name)
+static struct str *digest_find_field(struct digest_parameters *claim, struct str name)
 {
     const struct {
         struct str name;
@@ -138,7 +138,7 @@ static struct str *digest_find_field(struct digest_claim *claim, struct str name
 /* One name=value at *at and the comma after it. Unknown parameters are skipped; a repeated one is
  * an error, because it is ambiguous. */
 static bool digest_read_pair(struct arena *a, struct str s, uint32_t *at,
-                             struct digest_claim *claim)
+                             struct digest_parameters *claim)
 {
     struct str value;
     const uint32_t equals = str_find(s, '=', *at);
@@ -159,9 +159,9 @@ static bool digest_read_pair(struct arena *a, struct str s, uint32_t *at,
     return is_comma;
 }
 
-bool digest_parse(struct arena *a, struct str text, struct digest_claim *out_claim)
+bool digest_parse(struct arena *a, struct str text, struct digest_parameters *out_claim)
 {
-    struct digest_claim claim = {0};
+    struct digest_parameters claim = {0};
     for (uint32_t at = digest_skip_blanks(text, 0); at < text.len;)
         if (!digest_read_pair(a, text, &at, &claim))
             return false;
@@ -296,7 +296,8 @@ static bool digest_parse_count(struct str nc, uint64_t *out_count)
 
 /* Accept a count of a nonce once. False: the nonce is expired or not ours, or the count was
  * used. */
-static bool digests_use_nonce(struct digests *d, const struct digest_claim *claim, int64_t now_ms)
+static bool digests_use_nonce(struct digests *d, const struct digest_parameters *claim,
+                              int64_t now_ms)
 {
     int64_t made_ms;
     uint8_t random[RANDOM_SIZE];
@@ -329,13 +330,13 @@ static bool digest_uri_matches(struct str uri, struct str target)
     return str_eq(str_slice(uri, path, uri.len), target);
 }
 
-static bool digest_response_matches(const struct digest_question *q, struct str ha1)
+static bool digest_response_matches(const struct digest_check *q, struct str ha1)
 {
     static const char *const methods[] = {
         [HTTP_GET] = "GET",     [HTTP_HEAD] = "HEAD",     [HTTP_POST] = "POST", [HTTP_PUT] = "PUT",
         [HTTP_PATCH] = "PATCH", [HTTP_DELETE] = "DELETE", [HTTP_OTHER] = "",
     };
-    const struct digest_claim *c = q->claim;
+    const struct digest_parameters *c = q->claim;
     uint8_t given[MD5_SIZE], wanted[MD5_SIZE];
     size_t size = 0;
     const struct str ha2 = HEX_MD5(q->arena, str_from(methods[q->method]), c->uri);
@@ -346,8 +347,7 @@ static bool digest_response_matches(const struct digest_question *q, struct str 
            size == MD5_SIZE && sodium_memcmp(given, wanted, MD5_SIZE) == 0;
 }
 
-enum digest_verdict digests_judge(struct digests *d, const struct digest_question *q,
-                                  int64_t now_ms)
+enum digest_verdict digests_verify(struct digests *d, const struct digest_check *q, int64_t now_ms)
 {
     const bool has_user = q->ha1.len == DIGEST_HA1_LEN;
     const struct str decoy = STR("00000000000000000000000000000000");

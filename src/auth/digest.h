@@ -20,7 +20,7 @@
 #define DIGEST_HA1_LEN  32u
 
 /* The parameters after "Digest" in an Authorization header. */
-struct digest_claim {
+struct digest_parameters {
     struct str username, realm, nonce, uri, response, algorithm, cnonce, nc, qop;
 };
 
@@ -28,7 +28,7 @@ struct digest_claim {
  * password and must be kept as secret. */
 struct str digest_ha1(struct arena *a, struct str username, struct str password);
 /* False: malformed, or a required parameter is missing or unsupported. Strings are in the arena. */
-bool digest_parse(struct arena *a, struct str text, struct digest_claim *out_claim);
+bool digest_parse(struct arena *a, struct str text, struct digest_parameters *out_claim);
 
 struct digests;
 
@@ -46,13 +46,12 @@ enum digest_verdict {
     DIGEST_GOOD,  /* accepted; this count of the nonce is used from now on            */
 };
 
-struct digest_question {
+struct digest_check {
     struct arena *arena; /* for temporary strings */
-    const struct digest_claim *claim;
+    const struct digest_parameters *claim;
     enum http_method method;
     struct str target; /* the request target as sent */
     struct str ha1;    /* empty: no such user. Never right, but takes the same time */
 };
 
-enum digest_verdict digests_judge(struct digests *d, const struct digest_question *q,
-                                  int64_t now_ms);
+enum digest_verdict digests_verify(struct digests *d, const struct digest_check *q, int64_t now_ms);

@@ -287,7 +287,7 @@ static bool password_hash_is_usable(struct str hash)
            str_find(hash, '\0', 0) == hash.len;
 }
 
-err passwords_check(struct passwords *p, const struct password_claim *claim,
+err passwords_check(struct passwords *p, const struct password_check *claim,
                     passwords_checked_fn *checked, void *context)
 {
     const struct password_digest digest =

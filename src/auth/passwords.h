@@ -31,7 +31,7 @@ void passwords_free(struct passwords *p);
 typedef void passwords_checked_fn(void *context, bool right);
 typedef void passwords_hashed_fn(void *context, const char *hash); /* NULL: out of memory */
 
-struct password_claim {
+struct password_check {
     const uint8_t *address; /* 16 bytes, as in struct http_request */
     struct str hash;        /* as stored; empty: no such user */
     struct str password;
@@ -40,7 +40,7 @@ struct password_claim {
 /* Verify a password. If it is cached, the callback is called before this returns, otherwise later.
  * An empty hash is never right but takes the same time. ERR_LIMIT: the queue or the share of the
  * address is full. */
-NODISCARD err passwords_check(struct passwords *p, const struct password_claim *claim,
+NODISCARD err passwords_check(struct passwords *p, const struct password_check *claim,
                               passwords_checked_fn *checked, void *context);
 NODISCARD err passwords_hash(struct passwords *p, const uint8_t *address, struct str password,
                              passwords_hashed_fn *hashed, void *context);

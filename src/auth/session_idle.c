@@ -44,7 +44,7 @@ static struct seen *session_idle_find(struct session_idle *idle, int64_t session
     return best;
 }
 
-bool session_touch(struct session_idle *idle, int64_t session_id, int64_t now_ms)
+bool session_record_use(struct session_idle *idle, int64_t session_id, int64_t now_ms)
 {
     struct seen *seen = session_idle_find(idle, session_id);
     if (seen->session_id != session_id)

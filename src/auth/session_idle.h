@@ -19,4 +19,4 @@ struct session_idle *session_idle_new(void);
 void session_idle_free(struct session_idle *idle); /* NULL is allowed */
 
 /* Record a use of the session. False: it was idle for too long and stays expired. */
-bool session_touch(struct session_idle *idle, int64_t session_id, int64_t now_ms);
+bool session_record_use(struct session_idle *idle, int64_t session_id, int64_t now_ms);

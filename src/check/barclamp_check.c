@@ -75,7 +75,7 @@ static struct content_tree check_read_with(struct arena *a, const char *director
 {
     struct diagnostics ignored = diagnostics_begin(a);
     struct code_finder code = {0};
-    const struct hook_finder finder = code_finder_seam(&code);
+    const struct hook_finder finder = code_finder_hook_finder(&code);
     const struct str both = STR_CONCAT(a, str_from(directories), STR(":"), str_from(with));
     struct content_tree tree = content_read_tree(&ignored, str_z(a, both), &finder);
     /* Own files that were excluded because of a script must be excluded here as well. */
@@ -124,7 +124,7 @@ struct barclamp_check barclamp_check_directories(struct arena *a, const char *di
     struct barclamp_check check = {.report = diagnostics_begin(a)};
     struct import_dry_run dry_run;
     struct code_finder code = {0};
-    const struct hook_finder finder = code_finder_seam(&code);
+    const struct hook_finder finder = code_finder_hook_finder(&code);
     const struct content_tree own = barclamp_check_read(&check.report, directories, &finder, NULL);
     check.is_empty = own.count == 0 && check.report.errors == 0;
     struct import_dry_run_files files = {.report = &check.report};

@@ -13,7 +13,7 @@
 #include "core/core.h"
 #include "model/jig_class.h"
 
-static const struct text_place nowhere;
+static const struct text_position nowhere;
 
 /* ---- fields of a file ---- */
 
@@ -112,7 +112,7 @@ static bool files_has_script(struct diagnostics *r, const char *folder)
 }
 
 static void files_check_scripts(const struct barclamp_files *b, const struct barclamp_file *file,
-                                struct str role, struct text_place at)
+                                struct str role, struct text_position at)
 {
     const char *folder = NULL;
     const uint32_t errors_before = b->report->errors;
@@ -132,7 +132,7 @@ static void files_check_scripts(const struct barclamp_files *b, const struct bar
 /* ---- code ---- */
 
 static void files_check_code(const struct barclamp_files *b, const struct barclamp_file *file,
-                             struct str role, struct text_place at)
+                             struct str role, struct text_position at)
 {
     const char *lua = NULL;
     const err e =
@@ -148,7 +148,7 @@ static void files_check_code(const struct barclamp_files *b, const struct barcla
 /* ---- manifests and playbooks ---- */
 
 static void files_check_manifests(const struct barclamp_files *b, const struct barclamp_file *file,
-                                  struct str role, struct text_place at)
+                                  struct str role, struct text_position at)
 {
     const char *folder = NULL;
     uint32_t manifests = 0;
@@ -168,7 +168,7 @@ static void files_check_manifests(const struct barclamp_files *b, const struct b
 }
 
 static void files_check_playbook(const struct barclamp_files *b, const struct barclamp_file *file,
-                                 struct str role, struct text_place at)
+                                 struct str role, struct text_position at)
 {
     const char *path;
     if (content_role_file(b->report->arena, files_source(file), role, ROLE_FILE_PLAYBOOK, &path) !=
@@ -199,7 +199,7 @@ void barclamp_files_check_role(const struct barclamp_files *b, const struct barc
     const struct str name = files_text(role, "name");
     const char *class = files_jig_class(b->core, files_text(role, "jig"));
     snprintf(field, sizeof field, "roles/%u/jig", i);
-    const struct text_place at = barclamp_place(file, str_from(field));
+    const struct text_position at = barclamp_field_position(file, str_from(field));
     if (strcmp(class, "script") == 0)
         files_check_scripts(b, file, name, at);
     else if (strcmp(class, "puppet") == 0)

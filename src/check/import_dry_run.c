@@ -76,7 +76,7 @@ static void dry_run_import_all(struct import_dry_run *r, const struct content_tr
     while (import_rounds_next(&rounds, &i)) {
         const struct outcome outcome = dry_run_import(r, &tree->files[i]);
         in[i] = outcome.verdict == VERDICT_DONE;
-        import_rounds_tell(&rounds, i, in[i] ? ROUNDS_TAKEN : ROUNDS_REFUSED);
+        import_rounds_set_result(&rounds, i, in[i] ? ROUNDS_IMPORTED : ROUNDS_REFUSED);
     }
 }
 

@@ -63,12 +63,12 @@ static bool name_is_missing(const struct name_check *l, enum table table, struct
     return !wrong && core_find(l->core, table, name) == 0 && !name_is_in_draft(l, table, name);
 }
 
-static struct text_place name_check_position(const struct name_check *l, const char *key,
-                                             uint32_t i)
+static struct text_position name_check_position(const struct name_check *l, const char *key,
+                                                uint32_t i)
 {
     char field[100];
     snprintf(field, sizeof field, "roles/%u/%s/%u", l->role_ix, key, i);
-    return barclamp_place(l->file, str_from(field));
+    return barclamp_field_position(l->file, str_from(field));
 }
 
 /* "; did you mean x?" with the nearest name of the table; empty if no name is near. */
@@ -130,7 +130,8 @@ static void name_check_jigs(const struct name_check *l)
             continue;
         snprintf(field, sizeof field, "jigs/%u/implementor", i);
         diagnostics_warning(diagnostics_as(l->report, "require_unresolved"),
-                            str_from(l->file->path), barclamp_place(l->file, str_from(field)),
+                            str_from(l->file->path),
+                            barclamp_field_position(l->file, str_from(field)),
                             "jig %.*s requires role %.*s on its nodes, which does not exist",
                             STR_FMT_ARGS(diagnostics_brief(name_check_name(jig))),
                             STR_FMT_ARGS(diagnostics_brief(client->text)));

@@ -23,7 +23,7 @@ enum { ONE_MS_MAX = 5000, ALL_MS_MAX = 30000, OUTPUT_MAX = 1000, FIRST_LINE_MAX 
 
 extern char **environ;
 
-static const struct text_place nowhere;
+static const struct text_position nowhere;
 
 struct script_check {
     struct diagnostics *report;
@@ -122,9 +122,9 @@ static bool script_read_output(int fd, char *output, size_t *out_len)
 }
 
 /* Remove "PATH: 3: " or "PATH: line 3: " from the message and return the line. */
-static struct text_place script_take_line(struct str path, struct str *text)
+static struct text_position script_take_line(struct str path, struct str *text)
 {
-    struct text_place at = nowhere;
+    struct text_position at = nowhere;
     int64_t line;
     struct str rest = *text;
     if (!str_starts(rest, path) || !str_starts(str_slice(rest, path.len, rest.len), STR(": ")))
@@ -171,7 +171,7 @@ static void script_check_one(struct script_check *c, const char *path)
                           ? str_copy(a, (struct str){output, (uint32_t)len})
                           : STR("syntax error");
     text = str_slice(text, 0, str_find(text, '\n', 0)); /* later errors follow from the first */
-    const struct text_place at = script_take_line(file, &text);
+    const struct text_position at = script_take_line(file, &text);
     diagnostics_error(diagnostics_as(c->report, "script_invalid"), file, at, "%s -n: %.*s", shell,
                       STR_FMT_ARGS(text));
 }

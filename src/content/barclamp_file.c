@@ -11,7 +11,7 @@
  * read if the file has errors, so that errors in code are reported at the same time. Only a file
  * without any error gets a document; otherwise the same copy becomes its draft. */
 
-static const struct text_place nowhere;
+static const struct text_position nowhere;
 
 static struct str barclamp_file_name(const struct barclamp_file *file)
 {
@@ -44,7 +44,7 @@ static void barclamp_file_lua_error(struct diagnostics *r, const struct barclamp
                                         : "cannot be read";
     const struct str path = content_lua_path(r->arena, file->source_path, role);
     diagnostics_error(diagnostics_as(r, "lua_invalid"), barclamp_file_name(file),
-                      barclamp_place(file, field), "the Lua file of role %.*s %s: %.*s",
+                      barclamp_field_position(file, field), "the Lua file of role %.*s %s: %.*s",
                       STR_FMT_ARGS(diagnostics_brief(role)), why, STR_FMT_ARGS(path));
 }
 
@@ -59,7 +59,8 @@ static void barclamp_file_add_hooks(struct diagnostics *r, const struct barclamp
     const err e = content_role_file(r->arena, file->source_path, name, ROLE_FILE_LUA, &lua);
     if (json_unset(role, STR("hooks")))
         diagnostics_warning(
-            diagnostics_as(r, "not_used"), barclamp_file_name(file), barclamp_place(file, field),
+            diagnostics_as(r, "not_used"), barclamp_file_name(file),
+            barclamp_field_position(file, field),
             "the hooks are those that the Lua file of the role defines; this list is not used");
     if (e == ERR_NOT_FOUND)
         return;
@@ -100,7 +101,7 @@ static void barclamp_file_set_source_path(struct diagnostics *r, const struct ba
     struct json *copy = json_clone(r->arena, section);
     if (json_unset(copy, STR("source_path")))
         diagnostics_warning(diagnostics_as(r, "not_used"), barclamp_file_name(file),
-                            barclamp_place(file, STR("barclamp/source_path")),
+                            barclamp_field_position(file, STR("barclamp/source_path")),
                             "source_path is the directory of the barclamp; this value is not used");
     json_set(copy, STR("source_path"), json_make_string(r->arena, file->source_path));
     json_set(document, STR("barclamp"), copy);
@@ -172,7 +173,7 @@ void barclamp_from_json(struct diagnostics *r, struct str text, struct barclamp_
     barclamp_file_write_document(r, file, tree);
 }
 
-struct text_place barclamp_place(const struct barclamp_file *file, struct str field)
+struct text_position barclamp_field_position(const struct barclamp_file *file, struct str field)
 {
     return file->is_yaml && file->tree ? yaml_position_at(file->tree, field) : nowhere;
 }

@@ -3,8 +3,8 @@
  * A barclamp is a package of content: it defines roles, attribs, jigs and hammer kinds. This module
  * checks the keys of the file and the types of their values, and reports all errors with their
  * lines. References between objects (does the role exist, which role owns the attrib) are checked
- * by the engine; barclamp_place() returns the line for a problem that it reports. Unknown keys are
- * kept, with a warning.
+ * by the engine; barclamp_field_position() returns the line for a problem that it reports. Unknown
+ * keys are kept, with a warning.
  *
  * The document of a YAML file gets `barclamp.source_path` and the `hooks` of each role. A JSON file
  * is the document itself; only a missing source path is added. A YAML file with errors has no
@@ -46,4 +46,4 @@ void barclamp_from_yaml(struct diagnostics *r, struct str text, const struct hoo
 void barclamp_from_json(struct diagnostics *r, struct str text, struct barclamp_file *file);
 
 /* The position of a field with a path of the engine ("roles/3/jig"); line 0 if unknown (JSON). */
-struct text_place barclamp_place(const struct barclamp_file *file, struct str field);
+struct text_position barclamp_field_position(const struct barclamp_file *file, struct str field);

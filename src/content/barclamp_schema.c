@@ -158,9 +158,9 @@ struct rule_checker {
 #define ERROR_AT(c, value, ...) ERROR_AS(c, "bad_value", value, __VA_ARGS__)
 #define ERROR_AS(c, code, value, ...)                                                              \
     (yaml_mark_broken(value), diagnostics_error(diagnostics_as((c)->report, code), (c)->file,      \
-                                                yaml_place(value), __VA_ARGS__))
+                                                yaml_position(value), __VA_ARGS__))
 #define WARN_AT(c, value, ...)                                                                     \
-    diagnostics_warning((c)->report, (c)->file, yaml_place(value), __VA_ARGS__)
+    diagnostics_warning((c)->report, (c)->file, yaml_position(value), __VA_ARGS__)
 
 static void rule_check_map(struct rule_checker *c, const struct json *map,
                            const struct map_rule *rule);
@@ -355,7 +355,7 @@ static void rule_warn_unknown_key(struct rule_checker *c, const struct json *val
     for (uint32_t i = 0; i < rule->count; i++)
         suggest_offer_str(&nearest, value->key, str_from(rule->keys[i].key));
     const struct str meant = suggest_str(&nearest);
-    diagnostics_warning(diagnostics_as(c->report, "unknown_key"), c->file, yaml_place(value),
+    diagnostics_warning(diagnostics_as(c->report, "unknown_key"), c->file, yaml_position(value),
                         "unknown key %.*s of %s; it is kept but not used%s%.*s%s",
                         STR_FMT_ARGS(diagnostics_brief(value->key)), rule->noun,
                         meant.len ? "; did you mean " : "", STR_FMT_ARGS(meant),
@@ -373,7 +373,7 @@ static void rule_check_map(struct rule_checker *c, const struct json *map,
         const bool is_absent = !value || (value->kind == JSON_NULL && !yaml_is_broken(value));
         if (rule->keys[i].required && is_absent && !yaml_is_broken(map))
             diagnostics_error(diagnostics_as(c->report, "missing"), c->file,
-                              yaml_place(value ? value : map), "%s must have a %s", rule->noun,
+                              yaml_position(value ? value : map), "%s must have a %s", rule->noun,
                               rule->keys[i].key);
     }
     for (const struct json *value = map->first; value; value = value->next) {

@@ -61,7 +61,7 @@ __attribute__((format(printf, 3, 0))) static void diagnostics_add(struct diagnos
     diagnostics_append(r, entry);
 }
 
-void diagnostics_error(struct diagnostics *r, struct str file, struct text_place at,
+void diagnostics_error(struct diagnostics *r, struct str file, struct text_position at,
                        const char *format, ...)
 {
     va_list arguments;
@@ -72,7 +72,7 @@ void diagnostics_error(struct diagnostics *r, struct str file, struct text_place
     va_end(arguments);
 }
 
-void diagnostics_warning(struct diagnostics *r, struct str file, struct text_place at,
+void diagnostics_warning(struct diagnostics *r, struct str file, struct text_position at,
                          const char *format, ...)
 {
     va_list arguments;
@@ -180,12 +180,12 @@ void diagnostics_format(const struct diagnostics_entry *entry, struct buf *out)
     diagnostics_put_visible(out, entry->text);
 }
 
-struct text_place text_position_of(struct str text, uint32_t offset)
+struct text_position text_position_of(struct str text, uint32_t offset)
 {
-    struct text_place at = {.line = 1, .column = 1};
+    struct text_position at = {.line = 1, .column = 1};
     for (uint32_t i = 0; i < offset && i < text.len; i++) {
         if (text.at[i] == '\n')
-            at = (struct text_place){.line = at.line + 1, .column = 1};
+            at = (struct text_position){.line = at.line + 1, .column = 1};
         else if (!is_utf8_continuation(text, i))
             at.column++;
     }

@@ -22,14 +22,14 @@ enum diagnostics_severity {
 };
 
 /* Both count from 1, columns in characters; 0: unknown. */
-struct text_place {
+struct text_position {
     uint32_t line;
     uint32_t column;
 };
 
 struct diagnostics_entry {
     struct str file;
-    struct text_place at;
+    struct text_position at;
     enum diagnostics_severity severity;
     const char *code; /* stable; docs/runbook.md lists the codes */
     struct str text;
@@ -49,11 +49,11 @@ struct diagnostics diagnostics_begin(struct arena *a);
 
 /* `file` is not copied. Arguments that come from a file go through diagnostics_brief. */
 __attribute__((format(printf, 4, 5))) void diagnostics_error(struct diagnostics *r, struct str file,
-                                                             struct text_place at,
+                                                             struct text_position at,
                                                              const char *format, ...);
 __attribute__((format(printf, 4, 5))) void diagnostics_warning(struct diagnostics *r,
                                                                struct str file,
-                                                               struct text_place at,
+                                                               struct text_position at,
                                                                const char *format, ...);
 
 /* Set the code of the next entry; returns the report, for use as an argument:
@@ -71,4 +71,4 @@ void diagnostics_sort(struct diagnostics *r);
 void diagnostics_format(const struct diagnostics_entry *entry, struct buf *out);
 
 /* The position of byte `offset` in a text, from the count of characters and newlines before it. */
-struct text_place text_position_of(struct str text, uint32_t offset);
+struct text_position text_position_of(struct str text, uint32_t offset);

@@ -11,14 +11,14 @@ struct import_rounds import_rounds_begin(struct arena *a, uint32_t count)
     return r;
 }
 
-bool import_rounds_wants(const struct import_rounds *r, uint32_t i)
+bool import_rounds_is_pending(const struct import_rounds *r, uint32_t i)
 {
     return i < r->count && r->wanted[i];
 }
 
-void import_rounds_leave_out(struct import_rounds *r, uint32_t i)
+void import_rounds_exclude(struct import_rounds *r, uint32_t i)
 {
-    must(import_rounds_wants(r, i));
+    must(import_rounds_is_pending(r, i));
     r->wanted[i] = false;
     r->wanted_count--;
 }
@@ -49,16 +49,16 @@ bool import_rounds_next(struct import_rounds *r, uint32_t *out_i)
     return next_of_round(r, out_i);
 }
 
-void import_rounds_tell(struct import_rounds *r, uint32_t i, enum import_rounds_result end)
+void import_rounds_set_result(struct import_rounds *r, uint32_t i, enum import_rounds_result end)
 {
-    must(import_rounds_wants(r, i) && r->waiting > 0);
+    must(import_rounds_is_pending(r, i) && r->waiting > 0);
     r->waiting--;
-    r->taken += end == ROUNDS_TAKEN;
+    r->taken += end == ROUNDS_IMPORTED;
     if (end != ROUNDS_REFUSED)
-        import_rounds_leave_out(r, i);
+        import_rounds_exclude(r, i);
 }
 
-bool import_rounds_is_over(const struct import_rounds *r)
+bool import_rounds_is_done(const struct import_rounds *r)
 {
     return r->waiting == 0 && !has_another(r) && (r->wanted_count == 0 || r->next == r->count);
 }

@@ -16,9 +16,9 @@
 #include "base/mem/arena.h"
 
 enum import_rounds_result {
-    ROUNDS_TAKEN,
+    ROUNDS_IMPORTED,
     ROUNDS_REFUSED,
-    ROUNDS_LOST, /* no result could be determined; not tried again */
+    ROUNDS_UNKNOWN, /* no result could be determined; not tried again */
 };
 
 struct import_rounds {
@@ -33,11 +33,11 @@ struct import_rounds {
 /* All documents are to be imported. */
 struct import_rounds import_rounds_begin(struct arena *a, uint32_t count);
 /* Exclude a document; only before import_rounds_next has returned it. */
-void import_rounds_leave_out(struct import_rounds *r, uint32_t i);
-bool import_rounds_wants(const struct import_rounds *r, uint32_t i);
-/* The next document to import; the caller must report its result with import_rounds_tell(). False:
- * none until a further result arrives, or none at all. */
+void import_rounds_exclude(struct import_rounds *r, uint32_t i);
+bool import_rounds_is_pending(const struct import_rounds *r, uint32_t i);
+/* The next document to import; the caller must report its result with
+ * import_rounds_set_result(). False: none until a further result arrives, or none at all. */
 bool import_rounds_next(struct import_rounds *r, uint32_t *out_i);
-void import_rounds_tell(struct import_rounds *r, uint32_t i, enum import_rounds_result end);
+void import_rounds_set_result(struct import_rounds *r, uint32_t i, enum import_rounds_result end);
 /* True if no document is left to import and no result is outstanding. */
-bool import_rounds_is_over(const struct import_rounds *r);
+bool import_rounds_is_done(const struct import_rounds *r);

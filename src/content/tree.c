@@ -20,7 +20,7 @@
  * dropped, before the files are sorted by dependencies, so that a replaced barclamp does not define
  * anything for others. Only files with a document or a draft are returned. */
 
-static const struct text_place nowhere;
+static const struct text_position nowhere;
 
 struct tree_reader {
     struct diagnostics *report;
@@ -193,7 +193,7 @@ static bool tree_read_barclamp(struct tree_reader *r, const char *folder)
     const struct barclamp_file *file = tree_add_file(r, path, str_from(folder));
     if (file && !names_check_barclamp(file->name) && !str_eq(file->name, str_from(name)))
         diagnostics_warning(diagnostics_as(r->report, "name_differs"), str_from(file->path),
-                            barclamp_place(file, STR("barclamp/name")),
+                            barclamp_field_position(file, STR("barclamp/name")),
                             "the barclamp is called %.*s, but its directory and file %s",
                             STR_FMT_ARGS(diagnostics_brief(file->name)), name);
     if (tree_make_path(r, path, "%s/%s.json", folder, name) && tree_is_file(path))
@@ -293,7 +293,7 @@ static void tree_drop_duplicates(struct tree_reader *r)
             continue;
         }
         diagnostics_warning(diagnostics_as(r->report, "not_used"), str_from(list[i]->path),
-                            barclamp_place(list[i], STR("barclamp/name")),
+                            barclamp_field_position(list[i], STR("barclamp/name")),
                             "not read, because barclamp %.*s is also in %s",
                             STR_FMT_ARGS(diagnostics_brief(kept->name)), kept->path);
         list[i]->document = list[i]->draft = STR("");
@@ -342,8 +342,9 @@ static void tree_report_problem(struct diagnostics *r, const struct barclamp_fil
                                 const struct problem *p)
 {
     const char *code = str_z(r->arena, problem_code_name(p->code));
-    diagnostics_error(diagnostics_as(r, code), str_from(file->path), barclamp_place(file, p->field),
-                      "%.*s: %.*s", STR_FMT_ARGS(p->field), STR_FMT_ARGS(p->text));
+    diagnostics_error(diagnostics_as(r, code), str_from(file->path),
+                      barclamp_field_position(file, p->field), "%.*s: %.*s", STR_FMT_ARGS(p->field),
+                      STR_FMT_ARGS(p->text));
 }
 
 void content_report_problems(struct diagnostics *r, const struct barclamp_file *file,
@@ -397,7 +398,7 @@ void content_report_warnings(struct diagnostics *r, const struct barclamp_file *
                           *code = json_get(w, STR("code"));
         if (field && text && code)
             diagnostics_warning(diagnostics_as(r, str_z(r->arena, code->text)),
-                                str_from(file->path), barclamp_place(file, field->text),
+                                str_from(file->path), barclamp_field_position(file, field->text),
                                 "%.*s: %.*s", STR_FMT_ARGS(field->text), STR_FMT_ARGS(text->text));
     }
 }

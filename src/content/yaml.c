@@ -13,13 +13,13 @@
 
 /* ---- positions and errors ---- */
 
-static struct text_place yaml_mark_position(yaml_mark_t mark)
+static struct text_position yaml_mark_position(yaml_mark_t mark)
 {
-    return (struct text_place){.line = (uint32_t)mark.line + 1,
-                               .column = (uint32_t)mark.column + 1};
+    return (struct text_position){.line = (uint32_t)mark.line + 1,
+                                  .column = (uint32_t)mark.column + 1};
 }
 
-static void yaml_stop(struct reader *r, struct text_place at, const char *what)
+static void yaml_stop(struct reader *r, struct text_position at, const char *what)
 {
     if (!r->stopped)
         YAML_ERROR(r, at, "%s", what);
@@ -29,7 +29,7 @@ static void yaml_stop(struct reader *r, struct text_place at, const char *what)
 /* ---- nodes ---- */
 
 /* Count one value and its text. False: a limit is exceeded, and reading is stopped. */
-static bool yaml_count_value(struct reader *r, uint32_t text_size, struct text_place at)
+static bool yaml_count_value(struct reader *r, uint32_t text_size, struct text_position at)
 {
     r->values++;
     r->text_size += text_size;
@@ -40,7 +40,7 @@ static bool yaml_count_value(struct reader *r, uint32_t text_size, struct text_p
     return !r->stopped;
 }
 
-static struct node *yaml_make_node(struct reader *r, enum json_kind kind, struct text_place at)
+static struct node *yaml_make_node(struct reader *r, enum json_kind kind, struct text_position at)
 {
     struct node *node = arena_new(r->arena, struct node);
     node->value.kind = kind;
@@ -164,7 +164,7 @@ static bool yaml_has_tag(const yaml_char_t *tag, const char *name)
     return tag && strcmp((const char *)tag, name) == 0;
 }
 
-static void yaml_refuse_tag(struct reader *r, const yaml_char_t *tag, struct text_place at)
+static void yaml_refuse_tag(struct reader *r, const yaml_char_t *tag, struct text_position at)
 {
     const struct str text = str_from((const char *)tag);
     const struct str shown = str_is_clean(text) ? diagnostics_brief(text) : STR("(not UTF-8)");
@@ -173,7 +173,7 @@ static void yaml_refuse_tag(struct reader *r, const yaml_char_t *tag, struct tex
 
 /* A list or map may only have the tag of its own type. */
 static void yaml_check_tag(struct reader *r, const yaml_char_t *tag, const char *own,
-                           struct text_place at)
+                           struct text_position at)
 {
     if (tag && !yaml_has_tag(tag, "!") && !yaml_has_tag(tag, own))
         yaml_refuse_tag(r, tag, at);
@@ -190,7 +190,7 @@ static bool yaml_kind_fits(enum json_kind kind, const yaml_char_t *tag)
 
 /* ---- scalars ---- */
 
-static void yaml_warn_scalar(struct reader *r, struct text_place at, struct str plain,
+static void yaml_warn_scalar(struct reader *r, struct text_position at, struct str plain,
                              const struct scalar *scalar)
 {
     const struct str written = diagnostics_brief(plain), read = diagnostics_brief(scalar->text);
@@ -206,7 +206,7 @@ static void yaml_warn_scalar(struct reader *r, struct text_place at, struct str 
 
 /* The type and value of a scalar without a tag or with a core tag. */
 static struct scalar yaml_resolve_scalar(struct reader *r, const yaml_event_t *event,
-                                         struct str text, struct text_place at)
+                                         struct str text, struct text_position at)
 {
     const yaml_char_t *tag = event->data.scalar.tag;
     const bool is_text = tag ? yaml_has_tag(tag, "!") || yaml_has_tag(tag, YAML_STR_TAG)
@@ -230,7 +230,7 @@ static struct scalar yaml_resolve_scalar(struct reader *r, const yaml_event_t *e
 
 static void yaml_on_scalar(struct reader *r, const yaml_event_t *event)
 {
-    const struct text_place at = yaml_mark_position(event->start_mark);
+    const struct text_position at = yaml_mark_position(event->start_mark);
     const size_t length = event->data.scalar.length;
     if (length > UINT32_MAX || !event->data.scalar.value) {
         YAML_ERROR(r, at, "the scalar is too long");
@@ -274,7 +274,7 @@ static void yaml_on_scalar(struct reader *r, const yaml_event_t *event)
 
 static void yaml_begin_collection(struct reader *r, const yaml_event_t *event)
 {
-    const struct text_place at = yaml_mark_position(event->start_mark);
+    const struct text_position at = yaml_mark_position(event->start_mark);
     const bool is_map = event->type == YAML_MAPPING_START_EVENT;
     const yaml_char_t *tag =
         is_map ? event->data.mapping_start.tag : event->data.sequence_start.tag;
@@ -308,7 +308,7 @@ static void yaml_end_collection(struct reader *r)
 
 static void yaml_on_alias(struct reader *r, const yaml_event_t *event)
 {
-    const struct text_place at = yaml_mark_position(event->start_mark);
+    const struct text_position at = yaml_mark_position(event->start_mark);
     const struct str name = str_from((const char *)event->data.alias.anchor);
     const struct str shown = diagnostics_brief(name);
     const struct node *anchored = yaml_find_anchor(r, name);
@@ -414,7 +414,7 @@ static uint32_t yaml_find_invalid(struct str text)
 static bool yaml_check_text(struct reader *r, struct str text)
 {
     if (text.len > YAML_SIZE_MAX) {
-        YAML_ERROR(r, (struct text_place){0}, "the file is larger than 4 MiB");
+        YAML_ERROR(r, (struct text_position){0}, "the file is larger than 4 MiB");
         return false;
     }
     if (str_is_clean(text))
@@ -440,7 +440,7 @@ err yaml_read(struct diagnostics *report, struct str file, struct str text,
     if (str_starts(text, STR("\xef\xbb\xbf")))
         text = str_slice(text, 3, text.len);
     if (!yaml_parser_initialize(&r->parser)) {
-        YAML_ERROR(r, (struct text_place){0}, "out of memory");
+        YAML_ERROR(r, (struct text_position){0}, "out of memory");
         return ERR_SYNTAX;
     }
     yaml_read_events(r, text);
@@ -448,14 +448,14 @@ err yaml_read(struct diagnostics *report, struct str file, struct str text,
     if (r->stopped)
         return ERR_SYNTAX;
     if (!r->root)
-        r->root = yaml_make_node(r, JSON_NULL, (struct text_place){.line = 1, .column = 1});
+        r->root = yaml_make_node(r, JSON_NULL, (struct text_position){.line = 1, .column = 1});
     *out_value = &r->root->value;
     return report->errors > errors_before ? ERR_SYNTAX : OK;
 }
 
 /* ---- positions of values ---- */
 
-struct text_place yaml_place(const struct json *value)
+struct text_position yaml_position(const struct json *value)
 {
     return ((const struct node *)value)->at;
 }
@@ -473,7 +473,7 @@ static const struct json *yaml_child(const struct json *value, struct str step)
     return item;
 }
 
-struct text_place yaml_position_at(const struct json *root, struct str path)
+struct text_position yaml_position_at(const struct json *root, struct str path)
 {
     const struct json *value = root;
     for (uint32_t from = 0; from < path.len;) {
@@ -484,7 +484,7 @@ struct text_place yaml_position_at(const struct json *root, struct str path)
         value = next;
         from = to + 1;
     }
-    return yaml_place(value);
+    return yaml_position(value);
 }
 
 /* ---- broken values ---- */

@@ -36,10 +36,10 @@ NODISCARD err yaml_read(struct diagnostics *r, struct str file, struct str text,
 /* The position of a value: of a member that of its key, of any other that of its first character.
  * Values inside of an expanded alias have their position at the anchor. Only for values of a tree
  * of yaml_read. */
-struct text_place yaml_place(const struct json *value);
+struct text_position yaml_position(const struct json *value);
 /* The position of the value at a path of the engine ("roles/3/requires/0"); if it does not exist,
  * of the last value on the path that does. */
-struct text_place yaml_position_at(const struct json *root, struct str slash_path);
+struct text_position yaml_position_at(const struct json *root, struct str slash_path);
 
 /* Mark a value as wrong: the report has an error about it, and it must not be used. */
 void yaml_mark_broken(const struct json *value);

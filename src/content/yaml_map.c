@@ -73,10 +73,10 @@ static void map_warn_repeated(struct reader *r, const struct json *used, const s
 {
     const struct str key = diagnostics_brief(used->key);
     diagnostics_warning(
-        r->report, r->file, yaml_place(used),
+        r->report, r->file, yaml_position(used),
         "the key %.*s is repeated in one map: the value in line %u is used, the value in"
         " line %u is ignored",
-        STR_FMT_ARGS(key), yaml_place(used).line, yaml_place(ignored).line);
+        STR_FMT_ARGS(key), yaml_position(used).line, yaml_position(ignored).line);
 }
 
 /* Set the members of the map from the sorted candidates; of equal keys the first is used. */

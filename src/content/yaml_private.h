@@ -14,7 +14,7 @@
 /* Every value of a tree is the first member of a node. */
 struct node {
     struct json value; /* must be first: a pointer to it is cast to the node */
-    struct text_place at;
+    struct text_position at;
     bool is_broken; /* not to be used; the report has the error */
 };
 
@@ -29,7 +29,7 @@ struct level {
     struct node *key;          /* of a map: the key whose value is expected next */
     bool key_merges;           /* the key is "<<" */
     const struct json *merged; /* the value of "<<" */
-    struct text_place merged_at;
+    struct text_position merged_at;
 };
 
 struct reader {

@@ -93,7 +93,7 @@ struct outcome {
     int64_t id; /* of the object that was created or changed; 0 unless VERDICT_DONE */
     struct problem *problems;
     struct ask *asks; /* veto requests, in the order they were made */
-    uint32_t ask_count;
+    uint32_t veto_request_count;
     struct str doc; /* result of commands that return one (plan, revert, batch): canonical JSON */
 };
 
@@ -105,8 +105,8 @@ void core_step(struct core *c, const struct command *command, struct arena *aren
  * problems in the arena, or NULL if the caller may execute the command. For a COMMAND_BATCH every
  * part is checked. The step checks again with the rows as they are then, and also refuses a change
  * in a deployment in which the caller lacks the access level (rule 2). */
-const struct problem *core_forbids(const struct core *c, const struct principal *who,
-                                   const struct command *command, struct arena *a);
+const struct problem *core_check_rights(const struct core *c, const struct principal *who,
+                                        const struct command *command, struct arena *a);
 /* The caller's access level in a deployment; id 0: in all deployments. */
 enum access core_level(const struct core *c, const struct principal *who, int64_t deployment_id,
                        struct arena *a);
@@ -229,11 +229,11 @@ enum view {
 };
 bool core_value(const struct core *c, enum table target, int64_t id, int64_t attrib_id,
                 enum view view, struct arena *a, struct str *out_value);
-/* The same in steps, for callers that read many attribs of one object. core_attrib_place() resolves
+/* The same in steps, for callers that read many attribs of one object. core_attrib_owner() resolves
  * (target, attrib) to the object that owns the value, for example the noderole of the attrib's role
  * on a node; its table is TABLE_COUNT if the attrib does not apply. core_data() merges the layers
  * of that object in a view, and core_value_in() reads one attrib from the result. */
-struct subject core_attrib_place(const struct core *c, struct subject target, int64_t attrib_id);
+struct subject core_attrib_owner(const struct core *c, struct subject target, int64_t attrib_id);
 const struct json *core_data(const struct core *c, struct subject place, enum view view,
                              struct arena *a);
 struct str core_value_in(const struct core *c, const struct json *data, int64_t attrib_id,
@@ -242,17 +242,17 @@ struct str core_value_in(const struct core *c, const struct json *data, int64_t 
 struct str core_staged(const struct core *c, int64_t noderole_id, struct arena *a);
 
 /* The arguments of a call of role code (docs/hooks.md): canonical JSON. */
-struct hook_facts {
+struct hook_call_args {
     struct str argument; /* the object of the call; empty if there is none but the role */
     struct str context;  /* the role, its noderoles, and its noderole on the node of the call */
 };
 /* For an outbox row of a hook. False if the object was deleted and this is not a delete hook. */
-bool core_hook_facts(const struct core *c, const struct outbox_record *row, struct arena *a,
-                     struct hook_facts *out_facts);
+bool core_hook_args(const struct core *c, const struct outbox_record *row, struct arena *a,
+                    struct hook_call_args *out_facts);
 /* For the run of a noderole: the argument of its hooks, with its parents. False if it was deleted.
  * */
-bool core_run_facts(const struct core *c, int64_t noderole_id, struct arena *a,
-                    struct str *out_argument);
+bool core_run_args(const struct core *c, int64_t noderole_id, struct arena *a,
+                   struct str *out_argument);
 
 /* The number of noderoles of the deployment whose last run used other defaults than their roles
  * have now: those of non-destructive roles, and those of destructive roles. */

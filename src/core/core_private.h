@@ -95,19 +95,19 @@ void noderole_fail(struct core *c, noderole_ix nr, const struct failure *failure
 void noderole_fail_cancelled(struct core *c, noderole_ix nr);
 /* A reason that a runner or hook reported: an unknown code becomes NONE, strings are truncated to
  * the stored lengths. */
-struct reason reason_taken(uint32_t code, struct str subject, struct str text);
+struct reason reason_truncate(uint32_t code, struct str subject, struct str text);
 /* A required, writable attrib of the noderole's own role that has neither a value nor a default in
  * its staged data; none if all are set. */
 attrib_ix required_missing(const struct core *c, noderole_ix nr, struct arena *a);
 /* True if the role has a required attrib that users may write. */
 bool required_any(const struct core *c, role_ix role, struct arena *a);
 /* A sentence that names the attrib and the ways to set it. */
-struct str required_sentence(const struct core *c, noderole_ix nr, attrib_ix attrib,
-                             struct arena *a);
+struct str required_missing_text(const struct core *c, noderole_ix nr, attrib_ix attrib,
+                                 struct arena *a);
 /* Check the input of a run before it starts. If the staged data are too large, or a required attrib
  * has no value, the noderole enters ERROR and the result is true. */
-bool run_is_too_large(struct core *c, noderole_ix nr, struct str staged);
-bool run_lacks_attrib(struct core *c, noderole_ix nr);
+bool run_fail_if_too_large(struct core *c, noderole_ix nr, struct str staged);
+bool run_fail_if_attrib_missing(struct core *c, noderole_ix nr);
 /* The reason of the failure that the result of a run carries. */
 struct reason run_reason(const struct run_done_command *p);
 /* The input of the noderole changed: run it again if it has run (docs/spec/data.md, Reruns). If it
@@ -177,7 +177,7 @@ struct cluster_watch {
 /* Record the active members of the clusters that these PROPOSED noderoles join. */
 struct cluster_watch cluster_watch(struct core *c, const noderole_ix *joining, uint32_t count);
 /* Request a rerun of the recorded members whose staged data have changed since. */
-void cluster_poke_changed(struct core *c, const struct cluster_watch *watch);
+void cluster_rerun_changed(struct core *c, const struct cluster_watch *watch);
 /* Record the members, commit in the given order, rerun changed members. False when refused. */
 bool cluster_commit(struct core *c, const noderole_ix *items, uint32_t count);
 
@@ -195,7 +195,7 @@ bool role_provides(const struct core *c, role_ix provider, role_ix provided);
 /* True if the jig of the role exists and is active, or the test jig replaces it. */
 bool role_can_run(const struct core *c, role_ix r);
 /* The reason if not: "jig X is ...". */
-struct str role_why_not(const struct core *c, role_ix r, struct arena *a);
+struct str role_not_runnable_reason(const struct core *c, role_ix r, struct arena *a);
 /* The name of the jig a run of `r` uses. */
 struct str role_jig_name(const struct core *c, role_ix r);
 bool role_is_noop(const struct core *c, role_ix r);
@@ -266,7 +266,7 @@ void hooks_deployment_role(struct core *c, enum hook hook, deployment_role_ix dr
 /* Look up the veto reply of a hook. True if the step may continue: the hook is not defined, has
  * accepted, or has not been called; in the last case a veto request is recorded and the step ends
  * with VERDICT_NEEDS_HOOKS. False if it has vetoed (problem recorded). */
-bool hooks_ask(struct core *c, enum hook hook, role_ix role, struct str argument);
+bool hooks_request_veto(struct core *c, enum hook hook, role_ix role, struct str argument);
 struct str hooks_noderole_argument(struct core *c, noderole_ix nr);
 struct str hooks_deployment_role_argument(struct core *c, deployment_role_ix dr);
 /* hooks_node() restricted to roles with this flag. */
@@ -302,7 +302,7 @@ void node_set_status(struct core *c, node_ix n, const struct reason *why);
 void node_clear_stopped(struct core *c, node_ix n);
 /* True if a restart of the machine waits at the barrier: reports of the current boot are obsolete.
  * */
-bool boot_restarts(const struct core *c, node_ix n);
+bool boot_restart_is_pending(const struct core *c, node_ix n);
 /* True if the row waits at the barrier and has not been delivered. */
 bool boot_order_is_waiting(const struct core *c, outbox_ix ix);
 /* At the end of a step: deliver or give up the waiting orders whose condition has changed. */
@@ -318,8 +318,8 @@ int64_t boot_next_deadline(const struct core *c); /* mono_ms; -1 = none */
 void boot_load(struct core *c);                   /* enqueue the waiting rows after a load */
 /* The noderole that the power action of the node waits for, and the generation; none = it does not
  * wait. */
-noderole_ix boot_waits_for(const struct core *c, node_ix n, struct arena *a,
-                           int64_t *out_generation);
+noderole_ix boot_blocking_noderole(const struct core *c, node_ix n, struct arena *a,
+                                   int64_t *out_generation);
 /* True if every noderole that serves boots has served the current boot generation of the node. */
 bool boot_is_served(const struct core *c, node_ix n, struct arena *a);
 const char *boot_check(const struct core *c);
@@ -341,10 +341,10 @@ bool power_is_reading(struct str action);
 void power_order_ended(struct core *c, node_ix n, const struct power_end *end);
 /* The power state was read. is_ordered: an operator ordered the reading, so its time is stored even
  * if the state is unchanged. */
-void power_was_read(struct core *c, node_ix n, enum power_state state, struct str driver,
-                    bool is_ordered);
+void power_reading_store(struct core *c, node_ix n, enum power_state state, struct str driver,
+                         bool is_ordered);
 /* The reading failed: keep the stored state and store the reason beside it. */
-void power_was_not_read(struct core *c, node_ix n, enum reason_code reason, struct str text);
+void power_reading_failed(struct core *c, node_ix n, enum reason_code reason, struct str text);
 
 /* ---- data.c and stage.c: documents and attribs ---- */
 
@@ -385,15 +385,15 @@ deployment_ix deployment_make(struct core *c, struct str name, struct str descri
 bool deployment_propose(struct core *c, deployment_ix d, struct str name);
 /* The noderoles of the deployment that `wanted` selects, by (cohort, id), in the arena of the step.
  * The caller passes an upper bound of their number in `most`; 0 skips the search. */
-typedef bool pick_fn(const struct noderole *nr);
-noderole_ix *deployment_pick(struct core *c, deployment_ix d, pick_fn *wanted, uint32_t most,
-                             uint32_t *out_count);
+typedef bool noderole_filter_fn(const struct noderole *nr);
+noderole_ix *deployment_select(struct core *c, deployment_ix d, noderole_filter_fn *wanted,
+                               uint32_t most, uint32_t *out_count);
 /* Add the first head, or the next one, which archives the old one. {0} when refused. */
 snapshot_ix timeline_begin(struct core *c, deployment_ix d, enum snapshot_state state);
 snapshot_ix timeline_next(struct core *c, deployment_ix d, enum snapshot_state state,
                           struct str name);
 /* All further changes of this step in `d` belong to its current head. */
-void timeline_hold(struct core *c, deployment_ix d);
+void timeline_keep_head(struct core *c, deployment_ix d);
 /* Remove all snapshots of a deployment that is being deleted. */
 void timeline_destroy(struct core *c, deployment_ix d);
 /* Record in the timeline that an object joins the deployment or gets new committed data, or that it
@@ -411,11 +411,11 @@ void snapshot_set_state(struct core *c, snapshot_ix s, enum snapshot_state state
  * of a noderole, to update the counts. */
 void defaults_count(struct core *c, noderole_ix nr, bool is_more);
 /* Record that the last run of the noderole was staged with the current defaults of its role. */
-void defaults_take(struct core *c, noderole_ix nr);
+void defaults_mark_staged(struct core *c, noderole_ix nr);
 /* The defaults of the role changed. */
-void defaults_moved(struct core *c, role_ix r);
+void defaults_changed(struct core *c, role_ix r);
 /* The same for its owner and all roles that want it. */
-void defaults_attrib_moved(struct core *c, attrib_ix attrib);
+void defaults_attrib_changed(struct core *c, attrib_ix attrib);
 /* Start, or stop, rerunning the noderoles of the deployment whose defaults changed; annealing steps
  * do it in the background. */
 void defaults_rerun(struct core *c, deployment_ix d);
@@ -424,13 +424,13 @@ void defaults_forget(struct core *c, deployment_ix d);
 void defaults_step(struct core *c, uint32_t until);
 enum { CHANGED_SHOWN_MAX = 1000 };
 /* True if the last run was staged with other defaults than the role has now. */
-bool defaults_are_other(const struct core *c, const struct noderole *nr);
+bool defaults_are_outdated(const struct core *c, const struct noderole *nr);
 const char *defaults_check(const struct core *c);
 
 /* ---- unproposed.c ---- */
 
 /* True if values were stored while it was not PROPOSED: a commit does not publish them. */
-bool unproposed_is(const struct noderole *nr);
+bool noderole_has_unproposed(const struct noderole *nr);
 /* Called with false before and with true after each change of the state, user data or deployment.
  * */
 void unproposed_count(struct core *c, noderole_ix nr, bool is_more);
@@ -482,7 +482,7 @@ noderole_ix why_step(const struct core *c, noderole_ix nr, struct arena *a,
                      struct cause *out_cause);
 /* The state whose first noderole explains a deployment with these counts; STATE_COUNT if all are
  * active. */
-uint8_t why_telling_state(const uint32_t counts[NODEROLE_STATE_COUNT]);
+uint8_t why_explaining_state(const uint32_t counts[NODEROLE_STATE_COUNT]);
 /* core_why(); but_hooks: without the causes that are hooks without a result. */
 struct cause *why_noderole(const struct core *c, noderole_ix nr, bool but_hooks, struct arena *a);
 
@@ -527,11 +527,11 @@ struct str node_power_actions(const struct core *c, node_ix n, struct arena *a);
 
 /* ---- boot_ids.c: which boot of a machine a report is from (ADR 0049) ---- */
 
-bool boots_is_id(struct str boot_id);
+bool boot_id_is_valid(struct str boot_id);
 /* True if the id is of an earlier boot: a later one has reported since. */
-bool boots_is_over(struct core *c, node_ix n, struct str boot_id);
+bool boot_id_is_outdated(struct core *c, node_ix n, struct str boot_id);
 /* Make this the current boot. */
-void boots_begin(struct core *c, node_ix n, struct str boot_id);
+void boot_id_record(struct core *c, node_ix n, struct str boot_id);
 
 /* ---- objects: import.c, roles.c, groups.c, users.c, tokens.c, hammers.c, host_keys.c ---- */
 

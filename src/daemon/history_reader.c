@@ -29,7 +29,7 @@ struct history_request {
                 struct store_visitor visitor);
     int64_t noderole_id;
     struct interval_page page;
-    struct history_place from;
+    struct history_cursor from;
     uint32_t limit;
     struct store_progress *progress;
     struct arena arena; /* owns the records */
@@ -168,7 +168,7 @@ static void history_execute(struct history *h, struct history_request *q)
         return;
     }
     log_print(LOG_WARNING, "cannot read the history: %s; the connection is opened again",
-              store_reader_trouble(h->reader));
+              store_reader_last_error(h->reader));
     store_reader_close(h->reader);
     h->reader = NULL;
     q->count = 0;
@@ -379,7 +379,7 @@ err history_intervals(struct history *h, const struct interval_page *page, int64
                                   .number = number, .read = history_read_intervals, .page = *page});
 }
 
-err history_events(struct history *h, struct history_place from, uint32_t limit, int64_t number)
+err history_events(struct history *h, struct history_cursor from, uint32_t limit, int64_t number)
 {
     return history_enqueue(
         h, (struct history_request){

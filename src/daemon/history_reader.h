@@ -43,5 +43,5 @@ void history_free(struct history *h);
 NODISCARD err history_runs(struct history *h, int64_t noderole_id, uint32_t limit, int64_t number);
 NODISCARD err history_intervals(struct history *h, const struct interval_page *page,
                                 int64_t number);
-NODISCARD err history_events(struct history *h, struct history_place from, uint32_t limit,
+NODISCARD err history_events(struct history *h, struct history_cursor from, uint32_t limit,
                              int64_t number);

@@ -16,7 +16,7 @@
 
 static struct api_fault installation_store_fault(const struct loop *l, struct arena *arena)
 {
-    const struct str detail = str_from(store_trouble(l->store));
+    const struct str detail = str_from(store_last_error(l->store));
     const bool is_down = l->status == TURN_DOWN || l->status == TURN_STOPPED;
     const bool is_full = store_is_full(l->store);
     return (struct api_fault){.code = is_full    ? REASON_STORE_FULL
@@ -42,9 +42,9 @@ uint32_t installation_faults_find(void *self, struct arena *arena, struct api_fa
      * reports no trouble, but the store is full. */
     if (*loop_store_problem(l) || store_is_full(l->store))
         out_faults[count++] = installation_store_fault(l, arena);
-    if (*runner_waits_for(l->runner))
+    if (*runner_waiting_text(l->runner))
         out_faults[count++] = (struct api_fault){REASON_SUPERVISOR_DOWN, "supervisor",
-                                                 str_from(runner_waits_for(l->runner))};
+                                                 str_from(runner_waiting_text(l->runner))};
     const enum clock_state clock = clock_state(wall_ms, stamp_ms);
     if (clock != CLOCK_EVEN) {
         struct buf text = buf_in(arena);

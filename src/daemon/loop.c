@@ -51,7 +51,7 @@ static void loop_report_down(struct loop *l)
     log_with(LOG_ERROR,
              LOG_FIELDS(LOG_I64("turn", turn_durable(l->turn)),
                         LOG_I64("epoch", turn_epoch(l->turn)),
-                        LOG_Z("store", store_trouble(l->store))),
+                        LOG_Z("store", store_last_error(l->store))),
              "%s; refusing changes and trying again", text);
 }
 

@@ -33,8 +33,8 @@ static int64_t run_newest_host_key(const struct core *core, int64_t node_id, str
     return newest;
 }
 
-bool work_facts(const struct core *core, const struct run_order *order, struct arena *a,
-                struct runner_facts *out_facts)
+bool run_facts_find(const struct core *core, const struct run_order *order, struct arena *a,
+                    struct runner_facts *out_facts)
 {
     struct record noderole, role, node, barclamp;
     if (!core_record(core, TABLE_NODEROLE, order->noderole_id, &noderole))

@@ -12,5 +12,5 @@
 struct core;
 
 /* False: its noderole has been deleted. Strings are in the arena or in the core. */
-bool work_facts(const struct core *core, const struct run_order *order, struct arena *a,
-                struct runner_facts *out_facts);
+bool run_facts_find(const struct core *core, const struct run_order *order, struct arena *a,
+                    struct runner_facts *out_facts);

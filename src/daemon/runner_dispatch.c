@@ -88,7 +88,7 @@ static void dispatch_cancel(void *self, const struct run_order *order)
     runner->cancel(runner->self, order);
 }
 
-struct runner_port runners_port(struct runners *r)
+struct runner_port runner_dispatch_port(struct runners *r)
 {
     return (struct runner_port){
         .self = r, .start = dispatch_start, .cancel = dispatch_cancel, .query = dispatch_query};

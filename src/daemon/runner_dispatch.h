@@ -27,4 +27,4 @@ struct runners {
     struct runner_port processes; /* and all runs that the other two do not own */
 };
 
-struct runner_port runners_port(struct runners *r);
+struct runner_port runner_dispatch_port(struct runners *r);

@@ -186,8 +186,8 @@ static bool serve_wants_stop(void *self)
     /* After a failed sync the kernel may have dropped the pages. Only a new process that reads the
      * file again knows what is stored (ADR 0037). */
     if (d->exit_status == EXIT_STATUS_OK && d->loop.status == TURN_DOWN &&
-        store_is_lost(d->loop.store))
-        serve_stop_with_error(d, EXIT_STATUS_FAILURE, store_trouble(d->loop.store));
+        store_has_failed(d->loop.store))
+        serve_stop_with_error(d, EXIT_STATUS_FAILURE, store_last_error(d->loop.store));
     return d->is_stopping && (d->stops_at_once || serve_is_drained(d));
 }
 
@@ -195,15 +195,15 @@ static void serve_on_stream_timer(uv_timer_t *timer)
 {
     struct daemon *d = timer->data;
     if (d->loop.api)
-        api_beat(d->loop.api);
+        api_poll_streams(d->loop.api);
 }
 
 static bool serve_work(void *self, uint64_t until_ns)
 {
     struct daemon *d = self;
-    if (d->loop.api && api_is_watched(d->loop.api) &&
+    if (d->loop.api && api_has_infinite_streams(d->loop.api) &&
         !uv_is_active((uv_handle_t *)&d->stream_timer))
-        must(uv_timer_start(&d->stream_timer, serve_on_stream_timer, API_BEAT_MS, 0) == 0);
+        must(uv_timer_start(&d->stream_timer, serve_on_stream_timer, API_POLL_MS, 0) == 0);
     const bool more = d->loop.api && api_pump(d->loop.api);
     return content_pump(&d->content, until_ns) || more;
 }
@@ -297,7 +297,7 @@ static enum exit_status serve_start_turn(struct daemon *d)
         return EXIT_STATUS_OK;
     }
     const err why = turn_trouble(d->loop.turn, &text);
-    const char *store = store_trouble(d->loop.store);
+    const char *store = store_last_error(d->loop.store);
     const bool damaged = why == ERR_CORRUPT;
     log_print(LOG_ERROR, "%s: %s%s%s",
               damaged ? "the store is damaged" : "the store cannot be used", text,
@@ -339,7 +339,7 @@ static enum exit_status serve_create_first_user(struct daemon *d)
         return EXIT_STATUS_OK;
     }
     if (!d->is_stopping)
-        log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("store", store_trouble(d->loop.store))),
+        log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("store", store_last_error(d->loop.store))),
                  "first user admin not created; the daemon stops");
     return d->is_stopping ? EXIT_STATUS_OK : EXIT_STATUS_FAILURE;
 }

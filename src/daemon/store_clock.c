@@ -31,7 +31,7 @@ struct set_clock_job {
 static enum exit_status set_clock_store_failed(struct store *store, const char *doing)
 {
     log_print(LOG_ERROR, "the stamp was not changed: the store could not be %s: %s", doing,
-              store_trouble(store));
+              store_last_error(store));
     return EXIT_STATUS_FAILURE;
 }
 

@@ -71,7 +71,7 @@ static void wiring_internal_reply(struct wiring *w, int64_t request, const struc
     else if (request > OWN_HOST_KEYS)
         power_on_result(w->loop->power, request, outcome, e);
     else
-        known_hosts_told(&w->known_hosts, outcome, why);
+        known_hosts_on_result(&w->known_hosts, outcome, why);
 }
 
 static void wiring_reply_outcome(void *self, int64_t request, const struct outcome *outcome,
@@ -136,7 +136,7 @@ static void wiring_on_durable(void *self, const struct batch *batch)
 {
     struct wiring *w = self;
     metrics_durable(&w->metrics, batch);
-    known_hosts_durable(&w->known_hosts, batch);
+    known_hosts_on_durable_batch(&w->known_hosts, batch);
     if (log_wants(LOG_DEBUG))
         log_with(LOG_DEBUG,
                  LOG_FIELDS(LOG_I64("turn", batch->turn), LOG_I64("epoch", batch->epoch),
@@ -194,7 +194,7 @@ static bool wiring_runner_facts(void *self, const struct run_order *order, struc
     struct record settings;
     must(core_record(wiring_core(self), TABLE_SETTINGS, 1, &settings));
     runner_set_keep(w->loop->runner, settings.settings.keep_runs);
-    return work_facts(wiring_core(self), order, a, out_facts);
+    return run_facts_find(wiring_core(self), order, a, out_facts);
 }
 
 /* The path of halligan-exec: it is installed in the directory of halligand. */
@@ -227,11 +227,11 @@ static enum exit_status wiring_open_runner(struct wiring *w, struct config *c)
                                        .tool_path = c->tool_path,
                                        .request_first = OWN_RUNS,
                                        .keep_ms = RUNS_KEEP_MS};
-    const struct runner_seams callbacks = {.self = w,
-                                           .facts = wiring_runner_facts,
-                                           .submit = wiring_submit,
-                                           .wake = wiring_wake,
-                                           .now_ms = wiring_age_now_ms};
+    const struct runner_callbacks callbacks = {.self = w,
+                                               .facts = wiring_runner_facts,
+                                               .submit = wiring_submit,
+                                               .wake = wiring_wake,
+                                               .now_ms = wiring_age_now_ms};
     if (runner_open(&setup, callbacks, &w->loop->runner) == OK)
         return EXIT_STATUS_OK;
     log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", c->data)),
@@ -272,9 +272,9 @@ static bool wiring_hook_facts(void *self, const struct outbox_record *row, struc
 {
     const struct core *core = wiring_core(self);
     struct record record;
-    struct hook_facts facts;
+    struct hook_call_args facts;
     if (!core_record(core, TABLE_OUTBOX, row->id, &record) ||
-        !core_hook_facts(core, row, arena, &facts))
+        !core_hook_args(core, row, arena, &facts))
         return false;
     *out_facts = (struct hooks_facts){.argument = facts.argument, .context = facts.context};
     return true;
@@ -289,7 +289,7 @@ static err wiring_veto_answer(void *self, uint64_t token, const struct answer *a
                               uint32_t count)
 {
     const struct wiring *w = self;
-    return turn_answer(w->loop->turn, token, answers, count);
+    return turn_submit_veto_replies(w->loop->turn, token, answers, count);
 }
 
 static void wiring_on_transition_called(void *self, uint64_t key, const struct hooks_result *result)
@@ -304,7 +304,7 @@ static bool wiring_transition_facts(void *self, int64_t noderole_id, struct aren
     const struct core *core = wiring_core(self);
     struct record record;
     if (!core_record(core, TABLE_NODEROLE, noderole_id, &record) ||
-        !core_run_facts(core, noderole_id, arena, out_argument))
+        !core_run_args(core, noderole_id, arena, out_argument))
         return false;
     *out_role_id = record.noderole.role_id;
     return true;
@@ -313,26 +313,26 @@ static bool wiring_transition_facts(void *self, int64_t noderole_id, struct aren
 static enum exit_status wiring_open_hooks(struct wiring *w)
 {
     struct loop *l = w->loop;
-    const struct hooks_seams callbacks = {.self = w,
-                                          .wake = wiring_wake,
-                                          .prepare = wiring_prepare_hook,
-                                          .facts = wiring_hook_facts,
-                                          .find = wiring_find_object,
-                                          .submit = wiring_submit,
-                                          .answer = wiring_veto_answer,
-                                          .called = wiring_on_transition_called,
-                                          .loaded = wiring_on_code_loaded};
+    const struct hooks_callbacks callbacks = {.self = w,
+                                              .wake = wiring_wake,
+                                              .prepare = wiring_prepare_hook,
+                                              .facts = wiring_hook_facts,
+                                              .find = wiring_find_object,
+                                              .submit = wiring_submit,
+                                              .answer = wiring_veto_answer,
+                                              .called = wiring_on_transition_called,
+                                              .loaded = wiring_on_code_loaded};
     l->hooks = hooks_open(callbacks, SANDBOX_LIMITS);
     if (!l->hooks) {
         log_print(LOG_ERROR, "cannot start the hook thread: threads or memory exhausted");
         return EXIT_STATUS_FAILURE;
     }
     l->transitions =
-        transitions_new(l->hooks, (struct transition_seams){.self = w,
-                                                            .facts = wiring_transition_facts,
-                                                            .submit = wiring_submit,
-                                                            .mono_ms = wiring_mono_ms,
-                                                            .wake = wiring_wake});
+        transitions_new(l->hooks, (struct transition_callbacks){.self = w,
+                                                                .facts = wiring_transition_facts,
+                                                                .submit = wiring_submit,
+                                                                .mono_ms = wiring_mono_ms,
+                                                                .wake = wiring_wake});
     w->codes = (struct role_code_registry){.hooks = l->hooks,
                                            .callbacks = {w, wiring_core, wiring_source_path}};
     return EXIT_STATUS_OK;
@@ -343,7 +343,7 @@ static enum exit_status wiring_open_hooks(struct wiring *w)
 static enum exit_status wiring_open_test_jig(struct wiring *w, struct config *c)
 {
     const char *path = config_path(c, "test-jig.journal");
-    const struct test_jig_seams callbacks = {.self = w, .submit = wiring_submit};
+    const struct test_jig_callbacks callbacks = {.self = w, .submit = wiring_submit};
     if (test_jig_open(path, callbacks, &w->loop->jig) == OK)
         return EXIT_STATUS_OK;
     log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
@@ -437,7 +437,7 @@ enum exit_status wiring_open(struct wiring *w, struct config *c)
     const struct turn_ports ports = {
         .store = store_port(l->store),
         .clock = {w, wiring_now_ms, wiring_mono_ms, wiring_random},
-        .runner = runners_port(&w->runners),
+        .runner = runner_dispatch_port(&w->runners),
         .hooks = hooks_port(l->hooks),
         .power = power_port(l->power),
         .reply = {w, wiring_reply_outcome, wiring_reply_failed},

@@ -84,7 +84,7 @@ static bool api_is_ready(void *self, const char **out_why)
     else
         text = loop_store_problem(w->loop);
     if (!text[0])
-        text = runner_trouble(w->loop->runner);
+        text = runner_unavailable_text(w->loop->runner);
     *out_why = text;
     return text[0] == 0;
 }
@@ -97,7 +97,7 @@ static void api_conditions(void *self, struct buf *out)
 static const char *api_trouble(void *self)
 {
     const struct loop *l = ((struct wiring *)self)->loop;
-    return l->is_stalled && !l->is_down ? loop_store_problem(l) : store_trouble(l->store);
+    return l->is_stalled && !l->is_down ? loop_store_problem(l) : store_last_error(l->store);
 }
 
 static err api_old_runs(void *self, int64_t noderole_id, uint32_t limit, int64_t number)
@@ -110,13 +110,13 @@ static err api_intervals(void *self, const struct interval_page *page, int64_t n
     return history_intervals(((struct wiring *)self)->history, page, number);
 }
 
-static err api_events(void *self, struct api_place from, uint32_t limit, int64_t number)
+static err api_events(void *self, struct api_event_cursor from, uint32_t limit, int64_t number)
 {
-    const struct history_place place = {from.turn, from.n, from.is_backward};
+    const struct history_cursor place = {from.turn, from.n, from.is_backward};
     return history_events(((struct wiring *)self)->history, place, limit, number);
 }
 
-static err api_run_log(void *self, struct api_log *log)
+static err api_run_log(void *self, struct api_log_chunk *log)
 {
     enum { PIECE = 64 << 10 };
     struct runner_log found = {
@@ -141,10 +141,10 @@ static err api_rehearse(void *self, const struct str *barclamps, uint32_t count,
 
 static err api_read_barclamp(void *self, struct api_barclamp *barclamp)
 {
-    const struct barclamp_upload_seams callbacks = {.self = self,
-                                                    .core = api_core,
-                                                    .rehearse = api_rehearse,
-                                                    .folder = ((struct wiring *)self)->uploads};
+    const struct barclamp_upload_callbacks callbacks = {.self = self,
+                                                        .core = api_core,
+                                                        .rehearse = api_rehearse,
+                                                        .folder = ((struct wiring *)self)->uploads};
     return barclamp_upload_read(&callbacks, barclamp);
 }
 

@@ -17,9 +17,9 @@ struct seen_code {
 };
 
 /* Split "PATH:12: text" into the line number and the text. */
-static struct text_place code_finder_split_line(struct str path, struct str *text)
+static struct text_position code_finder_split_line(struct str path, struct str *text)
 {
-    struct text_place at = {0};
+    struct text_position at = {0};
     int64_t line;
     if (!str_starts(*text, path))
         return at;
@@ -51,7 +51,7 @@ static void code_finder_find(void *self, const char *lua_path, struct diagnostic
     struct hooks_report found;
     const struct str path = str_copy(r->arena, str_from(lua_path));
     if (hooks_inspect(lua_path, r->arena, &found) != OK) {
-        const struct text_place at = code_finder_split_line(path, &found.text);
+        const struct text_position at = code_finder_split_line(path, &found.text);
         diagnostics_error(diagnostics_as(r, "lua_invalid"), path, at, "%.*s",
                           STR_FMT_ARGS(found.text));
         return;
@@ -62,7 +62,7 @@ static void code_finder_find(void *self, const char *lua_path, struct diagnostic
             json_append(names, json_make_string(r->arena, str_from(hook_name((enum hook)hook))));
     if (functions->unknown.len) {
         const struct str meant = code_finder_suggest(functions->unknown);
-        diagnostics_warning(diagnostics_as(r, "lua_unused"), path, (struct text_place){0},
+        diagnostics_warning(diagnostics_as(r, "lua_unused"), path, (struct text_position){0},
                             "it defines %.*s, which is not called%s%.*s%s",
                             STR_FMT_ARGS(diagnostics_brief(functions->unknown)),
                             meant.len ? "; did you mean " : "", STR_FMT_ARGS(meant),
@@ -73,7 +73,7 @@ static void code_finder_find(void *self, const char *lua_path, struct diagnostic
     f->seen = seen;
 }
 
-struct hook_finder code_finder_seam(struct code_finder *f)
+struct hook_finder code_finder_hook_finder(struct code_finder *f)
 {
     return (struct hook_finder){.self = f, .find = code_finder_find};
 }

@@ -12,7 +12,7 @@ struct code_finder {
     struct seen_code *seen; /* newest first */
 };
 
-struct hook_finder code_finder_seam(struct code_finder *f);
+struct hook_finder code_finder_hook_finder(struct code_finder *f);
 
 /* True if this file defines do_transition. False for a file that was not read or is invalid. */
 bool code_finder_has_transition(const struct code_finder *f, const char *lua_path);

@@ -26,7 +26,7 @@
 enum { IDLE_ROUNDS_MAX = OUTBOX_MAX / HOOKS_QUEUE_MAX + 1 };
 
 struct hooks {
-    struct hooks_seams callbacks;
+    struct hooks_callbacks callbacks;
     struct hook_worker worker;
     struct delivery_queue rows;
     uint32_t queued;       /* deliveries with the worker or not submitted */
@@ -193,7 +193,7 @@ static void hooks_answer_at_once(struct hooks *h, struct job *job)
     h->callbacks.wake(h->callbacks.self);
 }
 
-static void hooks_port_ask(void *self, uint64_t token, const struct hook_question *questions,
+static void hooks_port_ask(void *self, uint64_t token, const struct veto_request *questions,
                            uint32_t task_count)
 {
     struct hooks *h = self;
@@ -227,14 +227,14 @@ struct hooks_port hooks_port(struct hooks *h)
 
 /* ---- calls ---- */
 
-bool hooks_takes_calls(const struct hooks *h)
+bool hooks_can_call(const struct hooks *h)
 {
     return h->call_count < HOOKS_CALLS_MAX;
 }
 
 err hooks_call(struct hooks *h, int64_t role_id, const struct hooks_facts *facts, uint64_t key)
 {
-    if (!hooks_takes_calls(h))
+    if (!hooks_can_call(h))
         return ERR_LIMIT;
     struct job *job = job_new(JOB_CALL, 1);
     struct task *task = job->tasks;
@@ -294,7 +294,8 @@ static void hooks_encode_commands(struct hooks *h, struct job *job)
     log_with(LOG_WARNING,
              LOG_FIELDS(task_log_role(task), LOG_Z("hook", task->function),
                         LOG_I64("outbox", job->rows.at[job->rows.count - 1])),
-             "a hook failed, its wishes are dropped: %.*s", STR_FMT_ARGS(task->text));
+             "a hook failed; the commands that it requested are not executed: %.*s",
+             STR_FMT_ARGS(task->text));
 }
 
 /* The last of the rows that one call answers gets its result. */
@@ -311,7 +312,7 @@ static err hooks_submit_delivery(struct hooks *h, struct job *job)
             command.outbox_done.text = task->failed ? task->text : STR("");
             command.outbox_done.reason = task->failed ? task->reason : REASON_NONE;
             command.outbox_done.reason_subject = str_from(task->function);
-            command.outbox_done.wishes = job->commands;
+            command.outbox_done.hook_commands = job->commands;
         }
         e = h->callbacks.submit(h->callbacks.self, &command);
         if (e == ERR_LIMIT)
@@ -439,13 +440,13 @@ static void hooks_sort_done(struct hooks *h)
     hooks_append(&h->done, &rest);
 }
 
-bool hooks_settle(struct hooks *h)
+bool hooks_run_until_idle(struct hooks *h)
 {
     bool any = false;
     hook_worker_keep_order(&h->worker, true);
     hook_worker_wait_idle(&h->worker);
     for (uint32_t round = 0; round < IDLE_ROUNDS_MAX; round++) {
-        if (!hooks_waiting(h) && !h->change_count)
+        if (!hooks_pending_count(h) && !h->change_count)
             break;
         hooks_queue_in_order(h);
         hook_worker_wait_idle(&h->worker);
@@ -458,7 +459,7 @@ bool hooks_settle(struct hooks *h)
     return any;
 }
 
-uint32_t hooks_waiting(const struct hooks *h)
+uint32_t hooks_pending_count(const struct hooks *h)
 {
     return h->rows.count + h->queued_rows + h->veto_count + h->call_count;
 }
@@ -496,7 +497,7 @@ void hooks_load(struct hooks *h, int64_t role_id, const char *path)
     hooks_change_code(h, role_id, (struct code_change){.kind = CODE_FILE, .path = path});
 }
 
-void hooks_keep(struct hooks *h, int64_t role_id, struct str why)
+void hooks_keep_code(struct hooks *h, int64_t role_id, struct str why)
 {
     hooks_change_code(h, role_id, (struct code_change){.kind = CODE_SAME, .why = why});
 }
@@ -506,7 +507,7 @@ void hooks_unload(struct hooks *h, int64_t role_id)
     hooks_change_code(h, role_id, (struct code_change){.kind = CODE_NONE});
 }
 
-void hooks_miss(struct hooks *h, int64_t role_id, struct str why)
+void hooks_set_missing(struct hooks *h, int64_t role_id, struct str why)
 {
     hooks_change_code(h, role_id, (struct code_change){.kind = CODE_MISSING, .why = why});
 }
@@ -519,7 +520,7 @@ static void hooks_worker_wake(void *self)
     h->callbacks.wake(h->callbacks.self);
 }
 
-struct hooks *hooks_open(struct hooks_seams callbacks, struct sandbox_limits limits)
+struct hooks *hooks_open(struct hooks_callbacks callbacks, struct sandbox_limits limits)
 {
     struct hooks *h = calloc(1, sizeof *h);
     must(h);

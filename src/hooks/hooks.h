@@ -3,9 +3,9 @@
  * It implements port/hooks_port.h. Deliveries and veto requests are only recorded when they arrive;
  * the code is called in the thread, one call at a time, veto requests first. Results wait until the
  * loop calls hooks_pump(), so that the turn is never entered from its own order. The thread has no
- * access to the core: the arguments of a hook are created by hooks_seams.facts in the thread of the
- * loop, from hooks_pump() and in small portions, and names in hook commands are resolved there when
- * the call has ended.
+ * access to the core: the arguments of a hook are created by hooks_callbacks.facts in the thread of
+ * the loop, from hooks_pump() and in small portions, and names in hook commands are resolved there
+ * when the call has ended.
  *
  * No Lua runs in the thread of the loop: a new file of a role is only recorded, and the worker
  * thread reads, compiles, runs and frees it.
@@ -15,8 +15,8 @@
  * takes. Rows of on_node_change that wait for the same role and node are combined into one call.
  *
  * All functions belong to the thread of the loop. Deliveries that exceed the queue wait as rows
- * without arguments, limited only by the outbox. Deliveries that are not answered when the module
- * is closed are delivered again after the next start. */
+ * without arguments, limited only by the outbox. Deliveries that are not answered when the
+ * module is closed are delivered again after the next start. */
 #pragma once
 
 #include <stdbool.h>
@@ -54,7 +54,7 @@ struct hooks_result {
     struct run_done_command done;
 };
 
-struct hooks_seams {
+struct hooks_callbacks {
     void *self;
     /* From either thread: request a call of hooks_pump() soon, in the thread of the loop and not
      * from here. Must not block on the loop. */
@@ -81,13 +81,13 @@ struct hooks_seams {
     /* The result of hooks_call(); those of one role in the order of the calls. Strings are valid
      * during the call. */
     void (*called)(void *self, uint64_t key, const struct hooks_result *result);
-    /* The result of hooks_load() or hooks_keep(), unless the code of the role was changed again
-     * since. Strings are valid during the call. May be NULL. */
+    /* The result of hooks_load() or hooks_keep_code(), unless the code of the role was changed
+     * again since. Strings are valid during the call. May be NULL. */
     void (*loaded)(void *self, int64_t role_id, err error, const struct hooks_report *report);
 };
 
 /* NULL if the thread could not be started. */
-struct hooks *hooks_open(struct hooks_seams callbacks, struct sandbox_limits limits);
+struct hooks *hooks_open(struct hooks_callbacks callbacks, struct sandbox_limits limits);
 /* Ends the active call and drops pending ones. NULL is ignored. */
 void hooks_close(struct hooks *h);
 struct hooks_port hooks_port(struct hooks *h);
@@ -102,27 +102,27 @@ NODISCARD err hooks_inspect(const char *path, struct arena *arena, struct hooks_
 /* Each of these functions applies to every call that starts after it, also to pending ones; an
  * active call finishes with the code it started with. */
 
-/* Set the file with the code of the role. The thread reads it before the next call of the role, or
- * when it is idle, and hooks_seams.loaded() gets OK or an error as above. If the file is invalid,
- * the old code stays in use; without old code, calls fail with the text of the report. A file that
- * was not read when the next one is set is never read. */
+/* Set the file with the code of the role. The thread reads it before the next call of the role,
+ * or when it is idle, and hooks_callbacks.loaded() gets OK or an error as above. If the file is
+ * invalid, the old code stays in use; without old code, calls fail with the text of the report.
+ * A file that was not read when the next one is set is never read. */
 void hooks_load(struct hooks *h, int64_t role_id, const char *path);
 /* The role should have other code that cannot be read: same as an invalid file, with ERR_IO. */
-void hooks_keep(struct hooks *h, int64_t role_id, struct str why);
+void hooks_keep_code(struct hooks *h, int64_t role_id, struct str why);
 /* The role has no code any more: pending hooks are answered without a call, and only do_transition
  * fails. */
 void hooks_unload(struct hooks *h, int64_t role_id);
 /* The role should have code and there is none: calls fail with this reason. */
-void hooks_miss(struct hooks *h, int64_t role_id, struct str why);
+void hooks_set_missing(struct hooks *h, int64_t role_id, struct str why);
 
 /* ---- calls ---- */
 
-/* Call do_transition(noderole, data), with the data as context. hooks_seams.called() gets the
+/* Call do_transition(noderole, data), with the data as context. hooks_callbacks.called() gets the
  * result with `key`. ERR_LIMIT: too many calls are pending. */
 NODISCARD err hooks_call(struct hooks *h, int64_t role_id, const struct hooks_facts *facts,
                          uint64_t key);
 /* True if hooks_call() would accept a call. */
-bool hooks_takes_calls(const struct hooks *h);
+bool hooks_can_call(const struct hooks *h);
 
 /* Submit results and queue pending rows. True if a result was submitted. To be called when woken,
  * and again after each turn while a result was refused with ERR_LIMIT. */
@@ -131,7 +131,7 @@ bool hooks_pump(struct hooks *h);
  * was submitted. A caller that uses this instead of hooks_pump(), and loads code only when nothing
  * is pending for it, gets the same results in the same order for the same rows: no clock and no
  * round-robin, but first the results of files, then veto replies, then calls and rows, each in
- * order of arrival. The thread is idle afterwards, and not inside hooks_seams.wake(). */
-bool hooks_settle(struct hooks *h);
+ * order of arrival. The thread is idle afterwards, and not inside hooks_callbacks.wake(). */
+bool hooks_run_until_idle(struct hooks *h);
 /* Number of deliveries, veto requests and calls without a submitted result. */
-uint32_t hooks_waiting(const struct hooks *h);
+uint32_t hooks_pending_count(const struct hooks *h);

@@ -36,7 +36,7 @@ struct reply {
 
 struct transitions {
     struct hooks *hooks;
-    struct transition_seams callbacks;
+    struct transition_callbacks callbacks;
     int64_t epoch; /* the highest epoch of an order */
     uint64_t last_key;
     struct transition_queue ordered; /* not called yet                                            */
@@ -298,7 +298,7 @@ static bool transitions_call_ordered(struct transitions *t)
     const bool has_clock = t->callbacks.mono_ms != NULL;
     const int64_t due_ms = has_clock ? t->callbacks.mono_ms(t->callbacks.self) + HOOKS_PUMP_MS : 0;
     bool is_late = false;
-    while (!is_late && t->ordered.first && hooks_takes_calls(t->hooks)) {
+    while (!is_late && t->ordered.first && hooks_can_call(t->hooks)) {
         if (t->ordered.first->is_cancelled)
             free(transition_queue_take(&t->ordered));
         else
@@ -307,7 +307,7 @@ static bool transitions_call_ordered(struct transitions *t)
         is_late = has_clock && t->callbacks.mono_ms(t->callbacks.self) >= due_ms;
     }
     arena_fini(&arena);
-    return is_late && t->ordered.first && hooks_takes_calls(t->hooks);
+    return is_late && t->ordered.first && hooks_can_call(t->hooks);
 }
 
 void transitions_called(struct transitions *t, uint64_t key, const struct hooks_result *result)
@@ -335,7 +335,7 @@ bool transitions_is_due(const struct transitions *t)
 
 /* ---- new and free ---- */
 
-struct transitions *transitions_new(struct hooks *hooks, struct transition_seams callbacks)
+struct transitions *transitions_new(struct hooks *hooks, struct transition_callbacks callbacks)
 {
     struct transitions *t = calloc(1, sizeof *t);
     must(t);

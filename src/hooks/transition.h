@@ -23,7 +23,7 @@
 
 struct transitions;
 
-struct transition_seams {
+struct transition_callbacks {
     void *self;
     /* The argument of do_transition, canonical JSON created in the arena, and the role whose code
      * is called. False: the noderole was deleted. Called from transitions_pump(). */
@@ -39,13 +39,13 @@ struct transition_seams {
 
 /* `hooks` must not be pumped after transitions_free(). No other module may use hooks_call() of
  * them. */
-struct transitions *transitions_new(struct hooks *hooks, struct transition_seams callbacks);
+struct transitions *transitions_new(struct hooks *hooks, struct transition_callbacks callbacks);
 void transitions_free(struct transitions *t); /* NULL is ignored; pending runs are dropped */
 struct runner_port transitions_port(struct transitions *t);
 /* True if this attempt is pending here: a cancel does not name its jig. */
 bool transitions_has(const struct transitions *t, int64_t run_id, uint32_t attempt);
 
-/* To be called from hooks_seams.called(). */
+/* To be called from hooks_callbacks.called(). */
 void transitions_called(struct transitions *t, uint64_t key, const struct hooks_result *result);
 
 /* Process orders for at most HOOKS_PUMP_MS and submit results; to be called after hooks_pump() and

@@ -83,7 +83,7 @@ void exchange_free(struct exchange *x)
     }
     exchange_release_body(x);
     stream_free(x);
-    http_hold(&x->request, 0);
+    http_count_memory(&x->request, 0);
     if (x->request.is_secret)
         exchange_wipe_arena(&x->request.arena);
     arena_fini(&x->request.arena);
@@ -168,21 +168,21 @@ void exchange_head(struct exchange *x, struct MHD_Response *response, const stru
         exchange_add_header(response, "Connection", "close");
 }
 
-void http_hold(struct http_request *request, size_t bytes)
+void http_count_memory(struct http_request *request, size_t bytes)
 {
     struct exchange *x = exchange_of(request);
     x->server->held_total = x->server->held_total - x->held + bytes;
     x->held = bytes;
 }
 
-bool http_may_hold(const struct http_request *request, size_t bytes)
+bool http_memory_fits(const struct http_request *request, size_t bytes)
 {
     const struct exchange *x = (const struct exchange *)(const void *)request;
     return bytes <= HTTP_HELD_LOW ||
            x->server->held_total - x->held + bytes <= x->server->held_total_max;
 }
 
-size_t http_held(const struct http_request *request)
+size_t http_memory_total(const struct http_request *request)
 {
     const struct exchange *x = (const struct exchange *)(const void *)request;
     return x->server->held_total + x->server->stream_total;
@@ -194,7 +194,7 @@ static struct MHD_Response *exchange_response_new(struct exchange *x,
     const bool stays = exchange_arena_holds(&x->request.arena, answer->body.at);
     const size_t bytes = x->request.arena.held + (stays ? 0 : answer->body.len);
     if (bytes > x->held)
-        http_hold(&x->request, bytes);
+        http_count_memory(&x->request, bytes);
     /* The parameter is not const, but libmicrohttpd does not modify the buffer. */
     struct MHD_Response *response = MHD_create_response_from_buffer(
         answer->body.len, answer->body.len ? (void *)(uintptr_t)answer->body.at : NULL,

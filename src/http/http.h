@@ -120,7 +120,8 @@ struct http_options {
     uint32_t idle_s;          /* seconds; 0: 30. Slower clients are disconnected */
     uint32_t stream_max;      /* unsent bytes of one stream; 0: 4 MiB */
     uint32_t stream_total_max; /* unsent bytes of all streams; 0: 64 MiB */
-    uint32_t held_total_max;   /* bytes that all requests hold for their answers (http_hold());
+    uint32_t
+        held_total_max; /* bytes that all requests hold for their answers (http_count_memory());
                                 * 0: 256 MiB */
     /* Trusted reverse proxies: their headers Forwarded, X-Forwarded-For and X-Forwarded-Proto are
      * used. Addresses are IPv6 or IPv4 mapped. */
@@ -179,12 +180,13 @@ void http_answer(struct http_request *request, const struct http_answer *answer)
 #define HTTP_HELD_LOW ((size_t)64 << 10)
 
 /* The memory of an answer is occupied until the client has read it, so it is counted over all
- * connections. http_hold() sets the count of this request to `bytes`; http_answer() counts at least
- * the arena and a copied body. http_may_hold(): would that count stay within the limit?
- * http_held(): bytes counted for all requests plus unsent bytes of all streams. */
-void http_hold(struct http_request *request, size_t bytes);
-bool http_may_hold(const struct http_request *request, size_t bytes);
-size_t http_held(const struct http_request *request);
+ * connections. http_count_memory() sets the count of this request to `bytes`; http_answer()
+ * counts at least the arena and a copied body. http_memory_fits(): would that count stay within
+ * the limit? http_memory_total(): bytes counted for all requests plus unsent bytes of all
+ * streams. */
+void http_count_memory(struct http_request *request, size_t bytes);
+bool http_memory_fits(const struct http_request *request, size_t bytes);
+size_t http_memory_total(const struct http_request *request);
 
 /* --- streams ----------------------------------------------------------------------------------*/
 

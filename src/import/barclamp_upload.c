@@ -22,7 +22,8 @@ struct problem_list {
     struct problem **end; /* of the list */
 };
 
-static void upload_add_problem(struct problem_list *t, struct text_place at, struct problem problem)
+static void upload_add_problem(struct problem_list *t, struct text_position at,
+                               struct problem problem)
 {
     struct buf b = buf_in(t->arena);
     if (at.line) {
@@ -84,7 +85,7 @@ static struct str upload_text_of(const struct json *object, struct str key)
     return value && value->kind == JSON_STRING ? value->text : STR("");
 }
 
-static void upload_set_source_path(const struct barclamp_upload_seams *callbacks,
+static void upload_set_source_path(const struct barclamp_upload_callbacks *callbacks,
                                    const struct core *core, struct arena *a, struct json *document)
 {
     const struct json *section = json_get(document, STR("barclamp"));
@@ -133,7 +134,7 @@ static void upload_set_hooks(const struct core *core, struct arena *a, struct js
     }
 }
 
-static struct str upload_complete(const struct barclamp_upload_seams *callbacks,
+static struct str upload_complete(const struct barclamp_upload_callbacks *callbacks,
                                   const struct core *core, struct arena *a, struct str text)
 {
     struct json *document;
@@ -151,7 +152,7 @@ static void upload_add_engine_problems(struct problem_list *t, const struct barc
                                        const struct problem *problems)
 {
     for (const struct problem *p = problems; p; p = p->next)
-        upload_add_problem(t, barclamp_place(file, p->field), *p);
+        upload_add_problem(t, barclamp_field_position(file, p->field), *p);
 }
 
 /* Only problems that do not follow from errors that have been reported. */
@@ -183,7 +184,8 @@ static void upload_check_files(const struct core *core, struct diagnostics *repo
 
 /* Phases: parse, complete with trusted values, dry run, and for a document without problems the
  * warnings. A text with errors still gets a dry run of its draft, to report more problems. */
-err barclamp_upload_read(const struct barclamp_upload_seams *callbacks, struct api_barclamp *sent)
+err barclamp_upload_read(const struct barclamp_upload_callbacks *callbacks,
+                         struct api_barclamp *sent)
 {
     const struct core *core = callbacks->core(callbacks->self);
     struct diagnostics report = diagnostics_begin(sent->arena);

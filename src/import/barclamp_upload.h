@@ -16,7 +16,7 @@
 struct core;
 struct outcome;
 
-struct barclamp_upload_seams {
+struct barclamp_upload_callbacks {
     void *self;
     const struct core *(*core)(void *self); /* returns NULL while no core is loaded */
     /* Dry run of importing these documents (core_import_dry_run in core.h). */
@@ -26,5 +26,5 @@ struct barclamp_upload_seams {
 };
 
 /* Sets the document or the problems of `sent`. ERR_UNAVAILABLE without a core. */
-NODISCARD err barclamp_upload_read(const struct barclamp_upload_seams *callbacks,
+NODISCARD err barclamp_upload_read(const struct barclamp_upload_callbacks *callbacks,
                                    struct api_barclamp *sent);

@@ -180,7 +180,8 @@ static void content_begin_reading(struct content *c, const char *directories)
 struct str content_source_path(const struct content *c, struct str barclamp)
 {
     for (uint32_t i = 0; i < c->rounds.count; i++)
-        if (import_rounds_wants(&c->rounds, i) && str_eq(c->reading.tree.files[i].name, barclamp))
+        if (import_rounds_is_pending(&c->rounds, i) &&
+            str_eq(c->reading.tree.files[i].name, barclamp))
             return content_reader_source_path(&c->reading.tree.files[i]);
     return STR("");
 }
@@ -242,7 +243,7 @@ static bool content_compare_next(struct content *c)
         return false;
     const uint32_t i = c->next++;
     if (content_is_unchanged(c, &c->reading.tree.files[i])) {
-        import_rounds_leave_out(&c->rounds, i);
+        import_rounds_exclude(&c->rounds, i);
         c->tries[i].is_in_force = true;
     }
     return true;
@@ -263,7 +264,7 @@ static bool content_import_next(struct content *c)
         c->bytes_waiting += file->document.len;
         return true;
     }
-    import_rounds_tell(&c->rounds, i, ROUNDS_LOST);
+    import_rounds_set_result(&c->rounds, i, ROUNDS_UNKNOWN);
     log_with(LOG_WARNING, LOG_FIELDS(LOG_Z("path", file->path)),
              "barclamp not imported: the store is unavailable; send SIGHUP when it is back");
     return true;
@@ -274,10 +275,10 @@ static bool content_log_refused_next(struct content *c)
     if (c->next == c->rounds.count)
         return false;
     const uint32_t i = c->next++;
-    if (!import_rounds_wants(&c->rounds, i))
+    if (!import_rounds_is_pending(&c->rounds, i))
         return true;
     content_log_report(&c->tries[i].refusals);
-    import_rounds_leave_out(&c->rounds, i);
+    import_rounds_exclude(&c->rounds, i);
     return true;
 }
 
@@ -422,7 +423,7 @@ static bool content_next_stage(struct content *c)
     case CONTENT_REPORTING: content_enter_stage(c, CONTENT_COMPARING); return true;
     case CONTENT_COMPARING: content_enter_stage(c, CONTENT_IMPORTING); return true;
     case CONTENT_IMPORTING:
-        if (!import_rounds_is_over(&c->rounds))
+        if (!import_rounds_is_done(&c->rounds))
             return false;
         content_enter_stage(c, CONTENT_LOGGING_REFUSALS);
         return true;
@@ -451,7 +452,7 @@ static void content_on_imported(struct content *c, uint32_t i)
     log_with(LOG_INFO, LOG_FIELDS(LOG_S("barclamp", file->name), LOG_Z("path", file->path)),
              "barclamp imported");
     c->tries[i].is_in_force = c->tries[i].is_new = true;
-    import_rounds_tell(&c->rounds, i, ROUNDS_TAKEN);
+    import_rounds_set_result(&c->rounds, i, ROUNDS_IMPORTED);
 }
 
 void content_on_result(struct content *c, int64_t request, const struct outcome *outcome, err why)
@@ -465,7 +466,7 @@ void content_on_result(struct content *c, int64_t request, const struct outcome 
     c->tries[i].is_asked = false;
     c->bytes_waiting -= file->document.len;
     if (!outcome) {
-        import_rounds_tell(&c->rounds, i, ROUNDS_LOST);
+        import_rounds_set_result(&c->rounds, i, ROUNDS_UNKNOWN);
         log_with(LOG_WARNING, LOG_FIELDS(LOG_Z("path", file->path), LOG_I64("error", why)),
                  "barclamp not imported: the store failed before it was committed; send SIGHUP "
                  "when it is back");
@@ -473,7 +474,7 @@ void content_on_result(struct content *c, int64_t request, const struct outcome 
         content_on_imported(c, i);
     } else {
         content_report_problems(&c->tries[i].refusals, file, outcome->problems);
-        import_rounds_tell(&c->rounds, i, ROUNDS_REFUSED);
+        import_rounds_set_result(&c->rounds, i, ROUNDS_REFUSED);
     }
 }
 

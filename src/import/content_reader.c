@@ -40,7 +40,8 @@ static void reader_find_unless_stopped(void *self, const char *lua_path, struct 
 static void reader_read_tree(struct reading *r)
 {
     r->code = (struct code_finder){0};
-    struct stoppable_finder stoppable = {.stop = &r->stop, .finder = code_finder_seam(&r->code)};
+    struct stoppable_finder stoppable = {.stop = &r->stop,
+                                         .finder = code_finder_hook_finder(&r->code)};
     const struct hook_finder finder = {.self = &stoppable, .find = reader_find_unless_stopped};
     r->report = diagnostics_begin(&r->arena);
     r->tree = barclamp_check_read(&r->report, r->directories, &finder, &r->stop);

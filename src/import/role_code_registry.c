@@ -90,7 +90,7 @@ static void registry_report_missing(struct role_code_registry *c, struct code *c
 {
     const struct str text = registry_problem(c, location, "no such file");
     code->is_wrong = true;
-    hooks_miss(c->hooks, code->role_id, text);
+    hooks_set_missing(c->hooks, code->role_id, text);
     log_with(LOG_WARNING, LOG_FIELDS(LOG_S("role", location->role)),
              "Lua code of role %.*s missing: %.*s; its hooks fail", STR_FMT_ARGS(location->role),
              STR_FMT_ARGS(text));
@@ -109,8 +109,8 @@ static bool registry_load(struct role_code_registry *c, struct code *code,
         hooks_load(c->hooks, code->role_id, path);
     } else if (e != ERR_NOT_FOUND) {
         code->is_wrong = true;
-        hooks_keep(c->hooks, code->role_id,
-                   registry_problem(c, location, "outside its barclamp, or not readable"));
+        hooks_keep_code(c->hooks, code->role_id,
+                        registry_problem(c, location, "outside its barclamp, or not readable"));
     } else if (location->has_hooks) {
         registry_report_missing(c, code, location);
     } else {

@@ -45,7 +45,7 @@ void role_code_registry_need(struct role_code_registry *c, int64_t role_id);
 /* Load the code of this role again; with `is_same` (file unchanged) only if it could not be loaded
  * before. False if there is no such role. */
 bool role_code_registry_read_again(struct role_code_registry *c, struct str role, bool is_same);
-/* The result of a load, from hooks_seams.loaded(). */
+/* The result of a load, from hooks_callbacks.loaded(). */
 void role_code_registry_loaded(struct role_code_registry *c, int64_t role_id, err error,
                                const struct hooks_report *report);
 void role_code_registry_fini(struct role_code_registry *c);

@@ -199,12 +199,12 @@ enum command_kind {
 #define RUN_STOPPED_FIELDS(F) F(I64, run_id) F(U32, attempt)
 #define RUN_RESUME_FIELDS(F) F(I64, run_id)
 #define RUN_CANCEL_FIELDS(F) F(I64, run_id)
-/* wishes: the commands that the hook requested, each as written by command_encode. For a probe,
- * failed means that the node did not answer. reason: of a failure, REASON_... power_state: the
- * state that the machine reported after a power action, POWER_STATE_...; power_driver: the
- * hammer (power driver) that performed it. */
+/* hook_commands: the commands that the hook requested, each as written by command_encode. For a
+ * probe, failed means that the node did not answer. reason: of a failure, REASON_...
+ * power_state: the state that the machine reported after a power action, POWER_STATE_...;
+ * power_driver: the hammer (power driver) that performed it. */
 #define OUTBOX_DONE_FIELDS(F)                                                                      \
-    F(I64, outbox_id) F(BOOL, failed) F(TEXT, text) F(RAW, wishes) F(U32, reason)                  \
+    F(I64, outbox_id) F(BOOL, failed) F(TEXT, text) F(RAW, hook_commands) F(U32, reason)           \
     F(TEXT, reason_subject) F(U32, power_state) F(TEXT, power_driver)
 /* A power action is about to be sent to the machine. Stored first, so that an action whose
  * result is lost in a crash is not performed twice. */

@@ -14,7 +14,7 @@
 
 /* A cursor in the events: the position after this event, in the direction of newer or older ones.
  * */
-struct history_place {
+struct history_cursor {
     int64_t turn, n; /* (0, -1) is the beginning, INT64_MAX the end */
     bool is_backward;
 };
@@ -22,7 +22,7 @@ struct history_place {
 struct history_port {
     void *self;
     /* At most `limit` events from the cursor on, the nearest first. */
-    err (*events)(void *self, struct history_place from, uint32_t limit,
+    err (*events)(void *self, struct history_cursor from, uint32_t limit,
                   struct store_visitor visitor);
     /* One page of the closed intervals that contain the seq of a snapshot. */
     err (*intervals)(void *self, const struct interval_page *page, struct store_visitor visitor);

@@ -300,7 +300,7 @@ static bool known_hosts_import_pump(struct known_hosts *k, const struct core *co
     return any;
 }
 
-void known_hosts_told(struct known_hosts *k, const struct outcome *outcome, err why)
+void known_hosts_on_result(struct known_hosts *k, const struct outcome *outcome, err why)
 {
     must(k->waiting > 0);
     k->waiting--;
@@ -475,7 +475,7 @@ bool known_hosts_pump(struct known_hosts *k, struct turn *turn)
     return false;
 }
 
-void known_hosts_durable(struct known_hosts *k, const struct batch *batch)
+void known_hosts_on_durable_batch(struct known_hosts *k, const struct batch *batch)
 {
     for (uint32_t at = 0; at < batch->changes.len;) {
         struct change change;

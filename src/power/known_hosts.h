@@ -49,7 +49,7 @@ struct known_hosts {
     const char *path;
     const struct ssh_keys *ssh_keys; /* to recognise host keys of the daemon's machine */
     uv_loop_t *loop;
-    int64_t request_first; /* request of its commands; known_hosts_told() gets the outcomes */
+    int64_t request_first; /* request of its commands; known_hosts_on_result() gets the outcomes */
     void *self;
     void (*wake)(void *self); /* requests a call of known_hosts_pump() */
 
@@ -89,9 +89,9 @@ void known_hosts_close(struct known_hosts *k);
  * submitted. */
 bool known_hosts_pump(struct known_hosts *k, struct turn *turn);
 /* The outcome of a command. Not OK: nothing of it is in the store. */
-void known_hosts_told(struct known_hosts *k, const struct outcome *outcome, err why);
+void known_hosts_on_result(struct known_hosts *k, const struct outcome *outcome, err why);
 /* Called for every durable batch. */
-void known_hosts_durable(struct known_hosts *k, const struct batch *batch);
+void known_hosts_on_durable_batch(struct known_hosts *k, const struct batch *batch);
 
 /* True if the file was written at least once since the start. */
 bool known_hosts_is_ready(const struct known_hosts *k);

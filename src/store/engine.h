@@ -70,7 +70,7 @@ struct engine_ops {
     err (*begin)(struct engine *e, struct store_mark *out_mark);
     void (*end)(struct engine *e);
     err (*table)(struct engine *e, enum table table, struct store_visitor visitor);
-    err (*events)(struct engine *e, struct history_place from, uint32_t limit,
+    err (*events)(struct engine *e, struct history_cursor from, uint32_t limit,
                   struct store_visitor visitor);
     err (*intervals)(struct engine *e, const struct interval_page *page,
                      struct store_visitor visitor);

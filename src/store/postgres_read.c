@@ -265,7 +265,7 @@ static err postgres_query_history(struct postgres_engine *e, const struct histor
     return why;
 }
 
-err postgres_events(struct engine *engine, struct history_place from, uint32_t limit,
+err postgres_events(struct engine *engine, struct history_cursor from, uint32_t limit,
                     struct store_visitor visitor)
 {
     const enum statement which = from.is_backward ? STATEMENT_EVENTS_BACK : STATEMENT_EVENTS;

@@ -63,7 +63,7 @@ err sqlite_checkpoint_all(struct sqlite_engine *e);
 err sqlite_begin(struct engine *engine, struct store_mark *out_mark);
 void sqlite_end(struct engine *engine);
 err sqlite_table(struct engine *engine, enum table table, struct store_visitor visitor);
-err sqlite_events(struct engine *engine, struct history_place from, uint32_t limit,
+err sqlite_events(struct engine *engine, struct history_cursor from, uint32_t limit,
                   struct store_visitor visitor);
 err sqlite_intervals(struct engine *engine, const struct interval_page *page,
                      struct store_visitor visitor);

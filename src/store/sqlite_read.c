@@ -31,7 +31,7 @@ err sqlite_table(struct engine *engine, enum table table, struct store_visitor v
     return sqlite_visit(e, e->tables[table][OP_LOAD], table, visitor);
 }
 
-err sqlite_events(struct engine *engine, struct history_place from, uint32_t limit,
+err sqlite_events(struct engine *engine, struct history_cursor from, uint32_t limit,
                   struct store_visitor visitor)
 {
     const enum statement which = from.is_backward ? STATEMENT_EVENTS_BACK : STATEMENT_EVENTS;

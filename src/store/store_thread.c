@@ -56,7 +56,7 @@ struct store {
     err noticed;                   /* failure of a check; OK: none, or it was collected */
     struct store_why trouble;      /* message of the last failure */
     bool is_full;                  /* a write found the disk full, and none succeeded since */
-    struct store_why trouble_copy; /* for the caller of store_trouble() */
+    struct store_why trouble_copy; /* for the caller of store_last_error() */
 };
 
 /* ---- progress ---- */
@@ -484,7 +484,7 @@ void store_close(struct store *s)
     free(s);
 }
 
-const char *store_trouble(struct store *s)
+const char *store_last_error(struct store *s)
 {
     pthread_mutex_lock(&s->lock);
     s->trouble_copy = s->trouble;
@@ -500,7 +500,7 @@ bool store_is_full(struct store *s)
     return is_full;
 }
 
-bool store_is_lost(const struct store *s)
+bool store_has_failed(const struct store *s)
 {
     return s->engine->lost;
 }
@@ -537,7 +537,7 @@ void store_reader_watch(struct store_reader *r, struct store_progress *progress)
     r->engine->progress = progress;
 }
 
-const char *store_reader_trouble(const struct store_reader *r)
+const char *store_reader_last_error(const struct store_reader *r)
 {
     return r->engine->why.text;
 }
@@ -565,7 +565,7 @@ err store_reader_verify(struct store_reader *r, struct store_why *out_why)
     return why;
 }
 
-static err reader_events(void *self, struct history_place from, uint32_t limit,
+static err reader_events(void *self, struct history_cursor from, uint32_t limit,
                          struct store_visitor visitor)
 {
     struct engine *e = ((struct store_reader *)self)->engine;

@@ -71,12 +71,12 @@ void store_close(struct store *s);
 int64_t store_silent_ms(const struct store *s);
 struct store_port store_port(struct store *s);
 /* The message of the last failure; "" if there was none. Valid until the next call. */
-const char *store_trouble(struct store *s);
+const char *store_last_error(struct store *s);
 /* True if the engine reported a full disk (SQLITE_FULL, SQLSTATE 53100) and no batch was written
  * since. */
 bool store_is_full(struct store *s);
 /* True after a failed sync: no further call succeeds, and the process must exit (ADR 0037). */
-bool store_is_lost(const struct store *s);
+bool store_has_failed(const struct store *s);
 
 /* ---- readers ---- */
 
@@ -89,7 +89,7 @@ void store_reader_close(struct store_reader *r); /* NULL is allowed */
 /* Records the progress of the reader's calls in `progress`, which outlives the reader. */
 void store_reader_watch(struct store_reader *r, struct store_progress *progress);
 struct history_port store_reader_history(struct store_reader *r);
-const char *store_reader_trouble(const struct store_reader *r);
+const char *store_reader_last_error(const struct store_reader *r);
 
 /* Between begin and end all reads see the same turn. */
 NODISCARD err store_reader_begin(struct store_reader *r, struct store_mark *out_mark);

@@ -84,20 +84,20 @@ void command_queue_drop_requests(struct command_queue *in,
 
 void pending_init(struct pending_commands *p)
 {
-    *p = (struct pending_commands){.slots = sys_pages_get(sizeof *p->slots * TURN_PARKED_MAX)};
+    *p = (struct pending_commands){.slots = sys_pages_get(sizeof *p->slots * TURN_PENDING_MAX)};
 }
 
 void pending_fini(struct pending_commands *p)
 {
-    for (uint32_t i = 0; i < TURN_PARKED_MAX; i++)
+    for (uint32_t i = 0; i < TURN_PENDING_MAX; i++)
         arena_fini(&p->slots[i].arena);
-    sys_pages_put(p->slots, sizeof *p->slots * TURN_PARKED_MAX);
+    sys_pages_put(p->slots, sizeof *p->slots * TURN_PENDING_MAX);
     p->slots = NULL;
 }
 
 uint64_t pending_add(struct pending_commands *p, int64_t epoch, const struct input *input)
 {
-    if (p->count == TURN_PARKED_MAX)
+    if (p->count == TURN_PENDING_MAX)
         return 0;
     struct pending_command *slot = p->slots;
     while (slot->token)
@@ -112,7 +112,7 @@ uint64_t pending_add(struct pending_commands *p, int64_t epoch, const struct inp
 
 struct pending_command *pending_find(struct pending_commands *p, uint64_t token)
 {
-    for (uint32_t i = 0; token && i < TURN_PARKED_MAX; i++)
+    for (uint32_t i = 0; token && i < TURN_PENDING_MAX; i++)
         if (p->slots[i].token == token)
             return &p->slots[i];
     return NULL;

@@ -54,7 +54,7 @@ struct pending_command {
 };
 
 struct pending_commands {
-    struct pending_command *slots; /* TURN_PARKED_MAX slots */
+    struct pending_command *slots; /* TURN_PENDING_MAX slots */
     uint32_t count;
     uint32_t last; /* low 32 bits of the last token */
 };

@@ -62,7 +62,7 @@ static void recover_fail_waiting(struct turn *t, err why)
 
 static void recover_fail_pending(struct turn *t, err why)
 {
-    for (uint32_t i = 0; i < TURN_PARKED_MAX; i++) {
+    for (uint32_t i = 0; i < TURN_PENDING_MAX; i++) {
         struct pending_command *pending = &t->pending.slots[i];
         if (!pending->token)
             continue;

@@ -165,13 +165,13 @@ bool turn_wait_for_hooks(struct turn *t, const struct input *input, const struct
         turn_fail_request(t, input->command.request, ERR_LIMIT);
         return true;
     }
-    struct hook_question *questions =
-        arena_array(&t->arena, struct hook_question, outcome->ask_count);
+    struct veto_request *questions =
+        arena_array(&t->arena, struct veto_request, outcome->veto_request_count);
     uint32_t count = 0;
     for (const struct ask *ask = outcome->asks; ask; ask = ask->next)
         questions[count++] =
-            (struct hook_question){ask->key, ask->hook, ask->role_id, ask->argument};
-    must(count == outcome->ask_count);
+            (struct veto_request){ask->key, ask->hook, ask->role_id, ask->argument};
+    must(count == outcome->veto_request_count);
     if (turn_crashes_at(t, TURN_POINT_ASK_BEFORE))
         return false;
     t->ports.hooks.ask(t->ports.hooks.self, token, questions, count);
@@ -529,7 +529,8 @@ static uint32_t turn_merge_veto_replies(const struct command *command, const str
     return n + count;
 }
 
-err turn_answer(struct turn *t, uint64_t token, const struct answer *answers, uint32_t count)
+err turn_submit_veto_replies(struct turn *t, uint64_t token, const struct answer *answers,
+                             uint32_t count)
 {
     struct pending_command *pending = pending_find(&t->pending, token);
     if (!pending)

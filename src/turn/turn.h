@@ -9,7 +9,7 @@
  *
  * If a batch fails, the core is dropped and loaded again: recovery is the same code as the start.
  * An instance is used by one thread. Ports must not call its functions from their callbacks, except
- * turn_submit() and turn_answer(), which only add to the queue.
+ * turn_submit() and turn_submit_veto_replies(), which only add to the queue.
  */
 #pragma once
 
@@ -33,7 +33,7 @@ struct turn;
 
 #define TURN_INPUTS_MAX      16384u              /* queued commands                   */
 #define TURN_INPUT_BYTES_MAX ((size_t)256 << 20) /* their size                        */
-#define TURN_PARKED_MAX      256u                /* commands that wait for hooks      */
+#define TURN_PENDING_MAX     256u                /* commands that wait for hooks      */
 
 /* Crash points: one between any two actions that are visible outside of the process. */
 #define TURN_POINTS(X)                                                                             \
@@ -131,8 +131,8 @@ NODISCARD err turn_submit(struct turn *t, const struct command *command);
 
 /* The replies to the veto requests of hooks_port.ask(): the pending command is queued again.
  * ERR_NOT_FOUND if it is no longer pending; otherwise as turn_submit(). */
-NODISCARD err turn_answer(struct turn *t, uint64_t token, const struct answer *answers,
-                          uint32_t count);
+NODISCARD err turn_submit_veto_replies(struct turn *t, uint64_t token, const struct answer *answers,
+                                       uint32_t count);
 
 /* ---- a stalled store (ADR 0071) ---- */
 
@@ -176,7 +176,7 @@ int64_t turn_now_ms(const struct turn *t);
 int64_t turn_next_ms(const struct turn *t);
 /* Number of commands in the queue, and of those that wait for hooks. */
 uint32_t turn_waiting(const struct turn *t);
-uint32_t turn_parked(const struct turn *t);
+uint32_t turn_pending(const struct turn *t);
 /* Plans since the start: computed, answered from an existing plan, restarted because rows changed,
  * refused as busy. */
 struct turn_plan_counts {

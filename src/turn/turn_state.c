@@ -54,7 +54,7 @@ uint32_t turn_waiting(const struct turn *t)
     return command_queue_count(&t->inputs);
 }
 
-uint32_t turn_parked(const struct turn *t)
+uint32_t turn_pending(const struct turn *t)
 {
     return t->pending.count;
 }

@@ -271,7 +271,7 @@ return { on_todo = function(nr) deeper(nr) end }
         for text in ("on_todo: ", "careful.lua:2: no disk on n1.example.com", "stack traceback"):
             assert text in failed["runlog"], failed
         assert failed["status"] == "on_todo failed", failed
-        shop.says("a hook failed, its wishes are dropped")
+        shop.says("a hook failed; the commands that it requested are not executed")
         assert shop.stop() == 0
 
 

@@ -54,7 +54,7 @@ TEST(c240_a_veto_of_on_deployment_create_leaves_nothing)
     struct world *w = open_recorder();
     world_deployment(w, "forbidden");
     HAS(REFUSED(w, cmd_add_role(w, "record-base", "forbidden"), HOOK_VETO, NULL),
-        "role record-base says no");
+        "role record-base vetoed this");
     REFUSED(w, cmd_bind(w, "record-base@n1", "forbidden"), HOOK_VETO, NULL);
     CHECK(core_count(w->core, TABLE_DEPLOYMENT_ROLE) == 0);
     CHECK(world_bound(w, "record-base@n1") == 0);
@@ -114,7 +114,7 @@ TEST(c243_a_veto_of_the_commit_leaves_everything_proposed)
     world_bind_in(w, "record-child@n1", "d");
     DONE(w, cmd_data(w, "record-child@n1", "{'record':{'veto':'on_commit'}}"));
     HAS(REFUSED(w, cmd_commit(w, "record-child@n1"), HOOK_VETO, "on_commit"),
-        "role record-child says no: told to say no");
+        "role record-child vetoed this: veto requested by the test");
     REFUSED(w, CMD(DEPLOYMENT_COMMIT, deployment_commit, .id = the_deployment(w, "d")), HOOK_VETO,
             "on_commit");
     REFUSED(w, CMD(NODE_COMMIT, node_commit, .id = the_node(w, "n1")), HOOK_VETO, "on_commit");
@@ -226,7 +226,7 @@ TEST(c245_a_refused_wish_fails_the_hook_and_takes_the_earlier_ones_back)
     struct world *w = open_with_wishes("'record-stage','record-abstract'");
     IS(w, "record-base@n1", "error");
     HAS(shown(w, read_noderole(w, "record-base@n1").runlog),
-        "on_active: its wish noderole_bind was refused: ");
+        "on_active: the command that it requested, noderole_bind, was refused: ");
     CHECK(world_bound(w, "record-stage@n1") == 0);
     live_close(w);
 }
@@ -236,7 +236,8 @@ TEST(c245_a_wish_that_names_nobody_fails_the_hook)
     struct world *w = open_with_wishes("'record-stage','nobody'");
     IS(w, "record-base@n1", "error");
     HAS(shown(w, read_noderole(w, "record-base@n1").runlog), "nobody");
-    HAS(live_complaints(w), "on_active: a hook failed, its wishes are dropped");
+    HAS(live_complaints(w),
+        "on_active: a hook failed; the commands that it requested are not executed");
     CHECK(world_bound(w, "record-stage@n1") == 0);
     live_close(w);
 }
@@ -245,7 +246,7 @@ TEST(c245_a_hook_cannot_ask_another_for_leave)
 {
     struct world *w = open_with_wishes("'record-wipe'");
     IS(w, "record-base@n1", "error");
-    HAS(shown(w, read_noderole(w, "record-base@n1").runlog), "would have to be asked");
+    HAS(shown(w, read_noderole(w, "record-base@n1").runlog), "must be asked for a veto");
     live_close(w);
 }
 

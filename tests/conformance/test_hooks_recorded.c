@@ -412,9 +412,9 @@ static void check_failed_hook(struct world *w, const char *hook)
     IS(w, "record-base@n1", "error");
     const char *log = shown(w, read_noderole(w, "record-base@n1").runlog);
     HAS(log, str_z(&w->arena, STR_CONCAT(&w->arena, str_from(hook), STR(": record-base.lua:"))));
-    HAS(log, "told to fail");
+    HAS(log, "failure requested by the test");
     HAS(log, "stack traceback:");
-    HAS(live_complaints(w), "told to fail");
+    HAS(live_complaints(w), "failure requested by the test");
 }
 
 TEST(a_state_hook_that_fails_is_an_error_that_the_role_hears_of)
@@ -490,7 +490,7 @@ TEST(on_proposed_that_fails_keeps_it_from_being_committed)
     set_data(w, "record-base@n1", "{'x':1}");
     IS(w, "record-base@n1", "proposed");
     HAS(shown(w, read_noderole(w, "record-base@n1").status), "on_proposed: record-base.lua:");
-    HAS(live_complaints(w), "told to fail");
+    HAS(live_complaints(w), "failure requested by the test");
     REFUSED(w, cmd_commit(w, "record-base@n1"), HOOK_FAILED, NULL);
     live_close(w);
 }
@@ -501,8 +501,9 @@ TEST(a_hook_of_a_node_that_fails_stops_nobody_and_its_wishes_are_dropped)
     world_forget(w);
     world_node(w, "broken", NULL);
     HEARD(w, TO_ALL("on_node_create", "broken"));
-    HAS(live_complaints(w), "on_node_create: a hook failed, its wishes are dropped: "
-                            "record-base.lua:");
+    HAS(live_complaints(w),
+        "on_node_create: a hook failed; the commands that it requested are not executed: "
+        "record-base.lua:");
     SAYS(shown(w, read_node(w, "broken").bootenv), "sledgehammer");
     set_bootenv(w, "broken", "local");
     HEARD(w, TO_ALL("on_node_change", "broken"));

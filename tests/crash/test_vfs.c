@@ -161,7 +161,7 @@ static void live_with_faults(struct writer *w)
         else
             e = writer_lead(w);
         CHECK(!broken_word || e != OK);
-        CHECK(!broken_word || store_is_lost(w->store));
+        CHECK(!broken_word || store_has_failed(w->store));
         if (e == OK)
             continue;
         check_typed(e);
@@ -260,7 +260,7 @@ static void live_without_room(struct writer *w)
         CHECK(writer_load(w) == OK);
         CHECK(writer_step(w) == ERR_NO_SPACE);
         CHECK(w->answered == turn && w->submitted == turn);
-        CHECK(!store_is_lost(w->store));
+        CHECK(!store_has_failed(w->store));
     }
 }
 

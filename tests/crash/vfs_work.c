@@ -145,7 +145,7 @@ err writer_lead(struct writer *w)
     for (int i = 0; i < 100 && e == ERR_UNAVAILABLE; i++)
         e = w->port.lead(w->port.self, w->epoch, &mark);
     if (e != OK) {
-        CHECK(store_trouble(w->store)[0] != '\0');
+        CHECK(store_last_error(w->store)[0] != '\0');
         return e;
     }
     /* What was tried and not answered may be in; nothing else may have moved. */

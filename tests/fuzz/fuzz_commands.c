@@ -217,7 +217,7 @@ static void step(struct fuzz *f, struct command *command, uint8_t vetoes)
             stop("an import was done that was refused in its rehearsal", command);
         if (outcome.verdict != VERDICT_NEEDS_HOOKS)
             return;
-        struct answer *answers = arena_array(&f->arena, struct answer, outcome.ask_count);
+        struct answer *answers = arena_array(&f->arena, struct answer, outcome.veto_request_count);
         uint32_t count = 0;
         for (const struct ask *ask = outcome.asks; ask; ask = ask->next, count++)
             answers[count] = (struct answer){

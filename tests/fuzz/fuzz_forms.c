@@ -197,7 +197,7 @@ static void put_quoted(struct buf *b, const char *name, struct str value)
     buf_put_c(b, '"');
 }
 
-static struct str claim_written(struct arena *a, const struct digest_claim *c)
+static struct str claim_written(struct arena *a, const struct digest_parameters *c)
 {
     struct buf b = buf_in(a);
     put_quoted(&b, "username", c->username);
@@ -221,7 +221,7 @@ static struct str md5_hex(struct arena *a, struct str text)
 }
 
 /* The right answer to a nonce of ours, as RFC 7616 says it. */
-static struct str right_response(struct arena *a, const struct digest_claim *c, struct str ha1)
+static struct str right_response(struct arena *a, const struct digest_parameters *c, struct str ha1)
 {
     struct buf b = buf_in(a);
     const struct str parts[] = {ha1, c->nonce, c->nc, c->cnonce, c->qop};
@@ -244,32 +244,32 @@ static struct str asked_nonce(struct arena *a, const struct digests *digests, in
 }
 
 /* Whatever name, address and counter a client has: its right answer counts, and counts once. */
-static void answer_well(struct arena *a, struct digest_claim claim)
+static void answer_well(struct arena *a, struct digest_parameters claim)
 {
     enum { NOW = 1000000, ANOTHER_DAY = NOW + 24 * 3600 * 1000 };
     struct digests *digests = digests_new();
     bool counts = true;
     for (uint32_t i = 0; i < claim.nc.len; i++)
         counts = counts && memchr("0123456789abcdefABCDEF", claim.nc.at[i], 22) != NULL;
-    struct digest_question q = {.arena = a,
-                                .claim = &claim,
-                                .method = HTTP_GET,
-                                .target = claim.uri,
-                                .ha1 = digest_ha1(a, claim.username, STR("secret"))};
-    CHECK(digests_judge(digests, &q, NOW) == DIGEST_WRONG); /* made for no nonce of ours */
+    struct digest_check q = {.arena = a,
+                             .claim = &claim,
+                             .method = HTTP_GET,
+                             .target = claim.uri,
+                             .ha1 = digest_ha1(a, claim.username, STR("secret"))};
+    CHECK(digests_verify(digests, &q, NOW) == DIGEST_WRONG); /* made for no nonce of ours */
     claim.nonce = asked_nonce(a, digests, NOW);
     claim.response = right_response(a, &claim, q.ha1);
-    CHECK(digests_judge(digests, &q, ANOTHER_DAY) == DIGEST_STALE);
-    CHECK(digests_judge(digests, &q, NOW) == (counts ? DIGEST_GOOD : DIGEST_STALE));
-    CHECK(digests_judge(digests, &q, NOW) == DIGEST_STALE);
+    CHECK(digests_verify(digests, &q, ANOTHER_DAY) == DIGEST_STALE);
+    CHECK(digests_verify(digests, &q, NOW) == (counts ? DIGEST_GOOD : DIGEST_STALE));
+    CHECK(digests_verify(digests, &q, NOW) == DIGEST_STALE);
     q.method = HTTP_PUT;
-    CHECK(digests_judge(digests, &q, NOW) == DIGEST_WRONG);
+    CHECK(digests_verify(digests, &q, NOW) == DIGEST_WRONG);
     digests_free(digests);
 }
 
 static void try_digest(struct arena *a, struct str text)
 {
-    struct digest_claim claim, again;
+    struct digest_parameters claim, again;
     if (!digest_parse(a, text, &claim))
         return;
     CHECK(str_is_clean(claim.username) && claim.response.len == 32);

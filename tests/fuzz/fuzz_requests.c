@@ -278,7 +278,7 @@ static void end_stream(struct asked *a, const struct http_handler *handler)
             handler->drained(handler->self, &a->request);
         }
         site.f->w->now_ms += 20000;
-        api_beat(site.f->api);
+        api_poll_streams(site.f->api);
         site_settle();
     }
     if (a->answers)

@@ -23,7 +23,7 @@ static void stop(const char *what)
 /* ---- places ---- */
 
 /* libyaml also ends lines at CR, NEL, LS and PS, so there are at most as many as bytes. */
-static void check_place(struct text_place at, struct str text, const char *what)
+static void check_place(struct text_position at, struct str text, const char *what)
 {
     if (at.line == 0 || at.line > text.len + 1 || at.column == 0 || at.column > text.len + 1)
         stop(what);
@@ -32,7 +32,7 @@ static void check_place(struct text_place at, struct str text, const char *what)
 /* Recursion is bounded by JSON_DEPTH_MAX, which yaml_read keeps. */
 static void check_tree(const struct json *value, struct str text)
 {
-    check_place(yaml_place(value), text, "a value stands nowhere");
+    check_place(yaml_position(value), text, "a value stands nowhere");
     uint32_t count = 0;
     for (const struct json *child = value->first; child; child = child->next, count++) {
         if (value->kind == JSON_OBJECT && child->next && str_cmp(child->key, child->next->key) >= 0)
@@ -77,7 +77,7 @@ static void check_problems(const struct barclamp_file *file, const struct outcom
     for (const struct problem *p = outcome->problems; p; p = p->next) {
         if (p->code == PROBLEM_BAD_JSON)
             stop("the engine does not take this for a document");
-        check_place(barclamp_place(file, p->field), text, "a problem stands nowhere");
+        check_place(barclamp_field_position(file, p->field), text, "a problem stands nowhere");
     }
     if ((outcome->verdict == VERDICT_REFUSED) != (outcome->problems != NULL))
         stop("a refusal and its problems do not fit");

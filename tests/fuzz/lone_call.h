@@ -56,7 +56,7 @@ void passwords_free(struct passwords *p)
     free(p);
 }
 
-err passwords_check(struct passwords *p, const struct password_claim *claim,
+err passwords_check(struct passwords *p, const struct password_check *claim,
                     passwords_checked_fn *checked, void *context)
 {
     char own[PASSWORD_HASH_MAX];

@@ -88,7 +88,8 @@ static inline err site_intervals(void *self, const struct interval_page *page, i
     return OK;
 }
 
-static inline err site_events(void *self, struct api_place from, uint32_t limit, int64_t number)
+static inline err site_events(void *self, struct api_event_cursor from, uint32_t limit,
+                              int64_t number)
 {
     (void)self;
     struct question *q = question_new(number);
@@ -112,7 +113,7 @@ static inline err site_events(void *self, struct api_place from, uint32_t limit,
     return OK;
 }
 
-static inline err site_log(void *self, struct api_log *log)
+static inline err site_log(void *self, struct api_log_chunk *log)
 {
     (void)self;
     const struct str all = STR("one\ntwo \xff\xfe three\r\nfour");
@@ -136,7 +137,7 @@ static inline err site_rehearse(void *self, const struct str *barclamps, uint32_
 
 static inline err site_barclamp(void *self, struct api_barclamp *sent)
 {
-    const struct barclamp_upload_seams seams = {
+    const struct barclamp_upload_callbacks seams = {
         .self = self, .core = front_core, .rehearse = site_rehearse, .folder = "/nowhere"};
     return barclamp_upload_read(&seams, sent);
 }

@@ -381,7 +381,7 @@ static void print_count(struct arena *a)
 static void print_trouble(struct arena *a)
 {
     struct json *answer = json_make(a, JSON_OBJECT);
-    set_text(a, answer, "trouble", str_from(runner_trouble(toy.runner)));
+    set_text(a, answer, "trouble", str_from(runner_unavailable_text(toy.runner)));
     print(a, answer);
 }
 
@@ -484,7 +484,7 @@ int main(int argc, char **argv)
                                        .keep_ms = keep ? strtoll(keep, NULL, 10) : 0,
                                        .exec_idle_ms = 15000,
                                        .patience_ms = patience ? strtoll(patience, NULL, 10) : 0};
-    const struct runner_seams seams = {
+    const struct runner_callbacks seams = {
         .facts = facts, .submit = submit, .wake = wake, .jig_ops = jigs ? NULL : &shell};
     must(runner_open(&setup, seams, &toy.runner) == OK);
     toy.port = runner_port(toy.runner);

@@ -117,7 +117,7 @@ int main(int argc, char **argv)
     char folder[] = "/tmp/halligan-rate-XXXXXX", command[128];
     const struct runner_jig_ops jig_ops = {
         .prepare = prepare, .conclude = conclude, .stop = no_stop, .wants_scratch = no_scratch};
-    const struct runner_seams seams = {
+    const struct runner_callbacks seams = {
         .facts = facts, .submit = submit, .wake = wake, .jig_ops = &jig_ops};
     if (argc < 2 || !mkdtemp(folder))
         return 2;

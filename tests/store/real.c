@@ -50,7 +50,7 @@ void real_wait(struct session *s)
 
 const char *real_trouble(const struct session *s)
 {
-    return store_trouble(((const struct real *)s->self)->store);
+    return store_last_error(((const struct real *)s->self)->store);
 }
 
 /* The parent has no thread and no connection here, so a child may have its own. */

@@ -46,7 +46,7 @@ static void write_events(struct session *s, struct model *m, int64_t turns)
     draft_fini(&d);
 }
 
-static bool lies_behind(const struct event_record *e, struct history_place place)
+static bool lies_behind(const struct event_record *e, struct history_cursor place)
 {
     if (place.is_backward)
         return e->turn < place.turn || (e->turn == place.turn && e->n < place.n);
@@ -54,7 +54,7 @@ static bool lies_behind(const struct event_record *e, struct history_place place
 }
 
 /* The events that come behind, `limit` of them at most. */
-static struct model expected_behind(const struct model *all, struct history_place place,
+static struct model expected_behind(const struct model *all, struct history_cursor place,
                                     uint32_t limit)
 {
     struct model behind = {0};
@@ -86,7 +86,7 @@ TEST(events_come_behind_a_place)
     const struct history_port history = store_reader_history(reader);
     for (uint32_t l = 0; l < sizeof limits / sizeof limits[0]; l++)
         for (uint32_t p = 0; p < 2 * sizeof places / sizeof places[0]; p++) {
-            const struct history_place from = {places[p / 2][0], places[p / 2][1], p % 2};
+            const struct history_cursor from = {places[p / 2][0], places[p / 2][1], p % 2};
             struct model found = {0};
             struct model expected = expected_behind(&all, from, limits[l]);
             CHECK(history.events(history.self, from, limits[l],
@@ -125,7 +125,7 @@ TEST(events_come_in_order_both_ways)
     write_events(&s, &all, 40);
     struct store_reader *reader = open_reader(place);
     const struct history_port history = store_reader_history(reader);
-    const struct history_place first = {0, -1, false}, last = {INT64_MAX, INT64_MAX, true};
+    const struct history_cursor first = {0, -1, false}, last = {INT64_MAX, INT64_MAX, true};
     CHECK(history.events(history.self, first, 100, (struct store_visitor){&on, leave_trail}) == OK);
     CHECK(history.events(history.self, last, 100, (struct store_visitor){&back, leave_trail}) ==
           OK);
@@ -155,7 +155,7 @@ static void forget_events(struct session *s, int64_t before)
 static uint32_t count_events(const struct history_port *history, int64_t *out_first_turn)
 {
     struct model found = {0};
-    CHECK(history->events(history->self, (struct history_place){0, -1, false}, UINT32_MAX,
+    CHECK(history->events(history->self, (struct history_cursor){0, -1, false}, UINT32_MAX,
                           model_visitor(&found)) == OK);
     const uint32_t count = found.count;
     *out_first_turn = count ? found.rows[0].record.event.turn : 0;
@@ -207,7 +207,7 @@ TEST(events_can_be_followed_page_by_page)
     write_events(&s, &all, 40);
     struct store_reader *reader = open_reader(place);
     const struct history_port history = store_reader_history(reader);
-    struct history_place at = {0, -1, false};
+    struct history_cursor at = {0, -1, false};
     uint32_t before;
     do {
         before = found.count;
@@ -245,7 +245,7 @@ TEST(a_read_of_the_history_can_stop_anywhere)
     const struct history_port history = store_reader_history(reader);
     for (uint32_t stop = 1; stop <= 3; stop++) {
         struct stopping events = {.stop_at = stop}, rows = {.stop_at = stop};
-        CHECK(history.events(history.self, (struct history_place){0, -1, false}, 100,
+        CHECK(history.events(history.self, (struct history_cursor){0, -1, false}, 100,
                              (struct store_visitor){&events, stop_there}) == ERR_REFUSED);
         struct store_mark mark;
         CHECK(store_reader_begin(reader, &mark) == OK);
@@ -255,7 +255,7 @@ TEST(a_read_of_the_history_can_stop_anywhere)
         CHECK(events.seen == stop && rows.seen == stop);
     }
     struct model found = {0};
-    CHECK(history.events(history.self, (struct history_place){0, -1, false}, 100,
+    CHECK(history.events(history.self, (struct history_cursor){0, -1, false}, 100,
                          model_visitor(&found)) == OK);
     CHECK(models_eq(&found, &all, TABLE_EVENT, TABLE_COUNT));
     store_reader_close(reader);

@@ -206,7 +206,7 @@ struct str world_document(struct world *w, struct str json)
     write_barclamp(&folder, name->text, tree);
     struct diagnostics report = diagnostics_begin(&w->arena);
     struct code_finder code = {0};
-    const struct hook_finder finder = code_finder_seam(&code);
+    const struct hook_finder finder = code_finder_hook_finder(&code);
     const struct content_tree found = content_read_tree(&report, folder.at, &finder);
     CHECK(nftw(folder.at, remove_entry, 8, FTW_DEPTH | FTW_PHYS) == 0);
     if (found.count == 1 && found.files[0].document.len)

@@ -191,8 +191,8 @@ static bool facts(void *self, const struct outbox_record *row, struct arena *are
                   struct hooks_facts *out_facts)
 {
     const struct live *l = self;
-    struct hook_facts known;
-    if (!core_hook_facts(turn_core(l->turn), row, arena, &known))
+    struct hook_call_args known;
+    if (!core_hook_args(turn_core(l->turn), row, arena, &known))
         return false;
     *out_facts = (struct hooks_facts){.argument = known.argument, .context = known.context};
     return true;
@@ -213,7 +213,7 @@ static err submit(void *self, const struct command *command)
 static err answer(void *self, uint64_t token, const struct answer *answers, uint32_t count)
 {
     const struct live *l = self;
-    return turn_answer(l->turn, token, answers, count);
+    return turn_submit_veto_replies(l->turn, token, answers, count);
 }
 
 static void called(void *self, uint64_t key, const struct hooks_result *result)
@@ -230,7 +230,7 @@ static bool run_facts(void *self, int64_t noderole_id, struct arena *arena,
     if (!core_record(turn_core(l->turn), TABLE_NODEROLE, noderole_id, &record))
         return false;
     *out_role_id = record.noderole.role_id;
-    return core_run_facts(turn_core(l->turn), noderole_id, arena, out_argument);
+    return core_run_args(turn_core(l->turn), noderole_id, arena, out_argument);
 }
 
 /* ---- seams of the turn ---- */
@@ -259,7 +259,7 @@ static void tell_run(struct live *l, const char *verb, int64_t noderole_id)
     struct record nr, other;
     struct buf b = buf_in(&l->w->arena);
     const struct core *core = turn_core(l->turn);
-    hooks_settle(l->hooks);
+    hooks_run_until_idle(l->hooks);
     take_log(l);
     CHECK(core_record(core, TABLE_NODEROLE, noderole_id, &nr));
     buf_put_z(&b, verb);
@@ -377,7 +377,7 @@ static void deliver(void *self, const struct outbox_record *row)
     hooks_port(l->hooks).deliver(hooks_port(l->hooks).self, row);
 }
 
-static void ask(void *self, uint64_t token, const struct hook_question *questions, uint32_t count)
+static void ask(void *self, uint64_t token, const struct veto_request *questions, uint32_t count)
 {
     struct live *l = self;
     need_code(l);
@@ -412,9 +412,9 @@ static void settle(struct live *l)
             status = turn_advance(l->turn);
         if (status != TURN_QUIET)
             give_up(l, "the turn is not quiet");
-        moved = hooks_settle(l->hooks);
+        moved = hooks_run_until_idle(l->hooks);
         moved = transitions_pump(l->transitions) || moved;
-        moved = moved || (hooks_waiting(l->hooks) && !l->write_closed);
+        moved = moved || (hooks_pending_count(l->hooks) && !l->write_closed);
     }
 }
 
@@ -437,17 +437,17 @@ static void step(void *self, struct command command)
 
 static void process_begin(struct live *l)
 {
-    const struct hooks_seams seams = {.self = l,
-                                      .wake = wake,
-                                      .facts = facts,
-                                      .find = find,
-                                      .submit = submit,
-                                      .answer = answer,
-                                      .called = called,
-                                      .loaded = loaded};
+    const struct hooks_callbacks seams = {.self = l,
+                                          .wake = wake,
+                                          .facts = facts,
+                                          .find = find,
+                                          .submit = submit,
+                                          .answer = answer,
+                                          .called = called,
+                                          .loaded = loaded};
     l->hooks = hooks_open(seams, SANDBOX_LIMITS);
     CHECK(l->hooks);
-    const struct transition_seams work = {.self = l, .facts = run_facts, .submit = submit};
+    const struct transition_callbacks work = {.self = l, .facts = run_facts, .submit = submit};
     l->transitions = transitions_new(l->hooks, work);
     memory_session_init(&l->session, l->store);
     const struct turn_ports ports = {
@@ -556,7 +556,7 @@ void live_import(struct world *w, const char *directories)
 {
     struct diagnostics report = diagnostics_begin(&w->arena);
     struct code_finder code = {0};
-    const struct hook_finder finder = code_finder_seam(&code);
+    const struct hook_finder finder = code_finder_hook_finder(&code);
     const struct content_tree tree = content_read_tree(&report, directories, &finder);
     check_report(w, &report);
     if (!tree.count)

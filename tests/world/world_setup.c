@@ -224,7 +224,7 @@ void world_answer(struct world *w, const char *line, bool failed, struct str wis
     if (!id)
         world_fail(HERE, "nothing waits as \"%s\"", line);
     DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = id, .failed = failed,
-                .text = failed ? STR("no luck") : STR(""), .wishes = wishes));
+                .text = failed ? STR("no luck") : STR(""), .hook_commands = wishes));
 }
 
 /* End a run that is in flight: well, or as cancelled. False when it holds no worker. */

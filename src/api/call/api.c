@@ -177,11 +177,11 @@ enum handler_result call_submit(struct call *call, struct command *command,
         return SERVED_REPLY;
     /* Reserve the memory of the reply before the command is submitted: after the change was made,
      * the reply cannot be refused for lack of memory. */
-    if (!http_may_hold(call->request, call->arena->held)) {
+    if (!http_memory_fits(call->request, call->arena->held)) {
         reply_full(call);
         return SERVED_REPLY;
     }
-    http_hold(call->request, call->arena->held);
+    http_count_memory(call->request, call->arena->held);
     call_wait_numbered(call, WAITS_OUTCOME);
     call->finish = finish;
     command->request = call->number;
@@ -239,8 +239,8 @@ bool call_reserve_memory(struct call *call, size_t more)
 {
     const size_t bytes = call->arena->held + more;
     const bool is_over = bytes > CALL_MEMORY_MAX;
-    if (!is_over && http_may_hold(call->request, bytes)) {
-        http_hold(call->request, bytes);
+    if (!is_over && http_memory_fits(call->request, bytes)) {
+        http_count_memory(call->request, bytes);
         return true;
     }
     if (is_over)
@@ -256,9 +256,9 @@ static void call_bound_reply(struct call *call)
 {
     if (call_is_over_memory(call))
         reply_too_large(call);
-    else if (!http_may_hold(call->request, call->arena->held))
+    else if (!http_memory_fits(call->request, call->arena->held))
         reply_full(call);
-    http_hold(call->request, call->arena->held);
+    http_count_memory(call->request, call->arena->held);
 }
 
 void call_send_when_durable(struct call *call)
@@ -450,12 +450,12 @@ bool api_pump(struct api *api)
     return reply_streams_pump(&api->streams);
 }
 
-bool api_is_watched(const struct api *api)
+bool api_has_infinite_streams(const struct api *api)
 {
     return api->streams.infinite_count > 0;
 }
 
-void api_beat(struct api *api)
+void api_poll_streams(struct api *api)
 {
     reply_streams_poll(&api->streams);
 }

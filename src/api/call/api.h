@@ -31,7 +31,7 @@ struct outcome;
 struct record;
 
 /* A part of the log of a run: request and result of run_log(). */
-struct api_log {
+struct api_log_chunk {
     int64_t noderole_id, run_id;
     uint32_t attempt;
     struct arena *arena; /* receives `text` */
@@ -56,7 +56,7 @@ struct api_barclamp {
 
 /* A cursor in the list of events: the position after event (turn, n), read towards newer events or,
  * with is_backward, towards older ones. */
-struct api_place {
+struct api_event_cursor {
     int64_t turn, n;
     bool is_backward;
 };
@@ -104,9 +104,9 @@ struct api_engine {
      * history. */
     err (*runs)(void *self, int64_t noderole_id, uint32_t limit, int64_t number);
     err (*intervals)(void *self, const struct interval_page *page, int64_t number);
-    err (*events)(void *self, struct api_place from, uint32_t limit, int64_t number);
+    err (*events)(void *self, struct api_event_cursor from, uint32_t limit, int64_t number);
     /* ERR_NOT_FOUND: no log of that run is stored. NULL: logs are not stored. */
-    err (*run_log)(void *self, struct api_log *log);
+    err (*run_log)(void *self, struct api_log_chunk *log);
     /* Parses and checks an uploaded barclamp as files are. NULL: uploads are not supported. */
     err (*read_barclamp)(void *self, struct api_barclamp *barclamp);
     /* The discovery data in the test file of that name, as JSON. ERR_NOT_FOUND: there is no such
@@ -147,11 +147,11 @@ void api_on_history(struct api *api, int64_t number, const struct record *record
                     err why);
 /* Computes the next part of each stream that is ready. True: call again, there is more. */
 bool api_pump(struct api *api);
-/* True while there are infinite streams (events, logs of runs). Then api_beat() has to be called
- * about every API_BEAT_MS to look for new data. */
-#define API_BEAT_MS 100
-bool api_is_watched(const struct api *api);
-void api_beat(struct api *api);
+/* True while there are infinite streams (events, logs of runs). Then api_poll_streams() has to
+ * be called about every API_POLL_MS to look for new data. */
+#define API_POLL_MS 100
+bool api_has_infinite_streams(const struct api *api);
+void api_poll_streams(struct api *api);
 /* The store has committed this turn: sends the replies that waited for it. */
 void api_durable(struct api *api, int64_t turn);
 /* The core was dropped and loaded again, or the store is stalled: replies that were held back may

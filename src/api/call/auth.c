@@ -131,7 +131,7 @@ static void auth_begin_basic(struct call *call, const struct core *core,
     call_wait(call, WAITS_PASSWORD);
     /* The result may arrive before this returns, and then the call may be freed: touch it only
      * after an error, when no result will arrive. */
-    const struct password_claim claim = {call->request->address, call->caller.hash, given->secret};
+    const struct password_check claim = {call->request->address, call->caller.hash, given->secret};
     const err e = passwords_check(call_passwords(call), &claim, auth_password_checked, call);
     if (e != OK) {
         call_resume(call);
@@ -144,20 +144,20 @@ static void auth_begin_basic(struct call *call, const struct core *core,
 
 /* Makes the reply unless the response is correct. */
 static void auth_check_digest(struct call *call, const struct core *core,
-                              const struct digest_claim *claim)
+                              const struct digest_parameters *claim)
 {
     struct record user;
     const bool found = auth_find_user(core, claim->username, &user);
     call->caller.auth_method = BY_DIGEST;
     call->caller.name = claim->username;
     call->caller.hash = str_copy(call->arena, found ? user.user.digest_ha1 : STR(""));
-    const struct digest_question question = {.arena = call->arena,
-                                             .claim = claim,
-                                             .method = call->request->method,
-                                             .target = call->request->target,
-                                             .ha1 = call->caller.hash};
+    const struct digest_check question = {.arena = call->arena,
+                                          .claim = claim,
+                                          .method = call->request->method,
+                                          .target = call->request->target,
+                                          .ha1 = call->caller.hash};
     const enum digest_verdict verdict =
-        digests_judge(call_auth_state(call)->digests, &question, call_mono_ms(call));
+        digests_verify(call_auth_state(call)->digests, &question, call_mono_ms(call));
     if (verdict == DIGEST_STALE)
         reply_stale(call);
     else if (verdict == DIGEST_WRONG || user.user.is_locked)
@@ -169,7 +169,7 @@ static void auth_check_digest(struct call *call, const struct core *core,
 static void auth_begin_digest(struct call *call, const struct core *core,
                               const struct credentials *given)
 {
-    struct digest_claim claim;
+    struct digest_parameters claim;
     must(digest_parse(call->arena, given->secret, &claim));
     auth_check_digest(call, core, &claim);
     if (call->reply.status)
@@ -245,7 +245,7 @@ static bool auth_check_session(struct call *call, const struct core *core, struc
         reply_unauthorized(call, "the session has expired or was ended; log in again");
         return false;
     }
-    if (!session_touch(call_auth_state(call)->idle, token.id, call_mono_ms(call))) {
+    if (!session_record_use(call_auth_state(call)->idle, token.id, call_mono_ms(call))) {
         session_forget(
             call,
             token.id); /* idle times are not stored, so it would be valid again after a restart */
@@ -271,7 +271,7 @@ static bool auth_refuse_plaintext(struct call *call)
 static bool auth_check_digest_head(struct call *call, const struct core *core,
                                    const struct credentials *given)
 {
-    struct digest_claim claim;
+    struct digest_parameters claim;
     if (digest_parse(call->arena, given->secret, &claim))
         return !auth_refuse_locked_out(call, core, claim.username);
     reply_unauthorized(

@@ -60,7 +60,7 @@ bool authorize_request(struct call *call)
 static bool authorize_one(struct call *call, const struct command *command)
 {
     const struct principal who = authorize_principal(call);
-    const struct problem *problems = core_forbids(call->core, &who, command, call->arena);
+    const struct problem *problems = core_check_rights(call->core, &who, command, call->arena);
     if (problems)
         reply_problems(call, problems);
     return !problems;

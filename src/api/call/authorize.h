@@ -1,8 +1,8 @@
 /* authorize.h - authorization of requests and commands.
  *
- * The rules are in the core (core_forbids, ADR 0051), which checks each command in the step that
- * executes it. The API calls the same function before it queues a command, so that a command that
- * must fail is refused before it costs anything. It also restricts the tokens of nodes to the
+ * The rules are in the core (core_check_rights, ADR 0051), which checks each command in the step
+ * that executes it. The API calls the same function before it queues a command, so that a command
+ * that must fail is refused before it costs anything. It also restricts the tokens of nodes to the
  * routes about that node. Handlers check nothing themselves, except for reads that require a level.
  */
 #pragma once

@@ -52,7 +52,7 @@ static void metrics_put_requests(struct call *call, struct buf *b)
 static void metrics_put_memory(struct call *call, struct buf *b)
 {
     prom_put_one(b, "halligan_http_answer_bytes", "gauge",
-                 "Memory of replies that are not sent yet.", http_held(call->request));
+                 "Memory of replies that are not sent yet.", http_memory_total(call->request));
     prom_put_one(b, "halligan_http_answers_refused_total", "counter",
                  "Replies refused because of the memory that they or other replies use.",
                  call_counts(call)->refused_for_memory);

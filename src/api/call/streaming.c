@@ -274,9 +274,9 @@ static bool stream_count_memory(struct reply_stream *stream)
     struct call *call = stream->call;
     const size_t bytes = call->arena->held + stream->held;
     const bool is_over = call_is_over_memory(call);
-    const bool fits = stream->http || http_may_hold(call->request, bytes);
+    const bool fits = stream->http || http_memory_fits(call->request, bytes);
     if (!is_over && fits) {
-        http_hold(call->request, bytes);
+        http_count_memory(call->request, bytes);
         return true;
     }
     if (stream->http) {
@@ -337,7 +337,7 @@ static bool stream_can_step(const struct reply_stream *stream)
     const struct call *call = stream->call;
     return stream->is_ready && stream_core(stream) && stream->held < HELD_BYTES_MAX &&
            (!stream->held ||
-            http_may_hold(call->request, call->arena->held + stream->held + HTTP_STREAM_LOW));
+            http_memory_fits(call->request, call->arena->held + stream->held + HTTP_STREAM_LOW));
 }
 
 /* The headers are not sent, and while the store is stalled the first piece would not be sent

@@ -72,7 +72,7 @@ static bool attrib_find_value(struct call *call, struct attrib_on_owner *out)
     if (!attrib_find_target(call, &out->target) ||
         !resource_find(call, &resource_attribs, call->keys[1], &out->attrib))
         return false;
-    out->place = core_attrib_place(call->core, out->target, out->attrib.id);
+    out->place = core_attrib_owner(call->core, out->target, out->attrib.id);
     if (out->place.table != TABLE_COUNT)
         return true;
     call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
@@ -121,7 +121,7 @@ static void attrib_write_value(const struct object_view_tail *tail, const struct
                                const struct record *record, struct buf *out)
 {
     const struct value_tail *v = (const struct value_tail *)tail;
-    const struct subject place = core_attrib_place(core, v->target, record->id);
+    const struct subject place = core_attrib_owner(core, v->target, record->id);
     if (place.table == TABLE_COUNT)
         buf_put_z(out, "null");
     else
@@ -164,7 +164,7 @@ static bool attrib_is_defined_on(const struct list_scope *scope, struct call *ca
                                  const struct record *record)
 {
     const struct subject target = {call->route->within->shape->table, scope->owner_id};
-    return core_attrib_place(call->core, target, record->id).table != TABLE_COUNT;
+    return core_attrib_owner(call->core, target, record->id).table != TABLE_COUNT;
 }
 
 enum handler_result serve_values(struct call *call)

@@ -25,14 +25,14 @@ enum { BATCH_MAX = 500, LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, SCAN_MAX = 100000
 
 static const char type[] = "event";
 
-static bool event_cursor_parse(struct str s, struct api_place *out)
+static bool event_cursor_parse(struct str s, struct api_event_cursor *out)
 {
     const uint32_t dot = str_find(s, '.', 0);
     return dot < s.len && str_parse_i64(str_slice(s, 0, dot), &out->turn) &&
            str_parse_i64(str_slice(s, dot + 1, s.len), &out->n);
 }
 
-static struct str event_cursor_format(struct arena *a, struct api_place place)
+static struct str event_cursor_format(struct arena *a, struct api_event_cursor place)
 {
     struct buf b = buf_in(a);
     buf_put_i64(&b, place.turn);
@@ -41,9 +41,9 @@ static struct str event_cursor_format(struct arena *a, struct api_place place)
     return buf_str(&b);
 }
 
-static struct api_place event_cursor(const struct event_record *e)
+static struct api_event_cursor event_cursor(const struct event_record *e)
 {
-    return (struct api_place){e->turn, e->n, false};
+    return (struct api_event_cursor){e->turn, e->n, false};
 }
 
 /* Actor and address are returned to admins only. */
@@ -68,7 +68,7 @@ static void event_put(struct buf *b, const struct event_record *e, const struct 
 /* ---- search ---- */
 
 struct event_search {
-    struct api_place at;
+    struct api_event_cursor at;
     int64_t limit, since_ms, object_id;      /* 0: any */
     struct str actor, address, verb, object; /* empty: any */
     uint32_t scanned, found;
@@ -168,7 +168,7 @@ static enum handler_result events_search_more(struct call *call)
     return e == OK ? SERVED_LATER : call_history_failed(call, e);
 }
 
-static void events_read_after(struct call *call, struct str text, struct api_place *out)
+static void events_read_after(struct call *call, struct str text, struct api_event_cursor *out)
 {
     if (!event_cursor_parse(text, out))
         call_refuse(call, PROBLEM_BAD_VALUE, STR("after"),
@@ -190,7 +190,7 @@ static void events_refuse_unknown(struct call *call, const char *const *names, s
 }
 
 /* Reads the order, oldest or newest first, and the start. */
-static void events_read_order(struct call *call, struct api_place *out)
+static void events_read_order(struct call *call, struct api_event_cursor *out)
 {
     struct str sort = STR("id"), after;
     param_text(call, "sort", &sort);
@@ -261,7 +261,7 @@ static enum handler_result events_begin_search(struct call *call, bool is_audit)
 
 struct event_stream {
     struct reply_stream stream;
-    struct api_place at;
+    struct api_event_cursor at;
     int64_t searched_turn;   /* durable turn of the last query; no new events up to it */
     bool is_request_pending; /* a query of the store is pending */
     bool shows_actor;
@@ -339,12 +339,12 @@ static void events_stream_fini(struct reply_stream *stream)
 }
 
 /* The position from which the client resumes; without one, the newest event. */
-static void events_stream_read_start(struct call *call, struct api_place *out)
+static void events_stream_read_start(struct call *call, struct api_event_cursor *out)
 {
     const struct api_engine *engine = call_engine(call);
     struct str text = http_header(call->request, "Last-Event-ID");
     if (!text.len && !http_query(call->request, STR("after"), &text)) {
-        *out = (struct api_place){engine->durable(engine->self), INT64_MAX, false};
+        *out = (struct api_event_cursor){engine->durable(engine->self), INT64_MAX, false};
         return;
     }
     events_read_after(call, text, out);

@@ -176,7 +176,7 @@ static struct str run_log_to_utf8(struct arena *a, struct str raw, bool is_all, 
     return buf_str(&b);
 }
 
-static void run_log_reply(struct call *call, const struct api_log *log)
+static void run_log_reply(struct call *call, const struct api_log_chunk *log)
 {
     uint32_t used;
     const bool is_all = log->ended && log->offset + (int64_t)log->text.len >= log->total;
@@ -194,7 +194,7 @@ static void run_log_reply(struct call *call, const struct api_log *log)
 
 /* Reads which attempt is requested: that of an open run is known, that of an ended one must be
  * given. */
-static bool run_log_read_params(struct call *call, struct api_log *log)
+static bool run_log_read_params(struct call *call, struct api_log_chunk *log)
 {
     struct record record;
     int64_t attempt = 0;
@@ -222,11 +222,11 @@ static bool run_log_read_params(struct call *call, struct api_log *log)
 
 struct log_stream {
     struct reply_stream stream;
-    struct api_log log; /* the requested log and the current offset */
+    struct api_log_chunk log; /* the requested log and the current offset */
     int64_t last_write_ms;
 };
 
-static void run_log_put_event(struct api_log *log, struct buf *out)
+static void run_log_put_event(struct api_log_chunk *log, struct buf *out)
 {
     struct buf data = buf_in(log->arena), id = buf_in(log->arena);
     struct object_writer m = object_writer_open(&data, NULL);
@@ -269,7 +269,7 @@ static enum reply_stream_step run_log_step(struct call *call, struct buf *out)
 }
 
 /* Starts at the offset of Last-Event-ID, if the client resumes. */
-static enum handler_result run_log_begin_stream(struct call *call, const struct api_log *log)
+static enum handler_result run_log_begin_stream(struct call *call, const struct api_log_chunk *log)
 {
     struct log_stream *f = arena_new(call->arena, struct log_stream);
     const struct str last = http_header(call->request, "Last-Event-ID");
@@ -285,7 +285,7 @@ static enum handler_result run_log_begin_stream(struct call *call, const struct 
 static enum handler_result serve_run_log(struct call *call)
 {
     const struct api_engine *engine = call_engine(call);
-    struct api_log log = {.arena = call->arena};
+    struct api_log_chunk log = {.arena = call->arena};
     if (!params_read(call, type) || !run_log_read_params(call, &log))
         return SERVED_REPLY;
     if (engine->run_log && sse_is_wanted(call))

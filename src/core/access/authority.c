@@ -322,7 +322,7 @@ static void authority_check_attrib_target(struct authority_check_ctx *j,
     if (p->target == TABLE_ROLE)
         j->needs = ACCESS_ADMIN; /* the level that its template requires */
     const struct subject owner = p->target < TABLE_OBJECTS && p->target != TABLE_ROLE
-                                     ? core_attrib_place(j->c, target, p->attrib_id)
+                                     ? core_attrib_owner(j->c, target, p->attrib_id)
                                      : (struct subject){.table = TABLE_COUNT};
     switch ((uint32_t)p->target) {
     case TABLE_DEPLOYMENT: authority_check_in_id(j, p->id); break;
@@ -503,8 +503,8 @@ static const struct problem *authority_check_command(const struct core *c,
     return j.first;
 }
 
-const struct problem *core_forbids(const struct core *c, const struct principal *who,
-                                   const struct command *command, struct arena *a)
+const struct problem *core_check_rights(const struct core *c, const struct principal *who,
+                                        const struct command *command, struct arena *a)
 {
     const struct rights rights = authority_rights_of(c, who, a);
     return authority_check_command(c, &rights, command, who, a);

@@ -253,7 +253,7 @@ static void role_write(struct core *c, role_ix ix, const struct role_def *f)
 {
     struct role *r = role_edit(c, ix);
     if (role_loses_template(r, f) || !str_eq(text_of(c, r->wants), f->wants))
-        defaults_moved(c, ix);
+        defaults_changed(c, ix);
     r->flags = f->flags;
     r->hooks = f->hooks;
     r->attempts = f->attempts;

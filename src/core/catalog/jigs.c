@@ -128,7 +128,7 @@ static void role_set_template(struct core *c, role_ix ix, struct str template, b
         return;
     put_doc(c, &role_edit(c, ix)->template, wanted);
     if (is_computed)
-        defaults_moved(c, ix);
+        defaults_changed(c, ix);
     else
         role_rerun_all(c, ix);
 }

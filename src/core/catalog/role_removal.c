@@ -125,7 +125,7 @@ static void outbox_drop_hook(struct core *c, outbox_ix ix)
     const noderole_ix nr =
         row->object == TABLE_NODEROLE ? noderole_by_id(c, row->object_id) : (noderole_ix){0};
     if (nr.v) {
-        noderole_derive(c, nr)->hooks_waiting--;
+        noderole_derive(c, nr)->hooks_pending_count--;
         sched_enqueue_node(c, noderole_at(c, nr)->node);
     }
     put_text(c, &outbox_edit(c, ix)->detail, STR(""));

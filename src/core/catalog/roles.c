@@ -56,7 +56,7 @@ static struct str jig_inactive_reason(const struct core *c, jig_ix ix)
     return jig_is_test(c, ix) ? STR("the test jig is off") : STR("");
 }
 
-struct str role_why_not(const struct core *c, role_ix r, struct arena *a)
+struct str role_not_runnable_reason(const struct core *c, role_ix r, struct arena *a)
 {
     const struct role *role = role_at(c, r);
     struct buf b = buf_in(a);
@@ -158,7 +158,8 @@ static const struct problem *role_faults(const struct core *c, role_ix r, struct
     if (f.role->unresolved)
         role_find_missing_names(&f);
     if (!role_can_run(c, r))
-        ROLE_FAULT(&f, PROBLEM_JIG_INACTIVE, STR(" cannot run: "), role_why_not(c, r, a));
+        ROLE_FAULT(&f, PROBLEM_JIG_INACTIVE, STR(" cannot run: "),
+                   role_not_runnable_reason(c, r, a));
     return f.first;
 }
 

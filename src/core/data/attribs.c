@@ -153,7 +153,7 @@ bool attrib_write(struct core *c, attrib_ix ix, const struct attrib_def *given, 
                                   !str_eq(text_of(c, a->default_value), def.default_value) ||
                                   (!fresh && !str_eq(text_of(c, a->map), def.map));
     if (changes_defaults && !fresh)
-        defaults_attrib_moved(c, ix);
+        defaults_attrib_changed(c, ix);
     if (fresh) {
         put_text(c, &a->name, def.name);
         name_add(c, TABLE_ATTRIB, ix.v);
@@ -173,7 +173,7 @@ bool attrib_write(struct core *c, attrib_ix ix, const struct attrib_def *given, 
     /* The new owner was not noted above if it has changed or the attrib is new. */
     if (def.role.v && changes_defaults &&
         (fresh ? def.default_value.len > 0 : old_role.v != def.role.v))
-        defaults_moved(c, def.role);
+        defaults_changed(c, def.role);
     return true;
 }
 
@@ -275,7 +275,7 @@ static void attrib_unlink_all(struct core *c, attrib_ix attrib)
 void attrib_remove(struct core *c, attrib_ix ix)
 {
     if (attrib_at(c, ix)->default_value)
-        defaults_attrib_moved(c, ix);
+        defaults_attrib_changed(c, ix);
     attrib_unlink_all(c, ix);
     attrib_remove_from_owner(c, ix);
     name_remove(c, TABLE_ATTRIB, ix.v);

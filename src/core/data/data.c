@@ -318,7 +318,7 @@ struct json *data_view(const struct core *c, struct data_owner owner, enum view 
     return data_object(a, doc_of(c, view == VIEW_NOTE ? role->notes : role->template));
 }
 
-struct subject core_attrib_place(const struct core *c, struct subject target, int64_t attrib_id)
+struct subject core_attrib_owner(const struct core *c, struct subject target, int64_t attrib_id)
 {
     struct data_owner owner;
     const attrib_ix attrib = attrib_by_id(c, attrib_id);
@@ -347,7 +347,7 @@ struct str core_value_in(const struct core *c, const struct json *data, int64_t 
 bool core_value(const struct core *c, enum table target, int64_t id, int64_t attrib_id,
                 enum view view, struct arena *a, struct str *out_value)
 {
-    const struct subject owner = core_attrib_place(c, (struct subject){target, id}, attrib_id);
+    const struct subject owner = core_attrib_owner(c, (struct subject){target, id}, attrib_id);
     if (owner.table == TABLE_COUNT)
         return false;
     *out_value = core_value_in(c, core_data(c, owner, view, a), attrib_id, a);

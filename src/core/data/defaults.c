@@ -22,7 +22,7 @@ static bool defaults_is_settled(const struct noderole *nr)
     return nr->state == NODEROLE_ACTIVE && !nr->rerun;
 }
 
-bool defaults_are_other(const struct core *c, const struct noderole *nr)
+bool defaults_are_outdated(const struct core *c, const struct noderole *nr)
 {
     return nr->defaults != role_at(c, nr->role)->defaults;
 }
@@ -44,7 +44,7 @@ void defaults_count(struct core *c, noderole_ix ix, bool is_more)
         dr->changed = is_more ? dr->changed + 1 : dr->changed - 1;
 }
 
-void defaults_take(struct core *c, noderole_ix ix)
+void defaults_mark_staged(struct core *c, noderole_ix ix)
 {
     const uint32_t now = role_at(c, noderole_at(c, ix)->role)->defaults;
     if (noderole_at(c, ix)->defaults == now)
@@ -54,7 +54,7 @@ void defaults_take(struct core *c, noderole_ix ix)
     defaults_count(c, ix, true);
 }
 
-void defaults_moved(struct core *c, role_ix r)
+void defaults_changed(struct core *c, role_ix r)
 {
     const struct vec *deployed = &role_at(c, r)->deployed;
     if (deployed->count == 0)
@@ -75,13 +75,13 @@ static bool defaults_role_wants(const struct core *c, const struct role *role, a
     return false;
 }
 
-void defaults_attrib_moved(struct core *c, attrib_ix attrib)
+void defaults_attrib_changed(struct core *c, attrib_ix attrib)
 {
     const role_ix owner = attrib_at(c, attrib)->role;
     for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
          ix = core_next_row(c, TABLE_ROLE, role_at(c, (role_ix){ix})->o.id))
         if (ix == owner.v || defaults_role_wants(c, role_at(c, (role_ix){ix}), attrib))
-            defaults_moved(c, (role_ix){ix});
+            defaults_changed(c, (role_ix){ix});
 }
 
 /* ---- reruns ---- */

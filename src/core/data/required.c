@@ -56,8 +56,8 @@ attrib_ix required_missing(const struct core *c, noderole_ix nr, struct arena *a
     return missing;
 }
 
-struct str required_sentence(const struct core *c, noderole_ix nr, attrib_ix attrib,
-                             struct arena *a)
+struct str required_missing_text(const struct core *c, noderole_ix nr, attrib_ix attrib,
+                                 struct arena *a)
 {
     const struct noderole *row = noderole_at(c, nr);
     struct buf b = buf_in(a);
@@ -77,7 +77,7 @@ struct str required_sentence(const struct core *c, noderole_ix nr, attrib_ix att
 
 /* Each document was small enough when it was stored; the staged data of a run may still be too
  * large. */
-bool run_is_too_large(struct core *c, noderole_ix nr, struct str staged)
+bool run_fail_if_too_large(struct core *c, noderole_ix nr, struct str staged)
 {
     if (staged.len <= STAGED_MAX)
         return false;
@@ -95,12 +95,12 @@ bool run_is_too_large(struct core *c, noderole_ix nr, struct str staged)
 
 /* A run without a value that its role requires would fail later and with a less specific
  * message. */
-bool run_lacks_attrib(struct core *c, noderole_ix nr)
+bool run_fail_if_attrib_missing(struct core *c, noderole_ix nr)
 {
     const attrib_ix attrib = required_missing(c, nr, c->arena);
     if (!attrib.v)
         return false;
-    const struct str text = required_sentence(c, nr, attrib, c->arena);
+    const struct str text = required_missing_text(c, nr, attrib, c->arena);
     noderole_fail(c, nr,
                   &(struct failure){.status = STR("attrib missing"),
                                     .runlog = text,
@@ -119,5 +119,6 @@ struct reason run_reason(const struct run_done_command *p)
     if (p->result != RESULT_FAILED && p->result != RESULT_LOST)
         return (struct reason){.code = REASON_NONE};
     const bool is_lost = p->result == RESULT_LOST && p->reason == REASON_NONE;
-    return reason_taken(is_lost ? REASON_RUN_LOST : p->reason, p->reason_subject, p->reason_text);
+    return reason_truncate(is_lost ? REASON_RUN_LOST : p->reason, p->reason_subject,
+                           p->reason_text);
 }

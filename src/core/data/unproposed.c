@@ -11,7 +11,7 @@
 
 enum { PATHS_MAX = 20 }; /* paths that are listed for one noderole */
 
-bool unproposed_is(const struct noderole *nr)
+bool noderole_has_unproposed(const struct noderole *nr)
 {
     /* Equal documents have the same handle. */
     return nr->state != NODEROLE_PROPOSED && nr->proposed_data != nr->committed_data;
@@ -20,7 +20,7 @@ bool unproposed_is(const struct noderole *nr)
 void unproposed_count(struct core *c, noderole_ix ix, bool is_more)
 {
     const struct noderole *nr = noderole_at(c, ix);
-    if (!unproposed_is(nr))
+    if (!noderole_has_unproposed(nr))
         return;
     struct deployment *d = deployment_derive(c, nr->deployment);
     d->unproposed = is_more ? d->unproposed + 1 : d->unproposed - 1;
@@ -59,7 +59,7 @@ static uint32_t unproposed_put_members(const struct core *c, const struct vec *m
     uint32_t count = 0;
     for (uint32_t i = 0; i < members->count; i++) {
         const noderole_ix nr = {vec_at(c, members, i)};
-        if (!unproposed_is(noderole_at(c, nr)))
+        if (!noderole_has_unproposed(noderole_at(c, nr)))
             continue;
         if (count++ < most)
             unproposed_put_entry(c, nr, list);

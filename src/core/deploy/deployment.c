@@ -182,7 +182,7 @@ static bool deployment_any_noderole(const struct noderole *nr)
 static bool deployment_destroy_noderoles(struct core *c, deployment_ix d)
 {
     uint32_t count;
-    const noderole_ix *all = deployment_pick(c, d, deployment_any_noderole, UINT32_MAX, &count);
+    const noderole_ix *all = deployment_select(c, d, deployment_any_noderole, UINT32_MAX, &count);
     for (uint32_t i = count; i-- > 0;) {
         if (!pool_is_live(&c->tables[TABLE_NODEROLE].pool, all[i].v))
             continue; /* destroyed with an earlier one */
@@ -231,7 +231,7 @@ void do_deployment_delete(struct core *c, const struct deployment_delete_command
                STR("the deployment has child deployments; delete these first"));
     if (refused(c))
         return;
-    timeline_hold(c, d); /* its own deletion makes no snapshot */
+    timeline_keep_head(c, d); /* its own deletion makes no snapshot */
     if (!deployment_destroy_noderoles(c, d))
         return;
     while (deployment_at(c, d)->roles.count) {
@@ -260,7 +260,7 @@ static void deployment_stop_starts(struct core *c, deployment_ix d)
     const uint32_t most =
         counts[NODEROLE_TODO] + counts[NODEROLE_TRANSITION] + counts[NODEROLE_ACTIVE];
     uint32_t count;
-    const noderole_ix *items = deployment_pick(c, d, deployment_would_start, most, &count);
+    const noderole_ix *items = deployment_select(c, d, deployment_would_start, most, &count);
     for (uint32_t i = 0; i < count; i++) {
         const struct noderole *nr = noderole_at(c, items[i]);
         if (nr->queued.v) {

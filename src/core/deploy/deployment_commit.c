@@ -26,8 +26,8 @@ struct noderole_selection {
     uint32_t count, cap;
 };
 
-static void deployment_select_from(const struct core *c, const struct vec *members, pick_fn *wanted,
-                                   struct noderole_selection *out)
+static void deployment_select_from(const struct core *c, const struct vec *members,
+                                   noderole_filter_fn *wanted, struct noderole_selection *out)
 {
     for (uint32_t i = 0; i < members->count; i++) {
         const noderole_ix nr = {vec_at(c, members, i)};
@@ -39,8 +39,8 @@ static void deployment_select_from(const struct core *c, const struct vec *membe
     }
 }
 
-noderole_ix *deployment_pick(struct core *c, deployment_ix d, pick_fn *wanted, uint32_t most,
-                             uint32_t *out_count)
+noderole_ix *deployment_select(struct core *c, deployment_ix d, noderole_filter_fn *wanted,
+                               uint32_t most, uint32_t *out_count)
 {
     struct arena scratch = {0};
     struct noderole_selection selection = {.cap = most ? deployment_member_count(c, d) : 0};
@@ -71,8 +71,8 @@ static bool noderole_waits_for_run(const struct noderole *nr)
 noderole_ix *deployment_waiting(struct core *c, deployment_ix d, uint32_t *out_count)
 {
     const uint32_t *counts = deployment_at(c, d)->counts;
-    return deployment_pick(c, d, noderole_waits_for_run,
-                           counts[NODEROLE_TODO] + counts[NODEROLE_BLOCKED], out_count);
+    return deployment_select(c, d, noderole_waits_for_run,
+                             counts[NODEROLE_TODO] + counts[NODEROLE_BLOCKED], out_count);
 }
 
 /* ---- phases of a commit ---- */
@@ -114,8 +114,8 @@ static void commit_note_removed(struct core *c, struct commit *work, const noder
 static bool commit_remove_marked(struct core *c, struct commit *work)
 {
     uint32_t count;
-    const noderole_ix *marked = deployment_pick(c, work->d, noderole_is_removing,
-                                                deployment_at(c, work->d)->removing, &count);
+    const noderole_ix *marked = deployment_select(c, work->d, noderole_is_removing,
+                                                  deployment_at(c, work->d)->removing, &count);
     for (uint32_t i = count; i-- > 0;) {
         uint32_t below_count;
         if (!pool_is_live(&c->tables[TABLE_NODEROLE].pool, marked[i].v))
@@ -152,11 +152,11 @@ static bool commit_deployment_roles(struct core *c, struct commit *work)
 static bool commit_proposed_noderoles(struct core *c, struct commit *work)
 {
     const uint32_t proposed = deployment_at(c, work->d)->counts[NODEROLE_PROPOSED];
-    work->items = deployment_pick(c, work->d, noderole_is_proposed, proposed, &work->count);
+    work->items = deployment_select(c, work->d, noderole_is_proposed, proposed, &work->count);
     const struct cluster_watch watch = cluster_watch(c, work->items, work->count);
     if (!commit_deployment_roles(c, work) || !noderole_commit_all(c, work->items, work->count))
         return false;
-    cluster_poke_changed(c, &watch);
+    cluster_rerun_changed(c, &watch);
     return true;
 }
 
@@ -173,7 +173,7 @@ static void deployment_resume(struct core *c, deployment_ix d)
 {
     uint32_t count;
     const noderole_ix *items =
-        deployment_pick(c, d, noderole_waits_for_head, deployment_waiting_count(c, d), &count);
+        deployment_select(c, d, noderole_waits_for_head, deployment_waiting_count(c, d), &count);
     for (uint32_t i = 0; i < count; i++) {
         const struct noderole *nr = noderole_at(c, items[i]);
         sched_enqueue_node(c, nr->node);
@@ -207,7 +207,7 @@ void do_deployment_commit(struct core *c, const struct deployment_commit_command
     if (work.opens) {
         /* First, so that state hooks are made. The head keeps the number it was proposed with. */
         snapshot_set_state(c, deployment_at(c, d)->head, SNAPSHOT_COMMITTED);
-        timeline_hold(c, d);
+        timeline_keep_head(c, d);
     }
     if (!commit_remove_marked(c, &work) || !commit_proposed_noderoles(c, &work))
         return;

@@ -78,7 +78,7 @@ bool deployment_role_commit(struct core *c, deployment_role_ix dr)
         return true;
     authority_touch(c, row->deployment);
     if (role_at(c, row->role)->hooks & 1u << HOOK_COMMIT &&
-        !hooks_ask(c, HOOK_COMMIT, row->role, hooks_deployment_role_argument(c, dr)))
+        !hooks_request_veto(c, HOOK_COMMIT, row->role, hooks_deployment_role_argument(c, dr)))
         return false;
     if (row->proposed_data != row->committed_data) /* equal documents have the same handle */
         deployment_role_publish(c, dr);

@@ -86,7 +86,7 @@ static void revert_check_dependants(struct core *c, struct revert *r, noderole_i
 static bool revert_mark_removals(struct core *c, struct revert *r)
 {
     uint32_t count;
-    const noderole_ix *all = deployment_pick(c, r->d, revert_any_noderole, UINT32_MAX, &count);
+    const noderole_ix *all = deployment_select(c, r->d, revert_any_noderole, UINT32_MAX, &count);
     r->is_removed = arena_array(c->arena, bool, c->tables[TABLE_NODEROLE].pool.high + 1);
     for (uint32_t i = 0; i < count; i++) {
         const struct noderole *nr = noderole_at(c, all[i]);
@@ -178,7 +178,7 @@ static void revert_propose_all_data(struct core *c, struct revert *r)
         revert_propose_role_data(
             c, r, (deployment_role_ix){vec_at(c, &deployment_at(c, r->d)->roles, i)});
     uint32_t count;
-    const noderole_ix *all = deployment_pick(c, r->d, revert_any_noderole, UINT32_MAX, &count);
+    const noderole_ix *all = deployment_select(c, r->d, revert_any_noderole, UINT32_MAX, &count);
     for (uint32_t i = 0; i < count; i++)
         revert_propose_data(c, r, all[i]);
 }

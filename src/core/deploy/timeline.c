@@ -134,7 +134,7 @@ void do_snapshot_update(struct core *c, const struct snapshot_update_command *p)
 
 /* ---- current number ---- */
 
-void timeline_hold(struct core *c, deployment_ix d)
+void timeline_keep_head(struct core *c, deployment_ix d)
 {
     deployment_derive(c, d)->opened = c->step_number;
 }
@@ -146,7 +146,7 @@ static int64_t timeline_seq_for_change(struct core *c, deployment_ix d)
     const snapshot_ix head = deployment_at(c, d)->head;
     const bool opened = deployment_at(c, d)->opened == c->step_number;
     if (!opened && snapshot_at(c, head)->state == SNAPSHOT_COMMITTED) {
-        timeline_hold(c, d);
+        timeline_keep_head(c, d);
         if (deployment_at(c, d)->system)
             snapshot_edit(c, head)->seq++; /* the only head of system: its seq counts the changes */
         else

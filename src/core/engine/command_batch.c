@@ -35,7 +35,7 @@ static void batch_take_veto_requests(struct core *c, const struct outcome *part)
     if (!part->asks)
         return;
     *(c->last_ask ? &c->last_ask->next : &c->out->asks) = part->asks;
-    c->out->ask_count += part->ask_count;
+    c->out->veto_request_count += part->veto_request_count;
     struct ask *last = part->asks;
     while (last->next)
         last = last->next;

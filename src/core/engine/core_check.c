@@ -132,7 +132,7 @@ static const char *check_deployments(const struct core *c, struct arena *a)
         t->counts[row->state]++;
         t->reruns += row->rerun;
         t->removing += row->removing;
-        t->unproposed += unproposed_is(row);
+        t->unproposed += noderole_has_unproposed(row);
     }
     FOR_EACH_ROW(c, TABLE_DEPLOYMENT, deployment, ix)
     {
@@ -193,7 +193,7 @@ static const char *check_outbox(const struct core *c, struct arena *a)
     }
     FOR_EACH_ROW(c, TABLE_NODEROLE, noderole, nr)
     {
-        if (waiting[nr.v] != noderole_at(c, nr)->hooks_waiting)
+        if (waiting[nr.v] != noderole_at(c, nr)->hooks_pending_count)
             return "C9: the count of waiting hooks is wrong";
     }
     return NULL;

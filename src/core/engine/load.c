@@ -312,7 +312,7 @@ static void index_noderole(struct core *c, noderole_ix ix)
     d->reruns += nr->rerun;
     d->removing += nr->removing;
     ids_insert(c, &deployment_role_derive(c, nr->dr)->noderoles, TABLE_NODEROLE, ix.v);
-    d->unproposed += unproposed_is(nr);
+    d->unproposed += noderole_has_unproposed(nr);
     defaults_count(c, ix, true);
 }
 
@@ -358,7 +358,7 @@ static void index_object(struct core *c, enum table table, uint32_t ix)
         const noderole_ix nr =
             row->object == TABLE_NODEROLE ? noderole_by_id(c, row->object_id) : (noderole_ix){0};
         if (nr.v)
-            noderole_derive(c, nr)->hooks_waiting++;
+            noderole_derive(c, nr)->hooks_pending_count++;
     } else if (table == TABLE_DEPLOYMENT) {
         const deployment_ix parent = deployment_at(c, (deployment_ix){ix})->parent;
         if (parent.v)

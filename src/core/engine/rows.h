@@ -239,14 +239,14 @@ struct noderole {
     text_h reason_subject, reason_text;
     doc_h proposed_data, committed_data, computed, sysdata, wall, notes;
     /* derived */
-    uint32_t inactive_parents; /* number of parents that are not ACTIVE */
-    uint32_t hooks_waiting;    /* number of its hooks without a result */
-    uint32_t chain;            /* hook depth that caused its next run; passed on to its hooks */
-    run_ix run;                /* its live run: RUNNING, PARKED, or QUEUED again after parking */
-    run_ix queued;             /* its enqueued run */
-    struct vec parents;        /* noderole_ix by id */
-    struct vec children;       /* noderole_ix by id */
-    struct vec links;          /* pairs: noderole_ix of the ancestor, attrib_ix; by attrib id */
+    uint32_t inactive_parents;    /* number of parents that are not ACTIVE */
+    uint32_t hooks_pending_count; /* number of its hooks without a result */
+    uint32_t chain;               /* hook depth that caused its next run; passed on to its hooks */
+    run_ix run;                   /* its live run: RUNNING, PARKED, or QUEUED again after parking */
+    run_ix queued;                /* its enqueued run */
+    struct vec parents;           /* noderole_ix by id */
+    struct vec children;          /* noderole_ix by id */
+    struct vec links;             /* pairs: noderole_ix of the ancestor, attrib_ix; by attrib id */
 };
 
 struct run {

@@ -175,7 +175,7 @@ deployment_role_ix deployment_role_ensure(struct core *c, deployment_ix d, role_
     ids_insert(c, &deployment_derive(c, d)->roles, TABLE_DEPLOYMENT_ROLE, ix.v);
     ids_insert(c, &role_derive(c, r)->deployed, TABLE_DEPLOYMENT_ROLE, ix.v);
     if (role_at(c, r)->hooks & 1u << HOOK_DEPLOYMENT_CREATE)
-        hooks_ask(c, HOOK_DEPLOYMENT_CREATE, r, hooks_deployment_role_argument(c, ix));
+        hooks_request_veto(c, HOOK_DEPLOYMENT_CREATE, r, hooks_deployment_role_argument(c, ix));
     return ix;
 }
 
@@ -297,7 +297,7 @@ static void bind_connect(struct core *c, noderole_ix ix)
     links_rebuild(c, ix);
     const role_ix r = noderole_at(c, ix)->role;
     if (role_at(c, r)->hooks & 1u << HOOK_NODE_BIND)
-        hooks_ask(c, HOOK_NODE_BIND, r, hooks_noderole_argument(c, ix));
+        hooks_request_veto(c, HOOK_NODE_BIND, r, hooks_noderole_argument(c, ix));
     hooks_proposed(c, ix);
     hooks_compute(c, ix);
 }

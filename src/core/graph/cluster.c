@@ -3,7 +3,7 @@
 /* Members of a cluster role are updated together (docs/spec/binding.md, Clusters): when a new
  * member is committed, the existing ones whose staged data change because of it run again. The
  * staged data are hashed before the commit and compared afterwards, so the order is always:
- * cluster_watch(), commit, cluster_poke_changed(). */
+ * cluster_watch(), commit, cluster_rerun_changed(). */
 
 static void cluster_watch_add(struct core *c, struct cluster_watch *w, noderole_ix nr)
 {
@@ -47,7 +47,7 @@ struct cluster_watch cluster_watch(struct core *c, const noderole_ix *joining, u
     return w;
 }
 
-void cluster_poke_changed(struct core *c, const struct cluster_watch *w)
+void cluster_rerun_changed(struct core *c, const struct cluster_watch *w)
 {
     for (uint32_t i = 0; i < w->count; i++)
         if (hash64(stage_noderole(c, w->items[i].nr, c->arena), 0) != w->items[i].staged)
@@ -59,6 +59,6 @@ bool cluster_commit(struct core *c, const noderole_ix *items, uint32_t count)
     const struct cluster_watch watch = cluster_watch(c, items, count);
     if (!noderole_commit_all(c, items, count))
         return false;
-    cluster_poke_changed(c, &watch);
+    cluster_rerun_changed(c, &watch);
     return true;
 }

@@ -207,7 +207,7 @@ bool noderole_apply_run(struct core *c, noderole_ix ix, enum noderole_event even
 
 /* ---- failures and marks ---- */
 
-struct reason reason_taken(uint32_t code, struct str subject, struct str text)
+struct reason reason_truncate(uint32_t code, struct str subject, struct str text)
 {
     return (struct reason){.code = code < REASON_COUNT ? (enum reason_code)code : REASON_NONE,
                            .subject = str_clip(subject, REASON_SUBJECT_MAX),
@@ -359,7 +359,7 @@ static void noderole_commit(struct core *c, noderole_ix ix)
     const role_ix role = nr->role;
     const uint32_t defines = role_at(c, role)->hooks;
     if (defines & 1u << HOOK_COMMIT &&
-        !hooks_ask(c, HOOK_COMMIT, role, hooks_noderole_argument(c, ix)))
+        !hooks_request_veto(c, HOOK_COMMIT, role, hooks_noderole_argument(c, ix)))
         return;
 
     timeline_commit_noderole(c, ix, doc_of(c, nr->proposed_data));

@@ -7,7 +7,7 @@
  * OLD_BOOTS_MAX replaced ones are stored with the node; older requests are assumed not to arrive
  * any more. */
 
-bool boots_is_id(struct str boot_id)
+bool boot_id_is_valid(struct str boot_id)
 {
     for (uint32_t i = 0; i < boot_id.len; i++)
         if (boot_id.at[i] <= ' ' || boot_id.at[i] > '~')
@@ -21,7 +21,7 @@ static const struct json *node_old_boots_tree(struct core *c, node_ix n)
     return doc.len ? doc_tree(c->arena, doc) : json_make(c->arena, JSON_ARRAY);
 }
 
-bool boots_is_over(struct core *c, node_ix n, struct str boot_id)
+bool boot_id_is_outdated(struct core *c, node_ix n, struct str boot_id)
 {
     for (const struct json *old = node_old_boots_tree(c, n)->first; old; old = old->next)
         if (old->kind == JSON_STRING && str_eq(old->text, boot_id))
@@ -29,7 +29,7 @@ bool boots_is_over(struct core *c, node_ix n, struct str boot_id)
     return false;
 }
 
-void boots_begin(struct core *c, node_ix n, struct str boot_id)
+void boot_id_record(struct core *c, node_ix n, struct str boot_id)
 {
     const struct str now = text_of(c, node_at(c, n)->boot_id);
     if (str_eq(now, boot_id))

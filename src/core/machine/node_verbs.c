@@ -395,7 +395,8 @@ static void node_check_restart_pending(struct core *c, const struct node_update 
 {
     const bool other = node_update_has(u, GIVEN_NODE_BOOTENV) &&
                        !str_eq(u->p->bootenv, text_of(c, node_at(c, u->n)->bootenv));
-    if (node_update_has(u, GIVEN_NODE_ALIVE) && (u->p->alive || other) && boot_restarts(c, u->n))
+    if (node_update_has(u, GIVEN_NODE_ALIVE) && (u->p->alive || other) &&
+        boot_restart_is_pending(c, u->n))
         refuse(c, PROBLEM_WRONG_STATE, STR("alive"),
                STR("a restart of the machine waits until its boot environment is served; until "
                    "then it cannot be reported as alive"));
@@ -425,7 +426,7 @@ static void node_check_environment(struct core *c, const struct node_update *u)
 static void node_check_boot(struct core *c, const struct node_update *u)
 {
     const int64_t now = node_at(c, u->n)->boot_generation;
-    if (node_update_has(u, GIVEN_NODE_BOOT_ID) && !boots_is_id(u->p->boot_id))
+    if (node_update_has(u, GIVEN_NODE_BOOT_ID) && !boot_id_is_valid(u->p->boot_id))
         refuse(c, PROBLEM_BAD_VALUE, STR("boot_id"),
                STR_CONCAT(c->arena, STR("boot_id must be 1 to "),
                           str_from_i64(c->arena, BOOT_ID_LEN_MAX),
@@ -491,7 +492,7 @@ static bool node_update_fields(struct core *c, const struct node_update *u)
         changed = true;
     }
     if (node_update_has(u, GIVEN_NODE_BOOT_ID))
-        boots_begin(c, u->n, u->p->boot_id); /* not passed to hooks, so `changed` stays */
+        boot_id_record(c, u->n, u->p->boot_id); /* not passed to hooks, so `changed` stays */
     if (u->to.v != node->deployment.v) {
         node_move(c, u->n, u->to);
         changed = true;
@@ -520,7 +521,7 @@ void do_node_update(struct core *c, const struct node_update_command *p)
     struct node_update u = {.p = p, .n = node_get_for_update(c, p->id)};
     if (!u.n.v)
         return;
-    if (node_update_has(&u, GIVEN_NODE_BOOT_ID) && boots_is_over(c, u.n, p->boot_id))
+    if (node_update_has(&u, GIVEN_NODE_BOOT_ID) && boot_id_is_outdated(c, u.n, p->boot_id))
         return; /* a delayed request of an earlier boot (ADR 0049) */
     if (!node_check_update(c, &u))
         return;

@@ -68,8 +68,8 @@ static bool power_reading_clears_failure(const struct core *c, node_ix n, enum p
     return state == POWER_STATE_OFF && (str_eq(action, STR("off")) || str_eq(action, STR("halt")));
 }
 
-void power_was_read(struct core *c, node_ix n, enum power_state state, struct str driver,
-                    bool is_ordered)
+void power_reading_store(struct core *c, node_ix n, enum power_state state, struct str driver,
+                         bool is_ordered)
 {
     const struct node *node = node_at(c, n);
     const bool is_same = node->power_state == state && !node->power_reason &&
@@ -86,7 +86,7 @@ void power_was_read(struct core *c, node_ix n, enum power_state state, struct st
     put_text(c, &row->power_error, STR(""));
 }
 
-void power_was_not_read(struct core *c, node_ix n, enum reason_code reason, struct str text)
+void power_reading_failed(struct core *c, node_ix n, enum reason_code reason, struct str text)
 {
     /* The text may contain figures that differ each time; they alone are not worth a write. */
     if (node_at(c, n)->power_reason == reason)
@@ -109,7 +109,7 @@ void do_node_power_read(struct core *c, const struct node_power_read_command *p)
     if (refused(c) || !n.v || node_at(c, n)->power_order != p->order)
         return;
     if (p->reason)
-        power_was_not_read(c, n, (enum reason_code)p->reason, p->text);
+        power_reading_failed(c, n, (enum reason_code)p->reason, p->text);
     else
-        power_was_read(c, n, (enum power_state)p->state, p->driver, false);
+        power_reading_store(c, n, (enum power_state)p->state, p->driver, false);
 }

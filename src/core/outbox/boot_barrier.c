@@ -117,7 +117,7 @@ static struct unserved_boots unserved_boots(const struct core *c, node_ix n, int
             for (uint32_t j = 0; j < all->count; j++) {
                 const noderole_ix nr = {vec_at(c, all, j)};
                 const uint8_t state = view_state(c, nr);
-                if (state != NODEROLE_PROPOSED && state != STATE_GONE &&
+                if (state != NODEROLE_PROPOSED && state != STATE_REMOVED &&
                     boot_generation_served_by(c, seen, nr, a) < generation)
                     unserved_boots_add(c, &late, nr);
             }
@@ -347,7 +347,8 @@ void boot_forget_node(struct core *c, node_ix n)
 static void boot_note_power_failure(struct core *c, node_ix n, struct str action,
                                     const struct outbox_done_command *p)
 {
-    struct reason why = reason_taken(p->reason ? p->reason : REASON_POWER_FAILED, action, STR(""));
+    struct reason why =
+        reason_truncate(p->reason ? p->reason : REASON_POWER_FAILED, action, STR(""));
     why.text = STR_CONCAT(c->arena, action, STR(" failed"), p->text.len ? STR(": ") : STR(""),
                           str_clip(p->text, STATUS_TEXT_MAX));
     node_set_status(c, n, &why);
@@ -379,9 +380,9 @@ static void boot_record_power_result(struct core *c, node_ix n, int64_t order, s
     if (is_old || !was_performed)
         return;
     if (!p->failed && (p->power_state || power_is_reading(action)))
-        power_was_read(c, n, (enum power_state)p->power_state, p->power_driver, true);
+        power_reading_store(c, n, (enum power_state)p->power_state, p->power_driver, true);
     else if (p->failed && power_is_reading(action))
-        power_was_not_read(c, n, reason, p->text);
+        power_reading_failed(c, n, reason, p->text);
 }
 
 void boot_power_done(struct core *c, outbox_ix ix, const struct outbox_done_command *p)
@@ -416,7 +417,7 @@ void node_clear_stopped(struct core *c, node_ix n)
     sched_enqueue_node(c, n);
 }
 
-bool boot_restarts(const struct core *c, node_ix n)
+bool boot_restart_is_pending(const struct core *c, node_ix n)
 {
     const struct vec *rows = &node_at(c, n)->barrier;
     for (uint32_t i = 0; i < rows->count; i++)
@@ -499,8 +500,8 @@ void boot_load(struct core *c)
 
 /* ---- queries and checks ---- */
 
-noderole_ix boot_waits_for(const struct core *c, node_ix n, struct arena *a,
-                           int64_t *out_generation)
+noderole_ix boot_blocking_noderole(const struct core *c, node_ix n, struct arena *a,
+                                   int64_t *out_generation)
 {
     const struct vec *rows = &node_at(c, n)->barrier;
     if (view_node_flags(c, n) & SEEN_NODE_POWER && core_settings(c)->barrier_s) {

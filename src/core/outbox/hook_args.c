@@ -231,8 +231,9 @@ static void args_put_noderole(struct writer *w, noderole_ix ix, bool with_parent
     args_put_number(w, "run_count", nr->run_count);
     args_put_string(w, "state", str_from(noderole_state_name(nr->state)));
     args_put_string(w, "status", text_of(w->c, nr->status));
-    args_put_tree(w, "system",
-                  data_view(w->c, (struct data_owner){TABLE_NODEROLE, ix.v}, VIEW_SYSTEM, w->arena));
+    args_put_tree(
+        w, "system",
+        data_view(w->c, (struct data_owner){TABLE_NODEROLE, ix.v}, VIEW_SYSTEM, w->arena));
     args_put_stored(w, "wall", nr->wall, "{}");
     buf_put_c(&w->b, '}');
 }
@@ -351,8 +352,8 @@ static bool args_put_object(struct writer *w, const struct outbox_record *row)
     return true;
 }
 
-bool core_hook_facts(const struct core *c, const struct outbox_record *row, struct arena *a,
-                     struct hook_facts *out_facts)
+bool core_hook_args(const struct core *c, const struct outbox_record *row, struct arena *a,
+                    struct hook_call_args *out_facts)
 {
     struct writer w = {.c = c, .arena = a, .b = buf_in(a)};
     if (!role_by_id(c, row->role_id).v || !args_put_object(&w, row))
@@ -362,8 +363,8 @@ bool core_hook_facts(const struct core *c, const struct outbox_record *row, stru
     return true;
 }
 
-bool core_run_facts(const struct core *c, int64_t noderole_id, struct arena *a,
-                    struct str *out_argument)
+bool core_run_args(const struct core *c, int64_t noderole_id, struct arena *a,
+                   struct str *out_argument)
 {
     const noderole_ix nr = noderole_by_id(c, noderole_id);
     if (!nr.v)

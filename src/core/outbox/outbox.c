@@ -11,11 +11,11 @@
  * is called before the change instead: the step records a veto request, ends with
  * VERDICT_NEEDS_HOOKS, is rolled back, and is executed again with the replies.
  *
- * A noderole counts its hooks without a result (hooks_waiting) and does not start while there are
- * any, so an observer sees a state before the next one begins.
+ * A noderole counts its hooks without a result (hooks_pending_count) and does not start while there
+ * are any, so an observer sees a state before the next one begins.
  *
- * Failure: the commands of a hook are executed under one undo mark; the first refusal rolls all of
- * them back and the hook counts as failed. The failure of a hook never fails the command that
+ * Failure: the commands of a hook are executed under one undo mark; the first refusal rolls all
+ * of them back and the hook counts as failed. The failure of a hook never fails the command that
  * caused it: it is stored with the noderole, or reported in the outcome for hooks of nodes and
  * deployment roles. */
 
@@ -75,7 +75,7 @@ static void outbox_add_noderole_hook(struct core *c, enum hook hook, noderole_ix
      * that a cycle of hooks and runs is bounded as well. */
     if (outbox_at(c, row)->depth < nr->chain)
         outbox_edit(c, row)->depth = nr->chain;
-    noderole_derive(c, ix)->hooks_waiting++;
+    noderole_derive(c, ix)->hooks_pending_count++;
 }
 
 /* State hooks of destructive roles are called for the first run only. */
@@ -134,13 +134,13 @@ void outbox_forget_noderole(struct core *c, noderole_ix ix)
     const int64_t id = noderole_at(c, ix)->o.id;
     int64_t at = 0;
     boot_server_changed(c, ix);
-    while (noderole_at(c, ix)->hooks_waiting) {
+    while (noderole_at(c, ix)->hooks_pending_count) {
         const outbox_ix row = {core_next_row(c, TABLE_OUTBOX, at)};
-        must(row.v); /* hooks_waiting counts these rows */
+        must(row.v); /* hooks_pending_count counts these rows */
         at = outbox_at(c, row)->o.id;
         if (outbox_at(c, row)->object != TABLE_NODEROLE || outbox_at(c, row)->object_id != id)
             continue;
-        noderole_derive(c, ix)->hooks_waiting--;
+        noderole_derive(c, ix)->hooks_pending_count--;
         outbox_remove(c, row);
     }
 }
@@ -266,7 +266,7 @@ static const struct answer *hooks_find_veto_reply(const struct core *c, uint64_t
     return low < c->command->answer_count && answers[low].key == key ? &answers[low] : NULL;
 }
 
-bool hooks_ask(struct core *c, enum hook hook, role_ix role, struct str argument)
+bool hooks_request_veto(struct core *c, enum hook hook, role_ix role, struct str argument)
 {
     if (!role_defines_hook(c, role, hook))
         return true;
@@ -279,14 +279,14 @@ bool hooks_ask(struct core *c, enum hook hook, role_ix role, struct str argument
             .key = key, .hook = hook, .role_id = role_id, .argument = argument, .next = NULL};
         *(c->last_ask ? &c->last_ask->next : &c->out->asks) = ask;
         c->last_ask = ask;
-        c->out->ask_count++;
+        c->out->veto_request_count++;
         return true;
     }
     if (!answer->veto)
         return true;
     return refuse(c, PROBLEM_HOOK_VETO, str_from(hook_name(hook)),
                   STR_CONCAT(c->arena, STR("role "), text_of(c, role_at(c, role)->name),
-                             STR(" says no: "), answer->text));
+                             STR(" vetoed this: "), answer->text));
 }
 
 static void outbox_put_member(struct arena *a, struct json *object, const char *key,
@@ -358,7 +358,7 @@ static struct str hooks_refusal_text(struct core *c, const struct outcome *outco
         return outcome->problems->text;
     const struct role *role = role_at(c, role_by_id(c, outcome->asks->role_id));
     return STR_CONCAT(c->arena, STR("role "), text_of(c, role->name),
-                      STR(" would have to be asked ("), str_from(hook_name(outcome->asks->hook)),
+                      STR(" must be asked for a veto ("), str_from(hook_name(outcome->asks->hook)),
                       STR("), and a hook cannot wait for that"));
 }
 
@@ -399,8 +399,9 @@ static bool hooks_execute_commands(struct core *c, const struct outbox *row, str
         core_step_inside(c, &command, &outcome);
         if (outcome.verdict == VERDICT_DONE)
             continue;
-        *out_text = STR_CONCAT(c->arena, STR("its wish "), str_from(command_name(command.kind)),
-                               STR(" was refused: "), hooks_refusal_text(c, &outcome));
+        *out_text = STR_CONCAT(c->arena, STR("the command that it requested, "),
+                               str_from(command_name(command.kind)), STR(", was refused: "),
+                               hooks_refusal_text(c, &outcome));
         return false;
     }
     return true;
@@ -456,7 +457,7 @@ static void hooks_handle_failed(struct core *c, enum hook hook, noderole_ix ix,
     const struct str name = str_from(hook_name(hook));
     const struct failure failure = {.status = STR_CONCAT(c->arena, name, STR(" failed")),
                                     .runlog = STR_CONCAT(c->arena, name, STR(": "), why->text),
-                                    .why = reason_taken(why->code, why->subject, why->text)};
+                                    .why = reason_truncate(why->code, why->subject, why->text)};
     const uint8_t state = noderole_at(c, ix)->state;
     if (hook == HOOK_PROPOSED)
         hooks_handle_proposed_failed(c, ix, &failure);
@@ -508,8 +509,8 @@ static void hooks_handle_done(struct core *c, outbox_ix ix, bool failed, const s
     if (!nr.v)
         return;
     struct noderole *row = noderole_derive(c, nr);
-    must(row->hooks_waiting > 0);
-    row->hooks_waiting--;
+    must(row->hooks_pending_count > 0);
+    row->hooks_pending_count--;
     sched_enqueue_node(c, row->node);
     if (failed)
         hooks_handle_failed(c, hook, nr, why);
@@ -528,7 +529,7 @@ static void outbox_handle_probe_done(struct core *c, outbox_ix ix,
         outbox_remove(c, ix); /* the node was deleted, or an old store has several */
     if (!is_current || !p->failed)
         return;
-    struct reason why = reason_taken(p->reason, p->reason_subject, STR(""));
+    struct reason why = reason_truncate(p->reason, p->reason_subject, STR(""));
     why.text =
         STR_CONCAT(c->arena, STR("does not answer"), p->text.len ? STR(": ") : STR(""), p->text);
     node_set_alive(c, n, false);
@@ -561,13 +562,14 @@ void do_outbox_done(struct core *c, const struct outbox_done_command *p)
     }
     switch ((enum outbox_kind)outbox_at(c, ix)->kind) {
     case OUTBOX_HOOK:
-        if (!failed && outbox_at(c, ix)->depth >= CHAIN_MAX && p->wishes.len) {
+        if (!failed && outbox_at(c, ix)->depth >= CHAIN_MAX && p->hook_commands.len) {
             failed = true;
             why.code = REASON_HOOK_LIMIT;
             why.text = STR("hooks keep causing hooks: more than 16 in a row");
         }
-        if (!failed && p->wishes.len) {
-            failed = !core_try(c, hooks_execute_commands, outbox_at(c, ix), p->wishes, &why.text);
+        if (!failed && p->hook_commands.len) {
+            failed =
+                !core_try(c, hooks_execute_commands, outbox_at(c, ix), p->hook_commands, &why.text);
             why.code = REASON_HOOK_REFUSED;
         }
         if (failed && why.code == REASON_NONE)

@@ -10,7 +10,7 @@
 
 #include "core/core_private.h"
 
-enum { STATE_GONE = 0xfe }; /* state of a noderole that the commit removes */
+enum { STATE_REMOVED = 0xfe }; /* state of a noderole that the commit removes */
 
 enum seen_flag {
     SEEN_COMMITTED_HERE = 1 << 0, /* the commit commits it */

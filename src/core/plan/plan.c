@@ -180,13 +180,13 @@ static bool plan_collect_unit(struct plan *p)
         plan_key(p, nr);
     if (state == NODEROLE_ACTIVE && view_is_queued(p->c, nr))
         plan_noderoles_add(&p->requested, nr);
-    if (state == NODEROLE_ACTIVE && !view_is_rerun(p->c, nr) && defaults_are_other(p->c, row)) {
+    if (state == NODEROLE_ACTIVE && !view_is_rerun(p->c, nr) && defaults_are_outdated(p->c, row)) {
         const bool destructive = role_at(p->c, row->role)->flags & ROLE_DESTRUCTIVE;
         uint32_t *count = destructive ? &p->changed_destructive_count : &p->changed_count;
         if ((*count)++ < SHOWN_MAX)
             plan_put_plain(p, destructive ? &p->lists.changed_destructive : &p->lists.changed, nr);
     }
-    if (state != STATE_GONE && unproposed_is(row) && p->unproposed_count++ < SHOWN_MAX)
+    if (state != STATE_REMOVED && noderole_has_unproposed(row) && p->unproposed_count++ < SHOWN_MAX)
         unproposed_put_entry(p->c, nr, &p->lists.unproposed);
     return false;
 }
@@ -351,9 +351,10 @@ static void plan_put_held(struct plan *p, noderole_ix nr)
     const attrib_ix missing = plan_missing_attrib(p, root);
     const struct cause lacks = {.code = CAUSE_REASON,
                                 .reason = REASON_ATTRIB_MISSING,
-                                .text = missing.v && p->is_detailed
-                                            ? required_sentence(p->c, root, missing, &p->scratch)
-                                            : STR("")};
+                                .text =
+                                    missing.v && p->is_detailed
+                                        ? required_missing_text(p->c, root, missing, &p->scratch)
+                                        : STR("")};
     const struct cause *cause = missing.v ? &lacks : why_noderole(p->c, root, true, &p->scratch);
     for (;; cause = cause->next) {
         const noderole_ix on = noderole_by_id(p->c, cause->noderole_id);
@@ -396,7 +397,7 @@ static void plan_put_missing(struct plan *p, noderole_ix nr)
     plan_put_noderole(p->c, list, nr);
     buf_put_c(list, ',');
     plan_put_key(list, "why");
-    json_write_string(list, required_sentence(p->c, nr, missing, &p->scratch));
+    json_write_string(list, required_missing_text(p->c, nr, missing, &p->scratch));
     buf_put_c(list, '}');
     arena_rewind(&p->scratch, mark);
 }

@@ -39,7 +39,7 @@ static void project_enter(struct plan *p, noderole_ix nr, enum noderole_state to
 {
     const uint8_t from = view_state(p->c, nr);
     uint8_t *flags = &p->view.flags[nr.v];
-    must(from != to && from != STATE_GONE);
+    must(from != to && from != STATE_REMOVED);
     plan_read(p, nr);
     const bool drops = to == NODEROLE_PROPOSED || to == NODEROLE_BLOCKED || to == NODEROLE_ERROR;
     if (drops && *flags & SEEN_ENQUEUED)
@@ -73,7 +73,7 @@ static void project_notify_child(struct plan *p)
     const noderole_ix child = {vec_at(p->c, children, fanout->next++)};
     const uint8_t state = view_state(p->c, child);
     plan_read(p, child);
-    if (state == STATE_GONE)
+    if (state == STATE_REMOVED)
         return;
     if (fanout->is_hold) {
         if (state == NODEROLE_ACTIVE || state == NODEROLE_TODO || state == NODEROLE_ERROR) {
@@ -105,7 +105,7 @@ static void project_error(struct plan *p, noderole_ix from)
     for (uint32_t i = 0; i < count; i++) {
         const uint8_t state = view_state(p->c, below[i]);
         plan_read(p, below[i]);
-        if (state != STATE_GONE && noderole_cell(state, EVENT_ANC_ERROR) == 'b')
+        if (state != STATE_REMOVED && noderole_cell(state, EVENT_ANC_ERROR) == 'b')
             project_enter(p, below[i], NODEROLE_BLOCKED);
         project_finish_fanouts(p);
     }
@@ -125,7 +125,7 @@ static void project_request_rerun(struct plan *p, noderole_ix nr)
     const uint8_t state = view_state(p->c, nr);
     if (state == NODEROLE_TRANSITION && row->run.v)
         project_mark_rerun(p, nr);
-    else if (state == STATE_GONE)
+    else if (state == STATE_REMOVED)
         return;
     else if (!noderole_is_runnable(p->c, nr)) {
         if (state == NODEROLE_ACTIVE)
@@ -219,7 +219,7 @@ static void project_removal(struct plan *p, noderole_ix nr)
 {
     const struct noderole *row = noderole_at(p->c, nr);
     plan_read(p, nr);
-    p->view.state[nr.v] = STATE_GONE + 1;
+    p->view.state[nr.v] = STATE_REMOVED + 1;
     if (node_at(p->c, row->node)->target.v != row->role.v ||
         p->view.node_flags[row->node.v] & SEEN_NODE_RELEASED)
         return;
@@ -232,7 +232,7 @@ static void project_drop_removed_items(struct plan *p)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < p->items.count; i++)
-        if (view_state(p->c, p->items.items[i]) != STATE_GONE)
+        if (view_state(p->c, p->items.items[i]) != STATE_REMOVED)
             p->items.items[kept++] = p->items.items[i];
     p->items.count = kept;
 }
@@ -248,12 +248,12 @@ static bool project_remove_unit(struct plan *p)
     }
     /* The list is sorted by cohort and processed from its end. */
     const noderole_ix nr = p->marked.items[p->marked.count - ++p->at];
-    if (view_state(p->c, nr) == STATE_GONE)
+    if (view_state(p->c, nr) == STATE_REMOVED)
         return false;
     const struct arena_mark mark = arena_mark(&p->scratch);
     noderole_ix *below = graph_descendants(p->c, nr, &p->scratch, &count);
     for (uint32_t i = 0; i < count; i++)
-        if (view_state(p->c, below[i]) != STATE_GONE)
+        if (view_state(p->c, below[i]) != STATE_REMOVED)
             below[kept++] = below[i];
     plan_cost(p, 4 * count);
     if (project_may_remove(p, nr, below, kept)) {
@@ -307,7 +307,8 @@ static bool project_roles_unit(struct plan *p)
         if (dr->proposed) {
             p->roles[p->role_count++] = ix;
             if (role_at(p->c, dr->role)->hooks & 1u << HOOK_COMMIT)
-                hooks_ask(p->c, HOOK_COMMIT, dr->role, hooks_deployment_role_argument(p->c, ix));
+                hooks_request_veto(p->c, HOOK_COMMIT, dr->role,
+                                   hooks_deployment_role_argument(p->c, ix));
         }
         if (!dr->proposed || refused(p->c) || dr->proposed_data == dr->committed_data ||
             !dr->noderoles.count || !project_role_value_changes(p, ix)) {
@@ -342,7 +343,7 @@ static bool project_commit_unit(struct plan *p)
     if (refused(c))
         return false;
     if (role_at(c, row->role)->hooks & 1u << HOOK_COMMIT &&
-        !hooks_ask(c, HOOK_COMMIT, row->role, hooks_noderole_argument(c, nr)))
+        !hooks_request_veto(c, HOOK_COMMIT, row->role, hooks_noderole_argument(c, nr)))
         return false;
     p->view.flags[nr.v] |= SEEN_COMMITTED_HERE;
     project_settle(p, nr);
@@ -372,7 +373,7 @@ static void project_cluster_member(struct plan *p, noderole_ix nr)
 {
     const uint8_t before = noderole_at(p->c, nr)->state; /* the state before the commit */
     if ((before != NODEROLE_ACTIVE && before != NODEROLE_TRANSITION) ||
-        view_state(p->c, nr) == STATE_GONE)
+        view_state(p->c, nr) == STATE_REMOVED)
         return;
     plan_read_ancestors(p, nr);
     if (project_hash_staged(p, nr, false) == project_hash_staged(p, nr, true))

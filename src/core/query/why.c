@@ -184,7 +184,7 @@ static void why_run(struct why_chain *ch, run_ix ix)
                                               " was cancelled and has not stopped yet"};
     const struct run *run = run_at(ch->c, ix);
     /* The commit in view cancels the run of a noderole that it removes. */
-    const bool is_cancelled = run->noderole.v && view_state(ch->c, run->noderole) == STATE_GONE;
+    const bool is_cancelled = run->noderole.v && view_state(ch->c, run->noderole) == STATE_REMOVED;
     const uint32_t state = is_cancelled ? RUN_STOPPING : run->state;
     must(state <= RUN_STOPPING);
     const bool failed = state == RUN_PARKED && run->tries;
@@ -221,7 +221,7 @@ static void why_transition(struct why_chain *ch, noderole_ix nr)
 static bool why_power(struct why_chain *ch, node_ix n)
 {
     int64_t generation = 0;
-    const noderole_ix server = boot_waits_for(ch->c, n, ch->arena, &generation);
+    const noderole_ix server = boot_blocking_noderole(ch->c, n, ch->arena, &generation);
     const struct str status = text_of(ch->c, node_at(ch->c, n)->status);
     struct buf number = buf_in(ch->arena);
     buf_put_i64(&number, generation);
@@ -260,7 +260,7 @@ static void why_hook(struct why_chain *ch, noderole_ix nr)
         return;
     }
     const outbox_ix ix = why_find_hook(ch->c, nr);
-    must(ix.v); /* hooks_waiting counts these rows */
+    must(ix.v); /* hooks_pending_count counts these rows */
     const struct outbox *row = outbox_at(ch->c, ix);
     why_add(ch, (struct cause){.code = CAUSE_WAITING_FOR_HOOK,
                                .object = TABLE_OUTBOX,
@@ -292,7 +292,7 @@ static void why_jig(struct why_chain *ch, role_ix r)
                                .object_id = role->o.id,
                                .text = CAUSE_TEXT(ch, STR("role `"), text_of(ch->c, role->name),
                                                   STR("` cannot run here: "),
-                                                  role_why_not(ch->c, r, ch->arena))});
+                                                  role_not_runnable_reason(ch->c, r, ch->arena))});
 }
 
 static void why_dead(struct why_chain *ch, node_ix n)
@@ -308,7 +308,7 @@ static bool why_own(struct why_chain *ch, noderole_ix ix)
     const struct core *c = ch->c;
     const struct noderole *nr = noderole_at(c, ix);
     const struct node *node = node_at(c, nr->node);
-    if (nr->hooks_waiting && !ch->but_hooks)
+    if (nr->hooks_pending_count && !ch->but_hooks)
         why_hook(ch, ix);
     else if (view_is_held_back(c, ix))
         why_add_node(
@@ -353,7 +353,7 @@ static bool why_queued(struct why_chain *ch, node_ix n)
         const run_ix run = {vec_at(c, queued, i)};
         const noderole_ix nr = run_at(c, run)->noderole;
         const bool is_dropped =
-            nr.v && (view_state(c, nr) == STATE_GONE ||
+            nr.v && (view_state(c, nr) == STATE_REMOVED ||
                      (view_flags(c, nr) & SEEN_DROPPED && noderole_at(c, nr)->queued.v == run.v));
         if (is_dropped)
             continue;
@@ -420,7 +420,7 @@ static noderole_ix why_earlier_todo(struct why_chain *ch, noderole_ix nr)
         if (other.v == nr.v)
             break;
         if (view_state(ch->c, other) == NODEROLE_TODO &&
-            (ch->but_hooks || row->hooks_waiting == 0) && noderole_is_runnable(ch->c, other))
+            (ch->but_hooks || row->hooks_pending_count == 0) && noderole_is_runnable(ch->c, other))
             return other;
     }
     return (noderole_ix){0};
@@ -542,7 +542,7 @@ static struct cause *why_of_node(const struct core *c, node_ix n, struct arena *
 
 /* ---- deployments ---- */
 
-uint8_t why_telling_state(const uint32_t counts[NODEROLE_STATE_COUNT])
+uint8_t why_explaining_state(const uint32_t counts[NODEROLE_STATE_COUNT])
 {
     for (uint32_t i = 0; i < EXPLAINING_COUNT; i++)
         if (counts[explaining_states[i]])
@@ -572,7 +572,7 @@ static struct cause *why_of_deployment(const struct core *c, deployment_ix d, st
 {
     struct why_chain ch = {.c = c, .arena = a};
     const struct deployment *row = deployment_at(c, d);
-    const uint8_t state = row->committed ? why_telling_state(row->counts) : NODEROLE_STATE_COUNT;
+    const uint8_t state = row->committed ? why_explaining_state(row->counts) : NODEROLE_STATE_COUNT;
     if (state < NODEROLE_STATE_COUNT)
         return why_noderole(c, why_first_of_deployment(c, d, (enum noderole_state)state), false, a);
     if (row->committed)

@@ -250,7 +250,7 @@ struct why_walk *core_why_open(const struct core *c, int64_t deployment_id, stru
     while (slots < waiting * 2 && slots < WHY_NODEROLES_MAX * 2)
         slots *= 2;
     g->deployment_id = deployment_id;
-    g->explaining_state = row->committed ? why_telling_state(row->counts) : NODEROLE_STATE_COUNT;
+    g->explaining_state = row->committed ? why_explaining_state(row->counts) : NODEROLE_STATE_COUNT;
     g->size = c->tables[TABLE_NODEROLE].pool.high + 1;
     g->group_of = arena_array(a, uint32_t, g->size);
     g->roots = arena_array(a, uint64_t, slots);

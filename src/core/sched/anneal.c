@@ -87,7 +87,7 @@ static void anneal_set_candidate(struct core *c, node_ix n, enum queue queue, ui
 /* The conditions of the noderole itself; those of its node are in anneal_node_is_open(). */
 static bool anneal_noderole_can_start(const struct core *c, noderole_ix ix)
 {
-    return noderole_at(c, ix)->hooks_waiting == 0 && noderole_is_runnable(c, ix);
+    return noderole_at(c, ix)->hooks_pending_count == 0 && noderole_is_runnable(c, ix);
 }
 
 /* True if the node is not `stopped` and no liveness probe is outstanding. */

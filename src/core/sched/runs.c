@@ -195,10 +195,10 @@ void run_enqueue(struct core *c, noderole_ix nr)
         noderole_mark_rerun(c, nr, true); /* the request is kept until the noderole can run */
         return;
     }
-    if (run_lacks_attrib(c, nr))
+    if (run_fail_if_attrib_missing(c, nr))
         return;
     const struct str staged = stage_noderole(c, nr, c->arena);
-    if (run_is_too_large(c, nr, staged))
+    if (run_fail_if_too_large(c, nr, staged))
         return;
     if (!ix.v) {
         ix = run_make(c, nr, QUEUE_HIGH);
@@ -251,7 +251,7 @@ void run_instant(struct core *c, noderole_ix ix, run_ix queued)
         noderole_apply_run(c, ix, EVENT_START, true, skipped);
     if (!skipped) {
         noderole_edit(c, ix)->run_count++;
-        defaults_take(c, ix);
+        defaults_mark_staged(c, ix);
     }
     run_activate_noderole(c, ix, true, skipped);
 }
@@ -290,10 +290,10 @@ void run_start(struct core *c, noderole_ix ix, run_ix queued)
 {
     /* Check the input. Both checks put the noderole into ERROR and start nothing. */
     const bool frozen = queued.v && run_at(c, queued)->frozen;
-    if (!frozen && run_lacks_attrib(c, ix))
+    if (!frozen && run_fail_if_attrib_missing(c, ix))
         return;
     const struct str staged = frozen ? STR("") : stage_noderole(c, ix, c->arena);
-    if (run_is_too_large(c, ix, staged))
+    if (run_fail_if_too_large(c, ix, staged))
         return;
     const run_ix run = queued.v ? queued : run_make(c, ix, QUEUE_NORMAL);
     if (!run.v)
@@ -302,7 +302,7 @@ void run_start(struct core *c, noderole_ix ix, run_ix queued)
     /* Fill the row. */
     if (!frozen) {
         put_doc(c, &run_edit(c, run)->data, staged);
-        defaults_take(c, ix);
+        defaults_mark_staged(c, ix);
     }
     run_begin_attempt(c, ix, run);
     struct run *row = run_edit(c, run);

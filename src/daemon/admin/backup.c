@@ -200,7 +200,7 @@ static enum exit_status backup_put_directories(struct backup_job *m, const char 
                                    (struct store_visitor){m, backup_put_source_path});
             store_reader_end(reader);
         }
-        snprintf(why.text, sizeof why.text, "%s", store_reader_trouble(reader));
+        snprintf(why.text, sizeof why.text, "%s", store_reader_last_error(reader));
         store_reader_close(reader);
     }
     if (e == OK)

@@ -74,7 +74,7 @@ static enum exit_status store_check_tables(struct store_check *k, const char *st
         k->what = NULL;
         if (store_reader_table(k->reader, (enum table)table, visitor) == OK)
             continue;
-        const char *trouble = store_reader_trouble(k->reader);
+        const char *trouble = store_reader_last_error(k->reader);
         log_with(LOG_ERROR,
                  LOG_FIELDS(LOG_Z("step", step), LOG_Z("table", table_name((enum table)table))),
                  "store check failed: %s", k->what ? k->what : trouble);
@@ -134,7 +134,7 @@ static enum exit_status store_check_reader(struct store_check *k)
         return store_check_fail("files", why.text);
     store_check_print_step("files", "sound");
     if (store_reader_begin(k->reader, &k->mark) != OK)
-        return store_check_fail("mark", store_reader_trouble(k->reader));
+        return store_check_fail("mark", store_reader_last_error(k->reader));
     enum exit_status status = store_check_records(k);
     if (status == EXIT_STATUS_OK)
         status = store_check_tables(k, "archives", TABLE_LOADED, TABLE_COUNT);

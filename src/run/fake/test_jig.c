@@ -42,7 +42,7 @@ struct reply {
 };
 
 struct test_jig {
-    struct test_jig_seams callbacks;
+    struct test_jig_callbacks callbacks;
     struct fake_journal *journal;
     int64_t epoch; /* the highest epoch of an order */
     struct order *orders;
@@ -341,7 +341,7 @@ int64_t test_jig_next_ms(const struct test_jig *t)
 
 /* ---- open and close ---- */
 
-err test_jig_open(const char *journal_path, struct test_jig_seams callbacks,
+err test_jig_open(const char *journal_path, struct test_jig_callbacks callbacks,
                   struct test_jig **out_jig)
 {
     struct fake_journal *journal;

@@ -19,14 +19,14 @@
 struct test_jig;
 
 /* Callbacks of the caller. */
-struct test_jig_seams {
+struct test_jig_callbacks {
     void *self;
     /* Submits a result. ERR_LIMIT: try again later; any other error is final. */
     err (*submit)(void *self, const struct command *command);
 };
 
 /* On failure errno is set. */
-NODISCARD err test_jig_open(const char *journal_path, struct test_jig_seams callbacks,
+NODISCARD err test_jig_open(const char *journal_path, struct test_jig_callbacks callbacks,
                             struct test_jig **out_jig);
 void test_jig_close(struct test_jig *t); /* NULL is ignored */
 struct runner_port test_jig_port(struct test_jig *t);

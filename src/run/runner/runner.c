@@ -133,12 +133,12 @@ void runner_set_keep(struct runner *r, uint32_t keep_runs)
     r->keep_runs = keep_runs;
 }
 
-const char *runner_trouble(const struct runner *r)
+const char *runner_unavailable_text(const struct runner *r)
 {
     return r->supervisor_missing ? SUPERVISOR_MISSING_TEXT : "";
 }
 
-const char *runner_waits_for(const struct runner *r)
+const char *runner_waiting_text(const struct runner *r)
 {
     const int64_t ms = r->setup.patience_ms ? r->setup.patience_ms : CONNECT_TIMEOUT_MS;
     if (r->supervisor_missing)
@@ -332,7 +332,7 @@ static void runner_start_ssh_control_timer(struct runner *r)
     uv_unref((uv_handle_t *)&r->ssh_control_timer);
 }
 
-err runner_open(const struct runner_setup *setup, struct runner_seams callbacks,
+err runner_open(const struct runner_setup *setup, struct runner_callbacks callbacks,
                 struct runner **out_runner)
 {
     must(setup->request_first < 0);

@@ -55,7 +55,7 @@ struct runner_jig_ops {
     bool (*wants_scratch)(void *self, const struct jig_work *w);
 };
 
-struct runner_seams {
+struct runner_callbacks {
     void *self;
     /* Called from runner_pump(). The order has no strings. False: its noderole was deleted. */
     bool (*facts)(void *self, const struct run_order *order, struct arena *a,
@@ -93,7 +93,7 @@ struct runner_setup {
 
 /* Creates its directories; on failure errno is set. halligan-exec is not started before the first
  * order. */
-NODISCARD err runner_open(const struct runner_setup *setup, struct runner_seams callbacks,
+NODISCARD err runner_open(const struct runner_setup *setup, struct runner_callbacks callbacks,
                           struct runner **out_runner);
 /* Runs continue in the supervisor; no callback is called any more. Memory is freed while the loop
  * is run to its end. `bye`: the daemon ends for good, so an idle supervisor need not wait for it.
@@ -106,10 +106,10 @@ uint32_t runner_count(const struct runner *r);
 void runner_set_keep(struct runner *r, uint32_t keep_runs);
 /* A sentence after runs have waited for a supervisor until the timeout, as long as there is none;
  * otherwise "". Runs that were certainly not started have failed with it. */
-const char *runner_trouble(const struct runner *r);
+const char *runner_unavailable_text(const struct runner *r);
 /* The same, or a sentence after runs have waited for the supervisor for two seconds, which is not a
  * failure yet; otherwise "". */
-const char *runner_waits_for(const struct runner *r);
+const char *runner_waiting_text(const struct runner *r);
 
 /* Process orders and events, and submit results; what is not accepted is submitted at the next
  * call. True if a result was submitted. Must only be called while a core is loaded that provides

@@ -120,7 +120,7 @@ enum { SSH_CONTROL_ROWS = 256 };
 
 struct runner {
     struct runner_setup setup;
-    struct runner_seams callbacks;
+    struct runner_callbacks callbacks;
     struct runner_jig_ops jig_ops;
     struct exec_client *client; /* NULL before the first order */
     int state_dirfd;            /* state directory of the supervisor, for its spool; -1: not open */

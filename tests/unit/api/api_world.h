@@ -133,19 +133,19 @@ uint32_t http_connections_default(void)
 /* Memory limit of all replies together; tests lower it. */
 static size_t held_max = SIZE_MAX;
 
-void http_hold(struct http_request *request, size_t bytes)
+void http_count_memory(struct http_request *request, size_t bytes)
 {
     (void)request;
     (void)bytes;
 }
 
-bool http_may_hold(const struct http_request *request, size_t bytes)
+bool http_memory_fits(const struct http_request *request, size_t bytes)
 {
     (void)request;
     return bytes <= HTTP_HELD_LOW || bytes <= held_max;
 }
 
-size_t http_held(const struct http_request *request)
+size_t http_memory_total(const struct http_request *request)
 {
     (void)request;
     return 0;

@@ -9,7 +9,7 @@ struct fake_history {
     uint32_t asked;
     int64_t noderole_id, number;
     uint32_t limit;
-    struct api_log log; /* last request, then its result */
+    struct api_log_chunk log; /* last request, then its result */
     err log_answers;
     int64_t total;
     bool ended;
@@ -28,7 +28,7 @@ static err fake_history_runs(void *self, int64_t noderole_id, uint32_t limit, in
     return fake_history.answers;
 }
 
-static err fake_history_log(void *self, struct api_log *log)
+static err fake_history_log(void *self, struct api_log_chunk *log)
 {
     CHECK(self == fake_history.f);
     fake_history.log = *log;

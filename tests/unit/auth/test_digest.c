@@ -33,7 +33,7 @@ static struct str hex(struct str text)
 
 static bool parses(const char *text)
 {
-    struct digest_claim claim;
+    struct digest_parameters claim;
     return digest_parse(&arena, str_from(text), &claim);
 }
 
@@ -45,15 +45,15 @@ struct client {
 };
 
 /* The parameters of a response with this text as `nc`, instead of the count of the client. */
-static struct digest_claim answer_written(const struct client *c, const char *nc)
+static struct digest_parameters answer_written(const struct client *c, const char *nc)
 {
     char text[512];
-    struct digest_claim claim = {.username = str_from(c->user),
-                                 .realm = STR(DIGEST_REALM),
-                                 .nonce = c->nonce,
-                                 .uri = str_from(c->uri),
-                                 .cnonce = STR("0a4f113b"),
-                                 .qop = STR("auth")};
+    struct digest_parameters claim = {.username = str_from(c->user),
+                                      .realm = STR(DIGEST_REALM),
+                                      .nonce = c->nonce,
+                                      .uri = str_from(c->uri),
+                                      .cnonce = STR("0a4f113b"),
+                                      .qop = STR("auth")};
     claim.nc = joined(nc);
     snprintf(text, sizeof text, "%s:%s", c->method, c->uri);
     const struct str ha2 = hex(joined(text));
@@ -64,7 +64,7 @@ static struct digest_claim answer_written(const struct client *c, const char *nc
     return claim;
 }
 
-static struct digest_claim answer(const struct client *c)
+static struct digest_parameters answer(const struct client *c)
 {
     char nc[32];
     snprintf(nc, sizeof nc, "%08" PRIx64, c->count);
@@ -81,23 +81,24 @@ static struct str nonce_of(struct digests *d, int64_t now)
     return str_slice(str_from(from), 0, str_find(str_from(from), '"', 0));
 }
 
-static enum digest_verdict judge(struct digests *d, const struct digest_claim *claim, int64_t now)
+static enum digest_verdict judge(struct digests *d, const struct digest_parameters *claim,
+                                 int64_t now)
 {
     const struct str ha1 = digest_ha1(&arena, STR("ann"), STR("secret"));
-    const struct digest_question q = {
+    const struct digest_check q = {
         .arena = &arena, .claim = claim, .method = HTTP_GET, .target = STR(TARGET), .ha1 = ha1};
-    return digests_judge(d, &q, now);
+    return digests_verify(d, &q, now);
 }
 
 static enum digest_verdict judge_client(struct digests *d, const struct client *c, int64_t now)
 {
-    const struct digest_claim claim = answer(c);
+    const struct digest_parameters claim = answer(c);
     return judge(d, &claim, now);
 }
 
 static enum digest_verdict judge_written(struct digests *d, const struct client *c, const char *nc)
 {
-    const struct digest_claim claim = answer_written(c, nc);
+    const struct digest_parameters claim = answer_written(c, nc);
     return judge(d, &claim, NOW);
 }
 
@@ -137,7 +138,7 @@ TEST(the_ha1_is_that_of_the_realm_crowbar)
 
 TEST(parameters_are_parsed_as_clients_write_them)
 {
-    struct digest_claim c;
+    struct digest_parameters c;
     CHECK(
         digest_parse(&arena,
                      STR("username=\"a\\\"b\", realm=\"Crowbar\",nonce=\"n=\" , uri=\"/x?a=b,c\", "
@@ -197,7 +198,7 @@ TEST(only_the_right_password_is_accepted)
     CHECK(judge_client(d, &c, NOW) == DIGEST_WRONG);
     c.uri = "http://127.0.0.1:3000" TARGET;
     CHECK(judge_client(d, &c, NOW) == DIGEST_GOOD);
-    struct digest_claim claim = answer(&c);
+    struct digest_parameters claim = answer(&c);
     claim.response = STR("not thirty-two hex digits, that..");
     CHECK(judge(d, &claim, NOW) == DIGEST_WRONG);
     close_digests(d);
@@ -207,13 +208,13 @@ TEST(the_decoy_is_never_right)
 {
     struct digests *d = open_digests();
     const struct client c = ann(d);
-    const struct digest_claim claim = answer(&c);
-    struct digest_question q = {
+    const struct digest_parameters claim = answer(&c);
+    struct digest_check q = {
         .arena = &arena, .claim = &claim, .method = HTTP_GET, .target = STR(TARGET)};
-    CHECK(digests_judge(d, &q, NOW) == DIGEST_WRONG);
+    CHECK(digests_verify(d, &q, NOW) == DIGEST_WRONG);
     q.ha1 = digest_ha1(&arena, STR("ann"), STR("secret"));
     q.method = HTTP_OTHER;
-    CHECK(digests_judge(d, &q, NOW) == DIGEST_WRONG);
+    CHECK(digests_verify(d, &q, NOW) == DIGEST_WRONG);
     close_digests(d);
 }
 

@@ -202,12 +202,12 @@ TEST(even_lock_outs_are_bounded)
 TEST(a_session_expires_after_half_an_hour_without_use)
 {
     struct session_idle *idle = session_idle_new();
-    CHECK(session_touch(idle, 7, 1000));
-    CHECK(session_touch(idle, 7, 1000 + IDLE_MS));
-    CHECK(session_touch(idle, 7, 1000 + 2 * IDLE_MS)); /* each use restarts the time */
-    CHECK(!session_touch(idle, 7, 1001 + 3 * IDLE_MS));
-    CHECK(!session_touch(idle, 7, 1001 + 3 * IDLE_MS)); /* and it stays expired */
-    CHECK(session_touch(idle, 8, 1001 + 3 * IDLE_MS));
+    CHECK(session_record_use(idle, 7, 1000));
+    CHECK(session_record_use(idle, 7, 1000 + IDLE_MS));
+    CHECK(session_record_use(idle, 7, 1000 + 2 * IDLE_MS)); /* each use restarts the time */
+    CHECK(!session_record_use(idle, 7, 1001 + 3 * IDLE_MS));
+    CHECK(!session_record_use(idle, 7, 1001 + 3 * IDLE_MS)); /* and it stays expired */
+    CHECK(session_record_use(idle, 8, 1001 + 3 * IDLE_MS));
     session_idle_free(idle);
 }
 
@@ -215,8 +215,8 @@ TEST(sessions_dropped_from_the_table_start_again)
 {
     struct session_idle *idle = session_idle_new();
     for (int64_t id = 1; id <= 3 * (int64_t)IDLE_MAX; id++)
-        CHECK(session_touch(idle, id, id));
+        CHECK(session_record_use(idle, id, id));
     for (int64_t id = 1; id <= 3 * (int64_t)IDLE_MAX; id++)
-        CHECK(session_touch(idle, id, 20000));
+        CHECK(session_record_use(idle, id, 20000));
     session_idle_free(idle);
 }

@@ -72,14 +72,14 @@ static void wait_for(const struct answers *a, uint32_t count)
 static err ask_from(struct answers *a, const uint8_t *address, const char *password)
 {
     return passwords_check(a->passwords,
-                           &(struct password_claim){address, STR(""), str_from(password)},
+                           &(struct password_check){address, STR(""), str_from(password)},
                            on_checked, a);
 }
 
 static err ask(struct answers *a, const char *hash, const char *password)
 {
     return passwords_check(a->passwords,
-                           &(struct password_claim){HOME, str_from(hash), str_from(password)},
+                           &(struct password_check){HOME, str_from(hash), str_from(password)},
                            on_checked, a);
 }
 
@@ -135,7 +135,7 @@ TEST(a_text_that_is_not_a_hash_is_never_right)
     wait_for(&a, 8); /* the share of the address is full */
     CHECK(ask(&a, long_hash, "secret") == OK);
     CHECK(passwords_check(a.passwords,
-                          &(struct password_claim){HOME, (struct str){0}, (struct str){0}},
+                          &(struct password_check){HOME, (struct str){0}, (struct str){0}},
                           on_checked, &a) == OK);
     CHECK(a.wrong == 8);
     wait_for(&a, 10);
@@ -153,7 +153,7 @@ TEST(a_password_may_contain_any_bytes)
     const struct str odd = {"zero\0inside\xff", 12};
     char hash[PASSWORD_HASH_MAX];
     CHECK(password_hash_now(odd, hash));
-    CHECK(passwords_check(a.passwords, &(struct password_claim){HOME, str_from(hash), odd},
+    CHECK(passwords_check(a.passwords, &(struct password_check){HOME, str_from(hash), odd},
                           on_checked, &a) == OK);
     CHECK(ask(&a, hash, "zero") == OK);
     CHECK(password_hash_now((struct str){0}, hash));

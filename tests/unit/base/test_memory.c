@@ -1,4 +1,4 @@
-/* Do arena, undo and vec keep the promises of their headers? (Pool and heap: in files of their own.) */
+/* Do arena, undo and vec do what their headers state? Pool and heap have files of their own. */
 #include "base/containers/heap.h"
 #include "base/containers/vec.h"
 #include "base/mem/arena.h"

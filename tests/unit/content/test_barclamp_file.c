@@ -152,11 +152,12 @@ TEST(the_file_says_who_it_is)
         convert(&b, "barclamp:\n  name: chef\n  parent: core\nroles: 3\n", NULL);
     CHECK(same(file.name, "chef") && same(file.parent, "core") && file.tree);
     CHECK(file.document.len == 0);
-    CHECK(barclamp_place(&file, STR("barclamp/parent")).line == 3);
-    CHECK(barclamp_place(&file, STR("roles/0/jig")).line == 4);
+    CHECK(barclamp_field_position(&file, STR("barclamp/parent")).line == 3);
+    CHECK(barclamp_field_position(&file, STR("roles/0/jig")).line == 4);
     bench_close(&b);
     const struct barclamp_file bad = convert(&b, "barclamp: [", NULL);
-    CHECK(!bad.tree && bad.name.len == 0 && barclamp_place(&bad, STR("barclamp")).line == 0);
+    CHECK(!bad.tree && bad.name.len == 0 &&
+          barclamp_field_position(&bad, STR("barclamp")).line == 0);
     bench_close(&b);
 }
 
@@ -562,8 +563,8 @@ static void find_hooks(void *self, const char *lua_path, struct diagnostics *r, 
     for (uint32_t n = 1; fgets(line, sizeof line, f); n++) {
         line[strcspn(line, "\n")] = 0;
         if (line[0] == '!')
-            diagnostics_error(r, str_copy(r->arena, str_from(lua_path)), (struct text_place){n, 0},
-                              "bad");
+            diagnostics_error(r, str_copy(r->arena, str_from(lua_path)),
+                              (struct text_position){n, 0}, "bad");
         else
             json_append(names, json_make_string(r->arena, str_copy(r->arena, str_from(line))));
     }
@@ -681,7 +682,7 @@ TEST(json_is_the_document_itself)
     barclamp_from_json(&b.report, STR("{\"barclamp\" : {\"name\":\"a\"},\n\"x\":1}"), &file);
     CHECK(same(said(&b), "") && same(file.name, "a"));
     CHECK(same(file.document, "{\"barclamp\":{\"name\":\"a\",\"source_path\":\"/src\"},\"x\":1}"));
-    CHECK(barclamp_place(&file, STR("barclamp/name")).line == 0);
+    CHECK(barclamp_field_position(&file, STR("barclamp/name")).line == 0);
     file = (struct barclamp_file){.path = "f.json", .source_path = STR("/src")};
     barclamp_from_json(&b.report, STR("{\"barclamp\":{\"name\":\"a\",\"source_path\":\"/x\"}}"),
                        &file);

@@ -16,8 +16,8 @@ TEST(an_entry_is_shown_with_its_file_and_line)
 {
     struct bench b;
     bench_open(&b);
-    diagnostics_error(&b.report, STR("a.yml"), (struct text_place){3, 7}, "no %s", "jig");
-    diagnostics_warning(&b.report, STR("b.yml"), (struct text_place){0}, "odd");
+    diagnostics_error(&b.report, STR("a.yml"), (struct text_position){3, 7}, "no %s", "jig");
+    diagnostics_warning(&b.report, STR("b.yml"), (struct text_position){0}, "odd");
     CHECK(same(shown(&b), "a.yml:3: no jig\nb.yml: odd\n"));
     CHECK(b.report.count == 2 && b.report.errors == 1 && b.report.warnings == 1);
     CHECK(b.report.first->severity == DIAGNOSTICS_ERROR &&
@@ -29,7 +29,7 @@ TEST(control_characters_do_not_reach_the_terminal)
 {
     struct bench b;
     bench_open(&b);
-    diagnostics_error(&b.report, STR("a\nb"), (struct text_place){1, 1},
+    diagnostics_error(&b.report, STR("a\nb"), (struct text_position){1, 1},
                       "x\x1b[2Jy\x7f \xc2\x9bz\xc3\xa9");
     CHECK(same(shown(&b), "a?b:1: x?[2Jy? ?z\xc3\xa9\n"));
     bench_close(&b);
@@ -39,7 +39,7 @@ TEST(sorting_goes_by_file_line_and_column_and_keeps_what_is_equal)
 {
     static const struct {
         const char *file;
-        struct text_place at;
+        struct text_position at;
         const char *text;
     } entries[] = {{"b", {1, 1}, "1"}, {"a", {9, 1}, "2"}, {"a", {2, 5}, "3"}, {"a", {2, 1}, "4"},
                    {"a", {2, 5}, "5"}, {"a", {0, 0}, "6"}, {"b", {1, 1}, "7"}};
@@ -52,7 +52,7 @@ TEST(sorting_goes_by_file_line_and_column_and_keeps_what_is_equal)
                           entries[i].text);
     diagnostics_sort(&b.report);
     CHECK(same(shown(&b), "a: 6\na:2: 4\na:2: 3\na:2: 5\na:9: 2\nb:1: 1\nb:1: 7\n"));
-    diagnostics_error(&b.report, STR("c"), (struct text_place){1, 1}, "end");
+    diagnostics_error(&b.report, STR("c"), (struct text_position){1, 1}, "end");
     CHECK(same(b.report.last->text, "end") && !b.report.last->next && b.report.count == 8);
     bench_close(&b);
 }
@@ -62,7 +62,7 @@ TEST(many_entries_sort_as_well)
     struct bench b;
     bench_open(&b);
     for (uint32_t i = 0; i < 1000; i++)
-        diagnostics_error(&b.report, STR("f"), (struct text_place){i * 7919 % 1000, 1}, "%u", i);
+        diagnostics_error(&b.report, STR("f"), (struct text_position){i * 7919 % 1000, 1}, "%u", i);
     diagnostics_sort(&b.report);
     uint32_t line = 0;
     for (const struct diagnostics_entry *e = b.report.first; e; e = e->next)
@@ -76,7 +76,7 @@ TEST(too_many_entries_are_only_counted)
     struct bench b;
     bench_open(&b);
     for (uint32_t i = 0; i < DIAGNOSTICS_ENTRIES_MAX + 5; i++)
-        diagnostics_warning(&b.report, STR("f"), (struct text_place){i, 1}, "w");
+        diagnostics_warning(&b.report, STR("f"), (struct text_position){i, 1}, "w");
     CHECK(b.report.count == DIAGNOSTICS_ENTRIES_MAX);
     CHECK(b.report.warnings == DIAGNOSTICS_ENTRIES_MAX + 5);
     CHECK(b.report.last->at.line == DIAGNOSTICS_ENTRIES_MAX - 1);
@@ -87,7 +87,7 @@ TEST(a_long_text_is_cut)
 {
     struct bench b;
     bench_open(&b);
-    diagnostics_error(&b.report, STR("f"), (struct text_place){0}, "%5000d", 1);
+    diagnostics_error(&b.report, STR("f"), (struct text_position){0}, "%5000d", 1);
     CHECK(b.report.first->text.len == 2047);
     bench_close(&b);
 }

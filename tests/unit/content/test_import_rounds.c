@@ -20,9 +20,9 @@ static struct import_rounds import_all(const uint32_t *needs, uint32_t count)
         const bool fits = needs[i] == i || (needs[i] < count && in[needs[i]]);
         in[i] = fits;
         snprintf(diary + strlen(diary), sizeof diary - strlen(diary), "%u%s ", i, fits ? "" : "!");
-        import_rounds_tell(&r, i, fits ? ROUNDS_TAKEN : ROUNDS_REFUSED);
+        import_rounds_set_result(&r, i, fits ? ROUNDS_IMPORTED : ROUNDS_REFUSED);
     }
-    CHECK(import_rounds_is_over(&r));
+    CHECK(import_rounds_is_done(&r));
     return r;
 }
 
@@ -54,8 +54,9 @@ TEST(what_never_fits_is_tried_in_every_round_and_stays_wanted)
 {
     const struct import_rounds r = import_all((const uint32_t[]){3, 2, 2}, 3);
     CHECK(says("0! 1! 2 0! 1 0! "));
-    CHECK(import_rounds_wants(&r, 0) && !import_rounds_wants(&r, 1) && !import_rounds_wants(&r, 2));
-    CHECK(!import_rounds_wants(&r, 3));
+    CHECK(import_rounds_is_pending(&r, 0) && !import_rounds_is_pending(&r, 1) &&
+          !import_rounds_is_pending(&r, 2));
+    CHECK(!import_rounds_is_pending(&r, 3));
     import_all((const uint32_t[]){1, 0}, 2);
     CHECK(says("0! 1! "));
     arena_fini(&arena);
@@ -67,16 +68,16 @@ TEST(a_round_waits_for_all_outcomes_of_the_one_before)
     struct import_rounds r = import_rounds_begin(&arena, 3);
     for (uint32_t n = 0; n < 3; n++)
         CHECK(import_rounds_next(&r, &i) && i == n);
-    CHECK(!import_rounds_next(&r, &i) && !import_rounds_is_over(&r));
-    import_rounds_tell(&r, 2, ROUNDS_TAKEN);
-    import_rounds_tell(&r, 0, ROUNDS_REFUSED);
-    CHECK(!import_rounds_next(&r, &i) && !import_rounds_is_over(&r));
-    import_rounds_tell(&r, 1, ROUNDS_REFUSED);
-    CHECK(!import_rounds_is_over(&r) && import_rounds_next(&r, &i) && i == 0);
+    CHECK(!import_rounds_next(&r, &i) && !import_rounds_is_done(&r));
+    import_rounds_set_result(&r, 2, ROUNDS_IMPORTED);
+    import_rounds_set_result(&r, 0, ROUNDS_REFUSED);
+    CHECK(!import_rounds_next(&r, &i) && !import_rounds_is_done(&r));
+    import_rounds_set_result(&r, 1, ROUNDS_REFUSED);
+    CHECK(!import_rounds_is_done(&r) && import_rounds_next(&r, &i) && i == 0);
     CHECK(import_rounds_next(&r, &i) && i == 1);
-    import_rounds_tell(&r, 0, ROUNDS_REFUSED);
-    import_rounds_tell(&r, 1, ROUNDS_REFUSED);
-    CHECK(!import_rounds_next(&r, &i) && import_rounds_is_over(&r));
+    import_rounds_set_result(&r, 0, ROUNDS_REFUSED);
+    import_rounds_set_result(&r, 1, ROUNDS_REFUSED);
+    CHECK(!import_rounds_next(&r, &i) && import_rounds_is_done(&r));
     arena_fini(&arena);
 }
 
@@ -85,10 +86,10 @@ TEST(a_lost_result_is_not_tried_again_and_starts_no_round)
     uint32_t i;
     struct import_rounds r = import_rounds_begin(&arena, 2);
     CHECK(import_rounds_next(&r, &i) && import_rounds_next(&r, &i));
-    import_rounds_tell(&r, 0, ROUNDS_REFUSED);
-    import_rounds_tell(&r, 1, ROUNDS_LOST);
-    CHECK(!import_rounds_wants(&r, 1) && import_rounds_wants(&r, 0));
-    CHECK(!import_rounds_next(&r, &i) && import_rounds_is_over(&r));
+    import_rounds_set_result(&r, 0, ROUNDS_REFUSED);
+    import_rounds_set_result(&r, 1, ROUNDS_UNKNOWN);
+    CHECK(!import_rounds_is_pending(&r, 1) && import_rounds_is_pending(&r, 0));
+    CHECK(!import_rounds_next(&r, &i) && import_rounds_is_done(&r));
     arena_fini(&arena);
 }
 
@@ -96,14 +97,14 @@ TEST(what_is_left_out_is_not_asked_for)
 {
     uint32_t i;
     struct import_rounds r = import_rounds_begin(&arena, 3);
-    import_rounds_leave_out(&r, 0);
-    import_rounds_leave_out(&r, 2);
+    import_rounds_exclude(&r, 0);
+    import_rounds_exclude(&r, 2);
     CHECK(import_rounds_next(&r, &i) && i == 1);
-    import_rounds_tell(&r, 1, ROUNDS_TAKEN);
-    CHECK(import_rounds_is_over(&r) && !import_rounds_next(&r, &i));
+    import_rounds_set_result(&r, 1, ROUNDS_IMPORTED);
+    CHECK(import_rounds_is_done(&r) && !import_rounds_next(&r, &i));
     r = import_rounds_begin(&arena, 1);
-    CHECK(!import_rounds_is_over(&r));
-    import_rounds_leave_out(&r, 0);
-    CHECK(import_rounds_is_over(&r));
+    CHECK(!import_rounds_is_done(&r));
+    import_rounds_exclude(&r, 0);
+    CHECK(import_rounds_is_done(&r));
     arena_fini(&arena);
 }

@@ -499,7 +499,7 @@ TEST(keys_that_are_no_texts_are_refused)
 
 static bool has_position(const struct json *root, const char *path, uint32_t line, uint32_t column)
 {
-    const struct text_place at = yaml_position_at(root, str_from(path));
+    const struct text_position at = yaml_position_at(root, str_from(path));
     if (at.line == line && at.column == column)
         return true;
     printf("%s is at %u:%u, not %u:%u\n", path, at.line, at.column, line, column);

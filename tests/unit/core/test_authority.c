@@ -313,12 +313,12 @@ TEST(rights_are_checked_in_the_step_not_at_the_request)
     struct arena arena = {0};
     const struct command commit = by(s.both_user, CMD(NODE_COMMIT, node_commit, .id = s.node));
     world_bind_in(s.w, "disk@n1", "lab");
-    CHECK(!core_forbids(s.w->core, &commit.by, &commit, &arena));
+    CHECK(!core_check_rights(s.w->core, &commit.by, &commit, &arena));
     DONE(s.w, CMD(USER_UPDATE, user_update, .id = s.both_user, .given = GIVEN_USER_GRANTS,
                   .grants = STR("{}")));
     REFUSED(s.w, commit, FORBIDDEN, "deployment");
     struct command other = by(s.lab_user, commit);
-    CHECK(!core_forbids(s.w->core, &other.by, &other, &arena));
+    CHECK(!core_check_rights(s.w->core, &other.by, &other, &arena));
     DONE(s.w, CMD(NODE_UPDATE, node_update, .id = s.node, .given = GIVEN_NODE_DEPLOYMENT,
                   .deployment_id = s.prod));
     REFUSED(s.w, other, FORBIDDEN, "deployment");

@@ -251,11 +251,11 @@ static void step_once(struct world *w, struct command *batch)
 
 static struct answer *answers_to(struct world *w, uint32_t vetoed)
 {
-    struct answer *answers = arena_array(&w->arena, struct answer, w->out.ask_count);
+    struct answer *answers = arena_array(&w->arena, struct answer, w->out.veto_request_count);
     uint32_t count = 0;
     for (const struct ask *ask = w->out.asks; ask; ask = ask->next, count++)
         answers[count] = (struct answer){ask->key, count == vetoed, STR("not there")};
-    CHECK(count == w->out.ask_count);
+    CHECK(count == w->out.veto_request_count);
     return answers;
 }
 
@@ -266,7 +266,7 @@ TEST(veto_requests_of_all_parts_are_sent_together)
                                     cmd_bind(w, "picky@n2", NULL));
     const struct digest128 before = core_digest_now(w->core);
     step_once(w, &batch);
-    CHECK(w->out.verdict == VERDICT_NEEDS_HOOKS && w->out.ask_count == 2);
+    CHECK(w->out.verdict == VERDICT_NEEDS_HOOKS && w->out.veto_request_count == 2);
     CHECK(digest_eq(before, core_digest_now(w->core)));
     batch.answers = answers_to(w, 1);
     batch.answer_count = 2;
@@ -293,7 +293,7 @@ TEST(later_parts_see_a_part_that_needs_hooks)
     struct command batch =
         BATCH_OF(w, cmd_bind(w, "picky@n1", NULL), CMD(NODEROLE_COMMIT, noderole_commit, .id = 1));
     step_once(w, &batch);
-    CHECK(w->out.verdict == VERDICT_NEEDS_HOOKS && w->out.ask_count == 1);
+    CHECK(w->out.verdict == VERDICT_NEEDS_HOOKS && w->out.veto_request_count == 1);
     DONE(w, batch);
     CHECK(the_noderole(w, "picky@n1") == 1);
     IS(w, "picky@n1", "todo");
@@ -307,10 +307,10 @@ TEST(veto_replies_inside_a_part_are_ignored)
     step_once(w, &bind);
     CHECK(w->out.verdict == VERDICT_NEEDS_HOOKS);
     bind.answers = answers_to(w, UINT32_MAX);
-    bind.answer_count = w->out.ask_count;
+    bind.answer_count = w->out.veto_request_count;
     struct command batch = BATCH_OF(w, bind);
     step_once(w, &batch);
-    CHECK(w->out.verdict == VERDICT_NEEDS_HOOKS && w->out.ask_count == 1);
+    CHECK(w->out.verdict == VERDICT_NEEDS_HOOKS && w->out.veto_request_count == 1);
     world_close(w);
 }
 

@@ -320,7 +320,8 @@ TEST(the_result_for_a_deleted_noderole_changes_nothing)
     DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "a@n1")));
     CHECK(core_count(w->core, TABLE_OUTBOX) == 0);
     const struct digest128 before = core_digest_now(w->core);
-    DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = row, .wishes = hook_command(w, computed)));
+    DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = row,
+                .hook_commands = hook_command(w, computed)));
     CHECK(digest_eq(core_digest_now(w->core), before));
     world_close(w);
 }

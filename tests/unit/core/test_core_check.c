@@ -374,9 +374,10 @@ TEST(waiting_hooks_are_counted_again)
 {
     struct scene s = open_scene();
     struct noderole *shy = NODEROLE(&s, s.shy);
-    CHECK(shy->hooks_waiting == 1);
-    BREAKS(&s, shy->hooks_waiting, 0, "C9: the count of waiting hooks is wrong");
-    BREAKS(&s, NODEROLE(&s, s.solo3)->hooks_waiting, 1, "C9: the count of waiting hooks is wrong");
+    CHECK(shy->hooks_pending_count == 1);
+    BREAKS(&s, shy->hooks_pending_count, 0, "C9: the count of waiting hooks is wrong");
+    BREAKS(&s, NODEROLE(&s, s.solo3)->hooks_pending_count, 1,
+           "C9: the count of waiting hooks is wrong");
     struct outbox *row = NULL;
     for (int64_t id = 0; (id = core_next_id(s.w.c, TABLE_OUTBOX, id));)
         if (ROW(&s, TABLE_OUTBOX, outbox, id)->object_id == s.shy)

@@ -486,7 +486,8 @@ TEST(an_invalid_hook_command_fails_the_hook_with_a_reason)
         {encode_command(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = 1)),
          "on_todo: hooks may not use the command outbox_done"},
         {encode_command(w, CMD(NODE_DELETE, node_delete, .id = 99)),
-         "on_todo: its wish node_delete was refused: there is no node with id 99"},
+         "on_todo: the command that it requested, node_delete, was refused: "
+         "there is no node with id 99"},
     };
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         world_commit(w, "a@n1");
@@ -541,7 +542,7 @@ TEST(a_veto_request_has_its_object_and_a_veto_its_role)
     world_node(w, "n1", NULL);
     const struct outcome *out = step_without_replies(w, cmd_bind(w, "a@n1", NULL));
     const struct ask *ask = out->asks;
-    CHECK(out->ask_count == 2 && ask->next && !ask->next->next);
+    CHECK(out->veto_request_count == 2 && ask->next && !ask->next->next);
     CHECK(ask->hook == HOOK_DEPLOYMENT_CREATE && ask->role_id == the_role(w, "a"));
     SAYS(shown(w, ask->argument), "{'data':{},'deployment':'system','role':'a'}");
     CHECK(ask->next->hook == HOOK_NODE_BIND && ask->next->key != ask->key);
@@ -551,11 +552,11 @@ TEST(a_veto_request_has_its_object_and_a_veto_its_role)
     DONE(w, CMD(NODEROLE_DATA, noderole_data, .id = the_noderole(w, "a@n1"),
                 .data = world_json(w, "{'x':1}")));
     out = step_without_replies(w, cmd_commit(w, "a@n1"));
-    CHECK(out->ask_count == 1 && out->asks->hook == HOOK_COMMIT);
+    CHECK(out->veto_request_count == 1 && out->asks->hook == HOOK_COMMIT);
     SAYS(shown(w, out->asks->argument),
          "{'data':{'x':1},'deployment':'system','node':'n1.example.com','role':'a'}");
     w->veto = "on_commit";
-    SAYS(REFUSED(w, cmd_commit(w, "a@n1"), HOOK_VETO, "on_commit"), "role a says no: I say no");
+    SAYS(REFUSED(w, cmd_commit(w, "a@n1"), HOOK_VETO, "on_commit"), "role a vetoed this: I say no");
     w->veto = NULL;
     world_close(w);
 }
@@ -796,7 +797,7 @@ TEST(hooks_may_not_report_results)
         struct buf wishes = buf_in(&w->arena);
         command_encode(&wish, &wishes);
         DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = core_next_id(w->core, TABLE_OUTBOX, 0),
-                    .wishes = buf_str(&wishes)));
+                    .hook_commands = buf_str(&wishes)));
         IS(w, "h@n1", "error");
         world_close(w);
     }

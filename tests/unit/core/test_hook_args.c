@@ -17,29 +17,29 @@ static struct outbox_record row_of(struct world *w, enum hook hook, const char *
                                   .object_id = id};
 }
 
-static struct hook_facts facts_of(struct world *w, struct outbox_record row)
+static struct hook_call_args facts_of(struct world *w, struct outbox_record row)
 {
-    struct hook_facts facts = {0};
-    CHECK(core_hook_facts(w->core, &row, &w->arena, &facts));
+    struct hook_call_args facts = {0};
+    CHECK(core_hook_args(w->core, &row, &w->arena, &facts));
     return facts;
 }
 
-static struct hook_facts noderole_facts(struct world *w, const char *noderole)
+static struct hook_call_args noderole_facts(struct world *w, const char *noderole)
 {
     const struct str name = str_from(noderole);
     const char *role = str_z(&w->arena, str_slice(name, 0, str_find(name, '@', 0)));
     return facts_of(w, row_of(w, HOOK_TODO, role, TABLE_NODEROLE, the_noderole(w, noderole)));
 }
 
-static struct hook_facts node_facts(struct world *w, const char *role, const char *node)
+static struct hook_call_args node_facts(struct world *w, const char *role, const char *node)
 {
     return facts_of(w, row_of(w, HOOK_NODE_CHANGE, role, TABLE_NODE, the_node(w, node)));
 }
 
 static bool has_facts(struct world *w, struct outbox_record row)
 {
-    struct hook_facts facts;
-    return core_hook_facts(w->core, &row, &w->arena, &facts);
+    struct hook_call_args facts;
+    return core_hook_args(w->core, &row, &w->arena, &facts);
 }
 
 /* Canonical JSON reads back as the same bytes. */
@@ -52,7 +52,7 @@ static void check_canonical(struct world *w, struct str json)
     CHECK(str_eq(json, again));
 }
 
-static void check_facts(struct world *w, struct hook_facts facts, const char *argument,
+static void check_facts(struct world *w, struct hook_call_args facts, const char *argument,
                         const char *context)
 {
     SAYS(shown(w, facts.argument), argument);
@@ -191,7 +191,7 @@ TEST(a_node_has_its_roles_and_provided_roles)
 {
     struct world *w = open_scene();
     world_bring(w, "r@n1", "active");
-    const struct hook_facts facts = node_facts(w, "idle", "n1");
+    const struct hook_call_args facts = node_facts(w, "idle", "n1");
     check_facts(
         w, facts,
         "{'admin':false,'alive':true,'available':true,'boot_generation':0,'boot_served':true,"
@@ -220,7 +220,7 @@ TEST(a_node_without_data_has_all_fields)
 TEST(hooks_of_a_node_have_their_noderole_in_the_context)
 {
     struct world *w = open_scene();
-    const struct hook_facts facts = node_facts(w, "r", "n1");
+    const struct hook_call_args facts = node_facts(w, "r", "n1");
     const char *own = world_path(w, facts.context, "noderole");
     SAYS(own, shown(w, noderole_facts(w, "r@n1").argument));
     check_canonical(w, facts.context);
@@ -289,7 +289,7 @@ TEST(a_deleted_deployment_role_has_its_names)
 TEST(a_template_call_has_no_object)
 {
     struct world *w = open_scene();
-    const struct hook_facts facts =
+    const struct hook_call_args facts =
         facts_of(w, row_of(w, HOOK_TEMPLATE, "r", TABLE_ROLE, the_role(w, "r")));
     CHECK(facts.argument.len == 0);
     HAS(shown(w, facts.context), "'role':{'id':2,'name':'r'}");
@@ -386,7 +386,7 @@ TEST(the_arguments_of_a_run_have_the_parents)
                                                 .has_wall = true,
                                                 .wall = world_json(w, "{'far':{'up':true}}")});
     struct str argument;
-    CHECK(core_run_facts(w->core, the_noderole(w, "r@n2"), &w->arena, &argument));
+    CHECK(core_run_args(w->core, the_noderole(w, "r@n2"), &w->arena, &argument));
     check_canonical(w, argument);
     SAYS(world_path(w, argument, "parents"),
          "[{'data':{'far':{'up':true}},'hint':{'admin-v4addr':'10.0.0.1/24'},'id':1,"
@@ -395,9 +395,9 @@ TEST(the_arguments_of_a_run_have_the_parents)
          "'state':'proposed'}]");
     SAYS(world_path(w, argument, "role"), "'r'");
     SAYS(world_path(w, noderole_facts(w, "r@n2").argument, "parents"), "absent");
-    CHECK(core_run_facts(w->core, the_noderole(w, "far@n1"), &w->arena, &argument));
+    CHECK(core_run_args(w->core, the_noderole(w, "far@n1"), &w->arena, &argument));
     SAYS(world_path(w, argument, "parents"), "[]");
-    CHECK(!core_run_facts(w->core, 4711, &w->arena, &argument));
+    CHECK(!core_run_args(w->core, 4711, &w->arena, &argument));
     world_close(w);
 }
 
@@ -430,7 +430,7 @@ TEST(a_document_that_is_too_deep_is_left_out)
     DONE(w, cmd_set(w, TABLE_NODE, the_node(w, "n1"), "usual", BUCKET_DISCOVERY, value));
     HAS(shown(w, node_facts(w, "r", "n1").argument), value);
     DONE(w, cmd_set(w, TABLE_NODE, the_node(w, "n1"), "deep", BUCKET_HINT, value));
-    const struct hook_facts facts = node_facts(w, "r", "n1");
+    const struct hook_call_args facts = node_facts(w, "r", "n1");
     CHECK(reads_again(w, facts.argument) && reads_again(w, facts.context));
     SAYS(world_path(w, facts.argument, "data"), "{}");
     SAYS(world_path(w, facts.argument, "hint"), "{}");

@@ -155,7 +155,7 @@ TEST(a_refused_command_of_a_node_hook_is_in_the_outcome)
     CHECK(row != 0);
     struct command done =
         CMD(OUTBOX_DONE, outbox_done, .outbox_id = row,
-            .wishes = encode_command(w, CMD(NODEROLE_COMMIT, noderole_commit, .id = 999)));
+            .hook_commands = encode_command(w, CMD(NODEROLE_COMMIT, noderole_commit, .id = 999)));
     DONE(w, done);
     SAYS(world_path(w, w->out.doc, "role"), "'a'");
     SAYS(world_path(w, w->out.doc, "hook"), "'on_node_change'");

@@ -370,13 +370,13 @@ TEST(a_role_that_is_bound_stays_without_hooks)
     struct command bind_it = {.kind = COMMAND_NODEROLE_BIND,
                               .noderole_bind = {.node_id = n, .role_id = role_id(&w, "ex")}};
     step(&w, bind_it); /* the veto request on_node_bind */
-    CHECK(w.out.verdict == VERDICT_NEEDS_HOOKS && w.out.ask_count == 1);
+    CHECK(w.out.verdict == VERDICT_NEEDS_HOOKS && w.out.veto_request_count == 1);
     const struct answer yes = {.key = w.out.asks->key};
     bind_it.answers = &yes;
     bind_it.answer_count = 1;
     must_step(&w, bind_it);
     const int64_t nr = w.out.id;
-    CHECK(noderole_at(w.c, noderole_by_id(w.c, nr))->hooks_waiting == 1);
+    CHECK(noderole_at(w.c, noderole_by_id(w.c, nr))->hooks_pending_count == 1);
     const struct role_record before = get(&w, TABLE_ROLE, "ex").role;
     import(&w, REST);
     CHECK(warns_of(&w, "role ex is no longer in barclamp one and is still bound on 1 node; it "
@@ -388,7 +388,7 @@ TEST(a_role_that_is_bound_stays_without_hooks)
           str_eq(after.provides, before.provides));
     CHECK(core_find(w.c, TABLE_ATTRIB, STR("v")) && is(requires_of(&w, "keep"), ""));
     /* The queued hook was removed. */
-    CHECK(noderole_at(w.c, noderole_by_id(w.c, nr))->hooks_waiting == 0);
+    CHECK(noderole_at(w.c, noderole_by_id(w.c, nr))->hooks_pending_count == 0);
     CHECK(core_count(w.c, TABLE_OUTBOX) == 0 && w.c->vars.hook_roles[HOOK_NODE_CHANGE].count == 0);
     commit(&w, nr);
     settle(&w, NULL);

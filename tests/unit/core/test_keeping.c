@@ -347,7 +347,7 @@ TEST(derived_state_is_rebuilt)
     CHECK(deployment_at(c, deployment_by_id(c, 1))->child_count == 1);
     CHECK(d->roles.count == 4 && c->vars.busy[QUEUE_NORMAL] == 1);
     CHECK(role_at(c, role_by_id(c, the_role(w, "solo")))->deployed.count == 1);
-    CHECK(noderole_at(c, noderole_by_id(c, the_noderole(w, "shy@n2")))->hooks_waiting == 1);
+    CHECK(noderole_at(c, noderole_by_id(c, the_noderole(w, "shy@n2")))->hooks_pending_count == 1);
     CHECK(n1->run.v && noderole_at(c, run_at(c, n1->run)->noderole)->run.v == n1->run.v);
     const struct group *g = group_at(c, group_by_id(c, core_find(c, TABLE_GROUP, STR("ui/g"))));
     CHECK(g->nodes.count == 2);

@@ -184,7 +184,7 @@ static void compare_answered(struct play *p, struct command commit)
     core_plan_whole(p->w.c, &commit, &p->w.arena, &out);
     if (out.verdict != VERDICT_NEEDS_HOOKS)
         return;
-    struct answer *answers = arena_array(&p->w.arena, struct answer, out.ask_count);
+    struct answer *answers = arena_array(&p->w.arena, struct answer, out.veto_request_count);
     uint32_t count = 0;
     for (const struct ask *ask = out.asks; ask; ask = ask->next)
         answers[count++] = (struct answer){
@@ -222,7 +222,7 @@ static void commit_d(struct play *p, int64_t d)
     step(&p->w, commit);
     if (p->w.out.verdict != VERDICT_NEEDS_HOOKS)
         return;
-    struct answer *answers = arena_array(&p->w.arena, struct answer, p->w.out.ask_count);
+    struct answer *answers = arena_array(&p->w.arena, struct answer, p->w.out.veto_request_count);
     uint32_t count = 0;
     for (const struct ask *ask = p->w.out.asks; ask; ask = ask->next)
         answers[count++] = (struct answer){.key = ask->key};

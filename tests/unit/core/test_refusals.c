@@ -517,7 +517,7 @@ TEST(invalid_hook_commands_change_nothing)
 {
     struct world *w = open_full();
     struct command command = sample(w, COMMAND_OUTBOX_DONE);
-    command.outbox_done.wishes = STR("\xff\xff\xff\xff");
+    command.outbox_done.hook_commands = STR("\xff\xff\xff\xff");
     world_step(w, command);
     IS(w, "b@n1", "proposed");
     if (w->out.verdict == VERDICT_DONE)

@@ -154,11 +154,11 @@ TEST(intervals_and_events_are_returned)
     CHECK(history_intervals(f.history, &page, 2) == OK);
     run_until(&f, 2);
     CHECK(f.reply.why == OK && f.reply.runs == 0);
-    CHECK(history_events(f.history, (struct history_place){5, 0, false}, 10, 3) == OK);
+    CHECK(history_events(f.history, (struct history_cursor){5, 0, false}, 10, 3) == OK);
     run_until(&f, 3);
     CHECK(f.reply.why == OK && f.reply.runs == 10 && f.reply.table == TABLE_EVENT);
     CHECK(f.reply.first_key == 6); /* the turn */
-    CHECK(history_events(f.history, (struct history_place){0, -1, false}, 1000, 4) == OK);
+    CHECK(history_events(f.history, (struct history_cursor){0, -1, false}, 1000, 4) == OK);
     run_until(&f, 4);
     CHECK(f.reply.runs == 40 && f.reply.first_key == 1);
     fixture_fini(&f);

@@ -102,7 +102,7 @@ static void begin(void)
     core = core_new();
     core_bootstrap(core, 1);
     step(&import);
-    transitions = transitions_new(NULL, (struct transition_seams){0});
+    transitions = transitions_new(NULL, (struct transition_callbacks){0});
     runners = (struct runners){
         .self = diary,
         .core = get_core,
@@ -112,7 +112,7 @@ static void begin(void)
         .test_jig = {"test", test_start, test_cancel, test_query},
         .processes = {"exec", test_start, test_cancel, test_query},
     };
-    port = runners_port(&runners);
+    port = runner_dispatch_port(&runners);
     diary[0] = 0;
 }
 

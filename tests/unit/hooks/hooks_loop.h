@@ -192,16 +192,16 @@ static inline struct loop *open_loop(struct sandbox_limits limits)
     l->owner = pthread_self();
     CHECK(sem_init(&l->woken, 0, 0) == 0 && sem_init(&l->go_on, 0, 0) == 0);
     CHECK(sem_init(&l->held, 0, 0) == 0);
-    const struct hooks_seams seams = {.self = l,
-                                      .wake = wake,
-                                      .mono_ms = mono_ms,
-                                      .prepare = prepare,
-                                      .facts = facts,
-                                      .find = find,
-                                      .submit = submit,
-                                      .answer = answer,
-                                      .called = called,
-                                      .loaded = loaded};
+    const struct hooks_callbacks seams = {.self = l,
+                                          .wake = wake,
+                                          .mono_ms = mono_ms,
+                                          .prepare = prepare,
+                                          .facts = facts,
+                                          .find = find,
+                                          .submit = submit,
+                                          .answer = answer,
+                                          .called = called,
+                                          .loaded = loaded};
     l->hooks = hooks_open(seams, limits);
     CHECK(l->hooks);
     l->port = hooks_port(l->hooks);
@@ -292,14 +292,14 @@ static inline void deliver(struct loop *l, int64_t id, int64_t role_id, enum hoo
 /* About one of two roles, alternating hooks. */
 static inline void ask(struct loop *l, uint64_t token, uint32_t count)
 {
-    struct hook_question questions[3];
+    struct veto_request questions[3];
     char argument[] = "{\"data\":{},\"node\":\"n1\"}";
     CHECK(count <= 3);
     for (uint32_t i = 0; i < count; i++)
-        questions[i] = (struct hook_question){.key = token * 10 + i,
-                                              .hook = i == 1 ? HOOK_NODE_BIND : HOOK_COMMIT,
-                                              .role_id = i == 2 ? 4 : 3,
-                                              .argument = str_from(argument)};
+        questions[i] = (struct veto_request){.key = token * 10 + i,
+                                             .hook = i == 1 ? HOOK_NODE_BIND : HOOK_COMMIT,
+                                             .role_id = i == 2 ? 4 : 3,
+                                             .argument = str_from(argument)};
     l->port.ask(l->port.self, token, questions, count);
     memset(argument, 'x', sizeof argument);
 }
@@ -307,7 +307,7 @@ static inline void ask(struct loop *l, uint64_t token, uint32_t count)
 /* Hold the thread in wake() after this job, until release(). Nothing may be pending. */
 static inline void hold(struct loop *l)
 {
-    CHECK(!hooks_settle(l->hooks)); /* it may be there because of an earlier job */
+    CHECK(!hooks_run_until_idle(l->hooks)); /* it may be there because of an earlier job */
     atomic_store(&l->is_held, true);
     deliver(l, 999, 3, HOOK_TODO);
     CHECK(!hooks_pump(l->hooks));

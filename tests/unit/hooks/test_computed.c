@@ -1,5 +1,5 @@
-/* Hooks that compute data: sysdata and template. And hooks_settle(): everything is answered, always
- * in the same order. */
+/* Hooks that compute data: sysdata and template. And hooks_run_until_idle(): everything is
+ * answered, always in the same order. */
 #include "hooks/hooks.h"
 
 #include "base/text/buf.h"
@@ -12,7 +12,8 @@ static struct command wish_of(struct loop *l, uint32_t index)
     struct command wish;
     uint32_t at = 0;
     CHECK(l->received[index].command.kind == COMMAND_OUTBOX_DONE && !done->failed);
-    CHECK(command_decode(&l->arena, done->wishes, &at, &wish) == OK && at == done->wishes.len);
+    CHECK(command_decode(&l->arena, done->hook_commands, &at, &wish) == OK &&
+          at == done->hook_commands.len);
     return wish;
 }
 
@@ -21,7 +22,7 @@ static void has_failed(struct loop *l, uint32_t index, const char *why)
     const struct outbox_done_command *done = &l->received[index].command.outbox_done;
     if (!has(l, done->text, why))
         fprintf(stderr, "%.*s\n", STR_FMT_ARGS(done->text));
-    CHECK(done->failed && done->wishes.len == 0 && has(l, done->text, why));
+    CHECK(done->failed && done->hook_commands.len == 0 && has(l, done->text, why));
 }
 
 TEST(sysdata_becomes_a_command_for_its_noderole)
@@ -75,7 +76,7 @@ TEST(nothing_is_computed_for_a_deleted_object)
     l->is_gone = true;
     deliver(l, 1, 3, HOOK_SYSDATA);
     run(l, 1);
-    CHECK(!l->received[0].failed && l->received[0].command.outbox_done.wishes.len == 0);
+    CHECK(!l->received[0].failed && l->received[0].command.outbox_done.hook_commands.len == 0);
     close_loop(l);
 }
 
@@ -128,16 +129,16 @@ TEST(settling_answers_everything)
     load(l, 3,
          "return { on_todo = function(nr) halligan.enqueue(nr) end, sysdata = function(nr) "
          "return { at = nr.id } end, on_commit = function() end }");
-    CHECK(!hooks_settle(l->hooks));
+    CHECK(!hooks_run_until_idle(l->hooks));
     for (int64_t i = 1; i <= COUNT; i++)
         deliver(l, i, 3, i % 2 ? HOOK_TODO : HOOK_SYSDATA);
     ask(l, 7, 1);
-    CHECK(hooks_settle(l->hooks));
-    CHECK(hooks_waiting(l->hooks) == 0 && l->received_count == COUNT + 1);
+    CHECK(hooks_run_until_idle(l->hooks));
+    CHECK(hooks_pending_count(l->hooks) == 0 && l->received_count == COUNT + 1);
     CHECK(l->received[0].key == 7);
     for (int64_t i = 1; i <= COUNT; i++)
         CHECK(l->received[i].command.outbox_done.outbox_id == i && !l->received[i].failed);
-    CHECK(!hooks_settle(l->hooks));
+    CHECK(!hooks_run_until_idle(l->hooks));
     close_loop(l);
 }
 
@@ -148,12 +149,12 @@ TEST(settling_stops_when_nothing_is_taken)
     l->is_full = true;
     for (int64_t i = 1; i <= 300; i++)
         deliver(l, i, 3, HOOK_TODO);
-    CHECK(!hooks_settle(l->hooks));
-    CHECK(hooks_waiting(l->hooks) == 300 && l->received_count == 0);
+    CHECK(!hooks_run_until_idle(l->hooks));
+    CHECK(hooks_pending_count(l->hooks) == 300 && l->received_count == 0);
     ask(l, 9, 1);
     l->is_full = false;
-    CHECK(hooks_settle(l->hooks));
-    CHECK(hooks_waiting(l->hooks) == 0 && l->received_count == 301);
+    CHECK(hooks_run_until_idle(l->hooks));
+    CHECK(hooks_pending_count(l->hooks) == 0 && l->received_count == 301);
     CHECK(l->received[0].key == 9 && l->received[1].command.outbox_done.outbox_id == 1);
     CHECK(l->received[300].command.outbox_done.outbox_id == 300);
     close_loop(l);
@@ -178,7 +179,7 @@ static struct str tell_story(struct arena *arena)
         if (i % 4 == 0)
             CHECK(hooks_call(l->hooks, 3, &given, (uint64_t)i) == OK);
         if (i % 30 == 0)
-            CHECK(hooks_settle(l->hooks));
+            CHECK(hooks_run_until_idle(l->hooks));
     }
     for (uint32_t i = 0; i < l->received_count; i++) {
         const struct received *received = &l->received[i];
@@ -204,7 +205,7 @@ TEST(settling_is_deterministic)
     arena_fini(&arena);
 }
 
-/* Each result creates a new row: hooks_settle() ends all the same. */
+/* Each result creates a new row: hooks_run_until_idle() ends all the same. */
 static err submit_and_deliver(void *self, const struct command *command)
 {
     struct loop *l = self;
@@ -217,12 +218,12 @@ TEST(settling_has_an_end)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     hooks_close(l->hooks);
-    const struct hooks_seams seams = {.self = l, .wake = wake, .submit = submit_and_deliver};
+    const struct hooks_callbacks seams = {.self = l, .wake = wake, .submit = submit_and_deliver};
     l->hooks = hooks_open(seams, SANDBOX_LIMITS);
     CHECK(l->hooks);
     l->port = hooks_port(l->hooks);
     deliver(l, 1, 3, HOOK_TEMPLATE);
-    CHECK(hooks_settle(l->hooks));
-    CHECK(l->received_count > 1000 && hooks_waiting(l->hooks) == 1);
+    CHECK(hooks_run_until_idle(l->hooks));
+    CHECK(l->received_count > 1000 && hooks_pending_count(l->hooks) == 1);
     close_loop(l);
 }

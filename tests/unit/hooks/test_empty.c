@@ -26,6 +26,6 @@ TEST(an_error_of_nothing_is_an_error)
     load_later(l, 3, "error()");
     run_load(l);
     CHECK(l->loaded_role == 3 && l->loaded_error == ERR_SYNTAX);
-    hooks_miss(l->hooks, 3, (struct str){NULL, 0});
+    hooks_set_missing(l->hooks, 3, (struct str){NULL, 0});
     close_loop(l);
 }

@@ -15,7 +15,7 @@ FAULT(lua_State *, lua_newstate, (lua_Alloc f, void *x), (f, x), NULL)
 
 static void check_opening(const char *call, unsigned nth)
 {
-    static const struct hooks_seams none = {.self = NULL};
+    static const struct hooks_callbacks none = {.self = NULL};
     fault_set(call, nth);
     CHECK(!hooks_open(none, SANDBOX_LIMITS) && fault_was_hit());
     close_loop(open_loop(SANDBOX_LIMITS));

@@ -15,19 +15,19 @@ TEST(a_delivery_is_answered_with_the_commands_of_the_hook)
          "assert(context.role == 'r' and node.name == 'n5') "
          "halligan.set_bootenv('n1', 'local') halligan.enqueue(node.id) end }");
     deliver(l, 5, 3, HOOK_NODE_CHANGE);
-    CHECK(hooks_waiting(l->hooks) == 1);
+    CHECK(hooks_pending_count(l->hooks) == 1);
     run(l, 1);
-    CHECK(hooks_waiting(l->hooks) == 0);
+    CHECK(hooks_pending_count(l->hooks) == 0);
     const struct outbox_done_command *done = &l->received[0].command.outbox_done;
     CHECK(l->received[0].command.kind == COMMAND_OUTBOX_DONE && done->outbox_id == 5);
     CHECK(!done->failed && done->text.len == 0);
     struct command wish;
     uint32_t at = 0;
-    CHECK(command_decode(&l->arena, done->wishes, &at, &wish) == OK);
+    CHECK(command_decode(&l->arena, done->hook_commands, &at, &wish) == OK);
     CHECK(wish.kind == COMMAND_NODE_UPDATE && wish.node_update.id == 11);
-    CHECK(command_decode(&l->arena, done->wishes, &at, &wish) == OK);
+    CHECK(command_decode(&l->arena, done->hook_commands, &at, &wish) == OK);
     CHECK(wish.kind == COMMAND_NODEROLE_ENQUEUE && wish.noderole_enqueue.id == 105);
-    CHECK(at == done->wishes.len);
+    CHECK(at == done->hook_commands.len);
     close_loop(l);
 }
 
@@ -56,9 +56,9 @@ TEST(a_failing_hook_has_a_reason_and_no_commands)
     deliver(l, 1, 3, HOOK_TODO);
     deliver(l, 2, 3, HOOK_ACTIVE);
     deliver(l, 3, 4, HOOK_TODO);
-    CHECK(hooks_settle(l->hooks) && l->received_count == 3);
+    CHECK(hooks_run_until_idle(l->hooks) && l->received_count == 3);
     for (uint32_t i = 0; i < 3; i++) {
-        CHECK(l->received[i].failed && l->received[i].command.outbox_done.wishes.len == 0);
+        CHECK(l->received[i].failed && l->received[i].command.outbox_done.hook_commands.len == 0);
         CHECK(l->received[i].command.outbox_done.outbox_id == (int64_t)i + 1);
     }
     CHECK(has(l, l->received[0].text, "r.lua:1: no luck\nstack traceback:"));
@@ -76,10 +76,10 @@ TEST(everything_is_answered_in_order_however_much_it_is)
     load(l, 4, "return { on_todo = function(nr) error(nr.name) end }");
     for (int64_t i = 1; i <= COUNT; i++)
         deliver(l, i, 3 + i % 2, HOOK_TODO);
-    CHECK(hooks_waiting(l->hooks) == COUNT && l->facts_made == 0);
+    CHECK(hooks_pending_count(l->hooks) == COUNT && l->facts_made == 0);
     CHECK(!hooks_pump(l->hooks));
     CHECK(l->facts_made <= HOOKS_QUEUE_MAX); /* the others are rows without arguments */
-    CHECK(hooks_waiting(l->hooks) == COUNT);
+    CHECK(hooks_pending_count(l->hooks) == COUNT);
     run(l, COUNT);
     int64_t last[2] = {0, -1}; /* of each role */
     for (uint32_t i = 0; i < COUNT; i++) {
@@ -93,7 +93,7 @@ TEST(everything_is_answered_in_order_however_much_it_is)
         if (received->failed)
             CHECK(has(l, received->text, name));
     }
-    CHECK(hooks_waiting(l->hooks) == 0);
+    CHECK(hooks_pending_count(l->hooks) == 0);
     close_loop(l);
 }
 
@@ -125,11 +125,11 @@ TEST(an_answer_that_is_not_taken_is_handed_over_later)
     CHECK(sem_wait(&l->woken) == 0);
     CHECK(!hooks_pump(l->hooks));
     CHECK(!hooks_pump(l->hooks));
-    CHECK(hooks_waiting(l->hooks) == 2);
+    CHECK(hooks_pending_count(l->hooks) == 2);
     l->is_full = false;
     run(l, 2);
     CHECK(l->received[0].command.outbox_done.outbox_id == 1);
-    CHECK(l->received[0].command.outbox_done.wishes.len > 0);
+    CHECK(l->received[0].command.outbox_done.hook_commands.len > 0);
     CHECK(l->received[1].command.outbox_done.outbox_id == 2);
     close_loop(l);
 }
@@ -208,9 +208,9 @@ TEST(the_function_that_is_no_hook_can_be_called)
     CHECK(hooks_call(l->hooks, 4, &both, 4) == OK);
     CHECK(hooks_call(l->hooks, 5, &both, 5) == OK);
     CHECK(hooks_call(l->hooks, 6, &both, 6) == OK);
-    CHECK(hooks_waiting(l->hooks) == 4 && l->prepared == 4);
-    CHECK(hooks_settle(l->hooks));
-    CHECK(hooks_waiting(l->hooks) == 0 && l->received_count == 4);
+    CHECK(hooks_pending_count(l->hooks) == 4 && l->prepared == 4);
+    CHECK(hooks_run_until_idle(l->hooks));
+    CHECK(hooks_pending_count(l->hooks) == 0 && l->received_count == 4);
     const struct received *h = l->received;
     CHECK(h[0].key == 3 && h[0].result.done.result == RESULT_ASYNC && h[0].result.done.has_wall);
     CHECK(str_eq(h[0].result.done.wall, STR("{\"d\":1}")));
@@ -352,7 +352,7 @@ TEST(the_latest_change_of_code_counts)
     release(l);
     run(l, 4);
     CHECK(has(l, l->received[3].text, "r.lua:1: ") && l->loaded_count == 2 && !l->report.has_code);
-    hooks_miss(l->hooks, 3, STR("gone"));
+    hooks_set_missing(l->hooks, 3, STR("gone"));
     CHECK(load_file(l, 3, "return {}", &report) == OK && report.has_code);
     close_loop(l);
 }
@@ -363,7 +363,7 @@ TEST(the_report_of_a_replaced_file_is_dropped)
     load(l, 3, "return { on_todo = function() end }");
     load_later(l, 3, "return {}");
     CHECK(sem_wait(&l->woken) == 0); /* it was read */
-    hooks_miss(l->hooks, 3, STR("gone"));
+    hooks_set_missing(l->hooks, 3, STR("gone"));
     deliver(l, 1, 3, HOOK_TODO);
     run(l, 1);
     CHECK(l->loaded_count == 1 && has(l, l->received[0].text, "cannot be called: gone"));
@@ -374,16 +374,16 @@ TEST(code_that_cannot_be_had_leaves_what_there_was)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     load(l, 3, "return { on_todo = function() error('one') end }");
-    hooks_keep(l->hooks, 3, STR("the file was moved"));
+    hooks_keep_code(l->hooks, 3, STR("the file was moved"));
     run_load(l);
     CHECK(l->loaded_error == ERR_IO && l->report.has_code);
     CHECK(str_eq(l->report.text, STR("the file was moved")));
-    hooks_keep(l->hooks, 4, STR("there is no file"));
+    hooks_keep_code(l->hooks, 4, STR("there is no file"));
     run_load(l);
     CHECK(l->loaded_role == 4 && l->loaded_error == ERR_IO && !l->report.has_code);
     deliver(l, 1, 3, HOOK_TODO);
     deliver(l, 2, 4, HOOK_TODO);
-    CHECK(hooks_settle(l->hooks));
+    CHECK(hooks_run_until_idle(l->hooks));
     CHECK(has(l, l->received[0].text, "one"));
     CHECK(has(l, l->received[1].text, "cannot be called: there is no file"));
     close_loop(l);
@@ -423,11 +423,11 @@ TEST(settling_reads_files_and_reports_them_in_order)
     load_later(l, 5, "return { on_todo = function() error('five') end }");
     load_later(l, 3, "return { on_todo = function() error('three') end }");
     deliver(l, 1, 3, HOOK_TODO); /* makes the thread read that one first */
-    CHECK(hooks_settle(l->hooks));
+    CHECK(hooks_run_until_idle(l->hooks));
     CHECK(has(l, l->received[0].text, "three"));
     CHECK(l->loaded_count == 2 && l->loaded_role == 3);
     load_later(l, 4, "return {");
-    CHECK(!hooks_settle(l->hooks)); /* that is no answer */
+    CHECK(!hooks_run_until_idle(l->hooks)); /* that is no answer */
     CHECK(l->loaded_count == 3 && l->loaded_role == 4 && l->loaded_error == ERR_SYNTAX);
     close_loop(l);
 }
@@ -482,7 +482,7 @@ TEST(closing_does_not_wait_for_the_code)
     ask(l, 1, 3);
     load_later(l, 3, "while true do end");
     load_later(l, 4, "while true do end");
-    hooks_miss(l->hooks, 3, STR("gone"));
+    hooks_set_missing(l->hooks, 3, STR("gone"));
     close_loop(l);
 }
 
@@ -508,7 +508,7 @@ TEST(closing_drops_what_was_not_handed_over)
     CHECK(!hooks_pump(l->hooks));
     CHECK(sem_wait(&l->woken) == 0);
     CHECK(!hooks_pump(l->hooks));
-    CHECK(hooks_waiting(l->hooks) == 1000);
+    CHECK(hooks_pending_count(l->hooks) == 1000);
     close_loop(l);
     hooks_close(NULL);
 }

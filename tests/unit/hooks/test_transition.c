@@ -30,7 +30,7 @@ static bool run_facts(void *self, int64_t noderole_id, struct arena *arena,
 static struct loop *open_runner(void)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
-    const struct transition_seams seams = {.self = l, .facts = run_facts, .submit = submit};
+    const struct transition_callbacks seams = {.self = l, .facts = run_facts, .submit = submit};
     l->transitions = transitions_new(l->hooks, seams);
     CHECK(!transitions_is_due(l->transitions) && !transitions_pump(l->transitions));
     facts_wanted = 0;
@@ -76,7 +76,7 @@ static void settle(struct loop *l)
 {
     do
         transitions_pump(l->transitions);
-    while (hooks_settle(l->hooks) || transitions_is_due(l->transitions));
+    while (hooks_run_until_idle(l->hooks) || transitions_is_due(l->transitions));
 }
 
 static const struct run_done_command *done_at(const struct loop *l, uint32_t index, int64_t run_id,
@@ -332,7 +332,7 @@ TEST(calls_of_several_roles_are_answered_as_they_are_done)
         CHECK(str_eq(done_at(l, i, expected[at], 1)->wall, str_from(wall)));
         at++;
     }
-    CHECK(at == 5 && hooks_waiting(l->hooks) == 0);
+    CHECK(at == 5 && hooks_pending_count(l->hooks) == 0);
     close_runner(l);
 }
 
@@ -363,7 +363,7 @@ TEST(more_orders_than_the_hooks_take_are_done_in_time)
             last = run_id;
             done++;
         }
-    CHECK(done == COUNT - COUNT / 3 && hooks_waiting(l->hooks) == 0);
+    CHECK(done == COUNT - COUNT / 3 && hooks_pending_count(l->hooks) == 0);
     for (int64_t i = 1; i <= COUNT; i++)
         CHECK(!transitions_has(l->transitions, i, 1));
     close_runner(l);
@@ -374,7 +374,7 @@ TEST(arguments_of_runs_are_created_in_portions)
     struct loop *l = open_runner();
     load(l, 3, plain);
     transitions_free(l->transitions);
-    const struct transition_seams seams = {
+    const struct transition_callbacks seams = {
         .self = l, .facts = run_facts, .submit = submit, .mono_ms = mono_ms, .wake = wake};
     l->transitions = transitions_new(l->hooks, seams);
     l->facts_ms = HOOKS_PUMP_MS / 2;
@@ -402,7 +402,7 @@ TEST(answers_that_are_not_taken_are_handed_over_later)
     order(l, START, (struct order){.run_id = 1, .attempt = 1, .noderole_id = 3});
     order(l, START, (struct order){.run_id = 2, .attempt = 1, .noderole_id = 3});
     CHECK(!transitions_pump(l->transitions));
-    CHECK(hooks_settle(l->hooks)); /* calls have no need to be taken */
+    CHECK(hooks_run_until_idle(l->hooks)); /* calls have no need to be taken */
     order(l, CANCEL, (struct order){.run_id = 5, .attempt = 1});
     CHECK(!transitions_pump(l->transitions) && !transitions_pump(l->transitions));
     CHECK(l->received_count == 0);

@@ -13,7 +13,7 @@ static int64_t id_at(const struct loop *l, uint32_t index)
 
 static struct str wishes_at(const struct loop *l, uint32_t index)
 {
-    return l->received[index].command.outbox_done.wishes;
+    return l->received[index].command.outbox_done.hook_commands;
 }
 
 /* The results, after that of the job that held the thread. */
@@ -60,7 +60,7 @@ TEST(facts_are_made_for_a_moment_and_then_the_loop_goes_on)
     run(l, 51);
     for (uint32_t i = 1; i <= 50; i++)
         CHECK(id_at(l, i) == i && wishes_at(l, i).len > 0);
-    CHECK(hooks_waiting(l->hooks) == 0 && l->facts_made == 50);
+    CHECK(hooks_pending_count(l->hooks) == 0 && l->facts_made == 50);
     close_loop(l);
 }
 
@@ -82,7 +82,7 @@ TEST(a_role_with_a_backlog_leaves_capacity_for_others)
     CHECK(!hooks_pump(l->hooks) && l->facts_made == 12);
     release(l);
     run(l, 111);
-    CHECK(l->facts_made == 110 && hooks_waiting(l->hooks) == 0);
+    CHECK(l->facts_made == 110 && hooks_pending_count(l->hooks) == 0);
     close_loop(l);
 }
 
@@ -100,7 +100,7 @@ TEST(small_facts_are_bounded_in_number)
     for (int64_t i = 1; i <= 600; i++)
         deliver(l, 1000 + i, 3 + i % 200, HOOK_TODO);
     CHECK(!hooks_pump(l->hooks));
-    CHECK(l->facts_made == HOOKS_QUEUE_MAX && hooks_waiting(l->hooks) == 1600);
+    CHECK(l->facts_made == HOOKS_QUEUE_MAX && hooks_pending_count(l->hooks) == 1600);
     release(l);
     run(l, 1601);
     close_loop(l);
@@ -185,7 +185,7 @@ static bool is_free(int64_t calls, int64_t later_ms)
     struct loop *l = open_slow();
     for (int64_t i = 1; i <= calls; i++)
         deliver(l, i, 3, HOOK_TODO);
-    CHECK(hooks_settle(l->hooks)); /* the thread is idle then */
+    CHECK(hooks_run_until_idle(l->hooks)); /* the thread is idle then */
     atomic_store(&l->now_ms, later_ms);
     hold(l);
     deliver(l, 500, 3, HOOK_TODO);
@@ -214,7 +214,7 @@ TEST(settling_knows_no_turns_and_no_penalties)
     l->facts_ms = 10000; /* nor moments */
     for (int64_t i = 1; i <= 9; i++)
         deliver(l, i, i < 3 || i == 7 ? 3 : 4, HOOK_TODO);
-    CHECK(hooks_settle(l->hooks) && l->received_count == 9);
+    CHECK(hooks_run_until_idle(l->hooks) && l->received_count == 9);
     for (uint32_t i = 0; i < 9; i++)
         CHECK(id_at(l, i) == i + 1);
     CHECK(l->received[0].failed && l->received[1].failed && l->received[6].failed);
@@ -274,9 +274,9 @@ TEST(pending_changes_of_a_node_are_one_call)
     deliver_about(l, 5, 3, HOOK_NODE_CHANGE, 8);
     deliver_about(l, 6, 3, HOOK_NODE_CHANGE, 7);
     deliver_about(l, 7, 4, HOOK_NODE_CHANGE, 7);
-    CHECK(hooks_waiting(l->hooks) == 8);
+    CHECK(hooks_pending_count(l->hooks) == 8);
     CHECK(hooks_pump(l->hooks));
-    CHECK(l->facts_made == 3 && hooks_waiting(l->hooks) == 7);
+    CHECK(l->facts_made == 3 && hooks_pending_count(l->hooks) == 7);
     release(l);
     run(l, 8);
     RECEIVED_IN_ORDER(l, 1, 2, 3, 4, 6, 7, 5);
@@ -285,7 +285,7 @@ TEST(pending_changes_of_a_node_are_one_call)
     told(l, 5, "n6");
     told(l, 6, "n7");
     told(l, 7, "n5");
-    CHECK(hooks_waiting(l->hooks) == 0);
+    CHECK(hooks_pending_count(l->hooks) == 0);
     close_loop(l);
 }
 
@@ -297,7 +297,7 @@ TEST(a_change_takes_the_place_of_one_that_was_not_called_yet)
     for (int64_t i = 1; i <= 5; i++) {
         deliver_about(l, i, 3, HOOK_NODE_CHANGE, i % 2 ? 7 : 8);
         hooks_pump(l->hooks);
-        CHECK(hooks_waiting(l->hooks) == (uint32_t)i);
+        CHECK(hooks_pending_count(l->hooks) == (uint32_t)i);
     }
     release(l);
     run(l, 6);
@@ -350,12 +350,12 @@ TEST(a_row_delivered_twice_is_answered_with_its_commands)
                 hooks_pump(l->hooks);
         }
         hooks_pump(l->hooks);
-        CHECK(hooks_waiting(l->hooks) == 3);
+        CHECK(hooks_pending_count(l->hooks) == 3);
         release(l);
         run(l, 4);
         RECEIVED_IN_ORDER(l, 4, 5, 9); /* the newest is the last pending one */
         CHECK(wishes_at(l, 1).len == 0 && wishes_at(l, 2).len == 0 && wishes_at(l, 3).len > 0);
-        CHECK(hooks_waiting(l->hooks) == 0);
+        CHECK(hooks_pending_count(l->hooks) == 0);
         close_loop(l);
     }
 }
@@ -385,10 +385,11 @@ TEST(rows_of_one_call_are_answered_once_each_however_slowly_they_are_taken)
     for (int64_t i = 1; i <= 5; i++)
         deliver_about(l, i, 3, HOOK_NODE_CHANGE, 7);
     l->taken_max = 2;
-    CHECK(!hooks_settle(l->hooks) && l->received_count == 2);
-    CHECK(!hooks_settle(l->hooks) && hooks_waiting(l->hooks) == 5);
+    CHECK(!hooks_run_until_idle(l->hooks) && l->received_count == 2);
+    CHECK(!hooks_run_until_idle(l->hooks) && hooks_pending_count(l->hooks) == 5);
     l->is_full = false;
-    CHECK(hooks_settle(l->hooks) && l->received_count == 5 && hooks_waiting(l->hooks) == 0);
+    CHECK(hooks_run_until_idle(l->hooks) && l->received_count == 5 &&
+          hooks_pending_count(l->hooks) == 0);
     for (uint32_t i = 0; i < 5; i++)
         CHECK(id_at(l, i) == i + 1 && l->received[i].failed == (i == 4));
     CHECK(has(l, l->received[4].text, "no\n"));
@@ -447,7 +448,7 @@ TEST(a_hook_that_is_no_longer_defined_is_answered_without_a_call)
 TEST(code_that_cannot_be_had_fails_and_says_which_file_is_wrong)
 {
     struct loop *l = open_with_rows();
-    hooks_miss(l->hooks, 4, STR("/b/roles/dns-server.lua: there is no such file"));
+    hooks_set_missing(l->hooks, 4, STR("/b/roles/dns-server.lua: there is no such file"));
     load_later(l, 5, "\nreturn {");
     release(l);
     run(l, 4);

@@ -20,7 +20,7 @@ static const struct str nothing = {NULL, 0};
 TEST(credentials_and_digests_of_nothing)
 {
     struct arena a = {0};
-    struct digest_claim claim = {0};
+    struct digest_parameters claim = {0};
     CHECK(sodium_init() >= 0);
     const struct credentials none = credentials_parse(&a, nothing);
     CHECK(none.kind == credentials_parse(&a, STR("")).kind);
@@ -33,9 +33,9 @@ TEST(credentials_and_digests_of_nothing)
     CHECK(digest_ha1(&a, nothing, nothing).len == DIGEST_HA1_LEN);
     CHECK(!digest_parse(&a, nothing, &claim));
     struct digests *d = digests_new();
-    const struct digest_claim empty = {0};
-    const struct digest_question question = {.arena = &a, .claim = &empty};
-    CHECK(digests_judge(d, &question, 1) == DIGEST_WRONG);
+    const struct digest_parameters empty = {0};
+    const struct digest_check question = {.arena = &a, .claim = &empty};
+    CHECK(digests_verify(d, &question, 1) == DIGEST_WRONG);
     digests_free(d);
     arena_fini(&a);
 }
@@ -74,7 +74,7 @@ TEST(a_password_of_nothing_is_checked_in_the_queue)
     CHECK(uv_loop_init(&loop) == 0);
     struct passwords *p = passwords_new(&loop);
     CHECK(p != NULL);
-    const struct password_claim claim = {.address = address, .hash = nothing, .password = nothing};
+    const struct password_check claim = {.address = address, .hash = nothing, .password = nothing};
     CHECK(passwords_check(p, &claim, on_checked, &checked) == OK);
     while (checked.count == 0)
         uv_run(&loop, UV_RUN_ONCE);

@@ -107,11 +107,11 @@ static void write_code(const char *where, const char *veto)
 static void ask_role(int64_t id)
 {
     const struct hooks_port port = hooks_port(codes.hooks);
-    const struct hook_question question = {
+    const struct veto_request question = {
         .key = 1, .hook = HOOK_COMMIT, .role_id = id, .argument = STR("{}")};
     vetoes[0] = 0;
     port.ask(port.self, 7, &question, 1);
-    CHECK(hooks_settle(codes.hooks));
+    CHECK(hooks_run_until_idle(codes.hooks));
 }
 
 static bool vetoes_with(const char *text)
@@ -139,7 +139,7 @@ static void begin(void)
     core = core_new();
     core_bootstrap(core, 1);
     import("1", 1);
-    const struct hooks_seams seams = {
+    const struct hooks_callbacks seams = {
         .self = vetoes, .wake = wake, .answer = answer, .loaded = loaded};
     loads_failed = 0;
     codes = (struct role_code_registry){.hooks = hooks_open(seams, SANDBOX_LIMITS),
@@ -159,7 +159,7 @@ static void end(void)
 static void need_code(void)
 {
     role_code_registry_need(&codes, role_id());
-    CHECK(!hooks_settle(codes.hooks));
+    CHECK(!hooks_run_until_idle(codes.hooks));
 }
 
 /* ---- tests ---- */
@@ -206,7 +206,7 @@ static bool read_again(void)
     const uint32_t before = loads_failed;
     CHECK(!role_code_registry_read_again(&codes, STR("nobody"), false));
     const bool is_there = role_code_registry_read_again(&codes, STR("r"), false);
-    CHECK(!hooks_settle(codes.hooks)); /* no hook was called */
+    CHECK(!hooks_run_until_idle(codes.hooks)); /* no hook was called */
     return is_there && loads_failed == before;
 }
 

@@ -61,7 +61,7 @@ static void no_row(void *self, const struct outbox_record *row)
     (void)self, (void)row;
 }
 
-static void no_question(void *self, uint64_t token, const struct hook_question *q, uint32_t count)
+static void no_question(void *self, uint64_t token, const struct veto_request *q, uint32_t count)
 {
     (void)self, (void)token, (void)q, (void)count;
 }
@@ -70,7 +70,7 @@ static void replied(void *self, int64_t request, const struct outcome *outcome, 
 {
     (void)self, (void)at;
     if (request <= REQUEST_FIRST) {
-        known_hosts_told(&hosts, outcome, OK);
+        known_hosts_on_result(&hosts, outcome, OK);
         return;
     }
     outcomes++;
@@ -82,13 +82,13 @@ static void reply_failed(void *self, int64_t request, err why)
 {
     (void)self;
     CHECK(why != OK && request <= REQUEST_FIRST);
-    known_hosts_told(&hosts, NULL, why);
+    known_hosts_on_result(&hosts, NULL, why);
 }
 
 static void durable(void *self, const struct batch *batch)
 {
     (void)self;
-    known_hosts_durable(&hosts, batch);
+    known_hosts_on_durable_batch(&hosts, batch);
 }
 
 /* ---- driving the turn ---- */
@@ -258,7 +258,7 @@ TEST(the_file_is_not_written_before_the_turn_is_durable)
     const int64_t a = add_node("a.example.com");
     session.faults = (struct memory_faults){.fate = MEMORY_UNANSWERED_OUT, .lead_fails = 2};
     struct command command = {.kind = COMMAND_NODE_PIN_KEYS, .actor = STR("test")};
-    command.request = REQUEST_FIRST; /* known_hosts_told() gets its failure */
+    command.request = REQUEST_FIRST; /* known_hosts_on_result() gets its failure */
     hosts.waiting++;
     command.node_pin_keys.id = a;
     command.node_pin_keys.keys = STR("ssh-ed25519 AAAA");

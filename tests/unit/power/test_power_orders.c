@@ -65,7 +65,7 @@ static void no_hook(void *self, const struct outbox_record *row)
     (void)self, (void)row;
 }
 
-static void no_question(void *self, uint64_t token, const struct hook_question *q, uint32_t count)
+static void no_question(void *self, uint64_t token, const struct veto_request *q, uint32_t count)
 {
     (void)self, (void)token, (void)q, (void)count;
 }

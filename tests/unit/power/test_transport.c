@@ -213,7 +213,7 @@ static int64_t pin_of(int64_t noderole)
 {
     struct runner_facts facts;
     const struct run_order order = {.noderole_id = noderole};
-    CHECK(work_facts(w->core, &order, &w->arena, &facts));
+    CHECK(run_facts_find(w->core, &order, &w->arena, &facts));
     return facts.pin;
 }
 

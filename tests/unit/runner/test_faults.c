@@ -52,7 +52,7 @@ static err open_runner(struct fixture *f)
                                        .data = f->folder,
                                        .exec_program = "/nowhere/halligan-exec",
                                        .request_first = -7};
-    const struct runner_seams seams = {
+    const struct runner_callbacks seams = {
         .self = f, .facts = no_facts, .submit = submit, .wake = wake};
     return runner_open(&setup, seams, &f->runner);
 }

@@ -57,7 +57,7 @@ static err try_open(struct fixture *f, const char *data)
                                        .data = data,
                                        .exec_program = "/nowhere/halligan-exec",
                                        .request_first = -7};
-    const struct runner_seams seams = {
+    const struct runner_callbacks seams = {
         .self = f, .facts = no_facts, .submit = submit, .wake = wake};
     return runner_open(&setup, seams, &f->runner);
 }
@@ -322,17 +322,17 @@ TEST(runs_that_were_not_started_fail_without_a_supervisor)
 {
     struct fixture f;
     begin(&f);
-    CHECK(runner_trouble(f.runner)[0] == '\0');
+    CHECK(runner_unavailable_text(f.runner)[0] == '\0');
     f.runner->setup.patience_ms = 1;
     start(&f, 1, 5);
     const struct run_order order = order_of(2, 5);
     f.port.query(f.port.self, &order);
     runner_pump(f.runner);
-    CHECK(runner_trouble(f.runner)[0] == '\0' && f.answers == 0);
+    CHECK(runner_unavailable_text(f.runner)[0] == '\0' && f.answers == 0);
     wait_for_answers(&f, 1);
     CHECK(f.last.kind == COMMAND_RUN_DONE && f.last.run_done.run_id == 1);
     CHECK(f.last.run_done.result == RESULT_FAILED && !f.last.run_done.has_wall);
-    CHECK(str_eq(f.last.run_done.runlog, str_from(runner_trouble(f.runner))));
+    CHECK(str_eq(f.last.run_done.runlog, str_from(runner_unavailable_text(f.runner))));
     runner_on_result(f.runner, f.last.request, OK);
     CHECK(!has(&f, 1, 1) && has(&f, 2, 1)); /* it may have been started */
     start(&f, 3, 5);

@@ -33,7 +33,7 @@ TEST(the_shipped_tree_is_read_without_a_word)
     bench_open(&b);
     struct world *w = live_open();
     struct code_finder code = {0};
-    const struct hook_finder finder = code_finder_seam(&code);
+    const struct hook_finder finder = code_finder_hook_finder(&code);
     const struct content_tree tree = content_read_tree(&b.report, shipped(w), &finder);
     CHECK(same(said(&b), ""));
     CHECK(tree.count == BARCLAMPS && same(tree.files[0].name, "crowbar"));
@@ -66,7 +66,7 @@ TEST(the_order_of_the_children_does_not_matter)
     bench_open(&b);
     struct world *there = live_open(), *back = live_open();
     struct code_finder code = {0};
-    const struct hook_finder finder = code_finder_seam(&code);
+    const struct hook_finder finder = code_finder_hook_finder(&code);
     const struct content_tree tree = content_read_tree(&b.report, shipped(there), &finder);
     for (uint32_t i = 0; i < tree.count; i++)
         DONE(there, CMD(IMPORT, import, .barclamp = tree.files[i].document));

@@ -59,7 +59,7 @@ static err state_dir_open(struct place *p, struct store_why *out_why)
     const struct store_port port = store_port(s);
     e = port.lead(port.self, 0, &mark);
     if (e != OK)
-        snprintf(out_why->text, sizeof out_why->text, "%s", store_trouble(s));
+        snprintf(out_why->text, sizeof out_why->text, "%s", store_last_error(s));
     store_close(s);
     return e;
 }
@@ -156,7 +156,7 @@ TEST(a_failed_read_is_an_error_and_the_reader_stays_usable)
     const struct interval_page page = {1, 1, TABLE_OLD_MEMBER, {0, -1}, 10};
     fault_set("sqlite3_step", 1);
     CHECK(history.intervals(history.self, &page, (struct store_visitor){&count, count_one}) != OK);
-    CHECK(fault_was_hit() && store_reader_trouble(reader)[0]);
+    CHECK(fault_was_hit() && store_reader_last_error(reader)[0]);
     CHECK(history.intervals(history.self, &page, (struct store_visitor){&count, count_one}) == OK);
     CHECK(count == 0);
     store_reader_close(reader);

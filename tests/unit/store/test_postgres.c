@@ -57,7 +57,7 @@ TEST(a_database_of_the_first_version_is_migrated)
                           "node_id = 0 AND kind = 0") == 1);
     CHECK(admin_count(&d, "SELECT count(*) FROM leadership WHERE digest = ''") == 1);
     struct role_code_slot s = shelf_for(&d.arena, 2);
-    CHECK(d.writer->ops->events(d.writer, (struct history_place){0, -1, false}, 2,
+    CHECK(d.writer->ops->events(d.writer, (struct history_cursor){0, -1, false}, 2,
                                 (struct store_visitor){&s, keep_record}) == OK);
     CHECK(s.count == 1 && s.at[0].event.turn == 9 && s.at[0].event.address.len == 0);
     CHECK(str_eq(s.at[0].event.actor, STR("user ann")));
@@ -426,12 +426,12 @@ TEST(the_history_returns_events_and_intervals)
     CHECK(write_changes(&d, changes, 12) == OK);
     struct role_code_slot s = shelf_for(&d.arena, 4);
     const struct store_visitor visitor = {&s, keep_record};
-    struct history_place from = {0, 1, false};
+    struct history_cursor from = {0, 1, false};
     CHECK(d.writer->ops->events(d.writer, from, 3, visitor) == OK && s.count == 3);
     for (uint32_t i = 0; i < 3; i++)
         CHECK(same_record(&s.at[i], &changes[2 + i].record));
     s.count = 0;
-    from = (struct history_place){2, 1, true};
+    from = (struct history_cursor){2, 1, true};
     CHECK(d.writer->ops->events(d.writer, from, 3, visitor) == OK && s.count == 3);
     for (uint32_t i = 0; i < 3; i++)
         CHECK(same_record(&s.at[i], &changes[4 - i].record));

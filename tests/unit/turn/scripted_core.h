@@ -149,7 +149,7 @@ static bool needs_hooks(struct core *c, const struct command *cmd, struct arena 
     out->verdict = VERDICT_NEEDS_HOOKS;
     out->asks = arena_new(a, struct ask);
     *out->asks = (struct ask){.key = key, .hook = HOOK_NODE_BIND, .argument = STR("{}")};
-    out->ask_count = 1;
+    out->veto_request_count = 1;
     return true;
 }
 

@@ -328,9 +328,9 @@ TEST(a_command_waits_for_its_hooks)
     CHECK(turn_advance(w.turn) == TURN_AGAIN && turn_advance(w.turn) == TURN_WAITING);
     CHECK(says(&w, ""));
     CHECK(run_until_quiet(&w) == TURN_QUIET);
-    CHECK(says(&w, "1 done 2 @2; ask; ") && turn_parked(w.turn) == 1);
-    CHECK(turn_answer(w.turn, w.token + 1, NULL, 0) == ERR_NOT_FOUND);
-    CHECK(answer(&w, false) == OK && turn_parked(w.turn) == 0);
+    CHECK(says(&w, "1 done 2 @2; ask; ") && turn_pending(w.turn) == 1);
+    CHECK(turn_submit_veto_replies(w.turn, w.token + 1, NULL, 0) == ERR_NOT_FOUND);
+    CHECK(answer(&w, false) == OK && turn_pending(w.turn) == 0);
     CHECK(answer(&w, false) == ERR_NOT_FOUND);
     CHECK(run_until_quiet(&w) == TURN_QUIET);
     CHECK(says(&w, "2 done 3 @3; "));
@@ -357,7 +357,7 @@ TEST(veto_requests_that_keep_changing_are_refused)
         CHECK(answer(&w, false) == OK && run_until_quiet(&w) == TURN_QUIET);
         CHECK(w.answers == round); /* the replies of all rounds */
     }
-    CHECK(says(&w, "2 hooks_unsettled @1; ") && turn_parked(w.turn) == 0);
+    CHECK(says(&w, "2 hooks_unsettled @1; ") && turn_pending(w.turn) == 0);
     world_fini(&w);
 }
 
@@ -365,12 +365,12 @@ TEST(pending_commands_are_bounded)
 {
     struct world w;
     world_init(&w);
-    for (uint32_t i = 0; i < TURN_PARKED_MAX; i++) {
+    for (uint32_t i = 0; i < TURN_PENDING_MAX; i++) {
         CHECK(submit_create(&w, 0, STR("once")) == OK && run_until_quiet(&w) == TURN_QUIET);
         CHECK(says(&w, "ask; "));
     }
     CHECK(submit_create(&w, 9, STR("once")) == OK && run_until_quiet(&w) == TURN_QUIET);
-    CHECK(says(&w, "9 limit; ") && turn_parked(w.turn) == TURN_PARKED_MAX);
+    CHECK(says(&w, "9 limit; ") && turn_pending(w.turn) == TURN_PENDING_MAX);
     CHECK(answer(&w, false) == OK && run_until_quiet(&w) == TURN_QUIET);
     CHECK(submit_create(&w, 9, STR("once")) == OK && run_until_quiet(&w) == TURN_QUIET);
     CHECK(says(&w, "ask; "));
@@ -623,7 +623,7 @@ static enum turn_status run_scenario(struct world *w)
         w->mono_ms += 20;
         w->call_log[0] = 0;
         status = run_until_quiet(w);
-        if (w->token && turn_parked(w->turn))
+        if (w->token && turn_pending(w->turn))
             ignore(answer(w, false), "it may be gone");
         for (int i = 0; i < 3 && status == TURN_DOWN; i++) {
             w->mono_ms = turn_next_ms(w->turn);

@@ -92,7 +92,7 @@ static inline void hooks_deliver(void *self, const struct outbox_record *row)
     note(self, "hook %d; ", (int)row->id);
 }
 
-static inline void hooks_veto(void *self, uint64_t token, const struct hook_question *q,
+static inline void hooks_veto(void *self, uint64_t token, const struct veto_request *q,
                               uint32_t count)
 {
     struct world *w = self;
@@ -279,5 +279,5 @@ static inline err submit_id(struct world *w, enum command_kind kind, int64_t req
 static inline err answer(struct world *w, bool veto)
 {
     struct answer answer = {.key = w->key, .veto = veto};
-    return turn_answer(w->turn, w->token, &answer, 1);
+    return turn_submit_veto_replies(w->turn, w->token, &answer, 1);
 }

@@ -1,10 +1,10 @@
--- Tells the log what it is called with, then does what the data of its subject say:
+-- Logs its arguments, then does what the data of its object requests:
 --   record.fail = 'on_todo'    the hook of that name fails
 --   record.bind = { 'role' }   on_active binds these to its node
---   record.veto = 'on_commit'  the question of that name is answered with no
+--   record.veto = 'on_commit'  the veto request of that name is vetoed
 --   record.value = ...         sysdata computes this
 --   record.result = ...        do_transition returns this
--- Nodes and deployments have no such data; their names tell: "broken", "forbidden".
+-- Nodes and deployments have no such data; their names decide: "broken", "forbidden".
 
 local function escape(text, character, with)
   return table.concat(halligan.split(text, character), with)
@@ -50,16 +50,16 @@ local function orders(subject)
     and subject.data.record or {}
 end
 
-local function told(hook)
+local function recorded(hook)
   return function(subject, context)
     record(subject, context)
     if orders(subject).fail == hook then
-      error('told to fail')
+      error('failure requested by the test')
     end
   end
 end
 
-local function told_of_node(hook)
+local function recorded_node(hook)
   return function(node, context)
     record(node, context)
     if halligan.match(node.name, '^broken') and context.role.name == 'record-child' then
@@ -73,36 +73,36 @@ local function asked(hook)
   return function(subject, context)
     record(subject, context)
     if orders(subject).veto == hook then
-      halligan.veto('told to say no')
+      halligan.veto('veto requested by the test')
     end
     return not halligan.match(subject.node or subject.deployment, '^forbidden')
   end
 end
 
 return {
-  on_proposed = told('on_proposed'),
-  on_blocked = told('on_blocked'),
-  on_todo = told('on_todo'),
-  on_transition = told('on_transition'),
+  on_proposed = recorded('on_proposed'),
+  on_blocked = recorded('on_blocked'),
+  on_todo = recorded('on_todo'),
+  on_transition = recorded('on_transition'),
   on_active = function(noderole, context)
-    told('on_active')(noderole, context)
+    recorded('on_active')(noderole, context)
     for _, role in ipairs(orders(noderole).bind or {}) do
       halligan.bind(noderole.node_id, role)
     end
   end,
-  on_error = told('on_error'),
+  on_error = recorded('on_error'),
 
   on_commit = asked('on_commit'),
   on_node_bind = asked('on_node_bind'),
   on_deployment_create = asked('on_deployment_create'),
-  on_deployment_delete = told('on_deployment_delete'),
+  on_deployment_delete = recorded('on_deployment_delete'),
 
-  on_node_create = told_of_node('on_node_create'),
-  on_node_change = told_of_node('on_node_change'),
-  on_node_delete = told_of_node('on_node_delete'),
+  on_node_create = recorded_node('on_node_create'),
+  on_node_change = recorded_node('on_node_change'),
+  on_node_delete = recorded_node('on_node_delete'),
 
   sysdata = function(noderole, context)
-    told('sysdata')(noderole, context)
+    recorded('sysdata')(noderole, context)
     return { record = { value = orders(noderole).value or 0 } }
   end,
 
