@@ -134,19 +134,27 @@ static bool why_status_is_about_power(const struct node *node)
     return node->reason < REASON_SSH_KEY_REFUSED || node->reason > REASON_SSH_FAILED;
 }
 
-/* "sysdata failed" does not state the cause, so the first line of the message of the hook is
- * appended. The message of a run is too long and is kept in its log. A failed hook is recognised by
- * its status "HOOK failed" and its runlog "HOOK: ..." (outbox.c), because no stored field marks it
- * in ERROR. */
+/* True if the reason of the failure is that of a hook: its subject is the name of the hook. The code
+ * of a run (`do_transition`) has the same codes and another subject. */
+static bool why_is_hook_failure(const struct why_chain *ch, const struct noderole *row)
+{
+    const struct str subject = text_of(ch->c, row->reason_subject);
+    if (row->reason < REASON_HOOK_ERROR || row->reason > REASON_HOOK_MISSING)
+        return false;
+    for (uint32_t hook = 0; hook < HOOK_COUNT; hook++)
+        if (str_eq(subject, str_from(hook_name((enum hook)hook))))
+            return true;
+    return false;
+}
+
+/* The status of a failed hook ("sysdata failed") does not state the cause, so the first line of its
+ * message is appended. The message of a run is too long and is kept in its log. */
 static struct str why_hook_message(const struct why_chain *ch, const struct noderole *row)
 {
-    const struct str said = text_of(ch->c, row->runlog);
-    const uint32_t colon = str_find(said, ':', 0);
-    const struct str hook = str_slice(said, 0, colon);
-    const struct str status = text_of(ch->c, row->status);
-    const bool is_hook = colon < said.len && str_starts(status, hook) &&
-                         str_eq(str_slice(status, hook.len, status.len), STR(" failed"));
-    return is_hook ? str_slice(said, colon, str_find(said, '\n', 0)) : STR("");
+    const struct str text = text_of(ch->c, row->reason_text);
+    if (!text.len || !why_is_hook_failure(ch, row))
+        return STR("");
+    return STR_CONCAT(ch->arena, STR(": "), str_slice(text, 0, str_find(text, '\n', 0)));
 }
 
 static void why_error(struct why_chain *ch, noderole_ix nr)
