@@ -289,8 +289,7 @@ enum table {
     F(TEXT, password_hash) /* argon2id string, computed outside the core */                        \
     F(TEXT, digest_ha1)                                                                            \
     F(DOC, settings)                                                                               \
-    F(U32,                                                                                         \
-      access) /* ACCESS_VIEWER or ACCESS_OPERATOR in all deployments; is_admin overrides it */     \
+    F(U32, access) /* level in all deployments: ACCESS_VIEWER or ACCESS_OPERATOR */                \
     F(DOC, grants) /* {"deployment id":"operator"}: level in that deployment and those below it */
 
 /* A credential of a script, a browser session or a node. The token itself is returned once, when it
