@@ -12,10 +12,11 @@
 #include "model/limits.h"
 #include "model/record.h"
 
-/* Each call runs the whole file again with new globals, then the requested function: push_functions
- * leaves the table that the file returned. Everything that uses Lua runs inside sandbox_run, so
- * that errors and limits end it with a text. The result of a function is validated completely
- * before the task is filled in; on an error all hook commands of the call are discarded. */
+/* Each call runs the whole file again with new globals, then the requested function:
+ * role_code_push_functions leaves the table that the file returned. Everything that uses Lua runs
+ * inside sandbox_run, so that errors and limits end it with a text. The result of a function is
+ * validated completely before the task is filled in; on an error all hook commands of the call are
+ * discarded. */
 
 struct role_code {
     struct sandbox *sandbox;

@@ -1,8 +1,8 @@
 /* http_client.c - libcurl's multi interface driven by libuv.
  *
- * libcurl requests a timer (set_timer) and the events of its sockets (set_socket); both call
- * curl_multi_socket_action(), after which ended transfers are collected. Callers are notified from
- * there only.
+ * libcurl requests a timer (http_client_set_timer) and the events of its sockets
+ * (http_client_set_socket); when they occur, http_client_socket_action() gives them to libcurl and
+ * collects ended transfers. Callers are notified from there only.
  *
  * A request that is not a GET uses a new connection: on a kept connection that breaks, libcurl
  * would send the request again, and a power action could happen twice.
@@ -40,7 +40,7 @@ struct http_client_call {
     uint32_t body_cap;
     uint32_t head_len;
     bool is_too_large;
-    bool is_failed; /* to be ended by fail_all() */
+    bool is_failed; /* to be ended by http_client_fail_all() */
     bool is_secure;
     int64_t retry_after_ms;
     char etag[HTTP_CLIENT_VALUE_MAX];

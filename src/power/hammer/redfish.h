@@ -1,6 +1,6 @@
 /* redfish.h - the state of an operation on a Redfish service; shared by the redfish_*.c files.
  *
- * One request is in progress at a time. redfish_ask() sends it; redfish.c handles retries,
+ * One request is in progress at a time. redfish_send() sends it; redfish.c handles retries,
  * redirects and refusals, and calls `then` for a successful response only. Parsed documents are in
  * `page` and are valid until the next request.
  */
