@@ -2,15 +2,30 @@
 
 #include "base/json/json.h"
 
-/* Power state of machines as it was last reported: the state that was read, why a reading failed
- * since then, and the results of the last power orders (ADR 0077). The daemon reports all of it;
- * this file decides which report is stored.
+/* The power fields of a node (ADR 0077): the power state that was read last, the reason if a later
+ * reading failed, and the results of the last power orders. The daemon reports all of it; this
+ * file decides which reports are stored.
  *
- * A reading that equals the stored one updates only its time, and at most once a minute, so that
- * polling a large installation does not write one row per machine and poll. A reading that began
- * before the last order was performed is outdated and dropped. */
+ * A power order is a power action that was requested for a node; its id is that of its outbox row
+ * and increases with each order. A reading is either the order "status" or a poll of the daemon
+ * (NODE_POWER_READ).
+ *
+ * Order. node.power_order is the newest order that was, or may have been, performed. A poll names
+ * the value at which it began; if the value has changed since, the machine may have been switched
+ * during the poll, so its result is dropped. The state that an order reports is compared by the
+ * caller (boot_barrier.c): it is dropped if a later order was performed.
+ *
+ * A poll that equals the stored reading updates only its time, and at most once a minute, so that
+ * polling a large installation does not write one row per machine and poll.
+ *
+ * Failure. A failed reading keeps the stored state and its time and stores the reason beside them;
+ * the next successful reading removes it. A command with an unknown enum value is refused. */
 
-enum { RESULTS_MAX = 4, RESULT_TEXT_MAX = 300, READ_AGAIN_MS = 60 * 1000 };
+enum {
+    RESULTS_MAX = 4,           /* orders whose results are kept for each node */
+    RESULT_TEXT_MAX = 300,     /* bytes */
+    READ_AGAIN_MS = 60 * 1000, /* shortest time between writes of equal polls */
+};
 
 bool power_is_reading(struct str action)
 {
@@ -35,6 +50,7 @@ static struct json *power_result_entry(struct core *c, const struct power_end *e
     return entry;
 }
 
+/* Results are stored newest first; the oldest ones above RESULTS_MAX are dropped. */
 void power_order_ended(struct core *c, node_ix n, const struct power_end *end)
 {
     const struct str old_text = text_of(c, node_at(c, n)->power_results);
@@ -53,14 +69,15 @@ void power_order_ended(struct core *c, node_ix n, const struct power_end *end)
 
 /* ---- readings ---- */
 
-/* The machine is in the state that the failed order should have reached, or the failed action was a
- * reading itself. The stored failure is then outdated. */
+/* True if a successful reading makes the failure in the status of the node obsolete: the failed
+ * action was a reading itself, or the machine is in the state that the action should have reached.
+ * Failures of other actions (reset, cycle) stay, because no state shows that they were done. */
 static bool power_reading_clears_failure(const struct core *c, node_ix n, enum power_state state)
 {
     const struct node *node = node_at(c, n);
     const struct str action = text_of(c, node->reason_subject);
     if (node->reason < REASON_POWER_REFUSED || node->reason > REASON_POWER_INTERRUPTED)
-        return false;
+        return false; /* reason.h lists the failures of power actions in this range */
     if (power_is_reading(action))
         return true;
     if (str_eq(action, STR("on")))
@@ -74,6 +91,7 @@ void power_reading_store(struct core *c, node_ix n, enum power_state state, stru
     const struct node *node = node_at(c, n);
     const bool is_same = node->power_state == state && !node->power_reason &&
                          str_eq(text_of(c, node->power_driver), driver);
+    /* Before the check for an equal reading, which also makes a failure obsolete. */
     if (power_reading_clears_failure(c, n, state))
         node_set_status(c, n, NULL);
     if (is_same && !is_ordered && c->now_ms - node->power_read_at < READ_AGAIN_MS)
