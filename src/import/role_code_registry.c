@@ -1,11 +1,22 @@
 /* role_code_registry.c - decides when the Lua file of a role is loaded, and from where.
  *
- * For each role it stores the turn of the last import of its barclamp for which the file was looked
- * up. A new import has a new turn, so the next use of the role looks the file up again. While an
- * import is pending, the source path of the new document is used, because hooks of that import must
- * run the new code; if that import is refused, turn -1 makes the next use look it up once more.
- * A file with errors keeps the code that is loaded; a file that is missing although the core stores
- * hooks for the role makes its hooks fail.
+ * It owns a list with one entry per role: the last lookup of its file. The code itself belongs to
+ * hooks.h, which reads the file in the hook thread and reports to role_code_registry_loaded().
+ *
+ * Order. A lookup must precede every call of a hook, so callers announce each use of a role. An
+ * entry stores the turn (number of the transaction of the core) in which the barclamp of the role,
+ * the package that defines it, was last imported; an import has a new turn, so the next use looks
+ * the file up again. A document that was read from its file but is not imported is pending: it
+ * waits, is submitted, or was refused and no later reading has replaced it. While a document is
+ * pending, its source path replaces the one in the core, because hooks that the import causes must
+ * run the new code. When it is imported, the turn has changed and the file is looked up once more.
+ * If it is never imported, code that was loaded from its path stays in use until the file is loaded
+ * again, for example by a reload.
+ *
+ * Failure. Callers get no error: problems are logged and become the text of failed hook calls. A
+ * file that cannot be read or has errors keeps the code that is loaded. A file that is missing
+ * although the core stores hooks for the role makes these hooks fail. Otherwise a missing file
+ * means that the role has no code, and code that is loaded is unloaded.
  */
 #include "import/role_code_registry.h"
 
@@ -18,20 +29,20 @@
 #include "hooks/hooks.h"
 #include "sys/log.h"
 
-/* The last lookup for a role. */
-struct code {
+/* The last lookup of the file of a role. */
+struct code_lookup {
     int64_t role_id;
-    int64_t turn;  /* of the import of its barclamp at that time; -1: look up again */
-    bool is_wrong; /* the file was missing or could not be loaded */
+    int64_t turn;   /* of the last import of its barclamp at that time; -1: look up again */
+    bool is_failed; /* the file was missing or could not be loaded */
 };
 
 /* Where the file of a role is expected. */
 struct code_location {
     struct str source_path, role;
-    bool has_hooks; /* the core stores hooks for the role */
+    bool has_hooks; /* the core stores hooks for the role, so a missing file is a failure */
 };
 
-/* ---- sorted list ---- */
+/* ---- list of lookups, sorted by role id ---- */
 
 /* The position of the role in the list, or the one at which it would be inserted. */
 static uint32_t registry_position(const struct role_code_registry *c, int64_t role_id)
@@ -47,15 +58,15 @@ static uint32_t registry_position(const struct role_code_registry *c, int64_t ro
     return low;
 }
 
-static struct code *registry_find(const struct role_code_registry *c, int64_t role_id)
+static struct code_lookup *registry_find(const struct role_code_registry *c, int64_t role_id)
 {
     const uint32_t at = registry_position(c, role_id);
     return at < c->count && c->list[at].role_id == role_id ? &c->list[at] : NULL;
 }
 
-static struct code *registry_find_or_add(struct role_code_registry *c, int64_t role_id)
+static struct code_lookup *registry_find_or_add(struct role_code_registry *c, int64_t role_id)
 {
-    struct code *found = registry_find(c, role_id);
+    struct code_lookup *found = registry_find(c, role_id);
     if (found)
         return found;
     if (c->count == c->cap) {
@@ -66,7 +77,7 @@ static struct code *registry_find_or_add(struct role_code_registry *c, int64_t r
     const uint32_t at = registry_position(c, role_id);
     memmove(&c->list[at + 1], &c->list[at], (c->count - at) * sizeof *c->list);
     c->count++;
-    c->list[at] = (struct code){.role_id = role_id, .turn = -1};
+    c->list[at] = (struct code_lookup){.role_id = role_id, .turn = -1};
     return &c->list[at];
 }
 
@@ -85,30 +96,31 @@ static struct str registry_problem(struct role_code_registry *c,
 }
 
 /* The core stores hooks for the role, but there is no file that defines them. */
-static void registry_report_missing(struct role_code_registry *c, struct code *code,
+static void registry_report_missing(struct role_code_registry *c, struct code_lookup *code,
                                     const struct code_location *location)
 {
     const struct str text = registry_problem(c, location, "no such file");
-    code->is_wrong = true;
+    code->is_failed = true;
     hooks_set_missing(c->hooks, code->role_id, text);
     log_with(LOG_WARNING, LOG_FIELDS(LOG_S("role", location->role)),
              "Lua code of role %.*s missing: %.*s; its hooks fail", STR_FMT_ARGS(location->role),
              STR_FMT_ARGS(text));
 }
 
-/* True if there is no file and the role needs none. */
-static bool registry_load(struct role_code_registry *c, struct code *code,
+/* Requests the load of the file; its result arrives in role_code_registry_loaded(). True if there
+ * is no file and the role needs none. */
+static bool registry_load(struct role_code_registry *c, struct code_lookup *code,
                           const struct code_location *location)
 {
     const char *path;
     bool needs_none = false;
     const err e =
         content_role_file(&c->arena, location->source_path, location->role, ROLE_FILE_LUA, &path);
-    code->is_wrong = false;
+    code->is_failed = false;
     if (e == OK) {
         hooks_load(c->hooks, code->role_id, path);
     } else if (e != ERR_NOT_FOUND) {
-        code->is_wrong = true;
+        code->is_failed = true;
         hooks_keep_code(c->hooks, code->role_id,
                         registry_problem(c, location, "outside its barclamp, or not readable"));
     } else if (location->has_hooks) {
@@ -125,11 +137,11 @@ void role_code_registry_loaded(struct role_code_registry *c, int64_t role_id, er
                                const struct hooks_report *report)
 {
     const struct core *core = c->callbacks.core(c->callbacks.self);
-    struct code *code = registry_find(c, role_id);
+    struct code_lookup *code = registry_find(c, role_id);
     struct record role = {0};
     must(code); /* only registry_load() requests a load */
-    code->is_wrong = error != OK;
-    if (!code->is_wrong)
+    code->is_failed = error != OK;
+    if (!code->is_failed)
         return;
     if (core)
         ignore(core_record(core, TABLE_ROLE, role_id, &role),
@@ -157,24 +169,25 @@ static void registry_update(struct role_code_registry *c, int64_t role_id, bool 
     struct record role, barclamp;
     if (!registry_find_barclamp(c->callbacks.core(c->callbacks.self), role_id, &role, &barclamp))
         return;
-    struct code *code = registry_find_or_add(c, role_id);
+    struct code_lookup *code = registry_find_or_add(c, role_id);
     if (code->turn == barclamp.barclamp.turn && !again)
         return;
     code->turn = barclamp.barclamp.turn;
     struct code_location location = {.role = role.role.name, .has_hooks = role.role.hooks != 0};
     location.source_path = c->callbacks.source_path(c->callbacks.self, barclamp.barclamp.name);
-    const bool is_newer = location.source_path.len != 0; /* than the path in the core */
-    if (is_newer)
-        location.has_hooks = false;
+    const bool is_pending = location.source_path.len != 0;
+    if (is_pending)
+        location.has_hooks = false; /* the core stores those of the previous document */
     else
         location.source_path = barclamp.barclamp.source_path;
     const bool needs_none = registry_load(c, code, &location);
-    /* A pending document without a Lua file for the role removes its hooks, but only if it is
-     * imported. It may still be refused, so look the file up again at the next use. */
-    if (is_newer && needs_none)
+    /* A pending document without a Lua file for the role removes its hooks when it is imported.
+     * Until then it may be refused or replaced, so look the file up again at each use. */
+    if (is_pending && needs_none)
         code->turn = -1;
 }
 
+/* Does nothing if the file was looked up since the last import. */
 void role_code_registry_need(struct role_code_registry *c, int64_t role_id)
 {
     registry_update(c, role_id, false);
@@ -184,9 +197,9 @@ bool role_code_registry_read_again(struct role_code_registry *c, struct str role
 {
     const struct core *core = c->callbacks.core(c->callbacks.self);
     const int64_t id = core ? core_find(core, TABLE_ROLE, role) : 0;
-    const struct code *code = registry_find(c, id);
+    const struct code_lookup *code = registry_find(c, id);
     if (id)
-        registry_update(c, id, !is_same || !code || code->is_wrong);
+        registry_update(c, id, !is_same || !code || code->is_failed);
     return registry_find(c, id) != NULL;
 }
 

@@ -20,7 +20,7 @@
 #include "base/text/str.h"
 #include "model/record.h"
 
-struct code;
+struct code_lookup;
 struct core;
 struct hooks;
 struct hooks_report;
@@ -36,7 +36,7 @@ struct role_code_registry {
     struct hooks *hooks;
     struct role_code_registry_callbacks callbacks;
     struct arena arena;
-    struct code *list; /* sorted by role_id */
+    struct code_lookup *list; /* sorted by role_id */
     uint32_t count, cap;
 };
 
