@@ -1,9 +1,15 @@
 #include "base/containers/sort.h"
 #include "core/core_private.h"
 
-/* Read access for modules outside the core. No function of this file changes a row. Objects are
- * addressed by id, and lists of ids are allocated in the arena of the caller, in the order of the
- * stored list. An id that does not exist gives an empty result. */
+/* Read access for modules outside the core (core.h). The file owns nothing, no function changes a
+ * row, and no order of calls matters.
+ *
+ * Callers address objects by id and never see row indices, which are reused after a removal. Lists
+ * of ids are allocated in the arena of the caller. They are sorted by id, except
+ * core_noderoles_of(), whose list is sorted by cohort (depth in the role graph), then id.
+ *
+ * Failure. An id or name that does not exist gives false, 0 or an empty list. A table that is not
+ * an object table is a bug of the caller and aborts. */
 
 bool core_record(const struct core *c, enum table table, int64_t id, struct record *out_record)
 {
@@ -19,6 +25,7 @@ bool core_last_turn(const struct core *c, enum table table, int64_t id, int64_t 
     must(table < TABLE_OBJECTS);
     const uint32_t ix = id > 0 ? omap_find(&c->tables[table].by_id, (uint64_t)id) : 0;
     const struct object *o = ix ? pool_at(&c->tables[table].pool, ix) : NULL;
+    /* A dirty row has changed since the last collect and gets its turn at the next one. */
     if (!o || o->row.flags & ROW_DIRTY)
         return false;
     *out_turn = o->turn;
@@ -39,6 +46,7 @@ uint32_t core_count(const struct core *c, enum table table)
     return c->tables[table].pool.live;
 }
 
+/* The admin node with the smallest id; 0 = none. */
 static int64_t query_first_admin(const struct core *c)
 {
     for (uint32_t ix = core_next_row(c, TABLE_NODE, 0); ix;
@@ -59,6 +67,7 @@ static int64_t query_group_by_name(const struct core *c, struct str name)
     return 0;
 }
 
+/* Two short forms precede the index of names: a group without its category, and "admin". */
 int64_t core_find(const struct core *c, enum table table, struct str name)
 {
     if (table == TABLE_GROUP && str_find(name, '/', 0) == name.len)
@@ -167,6 +176,7 @@ int64_t *core_noderoles_in(const struct core *c, int64_t deployment_id, struct a
         for (uint32_t k = 0; k < members->count; k++)
             ids[count++] = noderole_at(c, (noderole_ix){vec_at(c, members, k)})->o.id;
     }
+    /* The noderoles were collected role by role. */
     sort_items(ids, count, sizeof *ids, query_cmp_ids, a);
     *out_count = count;
     return ids;
@@ -180,6 +190,7 @@ void core_count_noderoles(const struct core *c, int64_t deployment_id,
         out_counts[state] = d.v ? deployment_at(c, d)->counts[state] : 0;
 }
 
+/* System nodes are not machines and are not counted. */
 void core_count_nodes(const struct core *c, uint32_t out_counts[NODEROLE_STATE_COUNT])
 {
     const struct pool *nodes = &c->tables[TABLE_NODE].pool;
