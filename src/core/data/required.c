@@ -1,11 +1,20 @@
 #include "core/data/data.h"
 
-/* Attribs that a role declares as required and that operators set. Attribs that are not writable
- * are set by the code of the role or by its run, so they have no value before the run and are not
- * checked.
+/* Checks of the input of a run: every required attrib has a value, and the staged data (the
+ * document that the run receives) are not too large. Also the reason of a run that failed. The
+ * file owns no state.
  *
- * Also the checks before a run starts: its staged data must fit, and required attribs must have a
- * value. A noderole that fails a check changes to ERROR and no run is started. */
+ * An attrib is a named value of a role. It is checked if its schema says "required", it is
+ * writable and it has no default. Attribs that are not writable are set by the code of the role or
+ * by its run, so they have no value before the run.
+ *
+ * Order. The caller checks attribs before it stages the data, then their size. Inside the first
+ * check, the data of the noderole and its deployment role are searched first, and the staged data,
+ * which are expensive to build, only if the value is not there.
+ *
+ * Failure. The two run_fail_if_...() functions put the noderole into ERROR, with the reason, and
+ * return true: the caller must not start the run. The required_...() functions change nothing; the
+ * plan of a commit uses them to predict the same failures. */
 
 static bool attrib_is_required(const struct core *c, attrib_ix attrib, struct arena *a)
 {
@@ -15,7 +24,8 @@ static bool attrib_is_required(const struct core *c, attrib_ix attrib, struct ar
     return json_is_true(json_get(doc_tree(a, doc_of(c, row->schema)), STR("required")));
 }
 
-/* Another document that is merged into the staged data may contain a value at the same path. */
+/* True if the staged data have a value for the attrib: a document of another row that is merged
+ * into them may contain a value at the same path. */
 static bool attrib_is_staged(const struct core *c, noderole_ix nr, attrib_ix attrib,
                              struct arena *a)
 {
@@ -42,7 +52,7 @@ attrib_ix required_missing(const struct core *c, noderole_ix nr, struct arena *a
     const struct json *own = NULL;
     attrib_ix missing = {0};
     if (run_is_instant(c, nr))
-        return missing; /* an instant run receives no data */
+        return missing; /* it ends in the step that starts it and receives no data */
     for (uint32_t i = 0; i < attribs->count && !missing.v; i++) {
         const attrib_ix attrib = {vec_at(c, attribs, i)};
         if (!attrib_is_required(c, attrib, a))
@@ -75,8 +85,8 @@ struct str required_missing_text(const struct core *c, noderole_ix nr, attrib_ix
 
 /* ---- checks before a run starts ---- */
 
-/* Each document was small enough when it was stored; the staged data of a run may still be too
- * large. */
+/* Each stored document is below its limit, but the staged data are merged from many of them and
+ * may exceed STAGED_MAX bytes. */
 bool run_fail_if_too_large(struct core *c, noderole_ix nr, struct str staged)
 {
     if (staged.len <= STAGED_MAX)
@@ -93,8 +103,7 @@ bool run_fail_if_too_large(struct core *c, noderole_ix nr, struct str staged)
     return true;
 }
 
-/* A run without a value that its role requires would fail later and with a less specific
- * message. */
+/* Started without the value, the run would fail later and with a less specific message. */
 bool run_fail_if_attrib_missing(struct core *c, noderole_ix nr)
 {
     const attrib_ix attrib = required_missing(c, nr, c->arena);
@@ -111,9 +120,10 @@ bool run_fail_if_attrib_missing(struct core *c, noderole_ix nr)
     return true;
 }
 
+/* ---- result of a run ---- */
+
 /* Only failures have a reason. A run that was reported as lost without a reason gets
  * REASON_RUN_LOST. */
-
 struct reason run_reason(const struct run_done_command *p)
 {
     if (p->result != RESULT_FAILED && p->result != RESULT_LOST)
