@@ -1,7 +1,16 @@
-/* installation_faults.c - collects faults of store, supervisor and clock for replies to `why`.
+/* installation_faults.c - collects the faults of the daemon itself for replies to `why`: it is
+ * stopping, the store is not available, runs wait for the supervisor of processes (halligan-exec),
+ * or the clock is wrong. Also the failure of a power action that will be retried.
  *
- * Each fault has the code of a reason, so that clients can distinguish them without parsing the
- * text. The order is fixed: stopping, store, supervisor, clock.
+ * The file owns no state: the faults are determined anew for each reply, from the loop and the
+ * modules behind it, and none of these is changed. Each fault has the code of a reason, so that
+ * clients can distinguish them without parsing the text.
+ *
+ * Order. At most one fault of each kind is reported, always in this order: stopping, store,
+ * supervisor, clock. Clients print them in the order of the list, so equal states give equal
+ * replies. Texts that their module may overwrite are copied into the arena of the reply.
+ *
+ * Failure. No function here can fail; without faults the count is 0.
  */
 #include "daemon/installation_faults.h"
 
@@ -14,6 +23,8 @@
 #include "sys/clock.h"
 #include "turn/turn.h"
 
+/* A full disk is reported even if it made the store go down, because it is the cause that an
+ * operator can remove. "Stalled" means that the store has not answered for some seconds. */
 static struct api_fault installation_store_fault(const struct loop *l, struct arena *arena)
 {
     const struct str detail = str_from(store_last_error(l->store));
@@ -28,18 +39,20 @@ static struct api_fault installation_store_fault(const struct loop *l, struct ar
                                                           : str_from(loop_store_problem(l)))};
 }
 
-/* Faults that keep any run from starting or any change from being stored. */
+/* `self` is the struct wiring; out_faults has room for API_FAULTS_MAX faults. */
 uint32_t installation_faults_find(void *self, struct arena *arena, struct api_fault *out_faults)
 {
     const struct wiring *w = self;
     const struct loop *l = w->loop;
+    /* The wall clock, and the time that the turn gives to events, which never decreases. */
     const int64_t wall_ms = sys_now_ms(), stamp_ms = turn_now_ms(l->turn);
     uint32_t count = 0;
     if (w->is_draining)
         out_faults[count++] =
             (struct api_fault){REASON_STOPPING, "daemon", STR("the daemon is stopping")};
-    /* On a full disk the one row of a new leader may still fit while batches do not: then the loop
-     * reports no trouble, but the store is full. */
+    /* After a failed batch the daemon acquires the leadership of the store again, which writes one
+     * row at most. On a full disk that may succeed although no batch can be written: then the loop
+     * reports no problem, but the store is full. */
     if (*loop_store_problem(l) || store_is_full(l->store))
         out_faults[count++] = installation_store_fault(l, arena);
     if (*runner_waiting_text(l->runner))
@@ -56,6 +69,7 @@ uint32_t installation_faults_find(void *self, struct arena *arena, struct api_fa
     return count;
 }
 
+/* The power action of the node that failed and will be tried again; false if there is none. */
 bool installation_faults_power_retry(void *self, int64_t node_id, struct arena *arena,
                                      struct reason *out_reason)
 {
