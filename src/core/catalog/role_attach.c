@@ -2,14 +2,25 @@
 
 #include "base/containers/sort.h"
 
-/* Attachments. That X requires Y can be declared by X ("requires") or by Y ("attaches", in later
- * barclamps of OpenCrowbar "preceeds"). The requirement holds as long as one of the two documents
- * declares it, whichever was imported first.
+/* Attachments: requirements that the required role declares. That X requires Y can be declared by
+ * X ("requires") or by Y ("attaches", in later barclamps of OpenCrowbar "preceeds"). X requires Y
+ * as long as one of the two documents declares it, whichever was imported first.
  *
- * Each role keeps the names that it attaches itself to, and c->attachers is an index of (name,
- * attaching role). Names ignore case and equal strings share a handle, so the handle of the
- * lower-case name is the key. Neither list nor index is stored: attachments_load() rebuilds both
- * from the documents of the barclamps. */
+ * This file owns role.attaching (the names that a role attaches itself to), role.own_requires (how
+ * many of its requirements its own document declares) and c->attachers, an index of (name,
+ * attaching role). Names ignore case and equal strings share one reference-counted handle, so the
+ * handle of the lower-case name is the key. All three are derived state and are not stored:
+ * attachments_load() rebuilds them from the documents of the barclamps. The result, role.requires,
+ * is stored: first the own requirements, then the attaching roles sorted by name.
+ *
+ * Order. An import calls attachments_write() for every role of the document first, and then
+ * attachments_apply() for these roles and for every other role that gained or lost an attachment:
+ * a role may attach itself to one that the document defines later. When a list of names is
+ * replaced, the new references are added before the old ones are dropped, so that a name in both
+ * lists always has a reference.
+ *
+ * Failure. The only refusal is LIMIT_REACHED, if the table of strings is full: the name is left
+ * out, and the step is rolled back with list, index and references. */
 
 static uint64_t attacher_key(uint32_t handle, role_ix attacher)
 {
@@ -18,13 +29,14 @@ static uint64_t attacher_key(uint32_t handle, role_ix attacher)
 
 /* ---- index of attachments ---- */
 
-static int attach_cmp_handles(const void *a, const void *b)
+static int attach_cmp_u32(const void *a, const void *b)
 {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
 }
 
-/* Stores the handles of the lower-case names, sorted, each once, with one reference each. */
+/* Writes the handles of the lower-case names to `handles`, sorted, each once, and adds one
+ * reference to each. Returns their number. */
 static uint32_t attach_add_names(struct core *c, const struct json *names, uint32_t *handles)
 {
     uint32_t count = 0, kept = 0;
@@ -33,7 +45,7 @@ static uint32_t attach_add_names(struct core *c, const struct json *names, uint3
         if (handle)
             handles[count++] = handle;
     }
-    sort_items(handles, count, sizeof *handles, attach_cmp_handles, c->arena);
+    sort_items(handles, count, sizeof *handles, attach_cmp_u32, c->arena);
     for (uint32_t i = 0; i < count; i++)
         if (kept && handles[kept - 1] == handles[i])
             blob_drop(&c->blobs, handles[i]);
@@ -42,6 +54,7 @@ static uint32_t attach_add_names(struct core *c, const struct json *names, uint3
     return kept;
 }
 
+/* Adds the role with this name, if it exists, to the roles whose requirements must be written. */
 static void attach_note_affected(struct core *c, uint32_t handle, struct role_list *affected)
 {
     const role_ix on = {name_find(c, TABLE_ROLE, text_of(c, handle))};
@@ -49,7 +62,8 @@ static void attach_note_affected(struct core *c, uint32_t handle, struct role_li
         affected->items[affected->count++] = on;
 }
 
-/* Updates the index from the old names to the new ones; both lists are sorted. */
+/* Updates the index from the old names to the new ones: a merge of two sorted lists, in which
+ * names that both contain are skipped. */
 static void attach_update_index(struct core *c, role_ix r, const struct vec *old,
                                 const struct vec *fresh, struct role_list *affected)
 {
@@ -90,8 +104,9 @@ struct role_list attachments_write(struct core *c, role_ix r, const struct json 
 
 /* ---- requirements of a role ---- */
 
-/* Returns the handle of the lower-case name. If no other reference to that string exists, no role
- * attaches itself to the name, and the handle remains valid until the end of the turn. */
+/* Returns the handle of the lower-case name of a role, the key of the index; 0 if the table of
+ * strings is full. The reference that finds the handle is dropped at once. If it was the only one,
+ * no role attaches itself to the name; the handle remains valid until the end of the turn. */
 static uint32_t attach_name_handle(struct core *c, role_ix r)
 {
     const struct role *role = role_at(c, r);
@@ -109,7 +124,7 @@ static int attach_cmp_names(const void *a, const void *b)
     return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
-/* Roles that the document of `r` names itself, sorted by index. */
+/* The existing roles among the requirements `own`, as row indices, sorted. */
 static uint32_t *attach_find_own(struct core *c, const struct json *own, uint32_t *out_count)
 {
     uint32_t *found = arena_array(c->arena, uint32_t, own->count), count = 0;
@@ -118,7 +133,7 @@ static uint32_t *attach_find_own(struct core *c, const struct json *own, uint32_
         if (ix)
             found[count++] = ix;
     }
-    sort_items(found, count, sizeof *found, attach_cmp_handles, c->arena);
+    sort_items(found, count, sizeof *found, attach_cmp_u32, c->arena);
     *out_count = count;
     return found;
 }
@@ -136,20 +151,20 @@ static bool attach_is_among(const uint32_t *items, uint32_t count, uint32_t want
     return low < count && items[low] == wanted;
 }
 
-/* Names of the roles that attach themselves to `r`, without those that `r` names itself. Sorted by
- * name, so that the result does not depend on the order of imports. */
+/* Names of the roles that attach themselves to `r`, without those that its own document requires.
+ * Sorted by name, so that the result does not depend on the order of imports. */
 static struct str *attach_find_attached(struct core *c, role_ix r, const struct json *own,
                                         uint32_t *out_count)
 {
     struct buf found = buf_in(c->arena);
     const uint32_t handle = attach_name_handle(c, r);
-    const uint32_t *owned = NULL;
-    uint32_t owned_count = 0, attacher, count = 0;
+    const uint32_t *own_roles = NULL;
+    uint32_t own_count = 0, attacher, count = 0;
     uint64_t key = attacher_key(handle, (role_ix){0});
     for (; handle && omap_ceil(&c->attachers, key, &key, &attacher) && key >> 32 == handle; key++) {
-        if (!owned)
-            owned = attach_find_own(c, own, &owned_count);
-        if (attach_is_among(owned, owned_count, attacher))
+        if (!own_roles)
+            own_roles = attach_find_own(c, own, &own_count);
+        if (attach_is_among(own_roles, own_count, attacher))
             continue;
         const struct str name = text_of(c, role_at(c, (role_ix){attacher})->name);
         buf_put(&found, &name, sizeof name);
@@ -177,7 +192,7 @@ bool attachments_apply(struct core *c, role_ix r, struct json *own)
 {
     uint32_t count;
     if (role_at(c, r)->flags & ROLE_WITHDRAWN)
-        return false; /* a withdrawn role keeps its requirements */
+        return false; /* its barclamp does not define it any more; it keeps its requirements */
     struct json *all = own ? own : attach_own_requires(c, r);
     const struct str *attached = attach_find_attached(c, r, all, &count);
     if (role_at(c, r)->own_requires != all->count)
@@ -209,6 +224,8 @@ static void attach_collect_names(struct arena *a, const struct json *list, struc
             json_append(names, json_make_string(a, item->text));
 }
 
+/* Rebuilds the derived state of one role from its entry in the document of barclamp `b`. An entry
+ * for a role that another barclamp has taken over is ignored. */
 static void attach_load_role(struct core *c, barclamp_ix b, const struct json *entry)
 {
     const struct json *name = json_get(entry, STR("name"));
@@ -236,7 +253,7 @@ void attachments_load(struct core *c)
     }
 }
 
-/* ---- invariants ---- */
+/* ---- invariants (docs/invariants.md) ---- */
 
 const char *attachments_check(const struct core *c)
 {
