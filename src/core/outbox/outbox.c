@@ -4,20 +4,22 @@
 
 /* The outbox, calls of hooks, and veto requests (docs/spec/hooks.md, ADR 0007).
  *
- * A hook is a function in the Lua code of a role. A hook that only observes is a row of the outbox:
- * it is created in the step that caused it, delivered after that step is durable, and removed when
- * its result arrives. A crash in between delivers it again, so delivery is at least once and in
- * order; its commands are executed once, together with the removal of the row. A hook that may veto
- * is called before the change instead: the step records a veto request, ends with
- * VERDICT_NEEDS_HOOKS, is rolled back, and is executed again with the replies.
+ * This file owns the rows of the outbox, work outside the core that must survive a crash: calls of
+ * hooks (Lua functions of roles), probes (does a node answer), power actions (boot_barrier.c).
  *
- * A noderole counts its hooks without a result (hooks_pending_count) and does not start while there
- * are any, so an observer sees a state before the next one begins.
+ * Order. A row is created in the step that caused it, delivered as an effect after that step is
+ * durable, and removed in the step that executes its result (OUTBOX_DONE). After a restart every
+ * row without a result is delivered again, so a hook is called at least once; its commands are
+ * executed once, because they are in the same step as the removal of the row. Hooks of one role,
+ * and hooks about one object, are called in the order of their rows. A noderole does not start
+ * while it has hooks without a result (hooks_pending_count), so they see a state before a run
+ * changes it. A hook that may veto has no row and is called before the change: the step records a
+ * veto request, ends with VERDICT_NEEDS_HOOKS, is rolled back and is executed with the replies.
  *
- * Failure: the commands of a hook are executed under one undo mark; the first refusal rolls all
- * of them back and the hook counts as failed. The failure of a hook never fails the command that
- * caused it: it is stored with the noderole, or reported in the outcome for hooks of nodes and
- * deployment roles. */
+ * Failure. If the outbox is full, the step is refused. The commands of a hook are executed under
+ * one undo mark; the first refusal rolls all of them back and the hook has failed. A failed hook
+ * never fails the command that caused it: the failure is reported in the outcome of OUTBOX_DONE and
+ * stored with the noderole, if there is one. A failed probe marks the node as not alive. */
 
 /* ---- outbox rows ---- */
 
@@ -30,7 +32,7 @@ outbox_ix outbox_make(struct core *c, enum outbox_kind kind, enum table object, 
     row->kind = kind;
     row->object = object;
     row->object_id = id;
-    row->depth = c->depth;
+    row->depth = c->depth; /* number of hooks in the chain that caused it */
     return ix;
 }
 
@@ -58,7 +60,7 @@ void outbox_remove(struct core *c, outbox_ix ix)
     core_remove_row(c, TABLE_OUTBOX, ix.v);
 }
 
-static bool role_defines_hook(const struct core *c, role_ix role, enum hook hook)
+static bool hooks_role_defines(const struct core *c, role_ix role, enum hook hook)
 {
     return role_at(c, role)->hooks >> hook & 1 && role_can_run(c, role);
 }
@@ -78,7 +80,8 @@ static void outbox_add_noderole_hook(struct core *c, enum hook hook, noderole_ix
     noderole_derive(c, ix)->hooks_pending_count++;
 }
 
-/* State hooks of destructive roles are called for the first run only. */
+/* State hooks of destructive roles are called for the first run only. A successful run increments
+ * run_count before its noderole becomes ACTIVE. */
 static bool hooks_is_first_time(const struct core *c, noderole_ix ix, enum noderole_state state)
 {
     const struct noderole *nr = noderole_at(c, ix);
@@ -92,9 +95,9 @@ void hooks_state(struct core *c, noderole_ix ix, enum noderole_state state, bool
 {
     const struct noderole *nr = noderole_at(c, ix);
     const enum hook hook = (enum hook)state; /* enum hook begins with the states, in their order */
-    if (silent || !role_at(c, nr->role)->hooks || !role_defines_hook(c, nr->role, hook))
+    if (silent || !role_at(c, nr->role)->hooks || !hooks_role_defines(c, nr->role, hook))
         return;
-    if (state == NODEROLE_PROPOSED) {
+    if (state == NODEROLE_PROPOSED) { /* the other conditions are about commits and runs */
         outbox_add_noderole_hook(c, hook, ix);
         return;
     }
@@ -106,7 +109,7 @@ void hooks_state(struct core *c, noderole_ix ix, enum noderole_state state, bool
 void hooks_proposed(struct core *c, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);
-    if (nr->state == NODEROLE_PROPOSED && role_defines_hook(c, nr->role, HOOK_PROPOSED))
+    if (nr->state == NODEROLE_PROPOSED && hooks_role_defines(c, nr->role, HOOK_PROPOSED))
         outbox_add_noderole_hook(c, HOOK_PROPOSED, ix);
 }
 
@@ -116,7 +119,7 @@ bool hooks_compute(struct core *c, noderole_ix ix)
     const role_ix role = noderole_at(c, ix)->role;
     bool any = false;
     for (uint32_t i = 0; role_at(c, role)->hooks && i < sizeof computing / sizeof *computing; i++)
-        if (role_defines_hook(c, role, computing[i])) {
+        if (hooks_role_defines(c, role, computing[i])) {
             outbox_add_noderole_hook(c, computing[i], ix);
             any = true;
         }
@@ -125,7 +128,7 @@ bool hooks_compute(struct core *c, noderole_ix ix)
 
 void hooks_compute_template(struct core *c, role_ix role)
 {
-    if (role_defines_hook(c, role, HOOK_TEMPLATE))
+    if (hooks_role_defines(c, role, HOOK_TEMPLATE))
         outbox_add_hook(c, HOOK_TEMPLATE, role, TABLE_ROLE, role_at(c, role)->o.id);
 }
 
@@ -133,7 +136,7 @@ void outbox_forget_noderole(struct core *c, noderole_ix ix)
 {
     const int64_t id = noderole_at(c, ix)->o.id;
     int64_t at = 0;
-    boot_server_changed(c, ix);
+    boot_server_changed(c, ix); /* a power action may wait for this noderole */
     while (noderole_at(c, ix)->hooks_pending_count) {
         const outbox_ix row = {core_next_row(c, TABLE_OUTBOX, at)};
         must(row.v); /* hooks_pending_count counts these rows */
@@ -173,7 +176,7 @@ void hooks_node_of(struct core *c, enum hook hook, node_ix n, uint32_t flag)
 void hooks_deployment_role(struct core *c, enum hook hook, deployment_role_ix dr)
 {
     const role_ix role = deployment_role_at(c, dr)->role;
-    if (!role_defines_hook(c, role, hook))
+    if (!hooks_role_defines(c, role, hook))
         return;
     const deployment_ix d = deployment_role_at(c, dr)->deployment;
     const outbox_ix ix =
@@ -182,8 +185,8 @@ void hooks_deployment_role(struct core *c, enum hook hook, deployment_role_ix dr
         put_text(c, &outbox_edit(c, ix)->detail, text_of(c, deployment_at(c, d)->name));
 }
 
-/* Hooks are called by (cohort, name) of their roles; delete hooks in descending order of cohorts.
- * */
+/* Hooks about a node are called in the order of cohort (depth in the role graph) and name of their
+ * roles; the hook for its deletion in descending order of cohorts. */
 static int hooks_cmp_roles(const struct core *c, role_ix a, role_ix b, bool deepest_first)
 {
     const struct role *x = role_at(c, a), *y = role_at(c, b);
@@ -202,6 +205,7 @@ static void hooks_insert_role(struct core *c, enum hook hook, role_ix role)
     vec_insert(&c->heap, v, at, role.v);
 }
 
+/* Lists the roles that define a hook about nodes, so that an event need not visit every role. */
 void hooks_index(struct core *c)
 {
     static const enum hook of_nodes[] = {HOOK_NODE_CREATE, HOOK_NODE_CHANGE, HOOK_NODE_DELETE};
@@ -209,7 +213,7 @@ void hooks_index(struct core *c)
         vec_clear(&c->heap, &vars_edit(c)->hook_roles[of_nodes[h]]);
         for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
              ix = core_next_row(c, TABLE_ROLE, role_at(c, (role_ix){ix})->o.id))
-            if (role_defines_hook(c, (role_ix){ix}, of_nodes[h]))
+            if (hooks_role_defines(c, (role_ix){ix}, of_nodes[h]))
                 hooks_insert_role(c, of_nodes[h], (role_ix){ix});
     }
     boot_index(c);
@@ -266,9 +270,11 @@ static const struct answer *hooks_find_veto_reply(const struct core *c, uint64_t
     return low < c->command->answer_count && answers[low].key == key ? &answers[low] : NULL;
 }
 
+/* The key is a hash of hook, role and argument: the step that is executed again derives the same
+ * one. A step continues after a request, so that one execution collects all its requests. */
 bool hooks_request_veto(struct core *c, enum hook hook, role_ix role, struct str argument)
 {
-    if (!role_defines_hook(c, role, hook))
+    if (!hooks_role_defines(c, role, hook))
         return true;
     const int64_t role_id = role_at(c, role)->o.id;
     const uint64_t key = hash64(argument, hash64((struct str){(const char *)&role_id, 8}, hook));
@@ -420,9 +426,9 @@ static void hooks_note_proposed(struct core *c, enum hook hook, noderole_ix ix,
     noderole_edit(c, ix)->status_hook = (uint32_t)hook + 1;
 }
 
-/* on_proposed checks data before a commit. If the commit was executed before the hook failed, the
- * noderole is proposed again. It cannot have started, because a noderole does not start while one
- * of its hooks has no result. */
+/* on_proposed checks data before a commit; hook_failed refuses commits until it succeeds. If the
+ * commit was executed before the hook failed, the noderole is proposed again. It cannot have
+ * started, because a noderole does not start while one of its hooks has no result. */
 static void hooks_handle_proposed_failed(struct core *c, noderole_ix ix,
                                          const struct failure *failure)
 {
@@ -435,7 +441,7 @@ static void hooks_handle_proposed_failed(struct core *c, noderole_ix ix,
 
 /* In BLOCKED and ERROR the state stays. The message is appended to the run log; in ERROR the
  * original status and reason are kept as well. */
-static void hooks_note_beside_state(struct core *c, noderole_ix ix, const struct failure *failure)
+static void hooks_note_keep_state(struct core *c, noderole_ix ix, const struct failure *failure)
 {
     const struct noderole *nr = noderole_at(c, ix);
     const struct str first = text_of(c, nr->runlog);
@@ -451,6 +457,8 @@ static void hooks_note_beside_state(struct core *c, noderole_ix ix, const struct
     noderole_note_failure(c, ix, &noted);
 }
 
+/* A failure of on_proposed prevents the commit. After that of another hook, the message is stored
+ * in a noderole that is PROPOSED, BLOCKED or in ERROR; one in another state enters ERROR. */
 static void hooks_handle_failed(struct core *c, enum hook hook, noderole_ix ix,
                                 const struct reason *why)
 {
@@ -464,7 +472,7 @@ static void hooks_handle_failed(struct core *c, enum hook hook, noderole_ix ix,
     else if (state == NODEROLE_PROPOSED)
         hooks_note_proposed(c, hook, ix, &failure);
     else if (state == NODEROLE_BLOCKED || state == NODEROLE_ERROR)
-        hooks_note_beside_state(c, ix, &failure);
+        hooks_note_keep_state(c, ix, &failure);
     else
         noderole_fail(c, ix, &failure);
 }
@@ -473,8 +481,8 @@ static void hooks_handle_failed(struct core *c, enum hook hook, noderole_ix ix,
 static void hooks_handle_succeeded(struct core *c, enum hook hook, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);
-    const bool is_quoted = nr->state == NODEROLE_PROPOSED && nr->status_hook == (uint32_t)hook + 1;
-    if (!is_quoted && !(hook == HOOK_PROPOSED && nr->hook_failed))
+    const bool is_status = nr->state == NODEROLE_PROPOSED && nr->status_hook == (uint32_t)hook + 1;
+    if (!is_status && !(hook == HOOK_PROPOSED && nr->hook_failed))
         return;
     struct noderole *row = noderole_edit(c, ix);
     if (hook == HOOK_PROPOSED)
@@ -484,8 +492,8 @@ static void hooks_handle_succeeded(struct core *c, enum hook hook, noderole_ix i
     noderole_clear_reason(c, ix);
 }
 
-/* Write the failure into the outcome as well: hooks of nodes and deployment roles have no run log,
- * and the observers of the turn log this document. */
+/* Write the failure into the outcome; observers of the turn write it to the log. Roles, nodes and
+ * deployment roles have no run log, so for hooks about them this is the only report. */
 static void hooks_report_failure(struct core *c, outbox_ix ix, struct str text)
 {
     const struct outbox *row = outbox_at(c, ix);
@@ -511,7 +519,7 @@ static void hooks_handle_done(struct core *c, outbox_ix ix, bool failed, const s
     struct noderole *row = noderole_derive(c, nr);
     must(row->hooks_pending_count > 0);
     row->hooks_pending_count--;
-    sched_enqueue_node(c, row->node);
+    sched_enqueue_node(c, row->node); /* its start may have waited for this hook */
     if (failed)
         hooks_handle_failed(c, hook, nr, why);
     else
@@ -526,7 +534,7 @@ static void outbox_handle_probe_done(struct core *c, outbox_ix ix,
     if (is_current)
         outbox_forget_probe(c, n);
     else
-        outbox_remove(c, ix); /* the node was deleted, or an old store has several */
+        outbox_remove(c, ix); /* the node was deleted, or an old store has several probes of it */
     if (!is_current || !p->failed)
         return;
     struct reason why = reason_truncate(p->reason, p->reason_subject, STR(""));
@@ -537,6 +545,8 @@ static void outbox_handle_probe_done(struct core *c, outbox_ix ix,
     node_changed(c, n);
 }
 
+/* A power action that must not be repeated is performed only after this is durable: a row that is
+ * delivered with `begun` set was interrupted, and its action fails instead of being repeated. */
 void do_outbox_begun(struct core *c, const struct outbox_begun_command *p)
 {
     const outbox_ix ix = outbox_by_id(c, p->outbox_id);
