@@ -6,12 +6,24 @@
 #include "model/limits.h"
 #include "model/names.h"
 
-/* A YAML file is read in this order: parse it, check keys and types, copy the tree without wrong
- * values, set the source path, and find the hooks of each role in its Lua file. The hooks are also
- * read if the file has errors, so that errors in code are reported at the same time. Only a file
- * without any error gets a document; otherwise the same copy becomes its draft. */
+/* Converts the text of one barclamp file (a package of roles) into the JSON document that the
+ * engine imports. The file owns nothing: results go to the struct barclamp_file, and all memory
+ * comes from the arena of the report.
+ *
+ * Order for YAML: parse, check keys and types, copy, set the source path, add the hooks of each
+ * role, write. The checks come before the copy, because they mark wrong values and the copy leaves
+ * these out. Source path and hooks are set in the copy, so that file->tree keeps the positions of
+ * the text. Hooks are also read if the file has errors, so that errors in Lua code are reported at
+ * the same time.
+ *
+ * JSON is not checked here but by the engine, and its hooks are used as written: only a missing
+ * source path is added.
+ *
+ * Failure. Errors are added to the report and do not end the conversion, unless the text cannot be
+ * parsed. Only a file without any error gets a document. From a YAML file with errors the same
+ * copy becomes its draft, which is never imported; it is used to find further problems. */
 
-static const struct text_position nowhere;
+static const struct text_position nowhere; /* line 0: the error is about the file as a whole */
 
 static struct str barclamp_file_name(const struct barclamp_file *file)
 {
@@ -48,8 +60,9 @@ static void barclamp_file_lua_error(struct diagnostics *r, const struct barclamp
                       STR_FMT_ARGS(diagnostics_brief(role)), why, STR_FMT_ARGS(path));
 }
 
-/* Set the hooks of a role from its Lua file. A list in the YAML is dropped with a warning, because
- * it could differ from the code. */
+/* Set the hooks of a role to the names that its Lua file defines; without a file it has none. A
+ * list in the YAML is dropped with a warning, because it could differ from the code. `field` is
+ * the path of that list. */
 static void barclamp_file_add_hooks(struct diagnostics *r, const struct barclamp_file *file,
                                     const struct hook_finder *finder, struct json *role,
                                     struct str field)
@@ -92,6 +105,8 @@ static void barclamp_file_add_all_hooks(struct diagnostics *r, const struct barc
 
 /* ---- document and draft ---- */
 
+/* The source path is the directory of the file and not a value that the file may choose: a YAML
+ * value is dropped with a warning. */
 static void barclamp_file_set_source_path(struct diagnostics *r, const struct barclamp_file *file,
                                           struct json *document)
 {
@@ -138,18 +153,18 @@ static void barclamp_file_write_draft(struct diagnostics *r, struct barclamp_fil
 void barclamp_from_yaml(struct diagnostics *r, struct str text, const struct hook_finder *finder,
                         struct barclamp_file *file)
 {
-    const uint32_t errors_before = r->errors;
+    const uint32_t errors_before = r->errors; /* the report may have errors of other files */
     const struct json *tree;
     r->code = "bad_yaml";
     const err e = yaml_read(r, barclamp_file_name(file), text, &tree);
     r->code = NULL;
     if (e != OK && !tree)
-        return;
+        return; /* with a tree, wrong values are marked in it, and the rest is checked */
     barclamp_file_set_tree(file, tree);
     barclamp_schema_check(r, barclamp_file_name(file), tree);
     struct json *document = yaml_copy_valid(r->arena, tree);
     barclamp_file_set_source_path(r, file, document);
-    if (finder) /* also if the file has errors, so that errors in code are reported as well */
+    if (finder) /* without one, the hooks remain as written in the file */
         barclamp_file_add_all_hooks(r, file, finder, document);
     if (r->errors == errors_before)
         barclamp_file_write_document(r, file, document);
