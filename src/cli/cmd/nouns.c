@@ -4,6 +4,15 @@
 
 #include "cli/cmd/nouns_private.h"
 
+/* The list of nouns whose objects are in the daemon ("nodes", "runs"), and help texts of verbs
+ * that several nouns have. The nouns themselves are defined in nouns_deploy.c and nouns_config.c.
+ *
+ * Everything here is constant. The usage message and shell completion list the nouns in the order
+ * of the table; lookups do not depend on the order, because names are unique. A lookup that finds
+ * nothing returns NULL; it is the caller that prints an error. */
+
+/* ---- help texts ---- */
+
 const char list_help[] =
     "A filter is FIELD=VALUE, FIELD!=VALUE, FIELD~TEXT (contains), FIELD>=VALUE or FIELD<=VALUE.\n"
     "Filters for different fields must all match; of several values for one field one must\n"
@@ -36,6 +45,9 @@ const char destroy_help[] =
     "If there are noderoles, they are listed and consent is asked for on the terminal; without a\n"
     "terminal, --yes is required. Without consent nothing is deleted, and the exit status is 9.\n";
 
+/* ---- nouns ---- */
+
+/* "Online": their verbs send requests to a daemon. All of them have a collection. */
 const struct cli_noun *const online_nouns[] = {
     &nodes_noun,     &roles_noun, &deployments_noun, &deployment_roles_noun,
     &noderoles_noun, &runs_noun,  &snapshots_noun,   &attribs_noun,
@@ -46,6 +58,7 @@ const struct cli_noun *const online_nouns[] = {
 
 const uint32_t online_noun_count = sizeof online_nouns / sizeof online_nouns[0];
 
+/* By the word that a user typed: the name or its singular. */
 const struct cli_noun *nouns_find(const char *word)
 {
     for (uint32_t i = 0; i < online_noun_count; i++)
@@ -55,6 +68,7 @@ const struct cli_noun *nouns_find(const char *word)
     return NULL;
 }
 
+/* By the name of the collection in the API ("node_roles"). */
 const struct cli_noun *nouns_of(const char *collection)
 {
     for (uint32_t i = 0; i < online_noun_count; i++)
