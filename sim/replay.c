@@ -13,6 +13,16 @@
 #include "sim/oracle/checks.h"
 #include "sim/store/memory_store.h"
 
+/* Replay and shrinking of a transcript.
+ *
+ * A transcript is a list of marks: commands, collected batches, durable batches and reloads.
+ * replay_run() executes them in order against one core and one store. A batch is collected at its
+ * mark and submitted only at the following durable mark, or at a reload that finds it stored, so
+ * that a crash between the two is reproduced.
+ *
+ * replay_shrink() removes ranges of marks, halving the size, and keeps a removal if the rest still
+ * fails in the same way. Every trial runs in a child process, because a failed assertion aborts. */
+
 enum { TRIALS_MAX = 1500 };
 
 struct replay {
@@ -21,81 +31,81 @@ struct replay {
     struct memory_session session;
     struct checks checks;
     struct counts counts;
-    struct arena arena;      /* of a step */
-    struct arena held_arena; /* of a batch */
-    struct batch held;       /* collected, not in */
+    struct arena arena;      /* reset at every command */
+    struct arena held_arena; /* reset at every collected batch */
+    struct batch held;       /* collected, not submitted yet */
     struct buf held_bytes;
-    int64_t held_turn; /* as recorded; 0 = none */
+    int64_t held_turn; /* turn of `held` in the transcript; 0 = there is no such batch */
     int64_t mono_ms;
     int64_t now_ms;
-    const char *part_trouble; /* of a batch that is being stepped */
+    const char *part_trouble; /* violation in a part of the bulk command that is executed */
 };
 
-/* ---- one mark at a time ---- */
+/* ---- marks ---- */
 
 struct loading {
     struct core *core;
     const char *what;
 };
 
-static err load_record(void *self, const struct record *record)
+static err replay_load_record(void *self, const struct record *record)
 {
     struct loading *loading = self;
     return core_load(loading->core, record, &loading->what);
 }
 
-static void put_change(void *context, const struct change *change)
+static void replay_put_change(void *context, const struct change *change)
 {
     struct replay *r = context;
     batch_put(&r->held_bytes, change);
     r->held.rows++;
 }
 
-static const char *play_batch(struct replay *r, int64_t recorded_turn)
+static const char *replay_collect(struct replay *r, int64_t recorded_turn)
 {
     arena_reset(&r->held_arena);
     r->held_bytes = buf_in(&r->held_arena);
     r->held = (struct batch){.epoch = memory_store_mark(r->store).epoch,
                              .turn = memory_store_mark(r->store).turn + 1,
                              .now_ms = r->now_ms};
-    core_collect(r->core, r->held.turn, put_change, r);
+    core_collect(r->core, r->held.turn, replay_put_change, r);
     r->held.changes = buf_str(&r->held_bytes);
     r->held_turn = recorded_turn;
     return checks_collected(&r->checks, r->core, r->held.turn);
 }
 
-static void keep_batch(struct replay *r)
+static void replay_store_batch(struct replay *r)
 {
     const struct store_port port = memory_session_port(&r->session);
     bool busy = false;
     if (port.submit(port.self, &r->held) != OK || port.poll(port.self, &busy) != OK || busy)
-        impossible("a store without faults does not take a batch");
+        impossible("a store without faults refused a batch");
     r->held_turn = 0;
 }
 
-static const char *play_durable(struct replay *r)
+static const char *replay_durable(struct replay *r)
 {
     if (!r->held_turn)
         return NULL;
-    keep_batch(r);
+    replay_store_batch(r);
     return checks_durable(&r->checks, r->core, r->held.turn, r->store, r->mono_ms);
 }
 
-static const char *play_reload(struct replay *r, const struct mark *mark)
+static const char *replay_reload(struct replay *r, const struct mark *mark)
 {
     if (r->held_turn && r->held_turn == mark->turn)
-        keep_batch(r);
+        replay_store_batch(r);
     r->held_turn = 0;
     core_free(r->core);
     r->core = core_new();
     const int64_t turn = memory_store_mark(r->store).turn;
     if (turn == 0) {
         int64_t now_ms = 0;
-        ignore(str_parse_i64(mark->bytes, &now_ms), "any time will do");
+        ignore(str_parse_i64(mark->bytes, &now_ms), "the time is arbitrary");
         core_bootstrap(r->core, now_ms);
     } else {
         struct loading loading = {.core = r->core, .what = "the store could not be read"};
-        err e = memory_store_load(r->store, (struct store_visitor){&loading, load_record});
+        err e = memory_store_load(r->store, (struct store_visitor){&loading, replay_load_record});
         if (e == OK)
             e = core_load_end(r->core, r->mono_ms, &loading.what);
         if (e != OK)
@@ -104,25 +114,25 @@ static const char *play_reload(struct replay *r, const struct mark *mark)
     return checks_begun(&r->checks, r->core, turn);
 }
 
-static void play_part(void *self, const struct command *part, const struct outcome *outcome)
+static void replay_part(void *self, const struct command *part, const struct outcome *outcome)
 {
     struct replay *r = self;
     if (!r->part_trouble)
         r->part_trouble = checks_part(&r->checks, r->core, part, outcome);
 }
 
-static const char *play_command(struct replay *r, const struct mark *mark)
+static const char *replay_command(struct replay *r, const struct mark *mark)
 {
     struct command command;
     uint32_t at = 0;
     arena_reset(&r->arena);
     if (command_decode(&r->arena, mark->bytes, &at, &command) != OK)
-        return "a recorded command does not read";
+        return "a recorded command cannot be decoded";
     r->mono_ms = command.mono_ms;
     r->now_ms = command.now_ms;
     struct effects effects = {0};
     struct outcome outcome = {0};
-    const struct part_watch watch = {.self = r, .after = play_part};
+    const struct part_watch watch = {.self = r, .after = replay_part};
     r->part_trouble = NULL;
     core_watch_parts(r->core, &watch);
     core_step(r->core, &command, &r->arena, &effects, &outcome);
@@ -131,20 +141,20 @@ static const char *play_command(struct replay *r, const struct mark *mark)
                            : checks_stepped(&r->checks, r->core, &command, &outcome);
 }
 
-static const char *play(struct replay *r, const struct mark *mark)
+static const char *replay_mark(struct replay *r, const struct mark *mark)
 {
     if (mark->kind == MARK_RELOAD)
-        return play_reload(r, mark);
+        return replay_reload(r, mark);
     if (!r->core) {
         const struct mark found = {.kind = MARK_RELOAD, .turn = 0, .bytes = STR("1700000001000")};
-        const char *trouble = play_reload(r, &found);
+        const char *trouble = replay_reload(r, &found);
         if (trouble)
             return trouble;
     }
     switch (mark->kind) {
-    case MARK_COMMAND: return play_command(r, mark);
-    case MARK_BATCH: return r->held_turn ? NULL : play_batch(r, mark->turn);
-    case MARK_DURABLE: return play_durable(r);
+    case MARK_COMMAND: return replay_command(r, mark);
+    case MARK_BATCH: return r->held_turn ? NULL : replay_collect(r, mark->turn);
+    case MARK_DURABLE: return replay_durable(r);
     case MARK_RELOAD:
     case MARK_COUNT: break;
     }
@@ -155,15 +165,15 @@ bool replay_run(const struct transcript *transcript, bool thorough, char *failur
 {
     struct replay *r = calloc(1, sizeof *r);
     must(r);
-    struct draw draw = transcript->draw;
-    draw.reload_every = thorough ? 1 : 64;
-    draw.thorough = thorough;
-    checks_init(&r->checks, &draw, &r->counts);
+    struct scenario scenario = transcript->scenario;
+    scenario.reload_every = thorough ? 1 : 64;
+    scenario.thorough = thorough;
+    checks_init(&r->checks, &scenario, &r->counts);
     r->store = memory_store_new();
     memory_session_init(&r->session, r->store);
     const char *trouble = NULL;
     for (uint32_t i = 0; i < transcript->count && !trouble; i++)
-        trouble = play(r, &transcript->marks[i]);
+        trouble = replay_mark(r, &transcript->marks[i]);
     if (trouble)
         snprintf(failure, size, "%s", trouble);
     const bool failed = trouble != NULL;
@@ -177,9 +187,9 @@ bool replay_run(const struct transcript *transcript, bool thorough, char *failur
     return failed;
 }
 
-/* ---- in a process of its own ---- */
+/* ---- trials in a child process ---- */
 
-static void try_and_exit(const struct transcript *transcript, bool thorough, int out)
+static void replay_child_main(const struct transcript *transcript, bool thorough, int out)
 {
     char failure[640] = "";
     const int nowhere = open("/dev/null", O_WRONLY);
@@ -191,16 +201,16 @@ static void try_and_exit(const struct transcript *transcript, bool thorough, int
     _exit(failed ? 1 : 0);
 }
 
-static bool try_apart(const struct transcript *transcript, bool thorough, char *failure,
-                      uint32_t size)
+static bool replay_in_child(const struct transcript *transcript, bool thorough, char *failure,
+                            uint32_t size)
 {
     int ends[2];
     fflush(NULL);
     if (pipe(ends) != 0)
-        impossible("no pipe");
+        impossible("pipe() failed");
     const pid_t child = fork();
     if (child == 0)
-        try_and_exit(transcript, thorough, ends[1]);
+        replay_child_main(transcript, thorough, ends[1]);
     close(ends[1]);
     uint32_t len = 0;
     for (ssize_t got = 1; got > 0 && len + 1 < size; len += got > 0 ? (uint32_t)got : 0)
@@ -214,11 +224,12 @@ static bool try_apart(const struct transcript *transcript, bool thorough, char *
     return WIFSIGNALED(status) || WEXITSTATUS(status) != 0;
 }
 
-/* ---- shorter ---- */
+/* ---- shrinking ---- */
 
-/* The same invariant ("I10", "stopped": up to the first colon), or the same words at the end: one
- * fault shows in several ways. */
-static bool same_kind(const char *a, const char *b)
+/* True if two failures have the same kind: the code before the first colon ("I10", "stopped",
+ * "boot barrier") or the reason after the last colon is the same, because one defect may violate
+ * several invariants. */
+static bool replay_same_kind(const char *a, const char *b)
 {
     const size_t len = strcspn(a, ":");
     const char *a_end = strrchr(a, ':');
@@ -229,18 +240,18 @@ static bool same_kind(const char *a, const char *b)
 
 struct wanted {
     const char *failure;
-    bool thorough; /* it shows only when everything is checked all the time */
+    bool thorough; /* the failure occurs only with all checks after every step */
 };
 
-static bool fails_alike(const struct transcript *transcript, struct wanted wanted)
+static bool replay_fails_alike(const struct transcript *transcript, struct wanted wanted)
 {
     char seen[640];
-    return try_apart(transcript, wanted.thorough, seen, sizeof seen) &&
-           same_kind(seen, wanted.failure);
+    return replay_in_child(transcript, wanted.thorough, seen, sizeof seen) &&
+           replay_same_kind(seen, wanted.failure);
 }
 
-/* Is it still the same without marks [from, to)? Then they are gone. */
-static bool cut(struct transcript *t, uint32_t from, uint32_t to, struct wanted wanted)
+/* Remove the marks [from, to) if the transcript without them fails in the same way. */
+static bool replay_try_cut(struct transcript *t, uint32_t from, uint32_t to, struct wanted wanted)
 {
     struct transcript shorter = *t;
     const uint32_t tail = t->count - to;
@@ -249,7 +260,7 @@ static bool cut(struct transcript *t, uint32_t from, uint32_t to, struct wanted 
     memcpy(shorter.marks, t->marks, from * sizeof *t->marks);
     memcpy(shorter.marks + from, t->marks + to, tail * sizeof *t->marks);
     shorter.count = from + tail;
-    const bool same = fails_alike(&shorter, wanted);
+    const bool same = replay_fails_alike(&shorter, wanted);
     if (same) {
         memcpy(t->marks, shorter.marks, shorter.count * sizeof *t->marks);
         t->count = shorter.count;
@@ -261,9 +272,9 @@ static bool cut(struct transcript *t, uint32_t from, uint32_t to, struct wanted 
 bool replay_shrink(struct transcript *transcript, const char *failure)
 {
     struct wanted wanted = {.failure = failure};
-    if (!fails_alike(transcript, wanted)) {
+    if (!replay_fails_alike(transcript, wanted)) {
         wanted.thorough = true;
-        if (!fails_alike(transcript, wanted))
+        if (!replay_fails_alike(transcript, wanted))
             return false;
     }
     uint32_t trials = 0;
@@ -271,13 +282,13 @@ bool replay_shrink(struct transcript *transcript, const char *failure)
         bool shorter = false;
         for (uint32_t from = 0; from < transcript->count && trials < TRIALS_MAX; trials++) {
             const uint32_t to = from + size < transcript->count ? from + size : transcript->count;
-            if (cut(transcript, from, to, wanted))
+            if (replay_try_cut(transcript, from, to, wanted))
                 shorter = true;
             else
                 from = to;
         }
         if (size == 1 && shorter && trials < TRIALS_MAX)
-            size = 2; /* once more, one by one */
+            size = 2; /* repeat with single marks */
     }
     return true;
 }

@@ -1,8 +1,8 @@
-/* replay.h - step a recorded list of commands again, and make it shorter.
+/* replay.h - executes a recorded list of commands again, and shrinks it.
  *
- * The list goes straight into a core, with batches kept in a memory store as they were, so that the
- * same invariants are watched. What the world around it did is in the list already: its answers
- * are commands.
+ * The commands are passed to a core without a turn; batches are stored in a memory store at the
+ * recorded positions, so that the same invariants can be checked. The environment is not simulated:
+ * its results are in the list, as commands.
  */
 #pragma once
 
@@ -12,10 +12,10 @@
 #include "sim/scenario/counts.h"
 #include "sim/scenario/transcript.h"
 
-/* False: nothing went wrong. `failure` gets what did. A broken promise of the core stops the
- * program, as anywhere. Thorough: everything is checked after every step, at ten times the cost. */
+/* True if an invariant was violated, with its description in `failure`. A failed assertion of the
+ * core aborts the process. `thorough`: all checks after every step, at ten times the cost. */
 bool replay_run(const struct transcript *transcript, bool thorough, char *failure, uint32_t size);
 
-/* Throw away every mark that is not needed for a failure of this kind (delta debugging): the same
- * invariant, or again a stop. False when the list alone does not fail that way. */
+/* Remove every mark that is not necessary for a failure of the same kind (delta debugging): the
+ * same invariant, or also an abort. False if the list alone does not fail in that way. */
 bool replay_shrink(struct transcript *transcript, const char *failure);

@@ -8,9 +8,16 @@
 #include "base/err.h"
 #include "sim/model/model_private.h"
 
+/* Arrays and records of the reference model.
+ *
+ * The model owns one growing array per kind of object. Entries are found by durable id, so there
+ * are no maps, and copying a model is a memcpy per array. model_read() fills the arrays from the
+ * records of a core; it never writes the computed fields (state and run count of a noderole). Only
+ * model_adopt() takes these from the records. Failed allocations abort. */
+
 /* ---- arrays ---- */
 
-static void *grown(void *old, uint32_t *cap, uint32_t wanted, size_t size)
+static void *model_grow_array(void *old, uint32_t *cap, uint32_t wanted, size_t size)
 {
     if (wanted <= *cap)
         return old;
@@ -25,9 +32,9 @@ static void *grown(void *old, uint32_t *cap, uint32_t wanted, size_t size)
 }
 
 #define GROW(m, name, wanted)                                                                      \
-    ((m)->name = grown((m)->name, &(m)->name##_cap, (wanted), sizeof *(m)->name))
+    ((m)->name = model_grow_array((m)->name, &(m)->name##_cap, (wanted), sizeof *(m)->name))
 
-/* The entry of an id, with the array as long as needed. */
+/* The entry of an id; grows the array if necessary. */
 #define ENTRY(m, name, id)                                                                         \
     (GROW(m, name, (uint32_t)(id) + 1),                                                            \
      (m)->name##_count =                                                                           \
@@ -52,7 +59,7 @@ void model_free(struct model *m)
     free(m);
 }
 
-void model_become(struct model *m, const struct model *from)
+void model_copy(struct model *m, const struct model *from)
 {
 #define A(type, name)                                                                              \
     GROW(m, name, from->name##_count);                                                             \
@@ -70,7 +77,7 @@ void model_become(struct model *m, const struct model *from)
     m->outbox_seen = from->outbox_seen;
 }
 
-const char *model_trouble(struct model *m, const char *format, ...)
+const char *model_report(struct model *m, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -95,17 +102,17 @@ const char *model_event_name(enum model_event event)
     return names[event];
 }
 
-/* ---- finding ---- */
+/* ---- lookup ---- */
 
-struct model_noderole *model_at(struct model *m, int64_t id)
+struct model_noderole *model_edit_noderole(struct model *m, int64_t id)
 {
-    const bool known = id > 0 && id < (int64_t)m->noderoles_count && m->noderoles[id].here;
+    const bool known = id > 0 && id < (int64_t)m->noderoles_count && m->noderoles[id].exists;
     return known ? &m->noderoles[id] : NULL;
 }
 
-const struct model_noderole *model_see(const struct model *m, int64_t id)
+const struct model_noderole *model_find_noderole(const struct model *m, int64_t id)
 {
-    const bool known = id > 0 && id < (int64_t)m->noderoles_count && m->noderoles[id].here;
+    const bool known = id > 0 && id < (int64_t)m->noderoles_count && m->noderoles[id].exists;
     return known ? &m->noderoles[id] : NULL;
 }
 
@@ -131,23 +138,23 @@ const struct model_run *model_live_run(const struct model *m, int64_t noderole_i
 
 bool model_node_is_alive(const struct model *m, int64_t node_id)
 {
-    return node_id > 0 && node_id < (int64_t)m->nodes_count && m->nodes[node_id].here &&
+    return node_id > 0 && node_id < (int64_t)m->nodes_count && m->nodes[node_id].exists &&
            m->nodes[node_id].alive;
 }
 
 bool model_is_parent(const struct model *m, int64_t parent_id, int64_t child_id)
 {
-    const struct model_noderole *child = model_see(m, child_id);
+    const struct model_noderole *child = model_find_noderole(m, child_id);
     for (uint32_t i = 0; child && i < child->parent_count; i++)
         if (m->parents[child->parent_first + i] == parent_id)
             return true;
     return false;
 }
 
-/* The graph is no deeper than it has noderoles, and worlds are small. */
+/* Recursive: the depth of the graph is bounded by the number of noderoles, which is small. */
 bool model_is_ancestor(const struct model *m, int64_t ancestor_id, int64_t id)
 {
-    const struct model_noderole *nr = model_see(m, id);
+    const struct model_noderole *nr = model_find_noderole(m, id);
     for (uint32_t i = 0; nr && i < nr->parent_count; i++) {
         const int64_t parent = m->parents[nr->parent_first + i];
         if (parent == ancestor_id || model_is_ancestor(m, ancestor_id, parent))
@@ -156,19 +163,19 @@ bool model_is_ancestor(const struct model *m, int64_t ancestor_id, int64_t id)
     return false;
 }
 
-/* ---- reading the records ---- */
+/* ---- records ---- */
 
-static bool jig_of_class(struct str class_name, const char *name)
+static bool model_jig_is_class(struct str class_name, const char *name)
 {
     return str_eq(class_name, str_from(name));
 }
 
-/* With the test jig on, real jigs and those that nobody knows count as active because "test"
- * stands in for them. */
-static void read_role(struct model *m, const struct core *c, const struct role_record *role)
+/* If the test jig is enabled, it replaces every jig of a real or unknown class, so these count as
+ * active. */
+static void model_read_role(struct model *m, const struct core *c, const struct role_record *role)
 {
     struct model_role *r = ENTRY(m, roles, role->id);
-    *r = (struct model_role){.here = true, .flags = role->flags, .attempts = role->attempts};
+    *r = (struct model_role){.exists = true, .flags = role->flags, .attempts = role->attempts};
     struct record jig;
     const int64_t jig_id = core_find(c, TABLE_JIG, role->jig_name);
     if (!jig_id || !core_record(c, TABLE_JIG, jig_id, &jig)) {
@@ -176,13 +183,13 @@ static void read_role(struct model *m, const struct core *c, const struct role_r
         return;
     }
     const struct str class_name = jig.jig.class_name;
-    r->instant = jig_of_class(class_name, "noop");
-    const bool own =
-        r->instant || jig_of_class(class_name, "test") || jig_of_class(class_name, "role-provided");
+    r->instant = model_jig_is_class(class_name, "noop");
+    const bool own = r->instant || model_jig_is_class(class_name, "test") ||
+                     model_jig_is_class(class_name, "role-provided");
     r->usable = m->test_jig && !own ? true : jig.jig.active;
 }
 
-static void read_catalog(struct model *m, const struct core *c)
+static void model_read_catalog(struct model *m, const struct core *c)
 {
     struct record record;
     if (core_record(c, TABLE_SETTINGS, 1, &record)) {
@@ -193,13 +200,13 @@ static void read_catalog(struct model *m, const struct core *c)
     }
     for (int64_t id = 0; (id = core_next_id(c, TABLE_ROLE, id)) != 0;)
         if (core_record(c, TABLE_ROLE, id, &record))
-            read_role(m, c, &record.role);
+            model_read_role(m, c, &record.role);
 }
 
-static void read_heads(struct model *m, const struct core *c)
+static void model_read_heads(struct model *m, const struct core *c)
 {
     for (uint32_t i = 0; i < m->deployments_count; i++)
-        m->deployments[i].here = false;
+        m->deployments[i].exists = false;
     for (int64_t id = 0; (id = core_next_id(c, TABLE_DEPLOYMENT, id)) != 0;) {
         struct record deployment;
         struct record head;
@@ -207,21 +214,21 @@ static void read_heads(struct model *m, const struct core *c)
             !core_record(c, TABLE_SNAPSHOT, deployment.deployment.head_id, &head))
             continue;
         struct model_deployment *d = ENTRY(m, deployments, id);
-        *d = (struct model_deployment){.here = true,
+        *d = (struct model_deployment){.exists = true,
                                        .committed = head.snapshot.state == SNAPSHOT_COMMITTED};
     }
 }
 
-static void read_nodes(struct model *m, const struct core *c)
+static void model_read_nodes(struct model *m, const struct core *c)
 {
     for (uint32_t i = 0; i < m->nodes_count; i++)
-        m->nodes[i].here = false;
+        m->nodes[i].exists = false;
     for (int64_t id = 0; (id = core_next_id(c, TABLE_NODE, id)) != 0;) {
         struct record record;
         if (!core_record(c, TABLE_NODE, id, &record))
             continue;
         const struct node_record *node = &record.node;
-        *ENTRY(m, nodes, id) = (struct model_node){.here = true,
+        *ENTRY(m, nodes, id) = (struct model_node){.exists = true,
                                                    .alive = node->alive,
                                                    .available = node->available,
                                                    .stopped = node->stopped,
@@ -233,7 +240,8 @@ static void read_nodes(struct model *m, const struct core *c)
     }
 }
 
-static void read_parents(struct model *m, const struct core *c, int64_t id, struct arena *scratch)
+static void model_read_parents(struct model *m, const struct core *c, int64_t id,
+                               struct arena *scratch)
 {
     uint32_t count = 0;
     const int64_t *parents = core_parents(c, id, scratch, &count);
@@ -246,8 +254,8 @@ static void read_parents(struct model *m, const struct core *c, int64_t id, stru
     m->parents_count += count;
 }
 
-/* Ids come ascending, so only the cohort is to be looked at. */
-static void sort_by_cohort(struct model *m)
+/* Insertion sort. Ids arrive in ascending order, so only the cohort has to be compared. */
+static void model_sort_by_cohort(struct model *m)
 {
     m->by_cohort_count = 0;
     MODEL_NODEROLES(m, id)
@@ -259,13 +267,13 @@ static void sort_by_cohort(struct model *m)
         m->by_cohort[at] = id;
     }
     for (uint32_t i = 0; i < m->by_cohort_count; i++)
-        m->noderoles[m->by_cohort[i]].place = i;
+        m->noderoles[m->by_cohort[i]].cohort_index = i;
 }
 
-static void read_structure(struct model *m, const struct core *c, struct arena *scratch)
+static void model_read_structure(struct model *m, const struct core *c, struct arena *scratch)
 {
     for (uint32_t i = 0; i < m->noderoles_count; i++)
-        if (m->noderoles[i].here && core_next_id(c, TABLE_NODEROLE, (int64_t)i - 1) != (int64_t)i)
+        if (m->noderoles[i].exists && core_next_id(c, TABLE_NODEROLE, (int64_t)i - 1) != (int64_t)i)
             m->noderoles[i] = (struct model_noderole){0};
     m->parents_count = 0;
     for (int64_t id = 0; (id = core_next_id(c, TABLE_NODEROLE, id)) != 0;) {
@@ -273,18 +281,19 @@ static void read_structure(struct model *m, const struct core *c, struct arena *
         if (!core_record(c, TABLE_NODEROLE, id, &record))
             continue;
         struct model_noderole *nr = ENTRY(m, noderoles, id);
-        if (!nr->here)
-            *nr = (struct model_noderole){.here = true, .state = NODEROLE_PROPOSED};
+        if (!nr->exists)
+            *nr = (struct model_noderole){.exists = true, .state = NODEROLE_PROPOSED};
         nr->cohort = record.noderole.cohort;
         nr->node_id = record.noderole.node_id;
         nr->role_id = record.noderole.role_id;
         nr->deployment_id = record.noderole.deployment_id;
-        read_parents(m, c, id, scratch);
+        model_read_parents(m, c, id, scratch);
     }
-    sort_by_cohort(m);
+    model_sort_by_cohort(m);
 }
 
-static void read_hooks(struct model *m, const struct core *c, int64_t after, bool only_waiting)
+static void model_read_hooks(struct model *m, const struct core *c, int64_t after,
+                             bool only_waiting)
 {
     for (int64_t id = after; (id = core_next_id(c, TABLE_OUTBOX, id)) != 0;) {
         struct record record;
@@ -337,7 +346,7 @@ void model_add_power(struct model *m, struct model_power power)
     m->powers[m->powers_count++] = power;
 }
 
-static void read_runs(struct model *m, const struct core *c)
+static void model_read_runs(struct model *m, const struct core *c)
 {
     m->runs_count = 0;
     for (int64_t id = 0; (id = core_next_id(c, TABLE_RUN, id)) != 0;) {
@@ -356,25 +365,25 @@ static void read_runs(struct model *m, const struct core *c)
 
 void model_read_fresh_hooks(struct model *m, const struct core *c)
 {
-    read_hooks(m, c, m->hooks_count ? (int64_t)m->hooks_count - 1 : 0, true);
+    model_read_hooks(m, c, m->hooks_count ? (int64_t)m->hooks_count - 1 : 0, true);
 }
 
 void model_read(struct model *m, const struct core *c, uint32_t parts, struct arena *scratch)
 {
     const struct arena_mark mark = arena_mark(scratch);
     if (parts & MODEL_CATALOG)
-        read_catalog(m, c);
+        model_read_catalog(m, c);
     if (parts & MODEL_HEADS)
-        read_heads(m, c);
+        model_read_heads(m, c);
     if (parts & MODEL_STRUCTURE)
-        read_structure(m, c, scratch);
+        model_read_structure(m, c, scratch);
     if (parts & MODEL_NODES)
-        read_nodes(m, c);
+        model_read_nodes(m, c);
     if (parts & MODEL_MOMENT) {
-        read_runs(m, c);
+        model_read_runs(m, c);
         for (uint32_t i = 0; i < m->hooks_count; i++)
             m->hooks[i].waiting = false;
-        read_hooks(m, c, 0, false);
+        model_read_hooks(m, c, 0, false);
     }
     arena_rewind(scratch, mark);
 }
@@ -397,6 +406,6 @@ void model_adopt(struct model *m, const struct core *c, struct arena *scratch)
         m->noderoles[id].rerun = record.noderole.rerun;
         m->noderoles[id].unavailable = record.noderole.unavailable;
     }
-    ignore(model_follow_boots(m, c, NULL, scratch), "whatever there is, is believed");
-    ignore(model_follow_readings(m, c, NULL), "whatever there is, is believed");
+    ignore(model_follow_boots(m, c, NULL, scratch), "nothing is checked without a command");
+    ignore(model_follow_readings(m, c, NULL), "nothing is checked without a command");
 }

@@ -1,15 +1,18 @@
-/* model.h - the engine a second time, slowly: what every noderole's state must be (invariant I10).
+/* model.h - a second, naive implementation of the engine: the reference model (invariant I10).
  *
- * The model follows a core from outside. It is told each command with its outcome, and keeps
- * the states in plain arrays of its own, moved by the table of DECISIONS D1 with full rescans: no
- * counters, no queues, no worklists. What exists, who hangs on whom, which runs there are and the
- * flags of nodes it reads from the records of the core; the states it never reads but to compare.
+ * The model runs beside a core. It receives each command with its outcome and computes the state
+ * of every noderole (a role bound to a node) in plain arrays, with the transition table of
+ * ADR 0006 and full rescans: no counters, no queues, no worklists. Objects, dependencies, runs and
+ * the flags of nodes are read from the records of the core. States and run counts are read only
+ * in order to compare them.
  *
- * Two things the core decides by data that the model does not look into: which noderoles a changed
- * value pokes, and which of the startable noderoles a pass starts. Both are taken from what the
- * core did, and each is held against the rules before it is believed.
+ * Two decisions of the core depend on data that the model does not evaluate: which noderoles a
+ * changed value reruns, and which of the startable noderoles an annealing pass (the scheduler)
+ * starts. The model takes both from the records after the step, and accepts each only if the rules
+ * allow it.
  *
- * Written from the specification, not from the core's code. It knows no turn and no store.
+ * The model is written from docs/spec and the decision records, not from the code of the core, and
+ * shares no code with it. It does not depend on the turn or the store.
  */
 #pragma once
 
@@ -40,43 +43,45 @@ enum model_event {
 
 const char *model_event_name(enum model_event event);
 
-/* How often each cell of the table was reached; pokes and instant starts for curiosity. */
+/* Coverage: how often each cell of the transition table, each cause of `why` and each of the rarer
+ * cases was reached. */
 struct model_counts {
     uint64_t cells[NODEROLE_STATE_COUNT][MODEL_EVENT_COUNT];
-    uint64_t pokes;
-    uint64_t instant;
+    uint64_t pokes;   /* reruns that a changed value caused */
+    uint64_t instant; /* runs that ended in the step that started them */
     uint64_t causes[CAUSE_COUNT];
-    uint64_t waited, went, given_up; /* power before the barrier */
-    uint64_t rerun;                  /* noderoles that ran with other defaults and start over */
-    uint64_t replaced, kept;         /* automatic nodes when an operator made an admin node */
+    uint64_t waited, went, given_up; /* power actions at the boot barrier */
+    uint64_t rerun;                  /* noderoles rerun because content changed their defaults */
+    uint64_t replaced, kept;         /* automatic nodes when an operator created an admin node */
 };
 
 struct model;
 
 struct model *model_new(void);
-void model_free(struct model *m); /* NULL is fine */
+void model_free(struct model *m); /* NULL is allowed */
 
-/* Begin here: believe the states of this core. */
+/* Take the states of this core as the starting point, without a check. */
 void model_adopt(struct model *m, const struct core *c, struct arena *scratch);
-/* Become what `from` is (a model remembered at a durable turn); counts are kept. */
-void model_become(struct model *m, const struct model *from);
+/* Copy the content of `from` (a model saved at a durable turn); the counts of `m` are kept. */
+void model_copy(struct model *m, const struct model *from);
 
-/* The daemon began again: times that had begun begin again. */
-void model_restarted(struct model *m);
+/* The daemon restarted: deadlines of waiting power actions start again at the next step. */
+void model_restart_deadlines(struct model *m);
 
-/* One step of the core, seen from outside: follow it and compare every state. NULL when core and
- * model agree; otherwise a sentence, valid until the next call. `c` is the core right after it. */
+/* Apply one step to the model and compare every state with the core. Returns NULL if they agree,
+ * otherwise a sentence, valid until the next call. `c` is the core directly after the step. */
 const char *model_follow(struct model *m, const struct core *c, const struct command *command,
                          const struct outcome *outcome, struct arena *scratch);
 
-/* Nothing waits that could start: called when the core says that it has no work. */
+/* I7: no noderole and no queued run could start. Called when the core reports that it has no work.
+ */
 const char *model_check_idle(struct model *m);
 
-/* The last cause of why(noderole), by a naive walk over the records, is what the core says: for
- * every noderole. */
+/* I10: for every noderole, the last cause that core_why() returns is the one that a naive walk over
+ * the records finds. */
 const char *model_check_why(struct model *m, const struct core *c, struct arena *scratch);
-/* What a core must be able to say about itself, recomputed from its records: I2, one run per node
- * slot, runs and states in step, states of nodes and deployments. */
+/* Consistency of the records with each other: I2, I3 (one run per node; states of runs and
+ * noderoles match), I13, the states of nodes and deployments, and targets. */
 const char *model_check_records(struct model *m, const struct core *c, struct arena *scratch);
 
 const struct model_counts *model_counts(const struct model *m);

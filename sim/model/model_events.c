@@ -2,7 +2,7 @@
 
 #include "base/err.h"
 
-/* The table of DECISIONS D1, as drawn:
+/* The transition table of noderole states (ADR 0006):
  *
  *             commit propose ready lost anc-error start ok failed retry deactivate
  * PROPOSED      s      =      =    =      =        .   =    =      .       =
@@ -12,8 +12,14 @@
  * ACTIVE        .      p      =    =      b        x*  =    e      t       s
  * ERROR         .      p      =    b      b        .   =    =      t       s
  *
- * Here it is written as one function per column, each with its effects on the neighbours spelled
- * out, so that it shares neither form nor code with the core's table. */
+ *   =  no change                           x  TRANSITION (x*: by a queued run or a rerun mark)
+ *   .  not possible, or refused            a  ACTIVE, or as s if the node is dead or a rerun marked
+ *   s  settle: by the states of parents    e  ERROR
+ *   p  PROPOSED                            d  rerun mark, or as t without a live run
+ *   t  TODO (state)                        b  BLOCKED
+ *
+ * It is implemented as one function per column, with the effects on parents and children written
+ * out, so that it shares neither form nor code with the table of the core. */
 
 void model_count(struct model *m, int64_t id, enum model_event event)
 {
@@ -24,7 +30,8 @@ bool model_parents_active(const struct model *m, int64_t id)
 {
     const struct model_noderole *nr = &m->noderoles[id];
     for (uint32_t i = 0; i < nr->parent_count; i++) {
-        const struct model_noderole *parent = model_see(m, m->parents[nr->parent_first + i]);
+        const struct model_noderole *parent =
+            model_find_noderole(m, m->parents[nr->parent_first + i]);
         must(parent);
         if (parent->state != NODEROLE_ACTIVE)
             return false;
@@ -34,14 +41,14 @@ bool model_parents_active(const struct model *m, int64_t id)
 
 int64_t model_next_by_cohort(const struct model *m, int64_t node_id, int64_t after)
 {
-    uint32_t at = after ? m->noderoles[after].place + 1 : 0;
+    uint32_t at = after ? m->noderoles[after].cohort_index + 1 : 0;
     while (at < m->by_cohort_count && node_id && m->noderoles[m->by_cohort[at]].node_id != node_id)
         at++;
     return at < m->by_cohort_count ? m->by_cohort[at] : 0;
 }
 
-/* The state, and with it the end of a queued run where the state allows none (K4). */
-static void stop_waiting(struct model *m, int64_t id, enum noderole_state to)
+/* Set the state, and delete the queued run if the new state does not allow one (ADR 0008). */
+static void event_set_state_only(struct model *m, int64_t id, enum noderole_state to)
 {
     m->noderoles[id].state = to;
     if (to == NODEROLE_TODO || to == NODEROLE_TRANSITION || to == NODEROLE_ACTIVE)
@@ -53,29 +60,29 @@ static void stop_waiting(struct model *m, int64_t id, enum noderole_state to)
         }
 }
 
-static void lose(struct model *m, int64_t id)
+static void event_parent_lost(struct model *m, int64_t id)
 {
     model_count(m, id, MODEL_LOST);
     struct model_noderole *nr = &m->noderoles[id];
     if (nr->state == NODEROLE_TODO || nr->state == NODEROLE_ERROR)
-        stop_waiting(m, id, NODEROLE_BLOCKED);
+        event_set_state_only(m, id, NODEROLE_BLOCKED);
 }
 
-/* A parent went away from ACTIVE: by propose only TODO noderoles notice. */
-static void leave_active(struct model *m, int64_t parent_id, bool by_propose)
+/* A parent left ACTIVE. If it was proposed, only children that are ready (TODO state) change. */
+static void event_leave_active(struct model *m, int64_t parent_id, bool by_propose)
 {
     MODEL_NODEROLES(m, id)
     {
         if (!model_is_parent(m, parent_id, id))
             continue;
         if (!by_propose)
-            lose(m, id);
+            event_parent_lost(m, id);
         else if (m->noderoles[id].state == NODEROLE_TODO)
-            stop_waiting(m, id, NODEROLE_BLOCKED);
+            event_set_state_only(m, id, NODEROLE_BLOCKED);
     }
 }
 
-static void enter_active(struct model *m, int64_t parent_id)
+static void event_enter_active(struct model *m, int64_t parent_id)
 {
     m->noderoles[parent_id].state = NODEROLE_ACTIVE;
     MODEL_NODEROLES(m, id)
@@ -89,21 +96,21 @@ static void enter_active(struct model *m, int64_t parent_id)
 }
 
 /* `to` is anything but ACTIVE. */
-static void move(struct model *m, int64_t id, enum noderole_state to, bool by_propose)
+static void event_set_state(struct model *m, int64_t id, enum noderole_state to, bool by_propose)
 {
     const bool was_active = m->noderoles[id].state == NODEROLE_ACTIVE;
-    stop_waiting(m, id, to);
+    event_set_state_only(m, id, to);
     if (was_active)
-        leave_active(m, id, by_propose);
+        event_leave_active(m, id, by_propose);
 }
 
 void model_settle(struct model *m, int64_t id)
 {
-    move(m, id, model_parents_active(m, id) ? NODEROLE_TODO : NODEROLE_BLOCKED, false);
+    event_set_state(m, id, model_parents_active(m, id) ? NODEROLE_TODO : NODEROLE_BLOCKED, false);
 }
 
-/* A member of a cluster that is committed holds every child of the cluster. */
-static void hold_children(struct model *m, int64_t member_id)
+/* A member that is committed to a cluster blocks every child of the cluster (ADR 0012). */
+static void event_block_children(struct model *m, int64_t member_id)
 {
     MODEL_NODEROLES(m, id)
     {
@@ -111,7 +118,7 @@ static void hold_children(struct model *m, int64_t member_id)
         const bool held =
             state == NODEROLE_ACTIVE || state == NODEROLE_TODO || state == NODEROLE_ERROR;
         if (held && model_is_parent(m, member_id, id))
-            move(m, id, NODEROLE_BLOCKED, false);
+            event_set_state(m, id, NODEROLE_BLOCKED, false);
     }
 }
 
@@ -122,16 +129,16 @@ void model_commit(struct model *m, int64_t id)
     model_settle(m, id);
     const int64_t role_id = m->noderoles[id].role_id;
     if (m->roles[role_id].flags & ROLE_CLUSTER)
-        hold_children(m, id);
+        event_block_children(m, id);
 }
 
 void model_propose(struct model *m, int64_t id)
 {
     model_count(m, id, MODEL_PROPOSE);
-    move(m, id, NODEROLE_PROPOSED, true);
+    event_set_state(m, id, NODEROLE_PROPOSED, true);
 }
 
-static void deactivate(struct model *m, int64_t id)
+static void event_deactivate(struct model *m, int64_t id)
 {
     model_count(m, id, MODEL_DEACTIVATE);
     const enum noderole_state state = m->noderoles[id].state;
@@ -143,7 +150,7 @@ void model_start(struct model *m, int64_t id)
 {
     model_count(m, id, MODEL_START);
     m->noderoles[id].rerun = false;
-    move(m, id, NODEROLE_TRANSITION, false);
+    event_set_state(m, id, NODEROLE_TRANSITION, false);
 }
 
 void model_ok(struct model *m, int64_t id)
@@ -155,11 +162,11 @@ void model_ok(struct model *m, int64_t id)
     if (!model_node_is_alive(m, nr->node_id) || nr->rerun)
         model_settle(m, id);
     else
-        enter_active(m, id);
+        event_enter_active(m, id);
 }
 
-/* Everything below, near and far, through whatever states lie between. */
-static void error_below(struct model *m, int64_t ancestor_id)
+/* All descendants of a noderole in ERROR, regardless of the states between. */
+static void event_block_descendants(struct model *m, int64_t ancestor_id)
 {
     bool below[4096] = {false};
     must(m->noderoles_count <= 4096);
@@ -182,7 +189,7 @@ static void error_below(struct model *m, int64_t ancestor_id)
         model_count(m, id, MODEL_ANCESTOR_ERROR);
         if (nr->state == NODEROLE_TODO || nr->state == NODEROLE_ACTIVE ||
             nr->state == NODEROLE_ERROR)
-            stop_waiting(m, id, NODEROLE_BLOCKED);
+            event_set_state_only(m, id, NODEROLE_BLOCKED);
     }
 }
 
@@ -193,8 +200,8 @@ void model_failed(struct model *m, int64_t id)
     if (nr->state != NODEROLE_TODO && nr->state != NODEROLE_TRANSITION &&
         nr->state != NODEROLE_ACTIVE)
         return;
-    stop_waiting(m, id, NODEROLE_ERROR);
-    error_below(m, id);
+    event_set_state_only(m, id, NODEROLE_ERROR);
+    event_block_descendants(m, id);
 }
 
 void model_retry(struct model *m, int64_t id)
@@ -202,20 +209,20 @@ void model_retry(struct model *m, int64_t id)
     model_count(m, id, MODEL_RETRY);
     const enum noderole_state state = m->noderoles[id].state;
     const struct model_run *run = state == NODEROLE_TRANSITION ? model_live_run(m, id) : NULL;
-    /* One that waits for its next start after a failure need not wait any longer. */
+    /* A run that is parked between two attempts is only started earlier: no mark, no new state. */
     if (run && !(run->state == RUN_PARKED && run->tries))
         m->noderoles[id].rerun = true;
     else if (run)
         return;
     else if (state == NODEROLE_TRANSITION || state == NODEROLE_ACTIVE || state == NODEROLE_ERROR)
-        move(m, id, NODEROLE_TODO, false);
+        event_set_state(m, id, NODEROLE_TODO, false);
 }
 
-void model_node_dies(struct model *m, int64_t node_id)
+void model_node_dead(struct model *m, int64_t node_id)
 {
     m->nodes[node_id].alive = false;
     for (int64_t id = 0; (id = model_next_by_cohort(m, node_id, id)) != 0;)
-        deactivate(m, id);
+        event_deactivate(m, id);
 }
 
 void model_block_unready(struct model *m)
@@ -223,6 +230,6 @@ void model_block_unready(struct model *m)
     MODEL_NODEROLES(m, id)
     {
         if (m->noderoles[id].state == NODEROLE_TODO && !model_parents_active(m, id))
-            stop_waiting(m, id, NODEROLE_BLOCKED);
+            event_set_state_only(m, id, NODEROLE_BLOCKED);
     }
 }

@@ -5,12 +5,20 @@
 #include "base/err.h"
 #include "sim/model/model_private.h"
 
-/* From commands to events. The order inside a step is: what now exists, the events of the command,
- * nodes that died by it, values that poked somebody; then every state is compared. */
+/* Applies one command to the model.
+ *
+ * Order within a step: read the objects that exist now; apply the events of the command; deactivate
+ * the noderoles of nodes that died; apply the reruns that changed values caused; compare every
+ * state. The order matters: a noderole that the command created must exist before its events, and a
+ * rerun is accepted only for a noderole that is idle after all of them.
+ *
+ * The result of a hook has two possible outcomes: its commands are applied, or one of them is
+ * refused and all are rolled back, which counts as a failed hook. The model tries the first, and
+ * the second from a copy if the states do not match. */
 
-/* ---- what a command can have changed besides states ---- */
+/* ---- parts of the records that a command can change ---- */
 
-/* A kind that is not named here may change everything. */
+/* A kind that is not listed may change all parts. */
 static const uint8_t some_parts[COMMAND_COUNT] = {
     [COMMAND_ANNEAL] = MODEL_NODES | MODEL_MOMENT,
     [COMMAND_TICK] = MODEL_MOMENT,
@@ -57,7 +65,7 @@ static const uint8_t some_parts[COMMAND_COUNT] = {
     [COMMAND_ROLE_UPDATE] = MODEL_CATALOG | MODEL_MOMENT,
 };
 
-static uint32_t parts_of(const struct command *command)
+static uint32_t follow_parts_of(const struct command *command)
 {
     if (command->kind == COMMAND_OUTBOX_DONE && str_is_empty(command->outbox_done.hook_commands))
         return MODEL_NODES | MODEL_MOMENT;
@@ -67,7 +75,7 @@ static uint32_t parts_of(const struct command *command)
 
 /* ---- events of single commands ---- */
 
-static void commit_all(struct model *m, int64_t node_id, int64_t deployment_id)
+static void follow_commit_all(struct model *m, int64_t node_id, int64_t deployment_id)
 {
     for (int64_t id = 0; (id = model_next_by_cohort(m, node_id, id)) != 0;) {
         const struct model_noderole *nr = &m->noderoles[id];
@@ -77,24 +85,24 @@ static void commit_all(struct model *m, int64_t node_id, int64_t deployment_id)
     }
 }
 
-static void propose_all(struct model *m, int64_t node_id)
+static void follow_propose_all(struct model *m, int64_t node_id)
 {
     for (int64_t id = 0; (id = model_next_by_cohort(m, node_id, id)) != 0;)
         model_propose(m, id);
 }
 
-static void redeploy(struct model *m, int64_t node_id)
+static void follow_redeploy(struct model *m, int64_t node_id)
 {
-    propose_all(m, node_id);
+    follow_propose_all(m, node_id);
     MODEL_NODEROLES(m, id)
     {
         if (m->noderoles[id].node_id == node_id)
             m->noderoles[id].run_count = 0;
     }
-    commit_all(m, node_id, 0);
+    follow_commit_all(m, node_id, 0);
 }
 
-static enum noderole_state state_in(const struct core *c, int64_t noderole_id)
+static enum noderole_state follow_state_in_core(const struct core *c, int64_t noderole_id)
 {
     struct record record;
     if (!core_record(c, TABLE_NODEROLE, noderole_id, &record))
@@ -102,27 +110,28 @@ static enum noderole_state state_in(const struct core *c, int64_t noderole_id)
     return (enum noderole_state)record.noderole.state;
 }
 
-/* A revert proposes whatever it gives other data. */
-static void revert(struct model *m, const struct core *c, int64_t deployment_id)
+/* A revert proposes the noderoles whose data it changes. The model does not compare data, so it
+ * takes from the records which ones these are. */
+static void follow_revert(struct model *m, const struct core *c, int64_t deployment_id)
 {
     for (int64_t id = 0; (id = model_next_by_cohort(m, 0, id)) != 0;) {
         const struct model_noderole *nr = &m->noderoles[id];
         if (nr->deployment_id == deployment_id && nr->state != NODEROLE_PROPOSED &&
-            state_in(c, id) == NODEROLE_PROPOSED)
+            follow_state_in_core(c, id) == NODEROLE_PROPOSED)
             model_propose(m, id);
     }
 }
 
-/* A start that failed and is followed by another one changes nothing that can be seen here. */
-static bool is_tried_again(const struct model *m, const struct model_run *run,
-                           const struct run_done_command *done)
+/* The run failed and is started again (attempts of its role): the noderole stays in TRANSITION. */
+static bool follow_is_retried(const struct model *m, const struct model_run *run,
+                              const struct run_done_command *done)
 {
     const struct model_role *role = &m->roles[m->noderoles[run->noderole_id].role_id];
     return done->result == RESULT_FAILED && !(role->flags & ROLE_DESTRUCTIVE) &&
            run->tries + 1 < role->attempts;
 }
 
-static void run_done(struct model *m, const struct run_done_command *done)
+static void follow_run_done(struct model *m, const struct run_done_command *done)
 {
     const bool ok = done->result == RESULT_OK;
     const bool failed = done->result == RESULT_FAILED || done->result == RESULT_LOST;
@@ -130,12 +139,12 @@ static void run_done(struct model *m, const struct run_done_command *done)
     const struct model_run *run = model_find_run(m, done->run_id);
     if (!run || run->attempt != done->attempt || run->state != RUN_RUNNING) {
         const int64_t owner = known ? m->run_owner[done->run_id] : 0;
-        if (model_at(m, owner) && (ok || failed))
+        if (model_edit_noderole(m, owner) && (ok || failed))
             model_count(m, owner, ok ? MODEL_OK : MODEL_FAILED);
         return;
     }
     const int64_t id = run->noderole_id;
-    if (is_tried_again(m, run, done))
+    if (follow_is_retried(m, run, done))
         return;
     if (done->result != RESULT_PARKED)
         model_drop_run(m, run->id);
@@ -145,52 +154,53 @@ static void run_done(struct model *m, const struct run_done_command *done)
     } else if (failed) {
         model_failed(m, id);
     } else if (done->result == RESULT_ASYNC && m->noderoles[id].rerun) {
-        model_settle(m, id); /* whoever was to come back has been here */
+        model_settle(m, id); /* a retry arrived before the run ended */
     }
 }
 
-/* The rules leave open how a cancelled noderole ends: as a failure, or waiting again. */
-static void run_cancel(struct model *m, const struct core *c, int64_t run_id)
+/* The specification leaves open whether the noderole of a cancelled run is set to ERROR or settled,
+ * so the model accepts either. */
+static void follow_run_cancel(struct model *m, const struct core *c, int64_t run_id)
 {
     const struct model_run *run = model_find_run(m, run_id);
-    if (!run || run->state == RUN_STOPPING || !model_at(m, run->noderole_id))
+    if (!run || run->state == RUN_STOPPING || !model_edit_noderole(m, run->noderole_id))
         return;
     const int64_t id = run->noderole_id;
     if (m->noderoles[id].state != NODEROLE_TRANSITION || model_live_run(m, id) != run)
         return;
-    if (state_in(c, id) == NODEROLE_ERROR)
+    if (follow_state_in_core(c, id) == NODEROLE_ERROR)
         model_failed(m, id);
-    else if (state_in(c, id) != NODEROLE_TRANSITION)
+    else if (follow_state_in_core(c, id) != NODEROLE_TRANSITION)
         model_settle(m, id);
 }
 
-static void node_update(struct model *m, const struct node_update_command *update)
+static void follow_node_update(struct model *m, const struct node_update_command *update)
 {
     if (!(update->given & GIVEN_NODE_ALIVE) || update->id <= 0 ||
         update->id >= (int64_t)m->nodes_count)
         return;
-    if (update->given & GIVEN_NODE_BOOT_ID && model_boot_is_over(m, update->id, update->boot_id))
+    if (update->given & GIVEN_NODE_BOOT_ID && model_boot_is_old(m, update->id, update->boot_id))
         return;
     if (!update->alive && m->nodes[update->id].alive)
-        model_node_dies(m, update->id);
+        model_node_dead(m, update->id);
     m->nodes[update->id].alive = update->alive;
 }
 
-static void apply(struct model *m, const struct core *c, const struct command *command);
+static void follow_command(struct model *m, const struct core *c, const struct command *command);
 
-static void apply_hook_commands(struct model *m, const struct core *c, struct str encoded)
+static void follow_hook_commands(struct model *m, const struct core *c, struct str encoded)
 {
     struct arena arena = {0};
     for (uint32_t at = 0; at < encoded.len;) {
         struct command requested;
         if (command_decode(&arena, encoded, &at, &requested) != OK)
             break;
-        apply(m, c, &requested);
+        follow_command(m, c, &requested);
     }
     arena_fini(&arena);
 }
 
-static void hook_failed(struct model *m, const struct model_hook *hook)
+static void follow_hook_failed(struct model *m, const struct model_hook *hook)
 {
     const bool is_state = hook->hook > HOOK_PROPOSED && hook->hook <= HOOK_ERROR;
     const bool computes = hook->hook == HOOK_SYSDATA || hook->hook == HOOK_TEMPLATE;
@@ -198,76 +208,77 @@ static void hook_failed(struct model *m, const struct model_hook *hook)
         hook->kind == OUTBOX_HOOK && hook->about_noderole && (is_state || computes);
     const bool is_proposed =
         hook->kind == OUTBOX_HOOK && hook->about_noderole && hook->hook == HOOK_PROPOSED;
-    const struct model_noderole *nr = model_see(m, hook->object_id);
-    if (about_state && model_at(m, hook->object_id))
+    const struct model_noderole *nr = model_find_noderole(m, hook->object_id);
+    if (about_state && model_edit_noderole(m, hook->object_id))
         model_failed(m, hook->object_id);
-    /* Its word comes too late: the commit it speaks against is taken back. */
+    /* on_proposed failed after its noderole was committed: the commit is reverted. */
     if (is_proposed && nr && (nr->state == NODEROLE_TODO || nr->state == NODEROLE_BLOCKED))
         model_propose(m, hook->object_id);
     if (hook->kind == OUTBOX_PROBE && model_node_is_alive(m, hook->object_id))
-        model_node_dies(m, hook->object_id);
+        model_node_dead(m, hook->object_id);
 }
 
-static const struct model_hook *waiting_hook(const struct model *m, int64_t outbox_id)
+static const struct model_hook *follow_find_hook(const struct model *m, int64_t outbox_id)
 {
     const bool known = outbox_id > 0 && outbox_id < (int64_t)m->hooks_count;
     return known && m->hooks[outbox_id].waiting ? &m->hooks[outbox_id] : NULL;
 }
 
-static void outbox_done(struct model *m, const struct core *c,
-                        const struct outbox_done_command *done)
+static void follow_outbox_done(struct model *m, const struct core *c,
+                               const struct outbox_done_command *done)
 {
-    const struct model_hook *hook = waiting_hook(m, done->outbox_id);
+    const struct model_hook *hook = follow_find_hook(m, done->outbox_id);
     if (!hook)
         return;
     if (done->failed)
-        hook_failed(m, hook);
+        follow_hook_failed(m, hook);
     else
-        apply_hook_commands(m, c, done->hook_commands);
+        follow_hook_commands(m, c, done->hook_commands);
 }
 
-static void apply(struct model *m, const struct core *c, const struct command *command)
+static void follow_command(struct model *m, const struct core *c, const struct command *command)
 {
     const enum command_kind kind = command->kind;
-    if (kind == COMMAND_NODEROLE_COMMIT && model_at(m, command->noderole_commit.id))
+    if (kind == COMMAND_NODEROLE_COMMIT && model_edit_noderole(m, command->noderole_commit.id))
         model_commit(m, command->noderole_commit.id);
-    else if (kind == COMMAND_NODEROLE_PROPOSE && model_at(m, command->noderole_propose.id))
+    else if (kind == COMMAND_NODEROLE_PROPOSE &&
+             model_edit_noderole(m, command->noderole_propose.id))
         model_propose(m, command->noderole_propose.id);
-    else if (kind == COMMAND_NODEROLE_RETRY && model_at(m, command->noderole_retry.id))
+    else if (kind == COMMAND_NODEROLE_RETRY && model_edit_noderole(m, command->noderole_retry.id))
         model_retry(m, command->noderole_retry.id);
     else if (kind == COMMAND_NODE_COMMIT)
-        commit_all(m, command->node_commit.id, 0);
+        follow_commit_all(m, command->node_commit.id, 0);
     else if (kind == COMMAND_NODE_PROPOSE)
-        propose_all(m, command->node_propose.id);
+        follow_propose_all(m, command->node_propose.id);
     else if (kind == COMMAND_NODE_REDEPLOY)
-        redeploy(m, command->node_redeploy.id);
+        follow_redeploy(m, command->node_redeploy.id);
     else if (kind == COMMAND_NODE_UPDATE)
-        node_update(m, &command->node_update);
+        follow_node_update(m, &command->node_update);
     else if (kind == COMMAND_DEPLOYMENT_COMMIT)
-        commit_all(m, 0, command->deployment_commit.id);
+        follow_commit_all(m, 0, command->deployment_commit.id);
     else if (kind == COMMAND_DEPLOYMENT_REVERT)
-        revert(m, c, command->deployment_revert.id);
+        follow_revert(m, c, command->deployment_revert.id);
     else if (kind == COMMAND_RUN_DONE)
-        run_done(m, &command->run_done);
+        follow_run_done(m, &command->run_done);
     else if (kind == COMMAND_RUN_CANCEL)
-        run_cancel(m, c, command->run_cancel.run_id);
+        follow_run_cancel(m, c, command->run_cancel.run_id);
     else if (kind == COMMAND_OUTBOX_DONE)
-        outbox_done(m, c, &command->outbox_done);
+        follow_outbox_done(m, c, &command->outbox_done);
 }
 
-/* ---- nodes that died by something else than an update ---- */
+/* ---- nodes that died by another command than an update ---- */
 
-static void follow_deaths(struct model *m, const struct core *c)
+static void follow_dead_nodes(struct model *m, const struct core *c)
 {
     for (int64_t id = 1; id < (int64_t)m->nodes_count; id++) {
         struct record record;
-        if (m->nodes[id].here && m->nodes[id].alive && core_record(c, TABLE_NODE, id, &record) &&
+        if (m->nodes[id].exists && m->nodes[id].alive && core_record(c, TABLE_NODE, id, &record) &&
             !record.node.alive)
-            model_node_dies(m, id);
+            model_node_dead(m, id);
     }
 }
 
-/* ---- pokes ---- */
+/* ---- reruns by changed values ---- */
 
 static const bool changes_values[COMMAND_COUNT] = {
     [COMMAND_ATTRIB_SET] = true,        [COMMAND_RUN_DONE] = true,
@@ -277,17 +288,17 @@ static const bool changes_values[COMMAND_COUNT] = {
     [COMMAND_NODE_REDEPLOY] = true,     [COMMAND_OUTBOX_DONE] = true,
 };
 
-/* Children see what their parents wrote, neighbours what was fed back to the node. */
-static bool run_may_reach(const struct model *m, int64_t run_id, int64_t id)
+/* The wall data of a run is visible to descendants, its hint to all noderoles of the node. */
+static bool follow_run_may_change_data(const struct model *m, int64_t run_id, int64_t id)
 {
     const bool known = run_id > 0 && run_id < (int64_t)m->run_owner_count;
-    const struct model_noderole *runner = model_see(m, known ? m->run_owner[run_id] : 0);
+    const struct model_noderole *runner = model_find_noderole(m, known ? m->run_owner[run_id] : 0);
     const struct model_noderole *nr = &m->noderoles[id];
     return runner && (runner->node_id == nr->node_id || nr->cohort > runner->cohort);
 }
 
-/* May this command have changed a value that the noderole sees? */
-static bool may_reach(const struct model *m, const struct command *command, int64_t id)
+/* True if the command can have changed a value in the data of the noderole. */
+static bool follow_may_change_data(const struct model *m, const struct command *command, int64_t id)
 {
     const struct model_noderole *nr = &m->noderoles[id];
     if (command->kind == COMMAND_ANNEAL)
@@ -295,7 +306,7 @@ static bool may_reach(const struct model *m, const struct command *command, int6
     if (!changes_values[command->kind])
         return false;
     if (command->kind == COMMAND_RUN_DONE)
-        return run_may_reach(m, command->run_done.run_id, id);
+        return follow_run_may_change_data(m, command->run_done.run_id, id);
     if (command->kind == COMMAND_ROLE_UPDATE)
         return nr->role_id == command->role_update.id;
     if (command->kind == COMMAND_DEPLOYMENT_COMMIT)
@@ -310,16 +321,17 @@ static bool may_reach(const struct model *m, const struct command *command, int6
     return set->target != TABLE_DEPLOYMENT || nr->deployment_id == set->id;
 }
 
-/* Somebody whose data changed starts over; somebody in a live run only gets a mark. */
-static void follow_pokes(struct model *m, const struct core *c, const struct command *command)
+/* An idle noderole whose data changed is settled again. One with a live run only gets a rerun mark,
+ * which follow_compare_noderole() copies. */
+static void follow_reruns(struct model *m, const struct core *c, const struct command *command)
 {
     for (int64_t id = 0; (id = model_next_by_cohort(m, 0, id)) != 0;) {
         const struct model_noderole *nr = &m->noderoles[id];
         const bool idle = nr->state == NODEROLE_ACTIVE ||
                           (nr->state == NODEROLE_TRANSITION && !model_live_run(m, id));
-        if (!idle || !may_reach(m, command, id) || !model_is_runnable(m, id))
+        if (!idle || !follow_may_change_data(m, command, id) || !model_is_runnable(m, id))
             continue;
-        const enum noderole_state seen = state_in(c, id);
+        const enum noderole_state seen = follow_state_in_core(c, id);
         if (seen != NODEROLE_TODO && seen != NODEROLE_BLOCKED)
             continue;
         model_settle(m, id);
@@ -328,53 +340,55 @@ static void follow_pokes(struct model *m, const struct core *c, const struct com
     }
 }
 
-/* ---- comparing ---- */
+/* ---- comparison ---- */
 
-static const char *compare_one(struct model *m, int64_t id, const struct noderole_record *seen,
-                               const struct command *command)
+static const char *follow_compare_noderole(struct model *m, int64_t id,
+                                           const struct noderole_record *seen,
+                                           const struct command *command)
 {
     struct model_noderole *nr = &m->noderoles[id];
     if (nr->state != (enum noderole_state)seen->state)
-        return model_trouble(m, "I10: after %s noderole %lld is %s and should be %s",
-                             command_name(command->kind), (long long)id,
-                             noderole_state_name((enum noderole_state)seen->state),
-                             noderole_state_name(nr->state));
+        return model_report(m, "I10: after %s noderole %lld is %s and should be %s",
+                            command_name(command->kind), (long long)id,
+                            noderole_state_name((enum noderole_state)seen->state),
+                            noderole_state_name(nr->state));
     if (nr->run_count != seen->run_count)
-        return model_trouble(m, "I10: after %s noderole %lld has run %u times, not %u",
-                             command_name(command->kind), (long long)id, seen->run_count,
-                             nr->run_count);
+        return model_report(m, "I10: after %s noderole %lld has run %u times, not %u",
+                            command_name(command->kind), (long long)id, seen->run_count,
+                            nr->run_count);
     if (nr->rerun && !seen->rerun)
-        return model_trouble(m, "I10: after %s noderole %lld has lost its mark to run again",
-                             command_name(command->kind), (long long)id);
+        return model_report(m, "I10: after %s noderole %lld has lost its rerun mark",
+                            command_name(command->kind), (long long)id);
     nr->rerun = seen->rerun;
     nr->unavailable = seen->unavailable;
     nr->attempt = seen->attempt;
     return NULL;
 }
 
-static const char *compare(struct model *m, const struct core *c, const struct command *command)
+static const char *follow_compare_all(struct model *m, const struct core *c,
+                                      const struct command *command)
 {
     uint32_t count = 0;
     MODEL_NODEROLES(m, id)
     {
         struct record record;
         if (!core_record(c, TABLE_NODEROLE, id, &record))
-            return model_trouble(m, "I10: %s removed noderole %lld", command_name(command->kind),
-                                 (long long)id);
-        const char *trouble = compare_one(m, id, &record.noderole, command);
+            return model_report(m, "I10: %s removed noderole %lld", command_name(command->kind),
+                                (long long)id);
+        const char *trouble = follow_compare_noderole(m, id, &record.noderole, command);
         if (trouble)
             return trouble;
         count++;
     }
     if (count != core_count(c, TABLE_NODEROLE))
-        return model_trouble(m, "I10: %s made noderoles nobody asked for",
-                             command_name(command->kind));
+        return model_report(m, "I10: %s created noderoles that the model does not have",
+                            command_name(command->kind));
     return NULL;
 }
 
 /* ---- refusals ---- */
 
-static bool says(const struct outcome *outcome, enum problem_code code)
+static bool follow_has_problem(const struct outcome *outcome, enum problem_code code)
 {
     for (const struct problem *p = outcome->problems; p; p = p->next)
         if (p->code == code)
@@ -382,30 +396,33 @@ static bool says(const struct outcome *outcome, enum problem_code code)
     return false;
 }
 
-/* Retry and commit of one noderole are refused for reasons the model can judge. */
+/* The model can verify the refusal of a retry or commit of one noderole, because it depends on
+ * states only. */
 static const char *follow_refusal(struct model *m, const struct command *command,
                                   const struct outcome *outcome)
 {
-    const bool wrong_state = says(outcome, PROBLEM_WRONG_STATE);
-    const bool not_active = says(outcome, PROBLEM_PARENTS_NOT_ACTIVE);
+    const bool wrong_state = follow_has_problem(outcome, PROBLEM_WRONG_STATE);
+    const bool not_active = follow_has_problem(outcome, PROBLEM_PARENTS_NOT_ACTIVE);
     if (command->kind == COMMAND_NODEROLE_RETRY) {
         const int64_t id = command->noderole_retry.id;
-        const struct model_noderole *nr = model_see(m, id);
+        const struct model_noderole *nr = model_find_noderole(m, id);
         if (!nr || !(wrong_state || not_active))
             return NULL;
         model_count(m, id, MODEL_RETRY);
         const bool ready = nr->state != NODEROLE_PROPOSED && nr->state != NODEROLE_BLOCKED &&
                            model_parents_active(m, id);
         if (ready)
-            return model_trouble(m, "I10: retry of noderole %lld was refused", (long long)id);
+            return model_report(m, "I10: retry of noderole %lld was refused although it is ready",
+                                (long long)id);
     }
     if (command->kind == COMMAND_NODEROLE_COMMIT && wrong_state) {
         const int64_t id = command->noderole_commit.id;
-        const struct model_noderole *nr = model_see(m, id);
+        const struct model_noderole *nr = model_find_noderole(m, id);
         if (!nr)
             return NULL;
         if (nr->state == NODEROLE_PROPOSED)
-            return model_trouble(m, "I10: commit of noderole %lld was refused", (long long)id);
+            return model_report(m, "I10: commit of PROPOSED noderole %lld was refused",
+                                (long long)id);
         model_count(m, id, MODEL_COMMIT);
     }
     if (command->kind == COMMAND_NODE_CREATE && command->node_create.automatic && wrong_state)
@@ -413,68 +430,70 @@ static const char *follow_refusal(struct model *m, const struct command *command
     return NULL;
 }
 
-/* The other way round: what the table refuses must have been refused. */
-static const char *check_accepted(struct model *m, const struct command *command)
+/* The converse: a command that the table refuses must have been refused. */
+static const char *follow_check_accepted(struct model *m, const struct command *command)
 {
     if (command->kind == COMMAND_NODEROLE_COMMIT) {
-        const struct model_noderole *nr = model_see(m, command->noderole_commit.id);
+        const struct model_noderole *nr = model_find_noderole(m, command->noderole_commit.id);
         if (!nr || nr->state != NODEROLE_PROPOSED)
-            return model_trouble(m, "I10: commit of noderole %lld was not refused",
-                                 (long long)command->noderole_commit.id);
+            return model_report(m, "I10: commit of noderole %lld was not refused",
+                                (long long)command->noderole_commit.id);
     }
     if (command->kind == COMMAND_NODEROLE_RETRY) {
         const int64_t id = command->noderole_retry.id;
-        const struct model_noderole *nr = model_see(m, id);
+        const struct model_noderole *nr = model_find_noderole(m, id);
         if (!nr || nr->state == NODEROLE_PROPOSED || nr->state == NODEROLE_BLOCKED ||
             !model_parents_active(m, id))
-            return model_trouble(m, "I10: retry of noderole %lld was not refused", (long long)id);
+            return model_report(m, "I10: retry of noderole %lld was not refused", (long long)id);
     }
     return NULL;
 }
 
 /* ---- one step ---- */
 
-/* A noderole does not start while a hook of its own is out; the one its start makes is another. */
-static const char *check_hooks_of_started(struct model *m)
+/* A noderole must not start while one of its hooks is outstanding. on_transition is exempt, because
+ * the start itself causes it. */
+static const char *follow_check_started_hooks(struct model *m)
 {
     for (uint32_t i = 0; i < m->hooks_count; i++) {
         const struct model_hook *hook = &m->hooks[i];
         if (!hook->waiting || hook->kind != OUTBOX_HOOK || !hook->about_noderole ||
             hook->hook == HOOK_TRANSITION)
             continue;
-        const struct model_noderole *nr = model_see(m, hook->object_id);
+        const struct model_noderole *nr = model_find_noderole(m, hook->object_id);
         if (nr && nr->started)
-            return model_trouble(m, "I10: noderole %lld started before its %s was answered",
-                                 (long long)hook->object_id, hook_name(hook->hook));
+            return model_report(m, "I10: noderole %lld started before the result of its hook %s",
+                                (long long)hook->object_id, hook_name(hook->hook));
     }
     return NULL;
 }
 
-static const char *follow_done(struct model *m, const struct core *c, const struct command *command,
-                               bool wishes_refused, struct arena *scratch)
+static const char *follow_accepted(struct model *m, const struct core *c,
+                                   const struct command *command, bool commands_refused,
+                                   struct arena *scratch)
 {
-    const uint32_t parts = parts_of(command);
+    const uint32_t parts = follow_parts_of(command);
     model_read(m, c, parts & (MODEL_CATALOG | MODEL_STRUCTURE), scratch);
     model_block_unready(m);
     const char *trouble = NULL;
-    if (wishes_refused)
-        hook_failed(m, waiting_hook(m, command->outbox_done.outbox_id));
+    if (commands_refused)
+        follow_hook_failed(m, follow_find_hook(m, command->outbox_done.outbox_id));
     else if (command->kind == COMMAND_ANNEAL && m->rerunning_id)
-        ; /* nothing started: values of the content changed, and those that ran before start over */
+        ; /* nothing starts in this step: it only reruns noderoles whose defaults changed */
     else if (command->kind == COMMAND_ANNEAL)
         trouble = model_follow_pass(m, c);
     else
-        apply(m, c, command);
+        follow_command(m, c, command);
     if (trouble)
         return trouble;
     if (parts & MODEL_NODES)
-        follow_deaths(m, c);
+        follow_dead_nodes(m, c);
     model_read(m, c, parts & (MODEL_NODES | MODEL_HEADS), scratch);
-    follow_pokes(m, c, command);
-    trouble = compare(m, c, command);
+    follow_reruns(m, c, command);
+    trouble = follow_compare_all(m, c, command);
     model_read(m, c, MODEL_MOMENT, scratch);
     if (!trouble && command->kind == COMMAND_ANNEAL)
-        trouble = check_hooks_of_started(m);
+        trouble = follow_check_started_hooks(m);
     return trouble;
 }
 
@@ -485,27 +504,27 @@ const char *model_follow(struct model *m, const struct core *c, const struct com
         return NULL;
     if (outcome->verdict == VERDICT_REFUSED)
         return follow_refusal(m, command, outcome);
-    const char *trouble = check_accepted(m, command);
+    const char *trouble = follow_check_accepted(m, command);
     if (!trouble)
         trouble = model_check_rights(m, c, command, scratch);
     if (trouble)
         return trouble;
-    /* An annealing step names the deployment when it reran what changed there, and else nothing. */
+    /* An annealing step returns the deployment whose changed noderoles it reran, otherwise 0. */
     m->rerunning_id = command->kind == COMMAND_ANNEAL ? outcome->id : 0;
-    const bool two_readings = command->kind == COMMAND_OUTBOX_DONE &&
+    const bool two_outcomes = command->kind == COMMAND_OUTBOX_DONE &&
                               !command->outbox_done.failed &&
                               !str_is_empty(command->outbox_done.hook_commands) &&
-                              waiting_hook(m, command->outbox_done.outbox_id);
-    if (two_readings) {
+                              follow_find_hook(m, command->outbox_done.outbox_id);
+    if (two_outcomes) {
         if (!m->spare)
             m->spare = model_new();
-        model_become(m->spare, m);
+        model_copy(m->spare, m);
     }
-    const struct model_admin admin = model_foresee_admin(m, command);
-    trouble = follow_done(m, c, command, false, scratch);
-    if (trouble && two_readings) {
-        model_become(m, m->spare);
-        trouble = follow_done(m, c, command, true, scratch);
+    const struct model_admin admin = model_predict_admin(m, command);
+    trouble = follow_accepted(m, c, command, false, scratch);
+    if (trouble && two_outcomes) {
+        model_copy(m, m->spare);
+        trouble = follow_accepted(m, c, command, true, scratch);
     }
     if (!trouble)
         trouble = model_check_admin(m, &admin, command, outcome);

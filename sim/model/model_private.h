@@ -1,33 +1,36 @@
-/* model_private.h - the arrays of the naive model, shared by its chapters.
+/* model_private.h - the arrays of the naive model, shared by its source files.
  *
- * model.c reads the records, model_events.c is the table, model_follow.c turns commands into
- * events, model_anneal.c follows a pass of the annealer, model_boot.c watches the barrier before
- * power, model_admin.c the automatic admin node, model_why.c explains.
+ * model.c reads the records, model_events.c is the transition table, model_follow.c turns commands
+ * into events, model_anneal.c checks the starts of an annealing pass, model_boot.c checks the boot
+ * barrier, model_readings.c the power states, model_admin.c the automatic admin node,
+ * model_rights.c the rights of users, model_records.c the records against each other, model_why.c
+ * the causes of `why`.
  */
 #pragma once
 
 #include "sim/model/model.h"
 
-/* Everything is indexed by durable id; ids of a simulated world stay small. */
+/* Arrays of objects are indexed by durable id; the ids of a simulated world stay small. Fields are
+ * copies of the record unless the comment says "computed". */
 struct model_noderole {
-    bool here;
+    bool exists;
     bool unavailable;
     bool rerun;
-    bool started;              /* in this step, by a run */
-    enum noderole_state state; /* our own opinion */
-    uint32_t run_count;        /* our own opinion */
-    uint32_t attempt;          /* as the record says */
+    bool started;              /* computed: a run of it was started in this step */
+    enum noderole_state state; /* computed; compared with the record after every step */
+    uint32_t run_count;        /* computed; compared with the record after every step */
+    uint32_t attempt;
     uint32_t cohort;
     int64_t node_id;
     int64_t role_id;
     int64_t deployment_id;
-    uint32_t place;        /* in `by_cohort` */
-    uint32_t parent_first; /* in `parents` */
+    uint32_t cohort_index; /* index in `by_cohort` */
+    uint32_t parent_first; /* index of the first parent in `parents` */
     uint32_t parent_count;
 };
 
 struct model_node {
-    bool here;
+    bool exists;
     bool alive;
     bool available;
     bool stopped;
@@ -39,15 +42,15 @@ struct model_node {
 };
 
 struct model_role {
-    bool here;
-    bool usable;  /* its effective jig can run */
+    bool exists;
+    bool usable;  /* its effective jig is active */
     bool instant; /* its jig is a no-op */
     uint32_t flags;
-    uint32_t attempts; /* starts before a failure counts */
+    uint32_t attempts; /* number of starts until a failure sets ERROR */
 };
 
 struct model_deployment {
-    bool here;
+    bool exists;
     bool committed; /* the head */
 };
 
@@ -58,12 +61,13 @@ struct model_run {
     enum run_state state;
     enum queue queue;
     uint32_t attempt;
-    uint32_t tries; /* starts that failed */
+    uint32_t tries; /* number of starts that failed */
 };
 
-/* A hook that has not answered, or did once: remembered because its row is gone when it has. */
+/* A row of the outbox, by id. It is kept after its result, because the core deletes the row in the
+ * step that handles the result. */
 struct model_hook {
-    bool waiting;
+    bool waiting; /* the row exists: no result yet */
     bool about_noderole;
     enum outbox_kind kind;
     enum hook hook;
@@ -71,32 +75,32 @@ struct model_hook {
     uint32_t depth;
 };
 
-/* What a node boots, as its record said after the last step. */
+/* The boot fields of a node, as its record had them after the last step. */
 struct model_boot {
-    bool here;
+    bool exists;
     bool alive;
     bool has_status;
     int64_t generation;
     uint64_t bootenv; /* hash */
     char boot_id[24];
-    char old_boots[200]; /* as it stands in the record */
+    char old_boots[200]; /* JSON array, copied from the record */
 };
 
-/* Power that waits until what the machine boots is served. */
+/* A power action that waits at the boot barrier. */
 struct model_power {
     int64_t id;
     int64_t node_id;
     int64_t generation;
-    int64_t left_ms; /* 0 = it only stands behind another */
+    int64_t left_ms; /* deadline after the start of the wait; 0 = queued behind another action */
     bool restarts;
-    int64_t since_ms; /* at the earliest: since it was made                        */
-    int64_t again_ms; /* at the latest: since its time began again; -1 = not known */
-    int64_t server;   /* whom it waits for: the smallest id; 0 = nobody */
+    int64_t since_ms; /* monotonic: lower bound of the start of the wait (creation)         */
+    int64_t again_ms; /* monotonic: upper bound (start after the last load); -1 = not known */
+    int64_t server;   /* noderole that has not served the boot: the smallest id; 0 = none */
 };
 
-/* What is known of a node's power, as its record said after the last step. */
+/* The power state of a node, as its record had it after the last step. */
 struct model_reading {
-    bool here;
+    bool exists;
     uint32_t state, reason;
     int64_t read_at;
     int64_t order;
@@ -113,13 +117,14 @@ struct model_reading {
     A(struct model_boot, boots)                                                                    \
     A(struct model_reading, readings)                                                              \
     A(struct model_power, powers) /* by id */                                                      \
-    A(int64_t, by_cohort)         /* every noderole that is there, by (cohort, id) */              \
-    A(int64_t, run_owner)         /* by run id: whose it was, also when the run is gone */         \
+    A(int64_t, by_cohort)         /* every existing noderole, by (cohort, id) */                   \
+    A(int64_t, run_owner)         /* by run id: its noderole, also after the run was deleted */    \
     A(int64_t, parents)
 
 /* `x_count` entries of `x_cap`. For the ones indexed by id, count is the highest id + 1. */
 struct model {
-    int64_t rerunning_id; /* deployment in which this annealing step reran what changed; 0: none */
+    int64_t
+        rerunning_id; /* deployment whose changed noderoles this annealing step reruns; 0: none */
 #define A(type, name)                                                                              \
     type *name;                                                                                    \
     uint32_t name##_count;                                                                         \
@@ -129,17 +134,17 @@ struct model {
     uint32_t pool[QUEUE_COUNT];
     bool test_jig;
     uint32_t barrier_s;
-    int64_t outbox_seen; /* the last row that was ever made */
+    int64_t outbox_seen; /* the highest id of the outbox ever assigned */
     struct model_counts counts;
-    struct model *spare; /* as before a step of which there are two readings */
+    struct model *spare; /* copy from before a step with two possible outcomes */
     char trouble[512];
 };
 
 #define MODEL_NODEROLES(m, id)                                                                     \
     for (int64_t id = 1; id < (int64_t)(m)->noderoles_count; id++)                                 \
-        if ((m)->noderoles[id].here)
+        if ((m)->noderoles[id].exists)
 
-/* ---- model.c: what the records say ---- */
+/* ---- model.c: records ---- */
 
 enum model_part {
     MODEL_CATALOG = 1 << 0,   /* settings, jigs, roles            */
@@ -150,49 +155,51 @@ enum model_part {
     MODEL_ALL = (1 << 5) - 1,
 };
 
-/* Read those parts again. New noderoles begin PROPOSED; states of known ones are not touched. */
+/* Read those parts again. New noderoles start as PROPOSED; states of known ones do not change. */
 void model_read(struct model *m, const struct core *c, uint32_t parts, struct arena *scratch);
-/* Of the hooks made in this step only those of what became a TODO or BLOCKED noderole: these do not
- * start in the same pass. */
+/* Read the hook rows that were added in this step and that keep their noderole from starting:
+ * on_todo, on_blocked, sysdata and template. */
 void model_read_fresh_hooks(struct model *m, const struct core *c);
 void model_add_run(struct model *m, struct model_run run);
 void model_drop_run(struct model *m, int64_t run_id);
-struct model_boot *model_boot_of(struct model *m, int64_t node_id);       /* makes room */
-struct model_reading *model_reading_of(struct model *m, int64_t node_id); /* the same */
-/* The node has heard of a later one (X12). */
-bool model_boot_is_over(const struct model *m, int64_t node_id, struct str boot_id);
+struct model_boot *model_boot_of(struct model *m, int64_t node_id);       /* grows the array */
+struct model_reading *model_reading_of(struct model *m, int64_t node_id); /* grows the array */
+/* The node has reported a later boot than this one (ADR 0049). */
+bool model_boot_is_old(const struct model *m, int64_t node_id, struct str boot_id);
 void model_add_power(struct model *m, struct model_power power);
-/* Say what is wrong; returns the sentence. */
-const char *model_trouble(struct model *m, const char *format, ...)
+/* Format the description of a violation and return it. It begins with the number of an invariant
+ * of docs/invariants.md, or with the name of the mechanism, and a colon: the shrinker of replay.c
+ * compares that prefix. */
+const char *model_report(struct model *m, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* What becomes of the automatic admin node (ADR 0070): judged before a step, compared after it. */
+/* The automatic admin node (ADR 0070) before a step that creates a node; compared after it. */
 struct model_admin {
-    bool is_judged;       /* the command may concern it */
+    bool is_judged;       /* the command creates a node */
     int64_t automatic_id; /* 0: there is none */
     bool is_unused;
-    bool has_others; /* nodes that are no phantoms */
+    bool has_others; /* there are nodes beside the phantom nodes */
     uint32_t nodes_count;
 };
-struct model_admin model_foresee_admin(const struct model *m, const struct command *command);
+struct model_admin model_predict_admin(const struct model *m, const struct command *command);
 const char *model_check_admin(struct model *m, const struct model_admin *before,
                               const struct command *command, const struct outcome *outcome);
-/* It was refused because there are other nodes. */
+/* I13: the creation of an automatic node was refused; checks that there are other nodes. */
 const char *model_check_no_automatic(struct model *m);
-/* I13 */
+/* I13: at most one automatic node, and no other admin node beside it. */
 const char *model_check_automatic(struct model *m);
-/* Rule 2 of ADR 0051 (I12): `m` is as before the step, `c` as after it. NULL: it holds. */
+/* I12 (rule 2 of ADR 0051): `m` is the state before the step, `c` after it. NULL: no violation. */
 const char *model_check_rights(struct model *m, const struct core *c, const struct command *command,
                                struct arena *scratch);
-struct model_noderole *model_at(struct model *m, int64_t id); /* NULL = not there */
-const struct model_noderole *model_see(const struct model *m, int64_t id);
+struct model_noderole *model_edit_noderole(struct model *m, int64_t id); /* NULL: does not exist */
+const struct model_noderole *model_find_noderole(const struct model *m, int64_t id); /* the same */
 const struct model_run *model_find_run(const struct model *m, int64_t run_id);
-/* Of that noderole: running, parked, or parked and resumed. NULL = none. */
+/* The run of the noderole that is running, parked, or queued again after it was resumed. */
 const struct model_run *model_live_run(const struct model *m, int64_t noderole_id);
 bool model_node_is_alive(const struct model *m, int64_t node_id);
 bool model_is_ancestor(const struct model *m, int64_t ancestor_id, int64_t id);
 bool model_is_parent(const struct model *m, int64_t parent_id, int64_t child_id);
 
-/* ---- model_events.c: the table ---- */
+/* ---- model_events.c: the transition table ---- */
 
 bool model_parents_active(const struct model *m, int64_t id);
 void model_commit(struct model *m, int64_t id); /* from PROPOSED */
@@ -202,40 +209,43 @@ void model_start(struct model *m, int64_t id);
 void model_ok(struct model *m, int64_t id);
 void model_failed(struct model *m, int64_t id);
 void model_retry(struct model *m, int64_t id);
-/* Every noderole of the node, cohort ascending. */
-void model_node_dies(struct model *m, int64_t node_id);
-/* TODO with a parent that is not ACTIVE: an edge was added. */
+/* The node is not alive: deactivate each of its noderoles, in ascending order of cohort. */
+void model_node_dead(struct model *m, int64_t node_id);
+/* Set TODO noderoles with a parent outside ACTIVE to BLOCKED, after dependencies were added. */
 void model_block_unready(struct model *m);
 void model_count(struct model *m, int64_t id, enum model_event event);
-/* The next one after `after` by (cohort, id); of one node, or of all when 0. 0 = none. */
+/* The noderole after `after` by (cohort, id), of one node or (0) of all nodes. 0: the end. */
 int64_t model_next_by_cohort(const struct model *m, int64_t node_id, int64_t after);
 
 /* ---- model_anneal.c ---- */
 
-/* What the core did in a pass, from its records. */
+/* Find the starts of an annealing pass in the records, check each and apply it. */
 const char *model_follow_pass(struct model *m, const struct core *c);
-/* Conditions of its own: deployment, node, target, jig, hooks. */
+/* The conditions of a start that do not depend on other noderoles: deployment, node, target, jig,
+ * hooks. */
 bool model_may_run(const struct model *m, int64_t id);
-bool model_is_runnable(const struct model *m, int64_t id); /* SEMANTICS 3.3, for pokes */
-/* Any run of the node that is running or stopping. NULL = the slot is free. */
-const struct model_run *model_slot(const struct model *m, int64_t node_id);
+/* The conditions under which a changed value reruns a noderole at once (ADR 0010). */
+bool model_is_runnable(const struct model *m, int64_t id);
+/* The run that occupies the node: RUNNING or STOPPING. NULL: the node is free. */
+const struct model_run *model_node_run(const struct model *m, int64_t node_id);
 bool model_is_probed(const struct model *m, int64_t node_id);
 bool model_has_worker(const struct model *m, enum queue queue);
-/* The first by (cohort, id). */
+/* True if a noderole of the node is in that state; `out_id` is the first by (cohort, id). */
 bool model_has_state(const struct model *m, int64_t node_id, enum noderole_state state,
                      int64_t *out_id);
 bool model_is_instant(const struct model *m, int64_t id);
 
 /* ---- model_readings.c ---- */
 
-/* After a step: who read the power of a node. `command` NULL: believe. */
+/* Check the changes of power states in a step. `command` NULL: take the records unchecked. */
 const char *model_follow_readings(struct model *m, const struct core *c,
                                   const struct command *command);
 
 /* ---- model_boot.c ---- */
 
-/* After a step: generations, who waits, who went on, who was given up. `command` NULL: believe. */
+/* Check boot generations, boot ids and the power actions that waited, were sent or were given up
+ * in a step. `command` NULL: take the records unchecked. */
 const char *model_follow_boots(struct model *m, const struct core *c, const struct command *command,
                                struct arena *scratch);
-/* Whom the node's power waits for: the smallest id. 0 = it does not wait. */
-int64_t model_waits_for(const struct model *m, int64_t node_id);
+/* The noderole that the power action of a node waits for: the smallest id. 0: none waits. */
+int64_t model_power_waits_for(const struct model *m, int64_t node_id);

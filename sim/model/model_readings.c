@@ -3,20 +3,21 @@
 #include "base/err.h"
 #include "sim/model/model_private.h"
 
-/* The power state of nodes, from the records alone: it changes by the answer of a reading or of an
- * order and by nothing else, an answer that is old changes nothing, a failure keeps the state, and
- * the time alone is not written more than once a minute. */
+/* Checks the power state of nodes from the records alone: only the result of a reading or of a
+ * power action changes it; a result that is older than the last action changes nothing; a failed
+ * reading keeps the state; and the time of the reading alone is not written more than once a
+ * minute. The violations begin with "power state:". */
 
-enum { AGAIN_MS = 60 * 1000 };
+enum { AGAIN_MS = 60 * 1000 }; /* between two writes of the time alone */
 
-static bool is_equal(const struct model_reading *a, const struct model_reading *b)
+static bool reading_equals(const struct model_reading *a, const struct model_reading *b)
 {
     return a->state == b->state && a->read_at == b->read_at && a->reason == b->reason &&
            a->order == b->order && a->driver == b->driver;
 }
 
-/* What must be there after a reading of this node was reported. */
-static struct model_reading expected_after(const struct model_reading *before,
+/* The expected record after the result of a reading of this node. */
+static struct model_reading reading_expect(const struct model_reading *before,
                                            const struct node_power_read_command *p, int64_t now_ms)
 {
     struct model_reading after = *before;
@@ -36,9 +37,10 @@ static struct model_reading expected_after(const struct model_reading *before,
     return after;
 }
 
-/* Orders that wait may be given up or replaced by any command; those were not performed, nor was
- * one that failed without a driver, unless it is not known. */
-static bool is_performed(const struct command *command, int64_t order)
+/* True if this command reports that the power action was performed. Any command may give up or
+ * replace an action that waits; such an action was not performed. Neither was one that failed
+ * before a driver was called, unless it was interrupted, because then it is not known. */
+static bool reading_action_performed(const struct command *command, int64_t order)
 {
     const struct outbox_done_command *done = &command->outbox_done;
     return command->kind == COMMAND_OUTBOX_DONE && done->outbox_id == order &&
@@ -46,20 +48,24 @@ static bool is_performed(const struct command *command, int64_t order)
             done->reason == REASON_POWER_INTERRUPTED);
 }
 
-static const char *judge(struct model *m, int64_t id, const struct model_reading *before,
-                         const struct model_reading *now, const struct command *command)
+static const char *reading_check(struct model *m, int64_t id, const struct model_reading *before,
+                                 const struct model_reading *now, const struct command *command)
 {
     struct model_reading expected = *before;
     if (command->kind == COMMAND_NODE_POWER_READ && command->node_power_read.id == id)
-        expected = expected_after(before, &command->node_power_read, command->now_ms);
-    if (is_equal(&expected, now))
+        expected = reading_expect(before, &command->node_power_read, command->now_ms);
+    if (reading_equals(&expected, now))
         return NULL;
     if (now->order < before->order)
-        return model_trouble(m, "after %s node %lld forgot power order %lld",
-                             command_name(command->kind), (long long)id, (long long)before->order);
-    if (now->order != before->order && !is_performed(command, now->order))
-        return model_trouble(m, "after %s power order %lld of node %lld counts as performed",
-                             command_name(command->kind), (long long)now->order, (long long)id);
+        return model_report(
+            m, "power state: after %s node %lld has power action %lld, before it was %lld",
+            command_name(command->kind), (long long)id, (long long)now->order,
+            (long long)before->order);
+    if (now->order != before->order && !reading_action_performed(command, now->order))
+        return model_report(m,
+                            "power state: after %s power action %lld of node %lld is recorded, "
+                            "but was not performed",
+                            command_name(command->kind), (long long)now->order, (long long)id);
     const bool is_told = command->kind == COMMAND_OUTBOX_DONE;
     const bool is_read = now->state != before->state || now->read_at != before->read_at ||
                          now->reason != before->reason || now->driver != before->driver;
@@ -69,9 +75,9 @@ static const char *judge(struct model *m, int64_t id, const struct model_reading
         (now->state == before->state ||
          (!command->outbox_done.failed && now->state == command->outbox_done.power_state)))
         return NULL;
-    return model_trouble(m, "after %s the power of node %lld is %u (order %lld), before it was %u",
-                         command_name(command->kind), (long long)id, now->state,
-                         (long long)now->order, before->state);
+    return model_report(m, "power state: after %s node %lld is in %u (action %lld), before in %u",
+                        command_name(command->kind), (long long)id, now->state,
+                        (long long)now->order, before->state);
 }
 
 const char *model_follow_readings(struct model *m, const struct core *c,
@@ -79,21 +85,21 @@ const char *model_follow_readings(struct model *m, const struct core *c,
 {
     const char *trouble = NULL;
     for (uint32_t i = 0; i < m->readings_count; i++)
-        if (m->readings[i].here && core_next_id(c, TABLE_NODE, (int64_t)i - 1) != (int64_t)i)
+        if (m->readings[i].exists && core_next_id(c, TABLE_NODE, (int64_t)i - 1) != (int64_t)i)
             m->readings[i] = (struct model_reading){0};
     for (int64_t id = 0; !trouble && (id = core_next_id(c, TABLE_NODE, id)) != 0;) {
         struct record record;
         must(core_record(c, TABLE_NODE, id, &record));
         struct model_reading *reading = model_reading_of(m, id);
         const struct model_reading before = *reading;
-        *reading = (struct model_reading){.here = true,
+        *reading = (struct model_reading){.exists = true,
                                           .state = record.node.power_state,
                                           .reason = record.node.power_reason,
                                           .read_at = record.node.power_read_at,
                                           .order = record.node.power_order,
                                           .driver = hash64(record.node.power_driver, 0)};
-        if (before.here && command)
-            trouble = judge(m, id, &before, reading, command);
+        if (before.exists && command)
+            trouble = reading_check(m, id, &before, reading, command);
     }
     return trouble;
 }

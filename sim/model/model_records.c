@@ -3,24 +3,26 @@
 #include "base/err.h"
 #include "sim/model/model_private.h"
 
-/* What the records of a core must say about each other, whatever happened before. */
+/* Checks the records of a core against each other, independent of the commands before: I2, I3, I13,
+ * the states of nodes and deployments, and targets. */
 
-static const char *check_readiness(struct model *m)
+static const char *records_check_readiness(struct model *m)
 {
     MODEL_NODEROLES(m, id)
     {
         const enum noderole_state state = m->noderoles[id].state;
         const bool ready = model_parents_active(m, id);
         if ((state == NODEROLE_TODO && !ready) || (state == NODEROLE_BLOCKED && ready))
-            return model_trouble(m, "I2: noderole %lld is %s with %s", (long long)id,
-                                 noderole_state_name(state),
-                                 ready ? "every parent active" : "a parent not active");
+            return model_report(m, "I2: noderole %lld is %s with %s", (long long)id,
+                                noderole_state_name(state),
+                                ready ? "every parent ACTIVE" : "a parent outside ACTIVE");
     }
     return NULL;
 }
 
-/* One run per slot; a live run and its noderole in TRANSITION; a queued one where it may wait. */
-static const char *check_runs(struct model *m)
+/* One RUNNING or STOPPING run per node; the noderole of a live run is in TRANSITION, that of a
+ * queued run in a state that allows one. */
+static const char *records_check_runs(struct model *m)
 {
     for (uint32_t i = 0; i < m->runs_count; i++) {
         const struct model_run *run = &m->runs[i];
@@ -29,23 +31,24 @@ static const char *check_runs(struct model *m)
             const struct model_run *other = &m->runs[k];
             const bool other_holds = other->state == RUN_RUNNING || other->state == RUN_STOPPING;
             if (holds && other_holds && other->node_id == run->node_id)
-                return model_trouble(m, "I3: runs %lld and %lld hold the same node",
-                                     (long long)other->id, (long long)run->id);
+                return model_report(m, "I3: runs %lld and %lld occupy the same node %lld",
+                                    (long long)other->id, (long long)run->id,
+                                    (long long)run->node_id);
         }
         if (run->state == RUN_STOPPING)
             continue;
-        const struct model_noderole *nr = model_see(m, run->noderole_id);
+        const struct model_noderole *nr = model_find_noderole(m, run->noderole_id);
         const bool live = run->state == RUN_RUNNING || run->state == RUN_PARKED;
         if (!nr || (live && nr->state != NODEROLE_TRANSITION) ||
             (!live && nr->state != NODEROLE_TODO && nr->state != NODEROLE_ACTIVE &&
              nr->state != NODEROLE_TRANSITION))
-            return model_trouble(m, "I3: run %lld does not fit its noderole %lld",
-                                 (long long)run->id, (long long)run->noderole_id);
+            return model_report(m, "I3: the state of run %lld does not match noderole %lld",
+                                (long long)run->id, (long long)run->noderole_id);
     }
     return NULL;
 }
 
-static enum noderole_state node_state(const struct model *m, int64_t node_id)
+static enum noderole_state records_node_state(const struct model *m, int64_t node_id)
 {
     static const enum noderole_state order[] = {NODEROLE_ERROR, NODEROLE_TRANSITION,
                                                 NODEROLE_PROPOSED};
@@ -57,7 +60,7 @@ static enum noderole_state node_state(const struct model *m, int64_t node_id)
     return waits ? NODEROLE_TODO : NODEROLE_ACTIVE;
 }
 
-static enum deployment_state deployment_state(const struct model *m, int64_t deployment_id)
+static enum deployment_state records_deployment_state(const struct model *m, int64_t deployment_id)
 {
     if (!m->deployments[deployment_id].committed)
         return DEPLOYMENT_PROPOSED;
@@ -73,31 +76,34 @@ static enum deployment_state deployment_state(const struct model *m, int64_t dep
     return all_active ? DEPLOYMENT_ACTIVE : any_error ? DEPLOYMENT_ERROR : DEPLOYMENT_COMMITTED;
 }
 
-static const char *check_sums(struct model *m, const struct core *c)
+static const char *records_check_sums(struct model *m, const struct core *c)
 {
     for (int64_t id = 1; id < (int64_t)m->nodes_count; id++)
-        if (m->nodes[id].here && core_node_state(c, id) != node_state(m, id))
-            return model_trouble(m, "I10: node %lld is %s, should be %s", (long long)id,
-                                 noderole_state_name(core_node_state(c, id)),
-                                 noderole_state_name(node_state(m, id)));
+        if (m->nodes[id].exists && core_node_state(c, id) != records_node_state(m, id))
+            return model_report(m, "I10: node %lld is %s, should be %s", (long long)id,
+                                noderole_state_name(core_node_state(c, id)),
+                                noderole_state_name(records_node_state(m, id)));
     for (int64_t id = 1; id < (int64_t)m->deployments_count; id++)
-        if (m->deployments[id].here && core_deployment_state(c, id) != deployment_state(m, id))
-            return model_trouble(m, "I10: deployment %lld is in state %d, should be %d",
-                                 (long long)id, (int)core_deployment_state(c, id),
-                                 (int)deployment_state(m, id));
+        if (m->deployments[id].exists &&
+            core_deployment_state(c, id) != records_deployment_state(m, id))
+            return model_report(m, "I10: deployment %lld is in state %d, should be %d",
+                                (long long)id, (int)core_deployment_state(c, id),
+                                (int)records_deployment_state(m, id));
     return NULL;
 }
 
-/* A node held at a target lets only the target and its ancestors on the node run. */
-static const char *check_targets(struct model *m)
+/* On a node with a target only the target and its ancestors on the node may run; the other
+ * noderoles are marked unavailable. */
+static const char *records_check_targets(struct model *m)
 {
     MODEL_NODEROLES(m, id)
     {
         const struct model_noderole *nr = &m->noderoles[id];
         const int64_t target_role = m->nodes[nr->node_id].target_role_id;
         if (!target_role && nr->unavailable)
-            return model_trouble(m, "noderole %lld is held though its node has no target",
-                                 (long long)id);
+            return model_report(
+                m, "target: noderole %lld is unavailable although its node has no target",
+                (long long)id);
         int64_t target = 0;
         MODEL_NODEROLES(m, other)
         {
@@ -107,11 +113,13 @@ static const char *check_targets(struct model *m)
         }
         if (target && id <= target && !nr->unavailable && id != target &&
             !model_is_ancestor(m, id, target))
-            return model_trouble(m, "noderole %lld is not held by the target of its node",
-                                 (long long)id);
+            return model_report(
+                m, "target: noderole %lld is available although the target does not require it",
+                (long long)id);
         if (target && nr->unavailable && (id == target || model_is_ancestor(m, id, target)))
-            return model_trouble(m, "noderole %lld is held though the target needs it",
-                                 (long long)id);
+            return model_report(
+                m, "target: noderole %lld is unavailable although the target requires it",
+                (long long)id);
     }
     return NULL;
 }
@@ -119,13 +127,13 @@ static const char *check_targets(struct model *m)
 const char *model_check_records(struct model *m, const struct core *c, struct arena *scratch)
 {
     model_read(m, c, MODEL_HEADS | MODEL_NODES | MODEL_MOMENT, scratch);
-    const char *trouble = check_readiness(m);
+    const char *trouble = records_check_readiness(m);
     if (!trouble)
-        trouble = check_runs(m);
+        trouble = records_check_runs(m);
     if (!trouble)
-        trouble = check_sums(m, c);
+        trouble = records_check_sums(m, c);
     if (!trouble)
-        trouble = check_targets(m);
+        trouble = records_check_targets(m);
     if (!trouble)
         trouble = model_check_automatic(m);
     return trouble;

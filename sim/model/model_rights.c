@@ -3,27 +3,27 @@
 #include "base/json/json.h"
 #include "core/core.h"
 
-/* Rights across deployments (ADR 0051, rule 2), judged from the records before and after a step: a
- * noderole that came, went, was committed, proposed or moved by a command of a user must be in a
- * deployment in which that user is an operator. Shares no code with the core. */
+/* Checks rights across deployments (I12; ADR 0051, rule 2) from the records before and after a
+ * step: a noderole that a command of a user created, deleted, committed, proposed or moved must be
+ * in a deployment in which that user is an operator. */
 
-static int64_t parent_of(const struct core *c, int64_t deployment_id)
+static int64_t rights_parent_of(const struct core *c, int64_t deployment_id)
 {
     struct record record;
     return core_record(c, TABLE_DEPLOYMENT, deployment_id, &record) ? record.deployment.parent_id
                                                                     : 0;
 }
 
-static bool is_below(const struct core *c, int64_t deployment_id, int64_t outer_id)
+static bool rights_is_below(const struct core *c, int64_t deployment_id, int64_t outer_id)
 {
-    for (; deployment_id; deployment_id = parent_of(c, deployment_id))
+    for (; deployment_id; deployment_id = rights_parent_of(c, deployment_id))
         if (deployment_id == outer_id)
             return true;
     return false;
 }
 
-static bool is_granted(const struct core *c, struct str grants, int64_t deployment_id,
-                       struct arena *scratch)
+static bool rights_is_granted(const struct core *c, struct str grants, int64_t deployment_id,
+                              struct arena *scratch)
 {
     struct json *tree;
     uint32_t offset;
@@ -33,51 +33,54 @@ static bool is_granted(const struct core *c, struct str grants, int64_t deployme
     for (const struct json *at = tree->first; at; at = at->next) {
         int64_t id;
         if (str_parse_i64(at->key, &id) && str_eq(at->text, STR("operator")) &&
-            is_below(c, deployment_id, id))
+            rights_is_below(c, deployment_id, id))
             return true;
     }
     return false;
 }
 
-static bool is_operator(const struct core *c, const struct principal *who, int64_t deployment_id,
-                        struct arena *scratch)
+static bool rights_is_operator(const struct core *c, const struct principal *who,
+                               int64_t deployment_id, struct arena *scratch)
 {
     struct record user, token;
     if (!core_record(c, TABLE_USER, who->user_id, &user) || user.user.is_locked)
         return false;
     if (!user.user.is_admin && user.user.access != ACCESS_OPERATOR &&
-        !is_granted(c, user.user.grants, deployment_id, scratch))
+        !rights_is_granted(c, user.user.grants, deployment_id, scratch))
         return false;
     if (!who->token_id)
         return true;
     if (!core_record(c, TABLE_TOKEN, who->token_id, &token) || token.token.user_id != user.id)
         return false;
     const int64_t only = token.token.deployment_id;
-    return token.token.access != ACCESS_VIEWER && (!only || is_below(c, deployment_id, only));
+    return token.token.access != ACCESS_VIEWER &&
+           (!only || rights_is_below(c, deployment_id, only));
 }
 
-/* Rule 3: what is above the deployment of a node that is redeployed is not asked about. */
-static bool is_exempt(const struct core *c, const struct command *command, int64_t deployment_id)
+/* Rule 3: redeploying a node requires no rights in the deployments above that of the node. */
+static bool rights_is_exempt(const struct core *c, const struct command *command,
+                             int64_t deployment_id)
 {
     struct record node;
     return command->kind == COMMAND_NODE_REDEPLOY &&
            core_record(c, TABLE_NODE, command->node_redeploy.id, &node) &&
            node.node.deployment_id != deployment_id &&
-           is_below(c, node.node.deployment_id, deployment_id);
+           rights_is_below(c, node.node.deployment_id, deployment_id);
 }
 
-static const char *check_touch(struct model *m, const struct core *c, const struct command *command,
-                               int64_t deployment_id, struct arena *scratch)
+static const char *rights_check_change(struct model *m, const struct core *c,
+                                       const struct command *command, int64_t deployment_id,
+                                       struct arena *scratch)
 {
     struct record gone;
-    /* Where a deployment was before it was deleted is not known any more. */
+    /* The parents of a deleted deployment are not known any more. */
     if (!core_record(c, TABLE_DEPLOYMENT, deployment_id, &gone) ||
-        is_exempt(c, command, deployment_id) ||
-        is_operator(c, &command->by, deployment_id, scratch))
+        rights_is_exempt(c, command, deployment_id) ||
+        rights_is_operator(c, &command->by, deployment_id, scratch))
         return NULL;
-    return model_trouble(m, "I12: %s of user %lld changed deployment %lld",
-                         command_name(command->kind), (long long)command->by.user_id,
-                         (long long)deployment_id);
+    return model_report(m, "I12: %s of user %lld changed deployment %lld without operator rights",
+                        command_name(command->kind), (long long)command->by.user_id,
+                        (long long)deployment_id);
 }
 
 const char *model_check_rights(struct model *m, const struct core *c, const struct command *command,
@@ -95,14 +98,14 @@ const char *model_check_rights(struct model *m, const struct core *c, const stru
         const bool is_moved = is_there && now.noderole.deployment_id != was->deployment_id;
         if (is_there && !is_moved && (now.noderole.state == NODEROLE_PROPOSED) == was_proposed)
             continue;
-        trouble = check_touch(m, c, command, was->deployment_id, scratch);
+        trouble = rights_check_change(m, c, command, was->deployment_id, scratch);
         if (!trouble && is_moved)
-            trouble = check_touch(m, c, command, now.noderole.deployment_id, scratch);
+            trouble = rights_check_change(m, c, command, now.noderole.deployment_id, scratch);
         if (trouble)
             return trouble;
     }
     for (int64_t id = 0; (id = core_next_id(c, TABLE_NODEROLE, id)) != 0 && !trouble;)
-        if (!model_at(m, id) && core_record(c, TABLE_NODEROLE, id, &now))
-            trouble = check_touch(m, c, command, now.noderole.deployment_id, scratch);
+        if (!model_edit_noderole(m, id) && core_record(c, TABLE_NODEROLE, id, &now))
+            trouble = rights_check_change(m, c, command, now.noderole.deployment_id, scratch);
     return trouble;
 }

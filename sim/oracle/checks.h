@@ -1,17 +1,15 @@
-/* checks.h - the invariants that are watched while a core works (docs/invariants.md).
+/* checks.h - checks of the invariants of docs/invariants.md while a core executes commands.
  *
- *   I1  a core loaded from the store is the core in memory; core_check is clean
- *   I2  readiness at the end of every turn
- *   I4  what was acknowledged is there after any crash, and nothing is there by halves
- *   I10 the naive model agrees: every state after every step, every root cause after every turn
- *   I14 no host key is pinned for two nodes, and those of a deleted node are gone
- * (host_key_oracle.h)
- *   I11 every start that ends has its row in the history (run_history_oracle.h)
- *   I13 at most one automatic admin node, and none beside another admin node
+ * I1  a core loaded from the store equals the core in memory; core_check reports nothing I2
+ * readiness at the end of every turn I4  acknowledged changes survive every crash, and no batch is
+ * stored in part I10 the naive model agrees: every state after every step, every root cause after
+ * every turn I11 every start that ends has one row in the history (run_history_oracle.h) I13 at
+ * most one automatic admin node, and none besides another admin node I14 no host key is pinned for
+ * two nodes, and none for a deleted node (host_key_oracle.h)
  *
- * Used by living worlds and by replays: whoever drives a core tells what it does, and gets NULL or
- * a sentence that begins with the number of the broken invariant. I3 and I5 are watched by the
- * runner and the hooks, who receive the effects.
+ * Used by simulated worlds and by replays: the driver of a core reports each event and receives
+ * NULL, or a message that begins with the number of the violated invariant. I3 and I5 are checked
+ * by the simulated runner and hooks, which receive the effects.
  */
 #pragma once
 
@@ -28,7 +26,7 @@
 #include "sim/scenario/counts.h"
 #include "sim/store/memory_store.h"
 
-/* A moment to which the core may fall back. */
+/* A state to which the core may return after a crash. */
 struct moment {
     int64_t turn;
     struct digest128 digest;
@@ -36,42 +34,42 @@ struct moment {
 };
 
 struct checks {
-    struct model *model;   /* follows the core */
-    struct moment durable; /* the last turn that is in */
-    struct moment pending; /* collected, not known to be in */
+    struct model *model;   /* the naive model, updated with every command */
+    struct moment durable; /* the last turn that is known to be stored */
+    struct moment pending; /* collected, not known to be stored; turn 0 = none */
     struct durability_oracle ledger;
     struct run_history_oracle book;
     struct host_key_oracle keys;
     struct arena scratch;
-    int64_t acknowledged; /* the highest turn somebody was told about */
-    uint32_t reload_every;
-    uint32_t batches; /* since the last check of I1 */
-    bool thorough;
-    bool has_before;
-    struct digest128 before; /* from scratch, after the last step */
-    struct model *whole;     /* as it was before the parts of a batch were followed */
-    bool in_parts;
-    bool parts_lost; /* one asks: what its hooks will say is not known here */
+    int64_t acknowledged;    /* the highest turn that was acknowledged to a client */
+    uint32_t reload_every;   /* number of batches between two checks of I1 */
+    uint32_t batches;        /* since the last check of I1 */
+    bool thorough;           /* recompute the digest after every step */
+    bool has_before;         /* `before` is valid */
+    struct digest128 before; /* recomputed digest after the last step */
+    struct model *whole;     /* the model before the first part of a batch */
+    bool in_parts;           /* parts of a batch have been executed */
+    bool parts_lost;         /* a part waits for replies of hooks, which are unknown here */
     uint32_t noderoles_max;
     struct counts *counts;
     char trouble[640];
 };
 
-void checks_init(struct checks *c, const struct draw *draw, struct counts *counts);
+void checks_init(struct checks *c, const struct scenario *scenario, struct counts *counts);
 void checks_fini(struct checks *c);
 
-/* A core was founded or loaded, and shows turn `turn`. */
+/* A core was bootstrapped or loaded at turn `turn`. */
 const char *checks_begun(struct checks *c, const struct core *core, int64_t turn);
-/* A command was stepped. */
+/* A command was executed. */
 const char *checks_stepped(struct checks *c, const struct core *core, const struct command *command,
                            const struct outcome *outcome);
-/* A part of the next command was. */
+/* A part of the batch that is being executed was executed. */
 const char *checks_part(struct checks *c, const struct core *core, const struct command *part,
                         const struct outcome *outcome);
-/* The changes were collected as turn `turn`: the end of the thinking. */
+/* The changes were collected as turn `turn`. */
 const char *checks_collected(struct checks *c, const struct core *core, int64_t turn);
-/* The batch of turn `turn` is in. */
+/* The batch of turn `turn` is stored. */
 const char *checks_durable(struct checks *c, const struct core *core, int64_t turn,
                            const struct memory_store *store, int64_t mono_ms);
-/* Somebody was told the outcome of a command that turn `turn` holds. */
+/* The outcome of a command of turn `turn` was sent to its client. */
 const char *checks_acknowledged(struct checks *c, int64_t turn, const struct memory_store *store);

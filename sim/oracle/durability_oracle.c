@@ -5,7 +5,8 @@
 
 #include "base/err.h"
 
-static void *room(void *block, uint32_t *cap, int64_t id, size_t size)
+/* Grows an array so that `id` is a valid index; new elements are zero. */
+static void *durability_oracle_grow(void *block, uint32_t *cap, int64_t id, size_t size)
 {
     must(id > 0 && id < 1 << 24);
     if ((uint32_t)id < *cap)
@@ -27,13 +28,15 @@ void durability_oracle_fini(struct durability_oracle *l)
     *l = (struct durability_oracle){0};
 }
 
-static void note(struct durability_oracle *l, const struct record *record, bool gone)
+static void durability_oracle_note(struct durability_oracle *l, const struct record *record,
+                                   bool gone)
 {
     if (record->table == TABLE_RUN) {
-        l->runs = room(l->runs, &l->runs_cap, record->id, sizeof *l->runs);
+        l->runs = durability_oracle_grow(l->runs, &l->runs_cap, record->id, sizeof *l->runs);
         l->runs[record->id] = gone ? 0 : record->run.attempt + 1;
     } else if (record->table == TABLE_OUTBOX) {
-        l->outbox = room(l->outbox, &l->outbox_cap, record->id, sizeof *l->outbox);
+        l->outbox =
+            durability_oracle_grow(l->outbox, &l->outbox_cap, record->id, sizeof *l->outbox);
         l->outbox[record->id] = !gone;
     }
 }
@@ -43,22 +46,22 @@ void durability_oracle_batch(struct durability_oracle *l, const struct batch *ba
     for (uint32_t at = 0; at < batch->changes.len;) {
         struct change change;
         if (batch_next(batch->changes, &at, &change) != OK)
-            impossible("a durable batch that does not read");
-        note(l, &change.record, change.gone);
+            impossible("a stored batch cannot be decoded");
+        durability_oracle_note(l, &change.record, change.gone);
     }
 }
 
-static err note_record(void *self, const struct record *record)
+static err durability_oracle_note_record(void *self, const struct record *record)
 {
-    note(self, record, false);
+    durability_oracle_note(self, record, false);
     return OK;
 }
 
 void durability_oracle_reload(struct durability_oracle *l, const struct memory_store *store)
 {
     durability_oracle_fini(l);
-    if (memory_store_load(store, (struct store_visitor){l, note_record}) != OK)
-        impossible("the store does not read");
+    if (memory_store_load(store, (struct store_visitor){l, durability_oracle_note_record}) != OK)
+        impossible("the store cannot be read");
 }
 
 bool durability_oracle_has_run(const struct durability_oracle *l, int64_t run_id, uint32_t attempt)

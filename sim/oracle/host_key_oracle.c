@@ -7,105 +7,106 @@
 #include "base/err.h"
 #include "base/hash/hash.h"
 
-void host_key_oracle_fini(struct host_key_oracle *book)
+void host_key_oracle_fini(struct host_key_oracle *oracle)
 {
-    free(book->keys);
-    free(book->nodes);
-    book->keys = NULL;
-    book->nodes = NULL;
-    book->count = book->cap = book->node_cap = 0;
+    free(oracle->keys);
+    free(oracle->nodes);
+    oracle->keys = NULL;
+    oracle->nodes = NULL;
+    oracle->count = oracle->cap = oracle->node_cap = 0;
 }
 
 /* ---- entries ---- */
 
-static void set_node(struct host_key_oracle *book, int64_t id, bool exists)
+static void host_key_oracle_set_node(struct host_key_oracle *oracle, int64_t id, bool exists)
 {
     must(id > 0 && id < 1 << 24);
-    if ((uint32_t)id >= book->node_cap) {
+    if ((uint32_t)id >= oracle->node_cap) {
         const uint32_t wanted = 2 * (uint32_t)id + 64;
-        bool *larger = realloc(book->nodes, wanted * sizeof *larger);
+        bool *larger = realloc(oracle->nodes, wanted * sizeof *larger);
         must(larger);
-        memset(larger + book->node_cap, 0, (wanted - book->node_cap) * sizeof *larger);
-        book->nodes = larger;
-        book->node_cap = wanted;
+        memset(larger + oracle->node_cap, 0, (wanted - oracle->node_cap) * sizeof *larger);
+        oracle->nodes = larger;
+        oracle->node_cap = wanted;
     }
-    book->nodes[id] = exists;
+    oracle->nodes[id] = exists;
 }
 
-static void remove_key(struct host_key_oracle *book, int64_t id)
+static void host_key_oracle_remove(struct host_key_oracle *oracle, int64_t id)
 {
-    for (uint32_t i = 0; i < book->count; i++)
-        if (book->keys[i].id == id) {
-            book->keys[i] = book->keys[--book->count];
+    for (uint32_t i = 0; i < oracle->count; i++)
+        if (oracle->keys[i].id == id) {
+            oracle->keys[i] = oracle->keys[--oracle->count];
             return;
         }
 }
 
-static void add_key(struct host_key_oracle *book, const struct host_key_record *r)
+static void host_key_oracle_add(struct host_key_oracle *oracle, const struct host_key_record *r)
 {
-    remove_key(book, r->id);
-    if (book->count == book->cap) {
-        book->cap = book->cap ? 2 * book->cap : 64;
-        book->keys = realloc(book->keys, book->cap * sizeof *book->keys);
-        must(book->keys);
+    host_key_oracle_remove(oracle, r->id);
+    if (oracle->count == oracle->cap) {
+        oracle->cap = oracle->cap ? 2 * oracle->cap : 64;
+        oracle->keys = realloc(oracle->keys, oracle->cap * sizeof *oracle->keys);
+        must(oracle->keys);
     }
-    book->keys[book->count++] = (struct pinned_key){r->id, r->node_id, hash64(r->key, 1)};
+    oracle->keys[oracle->count++] = (struct pinned_key){r->id, r->node_id, hash64(r->key, 1)};
 }
 
-static void note(struct host_key_oracle *book, const struct record *record, bool gone)
+static void host_key_oracle_note(struct host_key_oracle *oracle, const struct record *record,
+                                 bool gone)
 {
     if (record->table == TABLE_NODE)
-        set_node(book, record->id, !gone);
+        host_key_oracle_set_node(oracle, record->id, !gone);
     else if (record->table == TABLE_HOST_KEY && gone)
-        remove_key(book, record->id);
+        host_key_oracle_remove(oracle, record->id);
     else if (record->table == TABLE_HOST_KEY)
-        add_key(book, &record->host_key);
+        host_key_oracle_add(oracle, &record->host_key);
 }
 
-/* ---- the invariant ---- */
+/* ---- invariant I14 ---- */
 
-static const char *check_all(struct host_key_oracle *book)
+static const char *host_key_oracle_check(struct host_key_oracle *oracle)
 {
-    for (uint32_t i = 0; i < book->count; i++) {
-        const struct pinned_key *one = &book->keys[i];
-        if (one->node_id <= 0 || one->node_id >= (int64_t)book->node_cap ||
-            !book->nodes[one->node_id]) {
-            snprintf(book->trouble, sizeof book->trouble,
+    for (uint32_t i = 0; i < oracle->count; i++) {
+        const struct pinned_key *one = &oracle->keys[i];
+        if (one->node_id <= 0 || one->node_id >= (int64_t)oracle->node_cap ||
+            !oracle->nodes[one->node_id]) {
+            snprintf(oracle->trouble, sizeof oracle->trouble,
                      "I14: host key %lld is pinned for node %lld, which does not exist",
                      (long long)one->id, (long long)one->node_id);
-            return book->trouble;
+            return oracle->trouble;
         }
         for (uint32_t j = 0; j < i; j++)
-            if (book->keys[j].hash == one->hash) {
-                snprintf(book->trouble, sizeof book->trouble,
+            if (oracle->keys[j].hash == one->hash) {
+                snprintf(oracle->trouble, sizeof oracle->trouble,
                          "I14: one host key is pinned for the nodes %lld and %lld",
-                         (long long)book->keys[j].node_id, (long long)one->node_id);
-                return book->trouble;
+                         (long long)oracle->keys[j].node_id, (long long)one->node_id);
+                return oracle->trouble;
             }
     }
     return NULL;
 }
 
-const char *host_key_oracle_batch(struct host_key_oracle *book, const struct batch *batch)
+const char *host_key_oracle_batch(struct host_key_oracle *oracle, const struct batch *batch)
 {
     for (uint32_t at = 0; at < batch->changes.len;) {
         struct change change;
         if (batch_next(batch->changes, &at, &change) != OK)
-            impossible("a durable batch that does not read");
-        note(book, &change.record, change.gone);
+            impossible("a stored batch cannot be decoded");
+        host_key_oracle_note(oracle, &change.record, change.gone);
     }
-    return check_all(book);
+    return host_key_oracle_check(oracle);
 }
 
-static err note_record(void *self, const struct record *record)
+static err host_key_oracle_note_record(void *self, const struct record *record)
 {
-    note(self, record, false);
+    host_key_oracle_note(self, record, false);
     return OK;
 }
 
-void host_key_oracle_reload(struct host_key_oracle *book, const struct memory_store *store)
+void host_key_oracle_reload(struct host_key_oracle *oracle, const struct memory_store *store)
 {
-    host_key_oracle_fini(book);
-    if (memory_store_load(store, (struct store_visitor){book, note_record}) != OK)
-        impossible("the store does not read");
+    host_key_oracle_fini(oracle);
+    if (memory_store_load(store, (struct store_visitor){oracle, host_key_oracle_note_record}) != OK)
+        impossible("the store cannot be read");
 }

@@ -7,30 +7,30 @@
 #include "base/err.h"
 #include "model/command.h"
 
-void run_history_oracle_fini(struct run_history_oracle *book)
+void run_history_oracle_fini(struct run_history_oracle *oracle)
 {
-    free(book->runs);
-    book->runs = NULL;
-    book->cap = 0;
+    free(oracle->runs);
+    oracle->runs = NULL;
+    oracle->cap = 0;
 }
 
-static struct run_start *page(struct run_history_oracle *book, int64_t id)
+static struct run_start *run_history_oracle_at(struct run_history_oracle *oracle, int64_t id)
 {
     must(id > 0 && id < 1 << 24);
-    if ((uint32_t)id >= book->cap) {
-        uint32_t wanted = book->cap ? book->cap : 256;
+    if ((uint32_t)id >= oracle->cap) {
+        uint32_t wanted = oracle->cap ? oracle->cap : 256;
         while (wanted <= (uint32_t)id)
             wanted *= 2;
-        struct run_start *larger = realloc(book->runs, wanted * sizeof *larger);
+        struct run_start *larger = realloc(oracle->runs, wanted * sizeof *larger);
         must(larger);
-        memset(larger + book->cap, 0, (wanted - book->cap) * sizeof *larger);
-        book->runs = larger;
-        book->cap = wanted;
+        memset(larger + oracle->cap, 0, (wanted - oracle->cap) * sizeof *larger);
+        oracle->runs = larger;
+        oracle->cap = wanted;
     }
-    return &book->runs[id];
+    return &oracle->runs[id];
 }
 
-static struct run_start start_of(const struct run_record *run)
+static struct run_start run_start_of_record(const struct run_record *run)
 {
     const bool is_under_way = run->state == RUN_RUNNING || run->state == RUN_STOPPING;
     return (struct run_start){run->noderole_id, is_under_way ? run->attempt : 0};
@@ -38,69 +38,70 @@ static struct run_start start_of(const struct run_record *run)
 
 /* ---- a batch ---- */
 
-/* What a batch ends and what it archives. */
+/* The starts that a batch ends, and those that it archives. */
 struct account {
     struct run_start *ended;
     struct run_start *kept;
     uint32_t ended_count, kept_count;
 };
 
-static bool is_same(struct run_start a, struct run_start b)
+static bool run_start_eq(struct run_start a, struct run_start b)
 {
     return a.noderole_id == b.noderole_id && a.attempt == b.attempt;
 }
 
-static void note(struct run_history_oracle *book, const struct change *change,
-                 struct account *account)
+static void run_history_oracle_note(struct run_history_oracle *oracle, const struct change *change,
+                                    struct account *account)
 {
     const struct record *record = &change->record;
     if (record->table == TABLE_SETTINGS && !change->gone)
-        book->keep = record->settings.keep_runs;
+        oracle->keep = record->settings.keep_runs;
     if (record->table == TABLE_OLD_RUN && !change->gone)
         account->kept[account->kept_count++] =
             (struct run_start){record->old_run.noderole_id, (uint32_t)record->old_run.attempt};
     if (record->table != TABLE_RUN)
         return;
-    const struct run_start now = change->gone ? (struct run_start){0} : start_of(&record->run);
-    struct run_start *at = page(book, record->id);
-    if (at->attempt && !is_same(*at, now))
+    const struct run_start now =
+        change->gone ? (struct run_start){0} : run_start_of_record(&record->run);
+    struct run_start *at = run_history_oracle_at(oracle, record->id);
+    if (at->attempt && !run_start_eq(*at, now))
         account->ended[account->ended_count++] = *at;
     *at = now;
 }
 
-static const char *trouble(struct run_history_oracle *book, const char *what,
-                           struct run_start start)
+static const char *run_history_oracle_report(struct run_history_oracle *oracle, const char *what,
+                                             struct run_start start)
 {
-    snprintf(book->trouble, sizeof book->trouble, "I11: attempt %u of noderole %lld %s",
+    snprintf(oracle->trouble, sizeof oracle->trouble, "I11: attempt %u of noderole %lld %s",
              start.attempt, (long long)start.noderole_id, what);
-    return book->trouble;
+    return oracle->trouble;
 }
 
-/* Each of these is among those, and once. */
-static const struct run_start *first_alone(const struct run_start *these, uint32_t count,
-                                           const struct run_start *those, uint32_t others)
+/* The first of `these` that is not exactly once among `those`; NULL if all are. */
+static const struct run_start *first_unmatched(const struct run_start *these, uint32_t count,
+                                               const struct run_start *those, uint32_t others)
 {
     for (uint32_t i = 0; i < count; i++) {
         uint32_t found = 0;
         for (uint32_t k = 0; k < others; k++)
-            found += is_same(these[i], those[k]);
+            found += run_start_eq(these[i], those[k]);
         if (found != 1)
             return &these[i];
     }
     return NULL;
 }
 
-/* ---- what is kept ---- */
+/* ---- rows in the history ---- */
 
-struct looking {
+struct kept_runs {
     int64_t last_attempt;
     uint32_t count;
     bool is_wrong;
 };
 
-static err look_at(void *self, const struct record *record)
+static err kept_runs_check_row(void *self, const struct record *record)
 {
-    struct looking *l = self;
+    struct kept_runs *l = self;
     const struct old_run_record *run = &record->old_run;
     l->is_wrong |= (l->count && run->attempt >= l->last_attempt) || run->attempt < 1 ||
                    run->started_at > run->ended_at || run->result > RESULT_CANCELLED;
@@ -109,19 +110,22 @@ static err look_at(void *self, const struct record *record)
     return OK;
 }
 
-static const char *check_kept(struct run_history_oracle *book, struct run_start start,
-                              const struct memory_store *store)
+static const char *run_history_oracle_check_kept(struct run_history_oracle *oracle,
+                                                 struct run_start start,
+                                                 const struct memory_store *store)
 {
-    struct looking l = {0};
+    struct kept_runs l = {0};
     if (memory_store_runs(store, start.noderole_id, UINT32_MAX,
-                          (struct store_visitor){&l, look_at}) != OK)
-        impossible("the history does not read");
+                          (struct store_visitor){&l, kept_runs_check_row}) != OK)
+        impossible("the history cannot be read");
     if (l.is_wrong)
-        return trouble(book, "is among runs that are out of order", start);
-    return l.count > book->keep ? trouble(book, "is kept with too many others", start) : NULL;
+        return run_history_oracle_report(oracle, "is among runs that are out of order", start);
+    return l.count > oracle->keep
+               ? run_history_oracle_report(oracle, "is kept with too many others", start)
+               : NULL;
 }
 
-const char *run_history_oracle_batch(struct run_history_oracle *book, const struct batch *batch,
+const char *run_history_oracle_batch(struct run_history_oracle *oracle, const struct batch *batch,
                                      const struct memory_store *store, struct arena *scratch)
 {
     struct account account = {.ended = arena_array(scratch, struct run_start, batch->rows),
@@ -129,38 +133,40 @@ const char *run_history_oracle_batch(struct run_history_oracle *book, const stru
     for (uint32_t at = 0; at < batch->changes.len;) {
         struct change change;
         if (batch_next(batch->changes, &at, &change) != OK)
-            impossible("a durable batch that does not read");
-        note(book, &change, &account);
+            impossible("a stored batch cannot be decoded");
+        run_history_oracle_note(oracle, &change, &account);
     }
-    book->ended += account.ended_count;
+    oracle->ended += account.ended_count;
     const struct run_start *odd =
-        first_alone(account.ended, account.ended_count, account.kept, account.kept_count);
+        first_unmatched(account.ended, account.ended_count, account.kept, account.kept_count);
     if (odd)
-        return trouble(book, "ended without a row, or with two", *odd);
-    odd = first_alone(account.kept, account.kept_count, account.ended, account.ended_count);
+        return run_history_oracle_report(oracle, "ended without a row in the history, or with two",
+                                         *odd);
+    odd = first_unmatched(account.kept, account.kept_count, account.ended, account.ended_count);
     if (odd)
-        return trouble(book, "has a row, and did not end", *odd);
+        return run_history_oracle_report(oracle, "has a row in the history and did not end", *odd);
     const char *said = NULL;
     for (uint32_t i = 0; i < account.kept_count && !said; i++)
-        said = check_kept(book, account.kept[i], store);
+        said = run_history_oracle_check_kept(oracle, account.kept[i], store);
     return said;
 }
 
-/* ---- beginning again ---- */
+/* ---- restart ---- */
 
-static err note_record(void *self, const struct record *record)
+static err run_history_oracle_note_record(void *self, const struct record *record)
 {
-    struct run_history_oracle *book = self;
+    struct run_history_oracle *oracle = self;
     if (record->table == TABLE_RUN)
-        *page(book, record->id) = start_of(&record->run);
+        *run_history_oracle_at(oracle, record->id) = run_start_of_record(&record->run);
     if (record->table == TABLE_SETTINGS)
-        book->keep = record->settings.keep_runs;
+        oracle->keep = record->settings.keep_runs;
     return OK;
 }
 
-void run_history_oracle_reload(struct run_history_oracle *book, const struct memory_store *store)
+void run_history_oracle_reload(struct run_history_oracle *oracle, const struct memory_store *store)
 {
-    run_history_oracle_fini(book);
-    if (memory_store_load(store, (struct store_visitor){book, note_record}) != OK)
-        impossible("the store does not read");
+    run_history_oracle_fini(oracle);
+    if (memory_store_load(store, (struct store_visitor){oracle, run_history_oracle_note_record}) !=
+        OK)
+        impossible("the store cannot be read");
 }

@@ -1,10 +1,9 @@
-/* run_history_oracle.h - every start of a run leaves one row in the history, when it ends and not
- * before.
+/* run_history_oracle.h - invariant I11: every start of a run writes one row to the history, in the
+ * batch in which it ends.
  *
- * The book reads every batch that the store took. It knows which starts are under way and so which
- * ended with the batch; what the batch puts into the history must be just those, and of each
- * noderole no more may be kept than the settings say. It is kept apart from the core, which says
- * the same in its own way.
+ * The oracle reads every batch that the store committed. It keeps the set of running starts and so
+ * knows which of them ended with the batch; the batch must archive exactly those, and no noderole
+ * may keep more ended runs than the settings allow. It is independent of the core.
  */
 #pragma once
 
@@ -18,20 +17,20 @@
 /* A start of a run. */
 struct run_start {
     int64_t noderole_id;
-    uint32_t attempt; /* 0 = none is under way */
+    uint32_t attempt; /* 0 = not running */
 };
 
 struct run_history_oracle {
     struct run_start *runs; /* by run id */
     uint32_t cap;
-    uint32_t keep;  /* runs of a noderole, as the settings say */
-    uint64_t ended; /* so many starts came to an end           */
+    uint32_t keep;  /* settings.keep_runs                       */
+    uint64_t ended; /* number of starts that ended              */
     char trouble[160];
 };
 
-void run_history_oracle_fini(struct run_history_oracle *book);
-/* The batch is in. NULL, or what is wrong with it. */
-const char *run_history_oracle_batch(struct run_history_oracle *book, const struct batch *batch,
+void run_history_oracle_fini(struct run_history_oracle *oracle);
+/* The batch is stored. Returns NULL, or the violation. */
+const char *run_history_oracle_batch(struct run_history_oracle *oracle, const struct batch *batch,
                                      const struct memory_store *store, struct arena *scratch);
-/* Begin again with what the store holds. */
-void run_history_oracle_reload(struct run_history_oracle *book, const struct memory_store *store);
+/* Start again from the content of the store. */
+void run_history_oracle_reload(struct run_history_oracle *oracle, const struct memory_store *store);

@@ -1,15 +1,16 @@
-/* rack.h - a rack of machines that are discovered and installed by the shipped roles.
+/* rack.h - simulates a rack of machines that the shipped barclamps discover and install.
  *
- * Core, turn, content reader and hooks are the real ones: the barclamps are read from their files
- * and their Lua runs in its thread. Store, clock, scripts, machines and people are pretended and
- * driven by one seeded generator, so a seed always tells the same story. A machine boots what DHCP
- * and the provisioner were told by the last runs of their databases, not what the core would like;
- * what is wiped are its disks.
+ * Core, turn, content reader and hooks are the real ones: the barclamps (packages of roles) are
+ * read from their files, and their Lua code runs in the real hook thread. Store, clock, scripts,
+ * machines and operators are simulated and driven by one seeded generator, so a seed always
+ * produces the same transcript. A machine boots what the last runs of the DHCP and provisioner
+ * databases published, not what the core has stored, and the oracles observe its disks.
  *
- * rack_live() lives through one seed with all its faults. The rest is for stories told step by step
- * (tests): whoever tells one may look at every field and changes none but disks, `delay_ms` and
- * `flaws`.
- * All of it in one thread.
+ * rack_simulate() simulates one seed with all its faults. The other functions let a test drive a
+ * rack step by step: a test may read every field and may write disks, `delay_ms` and `flaws`.
+ *
+ * A rack owns its store, its daemon (turn and hooks) and all strings of its events, until
+ * rack_free(). All calls come from one thread.
  */
 #pragma once
 
@@ -30,32 +31,32 @@
 #define RACK_MACHINES_MAX 8u
 #define RACK_DISKS_MAX    4u
 #define RACK_WAITING_MAX  64u
-#define RACK_ADMIN        RACK_MACHINES_MAX       /* in place of a machine: the admin node */
-#define RACK_SECOND_ADMIN (RACK_MACHINES_MAX + 1) /* and the one with the other databases  */
+#define RACK_ADMIN        RACK_MACHINES_MAX       /* machine number of the admin node         */
+#define RACK_SECOND_ADMIN (RACK_MACHINES_MAX + 1) /* and of that with the second databases    */
 
 /* kind, name */
 #define RACK_FAULTS(X)                                                                             \
-    X(CRASH, "crash")                         /* the daemon dies at a point of its turn       */   \
-    X(STORE_REFUSED, "store_refused")         /* a batch is not in                            */   \
-    X(STORE_UNANSWERED, "store_unanswered")   /* it may be in, and nobody says so             */   \
+    X(CRASH, "crash")                         /* the daemon crashes at a point of its turn    */   \
+    X(STORE_REFUSED, "store_refused")         /* the store refuses a batch                    */   \
+    X(STORE_UNANSWERED, "store_unanswered")   /* the result of a commit is lost               */   \
     X(HOOK_TWICE, "hook_twice")               /* a hook is called twice                       */   \
-    X(HOOK_LATE, "hook_late")                 /* the thread of the hooks is busy for minutes  */   \
-    X(RUN_SLOW, "run_slow")                   /* takes many minutes                           */   \
-    X(RUN_FAILED, "run_failed")               /* fails, having done nothing                   */   \
-    X(ANSWER_LATE, "answer_late")             /* what came of it is told minutes later        */   \
-    X(ANSWER_LOST, "answer_lost")             /* and only when it is told again               */   \
-    X(ANSWER_TWICE, "answer_twice")           /* is told again much later                     */   \
+    X(HOOK_LATE, "hook_late")                 /* a hook result is delayed by minutes          */   \
+    X(RUN_SLOW, "run_slow")                   /* a script takes many minutes                  */   \
+    X(RUN_FAILED, "run_failed")               /* a script fails before it does anything       */   \
+    X(ANSWER_LATE, "answer_late")             /* the result of a run is delayed by minutes    */   \
+    X(ANSWER_LOST, "answer_lost")             /* the result is lost until it is sent again    */   \
+    X(ANSWER_TWICE, "answer_twice")           /* the result arrives again much later          */   \
     X(POWER_LOSS, "power_loss")               /* a machine loses power at any instant         */   \
-    X(CALL_LOST, "call_lost")                 /* a machine's request does not arrive          */   \
-    X(CALL_TWICE, "call_twice")               /* arrives twice                                */   \
-    X(CALL_LATE, "call_late")                 /* arrives late, and once more later            */   \
-    X(REPLY_LOST, "reply_lost")               /* is done, and the machine never hears of it   */   \
-    X(NODE_DELETED, "node_deleted")           /* an operator deletes a machine, at any time   */   \
-    X(REDEPLOYED, "redeployed")               /* an operator has it installed again           */   \
-    X(DEBUGGED, "debugged")                   /* an operator takes it to the discovery image  */   \
-    X(RENAMED_OS, "renamed_os")               /* an operator changes the target late          */   \
-    X(ADMIN_DEAD, "admin_dead")               /* the databases' node is not alive for a while */   \
-    X(ADMIN_UNAVAILABLE, "admin_unavailable") /* or not available                             */
+    X(CALL_LOST, "call_lost")                 /* the request of a machine is lost             */   \
+    X(CALL_TWICE, "call_twice")               /* the request arrives twice                    */   \
+    X(CALL_LATE, "call_late")                 /* the request is delayed by up to 20 minutes   */   \
+    X(REPLY_LOST, "reply_lost")               /* the request is executed, the reply is lost   */   \
+    X(NODE_DELETED, "node_deleted")           /* an operator deletes a node, at any time      */   \
+    X(REDEPLOYED, "redeployed")               /* an operator requests a new installation      */   \
+    X(DEBUGGED, "debugged")                   /* an operator boots the discovery image        */   \
+    X(RENAMED_OS, "renamed_os")               /* an operator changes the target OS late       */   \
+    X(ADMIN_DEAD, "admin_dead")               /* the admin node is not alive for a while      */   \
+    X(ADMIN_UNAVAILABLE, "admin_unavailable") /* the admin node is not available for a while  */
 
 enum rack_fault {
 #define X(upper, name) RACK_##upper,
@@ -66,18 +67,18 @@ enum rack_fault {
 
 const char *rack_fault_name(enum rack_fault fault);
 
-/* What a rack is like. */
-struct rack_draw {
+/* The parameters of a rack, drawn from its seed. */
+struct rack_scenario {
     uint64_t seed;
     const char *barclamps; /* "DIR[:DIR]" */
     uint32_t machines;
-    int64_t hours;                   /* with faults */
-    bool two_databases;              /* of each kind, on two nodes: either answers (X9) */
-    bool trace;                      /* tell everything on standard output */
-    uint32_t rate[RACK_FAULT_COUNT]; /* per mille of the occasions */
+    int64_t hours;      /* simulated hours of the phase with faults */
+    bool two_databases; /* two databases of each kind on two nodes; a machine asks either of them */
+    bool trace;         /* print every command and effect to standard output */
+    uint32_t rate[RACK_FAULT_COUNT]; /* per mille of the opportunities; 0 = never */
 };
 
-/* ---- what was reached, over all seeds ---- */
+/* ---- coverage over all seeds ---- */
 
 #define RACK_REACHED(X)                                                                            \
     X(BOOTED_SLEDGEHAMMER, "booted the discovery image")                                           \
@@ -92,12 +93,12 @@ struct rack_draw {
     X(SKIPPED, "came back without being wiped")                                                    \
     X(APPLICATION_RAN, "application run")                                                          \
     X(DATABASE_PUBLISHED, "database published")                                                    \
-    X(DATABASE_WAITED, "database that could not run when asked")                                   \
-    X(OLD_CALL_IGNORED, "old request turned away at the door")                                     \
-    X(OLD_BOOT_IGNORED, "late word of an earlier boot")                                            \
+    X(DATABASE_WAITED, "database run due while its node was not alive or available")               \
+    X(OLD_CALL_IGNORED, "request older than the last one of the machine ignored")                  \
+    X(OLD_BOOT_IGNORED, "late report of an earlier boot")                                          \
     X(OPERATOR_RETRIED, "operator retried after an error")                                         \
-    X(POWER_WAITED, "power waited for the databases")                                              \
-    X(POWER_AGAIN, "operator asked again for power that was given up")                             \
+    X(POWER_WAITED, "power action waited at the boot barrier")                                     \
+    X(POWER_AGAIN, "operator requested again a power action that was given up")                    \
     X(REFUSED_REBOOTED, "operator rebooted a machine that is in another environment")              \
     X(SERVED_BY_SECOND, "booted what the second databases served")
 
@@ -108,49 +109,50 @@ enum rack_reached {
         RACK_REACHED_COUNT
 };
 
-/* Plain numbers, so that processes can add up. */
+/* uint64_t fields only: worker processes send the struct through a pipe, and add_counts() sums it
+ * as an array. */
 struct rack_counts {
     uint64_t racks;
     uint64_t machines;
     uint64_t turns;
     uint64_t commands;
-    uint64_t hooks; /* that were called */
+    uint64_t hooks; /* number of hook calls */
     uint64_t runs;
     uint64_t simulated_ms;
     uint64_t faults[RACK_FAULT_COUNT];
-    uint64_t points[TURN_POINT_COUNT]; /* crashes at each */
+    uint64_t points[TURN_POINT_COUNT]; /* number of crashes at each point of the turn */
     uint64_t reached[RACK_REACHED_COUNT];
 };
 
 /* ---- machines ---- */
 
-enum rack_place {
-    PLACE_OFF,
-    PLACE_FIRMWARE, /* about to ask DHCP what to boot */
-    PLACE_SLEDGEHAMMER,
-    PLACE_INSTALLER,
-    PLACE_LOCAL,
-    PLACE_NOWHERE, /* there was nothing to boot */
-    PLACE_COUNT
+enum rack_env {
+    RACK_ENV_OFF,
+    RACK_ENV_FIRMWARE, /* about to send a DHCP request */
+    RACK_ENV_SLEDGEHAMMER,
+    RACK_ENV_INSTALLER,
+    RACK_ENV_LOCAL,
+    RACK_ENV_NOWHERE, /* boot from disk, but no disk has an operating system */
+    RACK_ENV_COUNT
 };
 
-const char *rack_place_name(enum rack_place place);
+const char *rack_env_name(enum rack_env env);
 
 struct rack_disk {
     char name[40]; /* unique_name */
     char path[16];
     bool removable;
-    bool claimed; /* by somebody who is not the operating system */
-    bool wiped;   /* and nothing was written since */
+    bool claimed; /* by another owner than the operating system */
+    bool wiped;   /* and not written to since */
     bool has_os;
-    uint32_t wipes; /* ever */
+    uint32_t wipes; /* count */
 };
 
-/* What a machine asks of the API, one after the other. */
+/* The API requests of a machine, sent one after the other. */
 enum rack_call {
     CALL_NONE,
-    CALL_REGISTER,  /* make the node unless it is there */
-    CALL_COMMIT,    /* have it discovered, unless it is */
+    CALL_REGISTER,  /* create the node unless it exists */
+    CALL_COMMIT,    /* commit its discovery roles       */
     CALL_BOOTING,   /* alive=false bootenv=sledgehammer */
     CALL_ALIVE,     /* alive=true                       */
     CALL_INSTALLED, /* bootenv=local                    */
@@ -166,33 +168,33 @@ struct rack_machine {
     struct rack_disk disks[RACK_DISKS_MAX];
     uint32_t disk_count;
 
-    enum rack_place place;
-    uint32_t boot;       /* which one it is in; work of an earlier one is over */
-    uint32_t step;       /* of what this environment does by itself */
-    bool is_ready;       /* scripts can be run on it */
-    enum rack_call call; /* waits for the answer */
-    int64_t call_seq;    /* of that; never goes back */
-    int64_t door_seq;    /* the highest the API has seen of it */
-    int64_t power_seen;  /* the last order that switched it */
-    char rootdev[40];    /* what the installer was told */
-    char marker[32];     /* left by a script in the memory of this boot */
-    bool was_cut;        /* its power failed since it was last wiped */
+    enum rack_env env;
+    uint32_t boot;         /* number of the boot; scripts and events of an earlier boot are void */
+    uint32_t step;         /* of the sequence that this environment performs */
+    bool is_ready;         /* ssh is up: scripts can be run on it */
+    enum rack_call call;   /* the request that waits for its reply */
+    int64_t call_seq;      /* sequence number of that request; only increases */
+    int64_t received_seq;  /* the highest sequence number that the API has received */
+    int64_t power_done_id; /* outbox id of the last power action that was performed */
+    char rootdev[40];      /* the disk of the installer, as the provisioner serves it */
+    char marker[32];       /* /run/halligan/wiped of the wipe script; lost at every boot */
+    bool was_cut;          /* its power failed since the last wipe */
 
-    uint32_t boots;
-    uint32_t boots_allowed; /* beyond that it is a loop */
-    uint32_t boots_into[PLACE_COUNT];
-    uint32_t wipes;    /* runs that wiped it */
-    uint32_t installs; /* ended well */
-    bool may_install;  /* the installer that is served now was served to a wiped machine */
-    uint32_t permits;  /* how often somebody wanted it installed: the first time, redeploys ... */
-    uint32_t permit_wiped; /* under which of these it was wiped last */
-    uint32_t permit_used;  /* and of what it was installed with last */
+    uint32_t boots;         /* count */
+    uint32_t boots_allowed; /* upper bound of `boots`; above it the machine is in a boot loop */
+    uint32_t boots_into[RACK_ENV_COUNT];
+    uint32_t wipes;            /* number of runs that wiped it */
+    uint32_t installs;         /* number of successful installations */
+    bool may_install;          /* the machine was wiped before the served installer was published */
+    uint32_t install_requests; /* number of requests to install it: the first one, redeploys ... */
+    uint32_t wiped_for_request;     /* the request (number) for which it was wiped last */
+    uint32_t installed_for_request; /* the request (number) for which it was installed last */
 };
 
 /* ---- scripts ---- */
 
-/* What one attempt does, and what the runner never forgets about it. */
-struct rack_work {
+/* One attempt of a run. The runner never forgets one, so it can detect a second start. */
+struct rack_attempt {
     int64_t run_id;
     uint32_t attempt;
     int64_t node_id;
@@ -200,54 +202,54 @@ struct rack_work {
     struct str role;
     struct str node;
     struct str data;
-    int32_t machine; /* -1: the admin node */
-    uint32_t boot;   /* of the machine, when it began */
-    bool is_reached; /* the machine was there to begin with */
+    int32_t machine; /* -1: an admin node */
+    uint32_t boot;   /* of the machine, at the start */
+    bool is_reached; /* the machine was reachable at the start and has not lost power since */
     bool is_ended;
-    uint32_t generation; /* of its end */
-    struct str answer;   /* encoded command; empty = none yet */
+    uint32_t generation; /* increases with every state change; older end events are void */
+    struct str answer;   /* result as an encoded command; empty = none yet */
 };
 
 struct rack_code {
     struct str role;
     const char *path;
-    int64_t loaded; /* role id; 0 = not in this life of the daemon */
+    int64_t loaded; /* role id; 0 = not loaded since the daemon started */
 };
 
 /* ---- the rack ---- */
 
-/* For stories that must end badly: what a script does wrong. */
+/* Defects of the simulated scripts, for tests that expect an oracle to fail. */
 struct rack_flaws {
-    bool stays_alive;  /* the install run asks for a reboot, and forgets that its machine is down */
-    bool ignores_join; /* the install run does not look whether the machine runs from its disk    */
+    bool stays_alive;  /* the install run requests a reboot and does not report the node as dead */
+    bool ignores_join; /* the install run does not check whether the machine runs from its disk  */
 };
 
 struct hooks;
 struct transitions;
 
-/* What a step-by-step story is told of the last command it sent. */
-struct rack_word {
-    bool is_there;
-    bool is_done; /* otherwise refused, or not taken at all */
+/* The reply to a command that a test sent with rack_send(). */
+struct rack_reply {
+    bool is_received; /* the reply has arrived */
+    bool is_done;     /* false: refused, or not accepted by the turn */
     int64_t id;
-    char problem[200];
+    char problem[200]; /* text of the first problem */
 };
 
 struct rack {
-    struct rack_draw draw;
-    struct prng chance;
-    bool has_faults; /* still in the phase of faults */
-    struct arena story;
-    struct arena scratch;
+    struct rack_scenario scenario;
+    struct prng rng;
+    bool has_faults;      /* in the phase with faults */
+    struct arena arena;   /* until rack_free(): strings of events, results, published data */
+    struct arena scratch; /* reset after every delivery of events */
     struct event_queue events;
 
     /* clock */
     int64_t mono_ms;
 
     /* content */
-    struct str *documents; /* to import, in order */
+    struct str *documents; /* barclamps to import, in order */
     uint32_t document_count;
-    uint32_t imported; /* of these */
+    uint32_t imported; /* number of documents imported so far */
     struct rack_code *codes;
     uint32_t code_count;
 
@@ -258,42 +260,41 @@ struct rack {
     struct hooks *hooks;
     struct transitions *transitions;
     bool started;
-    uint32_t life; /* how often it was started */
-    uint32_t deaths_left;
-    enum turn_point death_point;
-    uint32_t death_patience;
-    bool kill_now;
-    int64_t hook_ms;                    /* when the last answer of a hook is handed over */
-    int64_t delay_ms[RACK_FAULT_COUNT]; /* for stories: adds this to what a fault of that kind
-                                           delays, always; 0 = by chance only */
+    uint32_t daemon_starts;        /* number of starts of the daemon */
+    uint32_t crashes_left;         /* number of crashes that may still be injected */
+    enum turn_point planned_point; /* where the next crash happens */
+    uint32_t points_to_pass;       /* points of the turn to pass before it may happen */
+    bool kill_now;                 /* crash at the next point of the turn */
+    int64_t hook_ms;               /* monotonic time at which the last hook result is delivered */
+    int64_t delay_ms[RACK_FAULT_COUNT]; /* for tests: always added to the delays of that fault */
 
-    /* the world */
-    struct rack_work *works;
-    uint32_t work_count;
-    uint32_t work_cap;
-    struct str dhcp;        /* clients as served, canonical JSON */
-    struct str provisioner; /* likewise */
-    struct str second_dhcp; /* by the databases of the second admin node; empty = there are none */
+    /* environment of the daemon */
+    struct rack_attempt *attempts;
+    uint32_t attempt_count;
+    uint32_t attempt_cap;
+    struct str dhcp;        /* clients that dhcp-database published, canonical JSON */
+    struct str provisioner; /* clients that provisioner-database published */
+    struct str second_dhcp; /* of the databases on the second admin node; empty = there are none */
     struct str second_provisioner;
     struct rack_machine machines[RACK_MACHINES_MAX];
     struct rack_waiting {
         int64_t outbox_id;
         int64_t generation;
-    } waiting[RACK_WAITING_MAX]; /* power that was seen to wait, the newest of it */
-    uint32_t waiting_count;      /* ever */
-    bool is_admin_up;            /* as the operator left it */
-    bool is_database_due;        /* a database is to run, and cannot */
+    } waiting[RACK_WAITING_MAX]; /* ring buffer of power actions that waited at the barrier */
+    uint32_t waiting_count;      /* number of entries ever written */
+    bool is_admin_up;            /* the admin node is reachable */
+    bool is_database_due;        /* a database run is due while its node cannot run it */
 
     /* the operator */
     int64_t last_request;
-    int64_t word_request; /* that a story waits for */
-    struct rack_word word;
+    int64_t awaited_request; /* the request that rack_send() waits for; 0 = none */
+    struct rack_reply reply;
     uint32_t wipe_serial;
 
     struct rack_flaws flaws;
     struct rack_counts counts;
     struct transcript_hash transcript;
-    char failure[640]; /* empty = all is well */
+    char failure[640]; /* the first violation; empty = none */
 };
 
 struct rack_result {
@@ -302,56 +303,56 @@ struct rack_result {
     char transcript[TRANSCRIPT_HEX_SIZE];
 };
 
-/* Drawn from the seed. */
-struct rack_draw rack_draw(uint64_t seed, const char *barclamps);
-void rack_describe(const struct rack_draw *draw, char *text, uint32_t size);
+/* Draw the parameters from the seed. */
+struct rack_scenario rack_draw_scenario(uint64_t seed, const char *barclamps);
 
-/* Live through one seed. Counts are added. */
-struct rack_result rack_live(const struct rack_draw *draw, struct rack_counts *counts);
+/* Simulate one rack from start to end. Its counts are added to `counts`. */
+struct rack_result rack_simulate(const struct rack_scenario *scenario, struct rack_counts *counts);
 
 /* ---- step by step ---- */
 
-/* Machines are off, the daemon has not started. The barclamps are read: NULL when that failed, with
- * a sentence in `failure`. */
-struct rack *rack_new(const struct rack_draw *draw, char *failure, uint32_t failure_size);
+/* Create a rack: machines are off, the daemon is not started, the barclamps are read. Returns NULL,
+ * with a sentence in `failure`, if a barclamp cannot be read. */
+struct rack *rack_new(const struct rack_scenario *scenario, char *failure, uint32_t failure_size);
 void rack_free(struct rack *r);
 
-/* Import everything, and bring the admin node up with all its roles. False, with a failure noted,
- * when it did not come up. */
+/* Import the barclamps and create the admin node; returns when all its noderoles are ACTIVE. False,
+ * with r->failure set, if they do not become ACTIVE. */
 bool rack_set_up(struct rack *r);
 
-/* Let so much time pass, or stop earlier when something failed. */
+/* Simulate that much time, or stop at the first violation. */
 void rack_pass(struct rack *r, int64_t ms);
-typedef bool (*rack_wish)(struct rack *r, int64_t argument);
-/* Until it is so. False when it was not within that time, or something failed. */
-bool rack_until(struct rack *r, rack_wish is_so, int64_t argument, int64_t within_ms);
+typedef bool (*rack_condition)(struct rack *r, int64_t argument);
+/* Simulate until the condition is true. False if it was not within that time, or at a violation. */
+bool rack_until(struct rack *r, rack_condition condition, int64_t argument, int64_t within_ms);
 
-/* Somebody sends this, and waits until it is answered. */
-struct rack_word rack_send(struct rack *r, const struct command *command);
-/* The same for what operators do most. */
-struct rack_word rack_bind(struct rack *r, uint32_t machine, const char *role,
-                           const char *deployment);
-struct rack_word rack_commit(struct rack *r, const char *deployment);
-struct rack_word rack_node_verb(struct rack *r, uint32_t machine, enum command_kind verb);
-/* The second admin node, with a database of each kind on it. False when it does not come up. */
+/* Send a command as an operator and simulate until its reply arrives. */
+struct rack_reply rack_send(struct rack *r, const struct command *command);
+/* The same for the frequent commands. */
+struct rack_reply rack_bind(struct rack *r, uint32_t machine, const char *role,
+                            const char *deployment);
+struct rack_reply rack_commit(struct rack *r, const char *deployment);
+struct rack_reply rack_node_verb(struct rack *r, uint32_t machine, enum command_kind verb);
+/* Create the second admin node, with a database of each kind. False if it does not become
+ * ACTIVE. */
 bool rack_add_databases(struct rack *r);
 
 void rack_power_on(struct rack *r, uint32_t machine);
-/* Its power fails now; it comes back only by rack_power_on(). */
+/* The power of the machine fails now and returns only with rack_power_on(). */
 void rack_power_cut(struct rack *r, uint32_t machine);
-/* The daemon dies at the next point of its turn, and is started again. */
+/* The daemon crashes at the next point of its turn and is started again. */
 void rack_kill(struct rack *r);
 
-/* Looking. NULL while the core is down. */
+/* For reading; NULL while no core is loaded. */
 const struct core *rack_core(const struct rack *r);
 bool rack_node(const struct rack *r, uint32_t machine, struct node_record *out_node);
 /* The noderole of a role on a machine (or on an admin node: RACK_ADMIN, RACK_SECOND_ADMIN). */
 bool rack_noderole(const struct rack *r, uint32_t machine, const char *role,
                    struct noderole_record *out_noderole);
-/* The boot environment that is served for a machine; empty when it is not known there. */
+/* The boot environment that `clients` contains for a machine; empty if it is not listed. */
 struct str rack_served(struct rack *r, struct str clients, uint32_t machine);
-/* What keeps the rack from its goal: every machine installed, every noderole active, both databases
- * as the records say. NULL when nothing does. */
+/* The first unmet part of the goal: every machine installed, every noderole ACTIVE, and both
+ * databases as the records require. NULL: the goal is reached. */
 const char *rack_missing(struct rack *r);
 
 /* ---- many seeds ---- */

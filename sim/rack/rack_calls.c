@@ -4,60 +4,64 @@
 #include "base/json/json.h"
 #include "base/text/buf.h"
 
-/* Requests of machines. A machine asks one thing at a time and repeats it until it is answered; on
- * the way there requests and answers get lost, late and doubled. What it says about itself carries
- * the id of its boot, and the core does not listen to one that it knows to be over (X12). All else
- * that comes after a later request of the same machine is turned away at the door: what is of the
- * same boot, what carries no boot, and what is of a boot that this node never heard of. */
+/* API requests of machines.
+ *
+ * A machine has one request outstanding and repeats it until a reply arrives. Requests and replies
+ * are lost, delayed and duplicated. A report of a machine carries the id of its boot, and the core
+ * ignores a report of an earlier boot (ADR 0049). Other requests that arrive after a later request
+ * of the same machine are dropped here, as a connection would keep them in order: requests of the
+ * same boot, requests without a boot id, and requests of a boot that the node never reported.
+ *
+ * A request travels as one number, the call reference: boot, sequence number and kind. */
 
-enum { CALL_BITS = 4, BOOT_SHIFT = 32, MACHINE_BITS = 4, PATIENCE_S = 20 };
+enum { CALL_BITS = 4, BOOT_SHIFT = 32, MACHINE_BITS = 4, CALL_TIMEOUT_S = 20 };
 
-_Static_assert(CALL_COUNT <= 1 << CALL_BITS, "a call must fit");
-_Static_assert(RACK_MACHINES_MAX <= 1 << MACHINE_BITS, "a machine must fit");
+_Static_assert(CALL_COUNT <= 1 << CALL_BITS, "enum rack_call must fit into CALL_BITS");
+_Static_assert(RACK_MACHINES_MAX <= 1 << MACHINE_BITS, "a machine must fit into MACHINE_BITS");
 
 bool rack_is_call(int64_t request)
 {
     return request & 1;
 }
 
-/* ---- what travels ---- */
+/* ---- call references ---- */
 
-static int64_t letter(const struct rack_machine *m)
+static int64_t call_ref_of(const struct rack_machine *m)
 {
     must(m->call_seq < INT64_C(1) << (BOOT_SHIFT - CALL_BITS));
     return (int64_t)m->boot << BOOT_SHIFT | m->call_seq << CALL_BITS | m->call;
 }
 
-static uint32_t letter_boot(int64_t letter)
+static uint32_t call_ref_boot(int64_t call_ref)
 {
-    return (uint32_t)(letter >> BOOT_SHIFT);
+    return (uint32_t)(call_ref >> BOOT_SHIFT);
 }
 
-static int64_t letter_seq(int64_t letter)
+static int64_t call_ref_seq(int64_t call_ref)
 {
-    return (int64_t)((uint32_t)letter >> CALL_BITS);
+    return (int64_t)((uint32_t)call_ref >> CALL_BITS);
 }
 
-static enum rack_call letter_call(int64_t letter)
+static enum rack_call call_ref_kind(int64_t call_ref)
 {
-    return (enum rack_call)(letter & ((1 << CALL_BITS) - 1));
+    return (enum rack_call)(call_ref & ((1 << CALL_BITS) - 1));
 }
 
-/* ---- to the API ---- */
+/* ---- machine: send ---- */
 
-static void send(struct rack *r, uint32_t machine)
+static void call_send(struct rack *r, uint32_t machine)
 {
     const struct rack_machine *m = &r->machines[machine];
-    const struct event event = {.id = machine, .detail = letter(m)};
+    const struct event event = {.id = machine, .detail = call_ref_of(m)};
     const bool is_late = rack_fault(r, RACK_CALL_LATE);
-    rack_at(r, PATIENCE_S * RACK_SECOND, RACK_EVENT_CALL_AGAIN, event);
+    rack_at(r, CALL_TIMEOUT_S * RACK_SECOND, RACK_EVENT_CALL_AGAIN, event);
     if (rack_fault(r, RACK_CALL_LOST))
         return;
-    const int64_t delay_ms = prng_between(&r->chance, 1, 500) + r->delay_ms[RACK_CALL_LATE];
-    rack_at(r, is_late ? prng_between(&r->chance, RACK_SECOND, 20 * RACK_MINUTE) : delay_ms,
+    const int64_t delay_ms = prng_between(&r->rng, 1, 500) + r->delay_ms[RACK_CALL_LATE];
+    rack_at(r, is_late ? prng_between(&r->rng, RACK_SECOND, 20 * RACK_MINUTE) : delay_ms,
             RACK_EVENT_CALL, event);
     if (rack_fault(r, RACK_CALL_TWICE))
-        rack_at(r, prng_between(&r->chance, 1, 10 * RACK_MINUTE), RACK_EVENT_CALL, event);
+        rack_at(r, prng_between(&r->rng, 1, 10 * RACK_MINUTE), RACK_EVENT_CALL, event);
 }
 
 void rack_call(struct rack *r, uint32_t machine, enum rack_call call)
@@ -65,24 +69,24 @@ void rack_call(struct rack *r, uint32_t machine, enum rack_call call)
     struct rack_machine *m = &r->machines[machine];
     m->call = call;
     m->call_seq++;
-    send(r, machine);
+    call_send(r, machine);
 }
 
-static bool is_waiting(const struct rack *r, const struct event *event)
+static bool call_is_outstanding(const struct rack *r, const struct event *event)
 {
     const struct rack_machine *m = &r->machines[event->id];
-    return m->call != CALL_NONE && m->call_seq == letter_seq(event->detail);
+    return m->call != CALL_NONE && m->call_seq == call_ref_seq(event->detail);
 }
 
 void rack_call_again(struct rack *r, const struct event *event)
 {
-    if (is_waiting(r, event))
-        send(r, (uint32_t)event->id);
+    if (call_is_outstanding(r, event))
+        call_send(r, (uint32_t)event->id);
 }
 
-/* ---- in the API ---- */
+/* ---- API: execute ---- */
 
-static void put_disks(struct buf *b, const struct rack_machine *m)
+static void call_put_disks(struct buf *b, const struct rack_machine *m)
 {
     buf_put_z(b, "{\"reservations\":{\"disks\":[");
     for (uint32_t i = 0; i < m->disk_count; i++) {
@@ -98,7 +102,7 @@ static void put_disks(struct buf *b, const struct rack_machine *m)
     buf_put_z(b, "]}}");
 }
 
-static void put_hint(struct buf *b, const struct rack_machine *m)
+static void call_put_hint(struct buf *b, const struct rack_machine *m)
 {
     bool any = false;
     buf_put_z(b, "{\"admin-v4addr\":\"");
@@ -117,16 +121,16 @@ static void put_hint(struct buf *b, const struct rack_machine *m)
     buf_put_z(b, "}}");
 }
 
-/* Registration is an upsert (X17): who is there already is welcome. */
-static bool make_registration(struct rack *r, uint32_t machine, struct command *command)
+/* Registration succeeds if the node exists already (ADR 0049). False: it exists. */
+static bool call_make_registration(struct rack *r, uint32_t machine, struct command *command)
 {
     struct rack_machine *m = &r->machines[machine];
     struct buf hint = buf_in(&r->scratch), discovery = buf_in(&r->scratch);
     if (rack_node_id(r, machine))
         return false;
-    m->permits++; /* whatever it was before, it is new now */
-    put_hint(&hint, m);
-    put_disks(&discovery, m);
+    m->install_requests++; /* a new node, even if the machine was installed before */
+    call_put_hint(&hint, m);
+    call_put_disks(&discovery, m);
     command->kind = COMMAND_NODE_CREATE;
     command->node_create.name = str_from(m->name);
     command->node_create.hint = buf_str(&hint);
@@ -134,8 +138,8 @@ static bool make_registration(struct rack *r, uint32_t machine, struct command *
     return true;
 }
 
-/* Only what discovery brings; what an operator has drawn is his to commit. */
-static bool make_commit(struct rack *r, uint32_t machine, struct command *command)
+/* Commits the discovery roles only once: later proposals belong to the operators. */
+static bool call_make_commit(struct rack *r, uint32_t machine, struct command *command)
 {
     struct noderole_record managed;
     if (rack_noderole(r, machine, "crowbar-managed-node", &managed) &&
@@ -146,7 +150,7 @@ static bool make_commit(struct rack *r, uint32_t machine, struct command *comman
     return true;
 }
 
-static struct str boot_id(struct rack *r, uint32_t boot)
+static struct str call_boot_id(struct rack *r, uint32_t boot)
 {
     struct buf b = buf_in(&r->scratch);
     buf_put_z(&b, "boot-");
@@ -154,10 +158,11 @@ static struct str boot_id(struct rack *r, uint32_t boot)
     return buf_str(&b);
 }
 
-static bool make_update(struct rack *r, uint32_t machine, int64_t letter, struct command *command)
+static bool call_make_update(struct rack *r, uint32_t machine, int64_t call_ref,
+                             struct command *command)
 {
     struct node_update_command *update = &command->node_update;
-    const enum rack_call call = letter_call(letter);
+    const enum rack_call call = call_ref_kind(call_ref);
     command->kind = COMMAND_NODE_UPDATE;
     update->id = rack_node_id(r, machine);
     if (call != CALL_INSTALLED)
@@ -171,7 +176,7 @@ static bool make_update(struct rack *r, uint32_t machine, int64_t letter, struct
         update->given |= GIVEN_NODE_BOOTENV;
     update->bootenv = STR("local");
     update->given |= GIVEN_NODE_BOOT_ID;
-    update->boot_id = boot_id(r, letter_boot(letter));
+    update->boot_id = call_boot_id(r, call_ref_boot(call_ref));
     if (update->alive || call == CALL_BOOTING)
         update->given |= GIVEN_NODE_ENVIRONMENT;
     update->environment =
@@ -179,73 +184,74 @@ static bool make_update(struct rack *r, uint32_t machine, int64_t letter, struct
     return true;
 }
 
-/* False: it is so already. */
-static bool make_command(struct rack *r, uint32_t machine, int64_t letter, struct command *command)
+/* False: there is nothing to change, the request has succeeded. */
+static bool call_make_command(struct rack *r, uint32_t machine, int64_t call_ref,
+                              struct command *command)
 {
-    if (letter_call(letter) == CALL_REGISTER)
-        return make_registration(r, machine, command);
-    if (letter_call(letter) == CALL_COMMIT)
-        return make_commit(r, machine, command);
-    return make_update(r, machine, letter, command);
+    if (call_ref_kind(call_ref) == CALL_REGISTER)
+        return call_make_registration(r, machine, command);
+    if (call_ref_kind(call_ref) == CALL_COMMIT)
+        return call_make_commit(r, machine, command);
+    return call_make_update(r, machine, call_ref, command);
 }
 
-/* A word of a boot that the core knows to be over. */
-static bool is_of_old_boot(struct rack *r, uint32_t machine, int64_t letter)
+/* A report of a boot that is in the list of old boots of the node. */
+static bool call_is_of_old_boot(struct rack *r, uint32_t machine, int64_t call_ref)
 {
     struct node_record node;
     struct json *boots;
     uint32_t offset;
     const char *what;
-    const enum rack_call call = letter_call(letter);
+    const enum rack_call call = call_ref_kind(call_ref);
     if (call == CALL_REGISTER || call == CALL_COMMIT || !rack_node(r, machine, &node) ||
         json_read(&r->scratch, node.old_boots, &boots, &offset, &what) != OK)
         return false;
-    const struct str id = boot_id(r, letter_boot(letter));
+    const struct str id = call_boot_id(r, call_ref_boot(call_ref));
     for (const struct json *old = boots->first; old; old = old->next)
         if (str_eq(old->text, id))
             return true;
     return false;
 }
 
-static bool may_enter(struct rack *r, uint32_t machine, int64_t letter)
+static bool call_is_accepted(struct rack *r, uint32_t machine, int64_t call_ref)
 {
     struct rack_machine *m = &r->machines[machine];
-    if (letter_seq(letter) >= m->door_seq) {
-        m->door_seq = letter_seq(letter);
+    if (call_ref_seq(call_ref) >= m->received_seq) {
+        m->received_seq = call_ref_seq(call_ref);
         return true;
     }
-    const bool is_known = is_of_old_boot(r, machine, letter);
-    rack_reach(r, is_known ? RACK_REACHED_OLD_BOOT_IGNORED : RACK_REACHED_OLD_CALL_IGNORED);
+    const bool is_known = call_is_of_old_boot(r, machine, call_ref);
+    rack_count_reached(r, is_known ? RACK_REACHED_OLD_BOOT_IGNORED : RACK_REACHED_OLD_CALL_IGNORED);
     return is_known;
 }
 
-static void answer(struct rack *r, uint32_t machine, int64_t seq, bool gone)
+static void call_reply(struct rack *r, uint32_t machine, int64_t seq, bool gone)
 {
     if (!rack_fault(r, RACK_REPLY_LOST))
-        rack_at(r, prng_between(&r->chance, 1, 200), RACK_EVENT_REPLY,
+        rack_at(r, prng_between(&r->rng, 1, 200), RACK_EVENT_REPLY,
                 (struct event){.id = machine, .detail = seq << 1 | gone});
 }
 
 void rack_call_arrives(struct rack *r, const struct event *event)
 {
     const uint32_t machine = (uint32_t)event->id;
-    const int64_t seq = letter_seq(event->detail);
+    const int64_t seq = call_ref_seq(event->detail);
     struct command command = {.actor = STR("machine")};
     if (!rack_core(r))
-        return; /* nobody listens; it asks again */
-    if (!may_enter(r, machine, event->detail))
+        return; /* the daemon is down: the request times out and is repeated */
+    if (!call_is_accepted(r, machine, event->detail))
         return;
-    if (letter_call(event->detail) != CALL_REGISTER && !rack_node_id(r, machine)) {
-        answer(r, machine, seq, true);
-    } else if (!make_command(r, machine, event->detail, &command)) {
-        answer(r, machine, seq, false);
+    if (call_ref_kind(event->detail) != CALL_REGISTER && !rack_node_id(r, machine)) {
+        call_reply(r, machine, seq, true);
+    } else if (!call_make_command(r, machine, event->detail, &command)) {
+        call_reply(r, machine, seq, false);
     } else {
         command.request = (seq << MACHINE_BITS | machine) << 1 | 1;
-        ignore(turn_submit(r->turn, &command), "it asks again when nobody answers");
+        ignore(turn_submit(r->turn, &command), "the machine repeats a request without a reply");
     }
 }
 
-/* ---- and back ---- */
+/* ---- machine: reply ---- */
 
 void rack_call_answered(struct rack *r, int64_t request, const struct outcome *outcome)
 {
@@ -253,14 +259,14 @@ void rack_call_answered(struct rack *r, int64_t request, const struct outcome *o
     const int64_t seq = request >> (1 + MACHINE_BITS);
     const struct problem *problem = outcome->problems;
     const bool gone = problem && problem->code == PROBLEM_NOT_FOUND;
-    /* Its node may have come or gone between the door and the core, or be about to be restarted: it
-     * asks again and sees. */
+    /* The node may have been created or deleted, or ordered to restart, between the arrival of the
+     * request and its execution. The machine repeats the request without a reply. */
     if (outcome->verdict == VERDICT_DONE || gone)
-        answer(r, machine, seq, gone);
+        call_reply(r, machine, seq, gone);
     else if (!problem ||
              (problem->code != PROBLEM_NAME_TAKEN && problem->code != PROBLEM_WRONG_STATE))
-        rack_fail(r, "%s is refused: %.*s", r->machines[machine].name,
-                  STR_FMT_ARGS(problem ? problem->text : STR("asking")));
+        rack_fail(r, "a request of machine %s was refused: %.*s", r->machines[machine].name,
+                  STR_FMT_ARGS(problem ? problem->text : STR("it needs hooks")));
 }
 
 void rack_reply_arrives(struct rack *r, const struct event *event)

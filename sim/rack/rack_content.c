@@ -7,44 +7,47 @@
 #include "hooks/code_finder.h"
 #include "hooks/hooks.h"
 
-/* What the daemon does with barclamps, in short: read them, import them, load the code of roles. */
+/* Barclamps in the rack, as the daemon handles them: read from disk once, imported at every
+ * start, and the Lua code of a role loaded when its first hook is called. A barclamp that cannot
+ * be read or code that cannot be loaded is a failure of the rack. */
 
-/* Something that builds on an installed machine. */
+/* A role that requires an installed operating system. */
 static const char application[] =
     "{\"barclamp\":{\"name\":\"rack\",\"source_path\":\"/usr/share/halligan/rack\"},"
     "\"roles\":[{\"flags\":[\"implicit\"],\"jig\":\"script\",\"name\":\"rack-application\","
     "\"requires\":[\"crowbar-installed-node\"]}]}";
 
-/* ---- reading ---- */
+/* ---- files ---- */
 
-static void add_code(struct rack *r, const struct barclamp_file *file, struct str role)
+static void rack_content_add_code(struct rack *r, const struct barclamp_file *file, struct str role)
 {
     const char *path;
-    if (content_role_file(&r->story, file->source_path, role, ROLE_FILE_LUA, &path) == OK)
+    if (content_role_file(&r->arena, file->source_path, role, ROLE_FILE_LUA, &path) == OK)
         r->codes[r->code_count++] = (struct rack_code){.role = role, .path = path};
 }
 
-static const struct json *roles_of(const struct barclamp_file *file)
+static const struct json *rack_content_roles_of(const struct barclamp_file *file)
 {
     const struct json *roles = json_get(file->tree, STR("roles"));
     return roles ? roles->first : NULL;
 }
 
-static void take_files(struct rack *r, const struct content_tree *tree)
+static void rack_content_add_files(struct rack *r, const struct content_tree *tree)
 {
     uint32_t roles = 0;
     for (uint32_t i = 0; i < tree->count; i++)
-        for (const struct json *role = roles_of(&tree->files[i]); role; role = role->next)
+        for (const struct json *role = rack_content_roles_of(&tree->files[i]); role;
+             role = role->next)
             roles++;
-    r->documents = arena_array(&r->story, struct str, tree->count + 1);
-    r->codes = arena_array(&r->story, struct rack_code, roles + 1);
+    r->documents = arena_array(&r->arena, struct str, tree->count + 1);
+    r->codes = arena_array(&r->arena, struct rack_code, roles + 1);
     for (uint32_t i = 0; i < tree->count; i++) {
         const struct barclamp_file *file = &tree->files[i];
         r->documents[r->document_count++] = file->document;
-        for (const struct json *role = roles_of(file); role; role = role->next) {
+        for (const struct json *role = rack_content_roles_of(file); role; role = role->next) {
             const struct json *name = json_get(role, STR("name"));
             if (name)
-                add_code(r, file, name->text);
+                rack_content_add_code(r, file, name->text);
         }
     }
     r->documents[r->document_count++] = str_from(application);
@@ -52,38 +55,38 @@ static void take_files(struct rack *r, const struct content_tree *tree)
 
 bool rack_content_read(struct rack *r)
 {
-    struct diagnostics report = diagnostics_begin(&r->story);
+    struct diagnostics report = diagnostics_begin(&r->arena);
     struct code_finder code = {0};
     const struct hook_finder finder = code_finder_hook_finder(&code);
-    const struct content_tree tree = content_read_tree(&report, r->draw.barclamps, &finder);
+    const struct content_tree tree = content_read_tree(&report, r->scenario.barclamps, &finder);
     for (const struct diagnostics_entry *e = report.first; e && report.errors; e = e->next) {
         if (e->severity != DIAGNOSTICS_ERROR)
             continue;
-        struct buf b = buf_in(&r->story);
+        struct buf b = buf_in(&r->arena);
         diagnostics_format(e, &b);
         rack_fail(r, "%.*s", STR_FMT_ARGS(buf_str(&b)));
         return false;
     }
     if (!tree.count) {
-        rack_fail(r, "there are no barclamps in %s", r->draw.barclamps);
+        rack_fail(r, "no barclamps found in %s", r->scenario.barclamps);
         return false;
     }
-    take_files(r, &tree);
+    rack_content_add_files(r, &tree);
     return true;
 }
 
-/* ---- importing ---- */
+/* ---- import ---- */
 
 void rack_content_import_later(struct rack *r)
 {
     for (uint32_t i = 0; i < r->imported; i++) {
         struct command command = {.kind = COMMAND_IMPORT, .actor = STR("daemon")};
         command.import.barclamp = r->documents[i];
-        rack_later(r, 100 + i, &command);
+        rack_send_later(r, 100 + i, &command);
     }
 }
 
-/* ---- code ---- */
+/* ---- Lua code of roles ---- */
 
 void rack_content_load(struct rack *r, int64_t role_id)
 {
@@ -103,7 +106,7 @@ void rack_content_loaded(void *self, int64_t role_id, err error, const struct ho
 {
     struct rack *r = self;
     if (error != OK)
-        rack_fail(r, "the code of role %lld does not load: %.*s", (long long)role_id,
+        rack_fail(r, "the Lua code of role %lld cannot be loaded: %.*s", (long long)role_id,
                   STR_FMT_ARGS(report->text));
 }
 

@@ -5,8 +5,9 @@
 
 #include "base/err.h"
 
-/* People: who sets the admin node up, wants every machine installed, retries what failed, changes
- * their minds and makes trouble. They see records and machines, and send commands. */
+/* Simulated operators: they create the admin node, request the installation of every machine, retry
+ * errors, change their requests and inject faults. They read records and the environments of
+ * machines, and act only by sending commands and by power cycling machines by hand. */
 
 static const char *const deployments[] = {"blue", "green"};
 static const char *const systems[] = {"debian-12", "debian-13"};
@@ -14,18 +15,19 @@ static const char admin_name[] = "admin.rack.local";
 static const char second_name[] = RACK_SECOND_NAME;
 
 enum {
-    LOOK_S_MIN = 20, /* between two looks of an operator */
-    LOOK_S_MAX = 240,
-    SET_UP_H = 2,
-    ANSWER_MS = 10 * RACK_MINUTE,
-    BOOTS_WANTED = 4, /* that a whim of an operator costs */
+    POLL_S_MIN = 20, /* seconds between two rounds of an operator */
+    POLL_S_MAX = 240,
+    SET_UP_H = 2,                 /* hours until the noderoles of an admin node must be ACTIVE */
+    ANSWER_MS = 10 * RACK_MINUTE, /* until rack_send() gives up */
+    BOOTS_REQUESTED = 4,          /* additional boots that a request of an operator may cause */
 };
 
-enum { ADMIN_DIES, ADMIN_LIVES, ADMIN_AWAY, ADMIN_BACK };
+/* Events about the admin node: it is alive again, or available again. */
+enum admin_change { ADMIN_ALIVE_AGAIN, ADMIN_AVAILABLE_AGAIN };
 
-/* ---- looking ---- */
+/* ---- lookup ---- */
 
-static int64_t find(const struct rack *r, enum table table, const char *name)
+static int64_t operator_find(const struct rack *r, enum table table, const char *name)
 {
     const struct core *core = rack_core(r);
     return core ? core_find(core, table, str_from(name)) : 0;
@@ -33,10 +35,10 @@ static int64_t find(const struct rack *r, enum table table, const char *name)
 
 int64_t rack_node_id(const struct rack *r, uint32_t machine)
 {
-    return find(r, TABLE_NODE,
-                machine < RACK_MACHINES_MAX ? r->machines[machine].name
-                : machine == RACK_ADMIN     ? admin_name
-                                            : second_name);
+    return operator_find(r, TABLE_NODE,
+                         machine < RACK_MACHINES_MAX ? r->machines[machine].name
+                         : machine == RACK_ADMIN     ? admin_name
+                                                     : second_name);
 }
 
 bool rack_node(const struct rack *r, uint32_t machine, struct node_record *out_node)
@@ -49,10 +51,10 @@ bool rack_node(const struct rack *r, uint32_t machine, struct node_record *out_n
     return true;
 }
 
-static int64_t noderole_id(const struct rack *r, uint32_t machine, const char *role)
+static int64_t operator_noderole_id(const struct rack *r, uint32_t machine, const char *role)
 {
     const int64_t node = rack_node_id(r, machine);
-    const int64_t id = find(r, TABLE_ROLE, role);
+    const int64_t id = operator_find(r, TABLE_ROLE, role);
     return node && id ? core_noderole(rack_core(r), node, id) : 0;
 }
 
@@ -60,75 +62,76 @@ bool rack_noderole(const struct rack *r, uint32_t machine, const char *role,
                    struct noderole_record *out_noderole)
 {
     struct record record;
-    const int64_t id = noderole_id(r, machine, role);
+    const int64_t id = operator_noderole_id(r, machine, role);
     if (!id || !core_record(rack_core(r), TABLE_NODEROLE, id, &record))
         return false;
     *out_noderole = record.noderole;
     return true;
 }
 
-/* ---- one command, and its answer ---- */
+/* ---- commands ---- */
 
-static bool has_word(struct rack *r, int64_t argument)
+static bool operator_has_reply(struct rack *r, int64_t argument)
 {
-    return r->word.is_there && argument == 0;
+    return r->reply.is_received && argument == 0;
 }
 
-struct rack_word rack_send(struct rack *r, const struct command *command)
+struct rack_reply rack_send(struct rack *r, const struct command *command)
 {
     struct command copy = *command;
     copy.request = r->last_request += 2;
     if (!copy.actor.len)
         copy.actor = STR("operator");
-    r->word = (struct rack_word){0};
-    r->word_request = copy.request;
-    rack_later(r, 1, &copy);
-    rack_until(r, has_word, 0, ANSWER_MS);
-    r->word_request = 0;
-    return r->word;
+    r->reply = (struct rack_reply){0};
+    r->awaited_request = copy.request;
+    rack_send_later(r, 1, &copy);
+    rack_until(r, operator_has_reply, 0, ANSWER_MS);
+    r->awaited_request = 0;
+    return r->reply;
 }
 
-/* Nobody waits for what comes of it. */
-static void order(struct rack *r, const struct command *command)
+/* Send a command without waiting for its reply. */
+static void operator_send(struct rack *r, const struct command *command)
 {
     struct command copy = *command;
     copy.request = r->last_request += 2;
     copy.actor = STR("operator");
-    rack_later(r, prng_between(&r->chance, 1, RACK_SECOND), &copy);
+    rack_send_later(r, prng_between(&r->rng, 1, RACK_SECOND), &copy);
 }
 
-static struct command bind_of(const struct rack *r, uint32_t machine, const char *role,
-                              const char *deployment)
+static struct command operator_make_bind(const struct rack *r, uint32_t machine, const char *role,
+                                         const char *deployment)
 {
     struct command command = {.kind = COMMAND_NODEROLE_BIND};
     command.noderole_bind.node_id = rack_node_id(r, machine);
-    command.noderole_bind.role_id = find(r, TABLE_ROLE, role);
-    command.noderole_bind.deployment_id = find(r, TABLE_DEPLOYMENT, deployment);
+    command.noderole_bind.role_id = operator_find(r, TABLE_ROLE, role);
+    command.noderole_bind.deployment_id = operator_find(r, TABLE_DEPLOYMENT, deployment);
     return command;
 }
 
-struct rack_word rack_bind(struct rack *r, uint32_t machine, const char *role,
-                           const char *deployment)
+struct rack_reply rack_bind(struct rack *r, uint32_t machine, const char *role,
+                            const char *deployment)
 {
-    const struct command command = bind_of(r, machine, role, deployment);
+    const struct command command = operator_make_bind(r, machine, role, deployment);
     return rack_send(r, &command);
 }
 
-static struct command commit_of(const struct rack *r, const char *deployment)
+static struct command operator_make_commit(const struct rack *r, const char *deployment)
 {
     struct command command = {.kind = COMMAND_DEPLOYMENT_COMMIT};
-    command.deployment_commit.id = find(r, TABLE_DEPLOYMENT, deployment);
+    command.deployment_commit.id = operator_find(r, TABLE_DEPLOYMENT, deployment);
     return command;
 }
 
-struct rack_word rack_commit(struct rack *r, const char *deployment)
+struct rack_reply rack_commit(struct rack *r, const char *deployment)
 {
-    const struct command command = commit_of(r, deployment);
+    const struct command command = operator_make_commit(r, deployment);
     return rack_send(r, &command);
 }
 
-/* Every verb has the id of the node and nothing else. */
-static struct command verb_of(const struct rack *r, uint32_t machine, enum command_kind verb)
+/* Commands whose only field is the id of the node; it has the same offset in all of them. */
+static struct command operator_make_verb(const struct rack *r, uint32_t machine,
+                                         enum command_kind verb)
 {
     struct command command = {.kind = verb};
     must(verb == COMMAND_NODE_REDEPLOY || verb == COMMAND_NODE_DEBUG ||
@@ -138,29 +141,29 @@ static struct command verb_of(const struct rack *r, uint32_t machine, enum comma
     return command;
 }
 
-struct rack_word rack_node_verb(struct rack *r, uint32_t machine, enum command_kind verb)
+struct rack_reply rack_node_verb(struct rack *r, uint32_t machine, enum command_kind verb)
 {
-    const struct command command = verb_of(r, machine, verb);
+    const struct command command = operator_make_verb(r, machine, verb);
     return rack_send(r, &command);
 }
 
-/* ---- setting up ---- */
+/* ---- setup ---- */
 
-static bool import_all(struct rack *r)
+static bool operator_import_all(struct rack *r)
 {
     for (; r->imported < r->document_count; r->imported++) {
         struct command command = {.kind = COMMAND_IMPORT, .actor = STR("daemon")};
         command.import.barclamp = r->documents[r->imported];
-        const struct rack_word word = rack_send(r, &command);
-        if (!word.is_done) {
-            rack_fail(r, "barclamp %u is refused: %s", r->imported, word.problem);
+        const struct rack_reply reply = rack_send(r, &command);
+        if (!reply.is_done) {
+            rack_fail(r, "the import of barclamp %u was refused: %s", r->imported, reply.problem);
             return false;
         }
     }
     return true;
 }
 
-static bool is_settled(struct rack *r, int64_t machine)
+static bool operator_node_is_active(struct rack *r, int64_t machine)
 {
     uint32_t count;
     const struct core *core = rack_core(r);
@@ -175,21 +178,22 @@ static bool is_settled(struct rack *r, int64_t machine)
     return count > 0 && core_count(core, TABLE_OUTBOX) == 0 && core_count(core, TABLE_RUN) == 0;
 }
 
-/* As the first start of a daemon does; the admin node of the operator replaces it. It is not alive:
- * that would ask for a probe, and it is gone before one is answered. */
-static bool make_automatic(struct rack *r)
+/* As the first start of a daemon does (ADR 0070); the admin node of the operator replaces it. It
+ * is created not alive: otherwise the core would probe it, and the node is deleted before the
+ * probe has a result. */
+static bool operator_create_automatic(struct rack *r)
 {
     struct command make = {.kind = COMMAND_NODE_CREATE};
     make.node_create.name = str_from(admin_name);
     make.node_create.bootenv = STR("local");
     make.node_create.automatic = true;
-    const struct rack_word word = rack_send(r, &make);
-    if (!word.is_done)
-        rack_fail(r, "the automatic node is refused: %s", word.problem);
-    return word.is_done;
+    const struct rack_reply reply = rack_send(r, &make);
+    if (!reply.is_done)
+        rack_fail(r, "the automatic node was refused: %s", reply.problem);
+    return reply.is_done;
 }
 
-static bool make_admin(struct rack *r, uint32_t admin)
+static bool operator_create_admin(struct rack *r, uint32_t admin)
 {
     struct command make = {.kind = COMMAND_NODE_CREATE};
     make.node_create.name = str_from(admin == RACK_ADMIN ? admin_name : second_name);
@@ -197,51 +201,52 @@ static bool make_admin(struct rack *r, uint32_t admin)
     make.node_create.bootenv = STR("local");
     make.node_create.hint = admin == RACK_ADMIN ? STR("{\"admin-v4addr\":\"192.168.124.10/24\"}")
                                                 : STR("{\"admin-v4addr\":\"192.168.124.11/24\"}");
-    struct rack_word word = rack_send(r, &make);
-    const int64_t id = word.id;
-    if (word.is_done)
-        word = rack_node_verb(r, admin, COMMAND_NODE_COMMIT);
+    struct rack_reply reply = rack_send(r, &make);
+    const int64_t id = reply.id;
+    if (reply.is_done)
+        reply = rack_node_verb(r, admin, COMMAND_NODE_COMMIT);
     struct command alive = {.kind = COMMAND_NODE_UPDATE};
     alive.node_update.id = id;
     alive.node_update.given = GIVEN_NODE_ALIVE;
     alive.node_update.alive = true;
-    if (word.is_done)
-        word = rack_send(r, &alive);
-    if (!word.is_done)
-        rack_fail(r, "the admin node is refused: %s", word.problem);
-    return word.is_done;
+    if (reply.is_done)
+        reply = rack_send(r, &alive);
+    if (!reply.is_done)
+        rack_fail(r, "the admin node was refused: %s", reply.problem);
+    return reply.is_done;
 }
 
 bool rack_add_databases(struct rack *r)
 {
     static const char *const databases[] = {"dhcp-database", "provisioner-database"};
-    if (!make_admin(r, RACK_SECOND_ADMIN))
+    if (!operator_create_admin(r, RACK_SECOND_ADMIN))
         return false;
     r->second_dhcp = r->second_provisioner = STR("{}");
     for (uint32_t i = 0; i < 2; i++) {
-        const struct rack_word word = rack_bind(r, RACK_SECOND_ADMIN, databases[i], "system");
-        if (!word.is_done)
-            rack_fail(r, "a second database is refused: %s", word.problem);
+        const struct rack_reply reply = rack_bind(r, RACK_SECOND_ADMIN, databases[i], "system");
+        if (!reply.is_done)
+            rack_fail(r, "binding a second database was refused: %s", reply.problem);
     }
-    const struct rack_word word = rack_node_verb(r, RACK_SECOND_ADMIN, COMMAND_NODE_COMMIT);
-    if (!word.is_done)
-        rack_fail(r, "the second databases are refused: %s", word.problem);
-    return rack_until(r, is_settled, RACK_SECOND_ADMIN, SET_UP_H * RACK_HOUR);
+    const struct rack_reply reply = rack_node_verb(r, RACK_SECOND_ADMIN, COMMAND_NODE_COMMIT);
+    if (!reply.is_done)
+        rack_fail(r, "the commit of the second databases was refused: %s", reply.problem);
+    return rack_until(r, operator_node_is_active, RACK_SECOND_ADMIN, SET_UP_H * RACK_HOUR);
 }
 
 bool rack_set_up(struct rack *r)
 {
-    if (!import_all(r) || !make_automatic(r) || !make_admin(r, RACK_ADMIN))
+    if (!operator_import_all(r) || !operator_create_automatic(r) ||
+        !operator_create_admin(r, RACK_ADMIN))
         return false;
     for (uint32_t i = 0; i < sizeof deployments / sizeof *deployments; i++) {
         struct command command = {.kind = COMMAND_DEPLOYMENT_CREATE};
         command.deployment_create.name = str_from(deployments[i]);
-        const struct rack_word word = rack_send(r, &command);
-        if (!word.is_done)
-            rack_fail(r, "a deployment is refused: %s", word.problem);
+        const struct rack_reply reply = rack_send(r, &command);
+        if (!reply.is_done)
+            rack_fail(r, "the creation of a deployment was refused: %s", reply.problem);
     }
-    if (rack_until(r, is_settled, RACK_ADMIN, SET_UP_H * RACK_HOUR) &&
-        (!r->draw.two_databases || rack_add_databases(r)))
+    if (rack_until(r, operator_node_is_active, RACK_ADMIN, SET_UP_H * RACK_HOUR) &&
+        (!r->scenario.two_databases || rack_add_databases(r)))
         return true;
     uint32_t count;
     const int64_t *ids =
@@ -249,54 +254,56 @@ bool rack_set_up(struct rack *r)
     for (uint32_t i = 0; i < count; i++) {
         const struct cause *cause = core_why(rack_core(r), TABLE_NODEROLE, ids[i], &r->scratch);
         if (cause && cause->code != CAUSE_NONE)
-            rack_fail(r, "the admin node does not come up: %.*s", STR_FMT_ARGS(cause->text));
+            rack_fail(r, "a noderole of the admin node is not ACTIVE after the setup: %.*s",
+                      STR_FMT_ARGS(cause->text));
     }
-    rack_fail(r, "the admin node does not come up");
+    rack_fail(r, "the setup of the admin node does not end within %d h", SET_UP_H);
     return false;
 }
 
-/* ---- every machine is to be installed ---- */
+/* ---- installation requests ---- */
 
-static const char *deployment_of(uint32_t machine)
+static const char *operator_deployment_of(uint32_t machine)
 {
     return deployments[machine % (sizeof deployments / sizeof *deployments)];
 }
 
-/* True when there was something to draw. */
-static bool wants_installed(struct rack *r, uint32_t machine)
+/* Bind the application to a discovered machine. True if there was something to bind. */
+static bool operator_bind_application(struct rack *r, uint32_t machine)
 {
     struct noderole_record managed;
     if (!rack_noderole(r, machine, "crowbar-managed-node", &managed) ||
         managed.state == NODEROLE_PROPOSED)
         return false;
-    if (noderole_id(r, machine, "rack-application"))
+    if (operator_noderole_id(r, machine, "rack-application"))
         return false;
-    const struct command command = bind_of(r, machine, "rack-application", deployment_of(machine));
-    order(r, &command);
+    const struct command command =
+        operator_make_bind(r, machine, "rack-application", operator_deployment_of(machine));
+    operator_send(r, &command);
     return true;
 }
 
-static void choose_system(struct rack *r, uint32_t machine)
+static void operator_choose_os(struct rack *r, uint32_t machine)
 {
     struct command command = {.kind = COMMAND_ATTRIB_SET};
-    const int64_t install = noderole_id(r, machine, "provisioner-os-install");
-    const char *system = systems[prng_below(&r->chance, 2)];
+    const int64_t install = operator_noderole_id(r, machine, "provisioner-os-install");
+    const char *system = systems[prng_below(&r->rng, 2)];
     char value[32];
     snprintf(value, sizeof value, "\"%s\"", system);
     command.attrib_set.target = TABLE_NODEROLE;
     command.attrib_set.id = install;
-    command.attrib_set.attrib_id = find(r, TABLE_ATTRIB, "provisioner-target_os");
+    command.attrib_set.attrib_id = operator_find(r, TABLE_ATTRIB, "provisioner-target_os");
     command.attrib_set.bucket = BUCKET_USER;
-    command.attrib_set.value = str_copy(&r->story, str_from(value));
+    command.attrib_set.value = str_copy(&r->arena, str_from(value));
     if (install)
-        order(r, &command);
+        operator_send(r, &command);
 }
 
-/* Whatever is drawn in the two deployments is meant. */
-static void commit_drawn(struct rack *r)
+/* Commit the deployments that contain proposed machines, sometimes after choosing another OS. */
+static void operator_commit_proposed(struct rack *r)
 {
-    bool drawn[2] = {false, false};
-    for (uint32_t i = 0; i < r->draw.machines; i++) {
+    bool is_proposed[2] = {false, false};
+    for (uint32_t i = 0; i < r->scenario.machines; i++) {
         struct noderole_record install, application;
         const bool is_bound = rack_noderole(r, i, "provisioner-os-install", &install) &&
                               rack_noderole(r, i, "rack-application", &application);
@@ -304,19 +311,19 @@ static void commit_drawn(struct rack *r)
             (install.state != NODEROLE_PROPOSED && application.state != NODEROLE_PROPOSED))
             continue;
         if (install.run_count == 0 && install.state == NODEROLE_PROPOSED &&
-            prng_chance(&r->chance, 300))
-            choose_system(r, i);
+            prng_chance(&r->rng, 300))
+            operator_choose_os(r, i);
         else
-            drawn[i % 2] = true;
+            is_proposed[i % 2] = true;
     }
     for (uint32_t i = 0; i < 2; i++)
-        if (drawn[i]) {
-            const struct command command = commit_of(r, deployments[i]);
-            order(r, &command);
+        if (is_proposed[i]) {
+            const struct command command = operator_make_commit(r, deployments[i]);
+            operator_send(r, &command);
         }
 }
 
-static bool has_parents(struct rack *r, int64_t noderole_id)
+static bool operator_parents_active(struct rack *r, int64_t noderole_id)
 {
     uint32_t count;
     const int64_t *parents = core_parents(rack_core(r), noderole_id, &r->scratch, &count);
@@ -329,100 +336,100 @@ static bool has_parents(struct rack *r, int64_t noderole_id)
     return true;
 }
 
-/* One that failed while a parent was lost keeps that parent from running, and cannot be retried: it
- * is taken back to the drawing board, and committed with the rest. */
-static void retry_error(struct rack *r, int64_t noderole_id)
+/* A noderole in ERROR keeps the annealer from starting other noderoles of its node. If one of its
+ * parents is not ACTIVE, it cannot be retried; it is proposed and committed again instead. */
+static void operator_retry_error(struct rack *r, int64_t noderole_id)
 {
     struct command retry = {.kind = COMMAND_NODEROLE_RETRY};
     struct command propose = {.kind = COMMAND_NODEROLE_PROPOSE};
     struct command commit = {.kind = COMMAND_NODEROLE_COMMIT};
     retry.noderole_retry.id = propose.noderole_propose.id = noderole_id;
     commit.noderole_commit.id = noderole_id;
-    if (has_parents(r, noderole_id)) {
-        order(r, &retry);
+    if (operator_parents_active(r, noderole_id)) {
+        operator_send(r, &retry);
         return;
     }
-    order(r, &propose);
+    operator_send(r, &propose);
     commit.actor = STR("operator");
-    rack_later(r, 2 * RACK_SECOND, &commit); /* or the next time somebody looks */
+    rack_send_later(r, 2 * RACK_SECOND, &commit); /* if it is refused, the next round commits it */
 }
 
-static void commit_again(struct rack *r, int64_t noderole_id)
+static void operator_commit_noderole(struct rack *r, int64_t noderole_id)
 {
     struct command commit = {.kind = COMMAND_NODEROLE_COMMIT};
     commit.noderole_commit.id = noderole_id;
-    order(r, &commit);
+    operator_send(r, &commit);
 }
 
-static void retry_errors(struct rack *r, uint32_t per_mille)
+static void operator_retry_errors(struct rack *r, uint32_t per_mille)
 {
     const struct core *core = rack_core(r);
     for (int64_t id = 0; (id = core_next_id(core, TABLE_NODEROLE, id)) != 0;) {
         struct record record;
-        if (!core_record(core, TABLE_NODEROLE, id, &record) || !prng_chance(&r->chance, per_mille))
+        if (!core_record(core, TABLE_NODEROLE, id, &record) || !prng_chance(&r->rng, per_mille))
             continue;
         if (record.noderole.state == NODEROLE_PROPOSED && record.noderole.member_from)
-            commit_again(r, id);
+            operator_commit_noderole(r, id);
         if (record.noderole.state != NODEROLE_ERROR)
             continue;
-        rack_reach(r, RACK_REACHED_OPERATOR_RETRIED);
-        retry_error(r, id);
+        rack_count_reached(r, RACK_REACHED_OPERATOR_RETRIED);
+        operator_retry_error(r, id);
     }
 }
 
-/* ---- trouble ---- */
+/* ---- faults and their repair ---- */
 
-/* Somebody wants it installed once more, whatever it is doing. */
-static void redeploy(struct rack *r, uint32_t machine)
+/* Request a new installation, regardless of what the machine is doing. */
+static void operator_redeploy(struct rack *r, uint32_t machine)
 {
     struct noderole_record install;
     if (!rack_noderole(r, machine, "provisioner-os-install", &install) ||
         install.state == NODEROLE_PROPOSED || !rack_fault(r, RACK_REDEPLOYED))
         return;
-    const struct command command = verb_of(r, machine, COMMAND_NODE_REDEPLOY);
-    r->machines[machine].permits++;
-    r->machines[machine].boots_allowed += BOOTS_WANTED;
-    order(r, &command);
+    const struct command command = operator_make_verb(r, machine, COMMAND_NODE_REDEPLOY);
+    r->machines[machine].install_requests++;
+    r->machines[machine].boots_allowed += BOOTS_REQUESTED;
+    operator_send(r, &command);
 }
 
-/* Its node goes; the machine is switched off and on by hand, and comes as a stranger. */
-static void delete_node(struct rack *r, uint32_t machine)
+/* Delete the node. The machine is power cycled by hand later and registers as a new one. */
+static void operator_delete_node(struct rack *r, uint32_t machine)
 {
     if (!rack_node_id(r, machine) || !rack_fault(r, RACK_NODE_DELETED))
         return;
-    const struct command command = verb_of(r, machine, COMMAND_NODE_DELETE);
+    const struct command command = operator_make_verb(r, machine, COMMAND_NODE_DELETE);
     struct rack_machine *m = &r->machines[machine];
-    m->boots_allowed += 2 * BOOTS_WANTED;
-    order(r, &command);
+    m->boots_allowed += 2 * BOOTS_REQUESTED;
+    operator_send(r, &command);
 }
 
-/* A look inside, whatever is under way: the machine is not restarted before it would boot what it
- * should (X10). */
-static void debug(struct rack *r, uint32_t machine)
+/* Boot an installed machine into the discovery image. The boot barrier must delay the restart until
+ * the image is served; rack_check_power() checks it. */
+static void operator_debug(struct rack *r, uint32_t machine)
 {
     struct noderole_record install;
     if (!rack_noderole(r, machine, "provisioner-os-install", &install) || !install.run_count ||
-        r->machines[machine].place != PLACE_LOCAL || !rack_fault(r, RACK_DEBUGGED))
+        r->machines[machine].env != RACK_ENV_LOCAL || !rack_fault(r, RACK_DEBUGGED))
         return;
-    const struct command command = verb_of(r, machine, COMMAND_NODE_DEBUG);
-    r->machines[machine].boots_allowed += BOOTS_WANTED;
-    order(r, &command);
+    const struct command command = operator_make_verb(r, machine, COMMAND_NODE_DEBUG);
+    r->machines[machine].boots_allowed += BOOTS_REQUESTED;
+    operator_send(r, &command);
 }
 
-/* And back, once the image has reported that it is alive. */
-static void undebug(struct rack *r, uint32_t machine)
+/* Leave the debug mode as soon as the discovery image has reported that it is alive. */
+static void operator_undebug(struct rack *r, uint32_t machine)
 {
     struct node_record node;
     struct rack_machine *m = &r->machines[machine];
     if (!rack_node(r, machine, &node) || !node.target_role_id || !m->is_ready ||
         m->call != CALL_NONE)
         return;
-    const struct command command = verb_of(r, machine, COMMAND_NODE_UNDEBUG);
+    const struct command command = operator_make_verb(r, machine, COMMAND_NODE_UNDEBUG);
     m->boots_allowed++; /* a second order of the same kind */
-    order(r, &command);
+    operator_send(r, &command);
 }
 
-static bool waits(const struct rack *r, int64_t node_id)
+static bool operator_power_is_pending(const struct rack *r, int64_t node_id)
 {
     const struct core *core = rack_core(r);
     for (int64_t id = 0; (id = core_next_id(core, TABLE_OUTBOX, id)) != 0;) {
@@ -434,139 +441,140 @@ static bool waits(const struct rack *r, int64_t node_id)
     return false;
 }
 
-/* What was given up is asked for again, as the status of the node says. */
-static void power_again(struct rack *r, uint32_t machine)
+/* Request again a restart that the boot barrier gave up, as the status of the node recommends. */
+static void operator_repeat_power(struct rack *r, uint32_t machine)
 {
     struct node_record node;
-    if (!rack_node(r, machine, &node) || !node.stopped || waits(r, node.id) ||
-        !str_starts(str_slice(node.status, str_find(node.status, ' ', 0), node.status.len),
-                    STR(" was not done")))
+    if (!rack_node(r, machine, &node) || !node.stopped || operator_power_is_pending(r, node.id) ||
+        node.reason != REASON_BOOT_NOT_SERVED)
         return;
     struct command command = {.kind = COMMAND_NODE_POWER};
     command.node_power.id = node.id;
     command.node_power.action = STR("reboot");
     r->machines[machine].boots_allowed++;
-    rack_reach(r, RACK_REACHED_POWER_AGAIN);
-    order(r, &command);
+    rack_count_reached(r, RACK_REACHED_POWER_AGAIN);
+    operator_send(r, &command);
 }
 
-/* The machine is in the discovery image and reports that it is alive, which is refused because its
- * node is to boot something else: its power failed before the databases had published that. The
- * remedy of the runbook is to boot it into the right environment. */
-static void reboot_refused(struct rack *r, uint32_t machine)
+/* The machine is in the discovery image and reports that it is alive; this is refused, because its
+ * node has another boot environment: its power failed before the databases had published that. The
+ * remedy in docs/runbook.md is to reboot it. */
+static void operator_reboot_refused(struct rack *r, uint32_t machine)
 {
     struct node_record node;
     struct rack_machine *m = &r->machines[machine];
-    if (m->place != PLACE_SLEDGEHAMMER || m->step == 0 || !rack_node(r, machine, &node) ||
-        node.alive || node.stopped || waits(r, node.id) ||
+    if (m->env != RACK_ENV_SLEDGEHAMMER || m->step == 0 || !rack_node(r, machine, &node) ||
+        node.alive || node.stopped || operator_power_is_pending(r, node.id) ||
         str_eq(node.bootenv, STR("sledgehammer")))
         return;
     struct command command = {.kind = COMMAND_NODE_POWER};
     command.node_power.id = node.id;
     command.node_power.action = STR("reboot");
-    m->boots_allowed += BOOTS_WANTED;
-    rack_reach(r, RACK_REACHED_REFUSED_REBOOTED);
-    order(r, &command);
+    m->boots_allowed += BOOTS_REQUESTED;
+    rack_count_reached(r, RACK_REACHED_REFUSED_REBOOTED);
+    operator_send(r, &command);
 }
 
-static void set_admin(struct rack *r, uint32_t given, bool value)
+static void operator_set_admin(struct rack *r, uint32_t given, bool value)
 {
     struct command command = {.kind = COMMAND_NODE_UPDATE};
     command.node_update.id = rack_node_id(r, RACK_MACHINES_MAX);
     command.node_update.given = given;
     command.node_update.alive = command.node_update.available = value;
-    order(r, &command);
+    operator_send(r, &command);
 }
 
 void rack_operator_admin(struct rack *r, int64_t what)
 {
-    if (what == ADMIN_LIVES)
+    if (what == ADMIN_ALIVE_AGAIN)
         r->is_admin_up = true;
-    set_admin(r, what == ADMIN_LIVES ? GIVEN_NODE_ALIVE : GIVEN_NODE_AVAILABLE, true);
+    operator_set_admin(r, what == ADMIN_ALIVE_AGAIN ? GIVEN_NODE_ALIVE : GIVEN_NODE_AVAILABLE,
+                       true);
 }
 
-static void trouble_admin(struct rack *r)
+static void operator_disturb_admin(struct rack *r)
 {
-    const int64_t away_ms = prng_between(&r->chance, 10 * RACK_SECOND, 40 * RACK_MINUTE);
+    const int64_t away_ms = prng_between(&r->rng, 10 * RACK_SECOND, 40 * RACK_MINUTE);
     if (rack_fault(r, RACK_ADMIN_DEAD)) {
-        set_admin(r, GIVEN_NODE_ALIVE, false);
-        rack_at(r, away_ms, RACK_EVENT_ADMIN, (struct event){.detail = ADMIN_LIVES});
+        operator_set_admin(r, GIVEN_NODE_ALIVE, false);
+        rack_at(r, away_ms, RACK_EVENT_ADMIN, (struct event){.detail = ADMIN_ALIVE_AGAIN});
     }
     if (rack_fault(r, RACK_ADMIN_UNAVAILABLE)) {
-        set_admin(r, GIVEN_NODE_AVAILABLE, false);
-        rack_at(r, away_ms, RACK_EVENT_ADMIN, (struct event){.detail = ADMIN_BACK});
+        operator_set_admin(r, GIVEN_NODE_AVAILABLE, false);
+        rack_at(r, away_ms, RACK_EVENT_ADMIN, (struct event){.detail = ADMIN_AVAILABLE_AGAIN});
     }
 }
 
-/* Machines that nobody can reach any more are switched off and on. */
-static void power_cycle_lost(struct rack *r, uint32_t machine)
+/* Power cycle a machine whose node was deleted, by hand. */
+static void operator_power_cycle(struct rack *r, uint32_t machine)
 {
     struct rack_machine *m = &r->machines[machine];
-    const bool is_new = m->place == PLACE_SLEDGEHAMMER && m->step == 0; /* it will register */
-    if (!rack_node_id(r, machine) && !is_new && m->place != PLACE_FIRMWARE &&
-        m->place != PLACE_OFF) {
-        m->boots_allowed += BOOTS_WANTED;
+    const bool is_new = m->env == RACK_ENV_SLEDGEHAMMER && m->step == 0; /* it will register */
+    if (!rack_node_id(r, machine) && !is_new && m->env != RACK_ENV_FIRMWARE &&
+        m->env != RACK_ENV_OFF) {
+        m->boots_allowed += BOOTS_REQUESTED;
         rack_machine_reset(r, machine);
     }
-    if (m->place == PLACE_OFF && !r->has_faults)
+    if (m->env == RACK_ENV_OFF && !r->has_faults)
         rack_power_on(r, machine);
 }
 
-/* ---- one look ---- */
+/* ---- rounds ---- */
 
-static void look_at_all(struct rack *r)
+static void operator_check_machines(struct rack *r)
 {
-    for (uint32_t i = 0; i < r->draw.machines; i++) {
-        wants_installed(r, i);
-        undebug(r, i);
-        power_again(r, i);
-        reboot_refused(r, i);
-        power_cycle_lost(r, i);
+    for (uint32_t i = 0; i < r->scenario.machines; i++) {
+        operator_bind_application(r, i);
+        operator_undebug(r, i);
+        operator_repeat_power(r, i);
+        operator_reboot_refused(r, i);
+        operator_power_cycle(r, i);
     }
-    commit_drawn(r);
+    operator_commit_proposed(r);
 }
 
 void rack_operator_acts(struct rack *r)
 {
-    const uint32_t machine = (uint32_t)prng_below(&r->chance, r->draw.machines);
+    const uint32_t machine = (uint32_t)prng_below(&r->rng, r->scenario.machines);
     if (!r->has_faults)
         return;
-    rack_at(r, RACK_SECOND * prng_between(&r->chance, LOOK_S_MIN, LOOK_S_MAX), RACK_EVENT_OPERATOR,
+    rack_at(r, RACK_SECOND * prng_between(&r->rng, POLL_S_MIN, POLL_S_MAX), RACK_EVENT_OPERATOR,
             (struct event){0});
     if (!rack_core(r))
         return;
-    look_at_all(r);
-    retry_errors(r, 300);
-    redeploy(r, machine);
-    delete_node(r, machine);
-    debug(r, machine);
-    trouble_admin(r);
+    operator_check_machines(r);
+    operator_retry_errors(r, 300);
+    operator_redeploy(r, machine);
+    operator_delete_node(r, machine);
+    operator_debug(r, machine);
+    operator_disturb_admin(r);
     if (rack_fault(r, RACK_RENAMED_OS))
-        choose_system(r, machine);
+        operator_choose_os(r, machine);
 }
 
-/* A machine whose disk has no system, though its node boots from it, needs a new installation: its
- * power failed after the installer had finished and before the databases had published that, so it
- * booted the installer a second time and lost its power in that. */
-static void redeploy_empty(struct rack *r, uint32_t machine)
+/* A machine whose node boots from disk, but whose disk has no system, needs a new installation.
+ * This happens if its power fails after the installer has finished and before the databases
+ * publish that, so that it boots the installer a second time, and fails again during that
+ * installation. */
+static void operator_redeploy_empty(struct rack *r, uint32_t machine)
 {
     struct node_record node;
     struct rack_machine *m = &r->machines[machine];
-    if (m->place != PLACE_NOWHERE || !rack_node(r, machine, &node) || waits(r, node.id) ||
-        !str_eq(node.bootenv, STR("local")))
+    if (m->env != RACK_ENV_NOWHERE || !rack_node(r, machine, &node) ||
+        operator_power_is_pending(r, node.id) || !str_eq(node.bootenv, STR("local")))
         return;
-    const struct command command = verb_of(r, machine, COMMAND_NODE_REDEPLOY);
-    m->permits++;
-    m->boots_allowed += BOOTS_WANTED;
-    order(r, &command);
+    const struct command command = operator_make_verb(r, machine, COMMAND_NODE_REDEPLOY);
+    m->install_requests++;
+    m->boots_allowed += BOOTS_REQUESTED;
+    operator_send(r, &command);
 }
 
-void rack_operator_mends(struct rack *r)
+void rack_operator_repair(struct rack *r)
 {
     r->is_admin_up = true;
-    set_admin(r, GIVEN_NODE_ALIVE | GIVEN_NODE_AVAILABLE, true);
-    look_at_all(r);
-    for (uint32_t i = 0; i < r->draw.machines; i++)
-        redeploy_empty(r, i);
-    retry_errors(r, 1000);
+    operator_set_admin(r, GIVEN_NODE_ALIVE | GIVEN_NODE_AVAILABLE, true);
+    operator_check_machines(r);
+    for (uint32_t i = 0; i < r->scenario.machines; i++)
+        operator_redeploy_empty(r, i);
+    operator_retry_errors(r, 1000);
 }

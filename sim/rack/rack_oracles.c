@@ -6,16 +6,28 @@
 #include "base/err.h"
 #include "base/text/buf.h"
 
-/* What must never be, seen from the machines and not from the core; and what must be in the end. */
+/* Oracles of the rack: invariants that are checked from the point of view of the machines, not of
+ * the core, and the goal that must be reached at the end. A violation begins with the name of the
+ * invariant:
+ *
+ *   early run        no role above crowbar-installed-node runs before the machine is installed
+ *   disk             only provisioner-os-install wipes, only in the discovery image, and only disks
+ *                    that are neither claimed nor removable
+ *   repeated wipe    an installed machine is wiped only after a new request to install it
+ *   boot loop        no machine boots more often than requests and faults explain
+ *   unwiped install  the installer boots only on a machine that a run has wiped
+ *   boot barrier     a machine is switched only when what it waits for is served
+ *   alive install    while the installer is still to be booted, its node is not alive
+ *   published        at the end, each database publishes what the records require */
 
-static const char *name_of(const struct rack *r, const struct rack_work *work)
+static const char *oracle_machine_name(const struct rack *r, const struct rack_attempt *attempt)
 {
-    return r->machines[work->machine].name;
+    return r->machines[attempt->machine].name;
 }
 
 /* ---- scripts ---- */
 
-static bool is_role(const struct rack *r, int64_t noderole_id, const char *role)
+static bool oracle_is_role(const struct rack *r, int64_t noderole_id, const char *role)
 {
     struct record noderole, record;
     const struct core *core = rack_core(r);
@@ -24,8 +36,8 @@ static bool is_role(const struct rack *r, int64_t noderole_id, const char *role)
            str_eq(record.role.name, str_from(role));
 }
 
-/* Does it build, however far, on the milestone? A walk over the graph; few noderoles are above. */
-static bool builds_on(struct rack *r, int64_t noderole_id, const char *milestone)
+/* True if a noderole of the milestone role is an ancestor: a breadth-first search upwards. */
+static bool oracle_has_ancestor(struct rack *r, int64_t noderole_id, const char *milestone)
 {
     enum { SEEN_MAX = 256 };
     int64_t seen[SEEN_MAX] = {noderole_id};
@@ -40,40 +52,45 @@ static bool builds_on(struct rack *r, int64_t noderole_id, const char *milestone
             if (known == count && count < SEEN_MAX)
                 seen[count++] = ids[i];
         }
-        if (at && is_role(r, seen[at], milestone))
+        if (at && oracle_is_role(r, seen[at], milestone))
             return true;
     }
     return false;
 }
 
-void rack_check_begin(struct rack *r, const struct rack_work *work)
+void rack_check_begin(struct rack *r, const struct rack_attempt *attempt)
 {
-    if (work->machine < 0)
+    if (attempt->machine < 0)
         return;
-    const enum rack_place place = r->machines[work->machine].place;
-    if (place != PLACE_LOCAL && builds_on(r, work->noderole_id, "crowbar-installed-node"))
-        rack_fail(r, "X2: %.*s runs on %s in %s, where nothing is installed",
-                  STR_FMT_ARGS(work->role), name_of(r, work), rack_place_name(place));
+    const enum rack_env env = r->machines[attempt->machine].env;
+    if (env != RACK_ENV_LOCAL &&
+        oracle_has_ancestor(r, attempt->noderole_id, "crowbar-installed-node"))
+        rack_fail(r, "early run: %.*s runs on %s in environment %s, before an OS is installed",
+                  STR_FMT_ARGS(attempt->role), oracle_machine_name(r, attempt), rack_env_name(env));
 }
 
-void rack_check_wipe(struct rack *r, const struct rack_work *work, struct rack_disk *disk)
+void rack_check_wipe(struct rack *r, const struct rack_attempt *attempt, struct rack_disk *disk)
 {
-    const struct rack_machine *m = &r->machines[work->machine];
-    const struct str role = work->role;
+    const struct rack_machine *m = &r->machines[attempt->machine];
+    const struct str role = attempt->role;
     if (!str_eq(role, STR("provisioner-os-install")))
-        rack_fail(r, "%.*s wipes a disk of %s", STR_FMT_ARGS(role), m->name);
-    if (m->place != PLACE_SLEDGEHAMMER)
-        rack_fail(r, "a disk of %s is wiped in %s", m->name, rack_place_name(m->place));
+        rack_fail(r, "disk: role %.*s wipes a disk of %s", STR_FMT_ARGS(role), m->name);
+    if (m->env != RACK_ENV_SLEDGEHAMMER)
+        rack_fail(r, "disk: a disk of %s is wiped in environment %s", m->name,
+                  rack_env_name(m->env));
     if (disk->claimed || disk->removable)
-        rack_fail(r, "disk %s of %s is wiped, though it is %s", disk->name, m->name,
-                  disk->claimed ? "somebody else's" : "removable");
-    if (m->permit_used == m->permits)
-        rack_fail(r, "X4: %s is wiped, though it is installed and nobody wanted it again", m->name);
+        rack_fail(r, "disk: %s of %s is wiped although it is %s", disk->name, m->name,
+                  disk->claimed ? "claimed by another owner" : "removable");
+    if (m->installed_for_request == m->install_requests)
+        rack_fail(r,
+                  "repeated wipe: %s is wiped although it is installed and no new installation "
+                  "was requested",
+                  m->name);
 }
 
 /* ---- boots ---- */
 
-static const struct rack_disk *told_disk(const struct rack_machine *m)
+static const struct rack_disk *oracle_root_disk(const struct rack_machine *m)
 {
     for (uint32_t i = 0; i < m->disk_count; i++)
         if (!strcmp(m->disks[i].name, m->rootdev))
@@ -85,63 +102,67 @@ void rack_check_boot(struct rack *r, uint32_t machine)
 {
     const struct rack_machine *m = &r->machines[machine];
     if (m->boots > m->boots_allowed)
-        rack_fail(r, "X5: %s boots for the %uth time and goes on doing so", m->name, m->boots);
-    if (m->place != PLACE_INSTALLER)
+        rack_fail(r, "boot loop: %s has booted %u times, at most %u are expected", m->name,
+                  m->boots, m->boots_allowed);
+    if (m->env != RACK_ENV_INSTALLER)
         return;
-    const struct rack_disk *disk = told_disk(m);
+    const struct rack_disk *disk = oracle_root_disk(m);
     if (!disk)
-        rack_fail(r, "the installer of %s is told to use \"%s\", which it has not", m->name,
-                  m->rootdev);
+        rack_fail(r, "disk: the installer of %s gets the root disk \"%s\", which does not exist",
+                  m->name, m->rootdev);
     else if (disk->claimed || disk->removable)
-        rack_fail(r, "the installer of %s is told to use %s, which is not free", m->name,
-                  m->rootdev);
+        rack_fail(r, "disk: the installer of %s gets the root disk %s, which is %s", m->name,
+                  m->rootdev, disk->claimed ? "claimed by another owner" : "removable");
     else if (!m->may_install)
-        rack_fail(r, "X14: %s boots the installer, and no run has wiped it", m->name);
+        rack_fail(r, "unwiped install: %s boots the installer, but no run has wiped it", m->name);
 }
 
 /* ---- power ---- */
 
-static void note_waiting(struct rack *r, const struct outbox_record *row)
+static void oracle_note_waiting(struct rack *r, const struct outbox_record *row)
 {
     for (uint32_t i = 0; i < RACK_WAITING_MAX; i++)
         if (r->waiting[i].outbox_id == row->id)
             return;
     r->waiting[r->waiting_count++ % RACK_WAITING_MAX] =
         (struct rack_waiting){.outbox_id = row->id, .generation = row->generation};
-    rack_reach(r, RACK_REACHED_POWER_WAITED);
+    rack_count_reached(r, RACK_REACHED_POWER_WAITED);
 }
 
-static void look_for_waiting(struct rack *r)
+static void oracle_find_waiting(struct rack *r)
 {
     const struct core *core = rack_core(r);
     for (int64_t id = 0; (id = core_next_id(core, TABLE_OUTBOX, id)) != 0;) {
         struct record record;
         if (core_record(core, TABLE_OUTBOX, id, &record) && record.outbox.generation)
-            note_waiting(r, &record.outbox);
+            oracle_note_waiting(r, &record.outbox);
     }
 }
 
-static bool makes_boot(struct str action)
+static bool oracle_action_boots(struct str action)
 {
     return str_eq(action, STR("on")) || str_eq(action, STR("reboot")) ||
            str_eq(action, STR("reset")) || str_eq(action, STR("cycle"));
 }
 
-/* X1, X9, X10: whoever knows the machine serves what it was to wait for, or something later. */
+/* Boot barrier: every database that lists the machine publishes the boot generation that the action
+ * waited for, or a later one. */
 void rack_check_power(struct rack *r, uint32_t machine, const struct outbox_record *row)
 {
     const struct str served[] = {r->dhcp, r->provisioner, r->second_dhcp, r->second_provisioner};
     static const char *const names[] = {"dhcp", "provisioner", "the second dhcp",
                                         "the second provisioner"};
     if (row->generation)
-        rack_fail(r, "X10: %s is switched while its power waits", r->machines[machine].name);
-    for (uint32_t i = 0; i < RACK_WAITING_MAX && makes_boot(row->detail); i++) {
+        rack_fail(r, "boot barrier: %s is switched while power action %lld still waits",
+                  r->machines[machine].name, (long long)row->id);
+    for (uint32_t i = 0; i < RACK_WAITING_MAX && oracle_action_boots(row->detail); i++) {
         if (r->waiting[i].outbox_id != row->id)
             continue;
         for (uint32_t k = 0; k < sizeof served / sizeof *served; k++) {
             const int64_t generation = rack_served_generation(r, served[k], machine);
             if (generation >= 0 && generation < r->waiting[i].generation)
-                rack_fail(r, "X10: %s is switched when %s serves generation %lld, not %lld",
+                rack_fail(r,
+                          "boot barrier: %s is switched while %s serves generation %lld, not %lld",
                           r->machines[machine].name, names[k], (long long)generation,
                           (long long)r->waiting[i].generation);
         }
@@ -150,9 +171,9 @@ void rack_check_power(struct rack *r, uint32_t machine, const struct outbox_reco
 
 /* ---- records ---- */
 
-/* ACTIVE comes together with not alive (X3): while the installer is to be booted nobody may take
- * the machine for one on which something can run. */
-static void check_machine(struct rack *r, uint32_t machine)
+/* The step that sets provisioner-os-install to ACTIVE must also set the node to not alive.
+ * Otherwise the roles above it would run in the discovery image until the reboot. */
+static void oracle_check_machine(struct rack *r, uint32_t machine)
 {
     struct node_record node;
     struct noderole_record install;
@@ -161,12 +182,14 @@ static void check_machine(struct rack *r, uint32_t machine)
         return;
     if (install.state == NODEROLE_ACTIVE && node.alive && str_ends(node.bootenv, STR("-install")))
         rack_fail(
-            r, "X3: provisioner-os-install is active on %s, which is alive and still to boot %.*s",
+            r,
+            "alive install: provisioner-os-install is ACTIVE on %s, which is alive and has not "
+            "booted %.*s yet",
             r->machines[machine].name, STR_FMT_ARGS(node.bootenv));
 }
 
-/* X8 comes about by itself; here it is only counted. */
-static void count_waiting_database(struct rack *r)
+/* Coverage only: a database run is due while its node is not alive or not available. */
+static void oracle_count_due_database(struct rack *r)
 {
     struct node_record node;
     struct noderole_record database;
@@ -176,28 +199,29 @@ static void count_waiting_database(struct rack *r)
     const bool is_due =
         (!node.alive || !node.available) && (database.rerun || database.state == NODEROLE_TODO);
     if (is_due && !r->is_database_due)
-        rack_reach(r, RACK_REACHED_DATABASE_WAITED);
+        rack_count_reached(r, RACK_REACHED_DATABASE_WAITED);
     r->is_database_due = is_due;
 }
 
 void rack_check_durable(struct rack *r)
 {
-    count_waiting_database(r);
-    look_for_waiting(r);
-    for (uint32_t i = 0; i < r->draw.machines; i++)
-        check_machine(r, i);
+    oracle_count_due_database(r);
+    oracle_find_waiting(r);
+    for (uint32_t i = 0; i < r->scenario.machines; i++)
+        oracle_check_machine(r, i);
 }
 
-/* ---- the end ---- */
+/* ---- the goal ---- */
 
-static const char *sentence(struct rack *r, const char *subject, const char *text, struct str rest)
+static const char *oracle_sentence(struct rack *r, const char *subject, const char *text,
+                                   struct str rest)
 {
-    char *out = arena_alloc(&r->story, 400);
+    char *out = arena_alloc(&r->arena, 400);
     snprintf(out, 400, "%s %s%.*s", subject, text, STR_FMT_ARGS(rest));
     return out;
 }
 
-static const char *missing_noderole(struct rack *r)
+static const char *oracle_missing_noderole(struct rack *r)
 {
     const struct core *core = rack_core(r);
     for (int64_t id = 0; (id = core_next_id(core, TABLE_NODEROLE, id)) != 0;) {
@@ -208,32 +232,34 @@ static const char *missing_noderole(struct rack *r)
         while (cause->next)
             cause = cause->next;
         if (record.noderole.state != NODEROLE_ACTIVE || cause->code != CAUSE_NONE)
-            return sentence(r, "a noderole waits:", "", cause->text);
+            return oracle_sentence(r, "a noderole is not ACTIVE:", "", cause->text);
     }
     return NULL;
 }
 
-static const char *missing_machine(struct rack *r, uint32_t machine)
+static const char *oracle_missing_of_machine(struct rack *r, uint32_t machine)
 {
     const struct rack_machine *m = &r->machines[machine];
     struct node_record node;
     struct noderole_record noderole;
     if (!rack_node(r, machine, &node))
-        return sentence(r, m->name, "has no node", STR(""));
-    if (m->place != PLACE_LOCAL)
-        return sentence(r, m->name, "is in ", str_from(rack_place_name(m->place)));
+        return oracle_sentence(r, m->name, "has no node", STR(""));
+    if (m->env != RACK_ENV_LOCAL)
+        return oracle_sentence(r, m->name, "is in environment ", str_from(rack_env_name(m->env)));
     if (!node.alive || !str_eq(node.bootenv, STR("local")))
-        return sentence(r, m->name, "is not alive, or to boot ", node.bootenv);
+        return oracle_sentence(r, m->name, "is not alive, or has the boot environment ",
+                               node.bootenv);
     if (!rack_noderole(r, machine, "rack-application", &noderole) || !noderole.run_count)
-        return sentence(r, m->name, "has not got its application", STR(""));
+        return oracle_sentence(r, m->name, "has not run rack-application", STR(""));
     if (!rack_noderole(r, machine, "provisioner-os-install", &noderole) || noderole.run_count != 1)
-        return sentence(r, m->name, "was not installed once", STR(""));
+        return oracle_sentence(r, m->name, "has not run provisioner-os-install exactly once",
+                               STR(""));
     return NULL;
 }
 
-/* ---- what should be served, worked out from the records alone ---- */
+/* ---- expected clients, computed from the records alone ---- */
 
-static void put_upper(struct json *list, struct arena *a, struct str mac)
+static void oracle_put_upper(struct json *list, struct arena *a, struct str mac)
 {
     char *upper = arena_copy(a, mac.at, mac.len);
     for (uint32_t i = 0; i < mac.len; i++)
@@ -242,8 +268,8 @@ static void put_upper(struct json *list, struct arena *a, struct str mac)
     json_append(list, json_make_string(a, (struct str){upper, mac.len}));
 }
 
-/* One hinted hardware address is all that our machines have. */
-static struct json *entry_of(struct rack *r, uint32_t machine, bool is_dhcp)
+/* Each simulated machine has exactly one MAC address, in its hint. */
+static struct json *oracle_expected_entry(struct rack *r, uint32_t machine, bool is_dhcp)
 {
     struct node_record node;
     struct noderole_record managed;
@@ -260,17 +286,17 @@ static struct json *entry_of(struct rack *r, uint32_t machine, bool is_dhcp)
     json_set(entry, STR("v4addr"), json_clone(&r->scratch, json_get(hint, STR("admin-v4addr"))));
     if (is_dhcp) {
         struct json *macs = json_make(&r->scratch, JSON_ARRAY);
-        put_upper(macs, &r->scratch, str_from(r->machines[machine].mac));
+        oracle_put_upper(macs, &r->scratch, str_from(r->machines[machine].mac));
         json_set(entry, STR("mac_addresses"), macs);
     }
     return entry;
 }
 
-static struct str expected(struct rack *r, bool is_dhcp)
+static struct str oracle_expected_clients(struct rack *r, bool is_dhcp)
 {
     struct json *clients = json_make(&r->scratch, JSON_OBJECT);
-    for (uint32_t i = 0; i < r->draw.machines; i++) {
-        struct json *entry = entry_of(r, i, is_dhcp);
+    for (uint32_t i = 0; i < r->scenario.machines; i++) {
+        struct json *entry = oracle_expected_entry(r, i, is_dhcp);
         if (entry)
             json_set(clients, str_from(r->machines[i].name), entry);
     }
@@ -281,22 +307,24 @@ const char *rack_missing(struct rack *r)
 {
     const struct core *core = rack_core(r);
     const char *missing = core ? NULL : "the daemon is down";
-    for (uint32_t i = 0; i < r->draw.machines && !missing; i++)
-        missing = missing_machine(r, i);
+    for (uint32_t i = 0; i < r->scenario.machines && !missing; i++)
+        missing = oracle_missing_of_machine(r, i);
     if (!missing)
-        missing = missing_noderole(r);
+        missing = oracle_missing_noderole(r);
     if (!missing && core_count(core, TABLE_OUTBOX))
-        missing = "something in the outbox was never answered";
+        missing = "a row of the outbox has no result";
     if (!missing && core_count(core, TABLE_RUN))
-        missing = "there is still a run";
-    if (!missing && !str_eq(r->dhcp, expected(r, true)))
-        missing = sentence(r, "X11: dhcp-database", "serves ", r->dhcp);
-    if (!missing && !str_eq(r->provisioner, expected(r, false)))
-        missing = sentence(r, "X11: provisioner-database", "serves ", r->provisioner);
-    if (!missing && r->second_dhcp.len && !str_eq(r->second_dhcp, expected(r, true)))
-        missing = sentence(r, "X9: the second dhcp-database", "serves ", r->second_dhcp);
-    if (!missing && r->second_provisioner.len && !str_eq(r->second_provisioner, expected(r, false)))
+        missing = "a run has not ended";
+    if (!missing && !str_eq(r->dhcp, oracle_expected_clients(r, true)))
+        missing = oracle_sentence(r, "published: dhcp-database", "serves ", r->dhcp);
+    if (!missing && !str_eq(r->provisioner, oracle_expected_clients(r, false)))
+        missing = oracle_sentence(r, "published: provisioner-database", "serves ", r->provisioner);
+    if (!missing && r->second_dhcp.len && !str_eq(r->second_dhcp, oracle_expected_clients(r, true)))
         missing =
-            sentence(r, "X9: the second provisioner-database", "serves ", r->second_provisioner);
+            oracle_sentence(r, "published: the second dhcp-database", "serves ", r->second_dhcp);
+    if (!missing && r->second_provisioner.len &&
+        !str_eq(r->second_provisioner, oracle_expected_clients(r, false)))
+        missing = oracle_sentence(r, "published: the second provisioner-database", "serves ",
+                                  r->second_provisioner);
     return missing;
 }

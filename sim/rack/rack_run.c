@@ -11,70 +11,75 @@
 #include "sim/scenario/options.h"
 #include "sys/log.h"
 
-/* Many racks: each drawn from its seed, lived through with its faults, and then left alone until
- * everything must have come up. */
+/* `halligan-sim --rack`: many racks, distributed over worker processes.
+ *
+ * A rack has three phases: setup, a phase with faults, and a phase of repairs without faults, at
+ * the end of which every machine must be installed and the daemon idle. Each worker simulates
+ * every n-th seed, stops at its first failure, and sends its counts through a pipe when it
+ * exits. */
 
 enum {
-    ROUNDS_MAX = 60, /* of repairs */
+    ROUNDS_MAX = 60, /* rounds of repair */
     ROUND_MS = 20 * RACK_MINUTE,
-    QUIET_MS = 30 * RACK_MINUTE, /* at the end nothing more may happen */
-    ENOUGH_SEEDS = 200,          /* from here on something that never happened is a failure */
+    QUIET_MS = 30 * RACK_MINUTE, /* at the end, without any turn */
+    ENOUGH_SEEDS = 200,          /* from this number on, missing coverage is a failure */
 };
 
 /* ---- one rack ---- */
 
-/* Half of the faults, each rare, usual or frequent. */
-struct rack_draw rack_draw(uint64_t seed, const char *barclamps)
+/* Each fault is enabled with a probability of one half, at one of four rates. */
+struct rack_scenario rack_draw_scenario(uint64_t seed, const char *barclamps)
 {
     static const uint32_t rates[] = {5, 20, 60, 150};
-    struct prng chance;
-    prng_init(&chance, seed * 0x9e3779b97f4a7c15u + 7);
-    struct rack_draw draw = {.seed = seed, .barclamps = barclamps};
-    draw.machines = (uint32_t)prng_between(&chance, 2, RACK_MACHINES_MAX);
-    draw.hours = prng_between(&chance, 1, 5);
+    struct prng rng;
+    prng_init(&rng, seed * 0x9e3779b97f4a7c15u + 7);
+    struct rack_scenario scenario = {.seed = seed, .barclamps = barclamps};
+    scenario.machines = (uint32_t)prng_between(&rng, 2, RACK_MACHINES_MAX);
+    scenario.hours = prng_between(&rng, 1, 5);
     for (uint32_t i = 0; i < RACK_FAULT_COUNT; i++) {
-        const bool on = prng_chance(&chance, 500);
-        const uint32_t rate = rates[prng_below(&chance, 4)];
-        draw.rate[i] = on ? rate : 0;
+        const bool on = prng_chance(&rng, 500);
+        const uint32_t rate = rates[prng_below(&rng, 4)];
+        scenario.rate[i] = on ? rate : 0;
     }
-    /* Asked rarely: when a machine's hour has come. */
-    if (draw.rate[RACK_POWER_LOSS])
-        draw.rate[RACK_POWER_LOSS] = 700;
-    draw.two_databases = prng_chance(&chance, 300);
-    return draw;
+    /* The opportunities are rare (once in hours per machine), so the rate is high. */
+    if (scenario.rate[RACK_POWER_LOSS])
+        scenario.rate[RACK_POWER_LOSS] = 700;
+    scenario.two_databases = prng_chance(&rng, 300);
+    return scenario;
 }
 
-void rack_describe(const struct rack_draw *draw, char *text, uint32_t size)
+static void racks_describe(const struct rack_scenario *scenario, char *text, uint32_t size)
 {
-    int len = snprintf(text, size, "rack %llu: %u machines, %lld hours%s, faults:",
-                       (unsigned long long)draw->seed, draw->machines, (long long)draw->hours,
-                       draw->two_databases ? ", two databases of each kind" : "");
+    int len =
+        snprintf(text, size, "rack %llu: %u machines, %lld hours%s, faults:",
+                 (unsigned long long)scenario->seed, scenario->machines, (long long)scenario->hours,
+                 scenario->two_databases ? ", two databases of each kind" : "");
     for (uint32_t i = 0; i < RACK_FAULT_COUNT && len > 0 && (uint32_t)len < size; i++)
-        if (draw->rate[i])
+        if (scenario->rate[i])
             len += snprintf(text + len, size - (uint32_t)len, " %s=%u",
-                            rack_fault_name((enum rack_fault)i), draw->rate[i]);
+                            rack_fault_name((enum rack_fault)i), scenario->rate[i]);
 }
 
-static void begin_faults(struct rack *r)
+static void racks_start_faults(struct rack *r)
 {
     r->has_faults = true;
     rack_at(r, RACK_MINUTE, RACK_EVENT_OPERATOR, (struct event){0});
-    for (uint32_t i = 0; i < r->draw.machines; i++) {
-        rack_at(r, RACK_SECOND * prng_between(&r->chance, 1, 1800), RACK_EVENT_BACK,
+    for (uint32_t i = 0; i < r->scenario.machines; i++) {
+        rack_at(r, RACK_SECOND * prng_between(&r->rng, 1, 1800), RACK_EVENT_BACK,
                 (struct event){.id = i});
-        rack_at(r, RACK_MINUTE * prng_between(&r->chance, 2, 240), RACK_EVENT_CUT,
+        rack_at(r, RACK_MINUTE * prng_between(&r->rng, 2, 240), RACK_EVENT_CUT,
                 (struct event){.id = i});
     }
 }
 
-static void end_faults(struct rack *r)
+static void racks_repair(struct rack *r)
 {
     const char *missing = "";
     r->has_faults = false;
     r->session.faults = (struct memory_faults){0};
     for (uint32_t round = 0; round < ROUNDS_MAX && missing && !r->failure[0]; round++) {
         if (rack_core(r))
-            rack_operator_mends(r);
+            rack_operator_repair(r);
         rack_pass(r, ROUND_MS);
         missing = rack_missing(r);
     }
@@ -86,11 +91,11 @@ static void end_faults(struct rack *r)
     if (missing)
         rack_fail(r, "after %d rounds of repair: %s", ROUNDS_MAX, missing);
     else if (r->counts.turns > turns)
-        rack_fail(r, "everything is in place, and it does not come to rest");
+        rack_fail(r, "the goal is reached, but the daemon still executes turns");
 }
 
-/* All of them are plain numbers of one kind. */
-static void add_counts(struct rack_counts *sum, const struct rack_counts *part)
+/* All fields are uint64_t. */
+static void racks_add_counts(struct rack_counts *sum, const struct rack_counts *part)
 {
     const uint64_t *from = (const uint64_t *)part;
     uint64_t *to = (uint64_t *)sum;
@@ -98,47 +103,47 @@ static void add_counts(struct rack_counts *sum, const struct rack_counts *part)
         to[i] += from[i];
 }
 
-struct rack_result rack_live(const struct rack_draw *draw, struct rack_counts *counts)
+struct rack_result rack_simulate(const struct rack_scenario *scenario, struct rack_counts *counts)
 {
     struct rack_result result = {0};
-    struct rack *r = rack_new(draw, result.failure, sizeof result.failure);
+    struct rack *r = rack_new(scenario, result.failure, sizeof result.failure);
     if (!r) {
         result.failed = true;
         return result;
     }
     if (rack_set_up(r)) {
-        begin_faults(r);
-        rack_pass(r, draw->hours * RACK_HOUR);
-        end_faults(r);
+        racks_start_faults(r);
+        rack_pass(r, scenario->hours * RACK_HOUR);
+        racks_repair(r);
     }
     memcpy(result.failure, r->failure, sizeof result.failure);
     result.failed = r->failure[0] != 0;
     transcript_hash_hex(&r->transcript, result.transcript);
     r->counts.racks = 1;
-    r->counts.machines = draw->machines;
+    r->counts.machines = scenario->machines;
     r->counts.simulated_ms = (uint64_t)r->mono_ms;
-    add_counts(counts, &r->counts);
+    racks_add_counts(counts, &r->counts);
     rack_free(r);
     return result;
 }
 
 /* ---- many ---- */
 
-static bool live_all(const struct options *options, uint32_t job, uint32_t jobs,
-                     struct rack_counts *counts)
+static bool racks_simulate(const struct options *options, uint32_t job, uint32_t jobs,
+                           struct rack_counts *counts)
 {
     char described[900];
     bool good = true;
     for (uint64_t i = job; i < options->seeds && good; i += jobs) {
-        struct rack_draw draw = rack_draw(options->seed + i, options->barclamps);
-        draw.trace = options->trace;
-        const struct rack_result result = rack_live(&draw, counts);
+        struct rack_scenario scenario = rack_draw_scenario(options->seed + i, options->barclamps);
+        scenario.trace = options->trace;
+        const struct rack_result result = rack_simulate(&scenario, counts);
         if (options->transcript)
-            printf("rack %llu %s\n", (unsigned long long)draw.seed, result.transcript);
+            printf("rack %llu %s\n", (unsigned long long)scenario.seed, result.transcript);
         if (!result.failed)
             continue;
-        rack_describe(&draw, described, sizeof described);
-        printf("%s\nseed %llu: %s\n", described, (unsigned long long)draw.seed, result.failure);
+        racks_describe(&scenario, described, sizeof described);
+        printf("%s\nseed %llu: %s\n", described, (unsigned long long)scenario.seed, result.failure);
         good = false;
     }
     return good;
@@ -149,28 +154,28 @@ struct worker {
     int counts;
 };
 
-static struct worker hire(const struct options *options, uint32_t job, uint32_t jobs)
+static struct worker racks_start_worker(const struct options *options, uint32_t job, uint32_t jobs)
 {
     int ends[2];
     fflush(NULL);
     if (pipe(ends) != 0)
-        impossible("no pipe");
+        impossible("pipe() failed");
     const pid_t pid = fork();
     if (pid < 0)
-        impossible("no process");
+        impossible("fork() failed");
     if (pid) {
         close(ends[1]);
         return (struct worker){.pid = pid, .counts = ends[0]};
     }
     struct rack_counts counts = {0};
     close(ends[0]);
-    const bool good = live_all(options, job, jobs, &counts);
+    const bool good = racks_simulate(options, job, jobs, &counts);
     fflush(NULL);
-    /* Small enough for a pipe to take at once. */
+    /* Smaller than the buffer of a pipe, so that one write() takes all of it. */
     _exit(write(ends[1], &counts, sizeof counts) == sizeof counts && good ? 0 : 1);
 }
 
-static bool release(struct worker *worker, struct rack_counts *sum)
+static bool racks_wait_worker(struct worker *worker, struct rack_counts *sum)
 {
     struct rack_counts counts;
     int status = 0;
@@ -178,13 +183,13 @@ static bool release(struct worker *worker, struct rack_counts *sum)
     close(worker->counts);
     waitpid(worker->pid, &status, 0);
     if (got == sizeof counts)
-        add_counts(sum, &counts);
+        racks_add_counts(sum, &counts);
     return got == sizeof counts && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* ---- telling ---- */
+/* ---- output ---- */
 
-static const char *reached_text(enum rack_reached what)
+static const char *racks_reached_text(enum rack_reached what)
 {
     static const char *const texts[] = {
 #define X(upper, text) [RACK_REACHED_##upper] = text,
@@ -194,7 +199,7 @@ static const char *reached_text(enum rack_reached what)
     return texts[what];
 }
 
-static void print_counts(const struct rack_counts *c)
+static void racks_print_counts(const struct rack_counts *c)
 {
     printf("racks %llu, machines %llu, runs %llu, hooks %llu, commands %llu, turns %llu, "
            "simulated days %llu\n",
@@ -213,10 +218,10 @@ static void print_counts(const struct rack_counts *c)
     printf("\nreached:\n");
     for (uint32_t i = 0; i < RACK_REACHED_COUNT; i++)
         printf("  %8llu  %s\n", (unsigned long long)c->reached[i],
-               reached_text((enum rack_reached)i));
+               racks_reached_text((enum rack_reached)i));
 }
 
-static uint32_t print_missing(const struct rack_counts *c)
+static uint32_t racks_print_missing(const struct rack_counts *c)
 {
     uint32_t missing = 0;
     for (uint32_t i = 0; i < RACK_FAULT_COUNT; i++)
@@ -224,11 +229,11 @@ static uint32_t print_missing(const struct rack_counts *c)
             printf("never happened: %s\n", rack_fault_name((enum rack_fault)i));
     for (uint32_t i = 0; i < RACK_REACHED_COUNT; i++)
         if (!c->reached[i] && ++missing)
-            printf("never happened: %s\n", reached_text((enum rack_reached)i));
+            printf("never happened: %s\n", racks_reached_text((enum rack_reached)i));
     return missing;
 }
 
-static double seconds(void)
+static double racks_seconds(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -242,19 +247,19 @@ int rack_run(const struct options *options)
     uint32_t jobs = options->transcript ? 1 : options->jobs;
     if (jobs > options->seeds)
         jobs = options->seeds ? (uint32_t)options->seeds : 1;
-    const double begin = seconds();
+    const double begin = racks_seconds();
     bool good = true;
-    log_setup(LOG_ERROR, LOG_TEXT); /* that a hook fails is part of the story */
+    log_setup(LOG_ERROR, LOG_TEXT); /* failing hooks are expected and log warnings */
     for (uint32_t job = 0; job < jobs; job++)
-        workers[job] = hire(options, job, jobs);
+        workers[job] = racks_start_worker(options, job, jobs);
     for (uint32_t job = 0; job < jobs; job++)
-        good = release(&workers[job], &counts) && good;
+        good = racks_wait_worker(&workers[job], &counts) && good;
     if (!good || options->transcript)
         return good ? 0 : 1;
-    const double took = seconds() - begin;
+    const double took = racks_seconds() - begin;
     printf("seeds %llu in %.1f s, %.1f per second and process\n",
            (unsigned long long)options->seeds, took, (double)options->seeds / took / jobs);
-    print_counts(&counts);
-    const uint32_t missing = print_missing(&counts);
+    racks_print_counts(&counts);
+    const uint32_t missing = racks_print_missing(&counts);
     return missing && options->seeds >= ENOUGH_SEEDS ? 1 : 0;
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* ---- what cannot happen, and why ---- */
+/* ---- what cannot occur, with the reason ---- */
 
 static const struct {
     enum noderole_state state;
@@ -23,22 +23,22 @@ static const struct {
     enum problem_code code;
     const char *reason;
 } impossible_refusals[] = {
-    {PROBLEM_CHAIN_TOO_LONG, "it is the text of a failed hook, not a refusal of a command"},
-    {PROBLEM_HOOKS_UNSETTLED, "answers change nothing that the questions depend on"},
+    {PROBLEM_CHAIN_TOO_LONG, "it is the message of a failed hook, not a refusal of a command"},
+    {PROBLEM_HOOKS_UNSETTLED, "replies change nothing that the veto requests depend on"},
 };
 
 static const struct {
     enum command_kind kind;
     const char *reason;
 } never_refused[] = {
-    {COMMAND_ANNEAL, "it asks for nothing"},
-    {COMMAND_TICK, "it asks for nothing"},
-    {COMMAND_RUN_BEGUN, "late and unknown answers are accepted and ignored"},
-    {COMMAND_RUN_STOPPED, "late and unknown answers are accepted and ignored"},
+    {COMMAND_ANNEAL, "it has no argument that could be wrong"},
+    {COMMAND_TICK, "it has no argument that could be wrong"},
+    {COMMAND_RUN_BEGUN, "late and unknown results are accepted and ignored"},
+    {COMMAND_RUN_STOPPED, "late and unknown results are accepted and ignored"},
     {COMMAND_RUN_RESUME, "late and unknown acknowledgements are accepted and ignored"},
-    {COMMAND_RUN_DONE, "late and unknown answers are accepted and ignored"},
-    {COMMAND_OUTBOX_BEGUN, "late and unknown answers are accepted and ignored"},
-    {COMMAND_OUTBOX_DONE, "a refused wish fails the hook, not its answer"},
+    {COMMAND_RUN_DONE, "late and unknown results are accepted and ignored"},
+    {COMMAND_OUTBOX_BEGUN, "late and unknown results are accepted and ignored"},
+    {COMMAND_OUTBOX_DONE, "a refused hook command fails the hook, not its result"},
 };
 
 #define EACH(table, i) (uint32_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -72,8 +72,8 @@ static bool is_never_refused(enum command_kind kind)
 
 /* ---- adding ---- */
 
-/* Everything in the struct is a number, so two of them add up word by word. */
-static void add64(uint64_t *sum, const uint64_t *part, size_t count)
+/* The structs consist of 64-bit numbers, so they are added word by word. */
+static void counts_add_words(uint64_t *sum, const uint64_t *part, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         sum[i] += part[i];
@@ -81,13 +81,14 @@ static void add64(uint64_t *sum, const uint64_t *part, size_t count)
 
 void counts_add_model(struct counts *sum, const struct model_counts *part)
 {
-    add64((uint64_t *)&sum->model, (const uint64_t *)part, sizeof *part / sizeof(uint64_t));
+    counts_add_words((uint64_t *)&sum->model, (const uint64_t *)part,
+                     sizeof *part / sizeof(uint64_t));
 }
 
 void counts_add(struct counts *sum, const struct counts *part)
 {
-    add64((uint64_t *)sum, (const uint64_t *)part,
-          offsetof(struct counts, noderoles) / sizeof(uint64_t));
+    counts_add_words((uint64_t *)sum, (const uint64_t *)part,
+                     offsetof(struct counts, noderoles) / sizeof(uint64_t));
     for (uint32_t i = 0; i < COUNTS_SIZES; i++) {
         sum->noderoles[i] += part->noderoles[i];
         sum->commands[i] += part->commands[i];
@@ -99,7 +100,7 @@ void counts_size(uint32_t *sizes, uint64_t value)
     sizes[value < COUNTS_SIZES ? value : COUNTS_SIZES - 1]++;
 }
 
-static uint32_t median(const uint32_t *sizes, uint64_t worlds)
+static uint32_t counts_median(const uint32_t *sizes, uint64_t worlds)
 {
     uint64_t seen = 0;
     for (uint32_t i = 0; i < COUNTS_SIZES; i++) {
@@ -112,7 +113,7 @@ static uint32_t median(const uint32_t *sizes, uint64_t worlds)
 
 /* ---- printing ---- */
 
-static uint64_t sum64(const uint64_t *numbers, uint32_t count)
+static uint64_t counts_sum(const uint64_t *numbers, uint32_t count)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < count; i++)
@@ -121,21 +122,21 @@ static uint64_t sum64(const uint64_t *numbers, uint32_t count)
 }
 
 /* Names and numbers in columns, three to a line. */
-static void print_pair(FILE *out, uint32_t *column, const char *name, uint64_t number)
+static void counts_print_pair(FILE *out, uint32_t *column, const char *name, uint64_t number)
 {
     fprintf(out, "  %-26s %9llu", name, (unsigned long long)number);
     if (++*column % 3 == 0)
         fprintf(out, "\n");
 }
 
-static void end_columns(FILE *out, uint32_t *column)
+static void counts_end_columns(FILE *out, uint32_t *column)
 {
     if (*column % 3)
         fprintf(out, "\n");
     *column = 0;
 }
 
-static void print_cells(const struct counts *counts, FILE *out)
+static void counts_print_cells(const struct counts *counts, FILE *out)
 {
     fprintf(out, "cells of the state table\n  %-10s", "");
     for (uint32_t e = 0; e < MODEL_EVENT_COUNT; e++)
@@ -155,31 +156,31 @@ void counts_print(const struct counts *counts, FILE *out)
 {
     uint32_t column = 0;
     fprintf(out, "worlds %llu, median %u noderoles and %u operator commands\n",
-            (unsigned long long)counts->worlds, median(counts->noderoles, counts->worlds),
-            median(counts->commands, counts->worlds));
+            (unsigned long long)counts->worlds, counts_median(counts->noderoles, counts->worlds),
+            counts_median(counts->commands, counts->worlds));
     fprintf(out, "commands %llu done, %llu refused, in %llu turns; %llu simulated days\n",
-            (unsigned long long)sum64(counts->done, COMMAND_COUNT),
-            (unsigned long long)sum64(counts->refused, COMMAND_COUNT),
+            (unsigned long long)counts_sum(counts->done, COMMAND_COUNT),
+            (unsigned long long)counts_sum(counts->refused, COMMAND_COUNT),
             (unsigned long long)counts->turns,
             (unsigned long long)(counts->simulated_ms / 86400000u));
     fprintf(out, "checked: %llu reloads (I1), %llu root causes, %llu pokes, %llu no-op runs\n",
             (unsigned long long)counts->reloads, (unsigned long long)counts->whys,
             (unsigned long long)counts->model.pokes, (unsigned long long)counts->model.instant);
-    fprintf(out, "power: %llu waited for a boot to be served, %llu went on, %llu in vain\n",
+    fprintf(out, "power: %llu waited for a boot to be served, %llu performed, %llu timed out\n",
             (unsigned long long)counts->model.waited, (unsigned long long)counts->model.went,
             (unsigned long long)counts->model.given_up);
-    fprintf(out, "changed defaults: %llu noderoles rerun by commits that asked for it\n",
+    fprintf(out, "changed defaults: %llu noderoles rerun by commits with rerun_changed\n",
             (unsigned long long)counts->model.rerun);
     fprintf(out, "automatic admin nodes: %llu replaced, %llu kept\n",
             (unsigned long long)counts->model.replaced, (unsigned long long)counts->model.kept);
     fprintf(out, "faults\n");
     for (uint32_t i = 0; i < FAULT_COUNT; i++)
-        print_pair(out, &column, fault_name((enum sim_fault)i), counts->faults[i]);
-    end_columns(out, &column);
+        counts_print_pair(out, &column, fault_name((enum sim_fault)i), counts->faults[i]);
+    counts_end_columns(out, &column);
     fprintf(out, "crashes by point of the turn\n");
     for (uint32_t i = 0; i < TURN_POINT_COUNT; i++)
-        print_pair(out, &column, turn_point_name((enum turn_point)i), counts->points[i]);
-    end_columns(out, &column);
+        counts_print_pair(out, &column, turn_point_name((enum turn_point)i), counts->points[i]);
+    counts_end_columns(out, &column);
     fprintf(out, "commands done / refused\n");
     for (uint32_t i = 0; i < COMMAND_COUNT; i++) {
         fprintf(out, "  %-24s %9llu /%8llu", command_name((enum command_kind)i),
@@ -194,68 +195,77 @@ void counts_print(const struct counts *counts, FILE *out)
         const struct str name = problem_code_name((enum problem_code)i);
         char text[64];
         snprintf(text, sizeof text, "%.*s", STR_FMT_ARGS(name));
-        print_pair(out, &column, text, counts->refusals[i]);
+        counts_print_pair(out, &column, text, counts->refusals[i]);
     }
-    end_columns(out, &column);
+    counts_end_columns(out, &column);
     fprintf(out, "root causes\n");
     for (uint32_t i = 0; i < CAUSE_COUNT; i++)
-        print_pair(out, &column, cause_name((enum cause_code)i), counts->model.causes[i]);
-    end_columns(out, &column);
-    print_cells(counts, out);
+        counts_print_pair(out, &column, cause_name((enum cause_code)i), counts->model.causes[i]);
+    counts_end_columns(out, &column);
+    counts_print_cells(counts, out);
 }
 
-/* ---- what is missing ---- */
+/* ---- coverage that is missing ---- */
 
-static uint32_t missing(FILE *out, bool is_missing, const char *what, const char *name)
+static uint32_t counts_report_missing(FILE *out, bool is_missing, const char *what,
+                                      const char *name)
 {
     if (is_missing)
         fprintf(out, "never happened: %s %s\n", what, name);
     return is_missing;
 }
 
-static uint32_t missing_cells(const struct counts *counts, FILE *out)
+static uint32_t counts_missing_cells(const struct counts *counts, FILE *out)
 {
     uint32_t count = 0;
     for (uint32_t s = 0; s < NODEROLE_STATE_COUNT; s++)
         for (uint32_t e = 0; e < MODEL_EVENT_COUNT; e++) {
             const enum noderole_state state = (enum noderole_state)s;
             const enum model_event event = (enum model_event)e;
-            count += missing(out, !counts->model.cells[s][e] && !cell_is_impossible(state, event),
-                             noderole_state_name(state), model_event_name(event));
+            count += counts_report_missing(
+                out, !counts->model.cells[s][e] && !cell_is_impossible(state, event),
+                noderole_state_name(state), model_event_name(event));
         }
     return count;
 }
 
 uint32_t counts_missing(const struct counts *counts, const struct options *options, FILE *out)
 {
-    uint32_t count = missing_cells(counts, out);
+    uint32_t count = counts_missing_cells(counts, out);
     for (uint32_t i = 0; i < FAULT_COUNT; i++)
-        count += missing(out, !counts->faults[i] && options->allowed[i], "fault",
-                         fault_name((enum sim_fault)i));
+        count += counts_report_missing(out, !counts->faults[i] && options->allowed[i], "fault",
+                                       fault_name((enum sim_fault)i));
     for (uint32_t i = 0; i < TURN_POINT_COUNT && options->allowed[FAULT_CRASH]; i++)
-        count += missing(out, !counts->points[i], "crash at", turn_point_name((enum turn_point)i));
+        count += counts_report_missing(out, !counts->points[i], "crash at",
+                                       turn_point_name((enum turn_point)i));
     for (uint32_t i = 1; i < PROBLEM_COUNT; i++) {
         const enum problem_code code = (enum problem_code)i;
         const struct str name = problem_code_name(code);
         char text[64];
         snprintf(text, sizeof text, "%.*s", STR_FMT_ARGS(name));
-        count +=
-            missing(out, !counts->refusals[i] && !refusal_is_impossible(code), "refusal", text);
+        count += counts_report_missing(out, !counts->refusals[i] && !refusal_is_impossible(code),
+                                       "refusal", text);
     }
-    count += missing(out, !counts->model.waited, "power", "that waits for a boot to be served");
-    count += missing(out, !counts->model.went, "power", "that waited and went on");
-    count += missing(out, !counts->model.given_up, "power", "that waited in vain");
-    count += missing(out, !counts->model.rerun, "commit", "that reruns what has other defaults");
-    count += missing(out, !counts->model.replaced, "automatic node", "that is replaced");
-    count += missing(out, !counts->model.kept, "automatic node", "that is kept");
+    count += counts_report_missing(out, !counts->model.waited, "power",
+                                   "action that waits for a boot to be served");
+    count += counts_report_missing(out, !counts->model.went, "power",
+                                   "action that waited and was performed");
+    count += counts_report_missing(out, !counts->model.given_up, "power",
+                                   "action that waited until its timeout");
+    count += counts_report_missing(out, !counts->model.rerun, "commit",
+                                   "that reruns noderoles with old defaults");
+    count +=
+        counts_report_missing(out, !counts->model.replaced, "automatic node", "that is replaced");
+    count += counts_report_missing(out, !counts->model.kept, "automatic node", "that is kept");
     for (uint32_t i = 0; i < COMMAND_COUNT; i++) {
         const enum command_kind kind = (enum command_kind)i;
-        /* What a role computed or served comes inside the answer of its hook, from nobody else. */
+        /* These two are only part of the result of a hook and are never sent alone. */
         const bool is_inside =
             kind == COMMAND_NODEROLE_COMPUTED || kind == COMMAND_NODE_BOOT_SERVED;
-        count += missing(out, !counts->done[i] && !is_inside, "done", command_name(kind));
-        count += missing(out, !counts->refused[i] && !is_never_refused(kind), "refused",
-                         command_name(kind));
+        count +=
+            counts_report_missing(out, !counts->done[i] && !is_inside, "done", command_name(kind));
+        count += counts_report_missing(out, !counts->refused[i] && !is_never_refused(kind),
+                                       "refused", command_name(kind));
     }
     return count;
 }

@@ -1,8 +1,10 @@
-/* counts.h - what the worlds have reached: faults, crash points, refusals, cells of the table.
+/* counts.h - coverage of the simulated worlds: faults, crash points, refusals, cells of the state
+ * table.
  *
- * A simulator finds only what its worlds produce. So everything that should happen is counted over
- * all seeds, and a large run in which something never happened fails: the list of what cannot
- * happen stands in counts.c, each with its reason. Plain numbers, so that processes can add up.
+ * A simulator finds only defects in what its worlds execute. So every fault, refusal and transition
+ * is counted over all seeds, and a large run in which one never occurred fails; counts.c lists
+ * those that cannot occur, each with the reason. The struct holds plain numbers, so that the counts
+ * of several processes can be added.
  */
 #pragma once
 
@@ -16,7 +18,7 @@
 #include "sim/scenario/options.h"
 #include "turn/turn.h"
 
-/* Worlds are sorted into so many sizes, to tell the median. */
+/* Number of size classes of worlds, for the median. */
 #define COUNTS_SIZES 4096u
 
 struct counts {
@@ -26,7 +28,7 @@ struct counts {
     uint64_t whys;
     uint64_t simulated_ms;
     uint64_t faults[FAULT_COUNT];
-    uint64_t points[TURN_POINT_COUNT]; /* crashes at each */
+    uint64_t points[TURN_POINT_COUNT]; /* crashes at each point of the turn */
     uint64_t refusals[PROBLEM_COUNT];
     uint64_t done[COMMAND_COUNT];
     uint64_t refused[COMMAND_COUNT];
@@ -39,5 +41,5 @@ void counts_add(struct counts *sum, const struct counts *part);
 void counts_add_model(struct counts *sum, const struct model_counts *part);
 void counts_size(uint32_t *sizes, uint64_t value);
 void counts_print(const struct counts *counts, FILE *out);
-/* What never happened and could have: names them on `out`, returns how many. */
+/* Prints what never occurred though it could have, and returns the number of lines. */
 uint32_t counts_missing(const struct counts *counts, const struct options *options, FILE *out);

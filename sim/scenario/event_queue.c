@@ -4,13 +4,13 @@
 
 #include "base/err.h"
 
-/* A binary heap; (time, order) is unique, so its shape does not show. */
-static bool is_before(const struct event *a, const struct event *b)
+/* A binary heap. (time, order) is unique, so the order of events does not depend on its shape. */
+static bool event_is_before(const struct event *a, const struct event *b)
 {
     return a->at_ms != b->at_ms ? a->at_ms < b->at_ms : a->order < b->order;
 }
 
-static void swap(struct event *a, struct event *b)
+static void event_swap(struct event *a, struct event *b)
 {
     const struct event keep = *a;
     *a = *b;
@@ -27,8 +27,8 @@ void event_queue_add(struct event_queue *e, struct event event)
     event.order = ++e->order;
     uint32_t at = e->count++;
     e->heap[at] = event;
-    for (; at && is_before(&e->heap[at], &e->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        swap(&e->heap[at], &e->heap[(at - 1) / 2]);
+    for (; at && event_is_before(&e->heap[at], &e->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        event_swap(&e->heap[at], &e->heap[(at - 1) / 2]);
 }
 
 int64_t event_queue_next_ms(const struct event_queue *e)
@@ -45,11 +45,11 @@ bool event_queue_take(struct event_queue *e, struct event *out_event)
     for (uint32_t at = 0;;) {
         uint32_t least = at;
         for (uint32_t child = 2 * at + 1; child <= 2 * at + 2 && child < e->count; child++)
-            if (is_before(&e->heap[child], &e->heap[least]))
+            if (event_is_before(&e->heap[child], &e->heap[least]))
                 least = child;
         if (least == at)
             return true;
-        swap(&e->heap[at], &e->heap[least]);
+        event_swap(&e->heap[at], &e->heap[least]);
         at = least;
     }
 }

@@ -1,6 +1,6 @@
-/* event_queue.h - what will happen, in the order of simulated time. Ties keep the order of arrival.
+/* event_queue.h - future events in the order of simulated time; equal times keep insertion order.
  *
- * What the kinds are and what they mean is up to whoever lives by the list. Bytes are not copied.
+ * The kinds of events are defined by the owner of the queue. Bytes are not copied.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 struct event {
     int64_t at_ms;
-    uint64_t order; /* among those of one moment */
+    uint64_t order; /* order of insertion, which breaks ties */
     uint32_t kind;
     int64_t id;
     int64_t detail;
@@ -26,8 +26,8 @@ struct event_queue {
 };
 
 void event_queue_add(struct event_queue *e, struct event event);
-/* When the next one is due; -1 = there is none. */
+/* Time of the next event; -1 if the queue is empty. */
 int64_t event_queue_next_ms(const struct event_queue *e);
-/* False when there is none. */
+/* False if the queue is empty. */
 bool event_queue_take(struct event_queue *e, struct event *out_event);
 void event_queue_fini(struct event_queue *e);

@@ -25,27 +25,27 @@ const char *fault_name(enum sim_fault fault)
 
 const char *options_help(void)
 {
-    return "halligan-sim - the engine in simulated worlds\n"
+    return "halligan-sim - run the engine in simulated worlds with faults\n"
            "\n"
-           "  --seed N        the first world (1)\n"
-           "  --seeds K       how many worlds (1)\n"
-           "  --nodes N       machines in each (drawn from the seed)\n"
-           "  --roles R       roles in each (drawn)\n"
-           "  --hours H       simulated hours with faults (drawn)\n"
-           "  --faults LIST   only these, by kind or group: run answer runner hook veto node\n"
-           "                  power store crash clock operator; or none (all)\n"
-           "  --jobs J        processes (as many as processors)\n"
-           "  --transcript    print a hash per world of all commands in and effects out\n"
-           "  --replay FILE   step the commands of a failure again\n"
-           "  --rack          machines that are installed by the shipped roles, with their Lua;\n"
-           "                  of the above only seeds, jobs and transcript count\n"
-           "  --trace         tell everything that happens in a rack\n"
-           "  --barclamps DIR whose roles these are (barclamps)\n"
+           "  --seed N        seed of the first world (1)\n"
+           "  --seeds K       number of worlds (1)\n"
+           "  --nodes N       machines in each world (derived from the seed)\n"
+           "  --roles R       roles in each world (derived from the seed)\n"
+           "  --hours H       simulated hours with faults (derived from the seed)\n"
+           "  --faults LIST   inject only these kinds or groups of faults: run answer runner hook\n"
+           "                  veto node power store crash clock operator; or none (all)\n"
+           "  --jobs J        number of processes (number of processors)\n"
+           "  --transcript    print for each world a hash of all commands and effects\n"
+           "  --replay FILE   execute the recorded commands of a failure again\n"
+           "  --rack          simulate machines that the shipped roles install, with their\n"
+           "                  Lua code; only --seed, --seeds, --jobs and --transcript apply\n"
+           "  --trace         print every event of a rack\n"
+           "  --barclamps DIR directory of the roles of a rack (barclamps)\n"
            "\n"
-           "Exit status: 0 every world was right, 1 one was not, 2 the command line was not.\n";
+           "Exit status: 0 no violation, 1 a violated invariant, 2 an invalid command line.\n";
 }
 
-static bool parse_number(const char *text, uint64_t *out_value)
+static bool options_parse_number(const char *text, uint64_t *out_value)
 {
     char *end = NULL;
     errno = 0;
@@ -56,8 +56,8 @@ static bool parse_number(const char *text, uint64_t *out_value)
     return true;
 }
 
-/* One word of --faults, a kind or a group. */
-static bool allow(struct options *options, const char *word, size_t len)
+/* Allows one item of --faults, a kind or a group. */
+static bool options_allow_fault(struct options *options, const char *word, size_t len)
 {
     bool known = len == 4 && strncmp(word, "none", len) == 0;
     for (uint32_t i = 0; i < FAULT_COUNT; i++) {
@@ -71,19 +71,19 @@ static bool allow(struct options *options, const char *word, size_t len)
     return known;
 }
 
-static bool parse_faults(struct options *options, const char *list)
+static bool options_parse_faults(struct options *options, const char *list)
 {
     memset(options->allowed, 0, sizeof options->allowed);
     while (*list) {
         const size_t len = strcspn(list, ",");
-        if (!allow(options, list, len))
+        if (!options_allow_fault(options, list, len))
             return false;
         list += len + (list[len] == ',');
     }
     return true;
 }
 
-static bool parse_flag(struct options *options, const char *word)
+static bool options_parse_flag(struct options *options, const char *word)
 {
     if (!strcmp(word, "--transcript"))
         return options->transcript = true;
@@ -96,16 +96,16 @@ static bool parse_flag(struct options *options, const char *word)
     return false;
 }
 
-static bool parse_value(struct options *options, const char *word, const char *value)
+static bool options_parse_value(struct options *options, const char *word, const char *value)
 {
     uint64_t number = 0;
     if (!strcmp(word, "--faults"))
-        return parse_faults(options, value);
+        return options_parse_faults(options, value);
     if (!strcmp(word, "--replay"))
         return (options->replay = value) != NULL;
     if (!strcmp(word, "--barclamps"))
         return (options->barclamps = value) != NULL;
-    if (!parse_number(value, &number))
+    if (!options_parse_number(value, &number))
         return false;
     if (!strcmp(word, "--seed"))
         options->seed = number;
@@ -133,70 +133,73 @@ bool options_parse(int argc, char **argv, struct options *out_options, const cha
         out_options->allowed[i] = true;
     for (int i = 1; i < argc; i++) {
         *out_what = argv[i];
-        if (parse_flag(out_options, argv[i]))
+        if (options_parse_flag(out_options, argv[i]))
             continue;
-        if (i + 1 >= argc || !parse_value(out_options, argv[i], argv[i + 1]))
+        if (i + 1 >= argc || !options_parse_value(out_options, argv[i], argv[i + 1]))
             return false;
         i++;
     }
     return true;
 }
 
-/* Half of the faults, each rare, usual or frequent. Storms of what ends a process are rare only. */
-static void draw_rates(const struct options *options, struct prng *chance, struct draw *draw)
+/* About half of the faults, each at one of four rates. The rates of crashes are limited, because a
+ * process that crashes all the time executes little else. */
+static void scenario_draw_rates(const struct options *options, struct prng *chance,
+                                struct scenario *scenario)
 {
     static const uint32_t rates[] = {5, 20, 60, 150};
     for (uint32_t i = 0; i < FAULT_COUNT; i++) {
         const bool on = prng_chance(chance, 500);
         const uint32_t rate = rates[prng_below(chance, 4)];
-        draw->rate[i] = on && options->allowed[i] ? rate : 0;
+        scenario->rate[i] = on && options->allowed[i] ? rate : 0;
     }
-    if (draw->rate[FAULT_CRASH] > 20)
-        draw->rate[FAULT_CRASH] = 20;
-    if (draw->rate[FAULT_RUNNER_CRASH] > 20)
-        draw->rate[FAULT_RUNNER_CRASH] = 20;
-    if (draw->rate[FAULT_STORE_REFUSED] > 60)
-        draw->rate[FAULT_STORE_REFUSED] = 60;
-    /* Asked only when somebody dies with a batch on its way, which is rare enough. */
-    if (draw->rate[FAULT_STORE_LOST_TAIL])
-        draw->rate[FAULT_STORE_LOST_TAIL] = 500;
+    if (scenario->rate[FAULT_CRASH] > 20)
+        scenario->rate[FAULT_CRASH] = 20;
+    if (scenario->rate[FAULT_RUNNER_CRASH] > 20)
+        scenario->rate[FAULT_RUNNER_CRASH] = 20;
+    if (scenario->rate[FAULT_STORE_REFUSED] > 60)
+        scenario->rate[FAULT_STORE_REFUSED] = 60;
+    /* Evaluated only if a process crashes while a batch is in flight, which is rare enough. */
+    if (scenario->rate[FAULT_STORE_LOST_TAIL])
+        scenario->rate[FAULT_STORE_LOST_TAIL] = 500;
 }
 
-struct draw options_draw(const struct options *options, uint64_t seed)
+struct scenario options_scenario(const struct options *options, uint64_t seed)
 {
     struct prng chance;
     prng_init(&chance, seed * 0x9e3779b97f4a7c15u + 1);
-    struct draw draw = {.seed = seed};
-    draw.nodes = (uint32_t)prng_between(&chance, 4, 10);
-    draw.roles = (uint32_t)prng_between(&chance, 6, 14);
-    draw.hours = prng_between(&chance, 12, 60);
-    draw.commands = (uint32_t)prng_between(&chance, 120, 300);
-    draw_rates(options, &chance, &draw);
+    struct scenario scenario = {.seed = seed};
+    scenario.nodes = (uint32_t)prng_between(&chance, 4, 10);
+    scenario.roles = (uint32_t)prng_between(&chance, 6, 14);
+    scenario.hours = prng_between(&chance, 12, 60);
+    scenario.commands = (uint32_t)prng_between(&chance, 120, 300);
+    scenario_draw_rates(options, &chance, &scenario);
     static const uint32_t every[] = {1, 8, 16, 32, 32, 64, 64, 64};
-    draw.reload_every = every[prng_below(&chance, 8)];
-    draw.pool_normal = (uint32_t)prng_between(&chance, 1, 10);
-    draw.pool_high = (uint32_t)prng_between(&chance, 1, 3);
-    draw.test_jig = prng_chance(&chance, 300);
-    draw.thorough = prng_chance(&chance, 60);
+    scenario.reload_every = every[prng_below(&chance, 8)];
+    scenario.pool_normal = (uint32_t)prng_between(&chance, 1, 10);
+    scenario.pool_high = (uint32_t)prng_between(&chance, 1, 3);
+    scenario.test_jig = prng_chance(&chance, 300);
+    scenario.thorough = prng_chance(&chance, 60);
     if (options->nodes)
-        draw.nodes = options->nodes;
+        scenario.nodes = options->nodes;
     if (options->roles)
-        draw.roles = options->roles;
+        scenario.roles = options->roles;
     if (options->hours)
-        draw.hours = options->hours;
-    return draw;
+        scenario.hours = options->hours;
+    return scenario;
 }
 
-void options_describe(const struct draw *draw, char *text, uint32_t size)
+void options_describe(const struct scenario *scenario, char *text, uint32_t size)
 {
-    int len = snprintf(text, size,
-                       "seed %llu: %u nodes, %u roles, %lld hours, %u commands, pools %u+%u, "
-                       "test jig %s, I1 every %u, faults:",
-                       (unsigned long long)draw->seed, draw->nodes, draw->roles,
-                       (long long)draw->hours, draw->commands, draw->pool_normal, draw->pool_high,
-                       draw->test_jig ? "on" : "off", draw->reload_every);
+    int len =
+        snprintf(text, size,
+                 "seed %llu: %u nodes, %u roles, %lld hours, %u commands, pools %u+%u, "
+                 "test jig %s, I1 every %u, faults:",
+                 (unsigned long long)scenario->seed, scenario->nodes, scenario->roles,
+                 (long long)scenario->hours, scenario->commands, scenario->pool_normal,
+                 scenario->pool_high, scenario->test_jig ? "on" : "off", scenario->reload_every);
     for (uint32_t i = 0; i < FAULT_COUNT && len > 0 && (uint32_t)len < size; i++)
-        if (draw->rate[i])
-            len +=
-                snprintf(text + len, size - (uint32_t)len, " %s=%u", faults[i].name, draw->rate[i]);
+        if (scenario->rate[i])
+            len += snprintf(text + len, size - (uint32_t)len, " %s=%u", faults[i].name,
+                            scenario->rate[i]);
 }

@@ -10,9 +10,9 @@
 static const char letters[] = {
     [MARK_COMMAND] = 'c', [MARK_BATCH] = 'b', [MARK_DURABLE] = 'd', [MARK_RELOAD] = 'r'};
 
-void transcript_init(struct transcript *t, const struct draw *draw)
+void transcript_init(struct transcript *t, const struct scenario *scenario)
 {
-    *t = (struct transcript){.draw = *draw};
+    *t = (struct transcript){.scenario = *scenario};
     transcript_hash_init(&t->hash);
 }
 
@@ -52,7 +52,7 @@ void transcript_effect(struct transcript *t, const char *label, int64_t id, int6
 
 /* ---- files ---- */
 
-void transcript_tell(FILE *out, const struct command *command)
+void transcript_print_command(FILE *out, const struct command *command)
 {
     fprintf(out, "%s", command_name(command->kind));
     const struct layout *layout = command_layout(command->kind);
@@ -73,14 +73,14 @@ void transcript_tell(FILE *out, const struct command *command)
     }
 }
 
-static void describe(FILE *out, struct str bytes)
+static void transcript_write_comment(FILE *out, struct str bytes)
 {
     struct arena arena = {0};
     struct command command;
     uint32_t at = 0;
     fprintf(out, "# ");
     if (command_decode(&arena, bytes, &at, &command) == OK)
-        transcript_tell(out, &command);
+        transcript_print_command(out, &command);
     else
         fprintf(out, "unreadable");
     fprintf(out, "\n");
@@ -93,13 +93,13 @@ err transcript_write(const struct transcript *t, const char *failure, const char
     if (!out)
         return ERR_IO;
     char options[1024];
-    options_describe(&t->draw, options, sizeof options);
-    fprintf(out, "# halligan-sim: commands of a failure; step them again with --replay\n");
+    options_describe(&t->scenario, options, sizeof options);
+    fprintf(out, "# halligan-sim: commands of a failure; execute them again with --replay\n");
     fprintf(out, "# %s\n# %s\n", failure, options);
     for (uint32_t i = 0; i < t->count; i++) {
         const struct mark *mark = &t->marks[i];
         if (mark->kind == MARK_COMMAND)
-            describe(out, mark->bytes);
+            transcript_write_comment(out, mark->bytes);
         fprintf(out, "%c %" PRId64 " ", letters[mark->kind], mark->turn);
         for (uint32_t k = 0; k < mark->bytes.len; k++)
             fprintf(out, "%02x", (unsigned char)mark->bytes.at[k]);
@@ -108,7 +108,7 @@ err transcript_write(const struct transcript *t, const char *failure, const char
     return fclose(out) == 0 ? OK : ERR_IO;
 }
 
-static bool read_hex(struct arena *arena, const char *text, struct str *out_bytes)
+static bool transcript_read_hex(struct arena *arena, const char *text, struct str *out_bytes)
 {
     const size_t len = strspn(text, "0123456789abcdef");
     if (len % 2 || (text[len] && text[len] != '\n'))
@@ -124,7 +124,7 @@ static bool read_hex(struct arena *arena, const char *text, struct str *out_byte
     return true;
 }
 
-static bool read_line(struct transcript *t, const char *line)
+static bool transcript_read_line(struct transcript *t, const char *line)
 {
     int at = 0;
     char letter = 0;
@@ -134,7 +134,7 @@ static bool read_line(struct transcript *t, const char *line)
     if (sscanf(line, "%c %" SCNd64 " %n", &letter, &turn, &at) != 2)
         return false;
     struct str bytes = {0};
-    if (!read_hex(&t->arena, line + at, &bytes))
+    if (!transcript_read_hex(&t->arena, line + at, &bytes))
         return false;
     for (uint32_t kind = 0; kind < MARK_COUNT; kind++)
         if (letters[kind] == letter) {
@@ -153,7 +153,7 @@ err transcript_read(struct transcript *t, const char *path)
     size_t size = 0;
     bool good = true;
     while (good && getline(&line, &size, in) >= 0)
-        good = read_line(t, line);
+        good = transcript_read_line(t, line);
     free(line);
     fclose(in);
     return good ? OK : ERR_SYNTAX;

@@ -17,7 +17,7 @@ static const char *const sentence_names[] = {
     "source_path", "status", "text", "warnings", "why",
 };
 
-static bool is_sentence(struct str name)
+static bool hash_is_sentence(struct str name)
 {
     for (uint32_t i = 0; i < sizeof sentence_names / sizeof *sentence_names; i++)
         if (str_eq(name, str_from(sentence_names[i])))
@@ -41,17 +41,17 @@ static void hash_bytes(struct transcript_hash *h, struct str bytes)
 }
 
 /* Replace every sentence in the tree by whether there is one. */
-static void remove_sentences(struct arena *scratch, struct json *value)
+static void hash_remove_sentences(struct arena *scratch, struct json *value)
 {
     for (struct json *child = value->first; child; child = child->next) {
         const bool is_text = child->kind == JSON_STRING || child->kind == JSON_ARRAY;
-        if (value->kind == JSON_OBJECT && is_text && is_sentence(child->key)) {
+        if (value->kind == JSON_OBJECT && is_text && hash_is_sentence(child->key)) {
             const bool has_one = child->kind == JSON_STRING ? child->text.len : child->count;
             child->kind = has_one ? JSON_TRUE : JSON_FALSE;
             child->first = child->last = NULL;
             child->count = 0;
         } else
-            remove_sentences(scratch, child);
+            hash_remove_sentences(scratch, child);
     }
 }
 
@@ -63,7 +63,7 @@ static void hash_document(struct transcript_hash *h, struct arena *scratch, stru
     const char *reason = NULL;
     const struct arena_mark mark = arena_mark(scratch);
     if (text.len && json_read(scratch, text, &tree, &offset, &reason) == OK) {
-        remove_sentences(scratch, tree);
+        hash_remove_sentences(scratch, tree);
         text = json_write(scratch, tree);
     }
     hash_bytes(h, text);
@@ -92,7 +92,7 @@ static void hash_field(struct transcript_hash *h, struct arena *scratch,
     case FIELD_U32: hash_number(h, *(const uint32_t *)where); return;
     case FIELD_BOOL: hash_number(h, *(const bool *)where); return;
     case FIELD_TEXT:
-        if (is_sentence(str_from(field->name)))
+        if (hash_is_sentence(str_from(field->name)))
             hash_number(h, ((const struct str *)where)->len > 0);
         else
             hash_bytes(h, *(const struct str *)where);

@@ -23,7 +23,7 @@ struct transcript_hash {
 };
 
 void transcript_hash_init(struct transcript_hash *h);
-/* A command and its outcome. Memory is taken from `scratch` and given back. */
+/* A command and its outcome. Temporary memory comes from `scratch` and is freed again. */
 void transcript_hash_command(struct transcript_hash *h, struct arena *scratch,
                              const struct command *command, const struct outcome *outcome);
 /* An effect that left the daemon: its label, three numbers and a text, which may be JSON. */

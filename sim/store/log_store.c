@@ -4,12 +4,12 @@
 #include <sys/mman.h>
 
 enum { LOG_PAGE = 4096 };
-#define LOG_ROOM ((size_t)64 << 30)
+#define LOG_CAP ((size_t)64 << 30) /* bytes of address space */
 
 void log_store_init(struct log_store *l)
 {
-    *l = (struct log_store){.room = LOG_ROOM};
-    void *log = mmap(NULL, l->room, PROT_READ | PROT_WRITE,
+    *l = (struct log_store){.cap = LOG_CAP};
+    void *log = mmap(NULL, l->cap, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     must(log != MAP_FAILED);
     l->log = log;
@@ -18,7 +18,7 @@ void log_store_init(struct log_store *l)
 void log_store_fini(struct log_store *l)
 {
     if (l->log)
-        munmap(l->log, l->room);
+        munmap(l->log, l->cap);
     *l = (struct log_store){0};
 }
 
@@ -50,7 +50,7 @@ static err log_submit(void *self, const struct batch *batch)
     must(!l->pending);
     if (batch->epoch != l->epoch || batch->turn != l->turn + 1)
         return ERR_FENCED;
-    if (batch->changes.len > l->room - l->size)
+    if (batch->changes.len > l->cap - l->size)
         return ERR_NO_SPACE;
     memcpy(l->log + l->size, batch->changes.at, batch->changes.len);
     l->size += batch->changes.len;

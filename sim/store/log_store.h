@@ -1,9 +1,9 @@
-/* log_store.h - the cheapest store that still takes bytes: one growing log in memory.
+/* log_store.h - a store that appends batches to a log in memory.
  *
- * For measuring the engine without a disk. Every batch is appended and is in at once. Nothing can
- * be loaded from it. The log is one reserved range of addresses whose pages come when they are
- * written, so its share of the process's memory is exactly what log_store_size() says, and can be
- * subtracted.
+ * For benchmarks of the engine without a disk. Every batch is appended and committed at once.
+ * Nothing can be loaded from it. The log is one reserved range of addresses whose pages are
+ * allocated when they are written, so its share of the resident memory is exactly log_store_size()
+ * and can be subtracted.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 struct log_store {
     char *log;
     size_t size; /* bytes written */
-    size_t room; /* bytes reserved */
+    size_t cap;  /* bytes reserved */
     int64_t turn;
     int64_t epoch;
     uint64_t batches;
@@ -27,5 +27,5 @@ struct log_store {
 void log_store_init(struct log_store *l);
 void log_store_fini(struct log_store *l);
 struct store_port log_store_port(struct log_store *l);
-/* Bytes of memory the log occupies, in whole pages. */
+/* Bytes of memory that the log occupies, in whole pages. */
 size_t log_store_size(const struct log_store *l);

@@ -6,7 +6,12 @@
 #include "base/text/buf.h"
 #include "model/limits.h"
 
-/* An object's id, or every number of a relation or an archived interval: they are their own key. */
+/* Each table is an array of encoded rows, sorted by key and searched by bisection. A batch is
+ * copied at submit and applied when its outcome is decided, in poll or by a crash: only then is
+ * its epoch compared with that of the store, so a session that was fenced in between changes
+ * nothing. */
+
+/* The key: the id of an object, or all integers of a relation or an archived interval. */
 enum { KEY_PARTS = 6 };
 
 struct key {
@@ -17,7 +22,7 @@ struct row {
     struct key key;
     char *bytes;
     uint32_t size;
-    int64_t turn; /* that wrote it */
+    int64_t turn; /* turn that wrote the row, to detect two changes in one batch */
 };
 
 struct rows {
@@ -31,7 +36,7 @@ struct memory_store {
     struct store_mark mark;
 };
 
-static void *grown(void *block, size_t size)
+static void *memory_realloc(void *block, size_t size)
 {
     void *larger = realloc(block, size);
     must(larger != NULL);
@@ -40,7 +45,7 @@ static void *grown(void *block, size_t size)
 
 struct memory_store *memory_store_new(void)
 {
-    struct memory_store *m = grown(NULL, sizeof *m);
+    struct memory_store *m = memory_realloc(NULL, sizeof *m);
     *m = (struct memory_store){0};
     return m;
 }
@@ -59,7 +64,7 @@ void memory_store_free(struct memory_store *m)
 
 /* ---- rows by key ---- */
 
-static struct key key_of(const struct record *record)
+static struct key key_of_record(const struct record *record)
 {
     struct key key = {{0}};
     if (record->table < TABLE_OBJECTS) {
@@ -83,12 +88,12 @@ static int key_cmp(const struct key *a, const struct key *b)
     return 0;
 }
 
-/* The first row whose key is not below. */
-static uint32_t lower_bound(const struct rows *rows, const struct key *key)
+/* Index of the first row whose key is not less than `key`. */
+static uint32_t rows_lower_bound(const struct rows *rows, const struct key *key)
 {
     uint32_t low = 0;
     uint32_t high = rows->count;
-    /* Fresh ids are the highest: look at the end first. */
+    /* New ids are the highest, so compare with the last row first. */
     if (high && key_cmp(&rows->at[high - 1].key, key) < 0)
         return high;
     while (low < high) {
@@ -101,16 +106,16 @@ static uint32_t lower_bound(const struct rows *rows, const struct key *key)
     return low;
 }
 
-static bool is_at(const struct rows *rows, uint32_t i, const struct key *key)
+static bool rows_has_key_at(const struct rows *rows, uint32_t i, const struct key *key)
 {
     return i < rows->count && key_cmp(&rows->at[i].key, key) == 0;
 }
 
-static struct row *insert(struct rows *rows, uint32_t i, const struct key *key)
+static struct row *rows_insert(struct rows *rows, uint32_t i, const struct key *key)
 {
     if (rows->count == rows->cap) {
         rows->cap = rows->cap ? rows->cap * 2 : 16;
-        rows->at = grown(rows->at, sizeof *rows->at * rows->cap);
+        rows->at = memory_realloc(rows->at, sizeof *rows->at * rows->cap);
     }
     memmove(rows->at + i + 1, rows->at + i, sizeof *rows->at * (rows->count - i));
     rows->count++;
@@ -118,7 +123,7 @@ static struct row *insert(struct rows *rows, uint32_t i, const struct key *key)
     return &rows->at[i];
 }
 
-static void remove_row(struct rows *rows, uint32_t i)
+static void rows_remove(struct rows *rows, uint32_t i)
 {
     free(rows->at[i].bytes);
     rows->count--;
@@ -127,77 +132,77 @@ static void remove_row(struct rows *rows, uint32_t i)
 
 /* ---- writing ---- */
 
-static void write_row(struct memory_store *m, struct rows *rows, const struct record *record,
-                      struct str bytes)
+static void store_write_row(struct memory_store *m, struct rows *rows, const struct record *record,
+                            struct str bytes)
 {
-    struct key key = key_of(record);
-    uint32_t i = lower_bound(rows, &key);
-    struct row *row = is_at(rows, i, &key) ? &rows->at[i] : insert(rows, i, &key);
+    struct key key = key_of_record(record);
+    uint32_t i = rows_lower_bound(rows, &key);
+    struct row *row = rows_has_key_at(rows, i, &key) ? &rows->at[i] : rows_insert(rows, i, &key);
     if (row->turn == m->mark.turn)
         impossible("a batch changes one row twice");
-    row->bytes = grown(row->bytes, bytes.len);
+    row->bytes = memory_realloc(row->bytes, bytes.len);
     memcpy(row->bytes, bytes.at, bytes.len);
     row->size = bytes.len;
     row->turn = m->mark.turn;
 }
 
-static void end_row(struct memory_store *m, struct rows *rows, const struct record *record)
+static void store_delete_row(struct memory_store *m, struct rows *rows, const struct record *record)
 {
-    struct key key = key_of(record);
-    uint32_t i = lower_bound(rows, &key);
-    if (!is_at(rows, i, &key))
-        impossible("a batch ends a row that is not there");
+    struct key key = key_of_record(record);
+    uint32_t i = rows_lower_bound(rows, &key);
+    if (!rows_has_key_at(rows, i, &key))
+        impossible("a batch deletes a row that does not exist");
     if (rows->at[i].turn == m->mark.turn)
         impossible("a batch changes one row twice");
-    remove_row(rows, i);
+    rows_remove(rows, i);
 }
 
-/* Every run of that noderole up to that attempt, be there any or none. */
-static void end_runs(struct memory_store *m, const struct record *last)
+/* Deletes the ended runs of that noderole up to that attempt; there may be none. */
+static void store_delete_runs(struct memory_store *m, const struct record *last)
 {
     struct rows *rows = &m->tables[TABLE_OLD_RUN];
-    const struct key first = {{last->old_run.noderole_id, INT64_MIN}}, key = key_of(last);
-    const uint32_t from = lower_bound(rows, &first);
+    const struct key first = {{last->old_run.noderole_id, INT64_MIN}}, key = key_of_record(last);
+    const uint32_t from = rows_lower_bound(rows, &first);
     uint32_t to = from;
     while (to < rows->count && key_cmp(&rows->at[to].key, &key) <= 0)
         to++;
     while (to > from) {
         if (rows->at[--to].turn == m->mark.turn)
             impossible("a batch changes one row twice");
-        remove_row(rows, to);
+        rows_remove(rows, to);
     }
 }
 
-static struct record decoded(const struct row *row)
+static struct record row_decode(const struct row *row)
 {
     struct record record = {0};
     uint32_t at = 0;
     if (record_decode((struct str){row->bytes, row->size}, &at, &record) != OK)
-        impossible("an archived row that does not read");
+        impossible("an archived row cannot be decoded");
     return record;
 }
 
-static void sweep_runs(struct memory_store *m, int64_t before)
+static void store_sweep_runs(struct memory_store *m, int64_t before)
 {
     struct rows *rows = &m->tables[TABLE_OLD_RUN];
     uint32_t left = RUNS_SWEEP_ROWS;
     for (uint32_t i = rows->count; i-- > 0 && left;)
-        if (decoded(&rows->at[i]).old_run.ended_at < before) {
-            remove_row(rows, i);
+        if (row_decode(&rows->at[i]).old_run.ended_at < before) {
+            rows_remove(rows, i);
             left--;
         }
 }
 
-static void sweep_events(struct memory_store *m, int64_t before)
+static void store_sweep_events(struct memory_store *m, int64_t before)
 {
     struct rows *rows = &m->tables[TABLE_EVENT];
     const uint32_t oldest = rows->count < EVENTS_SWEEP_ROWS ? rows->count : EVENTS_SWEEP_ROWS;
     for (uint32_t i = oldest; i-- > 0;)
-        if (decoded(&rows->at[i]).event.at < before)
-            remove_row(rows, i);
+        if (row_decode(&rows->at[i]).event.at < before)
+            rows_remove(rows, i);
 }
 
-static void apply(struct memory_store *m, const struct memory_session *s)
+static void session_apply(struct memory_store *m, const struct memory_session *s)
 {
     struct str changes = {s->bytes, s->size};
     uint32_t at = 0;
@@ -208,35 +213,35 @@ static void apply(struct memory_store *m, const struct memory_session *s)
     m->mark.has_digest = true;
     while (at < changes.len) {
         struct change change;
-        uint32_t from = at + 1; /* behind the byte that says whether the row is gone */
+        uint32_t from = at + 1; /* after the byte that marks a deletion */
         if (batch_next(changes, &at, &change) != OK)
-            impossible("a batch that does not read");
+            impossible("a batch cannot be decoded");
         struct rows *table = &m->tables[change.record.table];
         if (change.gone && change.record.table == TABLE_OLD_RUN)
-            end_runs(m, &change.record);
+            store_delete_runs(m, &change.record);
         else if (change.gone)
-            end_row(m, table, &change.record);
+            store_delete_row(m, table, &change.record);
         else
-            write_row(m, table, &change.record, str_slice(changes, from, at));
+            store_write_row(m, table, &change.record, str_slice(changes, from, at));
         rows++;
     }
     must(rows == s->rows);
     if (s->runs_before)
-        sweep_runs(m, s->runs_before);
+        store_sweep_runs(m, s->runs_before);
     if (s->events_before)
-        sweep_events(m, s->events_before);
+        store_sweep_events(m, s->events_before);
 }
 
-/* ---- the port ---- */
+/* ---- implementation of store_port ---- */
 
-static void forget_batch(struct memory_session *s)
+static void session_discard_batch(struct memory_session *s)
 {
     free(s->bytes);
     s->bytes = NULL;
     s->busy = false;
 }
 
-static bool leads(const struct memory_session *s)
+static bool session_is_leader(const struct memory_session *s)
 {
     return s->epoch == s->store->mark.epoch && s->turn == s->store->mark.turn + 1;
 }
@@ -258,25 +263,25 @@ static err session_submit(void *self, const struct batch *batch)
     s->events_before = batch->events_before;
     s->rows = batch->rows;
     s->size = batch->changes.len;
-    s->bytes = grown(NULL, s->size + 1);
+    s->bytes = memory_realloc(NULL, s->size + 1);
     if (s->size)
         memcpy(s->bytes, batch->changes.at, s->size);
     return OK;
 }
 
-static err decide(struct memory_session *s, enum memory_fate fate)
+static err session_decide(struct memory_session *s, enum memory_fate fate)
 {
-    if (!leads(s))
+    if (!session_is_leader(s))
         return ERR_FENCED;
     switch (fate) {
-    case MEMORY_TAKEN: apply(s->store, s); return OK;
-    case MEMORY_UNANSWERED_IN: apply(s->store, s); return ERR_UNKNOWN;
+    case MEMORY_TAKEN: session_apply(s->store, s); return OK;
+    case MEMORY_UNANSWERED_IN: session_apply(s->store, s); return ERR_UNKNOWN;
     case MEMORY_UNANSWERED_OUT: return ERR_UNKNOWN;
     case MEMORY_REFUSED_LATE: return s->faults.error ? s->faults.error : ERR_IO;
     case MEMORY_REFUSED:
     case MEMORY_FATE_COUNT: break;
     }
-    impossible("a fate that does not come after submit");
+    impossible("an outcome that is not decided after submit");
 }
 
 static err session_poll(void *self, bool *out_busy)
@@ -291,8 +296,8 @@ static err session_poll(void *self, bool *out_busy)
     enum memory_fate fate = s->faults.fate;
     s->faults.fate = MEMORY_TAKEN;
     *out_busy = false;
-    err e = decide(s, fate);
-    forget_batch(s);
+    err e = session_decide(s, fate);
+    session_discard_batch(s);
     return e;
 }
 
@@ -310,7 +315,7 @@ static err session_lead(void *self, int64_t epoch, struct store_mark *out_mark)
     return OK;
 }
 
-static err read_row(const struct row *row, struct store_visitor visitor)
+static err row_read(const struct row *row, struct store_visitor visitor)
 {
     struct record record;
     uint32_t at = 0;
@@ -320,14 +325,15 @@ static err read_row(const struct row *row, struct store_visitor visitor)
     return e == OK ? visitor.record(visitor.self, &record) : e;
 }
 
-/* At most `limit` records, then ERR_IO. */
-static err read_rows(const struct memory_store *m, struct store_visitor visitor, uint64_t limit)
+/* Reads at most `limit` records; ERR_IO if there are more. */
+static err store_read_rows(const struct memory_store *m, struct store_visitor visitor,
+                           uint64_t limit)
 {
     for (uint32_t t = 0; t < TABLE_LOADED; t++)
         for (uint32_t i = 0; i < m->tables[t].count; i++) {
             if (limit-- == 0)
                 return ERR_IO;
-            err e = read_row(&m->tables[t].at[i], visitor);
+            err e = row_read(&m->tables[t].at[i], visitor);
             if (e != OK)
                 return e;
         }
@@ -339,9 +345,9 @@ static err session_load(void *self, struct store_visitor visitor)
     struct memory_session *s = self;
     must(!s->busy);
     if (s->faults.load_fails == 0)
-        return read_rows(s->store, visitor, UINT64_MAX);
+        return store_read_rows(s->store, visitor, UINT64_MAX);
     s->faults.load_fails--;
-    err e = read_rows(s->store, visitor, s->faults.load_reaches);
+    err e = store_read_rows(s->store, visitor, s->faults.load_reaches);
     return e == OK ? ERR_IO : e;
 }
 
@@ -352,9 +358,9 @@ void memory_session_init(struct memory_session *s, struct memory_store *store)
 
 void memory_session_crash(struct memory_session *s, bool keep_tail)
 {
-    if (s->busy && keep_tail && leads(s))
-        apply(s->store, s);
-    forget_batch(s);
+    if (s->busy && keep_tail && session_is_leader(s))
+        session_apply(s->store, s);
+    session_discard_batch(s);
     memory_session_init(s, s->store);
 }
 
@@ -374,7 +380,7 @@ struct store_port memory_session_port(struct memory_session *s)
                                .look = session_look};
 }
 
-/* ---- looking from outside ---- */
+/* ---- access without a session ---- */
 
 struct store_mark memory_store_mark(const struct memory_store *m)
 {
@@ -398,10 +404,10 @@ void memory_store_usurp(struct memory_store *m)
 
 err memory_store_load(const struct memory_store *m, struct store_visitor visitor)
 {
-    return read_rows(m, visitor, UINT64_MAX);
+    return store_read_rows(m, visitor, UINT64_MAX);
 }
 
-static bool covers(const struct record *r, int64_t deployment_id, int64_t seq)
+static bool interval_covers(const struct record *r, int64_t deployment_id, int64_t seq)
 {
     if (r->table == TABLE_OLD_MEMBER)
         return r->old_member.deployment_id == deployment_id && r->old_member.from_seq <= seq &&
@@ -418,8 +424,8 @@ struct record *memory_store_old(const struct memory_store *m, int64_t deployment
     uint32_t count = 0;
     for (uint32_t t = TABLE_OLD_MEMBER; t <= TABLE_OLD_DATA; t++)
         for (uint32_t i = 0; i < m->tables[t].count; i++) {
-            const struct record record = decoded(&m->tables[t].at[i]);
-            if (!covers(&record, deployment_id, seq))
+            const struct record record = row_decode(&m->tables[t].at[i]);
+            if (!interval_covers(&record, deployment_id, seq))
                 continue;
             found[count].table = record.table;
             fields_copy(arena, record_layout(record.table), &record.id, &found[count].id);
@@ -433,12 +439,12 @@ err memory_store_runs(const struct memory_store *m, int64_t noderole_id, uint32_
                       struct store_visitor visitor)
 {
     const struct rows *rows = &m->tables[TABLE_OLD_RUN];
-    const struct key behind = {{noderole_id, INT64_MAX, INT64_MAX}};
+    const struct key after_last = {{noderole_id, INT64_MAX, INT64_MAX}};
     err e = OK;
-    for (uint32_t i = lower_bound(rows, &behind); i-- > 0 && limit && e == OK; limit--) {
+    for (uint32_t i = rows_lower_bound(rows, &after_last); i-- > 0 && limit && e == OK; limit--) {
         if (rows->at[i].key.part[0] != noderole_id)
             return OK;
-        e = read_row(&rows->at[i], visitor);
+        e = row_read(&rows->at[i], visitor);
     }
     return e;
 }

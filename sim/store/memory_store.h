@@ -1,12 +1,13 @@
-/* memory_store.h - a store that keeps rows in memory and breaks when it is told to.
+/* memory_store.h - a store in memory with fault injection.
  *
- * The rows lie encoded, table by table, ordered by key; whatever goes in or out passes through the
- * codec. The store outlives the processes that use it: each has a session, and a session that dies
- * leaves what was acknowledged and, as told, the batch that was not. Several sessions on one store
- * are several daemons that believe they lead; epochs settle it.
+ * The rows are stored encoded, table by table, ordered by key; every record that is written or read
+ * passes through the codec. The store outlives the simulated processes that use it: each has a
+ * session, and a session that crashes leaves the acknowledged batches and, if the test says so, the
+ * batch that was not acknowledged. Several sessions on one store are several daemons that claim
+ * leadership; epochs decide.
  *
- * It is strict where a real store would shrug: an end of a row that is not there, or a batch that
- * changes one row twice, is a mistake of the core and stops the program.
+ * It is stricter than a real store: deleting a row that does not exist, or a batch that changes a
+ * row twice, is a defect of the core and aborts the program.
  */
 #pragma once
 
@@ -21,33 +22,33 @@
 struct memory_store;
 
 struct memory_store *memory_store_new(void);
-void memory_store_free(struct memory_store *m); /* NULL is fine; its sessions come first */
+void memory_store_free(struct memory_store *m); /* after its sessions; NULL is ignored */
 
-/* ---- one process ---- */
+/* ---- sessions: one simulated process each ---- */
 
-/* What becomes of the next batch. */
+/* Outcome of the next batch. */
 enum memory_fate {
-    MEMORY_TAKEN,          /* it is in, and the writer hears so                            */
-    MEMORY_REFUSED,        /* submit answers `error`; it is not in                         */
-    MEMORY_REFUSED_LATE,   /* poll answers `error`; it is not in                           */
-    MEMORY_UNANSWERED_IN,  /* poll answers ERR_UNKNOWN; it is in                           */
-    MEMORY_UNANSWERED_OUT, /* poll answers ERR_UNKNOWN; it is not in                       */
+    MEMORY_TAKEN,          /* committed and acknowledged                           */
+    MEMORY_REFUSED,        /* submit returns `error`; not committed                */
+    MEMORY_REFUSED_LATE,   /* poll returns `error`; not committed                  */
+    MEMORY_UNANSWERED_IN,  /* poll returns ERR_UNKNOWN; committed                  */
+    MEMORY_UNANSWERED_OUT, /* poll returns ERR_UNKNOWN; not committed              */
     MEMORY_FATE_COUNT,
 };
 
 struct memory_faults {
-    enum memory_fate fate; /* of the next batch; then MEMORY_TAKEN again           */
-    err error;             /* for the refusals; OK stands for ERR_IO               */
-    uint32_t late;         /* polls that are busy before the next batch is decided */
-    uint32_t lead_fails;   /* calls of lead() that answer ERR_UNAVAILABLE          */
-    uint32_t load_fails;   /* calls of load() that break off with ERR_IO           */
-    uint32_t load_reaches; /* after so many records                                */
+    enum memory_fate fate; /* of the next batch; then MEMORY_TAKEN again              */
+    err error;             /* of MEMORY_REFUSED and ..._LATE; OK means ERR_IO         */
+    uint32_t late;         /* number of polls that return busy before the next result */
+    uint32_t lead_fails;   /* number of calls of lead() that return ERR_UNAVAILABLE   */
+    uint32_t load_fails;   /* number of calls of load() that fail with ERR_IO         */
+    uint32_t load_reaches; /* number of records before that failure                   */
 };
 
 struct memory_session {
     struct memory_store *store;
-    struct memory_faults faults; /* to be set at any time */
-    bool busy;                   /* a batch waits for its fate */
+    struct memory_faults faults; /* may be set at any time */
+    bool busy;                   /* a batch was submitted and has no result yet */
     int64_t epoch;
     int64_t turn;
     int64_t now_ms;
@@ -55,30 +56,30 @@ struct memory_session {
     int64_t runs_before;
     int64_t events_before;
     uint32_t rows;
-    char *bytes; /* of that batch: its writer may die before it is in */
+    char *bytes; /* copy of that batch, because its writer may crash before it is committed */
     uint32_t size;
 };
 
 void memory_session_init(struct memory_session *s, struct memory_store *store);
-/* The process is gone. A batch that was not acknowledged is in if `keep_tail` (and its epoch still
- * counts), else it never was. */
+/* The process crashes. A batch that was not acknowledged is committed if `keep_tail` is set and its
+ * epoch is still current, otherwise discarded. */
 void memory_session_crash(struct memory_session *s, bool keep_tail);
 struct store_port memory_session_port(struct memory_session *s);
 
-/* ---- looking from outside ---- */
+/* ---- access without a session, for tests and oracles ---- */
 
 struct store_mark memory_store_mark(const struct memory_store *m);
 uint32_t memory_store_count(const struct memory_store *m, enum table table);
-/* Somebody puts the store elsewhere in time; the rows stay. */
+/* Replace epoch, turn and time of the store, as a restore would; the rows are unchanged. */
 void memory_store_set_mark(struct memory_store *m, struct store_mark mark);
-/* Somebody unseen takes over: every session is fenced. */
+/* Another process takes the leadership: every session is fenced. */
 void memory_store_usurp(struct memory_store *m);
 /* Read every record below TABLE_LOADED, as load() does but without faults. */
 NODISCARD err memory_store_load(const struct memory_store *m, struct store_visitor visitor);
-/* The archived records (old_member, old_data) that cover snapshot `seq` of a deployment; in the
- * arena, with their texts. */
+/* The archived records (old_member, old_data) that cover snapshot `seq` of a deployment;
+ * allocated in the arena, with their strings. */
 struct record *memory_store_old(const struct memory_store *m, int64_t deployment_id, int64_t seq,
                                 struct arena *arena, uint32_t *out_count);
-/* The runs of a noderole that are over, newest first, as history_port.runs. */
+/* The ended runs of a noderole, newest first, like history_port.runs. */
 NODISCARD err memory_store_runs(const struct memory_store *m, int64_t noderole_id, uint32_t limit,
                                 struct store_visitor visitor);

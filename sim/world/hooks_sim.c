@@ -5,115 +5,119 @@
 #include "sim/oracle/checks.h"
 #include "sim/scenario/transcript.h"
 
-/* The code of roles. It answers late, twice, with a failure, or with wishes that change things
- * under everybody's feet; questions it mostly answers with yes. */
+/* The simulated Lua code of roles. A hook result may be late, arrive twice, be a failure, or
+ * contain commands (hook commands) that change random objects while other work is in progress.
+ * Veto requests are mostly accepted. Hooks about one object return their results in the order of
+ * the calls, as the real module guarantees. */
 
 enum { SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE };
 
-/* ---- wishes ---- */
+/* ---- hook commands ---- */
 
-static int64_t pick(struct world *w, enum table table)
+static int64_t hooks_sim_pick(struct world *w, enum table table)
 {
     const struct core *core = world_core(w);
     const uint32_t count = core ? core_count(core, table) : 0;
     if (!count)
         return 0;
     int64_t id = core_next_id(core, table, 0);
-    for (uint64_t i = prng_below(&w->chance, count); i > 0; i--)
+    for (uint64_t i = prng_below(&w->rng, count); i > 0; i--)
         id = core_next_id(core, table, id);
     return id;
 }
 
-static struct str small_value(struct world *w)
+static struct str hooks_sim_draw_value(struct world *w)
 {
-    struct buf b = buf_in(&w->story);
-    buf_put_u64(&b, prng_below(&w->chance, 5));
+    struct buf b = buf_in(&w->arena);
+    buf_put_u64(&b, prng_below(&w->rng, 5));
     return buf_str(&b);
 }
 
-static struct command wish_value(struct world *w, const struct outbox_record *row)
+static struct command hooks_sim_make_attrib(struct world *w, const struct outbox_record *row)
 {
-    struct command wish = {.kind = COMMAND_ATTRIB_SET, .actor = STR("hook")};
-    struct attrib_set_command *set = &wish.attrib_set;
-    set->attrib_id = pick(w, TABLE_ATTRIB);
-    set->bucket = prng_chance(&w->chance, 700) ? BUCKET_SYSTEM : BUCKET_WALL;
-    set->value = small_value(w);
+    struct command command = {.kind = COMMAND_ATTRIB_SET, .actor = STR("hook")};
+    struct attrib_set_command *set = &command.attrib_set;
+    set->attrib_id = hooks_sim_pick(w, TABLE_ATTRIB);
+    set->bucket = prng_chance(&w->rng, 700) ? BUCKET_SYSTEM : BUCKET_WALL;
+    set->value = hooks_sim_draw_value(w);
     set->target = row->object == TABLE_NODE ? TABLE_NODE : TABLE_NODEROLE;
-    set->id = row->object == TABLE_NODE || row->object == TABLE_NODEROLE ? row->object_id
-                                                                         : pick(w, TABLE_NODEROLE);
-    return wish;
+    set->id = row->object == TABLE_NODE || row->object == TABLE_NODEROLE
+                  ? row->object_id
+                  : hooks_sim_pick(w, TABLE_NODEROLE);
+    return command;
 }
 
-static struct command wish_node(struct world *w)
+static struct command hooks_sim_make_bootenv(struct world *w)
 {
     static const char *const environments[] = {"local", "sledgehammer", "debian-install"};
-    struct command wish = {.kind = COMMAND_NODE_UPDATE, .actor = STR("hook")};
-    wish.node_update.id = pick(w, TABLE_NODE);
-    wish.node_update.given = GIVEN_NODE_BOOTENV;
-    wish.node_update.bootenv = str_from(environments[prng_below(&w->chance, 3)]);
-    return wish;
+    struct command command = {.kind = COMMAND_NODE_UPDATE, .actor = STR("hook")};
+    command.node_update.id = hooks_sim_pick(w, TABLE_NODE);
+    command.node_update.given = GIVEN_NODE_BOOTENV;
+    command.node_update.bootenv = str_from(environments[prng_below(&w->rng, 3)]);
+    return command;
 }
 
-static struct command wish_run(struct world *w)
+static struct command hooks_sim_make_enqueue(struct world *w)
 {
-    struct command wish = {.kind = COMMAND_NODEROLE_ENQUEUE, .actor = STR("hook")};
-    wish.noderole_enqueue.id = pick(w, TABLE_NODEROLE);
-    return wish;
+    struct command command = {.kind = COMMAND_NODEROLE_ENQUEUE, .actor = STR("hook")};
+    command.noderole_enqueue.id = hooks_sim_pick(w, TABLE_NODEROLE);
+    return command;
 }
 
-static struct command wish_bind(struct world *w)
+static struct command hooks_sim_make_bind(struct world *w)
 {
-    struct command wish = {.kind = COMMAND_NODEROLE_BIND, .actor = STR("hook")};
-    wish.noderole_bind.node_id = pick(w, TABLE_NODE);
-    wish.noderole_bind.role_id = pick(w, TABLE_ROLE);
-    return wish;
+    struct command command = {.kind = COMMAND_NODEROLE_BIND, .actor = STR("hook")};
+    command.noderole_bind.node_id = hooks_sim_pick(w, TABLE_NODE);
+    command.noderole_bind.role_id = hooks_sim_pick(w, TABLE_ROLE);
+    return command;
 }
 
-static struct str draw_wishes(struct world *w, const struct outbox_record *row)
+static struct str hooks_sim_draw_commands(struct world *w, const struct outbox_record *row)
 {
-    struct buf b = buf_in(&w->story);
+    struct buf b = buf_in(&w->arena);
     const bool bad = world_fault(w, FAULT_HOOK_BAD_WISH);
     if (!bad && !world_fault(w, FAULT_HOOK_WISHES))
         return (struct str){0};
-    for (uint64_t i = prng_below(&w->chance, 3) + 1; i > 0; i--) {
-        const uint64_t which = prng_below(&w->chance, 10);
-        const struct command wish = which < 4   ? wish_value(w, row)
-                                    : which < 6 ? wish_run(w)
-                                    : which < 9 ? wish_node(w)
-                                                : wish_bind(w);
-        command_encode(&wish, &b);
+    for (uint64_t i = prng_below(&w->rng, 3) + 1; i > 0; i--) {
+        const uint64_t which = prng_below(&w->rng, 10);
+        const struct command command = which < 4   ? hooks_sim_make_attrib(w, row)
+                                       : which < 6 ? hooks_sim_make_enqueue(w)
+                                       : which < 9 ? hooks_sim_make_bootenv(w)
+                                                   : hooks_sim_make_bind(w);
+        command_encode(&command, &b);
     }
     if (bad) {
-        struct command wish = {.kind = COMMAND_NODEROLE_RETRY, .actor = STR("hook")};
-        wish.noderole_retry.id = 999999;
-        command_encode(&wish, &b);
+        struct command command = {.kind = COMMAND_NODEROLE_RETRY, .actor = STR("hook")};
+        command.noderole_retry.id = 999999;
+        command_encode(&command, &b);
     }
     return buf_str(&b);
 }
 
-static void wish_served(struct buf *b, int64_t node_id, int64_t noderole_id, int64_t generation)
+static void hooks_sim_put_served(struct buf *b, int64_t node_id, int64_t noderole_id,
+                                 int64_t generation)
 {
-    struct command wish = {
+    struct command command = {
         .kind = COMMAND_NODE_BOOT_SERVED, .actor = STR("hook"), .if_turn = IF_THERE};
-    wish.node_boot_served.id = node_id;
-    wish.node_boot_served.noderole_id = noderole_id;
-    wish.node_boot_served.generation = generation;
-    command_encode(&wish, b);
+    command.node_boot_served.id = node_id;
+    command.node_boot_served.noderole_id = noderole_id;
+    command.node_boot_served.generation = generation;
+    command_encode(&command, b);
 }
 
-static bool serves_boots(const struct core *core, const struct outbox_record *row)
+static bool hooks_sim_serves_boots(const struct core *core, const struct outbox_record *row)
 {
     struct record role;
     return core && core_record(core, TABLE_ROLE, row->role_id, &role) &&
            role.role.flags & ROLE_SERVES_BOOT;
 }
 
-/* Who serves boots says so, of the node that changed or of all of them; each of its noderoles in
- * its own time, sometimes of a generation that is not the last. */
-static struct str draw_served(struct world *w, const struct outbox_record *row)
+/* A role that serves boots reports what it serves: for the node that changed, or for all nodes.
+ * Each of its noderoles reports with a probability of 70 %, sometimes an outdated generation. */
+static struct str hooks_sim_draw_served(struct world *w, const struct outbox_record *row)
 {
     const struct core *core = world_core(w);
-    struct buf b = buf_in(&w->story);
+    struct buf b = buf_in(&w->arena);
     struct record node;
     uint32_t count;
     const int64_t *servers = core_noderoles_of_role(core, row->role_id, 100, &w->scratch, &count);
@@ -122,51 +126,51 @@ static struct str draw_served(struct world *w, const struct outbox_record *row)
             (row->object == TABLE_NODE && row->object_id != id))
             continue;
         for (uint32_t i = 0; i < count; i++)
-            if (prng_chance(&w->chance, 700) &&
+            if (prng_chance(&w->rng, 700) &&
                 (row->object == TABLE_NODE || servers[i] == row->object_id))
-                wish_served(&b, id, servers[i],
-                            node.node.boot_generation - prng_chance(&w->chance, 100));
+                hooks_sim_put_served(&b, id, servers[i],
+                                     node.node.boot_generation - prng_chance(&w->rng, 100));
     }
     return buf_str(&b);
 }
 
-/* What a role computes: sometimes nothing, sometimes what it said before. A template is the same
- * each time, for it is computed out of nothing; another one each time would keep everybody running
- * for ever. */
-static struct str draw_computed(struct world *w, const struct outbox_record *row)
+/* The data that a role computes: random for sysdata, constant per role for the template, because a
+ * template that changes with every call would cause reruns forever. */
+static struct str hooks_sim_draw_computed(struct world *w, const struct outbox_record *row)
 {
     static const char *const documents[] = {
         "{}", "{\"app\":{\"seen\":1}}", "{\"app\":{\"seen\":2,\"wish\":3}}",
         "{\"service\":{\"address\":\"10.0.0.5\"}}", "{\"service\":{\"address\":\"10.0.0.6\"}}"};
     const uint64_t which =
-        row->hook == HOOK_TEMPLATE ? (uint64_t)row->role_id : prng_below(&w->chance, 5);
+        row->hook == HOOK_TEMPLATE ? (uint64_t)row->role_id : prng_below(&w->rng, 5);
     const struct str value = str_from(documents[which % 5]);
-    struct buf b = buf_in(&w->story);
-    struct command wish = {.kind = COMMAND_NODEROLE_COMPUTED, .actor = STR("hook")};
+    struct buf b = buf_in(&w->arena);
+    struct command command = {.kind = COMMAND_NODEROLE_COMPUTED, .actor = STR("hook")};
     if (row->hook == HOOK_TEMPLATE) {
-        wish.kind = COMMAND_ROLE_UPDATE;
-        wish.role_update.id = row->role_id;
-        wish.role_update.given = GIVEN_ROLE_TEMPLATE | GIVEN_ROLE_COMPUTED;
-        wish.role_update.template = value;
+        command.kind = COMMAND_ROLE_UPDATE;
+        command.role_update.id = row->role_id;
+        command.role_update.given = GIVEN_ROLE_TEMPLATE | GIVEN_ROLE_COMPUTED;
+        command.role_update.template = value;
     } else {
-        wish.noderole_computed.id = row->object_id;
-        wish.noderole_computed.data = value;
+        command.noderole_computed.id = row->object_id;
+        command.noderole_computed.data = value;
     }
-    command_encode(&wish, &b);
+    command_encode(&command, &b);
     return buf_str(&b);
 }
 
-static bool computes(const struct outbox_record *row)
+static bool hooks_sim_computes(const struct outbox_record *row)
 {
     return row->hook == HOOK_SYSDATA || row->hook == HOOK_TEMPLATE;
 }
 
-/* ---- events ---- */
+/* ---- hook calls ---- */
 
-/* Hooks about one object are answered in order. */
-static int64_t in_order(struct world *w, const struct outbox_record *row, int64_t delay_ms)
+/* The delay of a result, extended so that it arrives after the previous one of the same queue. */
+static int64_t hooks_sim_ordered_delay(struct world *w, const struct outbox_record *row,
+                                       int64_t delay_ms)
 {
-    int64_t *last = &w->hook_ms[(row->object * 31 + (uint64_t)row->object_id) % HOOK_LINES];
+    int64_t *last = &w->hook_ms[(row->object * 31 + (uint64_t)row->object_id) % HOOK_QUEUES];
     int64_t at_ms = w->mono_ms + delay_ms;
     if (at_ms <= *last)
         at_ms = *last + 1;
@@ -174,13 +178,13 @@ static int64_t in_order(struct world *w, const struct outbox_record *row, int64_
     return at_ms - w->mono_ms;
 }
 
-static void deliver(void *self, const struct outbox_record *row)
+static void hooks_sim_deliver(void *self, const struct outbox_record *row)
 {
     struct world *w = self;
     transcript_effect(w->transcript, hook_name((enum hook)row->hook), row->id, row->object_id,
                       row->detail);
     if (!durability_oracle_has_outbox(&w->checks->ledger, row->id))
-        world_fail(w, "I5: hook %lld is called before it is durable", (long long)row->id);
+        world_fail(w, "I5: hook row %lld is delivered before it is durable", (long long)row->id);
     struct command command = {.kind = COMMAND_OUTBOX_DONE, .actor = STR("hook")};
     struct outbox_done_command *done = &command.outbox_done;
     done->outbox_id = row->id;
@@ -188,35 +192,37 @@ static void deliver(void *self, const struct outbox_record *row)
     if (done->failed)
         done->text = STR("attempt to index a nil value");
     else
-        done->hook_commands = computes(row)                      ? draw_computed(w, row)
-                              : serves_boots(world_core(w), row) ? draw_served(w, row)
-                                                                 : draw_wishes(w, row);
-    int64_t delay_ms = prng_between(&w->chance, 1, 5 * SECOND);
+        done->hook_commands = hooks_sim_computes(row) ? hooks_sim_draw_computed(w, row)
+                              : hooks_sim_serves_boots(world_core(w), row)
+                                  ? hooks_sim_draw_served(w, row)
+                                  : hooks_sim_draw_commands(w, row);
+    int64_t delay_ms = prng_between(&w->rng, 1, 5 * SECOND);
     if (world_fault(w, FAULT_HOOK_LATE))
-        delay_ms = prng_between(&w->chance, MINUTE, 3 * HOUR);
-    const struct str bytes = world_keep(w, &command);
-    world_send_bytes(w, in_order(w, row, delay_ms), bytes);
+        delay_ms = prng_between(&w->rng, MINUTE, 3 * HOUR);
+    const struct str bytes = world_encode(w, &command);
+    world_send_bytes(w, hooks_sim_ordered_delay(w, row, delay_ms), bytes);
     if (world_fault(w, FAULT_HOOK_TWICE))
-        world_send_bytes(w, delay_ms + prng_between(&w->chance, 1, HOUR), bytes);
+        world_send_bytes(w, delay_ms + prng_between(&w->rng, 1, HOUR), bytes);
 }
 
-/* ---- questions ---- */
+/* ---- veto requests ---- */
 
-static void ask(void *self, uint64_t token, const struct veto_request *questions, uint32_t count)
+static void hooks_sim_ask(void *self, uint64_t token, const struct veto_request *questions,
+                          uint32_t count)
 {
     struct world *w = self;
-    struct answer *answers = arena_array(&w->story, struct answer, count);
+    struct answer *answers = arena_array(&w->arena, struct answer, count);
     for (uint32_t i = 0; i < count; i++) {
         transcript_effect(w->transcript, hook_name(questions[i].hook), questions[i].role_id, 0,
                           questions[i].argument);
         answers[i].key = questions[i].key;
         answers[i].veto = world_fault(w, FAULT_HOOK_VETO);
         if (answers[i].veto)
-            answers[i].text = STR("not on my watch");
+            answers[i].text = STR("injected veto");
     }
     const struct str bytes = {(const char *)answers, (uint32_t)(count * sizeof *answers)};
     const int64_t late_ms = world_fault(w, FAULT_HOOK_LATE) ? 10 * MINUTE : 0;
-    world_at(w, w->mono_ms + late_ms + prng_between(&w->chance, 1, SECOND), EVENT_ANSWERS,
+    world_at(w, w->mono_ms + late_ms + prng_between(&w->rng, 1, SECOND), EVENT_ANSWERS,
              (int64_t)token, bytes);
 }
 
@@ -225,10 +231,10 @@ void hooks_sim_answer(struct world *w, int64_t token, struct str answers)
     const uint32_t count = (uint32_t)(answers.len / sizeof(struct answer));
     const struct answer *first = (const struct answer *)(const void *)answers.at;
     ignore(turn_submit_veto_replies(w->turn, (uint64_t)token, first, count),
-           "whoever asked may have died; then nobody waits for the answer");
+           "the daemon that sent the request may have crashed since");
 }
 
 struct hooks_port hooks_sim_port(struct world *w)
 {
-    return (struct hooks_port){.self = w, .deliver = deliver, .ask = ask};
+    return (struct hooks_port){.self = w, .deliver = hooks_sim_deliver, .ask = hooks_sim_ask};
 }

@@ -1,55 +1,59 @@
-/* operator.h - people at the console, who do all sorts of things, sensible and not.
+/* operator.h - simulated operators, who send random commands.
  *
- * Every kind of command is somebody's idea sooner or later, mostly about things that exist and are
- * in a fitting state, sometimes about nothing at all. They look at the core as a page would show
- * it, and wait for no answer before the next idea.
+ * Every kind of client command occurs, mostly for objects that exist and are in a suitable state,
+ * sometimes for objects that do not exist or with invalid values. Operators read the records of the
+ * core, as a page of the API would show them, and do not wait for the reply of a command before
+ * they send the next one.
  */
 #pragma once
 
 #include "sim/world/world.h"
 
-/* Send it, as a person who waits for the outcome. */
-void operator_sends(struct world *w, struct command *command);
-/* Any object of that kind; sometimes, as a fault, one that does not exist. 0 = there is none. */
-int64_t operator_picks(struct world *w, const struct core *core, enum table table);
-/* A noderole in that state, or any when there is none. */
-int64_t operator_picks_state(struct world *w, const struct core *core, enum noderole_state state);
-/* The pattern with its %u replaced by the number; as long as the world. */
-struct str operator_keeps(struct world *w, const char *pattern, uint64_t number);
+/* Send a command with a request id and a drawn caller; inside a bulk command, append it to that. */
+void operator_send_command(struct world *w, struct command *command);
+/* A random object of that table; as a fault, an id that does not exist. 0 = the table is empty. */
+int64_t operator_pick(struct world *w, const struct core *core, enum table table);
+/* A random noderole in that state, or any if there is none. */
+int64_t operator_pick_state(struct world *w, const struct core *core, enum noderole_state state);
+/* The pattern with %u replaced by the number; valid as long as the world. */
+struct str operator_format(struct world *w, const char *pattern, uint64_t number);
 /* The same with a number that was never used. */
 struct str operator_name(struct world *w, const char *pattern);
-/* The same, but sometimes one that was, and sometimes, as a fault, a bad one or none at all. */
+/* The same, but sometimes with a used number, and as a fault an invalid or empty name. */
 struct str operator_dubious_name(struct world *w, const char *pattern);
-/* A document; sometimes, as a fault, not one. */
+/* A JSON document; as a fault, invalid JSON. */
 struct str operator_document(struct world *w);
 
-/* The hash of a plan that never was. */
+/* A hash that no plan has. */
 #define STALE_HASH STR("0000000000000000000000000000000000000000000000000000000000000000")
 
-/* Bind some role somewhere; `ordinary`: from the field or the gallery, where the node belongs. */
-void operator_binds(struct world *w, const struct core *core, bool ordinary);
+/* Bind a random role to a random node; `ordinary`: in the deployment of the node. */
+void operator_bind_random(struct world *w, const struct core *core, bool ordinary);
 
-/* ---- ideas, by subject; each sends one command or a few ---- */
+/* ---- actions; each sends one or a few commands ---- */
 
-typedef void operator_idea(struct world *w, const struct core *core);
+typedef void operator_action(struct world *w, const struct core *core);
 
 /* operator.c */
-operator_idea idea_batch;
+operator_action action_batch;
 
 /* operator_graph.c */
-operator_idea idea_bind, idea_cycle, idea_noderole_delete, idea_noderole_propose,
-    idea_noderole_commit, idea_noderole_retry, idea_noderole_data, idea_noderole_enqueue,
-    idea_noderole_computed, idea_boot_served, idea_run_resume, idea_run_cancel,
-    idea_deployment_create, idea_deployment_update, idea_deployment_delete, idea_deployment_commit,
-    idea_deployment_propose, idea_deployment_recall, idea_deployment_revert, idea_snapshot_update,
-    idea_deployment_role_create, idea_deployment_role_delete, idea_deployment_role_propose,
-    idea_deployment_role_commit, idea_deployment_role_data;
+operator_action action_bind, action_cycle, action_noderole_delete, action_noderole_propose,
+    action_noderole_commit, action_noderole_retry, action_noderole_data, action_noderole_enqueue,
+    action_noderole_computed, action_boot_served, action_run_resume, action_run_cancel,
+    action_deployment_create, action_deployment_update, action_deployment_delete,
+    action_deployment_commit, action_deployment_propose, action_deployment_recall,
+    action_deployment_revert, action_snapshot_update, action_deployment_role_create,
+    action_deployment_role_delete, action_deployment_role_propose, action_deployment_role_commit,
+    action_deployment_role_data;
 
 /* operator_objects.c */
-operator_idea idea_settings, idea_import, idea_jig_create, idea_jig_update, idea_role_update,
-    idea_attrib_create, idea_attrib_delete, idea_attrib_set, idea_node_create, idea_node_update,
-    idea_node_move, idea_node_target, idea_node_delete, idea_node_propose, idea_node_commit,
-    idea_node_redeploy, idea_node_debug, idea_node_undebug, idea_node_power, idea_power_read,
-    idea_group_create, idea_group_update, idea_group_delete, idea_group_add, idea_group_remove,
-    idea_pin_keys, idea_forget_key, idea_hammer_create, idea_hammer_update, idea_hammer_delete,
-    idea_user_create, idea_user_update, idea_user_delete, idea_token_create, idea_token_delete;
+operator_action action_settings, action_import, action_jig_create, action_jig_update,
+    action_role_update, action_attrib_create, action_attrib_delete, action_attrib_set,
+    action_node_create, action_node_update, action_node_move, action_node_target,
+    action_node_delete, action_node_propose, action_node_commit, action_node_redeploy,
+    action_node_debug, action_node_undebug, action_node_power, action_power_read,
+    action_group_create, action_group_update, action_group_delete, action_group_add,
+    action_group_remove, action_pin_keys, action_forget_key, action_hammer_create,
+    action_hammer_update, action_hammer_delete, action_user_create, action_user_update,
+    action_user_delete, action_token_create, action_token_delete;

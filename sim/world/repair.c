@@ -5,28 +5,30 @@
 #include "base/err.h"
 #include "model/jig_class.h"
 
-/* After the faults. Everything that a person can mend is mended, as a person would: machines are
- * switched on, jigs and deployments too, failed work is tried again. Whatever is left then must run
- * by itself until every noderole is ACTIVE and nothing is on its way. */
+/* The liveness phase. After the faults everything that an operator can repair is repaired, with
+ * the commands of an operator: nodes are switched on, jigs activated, deployments committed,
+ * errors retried. Then every noderole must become ACTIVE without further help, and no run and no
+ * outbox row may be left (I7). Several rounds are necessary, because one repair can cause other
+ * errors. */
 
-static void send(struct world *w, struct command *command)
+static void repair_send(struct world *w, struct command *command)
 {
     command->actor = STR("repair");
-    world_send(w, prng_between(&w->chance, 1, 1000), command);
+    world_send(w, prng_between(&w->rng, 1, 1000), command);
 }
 
-/* A machine that is switched off whenever it has nothing to do never comes to rest. */
+/* Without a hammer, powersave roles cannot switch their machine off again and again. */
 static void repair_hammer(struct world *w, int64_t id)
 {
     struct command command = {.kind = COMMAND_HAMMER_DELETE};
     command.hammer_delete.id = id;
-    send(w, &command);
+    repair_send(w, &command);
 }
 
 static void repair_node(struct world *w, const struct node_record *node)
 {
     if (!node->system)
-        world_in(w, 0, EVENT_NODE_RISES, node->id);
+        world_in(w, 0, EVENT_NODE_RETURNS, node->id);
     struct command command = {.kind = COMMAND_NODE_UPDATE};
     command.node_update.id = node->id;
     command.node_update.given = (node->alive ? 0 : GIVEN_NODE_ALIVE) |
@@ -38,12 +40,12 @@ static void repair_node(struct world *w, const struct node_record *node)
     command.node_update.alive = true;
     command.node_update.available = true;
     if (command.node_update.given)
-        send(w, &command);
+        repair_send(w, &command);
     if (!node->stopped)
         return;
     struct command commit = {.kind = COMMAND_NODE_COMMIT};
     commit.node_commit.id = node->id;
-    send(w, &commit);
+    repair_send(w, &commit);
 }
 
 static void repair_jig(struct world *w, const struct jig_record *jig)
@@ -55,22 +57,22 @@ static void repair_jig(struct world *w, const struct jig_record *jig)
     command.jig_update.given = GIVEN_JIG_ACTIVE;
     command.jig_update.active = true;
     if (jig_class_find(jig->class_name)) {
-        send(w, &command);
+        repair_send(w, &command);
         return;
     }
-    /* Nobody can do that kind of work here; the test jig stands in for it. */
+    /* The class of the jig is unknown: enable the test jig, which replaces it. */
     struct command settings = {.kind = COMMAND_SETTINGS_UPDATE};
     settings.settings_update.given = GIVEN_SETTINGS_TEST_JIG;
     settings.settings_update.test_jig = true;
-    send(w, &settings);
+    repair_send(w, &settings);
 }
 
-/* One that is only queued waits for the noderole, not the other way round. */
-static bool has_run(const struct core *core, int64_t noderole_id)
+/* A run of the noderole that will change its state. */
+static bool repair_has_run(const struct core *core, int64_t noderole_id)
 {
     for (int64_t id = 0; (id = core_next_id(core, TABLE_RUN, id)) != 0;) {
         struct record record;
-        /* One that waits in line behind what it asked for does not count: it waits for us. */
+        /* A queued run without an attempt does not count: it waits for the noderole. */
         if (core_record(core, TABLE_RUN, id, &record) && record.run.noderole_id == noderole_id &&
             (record.run.state != RUN_QUEUED || record.run.attempt))
             return true;
@@ -78,7 +80,7 @@ static bool has_run(const struct core *core, int64_t noderole_id)
     return false;
 }
 
-static bool parents_active(struct world *w, const struct core *core, int64_t noderole_id)
+static bool repair_parents_active(struct world *w, const struct core *core, int64_t noderole_id)
 {
     uint32_t count = 0;
     const int64_t *parents = core_parents(core, noderole_id, &w->scratch, &count);
@@ -91,39 +93,41 @@ static bool parents_active(struct world *w, const struct core *core, int64_t nod
     return true;
 }
 
-/* A failure whose parent was proposed meanwhile cannot be retried, and closes the node for that
- * parent: it is taken back to the drawing board. */
+/* A noderole in ERROR with an inactive parent cannot be retried, and keeps a parent on the same
+ * node from starting: propose it, the next round commits it. */
 static void repair_failure(struct world *w, const struct core *core, int64_t noderole_id)
 {
     struct command retry = {.kind = COMMAND_NODEROLE_RETRY};
     struct command propose = {.kind = COMMAND_NODEROLE_PROPOSE};
     retry.noderole_retry.id = noderole_id;
     propose.noderole_propose.id = noderole_id;
-    send(w, parents_active(w, core, noderole_id) ? &retry : &propose);
+    repair_send(w, repair_parents_active(w, core, noderole_id) ? &retry : &propose);
 }
 
 static void repair_noderole(struct world *w, const struct core *core,
                             const struct noderole_record *noderole)
 {
     if (noderole->removing) {
-        /* Others may depend on it by now, and then its deployment cannot be committed. */
+        /* If other noderoles depend on it by now, the commit of its deployment would be refused:
+         * binding it again clears the removal mark. */
         struct command keep = {.kind = COMMAND_NODEROLE_BIND};
         keep.noderole_bind.node_id = noderole->node_id;
         keep.noderole_bind.role_id = noderole->role_id;
         keep.noderole_bind.deployment_id = noderole->deployment_id;
-        send(w, &keep);
+        repair_send(w, &keep);
     }
-    const bool waits = noderole->state == NODEROLE_TRANSITION && !has_run(core, noderole->id);
+    const bool waits =
+        noderole->state == NODEROLE_TRANSITION && !repair_has_run(core, noderole->id);
     if (noderole->state == NODEROLE_ERROR || waits) {
         repair_failure(w, core, noderole->id);
     } else if (noderole->state == NODEROLE_PROPOSED && noderole->hook_failed) {
-        /* Its hook is called again when something about it changes. */
+        /* on_proposed is called again when the data of the noderole changes. */
         struct command command = {.kind = COMMAND_NODEROLE_DATA};
         command.noderole_data.id = noderole->id;
         command.noderole_data.data = str_starts(noderole->proposed_data, STR("{\"again\":1"))
                                          ? STR("{\"again\":2}")
                                          : STR("{\"again\":1}");
-        send(w, &command);
+        repair_send(w, &command);
     }
 }
 
@@ -132,14 +136,14 @@ static void repair_run(struct world *w, const struct run_record *run)
     struct command command = {.kind = COMMAND_RUN_RESUME};
     command.run_resume.run_id = run->id;
     if (run->state == RUN_PARKED)
-        send(w, &command);
+        repair_send(w, &command);
 }
 
 static void repair_deployment(struct world *w, int64_t id)
 {
     struct command command = {.kind = COMMAND_DEPLOYMENT_COMMIT};
     command.deployment_commit.id = id;
-    send(w, &command);
+    repair_send(w, &command);
 }
 
 void repair_round(struct world *w)
@@ -147,7 +151,7 @@ void repair_round(struct world *w)
     static const enum table tables[] = {TABLE_JIG,      TABLE_DEPLOYMENT, TABLE_NODE,
                                         TABLE_NODEROLE, TABLE_RUN,        TABLE_HAMMER};
     const struct core *core = world_core(w);
-    nodes_sim_meet(w);
+    nodes_sim_add_new(w);
     for (uint32_t t = 0; core && t < sizeof tables / sizeof *tables; t++)
         for (int64_t id = 0; (id = core_next_id(core, tables[t], id)) != 0;) {
             struct record record;
@@ -168,13 +172,14 @@ void repair_round(struct world *w)
         }
 }
 
-/* ---- is it there? ---- */
+/* ---- fixed point ---- */
 
-static const char *missing_text(struct world *w, const struct core *core, int64_t noderole_id)
+static const char *repair_missing_text(struct world *w, const struct core *core,
+                                       int64_t noderole_id)
 {
     static char text[400];
     const struct cause *cause = core_why(core, TABLE_NODEROLE, noderole_id, &w->scratch);
-    int len = snprintf(text, sizeof text, "noderole %lld is not active:", (long long)noderole_id);
+    int len = snprintf(text, sizeof text, "noderole %lld is not ACTIVE:", (long long)noderole_id);
     for (; cause && len > 0 && (size_t)len < sizeof text; cause = cause->next)
         len += snprintf(text + len, sizeof text - (size_t)len, " %s (%s %lld)",
                         cause_name(cause->code), table_name(cause->object),
@@ -186,16 +191,16 @@ const char *repair_missing(struct world *w)
 {
     const struct core *core = world_core(w);
     if (!core)
-        return "the store does not come back";
+        return "no core is loaded: the store is still unavailable";
     for (int64_t id = 0; (id = core_next_id(core, TABLE_NODEROLE, id)) != 0;) {
         struct record record;
         if (core_record(core, TABLE_NODEROLE, id, &record) &&
             record.noderole.state != NODEROLE_ACTIVE)
-            return missing_text(w, core, id);
+            return repair_missing_text(w, core, id);
     }
     if (core_count(core, TABLE_RUN))
-        return "a run does not end";
+        return "a run has not ended";
     if (core_count(core, TABLE_OUTBOX))
-        return "a row of the outbox is never answered";
+        return "a row of the outbox has no result";
     return NULL;
 }

@@ -8,9 +8,13 @@
 #include "sim/oracle/checks.h"
 #include "sim/scenario/transcript.h"
 
-/* The runner keeps the promise of port/runner_port.h and not a bit more. It knows an attempt by
- * (run, attempt) and does its work once. It says what came of it until the daemon has understood.
- * What it was ordered is held against I3 and I5 at once. */
+/* The simulated runner guarantees exactly what port/runner_port.h requires: an attempt is
+ * identified by (run, attempt) and executed once, and its result is sent again until the core no
+ * longer waits for it. Every order is checked against I3 (one run), I5 (cause before effect) and I6
+ * (epochs).
+ *
+ * A crash of the runner ends all running attempts. Either it reports them as lost at once, or it
+ * forgets them and answers a query with LOST, or starts again if the attempt had not begun. */
 
 enum {
     SECOND = 1000,
@@ -18,130 +22,133 @@ enum {
     HOUR = 60 * MINUTE,
 };
 
-static struct work *find(struct world *w, int64_t run_id, uint32_t attempt)
+static struct attempt *runner_sim_find(struct world *w, int64_t run_id, uint32_t attempt)
 {
-    for (uint32_t i = w->works.count; i-- > 0;)
-        if (w->works.at[i].run_id == run_id && w->works.at[i].attempt == attempt)
-            return &w->works.at[i];
+    for (uint32_t i = w->attempts.count; i-- > 0;)
+        if (w->attempts.at[i].run_id == run_id && w->attempts.at[i].attempt == attempt)
+            return &w->attempts.at[i];
     return NULL;
 }
 
-static int64_t index_of(const struct world *w, const struct work *work)
+static int64_t runner_sim_index(const struct world *w, const struct attempt *attempt)
 {
-    return work - w->works.at;
+    return attempt - w->attempts.at;
 }
 
-static struct work *add(struct world *w, const struct run_order *order)
+static struct attempt *runner_sim_add(struct world *w, const struct run_order *order)
 {
-    struct works *works = &w->works;
-    if (works->count == works->cap) {
-        works->cap = works->cap ? 2 * works->cap : 64;
-        works->at = realloc(works->at, works->cap * sizeof *works->at);
-        must(works->at);
+    struct attempts *attempts = &w->attempts;
+    if (attempts->count == attempts->cap) {
+        attempts->cap = attempts->cap ? 2 * attempts->cap : 64;
+        attempts->at = realloc(attempts->at, attempts->cap * sizeof *attempts->at);
+        must(attempts->at);
     }
-    works->at[works->count] = (struct work){.run_id = order->run_id,
-                                            .attempt = order->attempt,
-                                            .node_id = order->node_id,
-                                            .noderole_id = order->noderole_id,
-                                            .phase = WORK_ENDED,
-                                            .known = true};
-    return &works->at[works->count++];
+    attempts->at[attempts->count] = (struct attempt){.run_id = order->run_id,
+                                                     .attempt = order->attempt,
+                                                     .node_id = order->node_id,
+                                                     .noderole_id = order->noderole_id,
+                                                     .phase = ATTEMPT_ENDED,
+                                                     .known = true};
+    return &attempts->at[attempts->count++];
 }
 
-/* ---- the line to the daemon ---- */
+/* ---- results ---- */
 
-static int64_t delay_of_answer(struct world *w)
+static int64_t runner_sim_draw_delay(struct world *w)
 {
     if (world_fault(w, FAULT_ANSWER_LATE))
-        return prng_between(&w->chance, MINUTE, 4 * HOUR);
-    return prng_between(&w->chance, 1, 2 * SECOND);
+        return prng_between(&w->rng, MINUTE, 4 * HOUR);
+    return prng_between(&w->rng, 1, 2 * SECOND);
 }
 
-static void say(struct world *w, struct work *work)
+static void runner_sim_send_result(struct world *w, struct attempt *attempt)
 {
-    work->known = true; /* what was said is not forgotten any more */
+    attempt->known = true; /* an attempt whose result was sent is never forgotten */
     if (world_fault(w, FAULT_ANSWER_LOST))
         return;
-    world_send_bytes(w, delay_of_answer(w), work->answer);
+    world_send_bytes(w, runner_sim_draw_delay(w), attempt->answer);
     if (world_fault(w, FAULT_ANSWER_TWICE)) {
-        const int64_t first = delay_of_answer(w);
-        world_send_bytes(w, first + prng_between(&w->chance, 0, HOUR), work->answer);
+        const int64_t first = runner_sim_draw_delay(w);
+        world_send_bytes(w, first + prng_between(&w->rng, 0, HOUR), attempt->answer);
     }
 }
 
-/* Remember the answer and say it until the daemon has taken it in. */
-static void answer(struct world *w, struct work *work, const struct command *command)
+/* Store the result and send it until the core has handled it. */
+static void runner_sim_set_result(struct world *w, struct attempt *attempt,
+                                  const struct command *command)
 {
-    work->phase = WORK_ENDED;
-    work->answer = world_keep(w, command);
-    say(w, work);
-    world_in(w, prng_between(&w->chance, 10 * MINUTE, 2 * HOUR), EVENT_RESEND, index_of(w, work));
+    attempt->phase = ATTEMPT_ENDED;
+    attempt->answer = world_encode(w, command);
+    runner_sim_send_result(w, attempt);
+    world_in(w, prng_between(&w->rng, 10 * MINUTE, 2 * HOUR), EVENT_RESEND,
+             runner_sim_index(w, attempt));
 }
 
-static bool daemon_waits(const struct world *w, const struct work *work)
+static bool runner_sim_is_awaited(const struct world *w, const struct attempt *attempt)
 {
     const struct core *core = world_core(w);
     struct record record;
     if (!core)
         return true;
-    return core_record(core, TABLE_RUN, work->run_id, &record) &&
-           record.run.attempt == work->attempt &&
+    return core_record(core, TABLE_RUN, attempt->run_id, &record) &&
+           record.run.attempt == attempt->attempt &&
            (record.run.state == RUN_RUNNING || record.run.state == RUN_STOPPING);
 }
 
-void runner_sim_resend(struct world *w, int64_t work_ix)
+void runner_sim_resend(struct world *w, int64_t attempt_ix)
 {
-    struct work *work = &w->works.at[work_ix];
-    if (work->phase != WORK_ENDED || str_is_empty(work->answer) || !daemon_waits(w, work))
+    struct attempt *attempt = &w->attempts.at[attempt_ix];
+    if (attempt->phase != ATTEMPT_ENDED || str_is_empty(attempt->answer) ||
+        !runner_sim_is_awaited(w, attempt))
         return;
-    say(w, work);
-    world_in(w, prng_between(&w->chance, 10 * MINUTE, 2 * HOUR), EVENT_RESEND, work_ix);
+    runner_sim_send_result(w, attempt);
+    world_in(w, prng_between(&w->rng, 10 * MINUTE, 2 * HOUR), EVENT_RESEND, attempt_ix);
 }
 
-static struct command stopped(const struct work *work)
+static struct command runner_sim_make_stopped(const struct attempt *attempt)
 {
     struct command command = {.kind = COMMAND_RUN_STOPPED, .actor = STR("runner")};
-    command.run_stopped.run_id = work->run_id;
-    command.run_stopped.attempt = work->attempt;
+    command.run_stopped.run_id = attempt->run_id;
+    command.run_stopped.attempt = attempt->attempt;
     return command;
 }
 
-static struct command done(const struct work *work, enum run_result result)
+static struct command runner_sim_make_done(const struct attempt *attempt, enum run_result result)
 {
     struct command command = {.kind = COMMAND_RUN_DONE, .actor = STR("runner")};
-    command.run_done.run_id = work->run_id;
-    command.run_done.attempt = work->attempt;
+    command.run_done.run_id = attempt->run_id;
+    command.run_done.attempt = attempt->attempt;
     command.run_done.result = result;
     return command;
 }
 
-/* ---- doing it ---- */
+/* ---- execution ---- */
 
-/* The result of a run, and what it asks for its machine. */
-static struct command draw_result(struct world *w, struct work *work)
+/* Draw the result of a run, with the power action that it requests for its node. */
+static struct command runner_sim_draw_result(struct world *w, struct attempt *attempt)
 {
-    struct command command = done(work, RESULT_OK);
+    struct command command = runner_sim_make_done(attempt, RESULT_OK);
     struct run_done_command *result = &command.run_done;
     if (world_fault(w, FAULT_RUN_FAILED)) {
         result->result = RESULT_FAILED;
-        result->runlog = STR("exit status 1: the disk is on fire");
+        result->runlog = STR("exit status 1: injected failure");
     } else if (world_fault(w, FAULT_RUN_ASYNC)) {
         result->result = RESULT_ASYNC;
     } else if (world_fault(w, FAULT_RUN_PARKED)) {
         result->result = RESULT_PARKED;
-        result->park_ms = prng_between(&w->chance, 10 * SECOND, HOUR);
-        result->node_dead = prng_chance(&w->chance, 200);
+        result->park_ms = prng_between(&w->rng, 10 * SECOND, HOUR);
+        result->node_dead = prng_chance(&w->rng, 200);
         result->power = result->node_dead ? STR("reboot") : STR("");
     } else if (world_fault(w, FAULT_RUN_NODE_DEAD)) {
         result->node_dead = true;
-        result->power = prng_chance(&w->chance, 500) ? STR("reboot") : STR("off");
+        result->power = prng_chance(&w->rng, 500) ? STR("reboot") : STR("off");
     } else if (world_fault(w, FAULT_RUN_STOP)) {
         result->stop = true;
     }
-    if (result->result == RESULT_OK && prng_chance(&w->chance, 300)) {
-        struct buf wall = buf_in(&w->story);
+    if (result->result == RESULT_OK && prng_chance(&w->rng, 300)) {
+        struct buf wall = buf_in(&w->arena);
         buf_put_z(&wall, "{\"app\":{\"seen\":");
-        buf_put_u64(&wall, prng_below(&w->chance, 4));
+        buf_put_u64(&wall, prng_below(&w->rng, 4));
         buf_put_z(&wall, "}}");
         result->has_wall = true;
         result->wall = buf_str(&wall);
@@ -149,193 +156,199 @@ static struct command draw_result(struct world *w, struct work *work)
     return command;
 }
 
-static void begin(struct world *w, struct work *work)
+static void runner_sim_begin(struct world *w, struct attempt *attempt)
 {
-    work->phase = WORK_RUNNING;
-    work->cancelled = false;
-    work->known = true;
-    work->starts++;
-    work->generation++;
-    int64_t takes_ms = prng_between(&w->chance, SECOND, 10 * MINUTE);
+    attempt->phase = ATTEMPT_RUNNING;
+    attempt->cancelled = false;
+    attempt->known = true;
+    attempt->starts++;
+    attempt->generation++;
+    int64_t takes_ms = prng_between(&w->rng, SECOND, 10 * MINUTE);
     if (world_fault(w, FAULT_RUN_SLOW))
-        takes_ms = prng_between(&w->chance, HOUR, 8 * HOUR);
+        takes_ms = prng_between(&w->rng, HOUR, 8 * HOUR);
     if (w->phase == PHASE_LIVENESS)
-        takes_ms = prng_between(&w->chance, 100, MINUTE);
+        takes_ms = prng_between(&w->rng, 100, MINUTE);
     struct command begun = {.kind = COMMAND_RUN_BEGUN, .actor = STR("runner")};
-    begun.run_begun.run_id = work->run_id;
-    begun.run_begun.attempt = work->attempt;
+    begun.run_begun.run_id = attempt->run_id;
+    begun.run_begun.attempt = attempt->attempt;
     begun.run_begun.job = STR("job");
     const bool reordered = world_fault(w, FAULT_ANSWER_REORDERED);
     if (!world_fault(w, FAULT_ANSWER_LOST))
-        world_send(w, reordered ? takes_ms + MINUTE : prng_between(&w->chance, 1, SECOND), &begun);
-    struct buf generation = buf_in(&w->story);
-    buf_put_varint(&generation, work->generation);
-    world_at(w, w->mono_ms + takes_ms, EVENT_WORK_ENDS, index_of(w, work), buf_str(&generation));
+        world_send(w, reordered ? takes_ms + MINUTE : prng_between(&w->rng, 1, SECOND), &begun);
+    struct buf generation = buf_in(&w->arena);
+    buf_put_varint(&generation, attempt->generation);
+    world_at(w, w->mono_ms + takes_ms, EVENT_ATTEMPT_ENDS, runner_sim_index(w, attempt),
+             buf_str(&generation));
 }
 
-/* Somebody comes back for what was left open. */
-static void come_back(struct world *w, const struct work *work, enum run_result result)
+/* Later, resume the parked run or report the asynchronous result by a retry. */
+static void runner_sim_schedule_resume(struct world *w, const struct attempt *attempt,
+                                       enum run_result result)
 {
     struct command command = {.kind = COMMAND_NODEROLE_RETRY, .actor = STR("runner")};
-    command.noderole_retry.id = work->noderole_id;
+    command.noderole_retry.id = attempt->noderole_id;
     if (result == RESULT_PARKED) {
         command.kind = COMMAND_RUN_RESUME;
-        command.run_resume.run_id = work->run_id;
-        if (prng_chance(&w->chance, 300))
-            return; /* the deadline will do it */
+        command.run_resume.run_id = attempt->run_id;
+        if (prng_chance(&w->rng, 300))
+            return; /* it is resumed at its deadline */
     }
-    world_send(w, prng_between(&w->chance, SECOND, 2 * HOUR), &command);
+    world_send(w, prng_between(&w->rng, SECOND, 2 * HOUR), &command);
 }
 
-void runner_sim_ends(struct world *w, int64_t work_ix, struct str generation)
+void runner_sim_ends(struct world *w, int64_t attempt_ix, struct str generation)
 {
-    struct work *work = &w->works.at[work_ix];
+    struct attempt *attempt = &w->attempts.at[attempt_ix];
     uint64_t meant = 0;
     uint32_t at = 0;
-    if (!varint_read(generation, &at, &meant) || meant != work->generation ||
-        work->phase != WORK_RUNNING)
+    if (!varint_read(generation, &at, &meant) || meant != attempt->generation ||
+        attempt->phase != ATTEMPT_RUNNING)
         return;
-    if (!nodes_sim_is_up(w, work->node_id) && w->phase == PHASE_SAFETY) {
-        /* The machine is down: it will be noticed there, or end badly here. */
-        world_at(w, w->mono_ms + 6 * HOUR, EVENT_WORK_ENDS, work_ix, generation);
-        if (prng_chance(&w->chance, 500))
+    if (!nodes_sim_is_up(w, attempt->node_id) && w->phase == PHASE_SAFETY) {
+        /* The machine is down: half of the attempts hang until it is up or they are cancelled. */
+        world_at(w, w->mono_ms + 6 * HOUR, EVENT_ATTEMPT_ENDS, attempt_ix, generation);
+        if (prng_chance(&w->rng, 500))
             return;
     }
-    const struct command result = draw_result(w, work);
-    answer(w, work, &result);
+    const struct command result = runner_sim_draw_result(w, attempt);
+    runner_sim_set_result(w, attempt, &result);
     if (result.run_done.result == RESULT_PARKED || result.run_done.result == RESULT_ASYNC)
-        come_back(w, work, (enum run_result)result.run_done.result);
+        runner_sim_schedule_resume(w, attempt, (enum run_result)result.run_done.result);
     if (result.run_done.node_dead)
-        world_in(w, 1, EVENT_NODE_FALLS, work->node_id);
-    if (world_fault(w, FAULT_ANSWER_STALE) && work->attempt > 1) {
+        world_in(w, 1, EVENT_NODE_FAILS, attempt->node_id);
+    if (world_fault(w, FAULT_ANSWER_STALE) && attempt->attempt > 1) {
         struct command stale = result;
         stale.run_done.attempt--;
-        world_send(w, prng_between(&w->chance, 1, HOUR), &stale);
+        world_send(w, prng_between(&w->rng, 1, HOUR), &stale);
     }
 }
 
-/* ---- orders ---- */
+/* ---- runner port ---- */
 
-static void check_order(struct world *w, const struct run_order *order, const char *what)
+static void runner_sim_check_order(struct world *w, const struct run_order *order, const char *what)
 {
     transcript_effect(w->transcript, what, order->run_id, order->attempt, order->jig);
-    if (order->epoch < w->works.epoch)
-        world_fail(w, "I6: an order of epoch %lld after one of %lld", (long long)order->epoch,
-                   (long long)w->works.epoch);
-    w->works.epoch = order->epoch;
+    if (order->epoch < w->attempts.epoch)
+        world_fail(w, "I6: run %lld gets an order of epoch %lld after one of epoch %lld",
+                   (long long)order->run_id, (long long)order->epoch, (long long)w->attempts.epoch);
+    w->attempts.epoch = order->epoch;
 }
 
-/* At most one work in progress per noderole and per node, whoever says so. */
-static void check_alone(struct world *w, const struct work *mine)
+/* I3: at most one running attempt per noderole and per node. */
+static void runner_sim_check_alone(struct world *w, const struct attempt *mine)
 {
-    for (uint32_t i = 0; i < w->works.count; i++) {
-        const struct work *other = &w->works.at[i];
-        if (other == mine || other->phase != WORK_RUNNING)
+    for (uint32_t i = 0; i < w->attempts.count; i++) {
+        const struct attempt *other = &w->attempts.at[i];
+        if (other == mine || other->phase != ATTEMPT_RUNNING)
             continue;
         if (other->noderole_id == mine->noderole_id || other->node_id == mine->node_id)
-            world_fail(w, "I3: run %lld of noderole %lld starts while run %lld is on node %lld",
+            world_fail(w, "I3: run %lld of noderole %lld starts while run %lld runs on node %lld",
                        (long long)mine->run_id, (long long)mine->noderole_id,
                        (long long)other->run_id, (long long)other->node_id);
     }
 }
 
-static void start(void *self, const struct run_order *order)
+static void runner_sim_start(void *self, const struct run_order *order)
 {
     struct world *w = self;
-    check_order(w, order, "start");
+    runner_sim_check_order(w, order, "start");
     if (!durability_oracle_has_run(&w->checks->ledger, order->run_id, order->attempt))
         world_fail(w, "I5: run %lld starts before it is durable", (long long)order->run_id);
-    struct work *work = find(w, order->run_id, order->attempt);
-    if (work) {
+    struct attempt *attempt = runner_sim_find(w, order->run_id, order->attempt);
+    if (attempt) {
         world_fail(w, "I3: attempt %u of run %lld is started twice", order->attempt,
                    (long long)order->run_id);
         return;
     }
-    work = add(w, order);
-    check_alone(w, work);
-    begin(w, work);
+    attempt = runner_sim_add(w, order);
+    runner_sim_check_alone(w, attempt);
+    runner_sim_begin(w, attempt);
 }
 
-static void cancel(void *self, const struct run_order *order)
+static void runner_sim_cancel(void *self, const struct run_order *order)
 {
     struct world *w = self;
-    check_order(w, order, "cancel");
-    struct work *work = find(w, order->run_id, order->attempt);
-    if (!work)
-        work = add(w, order);
-    work->cancelled = true;
-    /* It may just have ended, and says so instead. */
-    const bool too_late = work->phase == WORK_RUNNING && prng_chance(&w->chance, 200);
-    const struct command command = too_late ? done(work, RESULT_OK) : stopped(work);
-    answer(w, work, &command);
+    runner_sim_check_order(w, order, "cancel");
+    struct attempt *attempt = runner_sim_find(w, order->run_id, order->attempt);
+    if (!attempt)
+        attempt = runner_sim_add(w, order);
+    attempt->cancelled = true;
+    /* The attempt may just have ended; then its result is sent instead. */
+    const bool too_late = attempt->phase == ATTEMPT_RUNNING && prng_chance(&w->rng, 200);
+    const struct command command =
+        too_late ? runner_sim_make_done(attempt, RESULT_OK) : runner_sim_make_stopped(attempt);
+    runner_sim_set_result(w, attempt, &command);
 }
 
-static void query(void *self, const struct run_order *order)
+static void runner_sim_query(void *self, const struct run_order *order)
 {
     struct world *w = self;
-    check_order(w, order, "query");
-    struct work *work = find(w, order->run_id, order->attempt);
-    if (work && work->known) {
-        if (work->phase == WORK_ENDED && !str_is_empty(work->answer))
-            say(w, work);
+    runner_sim_check_order(w, order, "query");
+    struct attempt *attempt = runner_sim_find(w, order->run_id, order->attempt);
+    if (attempt && attempt->known) {
+        if (attempt->phase == ATTEMPT_ENDED && !str_is_empty(attempt->answer))
+            runner_sim_send_result(w, attempt);
         return;
     }
-    if (!work)
-        work = add(w, order);
+    if (!attempt)
+        attempt = runner_sim_add(w, order);
     if (order->begun) {
-        const struct command lost = done(work, RESULT_LOST);
-        answer(w, work, &lost);
+        const struct command lost = runner_sim_make_done(attempt, RESULT_LOST);
+        runner_sim_set_result(w, attempt, &lost);
         return;
     }
-    check_alone(w, work);
-    begin(w, work);
+    runner_sim_check_alone(w, attempt);
+    runner_sim_begin(w, attempt);
 }
 
-/* Its children die with it. Whoever supervises the supervisor tells the daemon, at once or later;
- * until then nobody knows that there was such a work. */
+/* The runner crashes, and its processes with it. Half of the attempts are reported as lost at once,
+ * the others are unknown to the runner until they are queried or sent again. */
 void runner_sim_crash(struct world *w)
 {
     if (w->phase == PHASE_SAFETY)
-        world_in(w, prng_between(&w->chance, 10 * MINUTE, 10 * HOUR), EVENT_RUNNER_CRASHES, 0);
+        world_in(w, prng_between(&w->rng, 10 * MINUTE, 10 * HOUR), EVENT_RUNNER_CRASHES, 0);
     if (!world_fault(w, FAULT_RUNNER_CRASH))
         return;
-    for (uint32_t i = 0; i < w->works.count; i++) {
-        struct work *work = &w->works.at[i];
-        if (work->phase != WORK_RUNNING)
+    for (uint32_t i = 0; i < w->attempts.count; i++) {
+        struct attempt *attempt = &w->attempts.at[i];
+        if (attempt->phase != ATTEMPT_RUNNING)
             continue;
-        const struct command lost = done(work, RESULT_LOST);
-        work->generation++;
-        if (prng_chance(&w->chance, 500)) {
-            answer(w, work, &lost);
+        const struct command lost = runner_sim_make_done(attempt, RESULT_LOST);
+        attempt->generation++;
+        if (prng_chance(&w->rng, 500)) {
+            runner_sim_set_result(w, attempt, &lost);
             continue;
         }
-        work->phase = WORK_ENDED;
-        work->known = false;
-        work->answer = world_keep(w, &lost);
-        world_in(w, prng_between(&w->chance, 10 * MINUTE, 2 * HOUR), EVENT_RESEND, i);
+        attempt->phase = ATTEMPT_ENDED;
+        attempt->known = false;
+        attempt->answer = world_encode(w, &lost);
+        world_in(w, prng_between(&w->rng, 10 * MINUTE, 2 * HOUR), EVENT_RESEND, i);
     }
 }
 
-void runner_sim_node_fell(struct world *w, int64_t node_id)
+void runner_sim_node_failed(struct world *w, int64_t node_id)
 {
-    for (uint32_t i = 0; i < w->works.count; i++) {
-        struct work *work = &w->works.at[i];
-        if (work->phase == WORK_RUNNING && work->node_id == node_id &&
-            prng_chance(&w->chance, 500)) {
-            const struct command failed = done(work, RESULT_FAILED);
-            work->generation++;
-            answer(w, work, &failed);
+    for (uint32_t i = 0; i < w->attempts.count; i++) {
+        struct attempt *attempt = &w->attempts.at[i];
+        if (attempt->phase == ATTEMPT_RUNNING && attempt->node_id == node_id &&
+            prng_chance(&w->rng, 500)) {
+            const struct command failed = runner_sim_make_done(attempt, RESULT_FAILED);
+            attempt->generation++;
+            runner_sim_set_result(w, attempt, &failed);
         }
     }
 }
 
 struct runner_port runner_sim_port(struct world *w)
 {
-    return (struct runner_port){.self = w, .start = start, .cancel = cancel, .query = query};
+    return (struct runner_port){.self = w,
+                                .start = runner_sim_start,
+                                .cancel = runner_sim_cancel,
+                                .query = runner_sim_query};
 }
 
 void runner_sim_fini(struct world *w)
 {
-    free(w->works.at);
-    w->works = (struct works){0};
+    free(w->attempts.at);
+    w->attempts = (struct attempts){0};
 }

@@ -12,20 +12,31 @@
 #include "sim/world/actors.h"
 #include "sim/world/world_gen.h"
 
+/* The main loop of a world: simulated time, the daemon, its crashes, and the calls of the oracles.
+ *
+ * One iteration delivers the events that are due and advances the turn once. Time advances only
+ * when the turn is idle or waits for the store: to the next event or to the deadline of the turn.
+ * The oracles are called by the observers of the turn: after every step, after every durable batch,
+ * and at the points of the turn where a core was loaded or a batch collected. The first violation
+ * ends the world; the callback for crash points then returns true, so that the turn stops at once.
+ *
+ * A crash frees the turn and drops or keeps the batch that was being committed. Events in flight
+ * still arrive at the next daemon, as the results of a real runner would. */
+
 enum {
     BEGIN_MS = 1000,
-    STORE_MS = 4,      /* between two looks at a busy store */
-    SPINS_MAX = 20000, /* moves of the turn without time passing */
-    ROUNDS_MAX = 60,   /* of repairs */
+    STORE_MS = 4,      /* between two polls of a busy store */
+    SPINS_MAX = 20000, /* iterations without progress of time */
+    ROUNDS_MAX = 60,   /* rounds of repair */
     ROUND_MS = 3 * 3600 * 1000,
-    DEATHS_MAX = 14,
-    PLAN_HITS_MAX = 600, /* a planned death that never comes is planned anew */
+    CRASHES_MAX = 14,
+    PLAN_HITS_MAX = 600, /* points after which a crash that did not happen is planned again */
 };
 
-/* Where the wall clock stands when a world begins. */
+/* Wall clock at the start of a world, ms since 1970. */
 #define BEGIN_WALL_MS 1700000000000
 
-/* ---- small things for everybody ---- */
+/* ---- functions for the actors ---- */
 
 void world_fail(struct world *w, const char *format, ...)
 {
@@ -37,14 +48,14 @@ void world_fail(struct world *w, const char *format, ...)
     va_end(args);
 }
 
-static bool has_failed(const struct world *w)
+static bool world_has_failed(const struct world *w)
 {
     return w->failure[0] != 0;
 }
 
 bool world_fault(struct world *w, enum sim_fault fault)
 {
-    if (w->phase != PHASE_SAFETY || !prng_chance(&w->chance, w->draw.rate[fault]))
+    if (w->phase != PHASE_SAFETY || !prng_chance(&w->rng, w->scenario.rate[fault]))
         return false;
     w->counts.faults[fault]++;
     return true;
@@ -61,9 +72,9 @@ void world_in(struct world *w, int64_t delay_ms, enum event_kind kind, int64_t i
     world_at(w, w->mono_ms + delay_ms, kind, id, (struct str){0});
 }
 
-struct str world_keep(struct world *w, const struct command *command)
+struct str world_encode(struct world *w, const struct command *command)
 {
-    struct buf b = buf_in(&w->story);
+    struct buf b = buf_in(&w->arena);
     command_encode(command, &b);
     return buf_str(&b);
 }
@@ -75,7 +86,7 @@ void world_send_bytes(struct world *w, int64_t delay_ms, struct str bytes)
 
 void world_send(struct world *w, int64_t delay_ms, const struct command *command)
 {
-    world_send_bytes(w, delay_ms, world_keep(w, command));
+    world_send_bytes(w, delay_ms, world_encode(w, command));
 }
 
 const struct core *world_core(const struct world *w)
@@ -83,94 +94,97 @@ const struct core *world_core(const struct world *w)
     return w->turn ? turn_core(w->turn) : NULL;
 }
 
-static void check(struct world *w, const char *trouble)
+static void world_check(struct world *w, const char *trouble)
 {
     if (trouble)
         world_fail(w, "%s", trouble);
 }
 
-/* ---- the clock ---- */
+/* ---- clock ---- */
 
 int64_t world_wall_ms(const struct world *w)
 {
     return BEGIN_WALL_MS + w->mono_ms + w->wall_offset_ms;
 }
 
-static int64_t clock_now(void *self)
+static int64_t world_clock_now(void *self)
 {
     return world_wall_ms(self);
 }
 
-static int64_t clock_mono(void *self)
+static int64_t world_clock_mono(void *self)
 {
     const struct world *w = self;
     return w->mono_ms;
 }
 
-static uint64_t clock_random(void *self)
+static uint64_t world_clock_random(void *self)
 {
     struct world *w = self;
-    return prng_next(&w->chance) | 1;
+    return prng_next(&w->rng) | 1;
 }
 
-static void clock_jumps(struct world *w)
+static void world_clock_jump(struct world *w)
 {
     static const int64_t jumps[] = {1000, 60000, 3600000, 86400000, 400 * 86400000ll};
-    const int64_t jump = jumps[prng_below(&w->chance, 5)];
+    const int64_t jump = jumps[prng_below(&w->rng, 5)];
     if (world_fault(w, FAULT_CLOCK_FORWARD))
         w->wall_offset_ms += jump;
     if (world_fault(w, FAULT_CLOCK_BACK))
         w->wall_offset_ms -= jump;
     if (w->phase == PHASE_SAFETY)
-        world_in(w, prng_between(&w->chance, 60000, 1800000), EVENT_CLOCK_JUMPS, 0);
+        world_in(w, prng_between(&w->rng, 60000, 1800000), EVENT_CLOCK_JUMPS, 0);
 }
 
-/* ---- what others are told ---- */
+/* ---- replies and observers of the turn ---- */
 
-static void reply_outcome(void *self, int64_t request, const struct outcome *outcome, int64_t turn)
+static void world_reply_outcome(void *self, int64_t request, const struct outcome *outcome,
+                                int64_t turn)
 {
     struct world *w = self;
     transcript_effect(w->transcript, "reply", request, (int64_t)outcome->verdict, (struct str){0});
-    check(w, checks_acknowledged(w->checks, turn, w->store));
+    world_check(w, checks_acknowledged(w->checks, turn, w->store));
 }
 
-static void reply_failed(void *self, int64_t request, err why)
+static void world_reply_failed(void *self, int64_t request, err why)
 {
     struct world *w = self;
     transcript_effect(w->transcript, "failed", request, (int64_t)why, (struct str){0});
 }
 
-static void watch_stepped(void *self, const struct command *command, const struct outcome *outcome)
+static void world_watch_stepped(void *self, const struct command *command,
+                                const struct outcome *outcome)
 {
     struct world *w = self;
     transcript_command(w->transcript, command, outcome);
-    if (!has_failed(w))
-        check(w, checks_stepped(w->checks, turn_core(w->turn), command, outcome));
+    if (!world_has_failed(w))
+        world_check(w, checks_stepped(w->checks, turn_core(w->turn), command, outcome));
 }
 
-static void watch_part(void *self, const struct command *part, const struct outcome *outcome)
+static void world_watch_part(void *self, const struct command *part, const struct outcome *outcome)
 {
     struct world *w = self;
-    if (!has_failed(w))
-        check(w, checks_part(w->checks, turn_core(w->turn), part, outcome));
+    if (!world_has_failed(w))
+        world_check(w, checks_part(w->checks, turn_core(w->turn), part, outcome));
 }
 
-static void watch_durable(void *self, const struct batch *batch)
+static void world_watch_durable(void *self, const struct batch *batch)
 {
     struct world *w = self;
     transcript_add(w->transcript, MARK_DURABLE, batch->turn, (struct str){0});
     durability_oracle_batch(&w->checks->ledger, batch);
     const struct arena_mark mark = arena_mark(&w->scratch);
-    check(w, run_history_oracle_batch(&w->checks->book, batch, w->store, &w->scratch));
-    check(w, host_key_oracle_batch(&w->checks->keys, batch));
+    world_check(w, run_history_oracle_batch(&w->checks->book, batch, w->store, &w->scratch));
+    world_check(w, host_key_oracle_batch(&w->checks->keys, batch));
     arena_rewind(&w->scratch, mark);
-    if (!has_failed(w))
-        check(w, checks_durable(w->checks, turn_core(w->turn), batch->turn, w->store, w->mono_ms));
+    if (!world_has_failed(w))
+        world_check(
+            w, checks_durable(w->checks, turn_core(w->turn), batch->turn, w->store, w->mono_ms));
 }
 
-/* ---- dying ---- */
+/* ---- crashes ---- */
 
-static void plan_death(struct world *w)
+static void world_plan_crash(struct world *w)
 {
     static const enum turn_point while_recovering[] = {
         TURN_POINT_LEAD_BEFORE,  TURN_POINT_LEAD_AFTER,   TURN_POINT_LOAD_BEFORE,
@@ -178,14 +192,14 @@ static void plan_death(struct world *w)
         TURN_POINT_EFFECT_AFTER, TURN_POINT_RESUME_AFTER, TURN_POINT_FOUND_AFTER};
     const uint64_t all = sizeof while_recovering / sizeof *while_recovering;
     if (w->recovering) {
-        w->plan.point = while_recovering[prng_below(&w->chance, all)];
-        w->plan.visits = (uint32_t)prng_below(&w->chance, 3);
+        w->plan.point = while_recovering[prng_below(&w->rng, all)];
+        w->plan.visits = (uint32_t)prng_below(&w->rng, 3);
     } else {
-        w->plan.point = (enum turn_point)prng_below(&w->chance, TURN_POINT_COUNT);
-        w->plan.visits = (uint32_t)prng_below(&w->chance, 40);
+        w->plan.point = (enum turn_point)prng_below(&w->rng, TURN_POINT_COUNT);
+        w->plan.visits = (uint32_t)prng_below(&w->rng, 40);
     }
     w->plan.patience = PLAN_HITS_MAX;
-    /* What is rarely passed is waited for. */
+    /* Points that are passed rarely: crash at the first visit, and wait longer for it. */
     static const enum turn_point rare[] = {TURN_POINT_FOUND_AFTER, TURN_POINT_TICK_BEFORE,
                                            TURN_POINT_TICK_AFTER,  TURN_POINT_POLL_FAILED,
                                            TURN_POINT_ASK_BEFORE,  TURN_POINT_ASK_AFTER};
@@ -196,20 +210,20 @@ static void plan_death(struct world *w)
         }
 }
 
-static enum turn_point point_of(const char *name)
+static enum turn_point world_point_of(const char *name)
 {
     for (uint32_t i = 0; i < TURN_POINT_COUNT; i++)
         if (!strcmp(name, turn_point_name((enum turn_point)i)))
             return (enum turn_point)i;
-    impossible("a point of the turn without a name");
+    impossible("unknown point of the turn");
 }
 
-static bool dies(struct world *w, enum turn_point point)
+static bool world_should_crash(struct world *w, enum turn_point point)
 {
-    if (w->phase != PHASE_SAFETY || !w->draw.rate[FAULT_CRASH] || !w->deaths_left)
+    if (w->phase != PHASE_SAFETY || !w->scenario.rate[FAULT_CRASH] || !w->crashes_left)
         return false;
     if (w->plan.patience == 0)
-        plan_death(w);
+        world_plan_crash(w);
     w->plan.patience--;
     if (point != w->plan.point)
         return false;
@@ -217,135 +231,139 @@ static bool dies(struct world *w, enum turn_point point)
         w->plan.visits--;
         return false;
     }
-    w->deaths_left--;
+    w->crashes_left--;
     w->counts.points[point]++;
     w->counts.faults[w->recovering ? FAULT_CRASH_AGAIN : FAULT_CRASH]++;
     return true;
 }
 
-/* What becomes of the batch that is about to be submitted. */
-static void draw_fate(struct world *w)
+/* Draw the store fault for the batch that is about to be submitted. */
+static void world_draw_store_fault(struct world *w)
 {
     static const err errors[] = {ERR_IO, ERR_NO_SPACE, ERR_UNAVAILABLE};
     struct memory_faults *faults = &w->session.faults;
     *faults = (struct memory_faults){0};
     if (world_fault(w, FAULT_STORE_REFUSED)) {
-        faults->fate = prng_chance(&w->chance, 500) ? MEMORY_REFUSED : MEMORY_REFUSED_LATE;
-        faults->error = errors[prng_below(&w->chance, 3)];
-        faults->lead_fails = (uint32_t)prng_below(&w->chance, 3);
+        faults->fate = prng_chance(&w->rng, 500) ? MEMORY_REFUSED : MEMORY_REFUSED_LATE;
+        faults->error = errors[prng_below(&w->rng, 3)];
+        faults->lead_fails = (uint32_t)prng_below(&w->rng, 3);
     }
     if (world_fault(w, FAULT_STORE_UNANSWERED)) {
-        faults->fate = prng_chance(&w->chance, 500) ? MEMORY_UNANSWERED_IN : MEMORY_UNANSWERED_OUT;
-        faults->load_fails = (uint32_t)prng_below(&w->chance, 2);
-        faults->load_reaches = (uint32_t)prng_below(&w->chance, 40);
+        faults->fate = prng_chance(&w->rng, 500) ? MEMORY_UNANSWERED_IN : MEMORY_UNANSWERED_OUT;
+        faults->load_fails = (uint32_t)prng_below(&w->rng, 2);
+        faults->load_reaches = (uint32_t)prng_below(&w->rng, 40);
     }
     if (world_fault(w, FAULT_STORE_LATE))
-        faults->late = (uint32_t)prng_between(&w->chance, 1, 400);
+        faults->late = (uint32_t)prng_between(&w->rng, 1, 400);
 }
 
-/* The seam for dying is also where we see what the turn is about to do. */
-static bool crash_point(void *self, const char *name)
+/* Called at every point of the turn. True: crash here. Points are also used to call the oracles and
+ * to record loads and batches in the transcript. */
+static bool world_on_turn_point(void *self, const char *name)
 {
     struct world *w = self;
-    const enum turn_point point = point_of(name);
-    if (has_failed(w))
+    const enum turn_point point = world_point_of(name);
+    if (world_has_failed(w))
         return true;
     const struct core *core = turn_core(w->turn);
     if (point == TURN_POINT_COLLECT_AFTER) {
         const int64_t turn = turn_durable(w->turn) + 1;
         transcript_add(w->transcript, MARK_BATCH, turn, (struct str){0});
-        check(w, checks_collected(w->checks, core, turn));
+        world_check(w, checks_collected(w->checks, core, turn));
     }
     if (point == TURN_POINT_LOAD_AFTER || point == TURN_POINT_FOUND_AFTER) {
         const int64_t turn = memory_store_mark(w->store).turn;
-        struct buf now = buf_in(&w->story);
-        buf_put_i64(&now, clock_now(w));
+        struct buf now = buf_in(&w->arena);
+        buf_put_i64(&now, world_clock_now(w));
         transcript_add(w->transcript, MARK_RELOAD, turn, buf_str(&now));
         durability_oracle_reload(&w->checks->ledger, w->store);
         run_history_oracle_reload(&w->checks->book, w->store);
         host_key_oracle_reload(&w->checks->keys, w->store);
-        check(w, checks_begun(w->checks, core, turn));
+        world_check(w, checks_begun(w->checks, core, turn));
     }
     if (point == TURN_POINT_SUBMIT_BEFORE)
-        draw_fate(w);
-    return has_failed(w) || dies(w, point);
+        world_draw_store_fault(w);
+    return world_has_failed(w) || world_should_crash(w, point);
 }
 
-/* ---- the daemon's life ---- */
+/* ---- daemon and main loop ---- */
 
-static void boot(struct world *w)
+static void world_daemon_start(struct world *w)
 {
     const struct turn_ports ports = {
         .store = memory_session_port(&w->session),
-        .clock = {.self = w, .now_ms = clock_now, .mono_ms = clock_mono, .random = clock_random},
+        .clock = {.self = w,
+                  .now_ms = world_clock_now,
+                  .mono_ms = world_clock_mono,
+                  .random = world_clock_random},
         .runner = runner_sim_port(w),
         .hooks = hooks_sim_port(w),
         .power = nodes_sim_port(w),
-        .reply = {.self = w, .outcome = reply_outcome, .failed = reply_failed},
+        .reply = {.self = w, .outcome = world_reply_outcome, .failed = world_reply_failed},
         .watch = {.self = w,
-                  .stepped = watch_stepped,
-                  .durable = watch_durable,
-                  .part = watch_part},
-        .crash = {.self = w, .crash = crash_point},
+                  .stepped = world_watch_stepped,
+                  .durable = world_watch_durable,
+                  .part = world_watch_part},
+        .crash = {.self = w, .crash = world_on_turn_point},
     };
     w->turn = turn_new(&ports);
     w->started = false;
 }
 
-static void die(struct world *w)
+static void world_daemon_crash(struct world *w)
 {
     const bool loses_tail = w->session.busy && world_fault(w, FAULT_STORE_LOST_TAIL);
     turn_free(w->turn);
     memory_session_crash(&w->session, !loses_tail);
     w->turn = NULL;
     w->crashes++;
-    w->recovering = world_fault(w, FAULT_CRASH_AGAIN) || prng_chance(&w->chance, 200);
-    plan_death(w);
-    w->mono_ms += prng_between(&w->chance, 10, 30000);
-    boot(w);
+    w->recovering = world_fault(w, FAULT_CRASH_AGAIN) || prng_chance(&w->rng, 200);
+    world_plan_crash(w);
+    w->mono_ms += prng_between(&w->rng, 10, 30000);
+    world_daemon_start(w);
 }
 
-static void submit(struct world *w, struct str bytes)
+static void world_submit(struct world *w, struct str bytes)
 {
     struct command command;
     uint32_t at = 0;
     const struct arena_mark mark = arena_mark(&w->scratch);
     if (command_decode(&w->scratch, bytes, &at, &command) != OK)
-        impossible("a command of ours that does not read");
+        impossible("a stored command cannot be decoded");
     const err e = turn_submit(w->turn, &command);
-    /* Those who need no answer are machines, and machines try again. */
+    /* Commands without a request id come from machines and runners, which send them again. */
     if (e != OK && command.request == 0)
-        world_send_bytes(w, prng_between(&w->chance, 1000, 20000), bytes);
+        world_send_bytes(w, prng_between(&w->rng, 1000, 20000), bytes);
     arena_rewind(&w->scratch, mark);
 }
 
-static void dispatch(struct world *w, const struct event *event)
+static void world_dispatch(struct world *w, const struct event *event)
 {
     switch ((enum event_kind)event->kind) {
-    case EVENT_COMMAND: submit(w, event->bytes); return;
+    case EVENT_COMMAND: world_submit(w, event->bytes); return;
     case EVENT_ANSWERS: hooks_sim_answer(w, event->id, event->bytes); return;
     case EVENT_OPERATOR: operator_acts(w); return;
-    case EVENT_WORK_ENDS: runner_sim_ends(w, event->id, event->bytes); return;
+    case EVENT_ATTEMPT_ENDS: runner_sim_ends(w, event->id, event->bytes); return;
     case EVENT_RESEND: runner_sim_resend(w, event->id); return;
-    case EVENT_NODE_FALLS: nodes_sim_falls(w, event->id); return;
-    case EVENT_NODE_RISES: nodes_sim_rises(w, event->id); return;
+    case EVENT_NODE_FAILS: nodes_sim_fails(w, event->id); return;
+    case EVENT_NODE_RETURNS: nodes_sim_returns(w, event->id); return;
     case EVENT_NODE_REPORTS: nodes_sim_reports(w, event->id); return;
     case EVENT_RUNNER_CRASHES: runner_sim_crash(w); return;
-    case EVENT_CLOCK_JUMPS: clock_jumps(w); return;
+    case EVENT_CLOCK_JUMPS: world_clock_jump(w); return;
     }
 }
 
-static void deliver_due(struct world *w)
+static void world_deliver_due(struct world *w)
 {
     struct event event;
-    while (!has_failed(w) && event_queue_next_ms(&w->events) >= 0 &&
+    while (!world_has_failed(w) && event_queue_next_ms(&w->events) >= 0 &&
            event_queue_next_ms(&w->events) <= w->mono_ms && event_queue_take(&w->events, &event))
-        dispatch(w, &event);
+        world_dispatch(w, &event);
     arena_reset(&w->scratch);
 }
 
-/* Nothing to do now: let time pass until there is, but not past `until_ms`. */
-static void wait_for_something(struct world *w, int64_t until_ms)
+/* Idle: advance time to the next event or deadline of the turn, but not beyond `until_ms`. */
+static void world_advance_time(struct world *w, int64_t until_ms)
 {
     int64_t next = until_ms;
     const int64_t event_ms = event_queue_next_ms(&w->events);
@@ -360,10 +378,10 @@ static void wait_for_something(struct world *w, int64_t until_ms)
         w->mono_ms += turn_ms >= 0 && turn_ms <= w->mono_ms ? 1 : 0;
 }
 
-/* One move of the daemon. False: nothing more can happen before `until_ms`. */
-static bool move(struct world *w, int64_t until_ms)
+/* One iteration. False: the daemon is idle until `until_ms`, or a violation was found. */
+static bool world_iterate(struct world *w, int64_t until_ms)
 {
-    deliver_due(w);
+    world_deliver_due(w);
     const enum turn_status status = w->started ? turn_advance(w->turn) : turn_start(w->turn);
     w->started = true;
     switch (status) {
@@ -373,72 +391,72 @@ static bool move(struct world *w, int64_t until_ms)
     case TURN_QUIET:
         if (w->mono_ms >= until_ms)
             return false;
-        wait_for_something(w, until_ms);
+        world_advance_time(w, until_ms);
         return true;
     case TURN_CRASHED:
-        if (!has_failed(w))
-            die(w);
-        return !has_failed(w);
-    case TURN_STOPPED: world_fail(w, "I6: the only daemon was told that somebody else leads");
+        if (!world_has_failed(w))
+            world_daemon_crash(w);
+        return !world_has_failed(w);
+    case TURN_STOPPED: world_fail(w, "I6: the only daemon was fenced as if another one led");
     }
     return false;
 }
 
-static void live_until(struct world *w, int64_t until_ms)
+static void world_run_until(struct world *w, int64_t until_ms)
 {
     int64_t last_ms = w->mono_ms;
     uint32_t spins = 0;
-    while (!has_failed(w) && move(w, until_ms)) {
+    while (!world_has_failed(w) && world_iterate(w, until_ms)) {
         spins = w->mono_ms == last_ms ? spins + 1 : 0;
         last_ms = w->mono_ms;
         if (spins > SPINS_MAX)
-            world_fail(w, "I7: the turn never comes to rest");
+            world_fail(w, "I7: the turn does not become idle within %d iterations", SPINS_MAX);
     }
 }
 
-/* ---- the two phases ---- */
+/* ---- phases ---- */
 
-static void begin(struct world *w, const struct draw *draw)
+static void world_init(struct world *w, const struct scenario *scenario)
 {
-    w->draw = *draw;
-    prng_init(&w->chance, draw->seed);
+    w->scenario = *scenario;
+    prng_init(&w->rng, scenario->seed);
     w->mono_ms = BEGIN_MS;
-    w->deaths_left = draw->rate[FAULT_CRASH] ? prng_below(&w->chance, DEATHS_MAX) + 1 : 0;
+    w->crashes_left = scenario->rate[FAULT_CRASH] ? prng_below(&w->rng, CRASHES_MAX) + 1 : 0;
     w->store = memory_store_new();
     memory_session_init(&w->session, w->store);
-    w->recovering = prng_chance(&w->chance, 200);
-    plan_death(w);
-    boot(w);
+    w->recovering = prng_chance(&w->rng, 200);
+    world_plan_crash(w);
+    world_daemon_start(w);
     world_gen_begin(w);
-    world_in(w, prng_between(&w->chance, 1000, 60000), EVENT_OPERATOR, 0);
-    if (draw->rate[FAULT_RUNNER_CRASH])
-        world_in(w, prng_between(&w->chance, 600000, 36000000), EVENT_RUNNER_CRASHES, 0);
-    if (draw->rate[FAULT_CLOCK_FORWARD] || draw->rate[FAULT_CLOCK_BACK])
-        world_in(w, prng_between(&w->chance, 60000, 1800000), EVENT_CLOCK_JUMPS, 0);
+    world_in(w, prng_between(&w->rng, 1000, 60000), EVENT_OPERATOR, 0);
+    if (scenario->rate[FAULT_RUNNER_CRASH])
+        world_in(w, prng_between(&w->rng, 600000, 36000000), EVENT_RUNNER_CRASHES, 0);
+    if (scenario->rate[FAULT_CLOCK_FORWARD] || scenario->rate[FAULT_CLOCK_BACK])
+        world_in(w, prng_between(&w->rng, 60000, 1800000), EVENT_CLOCK_JUMPS, 0);
 }
 
-/* With faults until the hours are over and the operators have done enough. */
-static void safety(struct world *w)
+/* With faults, for the hours of the scenario. */
+static void world_phase_safety(struct world *w)
 {
-    const int64_t end_ms = w->mono_ms + w->draw.hours * 3600000;
-    live_until(w, end_ms);
+    const int64_t end_ms = w->mono_ms + w->scenario.hours * 3600000;
+    world_run_until(w, end_ms);
 }
 
-static void liveness(struct world *w)
+static void world_phase_liveness(struct world *w)
 {
     w->phase = PHASE_LIVENESS;
     w->session.faults = (struct memory_faults){0};
     const char *missing = "";
-    for (uint32_t round = 0; round < ROUNDS_MAX && missing && !has_failed(w); round++) {
+    for (uint32_t round = 0; round < ROUNDS_MAX && missing && !world_has_failed(w); round++) {
         repair_round(w);
-        live_until(w, w->mono_ms + ROUND_MS);
+        world_run_until(w, w->mono_ms + ROUND_MS);
         missing = repair_missing(w);
     }
     if (missing)
         world_fail(w, "I7: after %d rounds of repair: %s", ROUNDS_MAX, missing);
 }
 
-static void end(struct world *w)
+static void world_fini(struct world *w)
 {
     turn_free(w->turn);
     memory_session_crash(&w->session, false);
@@ -446,28 +464,28 @@ static void end(struct world *w)
     event_queue_fini(&w->events);
     runner_sim_fini(w);
     nodes_sim_fini(w);
-    arena_fini(&w->story);
+    arena_fini(&w->arena);
     arena_fini(&w->scratch);
 }
 
-struct world_result world_run(const struct draw *draw, struct transcript *transcript,
+struct world_result world_run(const struct scenario *scenario, struct transcript *transcript,
                               struct counts *counts)
 {
     struct world w = {.transcript = transcript};
     struct checks checks;
-    checks_init(&checks, draw, &w.counts);
+    checks_init(&checks, scenario, &w.counts);
     w.checks = &checks;
-    begin(&w, draw);
-    safety(&w);
-    if (!has_failed(&w))
-        liveness(&w);
-    struct world_result result = {.failed = has_failed(&w)};
+    world_init(&w, scenario);
+    world_phase_safety(&w);
+    if (!world_has_failed(&w))
+        world_phase_liveness(&w);
+    struct world_result result = {.failed = world_has_failed(&w)};
     transcript_hash_hex(&transcript->hash, result.transcript);
     memcpy(result.failure, w.failure, sizeof result.failure);
     w.counts.worlds = 1;
     w.counts.simulated_ms = (uint64_t)w.mono_ms;
-    counts_size(w.counts.commands, w.operated);
-    end(&w);
+    counts_size(w.counts.commands, w.operator_commands);
+    world_fini(&w);
     checks_fini(&checks);
     counts_add(counts, &w.counts);
     return result;

@@ -1,12 +1,13 @@
-/* world.h - one simulated installation: a daemon's core and turn, and everything around it.
+/* world.h - one simulated installation: core and turn of a daemon, and its environment.
  *
- * The turn is the real one. Clock, store, runner, hooks, power, operators and machines are
- * pretended, driven by one seeded generator and one list of events in simulated time, so a seed
- * always tells the same story. First a phase with faults, in which nothing may go wrong (safety);
- * then the faults stop, everything is repaired, and everything must come up (liveness).
+ * Core and turn are the real ones. Clock, store, runner, hooks, power, operators and machines are
+ * simulated, driven by one seeded generator and one queue of events in simulated time, so a seed
+ * always produces the same transcript. The safety phase injects faults, and no invariant may be
+ * violated; in the liveness phase the faults stop, everything is repaired, and every noderole must
+ * become ACTIVE.
  *
- * Each inhabitant is a file of its own; they share this struct and talk through events. A world
- * lives for one seed.
+ * Each actor is a source file of its own (actors.h); they share this struct and communicate through
+ * events. A world is created and freed by world_run(), for one seed, in one thread.
  */
 #pragma once
 
@@ -28,44 +29,44 @@ struct checks;
 struct transcript;
 
 enum event_kind {
-    EVENT_COMMAND,    /* `bytes` is a command that arrives            */
-    EVENT_ANSWERS,    /* hooks answer the questions of token `id`     */
-    EVENT_OPERATOR,   /* somebody does something                      */
-    EVENT_WORK_ENDS,  /* index `id` of works                          */
-    EVENT_RESEND,     /* of the last answer of work `id`              */
-    EVENT_NODE_FALLS, /* machine `id`                                 */
-    EVENT_NODE_RISES,
-    EVENT_NODE_REPORTS, /* what machine `id` really is                  */
+    EVENT_COMMAND,      /* the command in `bytes` arrives at the turn      */
+    EVENT_ANSWERS,      /* the hooks answer the veto requests of token `id` */
+    EVENT_OPERATOR,     /* an operator acts                                */
+    EVENT_ATTEMPT_ENDS, /* attempt with index `id` ends                    */
+    EVENT_RESEND,       /* the result of attempt `id` is sent again        */
+    EVENT_NODE_FAILS,   /* the machine of node `id` fails                  */
+    EVENT_NODE_RETURNS, /* the machine of node `id` returns                */
+    EVENT_NODE_REPORTS, /* periodic report of the machine of node `id`     */
     EVENT_RUNNER_CRASHES,
     EVENT_CLOCK_JUMPS,
 };
 
-/* What the runner knows of one attempt, and what it will never forget (the ledger of I3). */
-struct work {
+/* One attempt of a run. Entries are never deleted, so that a second start is detected (I3). */
+struct attempt {
     int64_t run_id;
     uint32_t attempt;
     int64_t node_id;
     int64_t noderole_id;
-    enum { WORK_RUNNING, WORK_ENDED } phase;
-    bool known; /* in the runner's memory */
+    enum { ATTEMPT_RUNNING, ATTEMPT_ENDED } phase;
+    bool known; /* false: the runner has forgotten it by a crash */
     bool cancelled;
     uint32_t starts;
-    uint32_t generation; /* of its end: a restart outdates the event */
-    struct str answer;   /* encoded command; empty = none yet */
+    uint32_t generation; /* increases with every start and crash; older end events are void */
+    struct str answer;   /* result as an encoded command; empty = none yet */
 };
 
-struct works {
-    struct work *at;
+struct attempts {
+    struct attempt *at;
     uint32_t count;
     uint32_t cap;
-    int64_t epoch; /* the highest that gave orders */
+    int64_t epoch; /* the highest epoch of an order (I6) */
 };
 
-/* The machine behind a node. */
+/* The machine of a node. */
 struct machine {
     bool known;
     bool up;
-    uint32_t boots; /* it is in that one */
+    uint32_t boots; /* number of the present boot */
 };
 
 struct machines {
@@ -73,17 +74,17 @@ struct machines {
     uint32_t cap;
 };
 
-/* Objects share so many lines on which hooks are answered in order. */
-#define HOOK_LINES 64u
+/* Results of hooks arrive in order per queue; objects are hashed to that many queues. */
+#define HOOK_QUEUES 64u
 
 enum phase { PHASE_SAFETY, PHASE_LIVENESS };
 
 struct world {
-    struct draw draw;
-    struct prng chance;
+    struct scenario scenario;
+    struct prng rng;
     enum phase phase;
-    struct arena story;   /* as long as the world: events, answers */
-    struct arena scratch; /* for a moment */
+    struct arena arena;   /* until the end of the world: strings of events and results */
+    struct arena scratch; /* reset after every delivery of events */
     struct event_queue events;
 
     /* clock */
@@ -96,61 +97,61 @@ struct world {
     struct turn *turn;
     bool started;
     uint32_t crashes;
-    uint64_t deaths_left;
-    bool recovering; /* the next death is planned for the way back */
+    uint64_t crashes_left;
+    bool recovering; /* the next crash is planned for the recovery after the last one */
     struct {
         enum turn_point point;
-        uint32_t visits;   /* that pass before it happens */
-        uint32_t patience; /* points until another plan is made */
+        uint32_t visits;   /* of that point, before the crash happens */
+        uint32_t patience; /* points of any kind until another crash is planned */
     } plan;
 
-    /* inhabitants */
-    struct works works;
+    /* actors */
+    struct attempts attempts;
     struct machines machines;
-    int64_t hook_ms[HOOK_LINES]; /* when the last one of a line is answered */
-    uint32_t operated;           /* commands of operators so far */
+    int64_t hook_ms[HOOK_QUEUES]; /* monotonic time of the last result of each queue */
+    uint32_t operator_commands;   /* number of commands of operators so far */
     int64_t last_request;
-    bool set_up;       /* the world stands; now people play with it */
-    uint32_t imported; /* late barclamps */
-    uint32_t named;    /* for names that were never used */
-    struct buf *parts; /* commands go there, not to the turn; NULL = to the turn */
+    bool set_up;         /* the setup is complete; operators act at random */
+    uint32_t imported;   /* number of additional barclamps */
+    uint32_t names_used; /* number of generated names */
+    struct buf *parts;   /* bulk command that is being assembled; NULL = send to the turn */
 
     struct checks *checks;
     struct transcript *transcript;
     struct counts counts;
-    char failure[640]; /* empty = all is well */
+    char failure[640]; /* the first violation; empty = none */
 };
 
-/* What came of a world. */
 struct world_result {
     bool failed;
     char failure[640];
     char transcript[TRANSCRIPT_HEX_SIZE];
 };
 
-/* Live through one seed. Counts are added to `counts`. The commands that were stepped stay in
- * `transcript` (transcript.h). */
-struct world_result world_run(const struct draw *draw, struct transcript *transcript,
+/* Simulate one world. Its counts are added to `counts`; the executed commands are recorded in
+ * `transcript` (transcript.h), also if the process aborts. */
+struct world_result world_run(const struct scenario *scenario, struct transcript *transcript,
                               struct counts *counts);
 
-/* ---- for the inhabitants ---- */
+/* ---- for the actors ---- */
 
-/* The first thing that goes wrong is kept; the world ends at once. */
+/* Record a violation. Only the first one is kept, and the simulation ends. */
 void world_fail(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* True at the rate of that fault, in the phase of faults; counts it then. */
+/* True at the rate of that fault, in the safety phase only; counts it. */
 bool world_fault(struct world *w, enum sim_fault fault);
 
-/* What the wall clock says: it jumps. */
+/* Wall clock in ms since 1970; it jumps forwards and backwards. */
 int64_t world_wall_ms(const struct world *w);
 void world_at(struct world *w, int64_t at_ms, enum event_kind kind, int64_t id, struct str bytes);
 void world_in(struct world *w, int64_t delay_ms, enum event_kind kind, int64_t id);
-/* A command that arrives after `delay_ms`. Nobody waits for it when request is 0. */
+/* Send a command that arrives after `delay_ms`. With request 0 its reply is ignored, and it is sent
+ * again if the turn does not accept it. */
 void world_send(struct world *w, int64_t delay_ms, const struct command *command);
-/* The same, from encoded bytes that live as long as the world. */
+/* The same for an encoded command; the bytes must be valid as long as the world. */
 void world_send_bytes(struct world *w, int64_t delay_ms, struct str bytes);
-/* The bytes of a command, as long as the world. */
-struct str world_keep(struct world *w, const struct command *command);
+/* Encode a command into the arena of the world. */
+struct str world_encode(struct world *w, const struct command *command);
 
-/* The core, for looking; NULL while it is down. */
+/* For reading; NULL while no core is loaded. */
 const struct core *world_core(const struct world *w);

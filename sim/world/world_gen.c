@@ -6,6 +6,10 @@
 #include "base/text/buf.h"
 #include "sim/world/operator.h"
 
+/* Generates the barclamps of a world and sets it up step by step. Each step depends on the records
+ * that exist, so lost or refused commands are repeated. The documents are inputs of the engine and
+ * part of the transcript hash. */
+
 /* ---- barclamps ---- */
 
 static const char machinery[] =
@@ -23,8 +27,8 @@ static const char machinery[] =
     "{\"name\":\"shelf\",\"map\":\"rack/shelf\",\"schema\":{\"type\":\"int\"},\"default\":0},"
     "{\"name\":\"stay_on\",\"map\":\"stay_on\",\"writable\":true}]}";
 
-/* provider stories: y and q provide x, which cannot be bound itself; m is a cluster that needs x;
- * k hangs below m and q below k, so a member of m beside q would wait for itself. */
+/* Providers: y and q provide x, which is abstract; m is a cluster that requires x; k requires m,
+ * and q requires k, so a member of m on the node of a q would be its own ancestor. */
 static const char gallery[] =
     "{\"barclamp\":{\"name\":\"gallery\",\"source_path\":\"/opt/gallery\"},\"roles\":["
     "{\"name\":\"gallery-x\",\"jig\":\"noop\",\"flags\":[\"abstract\"]},"
@@ -88,7 +92,8 @@ static const char bad_schema[] =
 
 static const char nameless[] = "{\"barclamp\":{\"description\":\"no name, no path\"}}";
 
-static void put_list(struct buf *b, const char *key, uint32_t first, uint32_t second, bool both)
+static void world_gen_put_list(struct buf *b, const char *key, uint32_t first, uint32_t second,
+                               bool both)
 {
     char text[96];
     snprintf(text, sizeof text,
@@ -97,8 +102,8 @@ static void put_list(struct buf *b, const char *key, uint32_t first, uint32_t se
     buf_put_z(b, text);
 }
 
-/* Hooks that a role of the field may bring along. */
-static void put_hooks(struct buf *b, struct prng *chance)
+/* Hooks of a role of the field. */
+static void world_gen_put_hooks(struct buf *b, struct prng *rng)
 {
     static const char *const sets[] = {
         "",
@@ -113,10 +118,10 @@ static void put_hooks(struct buf *b, struct prng *chance)
         ",\"hooks\":[\"sysdata\",\"on_todo\"]",
         ",\"hooks\":[\"template\"]",
     };
-    buf_put_z(b, sets[prng_below(chance, sizeof sets / sizeof *sets)]);
+    buf_put_z(b, sets[prng_below(rng, sizeof sets / sizeof *sets)]);
 }
 
-static void put_flags(struct buf *b, struct prng *chance)
+static void world_gen_put_flags(struct buf *b, struct prng *rng)
 {
     static const char *const sets[] = {"",
                                        "",
@@ -126,71 +131,72 @@ static void put_flags(struct buf *b, struct prng *chance)
                                        ",\"flags\":[\"destructive\"]",
                                        ",\"flags\":[\"implicit\",\"milestone\"]",
                                        ",\"flags\":[\"server\"]"};
-    buf_put_z(b, sets[prng_below(chance, sizeof sets / sizeof *sets)]);
+    buf_put_z(b, sets[prng_below(rng, sizeof sets / sizeof *sets)]);
 }
 
-static void put_field_role(struct buf *b, struct prng *chance, uint32_t i, uint32_t first)
+static void world_gen_put_role(struct buf *b, struct prng *rng, uint32_t i, uint32_t first)
 {
     static const char *const jigs[] = {"noop", "script", "script", "provided"};
     char text[256];
     snprintf(text, sizeof text, "%s{\"name\":\"field-%u\",\"jig\":\"%s\"", i > first ? "," : "", i,
-             jigs[prng_below(chance, 4)]);
+             jigs[prng_below(rng, 4)]);
     buf_put_z(b, text);
-    const uint32_t parents = i ? (uint32_t)prng_below(chance, 3) : 0;
+    const uint32_t parents = i ? (uint32_t)prng_below(rng, 3) : 0;
     if (parents) {
-        const uint32_t one = (uint32_t)prng_below(chance, i);
-        const uint32_t other = (uint32_t)prng_below(chance, i);
-        put_list(b, "requires", one, other, parents == 2 && one != other);
+        const uint32_t one = (uint32_t)prng_below(rng, i);
+        const uint32_t other = (uint32_t)prng_below(rng, i);
+        world_gen_put_list(b, "requires", one, other, parents == 2 && one != other);
     }
-    put_flags(b, chance);
-    put_hooks(b, chance);
-    if (prng_chance(chance, 250)) {
-        /* One after the other: a call with both would draw them in any order. */
-        const uint32_t attempts = 2 + (uint32_t)prng_below(chance, 3);
-        const uint32_t backoff = 1 + (uint32_t)prng_below(chance, 600);
+    world_gen_put_flags(b, rng);
+    world_gen_put_hooks(b, rng);
+    if (prng_chance(rng, 250)) {
+        /* Two statements: the order of evaluation of arguments is unspecified. */
+        const uint32_t attempts = 2 + (uint32_t)prng_below(rng, 3);
+        const uint32_t backoff = 1 + (uint32_t)prng_below(rng, 600);
         snprintf(text, sizeof text, ",\"attempts\":%u,\"backoff\":%u", attempts, backoff);
         buf_put_z(b, text);
     }
-    if (prng_chance(chance, 600)) {
-        const char *path = prng_chance(chance, 500) ? "seen" : "wish";
-        const char *schema = prng_chance(chance, 500) ? ",\"schema\":{\"type\":\"int\"}" : "";
+    if (prng_chance(rng, 600)) {
+        const char *path = prng_chance(rng, 500) ? "seen" : "wish";
+        const char *schema = prng_chance(rng, 500) ? ",\"schema\":{\"type\":\"int\"}" : "";
         snprintf(text, sizeof text,
                  ",\"attribs\":[{\"name\":\"value-%u\",\"map\":\"app/%s\",\"default\":%u%s}]", i,
                  path, i, schema);
         buf_put_z(b, text);
     }
-    if (i && prng_chance(chance, 300))
+    if (i && prng_chance(rng, 300))
         buf_put_z(b, ",\"wants-attribs\":[\"shelf\"]");
     buf_put_c(b, '}');
 }
 
-/* The same roles whenever it is asked for, so that an import can be repeated. */
-static struct str field(struct world *w, const char *name, uint32_t first, uint32_t end)
+/* A generator of its own, so that every call returns the same roles and the import can be
+ * repeated. */
+static struct str world_gen_field(struct world *w, const char *name, uint32_t first, uint32_t end)
 {
-    struct prng chance;
-    prng_init(&chance, w->draw.seed + 77 + first);
-    struct buf b = buf_in(&w->story);
+    struct prng rng;
+    prng_init(&rng, w->scenario.seed + 77 + first);
+    struct buf b = buf_in(&w->arena);
     char text[128];
     snprintf(text, sizeof text,
              "{\"barclamp\":{\"name\":\"%s\",\"source_path\":\"/opt/%s\"},\"roles\":[", name, name);
     buf_put_z(&b, text);
     for (uint32_t i = first; i < end; i++)
-        put_field_role(&b, &chance, i, first);
+        world_gen_put_role(&b, &rng, i, first);
     buf_put_z(&b, "]}");
     return buf_str(&b);
 }
 
-static struct str extra(struct world *w)
+static struct str world_gen_extra(struct world *w)
 {
     char name[32];
-    const uint32_t first = w->draw.roles + 3 * w->imported;
+    const uint32_t first = w->scenario.roles + 3 * w->imported;
     snprintf(name, sizeof name, "extra_%u", w->imported++);
-    return field(w, name, first, first + 3);
+    return world_gen_field(w, name, first, first + 3);
 }
 
-static struct str huge(struct world *w)
+static struct str world_gen_huge(struct world *w)
 {
-    struct buf b = buf_in(&w->story);
+    struct buf b = buf_in(&w->arena);
     buf_put_z(&b, "{\"barclamp\":{\"name\":\"huge\",\"source_path\":\"/\"},\"roles\":[{\"name\":"
                   "\"huge\",\"jig\":\"noop\",\"conflicts\":[");
     for (uint32_t i = 0; i < 2000; i++) {
@@ -207,28 +213,28 @@ struct str world_gen_barclamp(struct world *w, enum barclamp_kind kind)
     switch (kind) {
     case BARCLAMP_MACHINERY: return str_from(machinery);
     case BARCLAMP_GALLERY: return str_from(gallery);
-    case BARCLAMP_FIELD: return field(w, "field", 0, w->draw.roles);
+    case BARCLAMP_FIELD: return world_gen_field(w, "field", 0, w->scenario.roles);
     case BARCLAMP_LATE: return str_from(late);
     case BARCLAMP_CYCLE: return str_from(cycle);
     case BARCLAMP_THIEF: return str_from(thief);
     case BARCLAMP_BAD_SCHEMA: return str_from(bad_schema);
     case BARCLAMP_NAMELESS: return str_from(nameless);
-    case BARCLAMP_HUGE: return huge(w);
-    case BARCLAMP_EXTRA: return extra(w);
+    case BARCLAMP_HUGE: return world_gen_huge(w);
+    case BARCLAMP_EXTRA: return world_gen_extra(w);
     case BARCLAMP_KINDS: break;
     }
     impossible("no such barclamp");
 }
 
-/* ---- setting up ---- */
+/* ---- setup ---- */
 
 enum { DEPLOYMENTS = 4, BINDS_PER_NODE = 6 };
 
-static void import(struct world *w, enum barclamp_kind kind)
+static void world_gen_import(struct world *w, enum barclamp_kind kind)
 {
     struct command command = {.kind = COMMAND_IMPORT};
     command.import.barclamp = world_gen_barclamp(w, kind);
-    operator_sends(w, &command);
+    operator_send_command(w, &command);
 }
 
 void world_gen_begin(struct world *w)
@@ -236,58 +242,58 @@ void world_gen_begin(struct world *w)
     struct command settings = {.kind = COMMAND_SETTINGS_UPDATE};
     settings.settings_update.given = GIVEN_SETTINGS_POOL_NORMAL | GIVEN_SETTINGS_POOL_HIGH |
                                      GIVEN_SETTINGS_TEST_JIG | GIVEN_SETTINGS_KEEP_RUNS;
-    settings.settings_update.pool_normal = w->draw.pool_normal;
-    settings.settings_update.pool_high = w->draw.pool_high;
-    settings.settings_update.test_jig = w->draw.test_jig;
-    settings.settings_update.keep_runs = 1 + (uint32_t)(w->draw.seed % 5);
-    operator_sends(w, &settings);
-    import(w, BARCLAMP_MACHINERY);
+    settings.settings_update.pool_normal = w->scenario.pool_normal;
+    settings.settings_update.pool_high = w->scenario.pool_high;
+    settings.settings_update.test_jig = w->scenario.test_jig;
+    settings.settings_update.keep_runs = 1 + (uint32_t)(w->scenario.seed % 5);
+    operator_send_command(w, &settings);
+    world_gen_import(w, BARCLAMP_MACHINERY);
 }
 
-static void create_deployment(struct world *w, const struct core *core)
+static void world_gen_create_deployment(struct world *w, const struct core *core)
 {
     struct command command = {.kind = COMMAND_DEPLOYMENT_CREATE};
     command.deployment_create.name = operator_name(w, "site-%u");
-    command.deployment_create.parent_id = operator_picks(w, core, TABLE_DEPLOYMENT);
-    operator_sends(w, &command);
+    command.deployment_create.parent_id = operator_pick(w, core, TABLE_DEPLOYMENT);
+    operator_send_command(w, &command);
 }
 
-/* What the first start of a daemon asks for. */
-static void create_automatic(struct world *w)
+/* The command that the first start of a daemon sends (ADR 0070). */
+static void world_gen_create_automatic(struct world *w)
 {
     struct command command = {.kind = COMMAND_NODE_CREATE};
     command.node_create.name = STR("admin.sim.local");
     command.node_create.alive = true;
     command.node_create.bootenv = STR("local");
     command.node_create.automatic = true;
-    operator_sends(w, &command);
+    operator_send_command(w, &command);
 }
 
-/* Half the worlds begin with the automatic admin node. In half of these it is the only admin node
- * while the world is set up; operators come upon it later. */
-static void create_node(struct world *w, const struct core *core)
+/* Half of the worlds start with the automatic admin node. In half of these it is the only admin
+ * node during the setup; operators may replace it later. */
+static void world_gen_create_node(struct world *w, const struct core *core)
 {
     struct command command = {.kind = COMMAND_NODE_CREATE};
-    const bool is_automatic = w->draw.seed % 2 == 0;
+    const bool is_automatic = w->scenario.seed % 2 == 0;
     if (is_automatic && core_count(core, TABLE_NODE) == DEPLOYMENTS) {
-        create_automatic(w);
+        world_gen_create_automatic(w);
         return;
     }
-    const bool first = !is_automatic || w->draw.seed % 4 == 0;
+    const bool first = !is_automatic || w->scenario.seed % 4 == 0;
     command.node_create.name = operator_name(w, first ? "admin-%u.sim.local" : "d%u.sim.local");
     command.node_create.admin = first;
-    command.node_create.deployment_id = operator_picks(w, core, TABLE_DEPLOYMENT);
-    command.node_create.available = prng_chance(&w->chance, 700);
-    command.node_create.bootenv = prng_chance(&w->chance, 500) ? STR("local") : STR("");
-    operator_sends(w, &command);
+    command.node_create.deployment_id = operator_pick(w, core, TABLE_DEPLOYMENT);
+    command.node_create.available = prng_chance(&w->rng, 700);
+    command.node_create.bootenv = prng_chance(&w->rng, 500) ? STR("local") : STR("");
+    operator_send_command(w, &command);
 }
 
-static void commit_all(struct world *w, const struct core *core)
+static void world_gen_commit_all(struct world *w, const struct core *core)
 {
     for (int64_t id = 0; (id = core_next_id(core, TABLE_DEPLOYMENT, id)) != 0;) {
         struct command command = {.kind = COMMAND_DEPLOYMENT_COMMIT};
         command.deployment_commit.id = id;
-        operator_sends(w, &command);
+        operator_send_command(w, &command);
     }
 }
 
@@ -298,16 +304,16 @@ bool world_gen_step(struct world *w)
         return !w->set_up;
     const uint32_t barclamps = core_count(core, TABLE_BARCLAMP);
     if (barclamps < 3)
-        import(w, (enum barclamp_kind)barclamps);
+        world_gen_import(w, (enum barclamp_kind)barclamps);
     else if (core_count(core, TABLE_DEPLOYMENT) < DEPLOYMENTS)
-        create_deployment(w, core);
-    else if (core_count(core, TABLE_NODE) < w->draw.nodes + DEPLOYMENTS)
-        create_node(w, core);
-    else if (core_count(core, TABLE_NODEROLE) < w->draw.nodes * BINDS_PER_NODE &&
-             w->operated < 4 * w->draw.nodes * BINDS_PER_NODE)
-        operator_binds(w, core, true);
+        world_gen_create_deployment(w, core);
+    else if (core_count(core, TABLE_NODE) < w->scenario.nodes + DEPLOYMENTS)
+        world_gen_create_node(w, core);
+    else if (core_count(core, TABLE_NODEROLE) < w->scenario.nodes * BINDS_PER_NODE &&
+             w->operator_commands < 4 * w->scenario.nodes * BINDS_PER_NODE)
+        operator_bind_random(w, core, true);
     else {
-        commit_all(w, core);
+        world_gen_commit_all(w, core);
         w->set_up = true;
     }
     return true;

@@ -1,32 +1,33 @@
-/* world_gen.h - what a world is made of: barclamps, deployments, machines, and who is bound where.
+/* world_gen.h - generates the content of a world: barclamps, deployments, nodes and noderoles.
  *
- * Three barclamps: the machinery (jigs, hammers, attribs of nodes), a gallery (roles that are hard
- * to get along with: providers, clusters, conflicts, things that are missing) and a field (a random
- * graph of ordinary roles). Later ones mend or break what is there.
+ * A world starts with three barclamps: "machinery" (jigs, hammers, attribs of nodes), "gallery"
+ * (one role for each special case: providers, clusters, conflicts, missing parents) and "field" (a
+ * random graph of ordinary roles). Operators import others later; some of these must be refused.
  */
 #pragma once
 
 #include "sim/world/world.h"
 
-/* Which document to write. */
+/* The barclamps that can be generated. */
 enum barclamp_kind {
     BARCLAMP_MACHINERY,
     BARCLAMP_GALLERY,
     BARCLAMP_FIELD,
-    BARCLAMP_LATE,       /* brings the role the gallery misses            */
-    BARCLAMP_CYCLE,      /* roles that require each other: refused        */
-    BARCLAMP_THIEF,      /* claims an attrib of somebody else: refused    */
+    BARCLAMP_LATE,       /* defines the parent that a role of the gallery lacks */
+    BARCLAMP_CYCLE,      /* roles that require each other: refused              */
+    BARCLAMP_THIEF,      /* redefines an attrib of another barclamp: refused    */
     BARCLAMP_BAD_SCHEMA, /* refused */
     BARCLAMP_NAMELESS,   /* refused */
-    BARCLAMP_HUGE,       /* lists more names than anybody may: refused    */
-    BARCLAMP_EXTRA,      /* a few more roles, each time others            */
+    BARCLAMP_HUGE,       /* exceeds the maximum number of names: refused        */
+    BARCLAMP_EXTRA,      /* three new roles with every import                   */
     BARCLAMP_KINDS
 };
 
-/* Canonical enough JSON, as long as the world. The field is the same each time it is asked for. */
+/* The JSON document of a barclamp, valid as long as the world. "field" is the same at every
+ * call. */
 struct str world_gen_barclamp(struct world *w, enum barclamp_kind kind);
 
-/* Get the installation going: send the first commands. */
+/* Send the first commands: settings and the first barclamp. */
 void world_gen_begin(struct world *w);
-/* One more step of setting up, looking at what is there; false when all stands. */
+/* Perform the next step of the setup, depending on the records. False: the setup is complete. */
 bool world_gen_step(struct world *w);

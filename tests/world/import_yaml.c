@@ -1,5 +1,5 @@
-/* How a barclamp comes in: written to the disk as people write them, in YAML with a Lua file for
- * each role that has hooks, and read again by the reader that the daemon has. */
+/* world_document() through the reader of the daemon: the document is written to disk as a barclamp
+ * (YAML, and a Lua file for each role that has hooks) and read again. */
 #define _XOPEN_SOURCE 700 /* nftw */
 #include "tests/world/world.h"
 
@@ -15,8 +15,8 @@
 
 /* ---- YAML ---- */
 
-/* Would a reader take the bare word for this text? */
-static bool is_bare(struct str text)
+/* True if YAML reads the unquoted word as this string. */
+static bool yaml_is_bare(struct str text)
 {
     static const char *const other[] = {"y",   "n",    "yes",   "no",  "on",
                                         "off", "true", "false", "null"};
@@ -33,39 +33,39 @@ static bool is_bare(struct str text)
     return text.len > 0;
 }
 
-static void put_text(struct buf *b, struct str text)
+static void yaml_put_string(struct buf *b, struct str text)
 {
-    if (is_bare(text))
+    if (yaml_is_bare(text))
         buf_put_str(b, text);
     else
-        json_write_string(b, text); /* a text in double quotes is the same in both */
+        json_write_string(b, text); /* strings in double quotes are the same in JSON and YAML */
 }
 
-static bool is_container(const struct json *value)
+static bool yaml_is_container(const struct json *value)
 {
     return value->kind == JSON_ARRAY || value->kind == JSON_OBJECT;
 }
 
-/* What stands in its line: a scalar, or a list of them. */
-static bool is_short(const struct json *value)
+/* True for values that are written in one line: a scalar, or a list of scalars. */
+static bool yaml_is_short(const struct json *value)
 {
     for (const struct json *item = value->first; item; item = item->next)
-        if (value->kind == JSON_OBJECT || is_container(item))
+        if (value->kind == JSON_OBJECT || yaml_is_container(item))
             return false;
     return true;
 }
 
-static void put_short(struct buf *b, const struct json *value)
+static void yaml_put_short(struct buf *b, const struct json *value)
 {
     if (value->kind == JSON_STRING) {
-        put_text(b, value->text);
+        yaml_put_string(b, value->text);
     } else if (value->kind != JSON_ARRAY) {
         json_write_to(b, value);
     } else {
         buf_put_c(b, '[');
         for (const struct json *item = value->first; item; item = item->next) {
             if (item->kind == JSON_STRING)
-                put_text(b, item->text);
+                yaml_put_string(b, item->text);
             else
                 json_write_to(b, item);
             buf_put_z(b, item->next ? ", " : "");
@@ -75,35 +75,35 @@ static void put_short(struct buf *b, const struct json *value)
     buf_put_c(b, '\n');
 }
 
-static void put_spaces(struct buf *b, uint32_t count)
+static void yaml_put_spaces(struct buf *b, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         buf_put_c(b, ' ');
 }
 
-/* Items and members in lines of their own; the first one goes on where the line stands. A document
- * has JSON_DEPTH_MAX levels at most. */
-static void put_block(struct buf *b, const struct json *value, uint32_t indent)
+/* Write items and members in separate lines; the first one continues the present line. The
+ * recursion is bounded by JSON_DEPTH_MAX. */
+static void yaml_put_block(struct buf *b, const struct json *value, uint32_t indent)
 {
     for (const struct json *item = value->first; item; item = item->next) {
         if (item != value->first)
-            put_spaces(b, indent);
+            yaml_put_spaces(b, indent);
         if (value->kind == JSON_ARRAY) {
             buf_put_z(b, "- ");
         } else {
-            put_text(b, item->key);
+            yaml_put_string(b, item->key);
             buf_put_c(b, ':');
         }
-        if (is_short(item)) {
+        if (yaml_is_short(item)) {
             buf_put_z(b, value->kind == JSON_ARRAY ? "" : " ");
-            put_short(b, item);
+            yaml_put_short(b, item);
             continue;
         }
         if (value->kind == JSON_OBJECT) {
             buf_put_c(b, '\n');
-            put_spaces(b, indent + 2);
+            yaml_put_spaces(b, indent + 2);
         }
-        put_block(b, item, indent + 2);
+        yaml_put_block(b, item, indent + 2);
     }
 }
 
@@ -114,13 +114,14 @@ struct folder {
     char at[40];
 };
 
-static int remove_entry(const char *path, const struct stat *facts, int kind, struct FTW *where)
+static int yaml_remove_entry(const char *path, const struct stat *facts, int kind,
+                             struct FTW *where)
 {
     (void)facts, (void)kind, (void)where;
     return remove(path);
 }
 
-static void folder_write(const struct folder *f, struct str name, struct str text)
+static void yaml_write_file(const struct folder *f, struct str name, struct str text)
 {
     const char *path = str_z(f->arena, STR_CONCAT(f->arena, str_from(f->at), STR("/"), name));
     for (char *slash = strchr(path + strlen(f->at) + 1, '/'); slash;
@@ -132,8 +133,8 @@ static void folder_write(const struct folder *f, struct str name, struct str tex
     CHECK(file_write(path, text, 0666) == OK);
 }
 
-/* The hooks are written where they belong: as functions of the role's file. */
-static void move_hooks(const struct folder *f, struct str barclamp, struct json *role)
+/* Write the hooks of a role as functions of its Lua file, and remove the member `hooks`. */
+static void yaml_move_hooks(const struct folder *f, struct str barclamp, struct json *role)
 {
     const struct json *hooks = json_get(role, STR("hooks"));
     const struct json *name = json_get(role, STR("name"));
@@ -148,12 +149,12 @@ static void move_hooks(const struct folder *f, struct str barclamp, struct json 
     }
     buf_put_z(&lua, "}\n");
     const struct str folder = STR_CONCAT(f->arena, barclamp, STR("/roles/"));
-    folder_write(f, STR_CONCAT(f->arena, folder, name->text, STR(".lua")), buf_str(&lua));
+    yaml_write_file(f, STR_CONCAT(f->arena, folder, name->text, STR(".lua")), buf_str(&lua));
     json_unset(role, STR("hooks"));
 }
 
 /* NAME/NAME.yml and NAME/roles/ROLE.lua. */
-static void write_barclamp(const struct folder *f, struct str name, struct json *tree)
+static void yaml_write_barclamp(const struct folder *f, struct str name, struct json *tree)
 {
     struct json *section = json_clone(f->arena, json_get(tree, STR("barclamp")));
     json_unset(section, STR("source_path"));
@@ -161,19 +162,19 @@ static void write_barclamp(const struct folder *f, struct str name, struct json 
     const struct json *roles = json_get(tree, STR("roles"));
     for (struct json *role = roles ? roles->first : NULL; role; role = role->next)
         if (role->kind == JSON_OBJECT)
-            move_hooks(f, name, role);
+            yaml_move_hooks(f, name, role);
     struct buf yaml = buf_in(f->arena);
-    put_block(&yaml, tree, 0);
+    yaml_put_block(&yaml, tree, 0);
     const struct str path = STR_CONCAT(f->arena, name, STR("/"), name);
-    folder_write(f, STR_CONCAT(f->arena, path, STR(".yml")), buf_str(&yaml));
+    yaml_write_file(f, STR_CONCAT(f->arena, path, STR(".yml")), buf_str(&yaml));
 }
 
 /* ---- reading ---- */
 
-static const char *everything_said(struct world *w, const struct diagnostics *r)
+static const char *yaml_describe_errors(struct world *w, const struct diagnostics *r)
 {
     struct buf b = buf_in(&w->arena);
-    buf_put_z(&b, "nothing could be read");
+    buf_put_z(&b, "the barclamp could not be read");
     for (const struct diagnostics_entry *e = r->first; e; e = e->next) {
         buf_put_z(&b, "; ");
         diagnostics_format(e, &b);
@@ -181,14 +182,14 @@ static const char *everything_said(struct world *w, const struct diagnostics *r)
     return str_z(&w->arena, buf_str(&b));
 }
 
-static bool is_named(const struct json *value)
+static bool yaml_is_named(const struct json *value)
 {
     return value && value->kind == JSON_STRING &&
            str_find(value->text, '/', 0) == value->text.len && value->text.len > 0;
 }
 
-/* What no file can say (no name, no place where it lies) goes in as it is. So does what the reader
- * refuses, for the engine has to refuse it too: world_step sees to that. */
+/* A document that cannot be written as a file (no name, no source_path) is imported unchanged.
+ * So is one that the reader refuses: the engine must refuse it too, which world_step() checks. */
 struct str world_document(struct world *w, struct str json)
 {
     struct json *tree;
@@ -199,18 +200,18 @@ struct str world_document(struct world *w, struct str json)
         return json;
     const struct json *section = json_get(tree, STR("barclamp"));
     const struct json *name = section ? json_get(section, STR("name")) : NULL;
-    if (!is_named(name) || !json_get(section, STR("source_path")))
+    if (!yaml_is_named(name) || !json_get(section, STR("source_path")))
         return json;
     struct folder folder = {.arena = &w->arena, .at = "/tmp/halligan-yaml-XXXXXX"};
     CHECK(mkdtemp(folder.at));
-    write_barclamp(&folder, name->text, tree);
+    yaml_write_barclamp(&folder, name->text, tree);
     struct diagnostics report = diagnostics_begin(&w->arena);
     struct code_finder code = {0};
     const struct hook_finder finder = code_finder_hook_finder(&code);
     const struct content_tree found = content_read_tree(&report, folder.at, &finder);
-    CHECK(nftw(folder.at, remove_entry, 8, FTW_DEPTH | FTW_PHYS) == 0);
+    CHECK(nftw(folder.at, yaml_remove_entry, 8, FTW_DEPTH | FTW_PHYS) == 0);
     if (found.count == 1 && found.files[0].document.len)
         return found.files[0].document;
-    w->unread = everything_said(w, &report);
+    w->unread = yaml_describe_errors(w, &report);
     return json;
 }

@@ -14,6 +14,13 @@
 #include "sys/log.h"
 #include "turn/turn.h"
 
+/* A live world: the real turn, hooks and content reader over a memory store.
+ *
+ * A step redirects standard error to a temporary file, submits the command, advances turn, hooks
+ * and transitions until all are idle, and then reads the log. The log is how calls of hooks are
+ * observed: the recorder barclamp logs its arguments in several lines. Other log lines are kept
+ * as complaints, and a test that ends with unread complaints fails. */
+
 enum { ROUNDS_MAX = 10000 };
 
 struct live {
@@ -23,65 +30,66 @@ struct live {
     struct turn *turn;
     struct hooks *hooks;
     struct transitions *transitions;
-    int64_t request; /* of the step under way */
+    int64_t request; /* of the present step */
     bool replied;
-    bool write_closed; /* what hooks answer is lost */
-    bool has_code;     /* since this process began */
-    uint64_t chance;
-    FILE *log; /* stands in for standard error while anything moves */
-    int log_was;
+    bool write_closed;  /* results of hooks are dropped */
+    bool has_code;      /* the code of roles was loaded since the process started */
+    uint64_t nonce;     /* the last value returned as a random number */
+    FILE *log;          /* replaces standard error during a step */
+    int log_was;        /* file descriptor of the real standard error */
     struct call *calls; /* newest first */
-    struct call *open;  /* its record goes on in the next line */
+    struct call *open;  /* its record continues in the next line of the log */
     struct buf record;
     struct buf complaints;
 };
 
-/* The engine's last state, for looking. */
-static void look(struct live *l)
+/* Make the present core of the turn readable through world.h. */
+static void live_update_core(struct live *l)
 {
     l->w->core = (struct core *)turn_core(l->turn);
     CHECK(l->w->core != NULL);
 }
 
-/* ---- what hooks say of themselves ---- */
+/* ---- calls of hooks in the log ---- */
 
-static struct str first_label(struct str name)
+static struct str live_first_label(struct str name)
 {
     return str_slice(name, 0, str_find(name, '.', 0));
 }
 
-static struct str text_of(const struct json *tree, const char *key)
+static struct str live_json_string(const struct json *tree, const char *key)
 {
     const struct json *value = tree ? json_get(tree, str_from(key)) : NULL;
     return value && value->kind == JSON_STRING ? value->text : STR("");
 }
 
-static struct json *tree_of(struct world *w, struct str json)
+static struct json *live_read_json(struct world *w, struct str json)
 {
     struct json *tree;
     uint32_t offset;
     const char *what;
     if (json_read(&w->arena, json, &tree, &offset, &what) != OK)
-        world_fail(HERE, "a record that is no JSON: %s in %.*s", what, STR_FMT_ARGS(json));
+        world_fail(HERE, "a logged record is not JSON: %s in %.*s", what, STR_FMT_ARGS(json));
     return tree;
 }
 
 /* "on_todo a@n1", "on_node_change a n1", "on_commit a in d", "template a" */
-static struct str line_of(struct world *w, const struct call *call)
+static struct str live_describe_call(struct world *w, const struct call *call)
 {
-    const struct json *argument = tree_of(w, call->argument);
-    const struct str node = text_of(argument, "node"), name = text_of(argument, "name");
-    const struct str deployment = text_of(argument, "deployment");
+    const struct json *argument = live_read_json(w, call->argument);
+    const struct str node = live_json_string(argument, "node"),
+                     name = live_json_string(argument, "name");
+    const struct str deployment = live_json_string(argument, "deployment");
     struct buf b = buf_in(&w->arena);
     buf_put_str(&b, call->hook);
     buf_put_c(&b, ' ');
     buf_put_str(&b, call->role);
     if (node.len) {
         buf_put_c(&b, '@');
-        buf_put_str(&b, first_label(node));
+        buf_put_str(&b, live_first_label(node));
     } else if (name.len) {
         buf_put_c(&b, ' ');
-        buf_put_str(&b, first_label(name));
+        buf_put_str(&b, live_first_label(name));
     } else if (deployment.len) {
         buf_put_z(&b, " in ");
         buf_put_str(&b, deployment);
@@ -89,65 +97,65 @@ static struct str line_of(struct world *w, const struct call *call)
     return buf_str(&b);
 }
 
-static void tell(struct world *w, struct str line)
+static void live_append_story(struct world *w, struct str line)
 {
     if (w->story.len > 0)
         buf_put_z(&w->story, "; ");
     buf_put_str(&w->story, line);
 }
 
-static struct str role_name(struct live *l, int64_t id)
+static struct str live_role_name(struct live *l, int64_t id)
 {
     struct record record;
     CHECK(core_record(turn_core(l->turn), TABLE_ROLE, id, &record));
     return str_copy(&l->w->arena, record.role.name);
 }
 
-/* The record is whole: {"argument": ..., "context": ...} */
-static void close_record(struct live *l)
+/* The record is complete: {"argument": ..., "context": ...} */
+static void live_end_record(struct live *l)
 {
     struct world *w = l->w;
     struct call *call = l->open;
-    const struct json *record = tree_of(w, buf_str(&l->record));
+    const struct json *record = live_read_json(w, buf_str(&l->record));
     call->argument = json_write(&w->arena, json_get(record, STR("argument")));
     call->context = json_write(&w->arena, json_get(record, STR("context")));
     call->earlier = l->calls;
     l->calls = call;
     l->open = NULL;
-    tell(w, line_of(w, call));
+    live_append_story(w, live_describe_call(w, call));
 }
 
-/* "> " begins a record, "+ " goes on with it, a line "." ends it. */
-static void take_record(struct live *l, struct str hook, int64_t role_id, struct str text)
+/* "> " starts a record, "+ " continues it, a line "." ends it. */
+static void live_read_record(struct live *l, struct str hook, int64_t role_id, struct str text)
 {
     struct world *w = l->w;
     if (str_starts(text, STR("> "))) {
         CHECK(!l->open);
         l->open = arena_new(&w->arena, struct call);
         l->open->hook = str_copy(&w->arena, hook);
-        l->open->role = role_name(l, role_id);
+        l->open->role = live_role_name(l, role_id);
         l->record = buf_in(&w->arena);
     } else if (str_eq(text, STR("."))) {
         CHECK(l->open);
-        close_record(l);
+        live_end_record(l);
         return;
     } else if (!str_starts(text, STR("+ "))) {
-        return; /* what other roles log is theirs */
+        return; /* a log line of another role */
     }
     CHECK(l->open);
     buf_put_str(&l->record, str_slice(text, 2, text.len));
 }
 
-static void take_line(struct live *l, struct str line)
+static void live_read_line(struct live *l, struct str line)
 {
     const struct str text = str_slice(line, str_find(line, '{', 0), line.len);
-    const struct json *tree = tree_of(l->w, text);
+    const struct json *tree = live_read_json(l->w, text);
     const struct json *role = json_get(tree, STR("role"));
-    const struct str said = text_of(tree, "msg"), hook = text_of(tree, "hook");
+    const struct str said = live_json_string(tree, "msg"), hook = live_json_string(tree, "hook");
     int64_t role_id = 0;
     if (hook.len && role && json_as_i64(role, &role_id) &&
-        str_eq(text_of(tree, "level"), STR("info"))) {
-        take_record(l, hook, role_id, said);
+        str_eq(live_json_string(tree, "level"), STR("info"))) {
+        live_read_record(l, hook, role_id, said);
         return;
     }
     buf_put_str(&l->complaints, hook);
@@ -156,39 +164,39 @@ static void take_line(struct live *l, struct str line)
     buf_put_c(&l->complaints, '\n');
 }
 
-/* Everything the log says so far. */
-static void take_log(struct live *l)
+/* Read the log up to its end, and truncate it. */
+static void live_read_log(struct live *l)
 {
     char line[10000];
     rewind(l->log);
     while (fgets(line, sizeof line, l->log))
-        take_line(l, str_copy(&l->w->arena, str_from(line)));
+        live_read_line(l, str_copy(&l->w->arena, str_from(line)));
     rewind(l->log);
     CHECK(ftruncate(fileno(l->log), 0) == 0 && lseek(fileno(l->log), 0, SEEK_SET) == 0);
 }
 
-static void begin_log(struct live *l)
+static void live_log_start(struct live *l)
 {
     fflush(stderr);
     l->log_was = dup(STDERR_FILENO);
     CHECK(l->log_was >= 0 && dup2(fileno(l->log), STDERR_FILENO) >= 0);
 }
 
-static void end_log(struct live *l)
+static void live_log_end(struct live *l)
 {
     CHECK(dup2(l->log_was, STDERR_FILENO) >= 0 && close(l->log_was) == 0);
-    take_log(l);
+    live_read_log(l);
 }
 
-/* ---- seams of the hooks ---- */
+/* ---- callbacks of the hooks ---- */
 
-static void wake(void *self)
+static void live_hooks_wake(void *self)
 {
-    (void)self; /* whoever submits something waits until it is settled */
+    (void)self; /* live_settle() waits for the hooks */
 }
 
-static bool facts(void *self, const struct outbox_record *row, struct arena *arena,
-                  struct hooks_facts *out_facts)
+static bool live_hooks_facts(void *self, const struct outbox_record *row, struct arena *arena,
+                             struct hooks_facts *out_facts)
 {
     const struct live *l = self;
     struct hook_call_args known;
@@ -198,32 +206,33 @@ static bool facts(void *self, const struct outbox_record *row, struct arena *are
     return true;
 }
 
-static int64_t find(void *self, enum table table, struct str name)
+static int64_t live_hooks_find(void *self, enum table table, struct str name)
 {
     const struct live *l = self;
     return core_find(turn_core(l->turn), table, name);
 }
 
-static err submit(void *self, const struct command *command)
+static err live_hooks_submit(void *self, const struct command *command)
 {
     const struct live *l = self;
     return l->write_closed ? ERR_UNAVAILABLE : turn_submit(l->turn, command);
 }
 
-static err answer(void *self, uint64_t token, const struct answer *answers, uint32_t count)
+static err live_hooks_answer(void *self, uint64_t token, const struct answer *answers,
+                             uint32_t count)
 {
     const struct live *l = self;
     return turn_submit_veto_replies(l->turn, token, answers, count);
 }
 
-static void called(void *self, uint64_t key, const struct hooks_result *result)
+static void live_hooks_called(void *self, uint64_t key, const struct hooks_result *result)
 {
     const struct live *l = self;
     transitions_called(l->transitions, key, result);
 }
 
-static bool run_facts(void *self, int64_t noderole_id, struct arena *arena,
-                      struct str *out_argument, int64_t *out_role_id)
+static bool live_transition_facts(void *self, int64_t noderole_id, struct arena *arena,
+                                  struct str *out_argument, int64_t *out_role_id)
 {
     const struct live *l = self;
     struct record record;
@@ -233,54 +242,54 @@ static bool run_facts(void *self, int64_t noderole_id, struct arena *arena,
     return core_run_args(turn_core(l->turn), noderole_id, arena, out_argument);
 }
 
-/* ---- seams of the turn ---- */
+/* ---- ports of the turn ---- */
 
-static int64_t now_ms(void *self)
+static int64_t live_clock_now(void *self)
 {
     const struct live *l = self;
     return l->w->now_ms;
 }
 
-static int64_t mono_ms(void *self)
+static int64_t live_clock_mono(void *self)
 {
     const struct live *l = self;
     return l->w->now_ms - 1600000000000;
 }
 
-static uint64_t draw(void *self)
+static uint64_t live_clock_random(void *self)
 {
     struct live *l = self;
-    return ++l->chance;
+    return ++l->nonce;
 }
 
-/* Hooks that were told before are through: the story has them in that order. */
-static void tell_run(struct live *l, const char *verb, int64_t noderole_id)
+/* Wait for the hooks that were delivered before, so that the list of effects is in order. */
+static void live_append_run(struct live *l, const char *verb, int64_t noderole_id)
 {
     struct record nr, other;
     struct buf b = buf_in(&l->w->arena);
     const struct core *core = turn_core(l->turn);
     hooks_run_until_idle(l->hooks);
-    take_log(l);
+    live_read_log(l);
     CHECK(core_record(core, TABLE_NODEROLE, noderole_id, &nr));
     buf_put_z(&b, verb);
     CHECK(core_record(core, TABLE_ROLE, nr.noderole.role_id, &other));
     buf_put_str(&b, other.role.name);
     buf_put_c(&b, '@');
     CHECK(core_record(core, TABLE_NODE, nr.noderole.node_id, &other));
-    buf_put_str(&b, first_label(other.node.name));
-    tell(l->w, buf_str(&b));
+    buf_put_str(&b, live_first_label(other.node.name));
+    live_append_story(l->w, buf_str(&b));
 }
 
-static struct runner_port own_runner(const struct live *l)
+static struct runner_port live_transition_runner(const struct live *l)
 {
     return transitions_port(l->transitions);
 }
 
-static void start(void *self, const struct run_order *order)
+static void live_runner_start(void *self, const struct run_order *order)
 {
     struct live *l = self;
     if (str_eq(order->jig, STR("role-provided"))) {
-        own_runner(l).start(own_runner(l).self, order);
+        live_transition_runner(l).start(live_transition_runner(l).self, order);
         return;
     }
     struct start *started = arena_new(&l->w->arena, struct start);
@@ -291,31 +300,32 @@ static void start(void *self, const struct run_order *order)
                               .data = str_copy(&l->w->arena, order->data),
                               .earlier = l->w->starts};
     l->w->starts = started;
-    tell_run(l, "start ", order->noderole_id);
+    live_append_run(l, "start ", order->noderole_id);
 }
 
-static void cancel(void *self, const struct run_order *order)
+static void live_runner_cancel(void *self, const struct run_order *order)
 {
     struct live *l = self;
     if (transitions_has(l->transitions, order->run_id, order->attempt)) {
-        own_runner(l).cancel(own_runner(l).self, order);
+        live_transition_runner(l).cancel(live_transition_runner(l).self, order);
         return;
     }
-    tell_run(l, "cancel ", order->noderole_id);
+    live_append_run(l, "cancel ", order->noderole_id);
     const struct command command =
         CMD(RUN_STOPPED, run_stopped, .run_id = order->run_id, .attempt = order->attempt);
     CHECK(turn_submit(l->turn, &command) == OK);
 }
 
-/* Machines do as they are told, and answer. */
-static void obey(void *self, const struct outbox_record *row)
+/* Every power action and probe succeeds. */
+static void live_power_done(void *self, const struct outbox_record *row)
 {
     const struct live *l = self;
     const struct command command = CMD(OUTBOX_DONE, outbox_done, .outbox_id = row->id);
     CHECK(turn_submit(l->turn, &command) == OK);
 }
 
-static void reply(void *self, int64_t request, const struct outcome *outcome, int64_t turn)
+static void live_reply_outcome(void *self, int64_t request, const struct outcome *outcome,
+                               int64_t turn)
 {
     struct live *l = self;
     (void)turn;
@@ -334,14 +344,14 @@ static void reply(void *self, int64_t request, const struct outcome *outcome, in
     }
 }
 
-static void refuse(void *self, int64_t request, err why)
+static void live_reply_failed(void *self, int64_t request, err why)
 {
     (void)self;
     world_fail(HERE, "request %lld failed: %d", (long long)request, (int)why);
 }
 
-/* The files of all roles whose barclamps have any. */
-static void load_code(struct live *l)
+/* Load the Lua files of all roles that have one. */
+static void live_load_code(struct live *l)
 {
     const struct core *core = turn_core(l->turn);
     struct record role, barclamp;
@@ -355,114 +365,124 @@ static void load_code(struct live *l)
     }
 }
 
-static void loaded(void *self, int64_t role_id, err error, const struct hooks_report *report)
+static void live_hooks_loaded(void *self, int64_t role_id, err error,
+                              const struct hooks_report *report)
 {
     (void)self;
     if (error != OK)
         world_fail(HERE, "role %lld: %.*s", (long long)role_id, STR_FMT_ARGS(report->text));
 }
 
-/* After a start the first row may come before anybody could have looked which roles there are. */
-static void need_code(struct live *l)
+/* After a restart the first row may be delivered before any step has loaded the code. */
+static void live_require_code(struct live *l)
 {
     if (!l->has_code)
-        load_code(l);
+        live_load_code(l);
     l->has_code = true;
 }
 
-static void deliver(void *self, const struct outbox_record *row)
+static void live_hooks_deliver(void *self, const struct outbox_record *row)
 {
     struct live *l = self;
-    need_code(l);
+    live_require_code(l);
     hooks_port(l->hooks).deliver(hooks_port(l->hooks).self, row);
 }
 
-static void ask(void *self, uint64_t token, const struct veto_request *questions, uint32_t count)
+static void live_hooks_ask(void *self, uint64_t token, const struct veto_request *questions,
+                           uint32_t count)
 {
     struct live *l = self;
-    need_code(l);
+    live_require_code(l);
     hooks_port(l->hooks).ask(hooks_port(l->hooks).self, token, questions, count);
 }
 
-/* The code is there before the first row of it goes out. */
-static void stepped(void *self, const struct command *command, const struct outcome *outcome)
+/* Load the code of imported roles before the first row for one of them is delivered. */
+static void live_watch_stepped(void *self, const struct command *command,
+                               const struct outcome *outcome)
 {
     if (command->kind == COMMAND_IMPORT && outcome->verdict == VERDICT_DONE)
-        load_code(self);
+        live_load_code(self);
 }
 
-/* ---- going on ---- */
+/* ---- steps ---- */
 
-/* What a failing test says is to be read. */
-static void give_up(struct live *l, const char *why)
+/* Restore standard error before the test fails, so that its message is visible. */
+static void live_give_up(struct live *l, const char *why)
 {
-    end_log(l);
+    live_log_end(l);
     world_fail(HERE, "%s", why);
 }
 
-/* Until nothing moves by itself any more. */
-static void settle(struct live *l)
+/* Advance turn, hooks and transitions until all of them are idle. */
+static void live_settle(struct live *l)
 {
     bool moved = true;
     for (int round = 0; moved; round++) {
         if (round == ROUNDS_MAX)
-            give_up(l, "the world does not come to rest");
+            live_give_up(l, "turn and hooks do not become idle");
         enum turn_status status = TURN_AGAIN;
         while (status == TURN_AGAIN)
             status = turn_advance(l->turn);
         if (status != TURN_QUIET)
-            give_up(l, "the turn is not quiet");
+            live_give_up(l, "the turn is neither busy nor idle");
         moved = hooks_run_until_idle(l->hooks);
         moved = transitions_pump(l->transitions) || moved;
         moved = moved || (hooks_pending_count(l->hooks) && !l->write_closed);
     }
 }
 
-static void step(void *self, struct command command)
+static void live_step(void *self, struct command command)
 {
     struct live *l = self;
     command.request = ++l->request;
     l->replied = false;
     l->w->fx = (struct effects){0};
     l->w->out = (struct outcome){0};
-    begin_log(l);
+    live_log_start(l);
     CHECK(turn_submit(l->turn, &command) == OK);
-    settle(l);
-    end_log(l);
+    live_settle(l);
+    live_log_end(l);
     CHECK(l->replied);
-    look(l);
+    live_update_core(l);
 }
 
-/* ---- from open to close ---- */
+/* ---- lifetime ---- */
 
-static void process_begin(struct live *l)
+static void live_process_start(struct live *l)
 {
-    const struct hooks_callbacks seams = {.self = l,
-                                          .wake = wake,
-                                          .facts = facts,
-                                          .find = find,
-                                          .submit = submit,
-                                          .answer = answer,
-                                          .called = called,
-                                          .loaded = loaded};
-    l->hooks = hooks_open(seams, SANDBOX_LIMITS);
+    const struct hooks_callbacks callbacks = {.self = l,
+                                              .wake = live_hooks_wake,
+                                              .facts = live_hooks_facts,
+                                              .find = live_hooks_find,
+                                              .submit = live_hooks_submit,
+                                              .answer = live_hooks_answer,
+                                              .called = live_hooks_called,
+                                              .loaded = live_hooks_loaded};
+    l->hooks = hooks_open(callbacks, SANDBOX_LIMITS);
     CHECK(l->hooks);
-    const struct transition_callbacks work = {.self = l, .facts = run_facts, .submit = submit};
-    l->transitions = transitions_new(l->hooks, work);
+    const struct transition_callbacks runs = {
+        .self = l, .facts = live_transition_facts, .submit = live_hooks_submit};
+    l->transitions = transitions_new(l->hooks, runs);
     memory_session_init(&l->session, l->store);
     const struct turn_ports ports = {
         .store = memory_session_port(&l->session),
-        .clock = {.self = l, .now_ms = now_ms, .mono_ms = mono_ms, .random = draw},
-        .runner = {.self = l, .start = start, .cancel = cancel, .query = start},
-        .hooks = {.self = l, .deliver = deliver, .ask = ask},
-        .power = {.self = l, .act = obey, .probe = obey},
-        .reply = {.self = l, .outcome = reply, .failed = refuse},
-        .watch = {.self = l, .stepped = stepped},
+        .clock = {.self = l,
+                  .now_ms = live_clock_now,
+                  .mono_ms = live_clock_mono,
+                  .random = live_clock_random},
+        .runner = {.self = l,
+                   .start = live_runner_start,
+                   .cancel = live_runner_cancel,
+                   .query = live_runner_start},
+        .hooks = {.self = l, .deliver = live_hooks_deliver, .ask = live_hooks_ask},
+        .power = {.self = l, .act = live_power_done, .probe = live_power_done},
+        .reply = {.self = l, .outcome = live_reply_outcome, .failed = live_reply_failed},
+        .watch = {.self = l, .stepped = live_watch_stepped},
     };
     l->turn = turn_new(&ports);
 }
 
-static void process_end(struct live *l)
+static void live_process_end(struct live *l)
 {
     turn_free(l->turn);
     transitions_free(l->transitions);
@@ -478,18 +498,18 @@ struct world *live_open(void)
     l->w = w;
     w->now_ms = 1700000000000;
     w->story = buf_in(&w->arena);
-    w->engine = (struct world_engine){.self = l, .step = step};
+    w->engine = (struct world_engine){.self = l, .step = live_step};
     l->complaints = buf_in(&w->arena);
     l->log = tmpfile();
     CHECK(l->log);
     log_setup(LOG_INFO, LOG_JSON);
     l->store = memory_store_new();
-    process_begin(l);
+    live_process_start(l);
     CHECK(turn_start(l->turn) == TURN_AGAIN);
-    begin_log(l);
-    settle(l);
-    end_log(l);
-    look(l);
+    live_log_start(l);
+    live_settle(l);
+    live_log_end(l);
+    live_update_core(l);
     return w;
 }
 
@@ -500,9 +520,9 @@ void live_close(struct world *w)
     if (wrong)
         world_fail(HERE, "at the end: %s", wrong);
     if (l->complaints.len)
-        world_fail(HERE, "nobody looked at what hooks complained of: %s",
+        world_fail(HERE, "the test did not read these log lines about hooks: %s",
                    str_z(&w->arena, buf_str(&l->complaints)));
-    process_end(l);
+    live_process_end(l);
     memory_store_free(l->store);
     fclose(l->log);
     arena_fini(&w->arena);
@@ -520,16 +540,16 @@ void live_restart(struct world *w)
 {
     struct live *l = w->engine.self;
     const struct digest128 before = core_digest(w->core);
-    process_end(l);
-    process_begin(l);
+    live_process_end(l);
+    live_process_start(l);
     l->write_closed = false;
     l->has_code = false;
-    begin_log(l);
+    live_log_start(l);
     CHECK(turn_start(l->turn) == TURN_AGAIN);
     CHECK(digest_eq(core_digest(turn_core(l->turn)), before));
-    settle(l);
-    end_log(l);
-    look(l);
+    live_settle(l);
+    live_log_end(l);
+    live_update_core(l);
 }
 
 /* ---- content ---- */
@@ -541,7 +561,7 @@ const char *live_path(struct world *w, const char *path)
                  STR_CONCAT(&w->arena, str_from(source ? source : "."), STR("/"), str_from(path)));
 }
 
-static void check_report(struct world *w, const struct diagnostics *r)
+static void live_check_report(struct world *w, const struct diagnostics *r)
 {
     struct buf b = buf_in(&w->arena);
     for (const struct diagnostics_entry *e = r->first; e; e = e->next) {
@@ -558,23 +578,23 @@ void live_import(struct world *w, const char *directories)
     struct code_finder code = {0};
     const struct hook_finder finder = code_finder_hook_finder(&code);
     const struct content_tree tree = content_read_tree(&report, directories, &finder);
-    check_report(w, &report);
+    live_check_report(w, &report);
     if (!tree.count)
-        world_fail(HERE, "there are no barclamps in %s", directories);
+        world_fail(HERE, "no barclamps found in %s", directories);
     for (uint32_t i = 0; i < tree.count; i++) {
         DONE(w, CMD(IMPORT, import, .barclamp = tree.files[i].document));
         content_report_warnings(&report, &tree.files[i], w->out.doc);
     }
-    check_report(w, &report);
+    live_check_report(w, &report);
 }
 
-/* ---- looking ---- */
+/* ---- recorded calls ---- */
 
 const struct call *live_call(struct world *w, const char *line)
 {
     const struct live *l = w->engine.self;
     for (const struct call *call = l->calls; call; call = call->earlier)
-        if (str_eq(line_of(w, call), str_from(line)))
+        if (str_eq(live_describe_call(w, call), str_from(line)))
             return call;
     world_fail(HERE, "%s was never called", line);
     return NULL;

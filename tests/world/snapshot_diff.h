@@ -1,5 +1,5 @@
-/* snapshot_diff.h - the difference of two contents, as core_snapshot_content writes them, in one
- * text: {"added":[...],"changed":[...],"removed":[...]}.
+/* snapshot_diff.h - the difference of two documents of core_snapshot_content() as JSON:
+ * {"added":[...],"changed":[...],"removed":[...]}.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Steps and what is seen after them. */
+/* Steps of a world, the record of their effects (the story), and reads. */
 #include "tests/world/world.h"
 
 #include <stdarg.h>
@@ -44,10 +44,10 @@ void world_close(struct world *w)
     free(w);
 }
 
-/* ---- the story ---- */
+/* ---- story: the record of effects ---- */
 
-/* A node by its first label. */
-static void put_node(const struct world *w, struct buf *b, int64_t id)
+/* The first label of the name of a node. */
+static void world_put_node(const struct world *w, struct buf *b, int64_t id)
 {
     struct record record;
     if (!core_record(w->core, TABLE_NODE, id, &record)) {
@@ -58,7 +58,7 @@ static void put_node(const struct world *w, struct buf *b, int64_t id)
     buf_put_str(b, str_slice(name, 0, str_find(name, '.', 0)));
 }
 
-static void put_role(const struct world *w, struct buf *b, int64_t id)
+static void world_put_role(const struct world *w, struct buf *b, int64_t id)
 {
     struct record record;
     if (core_record(w->core, TABLE_ROLE, id, &record))
@@ -67,23 +67,23 @@ static void put_role(const struct world *w, struct buf *b, int64_t id)
         buf_put_z(b, "gone");
 }
 
-static void put_noderole(const struct world *w, struct buf *b, int64_t id)
+static void world_put_noderole(const struct world *w, struct buf *b, int64_t id)
 {
     struct record record;
     if (!core_record(w->core, TABLE_NODEROLE, id, &record)) {
         buf_put_z(b, "gone");
         return;
     }
-    put_role(w, b, record.noderole.role_id);
+    world_put_role(w, b, record.noderole.role_id);
     buf_put_c(b, '@');
-    put_node(w, b, record.noderole.node_id);
+    world_put_node(w, b, record.noderole.node_id);
 }
 
-static void put_object(const struct world *w, struct buf *b, const struct outbox_record *row)
+static void world_put_object(const struct world *w, struct buf *b, const struct outbox_record *row)
 {
     struct record record;
     if (row->object == TABLE_NODE)
-        put_node(w, b, row->object_id);
+        world_put_node(w, b, row->object_id);
     else if (row->object == TABLE_DEPLOYMENT_ROLE &&
              core_record(w->core, TABLE_DEPLOYMENT_ROLE, row->object_id, &record) &&
              core_record(w->core, TABLE_DEPLOYMENT, record.deployment_role.deployment_id, &record))
@@ -93,7 +93,7 @@ static void put_object(const struct world *w, struct buf *b, const struct outbox
 }
 
 /* "on_todo a@n1", "on_node_change a n1", "power off n1", "probe n1" */
-static struct str line_of(struct world *w, const struct outbox_record *row)
+static struct str world_describe_row(struct world *w, const struct outbox_record *row)
 {
     struct buf b = buf_in(&w->arena);
     if (row->kind == OUTBOX_HOOK)
@@ -102,35 +102,35 @@ static struct str line_of(struct world *w, const struct outbox_record *row)
         buf_put_z(&b, row->kind == OUTBOX_POWER ? "power" : "probe");
     buf_put_c(&b, ' ');
     if (row->kind == OUTBOX_HOOK && row->object == TABLE_NODEROLE) {
-        put_noderole(w, &b, row->object_id);
+        world_put_noderole(w, &b, row->object_id);
         return buf_str(&b);
     }
     if (row->kind == OUTBOX_HOOK)
-        put_role(w, &b, row->role_id);
+        world_put_role(w, &b, row->role_id);
     if (row->kind == OUTBOX_POWER)
         buf_put_str(&b, row->detail);
     if (row->kind != OUTBOX_PROBE)
         buf_put_c(&b, ' ');
-    put_object(w, &b, row);
+    world_put_object(w, &b, row);
     return buf_str(&b);
 }
 
-static void tell(struct world *w, struct str line)
+static void world_append_story(struct world *w, struct str line)
 {
     if (w->story.len > 0)
         buf_put_z(&w->story, "; ");
     buf_put_str(&w->story, line);
 }
 
-static void tell_run(struct world *w, const char *verb, int64_t noderole)
+static void world_append_run(struct world *w, const char *verb, int64_t noderole)
 {
     struct buf b = buf_in(&w->arena);
     buf_put_z(&b, verb);
-    put_noderole(w, &b, noderole);
-    tell(w, buf_str(&b));
+    world_put_noderole(w, &b, noderole);
+    world_append_story(w, buf_str(&b));
 }
 
-static void hear_start(struct world *w, const struct effect *e)
+static void world_record_start(struct world *w, const struct effect *e)
 {
     struct start *start = arena_new(&w->arena, struct start);
     *start = (struct start){.run = e->id,
@@ -140,11 +140,11 @@ static void hear_start(struct world *w, const struct effect *e)
                             .data = str_copy(&w->arena, e->data),
                             .earlier = w->starts};
     w->starts = start;
-    tell_run(w, "start ", e->noderole_id);
+    world_append_run(w, "start ", e->noderole_id);
 }
 
-/* What the last step asked of the world. Probes are not told: they follow every node around. */
-static void hear(struct world *w)
+/* Append the effects of the last step. Probes are left out: almost every node causes one. */
+static void world_record_effects(struct world *w)
 {
     struct record record;
     int64_t id = core_next_id(w->core, TABLE_OUTBOX, w->outbox_seen);
@@ -152,13 +152,13 @@ static void hear(struct world *w)
         w->outbox_seen = id;
         CHECK(core_record(w->core, TABLE_OUTBOX, id, &record));
         if (record.outbox.kind != OUTBOX_PROBE)
-            tell(w, line_of(w, &record.outbox));
+            world_append_story(w, world_describe_row(w, &record.outbox));
     }
     for (const struct effect *e = w->fx.first; e; e = e->next) {
         if (e->kind == EFFECT_RUN_START)
-            hear_start(w, e);
+            world_record_start(w, e);
         if (e->kind == EFFECT_RUN_CANCEL)
-            tell_run(w, "cancel ", e->noderole_id);
+            world_append_run(w, "cancel ", e->noderole_id);
     }
 }
 
@@ -167,7 +167,7 @@ void world_heard(struct world *w, const char *story, struct where where)
     const char *seen = str_z(&w->arena, buf_str(&w->story));
     world_forget(w);
     if (strcmp(seen, story) != 0)
-        world_fail(where, "heard \"%s\", wanted \"%s\"", seen, story);
+        world_fail(where, "the effects are \"%s\", expected \"%s\"", seen, story);
 }
 
 void world_forget(struct world *w)
@@ -181,14 +181,14 @@ int64_t world_waiting(struct world *w, const char *line)
     int64_t id = core_next_id(w->core, TABLE_OUTBOX, 0);
     for (; id; id = core_next_id(w->core, TABLE_OUTBOX, id))
         if (core_record(w->core, TABLE_OUTBOX, id, &record) &&
-            str_eq(line_of(w, &record.outbox), str_from(line)))
+            str_eq(world_describe_row(w, &record.outbox), str_from(line)))
             return id;
     return 0;
 }
 
 /* ---- steps ---- */
 
-static void check_one_run_per_node(struct world *w)
+static void world_check_one_run(struct world *w)
 {
     struct record one, other;
     int64_t id = core_next_id(w->core, TABLE_RUN, 0);
@@ -205,8 +205,8 @@ static void check_one_run_per_node(struct world *w)
     }
 }
 
-/* Answer the questions that are new; the ones answered before keep their answers. */
-static uint32_t answer_asks(struct world *w, struct answer *answers, uint32_t count)
+/* Answer the new veto requests; those of an earlier round keep their answers. */
+static uint32_t world_answer_vetoes(struct world *w, struct answer *answers, uint32_t count)
 {
     for (const struct ask *ask = w->out.asks; ask; ask = ask->next) {
         bool known = false;
@@ -221,13 +221,13 @@ static uint32_t answer_asks(struct world *w, struct answer *answers, uint32_t co
         buf_put_z(&b, "ask ");
         buf_put_z(&b, hook_name(ask->hook));
         buf_put_c(&b, ' ');
-        put_role(w, &b, ask->role_id);
-        tell(w, buf_str(&b));
+        world_put_role(w, &b, ask->role_id);
+        world_append_story(w, buf_str(&b));
     }
     return count;
 }
 
-static void step_core(struct world *w, struct command command)
+static void world_step_core(struct world *w, struct command command)
 {
     struct answer answers[ASKS_MAX];
     uint32_t count = 0;
@@ -242,23 +242,23 @@ static void step_core(struct world *w, struct command command)
             break;
         CHECK(digest_eq(core_digest_now(w->core), before));
         CHECK(w->out.asks != NULL);
-        count = answer_asks(w, answers, count);
+        count = world_answer_vetoes(w, answers, count);
     }
     if (w->out.verdict == VERDICT_DONE)
-        hear(w);
+        world_record_effects(w);
 }
 
-static void step_engine(struct world *w, struct command command)
+static void world_step_engine(struct world *w, struct command command)
 {
     if (w->engine.step)
         w->engine.step(w->engine.self, command);
     else
-        step_core(w, command);
+        world_step_core(w, command);
 }
 
-/* A machine that is made alive answers at once, so that tests of other things need not wait for its
- * probe; what the create came to, and what it was heard to do, stays as it was. */
-static void answer_first_probe(struct world *w, struct command command)
+/* The first probe of a node that is created alive succeeds at once, so that tests of other subjects
+ * need not handle it. Outcome and effects of the create command are restored afterwards. */
+static void world_answer_first_probe(struct world *w, struct command command)
 {
     struct record record;
     const struct outcome out = w->out;
@@ -270,7 +270,7 @@ static void answer_first_probe(struct world *w, struct command command)
             continue;
         command.kind = COMMAND_OUTBOX_DONE;
         command.outbox_done = (struct outbox_done_command){.outbox_id = id};
-        step_engine(w, command);
+        world_step_engine(w, command);
         break;
     }
     w->out = out;
@@ -285,22 +285,22 @@ void world_step(struct world *w, struct command command)
     command.wall_ms = w->now_ms + w->wall_ahead_ms;
     command.mono_ms = w->now_ms - 1600000000000;
     command.nonce[0] = (uint64_t)w->now_ms;
-    step_engine(w, command);
+    world_step_engine(w, command);
     if (command.kind == COMMAND_NODE_CREATE && command.node_create.alive && !w->keeps_probes &&
         w->out.verdict == VERDICT_DONE)
-        answer_first_probe(w, command);
+        world_answer_first_probe(w, command);
     if (command.kind == COMMAND_IMPORT && w->unread && w->out.verdict == VERDICT_DONE)
-        world_fail(HERE, "the engine takes what the reader refuses: %s", w->unread);
+        world_fail(HERE, "the engine imported a barclamp that the reader refuses: %s", w->unread);
     const char *wrong = core_check(w->core, &w->arena);
     if (wrong)
         world_fail(HERE, "after %s: %s", command_name(command.kind), wrong);
-    check_one_run_per_node(w);
+    world_check_one_run(w);
 }
 
 const char *world_trouble(struct world *w)
 {
     if (w->out.verdict == VERDICT_NEEDS_HOOKS)
-        return "still asking";
+        return "it still needs hooks";
     if (!w->out.problems)
         return "no problem";
     struct buf b = buf_in(&w->arena);
@@ -333,38 +333,38 @@ const char *world_refused(struct world *w, struct command command, enum problem_
     if (w->out.verdict != VERDICT_REFUSED)
         world_fail(where, "%s was not refused", command_name(command.kind));
     if (!digest_eq(core_digest_now(w->core), before))
-        world_fail(where, "the refused %s left a trace", command_name(command.kind));
+        world_fail(where, "the refused %s changed the digest", command_name(command.kind));
     if (w->fx.count > 0)
         world_fail(where, "the refused %s has effects", command_name(command.kind));
     const struct problem *found = NULL;
     for (const struct problem *p = w->out.problems; p; p = p->next) {
         if (p->code == PROBLEM_NONE || str_is_empty(p->field) || str_is_empty(p->text))
-            world_fail(where, "%s: a mute problem: %s", command_name(command.kind),
-                       world_trouble(w));
+            world_fail(where, "%s: a problem without code, field or text: %s",
+                       command_name(command.kind), world_trouble(w));
         const bool fits = (code == PROBLEM_NONE || p->code == code) &&
                           (!field || str_eq(p->field, str_from(field)));
         found = found || !fits ? found : p;
     }
     if (!found) {
-        world_fail(where, "%s: %s; wanted %.*s (%s)", command_name(command.kind), world_trouble(w),
-                   STR_FMT_ARGS(problem_code_name(code)), field ? field : "any");
+        world_fail(where, "%s: %s; expected %.*s (%s)", command_name(command.kind),
+                   world_trouble(w), STR_FMT_ARGS(problem_code_name(code)), field ? field : "any");
         return "";
     }
     return str_z(&w->arena, found->text);
 }
 
-/* ---- looking ---- */
+/* ---- expectations and reads ---- */
 
 void world_says(const char *seen, const char *wanted, struct where where)
 {
     if (strcmp(seen, wanted) != 0)
-        world_fail(where, "reads %s, wanted %s", seen, wanted);
+        world_fail(where, "the value is %s, expected %s", seen, wanted);
 }
 
 void world_has(const char *text, const char *part, struct where where)
 {
     if (!strstr(text, part))
-        world_fail(where, "\"%s\" does not name \"%s\"", text, part);
+        world_fail(where, "\"%s\" does not contain \"%s\"", text, part);
 }
 
 void world_is(struct world *w, const char *noderole, const char *state, struct where where)
@@ -372,10 +372,10 @@ void world_is(struct world *w, const char *noderole, const char *state, struct w
     const struct noderole_record record = read_noderole(w, noderole);
     const char *seen = noderole_state_name((enum noderole_state)record.state);
     if (strcmp(seen, state) != 0)
-        world_fail(where, "%s is %s, wanted %s", noderole, seen, state);
+        world_fail(where, "%s is %s, expected %s", noderole, seen, state);
 }
 
-static int64_t the(struct world *w, enum table table, const char *name)
+static int64_t world_find_id(struct world *w, enum table table, const char *name)
 {
     const int64_t id = core_find(w->core, table, str_from(name));
     if (!id)
@@ -385,23 +385,24 @@ static int64_t the(struct world *w, enum table table, const char *name)
 
 int64_t the_node(struct world *w, const char *name)
 {
-    return the(w, TABLE_NODE,
-               str_z(&w->arena, STR_CONCAT(&w->arena, str_from(name), STR(".example.com"))));
+    return world_find_id(
+        w, TABLE_NODE,
+        str_z(&w->arena, STR_CONCAT(&w->arena, str_from(name), STR(".example.com"))));
 }
 
 int64_t the_role(struct world *w, const char *name)
 {
-    return the(w, TABLE_ROLE, name);
+    return world_find_id(w, TABLE_ROLE, name);
 }
 
 int64_t the_attrib(struct world *w, const char *name)
 {
-    return the(w, TABLE_ATTRIB, name);
+    return world_find_id(w, TABLE_ATTRIB, name);
 }
 
 int64_t the_deployment(struct world *w, const char *name)
 {
-    return the(w, TABLE_DEPLOYMENT, name);
+    return world_find_id(w, TABLE_DEPLOYMENT, name);
 }
 
 int64_t world_bound(struct world *w, const char *noderole)
@@ -430,8 +431,8 @@ int64_t the_deployment_role(struct world *w, const char *role, const char *deplo
     return id;
 }
 
-/* The record, its texts in the world's arena: they outlive the next step. */
-static struct record read(struct world *w, enum table table, int64_t id)
+/* A copy of the record, with its strings in the arena of the world: valid after the next step. */
+static struct record world_read_record(struct world *w, enum table table, int64_t id)
 {
     struct record from, to = {.table = table};
     if (!core_record(w->core, table, id, &from))
@@ -442,40 +443,40 @@ static struct record read(struct world *w, enum table table, int64_t id)
 
 struct node_record read_node(struct world *w, const char *name)
 {
-    return read(w, TABLE_NODE, the_node(w, name)).node;
+    return world_read_record(w, TABLE_NODE, the_node(w, name)).node;
 }
 
 struct role_record read_role(struct world *w, const char *name)
 {
-    return read(w, TABLE_ROLE, the_role(w, name)).role;
+    return world_read_record(w, TABLE_ROLE, the_role(w, name)).role;
 }
 
 struct attrib_record read_attrib(struct world *w, const char *name)
 {
-    return read(w, TABLE_ATTRIB, the_attrib(w, name)).attrib;
+    return world_read_record(w, TABLE_ATTRIB, the_attrib(w, name)).attrib;
 }
 
 struct noderole_record read_noderole(struct world *w, const char *name)
 {
-    return read(w, TABLE_NODEROLE, the_noderole(w, name)).noderole;
+    return world_read_record(w, TABLE_NODEROLE, the_noderole(w, name)).noderole;
 }
 
 struct deployment_role_record read_deployment_role(struct world *w, const char *role,
                                                    const char *deployment)
 {
     const int64_t id = the_deployment_role(w, role, deployment);
-    return read(w, TABLE_DEPLOYMENT_ROLE, id).deployment_role;
+    return world_read_record(w, TABLE_DEPLOYMENT_ROLE, id).deployment_role;
 }
 
 struct snapshot_record read_snapshot(struct world *w, int64_t id)
 {
-    return read(w, TABLE_SNAPSHOT, id).snapshot;
+    return world_read_record(w, TABLE_SNAPSHOT, id).snapshot;
 }
 
 struct snapshot_record read_head(struct world *w, const char *deployment)
 {
     const int64_t id = the_deployment(w, deployment);
-    return read_snapshot(w, read(w, TABLE_DEPLOYMENT, id).deployment.head_id);
+    return read_snapshot(w, world_read_record(w, TABLE_DEPLOYMENT, id).deployment.head_id);
 }
 
 const char *shown(struct world *w, struct str json)

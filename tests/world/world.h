@@ -1,13 +1,13 @@
-/* world.h - a small installation for tests that speak the language of the specification.
+/* world.h - a small installation for tests in the terms of the specification.
  *
- * It owns one core, stands in for everything around it (operators, runners, hooks, a store, the
- * clock), and remembers what the core asked of the world as a story: "on_transition a@n1; start
- * a@n1; cancel a@n1". A noderole is written "role@node", a node by its first label. JSON is
- * written with single quotes, and shown that way.
+ * A world owns one core and simulates its environment (operators, runners, hooks, store, clock). It
+ * records the effects of the core in one string, the story: "on_transition a@n1; start a@n1; cancel
+ * a@n1". A noderole is written "role@node", a node by its first label. JSON is written and printed
+ * with single quotes.
  *
- * Every step is followed by core_check() and by a look at the runs (one per node). At the end the
- * core is saved, loaded into a second one, and the two must be equal. A refusal must say what is
- * wrong and leave the digest as it was.
+ * After every step core_check() must be clean, and no node may have two runs. At the end the core
+ * is saved and loaded into a second one, and both must be equal. A refusal must have a code, a
+ * field and a text, and must not change the digest.
  */
 #pragma once
 
@@ -21,7 +21,7 @@
 
 #define SYSTEM 1 /* the system deployment */
 
-/* A run the core asked for. */
+/* A run that the core ordered to start. */
 struct start {
     int64_t run;
     int64_t noderole;
@@ -33,7 +33,7 @@ struct start {
 
 struct world;
 
-/* Who takes the steps, when the world does not take them itself (live.h). */
+/* Executes the steps instead of the world itself (live.h); step == NULL: none. */
 struct world_engine {
     void *self;
     void (*step)(void *self, struct command command);
@@ -41,22 +41,22 @@ struct world_engine {
 
 struct world {
     struct core *core;
-    struct arena arena; /* everything a test ever looked at */
+    struct arena arena; /* until world_close(): all strings that functions of the world return */
     struct effects fx;  /* of the last step */
     struct outcome out; /* of the last step */
     int64_t now_ms;
-    bool keeps_probes;     /* nodes that are made alive are asked, and the test answers */
-    int64_t wall_ahead_ms; /* of the wall clock, against now_ms */
+    bool keeps_probes;     /* the probe of a new node is left to the test */
+    int64_t wall_ahead_ms; /* offset of the wall clock to now_ms */
     int64_t turn;
-    struct buf story;
-    int64_t outbox_seen;
+    struct buf story;     /* effects since the last comparison or world_forget() */
+    int64_t outbox_seen;  /* id of the last outbox row in the story */
     struct start *starts; /* newest first */
-    const char *veto;     /* hook that says no to every question; NULL = none */
-    const char *held;     /* hook whose rows world_deliver leaves lying; NULL = none */
-    uint32_t barclamps;
+    const char *veto;     /* hook that vetoes every request; NULL = none */
+    const char *held;     /* hook whose rows world_deliver() skips; NULL = none */
+    uint32_t barclamps;   /* number of generated barclamps */
     struct world_engine engine;
-    const char *unread;  /* why the barclamp imported last could not be read; NULL = it was */
-    struct record *kept; /* what a store would hold */
+    const char *unread;  /* errors of the reader for the last imported barclamp; NULL = none */
+    struct record *kept; /* content of the store */
     size_t kept_count;
     size_t kept_cap;
 };
@@ -78,35 +78,35 @@ void world_close(struct world *w);
 /* CMD(NODE_COMMIT, node_commit, .id = n) */
 #define CMD(upper, lower, ...) ((struct command){.kind = COMMAND_##upper, .lower = {__VA_ARGS__}})
 
-/* Step until it is done or refused; questions to hooks are answered on the way. */
+/* Execute a command until it is done or refused, answering its veto requests. */
 void world_step(struct world *w, struct command command);
-/* It must be done; returns the id of the outcome. */
+/* The command must be done; returns the id of the outcome. */
 #define DONE(w, command) world_done((w), (command), HERE)
 int64_t world_done(struct world *w, struct command command, struct where where);
-/* It must be refused with that code (NONE = whichever) and field (NULL = whichever), and leave
- * nothing behind; returns the text. */
+/* The command must be refused with that code (NONE = any) and field (NULL = any), without a change
+ * of the digest and without effects; returns the text. */
 #define REFUSED(w, command, CODE, field)                                                           \
     world_refused((w), (command), PROBLEM_##CODE, (field), HERE)
 const char *world_refused(struct world *w, struct command command, enum problem_code code,
                           const char *field, struct where where);
-/* Why the last step was not done. */
+/* The problems of the last step as one string. */
 const char *world_trouble(struct world *w);
 
-/* ---- looking ---- */
+/* ---- expectations and reads ---- */
 
 #define IS(w, noderole, state) world_is((w), (noderole), (state), HERE)
 void world_is(struct world *w, const char *noderole, const char *state, struct where where);
-/* The whole story since it was last looked at or forgotten. */
+/* Compare the story since the last comparison or world_forget(), and clear it. */
 #define HEARD(w, story) world_heard((w), (story), HERE)
 void world_heard(struct world *w, const char *story, struct where where);
 void world_forget(struct world *w);
-/* Two zero-terminated texts are the same. */
+/* Two C strings are equal. */
 #define SAYS(seen, wanted) world_says((seen), (wanted), HERE)
 void world_says(const char *seen, const char *wanted, struct where where);
 #define HAS(text, part) world_has((text), (part), HERE)
 void world_has(const char *text, const char *part, struct where where);
 
-/* Ids by name; the thing must exist. */
+/* Ids by name; the object must exist. */
 int64_t the_node(struct world *w, const char *name);
 int64_t the_role(struct world *w, const char *name);
 int64_t the_attrib(struct world *w, const char *name);
@@ -125,43 +125,43 @@ struct deployment_role_record read_deployment_role(struct world *w, const char *
 struct snapshot_record read_head(struct world *w, const char *deployment);
 struct snapshot_record read_snapshot(struct world *w, int64_t id);
 
-/* JSON text as the tests write it; an empty document is "{}". */
+/* JSON with single quotes; an empty document is "{}". */
 const char *shown(struct world *w, struct str json);
-/* What a run of this noderole would be given at that path; "absent" when it is not there. */
+/* The staged data of this noderole at that path; "absent" if missing. */
 const char *world_staged(struct world *w, const char *noderole, const char *path);
-/* The same in a document. */
+/* The value of a document at that path; "absent" if missing. */
 const char *world_path(struct world *w, struct str json, const char *path);
 const char *world_value(struct world *w, enum table table, int64_t id, const char *attrib,
                         enum view view);
 
 bool world_has_edge(struct world *w, const char *parent, const char *child);
 bool world_has_link(struct world *w, const char *parent, const char *child, const char *attrib);
-/* Runs of a noderole in any state; of all when NULL. */
+/* Number of runs of a noderole in any state; NULL: of all noderoles. */
 uint32_t world_runs(struct world *w, const char *noderole);
 /* The run of a noderole in that state; 0 = none. */
 int64_t world_run(struct world *w, const char *noderole, enum run_state state);
-/* The newest start of a noderole; NULL = never. */
+/* The newest start of a noderole; NULL = never started. */
 const struct start *world_start(struct world *w, const char *noderole);
 
-/* ---- making ---- */
+/* ---- objects and commands ---- */
 
-/* JSON with single quotes into JSON. */
+/* Convert JSON with single quotes to JSON. */
 struct str world_json(struct world *w, const char *quoted);
 struct command cmd_import(struct world *w, const char *quoted);
-/* What is imported for such a document. There are two of this: import_json.c takes it as it is,
- * import_yaml.c writes it to the disk as YAML and has it read, so that cases can be run with
- * either. */
+/* The document that is imported. There are two implementations, so that cases can be run with
+ * either: import_json.c returns it unchanged, import_yaml.c writes it to disk as YAML and reads it
+ * with the reader of the daemon. */
 struct str world_document(struct world *w, struct str json);
-/* A barclamp with one role: jig script unless `rest` names another. `rest` is further members,
- * as in "'requires':['a'],'flags':['implicit']". */
+/* A barclamp with one role: jig script unless `rest` contains another one. `rest` is further
+ * members, as in "'requires':['a'],'flags':['implicit']". */
 struct command cmd_role(struct world *w, const char *name, const char *rest);
 int64_t world_role(struct world *w, const char *name, const char *rest);
 /* A barclamp with one attrib of nodes; `rest` as above. */
 int64_t world_node_attrib(struct world *w, const char *name, const char *rest);
-/* Alive and available, in that deployment (NULL = system). */
+/* A node that is alive and available, in that deployment (NULL = system). */
 int64_t world_node(struct world *w, const char *name, const char *deployment);
 struct command cmd_node(struct world *w, const char *name);
-/* A child of system with a proposed head, or one committed while empty. */
+/* A deployment below system with a proposed head, or committed while it is empty. */
 int64_t world_deployment(struct world *w, const char *name);
 int64_t world_committed_deployment(struct world *w, const char *name);
 
@@ -173,37 +173,38 @@ struct command cmd_enqueue(struct world *w, const char *noderole);
 struct command cmd_set(struct world *w, enum table target, int64_t id, const char *attrib,
                        enum bucket bucket, const char *quoted_value);
 
-/* In system; or in that deployment. */
+/* Bind in the system deployment, or in that deployment. */
 int64_t world_bind(struct world *w, const char *noderole);
 int64_t world_bind_in(struct world *w, const char *noderole, const char *deployment);
 void world_commit(struct world *w, const char *noderole);
 void world_commit_deployment(struct world *w, const char *deployment);
 void world_alive(struct world *w, const char *node, bool alive);
 void world_available(struct world *w, const char *node, bool available);
-/* From PROPOSED, with every parent ACTIVE, to that state. "todo" takes the node's availability
- * away, so that it stays there. */
+/* Bring a PROPOSED noderole with ACTIVE parents to that state. "todo" sets its node to not
+ * available, so that it stays in TODO. */
 void world_bring(struct world *w, const char *noderole, const char *state);
 
-/* ---- going on ---- */
+/* ---- annealing, results ---- */
 
-/* COMMAND_ANNEAL while there is work. */
+/* Execute COMMAND_ANNEAL while the core has work. */
 void world_anneal(struct world *w);
-/* Every hook, power and probe row succeeds, in order. */
+/* Every outbox row (hook, power, probe) succeeds, in order. */
 void world_deliver(struct world *w);
-/* Anneal, deliver, finish every run well, until nothing moves. */
+/* Anneal, deliver and end every run with success, until the core is idle. */
 void world_run_all(struct world *w);
-/* The running run of that noderole ends so. */
+/* The running run of that noderole ends with that result. */
 void world_finish(struct world *w, const char *noderole, enum run_result result);
 void world_finish_with(struct world *w, const char *noderole, struct run_done_command with);
-/* The answer to one outbox row, named as the story names it. */
+/* The result of one outbox row, described as in the story. */
 void world_answer(struct world *w, const char *line, bool failed, struct str wishes);
-/* The outbox row of that line; 0 = none waits. */
+/* The id of the outbox row with that description; 0 = there is none. */
 int64_t world_waiting(struct world *w, const char *line);
 
-/* ---- saving ---- */
+/* ---- store ---- */
 
+/* Store the changes since the last call, as a batch of one turn. */
 void world_collect(struct world *w);
-/* The process dies and comes back: a new core from what was saved. */
+/* Restart: collect, and replace the core by one that is loaded from the store. */
 void world_reload(struct world *w);
-/* What snapshot `seq` held. */
+/* The content of snapshot `seq`. */
 struct str world_snapshot(struct world *w, const char *deployment, int64_t seq);

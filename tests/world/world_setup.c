@@ -1,4 +1,4 @@
-/* Commands in the words of the tests, and the world going on. */
+/* Commands in the notation of the tests, and functions that advance a world. */
 #include "tests/world/world.h"
 
 #include <stdio.h>
@@ -23,8 +23,8 @@ struct command cmd_import(struct world *w, const char *quoted)
 }
 
 /* {"barclamp": a new one, "<key>": [{"name": name, rest}]} */
-static struct command import_one(struct world *w, const char *key, const char *name,
-                                 const char *rest)
+static struct command world_import_one(struct world *w, const char *key, const char *name,
+                                       const char *rest)
 {
     char head[200];
     snprintf(head, sizeof head, "{'barclamp':{'name':'bc%u','source_path':'/src/bc%u'},'%s':[",
@@ -44,7 +44,7 @@ static struct command import_one(struct world *w, const char *key, const char *n
 
 struct command cmd_role(struct world *w, const char *name, const char *rest)
 {
-    return import_one(w, "roles", name, rest);
+    return world_import_one(w, "roles", name, rest);
 }
 
 int64_t world_role(struct world *w, const char *name, const char *rest)
@@ -55,7 +55,7 @@ int64_t world_role(struct world *w, const char *name, const char *rest)
 
 int64_t world_node_attrib(struct world *w, const char *name, const char *rest)
 {
-    DONE(w, import_one(w, "attribs", name, rest));
+    DONE(w, world_import_one(w, "attribs", name, rest));
     return the_attrib(w, name);
 }
 
@@ -183,19 +183,19 @@ void world_bring(struct world *w, const char *noderole, const char *state)
     IS(w, noderole, state);
 }
 
-/* ---- going on ---- */
+/* ---- annealing and results ---- */
 
 void world_anneal(struct world *w)
 {
     for (int turn = 0; core_has_work(w->core); turn++) {
         if (turn == TURNS_MAX)
-            world_fail(HERE, "annealing does not come to rest");
+            world_fail(HERE, "annealing does not end within %d steps", TURNS_MAX);
         DONE(w, CMD(ANNEAL, anneal, .budget = 0));
     }
 }
 
-/* The first outbox row behind `after` that is not held back. */
-static int64_t next_row(struct world *w, int64_t after)
+/* The first outbox row after `after` that is not held. */
+static int64_t world_next_row(struct world *w, int64_t after)
 {
     struct record record;
     int64_t id = core_next_id(w->core, TABLE_OUTBOX, after);
@@ -210,10 +210,10 @@ static int64_t next_row(struct world *w, int64_t after)
 
 void world_deliver(struct world *w)
 {
-    int64_t id = next_row(w, 0);
-    for (int turn = 0; id; turn++, id = next_row(w, id)) {
+    int64_t id = world_next_row(w, 0);
+    for (int turn = 0; id; turn++, id = world_next_row(w, id)) {
         if (turn == TURNS_MAX)
-            world_fail(HERE, "hooks do not come to rest");
+            world_fail(HERE, "hooks cause hooks for more than %d steps", TURNS_MAX);
         DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = id));
     }
 }
@@ -222,13 +222,13 @@ void world_answer(struct world *w, const char *line, bool failed, struct str wis
 {
     const int64_t id = world_waiting(w, line);
     if (!id)
-        world_fail(HERE, "nothing waits as \"%s\"", line);
+        world_fail(HERE, "there is no outbox row \"%s\"", line);
     DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = id, .failed = failed,
                 .text = failed ? STR("no luck") : STR(""), .hook_commands = wishes));
 }
 
-/* End a run that is in flight: well, or as cancelled. False when it holds no worker. */
-static bool end_run(struct world *w, int64_t id)
+/* End a run with success, or as stopped. False if it is neither RUNNING nor STOPPING. */
+static bool world_end_run(struct world *w, int64_t id)
 {
     struct record record;
     CHECK(core_record(w->core, TABLE_RUN, id, &record));
@@ -247,13 +247,13 @@ void world_run_all(struct world *w)
     bool moved = true;
     for (int turn = 0; moved; turn++) {
         if (turn == TURNS_MAX)
-            world_fail(HERE, "the world does not come to rest");
-        moved = core_has_work(w->core) || next_row(w, 0);
+            world_fail(HERE, "the core does not become idle within %d rounds", TURNS_MAX);
+        moved = core_has_work(w->core) || world_next_row(w, 0);
         world_anneal(w);
         world_deliver(w);
         int64_t id = core_next_id(w->core, TABLE_RUN, 0);
         for (; id; id = core_next_id(w->core, TABLE_RUN, id))
-            moved = end_run(w, id) || moved;
+            moved = world_end_run(w, id) || moved;
     }
 }
 

@@ -1,30 +1,31 @@
-/* The store of the world: records by table and key, and a core that comes back from them. */
+/* The store of a world: an array of records, and the reload of the core from it. */
 #include "tests/world/world.h"
 
 #include <stdlib.h>
 
-static bool is_object(enum table table)
+static bool world_is_object(enum table table)
 {
     return table < TABLE_OBJECTS;
 }
 
-static bool same_row(const struct record *a, const struct record *b)
+static bool world_same_row(const struct record *a, const struct record *b)
 {
     if (a->table != b->table)
         return false;
-    if (is_object(a->table))
+    if (world_is_object(a->table))
         return a->id == b->id;
     return fields_eq(record_layout(a->table), &a->id, &b->id);
 }
 
-/* By table, then by key. The key of a relation is all of it: three ids at most. */
-static int by_key(const void *left, const void *right)
+/* Order by table, then by key. The key of a relation consists of all its fields: at most three
+ * ids. */
+static int world_compare_keys(const void *left, const void *right)
 {
     const struct record *a = left, *b = right;
     if (a->table != b->table)
         return a->table < b->table ? -1 : 1;
     const struct layout *layout = record_layout(a->table);
-    const uint16_t keys = is_object(a->table) ? 1 : layout->count;
+    const uint16_t keys = world_is_object(a->table) ? 1 : layout->count;
     for (uint16_t i = 0; i < keys && layout->fields[i].kind == FIELD_I64; i++) {
         const int64_t x = *(const int64_t *)((const char *)&a->id + layout->fields[i].offset);
         const int64_t y = *(const int64_t *)((const char *)&b->id + layout->fields[i].offset);
@@ -34,7 +35,7 @@ static int by_key(const void *left, const void *right)
     return 0;
 }
 
-static void forget_runs(struct world *w, const struct old_run_record *last)
+static void world_remove_runs(struct world *w, const struct old_run_record *last)
 {
     for (size_t i = w->kept_count; i-- > 0;)
         if (w->kept[i].table == TABLE_OLD_RUN &&
@@ -43,14 +44,14 @@ static void forget_runs(struct world *w, const struct old_run_record *last)
             w->kept[i] = w->kept[--w->kept_count];
 }
 
-static void keep(void *context, const struct change *change)
+static void world_store_change(void *context, const struct change *change)
 {
     struct world *w = context;
     size_t at = 0;
-    while (at < w->kept_count && !same_row(&w->kept[at], &change->record))
+    while (at < w->kept_count && !world_same_row(&w->kept[at], &change->record))
         at++;
     if (change->gone && change->record.table == TABLE_OLD_RUN) {
-        forget_runs(w, &change->record.old_run);
+        world_remove_runs(w, &change->record.old_run);
         return;
     }
     if (change->gone) {
@@ -73,7 +74,7 @@ static void keep(void *context, const struct change *change)
 
 void world_collect(struct world *w)
 {
-    core_collect(w->core, ++w->turn, keep, w);
+    core_collect(w->core, ++w->turn, world_store_change, w);
     CHECK(core_changed(w->core) == 0);
     CHECK(digest_eq(core_digest(w->core), core_digest_now(w->core)));
 }
@@ -81,7 +82,7 @@ void world_collect(struct world *w)
 void world_reload(struct world *w)
 {
     world_collect(w);
-    qsort(w->kept, w->kept_count, sizeof *w->kept, by_key);
+    qsort(w->kept, w->kept_count, sizeof *w->kept, world_compare_keys);
     struct core *fresh = core_new();
     const char *what = NULL;
     for (size_t i = 0; i < w->kept_count && w->kept[i].table < TABLE_LOADED; i++)
@@ -106,7 +107,7 @@ bool world_has_link(struct world *w, const char *parent, const char *child, cons
                                            .attrib_id = the_attrib(w, attrib)}};
     world_collect(w);
     for (size_t i = 0; i < w->kept_count; i++)
-        if (same_row(&w->kept[i], &wanted))
+        if (world_same_row(&w->kept[i], &wanted))
             return true;
     return false;
 }

@@ -1,8 +1,8 @@
-/* rack_story.h - what it takes to tell the story of a rack in a test: its barclamps, with or
- * without something else in them, and what is done and waited for.
+/* rack_story.h - helpers for tests that drive a rack step by step: copies of the shipped barclamps
+ * with edits, conditions to wait for, and actions of operators.
  *
- * Stories are about machine 0 unless they say otherwise. A test program is one file, so all of it
- * is static; not every program uses all of it.
+ * Helpers without a machine parameter refer to machine 0. A test program is one file, so all of
+ * them are static inline; not every program uses all of them.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ static const char INSTALL[] = "provisioner-os-install";
 static const char DHCP[] = "dhcp-database";
 static const char PROVISIONER[] = "provisioner-database";
 
-/* ---- barclamps, and copies with something else in them ---- */
+/* ---- barclamps, and copies with edits ---- */
 
 static inline const char *shipped(void)
 {
@@ -36,7 +36,7 @@ static inline const char *shipped(void)
 
 struct edit {
     const char *file; /* below the barclamp: "roles/x.lua" */
-    const char *from; /* must be there */
+    const char *from; /* the file must contain it */
     const char *to;
 };
 
@@ -44,7 +44,7 @@ struct copy {
     struct arena arena;
     char folder[64];
     const char *path;     /* "COPY:SHIPPED" */
-    const char *made[24]; /* files and folders, as they came to be */
+    const char *made[24]; /* files and folders in the order of their creation */
     uint32_t count;
 };
 
@@ -56,18 +56,18 @@ static inline const char *join(struct copy *c, const char *folder, const char *b
     return str_z(&c->arena, str_from(path));
 }
 
-static inline void made(struct copy *c, const char *path)
+static inline void note_created(struct copy *c, const char *path)
 {
     CHECK(c->count < sizeof c->made / sizeof *c->made);
     c->made[c->count++] = path;
 }
 
-static inline struct str edited(struct copy *c, struct str text, const struct edit *e)
+static inline struct str apply_edit(struct copy *c, struct str text, const struct edit *e)
 {
     const char *all = str_z(&c->arena, text), *at = strstr(all, e->from);
     if (!at)
-        fprintf(stderr, "%s is not in %s any more: see what the cure has become\n", e->from,
-                e->file);
+        fprintf(stderr, "%s does not contain \"%s\" any more: adapt the edit of this test\n",
+                e->file, e->from);
     CHECK(at);
     return STR_CONCAT(&c->arena, (struct str){all, (uint32_t)(at - all)}, str_from(e->to),
                       str_from(at + strlen(e->from)));
@@ -81,8 +81,8 @@ static inline void copy_file(struct copy *c, const char *barclamp, const char *n
     CHECK(file_read(&c->arena, join(c, shipped(), barclamp, name), 1 << 20, &text) == OK);
     for (const struct edit *e = edits; e->file; e++)
         if (!strcmp(e->file, name))
-            text = edited(c, text, e);
-    made(c, to);
+            text = apply_edit(c, text, e);
+    note_created(c, to);
     CHECK(file_write(to, text, 0644) == OK);
 }
 
@@ -90,10 +90,10 @@ static inline void make_folder(struct copy *c, const char *barclamp, const char 
 {
     const char *path = join(c, c->folder, barclamp, name);
     CHECK(mkdir(path, 0755) == 0);
-    made(c, path);
+    note_created(c, path);
 }
 
-/* A copy of one barclamp with these edits. Those that are not copied are taken as they are. */
+/* Copy one barclamp with these edits. The other barclamps are read from the tree. */
 static inline void copy_barclamp(struct copy *c, const char *barclamp, const struct edit *edits)
 {
     char name[300];
@@ -128,9 +128,9 @@ static inline void remove_copy(struct copy *c)
 
 /* ---- racks ---- */
 
-static inline struct rack *rack_of(const char *barclamps, uint32_t machines)
+static inline struct rack *rack_with(const char *barclamps, uint32_t machines)
 {
-    const struct rack_draw draw = {.seed = 7, .barclamps = barclamps, .machines = machines};
+    const struct rack_scenario draw = {.seed = 7, .barclamps = barclamps, .machines = machines};
     char failure[640] = "";
     log_setup(LOG_ERROR, LOG_TEXT);
     struct rack *r = rack_new(&draw, failure, sizeof failure);
@@ -143,7 +143,7 @@ static inline struct rack *rack_of(const char *barclamps, uint32_t machines)
     return r;
 }
 
-static inline void end_well(struct rack *r)
+static inline void check_goal_and_free(struct rack *r)
 {
     const char *missing = rack_missing(r);
     if (missing || r->failure[0])
@@ -152,11 +152,11 @@ static inline void end_well(struct rack *r)
     rack_free(r);
 }
 
-/* ---- what is waited for ---- */
+/* ---- conditions ---- */
 
-static inline bool is_in(struct rack *r, int64_t place)
+static inline bool is_in_env(struct rack *r, int64_t env)
 {
-    return r->machines[0].place == (enum rack_place)place;
+    return r->machines[0].env == (enum rack_env)env;
 }
 
 static inline struct noderole_record noderole(struct rack *r, uint32_t machine, const char *role)
@@ -173,18 +173,18 @@ static inline struct node_record node(struct rack *r, uint32_t machine)
     return record;
 }
 
-/* Of machine 0. */
-static inline bool install_is(struct rack *r, int64_t state)
+/* State of provisioner-os-install on machine 0. */
+static inline bool install_state_is(struct rack *r, int64_t state)
 {
     return noderole(r, 0, INSTALL).state == (uint32_t)state;
 }
 
-static inline bool was_installed(struct rack *r, int64_t times)
+static inline bool run_count_is(struct rack *r, int64_t times)
 {
     return noderole(r, 0, INSTALL).run_count == (uint32_t)times;
 }
 
-static inline bool boots(struct rack *r, int64_t unused)
+static inline bool will_install(struct rack *r, int64_t unused)
 {
     return str_ends(node(r, 0).bootenv, STR("-install")) && unused == 0;
 }
@@ -211,7 +211,7 @@ static inline bool is_discovered(struct rack *r, int64_t machines)
     return true;
 }
 
-static inline bool is_done(struct rack *r, int64_t unused)
+static inline bool goal_is_reached(struct rack *r, int64_t unused)
 {
     return rack_missing(r) == NULL && unused == 0;
 }
@@ -227,30 +227,30 @@ static inline bool is_parked(struct rack *r, int64_t unused)
     return false;
 }
 
-/* ---- what is done ---- */
+/* ---- actions ---- */
 
 static inline void discover(struct rack *r)
 {
-    for (uint32_t i = 0; i < r->draw.machines; i++)
+    for (uint32_t i = 0; i < r->scenario.machines; i++)
         rack_power_on(r, i);
-    CHECK(rack_until(r, is_discovered, r->draw.machines, HOUR));
+    CHECK(rack_until(r, is_discovered, r->scenario.machines, HOUR));
 }
 
-static inline void want_installed(struct rack *r)
+static inline void request_installation(struct rack *r)
 {
-    for (uint32_t i = 0; i < r->draw.machines; i++) {
+    for (uint32_t i = 0; i < r->scenario.machines; i++) {
         CHECK(rack_bind(r, i, "crowbar-installed-node", "blue").is_done);
         CHECK(rack_bind(r, i, "rack-application", "blue").is_done);
     }
     CHECK(rack_commit(r, "blue").is_done || r->failure[0]);
 }
 
-/* From nothing to everything, or to a failure. */
+/* Discover and install all machines, or stop at the first violation. */
 static inline void install_all(struct rack *r)
 {
     discover(r);
-    want_installed(r);
-    rack_until(r, is_done, 0, 4 * HOUR);
+    request_installation(r);
+    rack_until(r, goal_is_reached, 0, 4 * HOUR);
 }
 
 static inline void set_value(struct rack *r, enum table target, int64_t id, const char *attrib,
@@ -274,15 +274,16 @@ static inline void set_admin(struct rack *r, uint32_t given, bool value)
     CHECK(rack_send(r, &command).is_done);
 }
 
-/* Live through an installation with these barclamps, which must go wrong like this. */
-static inline void goes_wrong(const char *barclamps, struct rack_flaws flaws, const char *how)
+/* Simulate an installation with these barclamps; the rack must report a violation that contains
+ * `how`. */
+static inline void expect_violation(const char *barclamps, struct rack_flaws flaws, const char *how)
 {
-    struct rack *r = rack_of(barclamps, 1);
+    struct rack *r = rack_with(barclamps, 1);
     r->flaws = flaws;
     r->delay_ms[RACK_RUN_SLOW] = MINUTE;
     install_all(r);
     if (!strstr(r->failure, how))
-        fprintf(stderr, "instead of %s: \"%s\"\n", how, r->failure);
+        fprintf(stderr, "expected a violation with \"%s\", got \"%s\"\n", how, r->failure);
     CHECK(strstr(r->failure, how));
     rack_free(r);
 }

@@ -1,6 +1,6 @@
-/* Goal: the pretended store keeps all of a batch or nothing, breaks exactly as told, and gives its
- * rows back in order.
- * Method: stories for each fault; then random batches against a naive table of records. */
+/* Goal: the simulated store keeps a batch completely or not at all, fails exactly as configured,
+ * and returns its rows in order.
+ * Method: one test for each fault; then random batches, compared with a naive table of records. */
 #include "base/prng.h"
 #include "sim/store/log_store.h"
 #include "sim/store/memory_store.h"
@@ -49,7 +49,7 @@ static struct batch node_batch(struct world *w, int64_t id)
     return batch_of(w, &change, 1);
 }
 
-/* Submit and poll until there is an answer. */
+/* Submit and poll until there is a result. */
 static err write(struct world *w, const struct batch *batch)
 {
     bool busy = true;
@@ -61,7 +61,7 @@ static err write(struct world *w, const struct batch *batch)
     return e;
 }
 
-TEST(a_batch_that_is_in_is_in)
+TEST(an_accepted_batch_is_stored)
 {
     struct world w;
     world_init(&w);
@@ -93,7 +93,7 @@ TEST(a_late_batch_is_busy_first)
     world_fini(&w);
 }
 
-TEST(each_fate_happens_once_and_as_named)
+TEST(each_fault_happens_once)
 {
     static const struct {
         enum memory_fate fate;
@@ -136,7 +136,7 @@ TEST(an_unacknowledged_tail_is_kept_or_lost_at_a_crash)
     }
 }
 
-TEST(who_was_ousted_writes_nothing)
+TEST(a_fenced_session_writes_nothing)
 {
     struct world w;
     world_init(&w);
@@ -153,7 +153,7 @@ TEST(who_was_ousted_writes_nothing)
     CHECK(memory_store_count(w.store, TABLE_NODE) == 0);
     CHECK(w.port.lead(w.port.self, 1, &w.mark) == ERR_FENCED);
 
-    /* The second one is fenced as well, and its tail does not come in through a crash. */
+    /* The second session is fenced as well; a crash does not store its unacknowledged batch. */
     batch.epoch = 2;
     CHECK(port.submit(port.self, &batch) == OK);
     memory_store_usurp(w.store);
@@ -188,7 +188,7 @@ static err stop_at_three(void *self, const struct record *record)
     return ++*(uint32_t *)self == 3 ? ERR_CORRUPT : OK;
 }
 
-TEST(leading_and_loading_fail_when_told_to)
+TEST(lead_and_load_fail_as_configured)
 {
     struct world w;
     world_init(&w);
@@ -241,7 +241,7 @@ TEST(archives_are_found_by_deployment_and_snapshot)
     world_fini(&w);
 }
 
-/* ---- against a naive table ---- */
+/* ---- comparison with a naive table ---- */
 
 enum { NAIVE_IDS = 40, NAIVE_TABLES = 3 };
 static const enum table naive_tables[NAIVE_TABLES] = {TABLE_ROLE, TABLE_NODE, TABLE_EDGE};
@@ -301,7 +301,7 @@ static bool same_rows(const struct world *w, const struct naive *naive)
     return c.same;
 }
 
-TEST(random_batches_leave_what_a_naive_table_says)
+TEST(random_batches_match_a_naive_table)
 {
     struct prng r;
     prng_init(&r, 11);
@@ -338,7 +338,7 @@ TEST(random_batches_leave_what_a_naive_table_says)
     world_fini(&w);
 }
 
-TEST(a_log_takes_everything_at_once)
+TEST(a_log_store_accepts_every_batch_at_once)
 {
     struct log_store log;
     log_store_init(&log);

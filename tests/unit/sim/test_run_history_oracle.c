@@ -1,4 +1,4 @@
-/* Goal: the book notices each way in which a core could get its history wrong.
+/* Goal: the oracle reports each way in which a core could write a wrong run history.
  * Method: batches made by hand, right ones and wrong ones. */
 #include "model/command.h"
 #include "sim/oracle/run_history_oracle.h"
@@ -66,7 +66,7 @@ static void end_run(struct fixture *f, int64_t id)
         (struct change){.gone = true, .record = {.table = TABLE_RUN, .run = {.id = id}}};
 }
 
-/* Into the store, then into the book; "" when it is right. */
+/* Commit the batch to the store, then pass it to the oracle; "" = no violation. */
 static const char *write_batch(struct fixture *f)
 {
     struct buf bytes = buf_in(&f->arena);
@@ -98,7 +98,7 @@ TEST(a_start_that_ends_has_its_row)
 {
     struct fixture f;
     start_first(&f);
-    put_run(&f, 1, RUN_STOPPING, 1); /* not over yet */
+    put_run(&f, 1, RUN_STOPPING, 1); /* still running */
     CHECK(strcmp(write_batch(&f), "") == 0);
     end_run(&f, 1);
     put_old(&f, 1, 50);
@@ -110,12 +110,12 @@ TEST(a_start_that_ends_has_its_row)
     put_old(&f, 2, 50);
     CHECK(strcmp(write_batch(&f), "") == 0);
     CHECK(f.book.ended == 2);
-    end_run(&f, 2); /* while it was parked: nothing ended */
+    end_run(&f, 2); /* parked: no start has ended */
     CHECK(strcmp(write_batch(&f), "") == 0);
     fixture_fini(&f);
 }
 
-TEST(an_end_without_a_row_is_noticed)
+TEST(an_end_without_a_row_is_reported)
 {
     struct fixture f;
     start_first(&f);
@@ -128,7 +128,7 @@ TEST(an_end_without_a_row_is_noticed)
     fixture_fini(&f);
 }
 
-TEST(a_row_without_an_end_is_noticed)
+TEST(a_row_without_an_end_is_reported)
 {
     struct fixture f;
     start_first(&f);
@@ -143,7 +143,7 @@ TEST(a_row_without_an_end_is_noticed)
     fixture_fini(&f);
 }
 
-TEST(rows_out_of_time_or_beyond_the_number_are_noticed)
+TEST(rows_out_of_time_or_beyond_the_number_are_reported)
 {
     struct fixture f;
     start_first(&f);
@@ -162,7 +162,7 @@ TEST(rows_out_of_time_or_beyond_the_number_are_noticed)
     fixture_fini(&f);
 }
 
-TEST(after_a_restart_the_book_goes_on_with_what_the_store_holds)
+TEST(after_a_restart_the_oracle_continues_from_the_store)
 {
     struct fixture f;
     start_first(&f);
