@@ -1,9 +1,11 @@
-/* Cases 1-21: objects, their names and defaults (SEMANTICS 13.1). Passwords come with the API. */
+/* Goal: cases 1 to 21 of docs/spec/cases.md: the names of objects and the defaults of their fields
+ * (docs/spec/objects.md). Passwords (cases 17, 18 and 20) are tested in tests/api.
+ * Method: commands to a core in memory; the outcome and the stored records are checked. */
 #include <string.h>
 
 #include "tests/world/world.h"
 
-/* Case 3: what no identifier may look like. */
+/* Case 3: names that are refused as identifiers. */
 static const char *const bad_names[] = {"1123", "1foo", "foo!", " foo", "f oo", "foo "};
 
 #define EACH(item, list)                                                                           \
@@ -58,7 +60,7 @@ static struct command cmd_user(const char *username, const char *email)
 
 /* ---- barclamps ---- */
 
-TEST(c001_a_second_import_makes_no_second_barclamp)
+TEST(c001_a_second_import_updates_the_barclamp)
 {
     struct world *w = world_open();
     DONE(w, cmd_barclamp(w, "foo"));
@@ -78,7 +80,7 @@ TEST(c001_a_barclamp_name_that_differs_only_by_case_is_taken)
     world_close(w);
 }
 
-TEST(c002_reserved_words_name_no_barclamp)
+TEST(c002_reserved_words_are_refused_as_barclamp_names)
 {
     static const char *const reserved[] = {"barclamp", "docs",    "machines",
                                            "users",    "support", "application"};
@@ -129,7 +131,7 @@ TEST(c005_bad_deployment_names_are_refused)
     world_close(w);
 }
 
-TEST(c005_a_deployment_without_parent_hangs_below_system)
+TEST(c005_a_deployment_without_parent_is_below_system)
 {
     struct world *w = world_open();
     struct record record;
@@ -141,7 +143,7 @@ TEST(c005_a_deployment_without_parent_hangs_below_system)
     world_close(w);
 }
 
-TEST(c005_a_new_deployment_brings_its_phantom_node)
+TEST(c005_a_new_deployment_has_a_phantom_node)
 {
     struct world *w = world_open();
     struct record record;
@@ -175,7 +177,7 @@ TEST(c007_a_group_name_is_used_once_per_category)
     world_close(w);
 }
 
-TEST(c008_a_group_without_category_is_for_the_ui)
+TEST(c008_a_group_without_category_has_category_ui)
 {
     struct world *w = world_open();
     const int64_t foo = DONE(w, cmd_group("foo", ""));
@@ -254,7 +256,7 @@ TEST(c013_an_imported_jig_of_an_unknown_class_is_kept_inactive_with_the_reason)
 
 /* ---- nodes ---- */
 
-/* "a.a.a ... .com", `len` bytes long. */
+/* Returns a node name "a.a.a ... .com" of `len` bytes. */
 static const char *long_name(struct world *w, uint32_t len)
 {
     char *name = arena_zalloc(&w->arena, len + 1u);
@@ -300,7 +302,7 @@ TEST(c016_a_node_name_is_kept_in_lower_case)
     world_close(w);
 }
 
-TEST(c016_a_rename_obeys_the_same_rules)
+TEST(c016_a_rename_follows_the_same_rules)
 {
     struct world *w = world_open();
     DONE(w, cmd_named_node("foo.example.com"));

@@ -1,4 +1,6 @@
-/* Cases 23-47 and 253: binding a role to a node, all or nothing (SEMANTICS 2, 13.2). */
+/* Goal: cases 23 to 47 and 253 of docs/spec/cases.md: a bind of a role to a node creates every
+ * noderole it needs, or is refused and changes nothing (docs/spec/binding.md).
+ * Method: commands to a core in memory; the noderoles, their edges and cohorts are checked. */
 #include "tests/world/world.h"
 
 static uint32_t noderoles_on(struct world *w, const char *node)
@@ -32,7 +34,7 @@ static bool in_deployment(struct world *w, const char *noderole, const char *dep
     return read_noderole(w, noderole).deployment_id == the_deployment(w, deployment);
 }
 
-/* ---- implicit and discovery ---- */
+/* ---- implicit and discovery roles ---- */
 
 TEST(c023_an_implicit_parent_imported_later_is_bound_with_its_child)
 {
@@ -83,7 +85,7 @@ TEST(c025_after_the_commit_a_node_is_listed_in_its_deployment)
     world_close(w);
 }
 
-/* ---- what may not be bound ---- */
+/* ---- refused binds ---- */
 
 TEST(c028_an_abstract_role_is_not_bound)
 {
@@ -152,7 +154,7 @@ TEST(c030_two_providers_of_one_role_do_not_share_a_node)
     world_close(w);
 }
 
-TEST(c030_all_problems_are_told_not_the_first)
+TEST(c030_all_problems_are_reported_not_only_the_first)
 {
     struct world *w = world_open();
     world_role(w, "x", "'provides':['r']");
@@ -165,7 +167,7 @@ TEST(c030_all_problems_are_told_not_the_first)
     world_close(w);
 }
 
-/* ---- where the parent is found ---- */
+/* ---- parent search ---- */
 
 TEST(c031_a_provider_on_the_node_is_the_parent)
 {
@@ -261,7 +263,7 @@ TEST(c033_the_role_is_preferred_to_its_provider_and_the_lowest_id_to_others)
     world_close(w);
 }
 
-TEST(c034_an_implicit_parent_is_never_looked_for_elsewhere)
+TEST(c034_an_implicit_parent_is_searched_for_on_the_node_only)
 {
     struct world *w = world_open();
     world_role(w, "p", "'flags':['implicit']");
@@ -297,7 +299,7 @@ TEST(c035_a_parent_found_nowhere_is_created_on_the_node_in_the_deployment)
     world_close(w);
 }
 
-TEST(c036_an_unresolved_require_is_named_and_waited_for)
+TEST(c036_an_unresolved_requirement_is_named_until_it_is_imported)
 {
     struct world *w = world_open();
     world_role(w, "child", "'requires':['later']");
@@ -311,7 +313,7 @@ TEST(c036_an_unresolved_require_is_named_and_waited_for)
     world_close(w);
 }
 
-TEST(c036_a_refused_parent_leaves_nothing_of_the_whole_bind)
+TEST(c036_a_refused_parent_refuses_the_whole_bind)
 {
     struct world *w = world_open();
     world_role(w, "good", "");
@@ -504,7 +506,7 @@ TEST(c042_two_roles_that_require_each_other_are_refused)
     world_close(w);
 }
 
-TEST(c042_a_circle_of_three_roles_is_refused)
+TEST(c042_a_cycle_of_three_roles_is_refused)
 {
     struct world *w = world_open();
     const char *text = REFUSED(w,
@@ -520,7 +522,7 @@ TEST(c042_a_circle_of_three_roles_is_refused)
     world_close(w);
 }
 
-TEST(c042_a_circle_through_a_wanted_attrib_is_refused)
+TEST(c042_a_cycle_through_a_wanted_attrib_is_refused)
 {
     struct world *w = world_open();
     world_role(w, "a", "'requires':['b'],'attribs':[{'name':'a-x','map':'a/x'}]");
@@ -540,7 +542,7 @@ TEST(c043_a_chain_of_roles_has_cohorts_0_1_2)
     world_close(w);
 }
 
-TEST(c043_an_edge_from_a_deep_role_lifts_the_chain)
+TEST(c043_an_edge_from_a_role_of_a_high_cohort_raises_the_chain)
 {
     struct world *w = world_open();
     world_role(w, "a", "");
@@ -561,8 +563,8 @@ TEST(c043_an_edge_from_a_deep_role_lifts_the_chain)
     world_close(w);
 }
 
-/* m@n2 stands at cohort 5, because what provides its base there stands at 4. */
-static void bind_a_deep_member(struct world *w)
+/* Binds m@n2 in cohort 5, because the provider of its base on n2 is in cohort 4. */
+static void bind_member_in_cohort_5(struct world *w)
 {
     world_role(w, "base", "");
     world_role(w, "m", "'flags':['cluster'],'requires':['base']");
@@ -585,10 +587,10 @@ static void bind_a_deep_member(struct world *w)
     world_bind(w, "m@n2");
 }
 
-TEST(c043_an_edge_from_a_deep_noderole_lifts_the_chain)
+TEST(c043_an_edge_from_a_noderole_of_a_high_cohort_raises_the_chain)
 {
     struct world *w = world_open();
-    bind_a_deep_member(w);
+    bind_member_in_cohort_5(w);
     CHECK(read_noderole(w, "m@n2").cohort == 5);
     CHECK(read_noderole(w, "a@n3").cohort == 6);
     CHECK(read_noderole(w, "b@n3").cohort == 7);
@@ -596,7 +598,7 @@ TEST(c043_an_edge_from_a_deep_noderole_lifts_the_chain)
     world_close(w);
 }
 
-static void import_the_pair(struct world *w, const char *requires)
+static void import_pair(struct world *w, const char *requires)
 {
     const struct str head = STR("{'barclamp':{'name':'pair','source_path':'/src/pair'},'roles':["
                                 "{'name':'a','jig':'noop'},{'name':'b','jig':'noop','requires':[");
@@ -604,20 +606,20 @@ static void import_the_pair(struct world *w, const char *requires)
     DONE(w, cmd_import(w, str_z(&w->arena, json)));
 }
 
-TEST(c043_cohorts_never_sink_again)
+TEST(c043_cohorts_never_decrease)
 {
     struct world *w = world_open();
-    import_the_pair(w, "'a'");
+    import_pair(w, "'a'");
     CHECK(read_role(w, "b").cohort == 1);
-    import_the_pair(w, "");
-    CHECK(read_role(w, "b").requires.len <= 2); /* empty, however that is written */
+    import_pair(w, "");
+    CHECK(read_role(w, "b").requires.len <= 2); /* "" or "[]": none */
     CHECK(read_role(w, "b").cohort == 1);
     world_close(w);
 }
 
-/* ---- vetoes, repetition, ancestry ---- */
+/* ---- vetoes, repeated binds, ancestry ---- */
 
-TEST(c044_a_veto_of_the_bind_leaves_nothing)
+TEST(c044_a_veto_of_the_bind_creates_nothing)
 {
     struct world *w = world_open();
     world_role(w, "p", "");
@@ -635,7 +637,7 @@ TEST(c044_a_veto_of_the_bind_leaves_nothing)
     world_close(w);
 }
 
-TEST(c044_on_node_bind_is_asked_once_for_each_new_noderole)
+TEST(c044_on_node_bind_is_called_once_for_each_new_noderole)
 {
     struct world *w = world_open();
     world_role(w, "p", "'hooks':['on_node_bind']");
@@ -684,7 +686,7 @@ TEST(c045_without_a_deployment_the_role_is_bound_in_the_nodes_own)
     world_close(w);
 }
 
-TEST(c045_the_bind_may_bring_data)
+TEST(c045_the_bind_may_carry_data)
 {
     struct world *w = world_open();
     world_role(w, "a", "");
@@ -723,7 +725,7 @@ TEST(c046_the_provided_below_its_provider_on_another_node_is_refused)
     world_close(w);
 }
 
-/* m@n2 would hang below pz@n2, which provides z, and adopt z@n3. */
+/* m@n2 would be a child of pz@n2, which provides z, and adopt z@n3. */
 TEST(c046_an_adoption_may_not_put_a_provider_above_the_provided)
 {
     struct world *w = world_open();
@@ -778,7 +780,7 @@ TEST(c047_bootstrap_roles_go_to_the_automatic_node_and_to_the_admin_node_that_re
     world_reload(w);
     CHECK(read_node(w, "n1").automatic);
     DONE(w, cmd_node(w, "plain"));
-    CHECK(read_node(w, "n1").id == old); /* no admin node, nothing is replaced */
+    CHECK(read_node(w, "n1").id == old); /* not an admin node: nothing is replaced */
     make_admin_node(w, "n1");            /* of the same name */
     CHECK(read_node(w, "n1").id != old && !read_node(w, "n1").automatic);
     IS(w, "boot@n1", "proposed");
@@ -792,7 +794,7 @@ TEST(c047_an_automatic_node_that_failed_before_it_ran_is_replaced)
     struct world *w = world_open();
     world_role(w, "boot", "'flags':['bootstrap']");
     struct command command = cmd_automatic(w, "n1");
-    command.node_create.available = true; /* not alive: its noderole waits */
+    command.node_create.available = true; /* not alive: its noderole stays in TODO */
     DONE(w, command);
     world_commit(w, "boot@n1");
     IS(w, "boot@n1", "todo");
@@ -802,8 +804,8 @@ TEST(c047_an_automatic_node_that_failed_before_it_ran_is_replaced)
     world_close(w);
 }
 
-/* What keeps it: a role that no bootstrap role requires, a run, something elsewhere that depends on
- * it, another deployment. */
+/* An automatic node is in use if it has a role that no bootstrap role requires, a run, a dependent
+ * noderole on another node, or if it is in another deployment. */
 TEST(c047_an_automatic_node_in_use_stays_as_an_admin_node)
 {
     for (int use = 0; use < 4; use++) {
@@ -841,7 +843,7 @@ TEST(c047_an_automatic_node_is_made_only_where_there_is_no_other)
 {
     struct world *w = world_open();
     world_role(w, "boot", "'flags':['bootstrap']");
-    world_deployment(w, "d"); /* with its phantom */
+    world_deployment(w, "d"); /* and its phantom node */
     DONE(w, cmd_node(w, "plain"));
     REFUSED(w, cmd_automatic(w, "n1"), WRONG_STATE, "automatic");
     CHECK(core_find(w->core, TABLE_NODE, STR("n1.example.com")) == 0);
@@ -898,10 +900,11 @@ TEST(c047_a_node_that_carries_a_provider_of_a_discovery_role_is_not_discovered)
     world_close(w);
 }
 
-/* ---- circles of noderoles ---- */
+/* ---- cycles of noderoles ---- */
 
-/* c@n2 is a child of m@n1 and provides what m needs on n2: m@n2 would be above and below it. */
-static void prepare_a_circle(struct world *w)
+/* c@n2 is a child of m@n1 and provides what m requires on n2: m@n2 would be its parent and its
+ * child. */
+static void prepare_cycle(struct world *w)
 {
     world_role(w, "base", "'flags':['abstract']");
     world_role(w, "q", "'provides':['base']");
@@ -915,10 +918,10 @@ static void prepare_a_circle(struct world *w)
     CHECK(world_has_edge(w, "m@n1", "c@n2"));
 }
 
-TEST(c253_a_bind_that_closes_a_circle_by_adoption_is_refused_with_the_chain)
+TEST(c253_a_bind_that_closes_a_cycle_by_adoption_is_refused_with_the_chain)
 {
     struct world *w = world_open();
-    prepare_a_circle(w);
+    prepare_cycle(w);
     const char *text = REFUSED(w, cmd_bind(w, "m@n2", NULL), GRAPH_CYCLE, NULL);
     HAS(text, "m");
     HAS(text, "c");
@@ -928,8 +931,8 @@ TEST(c253_a_bind_that_closes_a_circle_by_adoption_is_refused_with_the_chain)
     world_close(w);
 }
 
-/* The same with a step between: c0@n2 -> c@n2 -> m@n2 -> c0@n2. */
-TEST(c253_a_longer_circle_is_refused_too)
+/* The same with one more noderole: c0@n2 -> c@n2 -> m@n2 -> c0@n2. */
+TEST(c253_a_longer_cycle_is_refused_too)
 {
     struct world *w = world_open();
     world_role(w, "base", "'flags':['abstract']");

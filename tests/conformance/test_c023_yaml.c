@@ -1,5 +1,6 @@
-/* Cases 23-27, 47, 86, 90, 96 with the barclamps that are shipped: YAML and Lua as they are
- * installed. (All of 23-47 from YAML: the programs conformance/yaml_* run every case that way.) */
+/* Goal: cases 23 to 27, 47, 86, 90 and 96 of docs/spec/cases.md with the shipped barclamps.
+ * Method: a live world (tests/world/live.h) reads the YAML and Lua files as they are installed. The
+ * programs conformance/yaml_* run all cases with barclamps that the tests write as YAML. */
 #include "tests/world/live.h"
 
 static void make_admin_node(struct world *w, const char *name, const char *address)
@@ -10,7 +11,7 @@ static void make_admin_node(struct world *w, const char *name, const char *addre
     DONE(w, command);
 }
 
-/* With an admin node that the other nodes find their servers on. */
+/* Opens a world with an admin node, on which the other nodes find their servers. */
 static struct world *open_shipped(void)
 {
     struct world *w = live_open();
@@ -28,7 +29,7 @@ static uint32_t noderoles_on(struct world *w, const char *node)
     return count;
 }
 
-TEST(the_shipped_barclamps_come_in_without_a_warning_and_again_change_nothing)
+TEST(the_shipped_barclamps_are_imported_without_a_warning_and_again_without_a_change)
 {
     struct world *w = open_shipped();
     const struct digest128 before = core_digest_now(w->core);
@@ -45,7 +46,8 @@ TEST(c023_an_implicit_parent_is_bound_with_its_child_on_an_admin_node)
     make_admin_node(w, "n1", "{}");
     world_bind(w, "test-client@n1");
     DONE(w, CMD(NODE_COMMIT, node_commit, .id = the_node(w, "n1")));
-    CHECK(noderoles_on(w, "n1") == 3); /* and test-server; test-admin came to the first one */
+    CHECK(noderoles_on(w, "n1") ==
+          3); /* and test-server; test-admin is bound to the first admin node only */
     CHECK(world_has_edge(w, "test-library@n1", "test-client@n1"));
     CHECK(read_role(w, "test-library").flags & ROLE_IMPLICIT);
     live_close(w);
@@ -78,7 +80,7 @@ TEST(c025_after_the_commit_a_node_is_listed_in_its_deployment)
     live_close(w);
 }
 
-TEST(c026_a_client_brings_its_library_and_finds_or_creates_its_server)
+TEST(c026_a_client_binds_its_library_and_finds_or_creates_its_server)
 {
     struct world *w = open_shipped();
     world_deployment(w, "d");
@@ -156,7 +158,7 @@ static const char *on_node(struct world *w, const char *attrib)
     return world_value(w, TABLE_NODE, the_node(w, "n1"), attrib, VIEW_ALL);
 }
 
-TEST(c096_what_discovery_found_is_read_and_drives_are_counted)
+TEST(c096_discovered_data_is_read_and_drives_are_counted)
 {
     struct world *w = open_shipped();
     struct command command = cmd_node(w, "n1");

@@ -1,4 +1,6 @@
-/* Cases 48-64: the states of a noderole (SEMANTICS 3, 13.3; DECISIONS D1). */
+/* Goal: cases 48 to 64 of docs/spec/cases.md: the states of a noderole (docs/spec/states.md,
+ * ADR 0006).
+ * Method: commands to a core in memory; states, runs and hook calls are checked after each. */
 #include <string.h>
 
 #include "tests/world/world.h"
@@ -136,7 +138,7 @@ TEST(c050_a_commit_of_the_deployment_does_both_in_order)
     world_close(w);
 }
 
-/* ---- parents and children ---- */
+/* ---- effects of a state on parents and children ---- */
 
 TEST(c051_a_blocked_child_becomes_todo_when_its_parent_is_active)
 {
@@ -168,8 +170,8 @@ TEST(c051_a_child_waits_for_its_last_parent)
     world_close(w);
 }
 
-/* Below x@n1: one descendant in each state that can be there. */
-static struct world *open_a_family(void)
+/* Opens a world with x@n1 and one descendant of it in each possible state. */
+static struct world *open_descendants(void)
 {
     struct world *w = world_open();
     world_role(w, "x", "");
@@ -195,7 +197,7 @@ static struct world *open_a_family(void)
 
 TEST(c052_an_error_blocks_every_descendant_but_proposed_and_running_ones)
 {
-    struct world *w = open_a_family();
+    struct world *w = open_descendants();
     DONE(w, cmd_enqueue(w, "x@n1"));
     world_anneal(w);
     IS(w, "act@n2", "active");
@@ -214,7 +216,7 @@ TEST(c052_an_error_blocks_every_descendant_but_proposed_and_running_ones)
 
 TEST(c052_a_run_that_outlives_the_error_of_its_parent_still_counts)
 {
-    struct world *w = open_a_family();
+    struct world *w = open_descendants();
     DONE(w, cmd_enqueue(w, "x@n1"));
     world_anneal(w);
     world_finish(w, "x@n1", RESULT_FAILED);
@@ -225,7 +227,7 @@ TEST(c052_a_run_that_outlives_the_error_of_its_parent_still_counts)
 
 TEST(c052_an_error_drops_the_queued_runs_of_its_descendants)
 {
-    struct world *w = open_a_family();
+    struct world *w = open_descendants();
     DONE(w, cmd_enqueue(w, "x@n1"));
     world_anneal(w);
     DONE(w, cmd_enqueue(w, "act@n2"));
@@ -254,7 +256,7 @@ TEST(c052_an_error_fires_on_blocked_below)
     world_close(w);
 }
 
-TEST(c053_a_blocked_noderole_knows_no_error)
+TEST(c053_an_error_does_not_change_a_blocked_noderole)
 {
     struct world *w = world_open();
     world_role(w, "p", "");
@@ -347,7 +349,7 @@ TEST(c055_retry_of_a_parent_blocks_its_waiting_and_failed_children_only)
     world_close(w);
 }
 
-/* ---- starting and ending ---- */
+/* ---- start and end of runs ---- */
 
 TEST(c056_a_start_clears_the_runlog)
 {
@@ -397,7 +399,7 @@ TEST(c057_a_failure_is_not_counted)
     world_close(w);
 }
 
-TEST(c057_a_success_that_ends_the_life_of_its_node_settles)
+TEST(c057_a_success_that_makes_its_node_not_alive_settles_the_noderole)
 {
     struct world *w = open_a_chain();
     world_bring(w, "g@n0", "transition");
@@ -408,7 +410,7 @@ TEST(c057_a_success_that_ends_the_life_of_its_node_settles)
     world_close(w);
 }
 
-TEST(c057_the_answer_of_a_run_cancelled_by_the_death_of_its_node_is_ignored)
+TEST(c057_the_result_of_a_run_cancelled_by_the_death_of_its_node_is_ignored)
 {
     struct world *w = open_a_chain();
     world_bring(w, "g@n0", "transition");
@@ -514,7 +516,7 @@ TEST(c059_propose_of_a_running_noderole_cancels_its_run)
     world_close(w);
 }
 
-/* ---- the node's flags ---- */
+/* ---- flags of the node ---- */
 
 /* On n1: a ACTIVE, b (child of a) in TRANSITION, e in ERROR, pr PROPOSED, and a queued run. */
 static struct world *open_a_busy_node(void)
@@ -554,7 +556,7 @@ TEST(c060_the_death_of_a_node_settles_everything_on_it)
     world_close(w);
 }
 
-TEST(c060_the_slot_of_a_dead_node_is_free_when_its_worker_is_out)
+TEST(c060_the_slot_of_a_dead_node_is_free_when_its_worker_has_stopped)
 {
     struct world *w = open_a_busy_node();
     world_alive(w, "n1", false);
@@ -587,7 +589,7 @@ TEST(c060_a_node_that_comes_back_runs_everything_again)
     world_close(w);
 }
 
-TEST(c061_a_node_taken_away_keeps_its_states_and_starts_nothing)
+TEST(c061_an_unavailable_node_keeps_its_states_and_starts_nothing)
 {
     struct world *w = open_a_chain();
     world_bring(w, "g@n0", "active");
@@ -607,7 +609,7 @@ TEST(c061_a_node_taken_away_keeps_its_states_and_starts_nothing)
     world_close(w);
 }
 
-TEST(c062_one_error_closes_the_node_until_it_is_retried)
+TEST(c062_one_error_stops_starts_on_the_node_until_it_is_retried)
 {
     struct world *w = world_open();
     world_role(w, "bad", "");
@@ -630,7 +632,7 @@ TEST(c062_one_error_closes_the_node_until_it_is_retried)
     world_close(w);
 }
 
-TEST(c062_proposing_or_deleting_the_failed_one_frees_the_node_too)
+TEST(c062_propose_or_delete_of_the_failed_noderole_permits_starts_again)
 {
     struct world *w = world_open();
     world_role(w, "bad", "");
@@ -653,7 +655,7 @@ TEST(c062_proposing_or_deleting_the_failed_one_frees_the_node_too)
     world_close(w);
 }
 
-/* ---- proposed ---- */
+/* ---- proposed noderoles and deployments ---- */
 
 static const char all_state_hooks[] =
     "'hooks':['on_proposed','on_blocked','on_todo','on_transition','on_active','on_error']";
@@ -701,7 +703,7 @@ TEST(c064_on_proposed_fires_at_creation_and_at_every_later_save)
     world_close(w);
 }
 
-TEST(c064_a_hook_is_handed_to_the_world_as_an_effect)
+TEST(c064_a_hook_call_is_an_effect_of_the_step)
 {
     struct world *w = world_open();
     world_role(w, "a", "'hooks':['on_proposed']");
@@ -713,7 +715,7 @@ TEST(c064_a_hook_is_handed_to_the_world_as_an_effect)
     world_close(w);
 }
 
-TEST(c064_a_failed_on_proposed_holds_the_commit_until_it_succeeds)
+TEST(c064_a_failed_on_proposed_refuses_the_commit_until_it_succeeds)
 {
     struct world *w = world_open();
     world_role(w, "a", "'hooks':['on_proposed']");

@@ -1,4 +1,6 @@
-/* Cases 65-74: targets, power, deployments, deletes, moves (SEMANTICS 3.6-3.11, 8.5, 13.3). */
+/* Goal: cases 65 to 74 of docs/spec/cases.md: targets and power of nodes, states of deployments,
+ * deletes, moves and redeploy (docs/spec/machines.md, docs/spec/states.md, ADR 0022, ADR 0032).
+ * Method: commands to a core in memory; records, states and power actions are checked. */
 #include "tests/world/world.h"
 
 static void set_target(struct world *w, const char *node, int64_t role)
@@ -49,7 +51,8 @@ static bool in_deployment(struct world *w, const char *noderole, const char *dep
 
 /* ---- target ---- */
 
-/* base <- stage (a milestone on noop) <- late on n1, other beside them, base on n2 as well. */
+/* base <- stage (a milestone of the jig noop) <- late on n1; other, unrelated, on n1; base on
+ * n2. */
 static struct world *open_a_staged_node(void)
 {
     struct world *w = world_open();
@@ -124,7 +127,7 @@ TEST(c065_a_target_is_a_bound_milestone_on_noop)
 
 /* ---- powersave ---- */
 
-static struct world *open_a_bored_node(const char *hammer)
+static struct world *open_an_idle_node(const char *hammer)
 {
     struct world *w = world_open();
     world_node_attrib(w, "stay_on", "'map':'stay_on','schema':{'type':'bool'}");
@@ -137,7 +140,8 @@ static struct world *open_a_bored_node(const char *hammer)
     return w;
 }
 
-/* The powersave role runs and succeeds; a node that goes off takes it back to todo. */
+/* Runs the powersave role to success. If the node is switched off, the noderole is in TODO
+ * again. */
 static void run_ready(struct world *w, bool goes_off)
 {
     world_commit(w, "ready@n1");
@@ -149,17 +153,17 @@ static void run_ready(struct world *w, bool goes_off)
     CHECK(read_node(w, "n1").alive == !goes_off);
 }
 
-TEST(c066_a_bored_node_is_switched_off)
+TEST(c066_an_idle_node_is_switched_off)
 {
-    struct world *w = open_a_bored_node("ipmi");
+    struct world *w = open_an_idle_node("ipmi");
     run_ready(w, true);
     HEARD(w, "start ready@n1; power off n1");
     world_close(w);
 }
 
-TEST(c066_a_bored_node_on_its_disk_is_halted)
+TEST(c066_an_idle_node_that_boots_from_disk_is_halted)
 {
-    struct world *w = open_a_bored_node("ipmi");
+    struct world *w = open_an_idle_node("ipmi");
     set_bootenv(w, "n1", "local");
     world_deliver(w);
     world_forget(w);
@@ -170,7 +174,7 @@ TEST(c066_a_bored_node_on_its_disk_is_halted)
 
 TEST(c066_a_node_that_cannot_be_switched_on_again_stays_on)
 {
-    struct world *w = open_a_bored_node(NULL);
+    struct world *w = open_an_idle_node(NULL);
     run_ready(w, false);
     HEARD(w, "start ready@n1");
     world_close(w);
@@ -178,7 +182,7 @@ TEST(c066_a_node_that_cannot_be_switched_on_again_stays_on)
 
 TEST(c066_a_proposed_child_does_not_keep_a_node_on)
 {
-    struct world *w = open_a_bored_node("ipmi");
+    struct world *w = open_an_idle_node("ipmi");
     world_role(w, "next", "'requires':['ready']");
     world_bind(w, "next@n1");
     run_ready(w, true);
@@ -188,7 +192,7 @@ TEST(c066_a_proposed_child_does_not_keep_a_node_on)
 
 TEST(c066_a_committed_child_keeps_a_node_on)
 {
-    struct world *w = open_a_bored_node("ipmi");
+    struct world *w = open_an_idle_node("ipmi");
     world_role(w, "next", "'requires':['ready']");
     world_bind(w, "next@n1");
     world_commit(w, "next@n1");
@@ -199,7 +203,7 @@ TEST(c066_a_committed_child_keeps_a_node_on)
 
 TEST(c066_stay_on_keeps_a_node_on)
 {
-    struct world *w = open_a_bored_node("ipmi");
+    struct world *w = open_an_idle_node("ipmi");
     DONE(w, cmd_set(w, TABLE_NODE, the_node(w, "n1"), "stay_on", BUCKET_USER, "true"));
     run_ready(w, false);
     HEARD(w, "start ready@n1");
@@ -262,7 +266,7 @@ TEST(c068_a_commit_of_system_commits_its_proposed_noderoles)
     world_close(w);
 }
 
-/* ---- deleting ---- */
+/* ---- deletes ---- */
 
 /* a@n1 <- b@n1 <- leaf@n1, and a@n1 <- far@n2. */
 static struct world *open_a_tree(void)
@@ -364,7 +368,7 @@ TEST(c069_the_run_of_a_deleted_noderole_is_cancelled_and_holds_the_node_until_it
     world_close(w);
 }
 
-TEST(c070_the_last_admin_node_stays)
+TEST(c070_the_last_admin_node_is_not_deleted)
 {
     struct world *w = world_open();
     struct command command = cmd_node(w, "n1");
@@ -379,7 +383,7 @@ TEST(c070_the_last_admin_node_stays)
     world_close(w);
 }
 
-TEST(c070_a_node_that_others_depend_on_stays)
+TEST(c070_a_node_that_others_depend_on_is_not_deleted)
 {
     struct world *w = open_a_tree();
     world_bind(w, "far@n2");
@@ -393,7 +397,7 @@ TEST(c070_a_node_that_others_depend_on_stays)
     world_close(w);
 }
 
-TEST(c070_a_deleted_node_takes_its_hammers_and_memberships_along)
+TEST(c070_a_deleted_node_deletes_its_hammers_and_memberships)
 {
     struct world *w = world_open();
     world_node(w, "n1", NULL);
@@ -407,7 +411,7 @@ TEST(c070_a_deleted_node_takes_its_hammers_and_memberships_along)
     world_close(w);
 }
 
-TEST(c070_the_phantom_of_a_living_deployment_stays)
+TEST(c070_the_phantom_of_an_existing_deployment_is_not_deleted)
 {
     struct world *w = world_open();
     world_deployment(w, "d");
@@ -416,7 +420,7 @@ TEST(c070_the_phantom_of_a_living_deployment_stays)
     world_close(w);
 }
 
-TEST(c071_system_and_deployments_with_children_stay)
+TEST(c071_system_and_deployments_with_children_are_not_deleted)
 {
     struct world *w = world_open();
     const int64_t d = world_deployment(w, "d");
@@ -447,7 +451,7 @@ TEST(c071_the_nodes_of_a_deleted_deployment_return_to_its_parent)
     world_close(w);
 }
 
-/* ---- moving ---- */
+/* ---- moves ---- */
 
 TEST(c072_proposed_noderoles_that_never_ran_follow_their_node)
 {
@@ -464,7 +468,7 @@ TEST(c072_proposed_noderoles_that_never_ran_follow_their_node)
     world_close(w);
 }
 
-TEST(c072_a_noderole_that_ran_stays_behind)
+TEST(c072_a_noderole_that_ran_stays_in_its_deployment)
 {
     struct world *w = world_open();
     world_role(w, "a", "");
@@ -481,7 +485,7 @@ TEST(c072_a_noderole_that_ran_stays_behind)
 }
 
 /* The second member of a cluster is new, but the child it adopted is ACTIVE. */
-TEST(c072_a_noderole_with_an_active_child_stays_behind)
+TEST(c072_a_noderole_with_an_active_child_stays_in_its_deployment)
 {
     struct world *w = world_open();
     world_role(w, "m", "'flags':['cluster']");
@@ -501,7 +505,7 @@ TEST(c072_a_noderole_with_an_active_child_stays_behind)
     world_close(w);
 }
 
-TEST(c072_the_old_deployment_may_be_asked_for)
+TEST(c072_a_move_may_name_the_old_deployment)
 {
     struct world *w = world_open();
     const int64_t d = world_deployment(w, "d");
@@ -517,7 +521,7 @@ TEST(c072_the_old_deployment_may_be_asked_for)
 
 /* ---- redeploy ---- */
 
-TEST(c073_redeploy_starts_a_node_over)
+TEST(c073_redeploy_resets_the_noderoles_of_a_node)
 {
     struct world *w = world_open();
     world_role(w, "a", "");
@@ -550,7 +554,7 @@ TEST(c073_redeploy_reboots_where_no_reset_is_offered)
     world_close(w);
 }
 
-TEST(c073_redeploy_of_a_node_without_power_is_refused_before_anything)
+TEST(c073_redeploy_of_a_node_without_power_changes_nothing)
 {
     struct world *w = world_open();
     world_role(w, "a", "");

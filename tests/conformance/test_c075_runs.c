@@ -1,10 +1,12 @@
-/* Cases 75-87: the run queue and the annealer (SEMANTICS 5, 12.2, 13.4; DECISIONS D21). */
+/* Goal: cases 75 to 87 of docs/spec/cases.md: the run queue and the annealer, which starts the runs
+ * of noderoles in TODO (docs/spec/runs.md, ADR 0008, ADR 0010, ADR 0019).
+ * Method: commands to a core in memory; the started runs, their data and results are checked. */
 #include <stdio.h>
 #include <string.h>
 
 #include "tests/world/world.h"
 
-/* Several names into one buffer each: "a@n3". */
+/* Returns the prefix followed by the number: "a@n3". */
 static const char *numbered(struct world *w, const char *prefix, int number)
 {
     char text[64];
@@ -75,7 +77,7 @@ TEST(c075_in_one_cohort_the_lower_id_goes_first_and_they_never_overlap)
     world_close(w);
 }
 
-TEST(c076_nodes_run_side_by_side_up_to_the_size_of_the_pool)
+TEST(c076_nodes_run_concurrently_up_to_the_size_of_the_pool)
 {
     struct world *w = world_open();
     world_role(w, "a", "");
@@ -167,7 +169,7 @@ TEST(c077_enqueued_twice_it_runs_once_with_the_second_data)
     world_close(w);
 }
 
-TEST(c077_the_data_of_an_enqueued_run_are_those_of_the_moment_it_was_enqueued)
+TEST(c077_an_enqueued_run_has_the_data_of_the_time_of_the_enqueue)
 {
     struct world *w = open_an_active("");
     set_quirks(w, "n1", "['first']");
@@ -178,7 +180,7 @@ TEST(c077_the_data_of_an_enqueued_run_are_those_of_the_moment_it_was_enqueued)
     world_close(w);
 }
 
-TEST(c077_the_data_of_an_annealed_run_are_those_of_its_start)
+TEST(c077_an_annealed_run_has_the_data_of_its_start)
 {
     struct world *w = open_an_active("");
     DONE(w, cmd_retry(w, "a@n1"));
@@ -238,7 +240,7 @@ TEST(c079_a_noderole_of_a_dead_node_gets_no_run)
     world_close(w);
 }
 
-TEST(c079_what_was_enqueued_in_vain_runs_when_it_can)
+TEST(c079_a_noderole_enqueued_while_it_cannot_run_runs_when_it_can)
 {
     struct world *w = open_an_active("");
     world_available(w, "n1", false);
@@ -257,7 +259,7 @@ TEST(c079_what_was_enqueued_in_vain_runs_when_it_can)
     world_close(w);
 }
 
-TEST(c080_a_failed_run_is_an_error_with_its_words)
+TEST(c080_a_failed_run_is_an_error_with_its_message)
 {
     struct world *w = world_open();
     world_role(w, "a", "");
@@ -340,7 +342,7 @@ TEST(c081_high_priority_runs_have_a_pool_of_their_own)
     world_close(w);
 }
 
-TEST(c081_a_queued_run_holds_the_node_against_the_annealer)
+TEST(c081_a_queued_run_keeps_the_annealer_from_starting_on_its_node)
 {
     struct world *w = open_an_active("");
     world_role(w, "b", "");
@@ -356,9 +358,9 @@ TEST(c081_a_queued_run_holds_the_node_against_the_annealer)
     world_close(w);
 }
 
-/* ---- crash, change, loss ---- */
+/* ---- restarts, changed data, unavailable nodes ---- */
 
-TEST(c082_after_a_restart_the_run_is_asked_for_and_its_answer_counts)
+TEST(c082_after_a_restart_the_run_is_queried_and_its_result_counts)
 {
     struct world *w = world_open();
     world_role(w, "a", "");
@@ -399,7 +401,7 @@ TEST(c082_after_a_restart_hooks_and_queued_runs_are_still_there)
     world_close(w);
 }
 
-TEST(c082_a_run_that_nobody_knows_any_more_is_an_error)
+TEST(c082_a_run_that_the_runner_does_not_know_is_an_error)
 {
     struct world *w = world_open();
     world_role(w, "a", "");
@@ -414,7 +416,7 @@ TEST(c082_a_run_that_nobody_knows_any_more_is_an_error)
     world_close(w);
 }
 
-TEST(c082_the_answer_of_another_attempt_changes_nothing)
+TEST(c082_the_result_of_another_attempt_changes_nothing)
 {
     struct world *w = world_open();
     world_role(w, "a", "");
@@ -472,7 +474,7 @@ TEST(c083_a_stale_success_starts_no_child)
     world_close(w);
 }
 
-TEST(c083_a_system_value_that_changes_pokes_an_active_noderole)
+TEST(c083_a_system_value_that_changes_reruns_an_active_noderole)
 {
     struct world *w = open_an_active("'attribs':[{'name':'a-x','map':'a/x'}]");
     DONE(w, cmd_set(w, TABLE_NODEROLE, the_noderole(w, "a@n1"), "a-x", BUCKET_SYSTEM, "7"));
@@ -483,7 +485,7 @@ TEST(c083_a_system_value_that_changes_pokes_an_active_noderole)
     world_close(w);
 }
 
-/* b on another node wants a-x; a's run reports another value of it. */
+/* b on another node wants the attrib a-x; the run of a reports another value of it. */
 TEST(c083_a_linked_child_runs_again_when_the_value_it_wants_changed)
 {
     struct world *w = open_an_active("'attribs':[{'name':'a-x','map':'a/x'}]");
@@ -515,7 +517,7 @@ TEST(c083_a_linked_child_runs_again_when_the_value_it_wants_changed)
     world_close(w);
 }
 
-TEST(c084_a_node_taken_away_during_the_run_does_not_spoil_the_result)
+TEST(c084_a_node_unavailable_during_the_run_does_not_change_the_result)
 {
     struct world *w = world_open();
     world_role(w, "a", "");
@@ -551,7 +553,7 @@ TEST(c085_a_propose_of_the_node_drops_it_too)
     world_close(w);
 }
 
-TEST(c085_a_recall_of_the_deployment_drops_it_and_remembers)
+TEST(c085_a_recall_of_the_deployment_drops_it_and_the_commit_starts_it)
 {
     struct world *w = world_open();
     world_role(w, "a", "");
@@ -573,7 +575,7 @@ TEST(c085_a_recall_of_the_deployment_drops_it_and_remembers)
     world_close(w);
 }
 
-/* ---- runs that wait ---- */
+/* ---- parked runs ---- */
 
 TEST(c086_an_async_run_waits_in_transition_until_it_is_retried)
 {
@@ -588,7 +590,7 @@ TEST(c086_an_async_run_waits_in_transition_until_it_is_retried)
     world_finish(w, "a@n1", RESULT_ASYNC);
     world_forget(w);
     world_anneal(w);
-    HEARD(w, ""); /* the node is closed to b */
+    HEARD(w, ""); /* b does not start while a is in TRANSITION */
     IS(w, "a@n1", "transition");
     CHECK(world_runs(w, NULL) == 0);
     CHECK(core_node_state(w->core, the_node(w, "n1")) == NODEROLE_TRANSITION);
@@ -602,7 +604,7 @@ TEST(c086_an_async_run_waits_in_transition_until_it_is_retried)
     world_close(w);
 }
 
-TEST(c086_a_retry_while_the_run_is_live_is_remembered)
+TEST(c086_a_retry_during_the_run_sets_the_rerun_mark)
 {
     struct world *w = world_open();
     world_role(w, "a", "");
@@ -615,7 +617,7 @@ TEST(c086_a_retry_while_the_run_is_live_is_remembered)
     world_close(w);
 }
 
-/* a@n1's run is parked for a minute; b@n1 is waiting, c@n1 is ACTIVE. */
+/* The run of a@n1 is parked for a minute; b@n1 is in TODO, c@n1 is ACTIVE. */
 static struct world *open_a_parked_run(void)
 {
     struct world *w = world_open();
@@ -635,7 +637,7 @@ static struct world *open_a_parked_run(void)
     return w;
 }
 
-TEST(c086_a_parked_run_holds_the_node_against_the_annealer_only)
+TEST(c086_a_parked_run_keeps_only_the_annealer_from_starting_on_its_node)
 {
     struct world *w = open_a_parked_run();
     IS(w, "a@n1", "transition");
@@ -648,7 +650,7 @@ TEST(c086_a_parked_run_holds_the_node_against_the_annealer_only)
     world_close(w);
 }
 
-TEST(c086_an_acknowledged_run_goes_on_as_the_same_run)
+TEST(c086_an_acknowledged_run_is_resumed_as_the_same_run)
 {
     struct world *w = open_a_parked_run();
     const struct start before = *world_start(w, "a@n1");
@@ -664,7 +666,7 @@ TEST(c086_an_acknowledged_run_goes_on_as_the_same_run)
     world_close(w);
 }
 
-TEST(c086_a_parked_run_goes_on_when_its_time_is_over)
+TEST(c086_a_parked_run_is_resumed_at_its_deadline)
 {
     struct world *w = open_a_parked_run();
     const struct start before = *world_start(w, "a@n1");
@@ -680,7 +682,7 @@ TEST(c086_a_parked_run_goes_on_when_its_time_is_over)
     world_close(w);
 }
 
-TEST(c086_the_death_of_the_node_ends_the_parking)
+TEST(c086_the_death_of_the_node_cancels_the_parked_run)
 {
     struct world *w = open_a_parked_run();
     world_alive(w, "n1", false);
@@ -690,9 +692,9 @@ TEST(c086_the_death_of_the_node_ends_the_parking)
     world_close(w);
 }
 
-/* ---- what a run may ask for its machine ---- */
+/* ---- changes of the node that a run requests ---- */
 
-TEST(c086_a_run_may_ask_for_nothing_more_on_its_node)
+TEST(c086_a_run_may_stop_its_node)
 {
     struct world *w = world_open();
     world_role(w, "a", "");
@@ -718,7 +720,7 @@ TEST(c086_a_run_may_ask_for_nothing_more_on_its_node)
     world_close(w);
 }
 
-TEST(c086_a_run_may_end_the_life_of_its_node_and_reboot_it)
+TEST(c086_a_run_may_make_its_node_not_alive_and_reboot_it)
 {
     struct world *w = world_open();
     world_role(w, "a", "'hooks':['on_active']");

@@ -1,5 +1,6 @@
-/* Cases 90-94 as far as they need no HTTP, 97-104 and 251: data, attribs, staged runs (SEMANTICS 6,
- * 13.5). */
+/* Goal: cases 91 to 94, 97 to 104 and 251 of docs/spec/cases.md: the layers of data, attribs, and
+ * the data staged for a run (docs/spec/data.md). What needs HTTP is tested in tests/api.
+ * Method: commands to a core in memory; values are read in each view and from started runs. */
 #include "tests/world/world.h"
 
 static void set_on_noderole(struct world *w, const char *noderole, const char *attrib,
@@ -87,7 +88,7 @@ TEST(c094_a_value_set_on_a_node_is_read_back)
     world_close(w);
 }
 
-/* ---- the worked example of SEMANTICS 6.5 ---- */
+/* ---- the example of docs/spec/data.md ---- */
 
 static const char example_role[] =
     "'attribs':[{'name':'color','map':'app/color','default':'grey','schema':{'type':'str'}},"
@@ -135,7 +136,7 @@ TEST(c097_the_layers_are_filled_as_in_the_example)
     world_close(w);
 }
 
-TEST(c097_a_noderole_looked_at_as_committed)
+TEST(c097_the_committed_view_of_a_noderole)
 {
     struct world *w = open_the_example();
     SAYS(on_noderole(w, "color", VIEW_COMMITTED), "'blue'");
@@ -166,7 +167,7 @@ TEST(c097_a_proposed_noderole_shows_its_own_proposed_data)
     world_close(w);
 }
 
-TEST(c097_a_deployment_role_looked_at_as_committed)
+TEST(c097_the_committed_view_of_a_deployment_role)
 {
     struct world *w = open_the_example();
     SAYS(on_deployment_role(w, "color", VIEW_COMMITTED), "'blue'");
@@ -469,7 +470,7 @@ TEST(c102_own_attribs_are_staged_with_their_defaults)
     world_close(w);
 }
 
-TEST(c102_what_a_run_finds_out_about_its_node_becomes_a_hint)
+TEST(c102_data_that_a_run_reports_about_its_node_becomes_a_hint)
 {
     struct world *w = world_open();
     DONE(w, cmd_import(w, "{'barclamp':{'name':'bios','source_path':'/src/bios'},"
@@ -504,9 +505,9 @@ TEST(c103_a_provider_satisfies_a_wanted_attrib_of_the_provided_role)
     world_close(w);
 }
 
-/* ---- pokes ---- */
+/* ---- reruns caused by values ---- */
 
-static struct world *open_a_listener(void)
+static struct world *open_a_wanting_role(void)
 {
     struct world *w = world_open();
     world_node_attrib(w, "ip", "'map':'net/ip','schema':{'type':'str'}");
@@ -522,7 +523,7 @@ static struct world *open_a_listener(void)
 
 TEST(c104_a_note_on_a_node_reruns_nothing)
 {
-    struct world *w = open_a_listener();
+    struct world *w = open_a_wanting_role();
     set_on_node(w, "n1", "ip", BUCKET_NOTE, "'10.0.0.1'");
     IS(w, "a@n1", "active");
     SAYS(world_value(w, TABLE_NODE, the_node(w, "n1"), "ip", VIEW_NOTE), "'10.0.0.1'");
@@ -530,9 +531,9 @@ TEST(c104_a_note_on_a_node_reruns_nothing)
     world_close(w);
 }
 
-TEST(c104_any_other_value_reruns_whoever_wants_it)
+TEST(c104_any_other_value_reruns_the_noderoles_that_want_it)
 {
-    struct world *w = open_a_listener();
+    struct world *w = open_a_wanting_role();
     set_on_node(w, "n1", "ip", BUCKET_DISCOVERY, "'10.0.0.9'");
     IS(w, "a@n1", "todo");
     IS(w, "deaf@n1", "active");
@@ -557,7 +558,7 @@ TEST(c104_a_template_value_reruns_every_noderole_of_the_role)
     world_close(w);
 }
 
-/* ---- server ---- */
+/* ---- data of roles with the flag server ---- */
 
 static const char *staged_from_a_server(const char *flags, const char *path)
 {

@@ -1,5 +1,7 @@
-/* SEMANTICS 13.5, case 105: what scripts write on the wall. A real script, run by a real shell as
- * the jig would have it run; what it wrote goes into the core as the end of its run. */
+/* Goal: case 105 of docs/spec/cases.md: values that a script writes into its wall, the data that a
+ * run reports, have the type of their notation (docs/spec/data.md).
+ * Method: the script jig makes the launch specification, a real shell executes it, and the output
+ * is submitted to a core in memory as the result of the run. */
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -51,7 +53,7 @@ static char **z_list(struct world *w, const struct str *texts, uint32_t count)
     return list;
 }
 
-/* Its exit status. */
+/* Executes the launch specification and returns its exit status. */
 static int spawn(struct world *w, const struct launch_spec *r)
 {
     posix_spawn_file_actions_t files;
@@ -93,7 +95,7 @@ static struct run_done_command run_scripts(struct world *w)
     return done;
 }
 
-TEST(c105_values_that_scripts_write_are_what_they_look_like)
+TEST(c105_values_that_scripts_write_have_the_type_of_their_notation)
 {
     struct world *w = world_open();
     make_role(w, "write_attribute app/on true\n"

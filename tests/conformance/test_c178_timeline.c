@@ -1,4 +1,6 @@
-/* Cases 178-183: the timeline of a deployment (SEMANTICS 4, 13.8; DECISIONS D11). */
+/* Goal: cases 178 to 183 of docs/spec/cases.md: the timeline of a deployment, which is the sequence
+ * of its snapshots (docs/spec/timeline.md, ADR 0011).
+ * Method: commands to a core in memory; heads, states and the content of snapshots are checked. */
 #include <string.h>
 
 #include "tests/world/snapshot_diff.h"
@@ -56,7 +58,7 @@ TEST(c178_a_new_deployment_has_one_proposed_head)
     CHECK(head.seq == 1 && head.predecessor_id == 0);
     CHECK(head.deployment_id == the_deployment(w, "d"));
     SAYS(shown(w, head.name), "d");
-    CHECK(core_count(w->core, TABLE_SNAPSHOT) == 2); /* and that of system */
+    CHECK(core_count(w->core, TABLE_SNAPSHOT) == 2); /* and the head of system */
     CHECK(read_head(w, "system").state == SNAPSHOT_COMMITTED);
     world_close(w);
 }
@@ -138,7 +140,7 @@ TEST(c181_propose_of_system_is_refused)
     world_close(w);
 }
 
-TEST(c181_propose_of_a_head_still_at_work_recalls_it)
+TEST(c181_propose_of_a_head_with_unfinished_runs_recalls_it)
 {
     struct world *w = open_a_deployment();
     world_available(w, "n1", false);
@@ -178,7 +180,7 @@ TEST(c182_a_recalled_head_runs_nothing_new_and_a_commit_resumes)
     recall(w, "d");
     CHECK(read_head(w, "d").id == head && read_head(w, "d").state == SNAPSHOT_PROPOSED);
     CHECK(state_of(w, "d") == DEPLOYMENT_PROPOSED);
-    IS(w, "a@n1", "transition"); /* what runs, runs on */
+    IS(w, "a@n1", "transition"); /* a run in progress continues */
     world_finish(w, "a@n1", RESULT_OK);
     IS(w, "a@n1", "active");
     IS(w, "b@n1", "todo");
@@ -202,7 +204,7 @@ TEST(c182_a_recall_leaves_the_states_alone)
     world_close(w);
 }
 
-/* ---- what a snapshot remembers ---- */
+/* ---- content of snapshots ---- */
 
 TEST(c183_a_commit_into_a_committed_head_opens_the_next)
 {
@@ -272,7 +274,7 @@ TEST(c183_the_members_of_an_archived_snapshot_do_not_change)
     world_close(w);
 }
 
-TEST(c183_the_difference_of_two_snapshots_is_what_was_done)
+TEST(c183_the_difference_of_two_snapshots_lists_the_changes)
 {
     struct world *w = open_a_deployment();
     const int64_t first = read_head(w, "d").seq;
@@ -290,7 +292,7 @@ TEST(c183_the_difference_of_two_snapshots_is_what_was_done)
     world_close(w);
 }
 
-TEST(c183_revert_is_a_proposal_of_how_it_was)
+TEST(c183_revert_proposes_the_content_of_the_snapshot)
 {
     struct world *w = open_a_deployment();
     const int64_t first = read_head(w, "d").seq;
@@ -314,7 +316,7 @@ TEST(c183_revert_is_a_proposal_of_how_it_was)
     world_close(w);
 }
 
-TEST(c183_revert_binds_what_is_missing)
+TEST(c183_revert_binds_missing_noderoles)
 {
     struct world *w = open_a_deployment();
     const int64_t first = read_head(w, "d").seq;
@@ -327,7 +329,7 @@ TEST(c183_revert_binds_what_is_missing)
     world_close(w);
 }
 
-TEST(c183_system_keeps_one_head_for_ever)
+TEST(c183_system_keeps_one_head)
 {
     struct world *w = world_open();
     world_role(w, "a", "");

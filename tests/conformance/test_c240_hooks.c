@@ -1,4 +1,7 @@
-/* Cases 240-250 and 252: hooks and import (SEMANTICS 7.1, 10, 13.10; DECISIONS D20, D23). */
+/* Goal: cases 240 to 250 and 252 of docs/spec/cases.md: hooks and their commands
+ * (docs/spec/hooks.md, ADR 0007, ADR 0013), imports (docs/spec/barclamp-format.md), clusters that
+ * grow (ADR 0012).
+ * Method: commands to a core in memory; the test returns the results of hooks itself. */
 #include "tests/world/world.h"
 
 static uint32_t role_count(struct world *w)
@@ -26,7 +29,7 @@ static void describe_node(struct world *w, const char *node, const char *text)
 
 /* ---- deployment roles ---- */
 
-TEST(c240_on_deployment_create_is_asked_once_per_role_and_deployment)
+TEST(c240_on_deployment_create_is_called_once_per_role_and_deployment)
 {
     struct world *w = world_open();
     world_role(w, "a", "'hooks':['on_deployment_create']");
@@ -57,7 +60,7 @@ TEST(c240_a_veto_of_on_deployment_create_refuses_the_bind)
     world_close(w);
 }
 
-TEST(c240_a_deployment_role_in_use_stays_and_its_hook_is_silent)
+TEST(c240_a_deployment_role_in_use_stays_and_its_hook_is_not_called)
 {
     struct world *w = world_open();
     world_role(w, "a", "'hooks':['on_deployment_delete']");
@@ -69,7 +72,7 @@ TEST(c240_a_deployment_role_in_use_stays_and_its_hook_is_silent)
     world_close(w);
 }
 
-TEST(c240_an_unused_deployment_role_goes_after_its_hook)
+TEST(c240_an_unused_deployment_role_is_deleted_after_its_hook)
 {
     struct world *w = world_open();
     world_role(w, "a", "'hooks':['on_deployment_delete']");
@@ -83,7 +86,7 @@ TEST(c240_an_unused_deployment_role_goes_after_its_hook)
 
 /* ---- nodes ---- */
 
-/* z is in cohort 0, a and b in cohort 1; mute has a jig that is off. */
+/* z is in cohort 0, a and b in cohort 1; the jig of mute is inactive. */
 static struct world *open_with_node_hooks(void)
 {
     struct world *w = world_open();
@@ -101,7 +104,7 @@ static struct world *open_with_node_hooks(void)
     return w;
 }
 
-TEST(c241_on_node_create_goes_up_the_cohorts)
+TEST(c241_on_node_create_is_called_by_ascending_cohort)
 {
     struct world *w = open_with_node_hooks();
     DONE(w, cmd_node(w, "n1"));
@@ -109,7 +112,7 @@ TEST(c241_on_node_create_goes_up_the_cohorts)
     world_close(w);
 }
 
-TEST(c241_on_node_delete_goes_down_the_cohorts_whoever_fails)
+TEST(c241_on_node_delete_is_called_by_descending_cohort_even_after_a_failure)
 {
     struct world *w = open_with_node_hooks();
     DONE(w, cmd_node(w, "n1"));
@@ -125,7 +128,7 @@ TEST(c241_on_node_delete_goes_down_the_cohorts_whoever_fails)
     world_close(w);
 }
 
-TEST(c242_on_node_change_is_silent_while_the_node_is_not_available)
+TEST(c242_on_node_change_is_not_called_while_the_node_is_not_available)
 {
     struct world *w = open_with_node_hooks();
     DONE(w, cmd_node(w, "n1"));
@@ -170,7 +173,7 @@ TEST(c242_an_updated_node_without_group_joins_not_set)
     world_close(w);
 }
 
-/* ---- vetoes and silence ---- */
+/* ---- vetoes and hooks that are not called ---- */
 
 TEST(c243_a_veto_of_the_commit_leaves_everything_proposed)
 {
@@ -196,7 +199,7 @@ TEST(c243_a_veto_of_the_commit_leaves_everything_proposed)
     world_close(w);
 }
 
-TEST(c243_on_commit_is_asked_for_the_data_of_a_deployment_role_too)
+TEST(c243_on_commit_is_called_for_the_data_of_a_deployment_role_too)
 {
     struct world *w = world_open();
     world_role(w, "a", "'hooks':['on_commit']");
@@ -299,7 +302,7 @@ TEST(c245_an_instant_run_fires_its_hooks_all_the_same)
     world_close(w);
 }
 
-TEST(c245_a_noderole_does_not_start_before_its_own_hook_has_answered)
+TEST(c245_a_noderole_does_not_start_before_its_own_hook_has_returned)
 {
     struct world *w = world_open();
     world_role(w, "a", "'hooks':['on_todo']");
@@ -315,7 +318,7 @@ TEST(c245_a_noderole_does_not_start_before_its_own_hook_has_answered)
     world_close(w);
 }
 
-TEST(c245_a_failed_hook_is_an_error_with_its_name_and_words)
+TEST(c245_a_failed_hook_is_an_error_with_its_name_and_message)
 {
     struct world *w = world_open();
     world_role(w, "a", "'hooks':['on_todo']");
@@ -328,9 +331,9 @@ TEST(c245_a_failed_hook_is_an_error_with_its_name_and_words)
     world_close(w);
 }
 
-/* ---- wishes ---- */
+/* ---- hook commands ---- */
 
-static struct str wish(struct world *w, const struct command *commands, int count)
+static struct str encode_hook_commands(struct world *w, const struct command *commands, int count)
 {
     struct buf b = buf_in(&w->arena);
     for (int i = 0; i < count; i++)
@@ -338,7 +341,7 @@ static struct str wish(struct world *w, const struct command *commands, int coun
     return buf_str(&b);
 }
 
-TEST(c245_the_wishes_of_a_hook_are_granted_with_its_answer)
+TEST(c245_the_commands_of_a_hook_are_executed_with_its_result)
 {
     struct world *w = world_open();
     world_role(w, "a", "'hooks':['on_active']");
@@ -352,14 +355,14 @@ TEST(c245_the_wishes_of_a_hook_are_granted_with_its_answer)
         CMD(NODE_UPDATE, node_update, .id = the_node(w, "n1"), .given = GIVEN_NODE_BOOTENV,
             .bootenv = STR("local")),
     };
-    world_answer(w, "on_active a@n1", false, wish(w, commands, 2));
+    world_answer(w, "on_active a@n1", false, encode_hook_commands(w, commands, 2));
     IS(w, "b@n1", "proposed");
     SAYS(shown(w, read_node(w, "n1").bootenv), "local");
     CHECK(world_waiting(w, "on_active a@n1") == 0);
     world_close(w);
 }
 
-TEST(c245_a_refused_wish_fails_the_hook_and_takes_the_earlier_ones_back)
+TEST(c245_a_refused_hook_command_fails_the_hook_and_reverts_the_earlier_ones)
 {
     struct world *w = world_open();
     world_role(w, "a", "'hooks':['on_active']");
@@ -370,7 +373,7 @@ TEST(c245_a_refused_wish_fails_the_hook_and_takes_the_earlier_ones_back)
     world_bring(w, "a@n1", "transition");
     world_finish(w, "a@n1", RESULT_OK);
     const struct command commands[] = {cmd_bind(w, "b@n1", NULL), cmd_bind(w, "abstract@n1", NULL)};
-    world_answer(w, "on_active a@n1", false, wish(w, commands, 2));
+    world_answer(w, "on_active a@n1", false, encode_hook_commands(w, commands, 2));
     CHECK(world_bound(w, "b@n1") == 0);
     CHECK(world_waiting(w, "on_active a@n1") == 0);
     IS(w, "a@n1", "error");
@@ -378,7 +381,7 @@ TEST(c245_a_refused_wish_fails_the_hook_and_takes_the_earlier_ones_back)
     world_close(w);
 }
 
-TEST(c245_an_unknown_answer_changes_nothing)
+TEST(c245_the_result_of_an_unknown_hook_call_changes_nothing)
 {
     struct world *w = world_open();
     const struct digest128 before = core_digest_now(w->core);
@@ -387,7 +390,7 @@ TEST(c245_an_unknown_answer_changes_nothing)
     world_close(w);
 }
 
-/* The hook of a proposed noderole changes that noderole, which fires the hook. */
+/* The hook of a proposed noderole changes that noderole, which calls the hook again. */
 TEST(c245_hooks_that_keep_causing_hooks_end_as_an_error)
 {
     struct world *w = world_open();
@@ -403,7 +406,7 @@ TEST(c245_hooks_that_keep_causing_hooks_end_as_an_error)
         const struct command command =
             CMD(NODEROLE_DATA, noderole_data, .id = the_noderole(w, "a@n1"),
                 .data = world_json(w, str_z(&w->arena, buf_str(&b))));
-        world_answer(w, "on_proposed a@n1", false, wish(w, &command, 1));
+        world_answer(w, "on_proposed a@n1", false, encode_hook_commands(w, &command, 1));
     }
     CHECK(rounds >= 16 && rounds <= 18);
     CHECK(read_noderole(w, "a@n1").hook_failed);
@@ -489,7 +492,7 @@ TEST(c246_an_attrib_of_nodes_keeps_its_default)
     world_close(w);
 }
 
-TEST(c247_a_child_imported_before_its_parent_is_lifted_when_it_comes)
+TEST(c247_the_cohort_of_a_child_rises_when_its_parent_is_imported)
 {
     struct world *w = world_open();
     world_role(w, "child", "'requires':['parent']");

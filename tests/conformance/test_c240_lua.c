@@ -1,5 +1,6 @@
-/* Cases 240-245 once more, with hooks that are real Lua (SEMANTICS 7.1, 13.10): barclamps/recorder,
- * whose roles define every hook and record each call. */
+/* Goal: cases 240 to 245 of docs/spec/cases.md with hooks written in Lua (docs/spec/hooks.md).
+ * Method: a live world (tests/world/live.h) with barclamps/recorder, whose roles define every hook
+ * and record each call. */
 #include "tests/world/live.h"
 
 /* n1 is alive and available; roles are bound to it in d, which is proposed. */
@@ -33,7 +34,7 @@ static struct command cmd_data(struct world *w, const char *noderole, const char
 
 /* ---- deployment roles ---- */
 
-TEST(c240_on_deployment_create_is_asked_once_per_role_and_deployment)
+TEST(c240_on_deployment_create_is_called_once_per_role_and_deployment)
 {
     struct world *w = open_recorder();
     DONE(w, cmd_add_role(w, "record-base", "d"));
@@ -49,7 +50,7 @@ TEST(c240_on_deployment_create_is_asked_once_per_role_and_deployment)
     live_close(w);
 }
 
-TEST(c240_a_veto_of_on_deployment_create_leaves_nothing)
+TEST(c240_a_veto_of_on_deployment_create_creates_nothing)
 {
     struct world *w = open_recorder();
     world_deployment(w, "forbidden");
@@ -61,7 +62,7 @@ TEST(c240_a_veto_of_on_deployment_create_leaves_nothing)
     live_close(w);
 }
 
-TEST(c240_on_deployment_delete_comes_only_when_nobody_uses_the_role)
+TEST(c240_on_deployment_delete_is_called_only_for_an_unused_deployment_role)
 {
     struct world *w = open_recorder();
     world_bind_in(w, "record-base@n1", "d");
@@ -77,7 +78,7 @@ TEST(c240_on_deployment_delete_comes_only_when_nobody_uses_the_role)
 
 /* ---- nodes ---- */
 
-TEST(c241_roles_of_an_inactive_jig_hear_nothing)
+TEST(c241_hooks_of_roles_of_an_inactive_jig_are_not_called)
 {
     struct world *w = open_recorder();
     DONE(w, CMD(JIG_UPDATE, jig_update, .id = core_find(w->core, TABLE_JIG, STR("idle")),
@@ -106,7 +107,7 @@ TEST(c242_a_bind_to_a_node_that_is_not_available_is_no_change_of_it)
     live_close(w);
 }
 
-/* ---- vetoes and silence ---- */
+/* ---- vetoes and hooks that are not called ---- */
 
 TEST(c243_a_veto_of_the_commit_leaves_everything_proposed)
 {
@@ -127,7 +128,7 @@ TEST(c243_a_veto_of_the_commit_leaves_everything_proposed)
     live_close(w);
 }
 
-TEST(c243_a_veto_of_the_bind_leaves_no_parents)
+TEST(c243_a_veto_of_the_bind_creates_no_parents)
 {
     struct world *w = open_recorder();
     world_node(w, "forbidden1", NULL);
@@ -167,7 +168,7 @@ TEST(c244_a_noderole_held_back_by_a_target_has_no_state_hooks)
     live_close(w);
 }
 
-TEST(c244_a_destructive_role_hears_of_its_first_time_only)
+TEST(c244_state_hooks_of_a_destructive_role_are_called_for_its_first_run_only)
 {
     struct world *w = open_recorder();
     world_bind(w, "record-wipe@n1");
@@ -184,7 +185,7 @@ TEST(c244_a_destructive_role_hears_of_its_first_time_only)
     live_close(w);
 }
 
-/* ---- order and wishes ---- */
+/* ---- order of calls and hook commands ---- */
 
 TEST(c245_the_hooks_of_a_run_then_the_children_then_the_next_run)
 {
@@ -201,7 +202,7 @@ TEST(c245_the_hooks_of_a_run_then_the_children_then_the_next_run)
     live_close(w);
 }
 
-static struct world *open_with_wishes(const char *roles)
+static struct world *open_with_hook_commands(const char *roles)
 {
     struct world *w = open_recorder();
     world_bind(w, "record-base@n1");
@@ -213,17 +214,17 @@ static struct world *open_with_wishes(const char *roles)
     return w;
 }
 
-TEST(c245_the_wishes_of_a_hook_are_granted)
+TEST(c245_the_commands_of_a_hook_are_executed)
 {
-    struct world *w = open_with_wishes("'record-stage'");
+    struct world *w = open_with_hook_commands("'record-stage'");
     IS(w, "record-base@n1", "active");
     IS(w, "record-stage@n1", "proposed");
     live_close(w);
 }
 
-TEST(c245_a_refused_wish_fails_the_hook_and_takes_the_earlier_ones_back)
+TEST(c245_a_refused_hook_command_fails_the_hook_and_reverts_the_earlier_ones)
 {
-    struct world *w = open_with_wishes("'record-stage','record-abstract'");
+    struct world *w = open_with_hook_commands("'record-stage','record-abstract'");
     IS(w, "record-base@n1", "error");
     HAS(shown(w, read_noderole(w, "record-base@n1").runlog),
         "on_active: the command that it requested, noderole_bind, was refused: ");
@@ -231,9 +232,9 @@ TEST(c245_a_refused_wish_fails_the_hook_and_takes_the_earlier_ones_back)
     live_close(w);
 }
 
-TEST(c245_a_wish_that_names_nobody_fails_the_hook)
+TEST(c245_a_hook_command_with_an_unknown_name_fails_the_hook)
 {
-    struct world *w = open_with_wishes("'record-stage','nobody'");
+    struct world *w = open_with_hook_commands("'record-stage','nobody'");
     IS(w, "record-base@n1", "error");
     HAS(shown(w, read_noderole(w, "record-base@n1").runlog), "nobody");
     HAS(live_complaints(w),
@@ -242,15 +243,15 @@ TEST(c245_a_wish_that_names_nobody_fails_the_hook)
     live_close(w);
 }
 
-TEST(c245_a_hook_cannot_ask_another_for_leave)
+TEST(c245_a_hook_command_that_needs_a_veto_request_is_refused)
 {
-    struct world *w = open_with_wishes("'record-wipe'");
+    struct world *w = open_with_hook_commands("'record-wipe'");
     IS(w, "record-base@n1", "error");
     HAS(shown(w, read_noderole(w, "record-base@n1").runlog), "must be asked for a veto");
     live_close(w);
 }
 
-TEST(c245_wishes_count_once_however_often_the_hook_is_called)
+TEST(c245_hook_commands_are_executed_once_even_if_the_hook_is_called_again)
 {
     struct world *w = open_recorder();
     world_bind(w, "record-base@n1");

@@ -1,6 +1,8 @@
-/* Goal: every hook of SEMANTICS 7.1 that concerns deployments, nodes, noderoles, computed data and
- * do_transition is called when it should be, in order, and is given what docs/hooks.md says.
- * Method: barclamps/recorder, whose roles define all of them in Lua and record each call. */
+/* Goal: the hooks of deployments, nodes, noderoles and computed data, and do_transition, are called
+ * at the specified points, in order, with the arguments that docs/hooks.md documents
+ * (docs/spec/hooks.md).
+ * Method: a live world with barclamps/recorder, whose roles define all hooks in Lua and record each
+ * call. */
 #include "tests/world/live.h"
 
 static struct world *open_recorder(void)
@@ -18,13 +20,13 @@ static struct world *open_with_node(void)
     return w;
 }
 
-/* Cohorts ascending, then names. */
+/* The calls of one hook for all roles: by ascending cohort, then by name. */
 #define TO_ALL(hook, node)                                                                         \
     hook " record-base " node "; " hook " record-idle " node "; " hook " record-wipe " node        \
          "; " hook " record-child " node "; " hook " record-work " node
 #define N1_CHANGED      TO_ALL("on_node_change", "n1")
 #define PHANTOM_CHANGED TO_ALL("on_node_change", "d-phantom")
-/* What goes before a run. */
+/* The calls before the start of a run. */
 #define GOES(noderole, role)                                                                       \
     "on_todo " noderole "; template " role "; sysdata " noderole "; on_transition " noderole
 #define BASE_GOES  GOES("record-base@n1", "record-base")
@@ -54,7 +56,7 @@ static void delete_deployment_role(struct world *w, const char *role, const char
                 .id = the_deployment_role(w, role, deployment)));
 }
 
-/* ---- order ---- */
+/* ---- order of calls ---- */
 
 TEST(an_import_has_every_template_computed)
 {
@@ -65,7 +67,7 @@ TEST(an_import_has_every_template_computed)
     live_close(w);
 }
 
-TEST(the_hooks_of_a_node_come_when_it_is_created_available_changed_and_deleted)
+TEST(hooks_of_a_node_are_called_when_it_is_created_available_changed_and_deleted)
 {
     struct world *w = open_recorder();
     world_forget(w);
@@ -86,7 +88,7 @@ TEST(the_hooks_of_a_node_come_when_it_is_created_available_changed_and_deleted)
     live_close(w);
 }
 
-TEST(a_bind_asks_first_then_tells_each_noderole_and_then_the_node)
+TEST(a_bind_calls_the_veto_hooks_then_those_of_each_noderole_then_those_of_the_node)
 {
     struct world *w = open_with_node();
     world_bind(w, "record-child@n1");
@@ -101,7 +103,7 @@ TEST(a_bind_asks_first_then_tells_each_noderole_and_then_the_node)
     live_close(w);
 }
 
-TEST(from_the_commit_of_a_deployment_to_its_end)
+TEST(hooks_from_the_commit_of_a_deployment_to_its_deletion)
 {
     struct world *w = open_with_node();
     world_deployment(w, "d");
@@ -129,7 +131,7 @@ TEST(from_the_commit_of_a_deployment_to_its_end)
     live_close(w);
 }
 
-TEST(a_noderole_that_is_run_again_computes_again_and_never_was_to_do)
+TEST(a_second_run_computes_data_again_and_does_not_call_on_todo)
 {
     struct world *w = open_with_node();
     world_bind(w, "record-base@n1");
@@ -142,7 +144,7 @@ TEST(a_noderole_that_is_run_again_computes_again_and_never_was_to_do)
     live_close(w);
 }
 
-TEST(the_code_of_a_role_is_its_work)
+TEST(do_transition_is_the_run_of_its_role)
 {
     struct world *w = open_with_node();
     world_bind(w, "record-work@n1");
@@ -158,7 +160,7 @@ TEST(the_code_of_a_role_is_its_work)
     live_close(w);
 }
 
-TEST(work_that_fails_or_waits_is_told_of_like_any_other)
+TEST(hooks_are_called_when_do_transition_fails_or_waits)
 {
     struct world *w = open_with_node();
     world_bind(w, "record-work@n1");
@@ -180,7 +182,7 @@ TEST(work_that_fails_or_waits_is_told_of_like_any_other)
     live_close(w);
 }
 
-/* ---- what they are given ---- */
+/* ---- arguments of calls ---- */
 
 static const char host[] =
     "{'admin':false,'alive':true,'available':true,'boot_generation':0,'boot_served':true,"
@@ -189,8 +191,8 @@ static const char host[] =
     "'hint':{},'id':2,'name':'n1.example.com','quirks':{},"
     "'status':'','system':false}";
 
-/* The argument without its host, which is looked at here. Lua sees no difference between an empty
- * list and an empty table, so `quirks` shows as the latter. */
+/* Returns the argument of a call without its member `host`, which is compared here. An empty list
+ * and an empty table are the same in Lua, so `quirks` is shown as a table. */
 static const char *without_host(struct world *w, const char *line)
 {
     struct json *tree;
@@ -202,7 +204,7 @@ static const char *without_host(struct world *w, const char *line)
     return shown(w, json_write(&w->arena, tree));
 }
 
-/* Of the noderoles of that role, and for hooks of nodes the one on that node. */
+/* Compares the context of a call: the role and its noderoles. */
 static void check_context(struct world *w, const char *line, const char *noderoles)
 {
     SAYS(live_context(w, line, "noderoles"), noderoles);
@@ -288,7 +290,7 @@ TEST(hooks_of_nodes_are_given_the_node_its_roles_and_their_own_noderole)
     live_close(w);
 }
 
-TEST(on_node_delete_is_given_what_is_left_of_the_node)
+TEST(on_node_delete_is_given_the_last_state_of_the_node)
 {
     struct world *w = open_with_node();
     world_node(w, "n2", NULL);
@@ -303,7 +305,7 @@ TEST(on_node_delete_is_given_what_is_left_of_the_node)
     live_close(w);
 }
 
-TEST(questions_are_given_the_thing_as_it_would_be)
+TEST(veto_hooks_are_given_the_object_as_it_would_be)
 {
     struct world *w = open_with_node();
     world_bind(w, "record-base@n1");
@@ -326,7 +328,7 @@ TEST(questions_are_given_the_thing_as_it_would_be)
     live_close(w);
 }
 
-TEST(on_deployment_delete_is_given_what_is_left_of_the_deployment_role)
+TEST(on_deployment_delete_is_given_the_last_state_of_the_deployment_role)
 {
     struct world *w = open_with_node();
     world_deployment(w, "d");
@@ -394,7 +396,7 @@ TEST(do_transition_is_given_the_noderole_its_parents_and_the_staged_data)
 
 /* ---- failures ---- */
 
-/* A hook of that name fails for record-base@n1, which is committed. */
+/* Commits record-base@n1 with data that make the given hook fail. */
 static struct world *open_and_fail(const char *hook)
 {
     struct world *w = open_with_node();
@@ -417,7 +419,7 @@ static void check_failed_hook(struct world *w, const char *hook)
     HAS(live_complaints(w), "failure requested by the test");
 }
 
-TEST(a_state_hook_that_fails_is_an_error_that_the_role_hears_of)
+TEST(a_state_hook_that_fails_is_an_error_and_on_error_is_called)
 {
     struct world *w = open_and_fail("on_todo");
     HEARD(w, "on_commit record-base@n1; on_todo record-base@n1; template record-base; "
@@ -448,7 +450,8 @@ TEST(on_active_that_fails_is_an_error_after_the_run)
     live_close(w);
 }
 
-/* What is in error already keeps its first reason, and tells of the hook below it. */
+/* A noderole in ERROR keeps its status; the message of the failed hook is appended to its run
+ * log. */
 TEST(on_error_that_fails_causes_no_further_errors)
 {
     struct world *w = open_and_fail("on_error");
@@ -476,8 +479,7 @@ TEST(do_transition_that_fails_is_an_error_with_its_traceback)
     live_close(w);
 }
 
-/* While it is proposed nothing runs, so there is nothing to be in error; but it is not committed
- * either before its hook has had its say. */
+/* A proposed noderole does not become ERROR. Its commit is refused until on_proposed succeeds. */
 TEST(on_proposed_that_fails_keeps_it_from_being_committed)
 {
     struct world *w = open_with_node();
@@ -495,7 +497,7 @@ TEST(on_proposed_that_fails_keeps_it_from_being_committed)
     live_close(w);
 }
 
-TEST(a_hook_of_a_node_that_fails_stops_nobody_and_its_wishes_are_dropped)
+TEST(a_hook_of_a_node_that_fails_stops_no_other_and_its_commands_are_dropped)
 {
     struct world *w = open_recorder();
     world_forget(w);
@@ -517,9 +519,9 @@ TEST(a_hook_of_a_node_that_fails_stops_nobody_and_its_wishes_are_dropped)
     live_close(w);
 }
 
-/* ---- at least once ---- */
+/* ---- delivery at least once ---- */
 
-TEST(what_was_not_answered_is_told_again_after_a_restart)
+TEST(hooks_without_a_result_are_called_again_after_a_restart)
 {
     struct world *w = open_with_node();
     world_bind(w, "record-base@n1");

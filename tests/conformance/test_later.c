@@ -1,9 +1,8 @@
-/* Goal: no case of SEMANTICS 13 is forgotten: each has a test here or in tests/api, or is left to
- * the issue that brings what it needs. Prints those that wait.
- *
- * Tests are found by their names: TEST(c086_...) here, def test_case_86_...: and
- * def test_case_86_87_...: there. The files are looked for below $HALLIGAN_SOURCE, or below the
- * directory we are in. */
+/* Goal: every numbered case of docs/spec/cases.md has a test here or in tests/api, or is listed
+ * below as later work. The cases of later work are printed.
+ * Method: tests are found by name: TEST(c086_...) in tests/conformance, def test_case_86_...: and
+ * def test_case_86_87_...: in tests/api. The source tree is $HALLIGAN_SOURCE, or else the working
+ * directory. */
 #include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
@@ -19,7 +18,7 @@ struct range {
 };
 
 /* clang-format off */
-/* Those that are about HTTP answers or passwords: a test here is not enough. */
+/* Cases about HTTP replies or passwords: they need a test in tests/api. */
 static const struct range outside[] = {
     { 17,  18, "password hashing and HTTP digest"          },
     { 20,  20, "length and hash of passwords"              },
@@ -38,7 +37,7 @@ static const struct range later[] = {
     {185, 239, "pages: the user interface"                 },
 };
 
-/* Cases that have a test, but not of everything they name. */
+/* Cases of which only a part is tested. */
 static const struct range in_part[] = {
     {107, 107, "barclamp network: the boot issue"          },
     {137, 137, "networks by id and name: the boot issue"   },
@@ -50,10 +49,10 @@ enum {
     LATER_COUNT = sizeof later / sizeof later[0],
     OUTSIDE_COUNT = sizeof outside / sizeof outside[0],
     IN_PART_COUNT = sizeof in_part / sizeof in_part[0],
-    FILES_MIN = 5, /* in each of the two folders; fewer are not all */
+    FILES_MIN = 5, /* in each of the two directories, so that a wrong path is noticed */
 };
 
-/* "086_87_a_sentence": each of its numbers has a test. */
+/* Counts one test for each number of a name such as "086_87_a_sentence". */
 static void count_numbers(const char *at, int *tests)
 {
     while (isdigit((unsigned char)*at)) {
