@@ -1,4 +1,5 @@
-/* Goal: each noun takes the names SEMANTICS 1 gives it and refuses the rest, saying why.
+/* Goal: each kind of object accepts the names that docs/spec/objects.md permits and refuses all
+ * others with the reason.
  * Method: a table per noun, the bounds at both sides, and every single byte in every position. */
 #include "model/names.h"
 

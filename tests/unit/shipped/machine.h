@@ -1,7 +1,7 @@
-/* machine.h - an installation with the shipped barclamps, whose scripts end as they would.
- *
- * The engine and the hooks are real (live.h). A run waits until work() is called; what it answers
- * then follows the role's script in barclamps/. A test program is one file, so all of it is static.
+/* machine.h - an installation with the shipped barclamps and simulated runs of their scripts.
+ * The engine and the hooks are real (live.h). A run stays in progress until work() is called,
+ * which gives it the result that the script of its role in barclamps/ would return. A test program
+ * is one file, so all functions are static.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
     "{'unique_name':'disk/by-id/a'},{'unique_name':'disk/by-id/b','path':'/dev/sdb'},"             \
     "{'unique_name':'disk/by-id/v','virtual':true}]}"
 
-/* JSON as the tests write it, with its keys in any order. */
+/* Returns canonical JSON of a document with single quotes and keys in any order. */
 static inline struct str json(struct world *w, const char *quoted)
 {
     struct str text;
@@ -27,14 +27,14 @@ static inline struct str json(struct world *w, const char *quoted)
     return text;
 }
 
-/* ---- what scripts would answer ---- */
+/* ---- simulated results of scripts ---- */
 
 struct machine {
     struct world *w;
-    const char *stopped; /* a role whose runs do not end; NULL = none */
-    const char *stale;   /* a database that publishes "sledgehammer" for everybody; NULL = none */
+    const char *stopped; /* a role whose runs do not end; NULL: none */
+    const char *stale;   /* a database that publishes "sledgehammer" for every node; NULL: none */
     uint32_t wipes;
-    bool waits; /* wiped, and not run again yet */
+    bool waits; /* the disks are wiped and the run is parked */
 };
 
 static inline struct str text_at(struct world *w, struct str json, const char *path)
@@ -94,7 +94,8 @@ static inline struct str published(struct world *w, struct str data, const char 
     return buf_str(&b);
 }
 
-/* As scripts/provisioner-os-install ends: it wipes and parks; run again it reboots, or fails. */
+/* The result of scripts/provisioner-os-install: the first run wipes the disks and parks. The
+ * resumed run reboots the machine if both databases serve the installer, and fails otherwise. */
 static inline struct run_done_command install(struct machine *m, struct str data)
 {
     struct world *w = m->w;
@@ -115,7 +116,8 @@ static inline struct run_done_command install(struct machine *m, struct str data
     return (struct run_done_command){.result = RESULT_FAILED, .runlog = STR("not rebooted")};
 }
 
-static inline struct run_done_command ends(struct machine *m, struct str role, struct str data)
+static inline struct run_done_command simulated_result(struct machine *m, struct str role,
+                                                       struct str data)
 {
     struct run_done_command done = {.result = RESULT_OK};
     if (str_eq(role, STR("provisioner-os-install")))
@@ -142,14 +144,14 @@ static inline bool end_run(struct machine *m, int64_t id)
     if (m->stopped && str_eq(role.role.name, str_from(m->stopped)))
         return false;
     struct run_done_command done =
-        ends(m, str_copy(&w->arena, role.role.name), str_copy(&w->arena, run.run.data));
+        simulated_result(m, str_copy(&w->arena, role.role.name), str_copy(&w->arena, run.run.data));
     done.run_id = id;
     done.attempt = run.run.attempt;
     DONE(w, ((struct command){.kind = COMMAND_RUN_DONE, .run_done = done}));
     return true;
 }
 
-/* Every script that runs ends, until none is left. */
+/* Ends runs until none is in progress, except those of m->stopped. */
 static inline void work(struct machine *m)
 {
     bool moved = true;
@@ -186,7 +188,7 @@ static inline void set_bootenv(struct world *w, const char *name, const char *bo
                 .bootenv = str_from(bootenv)));
 }
 
-/* The admin node, working. */
+/* Opens an installation with an admin node whose noderoles are ACTIVE. */
 static inline struct machine begin(void)
 {
     struct machine m = {.w = live_open()};
@@ -205,7 +207,7 @@ static inline void discover(struct machine *m, const char *name, const char *quo
     work(m);
 }
 
-/* Bound and committed in a deployment of its own; the runs are not ended yet. */
+/* Binds and commits the noderole in a new deployment; the runs are not ended. */
 static inline void order_install(struct machine *m, const char *noderole)
 {
     world_deployment(m->w, "prod");

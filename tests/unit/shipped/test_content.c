@@ -1,6 +1,6 @@
-/* Goal: what is shipped in barclamps/ can be taken as it is: it is read, imported and bound without
- * a word, its Lua defines what is called, and its scripts are shell.
- * Method: the real reader, finder of hooks and engine; the files are looked at where they lie. */
+/* Goal: the barclamps in barclamps/ are read, imported and bound without an error or a warning,
+ * their Lua files define the functions that are called, and their scripts are valid shell.
+ * Method: the real barclamp reader, hook finder and engine, and checks of the files themselves. */
 #include "content/role_file.h"
 #include "content/tree.h"
 #include "hooks/code_finder.h"
@@ -25,9 +25,9 @@ static struct world *open_shipped(void)
     return w;
 }
 
-/* ---- the tree ---- */
+/* ---- the tree of barclamps ---- */
 
-TEST(the_shipped_tree_is_read_without_a_word)
+TEST(the_shipped_tree_is_read_without_errors_and_warnings)
 {
     struct bench b;
     bench_open(&b);
@@ -43,14 +43,14 @@ TEST(the_shipped_tree_is_read_without_a_word)
     bench_close(&b);
 }
 
-TEST(the_engine_takes_the_shipped_tree_without_a_word)
+TEST(the_shipped_tree_is_imported_without_errors_and_warnings)
 {
     struct world *w = open_shipped();
     CHECK(same(str_from(live_complaints(w)), ""));
     live_close(w);
 }
 
-TEST(taking_the_shipped_tree_again_changes_nothing)
+TEST(a_second_import_of_the_shipped_tree_changes_nothing)
 {
     struct world *w = open_shipped();
     const struct digest128 before = core_digest_now(w->core);
@@ -59,7 +59,7 @@ TEST(taking_the_shipped_tree_again_changes_nothing)
     live_close(w);
 }
 
-/* Whoever puts a barclamp of his own before ours may bring them in any order. */
+/* A site can list its own barclamps before the shipped ones, in any order. */
 TEST(the_order_of_the_children_does_not_matter)
 {
     struct bench b;
@@ -88,8 +88,9 @@ TEST(the_order_of_the_children_does_not_matter)
 
 /* ---- names ---- */
 
-/* Each text of a list, or the member of that name of each object in it, names such a thing. */
-static void names_things(struct world *w, struct str list, enum table table, const char *member)
+/* Checks that each string of a list, or the given member of each object in it, names a row of the
+ * table. */
+static void check_references(struct world *w, struct str list, enum table table, const char *member)
 {
     struct json *tree;
     uint32_t offset;
@@ -112,10 +113,10 @@ TEST(everything_a_shipped_role_names_exists)
          id = core_next_id(w->core, TABLE_ROLE, id), count++) {
         struct record row;
         CHECK(core_record(w->core, TABLE_ROLE, id, &row));
-        names_things(w, row.role.requires, TABLE_ROLE, NULL);
-        names_things(w, row.role.provides, TABLE_ROLE, NULL);
-        names_things(w, row.role.conflicts, TABLE_ROLE, NULL);
-        names_things(w, row.role.wants, TABLE_ATTRIB, "name");
+        check_references(w, row.role.requires, TABLE_ROLE, NULL);
+        check_references(w, row.role.provides, TABLE_ROLE, NULL);
+        check_references(w, row.role.conflicts, TABLE_ROLE, NULL);
+        check_references(w, row.role.wants, TABLE_ATTRIB, "name");
         CHECK(core_find(w->core, TABLE_JIG, row.role.jig_name));
         CHECK(row.role.description.len > 0);
     }
@@ -124,14 +125,14 @@ TEST(everything_a_shipped_role_names_exists)
          id = core_next_id(w->core, TABLE_ATTRIB, id)) {
         struct record row;
         CHECK(core_record(w->core, TABLE_ATTRIB, id, &row));
-        /* One stands for all that is known of a machine, so it has no place in it. */
+        /* test-discovery_data is the whole discovered data, so its map is empty. */
         const bool is_all = same(row.attrib.name, "test-discovery_data");
         CHECK(row.attrib.description.len > 0 && (row.attrib.map.len > 0 || is_all));
     }
     live_close(w);
 }
 
-TEST(the_roles_of_the_seeds_are_what_they_were)
+TEST(the_roles_of_opencrowbar_keep_their_flags)
 {
     struct world *w = open_shipped();
     CHECK(read_role(w, "crowbar-admin-node").flags == (ROLE_BOOTSTRAP | ROLE_MILESTONE));
@@ -143,7 +144,7 @@ TEST(the_roles_of_the_seeds_are_what_they_were)
     CHECK(same(read_attrib(w, "test-random").map, "test/random"));
     CHECK(read_role(w, "test-admin").flags == ROLE_BOOTSTRAP);
     CHECK(read_role(w, "test-discovery").flags == (ROLE_BOOTSTRAP | ROLE_DISCOVERY));
-    /* Nothing but the two binds itself to machines, unless the test jig is on. */
+    /* Only two roles are bound automatically, unless the test jig is active. */
     for (int64_t id = core_next_id(w->core, TABLE_ROLE, 0); id;
          id = core_next_id(w->core, TABLE_ROLE, id)) {
         struct record row;
@@ -157,11 +158,11 @@ TEST(the_roles_of_the_seeds_are_what_they_were)
 
 /* ---- files ---- */
 
-/* `look` at each entry of barclamps/<name>/<folder>; its names without the end, when that is
- * `behind`. */
-static uint32_t each_file(struct world *w, const char *folder, const char *behind,
-                          void (*look)(struct world *, const char *barclamp, const char *path,
-                                       const char *name))
+/* Calls `visit` for each entry of barclamps/<name>/<folder>, with its name without `suffix`.
+ * Returns the number of entries. */
+static uint32_t each_file(struct world *w, const char *folder, const char *suffix,
+                          void (*visit)(struct world *, const char *barclamp, const char *path,
+                                        const char *name))
 {
     uint32_t count = 0;
     for (int64_t id = core_next_id(w->core, TABLE_BARCLAMP, 0); id;
@@ -175,12 +176,12 @@ static uint32_t each_file(struct world *w, const char *folder, const char *behin
             struct str name = str_from(e->d_name);
             if (e->d_name[0] == '.')
                 continue;
-            CHECK(str_ends(name, str_from(behind)));
-            name = str_slice(name, 0, name.len - (uint32_t)strlen(behind));
+            CHECK(str_ends(name, str_from(suffix)));
+            name = str_slice(name, 0, name.len - (uint32_t)strlen(suffix));
             const struct str file =
                 STR_CONCAT(&w->arena, str_from(path), STR("/"), str_from(e->d_name));
-            look(w, str_z(&w->arena, row.barclamp.name), str_z(&w->arena, file),
-                 str_z(&w->arena, name));
+            visit(w, str_z(&w->arena, row.barclamp.name), str_z(&w->arena, file),
+                  str_z(&w->arena, name));
             count++;
         }
         if (entries)
@@ -268,7 +269,7 @@ static void check_readme(struct world *w, const char *barclamp)
     CHECK(stat(live_path(w, str_z(&w->arena, file)), &facts) == 0 && facts.st_size > 200);
 }
 
-TEST(every_barclamp_says_what_it_is)
+TEST(every_barclamp_has_a_readme)
 {
     struct world *w = open_shipped();
     for (int64_t id = core_next_id(w->core, TABLE_BARCLAMP, 0); id;

@@ -1,10 +1,9 @@
-/* Goal: the shipped roles install a machine once, on the right disk, and not before everybody who
- * serves its boot is ready: the cures X2 to X5, X8, X9, X14 and X15 of the specification's list of
- * races.
- * Method: the engine with real hooks; only the runs of scripts are pretended, ending as they do. */
+/* Goal: the shipped roles install a machine once, on the right disk, and only after every database
+ * serves its installer ("Installation races" in docs/spec/hooks.md).
+ * Method: the engine with real hooks; only the runs of scripts are simulated (machine.h). */
 #include "tests/unit/shipped/machine.h"
 
-/* ---- installing ---- */
+/* ---- installation ---- */
 
 TEST(a_machine_is_installed_once)
 {
@@ -13,7 +12,8 @@ TEST(a_machine_is_installed_once)
     order_install(&m, "crowbar-installed-node@n1");
     CHECK(world_has_edge(m.w, "crowbar-hardware-configured@n1", "provisioner-os-install@n1"));
     CHECK(world_has_edge(m.w, "provisioner-os-install@n1", "crowbar-installed-node@n1"));
-    /* X14: the disk is chosen, the boot environment is not touched. */
+    /* Before the wipe the disk is chosen, but the boot environment is unchanged: a machine that
+     * loses power boots what it booted before. */
     SAYS(node_value(m.w, "n1", "operating-system-disk"), "'disk/by-id/a'");
     SAYS(node_value(m.w, "n1", "claimed-disks"), "{'disk/by-id/a':'operating system'}");
     SAYS(world_staged(m.w, "provisioner-os-install@n1", "provisioner/wipe"),
@@ -24,11 +24,11 @@ TEST(a_machine_is_installed_once)
     CHECK(m.wipes == 1);
     SAYS(str_z(&m.w->arena, read_node(m.w, "n1").bootenv), "debian-12-install");
     HAS(entry(m.w, "provisioner", "n1"), "'rootdev':'disk/by-id/a'");
-    /* X2, X3: active and not alive in one step, so nothing else has run on the machine. */
+    /* ACTIVE and not alive in one step, so no child has run on the machine. */
     CHECK(!read_node(m.w, "n1").alive);
     CHECK(read_noderole(m.w, "provisioner-os-install@n1").run_count == 1);
     CHECK(read_noderole(m.w, "crowbar-installed-node@n1").run_count == 0);
-    /* The installer is done; the machine comes back from its disk. */
+    /* The installer is finished; the machine boots from its disk. */
     set_bootenv(m.w, "n1", "local");
     work(&m);
     SAYS(node_value(m.w, "n1", "dhcp-active-bootstate"), "'local'");
@@ -42,7 +42,7 @@ TEST(a_machine_is_installed_once)
     live_close(m.w);
 }
 
-TEST(x4_x5_an_installed_machine_is_not_installed_again)
+TEST(an_installed_machine_is_not_installed_again)
 {
     struct machine m = begin();
     discover(&m, "n1", "{" ADDRESS "," MAC "," DISKS "}");
@@ -51,7 +51,7 @@ TEST(x4_x5_an_installed_machine_is_not_installed_again)
     set_bootenv(m.w, "n1", "local");
     world_alive(m.w, "n1", true);
     work(&m);
-    /* A look from the discovery image, as debug does it. */
+    /* The machine boots the discovery image, as debug orders it. */
     set_bootenv(m.w, "n1", "sledgehammer");
     world_alive(m.w, "n1", false);
     world_alive(m.w, "n1", true);
@@ -62,7 +62,7 @@ TEST(x4_x5_an_installed_machine_is_not_installed_again)
     live_close(m.w);
 }
 
-TEST(x15_without_a_free_disk_nothing_is_wiped)
+TEST(without_a_free_disk_nothing_is_wiped)
 {
     struct machine m = begin();
     discover(&m, "n1",
@@ -75,7 +75,7 @@ TEST(x15_without_a_free_disk_nothing_is_wiped)
         "all of the 2 known disks are removable or claimed. Nothing was wiped");
     CHECK(m.wipes == 0 && !world_run(m.w, "provisioner-os-install@n1", RUN_RUNNING));
     live_complaints(m.w);
-    /* Another disk appears, and it is tried again. */
+    /* A disk is released, and the noderole is retried. */
     DONE(m.w, cmd_set(m.w, TABLE_NODE, the_node(m.w, "n1"), "claimed-disks", BUCKET_SYSTEM,
                       "{'b':null}"));
     DONE(m.w, cmd_retry(m.w, "provisioner-os-install@n1"));
@@ -85,7 +85,7 @@ TEST(x15_without_a_free_disk_nothing_is_wiped)
     live_close(m.w);
 }
 
-TEST(the_disk_chosen_before_is_kept_while_it_is_there_and_ours)
+TEST(the_disk_chosen_before_is_kept_while_it_exists_and_has_no_other_owner)
 {
     static const char *const hints[][2] = {
         {"'operating-system-disk':'disk/by-id/b','claimed-disks':{'disk/by-id/b':"
@@ -109,7 +109,7 @@ TEST(the_disk_chosen_before_is_kept_while_it_is_there_and_ours)
         CHECK(!strstr(claims, "gone"));
         if (i >= 2)
             HAS(claims, "ceph");
-        if (i >= 2) /* what belongs to somebody else is not on the list */
+        if (i >= 2) /* a disk with another owner is not wiped */
             CHECK(!strstr(world_staged(m.w, "provisioner-os-install@n1", "provisioner/wipe"),
                           i == 2 ? "by-id/b" : "by-id/a"));
         live_close(m.w);
@@ -150,8 +150,8 @@ TEST(the_target_of_the_deployment_counts)
     live_close(m.w);
 }
 
-/* X1, X7, X9: the reboot waits for both databases, and for the environment they were told last. */
-TEST(x9_the_reboot_waits_for_both_databases)
+/* The reboot waits until both databases serve the boot environment that was set last. */
+TEST(the_reboot_waits_for_both_databases)
 {
     static const char *const databases[] = {"dhcp-database@admin", "provisioner-database@admin"};
     static const char *const roles[] = {"dhcp-database", "provisioner-database"};
@@ -172,7 +172,7 @@ TEST(x9_the_reboot_waits_for_both_databases)
     }
 }
 
-TEST(x8_whoever_waits_for_a_broken_database_fails_with_the_reason)
+TEST(an_installation_that_waits_for_a_database_in_error_fails_with_the_reason)
 {
     static const char *const databases[] = {"dhcp-database@admin", "provisioner-database@admin"};
     static const char *const roles[] = {"dhcp-database", "provisioner-database"};
@@ -192,7 +192,8 @@ TEST(x8_whoever_waits_for_a_broken_database_fails_with_the_reason)
         work(&m);
         IS(m.w, "provisioner-os-install@n1", "error");
         CHECK(read_node(m.w, "n1").alive && m.wipes == 1);
-        /* Mended: the machine hears of it, and the next attempt succeeds. */
+        /* The database is repaired: the node has the new boot state, and the next attempt
+         * succeeds. */
         m.stale = NULL;
         DONE(m.w, cmd_retry(m.w, databases[i]));
         work(&m);
@@ -204,7 +205,7 @@ TEST(x8_whoever_waits_for_a_broken_database_fails_with_the_reason)
     }
 }
 
-TEST(x8_a_database_that_was_broken_before_does_not_keep_anybody_waiting)
+TEST(an_installation_does_not_wait_for_a_database_that_was_in_error_before)
 {
     struct machine m = begin();
     discover(&m, "n1", "{" ADDRESS "," MAC "," DISKS "}");

@@ -1,12 +1,12 @@
-/* Goal: the shipped roles do together what barclamps/README.md says: the admin node comes up with
- * all its services, and machines are discovered and known to the databases, with the cures X11, X16
- * and X18 of the specification's list of races.
- * Method: the engine with real hooks; only the runs of scripts are pretended, ending as they do. */
+/* Goal: the shipped roles do together what barclamps/README.md documents: the admin node gets all
+ * its services, and discovered machines have entries in the boot databases ("Installation races" in
+ * docs/spec/hooks.md: concurrent node changes, node deleted meanwhile, joined machines).
+ * Method: the engine with real hooks; only the runs of scripts are simulated (machine.h). */
 #include "tests/unit/shipped/machine.h"
 
 /* ---- the admin node ---- */
 
-TEST(the_first_admin_node_gets_everything_and_comes_up)
+TEST(the_first_admin_node_gets_all_services_and_they_become_active)
 {
     struct machine m = begin();
     static const char *const roles[] = {
@@ -39,12 +39,12 @@ TEST(the_first_admin_node_gets_everything_and_comes_up)
          "[{'address':'192.168.124.10','port':8091,'url':'http://192.168.124.10:8091'}]");
     SAYS(world_staged(m.w, "dns-database@admin", "crowbar/dns/records"),
          "{'admin.example.com':{'address':'192.168.124.10','type':'A'}}");
-    SAYS(entry(m.w, "dhcp", "admin"), "absent"); /* X18: it joined and boots from its disk */
+    SAYS(entry(m.w, "dhcp", "admin"), "absent"); /* it joined and boots from its disk */
     SAYS(entry(m.w, "provisioner", "admin"), "absent");
     live_close(m.w);
 }
 
-TEST(a_server_without_an_address_says_what_is_missing)
+TEST(a_server_without_an_address_fails_with_the_reason)
 {
     struct machine m = {.w = live_open()};
     live_import(m.w, live_path(m.w, "barclamps"));
@@ -71,7 +71,7 @@ TEST(a_server_without_an_address_says_what_is_missing)
     live_close(m.w);
 }
 
-TEST(another_address_reaches_everybody)
+TEST(a_changed_address_is_staged_for_all_clients)
 {
     struct machine m = begin();
     DONE(m.w, cmd_set(m.w, TABLE_NODE, the_node(m.w, "admin"), "hint-admin-v4addr", BUCKET_USER,
@@ -85,7 +85,7 @@ TEST(another_address_reaches_everybody)
 
 /* ---- discovery ---- */
 
-TEST(a_discovered_machine_is_managed_and_known_to_the_databases)
+TEST(a_discovered_machine_is_managed_and_has_entries_in_the_databases)
 {
     struct machine m = begin();
     discover(&m, "n1", "{" ADDRESS "," MAC "}");
@@ -103,7 +103,7 @@ TEST(a_discovered_machine_is_managed_and_known_to_the_databases)
     live_close(m.w);
 }
 
-TEST(without_an_address_or_a_mac_a_machine_is_no_client)
+TEST(a_machine_without_an_address_or_a_mac_has_no_entry)
 {
     struct machine m = begin();
     discover(&m, "n1", "{" ADDRESS "}");
@@ -116,7 +116,7 @@ TEST(without_an_address_or_a_mac_a_machine_is_no_client)
 
 /* ---- boot generations ---- */
 
-/* What the node has been served by the database on the admin node; 0 = nothing. */
+/* Returns the boot generation of the node that the database has served; 0: none. */
 static int64_t served(struct world *w, const char *node, const char *database)
 {
     char key[32];
@@ -133,7 +133,7 @@ static int64_t served(struct world *w, const char *node, const char *database)
     return generation && json_as_i64(generation, &value) ? value : 0;
 }
 
-TEST(x9_a_generation_is_served_when_it_is_published)
+TEST(a_generation_is_served_when_it_is_published)
 {
     static const char *const roles[] = {"dhcp-database", "provisioner-database"};
     static const char *const databases[] = {"dhcp-database@admin", "provisioner-database@admin"};
@@ -155,10 +155,10 @@ TEST(x9_a_generation_is_served_when_it_is_published)
     }
 }
 
-TEST(a_machine_there_is_nothing_to_serve_for_is_served_at_once)
+TEST(a_machine_without_entries_is_served_at_once)
 {
     struct machine m = begin();
-    discover(&m, "n1", "{" ADDRESS "}"); /* nobody knows its hardware address */
+    discover(&m, "n1", "{" ADDRESS "}"); /* its hardware address is not known */
     set_bootenv(m.w, "n1", "local");
     CHECK(served(m.w, "n1", "dhcp-database@admin") == 1);
     CHECK(served(m.w, "n1", "provisioner-database@admin") == 1);
@@ -166,8 +166,8 @@ TEST(a_machine_there_is_nothing_to_serve_for_is_served_at_once)
     live_close(m.w);
 }
 
-/* A late word about a machine that is gone is not about another one of its name. */
-TEST(what_was_published_for_another_node_of_that_name_does_not_count)
+/* A late result about a deleted node does not apply to a new node of the same name. */
+TEST(entries_published_for_another_node_of_that_name_do_not_count)
 {
     struct machine m = begin();
     discover(&m, "n1", "{" ADDRESS "," MAC "}");
@@ -224,13 +224,13 @@ TEST(a_deleted_machine_leaves_the_databases)
          "{'n2.example.com':{'bootenv':'sledgehammer','generation':0,'node_id':4}}");
     HAS(world_staged(m.w, "dns-database@admin", "crowbar/dns/records"), "n2.example.com");
     CHECK(!strstr(world_staged(m.w, "dns-database@admin", "crowbar/dns/records"), "n1.example"));
-    /* A machine of the same name begins anew. */
+    /* A new machine of the same name gets new entries. */
     discover(&m, "n1", "{" ADDRESS "," MAC "}");
     SAYS(node_value(m.w, "n1", "dhcp-active-bootstate"), "'sledgehammer'");
     live_close(m.w);
 }
 
-TEST(x16_a_machine_that_vanished_meanwhile_is_passed_over)
+TEST(a_machine_that_was_deleted_meanwhile_is_omitted)
 {
     static const char *const sections[] = {"dhcp", "provisioner"};
     for (int i = 0; i < 2; i++) {
@@ -256,7 +256,7 @@ TEST(x16_a_machine_that_vanished_meanwhile_is_passed_over)
     }
 }
 
-TEST(what_is_published_no_more_is_forgotten)
+TEST(notes_of_entries_that_are_no_longer_published_are_deleted)
 {
     struct machine m = begin();
     discover(&m, "n1", "{" ADDRESS "," MAC "}");
@@ -270,7 +270,7 @@ TEST(what_is_published_no_more_is_forgotten)
     live_close(m.w);
 }
 
-TEST(x11_a_change_of_one_machine_leaves_the_others_alone)
+TEST(a_change_of_one_machine_does_not_change_the_others)
 {
     struct machine m = begin();
     m.stopped = "dhcp-database";
@@ -291,9 +291,9 @@ TEST(x11_a_change_of_one_machine_leaves_the_others_alone)
     live_close(m.w);
 }
 
-/* ---- the rest ---- */
+/* ---- operating systems, large installations, test roles ---- */
 
-TEST(the_first_operating_system_there_is_becomes_the_target)
+TEST(the_first_available_operating_system_becomes_the_target)
 {
     struct machine m = begin();
     DONE(m.w, cmd_enqueue(m.w, "provisioner-base-images@admin"));
@@ -312,7 +312,7 @@ TEST(the_first_operating_system_there_is_becomes_the_target)
     live_close(m.w);
 }
 
-TEST(more_machines_than_one_call_may_tell_are_told_in_several)
+TEST(more_machines_than_one_hook_call_may_change_are_changed_by_several)
 {
     struct machine m = begin();
     struct buf wall = buf_in(&m.w->arena);
@@ -342,8 +342,9 @@ TEST(more_machines_than_one_call_may_tell_are_told_in_several)
     live_close(m.w);
 }
 
-/* All of them wait to be installed, and the database that should tell them is out of order. */
-static void check_bad_news(const char *section)
+/* Every node waits for the database to serve its installer, and the database fails: the reason is
+ * set on all nodes. */
+static void check_database_failure(const char *section)
 {
     enum { MACHINES = 1900 };
     char text[200], noderole[100], clients[100], state[100];
@@ -363,7 +364,7 @@ static void check_bad_news(const char *section)
     work(&m);
     struct command set = cmd_set(m.w, TABLE_NODEROLE, the_noderole(m.w, noderole), clients,
                                  BUCKET_SYSTEM, str_z(&m.w->arena, buf_str(&value)));
-    set.depth = 1; /* as a hook would */
+    set.depth = 1; /* as a hook command */
     DONE(m.w, set);
     DONE(m.w, cmd_enqueue(m.w, noderole));
     world_finish_with(m.w, noderole, (struct run_done_command){.result = RESULT_FAILED});
@@ -379,14 +380,14 @@ static void check_bad_news(const char *section)
     live_close(m.w);
 }
 
-TEST(x8_everybody_who_waits_for_a_dhcp_database_in_error_is_told)
+TEST(an_error_of_the_dhcp_database_is_set_on_all_waiting_nodes)
 {
-    check_bad_news("dhcp");
+    check_database_failure("dhcp");
 }
 
-TEST(x8_everybody_who_waits_for_a_provisioner_database_in_error_is_told)
+TEST(an_error_of_the_provisioner_database_is_set_on_all_waiting_nodes)
 {
-    check_bad_news("provisioner");
+    check_database_failure("provisioner");
 }
 
 TEST(test_async_needs_a_second_run)
@@ -440,7 +441,7 @@ TEST(the_test_jig_brings_its_roles_to_the_first_admin_node_and_to_what_is_discov
     live_close(m.w);
 }
 
-TEST(without_the_test_jig_its_roles_leave_machines_alone)
+TEST(without_the_test_jig_its_roles_are_not_bound)
 {
     struct machine m = begin();
     discover(&m, "n1", "{" ADDRESS "," MAC "}");

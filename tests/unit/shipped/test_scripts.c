@@ -1,7 +1,8 @@
-/* Goal: the shipped scripts do what they say, and the one that wipes disks wipes nothing else.
- * Method: they are run as on a machine, by script-runner.sh, with everything they write to in a
- * directory of our own. Disks are files below /dev/shm; what would ask the kernel about disks
- * (lsblk and its like) is answered from files. */
+/* Goal: the shipped scripts do what they document, and the one that wipes disks wipes only the
+ * disks on its list.
+ * Method: script-runner.sh runs them as on a machine, with every path that they write below a
+ * temporary directory. Disks are files below /dev/shm; fake versions of lsblk and other tools read
+ * their output from files. */
 #include "base/mem/arena.h"
 #include "base/text/buf.h"
 #include "sys/files.h"
@@ -14,10 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char place[64];
+static char work_dir[64];
 static struct arena arena;
 
-/* In that directory; $SOURCE is the tree of the project. Returns how it ended. */
+/* Runs a shell command in the temporary directory; $SOURCE is the source tree. Returns the exit
+ * status. */
 __attribute__((format(printf, 1, 2))) static int shell(const char *format, ...)
 {
     char command[4000], line[5000];
@@ -28,7 +30,7 @@ __attribute__((format(printf, 1, 2))) static int shell(const char *format, ...)
     CHECK(length > 0 && (size_t)length < sizeof command);
     const char *source = getenv("HALLIGAN_SOURCE");
     const int total = snprintf(line, sizeof line, "SOURCE=$(cd '%s' && pwd) && cd %s && { %s\n}",
-                               source ? source : ".", place, command);
+                               source ? source : ".", work_dir, command);
     CHECK(total > 0 && (size_t)total < sizeof line);
     const int status = system(line);
     CHECK(status >= 0 && WIFEXITED(status));
@@ -38,7 +40,7 @@ __attribute__((format(printf, 1, 2))) static int shell(const char *format, ...)
 static void write_file(const char *name, const char *text)
 {
     char path[200];
-    snprintf(path, sizeof path, "%s/%s", place, name);
+    snprintf(path, sizeof path, "%s/%s", work_dir, name);
     FILE *file = fopen(path, "w");
     CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
 }
@@ -47,30 +49,31 @@ static const char *read_text(const char *name)
 {
     char path[200];
     struct str text;
-    snprintf(path, sizeof path, "%s/%s", place, name);
+    snprintf(path, sizeof path, "%s/%s", work_dir, name);
     return file_read(&arena, path, 1u << 20, &text) == OK ? str_z(&arena, text) : "absent";
 }
 
 static void begin(void)
 {
-    snprintf(place, sizeof place, "/dev/shm/halligan-scripts-XXXXXX");
-    CHECK(mkdtemp(place));
+    snprintf(work_dir, sizeof work_dir, "/dev/shm/halligan-scripts-XXXXXX");
+    CHECK(mkdtemp(work_dir));
     CHECK(shell("mkdir run fake state") == 0);
 }
 
 static void end(void)
 {
-    CHECK(shell("rm -r %s", place) == 0);
+    CHECK(shell("rm -r %s", work_dir) == 0);
     arena_reset(&arena);
 }
 
-/* Run a role's scripts with these data, with single quotes for double ones and @ for our place. */
+/* Runs the scripts of a role with the given data, in which ' means " and @ the temporary directory.
+ * Returns the exit status. */
 static int run(const char *barclamp, const char *role, const char *quoted)
 {
     struct buf json = buf_in(&arena);
     for (const char *c = quoted; *c; c++)
         if (*c == '@')
-            buf_put_z(&json, place);
+            buf_put_z(&json, work_dir);
         else
             buf_put_c(&json, *c == '\'' ? '"' : *c);
     CHECK(shell("rm -rf run/attrs run/*.sh && cp $SOURCE/barclamps/%s/scripts/%s/*.sh run/",
@@ -83,7 +86,7 @@ static int run(const char *barclamp, const char *role, const char *quoted)
                  "sh $SOURCE/barclamps/crowbar/templates/script-runner.sh run > log 2>&1");
 }
 
-static bool says(const char *part)
+static bool log_contains(const char *part)
 {
     const bool found = strstr(read_text("log"), part) != NULL;
     if (!found)
@@ -91,9 +94,9 @@ static bool says(const char *part)
     return found;
 }
 
-/* ---- the runner ---- */
+/* ---- script-runner.sh ---- */
 
-TEST(scripts_are_given_what_the_data_say)
+TEST(scripts_are_given_their_data)
 {
     begin();
     write_file("run/attrs.json",
@@ -108,19 +111,21 @@ TEST(scripts_are_given_what_the_data_say)
                                   "write_attribute ../a b || echo refused\nexit 16\n");
     write_file("run/30-never.sh", "echo never\n");
     CHECK(shell("sh $SOURCE/barclamps/crowbar/templates/script-runner.sh run > log 2>&1") == 16);
-    CHECK(says("== 10-read.sh\nx\n\"y\"\\z\xc3\xa9\xf0\x9f\x98\x80\t.\n"
-               "[1,true,null,{\"k\":\"v\"}]\ntrue\n-1.5\n\nnone\nnone\n"
-               "b\nc\ne%2Ff%25\nn\n0\n1\n2\n3\n"
-               "b\tx\\n\"y\"\\\\z\xc3\xa9\xf0\x9f\x98\x80\\t.\nc/0\t1\nc/1\ttrue\nc/3/k\tv\n"
-               "e%2Ff%25\t-1.5\n0\t1\n1\ttrue\n3/k\tv\n== 20-write.sh\n"));
-    CHECK(says("has an empty part, . or ..\nrefused\n") && !strstr(read_text("log"), "never"));
+    CHECK(
+        log_contains("== 10-read.sh\nx\n\"y\"\\z\xc3\xa9\xf0\x9f\x98\x80\t.\n"
+                     "[1,true,null,{\"k\":\"v\"}]\ntrue\n-1.5\n\nnone\nnone\n"
+                     "b\nc\ne%2Ff%25\nn\n0\n1\n2\n3\n"
+                     "b\tx\\n\"y\"\\\\z\xc3\xa9\xf0\x9f\x98\x80\\t.\nc/0\t1\nc/1\ttrue\nc/3/k\tv\n"
+                     "e%2Ff%25\t-1.5\n0\t1\n1\ttrue\n3/k\tv\n== 20-write.sh\n"));
+    CHECK(log_contains("has an empty part, . or ..\nrefused\n") &&
+          !strstr(read_text("log"), "never"));
     CHECK(strcmp(read_text("run/attrs/a/b/wall"), "{\"x\":1}") == 0);
     end();
 }
 
-/* ---- the one that wipes ---- */
+/* ---- provisioner-os-install ---- */
 
-/* Three disks of 4.5 MiB full of letters, and somebody who knows about them. */
+/* Makes three disks of 4.5 MiB with text on them, and a fake lsblk that describes them. */
 static void begin_disks(void)
 {
     begin();
@@ -192,19 +197,19 @@ TEST(run_again_it_reboots_only_into_the_installer)
     begin_disks();
     CHECK(run_install(install_with("")) == 128);
     CHECK(run_install(after_wipe("debian-12-install", "debian-12-install")) == 64);
-    CHECK(says("debian-12-install: rebooting"));
+    CHECK(log_contains("debian-12-install: rebooting"));
     CHECK(strlen(read_text("run/attrs/crowbar_wall/provisioner/wiped/wall")) == 36);
-    CHECK(run_install(install_with("")) == 128); /* the next time begins anew */
+    CHECK(run_install(install_with("")) == 128); /* the next run wipes again */
     CHECK(run_install(after_wipe("debian-12-install", "sledgehammer")) == 1);
-    CHECK(says("dhcp-active-bootstate is: sledgehammer"));
+    CHECK(log_contains("dhcp-active-bootstate is: sledgehammer"));
     CHECK(run_install(install_with("")) == 128);
     CHECK(run_install(after_wipe("failed: out of order", "debian-12-install")) == 1);
-    CHECK(says("provisioner-active-bootstate is: failed: out of order"));
+    CHECK(log_contains("provisioner-active-bootstate is: failed: out of order"));
     end();
 }
 
-/* The mark in /run is of another boot, or of another machine's disk. */
-TEST(a_wipe_that_is_not_known_does_not_count)
+/* The mark in /run was written in another boot or for another machine. */
+TEST(a_wipe_with_another_mark_does_not_count)
 {
     begin_disks();
     CHECK(shell("mkdir -p state/run && printf old > state/run/wiped") == 0);
@@ -218,42 +223,42 @@ TEST(one_disk_in_use_stops_everything)
 {
     begin_disks();
     char tree[300];
-    snprintf(tree, sizeof tree, "%s/b disk\n%s/b1 part /srv\n", place, place);
+    snprintf(tree, sizeof tree, "%s/b disk\n%s/b1 part /srv\n", work_dir, work_dir);
     write_file("fake/b.tree", tree);
     CHECK(run_install(install_with("")) == 1);
-    CHECK(says("/b1 on /srv. Nothing was wiped") && untouched());
-    snprintf(tree, sizeof tree, "%s/b disk [SWAP]\n", place);
+    CHECK(log_contains("/b1 on /srv. Nothing was wiped") && untouched());
+    snprintf(tree, sizeof tree, "%s/b disk [SWAP]\n", work_dir);
     write_file("fake/b.tree", tree);
     CHECK(run_install(install_with("")) == 1 && untouched());
     end();
 }
 
-TEST(one_disk_of_somebody_else_stops_everything)
+TEST(one_disk_with_another_owner_stops_everything)
 {
     begin_disks();
     CHECK(run_install(install_with("'claimed-disks':{'b':'ceph'}")) == 1);
-    CHECK(says("the disk b belongs to ceph: nothing was wiped") && untouched());
+    CHECK(log_contains("the disk b belongs to ceph: nothing was wiped") && untouched());
     end();
 }
 
-TEST(a_volume_that_also_lies_on_other_disks_stops_everything)
+TEST(a_volume_that_also_uses_other_disks_stops_everything)
 {
     begin_disks();
     char text[300];
-    snprintf(text, sizeof text, "%s/b disk\n/dev/md0 raid1\n", place);
+    snprintf(text, sizeof text, "%s/b disk\n/dev/md0 raid1\n", work_dir);
     write_file("fake/b.tree", text);
-    snprintf(text, sizeof text, "/dev/md0 raid1\n%s/b disk\n%s/other disk\n", place, place);
+    snprintf(text, sizeof text, "/dev/md0 raid1\n%s/b disk\n%s/other disk\n", work_dir, work_dir);
     write_file("fake/md0.below", text);
     CHECK(run_install(install_with("")) == 1);
-    CHECK(says("/dev/md0 also uses") && untouched());
-    snprintf(text, sizeof text, "/dev/md0 raid1\n%s/b disk\n%s/a disk\n", place, place);
+    CHECK(log_contains("/dev/md0 also uses") && untouched());
+    snprintf(text, sizeof text, "/dev/md0 raid1\n%s/b disk\n%s/a disk\n", work_dir, work_dir);
     write_file("fake/md0.below", text);
     CHECK(run_install(install_with("")) == 128);
     CHECK(strstr(read_text("fake/noted.log"), "mdadm --stop /dev/md0\n") != NULL);
     end();
 }
 
-TEST(what_is_no_disk_of_this_machine_is_refused)
+TEST(names_of_other_files_than_disks_are_refused)
 {
     static const char *const lists[] = {
         "[{'name':'@/a'},{'name':'@/gone'}]",
@@ -270,20 +275,20 @@ TEST(what_is_no_disk_of_this_machine_is_refused)
     end();
 }
 
-TEST(a_machine_that_has_its_system_is_left_alone)
+TEST(a_machine_with_an_installed_system_is_not_wiped)
 {
     begin_disks();
     CHECK(run_install("{'provisioner':{'target_os':'debian-12','wipe':[]}}") == 0 && untouched());
     CHECK(run_install("{}") == 0 && untouched());
     CHECK(shell(": > state/joined") == 0);
     CHECK(run_install(install_with("")) == 0);
-    CHECK(says("already runs from its disk") && untouched());
+    CHECK(log_contains("already runs from its disk") && untouched());
     end();
 }
 
-/* ---- the others ---- */
+/* ---- other scripts ---- */
 
-TEST(keys_stand_beside_what_others_wrote)
+TEST(keys_are_added_to_files_with_other_keys)
 {
     begin();
     CHECK(shell("mkdir state/ssh && printf 'ssh-rsa mine\\n' > state/ssh/authorized_keys") == 0);
@@ -295,7 +300,7 @@ TEST(keys_stand_beside_what_others_wrote)
                      "ssh-rsa mine\n# begin halligan\nssh-ed25519 AAAA ann\nssh-rsa BBBB cy\n"
                      "# end halligan\n") == 0);
     }
-    CHECK(says("authorized_keys is up to date"));
+    CHECK(log_contains("authorized_keys is up to date"));
     CHECK(strcmp(read_text("state/keys/machine.key"), "secret\n") == 0);
     CHECK(shell("[ $(stat -c %%a state/keys/machine.key) = 600 ]") == 0);
     CHECK(run("crowbar", "crowbar-access", "{}") == 0);
@@ -304,7 +309,7 @@ TEST(keys_stand_beside_what_others_wrote)
     end();
 }
 
-TEST(a_database_answers_what_the_publisher_took)
+TEST(a_database_reports_what_the_publisher_accepted)
 {
     static const char *const sections[] = {"dhcp", "provisioner"};
     for (int i = 0; i < 2; i++) {
@@ -330,7 +335,8 @@ TEST(a_database_answers_what_the_publisher_took)
         CHECK(strcmp(read_text(wall),
                      "{\"n1.example.com\":{\"bootenv\":\"local\",\"generation\":7,\"node_id\":12},"
                      "\"n4.example.com\":{\"bootenv\":\"debian-12-install\"}}") == 0);
-        CHECK(says("left out: n3.example.com") && strstr(read_text(saved), "n4.example.com"));
+        CHECK(log_contains("left out: n3.example.com") &&
+              strstr(read_text(saved), "n4.example.com"));
         CHECK(shell("rm -r fake/publishers") == 0);
         CHECK(run(sections[i], role, "{}") == 0 && strcmp(read_text(wall), "{}") == 0);
         end();
@@ -342,14 +348,14 @@ TEST(records_are_published_when_they_changed)
     begin();
     const char *data = "{'crowbar':{'dns':{'records':{'b.example.com':{'address':'10.0.0.2','type':"
                        "'A'},'a.example.com':{'address':'10.0.0.1','type':'A'}}}}}";
-    CHECK(run("dns", "dns-database", data) == 0 && says("published 2 records"));
+    CHECK(run("dns", "dns-database", data) == 0 && log_contains("published 2 records"));
     CHECK(strcmp(read_text("state/publish/dns/records"),
                  "a.example.com. IN A 10.0.0.1\nb.example.com. IN A 10.0.0.2\n") == 0);
-    CHECK(run("dns", "dns-database", data) == 0 && says("the records have not changed"));
+    CHECK(run("dns", "dns-database", data) == 0 && log_contains("the records have not changed"));
     end();
 }
 
-TEST(images_and_sources_lie_where_installers_look)
+TEST(images_and_sources_are_stored_where_installers_read_them)
 {
     begin();
     CHECK(shell("mkdir -p state/root/debian-12 && : > state/root/debian-12/linux") == 0);
@@ -358,7 +364,7 @@ TEST(images_and_sources_lie_where_installers_look)
               "['debian-13/linux']},'root':'@/state/root'}}") == 0);
     CHECK(strcmp(read_text("run/attrs/crowbar_wall/provisioner/available_oses/wall"),
                  "[\"debian-12\"]") == 0);
-    CHECK(says("debian-13 cannot be installed: missing debian-13/linux"));
+    CHECK(log_contains("debian-13 cannot be installed: missing debian-13/linux"));
     CHECK(run("provisioner", "provisioner-base-images",
               "{'provisioner':{'images':{'x':['../../etc/passwd']},'root':'@/state/root'}}") == 1);
     CHECK(run("provisioner", "provisioner-repos",
@@ -376,9 +382,9 @@ TEST(a_server_must_have_the_address_it_serves_on)
     begin();
     CHECK(run("dhcp", "dhcp-server", "{'dhcp':{'service_address':'127.0.0.1'}}") == 0);
     CHECK(run("dhcp", "dhcp-server", "{'dhcp':{'service_address':'192.0.2.77'}}") == 1);
-    CHECK(says("does not have the address 192.0.2.77"));
+    CHECK(log_contains("does not have the address 192.0.2.77"));
     CHECK(run("dhcp", "dhcp-server", "{}") == 1);
-    CHECK(says("the service address of this DHCP server is not set"));
+    CHECK(log_contains("the service address of this DHCP server is not set"));
     CHECK(run("dns", "dns-server",
               "{'dns':{'service_address':'127.0.0.1','default_domain':'example.com','ttl':'2h',"
               "'forwarders':['10.0.0.53']}}") == 0);
