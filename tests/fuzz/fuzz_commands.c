@@ -1,10 +1,10 @@
-/* Bytes become a sequence of commands into a small founded world. After each: core_check is clean,
- * and a refusal has changed nothing; before each import so did its rehearsal. At the end everything
- * is saved, loaded into a second core, and must be the same.
- *
- * Reading: a byte for the kind; then for each field a byte that says where its value comes from, a
- * small range, a dictionary or raw bytes behind it. So every input means something, and mutations
- * stay close to what they came from. */
+/* Goal: no sequence of commands breaks an invariant of the core. After each command core_check
+ * finds nothing, and a refused command has changed nothing. A dry run of an import changes nothing,
+ * and an import succeeds only if its dry run did. At the end the core is saved and loaded into a
+ * second core, which must have the same digest.
+ * Method: the input is decoded into commands to a small world. One byte selects the kind of a
+ * command. For each field one byte selects the source of its value: a small range, a dictionary, or
+ * the raw bytes that follow. So every input is valid, and a mutation changes few fields. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,9 +18,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { COMMANDS_MAX = 200, WISHES_MAX = 4, ROUNDS_MAX = 3 };
+enum { COMMANDS_MAX = 200, HOOK_COMMANDS_MAX = 4, ROUNDS_MAX = 3 };
 
-/* ---- the world everything happens in ---- */
+/* ---- initial world ---- */
 
 static const char barclamp[] =
     "{\"barclamp\":{\"name\":\"fuzz\",\"source_path\":\"/\"},"
@@ -71,7 +71,7 @@ static const char *const docs[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* ---- reading ---- */
+/* ---- decoding of inputs ---- */
 
 struct input {
     const uint8_t *at;
@@ -113,15 +113,15 @@ static int64_t take_number(struct input *in)
 
 static struct command take_command(struct input *in, uint32_t depth);
 
-static struct str take_wishes(struct input *in, uint32_t depth)
+static struct str take_hook_commands(struct input *in, uint32_t depth)
 {
     struct buf b = buf_in(in->arena);
     const uint8_t count = take(in);
     if (count >= 200)
         return take_raw(in);
-    for (uint32_t i = 0; depth == 0 && i < count % (WISHES_MAX + 1u); i++) {
-        const struct command wish = take_command(in, depth + 1);
-        command_encode(&wish, &b);
+    for (uint32_t i = 0; depth == 0 && i < count % (HOOK_COMMANDS_MAX + 1u); i++) {
+        const struct command hook_command = take_command(in, depth + 1);
+        command_encode(&hook_command, &b);
     }
     return buf_str(&b);
 }
@@ -144,7 +144,7 @@ static void take_field(struct input *in, const struct field *field, char *payloa
         text = from < 250 ? str_from(docs[from % COUNT(docs)]) : take_raw(in);
         break;
     }
-    case FIELD_RAW: text = take_wishes(in, depth); break;
+    case FIELD_RAW: text = take_hook_commands(in, depth); break;
     default: return;
     }
     memcpy(where, &text, sizeof text);
@@ -160,7 +160,7 @@ static struct command take_command(struct input *in, uint32_t depth)
     return command;
 }
 
-/* ---- doing ---- */
+/* ---- execution and checks ---- */
 
 struct fuzz {
     struct core *core;
@@ -181,27 +181,29 @@ static void check(struct fuzz *f, const struct command *command, const struct ou
     if (outcome->verdict != VERDICT_DONE && !digest_eq(before, core_digest_now(f->core)))
         stop("a refusal changed something", command);
     if ((outcome->verdict == VERDICT_REFUSED) != (outcome->problems != NULL))
-        stop("a refusal and its problems do not fit", command);
+        stop("problems without a refusal, or a refusal without problems", command);
     const char *broken = core_check(f->core, &f->scratch);
     if (broken)
         stop(broken, command);
     arena_reset(&f->scratch);
 }
 
-/* An import can be rehearsed, whatever it would do, and nothing of it stays. */
-static bool rehearses(struct fuzz *f, const struct command *command)
+/* Executes the dry run of an import and checks that it changed nothing. Returns true if it
+ * succeeded. */
+static bool dry_run_succeeds(struct fuzz *f, const struct command *command)
 {
     struct outcome outcome = {0};
     const struct digest128 before = core_digest_now(f->core);
     const uint32_t changed = core_changed(f->core);
     core_import_dry_run(f->core, &command->import.barclamp, 1, &f->arena, &outcome);
     if (!digest_eq(before, core_digest_now(f->core)) || core_changed(f->core) != changed)
-        stop("a rehearsal left something", command);
+        stop("a dry run changed something", command);
     check(f, command, &outcome, before);
     return outcome.verdict == VERDICT_DONE;
 }
 
-/* Step; when hooks are asked, step again with answers: no to those whose bit is set. */
+/* Executes the command. If it needs veto requests, executes it again with the replies: a veto from
+ * each hook whose bit is set in `vetoes`. */
 static void step(struct fuzz *f, struct command *command, uint8_t vetoes)
 {
     command->now_ms = command->wall_ms = command->mono_ms = ++f->now_ms;
@@ -209,12 +211,12 @@ static void step(struct fuzz *f, struct command *command, uint8_t vetoes)
     for (uint32_t round = 0; round < ROUNDS_MAX; round++) {
         struct effects effects = {0};
         struct outcome outcome = {0};
-        const bool is_fine = command->kind != COMMAND_IMPORT || rehearses(f, command);
+        const bool is_fine = command->kind != COMMAND_IMPORT || dry_run_succeeds(f, command);
         const struct digest128 before = core_digest_now(f->core);
         core_step(f->core, command, &f->arena, &effects, &outcome);
         check(f, command, &outcome, before);
         if (outcome.verdict == VERDICT_DONE && !is_fine)
-            stop("an import was done that was refused in its rehearsal", command);
+            stop("an import succeeded that its dry run refused", command);
         if (outcome.verdict != VERDICT_NEEDS_HOOKS)
             return;
         struct answer *answers = arena_array(&f->arena, struct answer, outcome.veto_request_count);
@@ -227,7 +229,7 @@ static void step(struct fuzz *f, struct command *command, uint8_t vetoes)
     }
 }
 
-static void found(struct fuzz *f)
+static void bootstrap_world(struct fuzz *f)
 {
     f->core = core_new();
     f->now_ms = 1000;
@@ -255,7 +257,7 @@ static void found(struct fuzz *f)
     step(f, &bind, 0);
 }
 
-/* ---- saving and loading ---- */
+/* ---- save and load ---- */
 
 struct saving {
     struct buf bytes;
@@ -302,7 +304,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz f = {0};
     struct input in = {data, size, &f.arena};
-    found(&f);
+    bootstrap_world(&f);
     for (uint32_t i = 0; i < COMMANDS_MAX && in.left; i++) {
         struct command command = take_command(&in, 0);
         step(&f, &command, take(&in));

@@ -1,6 +1,7 @@
-/* What clients write in small: the first byte says which reader an input is for, the rest is for
- * the reader. Each is held against something that must give the same: another way to the same
- * place, or its own result written down and read once more. */
+/* Goal: the parsers of small inputs from clients (request targets, forms, parameters, credentials,
+ * cookies, digests, times, origins) accept or refuse every input consistently.
+ * Method: the first byte of an input selects the parser, the rest is parsed. The result is compared
+ * with that of a second parser of the same format, or is formatted and parsed again. */
 #include <sodium.h>
 #include <time.h>
 
@@ -16,7 +17,7 @@
 
 static struct lone_call lone;
 
-/* What stands before the first line break, and *rest behind it. */
+/* Returns the part before the first line break; *rest becomes the part after it. */
 static struct str take_line(struct str *rest)
 {
     const uint32_t end = str_find(*rest, '\n', 0);
@@ -34,7 +35,7 @@ static bool same_pairs(const struct http_pair *a, const struct http_pair *b)
     return !a && !b;
 }
 
-/* Written with every strange byte escaped it is the same target. */
+/* Formats a parsed target with all special bytes escaped; it must parse to the same target. */
 static struct str target_written(struct arena *a, const struct http_request *request)
 {
     struct buf b = buf_in(a);
@@ -42,7 +43,7 @@ static struct str target_written(struct arena *a, const struct http_request *req
         buf_put_c(&b, '/');
         url_escape(&b, request->segments[i]);
     }
-    /* One slash more begins no segment, but without it an empty one at the end would be none. */
+    /* The final slash starts no segment, but without it a last empty segment would be lost. */
     buf_put_c(&b, '/');
     for (const struct http_pair *pair = request->query; pair; pair = pair->next) {
         buf_put_c(&b, pair == request->query ? '?' : '&');
@@ -80,7 +81,7 @@ static bool can_be_a_query(struct str text)
     return true;
 }
 
-/* A form in a body and the same text in an address say the same. */
+/* A form in a body and the same string as a query are parsed to the same object. */
 static void try_form(struct arena *a, struct str text)
 {
     struct http_request *request = &lone.asked.request;
@@ -119,7 +120,7 @@ static void get_everything(struct call *call, const char *name)
     param_ref(call, &ref, &number);
 }
 
-/* A media type, a target, and the body. */
+/* The input is a line with the media type, a line with the target, and the body. */
 static void try_params(struct arena *a, struct str text)
 {
     struct call *call = &lone.call;
@@ -128,7 +129,7 @@ static void try_params(struct arena *a, struct str text)
         return;
     call->request->body = text;
     if (params_are_many(call))
-        ignore(params_read_many(call), "the reply tells");
+        ignore(params_read_many(call), "the reply has the result");
     if (params_read(call, "node")) {
         check_tree(call->params, 0);
         CHECK(json_eq(read_back(a, json_write(a, call->params)), call->params));
@@ -167,12 +168,12 @@ static void try_credentials(struct arena *a, struct str text)
         again = STR_CONCAT(a, STR("Digest "), c.secret);
     }
     const struct credentials back = credentials_parse(a, again);
-    /* What was padded by hand, or not at all, may be longer when it is written well. */
+    /* Base64 with unusual or missing padding may be longer in canonical form. */
     if (again.len <= text.len)
         CHECK(back.kind == c.kind && str_eq(back.name, c.name) && str_eq(back.secret, c.secret));
 }
 
-/* A session comes in a cookie, among those of others. */
+/* The session cookie is found among other cookies. */
 static void try_cookie(struct arena *a, struct str text)
 {
     const struct str name = STR("session"), ours = STR("session=hlg_a; ");
@@ -220,7 +221,7 @@ static struct str md5_hex(struct arena *a, struct str text)
     return buf_str(&hex);
 }
 
-/* The right answer to a nonce of ours, as RFC 7616 says it. */
+/* The right response to a nonce of the server, computed as in RFC 7616. */
 static struct str right_response(struct arena *a, const struct digest_parameters *c, struct str ha1)
 {
     struct buf b = buf_in(a);
@@ -233,8 +234,8 @@ static struct str right_response(struct arena *a, const struct digest_parameters
     return md5_hex(a, buf_str(&b));
 }
 
-/* The nonce of a new challenge. */
-static struct str asked_nonce(struct arena *a, const struct digests *digests, int64_t now_ms)
+/* Returns the nonce of a new challenge. */
+static struct str challenge_nonce(struct arena *a, const struct digests *digests, int64_t now_ms)
 {
     const struct str before = STR("nonce=\"");
     struct str text = digests_challenge(digests, a, now_ms, false);
@@ -243,8 +244,8 @@ static struct str asked_nonce(struct arena *a, const struct digests *digests, in
     return str_slice(text, before.len, str_find(text, '"', before.len));
 }
 
-/* Whatever name, address and counter a client has: its right answer counts, and counts once. */
-static void answer_well(struct arena *a, struct digest_parameters claim)
+/* For every user name, URI and counter, the right response is accepted, and only once. */
+static void check_right_response(struct arena *a, struct digest_parameters claim)
 {
     enum { NOW = 1000000, ANOTHER_DAY = NOW + 24 * 3600 * 1000 };
     struct digests *digests = digests_new();
@@ -256,8 +257,8 @@ static void answer_well(struct arena *a, struct digest_parameters claim)
                              .method = HTTP_GET,
                              .target = claim.uri,
                              .ha1 = digest_ha1(a, claim.username, STR("secret"))};
-    CHECK(digests_verify(digests, &q, NOW) == DIGEST_WRONG); /* made for no nonce of ours */
-    claim.nonce = asked_nonce(a, digests, NOW);
+    CHECK(digests_verify(digests, &q, NOW) == DIGEST_WRONG); /* the nonce is not from the server */
+    claim.nonce = challenge_nonce(a, digests, NOW);
     claim.response = right_response(a, &claim, q.ha1);
     CHECK(digests_verify(digests, &q, ANOTHER_DAY) == DIGEST_STALE);
     CHECK(digests_verify(digests, &q, NOW) == (counts ? DIGEST_GOOD : DIGEST_STALE));
@@ -277,7 +278,7 @@ static void try_digest(struct arena *a, struct str text)
     CHECK(digest_parse(a, claim_written(a, &claim), &again));
     CHECK(str_eq(again.username, claim.username) && str_eq(again.uri, claim.uri));
     CHECK(str_eq(again.nonce, claim.nonce) && str_eq(again.cnonce, claim.cnonce));
-    answer_well(a, claim);
+    check_right_response(a, claim);
 }
 
 /* ---- times ---- */
@@ -289,7 +290,7 @@ static struct str time_written(struct arena *a, int64_t ms)
     return buf_str(&b);
 }
 
-/* The C library knows the calendar, too. */
+/* Compares with the calendar of the C library. */
 static void check_calendar(int64_t ms, struct str written)
 {
     char text[64];
@@ -303,10 +304,10 @@ static void check_calendar(int64_t ms, struct str written)
         world_fail(HERE, "%.*s, and the C library says %s", STR_FMT_ARGS(written), text);
 }
 
-/* A text; and its first eight bytes as a moment of their own. */
+/* Parses the input as a time, and formats its first eight bytes as milliseconds. */
 static void try_time(struct arena *a, struct str text)
 {
-    enum { USUAL_LEN = 24 }; /* years of four digits */
+    enum { USUAL_LEN = 24 }; /* bytes, with a year of four digits */
     int64_t ms, again;
     if (iso8601_parse(text, &ms)) {
         const struct str written = time_written(a, ms);
@@ -325,7 +326,7 @@ static void try_time(struct arena *a, struct str text)
 
 /* ---- origins ---- */
 
-/* An Origin, and a Host. */
+/* The input is a line with the Origin header and a line with the Host header. */
 static void try_origin(struct arena *a, struct str text)
 {
     const struct str origin = take_line(&text), host = take_line(&text);
@@ -341,7 +342,7 @@ static void try_origin(struct arena *a, struct str text)
     CHECK(host.len == 0 || !csrf_is_foreign_origin(&lone.asked.request));
 }
 
-/* ---- all of them ---- */
+/* ---- entry point ---- */
 
 static const struct core *some_core(void)
 {

@@ -1,7 +1,7 @@
-/* Any text as the code of a role. The input is the file, or (from a line "--@" on) what its hooks
- * are given. Whatever it is: it compiles or is refused with a text, and every function it defines
- * ends within its bounds and with a clean answer. The bounds are narrow, so that many inputs are
- * tried. */
+/* Goal: any Lua file of a role is compiled or refused with a message, and every function that it
+ * defines ends within its limits and returns a well-formed result.
+ * Method: the input is the file; after a line "--@" follows the argument of its hooks. Every
+ * function is called twice. The limits are low, so that many inputs are tried per second. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A stop for each promise that does not hold. */
-static void promise(bool holds, const char *what)
+/* Aborts with the message if the condition is false. */
+static void expect(bool holds, const char *what)
 {
     if (holds)
         return;
@@ -29,7 +29,7 @@ static int64_t find(void *self, enum table table, struct str name)
     return (int64_t)table + name.len + 1;
 }
 
-/* Everything is gone. */
+/* A finder that finds no object. */
 static int64_t find_nothing(void *self, enum table table, struct str name)
 {
     (void)self;
@@ -50,37 +50,40 @@ static void check_commands(struct arena *arena, const struct hook_commands *comm
 {
     struct buf b = buf_in(arena);
     struct str text;
-    promise(hook_commands_encode(commands, (struct hook_command_finder){.find = find}, &b, &text),
-            "every name is known here");
+    expect(hook_commands_encode(commands, (struct hook_command_finder){.find = find}, &b, &text),
+           "every name is known here");
     uint32_t at = 0, count = 0;
     for (; at < b.len; count++) {
         struct command command;
-        promise(command_decode(arena, buf_str(&b), &at, &command) == OK, "a wish reads back");
+        expect(command_decode(arena, buf_str(&b), &at, &command) == OK,
+               "an encoded hook command can be decoded");
         if (command.kind == COMMAND_ATTRIB_SET && command.attrib_set.value.len)
-            promise(is_document(arena, command.attrib_set.value), "a value is canonical");
+            expect(is_document(arena, command.attrib_set.value), "a value is canonical");
     }
-    promise(count == commands->count, "all commands are there");
+    expect(count == commands->count, "every command is encoded");
     b = buf_in(arena);
     if (!hook_commands_encode(commands, (struct hook_command_finder){.find = find_nothing}, &b,
                               &text))
-        promise(text.len && str_is_clean(text), "a name that means nothing is told");
+        expect(text.len && str_is_clean(text), "an unknown name is reported with a message");
 }
 
 static void check(struct task *task)
 {
-    promise(str_is_clean(task->text) && task->text.len < RUNLOG_MAX, "texts are clean and short");
-    promise(!task->failed || task->text.len, "a failure says why");
-    promise(!task->failed || task->commands.count == 0, "a failure has no commands");
-    promise(str_is_clean(task->log), "logs are clean");
+    expect(str_is_clean(task->text) && task->text.len < RUNLOG_MAX, "texts are clean and short");
+    expect(!task->failed || task->text.len, "a failure has a message");
+    expect(!task->failed || task->commands.count == 0, "a failure has no commands");
+    expect(str_is_clean(task->log), "logs are clean");
     check_commands(task->arena, &task->commands);
     if (task->kind == TASK_COMPUTE && !task->failed)
-        promise(is_document(task->arena, task->value), "what was computed is canonical");
-    promise(task->kind == TASK_NOTIFY || task->commands.count == 0,
-            "only notified hooks have commands");
-    promise(task->done.park_ms >= 0 && task->done.park_ms <= PARK_MS_MAX, "parking has an end");
-    promise((task->done.result == RESULT_PARKED) == (task->done.park_ms > 0), "and a reason");
+        expect(is_document(task->arena, task->value), "a computed value is canonical");
+    expect(task->kind == TASK_NOTIFY || task->commands.count == 0,
+           "only notified hooks have commands");
+    expect(task->done.park_ms >= 0 && task->done.park_ms <= PARK_MS_MAX,
+           "the time of parking is bounded");
+    expect((task->done.result == RESULT_PARKED) == (task->done.park_ms > 0),
+           "a run has a time of parking only if it is parked");
     if (task->done.has_wall)
-        promise(is_document(task->arena, task->done.wall), "a wall is canonical");
+        expect(is_document(task->arena, task->done.wall), "a wall is canonical");
 }
 
 static void call(struct role_code *code, enum task_kind kind, const char *function,
@@ -111,7 +114,7 @@ static void call_all(struct role_code *code, const struct role_functions *f, str
         call(code, TASK_TRANSITION, "do_transition", argument);
 }
 
-/* Splits the argument off. */
+/* Splits the argument of the hooks off the source and returns it. */
 static struct str take_argument(struct str *source)
 {
     static const struct str line = {"\n--@", 4};
@@ -142,7 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         call_all(code, &functions, argument);
         role_code_free(code);
     } else {
-        promise(text.len && str_is_clean(text), "a refusal says why");
+        expect(text.len && str_is_clean(text), "a refusal has a message");
     }
     arena_fini(&arena);
     return 0;

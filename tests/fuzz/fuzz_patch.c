@@ -1,9 +1,9 @@
-/* The first line of an input is a document, the rest are operations on it (RFC 6902). What the API
- * makes of them is held against a model that is slow and simple: it walks from the root for every
- * operation and builds the whole document anew.
- *
- * Whatever comes of it, the document the operations were meant for is as it was, and the result is
- * a tree as every other: it can be written, read back, and passes a test against itself. */
+/* Goal: a JSON patch (RFC 6902) has the result that the standard defines, does not change the
+ * original document, and its result is a valid tree: it can be written and read back, and the
+ * operation "test" of it against itself succeeds.
+ * Method: the first line of an input is a document, the rest is the patch. The result is compared
+ * with that of a simple model, which walks from the root for each operation and builds a new
+ * document. */
 #include "api/rest/objects.h"
 #include "tests/fuzz/lone_call.h"
 
@@ -12,7 +12,7 @@ static struct arena model;
 
 /* ---- the model ---- */
 
-/* One step of a pointer, and what stands behind it. */
+/* Takes the first step off a JSON pointer. */
 static bool next_step(struct str *pointer, struct str *out_step)
 {
     if (pointer->len == 0 || pointer->at[0] != '/')
@@ -66,7 +66,8 @@ static const struct json *model_find(const struct json *value, struct str pointe
 
 static struct json *edited(const struct json *value, struct str pointer, const struct json *put);
 
-/* What stands in place of a child: `put` (NULL: nothing), or the child edited further down. */
+/* Computes the replacement of a child: `put` (NULL: the child is removed), or the child edited at
+ * the rest of the pointer. Returns false if the pointer names nothing. */
 static bool edit_child(const struct json *child, struct str rest, const struct json *put,
                        struct json **out_child)
 {
@@ -74,7 +75,7 @@ static bool edit_child(const struct json *child, struct str rest, const struct j
     if (rest.len == 0) {
         *out_child = put ? json_clone(&model, put) : NULL;
         if (put)
-            (*out_child)->key = STR(""); /* as elements have it */
+            (*out_child)->key = STR(""); /* elements of arrays have no key */
         return put || child;
     }
     *out_child = child ? edited(child, rest, put) : NULL;
@@ -101,7 +102,7 @@ static struct json *edited_array(const struct json *value, struct str step, stru
     if (!is_index(step, value->count, &index) ||
         !edit_child(child_of(value, step), rest, put, &child))
         return NULL;
-    const bool pushes = rest.len == 0 && put; /* the others go back, none is replaced */
+    const bool pushes = rest.len == 0 && put; /* inserts before the element at index */
     for (const struct json *item = value->first; item; item = item->next, at++) {
         if (at == index && child)
             json_append(copy, child);
@@ -113,8 +114,9 @@ static struct json *edited_array(const struct json *value, struct str step, stru
     return copy;
 }
 
-/* A new value in which `put` stands at the place, or nothing does. NULL when there is no such
- * place. They call each other, once for each step of the pointer. */
+/* Returns a copy of the value with `put` at the pointer, or without that position if put is NULL.
+ * Returns NULL if the pointer names nothing. The functions call each other, once for each step of
+ * the pointer. */
 static struct json *edited(const struct json *value, struct str pointer, const struct json *put)
 {
     struct str step;
@@ -150,7 +152,7 @@ static const struct json *model_one(const struct json *root, const struct json *
     return str_eq(op, STR("replace")) && without ? edited(without, path, value) : without;
 }
 
-/* NULL: it cannot be done. */
+/* Returns NULL if an operation fails. */
 static const struct json *model_apply(const struct json *root, const struct json *operations)
 {
     for (const struct json *one = operations->first; one && root; one = one->next)
@@ -158,9 +160,9 @@ static const struct json *model_apply(const struct json *root, const struct json
     return root;
 }
 
-/* ---- holding one against the other ---- */
+/* ---- comparison ---- */
 
-/* The operations as the patch reads them: of a repeated key the last value. */
+/* Parses the operations as the API does: the last value of a repeated key is used. */
 static const struct json *read_operations(struct str body)
 {
     struct json *tree;
@@ -186,7 +188,7 @@ static void check_done(struct call *call, struct json *before, struct json *afte
     const struct str text = json_write(call->arena, after);
     const struct json *wanted = model_apply(before, operations);
     if (!wanted || !json_eq(wanted, after))
-        world_fail(HERE, "%.*s, and the model makes of it %.*s", STR_FMT_ARGS(text),
+        world_fail(HERE, "result %.*s, but the model returns %.*s", STR_FMT_ARGS(text),
                    STR_FMT_ARGS(wanted ? json_write(&model, wanted) : STR("nothing")));
     CHECK(json_eq(read_back(&model, text), after));
     call->request->body =
@@ -201,7 +203,7 @@ static void check_refused(struct call *call, const struct json *before)
     check_error(&model, status, call->reply.body);
     if (status == 409 && !is_limit(call->reply.body) &&
         model_apply(before, read_operations(call->request->body)))
-        world_fail(HERE, "the model can do it: %.*s", STR_FMT_ARGS(call->reply.body));
+        world_fail(HERE, "refused, but the model succeeds: %.*s", STR_FMT_ARGS(call->reply.body));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

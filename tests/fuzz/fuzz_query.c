@@ -1,12 +1,13 @@
-/* The first byte of an input chooses a list of the site (site.h), the rest is the query of its
- * address. What the API answers is held against what its rules come to when they are asked one
- * object at a time:
+/* Goal: filters, order and pages of lists agree with the rules applied to single objects:
  *
- * - a list has exactly the objects that the query keeps, in the order that it asks for;
- * - whoever follows the links from page to page sees each of them once, and in the same order;
- * - field=x and field.not=x split the objects in two; field.min=x and field.max=x meet where
- *   field=x is; a text contains itself;
- * - every field puts its values in a total order. */
+ * - a list has exactly the objects that match the query, in the requested order;
+ * - following the links from page to page returns each object once, in the same order;
+ * - an object matches either field=x or field.not=x; field.min=x and field.max=x together are
+ *   field=x; a string contains itself;
+ * - the values of each field have a total order.
+ *
+ * Method: the first byte of an input selects a list of the site (site.h), the rest is the query
+ * string. */
 #include "api/call/query.h"
 #include "api/call/resource.h"
 #include "api/rest/url_escape.h"
@@ -16,7 +17,7 @@ enum { OBJECTS_MAX = 64 };
 
 static const struct {
     const char *path;
-    const struct resource *resource; /* whose objects are all there; NULL: a part of them */
+    const struct resource *resource; /* all objects of it are listed; NULL: a part of them */
 } lists[] = {
     {"nodes", &resource_nodes},                               /* a, or p, or ... */
     {"node_roles", &resource_noderoles},                      /* b */
@@ -47,16 +48,16 @@ struct ids {
     uint32_t count;
 };
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
-static struct asked *ask_site(enum http_method method, struct str target)
+static struct asked *site_get(enum http_method method, struct str target)
 {
     struct asked *a = site_asked(method, target);
     CHECK(a != NULL);
     asked_header(a, "Authorization", "Bearer hlg_admin");
     asked_header(a, "x-return-attributes", "[\"id\"]");
     asked_send(site.f, a);
-    site_settle();
+    site_run_until_idle();
     CHECK(a->answers == 1);
     CHECK(a->status == 200 || a->status == 400 || a->status == 404);
     return a;
@@ -81,9 +82,10 @@ static struct str said(const struct asked *a, const char *name)
     return STR("");
 }
 
-/* The address of a list with the pairs of a query but `limit` and `after`, and one more. */
-static struct str address(struct arena *a, const char *path, const struct http_pair *query,
-                          struct str more)
+/* Returns the URL of a list with the pairs of a query except `limit` and `after`, followed by
+ * `more`. */
+static struct str list_url(struct arena *a, const char *path, const struct http_pair *query,
+                           struct str more)
 {
     struct buf b = buf_in(a);
     buf_put_z(&b, "/api/v2/");
@@ -164,7 +166,7 @@ static void check_pages(struct str first, const struct ids *all, uint32_t limit,
     uint32_t at = 0;
     int64_t total;
     for (struct str target = first; target.len;) {
-        struct asked *page = ask_site(HTTP_GET, target);
+        struct asked *page = site_get(HTTP_GET, target);
         CHECK(page->status == 200);
         const struct ids ids = ids_of(page);
         CHECK(str_parse_i64(said(page, "X-Total-Count: "), &total) && total == all->count);
@@ -174,12 +176,12 @@ static void check_pages(struct str first, const struct ids *all, uint32_t limit,
         at += ids.count;
         target = str_copy(a, next_page(page));
         CHECK(!target.len || ids.count == limit);
-        site_forget();
+        site_free_requests();
     }
     CHECK(at == all->count);
 }
 
-/* As it was sent: a part of the whole. */
+/* The list with limit and after is a contiguous part of the list without them. */
 static void check_part(struct asked *a, const struct query *query, const struct ids *all)
 {
     const struct ids part = ids_of(a);
@@ -254,7 +256,7 @@ static void check_three(const struct object_view_value v[3])
         CHECK(query_compare(&v[0], &v[2]) <= 0);
 }
 
-/* Nothing ever changes here: once is enough. */
+/* The objects never change, so this is checked once. */
 static void check_field(const struct object_view_field *field, enum table table)
 {
     struct arena *a = &site.f->w->arena;
@@ -276,9 +278,9 @@ static void check_orders(void)
             check_field(&lists[i].resource->shape->fields[f], lists[i].resource->shape->table);
 }
 
-/* ---- all of it ---- */
+/* ---- entry point ---- */
 
-/* NULL: it is refused. */
+/* Returns NULL if the request was refused, after a check of the error. */
 static struct asked *accepted(struct asked *a)
 {
     if (a->status == 200)
@@ -295,10 +297,10 @@ static void try_list(uint32_t list, struct str sent, struct arena *a)
     if (target_parse(&parsed, sent) != OK)
         return;
     *a = parsed.arena;
-    const struct str whole = address(a, lists[list].path, parsed.query, STR(""));
-    struct asked *all = accepted(ask_site(HTTP_GET, whole));
-    struct asked *answer = ask_site(HTTP_GET, sent), *part = accepted(answer);
-    /* Only a list of a part can be asked for the part of somebody who is not there. */
+    const struct str whole = list_url(a, lists[list].path, parsed.query, STR(""));
+    struct asked *all = accepted(site_get(HTTP_GET, whole));
+    struct asked *answer = site_get(HTTP_GET, sent), *part = accepted(answer);
+    /* Only a list that belongs to an object can be not found, when that object does not exist. */
     CHECK(!resource || answer->status != 404);
     if (resource) {
         const bool reads = !query_read_pairs(resource->shape, parsed.query, a, &query).text;
@@ -317,9 +319,9 @@ static void try_list(uint32_t list, struct str sent, struct arena *a)
     }
     if (resource && part)
         check_part(part, &query, &ids);
-    site_forget();
+    site_free_requests();
     const struct str more[] = {STR("&limit=1"), STR("&limit=2"), STR("&limit=3")};
-    check_pages(address(a, lists[list].path, parsed.query, more[limit - 1]), &ids, limit, a);
+    check_pages(list_url(a, lists[list].path, parsed.query, more[limit - 1]), &ids, limit, a);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -338,7 +340,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct str mark = str_find(path, '?', 0) < path.len ? STR("&") : STR("?");
     const struct str head = STR_CONCAT(&arena, STR("/api/v2/"), path, mark);
     try_list(list, STR_CONCAT(&arena, head, query), &arena);
-    site_forget();
-    site_forget_steps();
+    site_free_requests();
+    site_discard_steps();
     return 0;
 }

@@ -1,4 +1,9 @@
-/* An input is one request or several, one after the other, to the API of a small site (site.h):
+/* Goal: the API replies to every request correctly. There is exactly one reply with a status meant
+ * for clients, JSON can be parsed, errors are complete, headers contain no line break, and no
+ * secret is in a reply. A refused or reading request changes nothing, a request without credentials
+ * changes nothing, and a client changes only rows that it may change (clients.h). The core is
+ * consistent at the end, and can be saved and loaded.
+ * Method: an input is one request or several requests to the API of a small site (site.h):
  *
  *     a PATCH /api/v2/nodes/n1.example.com?view=full
  *     Content-Type: application/json
@@ -7,30 +12,26 @@
  *     %%
  *     v GET /api/v2/nodes
  *
- * The letters before the method say who asks (people.h), and what goes wrong (enum mood). Whatever
- * it is: there is exactly one answer, of a status that is meant for clients; JSON reads, an error
- * says what it must, no header breaks out of its line, and no secret gets out. Whoever is refused,
- * or only looks, has changed nothing; nobody changes anything without credentials, nor what is not
- * his to change (people.h). What the core became in the end holds together, and can be saved and
- * loaded. */
-#include "tests/fuzz/people.h"
+ * The letters before the method select the client (clients.h) and the conditions of the request
+ * (enum condition). */
+#include "tests/fuzz/clients.h"
 
 enum { REQUESTS_MAX = 4 };
 
-enum mood {
-    MOOD_REMOTE = 1,      /* r: from another machine                           */
-    MOOD_TLS = 2,         /* t: over TLS                                       */
-    MOOD_GONE = 4,        /* g: the client leaves before it has its answer     */
-    MOOD_HELD = 8,        /* h: what it sees is not durable yet                */
-    MOOD_RELOADED = 16,   /* l: the core is dropped, and loaded again          */
-    MOOD_DOWN = 32,       /* d: there is no core                               */
-    MOOD_FULL = 64,       /* f: too many commands wait                         */
-    MOOD_LOST = 128,      /* u: the store is not there                         */
-    MOOD_NARROW = 256,    /* w: the client reads slowly                        */
-    MOOD_ANONYMOUS = 512, /* of nobody's: no letter of a token, and no header  */
+enum condition {
+    COND_REMOTE = 1,      /* r: the request comes from another machine         */
+    COND_TLS = 2,         /* t: over TLS                                       */
+    COND_GONE = 4,        /* g: the client disconnects before the reply        */
+    COND_HELD = 8,        /* h: the state that it reads is not durable yet     */
+    COND_RELOADED = 16,   /* l: the core is freed and loaded again             */
+    COND_DOWN = 32,       /* d: there is no core                               */
+    COND_FULL = 64,       /* f: the command queue is full                      */
+    COND_LOST = 128,      /* u: the store is not available                     */
+    COND_NARROW = 256,    /* w: the client reads slowly                        */
+    COND_ANONYMOUS = 512, /* no token and no credentials in headers            */
 };
 
-/* ---- reading ---- */
+/* ---- parsing of inputs ---- */
 
 static struct str take_until(struct str *rest, char c)
 {
@@ -40,7 +41,7 @@ static struct str take_until(struct str *rest, char c)
     return part;
 }
 
-/* Up to the next line of "%%". */
+/* Takes the part up to the next line "%%". */
 static struct str take_request(struct str *rest)
 {
     const struct str mark = STR("\n%%\n");
@@ -64,23 +65,23 @@ static enum http_method read_method(struct str name)
     return HTTP_OTHER;
 }
 
-static uint32_t read_mood(struct str letters, const struct person **out_who)
+static uint32_t read_conditions(struct str letters, const struct api_client **out_who)
 {
-    static const char moods[] = "rtghldfuw";
-    uint32_t mood = 0;
+    static const char letters_of_conditions[] = "rtghldfuw";
+    uint32_t conditions = 0;
     *out_who = NULL;
     for (uint32_t i = 0; i < letters.len; i++) {
-        const char *found = letters.at[i] ? strchr(moods, letters.at[i]) : NULL;
-        mood |= found ? 1u << (found - moods) : 0;
-        for (size_t k = 0; k < sizeof people / sizeof *people; k++)
-            if (people[k].letter == letters.at[i])
-                *out_who = &people[k];
+        const char *found = letters.at[i] ? strchr(letters_of_conditions, letters.at[i]) : NULL;
+        conditions |= found ? 1u << (found - letters_of_conditions) : 0;
+        for (size_t k = 0; k < sizeof api_clients / sizeof *api_clients; k++)
+            if (api_clients[k].letter == letters.at[i])
+                *out_who = &api_clients[k];
     }
-    return mood;
+    return conditions;
 }
 
-/* A token in a header; of a session, in a cookie. */
-static void show_token(struct asked *a, const struct person *who)
+/* Sends the token in a header, that of a session in a cookie. */
+static void add_token(struct asked *a, const struct api_client *who)
 {
     const struct str token = str_from(who->token);
     const bool is_session = str_eq(token, STR("hlg_session"));
@@ -100,7 +101,7 @@ static bool is_header(struct str line, uint32_t colon)
     return colon > 0 && colon < line.len;
 }
 
-/* What the server would not let pass is left out. */
+/* Headers that the HTTP server would refuse are omitted. */
 static void read_headers(struct asked *a, struct str *rest)
 {
     for (struct str line = take_until(rest, '\n'); line.len; line = take_until(rest, '\n')) {
@@ -121,37 +122,38 @@ static bool has_header(const struct asked *a, const char *name)
     return http_header(&a->request, name).len > 0;
 }
 
-/* NULL: the server would not hand it over. *out_who is NULL when it is nobody we know. */
-static struct asked *read_request(struct str text, uint32_t *out_mood,
-                                  const struct person **out_who)
+/* Returns NULL if the HTTP server would refuse the request. *out_who is NULL for unknown
+ * credentials. */
+static struct asked *read_request(struct str text, uint32_t *out_conditions,
+                                  const struct api_client **out_who)
 {
     struct str line = take_until(&text, '\n');
-    *out_mood = read_mood(take_until(&line, ' '), out_who);
+    *out_conditions = read_conditions(take_until(&line, ' '), out_who);
     const enum http_method method = read_method(take_until(&line, ' '));
     struct asked *a = site_asked(method, line);
     if (!a)
         return NULL;
     if (*out_who)
-        show_token(a, *out_who);
+        add_token(a, *out_who);
     const bool is_bearer = has_header(a, "Authorization");
     read_headers(a, &text);
     if (!is_bearer && has_header(a, "Authorization"))
         *out_who = NULL;
     if (!has_header(a, "Authorization") && !has_header(a, "Cookie"))
-        *out_mood |= MOOD_ANONYMOUS;
+        *out_conditions |= COND_ANONYMOUS;
     a->request.body = str_copy(&a->request.arena, text);
-    a->request.is_loopback = !(*out_mood & MOOD_REMOTE);
-    a->request.is_secure = *out_mood & MOOD_TLS;
-    a->window = *out_mood & MOOD_NARROW ? 16 : 0;
+    a->request.is_loopback = !(*out_conditions & COND_REMOTE);
+    a->request.is_secure = *out_conditions & COND_TLS;
+    a->window = *out_conditions & COND_NARROW ? 16 : 0;
     return a;
 }
 
-/* ---- judging ---- */
+/* ---- checks of replies ---- */
 
 struct facts {
-    const struct person *who; /* NULL: nobody we know */
+    const struct api_client *who; /* NULL: unknown credentials */
     enum http_method method;
-    uint32_t mood;
+    uint32_t conditions;
     struct str path;
     struct str input;
 };
@@ -165,14 +167,14 @@ static bool has(struct str text, const char *part)
     return false;
 }
 
-static bool is_status(int status, uint32_t mood)
+static bool is_status(int status, uint32_t conditions)
 {
     static const int good[] = {200, 202, 304, 400, 401, 403, 404,
                                405, 409, 412, 415, 429, 501, 503};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         if (good[i] == status)
             return true;
-    return status == 500 && (mood & MOOD_GONE); /* nobody will read it */
+    return status == 500 && (conditions & COND_GONE); /* it is not sent */
 }
 
 static bool said(const struct asked *a, const char *name)
@@ -194,25 +196,25 @@ static void check_headers(const struct asked *a, const struct facts *facts)
     CHECK(a->status != 503 || said(a, "Retry-After: ") || str_starts(facts->path, STR("/readyz")));
 }
 
-/* Nobody reads them. But a fuzzer sees what is compared, and an input that brings one, or a part
- * of it with escapes around it, gets it back. */
+/* No reply contains a secret, unless the input does: a fuzzer sees the compared strings, and an
+ * input that contains a secret, or a part of it between escapes, may have it returned. */
 static void check_secrets(const struct asked *a, struct str input)
 {
     enum { PART = 6 };
     static const char *const secrets[] = {KEPT_PASSWORD, HAMMER_SECRET, OLD_HA1};
     for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++)
         if (strstr(a->body, secrets[i]) && !has(input, secrets[i] + strlen(secrets[i]) - PART))
-            world_fail(HERE, "a secret got out: %s", a->body);
+            world_fail(HERE, "a secret in the reply: %s", a->body);
 }
 
-/* Whoever knows a password gets a token for it. */
+/* A login: a valid password is exchanged for a token. */
 static bool is_login(const struct facts *facts)
 {
     return facts->method == HTTP_POST && str_starts(facts->path, STR("/api/v")) &&
            (str_ends(facts->path, STR("/session")) || str_ends(facts->path, STR("/session/")));
 }
 
-/* Answers whoever asks. */
+/* Routes that need no credentials. */
 static bool is_open(const struct facts *facts)
 {
     return is_login(facts) || str_starts(facts->path, STR("/healthz")) ||
@@ -222,7 +224,7 @@ static bool is_open(const struct facts *facts)
 static void check_answer(struct asked *a, const struct facts *facts)
 {
     CHECK(a->answers == 1);
-    if (!is_status(a->status, facts->mood))
+    if (!is_status(a->status, facts->conditions))
         world_fail(HERE, "status %d: %s", a->status, a->body);
     check_headers(a, facts);
     check_secrets(a, facts->input);
@@ -235,14 +237,16 @@ static void check_answer(struct asked *a, const struct facts *facts)
         CHECK(!*a->body && facts->method == HTTP_GET);
     else if (is_json && (*a->body || facts->method != HTTP_HEAD))
         check_tree(read_back(&a->kept, str_from(a->body)), 0);
-    if ((facts->mood & MOOD_ANONYMOUS) && a->status < 400 && !is_open(facts))
-        world_fail(HERE, "%.*s answers everybody: %s", STR_FMT_ARGS(facts->path), a->body);
+    if ((facts->conditions & COND_ANONYMOUS) && a->status < 400 && !is_open(facts))
+        world_fail(HERE, "%.*s replies without credentials: %s", STR_FMT_ARGS(facts->path),
+                   a->body);
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
-/* As the server does when the head of a request is here. True: that was the answer. */
-static bool is_turned_away(struct asked *a, const struct http_handler *handler)
+/* The check that the HTTP server makes when it has the header of a request. Returns true if the
+ * request was refused by it. */
+static bool is_refused_early(struct asked *a, const struct http_handler *handler)
 {
     struct http_answer answer = {0};
     if (a->request.body.len == 0 || a->header_count == ASKED_HEADERS_MAX)
@@ -260,15 +264,15 @@ static bool is_turned_away(struct asked *a, const struct http_handler *handler)
     return false;
 }
 
-static void set_mood(uint32_t mood)
+static void set_conditions(uint32_t conditions)
 {
     struct front *f = site.f;
-    f->held = mood & MOOD_HELD ? 1 : 0;
-    f->is_down = mood & MOOD_DOWN;
-    f->submits = mood & MOOD_FULL ? ERR_LIMIT : mood & MOOD_LOST ? ERR_UNAVAILABLE : OK;
+    f->held = conditions & COND_HELD ? 1 : 0;
+    f->is_down = conditions & COND_DOWN;
+    f->submits = conditions & COND_FULL ? ERR_LIMIT : conditions & COND_LOST ? ERR_UNAVAILABLE : OK;
 }
 
-/* A stream goes on until its client leaves. */
+/* Polls an endless stream three times, then closes it as its client. */
 static void end_stream(struct asked *a, const struct http_handler *handler)
 {
     for (int beat = 0; beat < 3 && !a->answers; beat++) {
@@ -279,7 +283,7 @@ static void end_stream(struct asked *a, const struct http_handler *handler)
         }
         site.f->w->now_ms += 20000;
         api_poll_streams(site.f->api);
-        site_settle();
+        site_run_until_idle();
     }
     if (a->answers)
         return;
@@ -288,70 +292,71 @@ static void end_stream(struct asked *a, const struct http_handler *handler)
     handler->gone(handler->self, &a->request);
 }
 
-static void serve(struct asked *a, uint32_t mood)
+static void serve(struct asked *a, uint32_t conditions)
 {
     const struct http_handler handler = api_handler(site.f->api);
-    set_mood(mood);
-    if (is_turned_away(a, &handler))
+    set_conditions(conditions);
+    if (is_refused_early(a, &handler))
         return;
     handler.serve(handler.self, &a->request);
-    if ((mood & MOOD_GONE) && !a->answers) {
+    if ((conditions & COND_GONE) && !a->answers) {
         a->is_gone = a->is_streamed;
         handler.gone(handler.self, &a->request);
     }
-    site_settle();
-    set_mood(0);
-    if (mood & MOOD_HELD)
+    site_run_until_idle();
+    set_conditions(0);
+    if (conditions & COND_HELD)
         site.f->w->turn++;
-    if (mood & MOOD_RELOADED)
+    if (conditions & COND_RELOADED)
         api_reloaded(site.f->api);
     api_durable(site.f->api, site.f->w->turn);
-    site_settle();
+    site_run_until_idle();
     if (!a->answers)
         end_stream(a, &handler);
 }
 
-/* What became of the site while one input came in. */
-struct day {
-    bool is_used;  /* something changed, or is remembered of those who guess  */
-    bool is_loose; /* somebody who may do so may have changed who may do what */
+/* Effects of the requests of one input so far. */
+struct input_result {
+    bool is_used;  /* the state changed, or a failed login was recorded   */
+    bool is_loose; /* a client with the right to do so may have changed rights */
 };
 
 static void check_changed(const struct asked *a, const struct facts *facts,
-                          const struct before *before, struct day *day)
+                          const struct before *before, struct input_result *result)
 {
     const bool is_session = is_login(facts);
-    if (a->status >= 400 && !(facts->mood & MOOD_GONE))
-        world_fail(HERE, "refused with %d, and something changed: %s", a->status, a->body);
+    if (a->status >= 400 && !(facts->conditions & COND_GONE))
+        world_fail(HERE, "refused with %d, but the state changed: %s", a->status, a->body);
     CHECK(facts->method != HTTP_GET && facts->method != HTTP_HEAD);
-    CHECK(!(facts->mood & MOOD_ANONYMOUS) || is_session);
-    if (facts->who && !day->is_loose && !is_session)
+    CHECK(!(facts->conditions & COND_ANONYMOUS) || is_session);
+    if (facts->who && !result->is_loose && !is_session)
         check_changes(site.f->w->core, facts->who, before);
-    day->is_loose |= !facts->who || facts->who->tables == EVERYTHING || is_session;
-    day->is_used = true;
+    result->is_loose |= !facts->who || facts->who->tables == EVERYTHING || is_session;
+    result->is_used = true;
 }
 
-static void ask_one(struct str text, struct str input, struct day *day)
+static void send_one(struct str text, struct str input, struct input_result *result)
 {
     struct facts facts = {.input = input};
-    struct asked *a = read_request(text, &facts.mood, &facts.who);
+    struct asked *a = read_request(text, &facts.conditions, &facts.who);
     if (!a)
         return;
     struct core *core = site.f->w->core;
     facts.method = a->request.method;
     facts.path = str_copy(&a->kept, a->request.path);
     const struct str given = http_header(&a->request, "Authorization");
-    day->is_used |= is_login(&facts) || (given.len && !str_starts(given, STR("Bearer ")));
+    result->is_used |= is_login(&facts) || (given.len && !str_starts(given, STR("Bearer ")));
     const uint64_t edits = core_edits(core);
-    const struct digest128 digest = core_digest(core); /* all is collected */
-    const struct before before = look_before(core, site.f->w->turn);
-    serve(a, facts.mood);
+    const struct digest128 digest = core_digest(core); /* every change is collected */
+    const struct before before = counts_before(core, site.f->w->turn);
+    serve(a, facts.conditions);
     check_answer(a, &facts);
     if (core_edits(core) != edits && !digest_eq(core_digest_now(core), digest))
-        check_changed(a, &facts, &before, day);
+        check_changed(a, &facts, &before, result);
 }
 
-/* Loading costs as much as all the rest, so one input in eight has to do; always the same ones. */
+/* Loading takes as long as everything else, so it is done for one input in eight, chosen by its
+ * bytes. */
 static bool is_chosen(const uint8_t *data, size_t size)
 {
     uint8_t sum = 0;
@@ -364,17 +369,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct str input = {(const char *)data, (uint32_t)size};
     struct str rest = input;
-    struct day day = {.is_used = false};
+    struct input_result result = {.is_used = false};
     if (!site.f)
         site_open();
     for (uint32_t i = 0; i < REQUESTS_MAX && rest.len; i++)
-        ask_one(take_request(&rest), input, &day);
-    site_forget();
-    if (day.is_used && is_chosen(data, size))
+        send_one(take_request(&rest), input, &result);
+    site_free_requests();
+    if (result.is_used && is_chosen(data, size))
         world_reload(site.f->w);
-    if (day.is_used)
-        site_renew();
+    if (result.is_used)
+        site_reset();
     else
-        site_forget_steps();
+        site_discard_steps();
     return 0;
 }

@@ -1,8 +1,8 @@
-/* Bytes are a barclamp's file. Whatever they are, reading them ends with a document or with an
- * error that says where. A document is canonical JSON, every value of its tree has a place in the
- * file, and the engine takes it or refuses it with problems that can be placed as well: it has
- * the shape that imports want. Taken again it changes nothing. With an error there may be a draft:
- * the engine can say what it thinks of it, and nothing of it stays. */
+/* Goal: any barclamp file is read to a document, or to an error with a position in the file. A
+ * document is canonical JSON, every value of its tree has a position, and the core imports it or
+ * refuses it with problems that have a position. A second import changes nothing. With an error
+ * there may be a draft, whose import dry run changes nothing.
+ * Method: the input is the file; its document or draft is imported into a new core. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,10 +20,10 @@ static void stop(const char *what)
     abort();
 }
 
-/* ---- places ---- */
+/* ---- positions ---- */
 
 /* libyaml also ends lines at CR, NEL, LS and PS, so there are at most as many as bytes. */
-static void check_place(struct text_position at, struct str text, const char *what)
+static void check_position(struct text_position at, struct str text, const char *what)
 {
     if (at.line == 0 || at.line > text.len + 1 || at.column == 0 || at.column > text.len + 1)
         stop(what);
@@ -32,7 +32,7 @@ static void check_place(struct text_position at, struct str text, const char *wh
 /* Recursion is bounded by JSON_DEPTH_MAX, which yaml_read keeps. */
 static void check_tree(const struct json *value, struct str text)
 {
-    check_place(yaml_position(value), text, "a value stands nowhere");
+    check_position(yaml_position(value), text, "a value has no position");
     uint32_t count = 0;
     for (const struct json *child = value->first; child; child = child->next, count++) {
         if (value->kind == JSON_OBJECT && child->next && str_cmp(child->key, child->next->key) >= 0)
@@ -40,7 +40,7 @@ static void check_tree(const struct json *value, struct str text)
         check_tree(child, text);
     }
     if (count != value->count)
-        stop("a list or map does not know how many it has");
+        stop("a list or map has a wrong count");
 }
 
 static void check_report(const struct diagnostics *r, struct str text)
@@ -49,13 +49,13 @@ static void check_report(const struct diagnostics *r, struct str text)
     for (const struct diagnostics_entry *e = r->first; e; e = e->next, count++) {
         struct buf shown = buf_in(r->arena);
         if (e->text.len == 0)
-            stop("an entry says nothing");
+            stop("an entry has no text");
         if (e->at.line)
-            check_place(e->at, text, "an entry is about no line of the file");
+            check_position(e->at, text, "an entry has a position outside the file");
         diagnostics_format(e, &shown);
     }
     if (count != r->count || (count < DIAGNOSTICS_ENTRIES_MAX && count != r->errors + r->warnings))
-        stop("the report has miscounted");
+        stop("the counts of the report are wrong");
 }
 
 /* ---- documents ---- */
@@ -76,11 +76,11 @@ static void check_problems(const struct barclamp_file *file, const struct outcom
 {
     for (const struct problem *p = outcome->problems; p; p = p->next) {
         if (p->code == PROBLEM_BAD_JSON)
-            stop("the engine does not take this for a document");
-        check_place(barclamp_field_position(file, p->field), text, "a problem stands nowhere");
+            stop("the core refuses the document as invalid JSON");
+        check_position(barclamp_field_position(file, p->field), text, "a problem has no position");
     }
     if ((outcome->verdict == VERDICT_REFUSED) != (outcome->problems != NULL))
-        stop("a refusal and its problems do not fit");
+        stop("problems without a refusal, or a refusal without problems");
 }
 
 static void import_twice(struct arena *a, const struct barclamp_file *file, struct str text)
@@ -89,7 +89,8 @@ static void import_twice(struct arena *a, const struct barclamp_file *file, stru
     struct digest128 digests[2];
     core_bootstrap(core, 1000);
     for (int i = 0; i < 2; i++) {
-        /* At the same instant: an attrib that comes twice is written twice, and stamped. */
+        /* The same time for both: an attrib that is listed twice is written twice, with the
+         * time. */
         struct command command = {.kind = COMMAND_IMPORT, .now_ms = 1001, .mono_ms = 1001};
         struct effects effects = {0};
         struct outcome outcome = {0};
@@ -106,8 +107,9 @@ static void import_twice(struct arena *a, const struct barclamp_file *file, stru
     core_free(core);
 }
 
-/* Twice in one rehearsal, so that the second sees what the first brought; nothing stays. */
-static void rehearse(struct arena *a, const struct barclamp_file *file, struct str text)
+/* The draft twice in one dry run: the second import sees the objects of the first, and nothing is
+ * changed at the end. */
+static void import_dry_run(struct arena *a, const struct barclamp_file *file, struct str text)
 {
     struct core *core = core_new();
     struct outcome outcomes[2];
@@ -118,12 +120,12 @@ static void rehearse(struct arena *a, const struct barclamp_file *file, struct s
     check_problems(file, &outcomes[0], text);
     check_problems(file, &outcomes[1], text);
     if (outcomes[0].verdict != outcomes[1].verdict)
-        stop("what was rehearsed is refused the second time");
+        stop("the second import of a dry run has another verdict");
     const char *broken = core_check(core, a);
     if (broken)
         stop(broken);
     if (!digest_eq(before, core_digest_now(core)))
-        stop("a rehearsal left something");
+        stop("a dry run changed something");
     core_free(core);
 }
 
@@ -149,7 +151,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (file.draft.len) {
         check_document(&arena, file.draft);
-        rehearse(&arena, &file, text);
+        import_dry_run(&arena, &file, text);
     }
     arena_fini(&arena);
     return 0;

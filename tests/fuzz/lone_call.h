@@ -1,9 +1,9 @@
-/* lone_call.h - the API room without anything around it, for fuzz targets.
+/* lone_call.h - the module api without the rest of the daemon, for fuzz targets.
  *
- * It is what every target that links the room needs: the HTTP server of api_world.h, a way for a
- * broken promise to stop the program, and passwords that cost nothing. Parsers that take a call are
- * given one that belongs to no API: it has a request, an arena and room for a reply. A program is
- * one file, so all of it is static.
+ * It has what every target that links the module needs: the fake HTTP server of api_world.h, a
+ * check_failed() that aborts the program, and a cheap password hash. Parsers that need a call get
+ * one that belongs to no API: it has a request, an arena and space for a reply. A program is one
+ * file, so all functions are static.
  */
 #pragma once
 
@@ -21,14 +21,15 @@ void check_failed(const char *file, int line, const char *text)
 
 /* ---- passwords ---- */
 
-/* What is kept of a password. No answer may ever hold it. */
+/* The prefix of stored password hashes. No reply may contain it. */
 #define KEPT_PASSWORD "$argon2id$kept-of-"
 
-/* Argon2 would be all that a fuzzer does. The order of things is as in the real one: what is right
- * is known at once, what is wrong or has to be made comes later. */
+/* Replaces auth/passwords.c, because Argon2 would take nearly all of the time. The order of
+ * callbacks is that of the real module: a right password is confirmed at once (a cached result), a
+ * wrong one and a new hash are reported later. */
 struct passwords {
     struct {
-        passwords_checked_fn *checked; /* one of the two */
+        passwords_checked_fn *checked; /* this or hashed is set */
         passwords_hashed_fn *hashed;
         void *context;
         char hash[PASSWORD_HASH_MAX];
@@ -84,8 +85,8 @@ err passwords_hash(struct passwords *p, const uint8_t *address, struct str passw
     return OK;
 }
 
-/* The oldest job is done. */
-static inline void passwords_take(struct passwords *p)
+/* Completes the oldest job. */
+static inline void passwords_finish_oldest(struct passwords *p)
 {
     CHECK(p->count > 0);
     const struct passwords now = *p;
@@ -96,7 +97,7 @@ static inline void passwords_take(struct passwords *p)
         now.jobs[0].hashed(now.jobs[0].context, now.jobs[0].hash);
 }
 
-/* ---- a call of nobody's ---- */
+/* ---- a call without an API ---- */
 
 struct lone_call {
     struct asked asked;
@@ -122,7 +123,7 @@ static inline void lone_end(struct lone_call *lone)
     arena_fini(&lone->asked.request.arena);
 }
 
-/* ---- what every answer and every tree is ---- */
+/* ---- checks of replies and trees ---- */
 
 static inline const struct json *read_back(struct arena *a, struct str text)
 {
@@ -134,7 +135,7 @@ static inline const struct json *read_back(struct arena *a, struct str text)
     return tree;
 }
 
-/* {"message","status","code"} */
+/* Checks that the body is an error: {"message","status","code"}. */
 static inline void check_error(struct arena *a, int status, struct str body)
 {
     const struct json *error = read_back(a, body);
@@ -148,8 +149,8 @@ static inline void check_error(struct arena *a, int status, struct str body)
         world_fail(HERE, "no error of status %d: %.*s", status, STR_FMT_ARGS(body));
 }
 
-/* Children are counted, the last one is known, keys are in order and there once. It calls itself,
- * for JSON_DEPTH_MAX levels at most. */
+/* Checks the number of children, the pointer to the last one, and that keys are sorted and unique.
+ * The recursion is bounded by JSON_DEPTH_MAX. */
 static inline void check_tree(const struct json *value, uint32_t depth)
 {
     const struct json *last = NULL;

@@ -1,6 +1,7 @@
-/* Runs a fuzz target over stored inputs, without libFuzzer: every file of every directory named on
- * the command line (a file may be named as well), in the order of their names, so that a crash
- * always follows the same inputs. Prints how many there were; no input at all is a failure. */
+/* Goal: the stored inputs of a fuzz target pass, in a build without libFuzzer.
+ * Method: runs the target on every file and on every file of every directory of the command line,
+ * in the order of their names, so that a crash is reproducible. Prints the number of inputs; none
+ * is a failure. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdint.h>
@@ -35,7 +36,7 @@ static void replay_file(const char *path, struct tally *tally)
     if (about.st_size > INPUT_SIZE_MAX)
         stop(path, "too large for an input");
 
-    /* A block of exactly this size, so that the address sanitizer sees a read past its end. */
+    /* A block of exactly this size, so that AddressSanitizer reports a read past its end. */
     const size_t size = (size_t)about.st_size;
     uint8_t *data = malloc(size ? size : 1);
     if (!data)
@@ -44,7 +45,7 @@ static void replay_file(const char *path, struct tally *tally)
         stop(path, "could not be read to its end");
     fclose(file);
 
-    /* The last name printed is the input that broke the target. */
+    /* The last name printed is the input that made the target fail. */
     if (getenv("REPLAY_NAMES"))
         fprintf(stderr, "%s\n", path);
     LLVMFuzzerTestOneInput(data, size);

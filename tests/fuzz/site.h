@@ -1,10 +1,10 @@
-/* site.h - a furnished installation behind the API, that is as new for every input.
+/* site.h - an installation with objects behind the API, which is in the same state for every input.
  *
  * It owns the front of api_world.h with a world of two nodes, five roles, three deployments, a
- * group, hammers, users and tokens, runs in flight and snapshots to look back at; and whoever else
- * answers the API: the store that keeps history, the one that reads barclamps. It is furnished once
- * and saved. site_renew() loads the core from what was saved and begins the API anew, so that an
- * input means the same whatever came before it, and costs a fraction of furnishing.
+ * group, hammers, users and tokens, runs in progress and snapshots; and the fake modules that the
+ * API calls: the store of the history and the reader of barclamps. It is populated once and saved.
+ * site_reset() loads the core from the saved records and creates a new API, so that the effect of
+ * an input does not depend on earlier inputs. That costs a fraction of populating it.
  */
 #pragma once
 
@@ -13,16 +13,16 @@
 #include "sys/log.h"
 #include "tests/fuzz/lone_call.h"
 
-enum { FOUND_MAX = 64, QUESTIONS_MAX = 16, EVENTS = 6 };
+enum { FOUND_MAX = 64, HISTORY_REQUESTS_MAX = 16, EVENTS = 6 };
 
-/* Secrets of the site: no answer may hold any of them. */
+/* Secrets of the site: no reply may contain any of them. */
 #define HAMMER_SECRET "kept-of-hammers"
 #define OLD_HA1       "0e2b5c2ec7e3f0ac9d1f2c1ab54cd66e"
 
 #define LAB 2 /* the deployment lab */
 
-/* Something that the store is asked for and has not told yet. */
-struct question {
+/* A request for history that the fake store has not replied to. */
+struct history_request {
     int64_t number;
     struct record found[FOUND_MAX];
     uint32_t count;
@@ -30,21 +30,21 @@ struct question {
 
 struct site {
     struct front *f;
-    struct world saved; /* as furnished; its core is no more */
+    struct world saved; /* after populating; its core is freed */
     struct record *records;
     struct arena_mark mark;
-    struct question line[QUESTIONS_MAX];
-    uint32_t line_count;
+    struct history_request pending[HISTORY_REQUESTS_MAX];
+    uint32_t pending_count;
 };
 
 static struct site site;
 
-/* ---- whoever keeps what is over ---- */
+/* ---- fake store of the history ---- */
 
-static inline struct question *question_new(int64_t number)
+static inline struct history_request *history_request_new(int64_t number)
 {
-    CHECK(site.line_count < QUESTIONS_MAX);
-    struct question *q = &site.line[site.line_count++];
+    CHECK(site.pending_count < HISTORY_REQUESTS_MAX);
+    struct history_request *q = &site.pending[site.pending_count++];
     q->number = number;
     q->count = 0;
     return q;
@@ -52,7 +52,7 @@ static inline struct question *question_new(int64_t number)
 
 static inline err site_runs(void *self, int64_t noderole_id, uint32_t limit, int64_t number)
 {
-    struct question *q = question_new(number);
+    struct history_request *q = history_request_new(number);
     const struct world *w = ((struct front *)self)->w;
     for (size_t i = w->kept_count; i-- > 0 && q->count < limit && q->count < FOUND_MAX;)
         if (w->kept[i].table == TABLE_OLD_RUN && w->kept[i].old_run.noderole_id == noderole_id)
@@ -69,7 +69,7 @@ static inline bool covers(const struct record *r, int64_t deployment_id, int64_t
            r->old_data.from_seq <= seq && seq < r->old_data.to_seq;
 }
 
-static inline bool is_behind(const struct record *r, const struct interval_page *page)
+static inline bool is_after(const struct record *r, const struct interval_page *page)
 {
     if (r->table == TABLE_OLD_MEMBER)
         return r->old_member.noderole_id > page->after[0];
@@ -79,11 +79,11 @@ static inline bool is_behind(const struct record *r, const struct interval_page 
 
 static inline err site_intervals(void *self, const struct interval_page *page, int64_t number)
 {
-    struct question *q = question_new(number);
+    struct history_request *q = history_request_new(number);
     const struct world *w = ((struct front *)self)->w;
     for (size_t i = 0; i < w->kept_count && q->count < FOUND_MAX; i++)
         if (w->kept[i].table == page->table &&
-            covers(&w->kept[i], page->deployment_id, page->seq) && is_behind(&w->kept[i], page))
+            covers(&w->kept[i], page->deployment_id, page->seq) && is_after(&w->kept[i], page))
             q->found[q->count++] = w->kept[i];
     return OK;
 }
@@ -92,7 +92,7 @@ static inline err site_events(void *self, struct api_event_cursor from, uint32_t
                               int64_t number)
 {
     (void)self;
-    struct question *q = question_new(number);
+    struct history_request *q = history_request_new(number);
     for (int64_t step = 0; step < EVENTS && q->count < limit; step++) {
         const int64_t i = from.is_backward ? EVENTS - 1 - step : step;
         const struct event_record event = {.turn = 1 + i / 2,
@@ -125,10 +125,10 @@ static inline err site_log(void *self, struct api_log_chunk *log)
     return log->attempt == 3 ? ERR_NOT_FOUND : OK;
 }
 
-/* ---- whoever reads what comes from outside ---- */
+/* ---- fake readers of external data ---- */
 
-static inline err site_rehearse(void *self, const struct str *barclamps, uint32_t count,
-                                struct arena *arena, struct outcome *outcomes)
+static inline err site_import_dry_run(void *self, const struct str *barclamps, uint32_t count,
+                                      struct arena *arena, struct outcome *outcomes)
 {
     struct front *f = self;
     core_import_dry_run(f->w->core, barclamps, count, arena, outcomes);
@@ -137,9 +137,9 @@ static inline err site_rehearse(void *self, const struct str *barclamps, uint32_
 
 static inline err site_barclamp(void *self, struct api_barclamp *sent)
 {
-    const struct barclamp_upload_callbacks seams = {
-        .self = self, .core = front_core, .rehearse = site_rehearse, .folder = "/nowhere"};
-    return barclamp_upload_read(&seams, sent);
+    const struct barclamp_upload_callbacks callbacks = {
+        .self = self, .core = front_core, .rehearse = site_import_dry_run, .folder = "/nowhere"};
+    return barclamp_upload_read(&callbacks, sent);
 }
 
 static inline err site_discovery(void *self, struct str source, struct arena *arena,
@@ -156,7 +156,7 @@ static inline void site_metrics(void *self, struct buf *out)
     buf_put_z(out, "halligan_up 1\n");
 }
 
-/* ---- furnishing ---- */
+/* ---- initial objects ---- */
 
 static const char site_yml[] =
     "{'barclamp':{'name':'shop','source_path':'/shop'},"
@@ -171,7 +171,8 @@ static const char site_yml[] =
     "'attribs':[{'name':'asset','map':'dmi/asset','schema':{'type':'any'}},"
     "{'name':'test-discovery_data','map':'found','writable':true}]}";
 
-static inline void give_token(struct world *w, const char *token, struct token_create_command with)
+static inline void create_token(struct world *w, const char *token,
+                                struct token_create_command with)
 {
     with.name = str_from(token);
     with.hash = credentials_token_hash(&w->arena, str_from(token));
@@ -184,7 +185,7 @@ static inline int64_t make_user(struct world *w, struct user_create_command with
     return DONE(w, ((struct command){.kind = COMMAND_USER_CREATE, .user_create = with}));
 }
 
-static inline void furnish_people(struct world *w)
+static inline void create_clients(struct world *w)
 {
     const int64_t admin = core_find(w->core, TABLE_USER, STR("admin"));
     const int64_t worker = make_user(
@@ -213,8 +214,8 @@ static inline void furnish_people(struct world *w)
         {"hlg_late", {.user_id = admin, .expires_at = w->now_ms + 12000}},
     };
     for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)
-        give_token(w, tokens[i].token, tokens[i].with);
-    w->now_ms += 12000; /* too late for the last one */
+        create_token(w, tokens[i].token, tokens[i].with);
+    w->now_ms += 12000; /* the last token is expired */
     CHECK(the_deployment(w, "lab") == LAB);
 }
 
@@ -227,8 +228,8 @@ static inline void set_and_run(struct world *w, const char *data)
     world_run_all(w);
 }
 
-/* lab has a past; in system something runs and something broke; site is empty and proposed. */
-static inline void furnish_work(struct world *w)
+/* lab has older snapshots, system has a run in progress, site is empty and proposed. */
+static inline void create_deployments(struct world *w)
 {
     world_deployment(w, "lab");
     world_node(w, "n1", "lab");
@@ -251,7 +252,7 @@ static inline void furnish_work(struct world *w)
     world_deployment(w, "site");
 }
 
-static inline void furnish_things(struct world *w)
+static inline void create_objects(struct world *w)
 {
     const int64_t rack =
         DONE(w, CMD(GROUP_CREATE, group_create, .name = STR("row_1"), .category = STR("rack")));
@@ -264,8 +265,8 @@ static inline void furnish_things(struct world *w)
     DONE(w, cmd_set(w, TABLE_NODE, the_node(w, "n1"), "asset", BUCKET_USER, "{'tag':[1,'x']}"));
 }
 
-/* What the world remembers of steps that changed nothing. */
-static inline void site_forget_steps(void)
+/* Resets the records that the world keeps of steps that changed nothing. */
+static inline void site_discard_steps(void)
 {
     struct world *w = site.f->w;
     const struct world now = *w;
@@ -278,21 +279,21 @@ static inline void site_forget_steps(void)
     w->kept_cap = now.kept_cap;
 }
 
-/* As it was furnished, and nothing of what came since. */
-static inline void site_renew(void)
+/* Restores the state after populating. */
+static inline void site_reset(void)
 {
     struct world *w = site.f->w;
     const char *what = NULL;
     api_free(site.f->api);
     core_free(w->core);
-    site_forget_steps();
+    site_discard_steps();
     w->core = core_new();
     memcpy(w->kept, site.records, w->kept_count * sizeof *w->kept);
     for (size_t i = 0; i < w->kept_count && w->kept[i].table < TABLE_LOADED; i++)
         CHECK(core_load(w->core, &w->kept[i], &what) == OK);
     CHECK(core_load_end(w->core, w->now_ms - 1600000000000, &what) == OK);
     site.f->line_count = 0;
-    site.line_count = 0;
+    site.pending_count = 0;
     site.f->api = api_new(site.f->engine, site.f->passwords);
 }
 
@@ -310,10 +311,10 @@ static inline void site_open(void)
     f->engine.metrics = site_metrics;
     f->engine.version = "0";
     DONE(w, cmd_import(w, site_yml));
-    furnish_work(w);
-    furnish_things(w);
-    furnish_people(w);
-    world_reload(w); /* which puts what is kept in order */
+    create_deployments(w);
+    create_objects(w);
+    create_clients(w);
+    world_reload(w); /* sorts the stored records */
     world_forget(w);
     site.records = malloc(w->kept_count * sizeof *site.records);
     CHECK(site.records != NULL);
@@ -321,37 +322,37 @@ static inline void site_open(void)
     site.mark = arena_mark(&w->arena);
     site.saved = *w;
     const struct digest128 digest = core_digest_now(w->core);
-    site_renew();
+    site_reset();
     CHECK(digest_eq(core_digest_now(w->core), digest) && digest_eq(core_digest(w->core), digest));
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
-static inline void site_tell(void)
+static inline void site_send_history(void)
 {
-    const struct question q = site.line[0];
-    memmove(site.line, site.line + 1, --site.line_count * sizeof *site.line);
+    const struct history_request q = site.pending[0];
+    memmove(site.pending, site.pending + 1, --site.pending_count * sizeof *site.pending);
     api_on_history(site.f->api, q.number, q.found, q.count, OK);
 }
 
-/* Everybody does what is to be done, until nothing moves. */
-static inline void site_settle(void)
+/* Completes the pending work of passwords, commands, history and the API until none is left. */
+static inline void site_run_until_idle(void)
 {
     struct front *f = site.f;
     for (;;) {
         if (f->passwords->count)
-            passwords_take(f->passwords);
+            passwords_finish_oldest(f->passwords);
         else if (f->line_count)
             front_take(f);
-        else if (site.line_count)
-            site_tell();
+        else if (site.pending_count)
+            site_send_history();
         else if (!api_pump(f->api))
             return;
     }
 }
 
-/* What was asked is not needed any more. */
-static inline void site_forget(void)
+/* Frees the requests of an input; each has exactly one reply. */
+static inline void site_free_requests(void)
 {
     struct front *f = site.f;
     for (uint32_t i = 0; i < f->all_count; i++) {
@@ -362,7 +363,7 @@ static inline void site_forget(void)
     f->all_count = 0;
 }
 
-/* NULL: the server would not let that target pass. */
+/* Returns NULL if the HTTP server would refuse the target. */
 static inline struct asked *site_asked(enum http_method method, struct str target)
 {
     struct asked *a = calloc(1, sizeof *a);

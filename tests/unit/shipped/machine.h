@@ -1,4 +1,5 @@
 /* machine.h - an installation with the shipped barclamps and simulated runs of their scripts.
+ *
  * The engine and the hooks are real (live.h). A run stays in progress until work() is called,
  * which gives it the result that the script of its role in barclamps/ would return. A test program
  * is one file, so all functions are static.
