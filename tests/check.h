@@ -1,8 +1,9 @@
-/* check.h - TEST and CHECK: sentences as test names, over cmocka.
+/* check.h - the macros TEST and CHECK, on top of cmocka.
  *
- * TEST(a_sentence) { ... } registers itself; check_main.c runs all of a binary in the order
- * written. CHECK stops the test that fails. Each binary takes name prefixes as arguments to run
- * only those.
+ * TEST(name) { ... } defines a test and registers it in a constructor; the name is a sentence that
+ * states the rule under test. check_main.c runs all tests of a binary in the order of the file. A
+ * CHECK that fails ends its test; the others still run. The arguments of a test binary are prefixes
+ * of names: only tests with one of them run.
  */
 #pragma once
 

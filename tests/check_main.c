@@ -1,4 +1,5 @@
-/* Runs every TEST of this binary, or those whose names begin with one of the arguments. */
+/* The main program of test binaries: runs every TEST of the binary, or those whose names begin with
+ * one of the arguments. Exit status 0: all passed; 1: a test failed; 2: no test matched. */
 #include "tests/check.h"
 
 #include <setjmp.h>

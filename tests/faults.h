@@ -1,15 +1,16 @@
-/* faults.h - library calls that fail when a test says so.
+/* faults.h - injected failures of library calls (ADR 0066).
  *
- * The test binary is linked with --wrap=CALL for each call that meson.build names, so every call of
- * CALL in our libraries goes to __wrap_CALL, which FAULT() defines: it fails if it is due, and is
- * passed on to the library otherwise. Calls inside of the library are not affected.
+ * The test binary is linked with --wrap=CALL for each function that meson.build lists, so every
+ * call of it in the libraries of the project goes to __wrap_CALL, which FAULT() defines. That
+ * returns the failure if it is due, and calls the real function otherwise. Calls inside the
+ * external library are not affected.
  *
  *     FAULT(int, uv_poll_start, (uv_poll_t *p, int e, uv_poll_cb f), (p, e, f), UV_ENOMEM)
  *     ...
- *     fault_set("uv_poll_start", 2);    the second call from now fails, once
+ *     fault_set("uv_poll_start", 2);    the second call from now on fails, once
  *     CHECK(open_it() == NULL && fault_was_hit());
  *
- * A test program is one file, so all of it is static. Calls may come from several threads.
+ * A test program is one file, so all functions are static. Several threads may call concurrently.
  */
 #pragma once
 
@@ -20,10 +21,11 @@
 
 static struct {
     const char *call;
-    atomic_uint left; /* the call that makes it 0 fails; 0: none does */
+    atomic_uint left; /* calls until the failure: the call that makes it 0 fails; 0: none */
     atomic_bool was_hit;
 } fault;
 
+/* The nth call from now on fails, once. */
 static inline void fault_set(const char *call, unsigned nth)
 {
     atomic_store(&fault.left, 0);
@@ -45,7 +47,7 @@ static inline bool fault_is_due(const char *call)
     return true;
 }
 
-/* Did the call that was set fail? None fails any more. */
+/* Returns true if the failure set by fault_set() has occurred, and cancels it otherwise. */
 static inline bool fault_was_hit(void)
 {
     atomic_store(&fault.left, 0);

@@ -1,7 +1,7 @@
-"""What the run.py of every suite does: find its tests, run them, print PASS or FAIL, and count.
+"""Common part of the run.py of every suite: finds the tests, runs them and prints the results.
 
-A suite is a directory of test_*.py. Its run.py puts this directory and its own into sys.path, says
-what a test is given, and what else is printed when one fails.
+A suite is a directory of test_*.py files. Its run.py adds this directory and its own to sys.path,
+supplies the arguments of the tests, and the additional output when a test fails.
 """
 import argparse
 import importlib
@@ -11,7 +11,7 @@ import traceback
 
 
 def parser(doc, build_help, build="build"):
-    """Options of every suite: --build and the beginnings of the names of tests."""
+    """The options of every suite: --build, and prefixes of names of tests."""
     p = argparse.ArgumentParser(description=doc.split("\n", maxsplit=1)[0])
     p.add_argument("--build", default=build, help=build_help)
     p.add_argument("names", nargs="*")
@@ -19,14 +19,14 @@ def parser(doc, build_help, build="build"):
 
 
 def modules(folder):
-    """Every test_*.py of the directory, by name; it is in sys.path."""
+    """Imports every test_*.py of the directory, which is in sys.path, sorted by name."""
     files = sorted(n for n in os.listdir(folder) if n.startswith("test_") and n.endswith(".py"))
     return [importlib.import_module(name[:-3]) for name in files]
 
 
 def tests(among, prefixes):
-    """The test_* functions of the modules, in the order they are written: some tests depend on what
-    earlier ones of their file made. With prefixes, those whose names begin with one."""
+    """The test_* functions of the modules, in the order of the file: some tests depend on objects
+    that earlier tests of their file created. With prefixes, those whose names begin with one."""
     for module in among:
         functions = [f for n, f in vars(module).items() if n.startswith("test_") and callable(f)]
         for function in sorted(functions, key=lambda f: f.__code__.co_firstlineno):
@@ -35,8 +35,8 @@ def tests(among, prefixes):
 
 
 def attempt(function, body, said=lambda: "", frames=4, is_timed=False):
-    """Runs the body of a test. True: it passed. What `said` returns follows the traceback of one
-    that failed, of which the last `frames` are printed."""
+    """Runs the body of a test and returns True if it passed. If it failed, prints the last `frames`
+    frames of the traceback and the text that `said` returns."""
     began = time.monotonic()
 
     def title(word):
@@ -46,7 +46,7 @@ def attempt(function, body, said=lambda: "", frames=4, is_timed=False):
     try:
         body()
     except Exception:
-        # One print: tests of other threads print too.
+        # One print call, because tests of other threads print concurrently.
         print("\n".join([title("FAIL"), traceback.format_exc(limit=-frames), said()]), flush=True)
         return False
     print(title("PASS"), flush=True)
@@ -54,7 +54,8 @@ def attempt(function, body, said=lambda: "", frames=4, is_timed=False):
 
 
 def finish(results, failures=0):
-    """Prints how many passed and failed, with `failures` of no single test. The exit status."""
+    """Prints the number of passed and failed tests and returns the exit status. `failures` counts
+    failures that belong to no single test."""
     passed, failed = results.count(True), results.count(False) + failures
     print(f"{passed} passed, {failed} failed")
     return 0 if passed and not failed else 1
