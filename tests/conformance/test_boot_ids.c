@@ -110,12 +110,12 @@ TEST(a_new_boot_id_alone_calls_no_hook)
     struct world *w = open_one();
     world_role(w, "curious", "'hooks':['on_node_change']");
     DONE(w, cmd_report(w, "n1", "boot-1", true));
-    world_forget(w);
+    world_clear_effects(w);
     DONE(w, cmd_report(w, "n1", "boot-2", true));
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     CHECK(str_eq(read_node(w, "n1").boot_id, STR("boot-2")));
     DONE(w, cmd_report(w, "n1", "boot-3", false));
-    HEARD(w, "on_node_change curious n1");
+    EXPECT_EFFECTS(w, "on_node_change curious n1");
     world_close(w);
 }
 
@@ -129,8 +129,8 @@ TEST(the_last_eight_boot_ids_are_stored_and_survive_a_restart)
         DONE(w, cmd_report(w, "n1", id, true)); /* the same id is the same boot */
     }
     world_reload(w);
-    SAYS(shown(w, read_node(w, "n1").old_boots),
-         "['boot-9','boot-8','boot-7','boot-6','boot-5','boot-4','boot-3','boot-2']");
+    EXPECT_STR(shown(w, read_node(w, "n1").old_boots),
+               "['boot-9','boot-8','boot-7','boot-6','boot-5','boot-4','boot-3','boot-2']");
     for (int i = 2; i <= (int)OLD_BOOTS_MAX + 1; i++) {
         snprintf(id, sizeof id, "boot-%d", i);
         check_ignored(w, cmd_report(w, "n1", id, false));

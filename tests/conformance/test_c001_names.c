@@ -103,8 +103,8 @@ TEST(c004_a_barclamp_without_version_reads_as_0_0)
 {
     struct world *w = world_open();
     DONE(w, cmd_barclamp(w, "foo"));
-    SAYS(shown(w, read_barclamp(w, "foo").version), "0.0");
-    SAYS(shown(w, read_barclamp(w, "foo").build_version), "0.0");
+    EXPECT_STR(shown(w, read_barclamp(w, "foo").version), "0.0");
+    EXPECT_STR(shown(w, read_barclamp(w, "foo").build_version), "0.0");
     world_close(w);
 }
 
@@ -181,7 +181,7 @@ TEST(c008_a_group_without_category_has_category_ui)
 {
     struct world *w = world_open();
     const int64_t foo = DONE(w, cmd_group("foo", ""));
-    SAYS(shown(w, read_group(w, foo).category), "ui");
+    EXPECT_STR(shown(w, read_group(w, foo).category), "ui");
     world_close(w);
 }
 
@@ -189,8 +189,8 @@ TEST(c009_a_group_keeps_its_name_and_category)
 {
     struct world *w = world_open();
     const int64_t foo = DONE(w, cmd_group("Foo_1", "rack"));
-    SAYS(shown(w, read_group(w, foo).name), "Foo_1");
-    SAYS(shown(w, read_group(w, foo).category), "rack");
+    EXPECT_STR(shown(w, read_group(w, foo).name), "Foo_1");
+    EXPECT_STR(shown(w, read_group(w, foo).category), "rack");
     world_close(w);
 }
 
@@ -237,7 +237,7 @@ TEST(c013_a_jig_of_a_known_class_is_read_back_with_it)
     struct record record;
     const int64_t foo = DONE(w, cmd_jig("foo", "script"));
     CHECK(core_record(w->core, TABLE_JIG, foo, &record));
-    SAYS(shown(w, record.jig.class_name), "script");
+    EXPECT_STR(shown(w, record.jig.class_name), "script");
     world_close(w);
 }
 
@@ -295,7 +295,7 @@ TEST(c016_a_node_name_is_kept_in_lower_case)
     struct record record;
     const int64_t foo = DONE(w, cmd_named_node("Foo.Example.COM"));
     CHECK(core_record(w->core, TABLE_NODE, foo, &record));
-    SAYS(shown(w, record.node.name), "foo.example.com");
+    EXPECT_STR(shown(w, record.node.name), "foo.example.com");
     REFUSED(w, cmd_named_node("foo.example.com"), NAME_TAKEN, "name");
     REFUSED(w, cmd_named_node("FOO.example.com"), NAME_TAKEN, "name");
     CHECK(core_find(w->core, TABLE_NODE, STR("FOO.EXAMPLE.com")) == foo);
@@ -328,7 +328,7 @@ TEST(c016_a_new_node_has_the_defaults_of_the_table)
     CHECK(!n1.admin && !n1.system && !n1.allocated && !n1.alive && !n1.available);
     CHECK(n1.deployment_id == SYSTEM);
     CHECK(n1.target_role_id == 0);
-    SAYS(shown(w, n1.bootenv), "sledgehammer");
+    EXPECT_STR(shown(w, n1.bootenv), "sledgehammer");
     world_close(w);
 }
 
@@ -380,8 +380,8 @@ TEST(c019_username_and_email_are_kept_in_lower_case)
     struct record record;
     const int64_t fred = DONE(w, cmd_user("Fred", "Fred@Example.COM"));
     CHECK(core_record(w->core, TABLE_USER, fred, &record));
-    SAYS(shown(w, record.user.username), "fred");
-    SAYS(shown(w, record.user.email), "fred@example.com");
+    EXPECT_STR(shown(w, record.user.username), "fred");
+    EXPECT_STR(shown(w, record.user.email), "fred@example.com");
     CHECK(!record.user.is_admin && !record.user.is_locked);
     world_close(w);
 }

@@ -644,9 +644,9 @@ TEST(c044_on_node_bind_is_called_once_for_each_new_noderole)
     world_role(w, "child", "'requires':['p'],'hooks':['on_node_bind']");
     world_node(w, "n1", NULL);
     world_bind(w, "child@n1");
-    HEARD(w, "ask on_node_bind p; ask on_node_bind child");
+    EXPECT_EFFECTS(w, "ask on_node_bind p; ask on_node_bind child");
     world_bind(w, "child@n1");
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_close(w);
 }
 
@@ -694,8 +694,8 @@ TEST(c045_the_bind_may_carry_data)
     struct command command = cmd_bind(w, "a@n1", NULL);
     command.noderole_bind.data = world_json(w, "{'x': 1}");
     DONE(w, command);
-    SAYS(shown(w, read_noderole(w, "a@n1").proposed_data), "{'x':1}");
-    SAYS(shown(w, read_noderole(w, "a@n1").committed_data), "{}");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").proposed_data), "{'x':1}");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").committed_data), "{}");
     world_close(w);
 }
 

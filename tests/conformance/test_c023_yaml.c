@@ -144,11 +144,11 @@ TEST(c090_the_attrib_of_a_role_has_its_map_its_owner_and_no_schema)
 {
     struct world *w = open_shipped();
     const struct attrib_record attrib = read_attrib(w, "test-random");
-    SAYS(shown(w, attrib.map), "test/random");
+    EXPECT_STR(shown(w, attrib.map), "test/random");
     CHECK(attrib.role_id == the_role(w, "test-server"));
     CHECK(attrib.barclamp_id == core_find(w->core, TABLE_BARCLAMP, STR("test")));
     CHECK(!attrib.writable);
-    SAYS(shown(w, attrib.schema), "{}");
+    EXPECT_STR(shown(w, attrib.schema), "{}");
     CHECK(read_attrib(w, "test-marker").writable);
     live_close(w);
 }
@@ -167,9 +167,9 @@ TEST(c096_discovered_data_is_read_and_drives_are_counted)
         world_json(w, "{'ohai':{'platform':'debian','block_device':{'sda':{},'sr0':{},'loop0':{},"
                       "'sda1':{}}}}");
     DONE(w, command);
-    SAYS(shown(w, read_attrib(w, "os").map), "ohai/platform");
-    SAYS(on_node(w, "os"), "'debian'");
-    SAYS(on_node(w, "number_of_drives"), "1");
+    EXPECT_STR(shown(w, read_attrib(w, "os").map), "ohai/platform");
+    EXPECT_STR(on_node(w, "os"), "'debian'");
+    EXPECT_STR(on_node(w, "number_of_drives"), "1");
     live_close(w);
 }
 
@@ -177,12 +177,12 @@ TEST(c096_drives_are_counted_again_when_discovery_finds_more)
 {
     struct world *w = open_shipped();
     world_node(w, "n1", NULL);
-    SAYS(on_node(w, "os"), "null");
-    SAYS(on_node(w, "number_of_drives"), "null");
+    EXPECT_STR(on_node(w, "os"), "null");
+    EXPECT_STR(on_node(w, "number_of_drives"), "null");
     DONE(w, CMD(ATTRIB_CREATE, attrib_create, .name = STR("seen"), .map = STR("ohai"),
                 .barclamp_id = core_find(w->core, TABLE_BARCLAMP, STR("test"))));
     DONE(w, cmd_set(w, TABLE_NODE, the_node(w, "n1"), "seen", BUCKET_DISCOVERY,
                     "{'block_device':{'sda':{},'sdb':{},'sdaa':{}}}"));
-    SAYS(on_node(w, "number_of_drives"), "3");
+    EXPECT_STR(on_node(w, "number_of_drives"), "3");
     live_close(w);
 }

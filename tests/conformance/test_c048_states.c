@@ -134,7 +134,7 @@ TEST(c050_a_commit_of_the_deployment_does_both_in_order)
     IS(w, "g@n0", "todo");
     IS(w, "p@n1", "blocked");
     CHECK(!read_deployment_role(w, "g", "system").proposed);
-    SAYS(shown(w, read_deployment_role(w, "g", "system").committed_data), "{'x':1}");
+    EXPECT_STR(shown(w, read_deployment_role(w, "g", "system").committed_data), "{'x':1}");
     world_close(w);
 }
 
@@ -250,9 +250,9 @@ TEST(c052_an_error_fires_on_blocked_below)
     world_bring(w, "y@n2", "active");
     DONE(w, cmd_enqueue(w, "x@n1"));
     world_anneal(w);
-    world_forget(w);
+    world_clear_effects(w);
     world_finish(w, "x@n1", RESULT_FAILED);
-    HEARD(w, "on_blocked y@n2");
+    EXPECT_EFFECTS(w, "on_blocked y@n2");
     world_close(w);
 }
 
@@ -368,12 +368,12 @@ TEST(c056_nothing_starts_from_proposed_blocked_or_error)
     struct world *w = open_a_chain();
     world_bring(w, "g@n0", "error");
     world_commit(w, "p@n1");
-    world_forget(w);
+    world_clear_effects(w);
     DONE(w, cmd_enqueue(w, "g@n0"));
     DONE(w, cmd_enqueue(w, "p@n1"));
     DONE(w, cmd_enqueue(w, "c@n2"));
     world_anneal(w);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     IS(w, "g@n0", "error");
     IS(w, "p@n1", "blocked");
     IS(w, "c@n2", "proposed");
@@ -435,14 +435,14 @@ TEST(c058_a_destructive_role_runs_once)
     world_bind(w, "wipe@n1");
     world_commit(w, "wipe@n1");
     world_run_all(w);
-    HEARD(w, "on_todo wipe@n1; on_transition wipe@n1; start wipe@n1; on_active wipe@n1");
+    EXPECT_EFFECTS(w, "on_todo wipe@n1; on_transition wipe@n1; start wipe@n1; on_active wipe@n1");
     CHECK(read_noderole(w, "wipe@n1").run_count == 1);
 
     DONE(w, cmd_retry(w, "wipe@n1"));
     IS(w, "wipe@n1", "todo");
     world_run_all(w);
 
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     IS(w, "wipe@n1", "active");
     CHECK(read_noderole(w, "wipe@n1").run_count == 1);
     CHECK(world_runs(w, NULL) == 0);
@@ -457,9 +457,9 @@ TEST(c058_a_destructive_role_that_failed_runs_again)
     world_bind(w, "wipe@n1");
     world_bring(w, "wipe@n1", "error");
     DONE(w, cmd_retry(w, "wipe@n1"));
-    world_forget(w);
+    world_clear_effects(w);
     world_run_all(w);
-    HEARD(w, "start wipe@n1");
+    EXPECT_EFFECTS(w, "start wipe@n1");
     world_close(w);
 }
 
@@ -490,14 +490,14 @@ TEST(c059_the_next_commit_settles_and_publishes_the_edited_data)
     world_bring(w, "g@n0", "active");
     DONE(w, cmd_propose(w, "g@n0"));
     set_data(w, "g@n0", "{'x':2}");
-    SAYS(shown(w, read_noderole(w, "g@n0").committed_data), "{'x':1}");
+    EXPECT_STR(shown(w, read_noderole(w, "g@n0").committed_data), "{'x':1}");
 
     world_commit(w, "g@n0");
 
     IS(w, "g@n0", "todo");
-    SAYS(shown(w, read_noderole(w, "g@n0").committed_data), "{'x':2}");
+    EXPECT_STR(shown(w, read_noderole(w, "g@n0").committed_data), "{'x':2}");
     world_run_all(w);
-    SAYS(world_path(w, world_start(w, "g@n0")->data, "x"), "2");
+    EXPECT_STR(world_path(w, world_start(w, "g@n0")->data, "x"), "2");
     world_close(w);
 }
 
@@ -505,9 +505,9 @@ TEST(c059_propose_of_a_running_noderole_cancels_its_run)
 {
     struct world *w = open_a_chain();
     world_bring(w, "g@n0", "transition");
-    world_forget(w);
+    world_clear_effects(w);
     DONE(w, cmd_propose(w, "g@n0"));
-    HEARD(w, "cancel g@n0");
+    EXPECT_EFFECTS(w, "cancel g@n0");
     IS(w, "g@n0", "proposed");
     CHECK(world_run(w, "g@n0", RUN_STOPPING) != 0);
     world_run_all(w);
@@ -539,7 +539,7 @@ static struct world *open_a_busy_node(void)
     world_anneal(w);
     IS(w, "b@n1", "transition");
     CHECK(world_run(w, "a@n1", RUN_QUEUED) != 0);
-    world_forget(w);
+    world_clear_effects(w);
     return w;
 }
 
@@ -552,7 +552,7 @@ TEST(c060_the_death_of_a_node_settles_everything_on_it)
     IS(w, "e@n1", "todo");
     IS(w, "pr@n1", "proposed");
     CHECK(world_run(w, "a@n1", RUN_QUEUED) == 0);
-    HEARD(w, "cancel b@n1");
+    EXPECT_EFFECTS(w, "cancel b@n1");
     world_close(w);
 }
 
@@ -560,18 +560,18 @@ TEST(c060_the_slot_of_a_dead_node_is_free_when_its_worker_has_stopped)
 {
     struct world *w = open_a_busy_node();
     world_alive(w, "n1", false);
-    world_forget(w);
+    world_clear_effects(w);
     world_alive(w, "n1", true);
     world_deliver(w);
     world_anneal(w);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     CHECK(world_run(w, "b@n1", RUN_STOPPING) != 0);
 
     DONE(w, CMD(RUN_STOPPED, run_stopped, .run_id = world_run(w, "b@n1", RUN_STOPPING),
                 .attempt = world_start(w, "b@n1")->attempt));
     world_anneal(w);
 
-    HEARD(w, "start a@n1");
+    EXPECT_EFFECTS(w, "start a@n1");
     world_close(w);
 }
 
@@ -596,16 +596,16 @@ TEST(c061_an_unavailable_node_keeps_its_states_and_starts_nothing)
     world_commit(w, "p@n1");
     world_available(w, "n1", false);
     world_available(w, "n0", false);
-    world_forget(w);
+    world_clear_effects(w);
     world_anneal(w);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     IS(w, "g@n0", "active");
     IS(w, "p@n1", "todo");
 
     world_available(w, "n1", true);
     world_anneal(w);
 
-    HEARD(w, "start p@n1");
+    EXPECT_EFFECTS(w, "start p@n1");
     world_close(w);
 }
 
@@ -619,15 +619,15 @@ TEST(c062_one_error_stops_starts_on_the_node_until_it_is_retried)
     world_bind(w, "other@n1");
     world_bring(w, "bad@n1", "error");
     world_commit(w, "other@n1");
-    world_forget(w);
+    world_clear_effects(w);
     world_anneal(w);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     IS(w, "other@n1", "todo");
 
     DONE(w, cmd_retry(w, "bad@n1"));
     world_run_all(w);
 
-    HEARD(w, "start bad@n1; start other@n1");
+    EXPECT_EFFECTS(w, "start bad@n1; start other@n1");
     IS(w, "other@n1", "active");
     world_close(w);
 }
@@ -667,14 +667,14 @@ TEST(c063_nothing_runs_in_a_proposed_deployment)
     world_deployment(w, "d");
     world_node(w, "n1", "d");
     world_bind_in(w, "a@n1", "d");
-    HEARD(w, "on_proposed a@n1");
+    EXPECT_EFFECTS(w, "on_proposed a@n1");
     world_deliver(w);
 
     world_commit(w, "a@n1");
     world_anneal(w);
 
     IS(w, "a@n1", "todo");
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     CHECK(world_runs(w, NULL) == 0);
     world_commit_deployment(w, "d");
     world_run_all(w);
@@ -690,16 +690,16 @@ TEST(c064_on_proposed_fires_at_creation_and_at_every_later_save)
                "'attribs':[{'name':'a-x','map':'a/x','schema':{'type':'int'}}]");
     world_node(w, "n1", NULL);
     const int64_t a = world_bind(w, "a@n1");
-    HEARD(w, "on_proposed a@n1");
+    EXPECT_EFFECTS(w, "on_proposed a@n1");
     set_data(w, "a@n1", "{'b':2}");
-    HEARD(w, "on_proposed a@n1");
+    EXPECT_EFFECTS(w, "on_proposed a@n1");
     DONE(w, cmd_set(w, TABLE_NODEROLE, a, "a-x", BUCKET_USER, "1"));
-    HEARD(w, "on_proposed a@n1");
+    EXPECT_EFFECTS(w, "on_proposed a@n1");
     world_deliver(w);
     world_bring(w, "a@n1", "active");
-    world_forget(w);
+    world_clear_effects(w);
     DONE(w, cmd_propose(w, "a@n1"));
-    HEARD(w, "on_proposed a@n1");
+    EXPECT_EFFECTS(w, "on_proposed a@n1");
     world_close(w);
 }
 

@@ -136,7 +136,7 @@ static struct world *open_an_idle_node(const char *hammer)
     if (hammer)
         give_hammer(w, "n1", hammer);
     world_bind(w, "ready@n1");
-    world_forget(w);
+    world_clear_effects(w);
     return w;
 }
 
@@ -157,7 +157,7 @@ TEST(c066_an_idle_node_is_switched_off)
 {
     struct world *w = open_an_idle_node("ipmi");
     run_ready(w, true);
-    HEARD(w, "start ready@n1; power off n1");
+    EXPECT_EFFECTS(w, "start ready@n1; power off n1");
     world_close(w);
 }
 
@@ -166,9 +166,9 @@ TEST(c066_an_idle_node_that_boots_from_disk_is_halted)
     struct world *w = open_an_idle_node("ipmi");
     set_bootenv(w, "n1", "local");
     world_deliver(w);
-    world_forget(w);
+    world_clear_effects(w);
     run_ready(w, true);
-    HEARD(w, "start ready@n1; power halt n1");
+    EXPECT_EFFECTS(w, "start ready@n1; power halt n1");
     world_close(w);
 }
 
@@ -176,7 +176,7 @@ TEST(c066_a_node_that_cannot_be_switched_on_again_stays_on)
 {
     struct world *w = open_an_idle_node(NULL);
     run_ready(w, false);
-    HEARD(w, "start ready@n1");
+    EXPECT_EFFECTS(w, "start ready@n1");
     world_close(w);
 }
 
@@ -186,7 +186,7 @@ TEST(c066_a_proposed_child_does_not_keep_a_node_on)
     world_role(w, "next", "'requires':['ready']");
     world_bind(w, "next@n1");
     run_ready(w, true);
-    HEARD(w, "start ready@n1; power off n1");
+    EXPECT_EFFECTS(w, "start ready@n1; power off n1");
     world_close(w);
 }
 
@@ -197,7 +197,7 @@ TEST(c066_a_committed_child_keeps_a_node_on)
     world_bind(w, "next@n1");
     world_commit(w, "next@n1");
     run_ready(w, false);
-    HEARD(w, "start ready@n1");
+    EXPECT_EFFECTS(w, "start ready@n1");
     world_close(w);
 }
 
@@ -206,7 +206,7 @@ TEST(c066_stay_on_keeps_a_node_on)
     struct world *w = open_an_idle_node("ipmi");
     DONE(w, cmd_set(w, TABLE_NODE, the_node(w, "n1"), "stay_on", BUCKET_USER, "true"));
     run_ready(w, false);
-    HEARD(w, "start ready@n1");
+    EXPECT_EFFECTS(w, "start ready@n1");
     world_close(w);
 }
 
@@ -533,14 +533,14 @@ TEST(c073_redeploy_resets_the_noderoles_of_a_node)
     world_run_all(w);
     set_bootenv(w, "n1", "local");
     world_deliver(w);
-    world_forget(w);
+    world_clear_effects(w);
 
     DONE(w, CMD(NODE_REDEPLOY, node_redeploy, .id = the_node(w, "n1")));
 
     CHECK(read_noderole(w, "a@n1").run_count == 0 && read_noderole(w, "b@n1").run_count == 0);
     IS(w, "a@n1", "todo");
     IS(w, "b@n1", "blocked");
-    SAYS(shown(w, read_node(w, "n1").bootenv), "sledgehammer");
+    EXPECT_STR(shown(w, read_node(w, "n1").bootenv), "sledgehammer");
     CHECK(world_waiting(w, "power reset n1") != 0);
     world_close(w);
 }
@@ -577,7 +577,7 @@ TEST(c073_a_redeployed_destructive_role_runs_again)
     world_bind(w, "wipe@n1");
     world_bring(w, "wipe@n1", "active");
     DONE(w, CMD(NODE_REDEPLOY, node_redeploy, .id = the_node(w, "n1")));
-    world_forget(w);
+    world_clear_effects(w);
     world_alive(w, "n1", false);
     world_alive(w, "n1", true);
     world_run_all(w);

@@ -34,7 +34,7 @@ static struct world *open_an_active(const char *rest)
     world_node(w, "n1", NULL);
     world_bind(w, "a@n1");
     world_bring(w, "a@n1", "active");
-    world_forget(w);
+    world_clear_effects(w);
     return w;
 }
 
@@ -53,9 +53,9 @@ TEST(c075_on_one_node_the_lower_cohort_goes_first)
     world_commit(w, "late@n1");
     world_commit(w, "zero@n1");
     CHECK(the_noderole(w, "late@n1") < the_noderole(w, "zero@n1"));
-    world_forget(w);
+    world_clear_effects(w);
     world_run_all(w);
-    HEARD(w, "start zero@n1; start late@n1");
+    EXPECT_EFFECTS(w, "start zero@n1; start late@n1");
     world_close(w);
 }
 
@@ -69,11 +69,11 @@ TEST(c075_in_one_cohort_the_lower_id_goes_first_and_they_never_overlap)
     world_bind(w, "y@n1");
     world_commit_deployment(w, "system");
     world_anneal(w);
-    HEARD(w, "start z@n1");
+    EXPECT_EFFECTS(w, "start z@n1");
     IS(w, "y@n1", "todo");
     world_finish(w, "z@n1", RESULT_OK);
     world_anneal(w);
-    HEARD(w, "start y@n1");
+    EXPECT_EFFECTS(w, "start y@n1");
     world_close(w);
 }
 
@@ -113,11 +113,11 @@ TEST(c076_the_size_of_the_pool_is_a_setting)
     world_bind(w, "a@n2");
     world_commit_deployment(w, "system");
     world_anneal(w);
-    HEARD(w, "start a@n1");
+    EXPECT_EFFECTS(w, "start a@n1");
     DONE(w, CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_POOL_NORMAL,
                 .pool_normal = 2));
     world_anneal(w);
-    HEARD(w, "start a@n2");
+    EXPECT_EFFECTS(w, "start a@n2");
     world_close(w);
 }
 
@@ -133,7 +133,7 @@ TEST(c076_an_instant_run_needs_no_worker)
     world_anneal(w);
     for (int i = 1; i <= 30; i++)
         IS(w, numbered(w, "a@n", i), "active");
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_close(w);
 }
 
@@ -148,7 +148,7 @@ TEST(c077_an_enqueued_active_noderole_runs_once_and_is_active_again)
     world_anneal(w);
     IS(w, "a@n1", "transition");
     world_run_all(w);
-    HEARD(w, "start a@n1");
+    EXPECT_EFFECTS(w, "start a@n1");
     IS(w, "a@n1", "active");
     CHECK(world_runs(w, NULL) == 0);
     CHECK(read_noderole(w, "a@n1").run_count == 2);
@@ -164,8 +164,8 @@ TEST(c077_enqueued_twice_it_runs_once_with_the_second_data)
     DONE(w, cmd_enqueue(w, "a@n1"));
     CHECK(world_runs(w, "a@n1") == 1);
     world_run_all(w);
-    HEARD(w, "start a@n1");
-    SAYS(started_with(w, "a@n1", "quirks"), "['second']");
+    EXPECT_EFFECTS(w, "start a@n1");
+    EXPECT_STR(started_with(w, "a@n1", "quirks"), "['second']");
     world_close(w);
 }
 
@@ -176,7 +176,7 @@ TEST(c077_an_enqueued_run_has_the_data_of_the_time_of_the_enqueue)
     DONE(w, cmd_enqueue(w, "a@n1"));
     set_quirks(w, "n1", "['second']");
     world_run_all(w);
-    SAYS(started_with(w, "a@n1", "quirks"), "['first']");
+    EXPECT_STR(started_with(w, "a@n1", "quirks"), "['first']");
     world_close(w);
 }
 
@@ -186,7 +186,7 @@ TEST(c077_an_annealed_run_has_the_data_of_its_start)
     DONE(w, cmd_retry(w, "a@n1"));
     set_quirks(w, "n1", "['newest']");
     world_run_all(w);
-    SAYS(started_with(w, "a@n1", "quirks"), "['newest']");
+    EXPECT_STR(started_with(w, "a@n1", "quirks"), "['newest']");
     world_close(w);
 }
 
@@ -195,17 +195,17 @@ TEST(c078_enqueued_while_it_runs_it_runs_exactly_once_more_with_the_newest_data)
     struct world *w = open_an_active("");
     DONE(w, cmd_enqueue(w, "a@n1"));
     world_anneal(w);
-    world_forget(w);
+    world_clear_effects(w);
     static const char *const quirks[] = {"['1']", "['2']", "['3']"};
     for (int i = 0; i < 3; i++) {
         set_quirks(w, "n1", quirks[i]);
         DONE(w, cmd_enqueue(w, "a@n1"));
         world_anneal(w);
     }
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_run_all(w);
-    HEARD(w, "start a@n1");
-    SAYS(started_with(w, "a@n1", "quirks"), "['3']");
+    EXPECT_EFFECTS(w, "start a@n1");
+    EXPECT_STR(started_with(w, "a@n1", "quirks"), "['3']");
     IS(w, "a@n1", "active");
     CHECK(read_noderole(w, "a@n1").run_count == 3);
     world_close(w);
@@ -248,12 +248,12 @@ TEST(c079_a_noderole_enqueued_while_it_cannot_run_runs_when_it_can)
     world_anneal(w);
     CHECK(world_runs(w, NULL) == 0);
     CHECK(read_noderole(w, "a@n1").rerun);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
 
     world_available(w, "n1", true);
     world_run_all(w);
 
-    HEARD(w, "start a@n1");
+    EXPECT_EFFECTS(w, "start a@n1");
     IS(w, "a@n1", "active");
     CHECK(!read_noderole(w, "a@n1").rerun);
     world_close(w);
@@ -282,10 +282,10 @@ TEST(c080_after_a_failure_the_next_queued_run_of_the_node_starts)
     DONE(w, cmd_enqueue(w, "a@n1"));
     world_anneal(w);
     CHECK(world_run(w, "a@n1", RUN_QUEUED) != 0);
-    world_forget(w);
+    world_clear_effects(w);
     world_finish(w, "b@n1", RESULT_FAILED);
     world_anneal(w);
-    HEARD(w, "start a@n1");
+    EXPECT_EFFECTS(w, "start a@n1");
     world_close(w);
 }
 
@@ -314,10 +314,10 @@ TEST(c081_a_high_priority_run_starts_while_all_normal_workers_are_busy)
     world_node(w, "n2", NULL);
     world_bind(w, "a@n2");
     world_bring(w, "a@n2", "transition");
-    world_forget(w);
+    world_clear_effects(w);
     DONE(w, cmd_enqueue(w, "a@n1"));
     world_anneal(w);
-    HEARD(w, "start a@n1");
+    EXPECT_EFFECTS(w, "start a@n1");
     CHECK(world_runs(w, NULL) == 2);
     world_close(w);
 }
@@ -331,14 +331,14 @@ TEST(c081_high_priority_runs_have_a_pool_of_their_own)
         world_bind(w, numbered(w, "a@n", i));
         world_bring(w, numbered(w, "a@n", i), "active");
     }
-    world_forget(w);
+    world_clear_effects(w);
     for (int i = 1; i <= 3; i++)
         DONE(w, cmd_enqueue(w, numbered(w, "a@n", i)));
     world_anneal(w);
-    HEARD(w, "start a@n1; start a@n2");
+    EXPECT_EFFECTS(w, "start a@n1; start a@n2");
     world_finish(w, "a@n2", RESULT_OK);
     world_anneal(w);
-    HEARD(w, "start a@n3");
+    EXPECT_EFFECTS(w, "start a@n3");
     world_close(w);
 }
 
@@ -349,12 +349,12 @@ TEST(c081_a_queued_run_keeps_the_annealer_from_starting_on_its_node)
     world_bind(w, "b@n1");
     world_commit(w, "b@n1");
     DONE(w, cmd_enqueue(w, "a@n1"));
-    world_forget(w);
+    world_clear_effects(w);
     world_anneal(w);
-    HEARD(w, "start a@n1");
+    EXPECT_EFFECTS(w, "start a@n1");
     world_finish(w, "a@n1", RESULT_OK);
     world_anneal(w);
-    HEARD(w, "start b@n1");
+    EXPECT_EFFECTS(w, "start b@n1");
     world_close(w);
 }
 
@@ -376,9 +376,9 @@ TEST(c082_after_a_restart_the_run_is_queried_and_its_result_counts)
     CHECK(fx.count == 1 && fx.first->kind == EFFECT_RUN_QUERY);
     CHECK(fx.first->id == start.run && fx.first->attempt == start.attempt);
     CHECK(fx.first->noderole_id == the_noderole(w, "a@n1"));
-    world_forget(w);
+    world_clear_effects(w);
     world_anneal(w);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_finish(w, "a@n1", RESULT_OK);
     IS(w, "a@n1", "active");
     world_close(w);
@@ -395,9 +395,9 @@ TEST(c082_after_a_restart_hooks_and_queued_runs_are_still_there)
     core_resume(w->core, &w->arena, &fx);
     CHECK(fx.count == 1 && fx.first->kind == EFFECT_OUTBOX);
     CHECK(fx.first->id == world_waiting(w, "on_proposed b@n1"));
-    world_forget(w);
+    world_clear_effects(w);
     world_run_all(w);
-    HEARD(w, "start a@n1; on_active a@n1");
+    EXPECT_EFFECTS(w, "start a@n1; on_active a@n1");
     world_close(w);
 }
 
@@ -442,7 +442,7 @@ TEST(c083_a_change_during_the_run_is_followed_by_another_run)
     struct world *w = open_an_active("'attribs':[{'name':'a-x','map':'a/x'}]");
     DONE(w, cmd_retry(w, "a@n1"));
     world_anneal(w);
-    world_forget(w);
+    world_clear_effects(w);
     DONE(w, cmd_set(w, TABLE_NODEROLE, the_noderole(w, "a@n1"), "a-x", BUCKET_SYSTEM, "7"));
     IS(w, "a@n1", "transition");
     CHECK(read_noderole(w, "a@n1").rerun);
@@ -451,8 +451,8 @@ TEST(c083_a_change_during_the_run_is_followed_by_another_run)
 
     IS(w, "a@n1", "todo");
     world_run_all(w);
-    HEARD(w, "start a@n1");
-    SAYS(started_with(w, "a@n1", "a/x"), "7");
+    EXPECT_EFFECTS(w, "start a@n1");
+    EXPECT_STR(started_with(w, "a@n1", "a/x"), "7");
     IS(w, "a@n1", "active");
     CHECK(!read_noderole(w, "a@n1").rerun);
     world_close(w);
@@ -505,7 +505,7 @@ TEST(c083_a_linked_child_runs_again_when_the_value_it_wants_changed)
     IS(w, "b@n2", "todo");
     IS(w, "deaf@n2", "active");
     world_run_all(w);
-    SAYS(started_with(w, "b@n2", "a/x"), "1");
+    EXPECT_STR(started_with(w, "b@n2", "a/x"), "1");
 
     DONE(w, cmd_enqueue(w, "a@n1"));
     world_anneal(w);
@@ -538,7 +538,7 @@ TEST(c085_propose_drops_a_queued_run)
     DONE(w, cmd_propose(w, "a@n1"));
     CHECK(world_runs(w, NULL) == 0);
     world_anneal(w);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     IS(w, "a@n1", "proposed");
     world_close(w);
 }
@@ -564,14 +564,14 @@ TEST(c085_a_recall_of_the_deployment_drops_it_and_the_commit_starts_it)
     DONE(w, cmd_enqueue(w, "a@n1"));
     DONE(w, CMD(DEPLOYMENT_RECALL, deployment_recall, .id = d));
     CHECK(world_runs(w, NULL) == 0);
-    world_forget(w);
+    world_clear_effects(w);
     world_anneal(w);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     IS(w, "a@n1", "active");
 
     world_commit_deployment(w, "d");
     world_run_all(w);
-    HEARD(w, "start a@n1");
+    EXPECT_EFFECTS(w, "start a@n1");
     world_close(w);
 }
 
@@ -588,9 +588,9 @@ TEST(c086_an_async_run_waits_in_transition_until_it_is_retried)
     world_commit_deployment(w, "system");
     world_anneal(w);
     world_finish(w, "a@n1", RESULT_ASYNC);
-    world_forget(w);
+    world_clear_effects(w);
     world_anneal(w);
-    HEARD(w, ""); /* b does not start while a is in TRANSITION */
+    EXPECT_EFFECTS(w, ""); /* b does not start while a is in TRANSITION */
     IS(w, "a@n1", "transition");
     CHECK(world_runs(w, NULL) == 0);
     CHECK(core_node_state(w->core, the_node(w, "n1")) == NODEROLE_TRANSITION);
@@ -633,7 +633,7 @@ static struct world *open_a_parked_run(void)
     world_commit(w, "b@n1");
     world_finish_with(w, "a@n1",
                       (struct run_done_command){.result = RESULT_PARKED, .park_ms = 60000});
-    world_forget(w);
+    world_clear_effects(w);
     return w;
 }
 
@@ -643,10 +643,10 @@ TEST(c086_a_parked_run_keeps_only_the_annealer_from_starting_on_its_node)
     IS(w, "a@n1", "transition");
     CHECK(world_run(w, "a@n1", RUN_PARKED) != 0);
     world_anneal(w);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     DONE(w, cmd_enqueue(w, "c@n1"));
     world_anneal(w);
-    HEARD(w, "start c@n1");
+    EXPECT_EFFECTS(w, "start c@n1");
     world_close(w);
 }
 
@@ -656,7 +656,7 @@ TEST(c086_an_acknowledged_run_is_resumed_as_the_same_run)
     const struct start before = *world_start(w, "a@n1");
     DONE(w, CMD(RUN_RESUME, run_resume, .run_id = world_run(w, "a@n1", RUN_PARKED)));
     world_anneal(w);
-    HEARD(w, "start a@n1");
+    EXPECT_EFFECTS(w, "start a@n1");
     CHECK(world_start(w, "a@n1")->run == before.run);
     CHECK(world_start(w, "a@n1")->attempt == before.attempt + 1); /* a number is never used twice */
     IS(w, "a@n1", "transition");
@@ -673,11 +673,11 @@ TEST(c086_a_parked_run_is_resumed_at_its_deadline)
     CHECK(core_next_deadline(w->core) == w->now_ms - 1600000000000 + 60000);
     DONE(w, CMD(TICK, tick, .unused = 0));
     world_anneal(w);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     w->now_ms += 60000;
     DONE(w, CMD(TICK, tick, .unused = 0));
     world_anneal(w);
-    HEARD(w, "start a@n1");
+    EXPECT_EFFECTS(w, "start a@n1");
     CHECK(world_start(w, "a@n1")->attempt == before.attempt + 1); /* a number is never used twice */
     world_close(w);
 }
@@ -705,9 +705,9 @@ TEST(c086_a_run_may_stop_its_node)
     world_commit_deployment(w, "system");
     world_anneal(w);
     world_finish_with(w, "a@n1", (struct run_done_command){.result = RESULT_OK, .stop = true});
-    world_forget(w);
+    world_clear_effects(w);
     world_anneal(w);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     IS(w, "a@n1", "active");
     IS(w, "b@n1", "todo");
     CHECK(read_node(w, "n1").stopped);
@@ -715,7 +715,7 @@ TEST(c086_a_run_may_stop_its_node)
     DONE(w, cmd_retry(w, "b@n1"));
     world_anneal(w);
 
-    HEARD(w, "start b@n1");
+    EXPECT_EFFECTS(w, "start b@n1");
     CHECK(!read_node(w, "n1").stopped);
     world_close(w);
 }
@@ -729,11 +729,11 @@ TEST(c086_a_run_may_make_its_node_not_alive_and_reboot_it)
     world_bind(w, "b@n1");
     world_commit_deployment(w, "system");
     world_anneal(w);
-    world_forget(w);
+    world_clear_effects(w);
     world_finish_with(
         w, "a@n1",
         (struct run_done_command){.result = RESULT_OK, .node_dead = true, .power = STR("reboot")});
-    HEARD(w, "on_active a@n1; power reboot n1");
+    EXPECT_EFFECTS(w, "on_active a@n1; power reboot n1");
     CHECK(!read_node(w, "n1").alive);
     IS(w, "a@n1", "todo");
     IS(w, "b@n1", "blocked");
@@ -745,7 +745,7 @@ TEST(c087_a_plain_node_has_nothing_to_do)
     struct world *w = world_open();
     world_node(w, "n1", NULL);
     world_anneal(w);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     CHECK(!core_has_work(w->core));
     CHECK(core_node_state(w->core, the_node(w, "n1")) == NODEROLE_ACTIVE);
     world_close(w);

@@ -72,7 +72,7 @@ TEST(c093_an_attrib_keeps_its_map)
 {
     struct world *w = world_open();
     DONE(w, cmd_attrib(w, "bdd_value", "bdd/value"));
-    SAYS(shown(w, read_attrib(w, "bdd_value").map), "bdd/value");
+    EXPECT_STR(shown(w, read_attrib(w, "bdd_value").map), "bdd/value");
     world_close(w);
 }
 
@@ -82,9 +82,9 @@ TEST(c094_a_value_set_on_a_node_is_read_back)
     DONE(w, cmd_attrib(w, "bdd_easyway", "bdd/easyway"));
     world_node(w, "n1", NULL);
     set_on_node(w, "n1", "bdd_easyway", BUCKET_USER, "'456'");
-    SAYS(world_value(w, TABLE_NODE, the_node(w, "n1"), "bdd_easyway", VIEW_ALL), "'456'");
+    EXPECT_STR(world_value(w, TABLE_NODE, the_node(w, "n1"), "bdd_easyway", VIEW_ALL), "'456'");
     world_reload(w);
-    SAYS(world_value(w, TABLE_NODE, the_node(w, "n1"), "bdd_easyway", VIEW_ALL), "'456'");
+    EXPECT_STR(world_value(w, TABLE_NODE, the_node(w, "n1"), "bdd_easyway", VIEW_ALL), "'456'");
     world_close(w);
 }
 
@@ -124,14 +124,14 @@ TEST(c097_the_layers_are_filled_as_in_the_example)
 {
     struct world *w = open_the_example();
     const struct noderole_record nr = read_noderole(w, "r@n1");
-    SAYS(shown(w, nr.wall), "{'app':{'size':4,'up':true}}");
-    SAYS(shown(w, nr.sysdata), "{'app':{'addr':'10.0.0.5/24'}}");
-    SAYS(shown(w, nr.committed_data), "{'app':{'tags':['b']}}");
-    SAYS(shown(w, nr.proposed_data), "{'app':{'color':'pink','tags':['c']}}");
+    EXPECT_STR(shown(w, nr.wall), "{'app':{'size':4,'up':true}}");
+    EXPECT_STR(shown(w, nr.sysdata), "{'app':{'addr':'10.0.0.5/24'}}");
+    EXPECT_STR(shown(w, nr.committed_data), "{'app':{'tags':['b']}}");
+    EXPECT_STR(shown(w, nr.proposed_data), "{'app':{'color':'pink','tags':['c']}}");
     const struct deployment_role_record dr = read_deployment_role(w, "r", "system");
-    SAYS(shown(w, dr.wall), "{'app':{'size':3}}");
-    SAYS(shown(w, dr.committed_data), "{'app':{'color':'blue'}}");
-    SAYS(shown(w, dr.proposed_data), "{'app':{'color':'green'}}");
+    EXPECT_STR(shown(w, dr.wall), "{'app':{'size':3}}");
+    EXPECT_STR(shown(w, dr.committed_data), "{'app':{'color':'blue'}}");
+    EXPECT_STR(shown(w, dr.proposed_data), "{'app':{'color':'green'}}");
     CHECK(dr.proposed);
     world_close(w);
 }
@@ -139,20 +139,20 @@ TEST(c097_the_layers_are_filled_as_in_the_example)
 TEST(c097_the_committed_view_of_a_noderole)
 {
     struct world *w = open_the_example();
-    SAYS(on_noderole(w, "color", VIEW_COMMITTED), "'blue'");
-    SAYS(on_noderole(w, "size", VIEW_COMMITTED), "4");
-    SAYS(on_noderole(w, "tags", VIEW_COMMITTED), "['b']");
-    SAYS(on_noderole(w, "note", VIEW_COMMITTED), "'n'");
+    EXPECT_STR(on_noderole(w, "color", VIEW_COMMITTED), "'blue'");
+    EXPECT_STR(on_noderole(w, "size", VIEW_COMMITTED), "4");
+    EXPECT_STR(on_noderole(w, "tags", VIEW_COMMITTED), "['b']");
+    EXPECT_STR(on_noderole(w, "note", VIEW_COMMITTED), "'n'");
     world_close(w);
 }
 
 TEST(c097_an_active_noderole_shows_the_proposed_data_of_its_deployment_role)
 {
     struct world *w = open_the_example();
-    SAYS(on_noderole(w, "color", VIEW_ALL), "'green'");
-    SAYS(on_noderole(w, "size", VIEW_ALL), "4");
-    SAYS(on_noderole(w, "tags", VIEW_ALL), "['b']");
-    SAYS(on_noderole(w, "note", VIEW_ALL), "'n'");
+    EXPECT_STR(on_noderole(w, "color", VIEW_ALL), "'green'");
+    EXPECT_STR(on_noderole(w, "size", VIEW_ALL), "4");
+    EXPECT_STR(on_noderole(w, "tags", VIEW_ALL), "['b']");
+    EXPECT_STR(on_noderole(w, "note", VIEW_ALL), "'n'");
     world_close(w);
 }
 
@@ -160,21 +160,21 @@ TEST(c097_a_proposed_noderole_shows_its_own_proposed_data)
 {
     struct world *w = open_the_example();
     DONE(w, cmd_propose(w, "r@n1"));
-    SAYS(on_noderole(w, "color", VIEW_ALL), "'pink'");
-    SAYS(on_noderole(w, "size", VIEW_ALL), "4");
-    SAYS(on_noderole(w, "tags", VIEW_ALL), "['c']");
-    SAYS(on_noderole(w, "note", VIEW_ALL), "'n'");
+    EXPECT_STR(on_noderole(w, "color", VIEW_ALL), "'pink'");
+    EXPECT_STR(on_noderole(w, "size", VIEW_ALL), "4");
+    EXPECT_STR(on_noderole(w, "tags", VIEW_ALL), "['c']");
+    EXPECT_STR(on_noderole(w, "note", VIEW_ALL), "'n'");
     world_close(w);
 }
 
 TEST(c097_the_committed_view_of_a_deployment_role)
 {
     struct world *w = open_the_example();
-    SAYS(on_deployment_role(w, "color", VIEW_COMMITTED), "'blue'");
-    SAYS(on_deployment_role(w, "size", VIEW_COMMITTED), "3");
-    SAYS(on_deployment_role(w, "tags", VIEW_COMMITTED), "['a']");
-    SAYS(on_deployment_role(w, "note", VIEW_COMMITTED), "'n'");
-    SAYS(on_deployment_role(w, "color", VIEW_ALL), "'green'");
+    EXPECT_STR(on_deployment_role(w, "color", VIEW_COMMITTED), "'blue'");
+    EXPECT_STR(on_deployment_role(w, "size", VIEW_COMMITTED), "3");
+    EXPECT_STR(on_deployment_role(w, "tags", VIEW_COMMITTED), "['a']");
+    EXPECT_STR(on_deployment_role(w, "note", VIEW_COMMITTED), "'n'");
+    EXPECT_STR(on_deployment_role(w, "color", VIEW_ALL), "'green'");
     world_close(w);
 }
 
@@ -182,20 +182,20 @@ TEST(c097_a_role_shows_its_template)
 {
     struct world *w = open_the_example();
     const int64_t r = the_role(w, "r");
-    SAYS(world_value(w, TABLE_ROLE, r, "color", VIEW_ALL), "'red'");
-    SAYS(world_value(w, TABLE_ROLE, r, "size", VIEW_ALL), "2");
-    SAYS(world_value(w, TABLE_ROLE, r, "tags", VIEW_ALL), "['a']");
-    SAYS(world_value(w, TABLE_ROLE, r, "note", VIEW_ALL), "'n'");
+    EXPECT_STR(world_value(w, TABLE_ROLE, r, "color", VIEW_ALL), "'red'");
+    EXPECT_STR(world_value(w, TABLE_ROLE, r, "size", VIEW_ALL), "2");
+    EXPECT_STR(world_value(w, TABLE_ROLE, r, "tags", VIEW_ALL), "['a']");
+    EXPECT_STR(world_value(w, TABLE_ROLE, r, "note", VIEW_ALL), "'n'");
     world_close(w);
 }
 
 TEST(c097_the_wall_of_a_noderole_alone)
 {
     struct world *w = open_the_example();
-    SAYS(on_noderole(w, "color", VIEW_WALL), "'grey'");
-    SAYS(on_noderole(w, "size", VIEW_WALL), "4");
-    SAYS(on_noderole(w, "tags", VIEW_WALL), "null");
-    SAYS(on_noderole(w, "note", VIEW_WALL), "'n'");
+    EXPECT_STR(on_noderole(w, "color", VIEW_WALL), "'grey'");
+    EXPECT_STR(on_noderole(w, "size", VIEW_WALL), "4");
+    EXPECT_STR(on_noderole(w, "tags", VIEW_WALL), "null");
+    EXPECT_STR(on_noderole(w, "note", VIEW_WALL), "'n'");
     world_close(w);
 }
 
@@ -207,7 +207,7 @@ TEST(c097_a_committed_null_falls_to_the_default_and_reveals_nothing_below)
     DONE(w, cmd_propose(w, "r@n1"));
     set_data(w, "r@n1", "{'app':{'color':null}}");
     world_commit(w, "r@n1");
-    SAYS(on_noderole(w, "color", VIEW_COMMITTED), "'grey'");
+    EXPECT_STR(on_noderole(w, "color", VIEW_COMMITTED), "'grey'");
     world_close(w);
 }
 
@@ -221,10 +221,10 @@ TEST(c098_null_falls_to_the_default_and_false_does_not)
     world_role(w, "r", "'attribs':[{'name':'x','map':'x','default':7,'schema':{'type':'any'}}]");
     world_node(w, "n1", NULL);
     world_bind(w, "r@n1");
-    SAYS(on_noderole(w, "x", VIEW_ALL), "7");
+    EXPECT_STR(on_noderole(w, "x", VIEW_ALL), "7");
     for (int i = 0; i < 6; i++) {
         set_on_noderole(w, "r@n1", "x", BUCKET_USER, values[i][0]);
-        SAYS(on_noderole(w, "x", VIEW_ALL), values[i][1]);
+        EXPECT_STR(on_noderole(w, "x", VIEW_ALL), values[i][1]);
     }
     world_close(w);
 }
@@ -274,7 +274,7 @@ TEST(c099_a_value_that_breaks_its_schema_is_refused)
     struct world *w = open_with_schemas();
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         HAS(REFUSED(w, cmd_put(w, bad[i][0], bad[i][1]), SCHEMA_VIOLATED, NULL), bad[i][0]);
-    SAYS(shown(w, read_noderole(w, "r@n1").proposed_data), "{}");
+    EXPECT_STR(shown(w, read_noderole(w, "r@n1").proposed_data), "{}");
     world_close(w);
 }
 
@@ -295,7 +295,7 @@ TEST(c099_a_value_that_keeps_its_schema_is_stored)
     struct world *w = open_with_schemas();
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
         DONE(w, cmd_put(w, good[i][0], good[i][1]));
-    SAYS(on_noderole(w, "host", VIEW_ALL), "'abc'");
+    EXPECT_STR(on_noderole(w, "host", VIEW_ALL), "'abc'");
     world_close(w);
 }
 
@@ -304,9 +304,9 @@ TEST(c099_an_attrib_without_schema_is_read_only)
     struct world *w = open_with_schemas();
     CHECK(!read_attrib(w, "fixed").writable);
     REFUSED(w, cmd_put(w, "fixed", "2"), READ_ONLY, NULL);
-    SAYS(on_noderole(w, "fixed", VIEW_ALL), "1");
+    EXPECT_STR(on_noderole(w, "fixed", VIEW_ALL), "1");
     set_on_noderole(w, "r@n1", "fixed", BUCKET_SYSTEM, "3");
-    SAYS(on_noderole(w, "fixed", VIEW_ALL), "3");
+    EXPECT_STR(on_noderole(w, "fixed", VIEW_ALL), "3");
     world_close(w);
 }
 
@@ -331,13 +331,13 @@ TEST(c100_an_attrib_set_on_an_active_noderole_changes_only_the_proposed_data)
     world_bring(w, "r@n1", "active");
     set_on_noderole(w, "r@n1", "count", BUCKET_USER, "2");
     IS(w, "r@n1", "active");
-    SAYS(shown(w, read_noderole(w, "r@n1").committed_data), "{'count':1,'mode':'on'}");
-    SAYS(shown(w, read_noderole(w, "r@n1").proposed_data), "{'count':2,'mode':'on'}");
-    SAYS(on_noderole(w, "count", VIEW_ALL), "1");
+    EXPECT_STR(shown(w, read_noderole(w, "r@n1").committed_data), "{'count':1,'mode':'on'}");
+    EXPECT_STR(shown(w, read_noderole(w, "r@n1").proposed_data), "{'count':2,'mode':'on'}");
+    EXPECT_STR(on_noderole(w, "count", VIEW_ALL), "1");
     DONE(w, cmd_propose(w, "r@n1"));
-    SAYS(on_noderole(w, "count", VIEW_ALL), "2");
+    EXPECT_STR(on_noderole(w, "count", VIEW_ALL), "2");
     world_commit(w, "r@n1");
-    SAYS(on_noderole(w, "count", VIEW_COMMITTED), "2");
+    EXPECT_STR(on_noderole(w, "count", VIEW_COMMITTED), "2");
     world_close(w);
 }
 
@@ -348,17 +348,17 @@ TEST(c101_a_deployment_attrib_is_proposed_until_the_deployment_is_committed)
 
     DONE(w, cmd_set(w, TABLE_DEPLOYMENT, SYSTEM, "count", BUCKET_USER, "5"));
     CHECK(read_deployment_role(w, "r", "system").proposed);
-    SAYS(on_noderole(w, "count", VIEW_COMMITTED), "null");
+    EXPECT_STR(on_noderole(w, "count", VIEW_COMMITTED), "null");
     IS(w, "r@n1", "active");
 
     world_commit_deployment(w, "system");
     CHECK(!read_deployment_role(w, "r", "system").proposed);
-    SAYS(on_noderole(w, "count", VIEW_COMMITTED), "5");
+    EXPECT_STR(on_noderole(w, "count", VIEW_COMMITTED), "5");
     IS(w, "r@n1", "todo");
-    world_forget(w);
+    world_clear_effects(w);
     world_run_all(w);
-    HEARD(w, "start r@n1");
-    SAYS(world_path(w, world_start(w, "r@n1")->data, "count"), "5");
+    EXPECT_EFFECTS(w, "start r@n1");
+    EXPECT_STR(world_path(w, world_start(w, "r@n1")->data, "count"), "5");
     world_close(w);
 }
 
@@ -379,7 +379,7 @@ TEST(c101_a_system_value_of_the_deployment_role_reruns_its_noderoles_at_once)
     struct world *w = open_with_schemas();
     world_bring(w, "r@n1", "active");
     set_on_deployment_role(w, "r", "fixed", BUCKET_SYSTEM, "9");
-    SAYS(on_noderole(w, "fixed", VIEW_COMMITTED), "9");
+    EXPECT_STR(on_noderole(w, "fixed", VIEW_COMMITTED), "9");
     IS(w, "r@n1", "todo");
     world_close(w);
 }
@@ -399,10 +399,10 @@ TEST(c102_a_wanted_attrib_of_a_parent_elsewhere_is_staged_at_its_map)
     world_bind(w, "web@n2");
     world_bring(w, "db@n1", "transition");
     finish_with_wall(w, "db@n1", "{'db':{'host':'n1','secret':'x'}}");
-    SAYS(world_staged(w, "web@n2", "db/port"), "5432");
-    SAYS(world_staged(w, "web@n2", "backend/host"), "'n1'");
-    SAYS(world_staged(w, "web@n2", "db/host"), "absent");
-    SAYS(world_staged(w, "web@n2", "db/secret"), "absent");
+    EXPECT_STR(world_staged(w, "web@n2", "db/port"), "5432");
+    EXPECT_STR(world_staged(w, "web@n2", "backend/host"), "'n1'");
+    EXPECT_STR(world_staged(w, "web@n2", "db/host"), "absent");
+    EXPECT_STR(world_staged(w, "web@n2", "db/secret"), "absent");
     world_close(w);
 }
 
@@ -414,13 +414,13 @@ TEST(c102_hints_quirks_and_wanted_node_attribs_are_staged)
     world_node(w, "n1", NULL);
     world_bind(w, "a@n1");
     set_on_node(w, "n1", "ip", BUCKET_DISCOVERY, "'10.0.0.1'");
-    SAYS(world_staged(w, "a@n1", "net/ip"), "'10.0.0.1'");
+    EXPECT_STR(world_staged(w, "a@n1", "net/ip"), "'10.0.0.1'");
     set_on_node(w, "n1", "ip", BUCKET_USER, "'10.0.0.2'");
     DONE(w, CMD(NODE_UPDATE, node_update, .id = the_node(w, "n1"), .given = GIVEN_NODE_QUIRKS,
                 .quirks = world_json(w, "['b','a','b']")));
-    SAYS(world_staged(w, "a@n1", "net/ip"), "'10.0.0.2'");
-    SAYS(world_staged(w, "a@n1", "hints/net/ip"), "'10.0.0.2'");
-    SAYS(world_staged(w, "a@n1", "quirks"), "['a','b']");
+    EXPECT_STR(world_staged(w, "a@n1", "net/ip"), "'10.0.0.2'");
+    EXPECT_STR(world_staged(w, "a@n1", "hints/net/ip"), "'10.0.0.2'");
+    EXPECT_STR(world_staged(w, "a@n1", "quirks"), "['a','b']");
     world_close(w);
 }
 
@@ -432,10 +432,10 @@ TEST(c102_reservations_of_one_noderole_are_staged_for_all_of_the_node)
     world_node(w, "n1", NULL);
     world_bind(w, "scan@n1");
     world_bind(w, "a@n1");
-    SAYS(world_staged(w, "a@n1", "crowbar_wall/reservations"), "absent");
+    EXPECT_STR(world_staged(w, "a@n1", "crowbar_wall/reservations"), "absent");
     world_bring(w, "scan@n1", "transition");
     finish_with_wall(w, "scan@n1", "{'crowbar_wall':{'reservations':{'disks':{'sda':1}}}}");
-    SAYS(world_staged(w, "a@n1", "crowbar_wall/reservations/disks/sda"), "1");
+    EXPECT_STR(world_staged(w, "a@n1", "crowbar_wall/reservations/disks/sda"), "1");
     world_close(w);
 }
 
@@ -451,9 +451,9 @@ TEST(c102_of_the_ancestors_on_the_node_the_nearest_wins)
     set_data(w, "near@n1", "{'y':'near','z':'near'}");
     set_data(w, "me@n1", "{'z':'me'}");
     world_commit_deployment(w, "system");
-    SAYS(world_staged(w, "me@n1", "x"), "'far'");
-    SAYS(world_staged(w, "me@n1", "y"), "'near'");
-    SAYS(world_staged(w, "me@n1", "z"), "'me'");
+    EXPECT_STR(world_staged(w, "me@n1", "x"), "'far'");
+    EXPECT_STR(world_staged(w, "me@n1", "y"), "'near'");
+    EXPECT_STR(world_staged(w, "me@n1", "z"), "'me'");
     world_close(w);
 }
 
@@ -466,7 +466,7 @@ TEST(c102_own_attribs_are_staged_with_their_defaults)
     world_node(w, "n1", NULL);
     world_bind(w, "a@n1");
     set_on_noderole(w, "a@n1", "a-y", BUCKET_SYSTEM, "5");
-    SAYS(world_staged(w, "a@n1", "a"), "{'x':3,'y':5}");
+    EXPECT_STR(world_staged(w, "a@n1", "a"), "{'x':3,'y':5}");
     world_close(w);
 }
 
@@ -481,7 +481,7 @@ TEST(c102_data_that_a_run_reports_about_its_node_becomes_a_hint)
     world_bind(w, "scan@n1");
     world_bring(w, "scan@n1", "transition");
     finish_with_wall(w, "scan@n1", "{'bios':{'version':'1.2'}}");
-    SAYS(world_path(w, read_node(w, "n1").hint, "bios"), "{'version':'1.2'}");
+    EXPECT_STR(world_path(w, read_node(w, "n1").hint, "bios"), "{'version':'1.2'}");
     world_close(w);
 }
 
@@ -497,11 +497,11 @@ TEST(c103_a_provider_satisfies_a_wanted_attrib_of_the_provided_role)
     world_bind(w, "web@n2");
     CHECK(world_has_edge(w, "other-db@n1", "web@n2"));
     CHECK(world_has_link(w, "other-db@n1", "web@n2", "db-port"));
-    SAYS(world_staged(w, "web@n2", "db/port"), "5432");
+    EXPECT_STR(world_staged(w, "web@n2", "db/port"), "5432");
     world_bring(w, "other-db@n1", "transition");
     finish_with_wall(w, "other-db@n1", "{'db':{'port':3306}}");
-    SAYS(world_staged(w, "web@n2", "db/port"), "3306");
-    SAYS(world_value(w, TABLE_NODE, the_node(w, "n1"), "db-port", VIEW_ALL), "3306");
+    EXPECT_STR(world_staged(w, "web@n2", "db/port"), "3306");
+    EXPECT_STR(world_value(w, TABLE_NODE, the_node(w, "n1"), "db-port", VIEW_ALL), "3306");
     world_close(w);
 }
 
@@ -526,8 +526,8 @@ TEST(c104_a_note_on_a_node_reruns_nothing)
     struct world *w = open_a_wanting_role();
     set_on_node(w, "n1", "ip", BUCKET_NOTE, "'10.0.0.1'");
     IS(w, "a@n1", "active");
-    SAYS(world_value(w, TABLE_NODE, the_node(w, "n1"), "ip", VIEW_NOTE), "'10.0.0.1'");
-    SAYS(world_value(w, TABLE_NODE, the_node(w, "n1"), "ip", VIEW_ALL), "null");
+    EXPECT_STR(world_value(w, TABLE_NODE, the_node(w, "n1"), "ip", VIEW_NOTE), "'10.0.0.1'");
+    EXPECT_STR(world_value(w, TABLE_NODE, the_node(w, "n1"), "ip", VIEW_ALL), "null");
     world_close(w);
 }
 
@@ -554,7 +554,7 @@ TEST(c104_a_template_value_reruns_every_noderole_of_the_role)
     DONE(w, cmd_set(w, TABLE_ROLE, the_role(w, "r"), "fixed", BUCKET_SYSTEM, "8"));
     IS(w, "r@n1", "todo");
     IS(w, "r@n2", "todo");
-    SAYS(on_noderole(w, "fixed", VIEW_ALL), "8");
+    EXPECT_STR(on_noderole(w, "fixed", VIEW_ALL), "8");
     world_close(w);
 }
 
@@ -585,15 +585,15 @@ static const char *staged_from_a_server(const char *flags, const char *path)
 TEST(c251_the_data_of_a_server_reach_its_children_on_other_nodes)
 {
     const char *server = "'flags':['server'],'attribs':[{'name':'s-sys','map':'sys'}]";
-    SAYS(staged_from_a_server(server, "user"), "1");
-    SAYS(staged_from_a_server(server, "sys"), "2");
-    SAYS(staged_from_a_server(server, "wall"), "3");
+    EXPECT_STR(staged_from_a_server(server, "user"), "1");
+    EXPECT_STR(staged_from_a_server(server, "sys"), "2");
+    EXPECT_STR(staged_from_a_server(server, "wall"), "3");
 }
 
 TEST(c251_the_data_of_any_other_role_do_not)
 {
     const char *plain = "'attribs':[{'name':'s-sys','map':'sys'}]";
-    SAYS(staged_from_a_server(plain, "user"), "absent");
-    SAYS(staged_from_a_server(plain, "sys"), "absent");
-    SAYS(staged_from_a_server(plain, "wall"), "absent");
+    EXPECT_STR(staged_from_a_server(plain, "user"), "absent");
+    EXPECT_STR(staged_from_a_server(plain, "sys"), "absent");
+    EXPECT_STR(staged_from_a_server(plain, "wall"), "absent");
 }

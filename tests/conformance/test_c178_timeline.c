@@ -57,7 +57,7 @@ TEST(c178_a_new_deployment_has_one_proposed_head)
     CHECK(head.state == SNAPSHOT_PROPOSED);
     CHECK(head.seq == 1 && head.predecessor_id == 0);
     CHECK(head.deployment_id == the_deployment(w, "d"));
-    SAYS(shown(w, head.name), "d");
+    EXPECT_STR(shown(w, head.name), "d");
     CHECK(core_count(w->core, TABLE_SNAPSHOT) == 2); /* and the head of system */
     CHECK(read_head(w, "system").state == SNAPSHOT_COMMITTED);
     world_close(w);
@@ -105,9 +105,9 @@ TEST(c180_propose_of_an_active_head_opens_a_new_one)
     CHECK(head.order == old.order + 1);
     CHECK(head.seq == old.seq + 1);
     CHECK(old.archived_at == w->now_ms);
-    SAYS(world_path(w, old.counts, "active"), "1");
+    EXPECT_STR(world_path(w, old.counts, "active"), "1");
     IS(w, "a@n1", "active");
-    SAYS(shown(w, read_noderole(w, "a@n1").committed_data), "{'v':1}");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").committed_data), "{'v':1}");
     world_close(w);
 }
 
@@ -116,7 +116,7 @@ TEST(c180_the_new_head_may_be_named)
     struct world *w = open_a_deployment();
     DONE(w, CMD(DEPLOYMENT_PROPOSE, deployment_propose, .id = the_deployment(w, "d"),
                 .name = STR("second thoughts")));
-    SAYS(shown(w, read_head(w, "d").name), "second thoughts");
+    EXPECT_STR(shown(w, read_head(w, "d").name), "second thoughts");
     world_close(w);
 }
 
@@ -184,13 +184,13 @@ TEST(c182_a_recalled_head_runs_nothing_new_and_a_commit_resumes)
     world_finish(w, "a@n1", RESULT_OK);
     IS(w, "a@n1", "active");
     IS(w, "b@n1", "todo");
-    world_forget(w);
+    world_clear_effects(w);
     world_anneal(w);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
 
     world_commit_deployment(w, "d");
     world_run_all(w);
-    HEARD(w, "start b@n1");
+    EXPECT_EFFECTS(w, "start b@n1");
     CHECK(state_of(w, "d") == DEPLOYMENT_ACTIVE);
     world_close(w);
 }
@@ -256,7 +256,7 @@ TEST(c183_the_data_of_an_archived_snapshot_do_not_change)
     set_data(w, "a@n1", "{'v':3}");
     world_commit(w, "a@n1");
 
-    SAYS(shown(w, world_snapshot(w, "d", first)), before);
+    EXPECT_STR(shown(w, world_snapshot(w, "d", first)), before);
     HAS(shown(w, world_snapshot(w, "d", first + 1)), "{'v':2}");
     HAS(shown(w, world_snapshot(w, "d", first + 2)), "{'v':3}");
     world_close(w);
@@ -270,7 +270,7 @@ TEST(c183_the_members_of_an_archived_snapshot_do_not_change)
     world_bind_in(w, "b@n2", "d");
     world_commit_deployment(w, "d");
     DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "a@n1")));
-    SAYS(shown(w, world_snapshot(w, "d", first)), before);
+    EXPECT_STR(shown(w, world_snapshot(w, "d", first)), before);
     world_close(w);
 }
 
@@ -284,10 +284,10 @@ TEST(c183_the_difference_of_two_snapshots_lists_the_changes)
     const struct str after = world_snapshot(w, "d", first + 1);
     const struct str diff = snapshot_diff_text(before, after, &w->arena);
     CHECK(strcmp(world_path(w, diff, "added"), "[]") != 0);
-    SAYS(world_path(w, diff, "removed"), "[]");
-    SAYS(world_path(w, diff, "changed"), "[]");
+    EXPECT_STR(world_path(w, diff, "removed"), "[]");
+    EXPECT_STR(world_path(w, diff, "changed"), "[]");
     const struct str back = snapshot_diff_text(after, before, &w->arena);
-    SAYS(world_path(w, back, "added"), "[]");
+    EXPECT_STR(world_path(w, back, "added"), "[]");
     CHECK(strcmp(world_path(w, back, "removed"), "[]") != 0);
     world_close(w);
 }
@@ -304,13 +304,13 @@ TEST(c183_revert_proposes_the_content_of_the_snapshot)
 
     DONE(w, cmd_revert(w, "d", first));
     CHECK(read_head(w, "d").state == SNAPSHOT_PROPOSED);
-    SAYS(shown(w, read_noderole(w, "a@n1").proposed_data), "{'v':1}");
-    SAYS(shown(w, read_noderole(w, "a@n1").committed_data), "{'v':2}");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").proposed_data), "{'v':1}");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").committed_data), "{'v':2}");
     CHECK(read_noderole(w, "b@n2").removing);
 
     world_commit_deployment(w, "d");
     world_run_all(w);
-    SAYS(shown(w, read_noderole(w, "a@n1").committed_data), "{'v':1}");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").committed_data), "{'v':1}");
     CHECK(world_bound(w, "b@n2") == 0);
     CHECK(state_of(w, "d") == DEPLOYMENT_ACTIVE);
     world_close(w);
@@ -325,7 +325,7 @@ TEST(c183_revert_binds_missing_noderoles)
     DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "a@n1")));
     DONE(w, cmd_revert(w, "d", first));
     IS(w, "a@n1", "proposed");
-    SAYS(shown(w, read_noderole(w, "a@n1").proposed_data), "{'v':1}");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").proposed_data), "{'v':1}");
     world_close(w);
 }
 

@@ -38,13 +38,13 @@ TEST(c240_on_deployment_create_is_called_once_per_role_and_deployment)
     world_node(w, "n2", NULL);
     world_node(w, "n3", "d");
     world_bind(w, "a@n1");
-    HEARD(w, "ask on_deployment_create a");
+    EXPECT_EFFECTS(w, "ask on_deployment_create a");
     world_bind(w, "a@n2");
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     DONE(w, cmd_add_role(w, "a", "d"));
-    HEARD(w, "ask on_deployment_create a");
+    EXPECT_EFFECTS(w, "ask on_deployment_create a");
     world_bind_in(w, "a@n3", "d");
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_close(w);
 }
 
@@ -66,9 +66,9 @@ TEST(c240_a_deployment_role_in_use_stays_and_its_hook_is_not_called)
     world_role(w, "a", "'hooks':['on_deployment_delete']");
     world_node(w, "n1", NULL);
     world_bind(w, "a@n1");
-    world_forget(w);
+    world_clear_effects(w);
     REFUSED(w, cmd_drop_role(w, "a", "system"), IN_USE, NULL);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_close(w);
 }
 
@@ -80,7 +80,7 @@ TEST(c240_an_unused_deployment_role_is_deleted_after_its_hook)
     DONE(w, cmd_add_role(w, "a", "d"));
     DONE(w, cmd_drop_role(w, "a", "d"));
     CHECK(core_deployment_role(w->core, the_deployment(w, "d"), the_role(w, "a")) == 0);
-    HEARD(w, "on_deployment_delete a gone");
+    EXPECT_EFFECTS(w, "on_deployment_delete a gone");
     world_close(w);
 }
 
@@ -108,7 +108,7 @@ TEST(c241_on_node_create_is_called_by_ascending_cohort)
 {
     struct world *w = open_with_node_hooks();
     DONE(w, cmd_node(w, "n1"));
-    HEARD(w, "on_node_create z n1; on_node_create a n1; on_node_create b n1");
+    EXPECT_EFFECTS(w, "on_node_create z n1; on_node_create a n1; on_node_create b n1");
     world_close(w);
 }
 
@@ -117,9 +117,9 @@ TEST(c241_on_node_delete_is_called_by_descending_cohort_even_after_a_failure)
     struct world *w = open_with_node_hooks();
     DONE(w, cmd_node(w, "n1"));
     world_deliver(w);
-    world_forget(w);
+    world_clear_effects(w);
     DONE(w, CMD(NODE_DELETE, node_delete, .id = the_node(w, "n1")));
-    HEARD(w, "on_node_delete a gone; on_node_delete b gone; on_node_delete z gone");
+    EXPECT_EFFECTS(w, "on_node_delete a gone; on_node_delete b gone; on_node_delete z gone");
     world_answer(w, "on_node_delete a gone", true, STR(""));
     CHECK(world_waiting(w, "on_node_delete a gone") == 0);
     CHECK(world_waiting(w, "on_node_delete b gone") != 0);
@@ -132,15 +132,15 @@ TEST(c242_on_node_change_is_not_called_while_the_node_is_not_available)
 {
     struct world *w = open_with_node_hooks();
     DONE(w, cmd_node(w, "n1"));
-    world_forget(w);
+    world_clear_effects(w);
     describe_node(w, "n1", "one");
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_available(w, "n1", true);
-    HEARD(w, "on_node_change z n1; on_node_change a n1; on_node_change b n1");
+    EXPECT_EFFECTS(w, "on_node_change z n1; on_node_change a n1; on_node_change b n1");
     describe_node(w, "n1", "two");
-    HEARD(w, "on_node_change z n1; on_node_change a n1; on_node_change b n1");
+    EXPECT_EFFECTS(w, "on_node_change z n1; on_node_change a n1; on_node_change b n1");
     describe_node(w, "n1", "two");
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_close(w);
 }
 
@@ -148,13 +148,13 @@ TEST(c242_on_node_change_follows_a_bind)
 {
     struct world *w = open_with_node_hooks();
     world_node(w, "n1", NULL);
-    world_forget(w);
+    world_clear_effects(w);
     world_bind(w, "deaf@n1");
-    HEARD(w, "on_node_change z n1; on_node_change a n1; on_node_change b n1");
+    EXPECT_EFFECTS(w, "on_node_change z n1; on_node_change a n1; on_node_change b n1");
     DONE(w, cmd_node(w, "n2"));
-    world_forget(w);
+    world_clear_effects(w);
     world_bind(w, "deaf@n2");
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_close(w);
 }
 
@@ -190,12 +190,12 @@ TEST(c243_a_veto_of_the_commit_leaves_everything_proposed)
     REFUSED(w, CMD(NODE_COMMIT, node_commit, .id = the_node(w, "n1")), HOOK_VETO, NULL);
 
     IS(w, "a@n1", "proposed");
-    SAYS(shown(w, read_noderole(w, "a@n1").committed_data), "{}");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").committed_data), "{}");
     w->veto = NULL;
-    world_forget(w);
+    world_clear_effects(w);
     world_commit(w, "a@n1");
-    HEARD(w, "ask on_commit a");
-    SAYS(shown(w, read_noderole(w, "a@n1").committed_data), "{'x':1}");
+    EXPECT_EFFECTS(w, "ask on_commit a");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").committed_data), "{'x':1}");
     world_close(w);
 }
 
@@ -210,11 +210,11 @@ TEST(c243_on_commit_is_called_for_the_data_of_a_deployment_role_too)
     REFUSED(w, CMD(DEPLOYMENT_ROLE_COMMIT, deployment_role_commit, .id = dr), HOOK_VETO, NULL);
     CHECK(read_deployment_role(w, "a", "system").proposed);
     w->veto = NULL;
-    world_forget(w);
+    world_clear_effects(w);
     DONE(w, CMD(DEPLOYMENT_ROLE_COMMIT, deployment_role_commit, .id = dr));
-    HEARD(w, "ask on_commit a");
+    EXPECT_EFFECTS(w, "ask on_commit a");
     DONE(w, CMD(DEPLOYMENT_ROLE_COMMIT, deployment_role_commit, .id = dr));
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_close(w);
 }
 
@@ -233,14 +233,14 @@ TEST(c244_a_noderole_held_back_by_a_target_has_no_state_hooks)
     DONE(w, CMD(NODE_UPDATE, node_update, .id = the_node(w, "n1"), .given = GIVEN_NODE_TARGET,
                 .target_role_id = the_role(w, "stage")));
     CHECK(read_noderole(w, "a@n1").unavailable);
-    world_forget(w);
+    world_clear_effects(w);
     DONE(w, CMD(NODEROLE_DATA, noderole_data, .id = the_noderole(w, "a@n1"),
                 .data = world_json(w, "{'x':1}")));
-    HEARD(w, "on_proposed a@n1");
+    EXPECT_EFFECTS(w, "on_proposed a@n1");
     world_deliver(w);
     world_commit(w, "a@n1");
     IS(w, "a@n1", "todo");
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_close(w);
 }
 
@@ -251,12 +251,12 @@ TEST(c244_in_a_proposed_deployment_only_on_proposed_fires)
     world_deployment(w, "d");
     world_node(w, "n1", "d");
     world_bind_in(w, "a@n1", "d");
-    HEARD(w, "on_proposed a@n1");
+    EXPECT_EFFECTS(w, "on_proposed a@n1");
     world_deliver(w);
     world_commit(w, "a@n1");
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     DONE(w, cmd_propose(w, "a@n1"));
-    HEARD(w, "on_proposed a@n1");
+    EXPECT_EFFECTS(w, "on_proposed a@n1");
     world_close(w);
 }
 
@@ -270,9 +270,9 @@ TEST(c244_the_end_of_a_run_started_while_committed_is_not_silenced_by_a_recall)
     world_commit_deployment(w, "d");
     world_anneal(w);
     DONE(w, CMD(DEPLOYMENT_RECALL, deployment_recall, .id = d));
-    world_forget(w);
+    world_clear_effects(w);
     world_finish(w, "a@n1", RESULT_OK);
-    HEARD(w, "on_active a@n1");
+    EXPECT_EFFECTS(w, "on_active a@n1");
     world_close(w);
 }
 
@@ -285,8 +285,8 @@ TEST(c245_on_success_the_hooks_come_in_order_then_the_children_then_the_next_run
     world_bind(w, "b@n1");
     world_commit_deployment(w, "system");
     world_run_all(w);
-    HEARD(w, "on_transition a@n1; start a@n1; on_active a@n1; on_todo b@n1; "
-             "on_transition b@n1; start b@n1; on_active b@n1");
+    EXPECT_EFFECTS(w, "on_transition a@n1; start a@n1; on_active a@n1; on_todo b@n1; "
+                      "on_transition b@n1; start b@n1; on_active b@n1");
     world_close(w);
 }
 
@@ -298,7 +298,7 @@ TEST(c245_an_instant_run_fires_its_hooks_all_the_same)
     world_bind(w, "a@n1");
     world_commit(w, "a@n1");
     world_run_all(w);
-    HEARD(w, "on_todo a@n1; on_transition a@n1; on_active a@n1");
+    EXPECT_EFFECTS(w, "on_todo a@n1; on_transition a@n1; on_active a@n1");
     world_close(w);
 }
 
@@ -310,11 +310,11 @@ TEST(c245_a_noderole_does_not_start_before_its_own_hook_has_returned)
     world_bind(w, "a@n1");
     world_commit(w, "a@n1");
     world_anneal(w);
-    HEARD(w, "on_todo a@n1");
+    EXPECT_EFFECTS(w, "on_todo a@n1");
     IS(w, "a@n1", "todo");
     world_deliver(w);
     world_anneal(w);
-    HEARD(w, "start a@n1");
+    EXPECT_EFFECTS(w, "start a@n1");
     world_close(w);
 }
 
@@ -357,7 +357,7 @@ TEST(c245_the_commands_of_a_hook_are_executed_with_its_result)
     };
     world_answer(w, "on_active a@n1", false, encode_hook_commands(w, commands, 2));
     IS(w, "b@n1", "proposed");
-    SAYS(shown(w, read_node(w, "n1").bootenv), "local");
+    EXPECT_STR(shown(w, read_node(w, "n1").bootenv), "local");
     CHECK(world_waiting(w, "on_active a@n1") == 0);
     world_close(w);
 }
@@ -469,7 +469,7 @@ TEST(c246_an_import_resets_what_it_does_not_list)
                           "{'name':'a','jig':'noop','flags':['milestone']}]}"));
     CHECK(read_role(w, "a").flags == ROLE_MILESTONE);
     CHECK(read_role(w, "a").requires.len <= 2);
-    SAYS(shown(w, read_role(w, "a").template), "{}");
+    EXPECT_STR(shown(w, read_role(w, "a").template), "{}");
     world_close(w);
 }
 
@@ -488,7 +488,7 @@ TEST(c246_an_attrib_of_nodes_keeps_its_default)
     DONE(w, cmd_import(w, twice));
     world_node(w, "n1", NULL);
     CHECK(read_attrib(w, "n-x").role_id == 0);
-    SAYS(world_value(w, TABLE_NODE, the_node(w, "n1"), "n-x", VIEW_ALL), "3");
+    EXPECT_STR(world_value(w, TABLE_NODE, the_node(w, "n1"), "n-x", VIEW_ALL), "3");
     world_close(w);
 }
 
@@ -600,8 +600,8 @@ TEST(c250_a_wanted_attrib_is_staged_where_the_role_wants_it)
     world_node(w, "n2", NULL);
     world_bind(w, "db@n1");
     world_bind(w, "web@n2");
-    SAYS(world_staged(w, "web@n2", "my/own/place"), "5432");
-    SAYS(world_staged(w, "web@n2", "db"), "absent");
+    EXPECT_STR(world_staged(w, "web@n2", "my/own/place"), "5432");
+    EXPECT_STR(world_staged(w, "web@n2", "db"), "absent");
     world_close(w);
 }
 
@@ -622,7 +622,7 @@ static struct world *open_a_growing_cluster(void)
     world_commit_deployment(w, "d");
     world_run_all(w);
     world_bind_in(w, "m@n2", "d");
-    world_forget(w);
+    world_clear_effects(w);
     return w;
 }
 
@@ -637,8 +637,8 @@ TEST(c252_members_whose_data_changed_run_again_and_the_children_are_held)
     IS(w, "c@n3", "blocked");
 
     world_anneal(w);
-    HEARD(w, "start m@n1; start m@n2");
-    SAYS(world_path(w, world_start(w, "m@n1")->data, "members"), "['n1','n2']");
+    EXPECT_EFFECTS(w, "start m@n1; start m@n2");
+    EXPECT_STR(world_path(w, world_start(w, "m@n1")->data, "members"), "['n1','n2']");
     world_finish(w, "m@n1", RESULT_OK);
     IS(w, "c@n3", "blocked");
     world_finish(w, "m@n2", RESULT_OK);
@@ -653,7 +653,7 @@ TEST(c252_members_whose_data_did_not_change_stay_active)
     IS(w, "m@n1", "active");
     IS(w, "c@n3", "blocked");
     world_run_all(w);
-    HEARD(w, "start m@n2; start c@n3");
+    EXPECT_EFFECTS(w, "start m@n2; start c@n3");
     world_close(w);
 }
 
@@ -668,7 +668,7 @@ TEST(c252_a_member_that_is_running_runs_once_more)
     IS(w, "m@n1", "transition");
     CHECK(read_noderole(w, "m@n1").rerun);
     world_run_all(w);
-    SAYS(world_path(w, world_start(w, "m@n1")->data, "members"), "['n1','n2']");
+    EXPECT_STR(world_path(w, world_start(w, "m@n1")->data, "members"), "['n1','n2']");
     IS(w, "c@n3", "active");
     world_close(w);
 }

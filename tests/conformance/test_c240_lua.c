@@ -10,7 +10,7 @@ static struct world *open_recorder(void)
     live_import(w, live_path(w, "tests/conformance/barclamps/recorder"));
     world_deployment(w, "d");
     world_node(w, "n1", NULL);
-    world_forget(w);
+    world_clear_effects(w);
     return w;
 }
 
@@ -38,15 +38,15 @@ TEST(c240_on_deployment_create_is_called_once_per_role_and_deployment)
 {
     struct world *w = open_recorder();
     DONE(w, cmd_add_role(w, "record-base", "d"));
-    HEARD(w, "on_deployment_create record-base in d");
+    EXPECT_EFFECTS(w, "on_deployment_create record-base in d");
     world_bind_in(w, "record-base@n1", "d");
-    HEARD(w,
-          "on_node_bind record-base@n1; on_proposed record-base@n1; template record-base; "
-          "sysdata record-base@n1; on_node_change record-base n1; on_node_change record-idle n1; "
-          "on_node_change record-wipe n1; on_node_change record-child n1; "
-          "on_node_change record-work n1");
+    EXPECT_EFFECTS(
+        w, "on_node_bind record-base@n1; on_proposed record-base@n1; template record-base; "
+           "sysdata record-base@n1; on_node_change record-base n1; on_node_change record-idle n1; "
+           "on_node_change record-wipe n1; on_node_change record-child n1; "
+           "on_node_change record-work n1");
     DONE(w, cmd_add_role(w, "record-base", "system"));
-    HEARD(w, "on_deployment_create record-base in system");
+    EXPECT_EFFECTS(w, "on_deployment_create record-base in system");
     live_close(w);
 }
 
@@ -66,13 +66,13 @@ TEST(c240_on_deployment_delete_is_called_only_for_an_unused_deployment_role)
 {
     struct world *w = open_recorder();
     world_bind_in(w, "record-base@n1", "d");
-    world_forget(w);
+    world_clear_effects(w);
     REFUSED(w, cmd_drop_role(w, "record-base", "d"), IN_USE, NULL);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "record-base@n1")));
-    world_forget(w);
+    world_clear_effects(w);
     DONE(w, cmd_drop_role(w, "record-base", "d"));
-    HEARD(w, "on_deployment_delete record-base in d");
+    EXPECT_EFFECTS(w, "on_deployment_delete record-base in d");
     live_close(w);
 }
 
@@ -83,13 +83,13 @@ TEST(c241_hooks_of_roles_of_an_inactive_jig_are_not_called)
     struct world *w = open_recorder();
     DONE(w, CMD(JIG_UPDATE, jig_update, .id = core_find(w->core, TABLE_JIG, STR("idle")),
                 .given = GIVEN_JIG_ACTIVE, .active = false));
-    world_forget(w);
+    world_clear_effects(w);
     DONE(w, cmd_node(w, "n2"));
-    HEARD(w, "on_node_create record-base n2; on_node_create record-wipe n2; "
-             "on_node_create record-child n2; on_node_create record-work n2");
+    EXPECT_EFFECTS(w, "on_node_create record-base n2; on_node_create record-wipe n2; "
+                      "on_node_create record-child n2; on_node_create record-work n2");
     DONE(w, CMD(NODE_DELETE, node_delete, .id = the_node(w, "n2")));
-    HEARD(w, "on_node_delete record-child n2; on_node_delete record-work n2; "
-             "on_node_delete record-base n2; on_node_delete record-wipe n2");
+    EXPECT_EFFECTS(w, "on_node_delete record-child n2; on_node_delete record-work n2; "
+                      "on_node_delete record-base n2; on_node_delete record-wipe n2");
     live_close(w);
 }
 
@@ -97,13 +97,13 @@ TEST(c242_a_bind_to_a_node_that_is_not_available_is_no_change_of_it)
 {
     struct world *w = open_recorder();
     DONE(w, cmd_node(w, "n2"));
-    world_forget(w);
+    world_clear_effects(w);
     world_bind(w, "record-stage@n2");
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_bind(w, "record-stage@n1");
-    HEARD(w, "on_node_change record-base n1; on_node_change record-idle n1; "
-             "on_node_change record-wipe n1; on_node_change record-child n1; "
-             "on_node_change record-work n1");
+    EXPECT_EFFECTS(w, "on_node_change record-base n1; on_node_change record-idle n1; "
+                      "on_node_change record-wipe n1; on_node_change record-child n1; "
+                      "on_node_change record-work n1");
     live_close(w);
 }
 
@@ -121,10 +121,10 @@ TEST(c243_a_veto_of_the_commit_leaves_everything_proposed)
     REFUSED(w, CMD(NODE_COMMIT, node_commit, .id = the_node(w, "n1")), HOOK_VETO, "on_commit");
     IS(w, "record-base@n1", "proposed");
     IS(w, "record-child@n1", "proposed");
-    SAYS(shown(w, read_noderole(w, "record-child@n1").committed_data), "{}");
+    EXPECT_STR(shown(w, read_noderole(w, "record-child@n1").committed_data), "{}");
     DONE(w, cmd_data(w, "record-child@n1", "{'x':1}"));
     world_commit_deployment(w, "d");
-    SAYS(shown(w, read_noderole(w, "record-child@n1").committed_data), "{'x':1}");
+    EXPECT_STR(shown(w, read_noderole(w, "record-child@n1").committed_data), "{'x':1}");
     live_close(w);
 }
 
@@ -142,14 +142,14 @@ TEST(c244_in_a_proposed_deployment_only_on_proposed_is_called)
 {
     struct world *w = open_recorder();
     world_bind_in(w, "record-base@n1", "d");
-    world_forget(w);
+    world_clear_effects(w);
     world_commit(w, "record-base@n1");
-    HEARD(w, "on_commit record-base@n1; template record-base; sysdata record-base@n1");
+    EXPECT_EFFECTS(w, "on_commit record-base@n1; template record-base; sysdata record-base@n1");
     IS(w, "record-base@n1", "todo");
     DONE(w, cmd_propose(w, "record-base@n1"));
-    HEARD(w, "on_proposed record-base@n1");
+    EXPECT_EFFECTS(w, "on_proposed record-base@n1");
     DONE(w, cmd_data(w, "record-base@n1", "{'x':1}"));
-    HEARD(w, "on_proposed record-base@n1");
+    EXPECT_EFFECTS(w, "on_proposed record-base@n1");
     live_close(w);
 }
 
@@ -161,9 +161,9 @@ TEST(c244_a_noderole_held_back_by_a_target_has_no_state_hooks)
     DONE(w, CMD(NODE_UPDATE, node_update, .id = the_node(w, "n1"), .given = GIVEN_NODE_TARGET,
                 .target_role_id = the_role(w, "record-stage")));
     CHECK(read_noderole(w, "record-base@n1").unavailable);
-    world_forget(w);
+    world_clear_effects(w);
     world_commit(w, "record-base@n1");
-    HEARD(w, "on_commit record-base@n1; template record-base; sysdata record-base@n1");
+    EXPECT_EFFECTS(w, "on_commit record-base@n1; template record-base; sysdata record-base@n1");
     IS(w, "record-base@n1", "todo");
     live_close(w);
 }
@@ -172,14 +172,14 @@ TEST(c244_state_hooks_of_a_destructive_role_are_called_for_its_first_run_only)
 {
     struct world *w = open_recorder();
     world_bind(w, "record-wipe@n1");
-    world_forget(w);
+    world_clear_effects(w);
     world_commit(w, "record-wipe@n1");
-    HEARD(w, "on_commit record-wipe@n1; on_todo record-wipe@n1; template record-wipe; "
-             "sysdata record-wipe@n1; on_transition record-wipe@n1; start record-wipe@n1");
+    EXPECT_EFFECTS(w, "on_commit record-wipe@n1; on_todo record-wipe@n1; template record-wipe; "
+                      "sysdata record-wipe@n1; on_transition record-wipe@n1; start record-wipe@n1");
     world_finish(w, "record-wipe@n1", RESULT_OK);
-    HEARD(w, "on_active record-wipe@n1");
+    EXPECT_EFFECTS(w, "on_active record-wipe@n1");
     DONE(w, cmd_enqueue(w, "record-wipe@n1"));
-    HEARD(w, "template record-wipe; sysdata record-wipe@n1");
+    EXPECT_EFFECTS(w, "template record-wipe; sysdata record-wipe@n1");
     IS(w, "record-wipe@n1", "active");
     CHECK(world_runs(w, NULL) == 0);
     live_close(w);
@@ -193,12 +193,13 @@ TEST(c245_the_hooks_of_a_run_then_the_children_then_the_next_run)
     world_bind_in(w, "record-work@n1", "d");
     world_bind_in(w, "record-child@n1", "d");
     world_commit_deployment(w, "d");
-    world_forget(w);
+    world_clear_effects(w);
     world_finish(w, "record-base@n1", RESULT_OK);
-    HEARD(w, "on_active record-base@n1; on_todo record-work@n1; template record-work; "
-             "sysdata record-work@n1; on_todo record-child@n1; template record-child; "
-             "sysdata record-child@n1; on_transition record-work@n1; do_transition record-work@n1; "
-             "on_active record-work@n1; on_transition record-child@n1; start record-child@n1");
+    EXPECT_EFFECTS(
+        w, "on_active record-base@n1; on_todo record-work@n1; template record-work; "
+           "sysdata record-work@n1; on_todo record-child@n1; template record-child; "
+           "sysdata record-child@n1; on_transition record-work@n1; do_transition record-work@n1; "
+           "on_active record-work@n1; on_transition record-child@n1; start record-child@n1");
     live_close(w);
 }
 
@@ -237,7 +238,7 @@ TEST(c245_a_hook_command_with_an_unknown_name_fails_the_hook)
     struct world *w = open_with_hook_commands("'record-stage','nobody'");
     IS(w, "record-base@n1", "error");
     HAS(shown(w, read_noderole(w, "record-base@n1").runlog), "nobody");
-    HAS(live_complaints(w),
+    HAS(live_hook_log(w),
         "on_active: a hook failed; the commands that it requested are not executed");
     CHECK(world_bound(w, "record-stage@n1") == 0);
     live_close(w);
@@ -257,10 +258,10 @@ TEST(c245_hook_commands_are_executed_once_even_if_the_hook_is_called_again)
     world_bind(w, "record-base@n1");
     DONE(w, cmd_data(w, "record-base@n1", "{'record':{'bind':['record-stage']}}"));
     world_commit(w, "record-base@n1");
-    world_forget(w);
-    live_hold(w, true);
+    world_clear_effects(w);
+    live_drop_results(w, true);
     world_finish(w, "record-base@n1", RESULT_OK);
-    HEARD(w, "on_active record-base@n1");
+    EXPECT_EFFECTS(w, "on_active record-base@n1");
     CHECK(world_bound(w, "record-stage@n1") == 0);
     live_restart(w);
     CHECK(world_bound(w, "record-stage@n1") != 0);

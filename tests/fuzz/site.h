@@ -315,7 +315,7 @@ static inline void site_open(void)
     create_objects(w);
     create_clients(w);
     world_reload(w); /* sorts the stored records */
-    world_forget(w);
+    world_clear_effects(w);
     site.records = malloc(w->kept_count * sizeof *site.records);
     CHECK(site.records != NULL);
     memcpy(site.records, w->kept, w->kept_count * sizeof *site.records);

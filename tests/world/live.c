@@ -530,7 +530,7 @@ void live_close(struct world *w)
     free(w);
 }
 
-void live_hold(struct world *w, bool held)
+void live_drop_results(struct world *w, bool held)
 {
     struct live *l = w->engine.self;
     l->write_closed = held;
@@ -600,7 +600,7 @@ const struct call *live_call(struct world *w, const char *line)
     return NULL;
 }
 
-const char *live_given(struct world *w, const char *line, const char *path)
+const char *live_argument(struct world *w, const char *line, const char *path)
 {
     return world_path(w, live_call(w, line)->argument, path);
 }
@@ -610,7 +610,7 @@ const char *live_context(struct world *w, const char *line, const char *path)
     return world_path(w, live_call(w, line)->context, path);
 }
 
-const char *live_complaints(struct world *w)
+const char *live_hook_log(struct world *w)
 {
     struct live *l = w->engine.self;
     const char *seen = str_z(&w->arena, buf_str(&l->complaints));

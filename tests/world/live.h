@@ -32,12 +32,12 @@ void live_import(struct world *w, const char *directories);
 /* Restart the process: hooks without a result are called again. */
 void live_restart(struct world *w);
 /* While held, results of hooks are dropped, as if the process crashed before they arrive. */
-void live_hold(struct world *w, bool held);
+void live_drop_results(struct world *w, bool held);
 
 /* The newest call with that description; it must exist. */
 const struct call *live_call(struct world *w, const char *line);
 /* The argument (or context) of that call at a path such as "host/name"; "absent" if missing. */
-const char *live_given(struct world *w, const char *line, const char *path);
+const char *live_argument(struct world *w, const char *line, const char *path);
 const char *live_context(struct world *w, const char *line, const char *path);
 /* The log lines about hooks (errors and warnings) since the last call of this function. */
-const char *live_complaints(struct world *w);
+const char *live_hook_log(struct world *w);

@@ -162,15 +162,15 @@ static void world_record_effects(struct world *w)
     }
 }
 
-void world_heard(struct world *w, const char *story, struct where where)
+void world_expect_effects(struct world *w, const char *story, struct where where)
 {
     const char *seen = str_z(&w->arena, buf_str(&w->story));
-    world_forget(w);
+    world_clear_effects(w);
     if (strcmp(seen, story) != 0)
         world_fail(where, "the effects are \"%s\", expected \"%s\"", seen, story);
 }
 
-void world_forget(struct world *w)
+void world_clear_effects(struct world *w)
 {
     w->story = buf_in(&w->arena);
 }
@@ -355,7 +355,7 @@ const char *world_refused(struct world *w, struct command command, enum problem_
 
 /* ---- expectations and reads ---- */
 
-void world_says(const char *seen, const char *wanted, struct where where)
+void world_expect_str(const char *seen, const char *wanted, struct where where)
 {
     if (strcmp(seen, wanted) != 0)
         world_fail(where, "the value is %s, expected %s", seen, wanted);

@@ -48,7 +48,7 @@ struct world {
     bool keeps_probes;     /* the probe of a new node is left to the test */
     int64_t wall_ahead_ms; /* offset of the wall clock to now_ms */
     int64_t turn;
-    struct buf story;     /* effects since the last comparison or world_forget() */
+    struct buf story;     /* effects since the last comparison or world_clear_effects() */
     int64_t outbox_seen;  /* id of the last outbox row in the story */
     struct start *starts; /* newest first */
     const char *veto;     /* hook that vetoes every request; NULL = none */
@@ -96,13 +96,13 @@ const char *world_trouble(struct world *w);
 
 #define IS(w, noderole, state) world_is((w), (noderole), (state), HERE)
 void world_is(struct world *w, const char *noderole, const char *state, struct where where);
-/* Compare the story since the last comparison or world_forget(), and clear it. */
-#define HEARD(w, story) world_heard((w), (story), HERE)
-void world_heard(struct world *w, const char *story, struct where where);
-void world_forget(struct world *w);
+/* Compare the story since the last comparison or world_clear_effects(), and clear it. */
+#define EXPECT_EFFECTS(w, story) world_expect_effects((w), (story), HERE)
+void world_expect_effects(struct world *w, const char *story, struct where where);
+void world_clear_effects(struct world *w);
 /* Two C strings are equal. */
-#define SAYS(seen, wanted) world_says((seen), (wanted), HERE)
-void world_says(const char *seen, const char *wanted, struct where where);
+#define EXPECT_STR(seen, wanted) world_expect_str((seen), (wanted), HERE)
+void world_expect_str(const char *seen, const char *wanted, struct where where);
 #define HAS(text, part) world_has((text), (part), HERE)
 void world_has(const char *text, const char *part, struct where where);
 

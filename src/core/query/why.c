@@ -134,25 +134,18 @@ static bool why_status_is_about_power(const struct node *node)
     return node->reason < REASON_SSH_KEY_REFUSED || node->reason > REASON_SSH_FAILED;
 }
 
-/* True if the reason of the failure is that of a hook: its subject is the name of the hook. The code
- * of a run (`do_transition`) has the same codes and another subject. */
-static bool why_is_hook_failure(const struct why_chain *ch, const struct noderole *row)
-{
-    const struct str subject = text_of(ch->c, row->reason_subject);
-    if (row->reason < REASON_HOOK_ERROR || row->reason > REASON_HOOK_MISSING)
-        return false;
-    for (uint32_t hook = 0; hook < HOOK_COUNT; hook++)
-        if (str_eq(subject, str_from(hook_name((enum hook)hook))))
-            return true;
-    return false;
-}
-
 /* The status of a failed hook ("sysdata failed") does not state the cause, so the first line of its
- * message is appended. The message of a run is too long and is kept in its log. */
+ * message is appended. The subject of its reason is the name of the hook; the code of a run
+ * (`do_transition`) can fail for the same reasons, but its message is too long and is in its log. */
 static struct str why_hook_message(const struct why_chain *ch, const struct noderole *row)
 {
+    const struct str subject = text_of(ch->c, row->reason_subject);
     const struct str text = text_of(ch->c, row->reason_text);
-    if (!text.len || !why_is_hook_failure(ch, row))
+    bool is_hook = false;
+    for (uint32_t hook = 0; hook < HOOK_COUNT; hook++)
+        is_hook |= str_eq(subject, str_from(hook_name((enum hook)hook)));
+    if (!is_hook || !text.len || row->reason < REASON_HOOK_ERROR ||
+        row->reason > REASON_HOOK_MISSING)
         return STR("");
     return STR_CONCAT(ch->arena, STR(": "), str_slice(text, 0, str_find(text, '\n', 0)));
 }

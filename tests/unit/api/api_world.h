@@ -434,13 +434,13 @@ static inline void asked_problem(struct front *f, struct asked *a, int status, c
     char text[64];
     STATUS(a, status);
     snprintf(text, sizeof text, "%d", status);
-    SAYS(at(f, a, "status"), text);
+    EXPECT_STR(at(f, a, "status"), text);
     snprintf(text, sizeof text, "'%s'", code);
-    SAYS(at(f, a, "code"), text);
+    EXPECT_STR(at(f, a, "code"), text);
     snprintf(text, sizeof text, strcmp(field, "absent") == 0 ? "%s" : "'%s'", field);
-    SAYS(at(f, a, "field"), text);
+    EXPECT_STR(at(f, a, "field"), text);
     CHECK(strlen(at(f, a, "message")) > 4);
-    SAYS(at(f, a, "backtrace"), "absent");
+    EXPECT_STR(at(f, a, "backtrace"), "absent");
     HAS(a->type, ".error+json; version=2.0");
 }
 

@@ -60,7 +60,7 @@ TEST(wrong_passwords_and_unknown_users_get_the_same_reply)
     CHECK(!wrong->answers && !nobody->answers); /* both are verified on the worker */
     check_refused(f, wrong);
     check_refused(f, nobody);
-    SAYS(wrong->body, nobody->body);
+    EXPECT_STR(wrong->body, nobody->body);
     check_refused(f, request_with_auth(f, ANY, EMPTY));
     front_close(f);
 }
@@ -257,20 +257,21 @@ TEST(a_new_token_is_shown_once)
     struct front *f = front_open();
     struct asked *a = ask(f, HTTP_POST, "/api/v2/tokens", "{'name':'ci'}");
     STATUS(a, 200);
-    SAYS(a->type, "application/vnd.crowbar.token.obj+json; version=2.0");
-    SAYS(
+    EXPECT_STR(a->type, "application/vnd.crowbar.token.obj+json; version=2.0");
+    EXPECT_STR(
         keys(a, body_of(a)),
         "access,created_at,deployment_id,expires_at,id,kind,name,node_id,token,updated_at,user_id");
-    SAYS(at(f, a, "expires_at"), "null");
+    EXPECT_STR(at(f, a, "expires_at"), "null");
     const struct str secret = json_get(body_of(a), STR("token"))->text;
     const char *bearer = str_z(&a->kept, STR_CONCAT(&a->kept, STR("Bearer "), secret));
     STATUS(request_with_auth(f, ANY, bearer), 200);
     struct asked *list = get(f, "/api/v2/tokens");
     STATUS(list, 200);
-    SAYS(list->type, "application/vnd.crowbar.token.list+json; version=2.0");
-    SAYS(keys(list, body_of(list)->first),
-         "access,created_at,deployment_id,expires_at,id,kind,name,node_id,updated_at,user_id");
-    SAYS(column(list, "name"), "t,ci");
+    EXPECT_STR(list->type, "application/vnd.crowbar.token.list+json; version=2.0");
+    EXPECT_STR(
+        keys(list, body_of(list)->first),
+        "access,created_at,deployment_id,expires_at,id,kind,name,node_id,updated_at,user_id");
+    EXPECT_STR(column(list, "name"), "t,ci");
     CHECK(!strstr(list->body, str_z(&a->kept, secret)));
     front_close(f);
 }
@@ -280,11 +281,11 @@ TEST(a_token_may_have_an_expiry)
     struct front *f = front_open();
     struct asked *a =
         ask(f, HTTP_POST, "/api/v2/tokens", "{'name':'ci','expires_at':'2033-01-02T03:04:05Z'}");
-    SAYS(at(f, a, "expires_at"), "'2033-01-02T03:04:05.000Z'");
+    EXPECT_STR(at(f, a, "expires_at"), "'2033-01-02T03:04:05.000Z'");
     a = ask(f, HTTP_POST, "/api/v2/tokens", "{'name':'ci','expires_at':1988150645678}");
-    SAYS(at(f, a, "expires_at"), "'2033-01-01T00:04:05.678Z'");
+    EXPECT_STR(at(f, a, "expires_at"), "'2033-01-01T00:04:05.678Z'");
     a = ask(f, HTTP_POST, "/api/v2/tokens", "name=ci&expires_at=1988150645678");
-    SAYS(at(f, a, "expires_at"), "'2033-01-01T00:04:05.678Z'");
+    EXPECT_STR(at(f, a, "expires_at"), "'2033-01-01T00:04:05.678Z'");
     STATUS(ask(f, HTTP_POST, "/api/v2/tokens", "{'name':'ci','expires_at':null}"), 200);
     const char *const past[] = {"0", "-1", "'0'", "1", "'1970-01-01T00:00:00Z'", "false", "''"};
     for (uint32_t i = 0; i < sizeof past / sizeof *past; i++) {
@@ -310,10 +311,10 @@ TEST(the_reply_can_be_reduced_to_the_new_token)
     struct front *f = front_open();
     struct asked *a = ask_with(f, HTTP_POST, "/api/v2/tokens", "{'name':'ci'}",
                                "x-return-attributes: [\"token\"]");
-    SAYS(keys(a, body_of(a)), "token");
+    EXPECT_STR(keys(a, body_of(a)), "token");
     a = ask_with(f, HTTP_POST, "/api/v2/tokens", "{'name':'ci'}",
                  "x-return-attributes: [\"name\"]");
-    SAYS(a->body, "{\"name\":\"ci\"}");
+    EXPECT_STR(a->body, "{\"name\":\"ci\"}");
     front_close(f);
 }
 
@@ -321,7 +322,7 @@ TEST(users_see_and_delete_their_own_tokens_only)
 {
     struct front *f = front_open();
     f->bearer = front_token(f, front_user(f, "other"), 0);
-    SAYS(column(get(f, "/api/v2/tokens"), "id"), "2");
+    EXPECT_STR(column(get(f, "/api/v2/tokens"), "id"), "2");
     PROBLEM(f, get(f, "/api/v2/tokens?all=true"), 403, "forbidden", "absent");
     PROBLEM(f, get(f, "/api/v2/tokens?user=admin"), 403, "forbidden", "absent");
     PROBLEM(f, get(f, "/api/v2/tokens/1"), 404, "not_found", "id");
@@ -331,7 +332,7 @@ TEST(users_see_and_delete_their_own_tokens_only)
     PROBLEM(f, ask(f, HTTP_DELETE, "/api/v2/tokens/t", ""), 404, "not_found", "id");
     struct asked *a = ask(f, HTTP_DELETE, "/api/v2/tokens/2", "");
     STATUS(a, 200);
-    SAYS(a->body, "{\"message\":\"token 2 was deleted\"}");
+    EXPECT_STR(a->body, "{\"message\":\"token 2 was deleted\"}");
     check_refused(f, request_with_auth(f, ANY, f->bearer));
     front_close(f);
 }
@@ -340,14 +341,14 @@ TEST(an_admin_sees_and_deletes_all_tokens)
 {
     struct front *f = front_open();
     front_token(f, front_user(f, "other"), 0);
-    SAYS(column(get(f, "/api/v2/tokens"), "id"), "1");
-    SAYS(column(get(f, "/api/v2/tokens?all=true"), "id"), "1,2");
-    SAYS(column(get(f, "/api/v2/tokens?user=other&limit=5"), "id"), "2");
-    SAYS(column(get(f, "/api/v2/tokens?all=false"), "id"), "1");
+    EXPECT_STR(column(get(f, "/api/v2/tokens"), "id"), "1");
+    EXPECT_STR(column(get(f, "/api/v2/tokens?all=true"), "id"), "1,2");
+    EXPECT_STR(column(get(f, "/api/v2/tokens?user=other&limit=5"), "id"), "2");
+    EXPECT_STR(column(get(f, "/api/v2/tokens?all=false"), "id"), "1");
     PROBLEM(f, get(f, "/api/v2/tokens?user=nobody"), 404, "not_found", "id");
     PROBLEM(f, get(f, "/api/v2/tokens?users=other"), 400, "bad_value", "users");
     STATUS(ask(f, HTTP_DELETE, "/api/v2/tokens/2", ""), 200);
-    SAYS(column(get(f, "/api/v2/tokens?all=true"), "id"), "1");
+    EXPECT_STR(column(get(f, "/api/v2/tokens?all=true"), "id"), "1");
     front_close(f);
 }
 
@@ -418,7 +419,7 @@ TEST(a_change_sent_by_a_page_of_another_site_is_refused)
         PROBLEM(f, request_with_headers(f, HTTP_DELETE, foreign[i]), 403, "forbidden", "absent");
         STATUS(request_with_headers(f, HTTP_GET, foreign[i]), 200);
     }
-    SAYS(column(get(f, "/api/v2/deployments"), "name"), "system");
+    EXPECT_STR(column(get(f, "/api/v2/deployments"), "name"), "system");
     front_close(f);
 }
 

@@ -74,12 +74,12 @@ TEST(a_large_archived_snapshot_is_read_in_pages_and_streamed)
     for (const struct json *row = all->first; row; row = row->next, last = node_id) {
         CHECK(json_as_i64(json_get(row, STR("node_id")), &node_id) && node_id > last);
         const struct json *data = json_get(row, STR("data"));
-        SAYS(shown(f->w, json_write(&a->kept, data)), node_id == 3 ? "{'v':1}" : "{'v':7}");
+        EXPECT_STR(shown(f->w, json_write(&a->kept, data)), node_id == 3 ? "{'v':1}" : "{'v':7}");
     }
     a = get(f, target(f, "snapshots/#/deployment_roles", 1));
     finish(f, a);
     STATUS(a, 200);
-    SAYS(a->body, "[]"); /* no data of deployment roles is stored */
+    EXPECT_STR(a->body, "[]"); /* no data of deployment roles is stored */
     front_close(f);
 }
 
@@ -215,7 +215,7 @@ TEST(ended_runs_are_streamed)
     STATUS(a, 200);
     CHECK(a->is_streamed && a->pieces > 5 && body_of(a)->count == KEEP_RUNS_MAX);
     const struct json *first = body_of(a)->first;
-    SAYS(shown(f->w, json_write(&a->kept, json_get(first, STR("attempt")))), "1000");
+    EXPECT_STR(shown(f->w, json_write(&a->kept, json_get(first, STR("attempt")))), "1000");
     CHECK(json_get(first, STR("runlog"))->text.len == RUNLOG_MAX);
     front_close(f);
 }
@@ -229,12 +229,12 @@ TEST(a_plan_has_the_requested_members)
     struct asked *some = ask_with(f, HTTP_GET, "/api/v2/deployments/d/plan", "",
                                   "x-return-attributes: [\"seq\",\"commits\",\"hash\",\"none\"]");
     STATUS(some, 200);
-    SAYS(keys(some, body_of(some)), "commits,hash,seq");
-    SAYS(at(f, some, "seq"), at(f, whole, "seq"));
-    SAYS(at(f, some, "hash"), at(f, whole, "hash"));
-    SAYS(at(f, some, "commits"), at(f, whole, "commits"));
+    EXPECT_STR(keys(some, body_of(some)), "commits,hash,seq");
+    EXPECT_STR(at(f, some, "seq"), at(f, whole, "seq"));
+    EXPECT_STR(at(f, some, "hash"), at(f, whole, "hash"));
+    EXPECT_STR(at(f, some, "commits"), at(f, whole, "commits"));
     some = ask_with(f, HTTP_GET, "/api/v2/deployments/d/plan", "", "x-return-attributes: [\"n\"]");
     STATUS(some, 200);
-    SAYS(some->body, "{}");
+    EXPECT_STR(some->body, "{}");
     front_close(f);
 }

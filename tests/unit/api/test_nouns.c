@@ -41,18 +41,20 @@ TEST(an_attrib_has_thirteen_fields_and_a_sample)
     struct front *f = world_with_nodes();
     struct asked *a = get(f, V2 "attribs/color");
     STATUS(a, 200);
-    SAYS(keys(a, body_of(a)),
-         "barclamp_id,created_at,default,description,id,map,name,order,role_id,schema,ui_renderer,"
-         "updated_at,writable");
-    SAYS(at(f, a, "default"), "{'value':'grey'}");
-    SAYS(at(f, a, "schema"), "{'type':'str'}");
-    SAYS(at(f, a, "writable"), "true");
+    EXPECT_STR(
+        keys(a, body_of(a)),
+        "barclamp_id,created_at,default,description,id,map,name,order,role_id,schema,ui_renderer,"
+        "updated_at,writable");
+    EXPECT_STR(at(f, a, "default"), "{'value':'grey'}");
+    EXPECT_STR(at(f, a, "schema"), "{'type':'str'}");
+    EXPECT_STR(at(f, a, "writable"), "true");
     a = get(f, V2 "attribs/fixed");
-    SAYS(at(f, a, "default"), "{'value':null}");
-    SAYS(at(f, a, "schema"), "null");
+    EXPECT_STR(at(f, a, "default"), "{'value':null}");
+    EXPECT_STR(at(f, a, "schema"), "null");
     a = get(f, V2 "attribs/sample");
-    SAYS(keys(a, body_of(a)), "default,description,map,name,order,schema,ui_renderer,writable");
-    SAYS(column(ask(f, HTTP_POST, V2 "attribs/match", "{'map':'app/box'}"), "name"), "box");
+    EXPECT_STR(keys(a, body_of(a)),
+               "default,description,map,name,order,schema,ui_renderer,writable");
+    EXPECT_STR(column(ask(f, HTTP_POST, V2 "attribs/match", "{'map':'app/box'}"), "name"), "box");
     front_close(f);
 }
 
@@ -63,15 +65,15 @@ TEST(an_attrib_is_created_with_its_default_in_either_form)
                           "{'name':'a1','barclamp':'shop','role':'other','map':'x','type':'Attrib',"
                           "'default':{'value':7},'description':'d','order':3}");
     STATUS(a, 200);
-    SAYS(at(f, a, "default"), "{'value':7}");
-    SAYS(at(f, a, "order"), "3");
+    EXPECT_STR(at(f, a, "default"), "{'value':7}");
+    EXPECT_STR(at(f, a, "order"), "3");
     CHECK(strcmp(at(f, a, "role_id"), "null") != 0);
     a = ask(f, HTTP_POST, V2 "attribs", "{'name':'a2','map':'y','default':{'value':1,'b':2}}");
-    SAYS(at(f, a, "default"), "{'value':{'b':2,'value':1}}");
-    SAYS(at(f, a, "barclamp_id"), "null");
+    EXPECT_STR(at(f, a, "default"), "{'value':{'b':2,'value':1}}");
+    EXPECT_STR(at(f, a, "barclamp_id"), "null");
     a = ask(f, HTTP_POST, V2 "attribs", "{'name':'a3','map':'z','default':null,'schema':null}");
-    SAYS(at(f, a, "default"), "{'value':null}");
-    SAYS(at(f, a, "schema"), "null");
+    EXPECT_STR(at(f, a, "default"), "{'value':null}");
+    EXPECT_STR(at(f, a, "schema"), "null");
     PROBLEM(f, ask(f, HTTP_POST, V2 "attribs", "{'name':'match'}"), 409, "name_invalid", "name");
     PROBLEM(f, ask(f, HTTP_POST, V2 "attribs", "{'name':'a1'}"), 409, "name_taken", "name");
     PROBLEM(f, ask(f, HTTP_POST, V2 "attribs", "{}"), 400, "missing", "name");
@@ -96,15 +98,16 @@ TEST(an_attrib_itself_cannot_be_changed)
 TEST(objects_list_the_attribs_that_are_defined_on_them)
 {
     struct front *f = world_with_nodes();
-    SAYS(column(get(f, N1 "attribs"), "name"), "color,box,fixed,asset");
-    SAYS(column(get(f, N1 "attribs"), "value"), "grey,null,null,null");
-    SAYS(column(get(f, V2 "roles/r/attribs"), "name"), "color,box,fixed");
-    SAYS(column(get(f, V2 "roles/spare/attribs"), "name"), "color,box,fixed");
-    SAYS(column(get(f, V2 "roles/other/attribs"), "name"), "foreign");
-    SAYS(column(get(f, V2 "deployments/lab/attribs"), "name"), "color,box,fixed");
-    SAYS(column(get(f, V2 "deployments/system/attribs"), "name"), "");
-    SAYS(column(get(f, V2 "deployment_roles/r/attribs?deployment=lab"), "name"), "color,box,fixed");
-    SAYS(column(get(f, V2 "node_roles/1/attribs"), "name"), "color,box,fixed");
+    EXPECT_STR(column(get(f, N1 "attribs"), "name"), "color,box,fixed,asset");
+    EXPECT_STR(column(get(f, N1 "attribs"), "value"), "grey,null,null,null");
+    EXPECT_STR(column(get(f, V2 "roles/r/attribs"), "name"), "color,box,fixed");
+    EXPECT_STR(column(get(f, V2 "roles/spare/attribs"), "name"), "color,box,fixed");
+    EXPECT_STR(column(get(f, V2 "roles/other/attribs"), "name"), "foreign");
+    EXPECT_STR(column(get(f, V2 "deployments/lab/attribs"), "name"), "color,box,fixed");
+    EXPECT_STR(column(get(f, V2 "deployments/system/attribs"), "name"), "");
+    EXPECT_STR(column(get(f, V2 "deployment_roles/r/attribs?deployment=lab"), "name"),
+               "color,box,fixed");
+    EXPECT_STR(column(get(f, V2 "node_roles/1/attribs"), "name"), "color,box,fixed");
     PROBLEM(f, get(f, V2 "nodes/nix/attribs"), 404, "not_found", "id");
     PROBLEM(f, get(f, N1 "attribs/foreign"), 404, "not_found", "id");
     PROBLEM(f, get(f, N1 "attribs/nix"), 404, "not_found", "id");
@@ -116,15 +119,16 @@ TEST(a_value_follows_the_thirteen_fields)
     struct front *f = world_with_nodes();
     struct asked *a = get(f, COLOR);
     STATUS(a, 200);
-    SAYS(a->type, "application/vnd.crowbar.attrib.obj+json; version=2.0");
-    SAYS(keys(a, body_of(a)),
-         "barclamp_id,created_at,default,description,id,map,name,order,role_id,schema,ui_renderer,"
-         "updated_at,value,writable");
+    EXPECT_STR(a->type, "application/vnd.crowbar.attrib.obj+json; version=2.0");
+    EXPECT_STR(
+        keys(a, body_of(a)),
+        "barclamp_id,created_at,default,description,id,map,name,order,role_id,schema,ui_renderer,"
+        "updated_at,value,writable");
     CHECK(a->said_count == 0); /* no ETag: the turn of the attrib does not change with the value */
     a = ask_with(f, HTTP_GET, COLOR, "", "x-return-attributes: [\"value\"]");
-    SAYS(shown(f->w, str_from(a->body)), "{'value':'grey'}");
+    EXPECT_STR(shown(f->w, str_from(a->body)), "{'value':'grey'}");
     a = ask_with(f, HTTP_GET, COLOR, "", "x-return-attributes: [\"name\"]");
-    SAYS(shown(f->w, str_from(a->body)), "{'name':'color'}");
+    EXPECT_STR(shown(f->w, str_from(a->body)), "{'name':'color'}");
     front_close(f);
 }
 
@@ -135,18 +139,18 @@ TEST(any_json_can_be_a_value)
     char body[64];
     for (uint32_t i = 0; i < sizeof values / sizeof *values; i++) {
         snprintf(body, sizeof body, "{'value':%s}", values[i]);
-        SAYS(at(f, put(f, ASSET, body), "value"), values[i]);
-        SAYS(at(f, get(f, ASSET), "value"), values[i]);
+        EXPECT_STR(at(f, put(f, ASSET, body), "value"), values[i]);
+        EXPECT_STR(at(f, get(f, ASSET), "value"), values[i]);
     }
-    SAYS(at(f, put(f, ASSET, "{'value':null}"), "value"), "null");
-    SAYS(at(f, put(f, COLOR, "{'value':'red'}"), "value"), "'red'");
-    SAYS(at(f, put(f, COLOR, "{'value':null}"), "value"), "'grey'");
+    EXPECT_STR(at(f, put(f, ASSET, "{'value':null}"), "value"), "null");
+    EXPECT_STR(at(f, put(f, COLOR, "{'value':'red'}"), "value"), "'red'");
+    EXPECT_STR(at(f, put(f, COLOR, "{'value':null}"), "value"), "'grey'");
     PROBLEM(f, put(f, ASSET, "{}"), 400, "missing", "value");
-    SAYS(at(f,
-            ask_with(f, HTTP_PUT, ASSET, "value=456",
-                     "Content-Type: application/x-www-form-urlencoded"),
-            "value"),
-         "'456'");
+    EXPECT_STR(at(f,
+                  ask_with(f, HTTP_PUT, ASSET, "value=456",
+                           "Content-Type: application/x-www-form-urlencoded"),
+                  "value"),
+               "'456'");
     front_close(f);
 }
 
@@ -162,9 +166,9 @@ TEST(only_user_and_note_can_be_written)
     PROBLEM(f, put(f, ASSET, "{'value':1,'bucket':'nix'}"), 400, "bad_value", "bucket");
     PROBLEM(f, put(f, N1 "attribs/fixed", "{'value':1}"), 409, "read_only", "attrib_id");
     PROBLEM(f, put(f, COLOR, "{'value':7}"), 409, "schema_violated", "value");
-    SAYS(at(f, put(f, N1 "attribs/fixed", "{'value':1,'bucket':'note'}"), "value"), "1");
-    SAYS(at(f, get(f, N1 "attribs/fixed"), "value"), "null");
-    SAYS(at(f, get(f, N1 "attribs/fixed?bucket=note"), "value"), "1");
+    EXPECT_STR(at(f, put(f, N1 "attribs/fixed", "{'value':1,'bucket':'note'}"), "value"), "1");
+    EXPECT_STR(at(f, get(f, N1 "attribs/fixed"), "value"), "null");
+    EXPECT_STR(at(f, get(f, N1 "attribs/fixed?bucket=note"), "value"), "1");
     front_close(f);
 }
 
@@ -173,24 +177,25 @@ TEST(each_bucket_returns_its_layer)
     struct front *f = world_with_nodes();
     const int64_t nr = the_noderole(f->w, "r@n1");
     world_bring(f->w, "r@n1", "active");
-    SAYS(at(f, put(f, COLOR, "{'value':'pink'}"), "value"), "'pink'");
-    SAYS(at(f, get(f, COLOR), "value"), "'grey'"); /* invisible until it is committed */
-    SAYS(at(f, get(f, COLOR "?bucket=proposed"), "value"), "'pink'");
-    SAYS(at(f, get(f, COLOR "?bucket=committed"), "value"), "'grey'");
-    SAYS(at(f, put(f, V2 "deployments/lab/attribs/color", "{'value':'blue'}"), "value"), "'blue'");
-    SAYS(at(f, get(f, COLOR), "value"), "'blue'");
-    SAYS(at(f, get(f, COLOR "?bucket=committed"), "value"), "'grey'");
+    EXPECT_STR(at(f, put(f, COLOR, "{'value':'pink'}"), "value"), "'pink'");
+    EXPECT_STR(at(f, get(f, COLOR), "value"), "'grey'"); /* invisible until it is committed */
+    EXPECT_STR(at(f, get(f, COLOR "?bucket=proposed"), "value"), "'pink'");
+    EXPECT_STR(at(f, get(f, COLOR "?bucket=committed"), "value"), "'grey'");
+    EXPECT_STR(at(f, put(f, V2 "deployments/lab/attribs/color", "{'value':'blue'}"), "value"),
+               "'blue'");
+    EXPECT_STR(at(f, get(f, COLOR), "value"), "'blue'");
+    EXPECT_STR(at(f, get(f, COLOR "?bucket=committed"), "value"), "'grey'");
     struct command set = cmd_set(f->w, TABLE_NODEROLE, nr, "color", BUCKET_SYSTEM, "'red'");
     set.depth = 1;
     DONE(f->w, set);
     world_collect(f->w);
-    SAYS(at(f, get(f, COLOR), "value"), "'red'");
-    SAYS(at(f, get(f, COLOR "?bucket=system"), "value"), "'red'");
-    SAYS(at(f, get(f, COLOR "?bucket=wall"), "value"), "'grey'");
-    SAYS(at(f, get(f, COLOR "?bucket=user"), "value"), "'grey'");
-    SAYS(at(f, get(f, COLOR "?bucket=hint"), "value"), "'grey'");
-    SAYS(at(f, get(f, V2 "roles/r/attribs/color"), "value"), "'grey'");
-    SAYS(column(get(f, V2 "node_roles/1/attribs?bucket=system"), "value"), "red,null,null");
+    EXPECT_STR(at(f, get(f, COLOR), "value"), "'red'");
+    EXPECT_STR(at(f, get(f, COLOR "?bucket=system"), "value"), "'red'");
+    EXPECT_STR(at(f, get(f, COLOR "?bucket=wall"), "value"), "'grey'");
+    EXPECT_STR(at(f, get(f, COLOR "?bucket=user"), "value"), "'grey'");
+    EXPECT_STR(at(f, get(f, COLOR "?bucket=hint"), "value"), "'grey'");
+    EXPECT_STR(at(f, get(f, V2 "roles/r/attribs/color"), "value"), "'grey'");
+    EXPECT_STR(column(get(f, V2 "node_roles/1/attribs?bucket=system"), "value"), "red,null,null");
     PROBLEM(f, get(f, COLOR "?bucket=nix"), 400, "bad_value", "bucket");
     PROBLEM(f, get(f, N1 "attribs?bucket=nix"), 400, "bad_value", "bucket");
     front_close(f);
@@ -205,7 +210,7 @@ TEST(a_patch_may_change_only_the_value)
                           "{'op':'add','path':'/value/list/-','value':2},"
                           "{'op':'add','path':'/value/b','value':null}]");
     STATUS(a, 200);
-    SAYS(at(f, a, "value"), "{'a':1,'b':null,'list':[1,2]}");
+    EXPECT_STR(at(f, a, "value"), "{'a':1,'b':null,'list':[1,2]}");
     PROBLEM(f, ask(f, HTTP_PATCH, ASSET, "[{'op':'replace','path':'/map','value':'x'}]"), 409,
             "read_only", "map");
     PROBLEM(f, ask(f, HTTP_PATCH, ASSET, "[{'op':'add','path':'/nix','value':1}]"), 409,
@@ -215,14 +220,15 @@ TEST(a_patch_may_change_only_the_value)
     PROBLEM(f, ask(f, HTTP_PATCH, ASSET, "[{'op':'test','path':'/value','value':1}]"), 409,
             "patch_conflict", "absent");
     PROBLEM(f, ask(f, HTTP_PATCH, ASSET, "{}"), 400, "bad_json", "absent");
-    SAYS(at(f, ask(f, HTTP_PATCH, COLOR, "[{'op':'remove','path':'/value'}]"), "value"), "'grey'");
-    SAYS(at(f,
-            ask(f, HTTP_PATCH, V2 "roles/r/attribs/color",
-                "[{'op':'replace','path':'/value','value':'white'}]"),
-            "value"),
-         "'white'");
-    SAYS(at(f, get(f, V2 "deployments/lab/attribs/color"), "value"), "'white'");
-    SAYS(at(f, get(f, COLOR), "value"), "'grey'"); /* null overrides the layers below */
+    EXPECT_STR(at(f, ask(f, HTTP_PATCH, COLOR, "[{'op':'remove','path':'/value'}]"), "value"),
+               "'grey'");
+    EXPECT_STR(at(f,
+                  ask(f, HTTP_PATCH, V2 "roles/r/attribs/color",
+                      "[{'op':'replace','path':'/value','value':'white'}]"),
+                  "value"),
+               "'white'");
+    EXPECT_STR(at(f, get(f, V2 "deployments/lab/attribs/color"), "value"), "'white'");
+    EXPECT_STR(at(f, get(f, COLOR), "value"), "'grey'"); /* null overrides the layers below */
     front_close(f);
 }
 
@@ -241,7 +247,7 @@ TEST(a_patch_of_a_value_is_repeated_after_another_change)
     world_collect(f->w);
     while (f->line_count)
         front_take(f);
-    SAYS(at(f, a, "value"), "[1,2,3]");
+    EXPECT_STR(at(f, a, "value"), "[1,2,3]");
     front_close(f);
 }
 
@@ -253,16 +259,17 @@ TEST(a_deployment_role_is_created_changed_and_deleted)
     struct asked *a =
         ask(f, HTTP_POST, V2 "deployment_roles", "{'role':'other','deployment':'lab'}");
     STATUS(a, 200);
-    SAYS(keys(a, body_of(a)), "created_at,deployment_id,id,role_id,updated_at");
-    SAYS(at(f, get(f, V2 "deployment_roles/other?deployment=lab"), "id"), at(f, a, "id"));
-    SAYS(at(f, get(f, V2 "deployment_roles/other?deployment=2"), "id"), at(f, a, "id"));
+    EXPECT_STR(keys(a, body_of(a)), "created_at,deployment_id,id,role_id,updated_at");
+    EXPECT_STR(at(f, get(f, V2 "deployment_roles/other?deployment=lab"), "id"), at(f, a, "id"));
+    EXPECT_STR(at(f, get(f, V2 "deployment_roles/other?deployment=2"), "id"), at(f, a, "id"));
     PROBLEM(f, get(f, V2 "deployment_roles/other"), 404, "not_found", "id");
     PROBLEM(f, get(f, V2 "deployment_roles/other?deployment=system"), 404, "not_found", "id");
     STATUS(put(f, V2 "deployment_roles/other?deployment=lab", "{'data':{'f':1}}"), 200);
-    SAYS(at(f, get(f, V2 "deployments/lab/attribs/foreign"), "value"), "1");
-    SAYS(at(f, get(f, V2 "deployments/lab/attribs/foreign?bucket=committed"), "value"), "null");
+    EXPECT_STR(at(f, get(f, V2 "deployments/lab/attribs/foreign"), "value"), "1");
+    EXPECT_STR(at(f, get(f, V2 "deployments/lab/attribs/foreign?bucket=committed"), "value"),
+               "null");
     STATUS(put(f, V2 "deployment_roles/other/commit?deployment=lab", ""), 200);
-    SAYS(at(f, get(f, V2 "deployments/lab/attribs/foreign?bucket=committed"), "value"), "1");
+    EXPECT_STR(at(f, get(f, V2 "deployments/lab/attribs/foreign?bucket=committed"), "value"), "1");
     STATUS(put(f, V2 "deployment_roles/other/propose?deployment=lab", ""), 200);
     PROBLEM(f, put(f, V2 "deployment_roles/other?deployment=lab", "{}"), 400, "missing", "data");
     PROBLEM(f, ask(f, HTTP_PATCH, V2 "deployment_roles/1", "[]"), 405, "not_supported", "absent");
@@ -278,12 +285,12 @@ TEST(a_role_is_added_through_the_deployment)
     struct front *f = world_with_nodes();
     struct asked *a = ask(f, HTTP_POST, V2 "deployments/lab/roles", "{'role':'other'}");
     STATUS(a, 200);
-    SAYS(a->type, "application/vnd.crowbar.deployment_role.obj+json; version=2.0");
-    SAYS(at(f, a, "deployment_id"), "2");
-    SAYS(at(f, ask(f, HTTP_POST, V2 "deployments/lab/roles", "{'role':'other'}"), "id"),
-         at(f, a, "id"));
-    SAYS(column(get(f, V2 "deployments/lab/roles"), "name"), "r,other");
-    SAYS(column(get(f, V2 "deployments/lab/deployment_roles"), "id"), "1,2");
+    EXPECT_STR(a->type, "application/vnd.crowbar.deployment_role.obj+json; version=2.0");
+    EXPECT_STR(at(f, a, "deployment_id"), "2");
+    EXPECT_STR(at(f, ask(f, HTTP_POST, V2 "deployments/lab/roles", "{'role':'other'}"), "id"),
+               at(f, a, "id"));
+    EXPECT_STR(column(get(f, V2 "deployments/lab/roles"), "name"), "r,other");
+    EXPECT_STR(column(get(f, V2 "deployments/lab/deployment_roles"), "id"), "1,2");
     PROBLEM(f, ask(f, HTTP_POST, V2 "deployments/nix/roles", "{'role':'other'}"), 404, "not_found",
             "id");
     PROBLEM(f, ask(f, HTTP_POST, V2 "deployments/lab/roles", "{'deployment':'lab'}"), 400,
@@ -297,12 +304,13 @@ TEST(what_belongs_to_a_role_is_listed_below_it)
     world_node(f->w, "n2", NULL);
     world_bind(f->w, "r@n2");
     world_collect(f->w);
-    SAYS(column(get(f, V2 "roles/r/nodes"), "name"), "n1.example.com,n2.example.com");
-    SAYS(column(get(f, V2 "roles/r/node_roles"), "id"), "1,2");
-    SAYS(column(get(f, V2 "roles/r/deployment_roles"), "deployment_id"), "2,1");
-    SAYS(column(get(f, V2 "roles/other/nodes"), "name"), "");
-    SAYS(column(get(f, V2 "deployment_roles/r/nodes?deployment=lab"), "name"), "n1.example.com");
-    SAYS(column(get(f, V2 "deployment_roles/r/roles?deployment=lab"), "name"), "r");
+    EXPECT_STR(column(get(f, V2 "roles/r/nodes"), "name"), "n1.example.com,n2.example.com");
+    EXPECT_STR(column(get(f, V2 "roles/r/node_roles"), "id"), "1,2");
+    EXPECT_STR(column(get(f, V2 "roles/r/deployment_roles"), "deployment_id"), "2,1");
+    EXPECT_STR(column(get(f, V2 "roles/other/nodes"), "name"), "");
+    EXPECT_STR(column(get(f, V2 "deployment_roles/r/nodes?deployment=lab"), "name"),
+               "n1.example.com");
+    EXPECT_STR(column(get(f, V2 "deployment_roles/r/roles?deployment=lab"), "name"), "r");
     PROBLEM(f, get(f, V2 "roles/nix/nodes"), 404, "not_found", "id");
     front_close(f);
 }
@@ -314,19 +322,19 @@ TEST(a_group_is_found_by_name_or_with_its_category)
     struct front *f = world_with_nodes();
     STATUS(ask(f, HTTP_POST, V2 "groups", "{'name':'foo','category':'tag'}"), 200);
     struct asked *a = ask(f, HTTP_POST, V2 "groups", "{'name':'foo','category':'rack','order':5}");
-    SAYS(keys(a, body_of(a)), "category,created_at,description,id,name,order,updated_at");
-    SAYS(at(f, a, "order"), "5");
-    SAYS(at(f, get(f, V2 "groups/foo"), "category"), "'tag'");
-    SAYS(at(f, get(f, V2 "groups/rack%2Ffoo"), "category"), "'rack'");
-    SAYS(at(f, put(f, V2 "groups/rack%2Ffoo", "{'description':'d'}"), "description"), "'d'");
+    EXPECT_STR(keys(a, body_of(a)), "category,created_at,description,id,name,order,updated_at");
+    EXPECT_STR(at(f, a, "order"), "5");
+    EXPECT_STR(at(f, get(f, V2 "groups/foo"), "category"), "'tag'");
+    EXPECT_STR(at(f, get(f, V2 "groups/rack%2Ffoo"), "category"), "'rack'");
+    EXPECT_STR(at(f, put(f, V2 "groups/rack%2Ffoo", "{'description':'d'}"), "description"), "'d'");
     a = ask(f, HTTP_PATCH, V2 "groups/rack%2Ffoo",
             "[{'op':'replace','path':'/category','value':'class'}]");
-    SAYS(at(f, a, "category"), "'class'");
+    EXPECT_STR(at(f, a, "category"), "'class'");
     PROBLEM(f, get(f, V2 "groups/rack%2Ffoo"), 404, "not_found", "id");
     PROBLEM(f, ask(f, HTTP_POST, V2 "groups", "{'name':'foo','category':'nix'}"), 409,
             "name_invalid", "category");
     STATUS(ask(f, HTTP_POST, V2 "groups", "{'name':'sample'}"), 200);
-    SAYS(at(f, get(f, V2 "groups/sample"), "category"), "'ui'");
+    EXPECT_STR(at(f, get(f, V2 "groups/sample"), "category"), "'ui'");
     front_close(f);
 }
 
@@ -336,11 +344,11 @@ TEST(nodes_are_added_to_groups_and_removed)
     STATUS(ask(f, HTTP_POST, V2 "groups", "{'name':'one'}"), 200);
     struct asked *a = ask(f, HTTP_POST, V2 "groups/one/nodes", "{'node':'n1.example.com'}");
     STATUS(a, 200);
-    SAYS(at(f, a, "name"), "'one'");
-    SAYS(column(get(f, V2 "groups/one/nodes"), "name"), "n1.example.com");
+    EXPECT_STR(at(f, a, "name"), "'one'");
+    EXPECT_STR(column(get(f, V2 "groups/one/nodes"), "name"), "n1.example.com");
     a = ask(f, HTTP_DELETE, V2 "groups/one/nodes/n1.example.com", "");
     STATUS(a, 200);
-    SAYS(column(get(f, V2 "groups/one/nodes"), "name"), "");
+    EXPECT_STR(column(get(f, V2 "groups/one/nodes"), "name"), "");
     PROBLEM(f, ask(f, HTTP_DELETE, V2 "groups/one/nodes/n1.example.com", ""), 404, "not_found",
             "id");
     PROBLEM(f, ask(f, HTTP_DELETE, V2 "groups/one/nodes/nix", ""), 404, "not_found", "id");
@@ -360,17 +368,18 @@ TEST(a_hammer_performs_only_power_actions)
     struct front *f = world_with_nodes();
     struct asked *a = ask(f, HTTP_POST, PERFORM, "{'method':'reboot','args':['now']}");
     STATUS(a, 200);
-    SAYS(a->type, "application/vnd.crowbar.secure_shell_hammer.action+json; version=2.0");
-    SAYS(shown(f->w, str_from(a->body)),
-         "{'args':['now'],'id':1,'method':'reboot','name':'ssh','node':'n1.example.com',"
-         "'result_type':'action','results':'ordered'}");
+    EXPECT_STR(a->type, "application/vnd.crowbar.secure_shell_hammer.action+json; version=2.0");
+    EXPECT_STR(shown(f->w, str_from(a->body)),
+               "{'args':['now'],'id':1,'method':'reboot','name':'ssh','node':'n1.example.com',"
+               "'result_type':'action','results':'ordered'}");
     CHECK(!read_node(f->w, "n1").alive);
     a = ask(f, HTTP_POST, PERFORM, "{'method':'run','args':{'cmd':'rm'}}");
     STATUS(a, 200);
-    SAYS(at(f, a, "result_type"), "'exception'");
-    SAYS(at(f, a, "args"), "{'cmd':'rm'}");
+    EXPECT_STR(at(f, a, "result_type"), "'exception'");
+    EXPECT_STR(at(f, a, "args"), "{'cmd':'rm'}");
     HAS(at(f, a, "results"), "reboot");
-    SAYS(at(f, ask(f, HTTP_POST, PERFORM, "{'method':'get_funky'}"), "result_type"), "'exception'");
+    EXPECT_STR(at(f, ask(f, HTTP_POST, PERFORM, "{'method':'get_funky'}"), "result_type"),
+               "'exception'");
     PROBLEM(f, ask(f, HTTP_POST, PERFORM, "{}"), 400, "missing", "method");
     PROBLEM(f, ask(f, HTTP_POST, V2 "hammers/9/perform", "{'method':'x'}"), 404, "not_found", "id");
     front_close(f);
@@ -386,23 +395,23 @@ TEST(a_barclamp_is_shown_with_all_its_fields)
     world_collect(f->w);
     struct asked *a = get(f, V2 "barclamps/old");
     STATUS(a, 200);
-    SAYS(keys(a, body_of(a)),
-         "barclamp_id,build_on,build_version,cfg_data,commit,created_at,description,id,name,"
-         "source_path,source_url,updated_at,version");
-    SAYS(at(f, a, "version"), "2");
-    SAYS(at(f, a, "commit"), "'abc'");
-    SAYS(at(f, a, "source_url"), "null");
-    SAYS(at(f, a, "cfg_data/git"), "{'commit':'abc'}");
-    SAYS(at(f, a, "barclamp_id"), at(f, get(f, V2 "barclamps/shop"), "id"));
+    EXPECT_STR(keys(a, body_of(a)),
+               "barclamp_id,build_on,build_version,cfg_data,commit,created_at,description,id,name,"
+               "source_path,source_url,updated_at,version");
+    EXPECT_STR(at(f, a, "version"), "2");
+    EXPECT_STR(at(f, a, "commit"), "'abc'");
+    EXPECT_STR(at(f, a, "source_url"), "null");
+    EXPECT_STR(at(f, a, "cfg_data/git"), "{'commit':'abc'}");
+    EXPECT_STR(at(f, a, "barclamp_id"), at(f, get(f, V2 "barclamps/shop"), "id"));
     a = get(f, V2 "barclamps/shop");
-    SAYS(at(f, a, "barclamp_id"), at(f, a, "id"));
+    EXPECT_STR(at(f, a, "barclamp_id"), at(f, a, "id"));
     const char *everybody = column(get(f, V2 "barclamps"), "name");
-    SAYS(column(ask(f, HTTP_POST, V2 "barclamps/match", "{}"), "name"), everybody);
-    SAYS(column(ask(f, HTTP_POST, V2 "barclamps/match", "{'nix':1}"), "name"), everybody);
-    SAYS(column(ask(f, HTTP_POST, V2 "barclamps/match", "{'version':2}"), "name"), "old");
+    EXPECT_STR(column(ask(f, HTTP_POST, V2 "barclamps/match", "{}"), "name"), everybody);
+    EXPECT_STR(column(ask(f, HTTP_POST, V2 "barclamps/match", "{'nix':1}"), "name"), everybody);
+    EXPECT_STR(column(ask(f, HTTP_POST, V2 "barclamps/match", "{'version':2}"), "name"), "old");
     a = get(f, V2 "barclamps/sample");
-    SAYS(at(f, a, "version"), "null");
-    SAYS(at(f, a, "barclamp_id"), "absent");
+    EXPECT_STR(at(f, a, "version"), "null");
+    EXPECT_STR(at(f, a, "barclamp_id"), "absent");
     PROBLEM(f, ask(f, HTTP_DELETE, V2 "barclamps/old", ""), 405, "not_supported", "absent");
     PROBLEM(f, ask(f, HTTP_PATCH, V2 "barclamps/old", "[]"), 405, "not_supported", "absent");
     PROBLEM(f, get(f, V2 "barclamps/nix"), 404, "not_found", "id");
@@ -435,10 +444,10 @@ TEST(an_uploaded_barclamp_is_parsed_and_imported)
                           "{'value':{'barclamp':{'name':'new','source_path':'/n'},"
                           "'roles':[{'name':'fresh','jig':'script'}]}}");
     STATUS(a, 200);
-    SAYS(at(f, a, "name"), "'new'");
+    EXPECT_STR(at(f, a, "name"), "'new'");
     STATUS(get(f, V2 "roles/fresh"), 200);
     a = put(f, V2 "barclamps/new", "{'value':{'barclamp':{'name':'new','source_path':'/m'}}}");
-    SAYS(at(f, a, "source_path"), "'/m'");
+    EXPECT_STR(at(f, a, "source_path"), "'/m'");
     PROBLEM(f, put(f, V2 "barclamps/shop", "{'value':{'barclamp':{'name':'new'}}}"), 409,
             "name_invalid", "value");
     PROBLEM(f, put(f, V2 "barclamps/nix", "{'value':{}}"), 404, "not_found", "id");
@@ -475,8 +484,8 @@ TEST(discovery_is_simulated_only_with_the_test_jig)
     DONE(f->w,
          CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_TEST_JIG, .test_jig = true));
     STATUS(put(f, PRETEND, ""), 200);
-    SAYS(at(f, get(f, ASSET "?bucket=discovery"), "value"), "'found'");
-    SAYS(at(f, get(f, ASSET), "value"), "'found'");
+    EXPECT_STR(at(f, get(f, ASSET "?bucket=discovery"), "value"), "'found'");
+    EXPECT_STR(at(f, get(f, ASSET), "value"), "'found'");
     PROBLEM(f, put(f, PRETEND "?source=nix", ""), 404, "not_found", "source");
     PROBLEM(f, put(f, PRETEND "?source=broken", ""), 400, "bad_json", "source");
     PROBLEM(f, put(f, PRETEND "?source=..%2Fx", ""), 400, "bad_value", "source");

@@ -42,16 +42,16 @@ TEST(a_node_shows_its_sixteen_fields)
     struct front *f = world_with_nodes();
     struct asked *a = get(f, "/api/v2/nodes/n2.example.com");
     STATUS(a, 200);
-    SAYS(a->type, OBJ("node"));
-    SAYS(keys(a, body_of(a)), node_keys);
-    SAYS(at(f, a, "name"), "'n2.example.com'");
-    SAYS(at(f, a, "description"), "''");
-    SAYS(at(f, a, "alive"), "true");
-    SAYS(at(f, a, "admin"), "false");
-    SAYS(at(f, a, "bootenv"), "'sledgehammer'");
-    SAYS(at(f, a, "quirks"), "[]");
-    SAYS(at(f, a, "target_role_id"), "null");
-    SAYS(at(f, a, "deployment_id"), "2");
+    EXPECT_STR(a->type, OBJ("node"));
+    EXPECT_STR(keys(a, body_of(a)), node_keys);
+    EXPECT_STR(at(f, a, "name"), "'n2.example.com'");
+    EXPECT_STR(at(f, a, "description"), "''");
+    EXPECT_STR(at(f, a, "alive"), "true");
+    EXPECT_STR(at(f, a, "admin"), "false");
+    EXPECT_STR(at(f, a, "bootenv"), "'sledgehammer'");
+    EXPECT_STR(at(f, a, "quirks"), "[]");
+    EXPECT_STR(at(f, a, "target_role_id"), "null");
+    EXPECT_STR(at(f, a, "deployment_id"), "2");
     front_close(f);
 }
 
@@ -61,7 +61,7 @@ TEST(times_are_written_in_utc_to_the_millisecond)
     f->w->now_ms = 1800000000678 - 1000; /* the next step adds a second */
     world_node(f->w, "n3", NULL);
     struct asked *a = get(f, "/api/v2/nodes/n3.example.com");
-    SAYS(at(f, a, "created_at"), "'2027-01-15T08:00:00.678Z'");
+    EXPECT_STR(at(f, a, "created_at"), "'2027-01-15T08:00:00.678Z'");
     front_close(f);
 }
 
@@ -70,29 +70,29 @@ TEST(the_system_deployment_has_no_parent)
     struct front *f = world_with_nodes();
     struct asked *a = get(f, "/api/v2/deployments/system");
     STATUS(a, 200);
-    SAYS(a->type, OBJ("deployment"));
-    SAYS(keys(a, body_of(a)), deployment_keys);
-    SAYS(at(f, a, "id"), "1");
-    SAYS(at(f, a, "system"), "true");
-    SAYS(at(f, a, "parent_id"), "null");
+    EXPECT_STR(a->type, OBJ("deployment"));
+    EXPECT_STR(keys(a, body_of(a)), deployment_keys);
+    EXPECT_STR(at(f, a, "id"), "1");
+    EXPECT_STR(at(f, a, "system"), "true");
+    EXPECT_STR(at(f, a, "parent_id"), "null");
     struct asked *lab = get(f, "/api/v2/deployments/lab");
-    SAYS(at(f, lab, "parent_id"), "1");
-    SAYS(at(f, lab, "state"), "0");
+    EXPECT_STR(at(f, lab, "parent_id"), "1");
+    EXPECT_STR(at(f, lab, "state"), "0");
     front_close(f);
 }
 
 TEST(a_deployment_state_is_the_number_of_the_specification)
 {
     struct front *f = world_with_nodes();
-    SAYS(at(f, get(f, "/api/v2/deployments/lab"), "state"), "0");
+    EXPECT_STR(at(f, get(f, "/api/v2/deployments/lab"), "state"), "0");
     world_commit_deployment(f->w, "lab");
-    SAYS(at(f, get(f, "/api/v2/deployments/lab"), "state"), "1");
+    EXPECT_STR(at(f, get(f, "/api/v2/deployments/lab"), "state"), "1");
     world_anneal(f->w);
     world_finish(f->w, "a@n2", RESULT_FAILED);
-    SAYS(at(f, get(f, "/api/v2/deployments/lab"), "state"), "-1");
+    EXPECT_STR(at(f, get(f, "/api/v2/deployments/lab"), "state"), "-1");
     DONE(f->w, cmd_retry(f->w, "a@n2"));
     world_run_all(f->w);
-    SAYS(at(f, get(f, "/api/v2/deployments/lab"), "state"), "2");
+    EXPECT_STR(at(f, get(f, "/api/v2/deployments/lab"), "state"), "2");
     front_close(f);
 }
 
@@ -101,18 +101,18 @@ TEST(a_role_shows_its_twenty_fields_and_whether_it_can_be_used)
     struct front *f = world_with_nodes();
     struct asked *a = get(f, "/api/v2/roles/a");
     STATUS(a, 200);
-    SAYS(a->type, OBJ("role"));
-    SAYS(keys(a, body_of(a)), role_keys);
+    EXPECT_STR(a->type, OBJ("role"));
+    EXPECT_STR(keys(a, body_of(a)), role_keys);
     a = get(f, "/api/v2/roles/a?view=full");
-    SAYS(at(f, a, "provides"), "['x','y']");
-    SAYS(at(f, a, "conflicts"), "[]");
-    SAYS(at(f, a, "milestone"), "true");
-    SAYS(at(f, a, "implicit"), "false");
-    SAYS(at(f, a, "jig_name"), "'script'");
-    SAYS(at(f, a, "cohort"), "0");
-    SAYS(at(f, get(f, "/api/v2/roles/c"), "cohort"), "2");
-    SAYS(at(f, a, "unusable"), "null");
-    SAYS(at(f, a, "withdrawn"), "false");
+    EXPECT_STR(at(f, a, "provides"), "['x','y']");
+    EXPECT_STR(at(f, a, "conflicts"), "[]");
+    EXPECT_STR(at(f, a, "milestone"), "true");
+    EXPECT_STR(at(f, a, "implicit"), "false");
+    EXPECT_STR(at(f, a, "jig_name"), "'script'");
+    EXPECT_STR(at(f, a, "cohort"), "0");
+    EXPECT_STR(at(f, get(f, "/api/v2/roles/c"), "cohort"), "2");
+    EXPECT_STR(at(f, a, "unusable"), "null");
+    EXPECT_STR(at(f, a, "withdrawn"), "false");
     front_close(f);
 }
 
@@ -124,22 +124,23 @@ TEST(a_role_that_cannot_be_bound_has_a_reason)
     world_role(f->w, "early", "'requires':['a','later'],'wants-attribs':['size']");
     world_role(f->w, "idea", "'flags':['abstract']");
     struct asked *lost = get(f, "/api/v2/roles/lost?view=full");
-    SAYS(at(f, lost, "unusable"), "'role lost cannot run: jig nowhere is not known here'");
+    EXPECT_STR(at(f, lost, "unusable"), "'role lost cannot run: jig nowhere is not known here'");
     struct asked *early = get(f, "/api/v2/roles/early?view=full");
-    SAYS(at(f, early, "unusable"),
-         "'role early requires role later, which has not been imported; role early wants attrib "
-         "size, which does not exist'");
-    SAYS(at(f, get(f, "/api/v2/roles/idea?view=full"), "unusable"), "null");
+    EXPECT_STR(
+        at(f, early, "unusable"),
+        "'role early requires role later, which has not been imported; role early wants attrib "
+        "size, which does not exist'");
+    EXPECT_STR(at(f, get(f, "/api/v2/roles/idea?view=full"), "unusable"), "null");
     struct asked *bound =
         ask(f, HTTP_POST, "/api/v2/node_roles", "{'node':'n1.example.com','role':'lost'}");
     STATUS(bound, 409);
-    SAYS(at(f, bound, "message"), at(f, lost, "unusable"));
-    SAYS(column(get(f, "/api/v2/roles"), "name"), "a,b,c,lost,early,idea");
+    EXPECT_STR(at(f, bound, "message"), at(f, lost, "unusable"));
+    EXPECT_STR(column(get(f, "/api/v2/roles"), "name"), "a,b,c,lost,early,idea");
     struct asked *usable = ask(f, HTTP_POST, "/api/v2/roles/match", "{'unusable':null}");
-    SAYS(column(usable, "name"), "a,b,c,idea");
+    EXPECT_STR(column(usable, "name"), "a,b,c,idea");
     DONE(f->w,
          CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_TEST_JIG, .test_jig = true));
-    SAYS(at(f, get(f, "/api/v2/roles/lost?view=full"), "unusable"), "null");
+    EXPECT_STR(at(f, get(f, "/api/v2/roles/lost?view=full"), "unusable"), "null");
     front_close(f);
 }
 
@@ -152,8 +153,9 @@ TEST(a_role_removed_from_its_barclamp_is_marked)
     world_bind(f->w, "w@n1");
     DONE(f->w, cmd_import(f->w, "{'barclamp':{'name':'x','source_path':'/x'}}"));
     struct asked *a = get(f, "/api/v2/roles/w?view=full");
-    SAYS(at(f, a, "withdrawn"), "true");
-    SAYS(at(f, a, "unusable"), "'role w is no longer in barclamp x and cannot be bound anew'");
+    EXPECT_STR(at(f, a, "withdrawn"), "true");
+    EXPECT_STR(at(f, a, "unusable"),
+               "'role w is no longer in barclamp x and cannot be bound anew'");
     front_close(f);
 }
 
@@ -166,24 +168,25 @@ TEST(a_jig_shows_its_eleven_fields_and_why_it_is_not_active)
                                 "'roles':[{'name':'o','jig':'odd'}]}"));
     struct asked *a = get(f, "/api/v2/jigs/script");
     STATUS(a, 200);
-    SAYS(a->type, OBJ("jig"));
-    SAYS(keys(a, body_of(a)), jig_keys);
+    EXPECT_STR(a->type, OBJ("jig"));
+    EXPECT_STR(keys(a, body_of(a)), jig_keys);
     a = get(f, "/api/v2/jigs/script?view=full");
-    SAYS(at(f, a, "active"), "true");
-    SAYS(at(f, a, "inactive_reason"), "null");
-    SAYS(at(f, a, "server"), "null");
+    EXPECT_STR(at(f, a, "active"), "true");
+    EXPECT_STR(at(f, a, "inactive_reason"), "null");
+    EXPECT_STR(at(f, a, "server"), "null");
     a = get(f, "/api/v2/jigs/odd?view=full");
-    SAYS(at(f, a, "active"), "false");
-    SAYS(at(f, a, "order"), "100");
-    SAYS(at(f, a, "inactive_reason"), "'jig class Unknown is not known here'");
-    SAYS(at(f, get(f, "/api/v2/roles/o?view=full"), "unusable"),
-         "'role o cannot run: jig odd is not active: jig class Unknown is not known here'");
-    SAYS(at(f, get(f, "/api/v2/jigs/tried?view=full"), "inactive_reason"), "'the test jig is off'");
+    EXPECT_STR(at(f, a, "active"), "false");
+    EXPECT_STR(at(f, a, "order"), "100");
+    EXPECT_STR(at(f, a, "inactive_reason"), "'jig class Unknown is not known here'");
+    EXPECT_STR(at(f, get(f, "/api/v2/roles/o?view=full"), "unusable"),
+               "'role o cannot run: jig odd is not active: jig class Unknown is not known here'");
+    EXPECT_STR(at(f, get(f, "/api/v2/jigs/tried?view=full"), "inactive_reason"),
+               "'the test jig is off'");
     DONE(f->w,
          CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_TEST_JIG, .test_jig = true));
-    SAYS(at(f, get(f, "/api/v2/jigs/tried?view=full"), "inactive_reason"), "null");
+    EXPECT_STR(at(f, get(f, "/api/v2/jigs/tried?view=full"), "inactive_reason"), "null");
     a = get(f, "/api/v2/jigs");
-    SAYS(a->type, LIST("jig"));
+    EXPECT_STR(a->type, LIST("jig"));
     HAS(column(a, "name"), "odd,tried,idle");
     front_close(f);
 }
@@ -193,13 +196,13 @@ TEST(a_noderole_shows_its_fourteen_fields)
     struct front *f = world_with_nodes();
     struct asked *a = get(f, "/api/v2/nodes/n1.example.com/node_roles/b");
     STATUS(a, 200);
-    SAYS(a->type, OBJ("node_role"));
-    SAYS(keys(a, body_of(a)), noderole_keys);
-    SAYS(at(f, a, "state"), "4");
-    SAYS(at(f, a, "order"), "10000");
-    SAYS(at(f, a, "available"), "true");
-    SAYS(at(f, a, "node_error"), "false");
-    SAYS(at(f, a, "cohort"), "1");
+    EXPECT_STR(a->type, OBJ("node_role"));
+    EXPECT_STR(keys(a, body_of(a)), noderole_keys);
+    EXPECT_STR(at(f, a, "state"), "4");
+    EXPECT_STR(at(f, a, "order"), "10000");
+    EXPECT_STR(at(f, a, "available"), "true");
+    EXPECT_STR(at(f, a, "node_error"), "false");
+    EXPECT_STR(at(f, a, "cohort"), "1");
     front_close(f);
 }
 
@@ -215,27 +218,27 @@ static const char *state_of(struct front *f, const char *noderole)
 TEST(a_noderole_state_is_the_number_of_the_specification)
 {
     struct front *f = world_with_nodes();
-    SAYS(state_of(f, "a@n1"), "4");
+    EXPECT_STR(state_of(f, "a@n1"), "4");
     world_available(f->w, "n1", false);
     world_commit(f->w, "a@n1");
     world_commit(f->w, "b@n1");
-    SAYS(state_of(f, "a@n1"), "1");
-    SAYS(state_of(f, "b@n1"), "3");
+    EXPECT_STR(state_of(f, "a@n1"), "1");
+    EXPECT_STR(state_of(f, "b@n1"), "3");
     world_available(f->w, "n1", true);
     world_anneal(f->w);
-    SAYS(state_of(f, "a@n1"), "2");
+    EXPECT_STR(state_of(f, "a@n1"), "2");
     world_finish(f->w, "a@n1", RESULT_OK);
-    SAYS(state_of(f, "a@n1"), "0");
+    EXPECT_STR(state_of(f, "a@n1"), "0");
     world_anneal(f->w);
     world_finish(f->w, "b@n1", RESULT_FAILED);
-    SAYS(state_of(f, "b@n1"), "-1");
+    EXPECT_STR(state_of(f, "b@n1"), "-1");
     struct asked *other = get(f, "/api/v2/nodes/n1.example.com/node_roles/a");
-    SAYS(at(f, other, "node_error"), "true");
+    EXPECT_STR(at(f, other, "node_error"), "true");
     struct asked *elsewhere = get(f, "/api/v2/nodes/n2.example.com/node_roles/a");
-    SAYS(at(f, elsewhere, "node_error"), "false");
+    EXPECT_STR(at(f, elsewhere, "node_error"), "false");
     struct asked *failed = get(f, "/api/v2/nodes/n1.example.com/node_roles/b");
-    SAYS(at(f, failed, "runlog"), "'it broke'");
-    SAYS(at(f, failed, "run_count"), "0");
+    EXPECT_STR(at(f, failed, "runlog"), "'it broke'");
+    EXPECT_STR(at(f, failed, "run_count"), "0");
     front_close(f);
 }
 
@@ -246,9 +249,9 @@ TEST(digits_are_an_id_and_anything_else_a_name)
     struct front *f = world_with_nodes();
     char target[64];
     snprintf(target, sizeof target, "/api/v2/nodes/%lld", (long long)the_node(f->w, "n1"));
-    SAYS(at(f, get(f, target), "name"), "'n1.example.com'");
-    SAYS(at(f, get(f, "/api/v2/nodes/N1.EXAMPLE.COM"), "name"), "'n1.example.com'");
-    SAYS(at(f, get(f, "/api/v2/deployments/1"), "name"), "'system'");
+    EXPECT_STR(at(f, get(f, target), "name"), "'n1.example.com'");
+    EXPECT_STR(at(f, get(f, "/api/v2/nodes/N1.EXAMPLE.COM"), "name"), "'n1.example.com'");
+    EXPECT_STR(at(f, get(f, "/api/v2/deployments/1"), "name"), "'system'");
     PROBLEM(f, get(f, "/api/v2/nodes/999"), 404, "not_found", "id");
     PROBLEM(f, get(f, "/api/v2/nodes/0"), 404, "not_found", "id");
     PROBLEM(f, get(f, "/api/v2/nodes/99999999999999999999"), 404, "not_found", "id");
@@ -265,7 +268,7 @@ TEST(admin_is_the_first_admin_node)
     struct command command = cmd_node(f->w, "boss");
     command.node_create.admin = true;
     DONE(f->w, command);
-    SAYS(at(f, get(f, "/api/v2/nodes/admin"), "name"), "'boss.example.com'");
+    EXPECT_STR(at(f, get(f, "/api/v2/nodes/admin"), "name"), "'boss.example.com'");
     front_close(f);
 }
 
@@ -275,7 +278,7 @@ TEST(below_a_node_a_noderole_is_found_by_its_role)
     char target[96];
     snprintf(target, sizeof target, "/api/v2/nodes/n1.example.com/node_roles/%lld",
              (long long)the_role(f->w, "c"));
-    SAYS(at(f, get(f, target), "cohort"), "2");
+    EXPECT_STR(at(f, get(f, target), "cohort"), "2");
     snprintf(target, sizeof target, "/api/v2/nodes/n2.example.com/node_roles/%lld",
              (long long)the_role(f->w, "c"));
     PROBLEM(f, get(f, target), 404, "not_found", "id");
@@ -304,43 +307,43 @@ TEST(lists_have_the_order_of_the_specification)
     struct front *f = world_with_nodes();
     struct asked *nodes = get(f, "/api/v2/nodes");
     STATUS(nodes, 200);
-    SAYS(nodes->type, LIST("node"));
-    SAYS(column(nodes, "id"), "1,2,3,4");
-    SAYS(column(get(f, "/api/v2/deployments"), "name"), "lab,system");
-    SAYS(column(get(f, "/api/v2/roles"), "name"), "a,b,c");
+    EXPECT_STR(nodes->type, LIST("node"));
+    EXPECT_STR(column(nodes, "id"), "1,2,3,4");
+    EXPECT_STR(column(get(f, "/api/v2/deployments"), "name"), "lab,system");
+    EXPECT_STR(column(get(f, "/api/v2/roles"), "name"), "a,b,c");
     struct asked *noderoles = get(f, "/api/v2/node_roles");
-    SAYS(noderoles->type, LIST("node_role"));
-    SAYS(column(noderoles, "cohort"), "0,0,1,2");
+    EXPECT_STR(noderoles->type, LIST("node_role"));
+    EXPECT_STR(column(noderoles, "cohort"), "0,0,1,2");
     char wanted[64];
     snprintf(wanted, sizeof wanted, "%lld,%lld,%lld,%lld", (long long)the_noderole(f->w, "a@n1"),
              (long long)the_noderole(f->w, "a@n2"), (long long)the_noderole(f->w, "b@n1"),
              (long long)the_noderole(f->w, "c@n1"));
-    SAYS(column(noderoles, "id"), wanted);
+    EXPECT_STR(column(noderoles, "id"), wanted);
     front_close(f);
 }
 
 TEST(an_empty_list_is_a_list)
 {
     struct front *f = front_open();
-    SAYS(get(f, "/api/v2/node_roles")->body, "[]");
-    SAYS(get(f, "/api/v2/roles")->body, "[]");
+    EXPECT_STR(get(f, "/api/v2/node_roles")->body, "[]");
+    EXPECT_STR(get(f, "/api/v2/roles")->body, "[]");
     front_close(f);
 }
 
 TEST(nested_lists_have_the_objects_of_their_owner)
 {
     struct front *f = world_with_nodes();
-    SAYS(column(get(f, "/api/v2/deployments/lab/nodes"), "name"),
-         "lab-phantom.internal.local,n2.example.com");
-    SAYS(column(get(f, "/api/v2/deployments/lab/node_roles"), "cohort"), "0");
-    SAYS(column(get(f, "/api/v2/deployments/system/node_roles"), "cohort"), "0,1,2");
-    SAYS(column(get(f, "/api/v2/deployments/system/roles"), "name"), "a,b,c");
-    SAYS(column(get(f, "/api/v2/deployments/lab/roles"), "name"), "a");
-    SAYS(column(get(f, "/api/v2/nodes/n1.example.com/node_roles"), "cohort"), "0,1,2");
-    SAYS(column(get(f, "/api/v2/nodes/n1.example.com/roles"), "name"), "a,b,c");
-    SAYS(column(get(f, "/api/v2/nodes/n2.example.com/roles"), "name"), "a");
-    SAYS(get(f, "/api/v2/nodes/lab-phantom.internal.local/roles")->body, "[]");
-    SAYS(get(f, "/api/v2/nodes/n2.example.com/roles")->type, LIST("role"));
+    EXPECT_STR(column(get(f, "/api/v2/deployments/lab/nodes"), "name"),
+               "lab-phantom.internal.local,n2.example.com");
+    EXPECT_STR(column(get(f, "/api/v2/deployments/lab/node_roles"), "cohort"), "0");
+    EXPECT_STR(column(get(f, "/api/v2/deployments/system/node_roles"), "cohort"), "0,1,2");
+    EXPECT_STR(column(get(f, "/api/v2/deployments/system/roles"), "name"), "a,b,c");
+    EXPECT_STR(column(get(f, "/api/v2/deployments/lab/roles"), "name"), "a");
+    EXPECT_STR(column(get(f, "/api/v2/nodes/n1.example.com/node_roles"), "cohort"), "0,1,2");
+    EXPECT_STR(column(get(f, "/api/v2/nodes/n1.example.com/roles"), "name"), "a,b,c");
+    EXPECT_STR(column(get(f, "/api/v2/nodes/n2.example.com/roles"), "name"), "a");
+    EXPECT_STR(get(f, "/api/v2/nodes/lab-phantom.internal.local/roles")->body, "[]");
+    EXPECT_STR(get(f, "/api/v2/nodes/n2.example.com/roles")->type, LIST("role"));
     PROBLEM(f, get(f, "/api/v2/deployments/nix/nodes"), 404, "not_found", "id");
     PROBLEM(f, get(f, "/api/v2/nodes/nix/roles"), 404, "not_found", "id");
     front_close(f);
@@ -351,15 +354,17 @@ TEST(only_the_requested_attributes_are_shown)
     struct front *f = world_with_nodes();
     struct asked *one = ask_with(f, HTTP_GET, "/api/v2/nodes/n1.example.com", "",
                                  "x-return-attributes: [\"name\",\"nix\"]");
-    SAYS(one->body, "{\"name\":\"n1.example.com\"}");
+    EXPECT_STR(one->body, "{\"name\":\"n1.example.com\"}");
     struct asked *many =
         ask_with(f, HTTP_GET, "/api/v2/deployments", "", "X-Return-Attributes: [\"name\",\"id\"]");
-    SAYS(many->body, "[{\"id\":2,\"name\":\"lab\"},\n{\"id\":1,\"name\":\"system\"}]");
-    SAYS(ask_with(f, HTTP_GET, "/api/v2/deployments/lab", "", "x-return-attributes: []")->body,
-         "{}");
-    SAYS(ask_with(f, HTTP_GET, "/api/v2/deployments/sample", "", "x-return-attributes: [\"state\"]")
-             ->body,
-         "{\"state\":0}");
+    EXPECT_STR(many->body, "[{\"id\":2,\"name\":\"lab\"},\n{\"id\":1,\"name\":\"system\"}]");
+    EXPECT_STR(
+        ask_with(f, HTTP_GET, "/api/v2/deployments/lab", "", "x-return-attributes: []")->body,
+        "{}");
+    EXPECT_STR(
+        ask_with(f, HTTP_GET, "/api/v2/deployments/sample", "", "x-return-attributes: [\"state\"]")
+            ->body,
+        "{\"state\":0}");
     front_close(f);
 }
 
@@ -381,22 +386,22 @@ TEST(samples_have_the_defaults_and_no_ids_or_times)
     struct front *f = front_open();
     struct asked *a = get(f, "/api/v2/nodes/sample");
     STATUS(a, 200);
-    SAYS(a->type, OBJ("node"));
-    SAYS(shown(f->w, str_from(a->body)),
-         "{'name':null,'description':'','admin':false,'system':false,'allocated':false,"
-         "'alive':false,'available':false,'bootenv':'sledgehammer','quirks':[]}");
-    SAYS(shown(f->w, str_from(get(f, "/api/v2/deployments/sample")->body)),
-         "{'name':null,'description':'','state':0,'system':false}");
-    SAYS(shown(f->w, str_from(get(f, "/api/v2/node_roles/sample")->body)),
-         "{'state':4,'cohort':0,'run_count':0,'status':'','runlog':'','available':true,"
-         "'order':10000,'node_error':false}");
+    EXPECT_STR(a->type, OBJ("node"));
+    EXPECT_STR(shown(f->w, str_from(a->body)),
+               "{'name':null,'description':'','admin':false,'system':false,'allocated':false,"
+               "'alive':false,'available':false,'bootenv':'sledgehammer','quirks':[]}");
+    EXPECT_STR(shown(f->w, str_from(get(f, "/api/v2/deployments/sample")->body)),
+               "{'name':null,'description':'','state':0,'system':false}");
+    EXPECT_STR(shown(f->w, str_from(get(f, "/api/v2/node_roles/sample")->body)),
+               "{'state':4,'cohort':0,'run_count':0,'status':'','runlog':'','available':true,"
+               "'order':10000,'node_error':false}");
     struct asked *role = get(f, "/api/v2/roles/sample");
     CHECK(body_of(role)->count == 16);
-    SAYS(at(f, role, "implicit"), "false");
-    SAYS(at(f, role, "barclamp_id"), "absent");
-    SAYS(shown(f->w, str_from(get(f, "/api/v2/jigs/sample")->body)),
-         "{'name':null,'description':'','order':10000,'active':false,'client_role_name':null,"
-         "'server':null,'client_name':null,'key':null}");
+    EXPECT_STR(at(f, role, "implicit"), "false");
+    EXPECT_STR(at(f, role, "barclamp_id"), "absent");
+    EXPECT_STR(shown(f->w, str_from(get(f, "/api/v2/jigs/sample")->body)),
+               "{'name':null,'description':'','order':10000,'active':false,'client_role_name':null,"
+               "'server':null,'client_name':null,'key':null}");
     front_close(f);
 }
 
@@ -414,53 +419,53 @@ static const char *matched(struct front *f, const char *collection, const char *
 TEST(matches_are_exact_and_all_of_them)
 {
     struct front *f = world_with_nodes();
-    SAYS(matched(f, "nodes", "{'name':'n1.example.com'}"), "3");
-    SAYS(matched(f, "nodes", "{'name':'n1'}"), "");
-    SAYS(matched(f, "nodes", "{'alive':true,'system':false}"), "3,4");
-    SAYS(matched(f, "nodes", "{'alive':true,'system':'false','deployment_id':2}"), "4");
-    SAYS(matched(f, "nodes", "{'target_role_id':null}"), "1,2,3,4");
-    SAYS(matched(f, "nodes", "{'quirks':[]}"), "1,2,3,4");
-    SAYS(matched(f, "roles", "{'provides':['x','y']}"), "1");
-    SAYS(matched(f, "roles", "{'provides':['x']}"), "");
-    SAYS(matched(f, "roles", "{'milestone':true}"), "1");
-    SAYS(matched(f, "roles", "{'jig_name':'script','cohort':2}"), "3");
-    SAYS(matched(f, "deployments", "{'state':2}"), "");
-    SAYS(matched(f, "deployments", "{'state':1}"), "1");
-    SAYS(matched(f, "deployments", "{'state':'0','parent_id':'1'}"), "2");
-    SAYS(matched(f, "deployments", "{'parent_id':null}"), "1");
-    SAYS(matched(f, "node_roles", "{'cohort':1,'node_error':false}"), "2");
+    EXPECT_STR(matched(f, "nodes", "{'name':'n1.example.com'}"), "3");
+    EXPECT_STR(matched(f, "nodes", "{'name':'n1'}"), "");
+    EXPECT_STR(matched(f, "nodes", "{'alive':true,'system':false}"), "3,4");
+    EXPECT_STR(matched(f, "nodes", "{'alive':true,'system':'false','deployment_id':2}"), "4");
+    EXPECT_STR(matched(f, "nodes", "{'target_role_id':null}"), "1,2,3,4");
+    EXPECT_STR(matched(f, "nodes", "{'quirks':[]}"), "1,2,3,4");
+    EXPECT_STR(matched(f, "roles", "{'provides':['x','y']}"), "1");
+    EXPECT_STR(matched(f, "roles", "{'provides':['x']}"), "");
+    EXPECT_STR(matched(f, "roles", "{'milestone':true}"), "1");
+    EXPECT_STR(matched(f, "roles", "{'jig_name':'script','cohort':2}"), "3");
+    EXPECT_STR(matched(f, "deployments", "{'state':2}"), "");
+    EXPECT_STR(matched(f, "deployments", "{'state':1}"), "1");
+    EXPECT_STR(matched(f, "deployments", "{'state':'0','parent_id':'1'}"), "2");
+    EXPECT_STR(matched(f, "deployments", "{'parent_id':null}"), "1");
+    EXPECT_STR(matched(f, "node_roles", "{'cohort':1,'node_error':false}"), "2");
     front_close(f);
 }
 
 TEST(a_list_of_values_matches_any_of_them)
 {
     struct front *f = world_with_nodes();
-    SAYS(matched(f, "nodes", "{'id':[3,'4',99]}"), "3,4");
-    SAYS(matched(f, "deployments", "{'name':['lab','system','nix']}"), "2,1");
-    SAYS(matched(f, "deployments", "{'name':[]}"), "");
-    SAYS(matched(f, "node_roles", "{'cohort':[2,0]}"), "1,4,3");
+    EXPECT_STR(matched(f, "nodes", "{'id':[3,'4',99]}"), "3,4");
+    EXPECT_STR(matched(f, "deployments", "{'name':['lab','system','nix']}"), "2,1");
+    EXPECT_STR(matched(f, "deployments", "{'name':[]}"), "");
+    EXPECT_STR(matched(f, "node_roles", "{'cohort':[2,0]}"), "1,4,3");
     front_close(f);
 }
 
 TEST(without_a_known_column_nothing_matches)
 {
     struct front *f = world_with_nodes();
-    SAYS(matched(f, "nodes", ""), "");
-    SAYS(matched(f, "nodes", "{}"), "");
-    SAYS(matched(f, "nodes", "{'nix':1}"), "");
-    SAYS(matched(f, "nodes", "{'nix':1,'id':3}"), "3");
+    EXPECT_STR(matched(f, "nodes", ""), "");
+    EXPECT_STR(matched(f, "nodes", "{}"), "");
+    EXPECT_STR(matched(f, "nodes", "{'nix':1}"), "");
+    EXPECT_STR(matched(f, "nodes", "{'nix':1,'id':3}"), "3");
     front_close(f);
 }
 
 TEST(values_of_another_type_match_nothing)
 {
     struct front *f = world_with_nodes();
-    SAYS(matched(f, "nodes", "{'id':true}"), "");
-    SAYS(matched(f, "nodes", "{'id':3.0}"), "");
-    SAYS(matched(f, "nodes", "{'name':3}"), "");
-    SAYS(matched(f, "nodes", "{'alive':1}"), "");
-    SAYS(matched(f, "nodes", "{'alive':{}}"), "");
-    SAYS(matched(f, "nodes", "{'created_at':5}"), "");
+    EXPECT_STR(matched(f, "nodes", "{'id':true}"), "");
+    EXPECT_STR(matched(f, "nodes", "{'id':3.0}"), "");
+    EXPECT_STR(matched(f, "nodes", "{'name':3}"), "");
+    EXPECT_STR(matched(f, "nodes", "{'alive':1}"), "");
+    EXPECT_STR(matched(f, "nodes", "{'alive':{}}"), "");
+    EXPECT_STR(matched(f, "nodes", "{'created_at':5}"), "");
     front_close(f);
 }
 
@@ -470,16 +475,16 @@ TEST(times_match_in_every_notation)
     struct asked *a = get(f, "/api/v2/nodes/n1.example.com");
     char body[96];
     snprintf(body, sizeof body, "{'created_at':%s}", at(f, a, "created_at"));
-    SAYS(matched(f, "nodes", body), "3");
+    EXPECT_STR(matched(f, "nodes", body), "3");
     front_close(f);
 }
 
 TEST(forms_and_queries_match_like_json)
 {
     struct front *f = world_with_nodes();
-    SAYS(matched(f, "nodes", "name=n1.example.com&alive=true"), "3");
-    SAYS(matched(f, "nodes", "id[]=4&id[]=3"), "3,4");
-    SAYS(column(ask(f, HTTP_POST, "/api/v2/nodes/match?alive=true&id=4", ""), "id"), "4");
+    EXPECT_STR(matched(f, "nodes", "name=n1.example.com&alive=true"), "3");
+    EXPECT_STR(matched(f, "nodes", "id[]=4&id[]=3"), "3,4");
+    EXPECT_STR(column(ask(f, HTTP_POST, "/api/v2/nodes/match?alive=true&id=4", ""), "id"), "4");
     front_close(f);
 }
 
@@ -541,7 +546,7 @@ TEST(values_that_are_too_long_are_refused)
     }
     text[4096] = 0;
     snprintf(body, LONG + 64, "{'name':['%s','n1.example.com']}", text);
-    SAYS(matched(f, "nodes", body), "3");
+    EXPECT_STR(matched(f, "nodes", body), "3");
     free(text);
     free(body);
     front_close(f);
@@ -556,7 +561,7 @@ TEST(the_values_of_all_columns_count_together)
     for (int i = 1; i < 999; i++)
         n += (size_t)snprintf(body + n, 20000 - n, ",%d", i);
     snprintf(body + n, 20000 - n, "],'id':3}");
-    SAYS(matched(f, "nodes", body), "3");
+    EXPECT_STR(matched(f, "nodes", body), "3");
     snprintf(body + n, 20000 - n, "],'id':[3,4]}");
     PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes/match", body), 400, "bad_value", "name");
     free(body);
@@ -610,7 +615,7 @@ TEST(a_slash_that_was_sent_encoded_separates_nothing)
     struct front *f = world_with_nodes();
     struct asked *a = get(f, "/api/v2/nodes/n1.example.com%2Fnode_roles");
     PROBLEM(f, a, 404, "not_found", "id");
-    SAYS(at(f, a, "message"), "'there is no node called n1.example.com/node_roles'");
+    EXPECT_STR(at(f, a, "message"), "'there is no node called n1.example.com/node_roles'");
     PROBLEM(f, get(f, "/api%2Fv2/nodes"), 404, "not_found", "absent");
     PROBLEM(f, ask(f, HTTP_DELETE, "/api/v2/nodes%2Fn1.example.com", ""), 404, "not_found",
             "absent");

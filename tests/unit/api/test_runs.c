@@ -90,22 +90,23 @@ TEST(open_runs_are_listed_and_shown)
     struct front *f = world_with_nodes(true);
     struct asked *list = get(f, "/api/v2/runs");
     STATUS(list, 200);
-    SAYS(list->type, "application/vnd.crowbar.run.list+json; version=2.0");
-    SAYS(column(list, "state"), "running");
+    EXPECT_STR(list->type, "application/vnd.crowbar.run.list+json; version=2.0");
+    EXPECT_STR(column(list, "state"), "running");
     struct asked *one = get(f, target(f, "runs/#", the_run(f)));
     STATUS(one, 200);
-    SAYS(keys(one, body_of(one)), "attempt,begun,created_at,id,job,node_id,node_role_id,queue,role,"
-                                  "running,started_at,state,tries,updated_at");
-    SAYS(at(f, one, "role"), "'a'");
-    SAYS(at(f, one, "queue"), "'normal'");
-    SAYS(at(f, one, "attempt"), "1");
-    SAYS(at(f, one, "begun"), "false");
+    EXPECT_STR(keys(one, body_of(one)),
+               "attempt,begun,created_at,id,job,node_id,node_role_id,queue,role,"
+               "running,started_at,state,tries,updated_at");
+    EXPECT_STR(at(f, one, "role"), "'a'");
+    EXPECT_STR(at(f, one, "queue"), "'normal'");
+    EXPECT_STR(at(f, one, "attempt"), "1");
+    EXPECT_STR(at(f, one, "begun"), "false");
     struct asked *few =
         ask_with(f, HTTP_GET, "/api/v2/runs", "", "x-return-attributes: [\"role\",\"id\"]");
-    SAYS(keys(few, body_of(few)->first), "id,role");
+    EXPECT_STR(keys(few, body_of(few)->first), "id,role");
     world_finish(f->w, "a@n1", RESULT_OK);
     world_collect(f->w);
-    SAYS(get(f, "/api/v2/runs")->body, "[]");
+    EXPECT_STR(get(f, "/api/v2/runs")->body, "[]");
     front_close(f);
 }
 
@@ -135,7 +136,7 @@ TEST(a_run_is_cancelled)
     HAS(a->body, "is being stopped");
     IS(f->w, "a@n1", "error");
     HAS(str_z(&f->w->arena, read_noderole(f->w, "a@n1").runlog), "cancelled by");
-    SAYS(at(f, get(f, target(f, "runs/#", id)), "state"), "'stopping'");
+    EXPECT_STR(at(f, get(f, target(f, "runs/#", id)), "state"), "'stopping'");
     PROBLEM(f, ask(f, HTTP_PUT, target(f, "runs/#/cancel", id), ""), 409, "wrong_state", "run_id");
     front_close(f);
 }
@@ -163,22 +164,22 @@ TEST(a_log_is_read_piece_by_piece)
     const int64_t id = the_run(f);
     struct asked *a = get(f, target(f, "runs/#/log", id));
     STATUS(a, 200);
-    SAYS(keys(a, body_of(a)), "ended,next,offset,text,total");
-    SAYS(at(f, a, "text"), "'one\\ntwo\\n'");
-    SAYS(at(f, a, "offset"), "0");
-    SAYS(at(f, a, "next"), "8");
-    SAYS(at(f, a, "total"), "8");
-    SAYS(at(f, a, "ended"), "false");
+    EXPECT_STR(keys(a, body_of(a)), "ended,next,offset,text,total");
+    EXPECT_STR(at(f, a, "text"), "'one\\ntwo\\n'");
+    EXPECT_STR(at(f, a, "offset"), "0");
+    EXPECT_STR(at(f, a, "next"), "8");
+    EXPECT_STR(at(f, a, "total"), "8");
+    EXPECT_STR(at(f, a, "ended"), "false");
     CHECK(fake_history.log.run_id == id && fake_history.log.attempt == 1);
     CHECK(fake_history.log.noderole_id == the_noderole(f->w, "a@n1"));
     fake_history.ended = true;
     struct asked *b = get(f, target(f, "runs/#/log?offset=4", id));
-    SAYS(at(f, b, "text"), "'two\\n'");
-    SAYS(at(f, b, "ended"), "true");
+    EXPECT_STR(at(f, b, "text"), "'two\\n'");
+    EXPECT_STR(at(f, b, "ended"), "true");
     struct asked *c = get(f, target(f, "runs/#/log?offset=100", id));
-    SAYS(at(f, c, "offset"), "8");
-    SAYS(at(f, c, "next"), "8");
-    SAYS(at(f, c, "text"), "''");
+    EXPECT_STR(at(f, c, "offset"), "8");
+    EXPECT_STR(at(f, c, "next"), "8");
+    EXPECT_STR(at(f, c, "text"), "''");
     PROBLEM(f, get(f, target(f, "runs/#/log?offset=-1", id)), 400, "bad_value", "offset");
     PROBLEM(f, get(f, target(f, "runs/#/log?offset=x", id)), 400, "bad_value", "offset");
     front_close(f);
@@ -192,7 +193,7 @@ TEST(the_log_of_an_ended_run_is_requested_by_attempt)
     PROBLEM(f, get(f, "/api/v2/runs/900/log?attempt=2"), 404, "not_found", "id");
     PROBLEM(f, get(f, "/api/v2/runs/900/log?node_role=8&attempt=0"), 400, "bad_value", "attempt");
     struct asked *a = get(f, "/api/v2/runs/900/log?node_role=8&attempt=2");
-    SAYS(at(f, a, "text"), "'what was'");
+    EXPECT_STR(at(f, a, "text"), "'what was'");
     CHECK(fake_history.log.run_id == 900 && fake_history.log.attempt == 2 &&
           fake_history.log.noderole_id == 8);
     /* Of an open run, an earlier attempt. */
@@ -237,14 +238,14 @@ TEST(a_log_may_contain_any_bytes)
         fake_history.ended = cases[i].ended;
         struct asked *a = get(f, target(f, "runs/#/log", the_run(f)));
         STATUS(a, 200);
-        SAYS(at(f, a, "text"), cases[i].text);
-        SAYS(at(f, a, "next"), cases[i].next);
+        EXPECT_STR(at(f, a, "text"), cases[i].text);
+        EXPECT_STR(at(f, a, "next"), cases[i].next);
     }
     /* Ended, but this is not the last part of the log. */
     fake_history.text = "a\xc3";
     fake_history.total = 10;
     fake_history.ended = true;
-    SAYS(at(f, get(f, target(f, "runs/#/log", the_run(f))), "next"), "1");
+    EXPECT_STR(at(f, get(f, target(f, "runs/#/log", the_run(f))), "next"), "1");
     front_close(f);
 }
 
@@ -280,13 +281,13 @@ TEST(ended_runs_are_read_from_the_store)
                                   over(f, 3, 99)};
     api_on_history(f->api, fake_history.number, runs, 7, OK);
     STATUS(a, 200);
-    SAYS(a->type, "application/vnd.crowbar.run.list+json; version=2.0");
-    SAYS(column(a, "result"), "cancelled,ok,failed,lost,parked,async,unknown");
-    SAYS(column(a, "attempt"), "9,8,7,6,5,4,3");
-    SAYS(keys(a, body_of(a)->first),
-         "attempt,ended_at,id,node_id,node_role_id,reason,reason_subject,"
-         "reason_text,result,role,runlog,started_at");
-    SAYS(column(a, "role"), "a,a,a,a,a,a,a");
+    EXPECT_STR(a->type, "application/vnd.crowbar.run.list+json; version=2.0");
+    EXPECT_STR(column(a, "result"), "cancelled,ok,failed,lost,parked,async,unknown");
+    EXPECT_STR(column(a, "attempt"), "9,8,7,6,5,4,3");
+    EXPECT_STR(keys(a, body_of(a)->first),
+               "attempt,ended_at,id,node_id,node_role_id,reason,reason_subject,"
+               "reason_text,result,role,runlog,started_at");
+    EXPECT_STR(column(a, "role"), "a,a,a,a,a,a,a");
     HAS(column(a, "started_at"), "1970-01-01T00:00:01.000Z,");
     HAS(column(a, "runlog"), "said,said,");
     api_on_history(f->api, fake_history.number, runs, 7, OK); /* no call waits any more */
@@ -302,14 +303,14 @@ TEST(a_deleted_noderole_may_have_ended_runs)
     run.old_run.role_id = 0;
     api_on_history(f->api, fake_history.number, &run, 1, OK);
     STATUS(a, 200);
-    SAYS(column(a, "role"), "null");
+    EXPECT_STR(column(a, "role"), "null");
     struct asked *b = get(f, "/api/v2/node_roles/777/runs");
     api_on_history(f->api, fake_history.number, NULL, 0, OK);
     PROBLEM(f, b, 404, "not_found", "id");
     struct asked *c = get(f, target(f, "node_roles/#/runs", the_noderole(f->w, "a@n1")));
     api_on_history(f->api, fake_history.number, NULL, 0, OK);
     STATUS(c, 200);
-    SAYS(c->body, "[]");
+    EXPECT_STR(c->body, "[]");
     fake_history.asked = 0;
     PROBLEM(f, get(f, "/api/v2/node_roles/nix/runs"), 404, "not_found", "id");
     PROBLEM(f, get(f, "/api/v2/node_roles/777/runs?limit=0"), 400, "bad_value", "limit");

@@ -12,13 +12,15 @@ TEST(a_diff_reads_each_archived_side_from_the_store)
     let_answer(f);
     STATUS(d, 200);
     CHECK(fake_history.asked == 1); /* the head is in the core */
-    SAYS(d->type, "application/vnd.crowbar.diff.obj+json; version=2.0");
-    SAYS(at(f, d, "from"), "1");
-    SAYS(at(f, d, "to"), "4");
-    SAYS(at(f, d, "changed"), "[{'node':3,'node_name':'n1.example.com','paths':['v'],'role':1,"
-                              "'role_name':'a','values':[[1,3]]}]");
-    SAYS(at(f, d, "added"), "[{'node':3,'node_name':'n1.example.com','role':2,'role_name':'b'}]");
-    SAYS(at(f, d, "removed"), "[]");
+    EXPECT_STR(d->type, "application/vnd.crowbar.diff.obj+json; version=2.0");
+    EXPECT_STR(at(f, d, "from"), "1");
+    EXPECT_STR(at(f, d, "to"), "4");
+    EXPECT_STR(at(f, d, "changed"),
+               "[{'node':3,'node_name':'n1.example.com','paths':['v'],'role':1,"
+               "'role_name':'a','values':[[1,3]]}]");
+    EXPECT_STR(at(f, d, "added"),
+               "[{'node':3,'node_name':'n1.example.com','role':2,'role_name':'b'}]");
+    EXPECT_STR(at(f, d, "removed"), "[]");
     struct asked *both = get(f, target(f, "snapshots/d/diff/#", 4));
     STATUS(both, 200); /* the store was not read */
     CHECK(fake_history.asked == 1);
@@ -26,7 +28,7 @@ TEST(a_diff_reads_each_archived_side_from_the_store)
     CHECK(fake_history.asked == 2 && fake_history.page.seq == 2);
     let_answer(f);
     STATUS(old, 200);
-    SAYS(column(old, "data"), "{\"v\":2}");
+    EXPECT_STR(column(old, "data"), "{\"v\":2}");
     front_close(f);
 }
 
@@ -45,7 +47,7 @@ TEST(the_store_is_read_only_after_the_core_is_durable)
     f->held = 0;
     api_durable(f->api, f->w->turn + 1);
     STATUS(d, 200);
-    SAYS(column(d, "name"), "n1.example.com");
+    EXPECT_STR(column(d, "name"), "n1.example.com");
     front_close(f);
 }
 
@@ -66,11 +68,11 @@ TEST(an_interval_closed_while_pages_are_read_changes_nothing)
     let_answer(f);
     STATUS(d, 200);
     CHECK(fake_history.asked == 1);
-    SAYS(column(d, "data"), "{\"v\":2}");
+    EXPECT_STR(column(d, "data"), "{\"v\":2}");
     struct asked *later = get(f, target(f, "snapshots/#/node_roles", 2));
     let_answer(f);
     STATUS(later, 200);
-    SAYS(later->body, d->body);
+    EXPECT_STR(later->body, d->body);
     front_close(f);
 }
 
@@ -101,12 +103,12 @@ TEST(a_revert_command_has_the_content_of_the_snapshot)
     CHECK(r->answers == 0 && fake_history.asked == 1 && f->line_count == 0);
     let_answer(f);
     CHECK(r->answers == 0 && f->line_count == 1);
-    SAYS(shown(f->w, f->line[0].deployment_revert.content),
-         "{'data':[{'data':{'v':1},'node':3,'role':1}],'members':[{'node':3,'role':1}]}");
+    EXPECT_STR(shown(f->w, f->line[0].deployment_revert.content),
+               "{'data':[{'data':{'v':1},'node':3,'role':1}],'members':[{'node':3,'role':1}]}");
     front_take(f);
     STATUS(r, 200);
-    SAYS(at(f, r, "state"), "0");
-    SAYS(at(f, r, "skipped"), "[]");
+    EXPECT_STR(at(f, r, "state"), "0");
+    EXPECT_STR(at(f, r, "skipped"), "[]");
     HAS(at(f, r, "removed"), "'role_name':'b'");
     front_close(f);
 }
@@ -137,9 +139,10 @@ TEST(a_plan_is_a_dry_commit)
     CHECK(f->line_count == 1 && f->line[0].is_dry);
     front_take(f);
     STATUS(p, 200);
-    SAYS(keys(p, body_of(p)), "announced,changed,changed_destructive,commits,consent,destroys,"
-                              "destructive,hash,held,missing,removes,"
-                              "reruns,role_commits,runs,seq,summary,unproposed");
+    EXPECT_STR(keys(p, body_of(p)),
+               "announced,changed,changed_destructive,commits,consent,destroys,"
+               "destructive,hash,held,missing,removes,"
+               "reruns,role_commits,runs,seq,summary,unproposed");
     CHECK(read_head(f->w, "d").state == SNAPSHOT_PROPOSED);
     front_close(f);
 }

@@ -59,8 +59,8 @@ TEST(an_unchanged_object_is_shown_at_once)
     f->w->turn++;
     f->held = 0;
     api_durable(f->api, f->w->turn);
-    SAYS(at(f, a, "description"), "'later'");
-    SAYS(at(f, b, "description"), "'later'");
+    EXPECT_STR(at(f, a, "description"), "'later'");
+    EXPECT_STR(at(f, b, "description"), "'later'");
     front_close(f);
 }
 
@@ -72,7 +72,7 @@ TEST(a_waiting_read_shows_the_core_it_was_computed_from)
     DONE(f->w, CMD(DEPLOYMENT_UPDATE, deployment_update, .id = 2, .given = GIVEN_DESCRIPTION,
                    .description = STR("later")));
     api_durable(f->api, f->w->turn + 1);
-    SAYS(at(f, a, "description"), "''");
+    EXPECT_STR(at(f, a, "description"), "''");
     front_close(f);
 }
 
@@ -100,7 +100,7 @@ TEST(a_reload_computes_waiting_reads_again)
     f->held = 0;
     api_reloaded(f->api);
     PROBLEM(f, one, 404, "not_found", "id");
-    SAYS(column(list, "name"), "other,system");
+    EXPECT_STR(column(list, "name"), "other,system");
     front_close(f);
 }
 
@@ -126,7 +126,7 @@ TEST(a_reload_without_a_core_answers_503)
     f->trouble = "disk full";
     api_reloaded(f->api);
     PROBLEM(f, a, 503, "unavailable", "absent");
-    SAYS(at(f, a, "message"), "'the store is not available: disk full'");
+    EXPECT_STR(at(f, a, "message"), "'the store is not available: disk full'");
     f->is_down = false;
     front_close(f);
 }
@@ -213,7 +213,7 @@ TEST(a_write_waits_for_its_outcome)
     CHECK(a->answers == 0);
     front_take(f);
     STATUS(a, 200);
-    SAYS(at(f, a, "description"), "'x'");
+    EXPECT_STR(at(f, a, "description"), "'x'");
     front_close(f);
 }
 
@@ -240,7 +240,7 @@ TEST(outcomes_come_in_any_order)
         char name[16];
         snprintf(name, sizeof name, "'d%d'", i);
         STATUS(all[i], 200);
-        SAYS(at(f, all[i], "name"), name);
+        EXPECT_STR(at(f, all[i], "name"), name);
     }
     front_close(f);
 }
@@ -384,7 +384,7 @@ TEST(if_match_must_name_the_last_change)
         a = ask_with(f, late[i].method, late[i].target, late[i].body, good);
         PROBLEM(f, a, 412, "precondition_failed", "if_turn");
     }
-    SAYS(at(f, get(f, LAB), "description"), "'x'");
+    EXPECT_STR(at(f, get(f, LAB), "description"), "'x'");
     tag(good, lab_turn(f));
     a = ask_with(f, HTTP_PATCH, LAB, "[{'op':'replace','path':'/description','value':'y'}]", good);
     STATUS(a, 200);
@@ -459,7 +459,7 @@ TEST(a_patch_is_computed_again_after_another_change)
     CHECK(!a->answers && f->line_count == 1);
     front_take(f);
     STATUS(a, 200);
-    SAYS(at(f, a, "name"), "'patched'");
+    EXPECT_STR(at(f, a, "name"), "'patched'");
     front_close(f);
 }
 
@@ -508,7 +508,7 @@ TEST(of_two_writes_with_the_same_if_match_one_succeeds)
     front_take(f);
     STATUS(both[0], 200);
     PROBLEM(f, both[1], 412, "precondition_failed", "if_turn");
-    SAYS(at(f, get(f, LAB), "description"), "'first'");
+    EXPECT_STR(at(f, get(f, LAB), "description"), "'first'");
     front_close(f);
 }
 
@@ -535,7 +535,7 @@ TEST(calls_of_disconnected_clients_are_ended)
     front_take(f); /* and no reply is sent */
     front_wait(f, knocking);
     STATUS(knocking, 200);
-    SAYS(at(f, knocking, "description"), "'done all the same'");
+    EXPECT_STR(at(f, knocking, "description"), "'done all the same'");
     front_close(f);
 }
 
@@ -571,8 +571,8 @@ TEST(the_probes_need_no_credentials)
     struct asked *a = asked_new(f, HTTP_GET, "/healthz");
     asked_send(f, a);
     STATUS(a, 200);
-    SAYS(a->body, "ok\n");
-    SAYS(a->type, "text/plain; charset=utf-8");
+    EXPECT_STR(a->body, "ok\n");
+    EXPECT_STR(a->type, "text/plain; charset=utf-8");
     a = asked_new(f, HTTP_GET, "/readyz");
     asked_send(f, a);
     STATUS(a, 200);
@@ -580,7 +580,7 @@ TEST(the_probes_need_no_credentials)
     a = asked_new(f, HTTP_GET, "/readyz");
     asked_send(f, a);
     STATUS(a, 503);
-    SAYS(a->body, "the store is being loaded\n");
+    EXPECT_STR(a->body, "the store is being loaded\n");
     a = asked_new(f, HTTP_POST, "/healthz");
     asked_send(f, a);
     STATUS(a, 401);

@@ -23,16 +23,16 @@ TEST(a_node_is_created_and_shown)
                           "{'name':'N7.Example.com','description':'d','alive':true,'allocated':"
                           "true,'deployment':'lab','bootenv':'local','nix':[1],'hint':{'a':1}}");
     STATUS(a, 200);
-    SAYS(a->type, "application/vnd.crowbar.node.obj+json; version=2.0");
-    SAYS(at(f, a, "name"), "'n7.example.com'");
-    SAYS(at(f, a, "alive"), "true");
-    SAYS(at(f, a, "available"), "false");
-    SAYS(at(f, a, "deployment_id"), "2");
-    SAYS(at(f, a, "bootenv"), "'local'");
+    EXPECT_STR(a->type, "application/vnd.crowbar.node.obj+json; version=2.0");
+    EXPECT_STR(at(f, a, "name"), "'n7.example.com'");
+    EXPECT_STR(at(f, a, "alive"), "true");
+    EXPECT_STR(at(f, a, "available"), "false");
+    EXPECT_STR(at(f, a, "deployment_id"), "2");
+    EXPECT_STR(at(f, a, "bootenv"), "'local'");
     char line[64];
     snprintf(line, sizeof line, "ETag: \"%lld\"", (long long)f->w->turn);
     SAID(a, line);
-    SAYS(shown(f->w, read_node(f->w, "n7").hint), "{'a':1}");
+    EXPECT_STR(shown(f->w, read_node(f->w, "n7").hint), "{'a':1}");
     front_close(f);
 }
 
@@ -41,17 +41,17 @@ TEST(a_deployment_is_created_below_system_or_another)
     struct front *f = world_with_nodes();
     struct asked *a = ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'one'}");
     STATUS(a, 200);
-    SAYS(at(f, a, "parent_id"), "1");
-    SAYS(at(f, a, "state"), "0");
-    SAYS(at(f, ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'two','parent':'lab'}"),
-            "parent_id"),
-         "2");
-    SAYS(at(f, ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'three','parent_id':'2'}"),
-            "parent_id"),
-         "2");
-    SAYS(at(f, ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'four','parent_id':null}"),
-            "parent_id"),
-         "1");
+    EXPECT_STR(at(f, a, "parent_id"), "1");
+    EXPECT_STR(at(f, a, "state"), "0");
+    EXPECT_STR(at(f, ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'two','parent':'lab'}"),
+                  "parent_id"),
+               "2");
+    EXPECT_STR(at(f, ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'three','parent_id':'2'}"),
+                  "parent_id"),
+               "2");
+    EXPECT_STR(at(f, ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'four','parent_id':null}"),
+                  "parent_id"),
+               "1");
     PROBLEM(f, ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'one'}"), 409, "name_taken",
             "name");
     PROBLEM(f, ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'x','parent':'nix'}"), 404,
@@ -76,14 +76,14 @@ TEST(a_role_is_bound_by_names_or_ids)
     struct asked *a = ask(f, HTTP_POST, "/api/v2/node_roles",
                           "{'node':'n1.example.com','role':'b','data':{'k':[1,2]}}");
     STATUS(a, 200);
-    SAYS(at(f, a, "cohort"), "1");
-    SAYS(at(f, a, "deployment_id"), "1");
-    SAYS(shown(f->w, read_noderole(f->w, "b@n1").proposed_data), "{'k':[1,2]}");
+    EXPECT_STR(at(f, a, "cohort"), "1");
+    EXPECT_STR(at(f, a, "deployment_id"), "1");
+    EXPECT_STR(shown(f->w, read_noderole(f->w, "b@n1").proposed_data), "{'k':[1,2]}");
     CHECK(world_bound(f->w, "a@n1") != 0);
     char body[96];
     snprintf(body, sizeof body, "{'node_id':%lld,'role_id':'%lld','deployment_id':1}",
              (long long)the_node(f->w, "n1"), (long long)the_role(f->w, "b"));
-    SAYS(at(f, ask(f, HTTP_POST, "/api/v2/node_roles", body), "id"), at(f, a, "id"));
+    EXPECT_STR(at(f, ask(f, HTTP_POST, "/api/v2/node_roles", body), "id"), at(f, a, "id"));
     PROBLEM(f,
             ask(f, HTTP_POST, "/api/v2/node_roles",
                 "{'node':'n1.example.com','role':'b','deployment':'lab'}"),
@@ -110,15 +110,16 @@ TEST(all_problems_are_in_one_reply)
     struct asked *a = ask(f, HTTP_POST, "/api/v2/nodes",
                           "{'name':7,'alive':'maybe','deployment':'nix','hint':'{','admin':null}");
     STATUS(a, 400);
-    SAYS(at(f, a, "code"), "'bad_value'");
-    SAYS(at(f, a, "field"), "'name'");
-    SAYS(at(f, a, "message"), "'name must be a string; admin must be true or false; alive must be "
-                              "true or false; deployment: there is no deployment nix; hint must "
-                              "be a JSON object'");
+    EXPECT_STR(at(f, a, "code"), "'bad_value'");
+    EXPECT_STR(at(f, a, "field"), "'name'");
+    EXPECT_STR(at(f, a, "message"),
+               "'name must be a string; admin must be true or false; alive must be "
+               "true or false; deployment: there is no deployment nix; hint must "
+               "be a JSON object'");
     const struct json *all = json_get(body_of(a), STR("problems"));
     CHECK(all && all->count == 5);
-    SAYS(shown(f->w, json_write(&a->kept, all->first)),
-         "{'code':'bad_value','field':'name','message':'name must be a string'}");
+    EXPECT_STR(shown(f->w, json_write(&a->kept, all->first)),
+               "{'code':'bad_value','field':'name','message':'name must be a string'}");
     front_close(f);
 }
 
@@ -134,7 +135,7 @@ TEST(problems_of_the_core_are_passed_on_unchanged)
     struct asked *a =
         ask(f, HTTP_POST, "/api/v2/node_roles", "{'node':'n1.example.com','role':'hostile'}");
     STATUS(a, 409);
-    SAYS(at(f, a, "code"), "'role_conflict'");
+    EXPECT_STR(at(f, a, "code"), "'role_conflict'");
     front_close(f);
 }
 
@@ -146,19 +147,19 @@ TEST(an_update_changes_what_is_given_and_nothing_else)
     struct asked *a =
         ask(f, HTTP_PUT, N1, "{'description':'x','id':77,'admin':true,'alive':false}");
     STATUS(a, 200);
-    SAYS(at(f, a, "description"), "'x'");
-    SAYS(at(f, a, "alive"), "false");
-    SAYS(at(f, a, "available"), "true");
-    SAYS(at(f, a, "admin"), "false");
+    EXPECT_STR(at(f, a, "description"), "'x'");
+    EXPECT_STR(at(f, a, "alive"), "false");
+    EXPECT_STR(at(f, a, "available"), "true");
+    EXPECT_STR(at(f, a, "admin"), "false");
     a = ask(f, HTTP_PUT, N1,
             "{'name':'n9.example.com','description':null,'bootenv':'local',"
             "'allocated':'true','available':'false','deployment':'lab'}");
-    SAYS(at(f, a, "name"), "'n9.example.com'");
-    SAYS(at(f, a, "description"), "''");
-    SAYS(at(f, a, "bootenv"), "'local'");
-    SAYS(at(f, a, "allocated"), "true");
-    SAYS(at(f, a, "available"), "false");
-    SAYS(at(f, a, "deployment_id"), "2");
+    EXPECT_STR(at(f, a, "name"), "'n9.example.com'");
+    EXPECT_STR(at(f, a, "description"), "''");
+    EXPECT_STR(at(f, a, "bootenv"), "'local'");
+    EXPECT_STR(at(f, a, "allocated"), "true");
+    EXPECT_STR(at(f, a, "available"), "false");
+    EXPECT_STR(at(f, a, "deployment_id"), "2");
     front_close(f);
 }
 
@@ -166,8 +167,8 @@ TEST(an_empty_update_changes_nothing)
 {
     struct front *f = world_with_nodes();
     struct asked *before = get(f, N1);
-    SAYS(ask(f, HTTP_PUT, N1, "")->body, before->body);
-    SAYS(ask(f, HTTP_PUT, N1, "{'nix':true}")->body, before->body);
+    EXPECT_STR(ask(f, HTTP_PUT, N1, "")->body, before->body);
+    EXPECT_STR(ask(f, HTTP_PUT, N1, "{'nix':true}")->body, before->body);
     front_close(f);
 }
 
@@ -176,10 +177,10 @@ TEST(a_node_moves_only_from_the_given_old_deployment)
     struct front *f = world_with_nodes();
     PROBLEM(f, ask(f, HTTP_PUT, N1, "{'deployment':'lab','old_deployment_id':2}"), 409, "stale",
             "old_deployment_id");
-    SAYS(at(f, get(f, N1), "deployment_id"), "1");
-    SAYS(at(f, ask(f, HTTP_PUT, N1, "{'deployment_id':'lab','old_deployment_id':1}"),
-            "deployment_id"),
-         "2");
+    EXPECT_STR(at(f, get(f, N1), "deployment_id"), "1");
+    EXPECT_STR(at(f, ask(f, HTTP_PUT, N1, "{'deployment_id':'lab','old_deployment_id':1}"),
+                  "deployment_id"),
+               "2");
     PROBLEM(f, ask(f, HTTP_PUT, N1, "{'deployment_id':null}"), 400, "bad_value", "deployment_id");
     PROBLEM(f, ask(f, HTTP_PUT, N1, "{'deployment_id':[1]}"), 400, "bad_value", "deployment_id");
     PROBLEM(f, ask(f, HTTP_PUT, N1, "{'deployment_id':-1}"), 404, "not_found", "deployment_id");
@@ -193,8 +194,8 @@ TEST(a_target_is_set_and_cleared)
     world_bind(f->w, "a@n1");
     struct asked *a = ask(f, HTTP_PUT, N1, "{'target_role_id':'a'}");
     STATUS(a, 200);
-    SAYS(at(f, a, "target_role_id"), "1");
-    SAYS(at(f, ask(f, HTTP_PUT, N1, "{'target_role_id':null}"), "target_role_id"), "null");
+    EXPECT_STR(at(f, a, "target_role_id"), "1");
+    EXPECT_STR(at(f, ask(f, HTTP_PUT, N1, "{'target_role_id':null}"), "target_role_id"), "null");
     PROBLEM(f, ask(f, HTTP_PUT, N1, "{'target_role_id':'b'}"), 409, "target_invalid",
             "target_role_id");
     front_close(f);
@@ -205,13 +206,13 @@ TEST(deployments_and_roles_are_updated)
     struct front *f = world_with_nodes();
     struct asked *a =
         ask(f, HTTP_PUT, "/api/v2/deployments/lab", "{'name':'labor','description':'d'}");
-    SAYS(at(f, a, "name"), "'labor'");
-    SAYS(at(f, a, "description"), "'d'");
+    EXPECT_STR(at(f, a, "name"), "'labor'");
+    EXPECT_STR(at(f, a, "description"), "'d'");
     a = ask(f, HTTP_PUT, "/api/v2/roles/b", "{'description':'r','template':{'t':1},'cohort':9}");
     STATUS(a, 200);
-    SAYS(at(f, a, "description"), "'r'");
-    SAYS(at(f, a, "cohort"), "1");
-    SAYS(shown(f->w, read_role(f->w, "b").template), "{'t':1}");
+    EXPECT_STR(at(f, a, "description"), "'r'");
+    EXPECT_STR(at(f, a, "cohort"), "1");
+    EXPECT_STR(shown(f->w, read_role(f->w, "b").template), "{'t':1}");
     front_close(f);
 }
 
@@ -222,20 +223,20 @@ TEST(a_jig_is_switched_off_and_on_but_not_created_or_deleted)
                           "{'active':false,'description':'d','server':'s','client_name':'c',"
                           "'key':'k','order':3}");
     STATUS(a, 200);
-    SAYS(at(f, a, "active"), "false");
-    SAYS(at(f, a, "inactive_reason"), "'it is switched off'");
-    SAYS(at(f, a, "description"), "'d'");
-    SAYS(at(f, a, "server"), "'s'");
-    SAYS(at(f, a, "client_name"), "'c'");
-    SAYS(at(f, a, "key"), "'k'");
-    SAYS(at(f, get(f, "/api/v2/roles/b?view=full"), "unusable"),
-         "'role b cannot run: jig script is not active'");
+    EXPECT_STR(at(f, a, "active"), "false");
+    EXPECT_STR(at(f, a, "inactive_reason"), "'it is switched off'");
+    EXPECT_STR(at(f, a, "description"), "'d'");
+    EXPECT_STR(at(f, a, "server"), "'s'");
+    EXPECT_STR(at(f, a, "client_name"), "'c'");
+    EXPECT_STR(at(f, a, "key"), "'k'");
+    EXPECT_STR(at(f, get(f, "/api/v2/roles/b?view=full"), "unusable"),
+               "'role b cannot run: jig script is not active'");
     a = ask(f, HTTP_PATCH, "/api/v2/jigs/script",
             "[{'op':'replace','path':'/active','value':true}]");
     STATUS(a, 200);
-    SAYS(at(f, a, "active"), "true");
-    SAYS(at(f, a, "description"), "'d'");
-    SAYS(at(f, get(f, "/api/v2/roles/b?view=full"), "unusable"), "null");
+    EXPECT_STR(at(f, a, "active"), "true");
+    EXPECT_STR(at(f, a, "description"), "'d'");
+    EXPECT_STR(at(f, get(f, "/api/v2/roles/b?view=full"), "unusable"), "null");
     STATUS(ask(f, HTTP_POST, "/api/v2/jigs", "{'name':'x'}"), 405);
     STATUS(ask(f, HTTP_DELETE, "/api/v2/jigs/script", ""), 405);
     STATUS(get(f, "/api/v2/jigs/nobody"), 404);
@@ -248,7 +249,7 @@ TEST(data_of_a_noderole_is_edited_while_it_is_proposed)
     world_bind(f->w, "a@n1");
     struct asked *a = ask(f, HTTP_PUT, "/api/v2/node_roles/1", "{'data':{'x':1}}");
     STATUS(a, 200);
-    SAYS(shown(f->w, read_noderole(f->w, "a@n1").proposed_data), "{'x':1}");
+    EXPECT_STR(shown(f->w, read_noderole(f->w, "a@n1").proposed_data), "{'x':1}");
     PROBLEM(f, ask(f, HTTP_PUT, "/api/v2/node_roles/1", "{}"), 400, "missing", "data");
     PROBLEM(f, ask(f, HTTP_PUT, "/api/v2/node_roles/1", "{'data':[1]}"), 400, "bad_value", "data");
     PROBLEM(f, ask(f, HTTP_PUT, "/api/v2/node_roles/1", "{'data':'no json'}"), 400, "bad_value",
@@ -268,20 +269,20 @@ TEST(json_forms_and_queries_are_equivalent)
     struct asked *a = ask_with(f, HTTP_POST, "/api/v2/nodes",
                                "name=f1.example.com&description=two+words%21&alive=true", form);
     STATUS(a, 200);
-    SAYS(at(f, a, "description"), "'two words!'");
-    SAYS(at(f, a, "alive"), "true");
+    EXPECT_STR(at(f, a, "description"), "'two words!'");
+    EXPECT_STR(at(f, a, "alive"), "true");
     a = ask(f, HTTP_POST, "/api/v2/nodes?name=q1.example.com&alive=true&deployment=lab", "");
-    SAYS(at(f, a, "alive"), "true");
-    SAYS(at(f, a, "deployment_id"), "2");
+    EXPECT_STR(at(f, a, "alive"), "true");
+    EXPECT_STR(at(f, a, "deployment_id"), "2");
     a = ask(f, HTTP_PUT, N1 "?description=query&allocated=true", "{'description':'body'}");
-    SAYS(at(f, a, "description"), "'body'");
-    SAYS(at(f, a, "allocated"), "true");
+    EXPECT_STR(at(f, a, "description"), "'body'");
+    EXPECT_STR(at(f, a, "allocated"), "true");
     a = ask_with(f, HTTP_POST, "/api/v2/node_roles",
                  "node=n1.example.com&role=1&data=%7B%22a%22%3A1%7D", form);
     STATUS(a, 200);
-    SAYS(shown(f->w, read_noderole(f->w, "a@n1").proposed_data), "{'a':1}");
+    EXPECT_STR(shown(f->w, read_noderole(f->w, "a@n1").proposed_data), "{'a':1}");
     a = ask_with(f, HTTP_POST, "/api/v2/deployments", "{'name':'json-in-a-form'}", form);
-    SAYS(at(f, a, "name"), "'json-in-a-form'");
+    EXPECT_STR(at(f, a, "name"), "'json-in-a-form'");
     front_close(f);
 }
 
@@ -289,15 +290,15 @@ TEST(parameters_may_be_wrapped_in_the_type)
 {
     struct front *f = world_with_nodes();
     struct asked *a = ask(f, HTTP_PUT, N1, "{'node':{'description':'in'},'description':'out'}");
-    SAYS(at(f, a, "description"), "'in'");
+    EXPECT_STR(at(f, a, "description"), "'in'");
     a = ask(f, HTTP_PUT, N1, "node[description]=form&node%5Ballocated%5D=true");
-    SAYS(at(f, a, "description"), "'form'");
-    SAYS(at(f, a, "allocated"), "true");
+    EXPECT_STR(at(f, a, "description"), "'form'");
+    EXPECT_STR(at(f, a, "allocated"), "true");
     a = ask(f, HTTP_POST, "/api/v2/node_roles",
             "{'node_role':{'node':'n1.example.com','role':'a'}}");
     STATUS(a, 200);
     a = ask(f, HTTP_POST, "/api/v2/deployments", "{'deployment':{'name':'w','parent':'lab'}}");
-    SAYS(at(f, a, "parent_id"), "2");
+    EXPECT_STR(at(f, a, "parent_id"), "2");
     front_close(f);
 }
 
@@ -346,21 +347,22 @@ TEST(a_deleted_object_is_not_found)
     world_bind(f->w, "a@n1");
     struct asked *a = ask(f, HTTP_DELETE, "/api/v2/node_roles/1", "");
     STATUS(a, 200);
-    SAYS(a->type, "application/vnd.crowbar.node_role.empty+json; version=2.0");
-    SAYS(a->body, "{\"message\":\"node_role 1 was deleted\"}");
+    EXPECT_STR(a->type, "application/vnd.crowbar.node_role.empty+json; version=2.0");
+    EXPECT_STR(a->body, "{\"message\":\"node_role 1 was deleted\"}");
     PROBLEM(f, get(f, "/api/v2/node_roles/1"), 404, "not_found", "id");
     STATUS(ask(f, HTTP_DELETE, N1, ""), 200);
     PROBLEM(f, ask(f, HTTP_DELETE, N1, ""), 404, "not_found", "id");
     STATUS(ask(f, HTTP_DELETE, "/api/v2/deployments/lab", ""), 200);
     PROBLEM(f, ask(f, HTTP_DELETE, "/api/v2/deployments/system", ""), 409, "system_deployment",
             "id");
-    SAYS(ask_with(f, HTTP_POST, "/api/v2/deployments", "{'name':'z'}",
-                  "x-return-attributes: [\"name\"]")
-             ->body,
-         "{\"name\":\"z\"}");
-    SAYS(ask_with(f, HTTP_DELETE, "/api/v2/deployments/z", "", "x-return-attributes: [\"name\"]")
-             ->body,
-         "{}");
+    EXPECT_STR(ask_with(f, HTTP_POST, "/api/v2/deployments", "{'name':'z'}",
+                        "x-return-attributes: [\"name\"]")
+                   ->body,
+               "{\"name\":\"z\"}");
+    EXPECT_STR(
+        ask_with(f, HTTP_DELETE, "/api/v2/deployments/z", "", "x-return-attributes: [\"name\"]")
+            ->body,
+        "{}");
     front_close(f);
 }
 
@@ -375,13 +377,13 @@ TEST(the_verbs_of_a_noderole)
     snprintf(target, sizeof target, "/api/v2/node_roles/%lld/commit", id);
     STATUS(ask(f, HTTP_PUT, "/api/v2/node_roles/1/commit", ""), 200);
     world_anneal(f->w);
-    SAYS(at(f, ask(f, HTTP_PUT, target, ""), "state"), "1");
+    EXPECT_STR(at(f, ask(f, HTTP_PUT, target, ""), "state"), "1");
     world_anneal(f->w);
     world_finish(f->w, "b@n1", RESULT_FAILED);
     snprintf(target, sizeof target, "/api/v2/node_roles/%lld/retry", id);
-    SAYS(at(f, ask(f, HTTP_PUT, target, ""), "state"), "1");
+    EXPECT_STR(at(f, ask(f, HTTP_PUT, target, ""), "state"), "1");
     snprintf(target, sizeof target, "/api/v2/node_roles/%lld/propose", id);
-    SAYS(at(f, ask(f, HTTP_PUT, target, ""), "state"), "4");
+    EXPECT_STR(at(f, ask(f, HTTP_PUT, target, ""), "state"), "4");
     snprintf(target, sizeof target, "/api/v2/node_roles/%lld/retry", id);
     PROBLEM(f, ask(f, HTTP_PUT, target, ""), 409, "wrong_state", "state");
     PROBLEM(f, ask(f, HTTP_PUT, "/api/v2/node_roles/99/retry", ""), 404, "not_found", "id");
@@ -393,12 +395,12 @@ TEST(the_verbs_of_a_deployment)
     struct front *f = world_with_nodes();
     struct asked *a = ask(f, HTTP_PUT, "/api/v2/deployments/lab/commit", "");
     STATUS(a, 200);
-    SAYS(a->type, "application/vnd.crowbar.deployment.obj+json; version=2.0");
-    SAYS(at(f, a, "state"), "2");
+    EXPECT_STR(a->type, "application/vnd.crowbar.deployment.obj+json; version=2.0");
+    EXPECT_STR(at(f, a, "state"), "2");
     a = ask(f, HTTP_PUT, "/api/v2/deployments/lab/propose", "{'name':'again'}");
-    SAYS(at(f, a, "state"), "0");
-    SAYS(str_z(&a->kept, read_head(f->w, "lab").name), "again");
-    SAYS(at(f, ask(f, HTTP_PUT, "/api/v2/deployments/lab/recall", ""), "state"), "0");
+    EXPECT_STR(at(f, a, "state"), "0");
+    EXPECT_STR(str_z(&a->kept, read_head(f->w, "lab").name), "again");
+    EXPECT_STR(at(f, ask(f, HTTP_PUT, "/api/v2/deployments/lab/recall", ""), "state"), "0");
     PROBLEM(f, ask(f, HTTP_PUT, "/api/v2/deployments/lab/commit", "{'plan':'old'}"), 409,
             "plan_changed", "plan");
     PROBLEM(f, ask(f, HTTP_PUT, "/api/v2/deployments/system/recall", ""), 409, "system_deployment",
@@ -413,18 +415,18 @@ TEST(the_verbs_of_a_node)
     world_available(f->w, "n1", false);
     struct asked *a = ask(f, HTTP_PUT, N1 "/commit", "");
     STATUS(a, 200);
-    SAYS(at(f, a, "available"), "true");
+    EXPECT_STR(at(f, a, "available"), "true");
     STATUS(ask(f, HTTP_PUT, N1 "/redeploy", ""), 200);
     STATUS(ask(f, HTTP_PUT, N1 "/propose", ""), 200);
     IS(f->w, "b@n1", "proposed");
     /* No role here is a discovery role: the environment changes, and no target is set. */
     struct asked *debugged = ask(f, HTTP_PUT, N1 "/debug", "");
     STATUS(debugged, 200);
-    SAYS(at(f, debugged, "bootenv"), "'sledgehammer'");
-    SAYS(at(f, debugged, "target_role_id"), "null");
+    EXPECT_STR(at(f, debugged, "bootenv"), "'sledgehammer'");
+    EXPECT_STR(at(f, debugged, "target_role_id"), "null");
     struct asked *un = ask(f, HTTP_PUT, N1 "/undebug", "");
     STATUS(un, 200);
-    SAYS(at(f, un, "bootenv"), "'local'");
+    EXPECT_STR(at(f, un, "bootenv"), "'local'");
     front_close(f);
 }
 
@@ -439,16 +441,17 @@ TEST(a_patch_is_an_update_of_what_it_changes)
                           "{'op':'add','path':'/alive','value':false},"
                           "{'op':'replace','path':'/deployment_id','value':2}]");
     STATUS(a, 200);
-    SAYS(at(f, a, "description"), "'p'");
-    SAYS(at(f, a, "alive"), "false");
-    SAYS(at(f, a, "deployment_id"), "2");
-    SAYS(at(f, ask(f, HTTP_PATCH, N1, "[{'op':'remove','path':'/description'}]"), "description"),
-         "''");
-    SAYS(at(f,
-            ask(f, HTTP_PATCH, "/api/v2/deployments/lab",
-                "[{'op':'replace','path':'/name','value':'lab2'}]"),
-            "name"),
-         "'lab2'");
+    EXPECT_STR(at(f, a, "description"), "'p'");
+    EXPECT_STR(at(f, a, "alive"), "false");
+    EXPECT_STR(at(f, a, "deployment_id"), "2");
+    EXPECT_STR(
+        at(f, ask(f, HTTP_PATCH, N1, "[{'op':'remove','path':'/description'}]"), "description"),
+        "''");
+    EXPECT_STR(at(f,
+                  ask(f, HTTP_PATCH, "/api/v2/deployments/lab",
+                      "[{'op':'replace','path':'/name','value':'lab2'}]"),
+                  "name"),
+               "'lab2'");
     front_close(f);
 }
 
@@ -469,16 +472,16 @@ TEST(a_patch_may_change_the_hidden_document)
     struct asked *a = ask(f, HTTP_PATCH, "/api/v2/node_roles/1",
                           "[{'op':'replace','path':'/data','value':{'k':'v'}}]");
     STATUS(a, 200);
-    SAYS(shown(f->w, read_noderole(f->w, "a@n1").proposed_data), "{'k':'v'}");
-    SAYS(at(f, a, "data"), "absent");
+    EXPECT_STR(shown(f->w, read_noderole(f->w, "a@n1").proposed_data), "{'k':'v'}");
+    EXPECT_STR(at(f, a, "data"), "absent");
     STATUS(ask(f, HTTP_PATCH, "/api/v2/node_roles/1",
                "[{'op':'test','path':'/data','value':{'k':'v'}},{'op':'remove','path':'/data'}]"),
            200);
-    SAYS(shown(f->w, read_noderole(f->w, "a@n1").proposed_data), "{}");
+    EXPECT_STR(shown(f->w, read_noderole(f->w, "a@n1").proposed_data), "{}");
     STATUS(
         ask(f, HTTP_PATCH, "/api/v2/roles/a", "[{'op':'add','path':'/template','value':{'t':2}}]"),
         200);
-    SAYS(shown(f->w, read_role(f->w, "a").template), "{'t':2}");
+    EXPECT_STR(shown(f->w, read_role(f->w, "a").template), "{'t':2}");
     front_close(f);
 }
 
@@ -596,7 +599,7 @@ TEST(a_patch_reaches_into_documents)
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char operations[256];
         snprintf(operations, sizeof operations, "[%s]", cases[i][0]);
-        SAYS(patched(f, operations), cases[i][1]);
+        EXPECT_STR(patched(f, operations), cases[i][1]);
     }
     PROBLEM(f, ask(f, HTTP_PATCH, N1, "[{'op':'add','path':'/quirks/0','value':'q'}]"), 409,
             "read_only", "quirks");
@@ -636,11 +639,11 @@ TEST(the_last_value_of_a_repeated_key_counts_unless_strict)
     struct front *f = world_with_nodes();
     const char *n1 = "/api/v2/nodes/n1.example.com";
     STATUS(ask(f, HTTP_PUT, n1, "{'description':'first','description':'last'}"), 200);
-    SAYS(at(f, get(f, n1), "description"), "'last'");
+    EXPECT_STR(at(f, get(f, n1), "description"), "'last'");
     struct asked *a = strictly(f, n1, "{'description':'one','description':'two'}");
     STATUS(a, 400);
-    SAYS(at(f, a, "code"), "'bad_json'");
-    SAYS(at(f, get(f, n1), "description"), "'last'");
+    EXPECT_STR(at(f, a, "code"), "'bad_json'");
+    EXPECT_STR(at(f, get(f, n1), "description"), "'last'");
     /* Also inside of values and in patches; the stored document has the key once. */
     const char *body =
         "{'node':'n1.example.com','role':'b','data':{'x':1,'y':{'z':1,'z':2},'x':3}}";
@@ -648,7 +651,7 @@ TEST(the_last_value_of_a_repeated_key_counts_unless_strict)
     STATUS(ask(f, HTTP_PATCH, n1,
                "[{'op':'replace','path':'/alive','path':'/description','value':'patched'}]"),
            200);
-    SAYS(at(f, get(f, n1), "description"), "'patched'");
+    EXPECT_STR(at(f, get(f, n1), "description"), "'patched'");
     front_close(f);
 }
 
@@ -659,8 +662,8 @@ TEST(strict_handling_refuses_unknown_fields)
     STATUS(ask(f, HTTP_PUT, n1, "{'alvie':true}"), 200);
     struct asked *a = strictly(f, n1, "{'alvie':true,'description':'x'}");
     STATUS(a, 400);
-    SAYS(at(f, a, "field"), "'alvie'");
-    SAYS(at(f, get(f, n1), "description"), "''");
+    EXPECT_STR(at(f, a, "field"), "'alvie'");
+    EXPECT_STR(at(f, get(f, n1), "description"), "''");
     STATUS(strictly(f, "/api/v2/nodes/n1.example.com?view=full",
                     "{'id':7,'description':'x','deployment':'system'}"),
            200);

@@ -160,21 +160,22 @@ TEST(a_checkout_is_taken_by_the_engine)
     CHECK(same(told(&b), "warning /core/barclamps/apps.yml:23: roles/1/jig: jig puppet-sa is not "
                          "known here; the role cannot run\n"));
     const struct role_record role = read_role(w, "database");
-    SAYS(shown(w, role.requires), "['managed-node','monitor']");
-    SAYS(shown(w, role.provides), "['storage']");
-    SAYS(shown(w, role.wants),
-         "[{'at':'','name':'number_of_drives'},{'at':'apps/disks','name':'claimed-disks'}]");
+    EXPECT_STR(shown(w, role.requires), "['managed-node','monitor']");
+    EXPECT_STR(shown(w, role.provides), "['storage']");
+    EXPECT_STR(shown(w, role.wants),
+               "[{'at':'','name':'number_of_drives'},{'at':'apps/disks','name':'claimed-disks'}]");
     CHECK(role.flags == (ROLE_SERVICE | ROLE_CLUSTER | ROLE_DESTRUCTIVE | ROLE_SERVER));
     CHECK(role.hooks == (1u << HOOK_ACTIVE | 1u << HOOK_NODE_CHANGE));
     CHECK(same(role.class_name, "BarclampApps::Database") && same(role.announces, "[\"wipe\"]"));
-    SAYS(shown(w, read_attrib(w, "port").default_value), "{'value':5432}");
+    EXPECT_STR(shown(w, read_attrib(w, "port").default_value), "{'value':5432}");
     struct record core_row;
     CHECK(core_record(w->core, TABLE_BARCLAMP, core_find(w->core, TABLE_BARCLAMP, STR("core")),
                       &core_row));
     CHECK(same(core_row.barclamp.version, "2.0") && same(core_row.barclamp.commit, "0a1b2c3d"));
     CHECK(same(core_row.barclamp.source_path, on_disk(&b, "core")));
     CHECK(same(core_row.barclamp.cfg_data, str_z(&b.arena, tree.files[0].document)));
-    SAYS(world_path(w, core_row.barclamp.cfg_data, "debs/ubuntu-12.04/pkgs"), "['curl','jq']");
+    EXPECT_STR(world_path(w, core_row.barclamp.cfg_data, "debs/ubuntu-12.04/pkgs"),
+               "['curl','jq']");
     /* The source path that the engine keeps leads to the role's files. */
     const char *scripts;
     CHECK(content_role_file(&b.arena, core_row.barclamp.source_path, STR("database"),

@@ -91,10 +91,10 @@ TEST(grants_are_kept_as_they_were_given)
     struct command create = cmd_user("ann");
     create.user_create.grants = world_json(w, "{'2':'viewer'}");
     const int64_t ann = DONE(w, create);
-    SAYS(shown(w, read_user(w, ann).grants), "{'2':'viewer'}");
+    EXPECT_STR(shown(w, read_user(w, ann).grants), "{'2':'viewer'}");
     DONE(w, cmd_grants(w, ann, "{'2':'operator','1':'viewer'}"));
     world_reload(w);
-    SAYS(shown(w, read_user(w, ann).grants), "{'1':'viewer','2':'operator'}");
+    EXPECT_STR(shown(w, read_user(w, ann).grants), "{'1':'viewer','2':'operator'}");
     DONE(w, cmd_grants(w, ann, "{}"));
     CHECK(read_user(w, ann).grants.len == 0);
     world_close(w);

@@ -39,7 +39,7 @@ static struct world *served_world(void)
     world_bind(w, "disco@n1");
     world_bring(w, "disco@n1", "active");
     world_deliver(w);
-    world_forget(w);
+    world_clear_effects(w);
     return w;
 }
 
@@ -133,7 +133,7 @@ static uint32_t orders(struct world *w)
 static void discard_effects(struct world *w)
 {
     world_deliver(w);
-    world_forget(w);
+    world_clear_effects(w);
 }
 
 static void why_is(struct world *w, enum table table, int64_t id, enum cause_code code,
@@ -144,7 +144,7 @@ static void why_is(struct world *w, enum table table, int64_t id, enum cause_cod
     while (cause->next && cause->next->code != CAUSE_REASON)
         cause = cause->next;
     CHECK(cause->code == code);
-    SAYS(str_z(&w->arena, cause->text), text);
+    EXPECT_STR(str_z(&w->arena, cause->text), text);
 }
 
 /* ---- generations ---- */
@@ -173,15 +173,15 @@ TEST(a_served_generation_never_decreases)
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
     DONE(w, cmd_bootenv(w, "debian-install"));
-    SAYS(seen(w), "{}");
+    EXPECT_STR(seen(w), "{}");
     report_served(w, "s1@d1", 3); /* the node has not reached it */
-    SAYS(seen(w), "{}");
+    EXPECT_STR(seen(w), "{}");
     report_served(w, "s1@d1", 2);
     const char *two = seen(w);
     report_served(w, "s1@d1", 1);
     report_served(w, "s1@d1", 0);
     report_served(w, "s1@d1", -5);
-    SAYS(seen(w), two);
+    EXPECT_STR(seen(w), two);
     CHECK(w->fx.count == 0);
     world_close(w);
 }
@@ -190,12 +190,12 @@ TEST(only_noderoles_that_serve_boots_may_report)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
-    SAYS(REFUSED(w, cmd_served(w, "disco@n1", 1), BAD_VALUE, "noderole_id"),
-         "its role does not serve boots: it lacks the flag serves-boot");
+    EXPECT_STR(REFUSED(w, cmd_served(w, "disco@n1", 1), BAD_VALUE, "noderole_id"),
+               "its role does not serve boots: it lacks the flag serves-boot");
     struct command command = cmd_served(w, "s1@d1", 1);
     command.depth = 0; /* sent by an operator */
-    SAYS(REFUSED(w, command, NOT_SUPPORTED, "generation"),
-         "only a hook of the role that served it can report this");
+    EXPECT_STR(REFUSED(w, command, NOT_SUPPORTED, "generation"),
+               "only a hook of the role that served it can report this");
     command = cmd_served(w, "s1@d1", 1);
     command.node_boot_served.id = 999;
     REFUSED(w, command, NOT_FOUND, "id");
@@ -206,7 +206,7 @@ TEST(only_noderoles_that_serve_boots_may_report)
     REFUSED(w, command, NOT_FOUND, "noderole_id");
     command.if_turn = IF_THERE;
     DONE(w, command);
-    SAYS(seen(w), "{}");
+    EXPECT_STR(seen(w), "{}");
     world_close(w);
 }
 
@@ -221,13 +221,13 @@ TEST(deleted_servers_are_removed_from_boot_seen)
              (long long)the_noderole(w, "s1@d2"));
     snprintf(one, sizeof one, "{'%lld':1,'%lld':1}", (long long)the_noderole(w, "s1@d2"),
              (long long)the_noderole(w, "s2@d1"));
-    SAYS(seen(w), both);
+    EXPECT_STR(seen(w), both);
     DONE(w, cmd_propose(w, "s1@d1"));
     DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "s1@d1")));
     world_commit_deployment(w, "system");
     CHECK(!world_bound(w, "s1@d1"));
     report_served(w, "s2@d1", 1);
-    SAYS(seen(w), one);
+    EXPECT_STR(seen(w), one);
     world_close(w);
 }
 
@@ -241,16 +241,16 @@ TEST(a_restart_waits_until_every_noderole_has_served)
         DONE(w, cmd_bootenv(w, "local"));
         discard_effects(w);
         DONE(w, cmd_power(w, actions[i]));
-        SAYS(sent_orders(w), "");
+        EXPECT_STR(sent_orders(w), "");
         CHECK(is_waiting(w, actions[i]) && orders(w) == 1);
         report_served(w, "s1@d1", 1);
-        SAYS(sent_orders(w), "");
+        EXPECT_STR(sent_orders(w), "");
         report_served(w, "s2@d1", 1);
-        SAYS(sent_orders(w), "");
+        EXPECT_STR(sent_orders(w), "");
         report_served(w, "s1@d2", 1); /* each noderole counts, not each role */
-        SAYS(sent_orders(w), actions[i]);
+        EXPECT_STR(sent_orders(w), actions[i]);
         CHECK(!is_waiting(w, actions[i]) && orders(w) == 1);
-        SAYS(status(w), "");
+        EXPECT_STR(status(w), "");
         world_close(w);
     }
 }
@@ -264,7 +264,7 @@ TEST(actions_that_do_not_boot_never_wait)
     for (uint32_t i = 0; i < sizeof actions / sizeof *actions; i++) {
         world_step(w, cmd_power(w, actions[i]));
         if (w->out.verdict == VERDICT_DONE) /* if the hammer offers it */
-            SAYS(sent_orders(w), actions[i]);
+            EXPECT_STR(sent_orders(w), actions[i]);
         CHECK(!is_waiting(w, actions[i]));
     }
     CHECK(orders(w) > 0);
@@ -275,16 +275,16 @@ TEST(the_boot_device_never_waits)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
-    SAYS(sent_orders(w), "boot disk");
+    EXPECT_STR(sent_orders(w), "boot disk");
     DONE(w, cmd_bootenv(w, "debian-install"));
-    SAYS(sent_orders(w), "boot pxe");
+    EXPECT_STR(sent_orders(w), "boot pxe");
     world_close(w);
 }
 
 static void power_goes_at_once(struct world *w)
 {
     DONE(w, cmd_power(w, "reset"));
-    SAYS(sent_orders(w), "reset");
+    EXPECT_STR(sent_orders(w), "reset");
     CHECK(core_next_deadline(w->core) == -1);
     world_close(w);
 }
@@ -336,7 +336,7 @@ TEST(a_role_that_has_not_served_gets_on_node_change_again)
     world_alive(w, "n1", false);
     discard_effects(w);
     DONE(w, cmd_power(w, "on")); /* does not change the node */
-    HEARD(w, "power on n1; on_node_change s1 n1");
+    EXPECT_EFFECTS(w, "power on n1; on_node_change s1 n1");
     world_close(w);
 }
 
@@ -389,19 +389,19 @@ TEST(orders_are_performed_in_order)
     discard_effects(w);
     DONE(w, cmd_power(w, "reset"));
     DONE(w, cmd_power(w, "off"));
-    SAYS(sent_orders(w), "");
+    EXPECT_STR(sent_orders(w), "");
     DONE(w, cmd_bootenv(w, "debian-install"));
-    SAYS(sent_orders(w), "");
+    EXPECT_STR(sent_orders(w), "");
     DONE(w, cmd_power(w, "on"));
     CHECK(is_waiting(w, "off") && is_waiting(w, "boot pxe") && is_waiting(w, "on"));
     world_reload(w);
     report_served(w, "s1@d1", 2);
     report_served(w, "s1@d2", 1);
     report_served(w, "s2@d1", 1);
-    SAYS(sent_orders(w), "reset; off; boot pxe"); /* "on" waits for the second generation */
+    EXPECT_STR(sent_orders(w), "reset; off; boot pxe"); /* "on" waits for the second generation */
     report_served(w, "s1@d2", 2);
     report_served(w, "s2@d1", 2);
-    SAYS(sent_orders(w), "on");
+    EXPECT_STR(sent_orders(w), "on");
     world_close(w);
 }
 
@@ -415,7 +415,7 @@ TEST(later_orders_continue_when_the_first_is_given_up)
     DONE(w, cmd_power(w, "on")); /* waits only behind the first one */
     CHECK(is_waiting(w, "on"));
     advance_clock(w, BARRIER_MS);
-    SAYS(sent_orders(w), "on");
+    EXPECT_STR(sent_orders(w), "on");
     CHECK(orders(w) == 1);
     HAS(status(w), "reset was not done");
     world_close(w);
@@ -432,8 +432,9 @@ TEST(a_later_row_may_be_given_up_before_an_earlier_one)
     DONE(w, cmd_power(w, "on"));
     advance_clock(w, 11 * SECOND);
     CHECK(is_waiting(w, "reset") && !is_waiting(w, "on"));
-    SAYS(status(w), "on was not done: s1 on d1.example.com has not served boot generation 1 within "
-                    "10 s");
+    EXPECT_STR(status(w),
+               "on was not done: s1 on d1.example.com has not served boot generation 1 within "
+               "10 s");
     CHECK(core_next_deadline(w->core) > mono_ms(w));
     world_close(w);
 }
@@ -455,18 +456,19 @@ TEST(an_order_is_given_up_at_its_deadline)
     discard_effects(w);
     advance_clock(w, 10 * SECOND);
     CHECK(orders(w) == 0 && core_next_deadline(w->core) == -1);
-    SAYS(status(w), "reboot was not done: s1 on d2.example.com has not served boot generation 1 "
-                    "within 600 s");
-    HEARD(w, "on_node_change plain n1; on_node_change s1 n1");
+    EXPECT_STR(status(w),
+               "reboot was not done: s1 on d2.example.com has not served boot generation 1 "
+               "within 600 s");
+    EXPECT_EFFECTS(w, "on_node_change plain n1; on_node_change s1 n1");
     CHECK(!read_node(w, "n1").alive); /* it does not run the ordered environment */
     report_served(w, "s1@d2", 1);
-    SAYS(sent_orders(w), "");
+    EXPECT_STR(sent_orders(w), "");
 
     DONE(w, cmd_power(w, "reboot")); /* a new order is performed */
-    SAYS(sent_orders(w), "reboot");
+    EXPECT_STR(sent_orders(w), "reboot");
     HAS(status(w), "was not done");
     discard_effects(w);
-    SAYS(status(w), "");
+    EXPECT_STR(status(w), "");
     world_close(w);
 }
 
@@ -539,7 +541,7 @@ TEST(a_later_restart_replaces_a_waiting_one)
     report_served(w, "s1@d1", 1);
     report_served(w, "s1@d2", 1);
     report_served(w, "s2@d1", 1);
-    SAYS(sent_orders(w), "reboot; off; reset");
+    EXPECT_STR(sent_orders(w), "reboot; off; reset");
     DONE(w, cmd_power(w, "reset")); /* a delivered order is not replaced */
     CHECK(orders(w) == 4);
     world_close(w);
@@ -583,15 +585,15 @@ TEST(an_order_is_given_up_if_a_server_is_in_error)
     CHECK(!is_waiting(w, "reboot"));
     const char *why = "reboot was not done: s1 on d2.example.com is in error and has not served "
                       "boot generation 1";
-    SAYS(status(w), why);
+    EXPECT_STR(status(w), why);
     discard_effects(w);
     DONE(w, CMD(NODE_COMMIT, node_commit, .id = the_node(w, "n1")));
-    SAYS(status(w), why); /* until a power action succeeds or the node is alive */
+    EXPECT_STR(status(w), why); /* until a power action succeeds or the node is alive */
     discard_effects(w);
     DONE(w, cmd_power(w, "reboot")); /* a new order is given up as well */
-    SAYS(sent_orders(w), "");
+    EXPECT_STR(sent_orders(w), "");
     CHECK(orders(w) == 0);
-    SAYS(status(w), why);
+    EXPECT_STR(status(w), why);
     CHECK(!read_node(w, "n1").alive);
 
     /* A server that enters ERROR after it has served does not block. */
@@ -600,7 +602,7 @@ TEST(an_order_is_given_up_if_a_server_is_in_error)
     CHECK(is_waiting(w, "on"));
     report_served(w, "s1@d1", 1);
     report_served(w, "s2@d1", 1);
-    SAYS(sent_orders(w), "on");
+    EXPECT_STR(sent_orders(w), "on");
     world_close(w);
 }
 
@@ -614,7 +616,7 @@ TEST(a_deleted_server_is_not_waited_for)
     DONE(w, cmd_propose(w, "s1@d2"));
     CHECK(is_waiting(w, "reboot"));
     DONE(w, CMD(NODE_PROPOSE, node_propose, .id = the_node(w, "d1")));
-    SAYS(sent_orders(w), "reboot");
+    EXPECT_STR(sent_orders(w), "reboot");
     world_close(w);
 }
 
@@ -648,7 +650,7 @@ TEST(the_test_jig_releases_all_waiting_orders)
     DONE(w, cmd_power(w, "reboot"));
     DONE(w,
          CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_TEST_JIG, .test_jig = true));
-    SAYS(sent_orders(w), "reboot");
+    EXPECT_STR(sent_orders(w), "reboot");
     world_close(w);
 }
 
@@ -685,7 +687,7 @@ TEST(a_result_of_an_undelivered_order_changes_nothing)
     CHECK(row);
     DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = row, .failed = true, .text = STR("no")));
     CHECK(is_waiting(w, "reboot"));
-    SAYS(status(w), "");
+    EXPECT_STR(status(w), "");
     world_close(w);
 }
 
@@ -697,21 +699,21 @@ TEST(a_failed_power_action_sets_the_status)
     DONE(w, cmd_power(w, "reset"));
     DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = world_waiting(w, "power reset n1"),
                 .failed = true, .text = STR("the BMC is away")));
-    SAYS(status(w), "reset failed: the BMC is away");
+    EXPECT_STR(status(w), "reset failed: the BMC is away");
     world_reload(w);
-    SAYS(status(w), "reset failed: the BMC is away");
+    EXPECT_STR(status(w), "reset failed: the BMC is away");
     DONE(w, cmd_bootenv(w, "local")); /* a boot device order does not clear the status */
     world_deliver(w);
-    SAYS(status(w), "reset failed: the BMC is away");
+    EXPECT_STR(status(w), "reset failed: the BMC is away");
     DONE(w, cmd_power(w, "off"));
     DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = world_waiting(w, "power off n1")));
-    SAYS(status(w), "");
+    EXPECT_STR(status(w), "");
     DONE(w, cmd_power(w, "off"));
     DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = world_waiting(w, "power off n1"),
                 .failed = true));
-    SAYS(status(w), "off failed");
+    EXPECT_STR(status(w), "off failed");
     world_alive(w, "n1", true);
-    SAYS(status(w), "");
+    EXPECT_STR(status(w), "");
     world_close(w);
 }
 

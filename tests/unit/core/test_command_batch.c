@@ -160,7 +160,7 @@ TEST(all_problems_are_reported)
     const struct command bad_name = CMD(NODE_CREATE, node_create, .name = STR("x"));
     const struct command nobody = CMD(GROUP_ADD, group_add, .id = 4711, .node_id = 4711);
     REFUSED(w, BATCH_OF(w, bad_name, cmd_node(w, "n3"), nobody, bad_name), NAME_INVALID, "0.name");
-    SAYS(fields(w), "0.name 2.id 2.node_id 3.name");
+    EXPECT_STR(fields(w), "0.name 2.id 2.node_id 3.name");
     world_close(w);
 }
 
@@ -177,7 +177,7 @@ TEST(later_parts_do_not_see_a_refused_part)
     struct command half = cmd_node(w, "n3");
     half.node_create.deployment_id = 4711;
     REFUSED(w, BATCH_OF(w, half, cmd_node(w, "n3")), NOT_FOUND, "0.deployment_id");
-    SAYS(fields(w), "0.deployment_id");
+    EXPECT_STR(fields(w), "0.deployment_id");
     world_close(w);
 }
 
@@ -272,7 +272,7 @@ TEST(veto_requests_of_all_parts_are_sent_together)
     batch.answer_count = 2;
     step_once(w, &batch);
     CHECK(w->out.verdict == VERDICT_REFUSED);
-    SAYS(fields(w), "2.on_node_bind");
+    EXPECT_STR(fields(w), "2.on_node_bind");
     CHECK(w->out.problems->code == PROBLEM_HOOK_VETO);
     CHECK(digest_eq(before, core_digest_now(w->core)));
     batch.answers = NULL;
@@ -446,7 +446,7 @@ TEST(an_observer_sees_each_part)
              "node_create of %u done %u; node_create of %u refused %u; noderole_bind of %u asking "
              "%u; ",
              count, count + 1, count + 1, count + 1, count + 1, count + 1);
-    SAYS(str_z(&w->arena, buf_str(&o.seen)), wanted);
+    EXPECT_STR(str_z(&w->arena, buf_str(&o.seen)), wanted);
     CHECK(core_count(w->core, TABLE_NODE) == count);
     step_once(w, &batch);
     CHECK(strlen(wanted) == o.seen.len);

@@ -64,7 +64,7 @@ static struct world *open_computed(void)
     compute(w, "a@n1", "{'db':{'port':5}}");
     world_bring(w, "a@n1", "active");
     world_bring(w, "b@n2", "active");
-    world_forget(w);
+    world_clear_effects(w);
     return w;
 }
 
@@ -74,13 +74,13 @@ TEST(sysdata_is_called_at_bind_and_commit)
 {
     struct world *w = open_computing();
     world_bind(w, "b@n1");
-    HEARD(w, "sysdata a@n1");
+    EXPECT_EFFECTS(w, "sysdata a@n1");
     world_deliver(w);
     DONE(w, CMD(NODEROLE_DATA, noderole_data, .id = the_noderole(w, "a@n1"),
                 .data = world_json(w, "{'x':1}")));
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_commit(w, "a@n1");
-    HEARD(w, "sysdata a@n1");
+    EXPECT_EFFECTS(w, "sysdata a@n1");
     world_close(w);
 }
 
@@ -92,15 +92,15 @@ TEST(sysdata_is_called_when_a_commit_blocks_and_when_the_wait_ends)
     world_node(w, "n1", NULL);
     world_bind(w, "a@n1");
     world_deliver(w);
-    world_forget(w);
+    world_clear_effects(w);
     world_commit_deployment(w, "system");
     IS(w, "a@n1", "blocked");
-    HEARD(w, "sysdata a@n1");
+    EXPECT_EFFECTS(w, "sysdata a@n1");
     world_deliver(w);
     world_anneal(w);
     world_finish(w, "p@n1", RESULT_OK);
     IS(w, "a@n1", "todo");
-    HEARD(w, "start p@n1; sysdata a@n1");
+    EXPECT_EFFECTS(w, "start p@n1; sysdata a@n1");
     world_close(w);
 }
 
@@ -110,22 +110,22 @@ TEST(sysdata_is_not_called_when_a_run_starts_ends_or_fails)
     world_bind(w, "a@n1");
     world_commit(w, "a@n1");
     world_deliver(w);
-    world_forget(w);
+    world_clear_effects(w);
     world_anneal(w);
-    HEARD(w, "start a@n1");
+    EXPECT_EFFECTS(w, "start a@n1");
     world_finish(w, "a@n1", RESULT_OK);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     DONE(w, cmd_enqueue(w, "a@n1"));
-    HEARD(w, "sysdata a@n1");
+    EXPECT_EFFECTS(w, "sysdata a@n1");
     world_deliver(w);
     world_anneal(w);
-    HEARD(w, "start a@n1");
+    EXPECT_EFFECTS(w, "start a@n1");
     world_finish(w, "a@n1", RESULT_FAILED);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     DONE(w, cmd_retry(w, "a@n1"));
-    HEARD(w, "sysdata a@n1");
+    EXPECT_EFFECTS(w, "sysdata a@n1");
     DONE(w, cmd_propose(w, "a@n1"));
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_close(w);
 }
 
@@ -134,7 +134,7 @@ TEST(a_value_that_makes_it_run_again_has_it_computed_again)
     struct world *w = open_computed();
     put_value(w, "a@n1", "port", BUCKET_SYSTEM, "7");
     IS(w, "a@n1", "todo");
-    HEARD(w, "sysdata a@n1");
+    EXPECT_EFFECTS(w, "sysdata a@n1");
     world_close(w);
 }
 
@@ -147,9 +147,9 @@ TEST(a_run_that_must_be_repeated_is_computed_for_again)
     IS(w, "a@n1", "transition");
     DONE(w, cmd_retry(w, "a@n1"));
     CHECK(read_noderole(w, "a@n1").rerun);
-    world_forget(w);
+    world_clear_effects(w);
     world_finish(w, "a@n1", RESULT_OK);
-    HEARD(w, "sysdata a@n1");
+    EXPECT_EFFECTS(w, "sysdata a@n1");
     IS(w, "a@n1", "todo");
     world_close(w);
 }
@@ -158,11 +158,11 @@ TEST(a_node_that_comes_back_to_life_has_its_noderoles_computed_again)
 {
     struct world *w = open_computed();
     world_alive(w, "n1", false);
-    HEARD(w, "sysdata a@n1");
+    EXPECT_EFFECTS(w, "sysdata a@n1");
     IS(w, "a@n1", "todo");
     world_deliver(w);
     world_alive(w, "n1", true);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_close(w);
 }
 
@@ -174,9 +174,9 @@ TEST(it_is_computed_also_where_state_hooks_are_silent)
     world_deployment(w, "d");
     world_node(w, "n1", "d");
     world_bind_in(w, "a@n1", "d");
-    HEARD(w, "sysdata a@n1");
+    EXPECT_EFFECTS(w, "sysdata a@n1");
     world_commit(w, "a@n1");
-    HEARD(w, "sysdata a@n1");
+    EXPECT_EFFECTS(w, "sysdata a@n1");
     world_close(w);
 }
 
@@ -185,11 +185,11 @@ TEST(a_role_of_a_jig_that_is_off_computes_nothing)
     struct world *w = open_computing();
     world_bind(w, "a@n1");
     world_deliver(w);
-    world_forget(w);
+    world_clear_effects(w);
     DONE(w, CMD(JIG_UPDATE, jig_update, .id = core_find(w->core, TABLE_JIG, STR("script")),
                 .given = GIVEN_JIG_ACTIVE, .active = false));
     world_commit(w, "a@n1");
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_close(w);
 }
 
@@ -208,7 +208,7 @@ TEST(nothing_starts_before_the_answer_and_the_run_has_it)
     CHECK(why && why->code == CAUSE_WAITING_FOR_HOOK);
     compute(w, "a@n1", "{'db':{'port':5}}");
     world_anneal(w);
-    SAYS(world_path(w, world_start(w, "a@n1")->data, "db"), "{'port':5}");
+    EXPECT_STR(world_path(w, world_start(w, "a@n1")->data, "db"), "{'port':5}");
     world_close(w);
 }
 
@@ -217,11 +217,11 @@ TEST(a_queued_run_waits_for_the_answer_and_is_staged_with_it)
     struct world *w = open_computed();
     DONE(w, cmd_enqueue(w, "a@n1"));
     world_anneal(w);
-    HEARD(w, "sysdata a@n1");
+    EXPECT_EFFECTS(w, "sysdata a@n1");
     compute(w, "a@n1", "{'db':{'port':6}}");
     world_anneal(w);
-    HEARD(w, "start a@n1");
-    SAYS(world_path(w, world_start(w, "a@n1")->data, "db/port"), "6");
+    EXPECT_EFFECTS(w, "start a@n1");
+    EXPECT_STR(world_path(w, world_start(w, "a@n1")->data, "db/port"), "6");
     world_close(w);
 }
 
@@ -230,14 +230,14 @@ TEST(the_first_of_two_answers_is_not_enough)
     struct world *w = open_computing();
     world_bind(w, "a@n1");
     world_commit(w, "a@n1");
-    HEARD(w, "sysdata a@n1; sysdata a@n1");
+    EXPECT_EFFECTS(w, "sysdata a@n1; sysdata a@n1");
     compute(w, "a@n1", "{'db':{'port':5}}");
     world_anneal(w);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     compute(w, "a@n1", "{'db':{'port':6}}");
     world_anneal(w);
-    HEARD(w, "start a@n1");
-    SAYS(world_path(w, world_start(w, "a@n1")->data, "db/port"), "6");
+    EXPECT_EFFECTS(w, "start a@n1");
+    EXPECT_STR(world_path(w, world_start(w, "a@n1")->data, "db/port"), "6");
     world_close(w);
 }
 
@@ -249,10 +249,10 @@ TEST(its_failure_before_a_run_is_an_error_with_its_name_and_message)
     world_commit(w, "a@n1");
     world_answer(w, "sysdata a@n1", true, STR(""));
     IS(w, "a@n1", "error");
-    SAYS(shown(w, read_noderole(w, "a@n1").status), "sysdata failed");
-    SAYS(shown(w, read_noderole(w, "a@n1").runlog), "sysdata: no luck");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").status), "sysdata failed");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").runlog), "sysdata: no luck");
     const struct cause *why = core_why(w->core, TABLE_NODEROLE, the_noderole(w, "a@n1"), &w->arena);
-    SAYS(shown(w, why->text), "`a` on `n1.example.com` is in error: sysdata failed: no luck");
+    EXPECT_STR(shown(w, why->text), "`a` on `n1.example.com` is in error: sysdata failed: no luck");
     CHECK(world_runs(w, NULL) == 0);
     DONE(w, cmd_retry(w, "a@n1"));
     compute(w, "a@n1", "{}");
@@ -288,7 +288,7 @@ TEST(its_failure_while_proposed_sets_only_the_status)
     world_bind(w, "a@n1");
     world_answer(w, "sysdata a@n1", true, STR(""));
     IS(w, "a@n1", "proposed");
-    SAYS(shown(w, read_noderole(w, "a@n1").status), "sysdata: no luck");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").status), "sysdata: no luck");
     CHECK(!read_noderole(w, "a@n1").hook_failed);
     world_commit(w, "a@n1");
     IS(w, "a@n1", "todo");
@@ -333,15 +333,15 @@ TEST(what_is_computed_replaces_what_was_computed_before)
     struct world *w = open_computing();
     world_bind(w, "a@n1");
     compute(w, "a@n1", "{'db':{'host':'x','port':5}}");
-    SAYS(computed_of(w, "a@n1"), "{'db':{'host':'x','port':5}}");
+    EXPECT_STR(computed_of(w, "a@n1"), "{'db':{'host':'x','port':5}}");
     world_commit(w, "a@n1");
     compute(w, "a@n1", "{'db':{'port':6}}");
-    SAYS(computed_of(w, "a@n1"), "{'db':{'port':6}}");
-    SAYS(world_staged(w, "a@n1", "db/host"), "absent");
+    EXPECT_STR(computed_of(w, "a@n1"), "{'db':{'port':6}}");
+    EXPECT_STR(world_staged(w, "a@n1", "db/host"), "absent");
     DONE(w, cmd_enqueue(w, "a@n1"));
     compute(w, "a@n1", "{}");
-    SAYS(computed_of(w, "a@n1"), "{}");
-    SAYS(value_of(w, "a@n1", "port", VIEW_ALL), "1");
+    EXPECT_STR(computed_of(w, "a@n1"), "{}");
+    EXPECT_STR(value_of(w, "a@n1", "port", VIEW_ALL), "1");
     world_close(w);
 }
 
@@ -349,17 +349,17 @@ TEST(it_overrides_the_wall_and_is_overridden_by_hooks_and_users)
 {
     struct world *w = open_computed();
     put_value(w, "a@n1", "port", BUCKET_WALL, "2");
-    SAYS(value_of(w, "a@n1", "port", VIEW_ALL), "5");
-    SAYS(value_of(w, "a@n1", "port", VIEW_WALL), "2");
-    SAYS(value_of(w, "a@n1", "port", VIEW_SYSTEM), "5");
+    EXPECT_STR(value_of(w, "a@n1", "port", VIEW_ALL), "5");
+    EXPECT_STR(value_of(w, "a@n1", "port", VIEW_WALL), "2");
+    EXPECT_STR(value_of(w, "a@n1", "port", VIEW_SYSTEM), "5");
     put_value(w, "a@n1", "port", BUCKET_SYSTEM, "7");
-    SAYS(value_of(w, "a@n1", "port", VIEW_ALL), "7");
-    SAYS(value_of(w, "a@n1", "port", VIEW_SYSTEM), "7");
+    EXPECT_STR(value_of(w, "a@n1", "port", VIEW_ALL), "7");
+    EXPECT_STR(value_of(w, "a@n1", "port", VIEW_SYSTEM), "7");
     DONE(w, cmd_propose(w, "a@n1"));
     put_value(w, "a@n1", "port", BUCKET_USER, "9");
-    SAYS(value_of(w, "a@n1", "port", VIEW_ALL), "9");
-    SAYS(value_of(w, "a@n1", "port", VIEW_SYSTEM), "7");
-    SAYS(computed_of(w, "a@n1"), "{'db':{'port':5}}");
+    EXPECT_STR(value_of(w, "a@n1", "port", VIEW_ALL), "9");
+    EXPECT_STR(value_of(w, "a@n1", "port", VIEW_SYSTEM), "7");
+    EXPECT_STR(computed_of(w, "a@n1"), "{'db':{'port':5}}");
     world_close(w);
 }
 
@@ -367,8 +367,8 @@ TEST(computed_and_written_system_data_are_merged)
 {
     struct world *w = open_computed();
     put_value(w, "a@n1", "all", BUCKET_SYSTEM, "{'host':'x'}");
-    SAYS(value_of(w, "a@n1", "all", VIEW_SYSTEM), "{'host':'x','port':5}");
-    SAYS(world_staged(w, "a@n1", "db"), "{'host':'x','port':5}");
+    EXPECT_STR(value_of(w, "a@n1", "all", VIEW_SYSTEM), "{'host':'x','port':5}");
+    EXPECT_STR(world_staged(w, "a@n1", "db"), "{'host':'x','port':5}");
     world_close(w);
 }
 
@@ -376,8 +376,8 @@ TEST(it_comes_back_from_the_store)
 {
     struct world *w = open_computed();
     world_reload(w);
-    SAYS(computed_of(w, "a@n1"), "{'db':{'port':5}}");
-    SAYS(value_of(w, "a@n1", "port", VIEW_ALL), "5");
+    EXPECT_STR(computed_of(w, "a@n1"), "{'db':{'port':5}}");
+    EXPECT_STR(value_of(w, "a@n1", "port", VIEW_ALL), "5");
     world_close(w);
 }
 
@@ -389,7 +389,7 @@ TEST(a_deleted_noderole_leaves_nothing_of_it)
     world_collect(w);
     DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "a@n1")));
     world_bind(w, "a@n1");
-    SAYS(computed_of(w, "a@n1"), "{}");
+    EXPECT_STR(computed_of(w, "a@n1"), "{}");
     world_close(w);
 }
 
@@ -402,7 +402,7 @@ TEST(a_child_runs_again_when_a_computed_value_it_wants_changes)
     IS(w, "b@n2", "active");
     compute(w, "a@n1", "{'db':{'port':6}}");
     IS(w, "b@n2", "todo");
-    SAYS(world_staged(w, "b@n2", "db/port"), "6");
+    EXPECT_STR(world_staged(w, "b@n2", "db/port"), "6");
     world_close(w);
 }
 
@@ -450,7 +450,7 @@ TEST(the_noderole_itself_does_not_run_because_of_what_it_computes)
     struct command computed = cmd_computed(w, "a@n1", "{'db':{'port':6}}");
     computed.depth = 1;
     DONE(w, computed);
-    SAYS(computed_of(w, "a@n1"), "{'db':{'port':6}}");
+    EXPECT_STR(computed_of(w, "a@n1"), "{'db':{'port':6}}");
     IS(w, "a@n1", "active");
     world_close(w);
 }
@@ -462,7 +462,7 @@ TEST(only_a_hook_sets_computed_data)
     struct world *w = open_computing();
     world_bind(w, "a@n1");
     REFUSED(w, cmd_computed(w, "a@n1", "{'x':1}"), NOT_SUPPORTED, "data");
-    SAYS(computed_of(w, "a@n1"), "{}");
+    EXPECT_STR(computed_of(w, "a@n1"), "{}");
     world_close(w);
 }
 
@@ -503,23 +503,23 @@ TEST(a_template_is_called_at_import_and_whenever_sysdata_is)
 {
     struct world *w = world_open();
     import_templated(w, "'sysdata','template'");
-    HEARD(w, "template t gone");
+    EXPECT_EFFECTS(w, "template t gone");
     answer_template(w, "template t gone", "t", "{'kind':1}");
-    SAYS(shown(w, read_role(w, "t").template), "{'kind':1}");
+    EXPECT_STR(shown(w, read_role(w, "t").template), "{'kind':1}");
     world_node(w, "n1", NULL);
     world_bind(w, "t@n1");
-    HEARD(w, "template t@n1; sysdata t@n1");
+    EXPECT_EFFECTS(w, "template t@n1; sysdata t@n1");
     world_deliver(w);
     world_commit(w, "t@n1");
-    HEARD(w, "template t@n1; sysdata t@n1");
+    EXPECT_EFFECTS(w, "template t@n1; sysdata t@n1");
     answer_template(w, "template t@n1", "t", "{'kind':2}");
-    SAYS(shown(w, read_role(w, "t").template), "{'kind':2}");
+    EXPECT_STR(shown(w, read_role(w, "t").template), "{'kind':2}");
     world_anneal(w);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_deliver(w);
     world_anneal(w);
-    HEARD(w, "start t@n1");
-    SAYS(world_path(w, world_start(w, "t@n1")->data, "kind"), "2");
+    EXPECT_EFFECTS(w, "start t@n1");
+    EXPECT_STR(world_path(w, world_start(w, "t@n1")->data, "kind"), "2");
     world_close(w);
 }
 
@@ -529,12 +529,12 @@ TEST(an_import_keeps_a_template_that_is_computed_until_it_is_computed_again)
     import_templated(w, "'template'");
     answer_template(w, "template t gone", "t", "{'kind':1}");
     import_templated(w, "'template'");
-    SAYS(shown(w, read_role(w, "t").template), "{'kind':1}");
+    EXPECT_STR(shown(w, read_role(w, "t").template), "{'kind':1}");
     import_templated(w, "'template','on_todo'");
-    SAYS(shown(w, read_role(w, "t").template), "{'kind':1}");
+    EXPECT_STR(shown(w, read_role(w, "t").template), "{'kind':1}");
     CHECK(world_waiting(w, "template t gone") != 0);
     import_templated(w, "'on_todo'");
-    SAYS(shown(w, read_role(w, "t").template), "{}");
+    EXPECT_STR(shown(w, read_role(w, "t").template), "{}");
     world_close(w);
 }
 
@@ -543,7 +543,7 @@ TEST(a_template_that_fails_at_import_stays_as_it_was)
     struct world *w = world_open();
     import_templated(w, "'template'");
     world_answer(w, "template t gone", true, STR(""));
-    SAYS(shown(w, read_role(w, "t").template), "{}");
+    EXPECT_STR(shown(w, read_role(w, "t").template), "{}");
     CHECK(core_count(w->core, TABLE_OUTBOX) == 0);
     world_close(w);
 }
@@ -558,7 +558,7 @@ TEST(a_template_that_fails_before_a_run_is_an_error)
     world_commit(w, "t@n1");
     world_answer(w, "template t@n1", true, STR(""));
     IS(w, "t@n1", "error");
-    SAYS(shown(w, read_noderole(w, "t@n1").runlog), "template: no luck");
+    EXPECT_STR(shown(w, read_noderole(w, "t@n1").runlog), "template: no luck");
     world_close(w);
 }
 
@@ -615,7 +615,7 @@ TEST(a_run_that_parks_may_set_a_wall_and_update_its_node)
     world_bind(w, "wipe@n1");
     world_deliver(w);
     world_bring(w, "wipe@n1", "transition");
-    world_forget(w);
+    world_clear_effects(w);
     world_finish_with(w, "wipe@n1",
                       (struct run_done_command){.result = RESULT_PARKED,
                                                 .park_ms = 5000,
@@ -623,9 +623,9 @@ TEST(a_run_that_parks_may_set_a_wall_and_update_its_node)
                                                 .wall = world_json(w, "{'os':{'wiped':'1'}}")});
     IS(w, "wipe@n1", "transition");
     CHECK(world_run(w, "wipe@n1", RUN_PARKED) != 0);
-    SAYS(shown(w, read_noderole(w, "wipe@n1").wall), "{'os':{'wiped':'1'}}");
-    SAYS(shown(w, read_node(w, "n1").hint), "{'os':{'wiped':'1'}}");
-    HEARD(w, "on_node_change wipe n1");
+    EXPECT_STR(shown(w, read_noderole(w, "wipe@n1").wall), "{'os':{'wiped':'1'}}");
+    EXPECT_STR(shown(w, read_node(w, "n1").hint), "{'os':{'wiped':'1'}}");
+    EXPECT_EFFECTS(w, "on_node_change wipe n1");
     world_close(w);
 }
 
@@ -643,7 +643,7 @@ TEST(a_run_that_parks_without_a_wall_keeps_the_old_one)
     world_anneal(w);
     world_finish_with(w, "a@n1",
                       (struct run_done_command){.result = RESULT_PARKED, .park_ms = 5000});
-    SAYS(shown(w, read_noderole(w, "a@n1").wall), "{'x':1}");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").wall), "{'x':1}");
     world_close(w);
 }
 
@@ -660,12 +660,12 @@ TEST(a_hook_may_resume_a_parked_run)
     const int64_t run = world_run(w, "a@n1", RUN_PARKED);
     world_available(w, "n1", false);
     world_available(w, "n1", true);
-    world_forget(w);
+    world_clear_effects(w);
     world_answer(w, "on_node_change a n1", false,
                  hook_command(w, CMD(RUN_RESUME, run_resume, .run_id = run)));
     world_deliver(w);
     world_anneal(w);
-    HEARD(w, "start a@n1");
+    EXPECT_EFFECTS(w, "start a@n1");
     CHECK(world_run(w, "a@n1", RUN_RUNNING) == run);
     world_close(w);
 }
@@ -743,7 +743,7 @@ TEST(an_optional_hook_command_is_executed_if_its_target_exists)
                                 .given = GIVEN_NODE_BOOTENV, .bootenv = STR("local"));
     update.if_turn = IF_THERE;
     DONE(w, update);
-    SAYS(shown(w, read_node(w, "n1").bootenv), "local");
+    EXPECT_STR(shown(w, read_node(w, "n1").bootenv), "local");
     /* Other failures of the command are still refused. */
     update.node_update.given = GIVEN_NODE_TARGET;
     update.node_update.target_role_id = 4711;
@@ -758,11 +758,11 @@ TEST(a_null_removes_a_member_of_the_system_data)
     struct world *w = open_computed();
     put_value(w, "a@n1", "all", BUCKET_SYSTEM, "{'clients':{'x':{'ip':1},'y':{'ip':2}}}");
     put_value(w, "a@n1", "all", BUCKET_SYSTEM, "{'clients':{'x':null}}");
-    SAYS(shown(w, read_noderole(w, "a@n1").sysdata), "{'db':{'clients':{'y':{'ip':2}}}}");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").sysdata), "{'db':{'clients':{'y':{'ip':2}}}}");
     put_value(w, "a@n1", "all", BUCKET_SYSTEM, "{'clients':{'y':{'ip':null}}}");
-    SAYS(shown(w, read_noderole(w, "a@n1").sysdata), "{'db':{'clients':{'y':{}}}}");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").sysdata), "{'db':{'clients':{'y':{}}}}");
     put_value(w, "a@n1", "all", BUCKET_SYSTEM, "{'clients':{'nobody':null}}");
-    SAYS(shown(w, read_noderole(w, "a@n1").sysdata), "{'db':{'clients':{'y':{}}}}");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").sysdata), "{'db':{'clients':{'y':{}}}}");
     world_close(w);
 }
 
@@ -771,7 +771,7 @@ TEST(a_null_removes_a_member_of_a_note)
     struct world *w = open_computed();
     put_value(w, "a@n1", "all", BUCKET_NOTE, "{'x':1,'y':2}");
     put_value(w, "a@n1", "all", BUCKET_NOTE, "{'x':null}");
-    SAYS(shown(w, read_noderole(w, "a@n1").notes), "{'db':{'y':2}}");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").notes), "{'db':{'y':2}}");
     world_close(w);
 }
 
@@ -781,8 +781,8 @@ TEST(a_null_of_a_user_stays)
     struct world *w = open_computed();
     DONE(w, cmd_propose(w, "a@n1"));
     put_value(w, "a@n1", "all", BUCKET_USER, "{'port':null}");
-    SAYS(shown(w, read_noderole(w, "a@n1").proposed_data), "{'db':{'port':null}}");
-    SAYS(value_of(w, "a@n1", "port", VIEW_ALL), "1");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").proposed_data), "{'db':{'port':null}}");
+    EXPECT_STR(value_of(w, "a@n1", "port", VIEW_ALL), "1");
     world_close(w);
 }
 
@@ -790,6 +790,6 @@ TEST(nulls_in_lists_stay)
 {
     struct world *w = open_computed();
     put_value(w, "a@n1", "all", BUCKET_SYSTEM, "{'list':[null,{'x':null}]}");
-    SAYS(shown(w, read_noderole(w, "a@n1").sysdata), "{'db':{'list':[null,{'x':null}]}}");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").sysdata), "{'db':{'list':[null,{'x':null}]}}");
     world_close(w);
 }

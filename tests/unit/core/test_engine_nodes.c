@@ -72,8 +72,8 @@ TEST(a_new_node_holds_every_field_it_was_given)
         CHECK(n.admin && n.system && n.allocated && n.alive && n.available && !n.stopped);
         CHECK(n.alive_since == then && n.available_since == then);
         CHECK(n.created_at == then && n.updated_at == then && n.order == 10000);
-        SAYS(shown(w, n.hint), "{'h':1}");
-        SAYS(shown(w, n.discovery), "{'d':2}");
+        EXPECT_STR(shown(w, n.hint), "{'h':1}");
+        EXPECT_STR(shown(w, n.discovery), "{'d':2}");
         world_reload(w);
     }
     world_close(w);
@@ -114,15 +114,15 @@ TEST(a_refused_node_says_what_is_wrong_with_it)
 {
     struct world *w = world_open();
     DONE(w, cmd_node(w, "n1"));
-    SAYS(REFUSED(w, cmd_node(w, "N1"), NAME_TAKEN, "name"),
-         "there is a node called n1.example.com already");
+    EXPECT_STR(REFUSED(w, cmd_node(w, "N1"), NAME_TAKEN, "name"),
+               "there is a node called n1.example.com already");
     struct command c = cmd_node(w, "n2");
     c.node_create.hint = STR("[]");
-    SAYS(REFUSED(w, c, BAD_JSON, "hint"), "must be a JSON object");
+    EXPECT_STR(REFUSED(w, c, BAD_JSON, "hint"), "must be a JSON object");
     CHECK(problems(w) == 1);
     c = cmd_node(w, "n2");
     c.node_create.discovery = STR("7");
-    SAYS(REFUSED(w, c, BAD_JSON, "discovery"), "must be a JSON object");
+    EXPECT_STR(REFUSED(w, c, BAD_JSON, "discovery"), "must be a JSON object");
     CHECK(problems(w) == 1);
     c = cmd_node(w, "n2");
     c.node_create.deployment_id = 77;
@@ -148,7 +148,7 @@ static struct world *open_with_change_hook(void)
     world_node(w, "n1", NULL);
     world_deployment(w, "d");
     world_bind(w, "stage@n1");
-    world_forget(w);
+    world_clear_effects(w);
     return w;
 }
 
@@ -158,10 +158,10 @@ static void change_hook_once(struct world *w, struct command c)
     DONE(w, c);
     CHECK(w->out.id == the_node(w, "n1"));
     CHECK(read_node(w, "n1").updated_at == w->now_ms);
-    HEARD(w, heard_change);
+    EXPECT_EFFECTS(w, heard_change);
     world_collect(w);
     DONE(w, c);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     CHECK(core_changed(w->core) == 0);
 }
 
@@ -174,7 +174,7 @@ TEST(each_kind_of_change_queues_the_hook_once)
     c = cmd_update(w, "n1", GIVEN_NODE_QUIRKS);
     c.node_update.quirks = world_json(w, "['b','a','b','a']");
     change_hook_once(w, c);
-    SAYS(shown(w, read_node(w, "n1").quirks), "['a','b']");
+    EXPECT_STR(shown(w, read_node(w, "n1").quirks), "['a','b']");
     c = cmd_update(w, "n1", GIVEN_NODE_ALLOCATED);
     c.node_update.allocated = true;
     change_hook_once(w, c);
@@ -212,13 +212,13 @@ TEST(a_rename_queues_the_hook_and_frees_the_old_name)
     struct command c = cmd_update(w, "n1", GIVEN_NAME);
     c.node_update.name = STR("Other.example.com");
     DONE(w, c);
-    HEARD(w, "on_node_change ear other");
+    EXPECT_EFFECTS(w, "on_node_change ear other");
     CHECK(str_eq(read_node(w, "other").name, STR("other.example.com")));
     CHECK(read_node(w, "other").updated_at == w->now_ms);
     world_node(w, "n1", NULL);
     CHECK(the_node(w, "n1") != the_node(w, "other"));
     c.node_update.name = STR("n1.example.com");
-    SAYS(REFUSED(w, c, NAME_TAKEN, "name"), "there is a node called n1.example.com already");
+    EXPECT_STR(REFUSED(w, c, NAME_TAKEN, "name"), "there is a node called n1.example.com already");
     world_close(w);
 }
 
@@ -227,13 +227,13 @@ TEST(availability_has_a_time_of_its_own)
     struct world *w = open_with_change_hook();
     const int64_t alive_since = read_node(w, "n1").alive_since;
     world_available(w, "n1", false);
-    HEARD(w, ""); /* not available: no hook is queued */
+    EXPECT_EFFECTS(w, ""); /* not available: no hook is queued */
     CHECK(read_node(w, "n1").available_since == w->now_ms);
     world_available(w, "n1", true);
-    HEARD(w, heard_change);
+    EXPECT_EFFECTS(w, heard_change);
     const int64_t then = w->now_ms;
     world_available(w, "n1", true);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     CHECK(read_node(w, "n1").available_since == then);
     CHECK(read_node(w, "n1").alive_since == alive_since);
     world_close(w);
@@ -244,28 +244,28 @@ TEST(a_refused_update_says_what_is_wrong_with_it)
     struct world *w = open_with_change_hook();
     struct command c = cmd_update(w, "n1", GIVEN_NODE_OLD_DEPLOYMENT);
     c.node_update.old_deployment_id = 77;
-    SAYS(REFUSED(w, c, STALE, "old_deployment_id"), "the node is in deployment 1, not in 77");
+    EXPECT_STR(REFUSED(w, c, STALE, "old_deployment_id"), "the node is in deployment 1, not in 77");
     c = cmd_update(w, "n1", GIVEN_NODE_TARGET);
     c.node_update.target_role_id = the_role(w, "ear");
-    SAYS(REFUSED(w, c, TARGET_INVALID, "target_role_id"),
-         "role ear must be bound to the node, be a milestone and run on a no-op jig");
+    EXPECT_STR(REFUSED(w, c, TARGET_INVALID, "target_role_id"),
+               "role ear must be bound to the node, be a milestone and run on a no-op jig");
     c.node_update.target_role_id = 99;
     HAS(REFUSED(w, c, NOT_FOUND, "target_role_id"), "role with id 99");
-    SAYS(REFUSED(w, cmd_update(w, "n1", GIVEN_NODE_BOOTENV), BAD_VALUE, "bootenv"),
-         "must name a boot environment");
+    EXPECT_STR(REFUSED(w, cmd_update(w, "n1", GIVEN_NODE_BOOTENV), BAD_VALUE, "bootenv"),
+               "must name a boot environment");
     c = cmd_update(w, "n1", GIVEN_NODE_QUIRKS);
     c.node_update.quirks = world_json(w, "['a',1,'b']");
-    SAYS(REFUSED(w, c, BAD_JSON, "quirks"), "must be an array of strings");
+    EXPECT_STR(REFUSED(w, c, BAD_JSON, "quirks"), "must be an array of strings");
     c = CMD(NODE_UPDATE, node_update, .id = 99);
     HAS(REFUSED(w, c, NOT_FOUND, "id"), "node with id 99");
     c.node_update.id = core_find(w->core, TABLE_NODE, STR("d-phantom.internal.local"));
     c.node_update.given = GIVEN_NODE_DEPLOYMENT;
     c.node_update.deployment_id = SYSTEM;
-    SAYS(REFUSED(w, c, IN_USE, "id"),
-         "the node carries the services of its deployment; it cannot be moved or renamed");
+    EXPECT_STR(REFUSED(w, c, IN_USE, "id"),
+               "the node carries the services of its deployment; it cannot be moved or renamed");
     c = CMD(NODE_DELETE, node_delete, .id = c.node_update.id);
-    SAYS(REFUSED(w, c, IN_USE, "id"),
-         "the node carries the services of its deployment and is deleted with it");
+    EXPECT_STR(REFUSED(w, c, IN_USE, "id"),
+               "the node carries the services of its deployment and is deleted with it");
     CHECK(problems(w) == 1);
     world_close(w);
 }
@@ -326,8 +326,8 @@ TEST(the_last_admin_stays)
     const int64_t a2 = the_node(w, "a2");
     DONE(w, CMD(NODE_DELETE, node_delete, .id = the_node(w, "a1")));
     CHECK(core_count(w->core, TABLE_NODEROLE) == 0 && core_count(w->core, TABLE_HAMMER) == 2);
-    SAYS(REFUSED(w, CMD(NODE_DELETE, node_delete, .id = a2), LAST_ADMIN, "id"),
-         "the last admin node cannot be deleted");
+    EXPECT_STR(REFUSED(w, CMD(NODE_DELETE, node_delete, .id = a2), LAST_ADMIN, "id"),
+               "the last admin node cannot be deleted");
     CHECK(problems(w) == 1);
     DONE(w, CMD(NODE_DELETE, node_delete, .id = the_node(w, "plain")));
     CHECK(core_find(w->core, TABLE_NODE, STR("plain.example.com")) == 0);
@@ -349,16 +349,17 @@ TEST(a_node_is_deleted_with_all_its_noderoles_or_not_at_all)
     world_commit_deployment(w, "system");
     world_run_all(w);
     IS(w, "b@n2", "active");
-    SAYS(REFUSED(w, CMD(NODE_DELETE, node_delete, .id = the_node(w, "n1")), HAS_DEPENDANTS, "id"),
-         "system: n2.example.com: b depends on system: n1.example.com: a");
+    EXPECT_STR(
+        REFUSED(w, CMD(NODE_DELETE, node_delete, .id = the_node(w, "n1")), HAS_DEPENDANTS, "id"),
+        "system: n2.example.com: b depends on system: n1.example.com: a");
     CHECK(problems(w) == 1);
     DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "b@n2")));
     CHECK(core_count(w->core, TABLE_NODEROLE) == 3);
-    world_forget(w);
+    world_clear_effects(w);
     const int64_t n1 = the_node(w, "n1"), role = the_role(w, "a");
     DONE(w, CMD(NODE_DELETE, node_delete, .id = n1));
     CHECK(core_count(w->core, TABLE_NODEROLE) == 0);
-    HEARD(w, "on_node_delete a gone");
+    EXPECT_EFFECTS(w, "on_node_delete a gone");
     struct record record;
     CHECK(core_record(w->core, TABLE_OUTBOX, core_next_id(w->core, TABLE_OUTBOX, 0), &record));
     CHECK(str_eq(record.outbox.detail, STR("n1.example.com")) && record.outbox.object_id == n1);
@@ -386,9 +387,9 @@ TEST(a_proposed_tree_is_deleted_across_nodes)
     world_bind(w, "a@n1");
     world_bind(w, "b@n2");
     world_commit(w, "b@n2");
-    SAYS(REFUSED(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "a@n1")),
-                 HAS_DEPENDANTS, "id"),
-         "system: n2.example.com: b depends on system: n1.example.com: a");
+    EXPECT_STR(REFUSED(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "a@n1")),
+                       HAS_DEPENDANTS, "id"),
+               "system: n2.example.com: b depends on system: n1.example.com: a");
     world_close(w);
 }
 
@@ -412,11 +413,11 @@ TEST(only_untouched_noderoles_move_with_their_node)
     world_commit(w, "b@n1"); /* so a, its parent, stays too */
     DONE(w, cmd_enqueue(w, "c@n1"));
     CHECK(read_noderole(w, "c@n1").rerun);
-    world_forget(w);
+    world_clear_effects(w);
     struct command c = cmd_update(w, "n1", GIVEN_NODE_DEPLOYMENT);
     c.node_update.deployment_id = the_deployment(w, "d");
     DONE(w, c);
-    HEARD(w, "on_proposed c@n1");
+    EXPECT_EFFECTS(w, "on_proposed c@n1");
     const int64_t d = the_deployment(w, "d");
     CHECK(read_noderole(w, "a@n1").deployment_id == SYSTEM);
     CHECK(read_noderole(w, "b@n1").deployment_id == SYSTEM);
@@ -437,8 +438,8 @@ TEST(what_hammers_offer_is_listed_once_each)
                           "{'name':'odd','type':'strange','priority':6}]}"));
     world_node(w, "n1", NULL);
     struct command c = CMD(NODE_POWER, node_power, .id = the_node(w, "n1"), .action = STR("sing"));
-    SAYS(REFUSED(w, c, NO_POWER_ACTION, "action"),
-         "no hammer of the node offers sing; valid actions: reboot, status");
+    EXPECT_STR(REFUSED(w, c, NO_POWER_ACTION, "action"),
+               "no hammer of the node offers sing; valid actions: reboot, status");
     give_hammer(w, "n1", "fish");
     give_hammer(w, "n1", "ipmi");
     const char *text = REFUSED(w, c, NO_POWER_ACTION, "action");
@@ -452,11 +453,11 @@ TEST(what_hammers_offer_is_listed_once_each)
     c.node_create.system = true;
     DONE(w, c);
     c = CMD(NODE_REDEPLOY, node_redeploy, .id = the_node(w, "s"));
-    SAYS(REFUSED(w, c, NO_POWER_ACTION, "action"),
-         "no hammer of the node offers reset or reboot; valid actions: none");
+    EXPECT_STR(REFUSED(w, c, NO_POWER_ACTION, "action"),
+               "no hammer of the node offers reset or reboot; valid actions: none");
     c = CMD(NODE_UNDEBUG, node_undebug, .id = the_node(w, "s"));
-    SAYS(REFUSED(w, c, NO_POWER_ACTION, "action"),
-         "no hammer of the node offers reboot or reset; valid actions: none");
+    EXPECT_STR(REFUSED(w, c, NO_POWER_ACTION, "action"),
+               "no hammer of the node offers reboot or reset; valid actions: none");
     REFUSED(w, CMD(NODE_REDEPLOY, node_redeploy, .id = 99), NOT_FOUND, "id");
     REFUSED(w, CMD(NODE_DEBUG, node_debug, .id = 99), NOT_FOUND, "id");
     REFUSED(w, CMD(NODE_UNDEBUG, node_undebug, .id = 99), NOT_FOUND, "id");
@@ -477,7 +478,7 @@ TEST(power_actions_that_stop_a_machine_clear_alive)
     give_hammer(w, "n1", "ipmi");
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         world_alive(w, "n1", true);
-        world_forget(w);
+        world_clear_effects(w);
         struct command c = CMD(NODE_POWER, node_power, .id = the_node(w, "n1"),
                                .action = str_from(cases[i].action));
         CHECK(DONE(w, c) == the_node(w, "n1"));
@@ -485,7 +486,7 @@ TEST(power_actions_that_stop_a_machine_clear_alive)
         char story[100];
         snprintf(story, sizeof story, "power %s n1%s", cases[i].action,
                  cases[i].down ? "; on_node_change ear n1" : "");
-        HEARD(w, story);
+        EXPECT_EFFECTS(w, story);
     }
     world_close(w);
 }
@@ -495,26 +496,27 @@ TEST(the_verbs_of_a_node_queue_its_change_hook)
     struct world *w = open_with_change_hook();
     const int64_t n1 = the_node(w, "n1");
     DONE(w, CMD(NODE_COMMIT, node_commit, .id = n1));
-    HEARD(w, ""); /* it was available before */
+    EXPECT_EFFECTS(w, ""); /* it was available before */
     world_available(w, "n1", false);
-    world_forget(w);
+    world_clear_effects(w);
     CHECK(DONE(w, CMD(NODE_COMMIT, node_commit, .id = n1)) == n1);
-    HEARD(w, heard_change);
+    EXPECT_EFFECTS(w, heard_change);
     CHECK(read_node(w, "n1").available);
     DONE(w, CMD(NODE_REDEPLOY, node_redeploy, .id = n1));
-    HEARD(w, "power reboot n1; on_node_change ear n1");
+    EXPECT_EFFECTS(w, "power reboot n1; on_node_change ear n1");
     world_alive(w, "n1", true);
-    world_forget(w);
+    world_clear_effects(w);
     DONE(w, CMD(NODE_DEBUG, node_debug, .id = n1));
-    HEARD(w, "power reboot n1; on_node_change ear n1");
+    EXPECT_EFFECTS(w, "power reboot n1; on_node_change ear n1");
     CHECK(str_eq(read_node(w, "n1").bootenv, STR("sledgehammer")));
     DONE(w, CMD(NODE_UNDEBUG, node_undebug, .id = n1));
-    HEARD(w, "power reboot n1; on_node_change ear n1");
+    EXPECT_EFFECTS(w, "power reboot n1; on_node_change ear n1");
     CHECK(str_eq(read_node(w, "n1").bootenv, STR("local")));
     CHECK(read_node(w, "n1").target_role_id == 0);
     world_node(w, "n2", NULL);
-    SAYS(REFUSED(w, CMD(NODE_DEBUG, node_debug, .id = the_node(w, "n2")), TARGET_INVALID, "id"),
-         "no discovery role is bound to the node; debug holds the node at this role");
+    EXPECT_STR(
+        REFUSED(w, CMD(NODE_DEBUG, node_debug, .id = the_node(w, "n2")), TARGET_INVALID, "id"),
+        "no discovery role is bound to the node; debug holds the node at this role");
     world_close(w);
 }
 
@@ -611,13 +613,13 @@ TEST(a_bound_noderole_holds_what_it_was_given)
         CHECK(nr.deployment_id == d && nr.role_id == role && nr.node_id == node);
         CHECK(nr.since == then && nr.order == 10000 && nr.created_at == then && nr.cohort == 0);
         CHECK(nr.run_count == 0 && nr.attempt == 0 && nr.member_from == 0 && !nr.unavailable);
-        SAYS(shown(w, nr.proposed_data), "{'x':1}");
-        SAYS(shown(w, nr.committed_data), "{}");
+        EXPECT_STR(shown(w, nr.proposed_data), "{'x':1}");
+        EXPECT_STR(shown(w, nr.committed_data), "{}");
         world_reload(w);
     }
     c.noderole_bind.data = STR("");
     CHECK(DONE(w, c) == id);
-    SAYS(shown(w, read_noderole(w, "a@n1").proposed_data), "{'x':1}");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").proposed_data), "{'x':1}");
     world_close(w);
 }
 
@@ -632,19 +634,19 @@ TEST(a_refused_bind_says_what_is_wrong)
     world_role(w, "lost", "'jig':'nowhere'");
     world_node(w, "n1", NULL);
     world_bind(w, "a@n1");
-    SAYS(REFUSED(w, cmd_bind(w, "a@n1", "d"), BOUND_ELSEWHERE, "deployment_id"),
-         "the role is already bound to this node: system: n1.example.com: a");
-    SAYS(REFUSED(w, cmd_bind(w, "foe@n1", NULL), ROLE_CONFLICT, "role_id"),
-         "roles foe and a conflict and cannot share a node");
+    EXPECT_STR(REFUSED(w, cmd_bind(w, "a@n1", "d"), BOUND_ELSEWHERE, "deployment_id"),
+               "the role is already bound to this node: system: n1.example.com: a");
+    EXPECT_STR(REFUSED(w, cmd_bind(w, "foe@n1", NULL), ROLE_CONFLICT, "role_id"),
+               "roles foe and a conflict and cannot share a node");
     CHECK(problems(w) == 1);
-    SAYS(REFUSED(w, cmd_bind(w, "twin@n1", NULL), PROVIDES_CLASH, "role_id"),
-         "roles twin and a provide each other or the same role and cannot share a node");
+    EXPECT_STR(REFUSED(w, cmd_bind(w, "twin@n1", NULL), PROVIDES_CLASH, "role_id"),
+               "roles twin and a provide each other or the same role and cannot share a node");
     CHECK(problems(w) == 1);
-    SAYS(REFUSED(w, cmd_bind(w, "idea@n1", NULL), ABSTRACT_ROLE, "role_id"),
-         "role idea is abstract: bind a role that provides it");
+    EXPECT_STR(REFUSED(w, cmd_bind(w, "idea@n1", NULL), ABSTRACT_ROLE, "role_id"),
+               "role idea is abstract: bind a role that provides it");
     CHECK(problems(w) == 1);
-    SAYS(REFUSED(w, cmd_bind(w, "lost@n1", NULL), JIG_INACTIVE, "role_id"),
-         "role lost cannot run: jig nowhere is not known here");
+    EXPECT_STR(REFUSED(w, cmd_bind(w, "lost@n1", NULL), JIG_INACTIVE, "role_id"),
+               "role lost cannot run: jig nowhere is not known here");
     CHECK(problems(w) == 1);
     DONE(w, CMD(JIG_CREATE, jig_create, .name = STR("off"), .class_name = STR("script")));
     world_role(w, "idle", "'jig':'off'");
@@ -655,7 +657,7 @@ TEST(a_refused_bind_says_what_is_wrong)
     HAS(REFUSED(w, c, NOT_FOUND, "node_id"), "node with id 91");
     HAS(REFUSED(w, c, NOT_FOUND, "role_id"), "role with id 92");
     HAS(REFUSED(w, c, NOT_FOUND, "deployment_id"), "deployment with id 93");
-    SAYS(REFUSED(w, c, BAD_JSON, "data"), "must be a JSON object");
+    EXPECT_STR(REFUSED(w, c, BAD_JSON, "data"), "must be a JSON object");
     CHECK(problems(w) == 4);
     world_close(w);
 }
@@ -665,9 +667,9 @@ TEST(a_second_bind_is_no_change)
     struct world *w = open_with_change_hook();
     world_role(w, "a", "");
     const int64_t id = world_bind(w, "a@n1");
-    HEARD(w, heard_change);
+    EXPECT_EFFECTS(w, heard_change);
     CHECK(world_bind(w, "a@n1") == id);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_close(w);
 }
 
@@ -717,9 +719,9 @@ TEST(an_error_reaches_a_hundred_children_and_the_last_is_named)
     world_finish(w, "a@n0", RESULT_FAILED);
     for (int i = 1; i <= MANY; i++)
         IS(w, numbered(w, "b@n", i), "blocked");
-    SAYS(REFUSED(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "a@n0")),
-                 HAS_DEPENDANTS, "id"),
-         "system: n100.example.com: b depends on system: n0.example.com: a");
+    EXPECT_STR(REFUSED(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "a@n0")),
+                       HAS_DEPENDANTS, "id"),
+               "system: n100.example.com: b depends on system: n0.example.com: a");
     world_close(w);
 }
 
@@ -732,9 +734,9 @@ TEST(a_provider_may_not_descend_from_the_role_it_provides)
     world_node(w, "n1", NULL);
     world_node(w, "n2", NULL);
     world_bind(w, "mid@n1");
-    SAYS(REFUSED(w, cmd_bind(w, "twin@n2", NULL), PROVIDES_ANCESTRY, "role_id"),
-         "system: n2.example.com: twin would depend on system: n1.example.com: a, and one of "
-         "the two roles provides the other");
+    EXPECT_STR(REFUSED(w, cmd_bind(w, "twin@n2", NULL), PROVIDES_ANCESTRY, "role_id"),
+               "system: n2.example.com: twin would depend on system: n1.example.com: a, and one of "
+               "the two roles provides the other");
     CHECK(problems(w) == 1);
     world_close(w);
 }
@@ -777,8 +779,9 @@ TEST(a_node_stays_whichever_of_its_noderoles_is_needed)
     world_bind(w, "a@n1");
     world_bind(w, "b@n2");
     world_commit_deployment(w, "system");
-    SAYS(REFUSED(w, CMD(NODE_DELETE, node_delete, .id = the_node(w, "n1")), HAS_DEPENDANTS, "id"),
-         "system: n2.example.com: b depends on system: n1.example.com: a");
+    EXPECT_STR(
+        REFUSED(w, CMD(NODE_DELETE, node_delete, .id = the_node(w, "n1")), HAS_DEPENDANTS, "id"),
+        "system: n2.example.com: b depends on system: n1.example.com: a");
     world_close(w);
 }
 
@@ -790,8 +793,8 @@ TEST(roles_that_provide_a_common_role_do_not_share_a_node)
     world_role(w, "three", "'provides':['s','t','p']");
     world_node(w, "n1", NULL);
     world_bind(w, "two@n1");
-    SAYS(REFUSED(w, cmd_bind(w, "one@n1", NULL), PROVIDES_CLASH, "role_id"),
-         "roles one and two provide each other or the same role and cannot share a node");
+    EXPECT_STR(REFUSED(w, cmd_bind(w, "one@n1", NULL), PROVIDES_CLASH, "role_id"),
+               "roles one and two provide each other or the same role and cannot share a node");
     world_node(w, "n2", NULL);
     world_bind(w, "one@n2");
     REFUSED(w, cmd_bind(w, "three@n2", NULL), PROVIDES_CLASH, "role_id");
@@ -811,9 +814,9 @@ TEST(a_redeploy_requests_every_commit_hook_again)
     world_commit_deployment(w, "system");
     world_run_all(w);
     CHECK(read_noderole(w, "b@n1").run_count == 1);
-    world_forget(w);
+    world_clear_effects(w);
     CHECK(DONE(w, CMD(NODE_REDEPLOY, node_redeploy, .id = the_node(w, "n1"))) == the_node(w, "n1"));
-    HEARD(w, "ask on_commit a; ask on_commit b; power reboot n1");
+    EXPECT_EFFECTS(w, "ask on_commit a; ask on_commit b; power reboot n1");
     CHECK(read_noderole(w, "a@n1").run_count == 0 && read_noderole(w, "b@n1").run_count == 0);
     IS(w, "a@n1", "todo");
     IS(w, "b@n1", "todo");
@@ -840,10 +843,10 @@ TEST(a_node_that_is_switched_off_to_save_power_has_changed)
     world_node(w, "n1", NULL);
     give_hammer(w, "n1", "ipmi");
     world_bind(w, "ready@n1");
-    world_forget(w);
+    world_clear_effects(w);
     world_commit(w, "ready@n1");
     world_anneal(w);
-    HEARD(w, "power off n1; on_node_change ear n1");
+    EXPECT_EFFECTS(w, "power off n1; on_node_change ear n1");
     CHECK(!read_node(w, "n1").alive);
     world_close(w);
 }
@@ -880,9 +883,10 @@ TEST(a_cycle_of_noderoles_is_reported_edge_by_edge)
     world_bind(w, "q@n1");
     world_bind(w, "m@n1");
     world_bind(w, "c@n2");
-    SAYS(REFUSED(w, cmd_bind(w, "m@n2", NULL), GRAPH_CYCLE, "role_id"),
-         "the noderoles would depend on each other in a cycle: system: n2.example.com: c0 -> "
-         "system: n2.example.com: c -> system: n2.example.com: m -> system: n2.example.com: c0");
+    EXPECT_STR(
+        REFUSED(w, cmd_bind(w, "m@n2", NULL), GRAPH_CYCLE, "role_id"),
+        "the noderoles would depend on each other in a cycle: system: n2.example.com: c0 -> "
+        "system: n2.example.com: c -> system: n2.example.com: m -> system: n2.example.com: c0");
     CHECK(problems(w) == 1);
     world_close(w);
 }

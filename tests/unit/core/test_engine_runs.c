@@ -34,7 +34,7 @@ static struct world *open_a_running(const char *rest)
     world_bind(w, "a@n1");
     world_commit(w, "a@n1");
     world_deliver(w);
-    world_forget(w);
+    world_clear_effects(w);
     DONE(w, CMD(ANNEAL, anneal, .budget = 0)); /* one step: its time and effects are checked */
     return w;
 }
@@ -107,16 +107,16 @@ TEST(an_invalid_result_is_refused)
     struct world *w = open_a_running("");
     const int64_t id = world_run(w, "a@n1", RUN_RUNNING);
     struct command c = CMD(RUN_DONE, run_done, .run_id = id, .attempt = 1, .result = RESULT_COUNT);
-    SAYS(REFUSED(w, c, BAD_VALUE, "result"), "is not a result code");
+    EXPECT_STR(REFUSED(w, c, BAD_VALUE, "result"), "is not a result code");
     c.run_done.result = RESULT_OK;
     c.run_done.has_wall = true;
     c.run_done.wall = STR("[]");
-    SAYS(REFUSED(w, c, BAD_JSON, "wall"), "must be a JSON object");
+    EXPECT_STR(REFUSED(w, c, BAD_JSON, "wall"), "must be a JSON object");
     c.run_done.has_wall = false;
     c.run_done.wall = STR("");
     c.run_done.result = RESULT_PARKED;
     c.run_done.park_ms = -1;
-    SAYS(REFUSED(w, c, BAD_VALUE, "park_ms"), "must be from 0 to 604800000 ms (a week)");
+    EXPECT_STR(REFUSED(w, c, BAD_VALUE, "park_ms"), "must be from 0 to 604800000 ms (a week)");
     c.run_done.park_ms = PARK_MS_MAX + 1;
     REFUSED(w, c, BAD_VALUE, "park_ms");
     c.run_done.park_ms = PARK_MS_MAX;
@@ -149,13 +149,13 @@ TEST(parked_runs_are_queued_at_their_deadline)
         DONE(w, CMD(TICK, tick, .unused = 0));
         CHECK(world_run(w, "a@n1", RUN_PARKED) != 0);
     }
-    world_forget(w);
+    world_clear_effects(w);
     DONE(w, CMD(TICK, tick, .unused = 0));
     CHECK(mono(w) == first);
     CHECK(world_run(w, "a@n1", RUN_QUEUED) && world_run(w, "a@n2", RUN_QUEUED));
     CHECK(world_run(w, "a@n3", RUN_PARKED) && core_next_deadline(w->core) == first + 3000);
     world_anneal(w);
-    HEARD(w, "start a@n1; start a@n2");
+    EXPECT_EFFECTS(w, "start a@n1; start a@n2");
     const int64_t parked = world_run(w, "a@n3", RUN_PARKED);
     DONE(w, CMD(RUN_RESUME, run_resume, .run_id = parked));
     CHECK(core_next_deadline(w->core) == -1);
@@ -189,31 +189,31 @@ TEST(a_cancelled_run_keeps_its_slot_until_it_has_stopped)
     struct world *w = open_a_running("");
     const int64_t id = world_run(w, "a@n1", RUN_RUNNING);
     REFUSED(w, CMD(RUN_CANCEL, run_cancel, .run_id = 99), NOT_FOUND, "run_id");
-    world_forget(w);
+    world_clear_effects(w);
     DONE(w, CMD(RUN_CANCEL, run_cancel, .run_id = id));
     const struct effect *e = w->fx.first;
     CHECK(w->fx.count == 1 && e->kind == EFFECT_RUN_CANCEL && e->id == id && e->attempt == 1);
     CHECK(e->node_id == the_node(w, "n1") && e->noderole_id == the_noderole(w, "a@n1"));
-    HEARD(w, "cancel a@n1");
+    EXPECT_EFFECTS(w, "cancel a@n1");
     IS(w, "a@n1", "error");
     CHECK(str_eq(read_noderole(w, "a@n1").status, STR("cancelled")));
     CHECK(str_eq(read_noderole(w, "a@n1").runlog, STR("cancelled by user tester")));
     CHECK(read_run(w, id).state == RUN_STOPPING);
     CHECK(read_run(w, id).noderole_id == the_noderole(w, "a@n1"));
-    SAYS(REFUSED(w, CMD(RUN_CANCEL, run_cancel, .run_id = id), WRONG_STATE, "run_id"),
-         "the run is being stopped already");
+    EXPECT_STR(REFUSED(w, CMD(RUN_CANCEL, run_cancel, .run_id = id), WRONG_STATE, "run_id"),
+               "the run is being stopped already");
     DONE(w, cmd_retry(w, "a@n1"));
     world_anneal(w);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_reload(w);
     world_anneal(w);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     DONE(w, CMD(RUN_STOPPED, run_stopped, .run_id = id, .attempt = 2));
     CHECK(world_runs(w, NULL) == 1);
     DONE(w, CMD(RUN_STOPPED, run_stopped, .run_id = id, .attempt = 1));
     CHECK(core_count(w->core, TABLE_RUN) == 0);
     world_anneal(w);
-    HEARD(w, "start a@n1");
+    EXPECT_EFFECTS(w, "start a@n1");
     const struct noderole_record nr = read_noderole(w, "a@n1");
     CHECK(nr.status.len == 0 && nr.runlog.len == 0 && nr.attempt == 2);
     world_close(w);
@@ -224,12 +224,12 @@ TEST(a_queued_run_is_cancelled_without_an_effect)
     struct world *w = open_a_running("");
     world_finish(w, "a@n1", RESULT_OK);
     DONE(w, cmd_enqueue(w, "a@n1"));
-    world_forget(w);
+    world_clear_effects(w);
     DONE(w, CMD(RUN_CANCEL, run_cancel, .run_id = world_run(w, "a@n1", RUN_QUEUED)));
     IS(w, "a@n1", "active");
     CHECK(core_count(w->core, TABLE_RUN) == 0 && w->fx.count == 0);
     world_anneal(w);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_close(w);
 }
 
@@ -321,18 +321,18 @@ TEST(a_wall_is_kept_and_an_absent_one_leaves_the_old)
     world_finish_with(w, "a@n1",
                       (struct run_done_command){
                           .result = RESULT_OK, .has_wall = true, .wall = world_json(w, "{'k':1}")});
-    SAYS(shown(w, read_noderole(w, "a@n1").wall), "{'k':1}");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").wall), "{'k':1}");
     DONE(w, cmd_enqueue(w, "a@n1"));
     world_anneal(w);
     world_finish(w, "a@n1", RESULT_OK);
-    SAYS(shown(w, read_noderole(w, "a@n1").wall), "{'k':1}");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").wall), "{'k':1}");
     DONE(w, cmd_enqueue(w, "a@n1"));
     world_anneal(w);
     world_finish_with(w, "a@n1",
                       (struct run_done_command){.result = RESULT_ASYNC,
                                                 .has_wall = true,
                                                 .wall = world_json(w, "{'k':2}")});
-    SAYS(shown(w, read_noderole(w, "a@n1").wall), "{'k':2}");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").wall), "{'k':2}");
     IS(w, "a@n1", "transition");
     CHECK(core_count(w->core, TABLE_RUN) == 0 && read_noderole(w, "a@n1").run_count == 2);
     world_close(w);
@@ -366,12 +366,12 @@ TEST(requests_of_a_run_about_its_machine_are_applied)
     world_bind(w, "a@n1");
     world_commit(w, "a@n1");
     world_anneal(w);
-    world_forget(w);
+    world_clear_effects(w);
     world_finish_with(
         w, "a@n1",
         (struct run_done_command){
             .result = RESULT_OK, .stop = true, .node_dead = true, .power = STR("reboot")});
-    HEARD(w, "on_node_change ear n1; power reboot n1");
+    EXPECT_EFFECTS(w, "on_node_change ear n1; power reboot n1");
     CHECK(!read_node(w, "n1").alive && read_node(w, "n1").stopped);
     IS(w, "a@n1", "todo");
     world_close(w);
@@ -386,7 +386,7 @@ TEST(a_failed_probe_sets_alive_to_false_once)
     world_node(w, "n1", NULL);
     world_alive(w, "n1", false);
     world_alive(w, "n1", true);
-    world_forget(w);
+    world_clear_effects(w);
     const int64_t id = world_waiting(w, "probe n1");
     struct record record;
     CHECK(core_record(w->core, TABLE_OUTBOX, id, &record));
@@ -394,12 +394,12 @@ TEST(a_failed_probe_sets_alive_to_false_once)
     CHECK(record.outbox.object_id == the_node(w, "n1") && record.outbox.role_id == 0);
     world_answer(w, "probe n1", true, STR(""));
     CHECK(!read_node(w, "n1").alive && world_waiting(w, "probe n1") == 0);
-    HEARD(w, "on_node_change ear n1");
+    EXPECT_EFFECTS(w, "on_node_change ear n1");
     world_alive(w, "n1", true);
-    world_forget(w);
+    world_clear_effects(w);
     world_answer(w, "probe n1", false, STR(""));
     CHECK(read_node(w, "n1").alive);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     /* A probe that was ordered before the node died does not count. */
     world_alive(w, "n1", false);
     world_alive(w, "n1", true);
@@ -407,10 +407,10 @@ TEST(a_failed_probe_sets_alive_to_false_once)
     world_alive(w, "n1", false);
     CHECK(world_waiting(w, "probe n1") == 0);
     world_alive(w, "n1", true);
-    world_forget(w);
+    world_clear_effects(w);
     DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = old, .failed = true));
     CHECK(read_node(w, "n1").alive && world_waiting(w, "probe n1") > old);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_close(w);
 }
 
@@ -431,7 +431,7 @@ TEST(nothing_starts_before_the_probe_has_a_result)
     world_reload(w);
     DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = world_waiting(w, "probe n1"), .failed = true,
                 .text = STR("connection refused")));
-    SAYS(str_z(&w->arena, read_node(w, "n1").status), "does not answer: connection refused");
+    EXPECT_STR(str_z(&w->arena, read_node(w, "n1").status), "does not answer: connection refused");
     world_alive(w, "n1", true);
     CHECK(read_node(w, "n1").status.len == 0);
     world_answer(w, "probe n1", false, STR(""));
@@ -450,16 +450,16 @@ TEST(a_failed_on_proposed_bars_the_commit_until_it_succeeds)
     CHECK(read_noderole(w, "a@n1").hook_failed);
     CHECK(str_eq(read_noderole(w, "a@n1").status, STR("on_proposed: no luck")));
     IS(w, "a@n1", "proposed");
-    SAYS(REFUSED(w, cmd_commit(w, "a@n1"), HOOK_FAILED, "status"),
-         "system: n1.example.com: a: on_proposed failed: on_proposed: no luck");
+    EXPECT_STR(REFUSED(w, cmd_commit(w, "a@n1"), HOOK_FAILED, "status"),
+               "system: n1.example.com: a: on_proposed failed: on_proposed: no luck");
     world_reload(w);
     DONE(w, CMD(NODEROLE_DATA, noderole_data, .id = the_noderole(w, "a@n1"),
                 .data = world_json(w, "{'x':1}")));
     world_answer(w, "on_proposed a@n1", false, STR(""));
     CHECK(!read_noderole(w, "a@n1").hook_failed && read_noderole(w, "a@n1").status.len == 0);
     world_commit(w, "a@n1");
-    SAYS(REFUSED(w, cmd_commit(w, "a@n1"), WRONG_STATE, "state"),
-         "system: n1.example.com: a is todo, only a proposed noderole can be committed");
+    EXPECT_STR(REFUSED(w, cmd_commit(w, "a@n1"), WRONG_STATE, "state"),
+               "system: n1.example.com: a is todo, only a proposed noderole can be committed");
     world_close(w);
 }
 
@@ -494,7 +494,7 @@ TEST(an_invalid_hook_command_fails_the_hook_with_a_reason)
         world_answer(w, "on_todo a@n1", false, cases[i].commands);
         IS(w, "a@n1", "error");
         CHECK(str_eq(read_noderole(w, "a@n1").status, STR("on_todo failed")));
-        SAYS(str_z(&w->arena, read_noderole(w, "a@n1").runlog), cases[i].text);
+        EXPECT_STR(str_z(&w->arena, read_noderole(w, "a@n1").runlog), cases[i].text);
         DONE(w, cmd_propose(w, "a@n1"));
     }
     world_close(w);
@@ -544,19 +544,20 @@ TEST(a_veto_request_has_its_object_and_a_veto_its_role)
     const struct ask *ask = out->asks;
     CHECK(out->veto_request_count == 2 && ask->next && !ask->next->next);
     CHECK(ask->hook == HOOK_DEPLOYMENT_CREATE && ask->role_id == the_role(w, "a"));
-    SAYS(shown(w, ask->argument), "{'data':{},'deployment':'system','role':'a'}");
+    EXPECT_STR(shown(w, ask->argument), "{'data':{},'deployment':'system','role':'a'}");
     CHECK(ask->next->hook == HOOK_NODE_BIND && ask->next->key != ask->key);
-    SAYS(shown(w, ask->next->argument),
-         "{'data':{},'deployment':'system','node':'n1.example.com','role':'a'}");
+    EXPECT_STR(shown(w, ask->next->argument),
+               "{'data':{},'deployment':'system','node':'n1.example.com','role':'a'}");
     world_bind(w, "a@n1");
     DONE(w, CMD(NODEROLE_DATA, noderole_data, .id = the_noderole(w, "a@n1"),
                 .data = world_json(w, "{'x':1}")));
     out = step_without_replies(w, cmd_commit(w, "a@n1"));
     CHECK(out->veto_request_count == 1 && out->asks->hook == HOOK_COMMIT);
-    SAYS(shown(w, out->asks->argument),
-         "{'data':{'x':1},'deployment':'system','node':'n1.example.com','role':'a'}");
+    EXPECT_STR(shown(w, out->asks->argument),
+               "{'data':{'x':1},'deployment':'system','node':'n1.example.com','role':'a'}");
     w->veto = "on_commit";
-    SAYS(REFUSED(w, cmd_commit(w, "a@n1"), HOOK_VETO, "on_commit"), "role a vetoed this: I say no");
+    EXPECT_STR(REFUSED(w, cmd_commit(w, "a@n1"), HOOK_VETO, "on_commit"),
+               "role a vetoed this: I say no");
     w->veto = NULL;
     world_close(w);
 }
@@ -617,17 +618,18 @@ TEST(a_refused_retry_has_a_reason)
     world_role(w, "b", "'requires':['a']");
     world_node(w, "n1", NULL);
     world_bind(w, "b@n1");
-    SAYS(REFUSED(w, cmd_retry(w, "a@n1"), WRONG_STATE, "state"),
-         "system: n1.example.com: a is proposed and cannot be retried");
+    EXPECT_STR(REFUSED(w, cmd_retry(w, "a@n1"), WRONG_STATE, "state"),
+               "system: n1.example.com: a is proposed and cannot be retried");
     world_commit_deployment(w, "system");
-    SAYS(REFUSED(w, cmd_retry(w, "b@n1"), WRONG_STATE, "state"),
-         "system: n1.example.com: b is blocked and cannot be retried");
+    EXPECT_STR(REFUSED(w, cmd_retry(w, "b@n1"), WRONG_STATE, "state"),
+               "system: n1.example.com: b is blocked and cannot be retried");
     world_run_all(w);
     DONE(w, cmd_propose(w, "a@n1"));
     IS(w, "b@n1", "active");
-    SAYS(REFUSED(w, cmd_retry(w, "b@n1"), PARENTS_NOT_ACTIVE, "id"),
-         "system: n1.example.com: b depends on system: n1.example.com: a, which is proposed; make "
-         "that one active first, or propose this one so that its node continues without it");
+    EXPECT_STR(
+        REFUSED(w, cmd_retry(w, "b@n1"), PARENTS_NOT_ACTIVE, "id"),
+        "system: n1.example.com: b depends on system: n1.example.com: a, which is proposed; make "
+        "that one active first, or propose this one so that its node continues without it");
     CHECK(w->out.problems && !w->out.problems->next);
     world_close(w);
 }
@@ -643,15 +645,15 @@ TEST(a_commit_switches_a_dead_machine_on_once)
     DONE(w, CMD(HAMMER_CREATE, hammer_create, .node_id = the_node(w, "n1"),
                 .hammer_kind_id = core_find(w->core, TABLE_HAMMER_KIND, STR("ipmi")),
                 .username = STR("root")));
-    world_forget(w);
+    world_clear_effects(w);
     DONE(w, CMD(NODE_COMMIT, node_commit, .id = the_node(w, "n1")));
-    HEARD(w, "power on n1");
+    EXPECT_EFFECTS(w, "power on n1");
     DONE(w, CMD(NODE_PROPOSE, node_propose, .id = the_node(w, "n1")));
     world_commit(w, "b@n1");
-    HEARD(w, "power on n1");
+    EXPECT_EFFECTS(w, "power on n1");
     world_alive(w, "n1", true);
     world_commit(w, "a@n1");
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_close(w);
 }
 
@@ -676,9 +678,10 @@ TEST(cluster_members_with_changed_data_run_again)
     CHECK(world_has_edge(w, "m@n21", "c@n1"));
     DONE(w, CMD(DEPLOYMENT_ROLE_DATA, deployment_role_data, .id = the_deployment_role(w, "m", "d"),
                 .data = world_json(w, "{'x':1}")));
-    SAYS(REFUSED(w, cmd_commit(w, "m@n21"), DATA_PROPOSED, "deployment_role"),
-         "d: n21.example.com: m: the data of its role are proposed in the deployment; commit them "
-         "first");
+    EXPECT_STR(
+        REFUSED(w, cmd_commit(w, "m@n21"), DATA_PROPOSED, "deployment_role"),
+        "d: n21.example.com: m: the data of its role are proposed in the deployment; commit them "
+        "first");
     world_commit_deployment(w, "d");
     for (int i = 1; i <= MEMBERS + 1; i++)
         IS(w, numbered(w, "m@n", i), "todo");
@@ -730,15 +733,15 @@ TEST(a_queued_run_that_cannot_start_does_not_block_the_next)
     world_finish(w, "b@n1", RESULT_OK);
     DONE(w, cmd_enqueue(w, "a@n1"));
     DONE(w, cmd_enqueue(w, "b@n1"));
-    world_forget(w);
+    world_clear_effects(w);
     world_anneal(w);
-    HEARD(w, "start b@n1"); /* a waits for its hook */
+    EXPECT_EFFECTS(w, "start b@n1"); /* a waits for its hook */
     world_finish(w, "b@n1", RESULT_OK);
     world_anneal(w);
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     world_answer(w, "on_active a@n1", false, STR(""));
     world_anneal(w);
-    HEARD(w, "start a@n1");
+    EXPECT_EFFECTS(w, "start a@n1");
     world_close(w);
 }
 

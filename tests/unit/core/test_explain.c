@@ -36,7 +36,7 @@ static const struct cause *cause_of(struct world *w, const char *noderole, uint3
 }
 
 #define WHY(w, noderole, wanted)                                                                   \
-    SAYS(why((w), TABLE_NODEROLE, the_noderole((w), (noderole))), (wanted))
+    EXPECT_STR(why((w), TABLE_NODEROLE, the_noderole((w), (noderole))), (wanted))
 
 static struct world *open_d(void)
 {
@@ -83,8 +83,8 @@ TEST(why_has_code_object_and_time)
     world_run_all(w);
     WHY(w, "a@n1", "none noderole 1: `a` on `n1.example.com` is active");
     CHECK(cause_of(w, "a@n1", 0)->since == read_noderole(w, "a@n1").since);
-    SAYS(why(w, TABLE_NODE, the_node(w, "n1")),
-         "none node 3: node `n1.example.com` has nothing left to do");
+    EXPECT_STR(why(w, TABLE_NODE, the_node(w, "n1")),
+               "none node 3: node `n1.example.com` has nothing left to do");
     CHECK(core_why(w->core, TABLE_NODE, 3, &w->arena)->since == 0);
     world_close(w);
 }
@@ -177,8 +177,8 @@ TEST(why_names_the_earliest_of_several_parents)
     WHY(w, "c@n1",
         "parent noderole 2: waits for `b` on `n1.example.com`, which is in error\n"
         "error noderole 2: `b` on `n1.example.com` is in error: run failed");
-    SAYS(why(w, TABLE_NODE, 3),
-         "error noderole 2: `b` on `n1.example.com` is in error: run failed");
+    EXPECT_STR(why(w, TABLE_NODE, 3),
+               "error noderole 2: `b` on `n1.example.com` is in error: run failed");
     world_close(w);
 }
 
@@ -196,8 +196,8 @@ TEST(why_explains_hooks_targets_stops_and_workers)
     const struct cause *cause = cause_of(w, "shy@n1", 0);
     CHECK(cause->code == CAUSE_WAITING_FOR_HOOK && cause->object == TABLE_OUTBOX);
     CHECK(cause->object_id == id && cause->since == row.outbox.created_at && !cause->next);
-    SAYS(str_z(&w->arena, cause->text),
-         "hook on_todo of `shy` on `n1.example.com` has not answered yet");
+    EXPECT_STR(str_z(&w->arena, cause->text),
+               "hook on_todo of `shy` on `n1.example.com` has not answered yet");
     DONE(w, CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_POOL_NORMAL,
                 .pool_normal = 1));
     world_bind_in(w, "a@n2", "d");
@@ -315,26 +315,26 @@ TEST(deployment_verbs_queue_the_hooks_of_their_nodes)
     struct world *w = open_d();
     world_role(w, "ear", "'hooks':['on_node_change'],'flags':['implicit']");
     world_deliver(w);
-    world_forget(w);
+    world_clear_effects(w);
     world_commit_deployment(w, "d"); /* makes the phantom node available */
     HAS(str_z(&w->arena, buf_str(&w->story)), "on_node_change");
     world_deliver(w);
-    world_forget(w);
+    world_clear_effects(w);
     world_commit_deployment(w, "d"); /* it is available already */
-    HEARD(w, "");
+    EXPECT_EFFECTS(w, "");
     DONE(w, CMD(DEPLOYMENT_UPDATE, deployment_update, .id = the_deployment(w, "d"),
                 .given = GIVEN_NAME, .name = STR("D")));
-    HEARD(w, ""); /* its phantom node has the same name */
+    EXPECT_EFFECTS(w, ""); /* its phantom node has the same name */
     DONE(w, CMD(DEPLOYMENT_UPDATE, deployment_update, .id = the_deployment(w, "D"),
                 .given = GIVEN_NAME, .name = STR("other")));
     HAS(str_z(&w->arena, buf_str(&w->story)), "on_node_change");
     world_deliver(w);
-    world_forget(w);
+    world_clear_effects(w);
     DONE(w, CMD(DEPLOYMENT_DELETE, deployment_delete, .id = the_deployment(w, "other")));
     const char *story = str_z(&w->arena, buf_str(&w->story));
     HAS(story, "n1");
     HAS(story, "n2");
-    world_forget(w);
+    world_clear_effects(w);
     world_close(w);
 }
 
@@ -375,16 +375,17 @@ TEST(why_of_a_deployment_is_that_of_its_first_waiting_noderole)
     const int64_t d = the_deployment(w, "d");
     world_bind_in(w, "c@n1", "d");
     world_bind_in(w, "a@n2", "d");
-    SAYS(why(w, TABLE_DEPLOYMENT, d), "head_proposed deployment 2: deployment `d` is proposed, not "
-                                      "committed");
+    EXPECT_STR(why(w, TABLE_DEPLOYMENT, d),
+               "head_proposed deployment 2: deployment `d` is proposed, not "
+               "committed");
     world_commit_deployment(w, "d");
     world_anneal(w);
     world_finish(w, "a@n2", RESULT_FAILED);
-    SAYS(why(w, TABLE_DEPLOYMENT, d),
-         "error noderole 4: `a` on `n2.example.com` is in error: run failed");
+    EXPECT_STR(why(w, TABLE_DEPLOYMENT, d),
+               "error noderole 4: `a` on `n2.example.com` is in error: run failed");
     DONE(w, cmd_retry(w, "a@n2"));
     world_run_all(w);
-    SAYS(why(w, TABLE_DEPLOYMENT, d), "none deployment 2: deployment `d` is active");
+    EXPECT_STR(why(w, TABLE_DEPLOYMENT, d), "none deployment 2: deployment `d` is active");
     CHECK(core_why(w->core, TABLE_DEPLOYMENT, 99, &w->arena) == NULL);
     world_close(w);
 }
@@ -443,8 +444,8 @@ TEST(snapshots_store_actor_time_and_counts)
     const struct snapshot_record old = read_snapshot(w, first.id);
     CHECK(old.state == SNAPSHOT_ARCHIVED && old.archived_at == w->now_ms);
     CHECK(old.since == w->now_ms && old.committed_at == first.committed_at);
-    SAYS(shown(w, old.counts), "{'active':2,'blocked':0,'error':0,'proposed':0,'todo':0,"
-                               "'transition':0}");
+    EXPECT_STR(shown(w, old.counts), "{'active':2,'blocked':0,'error':0,'proposed':0,'todo':0,"
+                                     "'transition':0}");
     DONE(w, CMD(SNAPSHOT_UPDATE, snapshot_update, .id = head.id, .given = GIVEN_NAME,
                 .name = STR("better"), .description = STR("unasked")));
     CHECK(str_eq(read_head(w, "d").name, STR("better")));
@@ -474,16 +475,16 @@ TEST(intervals_in_the_archive_are_distinguished)
     world_commit_deployment(w, "d");                         /* 3 */
     DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = 1)); /* 4 */
     CHECK(read_head(w, "d").seq == 4);
-    SAYS(shown(w, world_snapshot(w, "d", 1)),
-         "{'data':[{'data':{'v':1},'node':3,'role':1}],'members':[{'node':3,'role':1}]}");
-    SAYS(shown(w, world_snapshot(w, "d", 2)),
-         "{'data':[{'data':{'r':1},'node':0,'role':1},{'data':{'v':1},'node':3,'role':1}],"
-         "'members':[{'node':3,'role':1}]}");
-    SAYS(shown(w, world_snapshot(w, "d", 3)),
-         "{'data':[{'data':{'r':2},'node':0,'role':1},{'data':{'v':1},'node':3,'role':1}],"
-         "'members':[{'node':3,'role':1}]}");
-    SAYS(shown(w, world_snapshot(w, "d", 4)),
-         "{'data':[{'data':{'r':2},'node':0,'role':1}],'members':[]}");
+    EXPECT_STR(shown(w, world_snapshot(w, "d", 1)),
+               "{'data':[{'data':{'v':1},'node':3,'role':1}],'members':[{'node':3,'role':1}]}");
+    EXPECT_STR(shown(w, world_snapshot(w, "d", 2)),
+               "{'data':[{'data':{'r':1},'node':0,'role':1},{'data':{'v':1},'node':3,'role':1}],"
+               "'members':[{'node':3,'role':1}]}");
+    EXPECT_STR(shown(w, world_snapshot(w, "d", 3)),
+               "{'data':[{'data':{'r':2},'node':0,'role':1},{'data':{'v':1},'node':3,'role':1}],"
+               "'members':[{'node':3,'role':1}]}");
+    EXPECT_STR(shown(w, world_snapshot(w, "d", 4)),
+               "{'data':[{'data':{'r':2},'node':0,'role':1}],'members':[]}");
     uint32_t members = 0, data = 0;
     for (size_t i = 0; i < w->kept_count; i++) {
         const struct record *r = &w->kept[i];
@@ -525,23 +526,23 @@ TEST(a_revert_binds_removes_and_skips_each_with_its_reason)
                              "'members':[{'node':3,'role':1},{'node':4,'role':1},"
                              "{'node':4,'role':2},{'node':4,'role':4},{'node':4,'role':99},"
                              "{'node':98,'role':1}]}")) == d);
-    SAYS(shown(w, w->out.doc),
-         "{'bound':[{'node':4,'role':1}],'removed':[{'node':3,'role':2}],'skipped':["
-         "{'node':4,'role':2,'why':'the role is on the node in another deployment'},"
-         "{'node':4,'role':4,'why':'the role is destructive: bind it by hand'},"
-         "{'node':4,'role':99,'why':'the role does not exist any more'},"
-         "{'node':98,'role':1,'why':'the node does not exist any more'},"
-         "{'node':0,'role':4,'why':'the role is not in the deployment any more'},"
-         "{'node':0,'role':99,'why':'the role does not exist any more'}]}");
+    EXPECT_STR(shown(w, w->out.doc),
+               "{'bound':[{'node':4,'role':1}],'removed':[{'node':3,'role':2}],'skipped':["
+               "{'node':4,'role':2,'why':'the role is on the node in another deployment'},"
+               "{'node':4,'role':4,'why':'the role is destructive: bind it by hand'},"
+               "{'node':4,'role':99,'why':'the role does not exist any more'},"
+               "{'node':98,'role':1,'why':'the node does not exist any more'},"
+               "{'node':0,'role':4,'why':'the role is not in the deployment any more'},"
+               "{'node':0,'role':99,'why':'the role does not exist any more'}]}");
     CHECK(read_head(w, "d").seq == 2 && read_head(w, "d").state == SNAPSHOT_PROPOSED);
     CHECK(read_noderole(w, "b@n1").removing && !read_noderole(w, "a@n1").removing);
-    SAYS(shown(w, read_noderole(w, "a@n2").proposed_data), "{'v':4}");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n2").proposed_data), "{'v':4}");
     IS(w, "a@n2", "proposed");
     IS(w, "a@n1", "active");
     /* Another revert before the commit clears the removal mark. */
     DONE(w, cmd_revert(w, 1, "{'data':[],'members':[{'node':3,'role':1},{'node':3,'role':2}]}"));
     CHECK(!read_noderole(w, "b@n1").removing && read_noderole(w, "a@n2").removing);
-    SAYS(shown(w, w->out.doc), "{'bound':[],'removed':[{'node':4,'role':1}],'skipped':[]}");
+    EXPECT_STR(shown(w, w->out.doc), "{'bound':[],'removed':[{'node':4,'role':1}],'skipped':[]}");
     CHECK(read_head(w, "d").seq == 2);
     world_close(w);
 }
@@ -643,8 +644,8 @@ TEST(descendants_are_removed_too_or_forbid_the_revert)
     CHECK(world_has_edge(w, "ground@n1", "top@n1") && world_has_edge(w, "ground@n1", "top@n2"));
     /* Neither ran: both are removed too, but are not marked in other deployments. */
     DONE(w, cmd_revert(w, 1, "{'data':[],'members':[]}"));
-    SAYS(world_path(w, w->out.doc, "removed"),
-         "[{'node':3,'role':4},{'node':3,'role':5},{'node':4,'role':5}]");
+    EXPECT_STR(world_path(w, w->out.doc, "removed"),
+               "[{'node':3,'role':4},{'node':3,'role':5},{'node':4,'role':5}]");
     CHECK(read_noderole(w, "ground@n1").removing && !read_noderole(w, "top@n1").removing);
     world_commit(w, "top@n1");
     const char *no =
@@ -679,23 +680,25 @@ TEST(a_plan_lists_waves_and_kinds_of_runs)
                 .data = STR("{\"r\":1}")));
     DONE(w, CMD(DEPLOYMENT_ROLE_DATA, deployment_role_data, .id = the_deployment_role(w, "b", "d"),
                 .data = STR("{\"r\":1}")));
-    SAYS(plan_of(w, "role_commits"), "[{'role':1,'role_name':'a'},{'role':2,'role_name':'b'}]");
-    SAYS(plan_of(w, "seq"), "1");
-    SAYS(plan_of(w, "runs"),
-         "[{'how':'run','node':3,'node_name':'n1.example.com','role':1,'role_name':'a','wave':1},"
-         "{'how':'run','node':3,'node_name':'n1.example.com','role':2,'role_name':'b','wave':1},"
-         "{'how':'run','node':4,'node_name':'n2.example.com','role':1,'role_name':'a','wave':1},"
-         "{'how':'run','node':3,'node_name':'n1.example.com','role':3,'role_name':'c','wave':2},"
-         "{'how':'noop','node':3,'node_name':'n1.example.com','role':4,'role_name':'nop',"
-         "'wave':3}]");
+    EXPECT_STR(plan_of(w, "role_commits"),
+               "[{'role':1,'role_name':'a'},{'role':2,'role_name':'b'}]");
+    EXPECT_STR(plan_of(w, "seq"), "1");
+    EXPECT_STR(
+        plan_of(w, "runs"),
+        "[{'how':'run','node':3,'node_name':'n1.example.com','role':1,'role_name':'a','wave':1},"
+        "{'how':'run','node':3,'node_name':'n1.example.com','role':2,'role_name':'b','wave':1},"
+        "{'how':'run','node':4,'node_name':'n2.example.com','role':1,'role_name':'a','wave':1},"
+        "{'how':'run','node':3,'node_name':'n1.example.com','role':3,'role_name':'c','wave':2},"
+        "{'how':'noop','node':3,'node_name':'n1.example.com','role':4,'role_name':'nop',"
+        "'wave':3}]");
     world_commit_deployment(w, "d");
     world_run_all(w);
     DONE(w, cmd_propose(w, "a@n2"));
-    SAYS(plan_of(w, "runs"), "[{'how':'again','node':4,'node_name':'n2.example.com','role':1,"
-                             "'role_name':'a','wave':1}]");
-    SAYS(plan_of(w, "reruns"),
-         "[{'node':4,'node_name':'n2.example.com','role':1,'role_name':'a'}]");
-    SAYS(plan_of(w, "role_commits"), "[]");
+    EXPECT_STR(plan_of(w, "runs"), "[{'how':'again','node':4,'node_name':'n2.example.com','role':1,"
+                                   "'role_name':'a','wave':1}]");
+    EXPECT_STR(plan_of(w, "reruns"),
+               "[{'node':4,'node_name':'n2.example.com','role':1,'role_name':'a'}]");
+    EXPECT_STR(plan_of(w, "role_commits"), "[]");
     HAS(REFUSED(w, CMD(DEPLOYMENT_COMMIT, deployment_commit, .id = 2, .plan = STR("00")),
                 PLAN_CHANGED, "plan"),
         "the commit would do something else than the plan; request the plan again");

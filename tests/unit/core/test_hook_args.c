@@ -55,8 +55,8 @@ static void check_canonical(struct world *w, struct str json)
 static void check_facts(struct world *w, struct hook_call_args facts, const char *argument,
                         const char *context)
 {
-    SAYS(shown(w, facts.argument), argument);
-    SAYS(shown(w, facts.context), context);
+    EXPECT_STR(shown(w, facts.argument), argument);
+    EXPECT_STR(shown(w, facts.context), context);
     check_canonical(w, facts.argument);
     check_canonical(w, facts.context);
 }
@@ -124,13 +124,13 @@ TEST(a_noderole_with_every_layer_filled)
                       (struct run_done_command){
                           .result = RESULT_OK, .has_wall = true, .wall = world_json(w, "{'w':4}")});
     DONE(w, cmd_set(w, TABLE_NODEROLE, id, "x", BUCKET_USER, "'not committed'"));
-    SAYS(shown(w, noderole_facts(w, "r@n1").argument),
-         "{'available':true,'cohort':0,"
-         "'data':{'r':{'c':2,'t':1,'x':'system'},'u':3,'w':4},"
-         "'deployment':'system','deployment_id':1," HINTED_HOST
-         "'id':1,'node':'n1.example.com','node_id':2,'notes':{'r':{'x':'note'}},'role':'r',"
-         "'role_id':2,'run_count':1,'state':'active','status':'',"
-         "'system':{'r':{'c':2,'x':'system'}},'wall':{'w':4}}");
+    EXPECT_STR(shown(w, noderole_facts(w, "r@n1").argument),
+               "{'available':true,'cohort':0,"
+               "'data':{'r':{'c':2,'t':1,'x':'system'},'u':3,'w':4},"
+               "'deployment':'system','deployment_id':1," HINTED_HOST
+               "'id':1,'node':'n1.example.com','node_id':2,'notes':{'r':{'x':'note'}},'role':'r',"
+               "'role_id':2,'run_count':1,'state':'active','status':'',"
+               "'system':{'r':{'c':2,'x':'system'}},'wall':{'w':4}}");
     check_canonical(w, noderole_facts(w, "r@n1").argument);
     world_close(w);
 }
@@ -143,17 +143,17 @@ static const char *run_of(struct world *w)
 TEST(a_noderole_has_its_run_in_every_state)
 {
     struct world *w = open_scene();
-    SAYS(run_of(w), "absent");
+    EXPECT_STR(run_of(w), "absent");
     world_bring(w, "r@n1", "transition");
-    SAYS(run_of(w), "{'attempt':1,'id':1,'state':'running'}");
+    EXPECT_STR(run_of(w), "{'attempt':1,'id':1,'state':'running'}");
     world_finish_with(w, "r@n1",
                       (struct run_done_command){.result = RESULT_PARKED, .park_ms = 5000});
-    SAYS(run_of(w), "{'attempt':1,'id':1,'state':'parked'}");
+    EXPECT_STR(run_of(w), "{'attempt':1,'id':1,'state':'parked'}");
     DONE(w, CMD(RUN_RESUME, run_resume, .run_id = 1));
     world_anneal(w);
-    SAYS(run_of(w), "{'attempt':2,'id':1,'state':'running'}");
+    EXPECT_STR(run_of(w), "{'attempt':2,'id':1,'state':'running'}");
     DONE(w, cmd_propose(w, "r@n1"));
-    SAYS(run_of(w), "absent"); /* a STOPPING run has no noderole */
+    EXPECT_STR(run_of(w), "absent"); /* a STOPPING run has no noderole */
     world_close(w);
 }
 
@@ -174,14 +174,14 @@ TEST(a_held_or_failed_noderole_is_marked)
     struct world *w = open_scene();
     world_bring(w, "r@n1", "error");
     const struct str argument = noderole_facts(w, "r@n1").argument;
-    SAYS(world_path(w, argument, "state"), "'error'");
-    SAYS(world_path(w, argument, "status"), "'run failed'");
-    SAYS(world_path(w, argument, "available"), "true");
+    EXPECT_STR(world_path(w, argument, "state"), "'error'");
+    EXPECT_STR(world_path(w, argument, "status"), "'run failed'");
+    EXPECT_STR(world_path(w, argument, "available"), "true");
     world_role(w, "stage", "'jig':'noop','flags':['milestone']");
     world_bind(w, "stage@n1");
     DONE(w, CMD(NODE_UPDATE, node_update, .id = the_node(w, "n1"), .given = GIVEN_NODE_TARGET,
                 .target_role_id = the_role(w, "stage")));
-    SAYS(world_path(w, noderole_facts(w, "r@n1").argument, "available"), "false");
+    EXPECT_STR(world_path(w, noderole_facts(w, "r@n1").argument, "available"), "false");
     world_close(w);
 }
 
@@ -209,11 +209,12 @@ TEST(a_node_without_data_has_all_fields)
     struct command command = cmd_node(w, "n2");
     command.node_create.admin = true;
     DONE(w, command);
-    SAYS(shown(w, node_facts(w, "r", "n2").argument),
-         "{'admin':true,'alive':false,'available':false,'boot_generation':0,'boot_served':true,"
-         "'bootenv':'sledgehammer','data':{},"
-         "'deployment':'system','deployment_id':1,'description':'','hint':{},'id':3,"
-         "'name':'n2.example.com','quirks':[],'roles':{},'status':'','system':false}");
+    EXPECT_STR(
+        shown(w, node_facts(w, "r", "n2").argument),
+        "{'admin':true,'alive':false,'available':false,'boot_generation':0,'boot_served':true,"
+        "'bootenv':'sledgehammer','data':{},"
+        "'deployment':'system','deployment_id':1,'description':'','hint':{},'id':3,"
+        "'name':'n2.example.com','quirks':[],'roles':{},'status':'','system':false}");
     world_close(w);
 }
 
@@ -222,14 +223,14 @@ TEST(hooks_of_a_node_have_their_noderole_in_the_context)
     struct world *w = open_scene();
     const struct hook_call_args facts = node_facts(w, "r", "n1");
     const char *own = world_path(w, facts.context, "noderole");
-    SAYS(own, shown(w, noderole_facts(w, "r@n1").argument));
+    EXPECT_STR(own, shown(w, noderole_facts(w, "r@n1").argument));
     check_canonical(w, facts.context);
     world_node(w, "n2", NULL);
-    SAYS(world_path(w, node_facts(w, "r", "n2").context, "noderole"), "absent");
-    SAYS(world_path(w, node_facts(w, "r", "n2").context, "noderoles/0/id"), "absent");
-    SAYS(shown(w, node_facts(w, "r", "n2").context),
-         "{'noderoles':[{'deployment':'system','id':1,'node':'n1.example.com','node_id':2,"
-         "'state':'proposed'}],'role':{'id':2,'name':'r'}}");
+    EXPECT_STR(world_path(w, node_facts(w, "r", "n2").context, "noderole"), "absent");
+    EXPECT_STR(world_path(w, node_facts(w, "r", "n2").context, "noderoles/0/id"), "absent");
+    EXPECT_STR(shown(w, node_facts(w, "r", "n2").context),
+               "{'noderoles':[{'deployment':'system','id':1,'node':'n1.example.com','node_id':2,"
+               "'state':'proposed'}],'role':{'id':2,'name':'r'}}");
     world_close(w);
 }
 
@@ -242,7 +243,7 @@ TEST(a_deleted_node_has_its_name)
     check_facts(w, facts_of(w, row), "{'gone':true,'id':2,'name':'n1.example.com','taken':false}",
                 "{'noderoles':[],'role':{'id':2,'name':'r'}}");
     world_node(w, "n1", NULL);
-    SAYS(world_path(w, facts_of(w, row).argument, "taken"), "true");
+    EXPECT_STR(world_path(w, facts_of(w, row).argument, "taken"), "true");
     row.hook = HOOK_NODE_CHANGE;
     CHECK(!has_facts(w, row));
     row.hook = HOOK_NODE_CREATE;
@@ -347,7 +348,8 @@ TEST(the_hundred_noderoles_with_the_lowest_ids_are_listed)
         count++;
     }
     CHECK(count == 100 && last == 101);
-    SAYS(world_path(w, context, "noderole/id"), "103"); /* its own, which is not in the list */
+    EXPECT_STR(world_path(w, context, "noderole/id"),
+               "103"); /* its own, which is not in the list */
     world_close(w);
 }
 
@@ -388,15 +390,15 @@ TEST(the_arguments_of_a_run_have_the_parents)
     struct str argument;
     CHECK(core_run_args(w->core, the_noderole(w, "r@n2"), &w->arena, &argument));
     check_canonical(w, argument);
-    SAYS(world_path(w, argument, "parents"),
-         "[{'data':{'far':{'up':true}},'hint':{'admin-v4addr':'10.0.0.1/24'},'id':1,"
-         "'node':'n1.example.com','node_id':2,'role':'far','state':'active'},"
-         "{'data':{},'hint':{},'id':2,'node':'n2.example.com','node_id':3,'role':'near',"
-         "'state':'proposed'}]");
-    SAYS(world_path(w, argument, "role"), "'r'");
-    SAYS(world_path(w, noderole_facts(w, "r@n2").argument, "parents"), "absent");
+    EXPECT_STR(world_path(w, argument, "parents"),
+               "[{'data':{'far':{'up':true}},'hint':{'admin-v4addr':'10.0.0.1/24'},'id':1,"
+               "'node':'n1.example.com','node_id':2,'role':'far','state':'active'},"
+               "{'data':{},'hint':{},'id':2,'node':'n2.example.com','node_id':3,'role':'near',"
+               "'state':'proposed'}]");
+    EXPECT_STR(world_path(w, argument, "role"), "'r'");
+    EXPECT_STR(world_path(w, noderole_facts(w, "r@n2").argument, "parents"), "absent");
     CHECK(core_run_args(w->core, the_noderole(w, "far@n1"), &w->arena, &argument));
-    SAYS(world_path(w, argument, "parents"), "[]");
+    EXPECT_STR(world_path(w, argument, "parents"), "[]");
     CHECK(!core_run_args(w->core, 4711, &w->arena, &argument));
     world_close(w);
 }
@@ -432,9 +434,9 @@ TEST(a_document_that_is_too_deep_is_left_out)
     DONE(w, cmd_set(w, TABLE_NODE, the_node(w, "n1"), "deep", BUCKET_HINT, value));
     const struct hook_call_args facts = node_facts(w, "r", "n1");
     CHECK(reads_again(w, facts.argument) && reads_again(w, facts.context));
-    SAYS(world_path(w, facts.argument, "data"), "{}");
-    SAYS(world_path(w, facts.argument, "hint"), "{}");
-    SAYS(world_path(w, facts.argument, "name"), "'n1.example.com'");
+    EXPECT_STR(world_path(w, facts.argument, "data"), "{}");
+    EXPECT_STR(world_path(w, facts.argument, "hint"), "{}");
+    EXPECT_STR(world_path(w, facts.argument, "name"), "'n1.example.com'");
     check_canonical(w, facts.argument);
     world_close(w);
 }

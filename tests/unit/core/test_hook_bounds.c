@@ -34,7 +34,7 @@ static struct world *open_waiting(void)
     world_bind(w, "a@n1");
     world_deliver(w);
     world_commit(w, "a@n1");
-    world_forget(w);
+    world_clear_effects(w);
     IS(w, "a@n1", "todo");
     return w;
 }
@@ -61,7 +61,7 @@ TEST(commands_that_write_too_much_are_refused_together)
     world_answer(w, "on_todo a@n1", false, buf_str(&b));
     IS(w, "a@n1", "error");
     HAS(shown(w, read_noderole(w, "a@n1").runlog), "its commands write more than 8 MiB");
-    SAYS(shown(w, read_noderole(w, "a@n1").sysdata), "{}");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").sysdata), "{}");
     world_close(w);
 }
 
@@ -74,7 +74,7 @@ TEST(a_large_document_may_change_in_a_few_places)
         put_command(&b, value_command(w, "a@n1", i % 2 ? "{'k':1}" : "{'k':2}"));
     world_answer(w, "on_todo a@n1", false, buf_str(&b));
     IS(w, "a@n1", "todo");
-    SAYS(world_path(w, read_noderole(w, "a@n1").sysdata, "db/k"), "2");
+    EXPECT_STR(world_path(w, read_noderole(w, "a@n1").sysdata, "db/k"), "2");
     world_close(w);
 }
 
@@ -86,7 +86,7 @@ TEST(many_commands_with_small_documents_are_executed)
         put_command(&b, value_command(w, "a@n1", i % 2 ? "{'k':1}" : "{'k':2}"));
     world_answer(w, "on_todo a@n1", false, buf_str(&b));
     IS(w, "a@n1", "todo");
-    SAYS(world_path(w, read_noderole(w, "a@n1").sysdata, "db/k"), "1");
+    EXPECT_STR(world_path(w, read_noderole(w, "a@n1").sysdata, "db/k"), "1");
     world_close(w);
 }
 
@@ -121,7 +121,7 @@ TEST(a_failed_on_blocked_is_in_status_and_runlog)
     IS(w, "a@n1", "blocked");
     world_answer(w, "on_blocked a@n1", true, STR("no such thing"));
     IS(w, "a@n1", "blocked");
-    SAYS(shown(w, read_noderole(w, "a@n1").status), "on_blocked failed");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").status), "on_blocked failed");
     HAS(shown(w, read_noderole(w, "a@n1").runlog), "on_blocked: ");
     world_close(w);
 }
@@ -157,9 +157,9 @@ TEST(a_refused_command_of_a_node_hook_is_in_the_outcome)
         CMD(OUTBOX_DONE, outbox_done, .outbox_id = row,
             .hook_commands = encode_command(w, CMD(NODEROLE_COMMIT, noderole_commit, .id = 999)));
     DONE(w, done);
-    SAYS(world_path(w, w->out.doc, "role"), "'a'");
-    SAYS(world_path(w, w->out.doc, "hook"), "'on_node_change'");
-    SAYS(world_path(w, w->out.doc, "object"), "'node'");
+    EXPECT_STR(world_path(w, w->out.doc, "role"), "'a'");
+    EXPECT_STR(world_path(w, w->out.doc, "hook"), "'on_node_change'");
+    EXPECT_STR(world_path(w, w->out.doc, "object"), "'node'");
     HAS(shown(w, w->out.doc), "there is no noderole with id 999");
     world_close(w);
 }

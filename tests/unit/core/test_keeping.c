@@ -82,9 +82,9 @@ static struct record *kept_id(struct world *w, enum table table, int64_t id)
     do {                                                                                           \
         __typeof__(place) kept_ = (place);                                                         \
         (place) = (value);                                                                         \
-        SAYS(load((w), TABLE_LOADED), (sentence));                                                 \
+        EXPECT_STR(load((w), TABLE_LOADED), (sentence));                                           \
         (place) = kept_;                                                                           \
-        SAYS(load((w), TABLE_LOADED), "(fine)");                                                   \
+        EXPECT_STR(load((w), TABLE_LOADED), "(fine)");                                             \
     } while (0)
 
 static const char lost[] = "a row has an invalid value or refers to a row that does not exist";
@@ -113,7 +113,7 @@ TEST(more_rows_than_fit_are_refused)
     CHECK(core_load(c, &settings, &what) == OK && !what);
     settings.id = 2;
     CHECK(core_load(c, &settings, &what) == ERR_CORRUPT);
-    SAYS(what, "a table has more rows than this build supports");
+    EXPECT_STR(what, "a table has more rows than this build supports");
     core_free(c);
     world_close(w);
 }
@@ -247,7 +247,7 @@ TEST(inconsistent_relations_are_refused)
     for (size_t i = 0; i < w->kept_count && w->kept[i].table <= TABLE_EDGE; i++)
         CHECK(core_load(c, &w->kept[i], &what) == OK);
     CHECK(core_load(c, kept(w, TABLE_EDGE, 0), &what) == ERR_CORRUPT);
-    SAYS(what, edge);
+    EXPECT_STR(what, edge);
     core_free(c);
     world_close(w);
 }
@@ -257,11 +257,11 @@ TEST(missing_mandatory_rows_are_refused)
     static const char missing[] = "the settings, the counters or the system deployment are missing";
     static const char head[] = "the head or the phantom node of a deployment does not exist";
     struct world *w = open_scene();
-    SAYS(load(w, TABLE_SETTINGS), missing);
-    SAYS(load(w, TABLE_COUNTER), missing);
-    SAYS(load(w, TABLE_DEPLOYMENT), missing);
-    SAYS(load(w, TABLE_SNAPSHOT), head);
-    SAYS(load(w, TABLE_NODE), head);
+    EXPECT_STR(load(w, TABLE_SETTINGS), missing);
+    EXPECT_STR(load(w, TABLE_COUNTER), missing);
+    EXPECT_STR(load(w, TABLE_DEPLOYMENT), missing);
+    EXPECT_STR(load(w, TABLE_SNAPSHOT), head);
+    EXPECT_STR(load(w, TABLE_NODE), head);
     struct deployment_record *system = &kept(w, TABLE_DEPLOYMENT, 0)->deployment;
     struct deployment_record *d = &kept(w, TABLE_DEPLOYMENT, 1)->deployment;
     LOADS(w, d->head_id, 99, head);
@@ -274,14 +274,14 @@ TEST(missing_mandatory_rows_are_refused)
         if (w->kept[i].table != TABLE_SETTINGS)
             CHECK(core_load(c, &w->kept[i], &what) == OK);
     CHECK(core_load_end(c, 1, &what) == ERR_CORRUPT);
-    SAYS(what, missing);
+    EXPECT_STR(what, missing);
     core_free(c);
     c = core_new();
     for (size_t i = 0; i < w->kept_count && w->kept[i].table < TABLE_LOADED; i++)
         if (w->kept[i].table != TABLE_COUNTER || w->kept[i].id != 3)
             CHECK(core_load(c, &w->kept[i], &what) == OK);
     CHECK(core_load_end(c, 1, &what) == ERR_CORRUPT);
-    SAYS(what, missing);
+    EXPECT_STR(what, missing);
     core_free(c);
     world_close(w);
 }

@@ -63,9 +63,9 @@ TEST(a_noderole_is_in_error_after_the_last_attempt)
     IS(w, "a@n1", "transition");
     struct run_record run = read_run(w, "a@n1", RUN_PARKED);
     CHECK(run.tries == 1 && run.park_left_ms == 20 * SECOND_MS);
-    SAYS(str_z(&w->arena, read_noderole(w, "a@n1").status),
-         "attempt 1 of 3 failed; next attempt in 20 s");
-    SAYS(str_z(&w->arena, read_noderole(w, "a@n1").runlog), "no disk");
+    EXPECT_STR(str_z(&w->arena, read_noderole(w, "a@n1").status),
+               "attempt 1 of 3 failed; next attempt in 20 s");
+    EXPECT_STR(str_z(&w->arena, read_noderole(w, "a@n1").runlog), "no disk");
     world_reload(w);
 
     start_again(w);
@@ -78,8 +78,8 @@ TEST(a_noderole_is_in_error_after_the_last_attempt)
     fail(w, "no disk at all");
     IS(w, "a@n1", "error");
     CHECK(world_runs(w, NULL) == 0);
-    SAYS(str_z(&w->arena, read_noderole(w, "a@n1").status), "run failed");
-    SAYS(str_z(&w->arena, read_noderole(w, "a@n1").runlog), "no disk at all");
+    EXPECT_STR(str_z(&w->arena, read_noderole(w, "a@n1").status), "run failed");
+    EXPECT_STR(str_z(&w->arena, read_noderole(w, "a@n1").runlog), "no disk at all");
 
     /* A retry by an operator starts the count again. */
     DONE(w, cmd_retry(w, "a@n1"));
@@ -159,7 +159,7 @@ TEST(a_parked_run_that_restarts_its_machine_runs_again)
                                                 .power = STR("reboot")});
     CHECK(!read_node(w, "n1").alive && world_runs(w, NULL) == 0);
     CHECK(read_noderole(w, "a@n1").run_count == 0);
-    SAYS(shown(w, read_noderole(w, "a@n1").wall), "{'step':1}");
+    EXPECT_STR(shown(w, read_noderole(w, "a@n1").wall), "{'step':1}");
     CHECK(world_waiting(w, "power reboot n1"));
     IS(w, "a@n1", "todo");
     world_deliver(w);

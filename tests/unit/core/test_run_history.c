@@ -60,9 +60,9 @@ TEST(a_row_holds_every_field)
     struct world *w = open_a_running("");
     const int64_t began = w->now_ms;
     const struct start *start = world_start(w, "a@n1");
-    SAYS(history(w), "");
+    EXPECT_STR(history(w), "");
     finish(w, RESULT_OK, "all is well");
-    SAYS(history(w), "1:ok(all is well)");
+    EXPECT_STR(history(w), "1:ok(all is well)");
     const struct record *row = NULL;
     for (size_t i = 0; i < w->kept_count; i++)
         if (w->kept[i].table == TABLE_OLD_RUN)
@@ -78,7 +78,7 @@ TEST(each_start_has_a_row_of_its_own)
 {
     struct world *w = open_a_running("'attempts':2");
     finish(w, RESULT_PARKED, "wait");
-    SAYS(history(w), "1:parked(wait)");
+    EXPECT_STR(history(w), "1:parked(wait)");
     DONE(w, CMD(RUN_RESUME, run_resume, .run_id = world_run(w, "a@n1", RUN_PARKED)));
     world_anneal(w);
     finish(w, RESULT_FAILED, "once");
@@ -92,7 +92,7 @@ TEST(each_start_has_a_row_of_its_own)
     DONE(w, cmd_retry(w, "a@n1"));
     world_anneal(w);
     finish(w, RESULT_ASYNC, "");
-    SAYS(history(w), "1:parked(wait) 2:failed(once) 3:failed(twice) 4:lost 5:async");
+    EXPECT_STR(history(w), "1:parked(wait) 2:failed(once) 3:failed(twice) 4:lost 5:async");
     world_close(w);
 }
 
@@ -101,13 +101,13 @@ TEST(a_run_that_is_stopped_has_its_row_when_it_has_stopped)
     struct world *w = open_a_running("");
     const struct start *start = world_start(w, "a@n1");
     DONE(w, CMD(RUN_CANCEL, run_cancel, .run_id = start->run));
-    SAYS(history(w), "");
+    EXPECT_STR(history(w), "");
     const struct command stopped =
         CMD(RUN_STOPPED, run_stopped, .run_id = start->run, .attempt = start->attempt);
     DONE(w, stopped);
-    SAYS(history(w), "1:cancelled");
+    EXPECT_STR(history(w), "1:cancelled");
     DONE(w, stopped); /* reported twice, archived once */
-    SAYS(history(w), "1:cancelled");
+    EXPECT_STR(history(w), "1:cancelled");
     DONE(w, cmd_retry(w, "a@n1"));
     world_anneal(w);
     start = world_start(w, "a@n1");
@@ -115,7 +115,7 @@ TEST(a_run_that_is_stopped_has_its_row_when_it_has_stopped)
     /* It had ended before it could be stopped. */
     DONE(w, CMD(RUN_DONE, run_done, .run_id = start->run, .attempt = start->attempt,
                 .result = RESULT_OK, .runlog = STR("done, but too late")));
-    SAYS(history(w), "1:cancelled 2:cancelled(done, but too late)");
+    EXPECT_STR(history(w), "1:cancelled 2:cancelled(done, but too late)");
     world_close(w);
 }
 
@@ -128,7 +128,7 @@ TEST(a_run_may_outlive_its_noderole)
     struct record gone;
     CHECK(!core_record(w->core, TABLE_NODEROLE, id, &gone));
     DONE(w, CMD(RUN_STOPPED, run_stopped, .run_id = start->run, .attempt = start->attempt));
-    SAYS(history(w), "1:cancelled");
+    EXPECT_STR(history(w), "1:cancelled");
     for (size_t i = 0; i < w->kept_count; i++)
         if (w->kept[i].table == TABLE_OLD_RUN)
             CHECK(w->kept[i].old_run.noderole_id == id && w->kept[i].old_run.role_id == 0);
@@ -146,13 +146,13 @@ TEST(runs_that_never_started_have_no_row)
     world_commit(w, "noop@n1");
     world_run_all(w);
     IS(w, "noop@n1", "active");
-    SAYS(history(w), "");
+    EXPECT_STR(history(w), "");
     world_commit(w, "b@n1");
     world_run_all(w);
-    SAYS(history(w), "1:ok");
+    EXPECT_STR(history(w), "1:ok");
     DONE(w, cmd_enqueue(w, "b@n1"));
     DONE(w, CMD(RUN_CANCEL, run_cancel, .run_id = world_run(w, "b@n1", RUN_QUEUED)));
-    SAYS(history(w), "1:ok");
+    EXPECT_STR(history(w), "1:ok");
     world_close(w);
 }
 
@@ -171,9 +171,9 @@ TEST(ignored_results_leave_no_row)
             CMD(RUN_DONE, run_done, .run_id = start->run, .attempt = start->attempt,
                 .has_wall = true, .wall = STR("[]")),
             BAD_JSON, "wall");
-    SAYS(history(w), "");
+    EXPECT_STR(history(w), "");
     finish(w, RESULT_OK, "");
-    SAYS(history(w), "1:ok");
+    EXPECT_STR(history(w), "1:ok");
     world_close(w);
 }
 
@@ -184,18 +184,18 @@ TEST(keep_runs_bounds_the_rows_of_a_noderole)
          CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_KEEP_RUNS, .keep_runs = 3));
     for (int i = 0; i < 4; i++) {
         finish(w, RESULT_OK, "");
-        SAYS(history(w), i == 0   ? "1:ok"
-                         : i == 1 ? "1:ok 2:ok"
-                         : i == 2 ? "1:ok 2:ok 3:ok"
-                                  : "2:ok 3:ok 4:ok");
+        EXPECT_STR(history(w), i == 0   ? "1:ok"
+                               : i == 1 ? "1:ok 2:ok"
+                               : i == 2 ? "1:ok 2:ok 3:ok"
+                                        : "2:ok 3:ok 4:ok");
         run_again(w);
     }
     /* A lower keep_runs deletes further rows when the next run ends. */
     DONE(w,
          CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_KEEP_RUNS, .keep_runs = 1));
-    SAYS(history(w), "2:ok 3:ok 4:ok");
+    EXPECT_STR(history(w), "2:ok 3:ok 4:ok");
     finish(w, RESULT_OK, "");
-    SAYS(history(w), "5:ok");
+    EXPECT_STR(history(w), "5:ok");
     world_close(w);
 }
 

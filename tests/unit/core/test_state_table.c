@@ -74,7 +74,7 @@ static struct world *open_in(int state, bool hold)
         world_bring(w, "x@nx", name_of(state));
     }
     IS(w, "x@nx", name_of(state));
-    world_forget(w);
+    world_clear_effects(w);
     return w;
 }
 
@@ -118,14 +118,14 @@ static void drive_start(struct world *w, int state)
     if (state == NODEROLE_TODO) {
         world_available(w, "nx", true);
         world_anneal(w);
-        HEARD(w, "on_transition x@nx; start x@nx");
+        EXPECT_EFFECTS(w, "on_transition x@nx; start x@nx");
         return;
     }
     world_anneal(w);
     IS(w, "x@nx", name_of(state));
     DONE(w, cmd_enqueue(w, "x@nx"));
     world_anneal(w);
-    HEARD(w, state == NODEROLE_ACTIVE ? "on_transition x@nx; start x@nx" : "");
+    EXPECT_EFFECTS(w, state == NODEROLE_ACTIVE ? "on_transition x@nx; start x@nx" : "");
 }
 
 /* Outside TRANSITION this is a late result. */
@@ -293,7 +293,7 @@ TEST(propose_in_transition_cancels_the_run)
 {
     struct world *w = open_in(NODEROLE_TRANSITION, false);
     DONE(w, cmd_propose(w, "x@nx"));
-    HEARD(w, "on_proposed x@nx; cancel x@nx");
+    EXPECT_EFFECTS(w, "on_proposed x@nx; cancel x@nx");
     world_close(w);
 }
 
@@ -301,7 +301,7 @@ TEST(deactivate_in_transition_cancels_the_run)
 {
     struct world *w = open_in(NODEROLE_TRANSITION, false);
     world_alive(w, "nx", false);
-    HEARD(w, "on_todo x@nx; cancel x@nx");
+    EXPECT_EFFECTS(w, "on_todo x@nx; cancel x@nx");
     world_close(w);
 }
 

@@ -79,11 +79,11 @@ TEST(a_node_is_reached_at_its_name)
     begin();
     const int64_t n = world_node(w, "n1", NULL);
     CHECK(bound(n, "ssh")); /* bound automatically */
-    SAYS(transport_text(n), "root at n1.example.com port 22");
+    EXPECT_STR(transport_text(n), "root at n1.example.com port 22");
     DONE(w, CMD(HAMMER_DELETE, hammer_delete, .id = bound(n, "ssh")));
-    SAYS(transport_text(n), "root at n1.example.com port 22");
-    SAYS(transport_text(n + 1000), "none");
-    SAYS(transport_text(0), "none");
+    EXPECT_STR(transport_text(n), "root at n1.example.com port 22");
+    EXPECT_STR(transport_text(n + 1000), "none");
+    EXPECT_STR(transport_text(0), "none");
     world_close(w);
 }
 
@@ -110,7 +110,7 @@ TEST(the_endpoint_of_the_ssh_hammer_replaces_the_name)
     const int64_t n = world_node(w, "n1", NULL);
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         hammer(n, "ssh", cases[i].endpoint, "me", cases[i].extra);
-        SAYS(transport_text(n), cases[i].wanted);
+        EXPECT_STR(transport_text(n), cases[i].wanted);
     }
     world_close(w);
 }
@@ -122,10 +122,10 @@ TEST(the_ssh_hammer_with_the_highest_priority_is_used)
     hammer(n, "ssh", "10.0.0.1", "low", "");
     hammer(n, "backdoor", "10.0.0.2", "high", "");
     hammer(n, "bmc", "10.0.0.3", "admin", "");
-    SAYS(transport_text(n), "high at 10.0.0.2 port 22");
+    EXPECT_STR(transport_text(n), "high at 10.0.0.2 port 22");
     DONE(w, CMD(HAMMER_UPDATE, hammer_update, .id = bound(n, "backdoor"),
                 .given = GIVEN_HAMMER_PRIORITY, .priority = 0));
-    SAYS(transport_text(n), "low at 10.0.0.1 port 22"); /* of equal priorities the older */
+    EXPECT_STR(transport_text(n), "low at 10.0.0.1 port 22"); /* of equal priorities the older */
     world_close(w);
 }
 
@@ -135,21 +135,22 @@ TEST(some_nodes_are_reached_locally)
     const int64_t n = world_node(w, "n1", NULL);
     hammer(n, "backdoor", "10.0.0.2", "root", "");
     hammer(n, "here", "", "root", "");
-    SAYS(transport_text(n), "local");
+    EXPECT_STR(transport_text(n), "local");
     DONE(w, CMD(HAMMER_DELETE, hammer_delete, .id = bound(n, "here")));
-    SAYS(transport_text(n), "root at 10.0.0.2 port 22");
+    EXPECT_STR(transport_text(n), "root at 10.0.0.2 port 22");
 
     struct record system;
     CHECK(core_record(w->core, TABLE_DEPLOYMENT, SYSTEM, &system));
-    SAYS(transport_text(system.deployment.phantom_id), "local");
+    EXPECT_STR(transport_text(system.deployment.phantom_id), "local");
 
     struct command admin = cmd_node(w, "admin");
     admin.node_create.admin = true;
     const int64_t a = DONE(w, admin);
-    SAYS(transport_text(a), "local");
+    EXPECT_STR(transport_text(a), "local");
     hammer(a, "ssh", "10.0.0.9", "root", "");
     hammer(a, "backdoor", "10.0.0.9", "root", "");
-    SAYS(transport_text(a), "root at 10.0.0.9 port 22"); /* an admin node with another address */
+    EXPECT_STR(transport_text(a),
+               "root at 10.0.0.9 port 22"); /* an admin node with another address */
     world_close(w);
 }
 

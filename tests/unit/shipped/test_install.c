@@ -14,15 +14,15 @@ TEST(a_machine_is_installed_once)
     CHECK(world_has_edge(m.w, "provisioner-os-install@n1", "crowbar-installed-node@n1"));
     /* Before the wipe the disk is chosen, but the boot environment is unchanged: a machine that
      * loses power boots what it booted before. */
-    SAYS(node_value(m.w, "n1", "operating-system-disk"), "'disk/by-id/a'");
-    SAYS(node_value(m.w, "n1", "claimed-disks"), "{'disk/by-id/a':'operating system'}");
-    SAYS(world_staged(m.w, "provisioner-os-install@n1", "provisioner/wipe"),
-         "[{'name':'disk/by-id/a'},{'name':'disk/by-id/b','path':'/dev/sdb'}]");
-    SAYS(str_z(&m.w->arena, read_node(m.w, "n1").bootenv), "sledgehammer");
+    EXPECT_STR(node_value(m.w, "n1", "operating-system-disk"), "'disk/by-id/a'");
+    EXPECT_STR(node_value(m.w, "n1", "claimed-disks"), "{'disk/by-id/a':'operating system'}");
+    EXPECT_STR(world_staged(m.w, "provisioner-os-install@n1", "provisioner/wipe"),
+               "[{'name':'disk/by-id/a'},{'name':'disk/by-id/b','path':'/dev/sdb'}]");
+    EXPECT_STR(str_z(&m.w->arena, read_node(m.w, "n1").bootenv), "sledgehammer");
     CHECK(world_run(m.w, "provisioner-os-install@n1", RUN_RUNNING));
     work(&m);
     CHECK(m.wipes == 1);
-    SAYS(str_z(&m.w->arena, read_node(m.w, "n1").bootenv), "debian-12-install");
+    EXPECT_STR(str_z(&m.w->arena, read_node(m.w, "n1").bootenv), "debian-12-install");
     HAS(entry(m.w, "provisioner", "n1"), "'rootdev':'disk/by-id/a'");
     /* ACTIVE and not alive in one step, so no child has run on the machine. */
     CHECK(!read_node(m.w, "n1").alive);
@@ -31,14 +31,14 @@ TEST(a_machine_is_installed_once)
     /* The installer is finished; the machine boots from its disk. */
     set_bootenv(m.w, "n1", "local");
     work(&m);
-    SAYS(node_value(m.w, "n1", "dhcp-active-bootstate"), "'local'");
+    EXPECT_STR(node_value(m.w, "n1", "dhcp-active-bootstate"), "'local'");
     CHECK(!strstr(entry(m.w, "provisioner", "n1"), "rootdev"));
     world_alive(m.w, "n1", true);
     work(&m);
     IS(m.w, "crowbar-installed-node@n1", "active");
     IS(m.w, "crowbar-managed-node@n1", "active");
     CHECK(read_noderole(m.w, "provisioner-os-install@n1").run_count == 1 && m.wipes == 1);
-    SAYS(str_z(&m.w->arena, read_node(m.w, "n1").bootenv), "local");
+    EXPECT_STR(str_z(&m.w->arena, read_node(m.w, "n1").bootenv), "local");
     live_close(m.w);
 }
 
@@ -58,7 +58,7 @@ TEST(an_installed_machine_is_not_installed_again)
     work(&m);
     IS(m.w, "provisioner-os-install@n1", "active");
     CHECK(m.wipes == 1 && read_node(m.w, "n1").alive);
-    SAYS(str_z(&m.w->arena, read_node(m.w, "n1").bootenv), "sledgehammer");
+    EXPECT_STR(str_z(&m.w->arena, read_node(m.w, "n1").bootenv), "sledgehammer");
     live_close(m.w);
 }
 
@@ -74,14 +74,14 @@ TEST(without_a_free_disk_nothing_is_wiped)
     HAS(str_z(&m.w->arena, read_noderole(m.w, "provisioner-os-install@n1").runlog),
         "all of the 2 known disks are removable or claimed. Nothing was wiped");
     CHECK(m.wipes == 0 && !world_run(m.w, "provisioner-os-install@n1", RUN_RUNNING));
-    live_complaints(m.w);
+    live_hook_log(m.w);
     /* A disk is released, and the noderole is retried. */
     DONE(m.w, cmd_set(m.w, TABLE_NODE, the_node(m.w, "n1"), "claimed-disks", BUCKET_SYSTEM,
                       "{'b':null}"));
     DONE(m.w, cmd_retry(m.w, "provisioner-os-install@n1"));
     work(&m);
     CHECK(m.wipes == 1 && !read_node(m.w, "n1").alive);
-    SAYS(node_value(m.w, "n1", "operating-system-disk"), "'b'");
+    EXPECT_STR(node_value(m.w, "n1", "operating-system-disk"), "'b'");
     live_close(m.w);
 }
 
@@ -104,7 +104,7 @@ TEST(the_disk_chosen_before_is_kept_while_it_exists_and_has_no_other_owner)
         snprintf(hint, sizeof hint, "{%s,%s,%s,%s}", ADDRESS, MAC, DISKS, hints[i][0]);
         discover(&m, "n1", hint);
         order_install(&m, "provisioner-os-install@n1");
-        SAYS(node_value(m.w, "n1", "operating-system-disk"), hints[i][1]);
+        EXPECT_STR(node_value(m.w, "n1", "operating-system-disk"), hints[i][1]);
         const char *claims = node_value(m.w, "n1", "claimed-disks");
         CHECK(!strstr(claims, "gone"));
         if (i >= 2)
@@ -122,8 +122,8 @@ TEST(a_machine_that_runs_from_its_disk_may_not_be_wiped)
     discover(&m, "n1", "{" ADDRESS "," MAC "," DISKS "}");
     set_bootenv(m.w, "n1", "local");
     order_install(&m, "provisioner-os-install@n1");
-    SAYS(world_staged(m.w, "provisioner-os-install@n1", "provisioner/wipe"), "[]");
-    SAYS(node_value(m.w, "n1", "operating-system-disk"), "null");
+    EXPECT_STR(world_staged(m.w, "provisioner-os-install@n1", "provisioner/wipe"), "[]");
+    EXPECT_STR(node_value(m.w, "n1", "operating-system-disk"), "null");
     live_close(m.w);
 }
 
@@ -145,7 +145,7 @@ TEST(the_target_of_the_deployment_counts)
                       BUCKET_USER, "'debian-13'"));
     world_commit_deployment(m.w, "prod");
     work(&m);
-    SAYS(str_z(&m.w->arena, read_node(m.w, "n1").bootenv), "debian-13-install");
+    EXPECT_STR(str_z(&m.w->arena, read_node(m.w, "n1").bootenv), "debian-13-install");
     CHECK(!read_node(m.w, "n1").alive);
     live_close(m.w);
 }
@@ -188,7 +188,7 @@ TEST(an_installation_that_waits_for_a_database_in_error_fails_with_the_reason)
         world_finish(m.w, databases[i], RESULT_FAILED);
         char reason[100];
         snprintf(reason, sizeof reason, "'failed: %s is in error on admin.example.com'", roles[i]);
-        SAYS(node_value(m.w, "n1", states[i]), reason);
+        EXPECT_STR(node_value(m.w, "n1", states[i]), reason);
         work(&m);
         IS(m.w, "provisioner-os-install@n1", "error");
         CHECK(read_node(m.w, "n1").alive && m.wipes == 1);
@@ -197,7 +197,7 @@ TEST(an_installation_that_waits_for_a_database_in_error_fails_with_the_reason)
         m.stale = NULL;
         DONE(m.w, cmd_retry(m.w, databases[i]));
         work(&m);
-        SAYS(node_value(m.w, "n1", states[i]), "'debian-12-install'");
+        EXPECT_STR(node_value(m.w, "n1", states[i]), "'debian-12-install'");
         DONE(m.w, cmd_retry(m.w, "provisioner-os-install@n1"));
         work(&m);
         CHECK(m.wipes == 2 && !read_node(m.w, "n1").alive);

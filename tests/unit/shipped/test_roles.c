@@ -25,22 +25,22 @@ TEST(the_first_admin_node_gets_all_services_and_they_become_active)
         IS(m.w, roles[i], "active");
     CHECK(!world_bound(m.w, "provisioner-os-install@admin"));
     CHECK(!world_bound(m.w, "crowbar-managed-node@admin"));
-    SAYS(world_value(m.w, TABLE_NODE, the_node(m.w, "admin"), "ntp_servers", VIEW_ALL),
-         "['192.168.124.10']");
-    SAYS(world_staged(m.w, "ntp-client@admin", "crowbar/ntp/servers"), "['192.168.124.10']");
-    SAYS(world_staged(m.w, "dns-server@admin", "dns/default_domain"), "'example.com'");
-    SAYS(world_staged(m.w, "dns-server@admin", "dns/ttl"), "'1h'");
-    SAYS(node_value(m.w, "admin", "dns_servers"),
-         "[{'address':'192.168.124.10','name':'system','type':'BIND'}]");
-    SAYS(node_value(m.w, "admin", "dns-mgmt_servers"),
-         "[{'address':'192.168.124.10','name':'system','port':6754,"
-         "'url':'https://192.168.124.10:6754'}]");
-    SAYS(node_value(m.w, "admin", "provisioner-webservers"),
-         "[{'address':'192.168.124.10','port':8091,'url':'http://192.168.124.10:8091'}]");
-    SAYS(world_staged(m.w, "dns-database@admin", "crowbar/dns/records"),
-         "{'admin.example.com':{'address':'192.168.124.10','type':'A'}}");
-    SAYS(entry(m.w, "dhcp", "admin"), "absent"); /* it joined and boots from its disk */
-    SAYS(entry(m.w, "provisioner", "admin"), "absent");
+    EXPECT_STR(world_value(m.w, TABLE_NODE, the_node(m.w, "admin"), "ntp_servers", VIEW_ALL),
+               "['192.168.124.10']");
+    EXPECT_STR(world_staged(m.w, "ntp-client@admin", "crowbar/ntp/servers"), "['192.168.124.10']");
+    EXPECT_STR(world_staged(m.w, "dns-server@admin", "dns/default_domain"), "'example.com'");
+    EXPECT_STR(world_staged(m.w, "dns-server@admin", "dns/ttl"), "'1h'");
+    EXPECT_STR(node_value(m.w, "admin", "dns_servers"),
+               "[{'address':'192.168.124.10','name':'system','type':'BIND'}]");
+    EXPECT_STR(node_value(m.w, "admin", "dns-mgmt_servers"),
+               "[{'address':'192.168.124.10','name':'system','port':6754,"
+               "'url':'https://192.168.124.10:6754'}]");
+    EXPECT_STR(node_value(m.w, "admin", "provisioner-webservers"),
+               "[{'address':'192.168.124.10','port':8091,'url':'http://192.168.124.10:8091'}]");
+    EXPECT_STR(world_staged(m.w, "dns-database@admin", "crowbar/dns/records"),
+               "{'admin.example.com':{'address':'192.168.124.10','type':'A'}}");
+    EXPECT_STR(entry(m.w, "dhcp", "admin"), "absent"); /* it joined and boots from its disk */
+    EXPECT_STR(entry(m.w, "provisioner", "admin"), "absent");
     live_close(m.w);
 }
 
@@ -54,7 +54,7 @@ TEST(a_server_without_an_address_fails_with_the_reason)
     IS(m.w, "ntp-server@admin", "error");
     HAS(str_z(&m.w->arena, read_noderole(m.w, "ntp-server@admin").runlog),
         "has no address in the admin network: set its attrib hint-admin-v4addr");
-    live_complaints(m.w);
+    live_hook_log(m.w);
     DONE(m.w, cmd_set(m.w, TABLE_NODE, the_node(m.w, "admin"), "hint-admin-v4addr", BUCKET_USER,
                       "'10.0.0.1/8'"));
     for (int i = 0; i < 6; i++) {
@@ -67,7 +67,7 @@ TEST(a_server_without_an_address_fails_with_the_reason)
         work(&m);
     }
     IS(m.w, "crowbar-admin-node@admin", "active");
-    SAYS(node_value(m.w, "admin", "ntp_servers"), "['10.0.0.1']");
+    EXPECT_STR(node_value(m.w, "admin", "ntp_servers"), "['10.0.0.1']");
     live_close(m.w);
 }
 
@@ -78,8 +78,8 @@ TEST(a_changed_address_is_staged_for_all_clients)
                       "'10.0.0.1/8'"));
     work(&m);
     IS(m.w, "crowbar-admin-node@admin", "active");
-    SAYS(node_value(m.w, "admin", "ntp_servers"), "['10.0.0.1']");
-    SAYS(world_staged(m.w, "ntp-client@admin", "crowbar/ntp/servers"), "['10.0.0.1']");
+    EXPECT_STR(node_value(m.w, "admin", "ntp_servers"), "['10.0.0.1']");
+    EXPECT_STR(world_staged(m.w, "ntp-client@admin", "crowbar/ntp/servers"), "['10.0.0.1']");
     live_close(m.w);
 }
 
@@ -93,13 +93,14 @@ TEST(a_discovered_machine_is_managed_and_has_entries_in_the_databases)
     IS(m.w, "crowbar-access@n1", "active");
     IS(m.w, "ntp-client@n1", "active");
     CHECK(!world_bound(m.w, "ntp-server@n1") && !world_bound(m.w, "crowbar-joined-node@n1"));
-    SAYS(entry(m.w, "dhcp", "n1"),
-         "{'bootenv':'sledgehammer','generation':0,'mac_addresses':['52:54:00:AB:CD:0F'],"
-         "'node_id':3,'v4addr':'192.168.124.81/24'}");
-    SAYS(entry(m.w, "provisioner", "n1"),
-         "{'bootenv':'sledgehammer','generation':0,'node_id':3,'v4addr':'192.168.124.81/24'}");
-    SAYS(node_value(m.w, "n1", "dhcp-active-bootstate"), "'sledgehammer'");
-    SAYS(node_value(m.w, "n1", "provisioner-active-bootstate"), "'sledgehammer'");
+    EXPECT_STR(entry(m.w, "dhcp", "n1"),
+               "{'bootenv':'sledgehammer','generation':0,'mac_addresses':['52:54:00:AB:CD:0F'],"
+               "'node_id':3,'v4addr':'192.168.124.81/24'}");
+    EXPECT_STR(
+        entry(m.w, "provisioner", "n1"),
+        "{'bootenv':'sledgehammer','generation':0,'node_id':3,'v4addr':'192.168.124.81/24'}");
+    EXPECT_STR(node_value(m.w, "n1", "dhcp-active-bootstate"), "'sledgehammer'");
+    EXPECT_STR(node_value(m.w, "n1", "provisioner-active-bootstate"), "'sledgehammer'");
     live_close(m.w);
 }
 
@@ -108,9 +109,9 @@ TEST(a_machine_without_an_address_or_a_mac_has_no_entry)
     struct machine m = begin();
     discover(&m, "n1", "{" ADDRESS "}");
     discover(&m, "n2", "{" MAC "}");
-    SAYS(entry(m.w, "dhcp", "n1"), "absent");
-    SAYS(entry(m.w, "provisioner", "n2"), "absent");
-    SAYS(node_value(m.w, "n1", "dhcp-active-bootstate"), "null");
+    EXPECT_STR(entry(m.w, "dhcp", "n1"), "absent");
+    EXPECT_STR(entry(m.w, "provisioner", "n2"), "absent");
+    EXPECT_STR(node_value(m.w, "n1", "dhcp-active-bootstate"), "null");
     live_close(m.w);
 }
 
@@ -185,8 +186,8 @@ TEST(entries_published_for_another_node_of_that_name_do_not_count)
         m.w, "dhcp-database@admin",
         (struct run_done_command){.result = RESULT_OK, .has_wall = true, .wall = json(m.w, wall)});
     CHECK(served(m.w, "n1", "dhcp-database@admin") == 0);
-    SAYS(node_value(m.w, "n1", "dhcp-active-bootstate"), "'sledgehammer'");
-    SAYS(live_complaints(m.w), "");
+    EXPECT_STR(node_value(m.w, "n1", "dhcp-active-bootstate"), "'sledgehammer'");
+    EXPECT_STR(live_hook_log(m.w), "");
     live_close(m.w);
 }
 
@@ -204,10 +205,10 @@ TEST(discovered_macs_count_and_drives_are_counted)
     DONE(m.w, command);
     commit_node(m.w, "n1");
     work(&m);
-    SAYS(entry(m.w, "dhcp", "n1"),
-         "{'bootenv':'sledgehammer','generation':0,'mac_addresses':['00:00:00:00:00:01',"
-         "'52:54:00:AB:CD:0F'],'node_id':3,'v4addr':'192.168.124.81/24'}");
-    SAYS(node_value(m.w, "n1", "number_of_drives"), "2");
+    EXPECT_STR(entry(m.w, "dhcp", "n1"),
+               "{'bootenv':'sledgehammer','generation':0,'mac_addresses':['00:00:00:00:00:01',"
+               "'52:54:00:AB:CD:0F'],'node_id':3,'v4addr':'192.168.124.81/24'}");
+    EXPECT_STR(node_value(m.w, "n1", "number_of_drives"), "2");
     live_close(m.w);
 }
 
@@ -218,15 +219,15 @@ TEST(a_deleted_machine_leaves_the_databases)
     discover(&m, "n2", "{'admin-v4addr':'192.168.124.82/24','admin_macs':['52:54:00:ab:cd:02']}");
     DONE(m.w, CMD(NODE_DELETE, node_delete, .id = the_node(m.w, "n1")));
     work(&m);
-    SAYS(entry(m.w, "dhcp", "n1"), "absent");
+    EXPECT_STR(entry(m.w, "dhcp", "n1"), "absent");
     HAS(entry(m.w, "dhcp", "n2"), "192.168.124.82/24");
-    SAYS(world_staged(m.w, "dhcp-database@admin", "crowbar_wall/dhcp/clients"),
-         "{'n2.example.com':{'bootenv':'sledgehammer','generation':0,'node_id':4}}");
+    EXPECT_STR(world_staged(m.w, "dhcp-database@admin", "crowbar_wall/dhcp/clients"),
+               "{'n2.example.com':{'bootenv':'sledgehammer','generation':0,'node_id':4}}");
     HAS(world_staged(m.w, "dns-database@admin", "crowbar/dns/records"), "n2.example.com");
     CHECK(!strstr(world_staged(m.w, "dns-database@admin", "crowbar/dns/records"), "n1.example"));
     /* A new machine of the same name gets new entries. */
     discover(&m, "n1", "{" ADDRESS "," MAC "}");
-    SAYS(node_value(m.w, "n1", "dhcp-active-bootstate"), "'sledgehammer'");
+    EXPECT_STR(node_value(m.w, "n1", "dhcp-active-bootstate"), "'sledgehammer'");
     live_close(m.w);
 }
 
@@ -249,9 +250,9 @@ TEST(a_machine_that_was_deleted_meanwhile_is_omitted)
                           (struct run_done_command){
                               .result = RESULT_OK, .has_wall = true, .wall = json(m.w, wall)});
         IS(m.w, noderole, "active");
-        SAYS(live_complaints(m.w), "");
+        EXPECT_STR(live_hook_log(m.w), "");
         snprintf(wall, sizeof wall, "%s-active-bootstate", sections[i]);
-        SAYS(node_value(m.w, "n1", wall), "'sledgehammer'");
+        EXPECT_STR(node_value(m.w, "n1", wall), "'sledgehammer'");
         live_close(m.w);
     }
 }
@@ -263,8 +264,8 @@ TEST(notes_of_entries_that_are_no_longer_published_are_deleted)
     HAS(shown(m.w, read_noderole(m.w, "dhcp-database@admin").notes), "n1.example.com");
     DONE(m.w, cmd_set(m.w, TABLE_NODE, the_node(m.w, "n1"), "hint-admin-macs", BUCKET_USER, "[]"));
     work(&m);
-    SAYS(entry(m.w, "dhcp", "n1"), "absent");
-    SAYS(entry(m.w, "provisioner", "n1"), "absent");
+    EXPECT_STR(entry(m.w, "dhcp", "n1"), "absent");
+    EXPECT_STR(entry(m.w, "provisioner", "n1"), "absent");
     CHECK(!strstr(shown(m.w, read_noderole(m.w, "dhcp-database@admin").notes), "n1"));
     CHECK(!strstr(shown(m.w, read_noderole(m.w, "provisioner-database@admin").notes), "n1"));
     live_close(m.w);
@@ -286,8 +287,8 @@ TEST(a_change_of_one_machine_does_not_change_the_others)
     work(&m);
     HAS(entry(m.w, "dhcp", "n1"), "'bootenv':'local'");
     HAS(entry(m.w, "dhcp", "n2"), "'bootenv':'debian-12-install'");
-    SAYS(node_value(m.w, "n1", "dhcp-active-bootstate"), "'local'");
-    SAYS(node_value(m.w, "n2", "dhcp-active-bootstate"), "'debian-12-install'");
+    EXPECT_STR(node_value(m.w, "n1", "dhcp-active-bootstate"), "'local'");
+    EXPECT_STR(node_value(m.w, "n2", "dhcp-active-bootstate"), "'debian-12-install'");
     live_close(m.w);
 }
 
@@ -305,10 +306,10 @@ TEST(the_first_available_operating_system_becomes_the_target)
                                             "{'available_oses':['debian-14','debian-13']}}}"),
                       });
     work(&m);
-    SAYS(shown(m.w, read_role(m.w, "provisioner-os-install").template),
-         "{'provisioner':{'target_os':'debian-13'}}");
-    SAYS(world_staged(m.w, "provisioner-base-images@admin", "provisioner/images"),
-         "{'debian-12':['debian-12/install/linux','debian-12/install/initrd.gz']}");
+    EXPECT_STR(shown(m.w, read_role(m.w, "provisioner-os-install").template),
+               "{'provisioner':{'target_os':'debian-13'}}");
+    EXPECT_STR(world_staged(m.w, "provisioner-base-images@admin", "provisioner/images"),
+               "{'debian-12':['debian-12/install/linux','debian-12/install/initrd.gz']}");
     live_close(m.w);
 }
 
@@ -334,10 +335,10 @@ TEST(more_machines_than_one_hook_call_may_change_are_changed_by_several)
     };
     DONE(m.w, cmd_enqueue(m.w, "dhcp-database@admin"));
     world_finish_with(m.w, "dhcp-database@admin", done);
-    SAYS(node_value(m.w, "m299", "dhcp-active-bootstate"), "'sledgehammer'");
-    SAYS(node_value(m.w, "m300", "dhcp-active-bootstate"), "null");
+    EXPECT_STR(node_value(m.w, "m299", "dhcp-active-bootstate"), "'sledgehammer'");
+    EXPECT_STR(node_value(m.w, "m300", "dhcp-active-bootstate"), "null");
     world_finish_with(m.w, "dhcp-database@admin", done);
-    SAYS(node_value(m.w, "m309", "dhcp-active-bootstate"), "'sledgehammer'");
+    EXPECT_STR(node_value(m.w, "m309", "dhcp-active-bootstate"), "'sledgehammer'");
     CHECK(!world_run(m.w, "dhcp-database@admin", RUN_RUNNING));
     live_close(m.w);
 }
@@ -369,14 +370,14 @@ static void check_database_failure(const char *section)
     DONE(m.w, cmd_enqueue(m.w, noderole));
     world_finish_with(m.w, noderole, (struct run_done_command){.result = RESULT_FAILED});
     IS(m.w, noderole, "error");
-    SAYS(live_complaints(m.w), "");
+    EXPECT_STR(live_hook_log(m.w), "");
     snprintf(text, sizeof text, "'failed: %s-database is in error on admin.example.com'", section);
     for (int i = 0; i < MACHINES; i += 1 + i % 7) {
         char name[20];
         snprintf(name, sizeof name, "m%04d", i);
-        SAYS(node_value(m.w, name, state), text);
+        EXPECT_STR(node_value(m.w, name, state), text);
     }
-    SAYS(node_value(m.w, "m1899", state), text);
+    EXPECT_STR(node_value(m.w, "m1899", state), text);
     live_close(m.w);
 }
 
@@ -399,7 +400,7 @@ TEST(test_async_needs_a_second_run)
     IS(m.w, "test-async@n1", "transition");
     DONE(m.w, cmd_retry(m.w, "test-async@n1"));
     IS(m.w, "test-async@n1", "active");
-    SAYS(shown(m.w, read_noderole(m.w, "test-async@n1").wall), "{}");
+    EXPECT_STR(shown(m.w, read_noderole(m.w, "test-async@n1").wall), "{}");
     DONE(m.w, cmd_retry(m.w, "test-async@n1"));
     IS(m.w, "test-async@n1", "transition");
     live_close(m.w);
@@ -416,8 +417,8 @@ TEST(the_test_roles_bind_as_the_cases_say)
     CHECK(world_bound(m.w, "test-admin@n1"));
     world_bind(m.w, "test-event@n1");
     world_bind(m.w, "test-fails@n1");
-    SAYS(world_staged(m.w, "test-fails@n1", "fail"), "true");
-    SAYS(world_staged(m.w, "test-client@n1", "delay"), "0");
+    EXPECT_STR(world_staged(m.w, "test-fails@n1", "fail"), "true");
+    EXPECT_STR(world_staged(m.w, "test-client@n1", "delay"), "0");
     live_close(m.w);
 }
 
