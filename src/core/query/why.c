@@ -134,9 +134,8 @@ static bool why_status_is_about_power(const struct node *node)
     return node->reason < REASON_SSH_KEY_REFUSED || node->reason > REASON_SSH_FAILED;
 }
 
-/* The status of a failed hook ("sysdata failed") does not state the cause, so the first line of its
- * message is appended. The subject of its reason is the name of the hook; the code of a run
- * (`do_transition`) can fail for the same reasons, but its message is too long and is in its log. */
+/* "sysdata failed" does not state the cause, so the first line of the hook's message is appended. A
+ * hook is the subject of the reason; the message of a failed run is in its log. */
 static struct str why_hook_message(const struct why_chain *ch, const struct noderole *row)
 {
     const struct str subject = text_of(ch->c, row->reason_subject);
