@@ -47,7 +47,8 @@ def test_documentation_is_installed(bench):
     root, prefix = install(bench)
     for path in ["share/man/man1/halligan.1", "share/man/man8/halligand.8",
                  "share/doc/halligan/halligan.conf.example", "share/doc/halligan/operating.md",
-                 "share/doc/halligan/runbook.md", "share/doc/halligan/README.md", "share/doc/halligan/CHANGELOG.md",
+                 "share/doc/halligan/runbook.md", "share/doc/halligan/messages.md",
+                 "share/doc/halligan/README.md", "share/doc/halligan/CHANGELOG.md",
                  "share/doc/halligan/adr/README.md", "share/man/man8/halligan-exec.8", "bin/halligan-inventory", "bin/halligan-barclamp",
                  "lib/systemd/system/halligand.service",
                  "share/bash-completion/completions/halligan", "share/zsh/site-functions/_halligan",
