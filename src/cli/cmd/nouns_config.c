@@ -4,7 +4,22 @@
 #include "cli/cmd/cmd_groups.h"
 #include "cli/cmd/cmd_upload.h"
 
-/* ---- content ---- */
+/* Constant tables: the nouns of the command line for content of barclamps, hammers, groups,
+ * accounts and events, with the verbs and the table columns of each. nouns_deploy.c has the nouns
+ * that are planned and run; nouns.c lists all of them.
+ *
+ * The order of entries is only the order of output: verbs in the help, columns from left to right.
+ * Nothing here runs or can fail; errors are printed by the functions in .run_online, which return
+ * the exit status.
+ *
+ * How to read an entry: LIST, SHOW, CREATE and the other words in capitals are verbs that many
+ * nouns share (nouns_private.h); ACT() is a verb that sends one request with the given method to
+ * the given path below the object. SHOWN and LISTED are the options of verbs that print objects and
+ * of verbs that print lists. The second member of a column is the collection that the field is an
+ * id of: the table shows the name instead; NULL: the value is shown as it is. `collection` is the
+ * path of the noun in the API, and `key` the field that -q prints. */
+
+/* ---- content of barclamps (packages of roles, attribs and jigs) ---- */
 
 static const struct cli_column attrib_columns[] = {
     {"id", NULL},  {"name", NULL},     {"barclamp_id", "barclamps"}, {"role_id", "roles"},
@@ -34,7 +49,7 @@ static const struct cli_column jig_columns[] = {{"id", NULL},
                                                 {"description", NULL}};
 static const struct cli_verb jig_verbs[] = {LIST, SHOW, UPDATE, WAIT, WATCH};
 
-/* ---- hammers ---- */
+/* ---- hammers (power and ssh drivers of nodes) ---- */
 
 static const struct cli_column hammer_columns[] = {{"id", NULL},       {"node_id", "nodes"},
                                                    {"name", NULL},     {"priority", NULL},
@@ -145,7 +160,7 @@ static const struct cli_verb token_verbs[] = {
     DESTROY,
 };
 
-/* ---- events and audit ---- */
+/* ---- events and audit log ---- */
 
 static const struct cli_column event_columns[] = {
     {"id", NULL},   {"at", NULL},     {"actor", NULL},     {"address", NULL},
@@ -177,7 +192,7 @@ static const struct cli_verb audit_verbs[] = {
      .options = LISTED},
 };
 
-/* ---- the nouns ---- */
+/* ---- noun definitions ---- */
 
 const struct cli_noun attribs_noun = {
     .name = "attribs",
@@ -189,6 +204,7 @@ const struct cli_noun attribs_noun = {
     COLUMNS(attrib_columns),
 };
 
+/* It has no singular: `barclamp` is the noun for local directories (barclamp_exec.c). */
 const struct cli_noun barclamps_noun = {
     .name = "barclamps",
     .summary = "packages of content in the daemon (barclamp: local directories)",
@@ -258,6 +274,8 @@ const struct cli_noun tokens_noun = {
     COLUMNS(token_columns),
 };
 
+/* The server lists the newest 100 events unless the request has a limit; events_help states this
+ * number. The same applies to audit_noun. */
 const struct cli_noun events_noun = {
     .name = "events",
     .singular = "event",
