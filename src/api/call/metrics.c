@@ -3,8 +3,17 @@
 #include "api/call/reply.h"
 #include "api/call/route.h"
 
-/* Request counters, and the routes /metrics and /version. /metrics is served from the newest core,
- * durable or not, so that monitoring works while the store is stalled. */
+/* Request counters, and the routes /metrics and /version.
+ *
+ * The counters belong to the API; a reply is counted when it is sent. They are only incremented,
+ * and start at 0 with the daemon. All other figures are computed from the core for each request.
+ *
+ * /metrics is served from the newest core, durable or not (.is_immediate), so that monitoring works
+ * while the store is stalled. Within the reply only one order matters: the HELP and TYPE lines of a
+ * metric (prom_head) come before its values, and no other metric is written between them.
+ *
+ * The handlers cannot fail. Before they are called, the API replies 503 if no core is loaded; after
+ * them, it replaces a reply that exceeds the memory limits. */
 
 /* ---- counters ---- */
 
@@ -13,6 +22,9 @@ void request_counts_init(struct request_counts *c)
     *c = (struct request_counts){.took = {.scale = &prom_quick}};
 }
 
+/* Counts a reply; `us` is the time since its request was read, in microseconds. A method has
+ * COUNTED_STATUSES counters, which get their status in the order in which statuses first occur. A
+ * status that finds all of them in use is counted by the last one, under the status of that one. */
 void request_counts_note(struct request_counts *c, enum http_method method, int status, uint64_t us)
 {
     uint32_t i = 0;
@@ -69,29 +81,31 @@ static void metrics_put_states(struct buf *b, const char *name,
 
 static void metrics_put_nodes(struct call *call, struct buf *b)
 {
-    uint32_t some[NODEROLE_STATE_COUNT];
-    uint64_t all[NODEROLE_STATE_COUNT] = {0};
-    core_count_nodes(call->core, some);
+    uint32_t counts[NODEROLE_STATE_COUNT];
+    uint64_t totals[NODEROLE_STATE_COUNT] = {0};
+    core_count_nodes(call->core, counts);
     for (int state = 0; state < NODEROLE_STATE_COUNT; state++)
-        all[state] = some[state];
+        totals[state] = counts[state];
     prom_head(b, "halligan_nodes", "gauge", "Nodes by the combined state of their noderoles.");
-    metrics_put_states(b, "halligan_nodes", all);
+    metrics_put_states(b, "halligan_nodes", totals);
 }
 
+/* The core counts noderoles for each deployment; the metric is the sum over all deployments. */
 static void metrics_put_noderoles(struct call *call, struct buf *b)
 {
-    uint32_t some[NODEROLE_STATE_COUNT];
-    uint64_t all[NODEROLE_STATE_COUNT] = {0};
+    uint32_t counts[NODEROLE_STATE_COUNT];
+    uint64_t totals[NODEROLE_STATE_COUNT] = {0};
     for (int64_t id = core_next_id(call->core, TABLE_DEPLOYMENT, 0); id;
          id = core_next_id(call->core, TABLE_DEPLOYMENT, id)) {
-        core_count_noderoles(call->core, id, some);
+        core_count_noderoles(call->core, id, counts);
         for (int state = 0; state < NODEROLE_STATE_COUNT; state++)
-            all[state] += some[state];
+            totals[state] += counts[state];
     }
     prom_head(b, "halligan_noderoles", "gauge", "Noderoles by state.");
-    metrics_put_states(b, "halligan_noderoles", all);
+    metrics_put_states(b, "halligan_noderoles", totals);
 }
 
+/* Counts the records in the table of runs; a run has one until it ends. */
 static void metrics_put_runs(struct call *call, struct buf *b)
 {
     enum { STATES = RUN_STOPPING + 1 };
@@ -115,6 +129,7 @@ static void metrics_put_runs(struct call *call, struct buf *b)
                      counts[q][s]);
 }
 
+/* The metrics of the daemon (engine->metrics), then those of the core and the API. */
 static enum handler_result serve_metrics(struct call *call)
 {
     const struct api_engine *engine = call_engine(call);
@@ -131,6 +146,8 @@ static enum handler_result serve_metrics(struct call *call)
                                  .body = buf_str(&b)};
     return SERVED_REPLY;
 }
+
+/* ---- /version ---- */
 
 static enum handler_result serve_version(struct call *call)
 {
