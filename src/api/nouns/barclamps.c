@@ -3,10 +3,22 @@
 #include "api/call/reply.h"
 #include "api/rest/standard_routes.h"
 
-/* Barclamps: packages of roles, attribs, jigs and hammer kinds. An upload is authorized before it
- * is parsed, because parsing is expensive, then checked as files are, then imported by one command.
- */
+/* The API of barclamps: packages of roles, attribs, jigs and hammer kinds. The file owns the fields
+ * of the object, the routes, and the upload; lists and single objects are served by the shared
+ * handlers.
+ *
+ * The order of an upload (serve_upload) goes from cheap to expensive: rights, existence of the
+ * object and If-Match, then parameters, then the parser, which checks the document in the same way
+ * as the files of an installation and does not change anything. Only a document without problems is
+ * submitted, as one command COMMAND_IMPORT, which the core executes completely or not at all.
+ *
+ * Failure: each step before the submission ends the call with a reply, or with problems (refusals)
+ * that the API makes a reply of when the handler returns; nothing was changed then. The parser
+ * reports all problems of a document together. Warnings of the parser do not prevent the import;
+ * they are kept in call->handler_state and added to the reply. */
 
+/* `version` is the number that the stored version begins with, `full_version` the whole text. The
+ * last field is not in OpenCrowbar and is returned on request only (.extras = 1). */
 /* clang-format off */
 static const struct object_view_field barclamp_fields[] = {
     {"id",            SHAPE_INT,      SHAPE_AT(barclamp.id),            0, NULL},
@@ -40,7 +52,8 @@ static bool barclamp_match_has_field(const struct call *call)
     return false;
 }
 
-/* As in OpenCrowbar: without a field all barclamps match. Only this noun does that. */
+/* As in OpenCrowbar: if the request names no field, all barclamps match. For all other nouns
+ * nothing matches then. */
 static enum handler_result serve_barclamp_match(struct call *call)
 {
     if (!params_read(call, shape_barclamp.type))
@@ -56,8 +69,8 @@ static const struct param_rule upload_rules[] = {
 
 static const struct params_schema upload = {.kind = COMMAND_IMPORT, PARAM_RULES(upload_rules)};
 
-/* Parses the uploaded barclamp; all its problems become problems of the call. False: the reply is
- * made or will be. */
+/* Parses and checks the uploaded barclamp. False: the call has a reply (the parser is unavailable)
+ * or has the problems of the document. */
 static bool barclamp_read_document(struct call *call, struct str *out_document)
 {
     const struct api_engine *engine = call_engine(call);
@@ -82,7 +95,8 @@ static bool barclamp_read_document(struct call *call, struct str *out_document)
     return !call->problems;
 }
 
-/* Is the name in the document that of the path? */
+/* A PUT must contain the barclamp that its path names. The parser wrote the document, so it is
+ * valid JSON and has a name. */
 static bool barclamp_check_name(struct call *call, struct str document, const struct record *record)
 {
     struct json *tree;
@@ -98,7 +112,8 @@ static bool barclamp_check_name(struct call *call, struct str document, const st
     return false;
 }
 
-/* Replies with the barclamp and the warnings of the parser. */
+/* After the import: replies with the barclamp and, if there are any, with the warnings of the
+ * parser. They are inserted before the last brace of the object that was written. */
 static void barclamp_reply_with_warnings(struct call *call, int64_t id)
 {
     const struct json *warnings = call->handler_state;
@@ -115,15 +130,20 @@ static void barclamp_reply_with_warnings(struct call *call, int64_t id)
     call->reply.body = buf_str(&b);
 }
 
+/* POST imports any barclamp; PUT, which has an id in its path, imports that one again. */
 static enum handler_result serve_upload(struct call *call)
 {
     struct record record;
     struct command command = {.kind = COMMAND_IMPORT};
     const bool is_change = call->keys[0].len;
-    if (!authorize_is_admin(call)) { /* before it is parsed, which is expensive */
+    /* The core would refuse the command as well, but only after the expensive parsing. */
+    if (!authorize_is_admin(call)) {
         authorize_refuse(call, STR("only an admin may import barclamps"));
         return SERVED_REPLY;
     }
+    /* If-Match (call->if_turn: the turn of the last change) is compared here and not by the core,
+     * because the import command does not name an object. A change between here and the execution
+     * of the command is not detected. */
     if (is_change && (!resource_find(call, &resource_barclamps, call->keys[0], &record) ||
                       !object_condition(call)))
         return SERVED_REPLY;
@@ -131,7 +151,7 @@ static enum handler_result serve_upload(struct call *call)
         object_refuse_turn(call);
         return SERVED_REPLY;
     }
-    call->if_turn = 0; /* the import command has no object to test it against */
+    call->if_turn = 0;
     if (!params_read(call, shape_barclamp.type) || !param_required(call, "value") ||
         !barclamp_read_document(call, &command.import.barclamp) ||
         (is_change && !barclamp_check_name(call, command.import.barclamp, &record)))
