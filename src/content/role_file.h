@@ -7,8 +7,9 @@
  *
  * and that of an OpenCrowbar checkout, where scripts are in SOURCE/script/roles/ROLE/; Lua files
  * and templates can be added to it. Nothing is cached: each call reads the file system. Lua files
- * and templates are read by the daemon, so a symbolic link to a file outside of the source path is
- * refused; scripts, manifests and playbooks are run by their jig without this check.
+ * are read by the daemon, so a symbolic link to a file outside of the source path is refused, and
+ * likewise for templates, which no program of this version reads. Scripts, manifests and playbooks
+ * are run by their jig without this check.
  */
 #pragma once
 
