@@ -2,23 +2,32 @@
 
 #include "api/call/iso8601.h"
 
-/* Parser and evaluation of list queries.
+/* Parser and evaluation of list queries: filters, sort order and page.
  *
- * Every value is converted once, when the query is parsed, to each type that a field may need, so
- * that testing an object does no parsing. Substring search is case-insensitive Knuth-Morris-Pratt:
- * linear in the length of the text for any search string, so that no query can block the loop for
- * long; the scanned bytes are counted as work. The first error ends the parsing and is returned
- * with its parameter.
+ * A query is parsed completely before the first object is tested. Every value is converted once,
+ * when the query is parsed, to each type that a field may need, so that testing an object does no
+ * parsing. A query is a conjunction: every condition must hold, and a condition holds if one of its
+ * values matches (.not: if none does). The conditions are tested in the order in which
+ * they were parsed, which affects the cost but not the result.
+ *
+ * Substring search is case-insensitive Knuth-Morris-Pratt: linear in the length of the text for any
+ * search string, so that no query can block the event loop for long. The scanned bytes are counted
+ * as work, which the caller limits in each step of a list.
+ *
+ * Failure: the first error ends the parsing and is returned with its parameter; the query must not
+ * be used then. Limits of values, conditions and sizes bound the memory and time that one request
+ * can use. Evaluation cannot fail: a value of a type that cannot be compared does not match.
  */
 
 /* ---- values ---- */
 
-/* State of the parser. */
+/* State of the parser. The values of a condition are consecutive: they are those that were taken
+ * while the condition was parsed. */
 struct query_parser {
     struct arena *arena;
     struct query_wanted *next; /* next unused value; QUERY_WANTED_MAX in total */
     struct query_wanted *end;
-    uint32_t needles;
+    uint32_t needles;  /* values with .contains so far */
     const char *error; /* NULL: no error */
 };
 
@@ -27,7 +36,9 @@ static char query_to_lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
-/* Prepares a Knuth-Morris-Pratt search. */
+/* Prepares a Knuth-Morris-Pratt search: borders[i] is the length of the longest proper prefix of
+ * the first i + 1 bytes that is also their suffix. A value of QUERY_WANTED_SIZE_MAX bytes has fewer
+ * than 65536 bytes also as a quoted JSON string, so uint16_t is enough. */
 static struct query_needle query_needle_new(struct arena *a, struct str text)
 {
     const struct str wanted = str_lower(a, text);
@@ -43,6 +54,8 @@ static struct query_needle query_needle_new(struct arena *a, struct str text)
     return (struct query_needle){wanted, borders};
 }
 
+/* Prepares a value for .contains: the text for fields that are strings, and the text as a JSON
+ * string, with its quotes, for fields that are arrays. */
 static void query_add_needle(struct query_parser *r, struct query_wanted *w)
 {
     struct buf quoted = buf_in(r->arena);
@@ -55,6 +68,7 @@ static void query_add_needle(struct query_parser *r, struct query_wanted *w)
     w->inside_quotes = query_needle_new(r->arena, buf_str(&quoted));
 }
 
+/* NULL: the limit is reached, and the parser has an error. */
 static struct query_wanted *query_next_value(struct query_parser *r)
 {
     if (r->next == r->end) {
@@ -146,10 +160,12 @@ static const char *query_read_condition(struct query_parser *r, struct query *qu
 
 static struct query_parser query_parser_new(struct arena *a)
 {
-    struct query_wanted *room = arena_array(a, struct query_wanted, QUERY_WANTED_MAX);
-    return (struct query_parser){.arena = a, .next = room, .end = room + QUERY_WANTED_MAX};
+    struct query_wanted *values = arena_array(a, struct query_wanted, QUERY_WANTED_MAX);
+    return (struct query_parser){.arena = a, .next = values, .end = values + QUERY_WANTED_MAX};
 }
 
+/* A value that its field can never have is not an error here, unlike in a query string: nothing
+ * matches it. */
 struct query_error query_read_object(const struct object_view *shape, const struct json *object,
                                      struct arena *a, struct query *out_query)
 {
@@ -158,10 +174,10 @@ struct query_error query_read_object(const struct object_view *shape, const stru
     for (uint32_t i = 0; i < shape->count; i++) {
         const struct object_view_field *field = &shape->fields[i];
         const struct json *value = json_get(object, str_from(field->name));
-        const char *wrong =
+        const char *error =
             value ? query_read_condition(&r, out_query, field, QUERY_IS, value) : NULL;
-        if (wrong)
-            return (struct query_error){str_from(field->name), wrong};
+        if (error)
+            return (struct query_error){str_from(field->name), error};
     }
     return (struct query_error){.text = NULL};
 }
@@ -176,7 +192,7 @@ const struct object_view_field *query_field(const struct object_view *shape, str
     return NULL;
 }
 
-/* Splits "alive.not" into field name and operator. */
+/* Splits "alive.not" into field name and operator. False: the operator is unknown. */
 static bool query_read_op(struct str *name, enum query_op *out_op)
 {
     static const char *const names[] = {[QUERY_NOT] = "not",
@@ -222,7 +238,8 @@ static const char *query_read_after(struct str value, struct query *query)
     return query->has_after ? NULL : "must be the id of the last object of the previous page";
 }
 
-/* "must be a state, by its number or name: error, active, ..." */
+/* The error text with the names of all states: "must be a state, by its number or name: error,
+ * active, ...". The numbers of states begin at -1. */
 static const char *query_state_names(struct arena *a, enum object_view_kind kind)
 {
     struct buf b = buf_in(a);
@@ -263,8 +280,9 @@ static const char *query_check_value(struct query_parser *r, const struct query_
     return "must be true or false";
 }
 
-/* Reads all pairs of the same name: they are alternatives, wherever they are in the query string.
- */
+/* Reads the pair and all later pairs of the same name: they are alternatives, wherever they are in
+ * the query string. The value "null" is null. A value is checked before its needle is prepared, so
+ * that an impossible value costs nothing. */
 static const char *query_read_alternatives(struct query_parser *r, struct query_condition *c,
                                            const struct http_pair *first)
 {
@@ -292,13 +310,15 @@ static bool query_has_condition(const struct query *query, const struct object_v
     return false;
 }
 
+/* Reads a parameter that is not sort, limit, after or view. A parameter that occurs again has been
+ * read with its first occurrence. */
 static const char *query_read_filter(struct query_parser *r, const struct object_view *shape,
                                      struct query *query, const struct http_pair *pair)
 {
     struct str name = pair->name;
     enum query_op op;
-    const bool reads = query_read_op(&name, &op);
-    const struct object_view_field *field = reads ? query_field(shape, name) : NULL;
+    const bool has_valid_op = query_read_op(&name, &op);
+    const struct object_view_field *field = has_valid_op ? query_field(shape, name) : NULL;
     if (!field)
         return "is not a field of the listed objects, alone or with .not, .contains, .min or .max, "
                "nor limit, after, sort or view";
@@ -315,19 +335,19 @@ struct query_error query_read_pairs(const struct object_view *shape, const struc
                                     struct arena *a, struct query *out_query)
 {
     struct query_parser r = query_parser_new(a);
-    const char *wrong = NULL;
+    const char *error = NULL;
     *out_query = (struct query){.count = 0};
     for (const struct http_pair *pair = pairs; pair; pair = pair->next) {
         if (str_eq(pair->name, STR("sort")))
-            wrong = query_read_sort(shape, pair->value, out_query);
+            error = query_read_sort(shape, pair->value, out_query);
         else if (str_eq(pair->name, STR("limit")))
-            wrong = query_read_limit(pair->value, out_query);
+            error = query_read_limit(pair->value, out_query);
         else if (str_eq(pair->name, STR("after")))
-            wrong = query_read_after(pair->value, out_query);
+            error = query_read_after(pair->value, out_query);
         else if (!str_eq(pair->name, STR("view")))
-            wrong = query_read_filter(&r, shape, out_query, pair);
-        if (wrong)
-            return (struct query_error){pair->name, wrong};
+            error = query_read_filter(&r, shape, out_query, pair);
+        if (error)
+            return (struct query_error){pair->name, error};
     }
     return (struct query_error){.text = NULL};
 }
@@ -355,18 +375,19 @@ static bool query_value_equals(const struct object_view_value *v, const struct q
     impossible("a kind of value outside the enum");
 }
 
+/* Knuth-Morris-Pratt: `matched` bytes of the needle end at the byte before i. */
 static bool query_contains(struct str text, const struct query_needle *needle, uint64_t *work)
 {
     const struct str wanted = needle->text;
-    uint32_t have = 0, i = 0;
-    for (; i < text.len && have < wanted.len; i++) {
+    uint32_t matched = 0, i = 0;
+    for (; i < text.len && matched < wanted.len; i++) {
         const char c = query_to_lower(text.at[i]);
-        while (have && wanted.at[have] != c)
-            have = needle->borders[have - 1];
-        have += wanted.at[have] == c;
+        while (matched && wanted.at[matched] != c)
+            matched = needle->borders[matched - 1];
+        matched += wanted.at[matched] == c;
     }
     *work += i;
-    return have == wanted.len;
+    return matched == wanted.len;
 }
 
 /* An array contains a string if it has it as an element: the quoted string is searched in the JSON
@@ -381,7 +402,7 @@ static bool query_value_contains(const struct object_view_value *v,
     return v->kind == VALUE_DOC && query_contains(v->text, &wanted->inside_quotes, work);
 }
 
-/* Compares if the types allow it; false if not. */
+/* Compares the value of a field with a bound. False: the types cannot be compared. */
 static bool query_value_order(const struct object_view_value *v, const struct query_wanted *wanted,
                               int *out)
 {
@@ -398,6 +419,8 @@ static bool query_value_order(const struct object_view_value *v, const struct qu
     return true;
 }
 
+/* Does one value match? For .not this is equality too; query_condition_holds() negates the result.
+ */
 static bool query_op_holds(enum query_op op, const struct object_view_value *v,
                            const struct query_wanted *wanted, uint64_t *work)
 {
@@ -441,6 +464,8 @@ bool query_matches(const struct query *query, const struct core *core, const str
     return true;
 }
 
+/* Values of different types are ordered by type; null is first, because VALUE_NULL is the smallest.
+ */
 int query_compare(const struct object_view_value *a, const struct object_view_value *b)
 {
     if (a->kind != b->kind)
