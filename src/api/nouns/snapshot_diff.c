@@ -11,29 +11,56 @@
 #include "base/containers/sort.h"
 #include "core/deploy/snapshot_content.h"
 
-/* ---- content of snapshots ---- */
+/* The content of snapshots (ADR 0011): its difference, revert to it, and lists of an archived one.
+ *
+ * A snapshot is the members (pairs of node and role) and the data of a deployment at one commit. It
+ * is not stored as a whole. Each member and each document is in force for an interval of snapshot
+ * numbers (seq). An open interval is a live record of the core; when it is closed, a record is
+ * written to the archive tables of the store (old_member, old_data), which are not loaded into
+ * memory. The content of an archived snapshot is therefore the live records that are in force since
+ * it or before, plus the closed intervals that cover it. The content of a head is live only.
+ *
+ * Order of reading (snapshot_read_sides), which matters:
+ * 1. For an archived snapshot, wait until the turn that the call sees is durable, so that every
+ *    interval that was closed up to now can be read from the store.
+ * 2. Count the live part and reserve its memory, then copy it.
+ * 3. Read the archive page by page. The call waits for each page, and commands are executed
+ *    meanwhile. An interval that is closed during that time was copied in step 2; it may be read a
+ *    second time, and snapshot_sort() drops duplicates. In the other order it would be missed.
+ * 4. Sort, then continue with the function of the request: difference, revert, or list.
+ *
+ * Failure: reading changes nothing, and the command of a revert is submitted only after everything
+ * was read, so after any failure before that nothing was changed. 404: this daemon has no archive;
+ * 409 or 503: the memory limit of the call or of all replies; 503: the store is stalled; other
+ * errors of the store are replied by call_history_failed(). What was read is freed with the arena
+ * of the call. */
 
-/* Records in one page: a member has no string, a document may have DOC_MAX bytes. */
+/* ---- reading the content of snapshots ---- */
+
+/* Records in one page. Members are small; a document may have DOC_MAX bytes, so a page of documents
+ * has fewer records. */
 enum { PAGE_MEMBERS = 4000, PAGE_DATA = 100 };
 
 /* A snapshot and its content. */
 struct snapshot_side {
     int64_t deployment_id, seq;
-    bool is_head; /* its content is in the core only */
-    struct snapshot_parts parts;
+    bool is_head;                /* not archived: its content is in the core only */
+    struct snapshot_parts parts; /* the content read so far */
 };
 
-/* State of reading one or two snapshots; in the arena of the call, like everything that was read.
- */
+/* State of reading one snapshot, or the two sides of a difference; in the arena of the call, like
+ * everything that was read. */
 struct snapshot_reading {
     struct snapshot_side sides[2];
     uint32_t side_count;
-    uint32_t at; /* the side whose intervals are read */
-    struct interval_page page;
-    enum handler_result (*then)(struct call *call, struct snapshot_reading *r);
+    uint32_t at;               /* the side whose intervals are read */
+    struct interval_page page; /* the page that is requested */
+    /* called once when all sides are read and sorted; makes the reply */
+    enum handler_result (*on_read)(struct call *call, struct snapshot_reading *r);
 };
 
-static struct snapshot_side snapshot_side(struct call *call, const struct snapshot_record *snapshot)
+static struct snapshot_side snapshot_side_of(struct call *call,
+                                             const struct snapshot_record *snapshot)
 {
     return (struct snapshot_side){.deployment_id = snapshot->deployment_id,
                                   .seq = snapshot->seq,
@@ -44,7 +71,9 @@ static struct snapshot_side snapshot_side(struct call *call, const struct snapsh
 static enum handler_result snapshot_page_received(struct call *call, const struct record *records,
                                                   uint32_t count);
 
-static void snapshot_begin_page(struct snapshot_reading *r, enum table table)
+/* The first page of a table. The key {0, -1} is smaller than all others: data of the deployment as
+ * a whole has node 0. */
+static void snapshot_begin_table(struct snapshot_reading *r, enum table table)
 {
     const struct snapshot_side *side = &r->sides[r->at];
     r->page = (struct interval_page){.deployment_id = side->deployment_id,
@@ -54,6 +83,7 @@ static void snapshot_begin_page(struct snapshot_reading *r, enum table table)
                                      .limit = table == TABLE_OLD_DATA ? PAGE_DATA : PAGE_MEMBERS};
 }
 
+/* The page arrives in snapshot_page_received(), never from within this function. */
 static enum handler_result snapshot_request_page(struct call *call,
                                                  const struct snapshot_reading *r)
 {
@@ -63,20 +93,24 @@ static enum handler_result snapshot_request_page(struct call *call,
     return e == OK ? SERVED_LATER : call_history_failed(call, e);
 }
 
-/* Continues with the next archived side; after the last one with `then`. */
+/* Continues with the next archived side; after the last one with on_read(). */
 static enum handler_result snapshot_read_next_side(struct call *call, struct snapshot_reading *r)
 {
     while (r->at < r->side_count && r->sides[r->at].is_head)
         r->at++;
     if (r->at < r->side_count) {
-        snapshot_begin_page(r, TABLE_OLD_MEMBER);
+        snapshot_begin_table(r, TABLE_OLD_MEMBER);
         return snapshot_request_page(call, r);
     }
     for (uint32_t i = 0; i < r->side_count; i++)
         snapshot_sort(&r->sides[i].parts);
-    return r->then(call, r);
+    return r->on_read(call, r);
 }
 
+/* Adds a page, then requests the next one after its last key. Only an empty page is the end of a
+ * table: then the table of data follows that of members, and the next side follows both. The memory
+ * of a page is checked after it was added, because its size is not known before; the size of a page
+ * bounds the excess. */
 static enum handler_result snapshot_page_received(struct call *call, const struct record *records,
                                                   uint32_t count)
 {
@@ -92,7 +126,7 @@ static enum handler_result snapshot_page_received(struct call *call, const struc
     } else if (count) {
         r->page.after[0] = records[count - 1].old_member.noderole_id;
     } else if (r->page.table == TABLE_OLD_MEMBER) {
-        snapshot_begin_page(r, TABLE_OLD_DATA);
+        snapshot_begin_table(r, TABLE_OLD_DATA);
     } else {
         r->at++;
         return snapshot_read_next_side(call, r);
@@ -100,10 +134,9 @@ static enum handler_result snapshot_page_received(struct call *call, const struc
     return snapshot_request_page(call, r);
 }
 
-/* Reads the content of all sides, then calls `then`. The live part of all sides is counted, then
- * copied at one moment at which all intervals that were closed before are in the store; the store
- * is read page by page after that. An interval that is closed meanwhile has been copied already; it
- * may be read a second time. */
+/* Reads the content of all sides in the order that is described above, then calls on_read(). The
+ * live parts of both sides are copied in the same turn. If the turn is not durable, the handler is
+ * run again from its start when it is. */
 static enum handler_result snapshot_read_sides(struct call *call, struct snapshot_reading *r)
 {
     size_t bytes = 0;
@@ -130,17 +163,18 @@ static enum handler_result snapshot_read_sides(struct call *call, struct snapsho
 
 static enum handler_result snapshot_read_one(
     struct call *call, const struct snapshot_record *snapshot,
-    enum handler_result (*then)(struct call *call, struct snapshot_reading *r))
+    enum handler_result (*on_read)(struct call *call, struct snapshot_reading *r))
 {
     struct snapshot_reading *r = arena_new(call->arena, struct snapshot_reading);
-    r->sides[0] = snapshot_side(call, snapshot);
+    r->sides[0] = snapshot_side_of(call, snapshot);
     r->side_count = 1;
-    r->then = then;
+    r->on_read = on_read;
     return snapshot_read_sides(call, r);
 }
 
 /* ---- names of nodes and roles ---- */
 
+/* The document was written by the core, so it is valid. */
 static struct json *snapshot_parse_doc(struct call *call, struct str doc)
 {
     struct json *tree;
@@ -157,13 +191,15 @@ static int64_t snapshot_number_in(const struct json *item, const char *key)
     return id;
 }
 
+/* Null if the object has been deleted since the snapshot. */
 static struct json *snapshot_name_or_null(struct call *call, enum table table, int64_t id)
 {
     const struct str name = object_name(call->core, table, id, call->arena);
     return name.len ? json_make_string(call->arena, name) : json_make(call->arena, JSON_NULL);
 }
 
-/* Writes {"node":1,"role":2,...} with the names of both; no node is null, not 0. */
+/* Writes {"node":1,"role":2,...} with the current names of both. Node 0 (the deployment as a whole)
+ * is written as null. */
 static void snapshot_put_with_names(struct call *call, struct json *item, struct buf *out)
 {
     const int64_t node_id = snapshot_number_in(item, "node");
@@ -187,17 +223,19 @@ static struct str snapshot_list_with_names(struct call *call, const struct json 
     return buf_str(&b);
 }
 
-/* ---- diff ---- */
+/* ---- difference ---- */
 
 struct diff {
     struct snapshot_diff lists;
+    /* the text between two lists; the first list has none */
     struct row_stream_section sections[SNAPSHOT_LISTS];
 };
 
-static const char *const diff_names[SNAPSHOT_LISTS] = {"added", "changed", "removed"};
+static const char *const diff_list_names[SNAPSHOT_LISTS] = {"added", "changed", "removed"};
 
-/* A changed row is built in a scratch arena: the trees of two documents may take more memory than
- * the reply may use. */
+/* Writes row `key`, which is an index of the pairs of all lists. False: the documents of a changed
+ * pair are equal as values, so there is no row. The row is built in a scratch arena, which is freed
+ * at once: the trees of two documents may take more memory than the reply may use. */
 static bool diff_put_row(struct call *call, const struct rows *rows, int64_t key, struct buf *out)
 {
     const struct snapshot_diff *d = &((const struct diff *)rows->self)->lists;
@@ -217,7 +255,10 @@ static bool diff_put_row(struct call *call, const struct rows *rows, int64_t key
     return item != NULL;
 }
 
-/* {"from":1,"to":2,"added":[...],"changed":[...],"removed":[...]}, only the requested members. */
+/* {"from":1,"to":2,"added":[...],"changed":[...],"removed":[...]}, only the requested members. The
+ * rows are streamed; here the text around them is made: up to the "[" of the first list it is the
+ * head of the reply; for each later list it is a section that closes the list before and opens this
+ * one. `count` is the number of lists so far. */
 static enum handler_result diff_reply(struct call *call, struct snapshot_reading *r, struct diff *d)
 {
     struct buf head = buf_in(call->arena);
@@ -230,7 +271,7 @@ static enum handler_result diff_reply(struct call *call, struct snapshot_reading
         struct object_writer list = {count ? &b : &head, call->wanted, m.is_first};
         if (count)
             buf_put_c(&b, ']');
-        if (!object_put_key(&list, diff_names[i]))
+        if (!object_put_key(&list, diff_list_names[i]))
             continue;
         m.is_first = false;
         buf_put_c(list.b, '[');
@@ -249,7 +290,9 @@ static enum handler_result diff_reply(struct call *call, struct snapshot_reading
                                            .section_count = count ? count - 1 : 0});
 }
 
-static enum handler_result diff_list(struct call *call, struct snapshot_reading *r)
+/* The pairs are listed twice: first only counted (lists->pairs is NULL), to reserve their memory.
+ */
+static enum handler_result diff_build_lists(struct call *call, struct snapshot_reading *r)
 {
     struct diff *d = arena_new(call->arena, struct diff);
     struct snapshot_diff *lists = &d->lists;
@@ -257,7 +300,7 @@ static enum handler_result diff_list(struct call *call, struct snapshot_reading 
     lists->before = &r->sides[0].parts;
     lists->after = &r->sides[1].parts;
     for (int i = 0; i < SNAPSHOT_LISTS; i++)
-        if (object_view_wants(call->wanted, diff_names[i]))
+        if (object_view_wants(call->wanted, diff_list_names[i]))
             wanted |= 1u << i;
     snapshot_diff_list(lists, wanted);
     if (!call_reserve_memory(call, lists->count * sizeof *lists->pairs))
@@ -279,10 +322,10 @@ enum handler_result serve_diff(struct call *call)
         return SERVED_REPLY;
     }
     struct snapshot_reading *r = arena_new(call->arena, struct snapshot_reading);
-    r->sides[0] = snapshot_side(call, &from.snapshot);
-    r->sides[1] = snapshot_side(call, &to.snapshot);
+    r->sides[0] = snapshot_side_of(call, &from.snapshot);
+    r->sides[1] = snapshot_side_of(call, &to.snapshot);
     r->side_count = 2;
-    r->then = diff_list;
+    r->on_read = diff_build_lists;
     return snapshot_read_sides(call, r);
 }
 
@@ -295,8 +338,8 @@ static const struct param_rule revert_rules[] = {
 const struct params_schema revert_params = {.kind = COMMAND_DEPLOYMENT_REVERT,
                                             PARAM_RULES(revert_rules)};
 
-/* Replies with the head after the revert, and with what was bound, marked for removal and skipped.
- */
+/* After the command was committed: replies with the head, and with the pairs that were bound,
+ * marked for removal and skipped, which the core lists in call->doc. */
 static void revert_reply(struct call *call, int64_t deployment_id)
 {
     struct record head;
@@ -318,8 +361,9 @@ static void revert_reply(struct call *call, int64_t deployment_id)
     reply_json(call, shape->type, "obj", buf_str(&b));
 }
 
-/* Submits the revert. The command contains the content as one string, so its size is reserved
- * before it is written. */
+/* Submits the revert as one command, which the core executes completely or refuses. The command
+ * contains the content of the snapshot as one string, because the core cannot read the archive; the
+ * size of the string is reserved before it is written. */
 static enum handler_result revert_submit(struct call *call, struct snapshot_reading *r)
 {
     const struct snapshot_side *side = &r->sides[0];
@@ -333,30 +377,32 @@ static enum handler_result revert_submit(struct call *call, struct snapshot_read
     return call_submit(call, &command, revert_reply);
 }
 
-/* Finds the snapshot by id, or by its order if no snapshot of the deployment has that id; or by
- * seq. */
+/* Finds the snapshot among those of the deployment, from the head back through the predecessors.
+ * `snapshot` is an id, or the `order` of a snapshot if none has that id: an id therefore returns at
+ * once, and an order only after the last snapshot was tested. `seq` is the number in the
+ * deployment. False: a problem was added. */
 static bool revert_find_snapshot(struct call *call, int64_t deployment_id, struct record *out)
 {
     int64_t wanted = 0, seq = 0;
     struct record by_order = {.id = 0};
-    const bool named = param_number(call, "snapshot", 1, INT64_MAX, &wanted);
-    const bool numbered = param_number(call, "seq", 1, INT64_MAX, &seq);
+    const bool has_snapshot = param_number(call, "snapshot", 1, INT64_MAX, &wanted);
+    const bool has_seq = param_number(call, "seq", 1, INT64_MAX, &seq);
     if (call->problems)
         return false;
-    if (!named && !numbered) {
+    if (!has_snapshot && !has_seq) {
         call_refuse(call, PROBLEM_MISSING, STR("snapshot"), STR("snapshot is required"));
         return false;
     }
     for (bool more = snapshot_head(call, deployment_id, out); more;
          more = core_record(call->core, TABLE_SNAPSHOT, out->snapshot.predecessor_id, out)) {
-        if ((named && out->id == wanted) || (numbered && out->snapshot.seq == seq))
+        if ((has_snapshot && out->id == wanted) || (has_seq && out->snapshot.seq == seq))
             return true;
-        if (named && out->snapshot.order == wanted)
+        if (has_snapshot && out->snapshot.order == wanted)
             by_order = *out;
     }
     *out = by_order;
     if (!by_order.id)
-        call_refuse(call, PROBLEM_NOT_FOUND, named ? STR("snapshot") : STR("seq"),
+        call_refuse(call, PROBLEM_NOT_FOUND, has_snapshot ? STR("snapshot") : STR("seq"),
                     STR("the deployment has no such snapshot"));
     return by_order.id != 0;
 }
@@ -371,7 +417,7 @@ enum handler_result serve_revert(struct call *call)
     return snapshot_read_one(call, &snapshot.snapshot, revert_submit);
 }
 
-/* ---- archived snapshots ---- */
+/* ---- lists of an archived snapshot ---- */
 
 static int snapshot_cmp_ids(const void *a, const void *b)
 {
@@ -379,7 +425,8 @@ static int snapshot_cmp_ids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The nodes or roles of its members that still exist, in their current form. */
+/* Replies with the nodes or roles of the members that still exist, in their current form. The ids
+ * are sorted first, so that duplicates are adjacent and each object is listed once. */
 static enum handler_result snapshot_reply_existing(struct call *call,
                                                    const struct snapshot_parts *parts,
                                                    bool is_of_nodes)
@@ -426,7 +473,7 @@ static bool snapshot_put_noderole(struct call *call, const struct rows *rows, in
     return true;
 }
 
-/* A deployment role of an archived snapshot: only its data is stored. */
+/* A deployment role of an archived snapshot. Only those that had data are stored. */
 static bool snapshot_put_deployment_role(struct call *call, const struct rows *rows, int64_t key,
                                          struct buf *out)
 {
@@ -439,6 +486,7 @@ static bool snapshot_put_deployment_role(struct call *call, const struct rows *r
     return true;
 }
 
+/* The resource of the route determines what is listed. */
 static enum handler_result archived_reply(struct call *call, struct snapshot_reading *r)
 {
     const struct resource *resource = call->route->resource;

@@ -2,8 +2,8 @@
  *
  * A snapshot is not stored as a whole: what is still valid is in the core, what is not is in the
  * store as closed intervals. A call copies the first at a moment at which every closed interval is
- * durable, then reads the second page by page. Both are counted against the memory of the request
- * before they are kept, and the reply is written row by row.
+ * durable, then reads the second page by page. The first is counted against the memory of the
+ * request before it is copied, the second after each page. The reply is written row by row.
  */
 #pragma once
 
