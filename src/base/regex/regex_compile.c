@@ -1,18 +1,33 @@
-/* The compiler: one pass over the pattern, straight into code.
+/* Compiler of regular expressions: one recursive-descent pass over the pattern, which emits the
+ * program of the matcher (regex_run.c) directly. It owns the program while it grows.
  *
- * There is no tree. Every construct leaves its code at the end of the program, and since jumps are
- * relative a repeat moves or copies what its operand left. */
+ * There is no syntax tree. The code of every construct is appended to the program, and a repeat
+ * moves or copies the code of its operand, which is the code from `start` to the end. This works
+ * because jumps are relative to the instruction that contains them, and no jump leads into or out
+ * of an operand except over its end.
+ *
+ * Orders that matter:
+ * - regex_reserve() before code is copied, moved or written at the end. It may move the array, so
+ *   no pointer to an instruction may be kept across a call that emits.
+ * - The size of an unrolled repeat is checked before it is written, so that a short pattern such as
+ *   ((a{1000}){1000}){1000} cannot use much memory.
+ * - The jumps of alternatives are set when the last branch has ended, before a repeat can copy
+ *   them.
+ *
+ * Failure: regex_fail() records the first error and returns false, and every function returns false
+ * to its caller. regex_compile() then returns the error with a text and no program; the partial
+ * program remains in the arena until that is freed. */
 #include "base/regex/regex.h"
 
 #include <string.h>
 
 #include "base/regex/regex_private.h"
 
-#define PATTERN_LEN_MAX (64u << 10)
-#define DEPTH_MAX       100u   /* groups inside groups; bounds the recursion below */
-#define REPEAT_MAX      20000u /* a larger count could not be unrolled anyway */
-#define NO_UPPER        UINT32_MAX
-#define NO_INDEX        UINT32_MAX
+#define PATTERN_LEN_MAX (64u << 10) /* bytes */
+#define DEPTH_MAX       100u        /* nested groups; bounds the recursion of the parser */
+#define REPEAT_MAX      20000u     /* a larger count would exceed REGEX_PROGRAM_MAX when unrolled */
+#define NO_UPPER        UINT32_MAX /* a repeat without an upper bound */
+#define NO_INDEX        UINT32_MAX /* end of a list of instructions */
 
 bool regex_fail(struct regex_parser *p, err e, const char *what)
 {
@@ -23,7 +38,7 @@ bool regex_fail(struct regex_parser *p, err e, const char *what)
     return false;
 }
 
-static bool is_at_end(const struct regex_parser *p)
+static bool regex_is_at_end(const struct regex_parser *p)
 {
     return p->at == p->pattern.len;
 }
@@ -31,20 +46,20 @@ static bool is_at_end(const struct regex_parser *p)
 uint32_t regex_peek(const struct regex_parser *p)
 {
     uint32_t size;
-    return is_at_end(p) ? 0 : regex_decode(p->pattern, p->at, &size);
+    return regex_is_at_end(p) ? 0 : regex_decode(p->pattern, p->at, &size);
 }
 
 uint32_t regex_take(struct regex_parser *p)
 {
     uint32_t size = 0;
-    const uint32_t c = is_at_end(p) ? 0 : regex_decode(p->pattern, p->at, &size);
+    const uint32_t c = regex_is_at_end(p) ? 0 : regex_decode(p->pattern, p->at, &size);
     p->at += size;
     return c;
 }
 
-/* Code */
+/* ---- code ---- */
 
-/* Room for `more` instructions behind the last. */
+/* Makes space for `more` instructions at the end of the program. */
 static bool regex_reserve(struct regex_parser *p, uint64_t more)
 {
     struct regex *r = p->regex;
@@ -65,6 +80,8 @@ static bool regex_reserve(struct regex_parser *p, uint64_t more)
     return true;
 }
 
+/* Appends an instruction. x is 1, the next instruction, which is right for the first target of a
+ * SPLIT; other jumps set it later. */
 static bool regex_emit(struct regex_parser *p, enum regex_op op, uint32_t arg)
 {
     if (!regex_reserve(p, 1))
@@ -73,7 +90,7 @@ static bool regex_emit(struct regex_parser *p, enum regex_op op, uint32_t arg)
     return true;
 }
 
-static bool emit_char(struct regex_parser *p, uint32_t c)
+static bool regex_emit_char(struct regex_parser *p, uint32_t c)
 {
     const uint32_t lower = c | 0x20;
     if (p->ignore_case && c < 128 && lower >= 'a' && lower <= 'z')
@@ -81,8 +98,9 @@ static bool emit_char(struct regex_parser *p, uint32_t c)
     return regex_emit(p, REGEX_CHAR, c);
 }
 
-/* A further class, empty; an instruction that uses it is emitted. */
-static struct regex_class *emit_class(struct regex_parser *p)
+/* Adds an empty character class and emits the instruction that uses it. The pointer is valid until
+ * the next class is added. NULL: the program is too large. */
+static struct regex_class *regex_emit_class(struct regex_parser *p)
 {
     struct regex *r = p->regex;
     if (r->class_count == p->class_cap) {
@@ -98,8 +116,8 @@ static struct regex_class *emit_class(struct regex_parser *p)
     return &r->classes[r->class_count++];
 }
 
-/* Makes a gap of one instruction at `start`; the room is reserved. */
-static struct regex_inst *open_gap(struct regex *r, uint32_t start)
+/* Inserts a SPLIT at `start`, before the operand. Precondition: the space is reserved. */
+static struct regex_inst *regex_insert_split(struct regex *r, uint32_t start)
 {
     memmove(&r->code[start + 1], &r->code[start], (r->code_count - start) * sizeof(*r->code));
     r->code_count++;
@@ -107,34 +125,39 @@ static struct regex_inst *open_gap(struct regex *r, uint32_t start)
     return &r->code[start];
 }
 
-static void copy_to_end(struct regex *r, uint32_t from, uint32_t len)
+/* Precondition: the space is reserved. */
+static void regex_append_copy(struct regex *r, uint32_t from, uint32_t len)
 {
     memcpy(&r->code[r->code_count], &r->code[from], len * sizeof(*r->code));
     r->code_count += len;
 }
 
-/* Repeats: the code from `start` to the end is the operand. */
+/* ---- repeats: the code from `start` to the end is the operand ---- */
 
-static bool repeat_without_end(struct regex_parser *p, uint32_t start, uint32_t min)
+/* F{3,} becomes F F F SPLIT(back to the last F, next); F* becomes SPLIT(next, end) F JUMP(back to
+ * the SPLIT). */
+static bool regex_repeat_unbounded(struct regex_parser *p, uint32_t start, uint32_t min)
 {
     struct regex *r = p->regex;
     const uint32_t len = r->code_count - start;
     if (!regex_reserve(p, (uint64_t)len * (min ? min - 1 : 0) + 2))
         return false;
     for (uint32_t i = 1; i < min; i++)
-        copy_to_end(r, start, len);
+        regex_append_copy(r, start, len);
     if (min > 0) {
         const struct regex_inst back = {.op = REGEX_SPLIT, .x = -(int32_t)len, .y = 1};
         r->code[r->code_count++] = back;
         return true;
     }
-    open_gap(r, start)->y = (int32_t)len + 2;
+    regex_insert_split(r, start)->y = (int32_t)len + 2;
     r->code[r->code_count++] = (struct regex_inst){.op = REGEX_JUMP, .x = -(int32_t)(len + 1)};
     return true;
 }
 
-/* {2,4} becomes F F (F (F)?)?, where every way out leads to the common end. */
-static bool repeat_up_to(struct regex_parser *p, uint32_t start, uint32_t min, uint32_t max)
+/* F{2,4} becomes F F (F (F)?)?. Each optional copy is preceded by a SPLIT to it and to the common
+ * end of all copies. The ends are set last, when the end is known: the SPLITs are len + 1
+ * instructions apart. */
+static bool regex_repeat_bounded(struct regex_parser *p, uint32_t start, uint32_t min, uint32_t max)
 {
     struct regex *r = p->regex;
     const uint32_t len = r->code_count - start;
@@ -142,34 +165,37 @@ static bool repeat_up_to(struct regex_parser *p, uint32_t start, uint32_t min, u
         return false;
     uint32_t first_split = start;
     if (min == 0) {
-        open_gap(r, start);
+        regex_insert_split(r, start);
     } else {
         for (uint32_t i = 1; i < min; i++)
-            copy_to_end(r, start, len);
+            regex_append_copy(r, start, len);
         first_split = r->code_count;
     }
     const uint32_t operand = min == 0 ? start + 1 : start;
     for (uint32_t i = min == 0 ? 1 : min; i < max; i++) {
         r->code[r->code_count++] = (struct regex_inst){.op = REGEX_SPLIT, .x = 1};
-        copy_to_end(r, operand, len);
+        regex_append_copy(r, operand, len);
     }
     for (uint32_t i = first_split; i < r->code_count; i += len + 1)
         r->code[i].y = (int32_t)(r->code_count - i);
     return true;
 }
 
+/* Repeats the operand `min` to `max` times. An empty operand remains empty. */
 static bool regex_repeat(struct regex_parser *p, uint32_t start, uint32_t min, uint32_t max)
 {
     if (p->regex->code_count == start)
-        return true; /* nothing, however often */
+        return true;
     if (max == 0) {
         p->regex->code_count = start;
         return true;
     }
-    return max == NO_UPPER ? repeat_without_end(p, start, min) : repeat_up_to(p, start, min, max);
+    return max == NO_UPPER ? regex_repeat_unbounded(p, start, min)
+                           : regex_repeat_bounded(p, start, min, max);
 }
 
-/* Digits at *at; false if there are none. Larger than REPEAT_MAX stays just that much larger. */
+/* Reads digits at *at; false if there are none. A number above REPEAT_MAX is not read exactly, but
+ * the result is above REPEAT_MAX as well and does not overflow. */
 static bool regex_read_count(struct str s, uint32_t *at, uint32_t *out_count)
 {
     const uint32_t from = *at;
@@ -181,9 +207,9 @@ static bool regex_read_count(struct str s, uint32_t *at, uint32_t *out_count)
     return *at > from;
 }
 
-/* {m} {m,} {m,n} {,n} at the present place: takes it and returns true. Any other brace is an
- * ordinary character. */
-static bool take_braces(struct regex_parser *p, uint32_t *out_min, uint32_t *out_max)
+/* Consumes {m} {m,} {m,n} or {,n} at the current position. False: the brace begins none of them and
+ * is an ordinary character; nothing is consumed. */
+static bool regex_take_braces(struct regex_parser *p, uint32_t *out_min, uint32_t *out_max)
 {
     const struct str s = p->pattern;
     uint32_t at = p->at + 1;
@@ -207,12 +233,12 @@ static bool take_braces(struct regex_parser *p, uint32_t *out_min, uint32_t *out
     return true;
 }
 
-/* One of * + ? {..} at the present place: takes it and returns true. */
-static bool take_repeat(struct regex_parser *p, uint32_t *out_min, uint32_t *out_max)
+/* Consumes * + ? or {..} at the current position; false if there is none. */
+static bool regex_take_repeat(struct regex_parser *p, uint32_t *out_min, uint32_t *out_max)
 {
     const uint32_t c = regex_peek(p);
     if (c == '{')
-        return take_braces(p, out_min, out_max);
+        return regex_take_braces(p, out_min, out_max);
     if (c != '*' && c != '+' && c != '?')
         return false;
     regex_take(p);
@@ -221,15 +247,16 @@ static bool take_repeat(struct regex_parser *p, uint32_t *out_min, uint32_t *out
     return true;
 }
 
-static bool parse_repeats(struct regex_parser *p, uint32_t start)
+/* Applies all repeats that follow an atom, each to the result of the one before: a{2}{3}. */
+static bool regex_parse_repeats(struct regex_parser *p, uint32_t start)
 {
     uint32_t min;
     uint32_t max;
-    while (take_repeat(p, &min, &max)) {
+    while (regex_take_repeat(p, &min, &max)) {
         if (regex_peek(p) == '+')
             return regex_fail(p, ERR_REFUSED, "possessive repeats are not supported");
         if (regex_peek(p) == '?')
-            regex_take(p); /* lazy or greedy finds the same texts */
+            regex_take(p); /* lazy: the search only tests for a match, so it is the same */
         if (min > REPEAT_MAX || (max > REPEAT_MAX && max != NO_UPPER))
             return regex_fail(p, ERR_LIMIT, "a repeat count that is too large");
         if (max < min)
@@ -240,7 +267,7 @@ static bool parse_repeats(struct regex_parser *p, uint32_t start)
     return true;
 }
 
-/* Atoms */
+/* ---- atoms ---- */
 
 static int regex_hex_value(uint32_t c)
 {
@@ -250,8 +277,8 @@ static int regex_hex_value(uint32_t c)
     return lower >= 'a' && lower <= 'f' ? (int)lower - 'a' + 10 : -1;
 }
 
-/* One or two digits behind \x. */
-static bool take_hex(struct regex_parser *p, uint32_t *out_char)
+/* One or two digits after \x. */
+static bool regex_take_hex(struct regex_parser *p, uint32_t *out_char)
 {
     int value = regex_hex_value(regex_peek(p));
     if (value < 0)
@@ -266,7 +293,8 @@ static bool take_hex(struct regex_parser *p, uint32_t *out_char)
     return true;
 }
 
-static const char *refused_escape(uint32_t c)
+/* The error text for a letter or digit that has no meaning after a backslash. */
+static const char *regex_unsupported_escape(uint32_t c)
 {
     switch (c) {
     case 'p':
@@ -283,7 +311,7 @@ static const char *refused_escape(uint32_t c)
 
 bool regex_take_escaped(struct regex_parser *p, uint32_t *out_char)
 {
-    if (is_at_end(p))
+    if (regex_is_at_end(p))
         return regex_fail(p, ERR_SYNTAX, "a lone \\ at the end");
     const uint32_t c = regex_take(p);
     switch (c) {
@@ -294,16 +322,17 @@ bool regex_take_escaped(struct regex_parser *p, uint32_t *out_char)
     case 'v': *out_char = '\v'; return true;
     case 'a': *out_char = '\a'; return true;
     case 'e': *out_char = 0x1b; return true;
-    case 'x': return take_hex(p, out_char);
+    case 'x': return regex_take_hex(p, out_char);
     default: break;
     }
     if (c != '_' && regex_is_word(c))
-        return regex_fail(p, ERR_REFUSED, refused_escape(c));
+        return regex_fail(p, ERR_REFUSED, regex_unsupported_escape(c));
     *out_char = c;
     return true;
 }
 
-static bool parse_escape(struct regex_parser *p)
+/* The backslash is consumed. An escape is an assertion, a set of characters, or one character. */
+static bool regex_parse_escape(struct regex_parser *p)
 {
     struct regex_class *class;
     uint32_t c;
@@ -320,44 +349,46 @@ static bool parse_escape(struct regex_parser *p)
     case 'D':
     case 'W':
     case 'S':
-    case 'H': class = emit_class(p); return class && regex_add_escape_set(p, class, regex_take(p));
-    default: return regex_take_escaped(p, &c) && emit_char(p, c);
+    case 'H':
+        class = regex_emit_class(p);
+        return class && regex_add_escape_set(p, class, regex_take(p));
+    default: return regex_take_escaped(p, &c) && regex_emit_char(p, c);
     }
 }
 
-static bool parse_alternatives(struct regex_parser *p);
+static bool regex_parse_alternatives(struct regex_parser *p);
 
-/* What "(?" begins, when it is not the plain group "(?:". */
-static bool refuse_group(struct regex_parser *p)
+/* Fails with the name of the construct that "(?" begins, if it is not the group "(?:". */
+static bool regex_refuse_group(struct regex_parser *p)
 {
     const uint32_t kind = regex_take(p);
-    const uint32_t behind = regex_peek(p);
+    const uint32_t next = regex_peek(p);
     switch (kind) {
     case 0: return regex_fail(p, ERR_SYNTAX, "a group without its )");
     case '=':
     case '!': return regex_fail(p, ERR_REFUSED, "look-ahead is not supported");
     case '>': return regex_fail(p, ERR_REFUSED, "atomic groups are not supported");
     case '<':
-        if (behind == '=' || behind == '!')
+        if (next == '=' || next == '!')
             return regex_fail(p, ERR_REFUSED, "look-behind is not supported");
         return regex_fail(p, ERR_REFUSED, "named groups are not supported");
     default: return regex_fail(p, ERR_REFUSED, "flags inside a pattern are not supported");
     }
 }
 
-/* The '(' is taken. Recursion ends at DEPTH_MAX groups. */
-static bool parse_group(struct regex_parser *p)
+/* The '(' is consumed. At most DEPTH_MAX groups may be nested. */
+static bool regex_parse_group(struct regex_parser *p)
 {
     if (regex_peek(p) == '?') {
         regex_take(p);
         if (regex_peek(p) != ':')
-            return refuse_group(p);
+            return regex_refuse_group(p);
         regex_take(p);
     }
     if (p->depth == DEPTH_MAX)
         return regex_fail(p, ERR_LIMIT, "groups nested too deep");
     p->depth++;
-    if (!parse_alternatives(p))
+    if (!regex_parse_alternatives(p))
         return false;
     p->depth--;
     if (regex_peek(p) != ')')
@@ -366,47 +397,49 @@ static bool parse_group(struct regex_parser *p)
     return true;
 }
 
-static bool parse_atom(struct regex_parser *p)
+/* One character, class, assertion or group, without its repeats. */
+static bool regex_parse_atom(struct regex_parser *p)
 {
     uint32_t min;
     uint32_t max;
-    if (take_repeat(p, &min, &max))
+    if (regex_take_repeat(p, &min, &max))
         return regex_fail(p, ERR_SYNTAX, "a repeat with nothing to repeat");
     struct regex_class *class;
     const uint32_t c = regex_take(p);
     switch (c) {
-    case '(': return parse_group(p);
-    case '[': class = emit_class(p); return class && regex_parse_class(p, class);
+    case '(': return regex_parse_group(p);
+    case '[': class = regex_emit_class(p); return class && regex_parse_class(p, class);
     case '.': return regex_emit(p, REGEX_ANY, 0);
     case '^': return regex_emit(p, REGEX_ASSERT, REGEX_LINE_START);
     case '$': return regex_emit(p, REGEX_ASSERT, REGEX_LINE_END);
-    case '\\': return parse_escape(p);
-    default: return emit_char(p, c);
+    case '\\': return regex_parse_escape(p);
+    default: return regex_emit_char(p, c);
     }
 }
 
 /* Atoms with their repeats, up to a | or ) or the end. */
-static bool parse_branch(struct regex_parser *p)
+static bool regex_parse_branch(struct regex_parser *p)
 {
-    while (!is_at_end(p) && regex_peek(p) != '|' && regex_peek(p) != ')') {
+    while (!regex_is_at_end(p) && regex_peek(p) != '|' && regex_peek(p) != ')') {
         const uint32_t start = p->regex->code_count;
-        if (!parse_atom(p) || !parse_repeats(p, start))
+        if (!regex_parse_atom(p) || !regex_parse_repeats(p, start))
             return false;
     }
     return true;
 }
 
-/* Branches with | between them. Each begins with a SPLIT to the next one and ends with a JUMP
- * behind the last; the last has neither. Until the end is known the jumps form a list, each
- * holding the index of the one before. */
-static bool parse_alternatives(struct regex_parser *p)
+/* Branches with | between them. Each branch begins with a SPLIT to itself and to the next branch,
+ * and ends with a JUMP to the end of the last one; the last branch has neither. Whether a branch is
+ * the last one is known only at its end, so its SPLIT is emitted and then removed. Until the end is
+ * known the jumps form a list: `arg` of each is the index of the one before. */
+static bool regex_parse_alternatives(struct regex_parser *p)
 {
     struct regex *r = p->regex;
     uint32_t branch;
     uint32_t jump = NO_INDEX;
     for (;;) {
         branch = r->code_count;
-        if (!regex_emit(p, REGEX_SPLIT, 0) || !parse_branch(p))
+        if (!regex_emit(p, REGEX_SPLIT, 0) || !regex_parse_branch(p))
             return false;
         if (regex_peek(p) != '|')
             break;
@@ -416,6 +449,8 @@ static bool parse_alternatives(struct regex_parser *p)
         jump = r->code_count - 1;
         r->code[branch].y = (int32_t)(r->code_count - branch);
     }
+    /* Remove the SPLIT of the last branch. Jumps inside of the branch are relative and move with
+     * it; the SPLIT of the branch before now leads to its first instruction. */
     memmove(&r->code[branch], &r->code[branch + 1],
             (r->code_count - branch - 1) * sizeof(*r->code));
     r->code_count--;
@@ -426,7 +461,9 @@ static bool parse_alternatives(struct regex_parser *p)
     return true;
 }
 
-static bool parse_pattern(struct regex_parser *p)
+/* The whole pattern, followed by MATCH. The pattern is checked for valid UTF-8 without U+0000
+ * first, because regex_peek() returns 0 at the end. */
+static bool regex_parse_pattern(struct regex_parser *p)
 {
     if (p->pattern.len > PATTERN_LEN_MAX)
         return regex_fail(p, ERR_LIMIT, "a pattern that is too long");
@@ -436,13 +473,14 @@ static bool parse_pattern(struct regex_parser *p)
         p->ignore_case = true;
         p->at = 4;
     }
-    if (!parse_alternatives(p))
+    if (!regex_parse_alternatives(p))
         return false;
-    if (!is_at_end(p))
+    if (!regex_is_at_end(p))
         return regex_fail(p, ERR_SYNTAX, "a ) without its (");
     return regex_emit(p, REGEX_MATCH, 0);
 }
 
+/* After an error *out_regex is unchanged. */
 err regex_compile(struct arena *a, struct str pattern, bool ignore_case, struct regex **out_regex,
                   const char **out_what)
 {
@@ -453,7 +491,7 @@ err regex_compile(struct arena *a, struct str pattern, bool ignore_case, struct 
         .ignore_case = ignore_case,
         .regex = r,
     };
-    if (!parse_pattern(&p)) {
+    if (!regex_parse_pattern(&p)) {
         *out_what = p.what;
         return p.err;
     }
