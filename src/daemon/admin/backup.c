@@ -1,10 +1,20 @@
 /* backup.c - `halligand backup`.
  *
- * The backup is written into DIR.partial and renamed to DIR when every file is complete and synced,
- * so a directory with the final name is always a whole backup. The store is copied first, as of one
- * turn; files are copied after it, so they may be newer but never older than the store. After a
- * failure the partial directory is removed. The daemon may run meanwhile: a file that disappears
- * while it is copied was a temporary one.
+ * A backup is a directory with a copy of the store, the files of the data directory, the
+ * configuration, and a manifest that lists every file with its size and hash.
+ *
+ * Orders that matter: the backup is written into DIR.partial and renamed to DIR when every file is
+ * complete and synced, so a directory with the final name is always a whole backup. The store is
+ * copied first, as of one turn; files are copied after it, so they may be newer but never older
+ * than the store. The manifest is written after all other files, because it lists them.
+ *
+ * Failure: the first error ends the backup. It is logged, the partial directory is removed and the
+ * exit status is EXIT_STATUS_FAILURE. A partial directory that remains, for example after a crash,
+ * is removed by the next backup of the same name. If only the sync after the rename fails, DIR
+ * exists and is whole, but may be lost if the host fails.
+ *
+ * The daemon may run meanwhile and no lock is taken: a file that disappears before it is copied was
+ * a temporary one and is skipped.
  */
 #include "daemon/admin/backup.h"
 
@@ -58,7 +68,8 @@ bool backup_is_private(const char *path)
            (str_starts(p, STR(BACKUP_DATA "tls/")) && str_ends(p, STR(".key")));
 }
 
-/* True if the text contains a password of the database server: "//user:password@", "password=". */
+/* True if the text may contain a password of the database server: "://user:password@" or
+ * "password=". */
 static bool backup_has_password(const char *text)
 {
     for (const char *at = strstr(text, "://"); at; at = strstr(at, "://")) {
@@ -70,53 +81,55 @@ static bool backup_has_password(const char *text)
     return strstr(text, "password=") != NULL;
 }
 
-/* A configuration that cannot be read counts as private. */
-static bool backup_config_is_private(struct backup_job *m)
+/* A configuration that exists and cannot be read counts as private. */
+static bool backup_config_is_private(struct backup_job *job)
 {
-    enum { SIZE_MAX_BYTES = 1 << 20 };
+    enum { CONFIG_SIZE_MAX = 1 << 20 }; /* bytes */
     struct str text;
-    const err e = file_read(&m->manifest.arena, m->options->config_file, SIZE_MAX_BYTES, &text);
-    return e == OK ? backup_has_password(str_z(&m->manifest.arena, text)) : e != ERR_NOT_FOUND;
+    const err e =
+        file_read(&job->manifest.arena, job->options->config_file, CONFIG_SIZE_MAX, &text);
+    return e == OK ? backup_has_password(str_z(&job->manifest.arena, text)) : e != ERR_NOT_FOUND;
 }
 
 /* ---- files ---- */
 
-/* Copy one file; `name` is its path in the backup. A file that does not exist any more is
- * skipped. */
-static enum exit_status backup_put_file(struct backup_job *m, const char *from, const char *name,
+/* Copy one file; `name` is its path in the backup. A file that does not exist is skipped. Without
+ * --with-keys a private file is not copied but listed in the manifest as left out. Copies have mode
+ * 0600; the manifest has the mode of the original. */
+static enum exit_status backup_put_file(struct backup_job *job, const char *from, const char *name,
                                         bool is_private)
 {
     struct manifest_file file = {.path = name};
     struct stat facts;
     if (stat(from, &facts) != 0)
         return errno == ENOENT ? EXIT_STATUS_OK : backup_io_error("read", from);
-    if (is_private && !m->options->with_keys) {
-        manifest_add_text(&m->manifest, &m->manifest.left_out, name);
+    if (is_private && !job->options->with_keys) {
+        manifest_add_text(&job->manifest, &job->manifest.left_out, name);
         return EXIT_STATUS_OK;
     }
-    const char *to = backup_join(&m->manifest.arena, m->partial, name);
+    const char *to = backup_join(&job->manifest.arena, job->partial, name);
     if (backup_make_parents(to) != OK)
         return backup_io_error("written", to);
     if (backup_copy(from, to, 0600, &file.measure) != OK)
         return errno == ENOENT ? EXIT_STATUS_OK : backup_io_error("copied", from);
     file.mode = facts.st_mode & 0777u;
-    manifest_add_file(&m->manifest, &file);
+    manifest_add_file(&job->manifest, &file);
     return EXIT_STATUS_OK;
 }
 
-/* One entry of the data directory. Symbolic links are listed as left out, because their targets are
- * outside of the installation; sockets and temporary files are skipped. */
-static enum exit_status backup_put_entry(struct backup_job *m, const FTSENT *entry)
+/* Copy one entry of the data directory. Symbolic links are listed as left out, because their
+ * targets are outside of the installation; sockets and temporary files are skipped. */
+static enum exit_status backup_put_entry(struct backup_job *job, const FTSENT *entry)
 {
-    const char *relative = entry->fts_path + strlen(m->config->data) + 1;
-    const char *name = backup_join(&m->manifest.arena, "data", relative);
+    const char *relative = entry->fts_path + strlen(job->config->data) + 1;
+    const char *name = backup_join(&job->manifest.arena, "data", relative);
     switch (entry->fts_info) {
     case FTS_F:
         if (str_ends(str_from(name), STR(".tmp")))
             return EXIT_STATUS_OK;
-        return backup_put_file(m, entry->fts_path, name, backup_is_private(name));
+        return backup_put_file(job, entry->fts_path, name, backup_is_private(name));
     case FTS_SL:
-    case FTS_SLNONE: manifest_add_text(&m->manifest, &m->manifest.left_out, name); break;
+    case FTS_SLNONE: manifest_add_text(&job->manifest, &job->manifest.left_out, name); break;
     case FTS_DNR:
     case FTS_ERR:
     case FTS_NS: errno = entry->fts_errno; return backup_io_error("read", entry->fts_path);
@@ -125,9 +138,10 @@ static enum exit_status backup_put_entry(struct backup_job *m, const FTSENT *ent
     return EXIT_STATUS_OK;
 }
 
-static enum exit_status backup_put_data(struct backup_job *m, const char *name)
+/* Copy a file or directory tree of the data directory, if it exists. */
+static enum exit_status backup_put_data(struct backup_job *job, const char *name)
 {
-    const char *path = config_path(m->config, name);
+    const char *path = config_path(job->config, name);
     if (!file_exists(path))
         return EXIT_STATUS_OK;
     char *const roots[] = {(char *)(uintptr_t)path, NULL}; /* fts_open() does not modify it */
@@ -136,41 +150,43 @@ static enum exit_status backup_put_data(struct backup_job *m, const char *name)
         return backup_io_error("read", path);
     enum exit_status status = EXIT_STATUS_OK;
     for (FTSENT *entry; status == EXIT_STATUS_OK && (errno = 0, entry = fts_read(tree)) != NULL;)
-        status = backup_put_entry(m, entry);
+        status = backup_put_entry(job, entry);
     if (status == EXIT_STATUS_OK && errno)
         status = backup_io_error("read", path);
     ignore(fts_close(tree), "it was only read");
     return status;
 }
 
-static enum exit_status backup_put_files(struct backup_job *m)
+/* Copy the files of the data directory, the configuration, and the TLS files that it names. */
+static enum exit_status backup_put_files(struct backup_job *job)
 {
     static const char *const names[] = {"admin.password", "ssh", "tls", "uploads"};
-    const struct config *c = m->config;
+    const struct config *c = job->config;
     enum exit_status status = EXIT_STATUS_OK;
     for (size_t i = 0; i < sizeof names / sizeof names[0] && status == EXIT_STATUS_OK; i++)
-        status = backup_put_data(m, names[i]);
+        status = backup_put_data(job, names[i]);
     if (status == EXIT_STATUS_OK)
-        status =
-            backup_put_file(m, m->options->config_file, BACKUP_CONFIG, backup_config_is_private(m));
+        status = backup_put_file(job, job->options->config_file, BACKUP_CONFIG,
+                                 backup_config_is_private(job));
     if (status == EXIT_STATUS_OK && c->tls_cert)
-        status = backup_put_file(m, c->tls_cert, BACKUP_TLS_CERT, false);
+        status = backup_put_file(job, c->tls_cert, BACKUP_TLS_CERT, false);
     if (status == EXIT_STATUS_OK && c->tls_key)
-        status = backup_put_file(m, c->tls_key, BACKUP_TLS_KEY, true);
+        status = backup_put_file(job, c->tls_key, BACKUP_TLS_KEY, true);
     return status;
 }
 
 /* ---- directories of barclamps ---- */
 
-static void backup_put_directory(struct backup_job *m, struct str path)
+/* Add a directory to the manifest once, if it exists. */
+static void backup_put_directory(struct backup_job *job, struct str path)
 {
-    const char *text = str_z(&m->manifest.arena, path);
+    const char *text = str_z(&job->manifest.arena, path);
     if (!path.len || !backup_is_directory(text))
         return;
-    for (const struct manifest_text *t = m->manifest.directories; t; t = t->next)
+    for (const struct manifest_text *t = job->manifest.directories; t; t = t->next)
         if (strcmp(t->text, text) == 0)
             return;
-    manifest_add_text(&m->manifest, &m->manifest.directories, text);
+    manifest_add_text(&job->manifest, &job->manifest.directories, text);
 }
 
 static err backup_put_source_path(void *self, const struct record *record)
@@ -179,17 +195,18 @@ static err backup_put_source_path(void *self, const struct record *record)
     return OK;
 }
 
-/* Directories of barclamps are installed, not backed up. The manifest lists those that exist now,
- * so that a restore can report which ones are missing. */
-static enum exit_status backup_put_directories(struct backup_job *m, const char *store_url)
+/* Directories of barclamps (packages of content) are installed, not backed up. The manifest lists
+ * those that exist now, so that a restore can report which ones are missing: the directories of the
+ * configuration, and the source paths of barclamps in the copy of the store. */
+static enum exit_status backup_put_directories(struct backup_job *job, const char *store_url)
 {
     struct store_reader *reader;
     struct store_mark mark;
     struct store_why why = {0};
-    const struct str all = str_from(m->config->barclamps);
+    const struct str all = str_from(job->config->barclamps);
     for (uint32_t from = 0; from < all.len;) {
         const uint32_t to = str_find(all, ':', from);
-        backup_put_directory(m, str_slice(all, from, to));
+        backup_put_directory(job, str_slice(all, from, to));
         from = to + 1;
     }
     err e = store_reader_open(store_url, &reader, &why);
@@ -197,7 +214,7 @@ static enum exit_status backup_put_directories(struct backup_job *m, const char 
         e = store_reader_begin(reader, &mark);
         if (e == OK) {
             e = store_reader_table(reader, TABLE_BARCLAMP,
-                                   (struct store_visitor){m, backup_put_source_path});
+                                   (struct store_visitor){job, backup_put_source_path});
             store_reader_end(reader);
         }
         snprintf(why.text, sizeof why.text, "%s", store_reader_last_error(reader));
@@ -211,74 +228,77 @@ static enum exit_status backup_put_directories(struct backup_job *m, const char 
 
 /* ---- command ---- */
 
-/* Fill the partial directory: store, files, manifest. The manifest is written last of the files,
- * because it lists their sizes and hashes; then all directories are synced. */
-static enum exit_status backup_fill(struct backup_job *m)
+/* Fill the partial directory: store, files, manifest. Reading the copy of the store may create
+ * files beside it (SQLite's -wal and -shm); they are removed before the copy is measured, so that
+ * the manifest describes a store that is one complete file. Files are synced when they are written;
+ * the directories are synced at the end. */
+static enum exit_status backup_fill(struct backup_job *job)
 {
     struct manifest_file store = {.path = BACKUP_STORE, .mode = 0600};
-    struct arena *a = &m->manifest.arena;
-    const char *path = backup_join(a, m->partial, BACKUP_STORE);
+    struct arena *a = &job->manifest.arena;
+    const char *path = backup_join(a, job->partial, BACKUP_STORE);
     const char *url = str_z(a, STR_CONCAT(a, STR("sqlite:"), str_from(path)));
-    enum exit_status status = store_admin_copy_to_file(m->config->store, path);
+    enum exit_status status = store_admin_copy_to_file(job->config->store, path);
     if (status == EXIT_STATUS_OK)
-        status = backup_put_directories(m, url);
+        status = backup_put_directories(job, url);
     if (status == EXIT_STATUS_OK)
         status = store_admin_remove_beside(path);
     if (status == EXIT_STATUS_OK && backup_measure(path, &store.measure) != OK)
         status = backup_io_error("read", path);
     if (status == EXIT_STATUS_OK) {
-        manifest_add_file(&m->manifest, &store);
-        status = backup_put_files(m);
+        manifest_add_file(&job->manifest, &store);
+        status = backup_put_files(job);
     }
-    const char *manifest = backup_join(a, m->partial, BACKUP_MANIFEST);
-    if (status == EXIT_STATUS_OK && manifest_write(&m->manifest, manifest) != OK)
+    const char *manifest = backup_join(a, job->partial, BACKUP_MANIFEST);
+    if (status == EXIT_STATUS_OK && manifest_write(&job->manifest, manifest) != OK)
         status = backup_io_error("written", manifest);
-    if (status == EXIT_STATUS_OK && backup_sync_tree(m->partial) != OK)
-        status = backup_io_error("synced", m->partial);
+    if (status == EXIT_STATUS_OK && backup_sync_tree(job->partial) != OK)
+        status = backup_io_error("synced", job->partial);
     return status;
 }
 
-static void backup_print_result(const struct backup_job *m)
+static void backup_print_result(const struct backup_job *job)
 {
     uint32_t count = 0;
-    for (const struct manifest_file *f = m->manifest.files; f; f = f->next)
+    for (const struct manifest_file *f = job->manifest.files; f; f = f->next)
         count++;
-    for (const struct manifest_text *t = m->manifest.left_out; t; t = t->next)
+    for (const struct manifest_text *t = job->manifest.left_out; t; t = t->next)
         printf("left out: %s\n", t->text);
-    if (m->manifest.left_out && !m->options->with_keys)
+    if (job->manifest.left_out && !job->options->with_keys)
         puts("private keys and passwords are backed up with --with-keys");
-    printf("backup: %s, %u files\n", m->options->path, count);
+    printf("backup: %s, %u files\n", job->options->path, count);
 }
 
+/* Phases: check the name, create an empty partial directory, fill it, rename it. */
 enum exit_status backup_make(struct config *c, const struct backup_options *o)
 {
     const struct str path = str_from(o->path);
-    struct backup_job m = {.config = c, .options = o};
+    struct backup_job job = {.config = c, .options = o};
     uint32_t len = path.len;
     while (len > 1 && path.at[len - 1] == '/')
         len--;
     const char *final = str_z(&c->arena, str_slice(path, 0, len));
-    m.partial = str_z(&c->arena, STR_CONCAT(&c->arena, str_from(final), STR(".partial")));
-    m.manifest.data = c->data;
-    m.manifest.version = c->version;
+    job.partial = str_z(&c->arena, STR_CONCAT(&c->arena, str_from(final), STR(".partial")));
+    job.manifest.data = c->data;
+    job.manifest.version = c->version;
     if (file_exists(final)) {
         log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", final)),
                  "\"%s\" exists already; choose another name", final);
         return EXIT_STATUS_FAILURE;
     }
-    if (strlen(m.partial) >= PATH_MAX - 64) {
+    if (strlen(job.partial) >= PATH_MAX - 64) { /* leave room for the names of its files */
         errno = ENAMETOOLONG;
         return backup_io_error("written", final);
     }
-    if (backup_remove_tree(m.partial) != OK || mkdir(m.partial, 0700) != 0)
-        return backup_io_error("written", m.partial);
-    enum exit_status status = backup_fill(&m);
-    if (status == EXIT_STATUS_OK && file_move_durably(m.partial, final) != OK)
+    if (backup_remove_tree(job.partial) != OK || mkdir(job.partial, 0700) != 0)
+        return backup_io_error("written", job.partial);
+    enum exit_status status = backup_fill(&job);
+    if (status == EXIT_STATUS_OK && file_move_durably(job.partial, final) != OK)
         status = backup_io_error("written", final);
     if (status == EXIT_STATUS_OK)
-        backup_print_result(&m);
+        backup_print_result(&job);
     else
-        ignore(backup_remove_tree(m.partial), "what remains is named .partial");
-    manifest_fini(&m.manifest);
+        ignore(backup_remove_tree(job.partial), "what remains is named .partial");
+    manifest_fini(&job.manifest);
     return status;
 }
