@@ -13,7 +13,21 @@
 #include "core/core.h"
 #include "model/jig_class.h"
 
-static const struct text_position nowhere;
+/* Compares the roles of barclamps with the files beside them: what a role needs must exist, and a
+ * file in a directory for role files must belong to a role. What a role needs follows from the
+ * class of its jig (the way to execute a role): scripts, Puppet manifests, an Ansible playbook, or
+ * Lua code of the role.
+ *
+ * Nothing is kept and no file is changed. Results go to the report; paths that its entries refer to
+ * are in its arena. The source path of a barclamp is the directory that its role files are below.
+ *
+ * Order: barclamp_files_check_owners runs before any other check adds errors (see the header).
+ * barclamp_files_check_role needs a core that has the jigs, because it reads their classes there.
+ *
+ * Failure: no function fails. A file or directory that cannot be read is an error in the report;
+ * missing or unused files are warnings, because the barclamp can be imported without them. */
+
+static const struct text_position nowhere; /* of entries about a whole file */
 
 /* ---- fields of a file ---- */
 
@@ -114,6 +128,8 @@ static bool files_has_script(struct diagnostics *r, const char *folder)
 static void files_check_scripts(const struct barclamp_files *b, const struct barclamp_file *file,
                                 struct str role, struct text_position at)
 {
+    /* If a script cannot be read, that error is reported, and a warning about missing scripts would
+     * be wrong. */
     const char *folder = NULL;
     const uint32_t errors_before = b->report->errors;
     const err e =
@@ -131,6 +147,7 @@ static void files_check_scripts(const struct barclamp_files *b, const struct bar
 
 /* ---- code ---- */
 
+/* Without a code finder (b->code) the content of the file is not read. */
 static void files_check_code(const struct barclamp_files *b, const struct barclamp_file *file,
                              struct str role, struct text_position at)
 {
@@ -220,8 +237,8 @@ void barclamp_files_check_roles(const struct barclamp_files *b, const struct bar
 
 /* ---- files that belong to no role ---- */
 
-/* Directories with files of roles, below the source path, and the suffix of the name of the role.
- */
+/* Directories with files of roles, below the source path, and the text that follows the name of
+ * the role in the name of a file or directory in them. */
 static const struct {
     const char *folder, *end;
 } role_dirs[] = {
@@ -244,6 +261,7 @@ static bool files_has_role(const struct content_tree *tree, struct str source, s
     return false;
 }
 
+/* `place` is an index of role_dirs. */
 static void files_check_owners(struct diagnostics *r, const struct content_tree *tree,
                                struct str source, uint32_t place)
 {
@@ -274,6 +292,7 @@ static bool files_has_unread(const struct diagnostics *r, struct str source)
     return false;
 }
 
+/* The files of a checkout have the same source path, which is checked once only. */
 static bool files_is_first_of_source(const struct content_tree *tree, uint32_t i)
 {
     for (uint32_t k = 0; k < i; k++)

@@ -4,9 +4,17 @@
 #include "content/import_rounds.h"
 #include "core/core.h"
 
-/* Files are imported in rounds until no further one is accepted. Only then the refused ones are
- * imported once more for their problems: earlier problems may be about objects that a later round
- * has created. Drafts are imported dry, so that no file is accepted because of a draft. */
+/* Owns a temporary core (the engine without store and daemon) and the arenas of its steps. A step
+ * is the execution of one command by the core; here each file is one import command.
+ *
+ * Order: files are imported in rounds until no further one is accepted. Only then the refused ones
+ * are imported once more for their problems: earlier problems may be about objects that a later
+ * round has created. Drafts (the usable parts of files with errors) are imported after all files
+ * and rolled back, so that no file is accepted because of a draft. Warnings come last, because they
+ * depend on all objects.
+ *
+ * Failure: a refused file is left out, its problems are added to the report and the others
+ * continue. No function returns an error; must() marks outcomes that only a defect could cause. */
 
 enum { NOW_MS = 1 }; /* no time of the dry run is visible */
 
@@ -69,14 +77,15 @@ void import_dry_run_fini(struct import_dry_run *r)
 
 /* The same loop as in import/content_import.c. Only its results determine which files count as
  * imported. */
-static void dry_run_import_all(struct import_dry_run *r, const struct content_tree *tree, bool *in)
+static void dry_run_import_all(struct import_dry_run *r, const struct content_tree *tree,
+                               bool *is_imported)
 {
     uint32_t i;
     struct import_rounds rounds = import_rounds_begin(&r->import, tree->count);
     while (import_rounds_next(&rounds, &i)) {
         const struct outcome outcome = dry_run_import(r, &tree->files[i]);
-        in[i] = outcome.verdict == VERDICT_DONE;
-        import_rounds_set_result(&rounds, i, in[i] ? ROUNDS_IMPORTED : ROUNDS_REFUSED);
+        is_imported[i] = outcome.verdict == VERDICT_DONE;
+        import_rounds_set_result(&rounds, i, is_imported[i] ? ROUNDS_IMPORTED : ROUNDS_REFUSED);
     }
 }
 
@@ -101,7 +110,7 @@ static void dry_run_report_warnings(struct import_dry_run *r,
                             outcome.verdict == VERDICT_DONE ? outcome.doc : STR(""));
 }
 
-/* Drafts are imported dry, so that no other barclamp is accepted because of them. */
+/* The core executes the imports of all drafts one after the other and rolls them back. */
 static void dry_run_drafts(struct import_dry_run *r, const struct import_dry_run_files *files)
 {
     const struct content_tree *tree = &files->tree;
@@ -123,15 +132,15 @@ struct import_dry_run_count import_dry_run_import(struct import_dry_run *r,
     struct import_dry_run_count count = {0};
     const struct content_tree *tree = &files->tree;
     arena_reset(&r->import);
-    bool *in = arena_array(&r->import, bool, tree->count);
-    dry_run_import_all(r, tree, in);
+    bool *is_imported = arena_array(&r->import, bool, tree->count); /* by index of the file */
+    dry_run_import_all(r, tree, is_imported);
     for (uint32_t i = 0; i < tree->count; i++)
-        if (files->is_reported[i] && !in[i])
+        if (files->is_reported[i] && !is_imported[i])
             dry_run_report_refused(r, &tree->files[i], files->report);
     dry_run_drafts(r, files);
     for (uint32_t i = 0; i < tree->count; i++) {
         const struct json *roles = json_get(tree->files[i].tree, STR("roles"));
-        if (!files->is_reported[i] || !in[i])
+        if (!files->is_reported[i] || !is_imported[i])
             continue;
         dry_run_report_warnings(r, files, &tree->files[i]);
         count.barclamps++;

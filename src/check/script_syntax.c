@@ -19,7 +19,27 @@
 #include "content/role_file.h"
 #include "sys/clock.h"
 
-enum { ONE_MS_MAX = 5000, ALL_MS_MAX = 30000, OUTPUT_MAX = 1000, FIRST_LINE_MAX = 200 };
+/* Runs the shell of each script with -n, which only parses it.
+ *
+ * Owns the child process, one at a time, and the read end of its pipe; both end within
+ * script_check_one. The shell is a child process whose stderr is a pipe. Its output is read before
+ * it is reaped, so that it does not block on a full pipe, and only the first bytes are kept; it is
+ * always reaped before the result is evaluated. The time limit for one script is tested before each
+ * read, and a read blocks: a child that neither writes nor ends is not killed.
+ *
+ * Drafts are checked before files, because a file with an error is appended to the drafts and must
+ * not be checked twice.
+ *
+ * Failure: a script with a syntax error excludes its barclamp from the import. A script that cannot
+ * be checked excludes nothing: the shell is not installed or cannot be started (not reported), or
+ * the time is up (warning). */
+
+enum {
+    ONE_MS_MAX = 5000,    /* for one script */
+    ALL_MS_MAX = 30000,   /* for all scripts */
+    OUTPUT_MAX = 1000,    /* bytes of stderr that are kept */
+    FIRST_LINE_MAX = 200, /* bytes that are read to find the shell */
+};
 
 extern char **environ;
 
@@ -27,13 +47,9 @@ static const struct text_position nowhere;
 
 struct script_check {
     struct diagnostics *report;
-    const atomic_bool *stop;
-    int64_t deadline_ms;
+    const atomic_bool *stop; /* set by another thread to end the check early; NULL: never */
+    int64_t deadline_ms;     /* for all scripts, monotonic time */
 };
-
-/* The shell is a child process whose stderr is a pipe. The output is read until the pipe ends, so
- * that the child never blocks on it, and only the first bytes are kept. After the time limit the
- * child is killed; it is always reaped before the result is evaluated. */
 
 static bool script_time_is_up(const struct script_check *c)
 {
@@ -64,6 +80,8 @@ static const char *script_shell_named(const char *line)
     return NULL;
 }
 
+/* The shell of the first line, or sh for a *.sh without one; NULL: another language. O_NONBLOCK: a
+ * FIFO that replaced the file must not block the open. */
 static const char *script_shell(const char *path)
 {
     char line[FIRST_LINE_MAX + 1] = {0};
@@ -102,7 +120,8 @@ static bool script_spawn_shell(const char *shell, const char *path, pid_t *out_p
     return !failed;
 }
 
-/* Read the output until the pipe ends or the time is up. True: the pipe ended. */
+/* Read the output until the pipe ends or the time is up. True: the pipe ended, or a signal
+ * interrupted poll(2). */
 static bool script_read_output(int fd, char *output, size_t *out_len)
 {
     const int64_t until = sys_mono_ms() + ONE_MS_MAX;
@@ -207,6 +226,8 @@ static void script_check_directory(struct script_check *c, const char *folder)
         free(names);
 }
 
+/* Check the scripts of all roles of a file, of whatever jig. A JSON document may set its source
+ * path itself. */
 static void script_check_file(struct script_check *c, const struct barclamp_file *file)
 {
     struct arena scratch = {0};
@@ -248,7 +269,7 @@ void script_syntax_check(struct diagnostics *r, struct content_tree *tree, const
         const uint32_t errors_before = r->errors;
         script_check_file(&c, &tree->files[i]);
         if (r->errors > errors_before)
-            script_syntax_exclude(tree, i--);
+            script_syntax_exclude(tree, i--); /* moves the next file to this index */
     }
     if (sys_mono_ms() >= c.deadline_ms)
         diagnostics_warning(diagnostics_as(r, "script_unchecked"), STR("scripts"), nowhere,
