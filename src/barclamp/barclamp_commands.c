@@ -12,6 +12,20 @@
 #include "check/barclamp_check.h"
 #include "cli/args/args.h"
 
+/* The verbs check and new of `halligan barclamp`: arguments, output and exit status. The checks are
+ * in src/check, the files of a new barclamp in skeleton.c. Nothing outlives a verb; its memory is
+ * one arena.
+ *
+ * Order of check: the command line is validated first, then the directories of --with, because what
+ * cannot be read there is not reported and would only appear as missing names. The directories to
+ * check are tested after the check, which reports them itself; the test decides only on the exit
+ * status.
+ *
+ * Failure: CLI_USAGE for a wrong command line, CLI_IO_ERROR if a directory cannot be read or has no
+ * barclamp, CLI_FAILED for errors in barclamps (with --strict also for warnings) or if the target
+ * of new exists. If the command line or --with is wrong, nothing is checked; otherwise the report
+ * is always printed. */
+
 /* ---- check: arguments ---- */
 
 struct check_options {
@@ -20,6 +34,7 @@ struct check_options {
     const char *with;        /* likewise; NULL: none */
 };
 
+/* The operands as one list "DIR:DIR". */
 static const char *check_join_dirs(struct arena *a, const struct args *args)
 {
     struct buf list = buf_in(a);

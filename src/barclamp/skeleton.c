@@ -12,16 +12,21 @@
 #include "model/names.h"
 #include "sys/files.h"
 
-/* Files are written into a temporary directory with mode 0700 next to the target. Its mode is
- * changed only when it is complete, then it is renamed. On failure every file is removed, in the
- * reverse order, because a directory must be empty to be removed. */
+/* Owns the temporary directory FOLDER/.new-XXXXXX until it is renamed to FOLDER/NAME.
+ *
+ * Order: files are written into the temporary directory, which has mode 0700. Its mode is changed
+ * only when it is complete, and then it is renamed, so that other processes see all of it or
+ * nothing. The target is tested before anything is written and again before the rename.
+ *
+ * On failure every file is removed, in the reverse order, because a directory must be empty to be
+ * removed. errno keeps the value of the failure. */
 
 /* The barclamp that is being written. */
 struct skeleton {
     struct arena *arena;
     struct str name;
     const char *dir; /* the temporary directory */
-    mode_t umask;
+    mode_t umask; /* of the process; applied to files, because file_write sets the mode as given */
 };
 
 const char *skeleton_check_name(struct str name)
@@ -45,17 +50,18 @@ static struct str skeleton_yaml_name(struct arena *a, struct str name)
     return STR_CONCAT(a, STR("'"), name, STR("'"));
 }
 
-static struct str skeleton_expand(const struct skeleton *m, const char *text)
+/* Replace @NAME@ and @SCALAR@ (skeleton.h). */
+static struct str skeleton_expand(const struct skeleton *s, const char *text)
 {
     static const struct str plain = {"@NAME@", 6}, scalar = {"@SCALAR@", 8};
-    struct buf out = buf_in(m->arena);
+    struct buf out = buf_in(s->arena);
     struct str rest = str_from(text);
     while (rest.len) {
         if (str_starts(rest, plain)) {
-            buf_put_str(&out, m->name);
+            buf_put_str(&out, s->name);
             rest = str_slice(rest, plain.len, rest.len);
         } else if (str_starts(rest, scalar)) {
-            buf_put_str(&out, skeleton_yaml_name(m->arena, m->name));
+            buf_put_str(&out, skeleton_yaml_name(s->arena, s->name));
             rest = str_slice(rest, scalar.len, rest.len);
         } else {
             buf_put_c(&out, rest.at[0]);
@@ -65,58 +71,59 @@ static struct str skeleton_expand(const struct skeleton *m, const char *text)
     return buf_str(&out);
 }
 
-static const char *skeleton_path(const struct skeleton *m, const struct skeleton_file *file)
+static const char *skeleton_path(const struct skeleton *s, const struct skeleton_file *file)
 {
-    const struct str below = STR_CONCAT(m->arena, str_from(m->dir), STR("/"));
-    return str_z(m->arena, STR_CONCAT(m->arena, below, skeleton_expand(m, file->path)));
+    const struct str below = STR_CONCAT(s->arena, str_from(s->dir), STR("/"));
+    return str_z(s->arena, STR_CONCAT(s->arena, below, skeleton_expand(s, file->path)));
 }
 
 /* ---- writing ---- */
 
-static err skeleton_write_one(const struct skeleton *m, const struct skeleton_file *file)
+static err skeleton_write_one(const struct skeleton *s, const struct skeleton_file *file)
 {
-    const char *path = skeleton_path(m, file);
+    const char *path = skeleton_path(s, file);
     if (file->text)
-        return file_write(path, skeleton_expand(m, file->text), file->mode & ~m->umask);
+        return file_write(path, skeleton_expand(s, file->text), file->mode & ~s->umask);
     return mkdir(path, (mode_t)file->mode) == 0 ? OK : err_from_errno(errno);
 }
 
-static err skeleton_write_all(const struct skeleton *m)
+static err skeleton_write_all(const struct skeleton *s)
 {
     err e = OK;
     for (const struct skeleton_file *file = skeleton_files; file->path && e == OK; file++)
-        e = skeleton_write_one(m, file);
+        e = skeleton_write_one(s, file);
     /* mkdtemp has created the directory with mode 0700. */
-    if (e == OK && chmod(m->dir, 0777 & ~m->umask) != 0)
+    if (e == OK && chmod(s->dir, 0777 & ~s->umask) != 0)
         e = err_from_errno(errno);
     return e;
 }
 
 /* Remove what was written, in reverse order. errno is preserved. */
-static void skeleton_remove(const struct skeleton *m)
+static void skeleton_remove(const struct skeleton *s)
 {
     const int number = errno;
     const struct skeleton_file *file = skeleton_files;
     while (file->path)
         file++;
     while (file-- != skeleton_files)
-        ignore(remove(skeleton_path(m, file)), "the file may not have been created");
-    ignore(rmdir(m->dir), "a rest remains under a hidden name that is never read");
+        ignore(remove(skeleton_path(s, file)), "the file may not have been created");
+    ignore(rmdir(s->dir), "a rest remains under a hidden name that is never read");
     errno = number;
 }
 
 /* rename(2) would silently replace an empty directory, so the target is tested first. */
-static err skeleton_move_into_place(const struct skeleton *m, const char *to)
+static err skeleton_move_into_place(const struct skeleton *s, const char *to)
 {
     struct stat facts;
     if (lstat(to, &facts) == 0)
         return ERR_EXISTS;
-    if (rename(m->dir, to) == 0)
+    if (rename(s->dir, to) == 0)
         return OK;
     return errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR ? ERR_EXISTS
                                                                      : err_from_errno(errno);
 }
 
+/* The umask can be read only by setting it. The program has one thread. */
 static mode_t skeleton_read_umask(void)
 {
     const mode_t mask = umask(077);
@@ -135,12 +142,12 @@ err skeleton_write(struct arena *a, const char *folder, struct str name)
     char *dir = arena_copy(a, str_z(a, pattern), pattern.len + 1);
     if (!mkdtemp(dir))
         return err_from_errno(errno);
-    const struct skeleton m = {
+    const struct skeleton s = {
         .arena = a, .name = name, .dir = dir, .umask = skeleton_read_umask()};
-    err e = skeleton_write_all(&m);
+    err e = skeleton_write_all(&s);
     if (e == OK)
-        e = skeleton_move_into_place(&m, to);
+        e = skeleton_move_into_place(&s, to);
     if (e != OK)
-        skeleton_remove(&m);
+        skeleton_remove(&s);
     return e;
 }

@@ -2,6 +2,9 @@
 
 #include <stddef.h>
 
+/* The texts of a new barclamp, and the list of its files. Constants; skeleton.c expands and writes
+ * them. A directory must come before its files, because entries are created in this order. */
+
 /* clang-format off */
 
 static const char barclamp_text[] =
