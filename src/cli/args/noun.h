@@ -19,7 +19,7 @@ enum cli_exit {
     CLI_NOT_FOUND = 4,   /* the server has no such object */
     CLI_REFUSED = 5,     /* the server refused the request with a reason; nothing has changed */
     CLI_NOT_ALLOWED = 6, /* credentials are missing, wrong or insufficient */
-    CLI_NO_SERVER = 7,   /* no reply, or a reply that cannot be parsed */
+    CLI_NO_SERVER = 7,   /* no usable reply, or HTTP status 408, 429 or 5xx (except 501) */
     CLI_TIMEOUT = 8,     /* --timeout expired before the condition held */
     CLI_NOT_AGREED = 9,  /* data would be destroyed and consent was not given; see confirm.h */
 };

@@ -7,6 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Executes halligan-barclamp in place of this program, with the verb and its unparsed arguments. On
+ * success execv(2) does not return and the exit status is that of the other program; on failure the
+ * error is printed, memory is freed and the status is CLI_IO_ERROR. Help is printed by cli.c from
+ * the table below, without the other program. */
+
 /* ---- executing halligan-barclamp ---- */
 
 /* The path of the program: it is installed in the directory of halligan. False: the path of this

@@ -11,6 +11,18 @@
 #include "cli/output/prompt.h"
 #include "cli/output/term_escape.h"
 
+/* Verbs with passwords and tokens. Owns no state in memory; login and logout replace the settings
+ * file (settings.h), which has the token and its id.
+ *
+ * Order: login reads user and password, creates a token on the daemon with them, and stores the
+ * token, not the password. The file is written last, because it needs the reply. logout deletes the
+ * token on the daemon first and then removes it from the file, because the deletion needs it.
+ *
+ * Failure: if no password is typed, or another one the second time, the verb ends before a request
+ * is sent. If login cannot write the file, the new token remains valid on the daemon. If the daemon
+ * does not delete the token, logout still removes it from the file and returns the status of the
+ * deletion. */
+
 static void auth_set_string(struct cli_request *req, struct json *object, const char *key,
                             const char *text)
 {
@@ -152,6 +164,8 @@ enum cli_exit cmd_auth_create_user(struct cli_request *req)
 
 /* ---- login ---- */
 
+/* Set the settings of the request from options, environment and terminal. Credentials of the file
+ * are not used: login must create a token for the given user. */
 static enum cli_exit auth_read_login(struct cli_request *req)
 {
     const char *user = req->options.user ? req->options.user : getenv("HALLIGAN_USER");
@@ -173,6 +187,7 @@ static enum cli_exit auth_read_login(struct cli_request *req)
     return CLI_OK;
 }
 
+/* The fields of the new token: those of the operands, and a default name. NULL: wrong operands. */
 static struct json *token_body(struct cli_request *req)
 {
     char host[256] = "unknown host";

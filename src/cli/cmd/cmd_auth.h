@@ -1,7 +1,8 @@
 /* cmd_auth.h - the verbs with secrets: login, logout, tokens and passwords.
  *
- * A secret is asked for on the terminal, or read from the environment or stdin. It is never an
- * argument, because every user of the machine can read the arguments of processes.
+ * A secret is asked for on the terminal, or read from the environment or stdin. login and password
+ * do not accept it as an argument, because every user of the machine can read the arguments of
+ * processes. create_user does not prevent a pair password=TEXT.
  */
 #pragma once
 

@@ -14,11 +14,20 @@
 #include "cli/output/term_escape.h"
 #include "sys/clock.h"
 
-/* A commit asks for consent first (confirm.h) and is sent with the hash of the list that the
- * operator agreed to. If the daemon refuses it with plan_changed, the new list is shown and the
- * commit is sent again. Only after a successful commit the values that it did not publish are
- * reported and --wait starts. Several operands are committed in order: a refusal does not prevent
- * the next one, but a failed run or a timeout does, because later deployments may depend on it. */
+/* Verbs that bind, commit and retry noderoles, and that read and write values. A noderole is a role
+ * bound to a node; commit puts what is proposed into effect. Nothing is kept: each verb sends
+ * requests and prints the replies, and the daemon has the state.
+ *
+ * Order of a commit: consent is requested first, once for all operands (confirm.h). Each commit is
+ * sent with the hash of the list that the operator agreed to; if the daemon refuses it with
+ * plan_changed, the new list is shown and the commit is sent again. Only after a successful commit
+ * the values that it did not publish are reported and --wait starts.
+ *
+ * Failure: request_send has printed the error, and the verb returns the exit status; what was sent
+ * before remains in effect. Several operands are committed in order: a refusal does not prevent the
+ * next one, but any other failure does (a failed run, a timeout, no reply, no consent), because
+ * later deployments may depend on this one. bind ends at the first failure and prints what was
+ * bound. retry continues after a refusal and ends when the server is lost. */
 
 static void deploy_set_string(struct cli_request *req, struct json *object, const char *key,
                               const char *text)
@@ -29,7 +38,7 @@ static void deploy_set_string(struct cli_request *req, struct json *object, cons
 /* ---- bind ---- */
 
 /* The count of operands from `first` on that are names of roles. FIELD=VALUE pairs follow them. */
-static int count_plain(const struct cli_request *req, int first)
+static int deploy_count_roles(const struct cli_request *req, int first)
 {
     int i = first;
     while (i < req->args->count && !strchr(req->args->words[i], '='))
@@ -37,10 +46,12 @@ static int count_plain(const struct cli_request *req, int first)
     return i - first;
 }
 
+/* One request for each role, with the pairs in each. `to` is the field with the name of the node or
+ * deployment, which is the first operand. Roles that were bound before a failure are printed. */
 static enum cli_exit bind_roles(struct cli_request *req, const char *collection, const char *to)
 {
     struct json *pairs, *made = json_make(req->arena, JSON_ARRAY);
-    const int roles = count_plain(req, 1);
+    const int roles = deploy_count_roles(req, 1);
     enum cli_exit status = input_read_pairs(req, 1 + roles, &pairs);
     if (status == CLI_OK && roles == 0)
         return request_usage_error(req, "missing operand", "ROLE");
@@ -75,6 +86,7 @@ enum cli_exit cmd_deploy_bind_role(struct cli_request *req)
 
 /* ---- commit, propose, retry ---- */
 
+/* "KEY=VALUE", URL-encoded; empty if the value is NULL. */
 static struct str query_of(struct cli_request *req, const char *key, const char *value)
 {
     struct buf b = buf_in(req->arena);
@@ -90,6 +102,7 @@ static struct str query_of(struct cli_request *req, const char *key, const char 
  * repeated at most this often. */
 enum { CONSENT_ROUNDS_MAX = 10 };
 
+/* --plan replaces the consent: its hash is that of all that the commit does. */
 static struct str commit_query(struct cli_request *req, const struct agreement *agreement)
 {
     struct buf b = buf_in(req->arena);
@@ -105,7 +118,7 @@ static struct str commit_query(struct cli_request *req, const struct agreement *
 }
 
 /* Send the commit with the hash that was agreed to. If the daemon refuses it because the list has
- * changed, ask again. */
+ * changed, ask again. With --plan, and in the last round, that refusal is an error like others. */
 static enum cli_exit send_commit(struct cli_request *req, struct agreement *agreement,
                                  const struct json **out_reply)
 {
@@ -137,6 +150,8 @@ static bool has_unproposed(const struct cli_request *req, const struct json *obj
     return count > 0 || req->noun == nouns_of("nodes");
 }
 
+/* Phases: commit; report what it left out; wait; print the object as it is afterwards. `status` is
+ * that of the requests, `end` that of the wait, which takes precedence. */
 static enum cli_exit commit_one(struct cli_request *req, struct agreement *agreement,
                                 int64_t timeout_ms)
 {
@@ -168,6 +183,7 @@ enum cli_exit cmd_deploy_commit(struct cli_request *req)
         return request_usage_error(req, "--timeout requires --wait", req->options.timeout);
     if (req->options.plan && req->args->count > 1)
         return request_usage_error(req, "--plan accepts one deployment only", req->args->words[1]);
+    /* Nothing is committed before the operator has agreed to all operands. */
     struct agreement *agreements =
         arena_array(req->arena, struct agreement, (uint32_t)req->args->count);
     if (!confirm_commits(req, agreements, &status))
@@ -177,8 +193,8 @@ enum cli_exit cmd_deploy_commit(struct cli_request *req)
         if (now == CLI_OK)
             now = commit_one(req, &agreements[i], timeout_ms);
         status = status == CLI_OK ? now : status;
-        /* After a failed run or a timeout the other deployments are not committed, because they may
-         * depend on this one. */
+        /* After a failed run, a timeout or a lost server the other deployments are not committed,
+         * because they may depend on this one. */
         if (now != CLI_OK && !confirm_is_refusal(now))
             return now;
     }
@@ -272,6 +288,7 @@ static void output_actions(struct cli_request *req, const struct json *actions)
     output_text(buf_str(&b));
 }
 
+/* The reply to a power action has the number of an order, and the result is polled under it. */
 enum { POWER_POLL_MS = 250 };
 
 static bool has_state(const struct json *reply, const char *state)
@@ -280,7 +297,8 @@ static bool has_state(const struct json *reply, const char *state)
     return have && have->kind == JSON_STRING && str_eq(have->text, str_from(state));
 }
 
-/* Poll a power order until it is done or failed; *io_reply becomes the last reply. */
+/* Poll a power order until it is done or failed; *io_reply becomes the last reply. A timeout does
+ * not cancel the order. */
 static enum cli_exit deploy_wait_power(struct cli_request *req, struct str path, int64_t timeout_ms,
                                        const struct json **io_reply)
 {
@@ -368,6 +386,7 @@ enum cli_exit cmd_deploy_perform(struct cli_request *req)
 
 /* ---- revert ---- */
 
+/* Print what the daemon did not propose again, such as destructive roles. */
 static void deploy_report_skipped(struct cli_request *req, const struct json *skipped)
 {
     struct buf b = buf_in(req->arena);
@@ -443,6 +462,7 @@ enum cli_exit cmd_deploy_get(struct cli_request *req)
         return status;
     attribs.columns = columns;
     attribs.column_count = 2;
+    /* The output functions take the columns from req->noun. */
     const struct cli_noun *noun = req->noun;
     req->noun = &attribs;
     if (reply->kind == JSON_ARRAY)
@@ -513,6 +533,8 @@ static enum cli_exit deploy_propose_or_warn(struct cli_request *req, const struc
     return CLI_OK;
 }
 
+/* The value is stored first, then its noderole is proposed: if that fails, the value is stored but
+ * no commit publishes it. */
 enum cli_exit cmd_deploy_set(struct cli_request *req)
 {
     struct api_request call = {.method = "PUT"};

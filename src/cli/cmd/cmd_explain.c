@@ -6,6 +6,22 @@
 #include "cli/cmd/response_output.h"
 #include "cli/output/term_escape.h"
 
+/* Prints what the daemon computed: plans of commits, differences of snapshots, and the inventory
+ * for Ansible. Also looks up objects that are named by two names, such as NODE/ROLE.
+ *
+ * Nothing is kept or changed; all requests are GET. A plan lists what a commit would do, with a
+ * hash for commit --plan. A wave of a plan is the set of noderoles that can start together: a
+ * noderole is in the wave after the last of its parents. A snapshot is the content of a deployment
+ * at one commit.
+ *
+ * Order: the lines of a plan are in the order in which an operator reads them: totals, details,
+ * values that the commit would not publish, and the hash last. The reply is complete before
+ * anything is printed, so that a failure prints no part of a plan.
+ *
+ * Failure: request_send has printed the error, and the exit status is returned. A member that is
+ * missing in a reply, for example one of an older daemon, is left out. */
+
+/* A string, or a number as text; "": missing. */
 static struct str explain_text(const struct json *object, const char *key)
 {
     const struct json *value = json_get(object, str_from(key));
@@ -14,6 +30,7 @@ static struct str explain_text(const struct json *object, const char *key)
     return value->text;
 }
 
+/* Fetch PATH/BELOW, where PATH is that of the first operand. */
 static enum cli_exit explain_get_below(struct cli_request *req, const char *below,
                                        const struct json **out)
 {
@@ -27,6 +44,7 @@ static enum cli_exit explain_get_below(struct cli_request *req, const char *belo
 
 /* ---- objects named by two names ---- */
 
+/* The id in the reply; 0: failed, and the error is printed. */
 static int64_t explain_fetch_id(struct cli_request *req, const struct api_request *call,
                                 enum cli_exit *out_status)
 {
@@ -58,6 +76,8 @@ int64_t cmd_explain_find_deployment_role(struct cli_request *req, const char *de
     return explain_fetch_id(req, &call, out_status);
 }
 
+/* `number` is the seq of the snapshot in its deployment, or its name. If several match, the last
+ * one of the list is used. */
 int64_t cmd_explain_find_snapshot(struct cli_request *req, const char *deployment,
                                   const char *number, enum cli_exit *out_status)
 {
@@ -81,7 +101,8 @@ int64_t cmd_explain_find_snapshot(struct cli_request *req, const char *deploymen
 
 /* ---- plan ---- */
 
-/* "middle on n1.example.com" */
+/* "middle on n1.example.com": role and node of a noderole. An entry without both is written as
+ * JSON. */
 static void explain_put_binding(struct buf *b, const struct json *entry)
 {
     const struct str role = explain_text(entry, "role_name"),
@@ -95,7 +116,7 @@ static void explain_put_binding(struct buf *b, const struct json *entry)
     term_put_escaped(b, node);
 }
 
-/* "    web/workers: 8 -> 16" */
+/* "    web/workers: 8 -> 16". `values` has a list with the old and the new value for each path. */
 static void explain_put_values(struct buf *b, const struct json *entry)
 {
     const struct json *paths = json_get(entry, STR("paths"));
@@ -140,6 +161,7 @@ void cmd_explain_put_unproposed(struct buf *b, const struct json *entry)
         buf_put_z(b, " (shortened: values that are too long are shown as null)");
 }
 
+/* One line for each entry of the list `key`: label, noderole, reason and announced steps. */
 static void explain_put_entries(struct buf *b, const struct json *doc, const char *key,
                                 const char *label)
 {
@@ -162,7 +184,7 @@ static void explain_put_entries(struct buf *b, const struct json *doc, const cha
     }
 }
 
-/* "wave 2  run  middle on n1.example.com" */
+/* "wave 2       run middle on n1.example.com" */
 static void explain_put_runs(struct buf *b, const struct json *doc)
 {
     const struct json *runs = json_get(doc, STR("runs"));
@@ -177,7 +199,8 @@ static void explain_put_runs(struct buf *b, const struct json *doc)
     }
 }
 
-/* "MISSING      ntp-servers of ntp-client on n1.example.com" */
+/* "MISSING      ntp-servers of ntp-client on n1.example.com: REASON": a required value that is not
+ * set. */
 static void explain_put_missing(struct buf *b, const struct json *doc)
 {
     const struct json *missing = json_get(doc, STR("missing"));
@@ -272,7 +295,7 @@ static void explain_put_destructive(struct buf *b, const struct json *summary)
     }
 }
 
-/* "run again    8 web: values of the role in the deployment change" */
+/* "run again    8 web: values of its role in the deployment change" */
 static void explain_put_reruns(struct buf *b, const struct json *summary)
 {
     static const struct {
@@ -381,6 +404,8 @@ static void explain_put_summary(struct buf *b, const struct json *doc)
     explain_put_total(b, summary, "missing", "MISSING      ");
 }
 
+/* Values in noderoles that are not proposed, so that the commit would not publish them. The daemon
+ * may shorten the list; the summary has the count of all. */
 static void explain_put_unproposed(struct buf *b, const struct json *doc)
 {
     const struct json *list = json_get(doc, STR("unproposed"));
@@ -455,6 +480,7 @@ enum cli_exit cmd_explain_plan(struct cli_request *req)
 
 /* ---- diff ---- */
 
+/* `from` and `to` are paths ("snapshots/3"); the request has the id of the second only. */
 static enum cli_exit explain_diff(struct cli_request *req, struct str from, struct str to)
 {
     const struct json *reply;
@@ -485,7 +511,8 @@ enum cli_exit cmd_explain_diff(struct cli_request *req)
     return status == CLI_OK ? explain_diff(req, from, to) : status;
 }
 
-/* Operands that are missing default to the head of the deployment and to its predecessor. */
+/* Set *out_to to the head of the deployment (its newest snapshot), and *out_from, if it is empty,
+ * to the predecessor of the head. */
 static enum cli_exit explain_find_snapshots(struct cli_request *req, struct str *out_from,
                                             struct str *out_to)
 {

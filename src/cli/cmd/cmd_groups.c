@@ -3,7 +3,12 @@
 #include "cli/cmd/nouns.h"
 #include "cli/cmd/response_output.h"
 
-static enum cli_exit nodes_path(struct cli_request *req, struct str *out_path)
+/* Lists, adds and removes the nodes of a group. Nothing is kept. Nodes are added and removed one
+ * request at a time, in the order of the operands; the first failure ends the verb with its status,
+ * and the requests before it remain in effect. */
+
+/* The path of the nodes of the group that is the first operand. */
+static enum cli_exit groups_nodes_path(struct cli_request *req, struct str *out_path)
 {
     const enum cli_exit status = request_path(req, req->args->words[0], out_path);
     if (status == CLI_OK)
@@ -15,7 +20,7 @@ enum cli_exit cmd_groups_nodes(struct cli_request *req)
 {
     struct api_request call = {0};
     const struct json *list;
-    enum cli_exit status = nodes_path(req, &call.path);
+    enum cli_exit status = groups_nodes_path(req, &call.path);
     req->noun = nouns_of("nodes");
     call.attributes = output_attributes(req);
     if (status == CLI_OK)
@@ -30,7 +35,7 @@ enum cli_exit cmd_groups_add(struct cli_request *req)
 {
     struct api_request call = {.method = "POST"};
     const struct json *reply;
-    enum cli_exit status = nodes_path(req, &call.path);
+    enum cli_exit status = groups_nodes_path(req, &call.path);
     for (int i = 1; i < req->args->count && status == CLI_OK; i++) {
         struct json *body = json_make(req->arena, JSON_OBJECT);
         json_set(body, STR("node_id"), json_make_string(req->arena, str_from(req->args->words[i])));
@@ -44,7 +49,7 @@ enum cli_exit cmd_groups_remove(struct cli_request *req)
 {
     struct str path;
     const struct json *reply;
-    enum cli_exit status = nodes_path(req, &path);
+    enum cli_exit status = groups_nodes_path(req, &path);
     for (int i = 1; i < req->args->count && status == CLI_OK; i++) {
         const struct api_request call = {.method = "DELETE",
                                          .path = request_join(req, path, req->args->words[i])};

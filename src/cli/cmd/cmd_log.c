@@ -8,14 +8,22 @@
 #include "cli/cmd/watch.h"
 #include "cli/output/term_escape.h"
 
-/* The log of a run is read in parts, from an offset to the end that it has now; --follow polls for
+/* Prints the output of runs. A run is one execution of a noderole (a role bound to a node) and has
+ * the number `attempt`; an open run has not ended. Nothing is kept between verbs.
+ *
+ * The log of a run is read in parts, from an offset to the end that it has now; --follow polls for
  * more until the run has ended. An open run may end between two parts, and the server finds an
  * ended run only by noderole and attempt, so both are determined before the first part is read.
  *
  * A noderole in error has a log of its own (`runlog`). It is printed in place of the log of the
  * newest run if the failure was not that of the run (a hook, a missing attrib), or if the run has
- * no stored output. */
+ * no stored output.
+ *
+ * Failure: the error is printed, and parts that were printed before remain. With --follow a lost
+ * server ends the verb; it is not tolerated as by `wait`. Without any run and log the exit status
+ * is CLI_NOT_FOUND. */
 
+/* The pause between polls that return nothing new grows from the first to the second. */
 enum { PAUSE_MS_MIN = 100, PAUSE_MS_MAX = 1000 };
 
 /* Identifies a run. An ended run is found only by noderole and attempt. */
@@ -25,6 +33,7 @@ struct log_run {
     struct str attempt;
 };
 
+/* The number as text; "": missing. */
 static struct str log_number(const struct json *object, const char *key)
 {
     const struct json *value = json_get(object, str_from(key));
@@ -74,6 +83,7 @@ static enum cli_exit log_show_part(struct cli_request *req, const struct log_run
     return fflush(stdout) == 0 ? CLI_OK : CLI_IO_ERROR;
 }
 
+/* Print all parts. Each has an arena of its own, because a run may be followed for hours. */
 static enum cli_exit log_show(struct cli_request *req, const struct log_run *run)
 {
     int64_t offset = 0, wait = PAUSE_MS_MIN;
@@ -97,7 +107,9 @@ static enum cli_exit log_show(struct cli_request *req, const struct log_run *run
 
 /* ---- finding the run ---- */
 
-/* Noderole and attempt are read first, because an open run may end while it is followed. */
+/* Noderole and attempt are read first, because an open run may end while it is followed. If there
+ * is no open run with this id, the request for the log prints the error. Settings must be in the
+ * arena of the request before log_show uses others. */
 enum cli_exit cmd_log_of_run(struct cli_request *req)
 {
     const struct json *open = NULL;
@@ -113,6 +125,7 @@ enum cli_exit cmd_log_of_run(struct cli_request *req)
     return request_read_settings(req) == CLI_OK ? log_show(req, &run) : CLI_IO_ERROR;
 }
 
+/* The ended runs of the noderole that is the first operand. */
 static enum cli_exit log_fetch_ended(struct cli_request *req, const struct json **out_runs)
 {
     struct api_request call = {0};
@@ -179,7 +192,8 @@ static bool log_failed_in_run(const struct cli_request *req, const struct json *
     return run != NULL;
 }
 
-/* Jigs without a process have no stored output. */
+/* Jigs (ways to execute a role) without a process have no stored output. A failure other than 404
+ * counts as stored, so that log_show prints it. */
 static bool log_is_stored(struct cli_request *req, const struct log_run *run)
 {
     const struct json *part;
@@ -214,6 +228,7 @@ static void log_report_reason(struct cli_request *req, const struct json *failed
     fprintf(stderr, "%s: %.*s\n", req->prog, STR_FMT_ARGS(buf_str(&b)));
 }
 
+/* Print the log of the run, or that of the noderole if the run has no stored output. */
 static enum cli_exit log_show_run(struct cli_request *req, const struct json *noderole,
                                   const struct json *found)
 {

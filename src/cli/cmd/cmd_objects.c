@@ -9,6 +9,14 @@
 #include "cli/cmd/response_output.h"
 #include "cli/cmd/watch.h"
 
+/* Verbs that are the same for most nouns. Nothing is kept: each verb sends requests for the noun of
+ * the request and prints the replies.
+ *
+ * Order and failure: create sends all objects in one request, and the daemon creates all or none.
+ * show, destroy and act send one request for each operand, in order. A failure is printed and the
+ * next operand is tried; changes before and after it remain. Replies that form one list or table
+ * are printed at the end, without the operands that failed. */
+
 /* The exit status of several calls is that of the first failure. Every failure is printed. */
 static enum cli_exit objects_first_failure(enum cli_exit before, enum cli_exit now)
 {
@@ -168,6 +176,7 @@ enum cli_exit cmd_objects_destroy(struct cli_request *req)
     return status;
 }
 
+/* Some actions return the changed object, others a message. */
 static void output_done(struct cli_request *req, const struct json *reply)
 {
     if (json_get(reply, STR("id")))

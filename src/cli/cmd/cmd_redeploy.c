@@ -4,6 +4,16 @@
 #include "cli/cmd/confirm.h"
 #include "cli/output/term_escape.h"
 
+/* Asks for consent and then resets nodes. Nothing is kept.
+ *
+ * Order: the roles that destroy data are listed for all nodes, and the operator must agree once,
+ * before the first node is reset. With --yes nothing is listed. The list has no hash: a role that
+ * is bound after the operator agreed runs as well.
+ *
+ * Failure: before that any failure, such as an unknown node, ends the verb without a change. After
+ * it each node is reset by a request of its own (cmd_objects_act), and a failure does not prevent
+ * the others. */
+
 static bool is_same_id(const struct json *a, const struct json *b)
 {
     return a && b && a->kind == JSON_NUMBER && b->kind == JSON_NUMBER && str_eq(a->text, b->text);
@@ -17,8 +27,9 @@ static const struct json *find_role(const struct json *roles, const struct json 
     return role;
 }
 
-/* "n1.example.com: provisioner-os-install, data-disks". */
-static void put_losses(struct buf *b, const struct json *noderoles, const struct json *roles)
+/* "provisioner-os-install, data-disks": the noderoles whose role is in `roles`. */
+static void redeploy_put_roles(struct buf *b, const struct json *noderoles,
+                               const struct json *roles)
 {
     bool any = false;
     for (const struct json *nr = noderoles->first; nr; nr = nr->next) {
@@ -55,7 +66,7 @@ static enum cli_exit redeploy_list_losses(struct cli_request *req, struct losses
             return status;
         term_put_escaped(&line, str_from(req->args->words[i]));
         buf_put_z(&line, ": ");
-        put_losses(&line, noderoles, roles);
+        redeploy_put_roles(&line, noderoles, roles);
         losses_add(losses, buf_str(&line));
     }
     return status;

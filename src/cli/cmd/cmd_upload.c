@@ -8,6 +8,15 @@
 #include "cli/cmd/response_output.h"
 #include "cli/output/term_escape.h"
 
+/* Sends barclamp files (packages of content, YAML or JSON) to the daemon, which imports them.
+ * Nothing is kept.
+ *
+ * Order: each file is sent after the one before was imported, so that it can refer to what that one
+ * defines. Local files that are not part of an upload are reported after the import.
+ *
+ * Failure: a directory, a file that cannot be read and a refusal end the verb; files before it
+ * remain imported. Warnings of the daemon go to stderr and do not change the exit status. */
+
 static bool upload_exists(struct cli_request *req, struct str folder, struct str name, mode_t kind)
 {
     struct stat facts;

@@ -5,6 +5,16 @@
 #include "cli/cmd/response_output.h"
 #include "cli/output/term_escape.h"
 
+/* Prints the explanation that the daemon computed for the state of a node, noderole or deployment.
+ * Stateless; one GET request for each call.
+ *
+ * The reply has faults of the installation, which may be the cause of everything else and are
+ * printed first; the chain of causes, from the object to the root; and for a deployment groups of
+ * noderoles with the same root cause. A reply without a chain is printed as a document.
+ *
+ * Failure: cmd_why_show prints the error and returns the status. cmd_why_print adds an explanation
+ * to another failure, so it prints nothing if its own request fails. */
+
 static struct str why_text(const struct json *object, const char *key)
 {
     const struct json *value = json_get(object, str_from(key));
@@ -32,6 +42,7 @@ static void why_put_cause(struct buf *b, const struct json *cause)
 
 /* ---- parts of the reply ---- */
 
+/* Faults of the installation: they concern all objects. */
 static void why_put_faults(struct buf *b, const struct json *why)
 {
     const struct json *faults = json_get(why, STR("installation"));

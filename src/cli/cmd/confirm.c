@@ -9,6 +9,19 @@
 #include "cli/output/prompt.h"
 #include "cli/output/term_escape.h"
 
+/* Collects what a verb would destroy and asks the operator once. Owns nothing that outlives the
+ * verb: the lists are in the arena of the request, the agreements are those of the caller.
+ *
+ * Order: for all operands what would be lost is fetched, then the operator must agree, and only
+ * then the caller changes something. A commit is sent with the hash of the list that was shown, so
+ * that the daemon can detect a change in between. A DELETE has no such hash: a noderole that is
+ * created after the operator agreed is deleted as well.
+ *
+ * Failure: if the list cannot be fetched, nothing is changed. For commits one operand that the
+ * server refuses does not prevent the others (confirm_is_refusal): its status is in its agreement,
+ * and the error is printed. Reports after a commit change nothing: confirm_warn_unproposed prints
+ * nothing if its request fails, confirm_show_left_out returns the status. */
+
 void losses_add(struct losses *losses, struct str text)
 {
     if (losses->count++ >= LOSSES_SHOWN_MAX)
@@ -59,7 +72,8 @@ static struct str confirm_noderole_text(struct cli_request *req, const struct js
     return buf_str(&b);
 }
 
-/* Fetch which noderoles would destroy data after the commit, and the hash of that list. */
+/* Fetch which noderoles would destroy data after the commit, and the hash of that list. The list
+ * may be shortened; destroys_count is the count of all. */
 static enum cli_exit confirm_fetch_commit(struct cli_request *req, struct agreement *agreement,
                                           struct losses *losses)
 {
@@ -169,9 +183,10 @@ enum cli_exit confirm_show_left_out(struct cli_request *req, const struct agreem
 
 /* ---- destroy ---- */
 
+/* The noderoles of all operands of destroy. */
 struct destroyed {
-    struct json *shown; /* the first noderoles: {"node_id","role_id"} */
-    uint32_t count;
+    struct json *shown; /* the first LOSSES_SHOWN_MAX: {"node_id","role_id"} */
+    uint32_t count;     /* of all */
 };
 
 /* Add the noderoles of an operand to the list. An unknown name is not an error here: the DELETE
@@ -188,7 +203,7 @@ static enum cli_exit confirm_fetch_noderoles(struct cli_request *req, const char
     status = request_send(req, &call, &list);
     if (status == CLI_NOT_FOUND)
         return CLI_OK;
-    if (status != CLI_OK) {
+    if (status != CLI_OK) { /* the call was quiet; repeat it so that the error is printed */
         call.is_quiet = false;
         return request_send(req, &call, &list);
     }

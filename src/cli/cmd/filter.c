@@ -4,12 +4,17 @@
 
 #include "cli/cmd/nouns.h"
 
+/* Translates options of list into a query string. Stateless. Filters are translated in the order of
+ * the command line; a name in place of an id is looked up by a request for each filter, before the
+ * list is requested. On failure (no operator, a name that does not exist, a wrong --limit) the
+ * error is printed and the list is not requested. */
+
 struct filter_operator {
     const char *text;
-    const char *suffix;
+    const char *suffix; /* of the field in the query string */
 };
 
-/* An operator must come before every other one that it contains. */
+/* The order does not matter: the leftmost operator is used, and none is a prefix of another. */
 static const struct filter_operator operators[] = {
     {"!=", ".not"}, {">=", ".min"}, {"<=", ".max"}, {"~", ".contains"}, {"=", ""}};
 
@@ -40,7 +45,7 @@ static const struct filter_operator *filter_find_operator(const char *filter, co
 
 /* The column that shows names for the ids in FIELD_id: deployment_id for "deployment". NULL: none.
  */
-static const struct cli_column *named_column(const struct cli_noun *noun, struct str field)
+static const struct cli_column *filter_named_column(const struct cli_noun *noun, struct str field)
 {
     for (uint32_t i = 0; i < noun->column_count; i++) {
         const struct str known = str_from(noun->columns[i].field);
@@ -50,8 +55,9 @@ static const struct cli_column *named_column(const struct cli_noun *noun, struct
     return NULL;
 }
 
-static enum cli_exit find_id(struct cli_request *req, const char *collection, const char *name,
-                             struct str *out_id)
+/* Set *out_id to the id of the object with this name. */
+static enum cli_exit filter_find_id(struct cli_request *req, const char *collection,
+                                    const char *name, struct str *out_id)
 {
     const struct json *object;
     const struct api_request call = {.path = request_join(req, str_from(collection), name),
@@ -63,7 +69,8 @@ static enum cli_exit find_id(struct cli_request *req, const char *collection, co
     return status;
 }
 
-static enum cli_exit put_filter(struct cli_request *req, struct buf *b, const char *filter)
+/* Append one filter to the query string. */
+static enum cli_exit filter_put_filter(struct cli_request *req, struct buf *b, const char *filter)
 {
     const char *at;
     const struct filter_operator *operator= filter_find_operator(filter, &at);
@@ -71,11 +78,11 @@ static enum cli_exit put_filter(struct cli_request *req, struct buf *b, const ch
         return request_usage_error(req, "expected FIELD=VALUE", filter);
     struct str field = {filter, (uint32_t)(at - filter)};
     struct str value = str_from(at + strlen(operator->text));
-    const struct cli_column *column = named_column(req->noun, field);
+    const struct cli_column *column = filter_named_column(req->noun, field);
     if (column) {
         field = str_from(column->field);
         if (value.len && !str_is_digits(value)) {
-            const enum cli_exit status = find_id(req, column->names_in, value.at, &value);
+            const enum cli_exit status = filter_find_id(req, column->names_in, value.at, &value);
             if (status != CLI_OK)
                 return status;
         }
@@ -84,12 +91,15 @@ static enum cli_exit put_filter(struct cli_request *req, struct buf *b, const ch
     return CLI_OK;
 }
 
+/* With --after and without --sort the order is that of the server: in the default order of events,
+ * newest first, --after would list older events in place of newer ones. */
 const char *filter_sort(const struct cli_request *req)
 {
     return req->options.sort || req->options.after ? req->options.sort : req->noun->sort;
 }
 
-static bool names_system(const struct options *o)
+/* True if a filter refers to the field `system`: then system nodes are not hidden by default. */
+static bool filter_names_system(const struct options *o)
 {
     for (uint32_t i = 0; i < o->filters.count; i++) {
         const char *at;
@@ -107,13 +117,13 @@ enum cli_exit filter_query(struct cli_request *req, struct str *out_query)
     const struct options *o = &req->options;
     int64_t limit = 0;
     for (uint32_t i = 0; i < o->filters.count; i++) {
-        const enum cli_exit status = put_filter(req, &b, o->filters.values[i]);
+        const enum cli_exit status = filter_put_filter(req, &b, o->filters.values[i]);
         if (status != CLI_OK)
             return status;
     }
     for (uint32_t i = 0; i < o->states.count; i++)
         filter_put_param(&b, STR("state"), "", str_from(o->states.values[i]));
-    if (req->noun->hides_system && !o->all && !names_system(o))
+    if (req->noun->hides_system && !o->all && !filter_names_system(o))
         filter_put_param(&b, STR("system"), "", STR("false"));
     if (o->limit && (!str_parse_i64(str_from(o->limit), &limit) || limit == 0))
         return request_usage_error(req, "--limit must be a number above 0", o->limit);

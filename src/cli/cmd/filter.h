@@ -1,4 +1,4 @@
-/* filter.h - translates --filter, --sort, --limit and --after into a query string of the API.
+/* filter.h - translates --filter, --state, --all, --sort, --limit and --after into a query string.
  *
  * The server does the filtering. The module only translates: "a!=b" to a.not=b, "a~b" to
  * a.contains=b, "a>=b" and "a<=b" to a.min=b and a.max=b, and where a column shows names for ids, a

@@ -6,10 +6,21 @@
 #include "cli/cmd/nouns.h"
 #include "cli/cmd/response_output.h"
 
+/* Fetches the names of objects for ids in replies. Nothing is cached: results are in the arena of
+ * the request, and each call fetches anew.
+ *
+ * Order: the distinct ids of a list are collected first and requested together. In id_names_add the
+ * names of the objects of events are added in two passes, because a noderole has no name of its
+ * own: it is composed from those of its node and its role.
+ *
+ * Failure: requests are quiet. If the request for the ids fails, the whole collection is fetched
+ * (for noderoles it is not); if that fails as well, names are missing and callers show the ids. */
+
 /* With more ids it is faster to fetch the whole collection, and the request would come close to the
  * limit of the server. */
 enum { IDS_MAX = 200 };
 
+/* The id in a field; 0: none. */
 static int64_t id_names_id(const struct json *object, const char *field)
 {
     int64_t id = 0;
@@ -51,6 +62,8 @@ static struct json *wanted_ids(struct cli_request *req, const struct json *list,
     return body;
 }
 
+/* `fields` is a JSON list. A body selects objects by id (POST COLLECTION/match); NULL: all objects.
+ * NULL: the request failed. */
 static const struct json *id_names_query_fields(struct cli_request *req, const char *collection,
                                                 const char *fields, const struct json *body)
 {

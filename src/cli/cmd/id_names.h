@@ -1,7 +1,7 @@
 /* id_names.h - looks up the names of objects by id, for tables and documents.
  *
- * There is one call for each collection, for the ids that occur. If it fails, ids are shown: a
- * missing name is not an error.
+ * There is one request for each field with ids, for the ids that occur, or for the whole collection
+ * if there are many. If it fails, ids are shown: a missing name is not an error.
  */
 #pragma once
 

@@ -8,11 +8,20 @@
 #include "cli/args/input_text.h"
 #include "sys/files.h"
 
+/* Reads the fields of objects from operands, a file or stdin. Nothing is kept; values are in the
+ * arena of the request.
+ *
+ * Order: pairs are parsed before the file is read, so that a wrong operand does not wait for input
+ * on stdin. They are added to the objects of the file and replace fields of the same name.
+ *
+ * Failure: all wrong pairs are printed before CLI_USAGE is returned. A file that cannot be read or
+ * parsed is CLI_IO_ERROR. In both cases no request was sent. */
+
 enum { INPUT_SIZE_MAX = 256 << 20, READ_SIZE = 64 << 10 }; /* bytes */
 
 /* ---- file and stdin ---- */
 
-static enum cli_exit read_stdin(struct cli_request *req, struct str *out_text)
+static enum cli_exit input_read_stdin(struct cli_request *req, struct str *out_text)
 {
     struct buf b = buf_in(req->arena);
     for (;;) {
@@ -35,7 +44,7 @@ static enum cli_exit read_stdin(struct cli_request *req, struct str *out_text)
 enum cli_exit input_read_file(struct cli_request *req, const char *path, struct str *out_text)
 {
     if (strcmp(path, "-") == 0)
-        return read_stdin(req, out_text);
+        return input_read_stdin(req, out_text);
     if (file_read(req->arena, path, INPUT_SIZE_MAX, out_text) == OK)
         return CLI_OK;
     fprintf(stderr, "%s: cannot read %s: %s\n", req->prog, path, strerror(errno));
@@ -44,7 +53,8 @@ enum cli_exit input_read_file(struct cli_request *req, const char *path, struct 
 
 /* ---- pairs ---- */
 
-static enum cli_exit set_pair(struct cli_request *req, const char *word, struct json *object)
+/* Add "FIELD=TEXT" or "FIELD:=JSON" to the object. */
+static enum cli_exit input_set_pair(struct cli_request *req, const char *word, struct json *object)
 {
     const char *equals = strchr(word, '=');
     const bool is_json = equals && equals > word && equals[-1] == ':';
@@ -69,27 +79,28 @@ enum cli_exit input_read_pairs(struct cli_request *req, int first, struct json *
     enum cli_exit status = CLI_OK;
     *out_object = json_make(req->arena, JSON_OBJECT);
     for (int i = first; i < req->args->count; i++)
-        if (set_pair(req, req->args->words[i], *out_object) != CLI_OK)
+        if (input_set_pair(req, req->args->words[i], *out_object) != CLI_OK)
             status = CLI_USAGE;
     return status;
 }
 
 /* ---- file and pairs combined ---- */
 
-static void add_to(struct cli_request *req, struct json *object, const struct json *pairs)
+static void input_add_pairs(struct cli_request *req, struct json *object, const struct json *pairs)
 {
     for (const struct json *pair = pairs->first; pair; pair = pair->next)
         json_set(object, pair->key, json_clone(req->arena, pair));
 }
 
-static void add_to_each(struct cli_request *req, struct json *value, const struct json *pairs)
+static void input_add_pairs_to_each(struct cli_request *req, struct json *value,
+                                    const struct json *pairs)
 {
     if (value->kind == JSON_OBJECT) {
-        add_to(req, value, pairs);
+        input_add_pairs(req, value, pairs);
         return;
     }
     for (struct json *item = value->first; item; item = item->next)
-        add_to(req, item, pairs);
+        input_add_pairs(req, item, pairs);
 }
 
 static enum cli_exit input_read_document(struct cli_request *req, const char *path,
@@ -127,6 +138,6 @@ enum cli_exit input_read(struct cli_request *req, int first, struct json **out_v
     }
     status = input_read_document(req, path, out_value);
     if (status == CLI_OK)
-        add_to_each(req, *out_value, pairs);
+        input_add_pairs_to_each(req, *out_value, pairs);
     return status;
 }

@@ -4,6 +4,17 @@
 #include "cli/cmd/cmd_log.h"
 #include "cli/cmd/cmd_redeploy.h"
 
+/* Constant tables: the nouns of the command line that are planned and run (nodes, deployments,
+ * noderoles, runs) and roles and snapshots, with the verbs, states and table columns of each.
+ * nouns_config.c has the other nouns and explains how to read an entry; nouns.c lists all of them.
+ *
+ * The order of verbs and columns is only the order of output. The last `rare_columns` columns of a
+ * noun are omitted if they have only zeros. Nothing here runs or can fail; errors are printed by
+ * the functions in .run_online, which return the exit status.
+ *
+ * A table of states has the number in the API, the name and the color of each. The numbers differ
+ * between nouns. */
+
 /* ---- nodes ---- */
 
 static const struct cli_column node_columns[] = {

@@ -12,15 +12,27 @@
 #include "cli/output/term_escape.h"
 #include "sys/clock.h"
 
-/* Each poll fetches the states of all noderoles of the object. The interval is COST_FACTOR times
+/* Owns the state of one wait (struct progress), which ends with progress_wait. The memory of a poll
+ * is freed after it, because a wait may last for hours.
+ *
+ * Each poll fetches the states of all noderoles of the object. The interval is COST_FACTOR times
  * the duration of the last poll, within bounds, so that waiting for very many noderoles does not
  * load the daemon.
  *
  * Errors end the wait only if nothing else can change: no noderole is in transition, the counts are
  * those of the poll before, and no runnable noderole waits for a busy worker. If nothing changes
- * and nothing runs for IDLE_POLLS_MAX polls, the cause is printed once and waiting continues. */
+ * and nothing runs for more than IDLE_POLLS_MAX polls, the cause is printed once and waiting
+ * continues.
+ *
+ * Order: the counts are drawn before the end of the wait is decided, so that the last line shows
+ * the final counts. Errors and causes are printed after the line is complete.
+ *
+ * Failure: polls without a reply are tolerated for 60 s (request_send_again); the wait never ends
+ * with success or as stuck meanwhile. A refusal ends it with its status. The requests for causes
+ * are quiet: if they fail, only the causes are missing. */
 
 enum { BAR_WIDTH = 30, POLL_MS_MIN = 250, POLL_MS_MAX = 5000, COST_FACTOR = 10 };
+/* With more errors than ERRORS_GROUPED_MIN, the causes are also printed in groups. */
 enum { ERRORS_GROUPED_MIN = 10, STATES_MAX = 8 };
 /* The cause is printed after more than this count of polls without a change and without a run. */
 enum { IDLE_POLLS_MAX = 8 };
@@ -34,9 +46,11 @@ struct counts {
 struct progress {
     struct cli_request *req;
     struct server_retry retry;
-    const struct cli_noun *noderoles;
-    struct str path;
-    bool is_terminal, has_colors, is_drawn, server_is_lost;
+    const struct cli_noun *noderoles; /* has the table of states */
+    struct str path;                  /* of the object: "deployments/3" */
+    bool is_terminal, has_colors;     /* of stderr */
+    bool is_drawn;                    /* at least one line was drawn */
+    bool server_is_lost; /* the last poll got no reply; `now` is that of an earlier one */
     struct counts now;
     bool has_changed;    /* the counts, since the poll before */
     uint32_t idle_polls; /* count of polls without a change and without a run */

@@ -7,11 +7,23 @@
 #include "cli/output/term_escape.h"
 #include "sys/clock.h"
 
-/* request_run parses options and checks operands before the verb runs, so that a wrong command line
- * never opens a connection. Settings are read, and the client is opened, by the first call: verbs
- * that fail earlier do not ask for a password. Errors of the server are printed with all problems
- * of the reply, each with its code and field; the exit status follows from the HTTP status. */
+/* Owns the arena and the HTTP client of one invocation (struct cli_request); both are freed when
+ * the verb has returned.
+ *
+ * Order: request_run parses options and checks operands before the verb runs, so that a wrong
+ * command line never opens a connection. Settings are read, and the client is opened, by the first
+ * call: verbs that fail earlier do not ask for a password. Before the client is opened the URL is
+ * checked, so that no password is sent over plain HTTP.
+ *
+ * Failure: errors of the server are printed with all problems of the reply, each with its code and
+ * field; the exit status follows from the HTTP status (request_exit_status). Nothing is repeated
+ * here, except by request_send_again for callers that poll.
+ *
+ * A caller that polls copies the request, gives the copy an arena that it frees after each poll,
+ * and copies `client` back, because the call may have opened it. Such a caller must read the
+ * settings beforehand: they would be in the arena that is freed. */
 
+/* How long a caller that polls tolerates calls without a reply. */
 enum { SERVER_LOST_MS_MAX = 60 * 1000 };
 
 /* ---- error messages ---- */
@@ -52,6 +64,7 @@ static void request_print_warning(const struct cli_request *req, struct str warn
     fprintf(stderr, "%s: warning: %.*s\n", req->prog, STR_FMT_ARGS(buf_str(&line)));
 }
 
+/* For a reply without problems and message, such as one of a proxy. */
 static void request_print_body(const struct cli_request *req, const struct client_reply *reply)
 {
     struct buf line = buf_in(req->arena);
@@ -60,6 +73,8 @@ static void request_print_body(const struct cli_request *req, const struct clien
             STR_FMT_ARGS(buf_str(&line)));
 }
 
+/* The exit status for an HTTP status other than 2xx. 408, 429 and 5xx mean that the request may
+ * succeed later, like one without a reply; 501 is permanent. */
 static enum cli_exit request_exit_status(int status)
 {
     switch (status) {
@@ -136,6 +151,7 @@ static bool request_exposes_password(const struct settings *s)
            !settings_is_loopback(s->url);
 }
 
+/* Does nothing if the client is open. */
 static enum cli_exit request_open_client(struct cli_request *req)
 {
     const enum cli_exit status = req->client ? CLI_OK : request_read_settings(req);

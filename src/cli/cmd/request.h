@@ -21,8 +21,8 @@ struct cli_request {
     struct args *args;
     struct options options;
     struct settings settings;
-    bool has_settings; /* `settings` is complete */
-    struct client *client;
+    bool has_settings;     /* `settings` is complete */
+    struct client *client; /* NULL until the first call */
 };
 
 /* A call of the API. Empty members are not sent. */
@@ -40,6 +40,7 @@ struct api_request {
     bool *out_expected;
 };
 
+/* Run a verb: parse its options, check its operands, and call verb->run_online. */
 enum cli_exit request_run(const struct cli_noun *noun, const struct cli_verb *verb,
                           struct args *args);
 
@@ -52,8 +53,9 @@ struct server_retry {
     int64_t lost_since_ms; /* monotonic time of the first call without a reply; 0: none */
 };
 
-/* The same for callers that poll: once there was a reply, calls without a reply are tolerated for
- * 60 s, for example while the server restarts. Then the status is CLI_OK and *out_reply is NULL. */
+/* The same for callers that poll: once there was a reply, calls without a reply (CLI_NO_SERVER) are
+ * tolerated for 60 s, for example while the server restarts. Then the status is CLI_OK and
+ * *out_reply is NULL. */
 enum cli_exit request_send_again(struct cli_request *req, const struct api_request *call,
                                  struct server_retry *retry, const struct json **out_reply);
 /* Read the settings, unless that was done before. */

@@ -13,6 +13,18 @@
 #include "cli/output/term_escape.h"
 #include "sys/clock.h"
 
+/* Stateless: writes replies to stdout, as tables, documents (JSON, YAML) or lists of names (-q).
+ * The noun of the request (req->noun) decides on columns, states and the name field, so verbs that
+ * print objects of another noun set it before they call.
+ *
+ * Order: a table or document is composed in memory and written with one call. Names for ids are
+ * fetched while it is composed, so the reply of a verb may cause further requests (id_names.h).
+ *
+ * Failure: no function fails. A name that cannot be fetched is shown as its id. A failed write to
+ * stdout is detected by cli_main, which flushes it at the end; verbs that print for a long time
+ * flush it themselves. Text of a table is written with control characters replaced
+ * (term_escape.h). */
+
 /* ---- format ---- */
 
 enum output_form output_form(const struct cli_request *req)
@@ -92,6 +104,7 @@ static struct str output_list_text(struct arena *a, const struct json *list)
     return b.len ? buf_str(&b) : STR("-");
 }
 
+/* "-" for null and for a missing value. */
 static struct str output_value_text(struct arena *a, const struct json *value)
 {
     if (!value || value->kind == JSON_NULL)
@@ -108,7 +121,7 @@ static struct str output_value_text(struct arena *a, const struct json *value)
 static struct str output_age_text(struct arena *a, const struct json *value)
 {
     static const struct {
-        int64_t seconds, below;
+        int64_t seconds, below; /* length of the unit; used for fewer than `below` units */
         char unit;
     } steps[] = {{1, 120, 's'}, {60, 120, 'm'}, {3600, 48, 'h'}, {86400, INT64_MAX, 'd'}};
     struct tm time = {0};
@@ -172,6 +185,7 @@ static struct str output_title(struct arena *a, const struct cli_noun *noun,
     return (struct str){upper, title.len};
 }
 
+/* In columns; 0: stdout is not a terminal, so lines are not cut. */
 static uint32_t terminal_width(void)
 {
     struct winsize size;
@@ -201,6 +215,7 @@ static bool is_zero_everywhere(const struct json *list, const char *field)
     return true;
 }
 
+/* Without the last columns that are rare and have only zeros (rare_columns of struct cli_noun). */
 static uint32_t count_columns(const struct cli_noun *noun, const struct json *list)
 {
     uint32_t count = noun->column_count;
@@ -220,6 +235,7 @@ static void output_put_table(struct cli_request *req, const struct json *list, s
     table_put(b, &t);
 }
 
+/* For -q: the key field of each object, or its id. */
 static void put_keys(struct cli_request *req, const struct json *list, struct buf *b)
 {
     for (const struct json *object = list->first; object; object = object->next) {

@@ -12,6 +12,21 @@
 #include "cli/cmd/response_output.h"
 #include "sys/clock.h"
 
+/* watch follows the stream of events of the daemon; wait polls one field of an object.
+ *
+ * Owns, during a watch, a second HTTP client and the parser of the stream: the stream occupies its
+ * client, and the client of the request fetches the lists.
+ *
+ * Order: settings are read first, into the arena of the request; later calls use arenas that are
+ * freed after each list or poll. A list is fetched when the stream is open, not before, so that a
+ * change after the list was read is an event of the stream.
+ *
+ * Failure: a stream that breaks, or a 503, is resumed after pauses that grow to 10 s, with the id
+ * of the last event. These end a watch: any other refusal of the stream, no reply before the first
+ * stream was open, a list that is refused, and an error of stdout. wait tolerates a lost server for
+ * 60 s (request_send_again); an unknown field or an impossible value ends it. */
+
+/* Pauses between polls, and the longest pause before a stream is resumed. */
 enum { PAUSE_MS_MIN = 100, PAUSE_MS_MAX = 1000, RETRY_MS_MAX = 10 * 1000 };
 
 void watch_pause(int64_t ms)
@@ -26,15 +41,15 @@ void watch_pause(int64_t ms)
  * the lists while the stream is open. */
 struct watcher {
     struct cli_request *req;
-    struct sse_parser *sse;
-    enum cli_exit status;
-    bool is_list;  /* print the list after each event, in place of the events */
-    bool is_stale; /* an event came after the list was printed */
-    bool is_open;  /* the current stream got a 200 */
-    bool was_open; /* an earlier or the current stream got a 200 */
+    struct sse_parser *sse; /* server-sent events; keeps the id of the last event */
+    enum cli_exit status;   /* other than CLI_OK: the watch ends with it */
+    bool is_list;           /* print the list after each event, in place of the events */
+    bool is_stale;          /* an event came after the list was printed */
+    bool is_open;           /* the current stream got a 200 */
+    bool was_open;          /* an earlier or the current stream got a 200 */
 };
 
-/* Each list has an arena of its own, because a watch may last for days. */
+/* Each list has an arena of its own, because a watch may last for days. False: end the stream. */
 static bool watch_show_list(struct watcher *w)
 {
     struct arena scratch = {0};
@@ -63,6 +78,7 @@ static bool watch_on_open(void *self)
     return !w->is_list || watch_show_list(w);
 }
 
+/* An event that is not valid JSON is dropped. */
 static void watch_show_event(struct watcher *w, struct str data)
 {
     struct arena scratch = {0};
@@ -156,12 +172,13 @@ enum cli_exit watch_events(struct cli_request *req)
 
 /* ---- waiting ---- */
 
+/* The condition that wait polls for. */
 struct watch_condition {
     struct server_retry retry;
     const struct cli_noun *noun;
-    struct str path;
-    const char *field;
-    struct str value;
+    struct str path;   /* of the object: "nodes/n1" */
+    const char *field; /* or "field/member" */
+    struct str value;  /* as given: text, JSON or the name of a state */
 };
 
 static bool watch_value_matches(const struct watch_condition *w, struct arena *a,

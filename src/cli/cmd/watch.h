@@ -1,7 +1,7 @@
 /* watch.h - the verbs watch and wait: follow the events of the daemon, and poll a field.
  *
  * Events are a stream of server-sent events. A stream that breaks is resumed after its last event,
- * with increasing pauses; only a refusal by the server ends the watch.
+ * with increasing pauses; a refusal by the server or an error of stdout ends the watch.
  */
 #pragma once
 
