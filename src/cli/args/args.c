@@ -7,7 +7,8 @@
 
 /* The parser makes one pass over the arguments. It compacts the operands to the front of
  * args->words in place, so that no memory is allocated; `at` is always ahead of the write position.
- * An error sets has_error and parsing continues with the next argument. */
+ * An error sets has_error and parsing continues with the next argument, so that all errors are
+ * printed; the caller must not use the values then. Values point to the arguments. */
 
 void args_error(const struct args *args, const char *what, const char *about)
 {

@@ -2,6 +2,10 @@
 
 #include <string.h>
 
+/* Stateless parsers; values are in the arena. The whole text is tried as one JSON value first, then
+ * as one object per line. On failure the message is constant text and the caller prints it. */
+
+/* The number of the line, from 1, that the byte at `offset` is in. */
 static uint32_t input_line_of(struct str text, uint32_t offset)
 {
     uint32_t line = 1;

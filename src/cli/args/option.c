@@ -3,6 +3,10 @@
 #include <stddef.h>
 #include <string.h>
 
+/* The table of options and functions that read it; all constant. The order of the table is that of
+ * the help and of completion scripts. Several options may have the same bit. Errors in options are
+ * printed by args_parse_options; cli_options_parse returns its result. */
+
 #define AT(member) (uint16_t) offsetof(struct options, member)
 
 /* clang-format off */

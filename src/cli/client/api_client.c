@@ -9,35 +9,46 @@
 #include "cli/client/curl_dl.h"
 #include "sys/clock.h"
 
-enum { BODY_SIZE_MAX = 1 << 30, RETRY_MS_MAX = 30 * 1000 };
+/* Owns one easy handle of libcurl, and with it the connection. A reply is in the arena of its call.
+ *
+ * A call is one client_exchange: options of the easy handle are set anew for each (easy_reset keeps
+ * the connection), libcurl runs the transfer and calls client_on_header and client_on_body. A
+ * request other than GET uses a fresh connection, because libcurl repeats a request when a reused
+ * connection turns out to be closed, and the server may already have executed it.
+ *
+ * Order of a stream: on_open is called at the empty line after the headers of a 200, before the
+ * first byte of the body.
+ *
+ * Failure: without a reply the result is ERR_UNAVAILABLE, and the reply has the message; an option
+ * that libcurl does not accept counts as out of memory. A stream that was open ends with OK in
+ * every case, also if the connection broke: its caller resumes it. */
+
+/* RETRY_MS_MAX: with a longer Retry-After the 503 is returned. */
+enum { BODY_SIZE_MAX = 1 << 30 /* bytes */, RETRY_MS_MAX = 30 * 1000 };
 
 struct client {
     struct settings settings;
-    const struct curl_dl *curl;
+    const struct curl_dl *curl; /* the functions of libcurl */
     CURL *easy;
-    char why[CURL_ERROR_SIZE];
+    char why[CURL_ERROR_SIZE]; /* the message of libcurl for the last transfer; "": none */
 };
-
-/* A call is one client_exchange: options of the easy handle are set anew for each (easy_reset keeps
- * the connection), libcurl runs the transfer and calls client_on_header and client_on_body. A
- * request other than GET uses a fresh connection, because libcurl repeats a request when a reused
- * connection turns out to be closed, and the server may already have executed it. */
 
 /* The state of one exchange: a request and its reply. */
 struct client_exchange {
     const struct curl_dl *curl;
     CURL *easy;
     struct buf body;
-    int64_t retry_after_ms; /* of the header Retry-After; -1: none */
-    struct str warning;
-    const struct client_listener *listener;
-    bool is_streaming; /* the listener receives the body */
-    bool is_stopped;   /* a callback of the listener returned false */
+    int64_t retry_after_ms;                 /* of the header Retry-After; -1: none */
+    struct str warning;                     /* of the header Warning; empty: none */
+    const struct client_listener *listener; /* NULL: not a stream */
+    bool is_streaming;                      /* the listener receives the body */
+    bool is_stopped;                        /* a callback of the listener returned false */
     bool is_too_large;
 };
 
 /* ---- callbacks of libcurl for the reply ---- */
 
+/* If the line is the header `name`, set *out_value to its value without white space around it. */
 static bool client_match_header(struct str line, const char *name, struct str *out_value)
 {
     const struct str wanted = str_from(name);
@@ -60,6 +71,7 @@ static long client_status(const struct curl_dl *curl, CURL *easy)
     return status;
 }
 
+/* Called for each line of the headers. Returning 0 ends the transfer. */
 static size_t client_on_header(char *at, size_t size, size_t count, void *self)
 {
     struct client_exchange *x = self;
@@ -73,7 +85,7 @@ static size_t client_on_header(char *at, size_t size, size_t count, void *self)
         x->warning = str_copy(x->body.arena, str_slice(value, str_find(value, '"', 0), value.len));
     if (client_match_header(line, "Content-Length", &value) && str_parse_i64(value, &number) &&
         number < BODY_SIZE_MAX)
-        buf_room(&x->body, (uint32_t)number);
+        buf_room(&x->body, (uint32_t)number); /* allocate the whole body at once */
     if (x->listener && (line.at[0] == '\r' || line.at[0] == '\n') &&
         client_status(x->curl, x->easy) == 200) {
         x->is_streaming = true;
@@ -82,6 +94,7 @@ static size_t client_on_header(char *at, size_t size, size_t count, void *self)
     return x->is_stopped ? 0 : size * count;
 }
 
+/* Called for each piece of the body: pass it to the listener, or keep it. */
 static size_t client_on_body(char *at, size_t size, size_t count, void *self)
 {
     struct client_exchange *x = self;
@@ -156,6 +169,7 @@ static bool client_add_headers(const struct curl_dl *curl, struct curl_slist **l
             client_add_header(curl, list, "x-return-attributes", call->attributes)) &&
            (!call->last_event ||
             client_add_header(curl, list, "Last-Event-ID", call->last_event)) &&
+           /* Without this libcurl may send "Expect: 100-continue" and wait for the server. */
            client_add_header(curl, list, "Expect", "");
 }
 
@@ -222,6 +236,8 @@ static void client_sleep(int64_t ms)
     ignore(nanosleep(&left, NULL), "a signal may shorten the pause");
 }
 
+/* Repeat only a GET with a reply of 503, and only if the pause ends before the time limit of the
+ * call. */
 err client_send(struct client *client, const struct client_call *call, struct arena *a,
                 struct client_reply *out_reply)
 {

@@ -2,8 +2,9 @@
  *
  * A client has one persistent connection and makes one call at a time. The module does not know
  * nouns and does not interpret replies. A call that may change something is sent only once; a GET
- * is repeated after a 503 with Retry-After, until CLIENT_TOTAL_MS have passed. Redirects are not
- * followed, so that credentials are not sent to another host. The first client_open loads libcurl.
+ * is repeated after a 503 with a Retry-After of up to 30 s, until CLIENT_TOTAL_MS have passed.
+ * Redirects are not followed, so that credentials are not sent to another host. The first
+ * client_open loads libcurl.
  */
 #pragma once
 

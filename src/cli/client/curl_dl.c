@@ -5,6 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Owns the handle of the library and the table of its functions, for the rest of the process. All
+ * functions are looked up before curl_global_init is called. On failure the message is in `why`,
+ * nothing is usable, and the next call tries again. */
+
 static bool curl_dl_find(void *library, const char *name, void *slot)
 {
     void *found = dlsym(library, name);

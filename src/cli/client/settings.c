@@ -9,10 +9,19 @@
 #include "cli/output/prompt.h"
 #include "sys/files.h"
 
-/* Credentials are chosen in this order: the token of --token-file; HALLIGAN_TOKEN, unless --user is
- * given; the user of --user or HALLIGAN_USER with a password; the token of the file; the user of
- * the file. A file with a secret that other users can read is refused as a whole, because the
- * secret must be considered known. */
+/* Finds URL, CA and credentials, and owns the configuration file: this module reads and replaces
+ * it. Values are in the arena of the caller or in the environment.
+ *
+ * Order: the URL is determined before the credentials, because those of the file are used only for
+ * the URL of the file. Credentials are chosen in this order: the token of --token-file;
+ * HALLIGAN_TOKEN, unless --user is given; the user of --user or HALLIGAN_USER with a password; the
+ * token of the file; the user of the file. The password is asked for last, so that no other setting
+ * can be wrong after it.
+ *
+ * Failure: the error is printed and the exit status returned. A missing file is not an error. A
+ * file with a secret that other users can read is refused as a whole, because the secret must be
+ * considered known. Without a terminal a missing password is not an error here: the request is sent
+ * without credentials, and the server refuses it. */
 
 enum { FILE_SIZE_MAX = 64 << 10 }; /* bytes */
 
@@ -28,6 +37,7 @@ const char *settings_path(struct arena *a)
     return str_z(a, STR_CONCAT(a, str_from(home), STR("/.config/halligan/config")));
 }
 
+/* True if the group or other users have any access. */
 static bool settings_is_exposed(const char *path)
 {
     struct stat facts;
@@ -62,6 +72,7 @@ enum cli_exit settings_read_file(struct arena *a, const char *prog, struct setti
     return CLI_OK;
 }
 
+/* Create the missing directories above the file. False: errno has the reason. */
 static bool settings_make_dirs(const char *path)
 {
     char folder[4096];
@@ -112,6 +123,7 @@ static const char *settings_trim_url(struct arena *a, const char *url)
     return str_z(a, s);
 }
 
+/* URL and CA from options, environment and file, in this order. Resets *out. */
 static enum cli_exit settings_resolve_server(struct arena *a, const char *prog,
                                              const struct options *options,
                                              const struct settings *file, struct settings *out)
@@ -168,6 +180,7 @@ static void settings_resolve_password(struct arena *a, const struct settings *ow
         out->password = prompt_secret(a, "Password of ", out->user);
 }
 
+/* `own` has the settings of the file if they are for the URL in *out, otherwise nothing. */
 static enum cli_exit settings_resolve_credentials(struct arena *a, const char *prog,
                                                   const struct options *options,
                                                   const struct settings *file, struct settings *out)

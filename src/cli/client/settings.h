@@ -26,5 +26,5 @@ enum cli_exit settings_read_file(struct arena *a, const char *prog, struct setti
 /* Write the file with mode 0600, and create its directories with mode 0700. */
 enum cli_exit settings_write_file(struct arena *a, const char *prog,
                                   const struct settings *settings);
-/* The path of the file. NULL: neither XDG_CONFIG_HOME nor HOME is set. */
+/* The path of the file. NULL: XDG_CONFIG_HOME is not an absolute path, and HOME is not set. */
 const char *settings_path(struct arena *a);

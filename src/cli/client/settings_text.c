@@ -5,10 +5,15 @@
 
 #include "base/text/buf.h"
 
+/* Parses and writes "key = value" lines by a table of keys, and examines URLs. Stateless; values
+ * are in the arena. Lines are parsed in order, so the last of several values for one key is used.
+ * The first wrong line ends the parsing with a message, and the caller must not use the settings.
+ */
+
 struct settings_key {
     const char *name;
-    uint16_t offset;
-    bool is_secret;
+    uint16_t offset; /* of the member of struct settings, in bytes */
+    bool is_secret;  /* a file with it must be private */
 };
 
 #define AT(member) (uint16_t) offsetof(struct settings, member)

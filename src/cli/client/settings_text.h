@@ -14,8 +14,8 @@ struct settings {
     const char *user;
     const char *password;
     const char *token;
-    const char *token_id;
-    const char *ca;
+    const char *token_id; /* the id of the token at the daemon, to delete it at logout */
+    const char *ca;       /* path of a PEM file with CA certificates */
 };
 
 /* A line that begins with # is a comment. NULL, or an error message about line *out_line. */

@@ -2,10 +2,18 @@
 
 #include <string.h>
 
+/* A parser that is fed byte by byte; all state is in struct sse_parser, which the caller owns.
+ * Lines are collected until they end, events until an empty line. The id of an event becomes
+ * last_id only when the event is complete.
+ *
+ * There is no failure: what is too long is truncated (a line, the data of an event) or ignored (an
+ * id), unknown fields and comments are ignored, and the next event is parsed as usual. */
+
+/* Several data lines of an event are joined with newlines. */
 static void sse_add_data(struct sse_parser *s, struct str value)
 {
-    const uint32_t room = SSE_DATA_MAX - s->data_len;
-    if (s->has_data && room)
+    const uint32_t free_size = SSE_DATA_MAX - s->data_len;
+    if (s->has_data && free_size)
         s->data[s->data_len++] = '\n';
     const uint32_t left = SSE_DATA_MAX - s->data_len;
     const uint32_t size = value.len < left ? value.len : left;

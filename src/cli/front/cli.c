@@ -21,7 +21,11 @@
  * Options may be given before the noun and the verb, so they are first moved behind them
  * (cli_move_options); only then the words are looked up. Help is printed before a verb runs, so
  * that it never opens a connection. Output is buffered by stdio: cli_main flushes it at the end,
- * and a failure to write it overrides the exit status of the verb. */
+ * and a failure to write it overrides the exit status of the verb.
+ *
+ * Owns the table of the commands without a noun; it is constant, like the nouns. On failure an
+ * unknown noun, verb or command is reported with the nearest known word and CLI_USAGE, before any
+ * verb runs. Errors in the options and operands of a verb are those of the verb. */
 
 enum { NOUNS_MAX = 32 };
 

@@ -8,7 +8,10 @@
 
 /* bash and zsh share one shell function with a `case` for each noun and verb; fish has functions of
  * its own. The files in packaging/completion are the output of this module, and tests/cli compares
- * them with it: `halligan completion SHELL > packaging/completion/FILE` renews one. */
+ * them with it: `halligan completion SHELL > packaging/completion/FILE` renews one.
+ *
+ * Stateless: a script is written to stdout from beginning to end, in the order of the tables. An
+ * unknown shell prints nothing and is CLI_USAGE; a failed write is detected by cli_main. */
 
 /* ---- parts of all scripts ---- */
 
@@ -21,6 +24,7 @@ static void put_options(uint32_t allowed, const char *before)
     printf("%s--help", before);
 }
 
+/* Verbs without a daemon parse their options themselves; only --help is completed for them. */
 static uint32_t options_of(const struct cli_verb *verb)
 {
     return verb->run_online ? verb->options | OPTION_SERVER : 0;

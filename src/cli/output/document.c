@@ -2,6 +2,13 @@
 
 #include <string.h>
 
+/* Serializes JSON values for people: indented JSON, or YAML in block style. Stateless: text is
+ * appended to the buffer of the caller. Nothing can fail; the only order is that of the members.
+ *
+ * A YAML string is written plain if it can only be read as that string, otherwise in double quotes
+ * with the escapes of JSON, plus those that YAML needs in addition. */
+
+/* A list or an object. */
 static bool document_is_container(const struct json *value)
 {
     return value->kind == JSON_ARRAY || value->kind == JSON_OBJECT;
@@ -56,6 +63,8 @@ static bool is_reserved_word(struct str text)
     return false;
 }
 
+/* True for a word that begins with a letter or underscore and has no character with a meaning in
+ * YAML. This is stricter than YAML requires. */
 static bool is_plain_scalar(struct str text)
 {
     if (text.len == 0 || !(char_is_letter(text.at[0]) || text.at[0] == '_') ||
@@ -69,8 +78,8 @@ static bool is_plain_scalar(struct str text)
 }
 
 struct escape {
-    const char *bytes;
-    const char *text;
+    const char *bytes; /* a character in UTF-8 */
+    const char *text;  /* its YAML escape */
 };
 
 /* Characters that are allowed in a JSON string but not in YAML, or that YAML reads as a line break.
@@ -97,6 +106,7 @@ static uint32_t put_yaml_escape(struct buf *b, struct str rest)
     return 2;
 }
 
+/* True for the first byte of the characters in `escapes` and of C1 control characters. */
 static bool may_need_escape(unsigned char c)
 {
     return c == 0x7f || c == 0xc2 || c == 0xe2 || c == 0xef;

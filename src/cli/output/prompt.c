@@ -11,7 +11,17 @@
 #include "base/err.h"
 #include "base/text/str.h"
 
-enum { ANSWER_SIZE = 1024 };
+/* Owns the file descriptor of /dev/tty for the duration of one question, and while a secret is read
+ * the settings of the terminal.
+ *
+ * Order of a secret: save the settings, switch echo off, print the question, read the line, restore
+ * the settings, and only then raise a SIGINT that was typed.
+ *
+ * Failure: without a terminal, after an error and for an empty line the result is NULL, and nothing
+ * is printed to stderr; the caller reports it. A signal from another process that ends this one
+ * while a secret is read leaves echo off. */
+
+enum { ANSWER_SIZE = 1024 }; /* bytes; a longer line is cut */
 
 static bool prompt_write(int terminal, const char *text)
 {

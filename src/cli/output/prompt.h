@@ -1,7 +1,7 @@
 /* prompt.h - reads a line from the operator at the terminal.
  *
  * /dev/tty is used, so that stdin and stdout may be redirected. The input of a secret is not
- * echoed, and the terminal settings are restored in every case, also after ^C.
+ * echoed, and the terminal settings are restored afterwards, also after ^C.
  */
 #pragma once
 

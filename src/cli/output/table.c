@@ -5,7 +5,11 @@
 #include "base/err.h"
 #include "cli/output/term_escape.h"
 
-enum { COLUMNS_MAX = 32, GAP = 2 };
+/* Formats tables. Cells are in an arena of the caller and keep pointers to their text. The widths
+ * of all columns are computed from all rows before the first row is written. Nothing can fail; a
+ * cell outside the table is a defect (must). Widths count one column for each code point. */
+
+enum { COLUMNS_MAX = 32, GAP = 2 }; /* GAP: spaces between columns */
 
 struct table table_new(struct arena *a, uint32_t rows, uint32_t columns)
 {
@@ -48,6 +52,8 @@ static void table_put_cell(struct buf *b, const struct table *t, const struct ta
         buf_put_z(b, "\033[0m");
 }
 
+/* A row ends at the last column that begins before width_max; its text is cut there. Spaces at the
+ * end of the line are removed. */
 static void table_put_row(struct buf *b, const struct table *t, const struct table_cell *row,
                           const uint32_t *widths)
 {

@@ -13,7 +13,7 @@
 
 struct table_cell {
     struct str text;
-    const char *color; /* NULL: none */
+    const char *color; /* parameters of an SGR escape sequence: "31"; NULL: none */
 };
 
 /* `rows` times `columns` cells in row order; the first row has the titles. Lines are cut at

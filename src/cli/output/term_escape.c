@@ -1,5 +1,8 @@
 #include "cli/output/term_escape.h"
 
+/* Stateless filters that append to the buffer of the caller; they cannot fail. Bytes that are not
+ * control characters are copied unchanged, also if they are not valid UTF-8. */
+
 /* The count of bytes of a control character at `at`: C0 and DEL have one byte, C1 has two in UTF-8
  * (C2 80 to C2 9F). 0: not a control character. */
 static uint32_t control_size(struct str text, uint32_t at)
