@@ -17,19 +17,19 @@
 #include "http/address.h"
 #include "model/limits.h"
 
-/* The life cycle of calls, from the HTTP request to the reply.
- *
+/* Owns `struct api` and the life cycle of calls (requests), from the HTTP request to the reply.
  * api_serve() authenticates the caller (auth.c), call_try() runs the handler of the route, and the
- * call then waits for exactly one thing (enum call_wait): a password check, durability, the outcome
- * of a command, a query of the history, or its stream.
+ * call waits for at most one thing (enum call_wait). A call that api_serve() created is answered
+ * exactly once, and is freed by that.
  *
  * Order: authentication comes before routing errors, so that unauthenticated clients cannot probe
  * paths. The reply to a read is sent only after the turn it was read from is durable; the outcome
- * of a command arrives only after its batch is committed. If the core is dropped, waiting reads are
+ * of a command arrives only after its batch is committed.
+ *
+ * Failure: errors become replies (reply_failure). If the core is dropped, waiting reads are
  * computed again. If the client disconnects, the call is ended at once; a submitted command is
- * executed all the same, and its outcome finds no call. While a password is verified the call is
- * kept, because the worker thread refers to it.
- */
+ * executed all the same, and its outcome finds no call. While a password is verified or hashed the
+ * call is kept, because the worker thread refers to it. */
 
 enum { NUMBER_BUCKETS = 1024, TRIES_MAX = 5 };
 _Static_assert(ANSWER_DOC_MAX <= CALL_MEMORY_MAX / 2, "the document is copied into the answer");
@@ -216,8 +216,8 @@ void call_answer(struct call *call)
     http_answer(call->request, &answer);
 }
 
-/* Runs the handler of the route. The credentials are checked against call->core again, because a
- * waiting call may be served by a newer core in which the user or token has changed. */
+/* Runs the handler. The credentials are checked against call->core again, because a waiting call
+ * may be served by a newer core in which the user or token has changed. */
 static enum handler_result call_serve_once(struct call *call)
 {
     if (!auth_holds(call)) {
@@ -347,8 +347,7 @@ static struct call *call_new(struct api *api, struct http_request *request)
     return call;
 }
 
-/* Checked before the credentials: a page of another site must not be able to try passwords either.
- */
+/* Comes before the credentials: a page of another site must not be able to try passwords either. */
 static bool call_refuse_foreign(struct call *call)
 {
     if (!csrf_is_foreign_origin(call->request))
@@ -401,8 +400,7 @@ static int api_check_head(void *self, struct http_request *request, struct http_
     return out_answer->status;
 }
 
-/* The client disconnected. A submitted command is executed all the same. While a password is
- * verified the call stays, because the worker thread refers to it. */
+/* The client disconnected. The reply is dropped by the HTTP server, but has to be made. */
 static void api_client_gone(void *self, struct http_request *request)
 {
     struct call *call = request->context;

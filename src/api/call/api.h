@@ -99,9 +99,9 @@ struct api_engine {
     /* The fault of the store for the message of a 503; "" if there is none. */
     const char *(*trouble)(void *self);
     /* Queries of the history (port/history_port.h). The result arrives later, never from within the
-     * call, as api_on_history() with that number; after an error none arrives. A result may have
-     * fewer records than requested; it is empty only at the end. NULL: the daemon stores no
-     * history. */
+     * call, as api_on_history() with that number; after an error none arrives. A page of intervals
+     * may have fewer records than requested and is empty only at the end; runs and events have
+     * fewer than `limit` only at the end. NULL: the daemon stores no history. */
     err (*runs)(void *self, int64_t noderole_id, uint32_t limit, int64_t number);
     err (*intervals)(void *self, const struct interval_page *page, int64_t number);
     err (*events)(void *self, struct api_event_cursor from, uint32_t limit, int64_t number);

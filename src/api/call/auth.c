@@ -10,7 +10,8 @@
 #include "auth/credentials.h"
 #include "model/limits.h"
 
-/* Authentication of requests.
+/* Authentication of requests. The result is call->caller; the state between requests (lockouts,
+ * nonces, idle times of sessions) belongs to struct auth_state of the API.
  *
  * The headers are checked first, on the loop (auth_check_head): kind of credentials, lockout,
  * tokens and sessions, which only need a hash lookup in the core. Passwords are then verified by
@@ -19,11 +20,18 @@
  * Order: the lockout is tested before a password is verified, so that an attacker cannot make the
  * daemon compute hashes, and again afterwards, because parallel attempts may have reached the limit
  * meanwhile. The user record is read again after the verification, because it may have been locked
- * or changed. Every failed login is logged and counted and gets the same reply, whether the user
- * exists or not.
- */
+ * or changed.
+ *
+ * Failure: every path ends in call_admit() or in one reply: 401 for missing or wrong credentials,
+ * 403 for passwords without TLS and for a missing X-CSRF-Token, 411 or 413 for a login with a long
+ * body, the errors of params.c if it cannot be read, 429 during a lockout or if too many passwords
+ * wait for verification, 503 without a core. Every failed login is logged and counted and gets the
+ * same reply, whether the user exists or not.
+ *
+ * HA1 is the term of RFC 7616 for the hash of user name, realm and password, which is stored to
+ * verify Digest responses. */
 
-enum { LOGIN_SIZE_MAX = 16 << 10 };
+enum { LOGIN_SIZE_MAX = 16 << 10 }; /* bytes */
 
 /* "user NAME" or "node NAME", truncated at a character boundary to the length of an actor. */
 static struct str auth_actor(struct call *call, struct str kind, struct str name)
@@ -158,6 +166,7 @@ static void auth_check_digest(struct call *call, const struct core *core,
                                           .ha1 = call->caller.hash};
     const enum digest_verdict verdict =
         digests_verify(call_auth_state(call)->digests, &question, call_mono_ms(call));
+    /* `user` is only read if the response was correct, which it never is without a user. */
     if (verdict == DIGEST_STALE)
         reply_stale(call);
     else if (verdict == DIGEST_WRONG || user.user.is_locked)
@@ -166,6 +175,7 @@ static void auth_check_digest(struct call *call, const struct core *core,
         auth_accept_login(call, core, &user.user);
 }
 
+/* auth_check_digest_head() has parsed the same header before, so parsing cannot fail. */
 static void auth_begin_digest(struct call *call, const struct core *core,
                               const struct credentials *given)
 {
@@ -235,6 +245,8 @@ static bool auth_refuse_csrf(struct call *call, struct str secret)
     return true;
 }
 
+/* A session is checked in this order: the token, then its idle time, which counts this request as a
+ * use, then X-CSRF-Token. */
 static bool auth_check_session(struct call *call, const struct core *core, struct str secret)
 {
     struct record token;
@@ -334,6 +346,7 @@ static bool auth_refuse_long_login(struct call *call)
     return true;
 }
 
+/* A login has the credentials in its body and is verified like Basic authentication. */
 static void auth_begin_login(struct call *call, const struct core *core)
 {
     struct credentials given = {.kind = CREDENTIALS_BASIC};
@@ -384,6 +397,7 @@ void auth_begin(struct call *call)
         call_admit(call);
 }
 
+/* The token of the request must still exist, with the same id and the same owner. */
 static bool auth_token_still_valid(const struct call *call)
 {
     struct record token;

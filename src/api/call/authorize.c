@@ -3,9 +3,12 @@
 #include "api/call/reply.h"
 #include "api/call/route.h"
 
-/* Authorization at the edge of the API. The rules are in the core; this file only asks it before a
- * command is queued, for each command of a batch, and restricts nodes to their own routes. A
- * refusal is a 403 in the call. */
+/* Authorization of requests and commands. The file has no state and no rules of its own except one:
+ * the token of a node is restricted to the routes of that node. All others are in the core, and
+ * are checked here before a command is queued, for each command of a batch. The core checks them
+ * again in the step that executes the command, because rights may change in between; only that
+ * check decides. On a refusal the reply is made, 403 or that of the problems of the core, and
+ * nothing is submitted. */
 
 void authorize_refuse(struct call *call, struct str text)
 {
@@ -73,6 +76,8 @@ bool authorize_command(struct call *call, const struct command *command)
         return authorize_one(call, command);
     const struct str parts = command->batch.commands;
     for (uint32_t at = 0; at < parts.len;) {
+        /* Rewind after each command: a batch may have thousands. Not after a refusal, whose reply
+         * is in the arena. */
         const struct arena_mark mark = arena_mark(call->arena);
         if (command_decode(call->arena, parts, &at, &part) != OK || part.kind == COMMAND_BATCH) {
             authorize_refuse(call, STR("a command of the batch cannot be decoded"));

@@ -2,7 +2,8 @@
 
 #include "api/call/route.h"
 
-/* Access of a call to the core and the store, and its list of problems. */
+/* Access of a call to the core and the store, and its list of problems. The functions have no state
+ * of their own and cannot fail. */
 
 const struct core *call_core(const struct call *call)
 {

@@ -26,7 +26,10 @@ struct refused_reports;
 struct resource;
 struct route;
 
-enum handler_result { SERVED_REPLY, SERVED_LATER };
+enum handler_result {
+    SERVED_REPLY, /* the reply or at least one problem is in the call, and is sent by api.c */
+    SERVED_LATER, /* the call waits, or was answered already */
+};
 
 enum { REPLY_HEADERS_MAX = 4, PATH_KEYS_MAX = 2 };
 
@@ -54,30 +57,30 @@ struct caller {
 
 enum call_wait {
     WAITS_NOTHING,
-    WAITS_PASSWORD,
-    WAITS_DURABLE,
-    WAITS_OUTCOME,
-    WAITS_HISTORY,
-    WAITS_STREAM
+    WAITS_PASSWORD, /* a worker thread verifies or hashes a password */
+    WAITS_DURABLE,  /* until `seen` is durable: to send the reply or, without one, to start again */
+    WAITS_OUTCOME,  /* the result of a submitted command */
+    WAITS_HISTORY,  /* the result of a query of the history */
+    WAITS_STREAM,   /* the end of its stream */
 };
 
 struct call {
     struct api *api;
     struct http_request *request;
     struct arena *arena;
-    const struct route *route; /* NULL: no route matches */
-    uint32_t methods;          /* methods of the path: bits 1 << HTTP_... */
-    struct str keys[PATH_KEYS_MAX];
+    const struct route *route;      /* NULL: no route matches */
+    uint32_t methods;               /* methods of the path: bits 1 << HTTP_... */
+    struct str keys[PATH_KEYS_MAX]; /* the segments of the path that match ":id", in order */
     struct caller caller;
 
     /* State of one attempt; call_try() resets it. */
     const struct core *core;
-    int64_t seen; /* last turn that is applied to `core` */
-    struct arena_mark mark;
+    int64_t seen;              /* last turn that is applied to `core` */
+    struct arena_mark mark;    /* the arena before the first attempt; a retry rewinds to it */
     struct json *params;       /* an object: body and query merged */
     const struct json *wanted; /* names of the keys to return; NULL: all keys of OpenCrowbar */
     bool wants_extras;         /* view=full: also the keys that OpenCrowbar does not have */
-    struct problem *problems;
+    struct problem *problems;  /* reasons for a refusal, a list; NULL: none */
     struct problem *last_problem;
     struct reply reply;
     int64_t if_turn;    /* precondition: the last change of the object was in this turn; 0: none */
@@ -92,15 +95,16 @@ struct call {
     void *handler_state; /* state of the handler between its parts, in the arena */
 
     /* State of a pending command. */
-    int64_t number;
+    int64_t number; /* request number, of a query of the history as well; 0: none */
+    /* makes the reply; `id` is that of the outcome. Errors of the command do not get here */
     void (*finish)(struct call *call, int64_t id);
-    const struct resource *resource;
-    struct str doc;    /* document of its outcome */
-    struct str secret; /* secret of a new token, shown once */
+    const struct resource *resource; /* type of the objects in the reply */
+    struct str doc;                  /* document of its outcome */
+    struct str secret;               /* secret of a new token, shown once */
 
     struct reply_stream *stream; /* NULL: the reply is not streamed */
 
-    uint64_t began_ns;
+    uint64_t began_ns;   /* monotonic clock */
     bool is_client_gone; /* the client disconnected; counted as status 499 */
     enum call_wait waits;
     struct call *next, *prev;   /* list of all waiting calls */
@@ -167,5 +171,6 @@ struct request_counts *call_counts(const struct call *call);
 const struct refused_reports *call_refusals(const struct call *call);
 /* Counts the request in the metrics, with the status of its reply. */
 void call_note(const struct call *call);
+/* Adds the call to the list of waiting calls, and removes it. Neither continues the call. */
 void call_wait(struct call *call, enum call_wait what);
 void call_resume(struct call *call);

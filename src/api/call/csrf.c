@@ -1,5 +1,8 @@
 #include "api/call/csrf.h"
 
+/* Detection of cross-site requests (CSRF, cross-site request forgery) by headers alone. It has no
+ * state and cannot fail; the caller makes the reply. */
+
 /* Strips the default port of the scheme. */
 static struct str csrf_strip_default_port(struct str authority, bool is_https)
 {

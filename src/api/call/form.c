@@ -1,7 +1,8 @@
 #include "api/call/form.h"
 
-/* Decoder of application/x-www-form-urlencoded. Each pair is inserted into the JSON object as it is
- * decoded; decoding stops at the first error, which is returned as a sentence for the reply. */
+/* Decoder of application/x-www-form-urlencoded. The functions have no state. Each pair is inserted
+ * into the JSON object as it is decoded; decoding stops at the first error, which is returned as a
+ * sentence for the reply. The object then has the pairs before it and must not be used. */
 
 static const char form_too_many[] = "the request has more than 1000 parameters";
 
@@ -14,6 +15,7 @@ static int form_hex_digit(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
+/* Decodes "+" and "%XX". False: malformed, or the result is not UTF-8 without NUL. */
 static bool form_decode(struct arena *a, struct str s, struct str *out_text)
 {
     char *text = arena_alloc(a, s.len + 1u);
@@ -34,6 +36,7 @@ static bool form_decode(struct arena *a, struct str s, struct str *out_text)
     return str_is_clean(*out_text);
 }
 
+/* The object or array `name`. A value of another kind is replaced: the last of equal names wins. */
 static struct json *form_container(struct arena *a, struct json *into, struct str name,
                                    enum json_kind kind)
 {

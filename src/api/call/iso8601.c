@@ -4,8 +4,10 @@
 #include "api/call/call.h"
 
 /* Conversion between ms since 1970 and ISO 8601 by the algorithms "days from civil" and "civil from
- * days" of H. Hinnant. It also has the clock accessors of calls. */
+ * days" of H. Hinnant. It also has the clock accessors of calls. The functions have no state; only
+ * parsing can fail, and then leaves its output unchanged. */
 
+/* DAYS_TO_1970: days from 0000-03-01 to 1970-01-01. */
 enum { MS_PER_DAY = 86400000, DAYS_TO_1970 = 719468, DAYS_PER_ERA = 146097 };
 
 struct date {
@@ -14,6 +16,7 @@ struct date {
     uint32_t day;   /* 1 to 31 */
 };
 
+/* Division that rounds towards minus infinity, for times before 1970. */
 static int64_t floor_div(int64_t a, int64_t b)
 {
     return a / b - (a % b < 0 ? 1 : 0);

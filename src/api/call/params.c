@@ -5,13 +5,18 @@
 #include "api/call/reply.h"
 #include "http/request_log.h"
 
-/* Parsing of parameters and typed access to them.
+/* Parsing of parameters and typed access to them. The file has no state of its own: the parsed tree
+ * is in the arena of the call, and call->params refers to it.
  *
- * params_read() merges query string and body into one JSON object; the body overrides. The size of
- * the parsed tree is estimated from the text before it is parsed, because a tree of small values
- * needs many times the memory of its text. Errors of the whole body (bad JSON, media type, size)
- * make the reply at once; errors of single parameters are collected as problems, so that a client
- * gets all of them in one reply.
+ * Order: params_read() merges the query string first, then the body, then the members of an object
+ * with the name of the type, so that later ones override earlier ones; the getters are called after
+ * it. The size of the parsed tree is estimated from the text before it is parsed, because a tree of
+ * small values needs many times the memory of its text.
+ *
+ * Failure: errors of the whole body (bad JSON, media type, size) make the reply at once; errors of
+ * single parameters are collected as problems, so that a client gets all of them in one reply. A
+ * getter leaves its output unchanged if the parameter is absent, so that callers can store a
+ * default before; after a problem the output must not be used.
  */
 
 /* ---- query string and body ---- */
@@ -242,8 +247,8 @@ static bool param_refuse_type(struct call *call, const char *name, const char *w
     return false;
 }
 
-/* "limit must be a whole number from 1 to 1000"; an upper bound that only the type sets is left
- * out. */
+/* For example "limit must be a whole number from 1 to 1000". An upper bound that only the type sets
+ * is left out. */
 static bool param_refuse_number(struct call *call, const char *name, int64_t least, int64_t most)
 {
     struct buf b = buf_in(call->arena);
@@ -373,6 +378,8 @@ static bool param_is_null_ref(const struct json *value)
     return value->kind == JSON_NULL || (json_as_i64(value, &id) && id == 0);
 }
 
+/* The key for names has priority if both are present. *out_name is the key that was found, or the
+ * key for ids. */
 static const struct json *param_find_ref(const struct call *call, const struct param_ref *ref,
                                          const char **out_name)
 {

@@ -3,9 +3,17 @@
 #include "api/call/query.h"
 #include "api/call/route.h"
 
-/* Fills commands from parameters by the table of a schema. Each rule reads one parameter with a
- * getter of params.c into its offset in the command and sets its bit in the mask of present fields.
- * Unknown parameters are ignored, except with strict handling. */
+/* Fills commands from parameters by the table of a schema. The file has no state. Each rule reads
+ * one parameter with a getter of params.c into its offset in the command and sets its bit in the
+ * mask of present fields. The kind of a rule must fit the type of the field; nothing checks it.
+ *
+ * Order: all rules are read, then the mask is stored, then schema->check() is called, because it
+ * reads the filled command and may change it.
+ *
+ * Failure: a wrong value becomes a problem of the call, and the other rules are read all the same,
+ * so that one reply has all problems. The command is incomplete then and must not be submitted
+ * (object_submit() in objects.c tests that). Unknown parameters are ignored, except with strict
+ * handling. */
 
 static bool schema_read_uint32(struct call *call, const char *name, uint32_t *out)
 {

@@ -8,8 +8,11 @@
 #include "api/call/resource.h"
 #include "api/call/route.h"
 
-/* Refusals of "alive" reports. They are noted when the reply is made and shown by `why` as long as
- * they are newer than the cause. */
+/* Refusals of "alive" reports, in a table of fixed size that belongs to the API. A refusal is
+ * recorded when its reply is made and shown by `why` as long as it is newer than the cause. Neither
+ * can fail: a refusal whose node does not exist is not recorded, and one whose row was overwritten
+ * by another node is not shown. Problems that refused_report_note() adds to the call have no
+ * effect, because the reply is made from those of the command. */
 
 /* Was the request an update of a node with alive=true, and is the problem about a field that only
  * machines send? */

@@ -15,8 +15,8 @@ enum { REFUSALS_MAX = 256, REFUSAL_TEXT_MAX = 200 };
 
 struct refused_report {
     int64_t node_id; /* 0: none */
-    int64_t at_ms;
-    uint32_t len;
+    int64_t at_ms;   /* time stamp of the core (call_stamp_ms), as cause->since is */
+    uint32_t len;    /* bytes of `text` */
     char text[REFUSAL_TEXT_MAX];
 };
 

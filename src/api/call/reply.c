@@ -6,8 +6,14 @@
 #include "auth/auth_state.h"
 
 /* Construction of replies. Errors have one form, {"message","status","code","field"?,"problems"?};
- * the mapping of internal errors to statuses is in reply_failure(). */
+ * the mapping of internal errors to statuses is in reply_failure().
+ *
+ * The file has no state: each function writes call->reply and nothing is sent here. The one order
+ * that matters is that reply_header() comes after the function that makes the reply, which drops
+ * the headers of an earlier one. The functions cannot fail; the memory of a reply is limited when
+ * it is sent (call_bound_reply in api.c). */
 
+/* The type in the content type of errors: that of the resource of the route, if there is one. */
 static const char *reply_route_type(const struct call *call)
 {
     return call->route && call->route->resource ? call->route->resource->shape->type : "api";

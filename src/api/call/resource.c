@@ -1,5 +1,8 @@
 #include "api/call/resource.h"
 
+/* Lookup of the object that a path segment names. It has no state and reads the core of the call.
+ * On failure a problem is added to the call, unless it has one already. */
+
 static int64_t find_named(struct call *call, const struct resource *resource, struct str name)
 {
     return resource->find ? resource->find(call, name)

@@ -1,8 +1,14 @@
 #include "api/call/route.h"
 
-/* Route lookup. A path below /api/vN is searched in the table of its noun only, other paths in the
- * tables without a noun. All patterns of the path are tested, so that the methods for 405 and the
- * Allow header are known. */
+/* Route lookup in constant tables. A path below /api/vN is searched in the table of its noun only,
+ * other paths in the tables without a noun. All patterns of the path are tested, so that the
+ * methods for 405 and the Allow header are known.
+ *
+ * Order: within a table the first route that matches path and method is used, so a fixed segment
+ * ("nodes/sample") comes before ":id" at the same place ("nodes/:id").
+ *
+ * Failure: without a match call->route stays NULL, and api.c replies 404, or 405 if the path has
+ * other methods, after the client was authenticated. */
 
 /* In any order: no path is in two tables. */
 #define ROUTE_TABLES(X)                                                                            \
@@ -109,7 +115,7 @@ void route_find(struct call *call)
 {
     const enum http_method asked = call->request->method;
     const enum http_method method = asked == HTTP_HEAD ? HTTP_GET : asked;
-    const struct str noun = route_noun(call->request);
+    const struct str noun = route_noun(call->request); /* "", also of tables without a noun */
     for (uint32_t i = 0; route_tables[i]; i++)
         if (str_eq(noun, str_from(route_tables[i]->noun)))
             route_search_table(call, route_tables[i], method);

@@ -6,7 +6,12 @@
 #include "model/hammer_class.h"
 
 /* Conversion of record fields to JSON. object_view_value() converts a field to a typed value, which
- * lists also filter and sort by; view_write_value() writes it. */
+ * lists also filter and sort by; view_write_value() writes it.
+ *
+ * The functions have no state and cannot fail. A field has no type of its own: its kind determines
+ * how the bytes at its offset in struct record are read, so a table with a wrong kind reads wrong
+ * bytes and no check detects it. Computed kinds read the id at the offset and get the value from
+ * the core; SHAPE_SNAPSHOT_STATE reads the whole snapshot record. */
 
 /* ---- typed values ---- */
 
@@ -221,6 +226,7 @@ static void view_write_actions(struct buf *out, struct str klass)
     buf_put_c(out, '}');
 }
 
+/* Documents are stored as canonical JSON and are written unchanged. */
 static void view_write_value(struct buf *out, struct object_view_value v)
 {
     switch (v.kind) {

@@ -3,7 +3,8 @@
  * A view is a table with one row for each key of the JSON object: where its value is in struct
  * record and how it is converted. It also yields samples, projections, and the fields that lists
  * can be filtered and sorted by (query.h). The module reads the core; it does not depend on calls.
- * Tables are constant.
+ * Tables are constant. Variables call a view `shape`, and the kinds of its fields begin with
+ * SHAPE_.
  */
 #pragma once
 

@@ -7,16 +7,22 @@
 #include "auth/credentials.h"
 #include "model/limits.h"
 
-/* Login, logout and the session cookie.
+/* Login, logout and the session cookie. The file has no state: a session is a token in the core,
+ * and its idle time is in struct auth_state.
  *
  * A login is a batch of commands: delete the oldest sessions of the user beyond the limit, then
- * create the new token. The previous session of the browser is ended separately, because it may
- * belong to another user. The secret of the token exists only in the cookie; the core stores its
- * hash.
+ * create the new token. The previous session of the browser is ended by a command of its own before
+ * the batch, because it may belong to another user. The secret of the token exists only in the
+ * cookie; the core stores its hash.
+ *
+ * Failure: the batch is executed completely or not at all, and the cookie is only sent after it was
+ * committed. If the batch is refused, the previous session of the browser is ended nevertheless. A
+ * session whose deletion cannot be submitted (session_forget) remains until it expires.
  */
 
 /* ---- ending sessions ---- */
 
+/* IF_THERE: a token that was deleted meanwhile is not an error. */
 static struct command session_delete_command(int64_t token_id)
 {
     return (struct command){
@@ -33,7 +39,7 @@ void session_forget(struct call *call, int64_t token_id)
 
 void session_end_all(struct call *call, int64_t user_id, uint32_t keep, struct buf *parts)
 {
-    int64_t ids[TOKENS_OWN_MAX];
+    int64_t ids[TOKENS_OWN_MAX]; /* ascending, so the oldest session is first */
     uint32_t count = 0;
     struct record token;
     for (int64_t id = core_next_id(call->core, TABLE_TOKEN, 0); id && count < TOKENS_OWN_MAX;

@@ -2,8 +2,10 @@
 
 #include "api/call/reply.h"
 
-/* Server-sent events. Streams end when their clients want, so their number is limited for each
- * caller and in total, in proportion to the connections of the server. */
+/* Server-sent events: the start of a stream, and the text format of its events. The file has no
+ * state; the streams are those of streaming.c. They end when their clients close them, so their
+ * number is limited for each caller and in total, in proportion to the connections of the server. A
+ * stream beyond the limit is refused with 429 before its headers are made. */
 
 bool sse_is_wanted(const struct call *call)
 {

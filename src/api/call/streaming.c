@@ -6,16 +6,23 @@
 
 /* Streams: production, durability and sending of pieces.
  *
- * reply_streams_pump() calls the step of each ready stream; the piece is queued in memory with the
- * turn that it was read from. stream_flush() sends the queued pieces whose turn is durable, in
- * order, as far as the HTTP server accepts bytes. Pieces that wait for the store are bounded per
- * stream (HELD_BYTES_MAX) and by the memory of all replies; bytes that wait for the client are
- * bounded by UNSENT_BYTES_MAX, after which the stream is blocked until reply_stream_drained().
+ * Owns the queues of unsent pieces. Each piece is allocated on its own, not in the arena of the
+ * call, so that its memory is released as soon as it is sent.
  *
- * If the core is dropped, unsent pieces may show lost changes: they are discarded and computed
- * again from the position before them. A piece that was sent in part is durable and is completed.
- * Errors before the first byte become an ordinary error reply; after that the connection is
- * aborted, so that the client does not take the reply for complete.
+ * Order: reply_streams_pump() calls the step of each ready stream; the piece is queued in memory
+ * with the turn that it was read from. stream_flush() sends the queued pieces whose turn is
+ * durable, in order, as far as the HTTP server accepts bytes. Pieces that wait for the store are
+ * bounded per stream (HELD_BYTES_MAX) and by the memory of all replies; bytes that wait for the
+ * client are bounded by UNSENT_BYTES_MAX, after which the stream is blocked until
+ * reply_stream_drained().
+ *
+ * Failure: if the core is dropped, unsent pieces may show lost changes: they are discarded and
+ * computed again from the position before them. A piece that was sent in part is durable and is
+ * completed. Errors before the headers are sent become an ordinary error reply; after that the
+ * reply is aborted, so that the client does not take it for complete.
+ *
+ * Lifetime: a stream is in the arena of its call. After the end of a stream neither it nor its call
+ * may be used; functions that may end the stream return false in that case, or are called last.
  */
 
 /* Bytes that one stream may queue for the store before its step is called again, and bytes that may
@@ -162,7 +169,8 @@ static void stream_drop_later_pieces(struct reply_stream *stream)
 
 /* ---- end of a stream ---- */
 
-/* Removes the stream from all lists and from its call. */
+/* Removes the stream from all lists and from its call, which does not wait any more. The stream is
+ * freed with the call, so the caller answers or restarts the call next. */
 static void stream_detach(struct reply_stream *stream)
 {
     struct reply_streams *streams = call_streams(stream->call);
@@ -251,6 +259,7 @@ static bool stream_flush(struct reply_stream *stream)
 
 /* ---- steps ---- */
 
+/* STREAM_REPLY: the step has made an ordinary reply. */
 static void stream_send_reply(struct reply_stream *stream)
 {
     struct call *call = stream->call;
@@ -319,6 +328,8 @@ static void stream_take_step(struct reply_stream *stream)
     stream->is_over = step == STREAM_END;
     if (step != STREAM_MORE)
         stream_set_ready(stream, false);
+    /* Count the memory before the piece is sent: a stream that is too large can be refused with a
+     * status only as long as its headers are not sent. */
     if (stream_count_memory(stream))
         ignore(stream_flush(stream), "the stream is not used after this");
 }
@@ -400,7 +411,9 @@ static void stream_restart_call(struct reply_stream *stream)
     call_restart(call);
 }
 
-/* Without a core, streams that have sent nothing are refused instead of waiting for one. */
+/* Streams that cannot continue with another core (needs_same_core) are aborted, or their calls are
+ * restarted if nothing was sent. The others are rewound. Without a core, or while the store is
+ * stalled, streams that have sent nothing are refused instead of waiting. */
 void reply_streams_reloaded(struct reply_streams *streams)
 {
     for (struct reply_stream *stream = streams->first, *next; stream; stream = next) {
@@ -427,6 +440,7 @@ void reply_streams_close(struct reply_streams *streams)
     }
 }
 
+/* The reply is dropped by the HTTP server in both cases, but the request has to be ended. */
 void reply_stream_gone(struct reply_stream *stream)
 {
     if (stream->http)

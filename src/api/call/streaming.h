@@ -35,12 +35,15 @@ struct reply_stream {
     bool needs_same_core;
 
     /* Private to streaming.c. */
-    bool is_ready, is_blocked, is_over;
+    bool is_ready;            /* the step is to be called; counted in ready_count */
+    bool is_blocked;          /* the client reads too slowly: waits for reply_stream_drained() */
+    bool is_over;             /* the step has returned STREAM_END */
     struct http_stream *http; /* NULL: the headers are not sent */
-    struct reply_stream_piece *first, *last;
-    size_t held; /* bytes in unsent pieces */
-    struct reply_stream *next, *prev;
+    struct reply_stream_piece *first, *last; /* queue of unsent pieces */
+    size_t held;                             /* bytes in unsent pieces */
+    struct reply_stream *next, *prev;        /* list of all streams */
     struct call *call;
+    /* of reply_stream_await(); NULL: no query is pending */
     void (*found)(struct call *call, const struct record *records, uint32_t count, err why);
 };
 
