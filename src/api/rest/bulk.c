@@ -6,8 +6,10 @@
 #include "api/rest/objects.h"
 #include "model/limits.h"
 
-/* Bulk creation. Every element is read before anything is submitted, so that all problems are
- * reported in one reply; the batch command is executed as a whole or not at all. */
+/* Bulk creation. The handler has no state. Every element is read before anything is submitted, so
+ * that all problems are reported in one reply; the batch command is executed as a whole or not at
+ * all, so after a failure no object was created. The outcome of the batch has the document
+ * [ID, ...] with the ids of the created objects, in the order of the elements. */
 
 /* ---- commands ---- */
 
@@ -23,6 +25,8 @@ static void bulk_prefix_fields(struct call *call, struct problem *first, uint32_
     }
 }
 
+/* Appends the command of one element. After the first problem nothing is appended any more, because
+ * nothing will be submitted, but elements are still read for their problems. */
 static void bulk_read_element(struct call *call, struct json *item, uint32_t place,
                               struct buf *commands)
 {

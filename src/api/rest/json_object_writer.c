@@ -2,6 +2,9 @@
 
 #include "api/call/iso8601.h"
 
+/* Writer of JSON objects, and the names of objects for it. It has no state beyond struct
+ * object_writer and cannot fail. Members are written in the order of the calls. */
+
 struct object_writer object_writer_open(struct buf *b, const struct json *wanted)
 {
     buf_put_c(b, '{');

@@ -1,5 +1,9 @@
 #include "api/rest/json_pointer.h"
 
+/* JSON Pointers and changes of JSON trees by them. The members of an object are sorted by key, so a
+ * lookup also finds the position at which a missing member is inserted. The functions have no state
+ * except for the budget of steps in struct document. On failure the tree is unchanged. */
+
 /* ---- parsing ---- */
 
 /* Decodes ~1 and ~0 of one step to / and ~. */
@@ -69,6 +73,7 @@ static bool document_spend_step(struct document *d)
     return true;
 }
 
+/* Finds the member, or the position at which it would be inserted. False: no steps are left. */
 static bool document_find_member(struct document *d, struct str key, struct slot *slot)
 {
     for (; slot->child && str_cmp(slot->child->key, key) < 0; slot->child = slot->child->next) {
@@ -81,7 +86,8 @@ static bool document_find_member(struct document *d, struct str key, struct slot
     return true;
 }
 
-/* Finds an element, or the position after the last one. */
+/* Finds an element, or the position after the last one. False: not an index, too large, or no steps
+ * are left. */
 static bool document_find_element(struct document *d, struct str step, struct slot *slot)
 {
     int64_t index = slot->parent->count;

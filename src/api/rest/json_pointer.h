@@ -21,7 +21,8 @@ bool json_pointer_is_below(const struct json_pointer *inner, const struct json_p
 
 struct document {
     struct json *root;
-    uint64_t steps_left; /* budget of lookup steps; 0: every lookup fails */
+    uint64_t
+        steps_left; /* budget of lookup steps; 0: every lookup fails, except that of the root */
 };
 
 /* NULL if there is no value. */

@@ -8,27 +8,33 @@
 #include "api/rest/url_escape.h"
 #include "base/containers/sort.h"
 
-/* Lists of objects.
+/* Lists of objects. The state of a list (struct list_walk) is in the arena of its call and refers
+ * to objects by id only, so it stays valid if the core is dropped and loaded again.
  *
  * A list is made in three phases: collect (test every object against scope and query, and keep id
- * and sort key), sort, and write one page. Short lists do all phases at once; long ones and those
- * with substring filters are streamed, and each step has a budget of work. Rows that are written in
- * a later step than they were chosen in are tested again, because the object may have changed or
- * been deleted since: no row is sent that does not match the filter when it is written.
+ * and sort key), sort, and write one page. The order matters: the total and the link to the next
+ * page are headers, and are known only when everything is collected. Short lists do all phases at
+ * once; long ones and those with substring filters are streamed, and each step has a budget of
+ * work. Rows that are written in a later step than they were chosen in are tested again, because
+ * the object may have changed or been deleted since: no row is sent that does not match the filter
+ * when it is written. Objects that are created while a list is streamed may be missing.
  *
- * A page of an unfiltered list in the order of ids skips the collection and starts directly after
- * the id `after`.
+ * A page of an unfiltered list in the order of ids skips all objects before it and starts directly
+ * after the id `after`.
+ *
+ * Failure: a wrong query, or a page after an object that is no longer in the list, is a problem,
+ * found before anything is sent. Later failures are those of streams (streaming.c).
  */
 
 /* Limits of lists that are made at once. No other request is served meanwhile, so scanned bytes
  * count, not only objects. */
 enum {
-    AT_ONCE_MAX = 1000,
-    AT_ONCE_BYTES_MAX = 1 << 20,
-    SCAN_COST = 1000, /* of testing one object, in scanned bytes */
-    SCAN_MAX = 1000 * SCAN_COST,
-    WRITE_BYTES = 64 << 10,
-    ROW_BYTES_GUESS = 320,
+    AT_ONCE_MAX = 1000,          /* objects */
+    AT_ONCE_BYTES_MAX = 1 << 20, /* of the reply */
+    SCAN_COST = 1000,            /* of testing one object, in scanned bytes */
+    SCAN_MAX = 1000 * SCAN_COST, /* work of one step of a stream */
+    WRITE_BYTES = 64 << 10,      /* output of one step of a stream */
+    ROW_BYTES_GUESS = 320,       /* estimated size of a row */
 };
 
 /* A chosen object and its sort key. */
@@ -47,15 +53,16 @@ struct list_walk {
     struct reply_stream stream;
     struct list_scope scope;
     struct query query;
-    int64_t last;  /* id, or index in scope.ids, that was tested last */
-    int64_t end;   /* number of objects or ids at the start */
+    int64_t last;  /* id that was tested last, or next index in scope.ids */
+    int64_t end;   /* most objects to choose: their number at the start, or the limit of a page */
     uint64_t work; /* work done so far, in scanned bytes */
     bool is_collected;
-    bool is_streamed; /* written in later steps than collected */
-    struct chosen_list all, page;
-    uint32_t total;     /* objects that match */
-    uint64_t first_row; /* index of the first row that was written; UINT64_MAX: none */
-    bool has_more;      /* there are objects after the page */
+    bool is_streamed;        /* written in later steps than collected */
+    struct chosen_list all;  /* the objects that match; has space for `end` */
+    struct chosen_list page; /* the part of `all` that is written */
+    uint32_t total;          /* objects that match, on all pages */
+    uint64_t first_row;      /* index of the first row that was written; UINT64_MAX: none */
+    bool has_more;           /* there are objects after the page */
 };
 
 /* ---- collection ---- */
@@ -73,6 +80,7 @@ static bool list_is_unfiltered(const struct list_walk *w)
            w->scope.resource->order != ORDER_BY_COHORT;
 }
 
+/* Adds the object to w->all if it matches. */
 static void list_consider(struct list_walk *w, struct call *call, int64_t id)
 {
     const enum table table = w->scope.resource->shape->table;
@@ -175,7 +183,8 @@ static void list_put_in_order(struct list_walk *w, struct call *call)
 
 /* ---- pages ---- */
 
-/* Finds the start of the page. In lists by id a deleted object still has a position. */
+/* Finds the start of the page after the object w->query.after. In lists by id an object that was
+ * deleted still has a position; in others its deletion makes this function return false. */
 static bool list_find_after(const struct list_walk *w, uint32_t *out_first)
 {
     const enum resource_order order = w->scope.resource->order;
@@ -257,6 +266,7 @@ static uint64_t list_write_rows(struct list_walk *w, struct call *call, uint64_t
     const struct object_view *shape = w->scope.resource->shape;
     const uint64_t mask = reply_mask(call, shape);
     struct record record;
+    /* The stream was rewound to a position before the first row: it is written again. */
     if (first <= w->first_row)
         w->first_row = UINT64_MAX;
     const uint64_t work_before = w->work;
@@ -292,6 +302,8 @@ static enum handler_result list_begin_stream(struct list_walk *w, struct call *c
     return reply_stream_begin(call, &w->stream);
 }
 
+/* Writes the page at once, or streams it from the start if it is too long. The headers are made
+ * before the mark, because they are needed in both cases. */
 static enum handler_result list_write_page(struct list_walk *w, struct call *call)
 {
     list_begin_reply(w, call);
@@ -352,6 +364,8 @@ static enum reply_stream_step list_end_collecting(struct list_walk *w, struct ca
     return call->request->method == HTTP_HEAD ? STREAM_REPLY : STREAM_MORE;
 }
 
+/* Steps that collect write nothing, so the headers, which are sent with the first piece, can still
+ * be set when the collection has ended. */
 static enum reply_stream_step list_step(struct call *call, struct buf *out)
 {
     struct list_walk *w = call->stream->self;

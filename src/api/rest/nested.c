@@ -5,8 +5,15 @@
 #include "api/call/route.h"
 #include "api/rest/objects.h"
 
+/* Single objects below their owner. The handlers have no state. Order: the owner is found before
+ * the object, because the second key may be relative to it; for a creation the owner is set as a
+ * parameter before the command is filled from the parameters. On failure a problem is added, and
+ * nothing is submitted. */
+
 /* ---- lookup by the second key ---- */
 
+/* These functions return an id that belongs to the owner, or 0; nested_role_id() the id of any
+ * role, which may not exist. */
 static int64_t nested_role_id(const struct call *call, struct str key)
 {
     int64_t id = 0;
@@ -36,7 +43,7 @@ static int64_t nested_id_in_deployment(struct call *call, int64_t deployment_id,
 {
     struct record record;
     const enum table table = call->route->resource->shape->table;
-    int64_t id = 0, at = 0;
+    int64_t id = 0, at = 0; /* the object, and the deployment that it belongs to */
     if (str_is_digits(key))
         id = str_parse_i64(key, &id) ? id : 0;
     else if (table == TABLE_NODE)

@@ -3,6 +3,11 @@
 #include "api/call/route.h"
 #include "api/rest/lists.h"
 
+/* Filters (list_scope.accepts) for lists of the objects that belong to an owner. They have no
+ * state. A streamed list calls them again in later steps, so they read the core each time. If the
+ * owner does not exist, the reply is a problem; if it is deleted during a stream, the rest of the
+ * list is empty. */
+
 static bool owned_by_role(const struct list_scope *scope, struct call *call,
                           const struct record *record)
 {

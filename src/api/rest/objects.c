@@ -7,7 +7,12 @@
 
 /* Handlers for single objects, and preconditions by ETag. The ETag of an object is the turn of its
  * last change; If-Match is passed on to the core as if_turn and tested in the step that executes
- * the command, so that no change can come between test and execution. */
+ * the command, so that no change can come between test and execution.
+ *
+ * The handlers have no state. A change goes through the same order in all of them: find the object,
+ * read If-Match, read the parameters, fill the command, submit it. Each step may end the call with
+ * problems or a reply, and then nothing was changed. After the command was committed the object is
+ * read again for the reply; if it was deleted since, the reply says so with status 200. */
 
 /* ---- show ---- */
 

@@ -5,6 +5,16 @@
 #include "api/call/params.h"
 #include "api/call/reply.h"
 
+/* New passwords in requests. The file has no state: the hash is in call->made_hash, which is kept
+ * when the handler is run again.
+ *
+ * Order: the request is marked as secret, so that its memory is wiped, before anything else is done
+ * with a password; a password is checked before it is hashed, because hashing is expensive.
+ *
+ * Failure: a password that breaks a rule is a problem. If the queue of the worker threads is full,
+ * or the worker has not enough memory for the hash, the reply is 429. */
+
+/* Counts code points: all bytes but continuation bytes of UTF-8. */
 static uint32_t password_count_characters(struct str text)
 {
     uint32_t count = 0;
@@ -41,6 +51,7 @@ bool password_param_read(struct call *call, struct str *out_password)
     return false;
 }
 
+/* Called by the event loop when the worker thread is done. The call may be freed on return. */
 static void password_param_hashed(void *context, const char *hash)
 {
     struct call *call = context;

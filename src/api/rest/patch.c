@@ -10,9 +10,17 @@
  *
  * The operations are applied to a JSON tree of the object; the members that differ afterwards
  * become the parameters of an ordinary update command, with the precondition that the object has
- * not changed since it was read. If the client sent no If-Match and the precondition fails, the
- * whole patch is computed again (can_try_again). Nothing is changed if one operation fails. Steps
- * and copied bytes are limited, because the patch is computed on the loop.
+ * not changed since it was read. Steps and copied bytes are limited, because the patch is computed
+ * on the loop. All state is in the arena of the call.
+ *
+ * Order: each operation is parsed and applied before the next one is parsed. Only the result
+ * counts: whether a member may be changed is checked after the last operation, so that operations
+ * that cancel each other are accepted.
+ *
+ * Failure: nothing is changed if one operation fails. 400: the patch is malformed; 409: it does not
+ * fit the object, or a limit is reached; 412: If-Match does not hold. If the client sent no
+ * If-Match and the object changed meanwhile, the whole patch is computed again (can_try_again), a
+ * limited number of times.
  */
 
 /* Limits that keep a short patch from taking long or from multiplying data by repeated copies. */
@@ -22,8 +30,8 @@ enum op { OP_ADD, OP_REMOVE, OP_REPLACE, OP_MOVE, OP_COPY, OP_TEST, OP_COUNT };
 
 struct patch {
     struct call *call;
-    struct document document;
-    uint64_t copied_left;
+    struct document document; /* the object; the operations change it */
+    uint64_t copied_left;     /* bytes that copy operations may still copy */
 };
 
 /* A parsed operation. */
@@ -156,6 +164,7 @@ static bool patch_move(struct patch *p, const struct operation *o)
     struct json *taken = document_take(&p->document, &o->from);
     if (!taken)
         return patch_refuse_absent(p, o);
+    /* patch_put() visits every value below it, so they count as steps. This is an upper bound. */
     const uint64_t steps = patch_copy_size(taken) / sizeof *taken;
     p->document.steps_left -= steps < p->document.steps_left ? steps : p->document.steps_left;
     return patch_put(p, o, taken);
@@ -194,6 +203,7 @@ static bool patch_apply_operation(struct patch *p, const struct operation *o)
 
 /* ---- resulting changes ---- */
 
+/* The object with all fields, and its hidden document under its key. */
 static struct json *patch_object(struct call *call, const struct record *record)
 {
     const struct resource *resource = call->route->resource;

@@ -1,5 +1,15 @@
 #include "api/rest/row_stream.h"
 
+/* Replies with one row for each key. The state (struct rows) is a copy in the arena of the call.
+ *
+ * Order: everything that a row refers to is allocated before reply_rows(), because the arena is
+ * rewound after each row. A comma is written before every row of a list but the first; rows->first
+ * records which row that is, so that a stream that is rewound after the core was dropped writes the
+ * same separators again.
+ *
+ * Failure: a row that put() refuses is left out with its comma. Other failures are those of streams
+ * (streaming.c). */
+
 /* A step visits at most so many keys and writes about so many bytes. A reply that fits into one
  * step is sent at once. */
 enum { SCAN_MAX = 1000, WRITE_BYTES = 64 << 10 };
@@ -43,6 +53,7 @@ static void rows_put_one(struct call *call, struct rows *rows, uint64_t position
     arena_rewind(call->arena, mark);
 }
 
+/* Forgets first rows that are written again from `position` on. */
 static void rows_forget_from(struct rows *rows, uint64_t position)
 {
     for (uint32_t i = 0; i <= ROWS_SECTIONS_MAX; i++)

@@ -1,5 +1,6 @@
 #include "api/rest/url_escape.h"
 
+/* A stateless helper; it cannot fail. */
 void url_escape(struct buf *b, struct str s)
 {
     for (uint32_t i = 0; i < s.len; i++) {
