@@ -6,9 +6,15 @@
 #include "api/rest/standard_routes.h"
 #include "model/limits.h"
 
-/* The dependency graph of a deployment, and the plan of a commit. A plan is a commit command with
- * is_dry: it takes the way of a real commit through the command queue, so that veto hooks are
- * called and all commands before it are applied, and is rolled back. */
+/* The dependency graph of a deployment, and plan and consent of a commit. The file has no state.
+ *
+ * A plan is the list of what a commit would do, a consent the part of it that destroys data; both
+ * come with a hash that a commit can name. Both are made by a commit command with is_dry: it is
+ * queued like a real commit, so that veto hooks are called and all commands before it are applied,
+ * and is rolled back.
+ *
+ * Failure: nothing is changed in any case. A plan that is certainly too long is refused before it
+ * is submitted; one that turns out to be too long is refused by the core. */
 
 /* ---- graph ---- */
 

@@ -2,7 +2,8 @@
 #include "api/call/route.h"
 
 /* /healthz and /readyz, without authentication. /healthz only shows that the loop runs; /readyz
- * states whether requests can be served, and why not. */
+ * states whether requests can be served, and why not. They have no state, read neither core nor
+ * store, and cannot fail. */
 
 static enum handler_result serve_healthz(struct call *call)
 {

@@ -10,11 +10,16 @@
  * that Ansible does not have to request them one by one. Groups are deployments (with their child
  * deployments), roles, states and groups of nodes.
  *
- * It grows with the number of nodes, so it is a stream: first the hosts are collected, a few bytes
- * each, then one group after the other is written by iterating over them. Names are read when they
- * are written; a host that was deleted meanwhile is left out. The collected ids may be wrong if the
- * core is dropped, so the stream is then aborted, or served again if nothing was sent
- * (needs_same_core).
+ * Owns struct inventory, the state of one reply, in the arena of the call. Its two arenas for
+ * temporary memory are freed by inventory_free_scratch(), also at the end of a stream.
+ *
+ * Order: it grows with the number of nodes, so it is a stream of parts (enum part). Hosts and names
+ * of groups are collected first, because the name of one group depends on all others; then one
+ * group after the other is written by iterating over the hosts. Names of hosts are read when they
+ * are written; a host that was deleted meanwhile is left out.
+ *
+ * Failure: the collected ids may be wrong if the core is dropped, so the stream is then aborted, or
+ * served again if nothing was sent (needs_same_core). An unknown deployment or host is a problem.
  */
 
 enum {
@@ -24,21 +29,23 @@ enum {
     WORK_HOSTVARS = 100,    /* writing the variables of a host */
 };
 
+/* A node as it was when the hosts were collected. */
 struct host {
     int64_t id, deployment_id;
     bool alive, available;
     enum noderole_state state;
 };
 
+/* The parts in their order. Their functions return true when the part is complete. */
 enum part {
-    PART_COLLECT,
-    PART_NAMES,
-    PART_HEAD,
-    PART_DEPLOYMENTS,
-    PART_ROLES,
-    PART_STATES,
-    PART_GROUPS,
-    PART_META,
+    PART_COLLECT,     /* hosts; writes nothing */
+    PART_NAMES,       /* names of groups; writes nothing */
+    PART_HEAD,        /* the group "all" */
+    PART_DEPLOYMENTS, /* one group for each */
+    PART_ROLES,       /* one group for each that is bound */
+    PART_STATES,      /* one group for each state of nodes that occurs */
+    PART_GROUPS,      /* one group for each group of nodes */
+    PART_META,        /* variables of hosts */
     PART_END,
 };
 
@@ -47,7 +54,7 @@ struct inventory {
     struct call *call;
     int64_t root;       /* deployment at the root; 0: all */
     bool has_no_vars;   /* without _meta */
-    struct host *hosts; /* by id */
+    struct host *hosts; /* ascending by id */
     uint32_t host_count, host_max;
     struct inventory_names names;
     struct arena scratch; /* temporary memory of one step */
@@ -55,11 +62,11 @@ struct inventory {
     uint32_t work;        /* work done in this step */
 
     enum part part;
-    int64_t key;   /* current group: id of an object, or a state; 0: none */
-    uint32_t at;   /* next host or member */
-    bool is_open;  /* the start of the group is written */
-    bool has_host; /* and at least one host */
-    const int64_t *members;
+    int64_t key;            /* current group: id of an object, or a state; 0: none */
+    uint32_t at;            /* next host or member */
+    bool is_open;           /* the start of the group is written */
+    bool has_host;          /* and at least one host */
+    const int64_t *members; /* PART_GROUPS: ids of the nodes of the current group */
     uint32_t member_count;
 };
 
@@ -70,6 +77,7 @@ static const struct core *inventory_core(const struct inventory *in)
     return in->call->core;
 }
 
+/* Is the deployment the root or below it? Walks up the parents. */
 static bool inventory_shows_deployment(const struct inventory *in, int64_t deployment_id)
 {
     struct record record;
@@ -193,6 +201,7 @@ static bool inventory_put_hosts(struct inventory *in, const struct group_kind *k
     return true;
 }
 
+/* Resets the position for the next group; key 0: for the next part. */
 static void inventory_next_group(struct inventory *in, int64_t key)
 {
     in->key = key;
@@ -544,7 +553,7 @@ static void inventory_reply_vars(struct inventory *in, struct str key)
     call->reply.body = buf_str(&b);
 }
 
-/* Tries to write the whole inventory in a few steps; true if that succeeded and is the reply. */
+/* True if a few steps were enough. `in` is a copy: otherwise a stream starts from the beginning. */
 static bool inventory_reply_at_once(struct call *call, struct inventory in)
 {
     enum { STEPS_MAX = 4 };

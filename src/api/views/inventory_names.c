@@ -4,6 +4,16 @@
 #include "base/hash/hash.h"
 #include "base/text/buf.h"
 
+/* Unique names of groups. The table of hashes (struct inventory_names) belongs to the caller, and
+ * is in its arena.
+ *
+ * Order: all names are added and sorted by the last call of inventory_names_add(), before the first
+ * name is requested, because a name is unique only relative to all others.
+ *
+ * Nothing can fail. Objects that are created after inventory_names_new() may be missing in the
+ * table, which has space for the objects of that moment; their names can then collide. Two names
+ * with equal hashes count as equal: one of them gets a suffix that it would not need. */
+
 static const struct {
     enum table table;
     char letter; /* letter in suffixes */
@@ -20,6 +30,7 @@ struct inventory_used {
 
 /* ---- names without suffix ---- */
 
+/* Replaces all bytes but letters and digits by underscores. */
 static struct str inventory_plain_name(struct arena *a, struct str name)
 {
     struct buf b = buf_in(a);
@@ -32,6 +43,7 @@ static struct str inventory_plain_name(struct arena *a, struct str name)
 
 static struct str inventory_deployment_name(struct arena *a, struct str name)
 {
+    /* The prefixes of the names of other kinds; the last four are categories of groups. */
     static const char *const taken[] = {"deployment_", "role_", "state_", "ui_",
                                         "rack_",       "tag_",  "class_"};
     const struct str plain = inventory_plain_name(a, name);

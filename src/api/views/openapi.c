@@ -4,13 +4,16 @@
 #include "api/views/graph.h"
 
 /* GET /api/openapi.json: the OpenAPI 3.0 document, generated from the route tables, views and
- * parameter schemas that serve the requests. */
+ * parameter schemas that serve the requests. It is written for each request from constant tables;
+ * the file has no state and cannot fail. Order matters only where OpenAPI requires unique keys: all
+ * methods of a path are written together at its first route, and each view once, at the first route
+ * that has it. */
 
 /* ---- JSON output ---- */
 
 struct openapi_writer {
     struct buf b;
-    bool is_fresh; /* the next member is the first of its object */
+    bool is_fresh; /* the next member is the first of its object, so no comma comes before it */
 };
 
 static void openapi_put_comma(struct openapi_writer *p)
@@ -197,6 +200,8 @@ static const char *openapi_param_schema(enum param_kind kind)
     impossible("a kind of parameter outside the enum");
 }
 
+/* The parameters of the body; NULL: the route has none, or its handler reads the query string only.
+ */
 static const struct params_schema *route_params_schema(const struct route *route)
 {
     if (route->params)

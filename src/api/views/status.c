@@ -7,7 +7,10 @@
 #include "base/hash/md5.h"
 
 /* Status endpoints for pages that poll: states without the objects (docs/spec/api.md, Status
- * endpoints). */
+ * endpoints). The handlers have no state and change nothing. Replies that grow with the number of
+ * objects are written row by row (row_stream.h). The only failures are an unknown object and a
+ * wrong parameter, which become problems, and GET anneal, which replies 409 if a noderole is in
+ * ERROR. */
 
 static enum handler_result status_reply(struct call *call, const struct buf *b)
 {
@@ -129,7 +132,8 @@ static bool status_put_noderole_row(struct call *call, const struct rows *rows, 
     return true;
 }
 
-/* States of the noderoles of a deployment or snapshot. deployment_id 0: there are none. */
+/* States of the noderoles of a deployment or snapshot. deployment_id 0: there are none. The members
+ * before "node_roles" are the head of the rows, because that key is the last one. */
 static enum handler_result status_reply_states(struct call *call, int64_t id, int64_t state,
                                                const char *status, int64_t deployment_id)
 {
@@ -271,7 +275,8 @@ static void status_count_noderoles(const struct core *core, bool with_proposed,
     }
 }
 
-/* marker: start of the elapsed time. */
+/* The parameter `marker` is the start of the elapsed time, which is returned in seconds. Noderoles
+ * that are neither ACTIVE nor in ERROR count as "todo". */
 static enum handler_result serve_heartbeat(struct call *call)
 {
     const struct api_engine *engine = call_engine(call);

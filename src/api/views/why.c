@@ -10,9 +10,17 @@
  * first causes in groups, and faults of the installation.
  *
  * The causes come from the core; a power action that failed and is about to be retried is known to
- * the daemon only and is appended. A deployment is walked in steps of a stream. While the store is
- * stalled and the core has changes that are not durable, only the faults of the installation are
- * returned, because nothing else may be shown.
+ * the daemon only and is appended. A deployment is walked in steps of a stream, which writes no
+ * pieces: the last step makes the whole reply.
+ *
+ * Owns the walk of a deployment (struct why_walk of the core). It is closed when the reply is made
+ * at once, otherwise by long_why_fini(), however the stream ends.
+ *
+ * Failure: while the store is stalled and the core has changes that are not durable, only the
+ * faults of the installation are returned, because nothing else may be shown. This is tested before
+ * the object is searched, because even its existence may not be durable. If the core is dropped
+ * during a walk, the call is served again (needs_same_core); if the deployment is deleted, the
+ * reply is 404.
  */
 
 /* ---- one cause ---- */
@@ -172,11 +180,12 @@ static enum handler_result why_reply_faults_only(struct call *call, enum table t
     if (object_put_key(&m, "installation"))
         why_put_faults(call, &b);
     object_writer_close(&m);
-    call->seen = 0;
+    call->seen = 0; /* nothing was read from the core: the reply need not wait for durability */
     reply_json(call, "why", "obj", buf_str(&b));
     return SERVED_REPLY;
 }
 
+/* `walk` is that of a deployment, for the groups of first causes; NULL for other objects. */
 static void reply_why(struct call *call, enum table table, int64_t id, const struct cause *first,
                       struct why_walk *walk)
 {
@@ -200,6 +209,7 @@ static void reply_why(struct call *call, enum table table, int64_t id, const str
 
 enum { NODEROLES_A_STEP = 1000 }; /* about 0.3 us each */
 
+/* State of the walk of a deployment with many noderoles. */
 struct long_why {
     struct reply_stream stream;
     struct why_walk *walk;
