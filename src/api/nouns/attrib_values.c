@@ -5,12 +5,20 @@
 #include "api/rest/objects.h"
 #include "model/schema.h"
 
-/* Values of attribs on objects.
+/* Values of attribs on objects. An attrib is a named value at a path of the documents of its owner;
+ * it is requested for an object (`target`), and the owner (`place`) is found from it: for an attrib
+ * of a role on a node, for example, the owner is the noderole.
  *
  * A value is read from the merged data of its owner (core_data) in the layer that ?bucket= selects,
- * and written by a command attrib_set. For lists the data of the last owner is cached, because most
- * attribs of an object have the same owner; the cache is valid until the core changes. A PATCH is
- * computed from the current value with a precondition and repeated if that fails.
+ * and written by a command attrib_set. For lists the data of the last owner is cached in the arena
+ * of the call, because most attribs of an object have the same owner; the cache is valid until the
+ * core changes.
+ *
+ * A PATCH reads the value and its precondition (the turn of the owner) from the same core, so a
+ * change of the owner before the command is executed makes the precondition fail.
+ *
+ * Failure: a problem ends the call before anything is submitted. A PATCH whose precondition fails
+ * is computed again, unless the client sent If-Match.
  */
 
 /* ---- object, attrib and layer ---- */
@@ -43,6 +51,7 @@ static bool attrib_read_bucket(struct call *call, enum view *out_view)
     return false;
 }
 
+/* The object of the first key. False after a problem. */
 static bool attrib_find_target(struct call *call, struct subject *out_target)
 {
     struct record owner;
@@ -86,9 +95,9 @@ static bool attrib_find_value(struct call *call, struct attrib_on_owner *out)
 
 /* The merged data that was read last, and the state of the core for which it is valid. */
 struct value_cache {
-    struct arena *arena;
+    struct arena *arena; /* of the call; receives `data` */
     const struct core *core;
-    uint64_t edits;
+    uint64_t edits; /* core_edits() when `data` was read */
     struct subject place;
     const struct json *data;
 };
@@ -271,6 +280,7 @@ enum handler_result serve_value_set(struct call *call)
 
 /* ---- PATCH ---- */
 
+/* The attrib with its value, as the object that the operations of a PATCH refer to. */
 static struct json *attrib_value_object(struct call *call, const struct attrib_on_owner *r)
 {
     const struct object_view *shape =
@@ -284,6 +294,7 @@ static struct json *attrib_value_object(struct call *call, const struct attrib_o
     return object;
 }
 
+/* Refuses members of `one` that `other` does not have equally, except for the value. */
 static void attrib_check_only_value(struct call *call, const struct json *one,
                                     const struct json *other)
 {

@@ -2,6 +2,10 @@
 
 #include "api/rest/standard_routes.h"
 
+/* Attribs: fields, parameters and routes. An attrib is a name for a path in the documents of its
+ * owner; values are served by attrib_values.c. The file has constant tables and no state; failures
+ * are those of the shared handlers (objects.c). */
+
 /* clang-format off */
 static const struct object_view_field attrib_fields[] = {
     {"id",          SHAPE_INT,     SHAPE_AT(attrib.id),            0, NULL},
@@ -19,6 +23,7 @@ static const struct object_view_field attrib_fields[] = {
 };
 /* clang-format on */
 
+/* An attrib by itself has no value: the key is left out, unless attrib_values.c sets a function. */
 static const struct object_view_tail value_tail = {.name = "value"};
 static const struct object_view shape_attrib = {
     .type = "attrib", .table = TABLE_ATTRIB, SHAPE_ROWS(attrib_fields), .tail = &value_tail};

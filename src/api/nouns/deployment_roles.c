@@ -5,7 +5,8 @@
 #include "api/rest/standard_routes.h"
 
 /* Deployment roles: fields, parameters and routes. A deployment role is a role in a deployment as a
- * whole, with data that all its noderoles inherit. */
+ * whole, with data that all its noderoles inherit. The file has constant tables and no state;
+ * failures are those of the shared handlers (objects.c). */
 
 /* clang-format off */
 static const struct object_view_field deployment_role_fields[] = {
@@ -47,7 +48,7 @@ static const struct params_schema create = {.kind = COMMAND_DEPLOYMENT_ROLE_CREA
 static const struct params_schema update = {.kind = COMMAND_DEPLOYMENT_ROLE_DATA,
                                             PARAM_RULES(update_rules)};
 
-/* Finds a deployment role by the name of its role and ?deployment=. */
+/* Finds a deployment role by the name of its role and ?deployment=, a name or an id. */
 static int64_t deployment_role_find(struct call *call, struct str name)
 {
     struct str where = STR("");

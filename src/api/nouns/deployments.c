@@ -8,7 +8,8 @@
 #include "api/views/graph.h"
 
 /* Deployments: fields, parameters and routes. A deployment is a set of noderoles that is proposed
- * and committed together. All changes are commands of the core; this file only describes them. */
+ * and committed together. All changes are commands of the core; this file only describes them in
+ * constant tables. It has no state, and failures are those of the shared handlers (objects.c). */
 
 /* clang-format off */
 static const struct object_view_field deployment_fields[] = {

@@ -9,18 +9,28 @@
 #include "api/rest/url_escape.h"
 #include "http/address.h"
 
-/* Events: search of the stored ones, and a stream of new ones.
+/* Events (rows of the audit log): search of the stored ones, and a stream of new ones.
+ *
+ * Owns the state of a search (struct event_search) and of a stream (struct event_stream), both in
+ * the arena of their call; the text that a stream has not written yet has an arena of its own, so
+ * that it is freed as soon as it is written.
  *
  * Events are read from the store, not from the core, so they are always durable. A search reads
  * batches of BATCH_MAX rows until the page is full, and stops after SCAN_MAX rows or PAGE_BYTES_MAX
  * bytes with a Link to the rest, so that a rare filter cannot make it run for ever. A stream polls:
- * whenever the durable turn has advanced, it requests the events after its cursor. If a query
- * fails, the next poll repeats it; the cursor advances only over events that were received.
+ * whenever the durable turn has advanced, it requests the events after its cursor. A step writes
+ * the text of the last query before it starts the next one, because the next result replaces it.
+ *
+ * Failure: if a query of a search fails, the reply is an error, without the rows found before. If a
+ * query of a stream fails, the next poll repeats it; the cursor advances only over events that were
+ * received. A stream whose credentials were revoked ends. Actors and addresses are for admins only:
+ * others do not see them, and 403 is the reply if they filter by them.
  */
 
 /* Events that a stream requests at once; it holds them in memory until its client has read them. */
 enum { STREAM_BATCH_MAX = 50 };
 enum { PAGE_BYTES_MAX = 4 << 20 }; /* a page ends early after so many bytes */
+/* Events of one query of a search, events of a page, and events that one search may read. */
 enum { BATCH_MAX = 500, LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, SCAN_MAX = 100000 };
 
 static const char type[] = "event";
@@ -68,12 +78,14 @@ static void event_put(struct buf *b, const struct event_record *e, const struct 
 /* ---- search ---- */
 
 struct event_search {
-    struct api_event_cursor at;
-    int64_t limit, since_ms, object_id;      /* 0: any */
+    struct api_event_cursor at;              /* the last event that was read */
+    int64_t limit;                           /* events of the page */
+    int64_t since_ms, object_id;             /* 0: any; ms since 1970 */
     struct str actor, address, verb, object; /* empty: any */
-    uint32_t scanned, found;
-    bool is_audit, shows_actor;
-    struct buf rows;
+    uint32_t scanned, found;                 /* events that were read, and that match */
+    bool is_audit;                           /* the route is audit, not events: for the link */
+    bool shows_actor;                        /* the caller is an admin */
+    struct buf rows;                         /* the reply so far */
 };
 
 static bool event_matches(const struct event_search *s, const struct event_record *e)
@@ -130,6 +142,9 @@ static enum handler_result events_reply_search(struct call *call, struct event_s
 
 static enum handler_result events_search_more(struct call *call);
 
+/* Filters one batch. The page ends, in this order: when it has enough bytes (with a link), when all
+ * further events are older than `since`, at the last event, or when it is full or enough events
+ * were read (with a link). Otherwise the next batch is requested. */
 static enum handler_result events_search_received(struct call *call, const struct record *records,
                                                   uint32_t count)
 {
@@ -261,8 +276,8 @@ static enum handler_result events_begin_search(struct call *call, bool is_audit)
 
 struct event_stream {
     struct reply_stream stream;
-    struct api_event_cursor at;
-    int64_t searched_turn;   /* durable turn of the last query; no new events up to it */
+    struct api_event_cursor at; /* the last event that was received */
+    int64_t searched_turn;   /* durable turn at the last query; 0: query again at the next step */
     bool is_request_pending; /* a query of the store is pending */
     bool shows_actor;
     int64_t last_write_ms; /* monotonic ms; 0: nothing written yet */
@@ -292,6 +307,7 @@ static void events_stream_received(struct call *call, const struct record *recor
     reply_stream_wake(&w->stream);
 }
 
+/* Starts a query unless one is pending or no turn was committed since the last one. */
 static void events_stream_request(struct call *call, struct event_stream *w)
 {
     const struct api_engine *engine = call_engine(call);

@@ -3,7 +3,9 @@
 #include "api/rest/standard_routes.h"
 
 /* Groups of nodes: fields, parameters and routes, and the routes that add nodes to a group and
- * remove them. */
+ * remove them. Constant tables without state; a change is one command, and a problem before it
+ * changes nothing. The removal of a node that is not in the group is refused here, because the core
+ * has no problem for it. */
 
 /* clang-format off */
 static const struct object_view_field group_fields[] = {

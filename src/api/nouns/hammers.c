@@ -5,9 +5,19 @@
 #include "api/rest/standard_routes.h"
 #include "model/hammer_class.h"
 
-/* Hammers (drivers that reach or switch a machine) and power actions. A power action is ordered by
- * a command and performed after its batch is committed; its result is stored in the node and read
- * by the number of the order. The secret of a hammer (authenticator) is never returned. */
+/* Hammers (drivers that reach or switch a machine) and power actions. The file has no state. The
+ * secret of a hammer (authenticator) is never returned.
+ *
+ * Order of a power action: it is ordered by a command, which adds a row to the outbox (work outside
+ * the core that survives a crash); the id of that row is the number of the order. It is performed
+ * after the batch is committed, or later, if it has to wait until the boot environment of the node
+ * is served. When it has ended, the row is deleted and the result is stored in the node, which
+ * keeps the newest results only.
+ *
+ * Failure: the reply to an order only states that it was accepted; whether the action succeeded is
+ * read by its number. Results that the node does not keep any more are 404. An action that no
+ * hammer of the node supports is refused by the core; the route perform replies 200 with an
+ * "exception" if the hammer of its path does not support the action. */
 
 /* ---- hammers as objects ---- */
 
@@ -181,6 +191,7 @@ enum handler_result serve_power_actions(struct call *call)
     return SERVED_REPLY;
 }
 
+/* With view=full also the number of the order, which is in the document of the outcome. */
 static void power_reply_ordered(struct call *call, int64_t id)
 {
     struct json *reply = json_make(call->arena, JSON_OBJECT);
@@ -223,7 +234,8 @@ enum handler_result serve_power(struct call *call)
 
 /* ---- result of a power order ---- */
 
-/* `entry` is the result stored in the node; NULL: the order has not ended. */
+/* `entry` is the result stored in the node; NULL: the order has not ended. row->generation is the
+ * boot generation that the order waits for; 0: it does not wait. */
 static void power_reply_order(struct call *call, const struct node_record *node,
                               const struct outbox_record *row, const struct json *entry)
 {
@@ -310,6 +322,7 @@ static const struct param_rule perform_rules[] = {
 static const struct params_schema perform = {.kind = COMMAND_NODE_POWER,
                                              PARAM_RULES(perform_rules)};
 
+/* The reply of the route perform, in the form of OpenCrowbar. */
 static void hammer_reply_action(struct call *call, const struct record *hammer, const char *type,
                                 struct str results)
 {

@@ -1,7 +1,8 @@
 #include "api/rest/standard_routes.h"
 
 /* Jigs: fields, parameters and routes. A jig is a way to execute a role on a node, such as a shell
- * script or Ansible. Jigs come from barclamps and cannot be created through the API. */
+ * script or Ansible. Jigs come from barclamps and cannot be created through the API. The file has
+ * constant tables and no state; failures are those of the shared handlers (objects.c). */
 
 /* clang-format off */
 static const struct object_view_field jig_fields[] = {

@@ -5,7 +5,8 @@
 
 /* Noderoles: fields, parameters and routes. A noderole is one role bound to one node in one
  * deployment: the unit that has a state and is run. In the API it is called node_role, as in
- * OpenCrowbar. */
+ * OpenCrowbar. The file has constant tables and no state; failures are those of the shared handlers
+ * (objects.c). */
 
 /* clang-format off */
 static const struct object_view_field noderole_fields[] = {

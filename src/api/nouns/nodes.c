@@ -10,7 +10,11 @@
 
 /* Nodes: fields, parameters and routes. A node is a machine, or a system node that carries
  * services. A machine that registers may send mac and ip, which are stored as hints; later it
- * reports alive, its boot id and its environment through PUT. */
+ * reports alive, its boot id and its environment through PUT.
+ *
+ * The file has constant tables and no state; changes are commands of the core. mac and ip are
+ * merged into the hint after the parameter `hint` was read, so they override it. A wrong one is a
+ * problem, and nothing is submitted. */
 
 /* clang-format off */
 static const struct object_view_field node_fields[] = {

@@ -3,7 +3,8 @@
 #include "api/rest/standard_routes.h"
 
 /* Roles: fields, parameters and routes. Roles come from barclamps (packages of content) and cannot
- * be created through the API; description and template can be changed. */
+ * be created through the API; description and template can be changed. The file has constant tables
+ * and no state; failures are those of the shared handlers (objects.c). */
 
 /* clang-format off */
 #define FLAG(key, BIT) {key, SHAPE_FLAG, SHAPE_AT(role.flags), BIT, "false"}

@@ -13,7 +13,19 @@
 
 /* Open and ended runs, and logs of runs as JSON or as an event stream. Logs are arbitrary bytes:
  * they are converted to UTF-8 with replacement characters, and an incomplete character at the end
- * is left for the next request, so that `next` is always at a character boundary. */
+ * is left for the next request, so that `next` is always at a character boundary.
+ *
+ * The file owns only the state of a log stream (struct log_stream), in the arena of its call. Open
+ * runs are read from the core, ended ones from the store, and logs from the runner (the module that
+ * executes runs) through the engine; a log stream does not wait for durability.
+ *
+ * Order: the records of ended runs are valid only while they are delivered, so they are copied, and
+ * their memory is reserved before that. A log stream verifies the credentials before each read,
+ * because it may last longer than they do.
+ *
+ * Failure: an unknown run or log is a problem (404). A log stream that cannot read on, or whose
+ * credentials were revoked, ends without the event "end"; the client may resume at the offset of
+ * the last event. */
 
 static const char type[] = "run";
 
@@ -156,8 +168,8 @@ static uint32_t utf8_sequence_length(struct str s, uint32_t at)
     return size;
 }
 
-/* Replaces invalid bytes by U+FFFD. An incomplete character at the end is left for the next time.
- */
+/* Replaces invalid bytes by U+FFFD. An incomplete character at the end is left for the next time,
+ * unless this is all (is_all). *out_used: bytes of `raw` that were converted. */
 static struct str run_log_to_utf8(struct arena *a, struct str raw, bool is_all, uint32_t *out_used)
 {
     struct buf b = buf_in(a);
@@ -223,9 +235,10 @@ static bool run_log_read_params(struct call *call, struct api_log_chunk *log)
 struct log_stream {
     struct reply_stream stream;
     struct api_log_chunk log; /* the requested log and the current offset */
-    int64_t last_write_ms;
+    int64_t last_write_ms;    /* monotonic ms; 0: nothing written yet */
 };
 
+/* Writes the bytes as an event, whose id is the offset after them, and advances the offset. */
 static void run_log_put_event(struct api_log_chunk *log, struct buf *out)
 {
     struct buf data = buf_in(log->arena), id = buf_in(log->arena);

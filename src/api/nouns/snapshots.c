@@ -7,6 +7,19 @@
 #include "api/rest/standard_routes.h"
 #include "api/views/graph.h"
 
+/* Snapshots: fields, parameters, navigation, and the verbs of a deployment through its head. A
+ * snapshot is the membership and the data of a deployment at one commit; the newest one is the
+ * head, all others are archived. The file has no state; the content of archived snapshots is read
+ * by snapshot_diff.c.
+ *
+ * Order: a verb is a command about the deployment, but the request names a snapshot. Whether the
+ * snapshot is the head is therefore tested here, and the command gets the precondition that the
+ * deployment has not changed since. If it has, the call is served again (can_try_again), and tests
+ * again.
+ *
+ * Failure: a problem ends the call before anything is submitted. Verbs and the graph of an archived
+ * snapshot are refused. */
+
 /* clang-format off */
 static const struct object_view_field snapshot_fields[] = {
     {"id",            SHAPE_INT,            SHAPE_AT(snapshot.id),             0, NULL},

@@ -4,7 +4,11 @@
 #include "api/rest/objects.h"
 
 /* PUT /api/test/nodes/:id?source=: simulates the discovery of a machine with the data of a test
- * file. Only with --test-jig, where all runs are simulated as well. */
+ * file. Only with --test-jig, where all runs are simulated as well.
+ *
+ * The handler has no state. The name of the file is checked before it is used, so that it cannot
+ * refer to another directory. On failure (no --test-jig, no such node or file, or not JSON) a
+ * problem is added, and nothing is submitted. */
 
 static bool test_jig_is_enabled(const struct call *call)
 {

@@ -7,9 +7,16 @@
 #include "api/rest/objects.h"
 #include "auth/credentials.h"
 
-/* Tokens of users and nodes. The secret is generated here and returned once; the core stores its
- * hash. A token never has more rights, nor a longer life, than the credentials it was created with.
- */
+/* Tokens of users and nodes. The file has no state: the secret is generated here, is kept in the
+ * call until the reply, and is returned once; the core stores its hash. The token of a user never
+ * has more rights than its creator, nor a longer life than the token it was created with.
+ *
+ * Order: a new token of a node and the deletion of the older ones are one batch, deletions first,
+ * so that the limit of tokens of a node is not exceeded; the secret is returned only after the
+ * batch was committed.
+ *
+ * Failure: a problem or a refused batch changes nothing, and the older tokens stay valid. If the
+ * reply is lost, the secret is lost with it, and another token has to be created. */
 
 /* Without the hash of the secret. */
 /* clang-format off */

@@ -6,13 +6,22 @@
 #include "api/rest/standard_routes.h"
 #include "auth/auth_state.h"
 
-/* Users, passwords and password resets.
+/* Users, passwords and password resets. The file has no state: users are objects of the core, and
+ * password reset keys are in struct auth_state of the API.
  *
  * A new password is hashed on a worker thread; the handler is run again when the hash is there
  * (password_params.h). A password change is a batch: the update of the user and the deletion of all
  * its sessions, so that a stolen session does not survive it. A user without the admin level may
- * only set its own password, and not with a token. The HA1 for Digest authentication is stored only
- * on request, because it is equivalent to the password.
+ * only set its own password, and not with a token. The HA1 for Digest authentication (the hash of
+ * user name, realm and password) is stored only on request, because it is equivalent to the
+ * password.
+ *
+ * Order: the right to set it and all parameters are checked before a password is hashed, because
+ * hashing is expensive. A reset key is consumed after the hash is computed and before the command is
+ * submitted, so that it cannot be used twice.
+ *
+ * Failure: nothing is changed before the command is committed. If the command is refused after a
+ * reset key was consumed, the client has to start the reset again.
  */
 
 /* ---- users as objects ---- */
@@ -175,6 +184,7 @@ static enum handler_result serve_user_create(struct call *call)
 
 /* ---- flags ---- */
 
+/* POST sets the flag, DELETE clears it. `flag` selects the field of the command that counts. */
 static enum handler_result user_serve_flag(struct call *call, uint32_t flag, const char *field)
 {
     const bool value = call->request->method == HTTP_POST;
@@ -201,8 +211,9 @@ static enum handler_result serve_user_lock(struct call *call)
 
 /* ---- passwords ---- */
 
-/* May the caller set the password of this user? Not with a token: a stolen token must not be enough
- * to take over the account. */
+/* May the caller set the password of this user? Admins may, also with a token. Others may set their
+ * own, but not with a token: a stolen token must not be enough to take over the account. False
+ * after a 403. */
 static bool user_may_set_password(struct call *call, int64_t user_id)
 {
     if (authorize_is_admin(call))
