@@ -17,8 +17,8 @@
  * password.
  *
  * Order: the right to set it and all parameters are checked before a password is hashed, because
- * hashing is expensive. A reset key is consumed after the hash is computed and before the command is
- * submitted, so that it cannot be used twice.
+ * hashing is expensive. A reset key is consumed after the hash is computed and before the command
+ * is submitted, so that it cannot be used twice.
  *
  * Failure: nothing is changed before the command is committed. If the command is refused after a
  * reset key was consumed, the client has to start the reset again.
