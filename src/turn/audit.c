@@ -9,15 +9,21 @@
 #include "port/batch.h"
 #include "port/watch_port.h"
 
-/* An event is the difference of one record before and after a command. The object of the command is
- * copied before the step (audit_before), because the step changes it in place, and compared after
- * it (audit_after). A command that is refused, or changes nothing, adds no event. For a
- * COMMAND_BATCH the events of the parts are collected while the core steps them, and dropped if the
- * batch is refused. */
+/* Events of the audit log: this file collects them in struct events while a batch is stepped, and
+ * encodes them as rows of that batch, so that they are durable together with it.
+ *
+ * An event is the difference of one record before and after a command. Order: the object of the
+ * command is copied before the step (audit_before), because the step changes it in place, and
+ * compared after it (audit_after). The event of the engine counts the changed rows of the batch
+ * (audit_count), so audit_put() is called after the last row was collected.
+ *
+ * Failure: a command that is refused, or changes nothing, adds no event. For a COMMAND_BATCH the
+ * events of the parts are collected while the core steps them, and dropped if the batch is refused
+ * or needs replies of hooks. If the store does not commit, the events are lost with their batch. */
 
 enum { AUDIT_STRING_MAX = 1024 }; /* bytes; a longer string is shown as {"bytes": N} */
 
-/* The object of a command before the step. */
+/* A command that is being stepped: its object before the step. */
 struct event_watch {
     uint64_t edits;    /* core_edits() before the step */
     bool known;        /* the object existed: `before` is set */
@@ -83,6 +89,7 @@ static bool audit_is_secret(struct str name)
            str_eq(name, STR("hash"));
 }
 
+/* Fields that change with every write, or whose content is shown as the event itself. */
 static bool audit_is_bookkeeping(struct str name)
 {
     return str_eq(name, STR("id")) || str_eq(name, STR("created_at")) ||

@@ -3,6 +3,18 @@
 #include "base/mem/pages.h"
 #include "turn/turn.h"
 
+/* The queue of commands, and the commands that wait for replies of hooks (command_queue.h).
+ *
+ * This file owns the copies of the commands and their memory. Order: command_queue_begin()
+ * exchanges the two generations only when every command of the draining one was taken, because
+ * commands of the batch in progress point into its arena. Commands are therefore taken in order of
+ * arrival.
+ *
+ * Failure: a full queue or table of pending commands refuses the new command (ERR_LIMIT, token 0)
+ * and keeps the others. Nothing here is stored, so all of it is lost in a crash. */
+
+/* ---- queue ---- */
+
 void command_queue_fini(struct command_queue *in)
 {
     arena_fini(&in->filling.arena);

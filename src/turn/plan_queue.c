@@ -4,7 +4,8 @@
 #include "turn/turn_private.h"
 
 /* turn_slice(): take the oldest request without a reply, find or begin a plan for it, compute one
- * slice, and send the replies whose turn is durable.
+ * slice, and send the replies whose turn is durable. This file owns turn.plans: the requests, each
+ * with an arena of its own, and the slots with plans.
  *
  * Ordering: an outcome may point into the memory of its plan, so a plan is freed only after all
  * replies that use it were sent (plans_is_needed). Plans refer to the core and must be ended before

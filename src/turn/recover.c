@@ -9,14 +9,15 @@
  * shows whether the batch is in.
  *
  * Order of recovery: without a batch in doubt, load first and lead afterwards, so that a store that
- * is refused as damaged has not been written to; with a batch in doubt, lead first. Replies of a
- * batch that turned out to be committed are sent only after the load, because their readers expect
- * a core that has its rows. Effects are not repeated from the batch but derived from the loaded
- * rows (core_resume).
+ * is refused as damaged has not been written to; with a batch in doubt, or if the store cannot be
+ * read before lead() has connected to it again, lead first. Replies of a batch that turned out to
+ * be committed are sent only after the load, because their readers expect a core that has its rows.
+ * Effects are not repeated from the batch but derived from the loaded rows (core_resume).
  *
- * A failed load or commit is retried with exponential delays of 100 ms to 6.4 s. Two results are
- * final: another daemon has the leadership (fenced), or the store is not at the turn this daemon
- * wrote last. */
+ * This file owns the fields of struct turn that are listed under "Failure and recovery". A failed
+ * load or commit is retried with exponential delays of 100 ms to 6.4 s. Two results are final:
+ * another daemon has the leadership (fenced), or the store is not at the turn this daemon wrote
+ * last. */
 
 enum { RETRY_FIRST_MS = 100, RETRY_DOUBLINGS = 6 };
 
@@ -302,7 +303,8 @@ static enum turn_status recover_lead(struct turn *t)
     return TURN_AGAIN;
 }
 
-/* With a batch in doubt, acquire the leadership first: it decides what becomes of the batch. */
+/* With a batch in doubt, acquire the leadership first: it decides what becomes of the batch. Also
+ * used if the connection to the store was lost, because lead() connects again. */
 static enum turn_status recover_lead_then_load(struct turn *t)
 {
     enum turn_status status = recover_lead(t);

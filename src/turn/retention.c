@@ -1,13 +1,14 @@
 #include "model/limits.h"
 #include "turn/turn_private.h"
 
-/* Deletion of old runs and events (ADR 0061). A batch that is written anyway carries the time
- * before which rows are deleted; an installation without changes deletes nothing and needs no
- * space.
+/* Deletion of old runs and events (ADR 0061). The file owns turn.retention, the times of the next
+ * deletions. A batch that is written anyway carries the time before which the store deletes rows;
+ * an installation without changes deletes nothing and needs no space.
  *
- * Ages depend on the wall clock, which can be wrong: a clock that was set to 2038 for a minute must
- * not delete the history. So rows are deleted only after the clock has run for an hour without a
- * jump, and while it is not behind the stamp of earlier commands by more than ten minutes. */
+ * Ages depend on the wall clock, which can be wrong: a clock that was set to 2038 for a minute
+ * must not delete the history. So rows are deleted only after the clock has run for an hour
+ * without a jump, and while it is not behind the stamp of earlier commands by more than ten
+ * minutes. If a batch with a deletion fails, the rows stay until the next deletion is due. */
 
 enum {
     SLACK_MS = 600000,   /* the wall clock may be so far behind the stamp */

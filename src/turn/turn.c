@@ -9,22 +9,25 @@
 
 /* The pipeline of a turn: take, step, commit, perform (ADR 0001).
  *
- *   take     commands leave the queue in order of arrival and are stamped with time and nonce
- *   step     the core executes each one; outcomes and effects are collected in the arena of the
- *   batch commit   all changed rows are encoded into one batch and submitted to the store perform
- *   after the store has committed: effects are performed, then replies are sent
+ *   take     Commands leave the queue in order of arrival and are stamped with time and nonce.
+ *   step     The core executes each one; outcomes and effects are kept in the arena of the batch.
+ *   commit   All changed rows are encoded into one batch, which is submitted to the store.
+ *   perform  After the store has committed, effects are performed, then replies are sent.
  *
- * The order is the purpose of this file: no effect and no reply leaves before the rows it depends
- * on are durable. One batch is in flight at a time. Commands that arrive meanwhile wait in the
- * queue and form the next batch, which makes a busy store commit larger batches (group commit).
+ * This file owns struct turn and with it the core, the queue of commands and the batch in
+ * progress, from its first step until turn_forget_batch().
  *
- * Within a batch, inputs come first, then the tick, so that a result that has arrived counts before
- * its deadline; then annealing steps, which start what the inputs made possible. A batch is closed
- * by the number of changed rows.
+ * Order: no effect and no reply leaves before the rows it depends on are durable. One batch is in
+ * flight at a time. Commands that arrive meanwhile wait in the queue and form the next batch,
+ * which makes a busy store commit larger batches (group commit). Within a batch, inputs come
+ * first, then the tick, so that a result that has arrived counts before its deadline; then
+ * annealing steps, which start what the inputs made possible. A batch is closed by the number of
+ * changed rows.
  *
  * Failure: if the store does not commit, the core is ahead of the store and cannot be used;
- * recover.c drops it and loads another. If nothing changed, the perform phase follows directly: the
- * replies depend on rows that are durable already. */
+ * recover.c drops it and loads another. If nothing changed, the perform phase follows directly:
+ * the replies depend on rows that are durable already. A function that returns false or
+ * TURN_CRASHED was ended by the simulator at a crash point; its callers return at once. */
 
 enum {
     ANNEAL_STEPS_MAX = 1024, /* annealing steps in one batch                              */
@@ -356,6 +359,7 @@ struct collecting {
     struct events *events;
 };
 
+/* Called by the core for each changed row of the batch. */
 static void turn_collect_change(void *context, const struct change *change)
 {
     struct collecting *collecting = context;
@@ -371,6 +375,9 @@ static uint32_t turn_batch_bytes_max(const struct turn *t)
     return t->ports.batch_bytes_max ? t->ports.batch_bytes_max : BATCH_BYTES_MAX;
 }
 
+/* Encode the batch. Deleted rows come first, so that a new row can use a unique value of a deleted
+ * one. The digest is read after the collect, which updates it. Events come last, because the event
+ * of the engine counts the rows that were collected. */
 static void turn_collect(struct turn *t)
 {
     const uint32_t most = turn_batch_bytes_max(t);

@@ -118,9 +118,9 @@ enum turn_status turn_start(struct turn *t);
  * load() of the store. */
 enum turn_status turn_advance(struct turn *t);
 
-/* Between two moves: compute one slice, about a millisecond, of the plan that a dry command waits
- * for (plan_queue.h), and send the replies that are ready. True: there is more to do. The caller
- * serves other events before it calls again. */
+/* Between two moves: compute one slice, less than a millisecond, of the plan that a dry command
+ * waits for (plan_queue.h), and send the replies that are ready. True: there is more to do. The
+ * caller serves other events before it calls again. */
 bool turn_slice(struct turn *t);
 
 /* Queue a copy of the command; time and nonce are set when it is taken. The reply to a dry command

@@ -1,8 +1,8 @@
 /* turn_private.h - the state of the turn, shared by the files of src/turn.
  *
- * turn.c has the pipeline, recover.c the failures and the reload, plan_queue.c plans in slices,
- * turn_times.c the clocks, retention.c the age of history rows. Only files of src/turn include
- * this.
+ * turn.c has the pipeline, command_queue.c the commands that wait, audit.c the events, recover.c
+ * the failures and the reload, plan_queue.c plans in slices, turn_times.c the clocks, retention.c
+ * the age of history rows, turn_state.c the queries. Only files of src/turn include this.
  */
 #pragma once
 
@@ -46,11 +46,11 @@ struct times {
 struct turn {
     struct turn_ports ports;
     enum phase phase;
-    struct core *core; /* NULL before the start and when loading failed */
-    uint64_t loads;    /* number of cores that were loaded */
-    struct store_mark mark;
-    int64_t now_ms; /* the stamp */
-    int64_t mono_ms;
+    struct core *core;      /* NULL before the start and when loading failed */
+    uint64_t loads;         /* number of cores that were loaded */
+    struct store_mark mark; /* epoch of this leader, and the last turn that is durable */
+    int64_t now_ms;         /* the stamp */
+    int64_t mono_ms;        /* reading of the monotonic clock; never decreases */
     struct times times;
     struct command_queue inputs;
     struct pending_commands pending;
@@ -71,14 +71,14 @@ struct turn {
     bool anneal_refused;        /* annealing was refused by a limit; tried again after new input */
 
     /* Failure and recovery. */
-    bool is_stalled;   /* the store does not answer */
-    bool reload;       /* the core must be loaded again */
-    bool is_ahead;     /* the core has changes that are not in the store */
-    int64_t reload_ms; /* mono_ms of the next attempt to load */
-    int64_t write_ms;  /* mono_ms before which no batch is begun */
-    uint32_t commits_failed;
-    uint32_t loads_failed;
-    err trouble;
+    bool is_stalled;         /* the store does not answer */
+    bool reload;             /* the core must be loaded again */
+    bool is_ahead;           /* the core has changes that are not in the store */
+    int64_t reload_ms;       /* mono_ms of the next attempt to load */
+    int64_t write_ms;        /* mono_ms before which no batch is begun */
+    uint32_t commits_failed; /* since the last batch that was committed */
+    uint32_t loads_failed;   /* in sequence, for the retry delay */
+    err trouble;             /* why the phase is DOWN or STOPPED */
     const char *trouble_text;
 };
 

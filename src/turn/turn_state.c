@@ -1,7 +1,8 @@
 #include "turn/turn_private.h"
 
 /* Queries of the turn for the daemon: what can be read, what is durable, what waits, and when to
- * call again. Nothing here changes the turn. */
+ * call again. The file owns nothing, and no order of calls matters. Nothing here changes the turn,
+ * except that turn_import_dry_run() steps the core and rolls the steps back. */
 
 const struct core *turn_core(const struct turn *t)
 {

@@ -10,9 +10,15 @@
  * monotonic clock; a wall clock that was set right again within that minute leaves no trace.
  *
  * At the start there is no earlier reading, only the stamp of the last batch. The process may have
- * been down for long, so a wall clock ahead of that stamp by less than 400 days is adopted. */
+ * been down for long, so a wall clock ahead of that stamp by less than 400 days is adopted.
+ *
+ * The file owns turn.times, turn.now_ms and turn.mono_ms. times_anchor() is called when the stamp
+ * of the last batch is known, before the first command is stamped. Reading a clock cannot fail. */
 
-enum { JUMP_MS = 60000, CONFIRM_MS = 60000 };
+enum {
+    JUMP_MS = 60000,    /* a larger change of the offset is a jump */
+    CONFIRM_MS = 60000, /* monotonic time after which a jump is confirmed */
+};
 
 static const int64_t START_AHEAD_MS_MAX = (int64_t)400 * 24 * 3600 * 1000;
 
