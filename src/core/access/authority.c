@@ -5,13 +5,20 @@
 /* Authorization of commands: which access level a command needs, and in which deployments (ADR
  * 0051).
  *
- * Commands that arrived through the API carry their caller. The core checks them in the step that
- * executes them, so that no row can change between the check and the change: a grant that is
- * revoked while the command is queued is revoked. Rules 1 (the named object), 3 (the node as a
- * whole) and 4 (the identity of a node) are checked before the handler runs, from the command
- * alone. Rule 2 (every deployment that is touched) is checked while the handler runs: the functions
- * that write noderoles and deployment roles call authority_touch(). A refusal of either kind rolls
- * the whole step back. Commands of the daemon itself carry no caller and are not restricted. */
+ * This file owns the table of rules and core.authority, the authorization of the command in
+ * progress. Commands that arrived through the API carry their caller. Commands of the daemon
+ * itself carry no caller and are not restricted.
+ *
+ * Order: the core checks a command in the step that executes it, so that no row can change between
+ * the check and the change: a grant that is revoked while the command is queued is revoked. Rules
+ * 1 (the named object), 3 (the node as a whole) and 4 (the identity of a node) are checked before
+ * the handler runs, from the command alone. Rule 2 (every deployment that is touched) is checked
+ * while the handler runs: the functions that write noderoles and deployment roles call
+ * authority_touch() before they write.
+ *
+ * Failure: each missing right is a problem FORBIDDEN, and all of them are reported. A refusal
+ * before the handler keeps it from running. After a refusal by authority_touch() the handler
+ * continues, and the whole step is rolled back at its end. */
 
 /* ---- the level of a caller ---- */
 
@@ -271,15 +278,15 @@ static void authority_check_whole_node(struct authority_check_ctx *j, node_ix n)
     if (!n.v)
         return;
     const struct node *node = node_at(j->c, n);
-    deployment_ix judged = node->deployment;
-    authority_check_in(j, judged);
+    deployment_ix checked_last = node->deployment;
+    authority_check_in(j, checked_last);
     for (uint32_t i = 0; i < node->noderoles.count; i++) {
         const noderole_ix nr = {vec_at(j->c, &node->noderoles, i)};
         const deployment_ix d = noderole_at(j->c, nr)->deployment;
-        if (d.v == judged.v || authority_is_within(j->c, node->deployment, d))
+        if (d.v == checked_last.v || authority_is_within(j->c, node->deployment, d))
             continue;
         authority_check_in(j, d);
-        judged = d;
+        checked_last = d;
     }
 }
 
@@ -547,6 +554,7 @@ void authority_touch(struct core *c, deployment_ix d)
     struct authority *now = &c->authority;
     if (!now->is_limited)
         return;
+    /* A deployment is cached before it is checked, so a refusal is not recorded for every row. */
     for (uint32_t i = 0; i < AUTHORITY_KEPT; i++)
         if (now->judged[i].v == d.v)
             return;

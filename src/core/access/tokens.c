@@ -1,9 +1,14 @@
 #include "core/core_private.h"
 
-/* API tokens (ADR 0040). A token belongs to one user or to one node and is deleted with its owner.
- * Only the SHA-256 of the secret is stored; it is the natural key of the row, since requests are
- * looked up by it. A token that is restricted to a deployment is deleted with that deployment,
- * because without the restriction it would have more rights than before. */
+/* API tokens (ADR 0040). This file owns the token rows, their index by hash, and the lists of
+ * tokens of users and nodes. A token belongs to one user or to one node and is deleted with its
+ * owner. Only the SHA-256 of the secret is stored; it is the natural key of the row, since
+ * requests are looked up by it. A token that is restricted to a deployment is deleted with that
+ * deployment, because without the restriction it would have more rights than before.
+ *
+ * Order and failure: a new token is checked completely first, and every problem is reported. Then
+ * expired tokens of the owner are deleted, then the limit of tokens is checked, so that expired
+ * ones do not count. A refusal rolls these deletions back. */
 
 static bool token_hash_is_valid(struct str s)
 {
