@@ -3,11 +3,13 @@
 #include "model/hammer_class.h"
 
 /* Hammers: drivers that reach or switch the machine of one node (ssh, IPMI, Redfish, Wake-on-LAN),
- * with endpoint and credentials. A node has at most one hammer of each kind. The rows are deleted
- * with their node. Commands are checked completely before a row is written. */
+ * with endpoint and credentials. This file owns the hammer rows and the list of hammers of each
+ * node. A node has at most one hammer of each kind. The rows are deleted with their node. Commands
+ * are checked completely before a row is written, so a refused command changes nothing. */
 
 /* ---- rows ---- */
 
+/* Also called by node_verbs.c, for the ssh hammer of a new node. */
 hammer_ix hammer_make(struct core *c, node_ix n, hammer_kind_ix kind, struct str username)
 {
     const hammer_ix h = hammer_add(c);

@@ -4,12 +4,12 @@
 #include "model/jig_class.h"
 #include "model/names.h"
 
-enum { JIG_ORDER = 100 };
+enum { JIG_ORDER = 100 }; /* field `order` of imported jigs */
 
-/* Import of one barclamp document: the barclamp itself, its jigs, hammer kinds, roles and attribs.
- *
- * The order of sections matters. The barclamp comes first, because it owns the other rows. Jigs
- * precede roles, which warn about unknown jigs. Attribs of nodes precede the removal of roles (see
+/* Import of one barclamp document: the rows of the barclamp, its jigs, hammer kinds and attribs,
+ * and the order of an import (import_private.h). import_roles.c imports the roles. The order of
+ * sections matters. The barclamp comes first, because it owns the other rows. Jigs precede roles,
+ * which warn about unknown jigs. Attribs of nodes precede the removal of roles (see
  * import_private.h). Requirements are written after the last role exists; names are resolved last.
  * A row is written only if a field differs. Any problem refuses the whole import. */
 
@@ -545,12 +545,12 @@ static struct import import_begin(struct core *c, const struct json *doc)
     uint32_t attribs = import_count(doc, "attribs");
     for (const struct json *role = list ? list->first : NULL; role; role = role->next)
         attribs += import_count(role, "attribs");
-    const uint32_t room = c->tables[TABLE_ROLE].pool.high + roles + 1;
-    im.touched = arena_array(c->arena, role_ix, room);
-    im.positions = arena_array(c->arena, uint32_t, room);
-    im.requires_queue = arena_array(c->arena, role_ix, room);
-    im.requires_positions = arena_array(c->arena, uint32_t, room);
-    im.own_requires = arena_array(c->arena, struct json *, room);
+    const uint32_t role_cap = c->tables[TABLE_ROLE].pool.high + roles + 1;
+    im.touched = arena_array(c->arena, role_ix, role_cap);
+    im.positions = arena_array(c->arena, uint32_t, role_cap);
+    im.requires_queue = arena_array(c->arena, role_ix, role_cap);
+    im.requires_positions = arena_array(c->arena, uint32_t, role_cap);
+    im.own_requires = arena_array(c->arena, struct json *, role_cap);
     im.role_marks = import_marks(&im, TABLE_ROLE, roles);
     im.attribs_seen = import_marks(&im, TABLE_ATTRIB, attribs);
     return im;

@@ -1,8 +1,12 @@
 /* import_private.h - one import in progress; shared by import.c and import_roles.c.
  *
+ * A barclamp is a package of content. Its document defines jigs (ways to execute a role), hammer
+ * kinds (drivers that reach or switch a machine), roles and attribs (named values).
+ *
  * An import reads the document once and writes rows while it reads: if any problem was found, the
  * step is rolled back as a whole. To report all problems at once, it continues after the first one
- * and skips entries that are not usable. All memory is in the arena of the step. */
+ * and skips entries that are not usable; after PROBLEMS_MAX problems it stops reading. A warning
+ * does not refuse the import. All memory is in the arena of the step. */
 #pragma once
 
 #include "base/json/json.h"
@@ -12,11 +16,11 @@
 struct import {
     struct core *c;
     const struct json *doc;
-    barclamp_ix barclamp; /* 0 if the document does not name a valid one */
-    struct json *warnings;
-    uint32_t problems;
-    role_ix *touched;    /* roles whose own definition changed, in the order of the change */
-    uint32_t *positions; /* of the touched roles in the document; or NO_POSITION */
+    barclamp_ix barclamp;  /* 0 if the document does not name a valid one */
+    struct json *warnings; /* array of {code, field, text} */
+    uint32_t problems;     /* number of problems so far */
+    role_ix *touched;      /* roles whose own definition changed, in the order of the change */
+    uint32_t *positions;   /* of the touched roles in the document; or NO_POSITION */
     uint32_t touched_count;
     role_ix *requires_queue; /* roles whose requirements are written at the end */
     uint32_t *requires_positions;
@@ -31,9 +35,9 @@ struct import {
 };
 
 enum role_mark {
-    MARK_SEEN = 1, /* defined in this document */
-    MARK_TOUCHED = 2,
-    MARK_QUEUED = 4,
+    MARK_SEEN = 1,    /* defined in this document */
+    MARK_TOUCHED = 2, /* is in `touched` */
+    MARK_QUEUED = 4,  /* is in `requires_queue` */
 };
 
 /* True after PROBLEMS_MAX problems: the rest of the document is not read. */

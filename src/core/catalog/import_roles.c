@@ -2,12 +2,19 @@
 
 #include "model/names.h"
 
-/* Import of the roles of a barclamp document (see import_private.h).
+/* Import of the roles of a barclamp document (see import_private.h). It writes role rows and,
+ * through import_attrib(), the attribs of roles; the lists of an import in progress are in struct
+ * import.
  *
- * Each role is read and written where it occurs. Roles of the barclamp that the document does not
- * define any more are then removed or withdrawn; this is skipped if the document was refused, since
- * an incomplete list of roles would remove the others. Requirements are written last, from a queue,
- * because attachments of later roles, and of roles that were removed, change them. */
+ * Order: each role is read and written where it occurs. Roles of the barclamp that the document
+ * does not define any more are then removed, or withdrawn if they are in a deployment
+ * (role_removal.c). Requirements are written last, from a queue, because attachments (requirements
+ * that the required role declares, role_attach.c) of later roles, and of roles that were removed,
+ * change them.
+ *
+ * Failure: an entry with a problem is read to its end, so that all problems are reported; the step
+ * is rolled back. No role is removed if the document was refused, since an incomplete list of
+ * roles would remove the others. */
 
 enum { NAMES_MAX = 1000 }; /* entries of one list; they are compared pairwise */
 _Static_assert(NAMES_MAX == 1000, "two messages contain this number");

@@ -5,12 +5,18 @@
 #include "model/names.h"
 
 /* Commands about jigs, roles and settings. A jig is a way to execute a role: a shell script,
- * Puppet, Ansible, Lua code of the role, or nothing at all.
+ * Puppet, Ansible, Lua code of the role, or nothing at all. This file owns the settings row and
+ * writes the fields of jigs and roles that commands may change; imports write the others.
  *
- * A change that lets more roles run (a jig that was activated, the test jig, larger pools) resumes
- * all nodes at its end, so that noderoles that can run now are found by the annealer. */
+ * Order: a change that may let other roles run (a jig that was created, activated or deactivated,
+ * the test jig, the size of a worker pool) resumes all nodes at its end, so that noderoles that
+ * can run now are found by the annealer. The index of hooks is rebuilt before that, because it
+ * lists only roles that can run.
+ *
+ * Failure: problems are recorded, and the step is rolled back, also if some fields were written
+ * before the refusal. */
 
-enum { JIG_ORDER = 10000 };
+enum { JIG_ORDER = 10000 }; /* field `order` of jigs that operators create */
 
 /* ---- jigs ---- */
 

@@ -1,12 +1,18 @@
 #include "core/catalog/roles_private.h"
 
-/* The role graph: cohorts, and the search for cycles that a refusal reports.
+/* The role graph: cohorts, and the search for cycles that a refusal reports. The cohort of a role
+ * is its depth in the graph of requirements. This file is the only one that writes role.cohort;
+ * the edges (role.parents, role.children) are written by roles.c before it is called.
  *
- * Cohorts are computed in topological order (Kahn's algorithm). If roles remain, the graph has a
- * cycle. The report then lists the chains: roles that are merely below a cycle are set aside first,
- * and for each remaining role the elementary cycles whose oldest member it is are enumerated. Their
- * number can be exponential, so the search is bounded; if it found none, chain_walk_any() finds
- * one chain. A refusal rolls the step back and restores cohorts that were raised already. */
+ * Order: cohorts are computed in topological order (Kahn's algorithm), so that the cohorts of all
+ * parents are final before that of a role is computed. If roles remain, the graph has a cycle. The
+ * report then lists the chains: roles that are merely below a cycle are set aside first, and for
+ * each remaining role the elementary cycles whose oldest member it is are enumerated. Their number
+ * can be exponential, so the search is bounded; if it found none, chain_walk_any() finds one
+ * chain.
+ *
+ * Failure: each chain is one problem. The step is rolled back, which restores cohorts that were
+ * raised already. */
 
 /* Limits of a report: an operator repairs the first chains and imports again, and a longer text is
  * not read. */
@@ -18,15 +24,15 @@ enum { SEARCH_MAX = 1000000 };
 struct chain_search {
     struct core *c;
     const struct roles_touched *touched;
-    const uint32_t *missing; /* per role: not 0 if it may be part of a chain */
+    const uint32_t *missing; /* per role: number of parents without a cohort; 0: in no chain */
     uint32_t *reach;         /* per role: the last start that the role can reach */
-    uint8_t *on_path;
-    uint32_t *path;  /* role_ix, from the start */
-    uint32_t *edge;  /* per element of the path: the parent to follow next */
-    uint32_t *queue; /* queue of the backward search */
-    uint32_t length;
-    uint32_t edges_left;
-    uint32_t chains;
+    uint8_t *on_path;        /* per role: 1 if it is an element of the path */
+    uint32_t *path;          /* role_ix, from the start */
+    uint32_t *edge;          /* per element of the path: the parent to follow next */
+    uint32_t *queue;         /* queue of the backward search */
+    uint32_t length;         /* of the path */
+    uint32_t edges_left;     /* edges that may still be followed, of SEARCH_MAX */
+    uint32_t chains;         /* that were reported */
 };
 
 static const struct role *graph_role(const struct core *c, uint32_t r)

@@ -1,12 +1,17 @@
 #include "core/catalog/roles_private.h"
 
 /* Roles that their barclamp does not define any more. A role that is in no deployment is removed
- * with its attribs. A role that is in use is withdrawn: its noderoles keep their state and can run,
- * but it has no hooks and cannot be bound to further nodes. A later import that defines the name
- * again, of any barclamp, makes it an ordinary role.
+ * with its attribs. A role that is in use is withdrawn: its noderoles keep their state and can
+ * run, but it has no hooks and cannot be bound to further nodes. A later import that defines the
+ * name again, of any barclamp, makes it an ordinary role.
  *
- * References from other rows (targets of nodes, queued hooks) are cleared once after the last
- * removal, by roles_drop_references(), since that scans all nodes and outbox rows. */
+ * Order in role_remove(): attribs first, because their removal reads the lists of the role; then
+ * the edges and the name, which other rows are found by; then the derived lists, the strings and
+ * the row. References from other rows (targets of nodes, queued hooks) are cleared once after the
+ * last removal, by roles_drop_references(), since that scans all nodes and outbox rows.
+ *
+ * Failure: nothing here refuses. The caller (import_roles.c) has checked that the role is in no
+ * deployment and attached to nothing; a refusal of the import rolls the removals back. */
 
 enum { ROLE_BOUND_BY_FLAG = ROLE_BOOTSTRAP | ROLE_DISCOVERY };
 

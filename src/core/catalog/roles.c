@@ -4,17 +4,19 @@
 
 /* Roles: whether a role can run and be bound, and the resolution of the names in its documents.
  *
- * The documents of barclamps refer to roles, jigs and attribs by name, so that they can be imported
- * in any order. This file resolves the names into derived lists of row indices (jig, parents,
- * wanted attribs, provided and conflicting names). The lists are never stored; they are computed
- * again after a load, and after a command for the roles whose names may resolve differently now. A
- * name that does not exist marks the role as `unresolved`; it is resolved again by every later
- * import.
+ * The documents of barclamps refer to roles, jigs and attribs by name, so that they can be
+ * imported in any order. This file resolves the names into derived lists of row indices (jig,
+ * parents, wanted attribs, provided and conflicting names) and owns these lists. They are never
+ * stored; they are computed again after a load, and after a command for the roles whose names may
+ * resolve differently now.
  *
- * Order in roles_resolve_touched(): the lists first; then cohorts, which need all parents; then the
- * checks of client roles; last the attrib links and the index of hooks, which read the lists. The
- * last part is skipped if a cycle or a client role was refused; the step is rolled back in that
- * case. */
+ * Order in roles_resolve_touched(): the flags of jigs and the lists first; then cohorts, which
+ * need all parents; then the checks of client roles; last the attrib links and the index of hooks,
+ * which read the lists.
+ *
+ * Failure: a name that does not exist marks the role as `unresolved`: it cannot be bound, and it is
+ * resolved again after every later command that calls this file. A cycle or an unsuitable client
+ * role refuses the step, which is rolled back; the last part is then skipped. */
 
 /* ---- whether a role can run ---- */
 
@@ -177,9 +179,9 @@ void role_refuse_withdrawn(struct core *c, role_ix r)
     refuse(c, first->code, first->field, first->text);
 }
 
-struct str core_role_unusable(const struct core *c, int64_t role_id_of, struct arena *a)
+struct str core_role_unusable(const struct core *c, int64_t role_id, struct arena *a)
 {
-    const role_ix r = role_by_id(c, role_id_of);
+    const role_ix r = role_by_id(c, role_id);
     struct buf b = buf_in(a);
     for (const struct problem *p = r.v ? role_faults(c, r, a) : NULL; p; p = p->next) {
         buf_put_z(&b, b.len ? "; " : "");
