@@ -7,9 +7,17 @@
 /* Writing values (docs/spec/data.md, "Write buckets"): which document a bucket refers to, which
  * buckets a caller may write, and which noderoles run again because of a write ("Reruns").
  *
- * A write is checked completely first. The effective value of the attrib is read before and after
- * the document is replaced, and noderoles are rerun only if it differs: another layer may override
- * the change. */
+ * A bucket is the name of the document that a value is written to: user, note, hint, system, wall
+ * or discovery. Clients may write user and note, hooks (c->depth > 0) all of them. This file owns
+ * no rows; it writes one document of the row that owns the value (data.c, data_find_owner).
+ *
+ * Order: a write is checked completely first. The effective value of the attrib (all layers
+ * merged) is read before and after the document is replaced, and noderoles are rerun only if it
+ * differs: another layer may override the change. For large documents the comparison is skipped,
+ * and the value counts as changed. User data of noderoles and deployment roles is proposed, so it
+ * causes no rerun before its commit.
+ *
+ * Failure: problems are recorded, all that can be found at once, and the step is rolled back. */
 
 /* ---- documents of the buckets ---- */
 
@@ -58,7 +66,7 @@ static uint16_t bucket_doc_offset(enum table table, enum bucket bucket)
 
 struct attrib_write_ctx {
     attrib_ix attrib;
-    struct data_owner owner;
+    struct data_owner owner; /* the row that has the document */
     enum bucket bucket;
     uint16_t offset;  /* of the document in its row */
     struct str value; /* canonical JSON */

@@ -4,14 +4,21 @@
 #include "model/names.h"
 
 enum {
-    MAP_STEPS_MAX = 32
-}; /* steps of a map; the value must still be a valid document at that depth */
-enum { ORDER_DEFAULT = 10000 };
+    MAP_STEPS_MAX = 32, /* steps of a map; the value must still be a valid document at that depth */
+    ORDER_DEFAULT = 10000,
+};
 
 /* Attrib definitions: names for paths into the documents of a role or of nodes, with an optional
- * default and schema. Rows are written by imports and by commands. Before a definition changes or
- * is removed, the roles that use it are noted in defaults.c, because the old owner and the old
- * wants are needed for that. The caller resolves the roles afterwards. */
+ * default and schema. This file owns the attrib rows and the list of attribs of each role. Rows
+ * are written by imports and by commands.
+ *
+ * Order: before a definition changes or is removed, the roles that use it are noted in defaults.c,
+ * because the old owner and the old wants are needed for that. Links of noderoles to an attrib
+ * (links.c) are removed before its row. The caller resolves the names of roles again afterwards
+ * (roles.c).
+ *
+ * Failure: the checks record every problem of a definition. An import skips such an attrib and
+ * goes on; in both cases the step is rolled back. */
 
 /* ---- checks ---- */
 
@@ -66,7 +73,7 @@ bool attrib_check(struct core *c, const struct attrib_def *def, struct str path,
                   struct violations *warnings)
 {
     /* All checks run, so that every problem is reported. */
-    const bool well[] = {
+    const bool valid[] = {
         attrib_check_field(c, def->name.len ? PROBLEM_NAME_INVALID : PROBLEM_MISSING, path, "name",
                            names_check_attrib(def->name)),
         attrib_check_field(c, PROBLEM_BAD_TEXT, path, "description",
@@ -76,7 +83,7 @@ bool attrib_check(struct core *c, const struct attrib_def *def, struct str path,
                            names_check_text(def->ui_renderer)),
         attrib_check_schema(c, def, path, warnings),
     };
-    return well[0] && well[1] && well[2] && well[3] && well[4];
+    return valid[0] && valid[1] && valid[2] && valid[3] && valid[4];
 }
 
 bool attrib_default_fits(struct core *c, const struct attrib_def *def,

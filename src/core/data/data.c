@@ -5,10 +5,17 @@
 /* Documents, layers and the owner of a value (docs/spec/data.md, "Layers" to "Read buckets").
  *
  * A value is not stored with its attrib: an attrib is a name for a path into documents that are
- * merged in layers. The later layer overrides the earlier one: template of the role, wall and
- * committed data of the deployment role, then wall, computed, system and user data of the noderole.
- * For a node the hint overrides the discovery data. Merging allocates only; no function of this
- * file changes a row, except those that request reruns. */
+ * merged in layers. The later layer overrides the earlier one: template of the role, wall (values
+ * that runs returned) and committed data of the deployment role, then wall, computed, system and
+ * user data of the noderole. For a node the hint overrides the discovery data.
+ *
+ * The file owns no state. Merging allocates only; no function changes a row, except those that
+ * request reruns. If a plan is being computed (core.view), user data is read as if its commit had
+ * been executed.
+ *
+ * Failure: an attrib that does not apply to a target has no owner (data_find_owner returns false).
+ * A value that is absent or null is NULL. data_put() changes nothing if the result would be too
+ * deep. */
 
 /* ---- JSON trees ---- */
 
@@ -179,8 +186,8 @@ static noderole_ix data_owner_noderole(const struct core *c, node_ix n, role_ix 
     if (best.v)
         return best;
     const struct vec *v = &node_at(c, n)->noderoles;
-    for (uint32_t i = 0; i < v->count;
-         i++) { /* sorted by (cohort, id): the first of a cohort wins */
+    /* The list is sorted by (cohort, id): the first of the highest cohort is selected. */
+    for (uint32_t i = 0; i < v->count; i++) {
         const noderole_ix nr = {vec_at(c, v, i)};
         if (role_provides(c, noderole_at(c, nr)->role, owner) &&
             (!best.v || noderole_at(c, nr)->cohort > noderole_at(c, best)->cohort))

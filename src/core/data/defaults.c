@@ -4,16 +4,19 @@
  *
  * A role counts how often content changed what its noderoles receive without a value being set:
  * defaults and maps of its own and of wanted attribs, the list of wanted attribs, and the template
- * that its code computes. A noderole stores the count that its last run was staged with. A noderole
- * that is ACTIVE, has no rerun mark, and has another count than its role is *changed*. An import
- * reruns nothing: a commit with rerun_changed marks the deployment, and annealing steps with
- * nothing else to do rerun a bounded number of noderoles each. Destructive roles are counted and
- * never rerun here.
+ * that its code computes. A noderole stores the count that its last run was staged with. A
+ * noderole that is ACTIVE and has no rerun mark is *settled* here; if its count differs from that
+ * of its role, it is *changed*. An import reruns nothing: a commit with rerun_changed marks the
+ * deployment, and annealing steps with nothing else to do rerun a bounded number of noderoles
+ * each. Destructive roles are counted and never rerun here.
  *
- * Deployment roles keep the number of settled and of changed noderoles, so a change of content
- * costs one write per deployment role and none per noderole. Every change of the state, rerun mark
- * or deployment of a noderole is therefore enclosed in two calls of defaults_count(): subtract
- * before, add after. */
+ * This file owns role.defaults, noderole.defaults, deployment.rerunning and the counts `settled`
+ * and `changed` of deployment roles, so a change of content costs one write per deployment role
+ * and none per noderole. Order: every change of the state, rerun mark or deployment of a noderole
+ * is enclosed in two calls of defaults_count(): subtract before, add after.
+ *
+ * Failure: a refused step restores the counts with all rows. The mark of a deployment is stored,
+ * so reruns continue after a restart. */
 
 enum { RERUNS_MAX = 256 }; /* noderoles that one step reruns */
 

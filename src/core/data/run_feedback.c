@@ -1,10 +1,15 @@
 #include "core/data/data.h"
 
-/* Feedback of a successful run (docs/spec/data.md, "Feedback"). Values of its wall data that are
- * attribs of nodes are copied to the hint of the node, and reservations of all noderoles of the
- * node are merged into it. Then noderoles that use a value that changed are rerun. The hint is
- * written before the comparison, which reads the merged data of the node. A hint that would be too
- * long is not written. */
+/* Feedback of a run that returned other wall data than before (docs/spec/data.md, "Feedback"): the
+ * run succeeded, was parked or continues asynchronously. Wall data is the document that runs
+ * return. Values in it that are attribs of nodes are copied to the hint of the node (the document
+ * that overrides its discovery data), and the reservations (claimed disks, ports) of all noderoles
+ * of the node are merged into it. Then noderoles that use a value that changed are rerun: on the
+ * node, and descendants with an attrib link to this noderole.
+ *
+ * The file owns no rows. Order: the hint is written before the comparison, which reads the merged
+ * data of the node. Failure: a value that is nested too deeply is left out. A hint that would be
+ * too long is not written, and nothing is rerun because of it; the run itself does not fail. */
 
 static const struct json *feedback_reservations(const struct json *wall)
 {

@@ -2,10 +2,17 @@
 
 #include "core/plan/commit_view.h"
 
-/* Staged data: the document that a run receives (docs/spec/data.md, "Staged data"). The parts are
- * merged in the order of the functions below; a later part overrides an earlier one. Staging reads
- * committed data only and changes no row. It happens for every run, and most noderoles of a large
- * installation have no data, so stage_is_empty() first checks the rows without building a tree. */
+/* Staged data: the document that a run receives (docs/spec/data.md, "Staged data"). The file owns
+ * no state: staging reads committed data only and changes no row. While a plan is computed, user
+ * data is read through core.view, as its commit would publish it.
+ *
+ * Order: the parts are merged in the order of the functions below; a later part overrides an
+ * earlier one. Staging happens for every run, and most noderoles of a large installation have no
+ * data, so stage_is_empty() first checks the rows without building a tree.
+ *
+ * Failure: a value that would be nested too deeply is left out, so that the run can start. The
+ * size of the result is not limited here; the caller fails a run whose data is too large
+ * (required.c). */
 
 #define STAGED_EMPTY STR("{\"hints\":{},\"quirks\":[]}")
 
@@ -55,9 +62,9 @@ static bool stage_is_empty(const struct core *c, const struct noderole *nr)
 struct stage {
     const struct core *c;
     struct arena *arena;
-    noderole_ix self;
-    const struct noderole *nr;
-    struct json *tree;
+    noderole_ix self;          /* the noderole that is staged */
+    const struct noderole *nr; /* its row */
+    struct json *tree;         /* the parts that were merged so far */
 };
 
 static void stage_put_value(struct stage *s, struct str path, const struct json *value)

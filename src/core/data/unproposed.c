@@ -5,9 +5,13 @@
 /* Values that were stored on a noderole while it was not proposed.
  *
  * A write to the user data of a noderole is stored in its proposed data in every state. A commit
- * publishes the proposed data of noderoles that are PROPOSED, and of no others, so such a value has
- * no effect until the noderole is proposed and committed. Each deployment counts them, so that
- * a plan or commit of a deployment without any does not search for them. */
+ * publishes the proposed data of noderoles that are PROPOSED, and of no others, so such a value
+ * has no effect until the noderole is proposed and committed.
+ *
+ * This file owns deployment.unproposed, the number of such noderoles, so that a plan or commit of
+ * a deployment without any does not search for them. Order: every change of the state, the user
+ * data or the deployment of a noderole is enclosed in two calls of unproposed_count(): subtract
+ * before, add after. Nothing here fails; a refused step restores the count. */
 
 enum { PATHS_MAX = 20 }; /* paths that are listed for one noderole */
 
