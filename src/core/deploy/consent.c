@@ -4,14 +4,18 @@
 #include "base/json/json.h"
 
 /* Consent to destructive commits (ADR 0074): which noderoles a commit allows to destroy data, and
- * the hash by which a client agrees to exactly these.
+ * the hash by which a client agrees to exactly these. The file owns no state.
  *
  * They are the noderoles of destructive roles that have not run since they were bound or reset:
  * those that are committed now and, if the commit opens the head, those that waited in it. All
  * others were allowed by an earlier commit. Whether they start at once does not matter: a machine
  * that is off now is wiped when it is switched on. The hash of a whole plan changes with each run
  * that starts; this hash changes only with what is proposed, so a client can compare it in a busy
- * deployment. */
+ * deployment.
+ *
+ * Order: consent_check() is called after the commit has changed the rows, because the set is
+ * determined from its result, in the order (cohort, id). Failure: if the hash of the client
+ * differs, the step is refused with PLAN_CHANGED and the commit is rolled back. */
 
 enum { SHOWN_MAX = 100 }; /* entries in the reply to a client that requests the consent only */
 
@@ -33,7 +37,8 @@ static noderole_ix *consent_find(struct core *c, const struct commit *work, uint
     return found;
 }
 
-/* Adds role, node and user data of a noderole to the hash. */
+/* Adds role, node and user data of a noderole to the hash. The lengths of the documents precede
+ * them, so that different data cannot give the same bytes. */
 void consent_hash(const struct core *c, struct sha256 *hash, noderole_ix nr)
 {
     const struct noderole *row = noderole_at(c, nr);

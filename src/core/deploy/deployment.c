@@ -2,13 +2,20 @@
 
 #include "model/names.h"
 
-/* Deployments: a tree below the deployment `system`. Each one owns its head snapshot and its
- * phantom node, the system node that carries its services; both are created and deleted with it.
+/* Deployments: a tree below the deployment `system`. This file owns the deployment rows. Each one
+ * owns its head (its newest snapshot) and its phantom node, the system node that carries its
+ * services; both are created and deleted with it.
  *
- * A deletion destroys the noderoles from the highest cohort down, then the deployment roles and the
- * phantom node; then it moves the nodes to the parent deployment, deletes tokens that are
- * restricted to the deployment, and removes the row last, since all of these refer to it. A refusal
- * on the way rolls the step back. */
+ * A deletion destroys the noderoles from the highest cohort down, then the deployment roles and
+ * the phantom node; then it moves the nodes to the parent deployment, deletes tokens that are
+ * restricted to the deployment, and removes the row last, since all of these refer to it.
+ *
+ * Propose adds a new PROPOSED head; recall changes a COMMITTED head back to PROPOSED. Both set the
+ * state of the head first and then drop enqueued runs, since nothing starts below a head that is
+ * not COMMITTED. Runs in progress continue.
+ *
+ * Failure: names are checked before anything changes. A refusal later, for example of a noderole
+ * on which others depend, rolls the step back. */
 
 static deployment_ix deployment_get_for_command(struct core *c, int64_t id)
 {

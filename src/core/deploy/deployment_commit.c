@@ -1,14 +1,19 @@
 #include "core/core_private.h"
 
 /* Commit of a whole deployment: everything that is proposed is published in one step, in the order
- * of the graph (docs/spec/timeline.md, "Commit"). There may be a million noderoles, so each row is
+ * of the graph (docs/spec/timeline.md, "Commit"). The file owns no rows; struct commit collects
+ * what was changed, for the plan and the consent. There may be a million noderoles, so each row is
  * read once, and sorting works on small keys.
  *
- * Order: the head becomes COMMITTED first, because state hooks are made only below a committed
- * head. Noderoles with a removal mark are removed before the rest is committed, so that they are
- * not committed. The phantom node becomes available and waiting noderoles are enqueued after that.
- * Consent and plan are checked last, against the result; a mismatch refuses the step and rolls all
- * of it back. */
+ * Order: the head (the newest snapshot) becomes COMMITTED first, because state hooks are made only
+ * below a committed head. Noderoles with a removal mark are removed before the rest is committed,
+ * so that they are not committed. The data of deployment roles is committed before the noderoles,
+ * which are refused while data of their role is proposed. The phantom node (it carries the
+ * services of the deployment) becomes available and waiting noderoles are enqueued after that.
+ *
+ * Failure: a veto, a failed hook or a dependant that prevents a removal ends the commit early.
+ * Consent and plan are checked last, against the result. Each of these refuses the step and rolls
+ * all of it back. */
 
 /* ---- selection of noderoles ---- */
 

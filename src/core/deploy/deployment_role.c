@@ -1,9 +1,16 @@
 #include "core/data/data.h"
 
 /* Deployment roles: the data of a role in a deployment as a whole, which all its noderoles inherit
- * (docs/spec/states.md, "Deployment role verbs"). Data is proposed and then committed; runs use the
- * committed data until then. A commit may be vetoed by a hook of the role. Noderoles are rerun only
- * if the value of an attrib changed, which is compared before and after the write. */
+ * (docs/spec/states.md, "Deployment role verbs"). This file owns the rows, except that bind.c
+ * creates them. Data is proposed and then committed; runs use the committed data until then.
+ *
+ * Order in a commit: the rights and the veto of a hook of the role come first; then the timeline
+ * closes the interval of the old data, which it reads from the row; then the row is written.
+ * Noderoles are rerun only if the value of an attrib changed, which is compared before and after
+ * the write.
+ *
+ * Failure: a veto or another refusal rolls the step back. A deployment role with noderoles cannot
+ * be deleted. */
 
 static deployment_role_ix deployment_role_get_for_command(struct core *c, int64_t id)
 {

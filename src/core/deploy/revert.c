@@ -5,12 +5,17 @@
 #include "model/limits.h"
 
 /* Revert: proposes the content of an older snapshot (ADR 0011). Its data is proposed again,
- * noderoles that it lacks are marked for removal by the next commit, and noderoles that are missing
- * are bound. Destructive roles are not bound automatically; they are listed as skipped.
+ * noderoles that it lacks get the removal mark, which makes the next commit remove them, and
+ * noderoles that are missing are bound. Destructive roles are not bound automatically; they are
+ * listed as skipped. The file owns no rows; nothing takes effect before the commit.
  *
+ * Order: the head is proposed first, which is refused for the system deployment.
  * Removals are determined before anything is bound: noderoles that a bind creates as parents are
- * not in the snapshot either, but must stay. The outcome lists what was bound, removed and skipped;
- * nothing takes effect before the commit. */
+ * not in the snapshot either, but must stay. Data is proposed last, when all members exist.
+ *
+ * Failure: members whose node or role does not exist any more, and the like, are listed as
+ * skipped. A noderole outside of the snapshot on which others depend refuses the revert, and the
+ * step is rolled back. The outcome lists what was bound, removed and skipped. */
 
 struct revert {
     deployment_ix d;
@@ -42,8 +47,9 @@ static bool revert_any_noderole(const struct noderole *nr)
     return nr != NULL;
 }
 
-/* Marks a noderole for removal by the next commit: of this deployment, or as a descendant of one
- * that is removed. */
+/* Marks a noderole of this deployment for removal by the next commit. A descendant in another
+ * deployment gets no mark, since it is removed together with the noderole it depends on; both are
+ * listed. */
 static void revert_mark_removal(struct core *c, struct revert *r, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);

@@ -6,11 +6,16 @@
 
 /* Content of snapshots: reading the document of a revert, collecting live rows and archived
  * intervals, writing the document, and the difference of two snapshots (docs/spec/timeline.md,
- * "Content" and "Diff").
+ * "Content" and "Diff"). The file owns no state; results are in the arena of the caller.
  *
  * A row belongs to snapshot `seq` if its open interval starts at or before `seq`; an archived
- * record belongs to it if its interval contains `seq`. Large deployments have a million members, so
- * sizes are computed first and arrays are allocated once. */
+ * record belongs to it if its interval contains `seq`. Large deployments have a million members,
+ * so sizes are computed first and arrays are allocated once.
+ *
+ * Order: live rows and archived records are added in any order; snapshot_sort() is called before
+ * parts are searched, written or compared, because it sorts them and removes duplicates. Failure:
+ * a document that does not have the form of a snapshot is reported by snapshot_content_read();
+ * stored documents are canonical, so one that cannot be parsed is a bug and aborts. */
 
 /* ---- lists sorted by node and role ---- */
 

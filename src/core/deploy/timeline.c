@@ -2,16 +2,21 @@
 
 #include "model/names.h"
 
-/* The timeline of a deployment: its snapshots, numbered by seq (ADR 0011). The content of a
- * snapshot is not copied but described by intervals: since which seq a noderole is a member, and
- * since which seq its data is in force. A live row carries the start of its open intervals. When an
- * interval ends it is written to the archive with the old data, so a commit costs what it changes
- * and not the size of the deployment.
+/* The timeline of a deployment: its snapshots, numbered by seq (ADR 0011). This file owns the
+ * snapshot rows, the head of each deployment (its newest snapshot) and the fields member_from and
+ * data_from (a node that moves resets them). The content of a snapshot is not copied but described
+ * by intervals: since which seq a noderole is a member, and since which seq its data is in force. A
+ * live row carries the start of its open intervals. When an interval ends it is written to the
+ * archive with the old data, so a commit costs what it changes and not the size of the deployment.
  *
  * Order: timeline_seq_for_change() is called before an interval is closed, because it may open a
- * new head and so determines the number under which the change is recorded. */
+ * new head and so determines the number under which the change is recorded. An interval is closed
+ * before the row gets its new data, because the old data is read from the row.
+ *
+ * Failure: if the table of snapshots is full, a problem is recorded and the step is rolled back,
+ * together with the archive rows that it queued. */
 
-enum { ORDER_FIRST = 1000 };
+enum { ORDER_FIRST = 1000 }; /* field `order` of the first snapshot of a deployment */
 
 /* ---- snapshots ---- */
 
