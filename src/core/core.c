@@ -4,7 +4,13 @@
 #include "core/core_private.h"
 
 /* Creation and destruction of a core, and the rows of a new installation. A core owns all its
- * memory (pages for itself, its pools, its heap and its lists) and frees it in core_free(). */
+ * memory (pages for itself, its pools, its heap and its lists) and frees it in core_free().
+ *
+ * Order: pools and maps are initialized after the undo log and the heap, which they refer to. In a
+ * new installation the counters come first, because every other row takes its id from one.
+ *
+ * Failure: if the system has no memory, the program aborts. A new installation cannot be refused;
+ * that is asserted. */
 
 struct table_limits {
     uint32_t row_size; /* bytes */

@@ -5,11 +5,12 @@
 /* Invariant I9: strings are interned and reference counted (base/containers/blob.h). Every
  * reference in a row, a derived list and a queued archive row is counted and compared with the
  * stored count. With a count that is too high a string is never freed; with one that is too low it
- * is freed while a row still refers to it. */
+ * is freed while a row still refers to it. The check changes nothing and returns a static message,
+ * or NULL. */
 
 struct holders {
-    uint32_t *count;
-    uint32_t high;
+    uint32_t *count; /* by handle of a string: references that were found */
+    uint32_t high;   /* the highest handle */
 };
 
 static void count_holder(struct holders *h, uint32_t handle)

@@ -3,15 +3,18 @@
 #include "base/containers/sort.h"
 #include "base/text/buf.h"
 
-/* The end of a batch: the net changes since the last collect, and the digest.
+/* The end of a batch: the net changes since the last collect, and the digest. This file owns
+ * vars.digest and the hash of each row, and empties the lists of dirty rows, relations and archive
+ * rows.
  *
- * Every changed row is visited once, as it is now; then relations that were added or removed; then
- * archive rows. A row or relation that was created and deleted within the batch is not visited. The
- * digest is the sum of the hashes of all rows and relations (ADR 0026), so it is updated by
- * subtracting the old hash of a changed row and adding the new one.
+ * Order: every changed row is visited once, as it is now; then relations that were added or
+ * removed; then archive rows. A row or relation that was created and deleted within the batch is
+ * not visited. The digest is the sum of the hashes of all rows and relations (ADR 0026), so it is
+ * updated by subtracting the old hash of a changed row and adding the new one. Removed rows and
+ * unused strings are released last, because records that are visited point into them.
  *
- * After core_collect() the core treats the changes as stored: dirty lists are empty and removed
- * rows are released. There is no way back; if the store fails, the caller drops the core. */
+ * Failure: after core_collect() the core treats the changes as stored. There is no way back; if
+ * the store fails, the caller drops the core. */
 
 enum { ROW_SEED = 1 };
 

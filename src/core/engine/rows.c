@@ -4,9 +4,17 @@
 #include "base/mem/pages.h"
 #include "core/core_private.h"
 
-/* Tables, interned strings, name maps and sorted lists of rows. All changes of rows go through this
- * file: it writes the previous bytes to the undo log, marks rows as dirty for the next collect, and
- * notifies plans that have read them (ADR 0079). */
+/* Tables, interned strings, name maps and sorted lists of rows. This file owns the access to all
+ * of them: every change of a row goes through core_edit_row() or core_derive_row().
+ *
+ * Order: before the caller gets a writable row, its previous bytes are in the undo log, plans that
+ * have read it are marked as stale (ADR 0079), and for a durable change the row is in the dirty
+ * list of the next collect. A name must be removed from the map before it changes and added
+ * afterwards, because the map is keyed by its hash.
+ *
+ * Failure: a full table or a full table of strings is a problem LIMIT_REACHED, and the step is
+ * rolled back. The functions return index 0 or handle 0 then. A rollback restores rows, maps and
+ * vectors by the undo log; the arrays of type struct list are shortened by step.c. */
 
 /* ---- arrays whose length a rollback restores ---- */
 

@@ -6,6 +6,7 @@
  *   x_edit()   a durable field changes: previous bytes go to the undo log, the row will be stored
  *   x_derive() only derived state changes (a counter, a list): undo log, but not stored
  * Derived state is computed from durable fields: load.c rebuilds it and core_check.c verifies it.
+ * Durable fields have the meaning and the unit of the field with the same name in model/record.h.
  */
 #pragma once
 
