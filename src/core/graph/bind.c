@@ -1,19 +1,20 @@
 #include "core/core_private.h"
 
 /* Binding a role to a node, with every parent that is missing (docs/spec/binding.md, ADR 0021).
+ * This file creates the rows of noderoles and deployment roles.
  *
  * bind_role() walks up the graph of roles. For each parent role it searches an existing noderole,
- * on the node and then in the deployment and the deployments above; if there is none, it binds that
- * role to the same node first. A stack of frames replaces recursion; its depth is bounded by the
- * number of roles, because the graph of roles has no cycle. A frame is completed when all its
- * parents exist, so parents always get lower ids than their children.
+ * on the node and then in the deployment and the deployments above; if there is none, it binds
+ * that role to the same node first. A stack of frames replaces recursion; its depth is bounded by
+ * the number of roles, because the graph of roles has no cycle.
  *
- * Ordering in bind_connect(): edges first, then the checks that need them (provided roles among
- * ancestors), then attrib links, which are searched along the edges, then hooks, which see the
- * finished noderole.
+ * Order: a frame is completed when all its parents exist, so a bind creates parents before
+ * children. Edges to parents and, for a new member of a cluster, to children come first; then the
+ * checks that need them (provided roles among ancestors); then attrib links, which are searched
+ * along the edges; then hooks, which see the finished noderole.
  *
- * Failure: problems are recorded and the step is rolled back, so nothing of a refused bind remains.
- * */
+ * Failure: problems are recorded and the step is rolled back, so nothing of a refused bind
+ * remains. */
 
 /* ---- lookup ---- */
 

@@ -1,9 +1,12 @@
 #include "core/core_private.h"
 
 /* Members of a cluster role are updated together (docs/spec/binding.md, Clusters): when a new
- * member is committed, the existing ones whose staged data change because of it run again. The
- * staged data are hashed before the commit and compared afterwards, so the order is always:
- * cluster_watch(), commit, cluster_rerun_changed(). */
+ * member is committed, the existing ones whose staged data (the document that a run receives)
+ * change because of it run again. The file owns no rows.
+ *
+ * Order: the staged data are hashed before the commit and compared afterwards, so the order is
+ * always cluster_watch(), commit, cluster_rerun_changed(). Failure: if the commit is refused,
+ * nothing is rerun, and the step is rolled back. */
 
 static void cluster_watch_add(struct core *c, struct cluster_watch *w, noderole_ix nr)
 {

@@ -2,11 +2,15 @@
 
 #include "base/containers/sort.h"
 
-/* The dependency graph: edges between noderoles, their depth (cohort), and walks over them.
+/* The dependency graph: edges between noderoles, their depth (cohort), and walks over them. This
+ * file owns the edges, the cohorts of noderoles and the order of the noderoles of a node. Other
+ * files only read them; noderole.c updates inactive_parents when a state changes.
  *
- * The cohort of a child is higher than that of each parent (invariant C4). This is what makes cycle
- * detection cheap: a new edge can close a cycle only if the child is not deeper than the parent,
- * and a search for the cycle can skip everything deeper than the parent. Cohorts only increase.
+ * The cohort of a child is higher than that of each parent (invariant C4). This is what makes
+ * cycle detection cheap: a new edge can close a cycle only if the child is not deeper than the
+ * parent, and a search for the cycle can skip everything deeper than the parent. Cohorts only
+ * increase. A cycle is therefore searched before an edge is added, and cohorts are raised
+ * afterwards.
  *
  * Walks use a worklist instead of recursion and mark each visited noderole with the number of the
  * walk, so every noderole is visited once and no marks have to be cleared.
@@ -105,8 +109,7 @@ static noderole_ix *graph_path_down(struct core *c, noderole_ix from, noderole_i
                                     uint32_t *out_count)
 {
     struct found seen = {.arena = c->arena};
-    struct found came = {.arena =
-                             c->arena}; /* came.items[i]: position in `seen` of its predecessor */
+    struct found came = {.arena = c->arena}; /* position in `seen` of the predecessor of each */
     const uint32_t stamp = graph_walk_begin(c);
     const uint32_t deepest = noderole_at(c, to)->cohort;
     graph_walk_visit(c, stamp, from);

@@ -1,12 +1,16 @@
 #include "core/data/data.h"
 
 /* Attrib links: which ancestor supplies an attrib that a role wants (docs/spec/data.md, Attrib
- * links).
+ * links). This file owns noderole.links; attribs.c removes the links of an attrib that is deleted.
  *
  * A link is a stored relation (parent, child, attrib). Links are stored for two reasons: finding
- * them requires a walk over all ancestors, and when new data of a parent arrive, its links name the
- * children that have to run again. links_rebuild() must be called whenever the ancestors of a
- * noderole change; it records only the differences, so an unchanged noderole is not written. */
+ * them requires a walk over all ancestors, and when new data of a parent arrive, its links name
+ * the children that have to run again. Order: links_rebuild() must be called whenever the
+ * ancestors of a noderole have changed; it records only the differences, so an unchanged noderole
+ * is not written.
+ *
+ * Nothing here fails: an attrib that no ancestor supplies has no link, and no value of it is staged
+ * for the run. */
 
 struct link {
     noderole_ix parent;

@@ -1,11 +1,15 @@
 #include "core/core_private.h"
 
-/* The commands on one noderole (docs/spec/states.md, Noderole verbs), and its deletion.
+/* The commands on one noderole (docs/spec/states.md, Noderole verbs), and its deletion. The state
+ * machine itself is in noderole.c.
  *
- * noderole_destroy() removes a row without children. The order matters: first everything that
- * refers to the noderole (timeline, hooks, runs, links, edges), while its own fields are intact;
- * then it leaves the lists and counts of node and deployment; then its strings and the row itself.
- * Callers destroy descendants first, deepest first. */
+ * Order: noderole_destroy() removes a row without children: first everything that refers to the
+ * noderole (timeline, hooks, runs, links, edges), while its own fields are intact; then it leaves
+ * the lists and counts of node and deployment; then its strings and the row itself. Callers
+ * destroy descendants first, deepest first.
+ *
+ * Failure: a retry or a deletion that is not allowed is refused before anything changes. A commit
+ * that is vetoed, or whose consent differs, is rolled back. */
 
 static noderole_ix noderole_by_command_id(struct core *c, int64_t id)
 {
@@ -30,7 +34,8 @@ void do_noderole_commit(struct core *c, const struct noderole_commit_command *p)
         consent_check(c, &(struct commit){.items = &nr, .count = 1}, p->consent);
 }
 
-/* A parent that is not ACTIVE: the noderole could not run after a retry. */
+/* The first parent that is not ACTIVE; with such a parent the noderole could not run after a retry.
+ * None if all are ACTIVE. */
 static noderole_ix noderole_first_inactive_parent(const struct core *c, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);
