@@ -2,10 +2,12 @@
 
 #include "base/json/json.h"
 
-/* Boot ids of machines (ADR 0049). A request of the system that ran before may arrive after those
- * of the current one; it is recognised by the id of its boot. Boot ids have no order, so the last
- * OLD_BOOTS_MAX replaced ones are stored with the node; older requests are assumed not to arrive
- * any more. */
+/* Boot ids of machines (ADR 0049): the file owns node.boot_id and node.old_boots. A request of
+ * the system that ran before may arrive after those of the current one; it is recognised by the
+ * id of its boot. Boot ids have no order, so the last OLD_BOOTS_MAX replaced ones are stored
+ * with the node; older requests are assumed not to arrive any more. The caller checks an id with
+ * boot_id_is_outdated() before it records it, otherwise an old boot would become the current
+ * one. */
 
 bool boot_id_is_valid(struct str boot_id)
 {

@@ -5,7 +5,8 @@
 /* Groups of nodes: named sets within a category (ui, rack, tag, class). This file owns the group
  * rows and the memberships, which are stored as a relation. The group ui/not_set holds the nodes
  * without another group; node_changed() adds them, so that group can be neither renamed nor
- * deleted. Deleting a group or node removes the memberships first. */
+ * deleted. Deleting a group or node removes the memberships first. A command is checked completely
+ * before a row is written, so a refused one changes nothing. */
 
 enum { ORDER_DEFAULT = 10000 };
 

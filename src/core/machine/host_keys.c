@@ -2,13 +2,16 @@
 #include "model/host_key.h"
 
 /* Pinned ssh host keys (ADR 0067). A machine is identified by the keys that its ssh server
- * presented at first contact. A key is pinned for one node at most: otherwise a node that was given
- * the name or address of another one would run its noderoles on that machine.
+ * presented at first contact. A key is pinned for one node at most: otherwise a node that was
+ * given the name or address of another one would run its noderoles on that machine.
  *
- * Rows are found by a hash of the whole key, case included, in by_name of their table; keys with
- * the same hash are chained by key_next. All checks of do_node_pin_keys() precede the first change.
- * Pins that are still valid are never replaced by a probe; an operator removes them with
- * forget-key. */
+ * This file owns the rows of pinned keys. They are found by a hash of the whole key, case
+ * included, in by_name of their table; keys with the same hash are chained by key_next.
+ *
+ * Order and failure: all checks of do_node_pin_keys() precede the first change. Keys of another
+ * node or of the host of the daemon, keys that contradict a valid pin, and keys of a probe that
+ * was replaced are refused, and the pins stay. Pins that are still valid are never replaced by a
+ * probe; an operator removes them with forget-key. */
 
 static uint64_t host_key_hash(struct str key)
 {
@@ -113,14 +116,13 @@ static void host_key_make(struct core *c, node_ix n, struct str key, int64_t boo
     row->since_ms = c->now_ms;
     row->boot = boot;
     put_text(c, &row->key, key);
-    if (row->key) /* NULL handle: no memory for the string, and the step is refused */
+    if (row->key) /* handle 0: the limit of strings is reached, and the step is refused */
         host_key_index(c, k);
 }
 
 /* ---- pinning ---- */
 
-/* The keys of a command, each once. */
-
+/* The keys of a command, each once: those that the machine presented. */
 struct shown_keys {
     struct str at[HOST_KEYS_OWN_MAX];
     uint32_t count;

@@ -4,11 +4,16 @@
 #include "model/hammer_class.h"
 
 /* Nodes: their rows, their flags, and the consequences of a flag for the noderoles of the node
- * (docs/spec/states.md, sections "Node flags" to "Target role").
+ * (docs/spec/states.md, sections "Node flags" to "Target role"). This file owns the node rows;
+ * other files own single fields of them, such as the power state, boot ids, pinned keys and
+ * queues.
  *
- * The functions that set a flag apply all consequences except the node hooks. The command handler
- * calls node_changed() once at its end, so that hooks run once and see the final state. A flag is
- * written before its consequences are applied: annealing reads the flags of the node. */
+ * Order: the functions that set a flag apply all consequences except the node hooks. The command
+ * handler calls node_changed() once at its end, so that hooks run once and see the final state. A
+ * flag is written before its consequences are applied: annealing reads the flags of the node.
+ *
+ * Failure: node_remove() checks all noderoles before it changes anything. A refusal in a later
+ * consequence, for example a full outbox, rolls the step back. */
 
 enum { ORDER_DEFAULT = 10000 };
 

@@ -3,11 +3,17 @@
 #include "base/json/json.h"
 
 /* Commands about a node as a whole: propose and commit all its noderoles, power actions, redeploy,
- * debug and undebug (docs/spec/states.md "Node verbs", docs/spec/machines.md "Power").
+ * debug and undebug (docs/spec/states.md "Node verbs", docs/spec/machines.md "Power"). The file
+ * owns no state; debug holds a node at its discovery role, so that an operator can inspect the
+ * machine.
  *
- * A restart needs a hammer that offers it, so the action is chosen before anything is changed: a
- * refused command leaves the node as it was. Target and boot environment are set before the restart
- * is ordered, since they decide what the machine boots and what runs afterwards. */
+ * Order: a restart needs a hammer that offers it, so the action is chosen before anything is
+ * changed. Target and boot environment are set before the restart is ordered, since they decide
+ * what the machine boots and what runs afterwards.
+ *
+ * Failure: a refused command leaves the node as it was; a refusal after the first change rolls the
+ * step back. A power action that fails later is reported in the status of the node
+ * (boot_barrier.c). */
 
 static node_ix node_get_for_action(struct core *c, int64_t id)
 {

@@ -5,13 +5,20 @@
 #include "model/hammer_class.h"
 #include "model/names.h"
 
-/* Commands that create, update and delete nodes. Every field is checked before the first one is
- * changed, so that a refusal reports all problems and changes nothing. An update that sets the
- * values a node already has changes no row, queues no hook and leaves no event.
+/* Commands that create, update and delete nodes, and the move of a node to another deployment. The
+ * rows themselves are written by node.c.
  *
- * Orders that matter: a machine that registers again is recognised before its name is checked; the
- * automatic admin node is replaced before the name of the new node is checked; `alive` is set after
- * all other fields, since it allows runs to start. */
+ * Order in an update: every field is checked before the first one is changed, so that a refusal
+ * reports all problems. `alive` is set after all other fields, since it allows runs to start. An
+ * update that sets the values a node already has changes no row, queues no hook and leaves no
+ * event.
+ *
+ * Order in a creation: a machine that registers again is recognised before its name is checked.
+ * The automatic admin node (the one that the first start creates for the host of the daemon) is
+ * replaced before the name of the new node is checked, since both may have the same name.
+ *
+ * Failure: a refusal rolls the step back, also a replaced automatic node. A delayed request of an
+ * earlier boot is ignored, not refused. */
 
 static node_ix node_get_for_update(struct core *c, int64_t id)
 {
@@ -315,8 +322,7 @@ void node_move(struct core *c, node_ix n, deployment_ix to)
 
 /* ---- update ---- */
 
-/* The fields of an update after lookup. */
-
+/* The fields of an update after lookup: the current values, replaced by those that were given. */
 struct node_update {
     const struct node_update_command *p;
     node_ix n;
