@@ -10,7 +10,8 @@
  * served to a node (boot_seen). A power action that boots the machine waits at the barrier until
  * all such noderoles have served the current generation.
  *
- * A waiting action is an outbox row with generation != 0 that has not been delivered. It occupies
+ * This file owns the waiting actions, node.barrier and core.barrier, and the status of a node. A
+ * waiting action is an outbox row with generation != 0 that has not been delivered. It occupies
  * no worker and no node slot, and is found again after a restart. Each node has a queue of them, in
  * order of id: an action that would not wait by itself still waits behind an earlier one, so
  * actions are performed in the order in which they were ordered. Only rows that wait for a

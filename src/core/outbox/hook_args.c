@@ -3,12 +3,16 @@
 #include "base/containers/sort.h"
 
 /* The arguments of hooks and of runs of role code (docs/hooks.md): the object of the call and its
- * context as canonical JSON, as they are at the time of the call.
+ * context as canonical JSON, as they are at the time of the call. The file owns no state and
+ * changes no row.
  *
- * The text is written directly, key by key in sorted order, and stored documents are copied into
- * it: building a tree would parse and write large documents again. A document that would exceed the
- * depth limit inside the arguments is replaced by {}. args_key() asserts the order of keys, so a
- * field that is added at the wrong place fails in tests. */
+ * Order: the text is written directly, key by key in sorted order, and stored documents are copied
+ * into it: building a tree would parse and write large documents again. args_key() asserts the
+ * order of keys, so a field that is added at the wrong place fails in tests.
+ *
+ * Failure: if the object was deleted, there are no arguments and the caller does not call the
+ * hook; delete hooks get the id and the name instead. A document that would exceed the depth limit
+ * inside the arguments is replaced by {}. */
 
 enum {
     NODEROLES_LISTED_MAX = 100, /* noderoles of the role in the context                 */
