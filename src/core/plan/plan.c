@@ -2,12 +2,18 @@
 
 #include "base/json/json.h"
 
-/* Content of a plan: the lists and hashes of what a commit does (ADR 0027, ADR 0079). The result of
- * the commit is read through the view, or from the rows after a real commit. A commit that carries
- * the hash of a plan computes its own plan with the same functions and compares the hashes, so both
- * must read the same data in the same order.
+/* Content of a plan: the lists and hashes of what a commit does (ADR 0027, ADR 0079). The file
+ * owns the lists, hashes and documents of struct plan. The result of the commit is read through
+ * the view, or from the rows after a real commit.
  *
- * A list that grows beyond the size of a reply is not continued; hashes and totals are. */
+ * Order: the phases run in the order of enum plan_phase: noderoles are collected and sorted, waves
+ * are computed, then each list is written in its own phase and its entries are added to the hash.
+ * A commit that carries the hash of a plan computes its own plan with the same functions and
+ * compares the hashes, so both must read the same data in the same order.
+ *
+ * Failure: nothing here is refused. A list that grows beyond the size of a reply is not continued;
+ * hashes and totals are, and the request for the lists is refused when the plan is complete
+ * (core_plan_outcome). */
 
 enum { SHOWN_MAX = CHANGED_SHOWN_MAX }; /* entries of lists that no hash covers */
 
@@ -29,16 +35,18 @@ static void plan_put_i64_bytes(uint8_t *to, int64_t value)
         to[i] = (uint8_t)((uint64_t)value >> (8 * i));
 }
 
-/* The hash is computed over records of fixed size, so that no two plans have the same input. */
+/* The hash is computed over records of fixed size, so that no two plans have the same input. Kinds
+ * of records: h head, d data of a deployment role, c commit, r removal, s start, q enqueued run of
+ * an ACTIVE noderole, a announced steps, x destructive start. */
 static void plan_hash_record(struct plan *p, char kind, int64_t role_id, int64_t node_id,
                              struct digest data)
 {
-    uint8_t line[1 + 8 + 8 + sizeof data.bytes];
-    line[0] = (uint8_t)kind;
-    plan_put_i64_bytes(line + 1, role_id);
-    plan_put_i64_bytes(line + 9, node_id);
-    memcpy(line + 17, data.bytes, sizeof data.bytes);
-    sha256_add(&p->hash, line, sizeof line);
+    uint8_t record[1 + 8 + 8 + sizeof data.bytes];
+    record[0] = (uint8_t)kind;
+    plan_put_i64_bytes(record + 1, role_id);
+    plan_put_i64_bytes(record + 9, node_id);
+    memcpy(record + 17, data.bytes, sizeof data.bytes);
+    sha256_add(&p->hash, record, sizeof record);
 }
 
 static void plan_hash_noderole(struct plan *p, char kind, noderole_ix nr, struct digest data)

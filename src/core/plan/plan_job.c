@@ -10,11 +10,12 @@
  * noderoles that were read elsewhere, and all content and settings count. A step that is refused or
  * dry restores the stale marks with its rows.
  *
- * The arrays of a plan do not grow. They have spare entries for rows that are created elsewhere
- * while the plan is computed; a row beyond them makes the plan stale, and the next one starts with
- * larger arrays.
+ * Arrays that are indexed by rows do not grow. They have spare entries for rows that are created
+ * elsewhere while the plan is computed; a row beyond them makes the plan stale, and the next one
+ * starts with larger arrays.
  *
- * slice_enter() saves the step context and sets core.view; slice_leave() restores both. */
+ * This file owns struct plan and core.plans. A refusal of the commit ends the plan (plan_work).
+ * Order: slice_enter() saves the step context and sets core.view; slice_leave() restores both. */
 
 enum { SORT_BLOCK = 64, MOVED_BLOCK = 1024, SPARE_ENTRIES = 4096 };
 
@@ -341,7 +342,6 @@ static void plan_work(struct plan *p)
 /* ---- slices ---- */
 
 /* The step context of the core, which is saved while a slice is computed. */
-
 struct slice_frame {
     const struct command *command;
     struct arena *arena;

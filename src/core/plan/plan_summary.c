@@ -3,10 +3,17 @@
 #include "base/json/json.h"
 #include "core/deploy/snapshot_content.h"
 
-/* Summary of a plan: totals by action, role and wave, destructive steps, reruns with their reasons,
- * causes of held noderoles, and changed values. Its size is bounded by the number of roles, not by
- * the number of noderoles or the size of documents: identical changes are counted together, and
- * lists end at the limits below. The summary is not part of the hash of a plan. */
+/* Summary of a plan: totals by action, role and wave, destructive steps, reruns with their
+ * reasons, causes of held noderoles, and changed values. This file owns struct plan_summary, which
+ * is in the arena of the plan. After a real commit there is none, and the functions do nothing.
+ *
+ * Order: plan.c counts each noderole in the phase that lists it; the document is written last. Its
+ * size is bounded by the number of roles, not by the number of noderoles or the size of documents:
+ * identical changes are counted together, and lists end at the limits below. The summary is not
+ * part of the hash of a plan.
+ *
+ * Failure: nothing here fails. What exceeds a limit is left out and contained in the totals;
+ * values that are not shown completely have "clipped":true. */
 
 enum {
     WAVES_SHOWN_MAX = 1000,
@@ -18,7 +25,6 @@ enum {
 };
 
 /* Why a noderole that has run before is run again. */
-
 enum rerun_reason {
     RERUN_REQUESTED, /* a run of it is enqueued */
     RERUN_CLUSTER,   /* its cluster, or one it depends on, grows */
@@ -34,18 +40,23 @@ struct role_total {
     uint32_t reruns[RERUN_COUNT];
 };
 
+/* A change of user data. Equal documents have the same handle, so equal changes are recognised. */
 struct value_change {
     role_ix role;
     doc_h before, after;
-    bool is_of_deployment;
-    uint32_t count;
+    bool is_of_deployment; /* of the deployment role; false: of a noderole */
+    uint32_t count;        /* number of such changes */
 };
 
 struct plan_summary {
     struct role_total all;
-    struct role_total *roles; /* by role index */
-    uint32_t role_high;
-    uint32_t role_commits, missing, machines, values_count, value_count;
+    struct role_total *roles;     /* by role index */
+    uint32_t role_high;           /* highest role index */
+    uint32_t role_commits;        /* deployment roles whose data is committed */
+    uint32_t missing;             /* noderoles that lack a required attrib */
+    uint32_t machines;            /* nodes on which a run starts */
+    uint32_t values_count;        /* changes of values, equal ones included */
+    uint32_t distinct_values;     /* entries of `values` */
     struct buf values_text;       /* [{...},... */
     uint32_t (*waves)[HOW_COUNT]; /* by wave, up to WAVES_SHOWN_MAX */
     struct value_change values[VALUES_SHOWN_MAX];
@@ -78,7 +89,7 @@ static void summary_note_value(struct plan *p, const struct value_change *change
     if (change->before == change->after)
         return;
     s->values_count++;
-    for (uint32_t i = 0; i < s->value_count; i++) {
+    for (uint32_t i = 0; i < s->distinct_values; i++) {
         struct value_change *known = &s->values[i];
         if (known->role.v == change->role.v && known->before == change->before &&
             known->after == change->after && known->is_of_deployment == change->is_of_deployment) {
@@ -86,9 +97,9 @@ static void summary_note_value(struct plan *p, const struct value_change *change
             return;
         }
     }
-    if (s->value_count < VALUES_SHOWN_MAX) {
-        s->values[s->value_count] = *change;
-        s->values[s->value_count++].count = 1;
+    if (s->distinct_values < VALUES_SHOWN_MAX) {
+        s->values[s->distinct_values] = *change;
+        s->values[s->distinct_values++].count = 1;
     }
 }
 
@@ -340,7 +351,7 @@ static void summary_put_value(struct plan *p, struct buf *b, const struct value_
 
 bool summary_values_unit(struct plan *p)
 {
-    if (!p->summary || p->at == p->summary->value_count)
+    if (!p->summary || p->at == p->summary->distinct_values)
         return true;
     summary_put_value(p, &p->summary->values_text, &p->summary->values[p->at++]);
     return false;

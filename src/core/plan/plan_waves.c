@@ -1,9 +1,13 @@
 #include "core/plan/plan.h"
 
 /* Waves of a plan: which noderoles start after the commit, and in which order, if every run
- * succeeds. A noderole is in the wave after the last of its parents. Noderoles are visited in
- * ascending order of cohort, so the waves of all parents are known. This imitates annealing
- * (core/sched/anneal.c): a condition that is added there must be added here. */
+ * succeeds. A noderole is in the wave after the last of its parents; a noderole that does not
+ * start is held (WAVE_HELD). This file owns plan.wave, plan.next_of_wave and the list plan.runs.
+ *
+ * Order: noderoles are visited in ascending order of cohort, so the waves of all parents are
+ * known. Then the noderoles of each wave are counted, and then stored at the position of their
+ * wave (counting sort). This imitates annealing (core/sched/anneal.c): a condition that is added
+ * there must be added here. Nothing is changed in the core, and nothing fails. */
 
 bool plan_waits(uint8_t state)
 {
@@ -90,6 +94,8 @@ bool plan_waves_unit(struct plan *p)
     return false;
 }
 
+/* Counts the noderoles of each wave; at the end turns the counts into the position at which the
+ * next noderole of each wave is stored. The count of wave w is in entry w + 1. */
 bool plan_count_waves_unit(struct plan *p)
 {
     if (!p->next_of_wave) {

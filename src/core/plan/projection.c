@@ -10,7 +10,12 @@
  *
  * The order of phases is that of the commit: removals, role data, noderoles, clusters, services,
  * resumed runs. Children are notified from a stack of fan-outs before the next unit of the phase,
- * as the commit notifies them within the transition of the parent. */
+ * as the commit notifies them within the transition of the parent. The documents of the view count
+ * as committed after the phase of role data, because noderoles are staged with them.
+ *
+ * This file owns plan.view. No row is changed. Failure: what would refuse the commit is recorded as
+ * a problem of the plan, which ends with the phase (plan_work); veto requests are recorded
+ * likewise. */
 
 /* ---- states ---- */
 
