@@ -2,7 +2,7 @@
 
 #include "model/reason.h"
 
-/* Names of the causes of core_why(), as shown by the API. */
+/* Names of the causes of core_why(), as shown by the API: a table without state. */
 
 const char *cause_name(enum cause_code code)
 {

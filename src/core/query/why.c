@@ -3,8 +3,9 @@
 /* Why an object is not in the desired state: the chain from the first unmet condition down to its
  * root cause (ADR 0027). The conditions are those under which a noderole starts; the first one that
  * is unmet is reported. Each further noderole is earlier by (cohort, id) than the one it explains,
- * so every chain ends. Nothing is changed; with a view in place (commit_view.h) the chain is that
- * after the commit. */
+ * so every chain ends. The file owns no state, and nothing is changed or fails; an object that does
+ * not exist has no chain. With a view in place (commit_view.h) the chain is that after the commit.
+ * */
 
 struct why_chain {
     const struct core *c;
@@ -29,7 +30,6 @@ static void why_add(struct why_chain *ch, struct cause cause)
 }
 
 /* The text of a cause; empty if only codes and objects are requested. */
-
 #define CAUSE_TEXT(ch, ...) ((ch)->brief ? (struct str){0} : STR_CONCAT((ch)->arena, __VA_ARGS__))
 
 /* "`dns-server` on `n3`" */

@@ -3,39 +3,46 @@
 #include "core/core_private.h"
 
 /* Causes of a whole deployment, grouped and counted. Each noderole that is not ACTIVE is followed
- * to its root cause once: the group of each noderole on the path is stored, so that later noderoles
- * end there. The cost is one step per noderole and edge, whatever the depth of the graph.
+ * to its root cause once: the group of each noderole on the path is stored, so that later
+ * noderoles end there. The cost is one step per noderole and edge, whatever the depth of the
+ * graph. The file owns struct why_walk, which is in the arena of the caller; core_why_close()
+ * frees its scratch memory.
  *
- * The iteration covers all noderoles of the deployment, some at a time, and the core may change
- * between two calls. Noderoles may then be counted that are ACTIVE by now, and new ones may be
- * missed. Ids and indices that are kept are used only after a check that the row still exists. */
-
-enum { PATH_KEPT = 1024 }; /* on a longer path, the noderoles behind are stored by a later call */
+ * Order: open, walk until it returns false, result, close. The iteration covers all noderoles of
+ * the deployment, some at a time, and the core may change between two calls. Noderoles may then be
+ * counted that are ACTIVE by now, and new ones may be missed. Ids that are kept are used only
+ * after a check that the row still exists. Indices and string handles that are kept (group_of,
+ * subjects) are only compared: if one was freed and used again, a noderole is counted in the wrong
+ * group.
+ *
+ * Failure: beyond the limits below noderoles are counted as left off. A deployment that was
+ * deleted during the walk ends it. */
 
 enum {
-    KEPT_MAX = 256
-}; /* groups that are kept; noderoles of further ones are counted as left off */
+    PATH_KEPT = 1024, /* on a longer path, the noderoles behind are stored by a later call */
+    KEPT_MAX = 256,   /* groups that are kept; noderoles of further ones are counted as left off */
+};
 
 struct why_walk {
     const struct core *c; /* of the current call */
     struct arena steps;   /* scratch memory of one step */
     int64_t deployment_id;
     uint32_t role_at, member_at; /* position of the iteration */
-    uint32_t looked_at;
-    uint8_t explaining_state; /* its first noderole explains the deployment; STATE_COUNT: none */
+    uint32_t looked_at;          /* noderoles that were counted; WHY_NODEROLES_MAX at most */
+    uint8_t explaining_state;    /* its first noderole explains the deployment; STATE_COUNT: none */
     int64_t first_id;   /* id of the first noderole by (cohort, id) in that state; 0 = none yet */
     uint32_t size;      /* entries of group_of; noderoles created later have none */
     uint32_t *group_of; /* by noderole index: 1 + its group; 0 = not known yet */
     uint32_t path[PATH_KEPT]; /* indices of the noderoles between the current one and its root */
     struct cause_group *groups;
     text_h *subjects; /* of the groups; equal strings have the same handle */
-    uint32_t count;
-    uint64_t *roots; /* a set with open addressing; 0 = free, and one slot always is */
-    uint32_t roots_mask, root_count;
-    uint32_t left_off;
+    uint32_t count;   /* groups */
+    uint64_t *roots;  /* keys of root causes: open addressing; 0 = free, and one slot always is */
+    uint32_t roots_mask, root_count; /* number of slots - 1, and of keys */
+    uint32_t left_off;               /* noderoles of groups that are not kept */
 };
 
-enum { LEFT_OFF = KEPT_MAX + 1 };
+enum { LEFT_OFF = KEPT_MAX + 1 }; /* in group_of: its group is not kept */
 
 /* ---- set of root causes ---- */
 
