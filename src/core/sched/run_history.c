@@ -3,8 +3,10 @@
 /* The history of runs. Every attempt that was ordered leaves one row when it ends, whatever its
  * result; instant runs are never ordered and leave none (ADR 0009). The core does not read these
  * rows: they are queued in `archives` and written with the batch, each together with the deletion
- * of the row of the same noderole that exceeds the setting keep_runs. A rollback of the step
- * removes the queued rows again. */
+ * of the row of the same noderole that exceeds the setting keep_runs.
+ *
+ * Order: run_archive() is called before the row of the run is removed or parked, because it reads
+ * that row. Failure: a rollback of the step removes the queued rows again. */
 
 struct str runlog_tail(struct str runlog)
 {
