@@ -226,6 +226,8 @@ static struct plan *plans_begin(struct turn *t, const struct plan_request *r, bo
  * now. */
 static uint32_t plans_plan_for(struct turn *t, const struct plan_request *r)
 {
+    /* Use an existing plan. One that became stale during the computation is started again in its
+     * slot, so that the restarts are counted; after too many its requests are refused. */
     for (uint32_t i = 0; i < PLANS_KEPT; i++) {
         struct made_plan *m = &t->plans.made[i];
         if (!m->plan || !plans_matches(m, r))
@@ -253,6 +255,7 @@ static uint32_t plans_plan_for(struct turn *t, const struct plan_request *r)
         *m = (struct made_plan){0};
         return PLANS_KEPT;
     }
+    /* Begin a new plan. */
     const uint32_t slot = plans_find_slot(t);
     if (slot == PLANS_KEPT)
         return slot;

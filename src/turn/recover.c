@@ -98,6 +98,8 @@ static enum turn_status recover_stop(struct turn *t, err why, const char *text)
     t->phase = PHASE_STOPPED;
     t->trouble = why;
     t->trouble_text = text;
+    /* A batch in doubt may be committed, and one with unsent replies is committed; ERR_FENCED would
+     * state that it is not. */
     recover_fail_batch(t, t->in_doubt || t->replies_unsent ? ERR_UNKNOWN : ERR_FENCED);
     recover_fail_waiting(t, ERR_FENCED);
     recover_fail_pending(t, ERR_FENCED);
@@ -146,6 +148,7 @@ enum turn_status turn_store_lost(struct turn *t, err why)
 {
     const enum turn_status status =
         turn_commit_failed(t, why, "the connection to the store was lost");
+    /* No batch was in flight, so only changes that are not collected are missing in the store. */
     t->is_ahead = core_changed(t->core) > 0;
     return status;
 }

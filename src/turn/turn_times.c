@@ -22,7 +22,7 @@ enum {
 
 static const int64_t START_AHEAD_MS_MAX = (int64_t)400 * 24 * 3600 * 1000;
 
-static void raise_stamp(struct turn *t, int64_t ms)
+static void times_raise_stamp(struct turn *t, int64_t ms)
 {
     if (ms > t->now_ms)
         t->now_ms = ms;
@@ -46,7 +46,7 @@ void times_read(struct turn *t)
         return;
     if (offset_ms - times->adopted_ms <= JUMP_MS || t->mono_ms - times->even_since_ms >= CONFIRM_MS)
         times->adopted_ms = offset_ms;
-    raise_stamp(t, t->mono_ms + times->adopted_ms);
+    times_raise_stamp(t, t->mono_ms + times->adopted_ms);
 }
 
 void times_anchor(struct turn *t, int64_t stored_ms)
@@ -57,8 +57,8 @@ void times_anchor(struct turn *t, int64_t stored_ms)
         times->adopted_ms = is_near ? times->offset_ms : stored_ms - t->mono_ms;
         times->is_anchored = true;
     }
-    raise_stamp(t, stored_ms);
-    raise_stamp(t, t->mono_ms + times->adopted_ms);
+    times_raise_stamp(t, stored_ms);
+    times_raise_stamp(t, t->mono_ms + times->adopted_ms);
 }
 
 void turn_read_clock(struct turn *t)
