@@ -475,6 +475,8 @@ static void import_warn_withdrawn(struct import *im, role_ix r)
                            where, STR("; it keeps running as it is, without hooks")));
 }
 
+/* The attachments of the role are dropped first: role_remove() requires that, and the roles that it
+ * was attached to are enqueued, because their requirements change. */
 static void import_leave_out_role(struct import *im, role_ix r)
 {
     struct core *c = im->c;

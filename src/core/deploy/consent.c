@@ -94,6 +94,7 @@ static uint32_t consent_put(struct core *c, const struct commit *work, uint32_t 
 void consent_check(struct core *c, const struct commit *work, struct str wanted)
 {
     uint32_t count;
+    /* A dry commit for the consent: write the hash and the first entries, and compare nothing. */
     if (c->planning == PLANNING_CONSENT) {
         struct buf doc = buf_in(c->arena);
         buf_put_c(&doc, '{');
@@ -110,6 +111,7 @@ void consent_check(struct core *c, const struct commit *work, struct str wanted)
         c->out->doc = buf_str(&doc);
         return;
     }
+    /* A commit without a hash of the client is not checked. */
     if (!wanted.len || c->planning)
         return;
     const noderole_ix *items = consent_find(c, work, &count);

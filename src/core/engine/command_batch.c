@@ -85,6 +85,8 @@ static int64_t batch_step_part(struct core *c, uint32_t index, struct command *p
 
 /* ---- the batch ---- */
 
+/* Bounds the number of parts and the memory of the step; `before` is the size of the arena at its
+ * beginning, in bytes. */
 static bool batch_is_within_limits(struct core *c, uint32_t index, size_t before)
 {
     if (index >= PARTS_MAX)

@@ -117,6 +117,7 @@ static const char *check_node(const struct core *c, node_ix ix)
     return NULL;
 }
 
+/* Counts of noderoles of one deployment, computed from the rows. */
 struct tally {
     uint32_t counts[NODEROLE_STATE_COUNT];
     uint32_t reruns, removing, unproposed;

@@ -114,7 +114,7 @@ static bool outbox_by_hand(const struct core *c, const struct outbox_record *r)
            r->generation >= 0 && r->left_ms >= 0 && r->left_ms <= RUN_TIME_S_MAX * INT64_C(1000);
 }
 
-static bool fill_by_hand(struct core *c, void *row, const struct record *r)
+static bool load_fill_by_hand(struct core *c, void *row, const struct record *r)
 {
     switch ((int)r->table) {
     case TABLE_SETTINGS: return settings_by_hand(row, &r->settings);
@@ -184,7 +184,7 @@ static bool load_membership(struct core *c, const struct membership_record *r)
 
 /* ---- one record ---- */
 
-static bool is_canonical(struct str text)
+static bool load_is_canonical(struct str text)
 {
     struct arena scratch = {0};
     struct str canonical = STR("");
@@ -196,11 +196,11 @@ static bool is_canonical(struct str text)
     return same;
 }
 
-static bool fill_row(struct core *c, void *row, const struct record *r)
+static bool load_fill_row(struct core *c, void *row, const struct record *r)
 {
     switch (r->table) {
 #define X(upper, lower)                                                                            \
-    case TABLE_##upper: return lower##_in(c, row, &r->lower) && fill_by_hand(c, row, r);
+    case TABLE_##upper: return lower##_in(c, row, &r->lower) && load_fill_by_hand(c, row, r);
         OBJECTS(X)
 #undef X
     case TABLE_EDGE:
@@ -215,7 +215,7 @@ static bool fill_row(struct core *c, void *row, const struct record *r)
     impossible("a table without rows of its own");
 }
 
-static bool has_name(enum table t)
+static bool load_table_has_names(enum table t)
 {
     return t == TABLE_BARCLAMP || t == TABLE_JIG || t == TABLE_HAMMER_KIND || t == TABLE_ROLE ||
            t == TABLE_ATTRIB || t == TABLE_DEPLOYMENT || t == TABLE_NODE || t == TABLE_GROUP ||
@@ -223,7 +223,7 @@ static bool has_name(enum table t)
 }
 
 /* The same rules as the input validation of step.c, and the bound of names. */
-static const char *check_texts_of(const struct record *r)
+static const char *load_check_texts(const struct record *r)
 {
     const struct layout *layout = record_layout(r->table);
     const char *object = (const char *)&r->id;
@@ -242,7 +242,7 @@ static const char *check_texts_of(const struct record *r)
              str_eq(name, STR("username"))) &&
             s.len > NAME_LEN_MAX)
             return "a name is too long";
-        if (f->kind == FIELD_DOC && !is_canonical(s))
+        if (f->kind == FIELD_DOC && !load_is_canonical(s))
             return "a document is not canonical JSON";
     }
     return NULL;
@@ -250,7 +250,7 @@ static const char *check_texts_of(const struct record *r)
 
 static const char *load_object(struct core *c, const struct record *r)
 {
-    const char *wrong = check_texts_of(r);
+    const char *wrong = load_check_texts(r);
     if (wrong)
         return wrong;
     struct table_rows *t = &c->tables[r->table];
@@ -266,16 +266,16 @@ static const char *load_object(struct core *c, const struct record *r)
     o->created_at = r->settings.created_at;
     o->updated_at = r->settings.updated_at;
     o->turn = r->settings.turn;
-    if (!fill_row(c, o, r))
+    if (!load_fill_row(c, o, r))
         return "a row has an invalid value or refers to a row that does not exist";
-    if (has_name(r->table) && name_is_taken(c, r->table, ix))
+    if (load_table_has_names(r->table) && name_is_taken(c, r->table, ix))
         return "two rows have the same name";
-    if (has_name(r->table))
+    if (load_table_has_names(r->table))
         name_add(c, r->table, ix);
     return NULL;
 }
 
-static void index_object(struct core *c, enum table table, uint32_t ix);
+static void load_index_object(struct core *c, enum table table, uint32_t ix);
 
 err core_load(struct core *c, const struct record *r, const char **out_what)
 {
@@ -295,14 +295,14 @@ err core_load(struct core *c, const struct record *r, const char **out_what)
                    ? NULL
                    : "a group membership is a duplicate or refers to a row that does not exist";
     if (!what && r->table < TABLE_OBJECTS)
-        index_object(c, r->table, omap_find(&c->tables[r->table].by_id, (uint64_t)r->id));
+        load_index_object(c, r->table, omap_find(&c->tables[r->table].by_id, (uint64_t)r->id));
     *out_what = what;
     return what ? ERR_CORRUPT : OK;
 }
 
 /* ---- derived state ---- */
 
-static void index_noderole(struct core *c, noderole_ix ix)
+static void load_index_noderole(struct core *c, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);
     node_insert_noderole(c, ix);
@@ -316,7 +316,9 @@ static void index_noderole(struct core *c, noderole_ix ix)
     defaults_count(c, ix, true);
 }
 
-static void index_run(struct core *c, run_ix ix)
+/* A run with an attempt number has started before: it is the live run of its noderole, also if it
+ * is QUEUED again after parking. Other QUEUED runs are only enqueued. */
+static void load_index_run(struct core *c, run_ix ix)
 {
     const struct run *run = run_at(c, ix);
     const bool holds = run->state == RUN_RUNNING || run->state == RUN_STOPPING;
@@ -332,7 +334,8 @@ static void index_run(struct core *c, run_ix ix)
         noderole_derive(c, run->noderole)->queued = ix;
 }
 
-static void index_object(struct core *c, enum table table, uint32_t ix)
+/* Update the lists and counts of the rows that a new row refers to; these are loaded already. */
+static void load_index_object(struct core *c, enum table table, uint32_t ix)
 {
     if (table == TABLE_DEPLOYMENT_ROLE) {
         const struct deployment_role *dr = deployment_role_at(c, (deployment_role_ix){ix});
@@ -341,9 +344,9 @@ static void index_object(struct core *c, enum table table, uint32_t ix)
         d->proposed_roles += dr->proposed;
         ids_insert(c, &role_derive(c, dr->role)->deployed, TABLE_DEPLOYMENT_ROLE, ix);
     } else if (table == TABLE_NODEROLE) {
-        index_noderole(c, (noderole_ix){ix});
+        load_index_noderole(c, (noderole_ix){ix});
     } else if (table == TABLE_RUN) {
-        index_run(c, (run_ix){ix});
+        load_index_run(c, (run_ix){ix});
     } else if (table == TABLE_HAMMER) {
         const node_ix n = hammer_at(c, (hammer_ix){ix})->node;
         ids_insert(c, &node_derive(c, n)->hammers, TABLE_HAMMER, ix);
@@ -367,7 +370,7 @@ static void index_object(struct core *c, enum table table, uint32_t ix)
     }
 }
 
-static bool join_deployment(struct core *c, deployment_ix ix)
+static bool load_resolve_deployment(struct core *c, deployment_ix ix)
 {
     struct deployment *d = deployment_derive(c, ix);
     d->head = snapshot_by_id(c, d->load_head_id);
@@ -380,7 +383,7 @@ static bool join_deployment(struct core *c, deployment_ix ix)
 
 /* Resolve the parents of barclamps. False if one does not exist, or the parents form a cycle. A
  * barclamp may be its own parent. */
-static bool join_barclamps(struct core *c)
+static bool load_resolve_barclamps(struct core *c)
 {
     const struct pool *rows = &c->tables[TABLE_BARCLAMP].pool;
     for (uint32_t ix = pool_next(rows, 0); ix; ix = pool_next(rows, ix)) {
@@ -410,11 +413,11 @@ err core_load_end(struct core *c, int64_t mono_ms, const char **out_what)
     if (!c->tables[TABLE_SETTINGS].pool.live || !deployment_by_id(c, 1).v ||
         c->tables[TABLE_COUNTER].pool.live != TABLE_OBJECTS)
         *out_what = "the settings, the counters or the system deployment are missing";
-    if (!*out_what && !join_barclamps(c))
+    if (!*out_what && !load_resolve_barclamps(c))
         *out_what = "the parent of a barclamp does not exist or is below it";
     for (uint32_t ix = pool_next(&c->tables[TABLE_DEPLOYMENT].pool, 0); ix && !*out_what;
          ix = pool_next(&c->tables[TABLE_DEPLOYMENT].pool, ix))
-        if (!join_deployment(c, (deployment_ix){ix}))
+        if (!load_resolve_deployment(c, (deployment_ix){ix}))
             *out_what = "the head or the phantom node of a deployment does not exist";
     if (*out_what)
         return ERR_CORRUPT;

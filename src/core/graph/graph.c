@@ -73,7 +73,7 @@ static void graph_found_add(struct found *f, noderole_ix ix)
 static noderole_ix *graph_walk(struct core *c, noderole_ix from, enum direction way,
                                struct arena *a, uint32_t *out_count)
 {
-    struct found f = {.arena = a};
+    struct found f = {.arena = a}; /* also the worklist: items before `next` were expanded */
     const uint32_t stamp = graph_walk_begin(c);
     noderole_ix at = from;
     for (uint32_t next = 0;; at = f.items[next++]) {

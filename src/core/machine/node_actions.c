@@ -112,7 +112,8 @@ static struct commit node_commit_proposed(struct core *c, node_ix n)
     return work;
 }
 
-/* Returns true if a flag of the node itself changed. */
+/* Returns true if a flag of the node itself changed. Discovery roles are bound first, so that they
+ * are committed with the others. */
 static bool node_commit_all(struct core *c, node_ix n, struct commit *out_work)
 {
     const bool was_available = node_at(c, n)->available;

@@ -19,6 +19,7 @@ enum {
     LEVELS_ABOVE = 4,           /* levels of the arguments around a document inside them */
 };
 
+/* The JSON text that is being written. */
 struct writer {
     const struct core *c;
     struct arena *arena;

@@ -253,7 +253,7 @@ struct why_walk *core_why_open(const struct core *c, int64_t deployment_id, stru
     const struct deployment *row = deployment_at(c, d);
     const uint32_t waiting = why_groups_waiting(row);
     struct why_walk *g = arena_new(a, struct why_walk);
-    uint32_t slots = 16;
+    uint32_t slots = 16; /* a power of two, twice the number of noderoles that may have a root */
     while (slots < waiting * 2 && slots < WHY_NODEROLES_MAX * 2)
         slots *= 2;
     g->deployment_id = deployment_id;

@@ -171,6 +171,7 @@ static void anneal_evaluate_queued_runs(struct core *c, node_ix n)
  * step has changed `until` rows. */
 static void anneal_evaluate_node(struct core *c, node_ix n, uint32_t until)
 {
+    /* Old candidates may be outdated; the selection below replaces them. */
     anneal_set_candidate(c, n, QUEUE_NORMAL, 0, 0);
     anneal_set_candidate(c, n, QUEUE_HIGH, 0, 0);
     while (!node_at(c, n)->run.v && !node_at(c, n)->queued.count) {
