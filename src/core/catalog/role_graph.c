@@ -1,8 +1,9 @@
 #include "core/catalog/roles_private.h"
 
 /* The role graph: cohorts, and the search for cycles that a refusal reports. The cohort of a role
- * is its depth in the graph of requirements. This file is the only one that writes role.cohort;
- * the edges (role.parents, role.children) are written by roles.c before it is called.
+ * is its depth in the graph of requirements. Apart from a load, this file is the only one that
+ * writes role.cohort; the edges (role.parents, role.children) are written by roles.c before it is
+ * called.
  *
  * Order: cohorts are computed in topological order (Kahn's algorithm), so that the cohorts of all
  * parents are final before that of a role is computed. If roles remain, the graph has a cycle. The

@@ -4,8 +4,9 @@
 #include "base/mem/pages.h"
 #include "core/core_private.h"
 
-/* Tables, interned strings, name maps and sorted lists of rows. This file owns the access to all
- * of them: every change of a row goes through core_edit_row() or core_derive_row().
+/* Tables, interned strings, name maps and sorted lists of rows. This file owns the access to all of
+ * them: every change of a row in a step goes through core_edit_row() or core_derive_row(). Only
+ * load.c and collect.c, which run outside of steps, write rows directly.
  *
  * Order: before the caller gets a writable row, its previous bytes are in the undo log, plans that
  * have read it are marked as stale (ADR 0079), and for a durable change the row is in the dirty

@@ -3,8 +3,9 @@
 #include "base/containers/sort.h"
 
 /* The dependency graph: edges between noderoles, their depth (cohort), and walks over them. This
- * file owns the edges, the cohorts of noderoles and the order of the noderoles of a node. Other
- * files only read them; noderole.c updates inactive_parents when a state changes.
+ * file owns the edges, the cohorts of noderoles and the order of the noderoles of a node. In
+ * addition, load.c restores edges, noderole_verbs.c removes a deleted noderole from the list of its
+ * node, and noderole.c updates inactive_parents when a state changes.
  *
  * The cohort of a child is higher than that of each parent (invariant C4). This is what makes
  * cycle detection cheap: a new edge can close a cycle only if the child is not deeper than the
