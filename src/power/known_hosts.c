@@ -87,17 +87,17 @@ static struct str known_line_next_word(struct str *line)
 /* The comment of a line, "node-7-boot-3": the node and the boot generation at which the key was
  * seen. Lines that an operator wrote have no such comment and are valid for all boot generations.
  * False: the line belongs to another node. */
-static bool known_line_parse_comment(struct str occasion, struct known_line *line)
+static bool known_line_parse_comment(struct str comment, struct known_line *line)
 {
     long long node, boot;
     char text[64], rest;
     line->boot = HOST_KEY_ANY_BOOT;
-    if (occasion.len == 0 || !str_starts(occasion, STR("node-")))
+    if (comment.len == 0 || !str_starts(comment, STR("node-")))
         return true;
-    if (occasion.len >= sizeof text)
+    if (comment.len >= sizeof text)
         return false;
-    memcpy(text, occasion.at, occasion.len);
-    text[occasion.len] = 0;
+    memcpy(text, comment.at, comment.len);
+    text[comment.len] = 0;
     if (sscanf(text, "node-%lld-boot-%lld%c", &node, &boot, &rest) != 2 || boot < 0 ||
         node != line->node_id)
         return false;
@@ -131,6 +131,8 @@ static uint32_t known_hosts_count_lines(struct str text)
     return count;
 }
 
+/* After a failed read the pump reads the old file again. After a failed write the higher count of
+ * changes makes the pump build and write the text again. */
 static void known_hosts_on_retry(uv_timer_t *timer)
 {
     struct known_hosts *k = timer->data;
@@ -267,6 +269,9 @@ static bool known_hosts_submit_probes(struct known_hosts *k, const struct core *
     return any;
 }
 
+/* Performs every step of the import that is possible now. A step starts when all commands of the
+ * previous one have an outcome (`waiting` is 0), so that the settings record the import only after
+ * all pins are durable. */
 static bool known_hosts_import_pump(struct known_hosts *k, const struct core *core,
                                     struct turn *turn)
 {

@@ -1,4 +1,6 @@
-/* node_hammers.c - conversion of the hammer records of a node into hammers of an order. */
+/* node_hammers.c - conversion of the hammer records of a node into hammers of an order. It reads
+ * the core and keeps no state. A hammer that cannot be used is left out; there is no error
+ * result. */
 #include "power/node_hammers.h"
 
 #include "base/json/json.h"

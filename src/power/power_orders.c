@@ -11,6 +11,8 @@
  *   row is durable. A later process that finds the mark fails the row instead of repeating it.
  * - A driver is used only while the row exists, since an operator may have replaced the order while
  *   the mark was being stored.
+ * - power_pump() starts orders before it submits results, so that an order that ends at once is
+ *   reported by the same call.
  *
  * A failure of a machine becomes a result with a reason code. A full command queue (ERR_LIMIT)
  * leaves the order in its list for the next pump.
@@ -533,14 +535,14 @@ static bool power_open_hammers(struct power *p, const struct power_setup *setup)
 {
     const struct hammers_options options = {.scratch = setup->scratch,
                                             .ssh_key = setup->ssh->key_path};
-    const struct hammers_callbacks seams = {.self = p, .done = order_on_hammer_result};
+    const struct hammers_callbacks callbacks = {.self = p, .done = order_on_hammer_result};
     if (mkdir(setup->scratch, 0700) != 0 && errno != EEXIST) {
         log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", setup->scratch)),
                  "power drivers not started: directory \"%s\" cannot be created: %s",
                  setup->scratch, strerror(errno));
         return false;
     }
-    p->hammers = hammers_open(setup->loop, &options, seams);
+    p->hammers = hammers_open(setup->loop, &options, callbacks);
     if (!p->hammers)
         log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", setup->scratch)),
                  "power drivers not started: \"%s\" must be a directory of the daemon's user with "

@@ -1,6 +1,9 @@
 /* power_poll.c - readings of power states without an order: of each node every `power-poll`
  * seconds, and after an action whose driver does not report the state (ADR 0077).
  *
+ * Owns each reading from its start until its result is submitted or dropped, and the list of nodes
+ * to read after actions. A node has at most one reading.
+ *
  * The number of readings in progress is bounded, each has a deadline, and an order for a node
  * cancels its reading: a service processor that hangs delays no order and no other machine. A round
  * visits the nodes by ascending id. The next round starts when its time has come and the previous
@@ -8,7 +11,10 @@
  *
  * A result is submitted with the number of the newest order at the start of the reading; the core
  * ignores it if another order was performed since. A result that is lost with a batch is not
- * repeated, because the next round reads the node again. */
+ * repeated, because the next round reads the node again.
+ *
+ * Failure: a failed reading is submitted with its reason, and the core keeps the last known state.
+ * It is dropped if it followed an action (the machine may be booting) or never left the queue. */
 #include <stdlib.h>
 
 #include "base/json/json.h"
@@ -33,12 +39,12 @@ enum {
 struct reading {
     struct arena arena;
     int64_t node_id;
-    int64_t order; /* node.power_order at the start */
+    int64_t order; /* node.power_order at the start: the number of the newest order */
     struct str node, driver, text;
     enum power_state state;
     enum reason_code reason;
-    bool is_answered;
-    bool is_after_action;
+    bool is_answered;     /* the result is in the list `answered` of the poll */
+    bool is_after_action; /* requested by power_poll_want(), not by a round */
     struct reading *next; /* in the list of results */
 };
 

@@ -1,8 +1,9 @@
 /* power_probe.c - outbox rows that order a probe, for power_orders.c.
  *
  * A probe is started by the pump and performed by ssh_probe.c, which calls back for the command
- * that pins the host keys and for the result. A row may disappear while its probe is in progress;
- * the result is then dropped.
+ * that pins the host keys and for the result. power_orders.c owns the order; this file has no
+ * state. A row may disappear while its probe is in progress; the result is then dropped. A machine
+ * that does not answer is a failed result with a reason code, which the core stores for the node.
  */
 #include "core/core.h"
 #include "power/known_hosts.h"

@@ -1,6 +1,7 @@
 /* power_retry.c - orders whose last try failed and that wait for the next one. They form a list
- * sorted by wake_ms; one timer runs for the first of them and requests a pump, which makes the
- * order PENDING again. */
+ * sorted by wake_ms (power.sleepers); one timer runs for the first of them and requests a pump,
+ * which makes the order PENDING again. Orders with equal times keep their order of arrival. The
+ * list is in memory only: after a restart the outbox row arrives again. */
 #include <stdio.h>
 
 #include "power/power_orders_private.h"

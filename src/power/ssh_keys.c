@@ -1,8 +1,10 @@
 /* ssh_keys.c - creation of the ssh key at the first start, and the host keys of the local machine.
+ * Owns the paths and the process ssh-keygen.
  *
  * ssh-keygen writes id_ed25519.new and .new.pub, which are then renamed, the public key first: if
  * the private key exists, both are complete. A crash in between leaves files that the next start
- * deletes. Without a key the daemon runs on, but every use of ssh fails.
+ * deletes (.new, .new.pub) or replaces (.pub). The failure of ssh-keygen or of a rename is logged
+ * and not repeated: without a key the daemon runs on, but every use of ssh fails until a restart.
  */
 #include "power/ssh_keys.h"
 
@@ -19,8 +21,8 @@
 enum {
     PUBLIC_KEY_MAX = 16 << 10, /* of a .pub file, in bytes */
     KEYGEN_MS_MAX = 60 * 1000,
-    HOST_SIZE = 256,
-    NAME_SIZE = HOST_SIZE + 16
+    HOST_SIZE = 256,           /* of the host name, in bytes */
+    NAME_SIZE = HOST_SIZE + 16 /* of the comment of the key, "halligan@HOST" */
 };
 
 static const char *ssh_keys_path(struct ssh_keys *h, const char *directory, const char *name)

@@ -1,4 +1,4 @@
-/* ssh_probe.c - the state machine of a probe. A probe is in one of four queues:
+/* ssh_probe.c - the state machine of probes. Owns every probe; each is in one of four queues:
  *
  *   waiting -> active -> ended -> result delivered
  *      ^         |
@@ -10,6 +10,11 @@
  *
  * Order of the end: the command is durable first, then the known_hosts file is written, then the
  * result is delivered. Otherwise a run could start and be refused by ssh for a missing host key.
+ *
+ * Failure: a name that is not resolved, a refused connection and a port without host keys are tried
+ * again until the patience ends. An exceeded deadline of the resolution or of ssh-keyscan, and keys
+ * that the core refuses, end the probe with a reason code. If the batch with the command that pins
+ * the keys is lost, the command is submitted again.
  *
  * A libuv operation may outlive its probe, so a probe has a reference count: one for its queue and
  * one for each pending operation. Every callback checks `is_over` first.
@@ -46,12 +51,11 @@ struct probe {
     bool is_pinned;  /* the node had pins in force when the probe was ordered */
     struct transport transport;
     uint32_t patience_ms;
-    uint64_t until_ms; /* the patience ends; uv_now(). 0: the probe has not started */
-    uint32_t pause_ms; /* before the next attempt */
-
-    uv_timer_t timer; /* deadline of the current step, or end of the pause */
-    uv_tcp_t tcp;     /* .data is NULL while there is no connection */
-    uv_connect_t connecting;
+    uint64_t until_ms;          /* the patience ends; uv_now(). 0: the probe has not started */
+    uint32_t pause_ms;          /* before the next attempt */
+    uv_timer_t timer;           /* deadline of the current step, or end of the pause */
+    uv_tcp_t tcp;               /* .data is NULL while there is no connection */
+    uv_connect_t connecting;    /* .data: the libuv error of the last connection, as an integer */
     uv_getaddrinfo_t resolving; /* .data is NULL while no request is pending */
     struct addrinfo *addresses; /* result of the resolution; owned */
     struct addrinfo *next_address;
@@ -112,7 +116,6 @@ static void probe_queue_remove(struct probe_queue *q, struct probe *probe)
 
 /* ---- end of a probe ---- */
 
-/* Drops one reference. */
 static void probe_unref(struct probe *probe)
 {
     if (--probe->uses > 0)
@@ -128,7 +131,7 @@ static void probe_on_handle_closed(uv_handle_t *handle)
     probe_unref(handle->data);
 }
 
-/* Stops the timer, the connection and the name resolution of a probe. */
+/* Marks the probe as over and stops its timer, its connection and its name resolution. */
 static void probe_stop_io(struct probe *probe)
 {
     probe->is_over = true;
@@ -232,6 +235,7 @@ static enum reason_code probe_error_code(int why)
 }
 
 static void probe_connect_next(struct probe *probe, int why);
+static void probe_start_scan(struct probe *probe);
 
 static void probe_on_address_failed(uv_handle_t *handle)
 {
@@ -253,8 +257,6 @@ static void probe_on_deadline(uv_timer_t *timer)
         uv_close((uv_handle_t *)&probe->tcp, probe_on_address_failed);
     }
 }
-
-static void probe_start_scan(struct probe *probe);
 
 static void probe_on_connection_closed(uv_handle_t *handle)
 {
@@ -340,7 +342,6 @@ static void probe_start_connection(struct probe *probe)
 
 /* ---- host keys ---- */
 
-/* ssh-keyscan has ended. */
 static void probe_on_scanned(void *self, const struct spawn_result *result)
 {
     struct probe *probe = self;
@@ -355,7 +356,6 @@ static void probe_on_scanned(void *self, const struct spawn_result *result)
     if (e == ERR_NOT_FOUND) {
         const struct str text = STR_CONCAT(&probe->arena, STR("no ssh host key received ("),
                                            ssh_scan_complaint(result->err), STR(")"));
-
         probe->no_key = str_z(&probe->arena, text);
         if (probe->addresses)
             uv_freeaddrinfo(probe->addresses);

@@ -1,4 +1,8 @@
-/* transport.c - derivation of the transport of a node from its hammers (docs/spec/machines.md). */
+/* transport.c - derivation of the transport of a node from its hammers (docs/spec/machines.md).
+ *
+ * Reads the core and keeps no state. Values are taken in this order: the port of the endpoint, then
+ * extra.port, then 22; the endpoint, then the name of the node. An invalid port or `extra` counts
+ * as absent; the only failure is a node that does not exist. */
 #include "power/transport.h"
 
 #include "base/json/json.h"

@@ -9,6 +9,10 @@
  * secrets are overwritten, the handles are closed, and only then is the result delivered, so that
  * the callback may submit the next order for the same node. The memory is freed when libuv has
  * closed both timers; the result may therefore point into the arena of the operation.
+ *
+ * Failure: a method that no hammer offers, a wrong field and an unknown driver end the operation
+ * before a driver is started. At the deadline it ends as HAMMER_END_TIMEOUT, in the queue or in its
+ * driver. Nothing is repeated here. Without memory for an order the process aborts.
  */
 #include "power/hammer/hammer_ops.h"
 
@@ -280,7 +284,7 @@ static void power_op_start(struct power_op *op)
 {
     const struct hammer_order *o = &op->order;
     const uint32_t chosen = hammers_choose(o->hammers, o->hammer_count, o->category, o->method);
-    op->klass = &no_class;
+    op->klass = &no_class; /* not NULL: the operation is in `active`, also if it fails below */
     if (chosen == o->hammer_count) {
         power_op_fail_unoffered(op);
         return;
@@ -320,6 +324,8 @@ static struct power_op *hammers_next_startable(struct hammers *h)
     return NULL;
 }
 
+/* The search starts at the head of the queue each time, because power_op_start() may end the
+ * operation and call back, and the callback may submit or cancel other orders. */
 static void hammers_on_dispatch(uv_timer_t *timer)
 {
     struct hammers *h = timer->data;

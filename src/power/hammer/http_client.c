@@ -7,7 +7,12 @@
  * A request that is not a GET uses a new connection: on a kept connection that breaks, libcurl
  * would send the request again, and a power action could happen twice.
  *
- * If a socket cannot be watched, libcurl stops all of its transfers; all calls then fail.
+ * Owns the multi handle, its timer, and each call from http_client_start() to the end of its
+ * callback. A call is freed after its callback returns, so the callback must not cancel it; it may
+ * start and cancel other calls.
+ *
+ * Failure: a call ends with the reason why there is no response (http_call_error). Nothing is
+ * repeated. If a socket cannot be watched, libcurl stops all of its transfers; all calls then fail.
  */
 #include "power/hammer/http_client.h"
 
@@ -34,19 +39,19 @@ struct http_client_call {
     struct curl_slist *headers;
     void (*done)(void *self, const struct http_client_response *answer);
     void *self;
-    char *ask_body;
-    char *body;
-    uint32_t body_len;
+    char *ask_body;    /* body of the request, which may contain a password; NULL: none */
+    char *body;        /* of the response */
+    uint32_t body_len; /* bytes */
     uint32_t body_cap;
-    uint32_t head_len;
-    bool is_too_large;
-    bool is_failed; /* to be ended by http_client_fail_all() */
-    bool is_secure;
-    int64_t retry_after_ms;
+    uint32_t head_len;      /* bytes of all headers of the response */
+    bool is_too_large;      /* the response exceeds a limit and is not read further */
+    bool is_failed;         /* to be ended by http_client_fail_all() */
+    bool is_secure;         /* https */
+    int64_t retry_after_ms; /* -1: no such header */
     char etag[HTTP_CLIENT_VALUE_MAX];
     char location[HTTP_CLIENT_VALUE_MAX];
     char token[HTTP_CLIENT_VALUE_MAX];
-    char why[CURL_ERROR_SIZE];
+    char why[CURL_ERROR_SIZE]; /* message of libcurl; "": none */
     struct http_client_call *next;
     struct http_client_call **link;
 };

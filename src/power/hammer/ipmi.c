@@ -7,6 +7,10 @@
  * Every power action starts with a status: an action whose state is already reached is not sent,
  * and a machine that is off is switched on instead of being reset, which IPMI refuses. After the
  * action the status is polled until the state is reached or the deadline passes.
+ *
+ * This file has no state: tool_run.c owns the running ipmitool and the file with the password,
+ * which must be written before the arguments are composed, since -f names it. A failure of ipmitool
+ * is mapped by ipmi_errors to the end of the operation; no command is repeated here.
  */
 #include <string.h>
 
@@ -88,6 +92,7 @@ static bool ipmi_add_options(struct power_op *op, struct tool_run_argv *argv, bo
     tool_run_add(argv, power_op_z(op, op->hammer.username));
     tool_run_add(argv, "-f");
     tool_run_add(argv, tool_run_get(op)->secret);
+    /* Each message has a timeout of 1 s and is sent again up to 4 times. */
     tool_run_add(argv, "-N");
     tool_run_add(argv, "1");
     tool_run_add(argv, "-R");

@@ -1,5 +1,7 @@
 /* local.c - driver for the machine of the daemon: runs commands and copies files. It offers no
- * power actions, since they would end the daemon. */
+ * power actions, since they would end the daemon. tool_run.c owns the running program. A missing
+ * argument ends the operation before a program is started; the exit status of a command is part of
+ * its result, that of cp decides about success. */
 #include "power/hammer/tool_run.h"
 
 static void local_on_command_exit(struct power_op *op, const struct spawn_result *result)

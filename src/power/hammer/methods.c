@@ -1,4 +1,5 @@
-/* methods.c - which hammer of a node performs a method, and which methods its hammers offer. */
+/* methods.c - which hammer of a node performs a method, and which methods its hammers offer.
+ * Stateless. A hammer of an unknown class offers nothing. */
 #include "base/json/json.h"
 #include "power/hammer/hammer_ops.h"
 

@@ -1,4 +1,7 @@
-/* power_op.c - parsing of the fields of an order and its hammer, and of the output of programs. */
+/* power_op.c - parsing of the fields of an order and its hammer, and of the output of programs. It
+ * keeps no state; results are in the arena of the operation. A function that finds a wrong field
+ * ends the operation and returns false; the caller must return without using the operation
+ * again. */
 #include "power/hammer/power_op.h"
 
 const char *power_op_z(struct power_op *op, struct str s)

@@ -1,6 +1,11 @@
 /* redfish.c - driver for Redfish (DMTF DSP0266): requests, interpretation of responses, and the way
  * from the endpoint to the system.
  *
+ * The state of an operation is `struct redfish`, in the arena of the operation. op->job refers to
+ * it before the first setting is checked, because redfish_stop() needs it after any failure. The
+ * parsed document of a response is freed when the next response arrives, so strings that are needed
+ * later are copied into the arena of the operation.
+ *
  * Sequence of requests: service root, session if extra.auth is "session", collection of systems
  * page by page, the system, the ActionInfo with the allowed ResetType values if the system does not
  * list them; then redfish_act().
@@ -8,6 +13,9 @@
  * Retries: a response that means "later" (429, 503, or 409 and 423 with Retry-After) is repeated
  * for every method, because the service did not process the request. Server errors and lost
  * connections are repeated for GET only: any other request may have been executed.
+ *
+ * Any other failure ends the operation with power_op_fail(), which calls redfish_stop(): neither
+ * the operation nor `struct redfish` may be used afterwards.
  *
  * Redirects are followed for GET and within the same host only, because credentials are sent along.
  * The session is deleted at the end without waiting for the response, since services have few of
@@ -258,6 +266,7 @@ static void redfish_on_response(void *self, const struct http_client_response *a
     memcpy(r->location, answer->location, strlen(answer->location) + 1);
     arena_reset(&r->page);
     if (answer->end == HAMMER_END_DONE) {
+        /* Before the response is handled: redfish_on_session() requires the token. */
         if (answer->token[0] && !r->token && !redfish_is_get(r))
             r->token = power_op_z(OP(r), str_from(answer->token));
         redfish_handle_status(r, answer);
@@ -403,6 +412,8 @@ static void redfish_fail_no_system(struct redfish *r, const struct json *documen
                      r->member_count, STR_FMT_ARGS(names));
 }
 
+/* A page of the collection. Pages are read until the wanted system is found. Without extra.system
+ * all of them are read, because the system is chosen only if there is exactly one. */
 static void redfish_on_systems(struct redfish *r, const struct json *document)
 {
     struct str wanted;

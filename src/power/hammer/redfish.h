@@ -63,7 +63,7 @@ struct redfish {
     const char *boot_path;            /* resource that receives the change of the boot device */
     struct str boot_target;
     const char *boot_enabled; /* Once, Continuous or Disabled */
-    uint32_t boot_tries;      /* changes sent */
+    uint32_t boot_tries;      /* refusals of the change */
     uint32_t boot_polls;      /* polls for the new boot device */
     uint32_t led_tries;       /* repetitions of the LED change */
     redfish_step *task_done;  /* called when the task of the service has ended */

@@ -4,6 +4,10 @@
  * "ForceOff+On" is two requests. After each request the power state is polled until it is the
  * expected one, because services accept a reset before they perform it. A system that is changing
  * its state is polled before the first request. The deadline of the operation ends the polling.
+ *
+ * The state is in `struct redfish`: the ResetType values still to be sent (plan) and the power
+ * state to wait for. A failure between two requests may leave the system off. redfish.c repeats
+ * requests where that is safe.
  */
 #include "power/hammer/redfish.h"
 

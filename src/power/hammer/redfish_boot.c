@@ -4,7 +4,8 @@
  * object, the change is sent there. If the service requires If-Match (412, 428), the resource is
  * read again and the change repeated with the new ETag. Afterwards the resource is polled until it
  * shows the change. A resource that never does is reported as accepted, not as failed, because some
- * services apply the change at the next boot only.
+ * services apply the change at the next boot only. After TRIES_MAX refusals the operation fails
+ * with the last one. The state (boot_*) is in `struct redfish`.
  */
 #include <string.h>
 

@@ -1,7 +1,13 @@
-/* redfish_documents.c - parsing of service root, systems, collections, tasks and errors. */
+/* redfish_documents.c - parsing of service root, systems, collections, tasks and errors. Stateless,
+ * without error results: a value that is missing or invalid is an empty string, an empty list or an
+ * unknown state. */
 #include "power/hammer/redfish_documents.h"
 
-enum { PATH_MAX_LEN = 512, ERROR_MAX = 400, NAMES_MAX = 20 };
+enum {
+    PATH_MAX_LEN = 512, /* bytes of a path */
+    ERROR_MAX = 400,    /* bytes of an error text of the service */
+    NAMES_MAX = 20      /* systems that a message lists */
+};
 
 const char *redfish_power_word(enum redfish_power power)
 {

@@ -1,4 +1,5 @@
-/* redfish_vendors.c - the table of vendors, and the choice among what a system offers. */
+/* redfish_vendors.c - the table of vendors, and the choice among the values that a system offers
+ * (reset types, boot targets, states of the LED). Stateless. */
 #include "power/hammer/redfish_vendors.h"
 
 #include "model/hammer_class.h"
@@ -84,19 +85,20 @@ const struct redfish_vendor *redfish_vendor_find(const struct str *texts, uint32
     return &vendors[0];
 }
 
-static bool reset_type_is_offered(struct str type, const struct str *offered, uint32_t count)
+static bool value_is_offered(struct str value, const struct str *offered, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (str_eq(offered[i], type))
+        if (str_eq(offered[i], value))
             return true;
     return false;
 }
 
-static bool reset_types_are_offered(struct str word, const struct str *offered, uint32_t count)
+/* True if every part of the word is offered; the parts are separated by +. */
+static bool value_parts_are_offered(struct str word, const struct str *offered, uint32_t count)
 {
     for (uint32_t from = 0; from <= word.len;) {
         const uint32_t to = str_find(word, '+', from);
-        if (!reset_type_is_offered(str_slice(word, from, to), offered, count))
+        if (!value_is_offered(str_slice(word, from, to), offered, count))
             return false;
         from = to + 1;
     }
@@ -107,7 +109,7 @@ struct str redfish_pick(struct str wanted, const struct str *offered, uint32_t c
 {
     while (wanted.len) {
         const struct str word = hammer_next_word(&wanted);
-        if (reset_types_are_offered(word, offered, count))
+        if (value_parts_are_offered(word, offered, count))
             return word;
     }
     return STR("");

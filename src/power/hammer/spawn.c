@@ -8,6 +8,10 @@
  * The id of the process group is the pid of the child. The exit callback signals the group directly
  * after libuv has reaped the child: later the kernel may have given the id to another process.
  *
+ * Failure: a program that cannot be started is reported by a timer of 0 ms, because `start` must
+ * not call done() itself. At the deadline the session is killed, and the exit callback ends the
+ * run. Output that cannot be kept, for lack of memory or beyond the limit, is counted as dropped.
+ *
  * The memory is freed when all five handles are closed. A cancelled run keeps the handle of its
  * process until the exit, because libuv reaps only children that have a handle.
  */
@@ -26,10 +30,10 @@ enum { LINGER_MS = 500 };
 /* An output stream of the child. */
 struct stream {
     uv_pipe_t pipe;
-    char *at;
+    char *at; /* kept output */
     uint32_t len;
     uint32_t cap;
-    bool is_open;
+    bool is_open; /* the end of the stream was not read yet */
 };
 
 struct spawn_run {
@@ -37,19 +41,19 @@ struct spawn_run {
     uv_process_t process;
     uv_pipe_t input;
     uv_write_t write;
-    uv_timer_t timer;
+    uv_timer_t timer; /* the deadline; after the exit LINGER_MS */
     struct stream out;
     struct stream err;
     char *input_copy;
-    char piece[16 << 10];
-    const char *why;
-    uint64_t dropped;
-    int64_t status;
-    int signal;
-    bool is_late;
-    bool has_exited;
-    bool has_ended;
-    uint32_t open_handles;
+    char piece[16 << 10];  /* buffer of one read, for both streams */
+    const char *why;       /* why it could not be started; NULL: it was started */
+    uint64_t dropped;      /* bytes of output that were not kept */
+    int64_t status;        /* exit status */
+    int signal;            /* that ended the child; 0: none */
+    bool is_late;          /* killed at its deadline */
+    bool has_exited;       /* libuv has reaped the child */
+    bool has_ended;        /* the result was reported, or the run was cancelled */
+    uint32_t open_handles; /* not closed yet; at 0 the memory is freed */
 };
 
 static void spawn_on_handle_closed(uv_handle_t *handle)

@@ -6,6 +6,10 @@
  * host is accepted. The private key is the authenticator of the hammer, otherwise the key of the
  * installation. A key of the hammer and the host key are written to files that are deleted when the
  * operation ends.
+ *
+ * op->job is set before the first setting is checked, because ssh_stop() deletes the files through
+ * it, also if ssh_start() fails. A wrong setting ends the operation before ssh is started; an error
+ * of ssh is mapped by ssh_errors to the end of the operation. Nothing is repeated here.
  */
 #include "power/hammer/secret_files.h"
 #include "power/hammer/tool_run.h"
@@ -243,6 +247,7 @@ static void ssh_start(struct power_op *op)
     if (op->order.category == HAMMER_POWER && str_eq(op->order.method, STR("status")))
         ssh_run(op, STR("true"), ssh_on_status_exit);
     else if (op->order.category == HAMMER_POWER)
+        /* In the background, so that ssh can report success before the machine shuts down. */
         ssh_run(op, STR("(sleep 1; reboot) </dev/null >/dev/null 2>&1 &"), ssh_on_reboot_exit);
     else if (op->order.category == HAMMER_XFER)
         ssh_copy(op, str_eq(op->order.method, STR("copy_to")));

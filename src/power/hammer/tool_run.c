@@ -1,4 +1,9 @@
-/* tool_run.c - start and end of the programs of an operation. */
+/* tool_run.c - start and end of the programs of an operation.
+ *
+ * The file with the secret is written before the program that reads it is started, and deleted by
+ * tool_run_stop() after the program was killed. A program that could not be started or exceeded its
+ * deadline ends the operation; a program that exits with an error is a result, which the driver
+ * interprets. */
 #include "power/hammer/tool_run.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* wol_packet.c - parsing of a MAC address, and the bytes of the magic packet. Stateless. */
 #include "power/hammer/wol_packet.h"
 
 #include <string.h>
