@@ -1,3 +1,6 @@
+/* columns.c - reading and setting the fields of a record by their position. Stateless. A stored
+ * value that is invalid is ERR_CORRUPT; to request a number from a text field, or the reverse, is a
+ * defect of the caller and aborts. */
 #include "store/columns.h"
 
 #include <string.h>

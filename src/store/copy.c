@@ -1,7 +1,8 @@
 /* copy.c - copying a store, record by record, into an empty store of either engine.
  *
  * The source is read at one turn. The target is filled in one transaction, whose last statement
- * sets the store position, so that an interrupted copy leaves an empty store.
+ * sets the store position, so that an interrupted copy leaves an empty store. After a failure the
+ * transaction is rolled back and the message of the engine that failed is returned.
  */
 #include <time.h>
 

@@ -1,4 +1,5 @@
-/* engine.c - claims and digests in the form in which every engine stores them. */
+/* engine.c - claims and digests in the form in which every engine stores them.
+ * Stateless. Without random numbers of the kernel the process aborts. */
 #include "store/engine.h"
 
 #include <stdio.h>

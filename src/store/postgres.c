@@ -1,4 +1,5 @@
-/* postgres.c - the PostgreSQL engine: connection and leadership.
+/* postgres.c - the PostgreSQL engine: connection and leadership. Owns the connection, the advisory
+ * lock of its session, and the epoch that this process holds.
  *
  * Two mechanisms with different purposes: the advisory lock keeps a second daemon from starting on
  * the same store; the epoch in the table `leadership` keeps a former leader from writing (fencing,
@@ -11,6 +12,10 @@
  * A connection that was lost is replaced by lead(). The leader is checked before the schema: a
  * successor may have migrated the store to a newer version, which must be reported as "fenced" and
  * not as a damaged schema.
+ *
+ * Failure: an error is returned with a message in engine.why (postgres_call.c maps it) and nothing
+ * is repeated, except the attempts to take the lock at the start. The connection of a failed
+ * postgres_connect() stays marked as not ready, so that the next lead() or read replaces it.
  */
 #include "store/postgres_private.h"
 
@@ -170,7 +175,8 @@ static err postgres_check_leader(struct postgres_engine *e)
 
 /* ---- connecting ---- */
 
-/* `first`: the store is being opened. Only then does a writer take the lock and migrate. */
+/* `first`: the store is being opened. Only then does a writer take the lock and migrate. The lock
+ * is taken before the schema is migrated, so that two daemons cannot migrate at the same time. */
 static err postgres_connect(struct postgres_engine *e, bool first)
 {
     postgres_disconnect(e);

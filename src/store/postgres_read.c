@@ -1,7 +1,13 @@
 /* postgres_read.c - reads: whole tables by binary COPY, pages of the history by statements with
  * binary results.
  *
- * A table is complete only when the server has reported the success of the COPY after its last row.
+ * postgres_begin() opens a transaction with one snapshot before it reads the store position, so
+ * that all reads until postgres_end() see the turn of that position. A table is complete only when
+ * the server has reported the success of the COPY after its last row.
+ *
+ * There is no state beyond the connection. Failure: a row that is no valid record is ERR_CORRUPT.
+ * If a row is invalid or refused by the callback, the COPY is cancelled and its rest is read and
+ * dropped, so that the connection stays usable. Records passed before a failure are not taken back.
  */
 #include "store/postgres_private.h"
 

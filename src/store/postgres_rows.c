@@ -6,8 +6,12 @@
  * so an array ends with its last other value, and the statement treats missing elements as zero or
  * empty (tools/gen/statements).
  *
- * Chunks of different operations must be sent in the right order; postgres_write.c flushes between
- * deletions and other rows.
+ * Owns the chunks of the transaction in progress, in e->arena. Chunks of different operations must
+ * be sent in the right order; postgres_write.c flushes between deletions and other rows.
+ *
+ * Failure: a chunk is emptied when it was sent, also without success. The caller rolls the
+ * transaction back and calls postgres_drop_rows(); nothing is repeated here, except that an update
+ * that finds too few rows is replaced by a deletion and an insertion.
  */
 #include "store/postgres_private.h"
 

@@ -5,6 +5,10 @@
  * rows faithfully (unlogged, views, triggers, rules, row security) are refused. Missing migrations
  * are applied one by one, each in a transaction with its record; the last one is committed only if
  * it leads to the expected schema.
+ *
+ * There is no state beyond the connection. On failure the current migration is rolled back, earlier
+ * ones stay, and the next start continues after them. A schema that is newer, altered or foreign is
+ * refused (ERR_CORRUPT) before anything is changed.
  */
 #include "store/postgres_private.h"
 

@@ -1,9 +1,11 @@
 /* postgres_write.c - batches, and filling an empty store.
  *
- * A batch is one transaction: BEGIN, the guard, the rows, retention, COMMIT. The response to the
+ * A batch is one transaction: BEGIN, the guard (an UPDATE that advances the turn if epoch and turn
+ * are the expected ones), the rows, retention, COMMIT. The response to the
  * guard is awaited before anything else is sent, so that a batch whose guard fails writes nothing.
  * If the connection is lost during COMMIT the result is ERR_UNKNOWN: lead() raises the epoch and
- * reads the turn to find out.
+ * reads the turn to find out. After any other failure the transaction is rolled back and nothing is
+ * stored. The upper bounds of the ids (e->high) are updated only after the commit.
  */
 #include "store/postgres_private.h"
 

@@ -1,3 +1,4 @@
+/* schema_version.c - the hash of a migration, and the comparison with a recorded one. Stateless. */
 #include "store/schema_version.h"
 
 #include <stdio.h>

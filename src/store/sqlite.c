@@ -1,4 +1,5 @@
-/* sqlite.c - the SQLite engine: connection, leadership and batches.
+/* sqlite.c - the SQLite engine: connection, leadership and batches. Owns the connection and its
+ * prepared statements.
  *
  * WAL mode with synchronous=FULL: a commit is durable when COMMIT returns. Checkpoints are done as
  * store maintenance, not inside a commit, so that no batch waits for them.
@@ -29,8 +30,8 @@ enum {
     FRAMES_ENOUGH = 1000, /* pages of the log from which maintenance does a checkpoint */
     FRAMES_MANY = 16384,  /* pages from which the page cache is released afterwards, and from which
                              batches are refused if checkpoints fail */
-    BUSY_MS = 5000,
-    CACHE_KIB = 262144
+    BUSY_MS = 5000,       /* wait for a lock of another connection */
+    CACHE_KIB = 262144,   /* page cache */
 };
 
 /* ---- errors ---- */
@@ -160,6 +161,9 @@ static err sqlite_configure(struct sqlite_engine *e)
     return sqlite_exec(e, pragmas, "set up the connection");
 }
 
+/* Order: a log without its database is refused before the file is opened, because SQLite would
+ * delete it. The schema is verified or migrated before statements are prepared, which need its
+ * tables. After a failure the connection is closed. */
 static err sqlite_connect(struct sqlite_engine *e)
 {
     const int flags =
@@ -180,7 +184,7 @@ static err sqlite_connect(struct sqlite_engine *e)
     if (why != OK)
         sqlite_disconnect(e);
     else
-        e->broken = !(e->was_open = true);
+        e->broken = !(e->was_open = true); /* opened once, and usable now */
     return why;
 }
 
@@ -316,6 +320,9 @@ static err sqlite_reconnect(struct sqlite_engine *e)
     return e->db ? OK : sqlite_connect(e);
 }
 
+/* Order: WAL mode is set here and not when the file is opened, because it changes the file, which
+ * must stay unchanged if the store is refused. The log of an earlier process is checkpointed before
+ * the epoch is raised, so that everything the new leader reads is on the disk. */
 static err sqlite_lead(struct engine *engine, int64_t epoch, struct store_mark *out_mark)
 {
     struct sqlite_engine *e = sqlite_of(engine);

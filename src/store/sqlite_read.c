@@ -1,4 +1,10 @@
-/* sqlite_read.c - reads, history, verification, and filling an empty store. */
+/* sqlite_read.c - reads, history, verification, and filling an empty store. There is no state
+ * beyond the connection.
+ *
+ * sqlite_begin() opens a transaction before it reads the store position, so that all reads until
+ * sqlite_end() see the turn of that position. A store is filled in one transaction, whose last
+ * statement sets the position: after a failure before the commit the store is still empty. A
+ * failure after it (checkpoint, journal mode) is reported although the content is stored. */
 #include "store/sqlite_private.h"
 
 #include <stdio.h>

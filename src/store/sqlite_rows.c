@@ -1,7 +1,11 @@
 /* sqlite_rows.c - conversion between records and rows.
  *
  * Writing a row binds only the parameters that differ from the previous row of the same statement.
- * SQLite keeps bindings across sqlite3_reset(), and consecutive rows differ in few columns.
+ * SQLite keeps bindings across sqlite3_reset(), and consecutive rows differ in few columns. A
+ * string that is not empty is bound for each row, because that of the previous row may be freed.
+ *
+ * Owns the record of the bound values (e->bound) and the upper bounds of the ids (e->high).
+ * Failure: the caller rolls the transaction back; a stored value that is invalid is ERR_CORRUPT.
  */
 #include "store/sqlite_private.h"
 

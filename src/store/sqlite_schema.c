@@ -3,7 +3,8 @@
  * The recorded migrations are compared with those of this program, and the schema of the file with
  * that of a database in memory to which the same migrations were applied. Only if both agree are
  * missing migrations applied, each in its own transaction together with its record. So a crash
- * leaves a store at a migration boundary, and an altered or newer store is not touched.
+ * leaves a store at a migration boundary, and an altered or newer store is not touched. There is no
+ * state beyond the connection. A failed migration is rolled back, and the store is not opened.
  */
 #include "store/sqlite_private.h"
 

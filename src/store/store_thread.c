@@ -1,4 +1,5 @@
-/* store_thread.c - the writer of a store and its thread, and readers.
+/* store_thread.c - the writer of a store and its thread, and readers. Owns the thread and the
+ * engine (the connection to the database, engine.h).
  *
  * The engine belongs to the thread while a job is in progress or maintenance runs, and to the
  * caller otherwise; `lock` protects the transfer. The caller gives one job at a time: lead or
@@ -11,6 +12,9 @@
  * A server that does not answer must not block the daemon, which serves requests once it has led:
  * lead() then waits for LEAD_WAIT_MS only and leaves the job running, and reads in the thread of
  * the caller have a bound of READ_WAIT_MS.
+ *
+ * Failure: the result of a job is collected once and not repeated here. After a failed job or check
+ * the thread makes no further checks until the caller has led again.
  */
 #include "store/store_thread.h"
 
@@ -41,22 +45,22 @@ struct store {
     void *wake_context;
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t given; /* a job was given to the thread */
-    pthread_cond_t taken; /* a job is done, or maintenance has ended */
+    pthread_cond_t job_given;   /* a job was given to the thread */
+    pthread_cond_t engine_free; /* a job is done, or the thread has ended its idle use */
     enum job job;
-    bool done;    /* the job is done, and its result was not collected */
-    bool rested;  /* maintenance was done since the last job */
-    bool resting; /* the thread uses the engine without a job */
-    err result;   /* of the job */
+    bool done;          /* the job is done, and its result was not collected */
+    bool is_maintained; /* maintenance was done since the last job */
+    bool is_idle_use;   /* the thread uses the engine without a job: maintenance or a check */
+    err result;         /* of the job */
     const struct batch *batch;
     int64_t epoch; /* JOB_LEAD: the epoch held so far */
     struct store_mark mark;
-    bool leads;                    /* the last job succeeded and no check failed since */
-    bool has_led;                  /* lead() succeeded once: the caller serves requests since */
-    err noticed;                   /* failure of a check; OK: none, or it was collected */
-    struct store_why trouble;      /* message of the last failure */
-    bool is_full;                  /* a write found the disk full, and none succeeded since */
-    struct store_why trouble_copy; /* for the caller of store_last_error() */
+    bool leads;                       /* the last job succeeded and no check failed since */
+    bool has_led;                     /* lead() succeeded once: the caller serves requests since */
+    err check_error;                  /* failure of a check; OK: none, or it was collected */
+    struct store_why last_error;      /* message of the last failure */
+    bool is_full;                     /* a write found the disk full, and none succeeded since */
+    struct store_why last_error_copy; /* for the caller of store_last_error() */
 };
 
 /* ---- progress ---- */
@@ -141,7 +145,7 @@ static err store_run_job(struct store *s, enum job job)
 static void store_note_error(struct store *s, err why)
 {
     if (why != OK)
-        s->trouble = s->engine->why;
+        s->last_error = s->engine->why;
     if (why == ERR_NO_SPACE)
         s->is_full = true;
 }
@@ -162,7 +166,7 @@ static void store_finish_job(struct store *s, err result)
     s->result = result;
     s->leads = result == OK;
     s->done = true;
-    pthread_cond_signal(&s->taken);
+    pthread_cond_signal(&s->engine_free);
     pthread_mutex_unlock(&s->lock);
     store_wake(s);
     FAILPOINT(ANSWER_AFTER);
@@ -181,44 +185,44 @@ static struct timespec timespec_after_ms(long ms)
 /* Called with the lock held and without a job; the lock is released during the check. */
 static void store_check_idle(struct store *s)
 {
-    s->resting = true;
+    s->is_idle_use = true;
     pthread_mutex_unlock(&s->lock);
     store_progress_begin(&s->progress);
     const err why = s->engine->ops->check(s->engine, s->mark.epoch);
     store_progress_end(&s->progress);
     pthread_mutex_lock(&s->lock);
-    s->resting = false;
-    pthread_cond_signal(&s->taken);
+    s->is_idle_use = false;
+    pthread_cond_signal(&s->engine_free);
     if (why == OK)
         return;
     store_note_error(s, why);
     s->leads = false;
-    s->noticed = why;
+    s->check_error = why;
     store_wake(s);
 }
 
 /* Called with the lock held and without a job: does maintenance once, then waits and checks. */
 static void store_maintain_or_wait(struct store *s)
 {
-    if (s->rested) {
+    if (s->is_maintained) {
         /* Collecting a result sends no signal, so this wait has a timeout while we lead. */
         const struct timespec until = timespec_after_ms(CHECK_MS);
         if (!s->leads)
-            pthread_cond_wait(&s->given, &s->lock);
-        else if (pthread_cond_timedwait(&s->given, &s->lock, &until) == ETIMEDOUT &&
+            pthread_cond_wait(&s->job_given, &s->lock);
+        else if (pthread_cond_timedwait(&s->job_given, &s->lock, &until) == ETIMEDOUT &&
                  s->job == JOB_NONE && s->leads)
             store_check_idle(s);
         return;
     }
-    s->resting = true;
+    s->is_idle_use = true;
     pthread_mutex_unlock(&s->lock);
     store_progress_begin(&s->progress);
     s->engine->ops->maintain(s->engine);
     store_progress_end(&s->progress);
     pthread_mutex_lock(&s->lock);
-    s->resting = false;
-    s->rested = true;
-    pthread_cond_signal(&s->taken);
+    s->is_idle_use = false;
+    s->is_maintained = true;
+    pthread_cond_signal(&s->engine_free);
 }
 
 static void *store_thread_main(void *self)
@@ -231,7 +235,7 @@ static void *store_thread_main(void *self)
         if (s->job == JOB_QUIT)
             break;
         const enum job job = s->job;
-        s->rested = false;
+        s->is_maintained = false;
         pthread_mutex_unlock(&s->lock);
         store_finish_job(s, store_run_job(s, job));
         pthread_mutex_lock(&s->lock);
@@ -246,7 +250,7 @@ static void store_give_job(struct store *s, enum job job)
     must(s->job == JOB_NONE);
     s->job = job;
     s->done = false;
-    pthread_cond_signal(&s->given);
+    pthread_cond_signal(&s->job_given);
 }
 
 /* Called with the lock held. True: the job is done. NULL: waits without a limit. */
@@ -254,8 +258,8 @@ static bool store_wait_done(struct store *s, const struct timespec *until)
 {
     while (!s->done) {
         if (!until)
-            pthread_cond_wait(&s->taken, &s->lock);
-        else if (pthread_cond_timedwait(&s->taken, &s->lock, until) != 0)
+            pthread_cond_wait(&s->engine_free, &s->lock);
+        else if (pthread_cond_timedwait(&s->engine_free, &s->lock, until) != 0)
             return s->done;
     }
     return true;
@@ -282,9 +286,9 @@ static err port_lead(void *self, int64_t epoch, struct store_mark *out_mark)
         s->has_led |= why == OK;
         s->job = JOB_NONE;
         s->done = false;
-        s->noticed = OK;
+        s->check_error = OK;
     } else {
-        snprintf(s->trouble.text, sizeof s->trouble.text, "the store does not answer");
+        snprintf(s->last_error.text, sizeof s->last_error.text, "the store does not answer");
     }
     pthread_mutex_unlock(&s->lock);
     return why;
@@ -309,11 +313,11 @@ static bool store_take_engine(struct store *s)
     must(s->job != JOB_WRITE);
     s->job = JOB_NONE;
     s->done = false;
-    while (s->resting) {
+    while (s->is_idle_use) {
         if (!s->has_led)
-            pthread_cond_wait(&s->taken, &s->lock);
-        else if (pthread_cond_timedwait(&s->taken, &s->lock, &until) != 0)
-            return !s->resting;
+            pthread_cond_wait(&s->engine_free, &s->lock);
+        else if (pthread_cond_timedwait(&s->engine_free, &s->lock, &until) != 0)
+            return !s->is_idle_use;
     }
     s->engine->patience_ms = s->has_led ? READ_WAIT_MS : 0;
     return true;
@@ -363,8 +367,8 @@ static err port_notice(void *self)
 {
     struct store *s = self;
     pthread_mutex_lock(&s->lock);
-    const err why = s->noticed;
-    s->noticed = OK;
+    const err why = s->check_error;
+    s->check_error = OK;
     pthread_mutex_unlock(&s->lock);
     return why;
 }
@@ -414,19 +418,19 @@ static int store_start_thread(struct store *s)
     failed = pthread_mutex_init(&s->lock, NULL);
     if (failed)
         goto no_lock;
-    failed = pthread_cond_init(&s->given, &monotonic);
+    failed = pthread_cond_init(&s->job_given, &monotonic);
     if (failed)
-        goto no_given;
-    failed = pthread_cond_init(&s->taken, &monotonic);
+        goto no_job_given;
+    failed = pthread_cond_init(&s->engine_free, &monotonic);
     if (failed)
-        goto no_taken;
+        goto no_engine_free;
     failed = pthread_create(&s->thread, NULL, store_thread_main, s);
     if (!failed)
-        goto no_lock;
-    pthread_cond_destroy(&s->taken);
-no_taken:
-    pthread_cond_destroy(&s->given);
-no_given:
+        goto no_lock; /* success: only the attribute is released */
+    pthread_cond_destroy(&s->engine_free);
+no_engine_free:
+    pthread_cond_destroy(&s->job_given);
+no_job_given:
     pthread_mutex_destroy(&s->lock);
 no_lock:
     pthread_condattr_destroy(&monotonic);
@@ -465,21 +469,21 @@ void store_close(struct store *s)
     if (!s)
         return;
     pthread_mutex_lock(&s->lock);
-    while ((s->job != JOB_NONE && !s->done) || s->resting) {
+    while ((s->job != JOB_NONE && !s->done) || s->is_idle_use) {
         const struct timespec soon = timespec_after_ms(LEAD_WAIT_MS);
         if (store_silent_ms(s) >= STORE_SILENT_MS)
             atomic_store(&s->progress.gives_up, true);
-        ignore(pthread_cond_timedwait(&s->taken, &s->lock, &soon),
+        ignore(pthread_cond_timedwait(&s->engine_free, &s->lock, &soon),
                "the loop tests its condition again");
     }
     s->job = JOB_QUIT;
     s->done = false;
-    pthread_cond_signal(&s->given);
+    pthread_cond_signal(&s->job_given);
     pthread_mutex_unlock(&s->lock);
     must(pthread_join(s->thread, NULL) == 0);
     s->engine->ops->close(s->engine);
-    pthread_cond_destroy(&s->given);
-    pthread_cond_destroy(&s->taken);
+    pthread_cond_destroy(&s->job_given);
+    pthread_cond_destroy(&s->engine_free);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }
@@ -487,9 +491,9 @@ void store_close(struct store *s)
 const char *store_last_error(struct store *s)
 {
     pthread_mutex_lock(&s->lock);
-    s->trouble_copy = s->trouble;
+    s->last_error_copy = s->last_error;
     pthread_mutex_unlock(&s->lock);
-    return s->trouble_copy.text;
+    return s->last_error_copy.text;
 }
 
 bool store_is_full(struct store *s)
