@@ -1,3 +1,9 @@
+/* command.c - the layouts of commands, their encoding and their copy. Stateless.
+ *
+ * An encoded command is its kind, the header, the number of answers and the answers (replies of
+ * hooks to veto requests), then the payload. The order matters because the kind selects the layout
+ * of the payload. The flags of a dry run are not encoded. Decoding untrusted bytes returns
+ * ERR_CORRUPT and changes neither *at nor *out_command. */
 #include "model/command.h"
 
 #include "model/fields_private.h"
@@ -32,7 +38,8 @@ const char *command_name(enum command_kind kind)
     return command_layout(kind)->name;
 }
 
-/* What is done to many things at once. */
+/* Commands that clients apply to many objects at once, and those that belong to a change of a
+ * password, a login or a new token of a node. */
 bool command_is_for_batch(enum command_kind kind)
 {
     switch ((uint32_t)kind) {
@@ -47,7 +54,6 @@ bool command_is_for_batch(enum command_kind kind)
     case COMMAND_ATTRIB_SET:
     case COMMAND_GROUP_ADD:
     case COMMAND_GROUP_REMOVE:
-    /* and what belongs to a new password, a login, a new token of a node */
     case COMMAND_USER_UPDATE:
     case COMMAND_TOKEN_CREATE:
     case COMMAND_TOKEN_DELETE: return true;
@@ -55,7 +61,7 @@ bool command_is_for_batch(enum command_kind kind)
     }
 }
 
-/* What every command carries beside its payload and its answers. */
+/* The fields that every command has, whatever its kind. */
 static const struct layout *header_layout(void)
 {
     typedef struct command FIELD_OWNER;
@@ -97,6 +103,7 @@ static const struct layout *answer_layout(void)
     return &layout;
 }
 
+/* All members of the union have the same address; `import` is any of them. */
 void *command_payload(struct command *command)
 {
     return (char *)command + offsetof(struct command, import);
@@ -122,7 +129,7 @@ static err decode_answers(struct arena *arena, struct str bytes, uint32_t *at,
                           struct command *command)
 {
     uint64_t count;
-    /* An answer takes at least one byte: what is left bounds the room that is asked for. */
+    /* An encoded answer has at least one byte, so the remaining bytes bound the allocation. */
     if (!take_varint(bytes, at, &count) || count > bytes.len - *at)
         return ERR_CORRUPT;
     if (count == 0)

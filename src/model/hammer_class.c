@@ -1,9 +1,12 @@
+/* hammer_class.c - the table of hammer classes, and searches in it. Constants only; an unknown
+ * class is NULL and has no actions. */
 #include "model/hammer_class.h"
 
 #include "base/err.h"
 
 /* clang-format off */
 static const struct hammer_class classes[] = {
+    /* name, then the words of power, boot, run and xfer; has_no_user */
     {"ssh",     "reboot status", NULL, "run", "copy_from copy_to", false},
     {"ipmi",    "status on off cycle reset halt pxeboot identify", "pxe disk", "invoke", NULL,
                 false},

@@ -1,3 +1,4 @@
+/* host_key.c - syntax check of an ssh host key. Stateless; the key itself is not decoded. */
 #include "model/host_key.h"
 
 #include "model/limits.h"

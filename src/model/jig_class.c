@@ -1,3 +1,6 @@
+/* jig_class.c - the table of jig classes, and the search in it. Constants only. A name is searched
+ * among our classes first, then among those of OpenCrowbar as written, then without the module of
+ * its framework, so that a full name has priority over a shortened one. Unknown: NULL. */
 #include "model/jig_class.h"
 
 enum { NOOP, TEST, SCRIPT, ROLE_PROVIDED, PUPPET, ANSIBLE, AGENT, CHEF, CHEF_SOLO, CLASS_COUNT };

@@ -1,3 +1,7 @@
+/* names.c - the checks of names. Stateless. The checks of a name run from general to special
+ * (present, length, UTF-8, characters, structure), and the message of the first one that fails is
+ * returned. The later checks rely on the earlier ones: name.at[0] is read only if the name is not
+ * empty. */
 #include "model/names.h"
 
 #include "model/limits.h"

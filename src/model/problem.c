@@ -1,3 +1,4 @@
+/* problem.c - tables: the name and the HTTP status of each problem code. */
 #include "model/problem.h"
 
 #include "base/err.h"

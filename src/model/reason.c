@@ -1,3 +1,5 @@
+/* reason.c - tables: the name of each reason code, and the kind of object that it is reported
+ * for. */
 #include "model/reason.h"
 
 #include "base/err.h"

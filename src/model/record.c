@@ -1,3 +1,9 @@
+/* record.c - the layouts and the encoding of records, and the names of states. Stateless.
+ *
+ * An encoded record is one byte for the table and then its fields, as fields_encode() writes them.
+ * The encoder computes an upper bound of the size first, reserves it once and writes without
+ * checks; it cannot fail. Decoding untrusted bytes returns ERR_CORRUPT and does not advance *at;
+ * the record is then undefined. */
 #include "model/record.h"
 
 #include "model/fields_private.h"

@@ -1,4 +1,8 @@
-/* Validation has two passes. The first parses the fragment into a tree of rules and records its
+/* schema.c - validation of values against a fragment of a schema. No state outlives a call: rules
+ * and violations are in the arena of the caller. Faults and violations are collected, so that a
+ * client gets all of them; there is no error result.
+ *
+ * Validation has two passes. The first parses the fragment into a tree of rules and records its
  * faults; the second walks the value along the tree. Parsing first means that a pattern is
  * compiled once, however many elements of a sequence it applies to. Both passes recurse at most
  * SCHEMA_DEPTH_MAX levels: the second follows the rules, not the value, whose depth is the

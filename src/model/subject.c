@@ -1,9 +1,12 @@
+/* subject.c - tables from the kind of a command to the object that it changes. Stateless; every
+ * command has a result. */
 #include "model/subject.h"
 
 #include <string.h>
 
-/* Table of the object for each kind. 0 (TABLE_SETTINGS) for the settings and for kinds that
- * command_subject treats before it reads this table. */
+/* Table of the object for each kind. 0 (TABLE_SETTINGS) for the settings, for kinds that
+ * command_subject treats before it reads this table, and for COMMAND_OUTBOX_BEGUN, which is
+ * internal and has the id 0. */
 static const uint8_t subjects[COMMAND_COUNT] = {
     [COMMAND_IMPORT] = TABLE_BARCLAMP,
     [COMMAND_JIG_CREATE] = TABLE_JIG,

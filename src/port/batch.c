@@ -1,3 +1,6 @@
+/* batch.c - encoding and decoding of the changes of a batch. Stateless. The encoder cannot fail;
+ * the decoder returns ERR_CORRUPT for bytes that the encoder does not write and leaves *at
+ * unchanged. */
 #include "port/batch.h"
 
 /* The key of an object is its id; a relation is its own key. */
@@ -13,7 +16,7 @@ static struct record batch_key_of(const struct record *record)
 void batch_put(struct buf *out, const struct change *change)
 {
     buf_put_c(out, (char)change->gone);
-    if (change->bytes.len) {
+    if (change->bytes.len) { /* the caller has encoded the record already */
         buf_put_str(out, change->bytes);
         return;
     }

@@ -1,3 +1,5 @@
+/* clock.c - clock_gettime(2) and getrandom(2). Stateless. A clock or a generator that fails aborts
+ * the process, because no caller could continue without it. */
 #include "sys/clock.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* failpoint.c - state of the failpoints, which is set once at the start. Passes are counted
  * atomically, since failpoints are in several threads. The trace is a shared mapping, so that it is
- * readable after the process was killed. */
+ * readable after the process was killed. A trace file that cannot be mapped aborts the process,
+ * since a test without its trace would be useless; a malformed HALLIGAN_FAILPOINT is ignored. */
 #include "sys/failpoint.h"
 
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 /* files.c - a file is replaced in this order: write a temporary file, fsync it, rename it, fsync
  * the directory. Without the first fsync a power failure could leave the new name with no content;
- * without the second the rename itself could be lost. After a failure the old file is unchanged.
- */
+ * without the second the rename itself could be lost. After a failure the old file is unchanged,
+ * except if the sync of the directory failed: then the new content is in place but may not survive
+ * a power failure. No state is kept; a lock belongs to the caller (struct file_lock). */
 #include "sys/files.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* id_map.c - open addressing with linear probing, at most half full. A removal closes the gap
- * (backward shift), so that a search ends at the first free slot and no tombstones are needed. */
+ * (backward shift), so that a search ends at the first free slot and no tombstones are needed. The
+ * table owns its slots, not the objects. Without memory for a larger table the process aborts. */
 #include "sys/id_map.h"
 
 #include <stdlib.h>

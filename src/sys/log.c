@@ -1,6 +1,7 @@
 /* log.c - a line is built in a buffer on the stack and written with one write(2), so that lines of
  * several threads do not mix. A line that is too long is truncated inside a value, whose quote is
- * still closed, so that every line stays parseable. */
+ * still closed, so that every line stays parseable. The state is the level and the format, which
+ * are atomic. A line that cannot be written is lost: there is no other place to report it. */
 #include "sys/log.h"
 
 #include <stdarg.h>
@@ -70,9 +71,9 @@ enum { TAIL = 8 };
 
 struct log_line {
     char at[LINE_SIZE];
-    uint32_t len;
-    uint32_t pairs;
-    bool full;
+    uint32_t len;   /* bytes */
+    uint32_t pairs; /* keys written so far; the first has no separator */
+    bool full;      /* truncated: nothing is appended but the end of the value and of the line */
 };
 
 static uint32_t log_line_space(const struct log_line *l)

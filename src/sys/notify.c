@@ -1,3 +1,5 @@
+/* notify.c - the protocol of sd_notify(3). Stateless: each call opens a socket, sends one datagram
+ * without blocking and closes the socket. A datagram that cannot be sent is not repeated. */
 #include "sys/notify.h"
 
 #include <stdio.h>

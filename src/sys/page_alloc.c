@@ -1,5 +1,9 @@
 /* page_alloc.c - the functions that the pure modules (base, model, core, port) need from the
- * operating system: page allocation, page release, and the abort with a message. */
+ * operating system: page allocation, page release, and the abort with a message.
+ *
+ * Owns a cache of released blocks for each thread, without a lock. Blocks from the cache are
+ * cleared, as new pages are. A thread that ends does not release its cache. Without memory the
+ * process aborts: no caller handles NULL. */
 #include "base/err.h"
 #include "base/mem/pages.h"
 

@@ -1,3 +1,5 @@
+/* process.c - reads /proc/self, getrusage(2) and getrlimit(2). Stateless; a value that cannot be
+ * read is 0. */
 #include "sys/process.h"
 
 #include <dirent.h>
