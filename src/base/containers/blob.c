@@ -8,7 +8,10 @@
 /* The map leads from a hash to the first row of a chain of strings with that hash; equal strings
  * are found by comparing bytes, so a collision costs time, never correctness. A string without
  * holders leaves its chain at once but keeps row and bytes until blobs_settle(): effects of the
- * same turn may still refer to it, and a rollback must find it unchanged. */
+ * same turn may still refer to it, and a rollback must find it unchanged.
+ *
+ * The pool owns the rows, the heap the bytes and the map. A full pool is the only error result
+ * (*out_full); a wrong handle or a reference count that overflows aborts. */
 struct blob {
     struct row row;
     uint32_t refs; /* reference count */

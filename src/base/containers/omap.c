@@ -17,18 +17,22 @@
  * Undo: before entries are moved, the whole node is saved to the undo log, once per mark. Entries
  * at or after `count` are undefined at every mark, because a function that lowers `count` saves the
  * entries that it removes. Appending therefore saves only the head of the node, and a node that was
- * allocated after the mark carries its stamp and is not saved at all. */
+ * allocated after the mark carries its stamp and is not saved at all.
+ *
+ * The map owns its nodes, which are heap blocks. Node references in a `struct path` are valid until
+ * the tree is changed. There are no error results: exhausted memory and more than LEVELS_MAX levels
+ * abort the program. */
 
 enum {
-    NODE_MAX = 63, /* entries; with the head 768 bytes, which is a size class of the heap */
-    NODE_HALF = 32,
-    NODE_MIN = 16,
+    NODE_MAX = 63,  /* entries; with the head 768 bytes, which is a size class of the heap */
+    NODE_HALF = 32, /* entries that stay in a node when it is split */
+    NODE_MIN = 16,  /* entries of a node that is neither the first nor the last of its level */
     LEVELS_MAX = 12,
 };
 
 struct node {
-    uint32_t stamp;
-    uint32_t count;
+    uint32_t stamp; /* undo stamp when the node was saved or allocated last */
+    uint32_t count; /* entries */
     uint64_t keys[NODE_MAX];
     uint32_t vals[NODE_MAX];
 };
@@ -36,8 +40,8 @@ _Static_assert(sizeof(struct node) == 768, "a node fills its size class");
 
 /* From the root (level 0) to a leaf (level m->height). */
 struct path {
-    uint32_t refs[LEVELS_MAX];
-    uint32_t slots[LEVELS_MAX];
+    uint32_t refs[LEVELS_MAX];  /* heap reference of the node of each level */
+    uint32_t slots[LEVELS_MAX]; /* index of the child below it; in the leaf that of the entry */
 };
 
 static struct node *node_at(const struct omap *m, uint32_t ref)
@@ -87,7 +91,7 @@ static void note_head(struct omap *m, struct node *n)
         undo_note(m->heap->undo, n, offsetof(struct node, keys));
 }
 
-/* How many of `count` ascending keys are below `key`. */
+/* The number of keys, of `count` ascending ones, that are below `key`. */
 static uint32_t count_below(const uint64_t *keys, uint32_t count, uint64_t key)
 {
     if (count == 0)
@@ -173,8 +177,9 @@ static void node_remove_entry(struct omap *m, struct node *n, uint32_t slot)
     copy_entries(n, slot, n, slot + 1, n->count - slot);
 }
 
-/* The full node `n` of `level` takes one more entry and gives its upper half to a new neighbour,
- * which is returned. Behind the very last entry the new neighbour gets the new entry alone. */
+/* Splits the full node of `level`: its upper half moves to a new right neighbour, which is
+ * returned, and the new entry is inserted into one of the two. An entry after the last one of the
+ * level is stored in the new neighbour alone, so that appended keys leave full nodes behind. */
 static uint32_t split_insert(struct omap *m, const struct path *path, uint32_t level, uint32_t slot,
                              uint64_t key, uint32_t value)
 {
@@ -208,7 +213,7 @@ static void grow_root(struct omap *m, uint64_t right_key, uint32_t right_ref)
     m->height++;
 }
 
-/* Enters a new entry into the leaf of the path; full nodes split on the way up. */
+/* Inserts an entry into the leaf of the path; full nodes are split on the way up. */
 static void insert_up(struct omap *m, const struct path *path, uint64_t key, uint32_t value)
 {
     uint32_t level = m->height;
@@ -276,7 +281,8 @@ uint32_t omap_find(const struct omap *m, uint64_t key)
     return slot < leaf->count && leaf->keys[slot] == key ? leaf->vals[slot] : 0;
 }
 
-/* Moves entries between two neighbours until they hold the same, give or take one. */
+/* Moves entries between two neighbours until their counts differ by one at most. `bound` is the key
+ * of the right one in the parent. */
 static void even_out(struct omap *m, struct node *left, struct node *right, uint64_t *bound)
 {
     uint32_t stay = (left->count + right->count) / 2;
@@ -297,8 +303,9 @@ static void even_out(struct omap *m, struct node *left, struct node *right, uint
     *bound = right->keys[0];
 }
 
-/* The node of `level` has become small: joins it with a neighbour, or shares with one if it has to.
- * True when the parent lost an entry. */
+/* The node of `level` has fewer than NODE_MIN entries: joins it with a neighbour if both fit into
+ * one node, otherwise moves entries from the neighbour, unless the node is the first or last of its
+ * level. True if the parent has lost an entry. */
 static bool omap_rebalance(struct omap *m, const struct path *path, uint32_t level)
 {
     struct node *parent = node_at(m, path->refs[level - 1]);

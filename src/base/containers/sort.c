@@ -1,10 +1,14 @@
+/* sort.c - natural merge sort: finds the runs that are in order already and merges neighbouring
+ * runs until one is left. Items move between the list and a copy in `scratch`; if the last pass
+ * ended in the copy, it is copied back. Of equal items the left one is taken first, which makes the
+ * sort stable. No state, no error result. */
 #include "base/containers/sort.h"
 
 #include <string.h>
 
 struct sorting {
-    char *from, *to;
-    size_t size;
+    char *from, *to; /* source and target of the current pass */
+    size_t size;     /* bytes of an item */
     sort_cmp *cmp;
 };
 
@@ -22,6 +26,7 @@ static uint32_t count_runs(const struct sorting *s, uint32_t count)
     return runs;
 }
 
+/* Writes the end of each run, as an index, to `ends`. */
 static void find_runs(const struct sorting *s, uint32_t count, uint32_t *ends)
 {
     uint32_t runs = 0;
@@ -44,7 +49,7 @@ static void sort_merge(const struct sorting *s, uint32_t begin, uint32_t mid, ui
     }
 }
 
-/* Neighbouring runs become one; returns how many are left. */
+/* Merges each pair of neighbouring runs; returns the number of runs that are left. */
 static uint32_t merge_pairs(const struct sorting *s, uint32_t *ends, uint32_t runs)
 {
     uint32_t begin = 0, left = 0;

@@ -1,7 +1,7 @@
-/* sort.h - putting a list in order without recursion.
+/* sort.h - a stable sort of an array of items of any type, without recursion.
  *
- * A merge sort over the runs that are ordered already: lists of the core mostly are, so one look
- * is usually all it takes. Stable. Knows nothing of what it sorts.
+ * A merge sort over the runs that are in order already: most lists of the core consist of one run,
+ * so that one pass of comparisons is enough.
  */
 #pragma once
 
@@ -13,5 +13,5 @@
 
 typedef int sort_cmp(const void *a, const void *b);
 
-/* Scratch room of the size of the list is taken from `scratch` when something has to move. */
+/* If the items are not in order already, a copy of the list is allocated in `scratch`. */
 void sort_items(void *items, uint32_t count, size_t size, sort_cmp *cmp, struct arena *scratch);

@@ -4,7 +4,11 @@
 
 #include "base/err.h"
 
-/* Elements at or after `count` are undefined at every undo mark: a function that lowers `count`
+/* vec.c - insertion and removal in a dynamic array. The heap owns the block; the caller owns
+ * `struct vec` and has saved it (vec.h). Elements are saved before they are moved or overwritten.
+ * There are no error results: a position out of range and exhausted memory abort.
+ *
+ * Elements at or after `count` are undefined at every undo mark: a function that lowers `count`
  * saves the elements that it removes, so vec_push() can overwrite them without saving them
  * again. */
 

@@ -1,4 +1,4 @@
-/* md5.c - MD5 as RFC 1321 has it. */
+/* md5.c - MD5 as specified in RFC 1321. Stateless; nothing can fail. */
 #include "base/hash/md5.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static const uint32_t sines[64] = {
     0x6fa87e4f, 0xfe2ce6e0, 0xa3014314, 0x4e0811a1, 0xf7537e82, 0xbd3af235, 0x2ad7d2bb, 0xeb86d391,
 };
 
-/* How far each step of a round rotates; the four repeat. */
+/* The rotation of each step of a round, in bits; the four values repeat. */
 static const int rotations[4][4] = {
     {7, 12, 17, 22},
     {5,  9, 14, 20},

@@ -1,5 +1,5 @@
-/* md5.h - MD5 (RFC 1321), only where an old wire format asks for it: HTTP digest HA1, the
- * deployment status fingerprint, IPv6 interface ids. Never for security of our own. */
+/* md5.h - MD5 (RFC 1321), only where an old wire format requires it: HTTP digest HA1, the
+ * deployment status fingerprint, IPv6 interface ids. It is not collision resistant. */
 #pragma once
 
 #include <stdint.h>

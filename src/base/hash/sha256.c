@@ -1,4 +1,5 @@
-/* sha256.c - SHA-256 as FIPS 180-4 has it. */
+/* sha256.c - SHA-256 as specified in FIPS 180-4. The state is that of the caller (struct sha256);
+ * it may not be used after sha256_end(). Nothing can fail. */
 #include "base/hash/sha256.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@ static const uint32_t round_words[64] = {
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 };
 
-/* The same of the square roots of the first 8 primes. */
+/* The first 32 bits of the fractions of the square roots of the first 8 primes. */
 static const uint32_t first_words[8] = {
     0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
 };

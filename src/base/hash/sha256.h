@@ -1,4 +1,5 @@
-/* sha256.h - SHA-256 (FIPS 180-4), for plan hashes and whatever must be named by its content. */
+/* sha256.h - SHA-256 (FIPS 180-4), for plan hashes and other identifiers that are derived
+ * from content. */
 #pragma once
 
 #include <stdint.h>

@@ -3,6 +3,14 @@
  * The text is copied into the arena once; keys, strings and numbers are views of that copy, and
  * escapes are resolved in place, because no escape is shorter than the character it encodes. There
  * is no recursion: open containers are on a stack of JSON_DEPTH_MAX frames.
+ *
+ * Order: a container is attached to its parent when it opens. The members of an object are sorted
+ * when it closes, and only if they were not in order; repeated keys are found in the same pass,
+ * because the sort makes them neighbours.
+ *
+ * Failure: reader_refuse() records offset and reason and returns false, every function returns
+ * false to its caller, and the arena is rewound, so that nothing of the text remains. The tree
+ * belongs to the arena of the caller.
  */
 #include "base/json/json.h"
 
@@ -16,15 +24,15 @@ struct frame {
 
 struct reader {
     struct arena *arena;
-    char *text;
-    uint32_t len;
-    uint32_t at;
+    char *text;     /* copy of the text; strings are unescaped in it */
+    uint32_t len;   /* bytes */
+    uint32_t at;    /* offset of the next byte to read */
     uint32_t depth; /* frames in use */
     struct json *root;
-    uint32_t bad_at;
-    const char *bad_what;
-    bool keeps_last;     /* keep the last value of a repeated key; else refuse the text */
-    struct str repeated; /* the first repeated key                                      */
+    uint32_t bad_at;      /* offset of the error */
+    const char *bad_what; /* reason of the error */
+    bool keeps_last;      /* keep the last value of a repeated key; else refuse the text */
+    struct str repeated;  /* the first repeated key                                      */
     struct frame open[JSON_DEPTH_MAX];
 };
 
@@ -148,7 +156,7 @@ static uint32_t put_code_point(char *to, uint32_t code)
     return 4;
 }
 
-/* The byte that a one-letter escape stands for, 0 when there is no such escape. */
+/* The byte that a one-letter escape encodes; 0 if there is no such escape. */
 static char escape_meaning(char letter)
 {
     switch (letter) {
@@ -274,7 +282,7 @@ static bool reader_read_word(struct reader *r, const char *word)
     return true;
 }
 
-/* --- Objects: sorting and keys that come twice --- */
+/* --- Objects: sorting and repeated keys --- */
 
 static struct json *merge_sorted(struct json *older, struct json *newer)
 {
@@ -313,7 +321,8 @@ static struct json *sort_members(struct json *member)
     return all;
 }
 
-/* The sort is stable: the second of two members with one key is the one that came later. */
+/* Sorts the members and handles repeated keys. The sort is stable, so the second of two members
+ * with the same key is the one that is later in the text. */
 static bool close_object(struct reader *r, struct frame *frame)
 {
     if (frame->sorted)
@@ -383,7 +392,7 @@ static bool open_container(struct reader *r, struct json *value)
     return true;
 }
 
-/* What the first byte of a value says about its kind. */
+/* The first byte of a value determines its kind. False: no value starts with it. */
 static bool kind_of(char c, enum json_kind *out_kind)
 {
     switch (c) {
@@ -435,7 +444,7 @@ static char reader_closer(const struct reader *r)
     return r->open[r->depth - 1].container->kind == JSON_OBJECT ? '}' : ']';
 }
 
-/* After a value: closes what ends here, up to a comma or the end of the document. */
+/* After a value: closes the containers that end here, up to a comma or the end of the document. */
 static bool close_finished(struct reader *r)
 {
     while (r->depth) {

@@ -1,7 +1,9 @@
-/* json_ops.c - building, asking, copying and merging trees.
+/* json_ops.c - construction, lookup, comparison, copy and merge of trees.
  *
- * No function here goes deeper than JSON_DEPTH_MAX levels into a tree that it is given; a deeper
- * tree is our own mistake and stops the program.
+ * Stateless; new nodes are in the arena of the caller. json_set() and the merge keep the members of
+ * an object sorted by key, on which lookup, comparison and merge rely. No function goes deeper than
+ * JSON_DEPTH_MAX levels into a tree: json_depth() reports a deeper tree as too deep, all others
+ * abort, because it is a defect of the caller.
  */
 #include "base/json/json.h"
 
@@ -166,7 +168,7 @@ bool json_is_true(const struct json *value)
     return value && value->kind == JSON_TRUE;
 }
 
-/* The same but for children. */
+/* True if the nodes are equal without their keys and children. */
 static bool same_head(const struct json *a, const struct json *b)
 {
     return a->kind == b->kind && a->count == b->count && str_eq(a->text, b->text);

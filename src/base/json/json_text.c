@@ -6,7 +6,9 @@
  * skipped and copied as bytes, so changing a large document costs about as much as copying it;
  * parsing, merging and writing trees (json_ops.c) costs several times that. Setting an attrib
  * and preparing the arguments of hooks use it for every command. The input is canonical by
- * construction, so the scanner asserts its form instead of handling errors. */
+ * construction, so the scanner asserts its form instead of handling errors. Only
+ * json_text_is_canonical() accepts any input, and returns false if it is not canonical. No state
+ * outlives a call; results are in the arena of the caller. */
 
 /* ---- scanning canonical text ---- */
 
@@ -178,7 +180,8 @@ static bool check_scalar(struct checker *k)
     }
 }
 
-/* Keys ascend. Those with escapes would have to be read to be compared, and are rare. */
+/* Accepts a key that is greater than the previous one. A key with escapes is refused: it would have
+ * to be unescaped to be compared, and such keys are rare. */
 static bool check_key(struct checker *k, struct level *level)
 {
     bool escaped;
@@ -192,7 +195,7 @@ static bool check_key(struct checker *k, struct level *level)
     return canonical_take(k, ':');
 }
 
-/* A value that opens nothing more, with everything that ends behind it; false: it is wrong. */
+/* After a value: closes the containers that end here, up to a comma or the end of the text. */
 static bool check_end(struct checker *k)
 {
     while (k->depth) {
@@ -206,7 +209,7 @@ static bool check_end(struct checker *k)
     return true;
 }
 
-/* What opens a container, when that is not empty. */
+/* Opens a container. *out_opened: it is not empty, so a member follows. */
 static bool check_open(struct checker *k, bool *out_opened)
 {
     const bool is_object = canonical_peek(k) == '{';

@@ -1,4 +1,5 @@
-/* json_write.c - the writer: one text for one document. */
+/* json_write.c - the writer of canonical text. Members are sorted in the tree already, so the text
+ * is written in one pass, without recursion. Stateless; a tree that is too deep aborts. */
 #include "base/json/json.h"
 
 static bool json_char_is_plain(unsigned char c)
@@ -6,7 +7,7 @@ static bool json_char_is_plain(unsigned char c)
     return c >= 0x20 && c != '"' && c != '\\';
 }
 
-/* The letter of a two-character escape, 0 when the byte has none. */
+/* The letter of a two-character escape; 0: the byte has none. */
 static char escape_letter(char c)
 {
     switch (c) {

@@ -1,3 +1,7 @@
+/* arena.c - chunks of an arena. The arena owns its chunks: a list in which `now` is the chunk that
+ * is being filled, those before it are not filled any further, and those after it are empty and
+ * kept for reuse after a rewind or a reset. There are no error results: exhausted memory aborts
+ * (sys_pages_get). */
 #include "base/mem/arena.h"
 
 #include <stdbool.h>
@@ -6,17 +10,17 @@
 #include "base/err.h"
 #include "base/mem/pages.h"
 
-#define CHUNK_FIRST ((size_t)16 << 10)
-#define CHUNK_MAX   ((size_t)4 << 20)
-#define KEEP_MAX    ((size_t)4 << 20)
-#define REQUEST_MAX (SIZE_MAX / 4)
+#define CHUNK_FIRST ((size_t)16 << 10) /* bytes of the first chunk; each further one is doubled */
+#define CHUNK_MAX   ((size_t)4 << 20)  /* bytes, unless one allocation needs more */
+#define KEEP_MAX    ((size_t)4 << 20)  /* bytes of chunks that a reset keeps */
+#define REQUEST_MAX (SIZE_MAX / 4)     /* bytes of one allocation; larger ones are a defect */
 
 static size_t arena_chunk_bytes(const struct arena_chunk *c)
 {
     return sizeof *c + c->size;
 }
 
-/* Twice the one before it, within bounds, and in any case room for `need`. */
+/* A chunk of twice the size of `before`, within bounds, but of at least `need` bytes. */
 static struct arena_chunk *chunk_new(struct arena *a, const struct arena_chunk *before, size_t need)
 {
     size_t bytes = before ? arena_chunk_bytes(before) * 2 : CHUNK_FIRST;
@@ -72,7 +76,7 @@ void *arena_copy(struct arena *a, const void *from, size_t size)
     return at;
 }
 
-/* Gives back every chunk that does not fit into `keep_max` bytes together with those before it. */
+/* Frees every chunk that exceeds `keep_max` bytes together with the kept ones before it. */
 static void give_back(struct arena *a, size_t keep_max)
 {
     struct arena_chunk **link = &a->first;

@@ -4,7 +4,15 @@
 
 #include "base/mem/pages.h"
 
-/* The rows of a chunk are followed by one word per row: the next slot in the list of free or
+/* pool.c - allocation and release of rows, under undo.
+ *
+ * The pool owns its chunks, which are kept until pool_fini(), also if a rollback makes them unused.
+ * Order: the struct and the row are saved in the undo log before they are changed. A removed slot
+ * is first in the list `pending` and moves to the list `free` in pool_settle(), when no mark is
+ * open and no rollback can need the row again. A full pool is the only error result (index 0); a
+ * wrong index and exhausted memory abort.
+ *
+ * The rows of a chunk are followed by one word per row: the next slot in the list of free or
  * pending slots. The link is not in the row itself, because dead rows stay readable until
  * pool_settle(). */
 static size_t pool_chunk_bytes(const struct pool *p)
@@ -57,7 +65,8 @@ static uint32_t take_slot(struct pool *p)
     if (p->high == p->max)
         return 0;
     ix = ++p->high;
-    /* Under a mark the chunk stays when `high` falls back; the next to come this far finds it. */
+    /* A rollback lowers `high` and keeps the chunk; it is found here when the index is used
+     * again. */
     char **chunk = &p->chunks[(ix - 1) / POOL_CHUNK_ROWS];
     if (!*chunk)
         *chunk = (char *)sys_pages_get(pool_chunk_bytes(p));
@@ -73,7 +82,8 @@ uint32_t pool_add(struct pool *p)
     p->live++;
     struct row *row = (struct row *)pool_at(p, ix);
     must(!(row->flags & (ROW_LIVE | ROW_DEAD)));
-    /* Noted so far, the slot needs no more under this mark: unused is what it goes back to. */
+    /* Only the head is saved: a rollback makes the slot unused, and then its content is undefined.
+     * The stamp of the mark keeps pool_edit() from saving the rest. */
     undo_note(p->undo, row, sizeof *row);
     *row = (struct row){.stamp = p->undo->stamp, .gen = row->gen, .flags = ROW_LIVE};
     memset(row + 1, 0, p->row_size - sizeof *row);
@@ -93,7 +103,7 @@ void pool_remove(struct pool *p, uint32_t ix)
     struct row *row = (struct row *)pool_edit(p, ix);
     row->flags = (uint8_t)((row->flags & ~ROW_LIVE) | ROW_DEAD);
     pool_note(p);
-    /* If the slot was free when the mark was opened, its old link will be needed again. */
+    /* If the slot was in the free list when the mark was opened, a rollback needs its old link. */
     uint32_t *link = pool_link_at(p, ix);
     undo_note(p->undo, link, sizeof *link);
     *link = p->pending;

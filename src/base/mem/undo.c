@@ -1,9 +1,16 @@
+/* undo.c - marks, rollback and deferred frees. Owns the arena with saved bytes and deferred frees.
+ *
+ * Order: a rollback restores bytes newest first, so that of several copies of the same bytes the
+ * oldest is the final one. The outermost keep empties the log before it calls the deferred frees,
+ * and resets the arena, in which they are stored, after the last of them. There are no error
+ * results: marks that are not closed in reverse order and exhausted memory abort. */
 #include "base/mem/undo.h"
 
 #include "base/err.h"
 
+/* A free that is executed by the outermost keep. */
 struct undo_deferred {
-    struct undo_deferred *prev;
+    struct undo_deferred *prev; /* the one that was deferred before it */
     void (*free_fn)(void *owner, uint32_t handle, uint32_t extra);
     void *owner;
     uint32_t handle;
@@ -23,8 +30,8 @@ void undo_fini(struct undo *u)
 
 static void next_stamp(struct undo *u)
 {
-    /* A stamp used twice would skip a note and spoil a rollback: four thousand million marks are
-     * the end, and the restart that follows begins anew. */
+    /* A stamp that is used twice would suppress a note and make a rollback incomplete. After 2^32 -
+     * 1 stamps the process aborts and starts again at 0. */
     must(u->stamp < UINT32_MAX);
     u->stamp++;
 }
@@ -84,7 +91,7 @@ void undo_keep(struct undo *u, struct undo_mark mark)
     u->deferred = NULL;
     for (; entry; entry = entry->prev)
         entry->free_fn(entry->owner, entry->handle, entry->extra);
-    /* A callback that opens a mark would lose it here. */
+    /* A callback must not open a mark: its entries would be freed here. */
     must(u->depth == 0 && !u->last && !u->deferred);
     arena_reset(&u->arena);
 }

@@ -1,7 +1,12 @@
 /* Character classes: [ ... ] and the sets \d \w \s \h.
  *
  * The named sets contain ASCII only, as in Ruby, for which the patterns of OpenCrowbar were
- * written; their negations contain everything else, including all of Unicode above ASCII. */
+ * written; their negations contain everything else, including all of Unicode above ASCII.
+ *
+ * The class belongs to the program that is being compiled, its ranges to the arena of the parser. A
+ * set is added to the class while it is parsed, so a class is complete only after its `]`. Failure:
+ * regex_fail() records the error, every function returns false, and regex_compile() discards the
+ * program. */
 #include "base/regex/regex.h"
 
 #include <string.h>
@@ -67,7 +72,8 @@ static bool add_high_range(struct regex_parser *p, struct regex_class *class, ui
 {
     if (class->range_count == CLASS_RANGES_MAX)
         return regex_fail(p, ERR_LIMIT, "a class with too many ranges");
-    /* Full at each power of two from 4 on: then twice the room. */
+    /* The array is full at each power of two from 4 on; it is then copied to one of twice the
+     * size. */
     if (class->range_count == 0 ||
         (class->range_count >= 4 && (class->range_count & (class->range_count - 1)) == 0)) {
         const uint32_t cap = class->range_count == 0 ? 4 : class->range_count * 2;
@@ -136,7 +142,7 @@ static bool parse_named_set(struct regex_parser *p, struct regex_class *class)
     return regex_fail(p, ERR_SYNTAX, "a [:name:] that names no set");
 }
 
-/* One end of a range or a single member; *out_is_set when it was a set, added already. */
+/* Parses one end of a range or a single member. *out_is_set: it was a set, which has been added. */
 static bool parse_member(struct regex_parser *p, struct regex_class *class, uint32_t *out_char,
                          bool *out_is_set)
 {
@@ -165,7 +171,7 @@ static bool parse_member(struct regex_parser *p, struct regex_class *class, uint
     }
 }
 
-/* Is there a range here: a dash that is not the last thing in the class? */
+/* True if a range follows: a dash that is not the last character of the class. */
 static bool has_range(const struct regex_parser *p)
 {
     return regex_peek(p) == '-' && p->at + 1 < p->pattern.len && p->pattern.at[p->at + 1] != ']';

@@ -68,7 +68,8 @@ static inline bool regex_is_word(uint32_t c)
 /* Fills `class` from what follows a '['; defined in regex_class.c, as is the next. */
 struct regex_parser;
 bool regex_parse_class(struct regex_parser *p, struct regex_class *class);
-/* Adds the set named by the letter of \d \w \s \h or their capitals; false if it names none. */
+/* Adds the set of the letter, which must be one of d w s h or their capitals. False: the class has
+ * too many ranges, which regex_fail() has recorded. */
 bool regex_add_escape_set(struct regex_parser *p, struct regex_class *class, uint32_t letter);
 
 /* The state of one compilation. */

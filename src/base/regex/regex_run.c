@@ -3,7 +3,12 @@
  *
  * The result is only whether there is a match, not where, so threads carry no data and their
  * order does not matter. Each instruction enters the set at most once per character, which
- * bounds the work by the length of the program times the length of the text, for every pattern. */
+ * bounds the work by the length of the program times the length of the text, for every pattern.
+ *
+ * Order at each position: first the instructions that are reachable without a character are
+ * followed, because assertions depend on the characters on both sides of the position; then the
+ * next character is compared. The state is in `scratch` and is freed before the function returns.
+ * There is no error result. */
 #include "base/regex/regex.h"
 
 #include <string.h>
@@ -88,8 +93,8 @@ static void machine_reach(struct machine *m, uint32_t pc, uint32_t *depth)
     m->stack[(*depth)++] = pc;
 }
 
-/* Everything that can be reached from `pc` without a character. An instruction is put on the stack
- * at most once a round, so the stack never holds more than the program has. */
+/* Follows every instruction that is reachable from `pc` without a character. An instruction is put
+ * on the stack at most once per round, so the stack is never larger than the program. */
 static void machine_follow(struct machine *m, uint32_t pc)
 {
     uint32_t depth = 0;

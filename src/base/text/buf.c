@@ -1,4 +1,6 @@
-/* buf.c - text or bytes being written, in an arena. */
+/* buf.c - text or bytes being written, in an arena. The arena owns the memory; growing leaves the
+ * old copy in it. More than 4 GiB and exhausted memory abort; reading a varint returns false
+ * instead. */
 #include "base/text/buf.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/* prom_metrics.c - scales, recording of durations, and the Prometheus text format. The state is in
+ * the histograms of the caller; writing cannot fail. Buckets are counted separately and added up
+ * when they are written, because the format requires cumulative counts while recording increments
+ * one of them only. */
 #include "base/text/prom_metrics.h"
 
 #include "base/err.h"
@@ -64,7 +68,7 @@ static void prom_put_name(struct buf *b, const char *name, const char *suffix,
     buf_put_z(b, count ? "} " : " ");
 }
 
-/* "0.0025", "10", "1.000001": no more digits than it takes. */
+/* Writes microseconds as seconds without trailing zeros: "0.0025", "10", "1.000001". */
 static void put_us(struct buf *b, uint64_t us)
 {
     buf_put_u64(b, us / 1000000);

@@ -1,11 +1,13 @@
-/* str.c - string views: comparison, slices, concatenation, UTF-8 validation. */
+/* str.c - string views: comparison, slices, concatenation, UTF-8 validation. Stateless; copies are
+ * in the arena of the caller. Indices out of range are clamped; a string of more than 4 GiB
+ * aborts. */
 #include "base/text/str.h"
 
 #include <string.h>
 
 #include "base/err.h"
 
-/* memcpy and memcmp may not be given NULL even for no bytes, and an empty str may hold NULL. */
+/* memcpy and memcmp do not accept NULL even for a size of 0, and an empty str may contain NULL. */
 static void copy_bytes(char *to, struct str from)
 {
     if (from.len)
@@ -202,8 +204,8 @@ static bool is_tail(unsigned char c)
     return (c & 0xc0u) == 0x80u;
 }
 
-/* Bytes of the character at `at` (of `left` > 0 bytes), or 0 when it is not one. The bounds on
- * the second byte are what keeps out overlong forms, surrogates and values above U+10FFFF. */
+/* Size of the character at `at`, of which `left` > 0 bytes remain; 0: it is invalid. The bounds of
+ * the second byte exclude overlong forms, surrogates and values above U+10FFFF. */
 static uint32_t utf8_size(const unsigned char *at, uint32_t left)
 {
     unsigned char lead = at[0];

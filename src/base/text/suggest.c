@@ -1,22 +1,25 @@
+/* suggest.c - edit distance of words (Damerau-Levenshtein, restricted to swaps of neighbours). The
+ * state is in the `struct suggestion` of the caller. A word that is too long is ignored. */
 #include "base/text/suggest.h"
 
-enum { WORD_LEN_MAX = 63 };
+enum { WORD_LEN_MAX = 63 }; /* bytes */
 
 static uint32_t suggest_min(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }
 
-/* How many letters to put in, leave out, replace or swap with their neighbour to get from one word
- * to the other. Three lines of the usual table are enough for that. */
-static uint32_t count_slips(const char *a, uint32_t a_len, const char *b, uint32_t b_len)
+/* The edit distance: insertions, deletions, replacements and swaps of neighbours that turn one word
+ * into the other. Each row of the table depends on the two rows before it only, so three are
+ * kept. */
+static uint32_t suggest_edit_distance(const char *a, uint32_t a_len, const char *b, uint32_t b_len)
 {
-    uint32_t lines[3][WORD_LEN_MAX + 1];
+    uint32_t rows[3][WORD_LEN_MAX + 1];
     for (uint32_t k = 0; k <= b_len; k++)
-        lines[0][k] = k;
+        rows[0][k] = k;
     for (uint32_t i = 1; i <= a_len; i++) {
-        uint32_t *now = lines[i % 3];
-        const uint32_t *above = lines[(i + 2) % 3], *beyond = lines[(i + 1) % 3];
+        uint32_t *now = rows[i % 3];
+        const uint32_t *above = rows[(i + 2) % 3], *beyond = rows[(i + 1) % 3];
         now[0] = i;
         for (uint32_t k = 1; k <= b_len; k++) {
             now[k] = above[k - 1] + (a[i - 1] != b[k - 1]);
@@ -25,7 +28,7 @@ static uint32_t count_slips(const char *a, uint32_t a_len, const char *b, uint32
                 now[k] = suggest_min(now[k], beyond[k - 2] + 1);
         }
     }
-    return lines[a_len % 3][b_len];
+    return rows[a_len % 3][b_len];
 }
 
 void suggest_offer_str(struct suggestion *n, struct str meant, struct str known)
@@ -36,7 +39,7 @@ void suggest_offer_str(struct suggestion *n, struct str meant, struct str known)
     const uint32_t tolerated = known.len < 6 ? 1 : known.len / 3;
     if (meant.len > known.len + tolerated || known.len > meant.len + tolerated)
         return; /* each byte of the difference is an edit */
-    const uint32_t slips = count_slips(meant.at, meant.len, known.at, known.len);
+    const uint32_t slips = suggest_edit_distance(meant.at, meant.len, known.at, known.len);
     if (slips > tolerated || (n->word && slips >= n->slips))
         return;
     n->word = known.at;
