@@ -3,6 +3,9 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+/* Stateless conversions. A failure is a false result, or the unspecified address (all zero) for a
+ * socket of another family. */
+
 static void address_set_mapped(struct in6_addr *out, const struct in_addr *v4)
 {
     *out = (struct in6_addr){0};

@@ -2,6 +2,11 @@
 /* connections.c - the slots of connections: limits, eviction, lingering close, and the sweep for
  * slow and disconnected clients.
  *
+ * It owns the array of slots (struct client), their free list and the connections that linger, but
+ * no connection that libmicrohttpd still has: such a one is only shut down, and libmicrohttpd then
+ * closes it. So an evicted connection keeps its slot until the next MHD_run, which is why there are
+ * HTTP_SPARE_SLOTS more slots than connections.
+ *
  * A slot is taken in the callback of libmicrohttpd for a new connection and given back when that
  * connection ends, or later if it lingers. Lingering is needed because close() on a socket with
  * unread bytes sends RST, which discards an answer that the client has not read yet: the descriptor
@@ -9,6 +14,10 @@
  *
  * libmicrohttpd does not poll suspended connections and misses a FIN that arrives together with
  * data, so clients_sweep() checks every connection once a second.
+ *
+ * Failure: without a free slot a new connection is shut down before a request can begin. If a
+ * connection cannot linger (no memory or descriptor), it is closed at once and the client may lose
+ * the answer. A slow or disconnected client is shut down; the handler is notified through gone().
  */
 #include "http/http_private.h"
 
@@ -24,9 +33,9 @@
 #include "http/address.h"
 
 enum {
-    LINGER_READ = 16 << 10,
-    LINGER_READS_MAX = 16,
-    UNREAD_MS = 5000 /* a client that has not read for so long can be evicted */
+    LINGER_READ = 16 << 10, /* bytes of one recv() */
+    LINGER_READS_MAX = 16,  /* calls of recv() per event, so that other connections are served */
+    UNREAD_MS = 5000        /* a client that has not read for so long can be evicted */
 };
 
 /* A connection that libmicrohttpd has released and that is still open. */
@@ -219,7 +228,7 @@ bool clients_evict(struct http_server *s, const struct in6_addr *only)
         linger_end(oldest->linger);
         return true;
     }
-    /* libmicrohttpd releases it in the next MHD_run. */
+    /* libmicrohttpd releases it in the next MHD_run; it does not count from now on. */
     ignore(shutdown(oldest->fd, SHUT_RDWR), "the peer may have closed it already");
     oldest->is_evicted = true;
     s->client_count--;

@@ -1,9 +1,11 @@
 /* exchange.c - one request and its answer.
  *
- * libmicrohttpd calls back with the request line (exchange_begin), the headers, each piece of the
- * body and its end (exchange_access), and when the exchange has ended (exchange_end). A connection
- * whose request is with the handler is suspended: libmicrohttpd does not poll it, so it cannot be
- * closed while the handler uses the request.
+ * It owns each struct exchange with the body and the arena of its request, and what the server
+ * counts over all exchanges (bytes of bodies and of answers, numbers of exchanges). libmicrohttpd
+ * calls back with the request line (exchange_begin), the headers, each piece of the body and its
+ * end (exchange_access), and when the exchange has ended (exchange_end). A connection whose request
+ * is with the handler is suspended: libmicrohttpd does not poll it, so it cannot be closed while
+ * the handler uses the request.
  *
  * An answer before the end of the body closes the connection. Between the first byte of a body and
  * its end libmicrohttpd accepts no answer, so after a refusal in that phase the rest of the body,
@@ -11,6 +13,11 @@
  *
  * An exchange is freed when its connection ends, except while the handler owns the request: then
  * the connection is detached and the exchange is freed when it is answered.
+ *
+ * Failure: a request that the server itself refuses gets an answer of the table refusal_texts;
+ * except when the server closes, that is before handler.serve() is called. If there is no memory
+ * for an exchange or an answer, the connection is closed without one. If the client leaves while
+ * the handler owns the request, the handler is notified (handler.gone) and its answer is dropped.
  */
 #include "http/http_private.h"
 
@@ -365,9 +372,10 @@ static bool exchange_expects_continue(const struct exchange *x)
     return !str_is_empty(http_header(&x->request, "Expect"));
 }
 
-/* Reserve space for the announced body, or refuse it. A client with "Expect: 100-continue", or with
- * a body of more than twice the limit, is answered at once and disconnected. Other bodies that are
- * too large are read and dropped, so that the connection can be reused. */
+/* Refuse an announced body that does not fit, before any byte of it is read; memory is allocated
+ * when bytes arrive. A client with "Expect: 100-continue", with a body of more than twice the
+ * limit, or whose body would exceed the limit of all bodies, is answered at once and disconnected.
+ * Other bodies that are too large are read and dropped, so that the connection can be reused. */
 static void exchange_prepare_body(struct exchange *x, const struct framing *framing)
 {
     const struct http_server *s = x->server;

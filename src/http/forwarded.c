@@ -3,6 +3,9 @@
  * Only the last element of each header was written by the trusted proxy. Everything before it is
  * untrusted, including attempts to open a quoted string that the last element would close. What
  * cannot be parsed makes the client unknown; it never falls back to an earlier element.
+ *
+ * It owns nothing. Forwarded is parsed before the X- headers, which can only confirm it: if they
+ * differ, the client becomes unknown, and the scheme is https only if both report https.
  */
 #include "http/forwarded.h"
 

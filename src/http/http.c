@@ -1,13 +1,17 @@
 /* http.c - the server: open, integration into the loop, close.
  *
- * MHD_run reads, calls back and writes; it is never entered recursively. It is called when the
- * epoll descriptor of libmicrohttpd is readable, when a timeout of libmicrohttpd has expired, and
- * once for all answers that were given outside of it. It is always called in the poll phase of the
- * loop, so a handler can rely on the check phase before the loop blocks again.
+ * It owns struct http_server: the daemon of libmicrohttpd, the libuv handles that drive it, and the
+ * limits. MHD_run reads, calls back and writes; it is never entered recursively. It is called when
+ * the epoll descriptor of libmicrohttpd is readable, when a timeout of libmicrohttpd has expired,
+ * and once for all answers that were given outside of it. It is always called in the poll phase of
+ * the loop, so a handler can rely on the check phase before the loop blocks again.
  *
  * Closing: pending requests are answered 503, streams are cut, unsent answers get FLUSH_MS_MAX, and
  * then libuv stops watching the descriptors before they are closed. The memory is freed by the
  * close callback of the last handle.
+ *
+ * Failure: if a step of http_open() fails, everything that is open by then is closed in the same
+ * way, the reason is written to `why`, and the result is NULL.
  */
 #include "http/http.h"
 
@@ -96,11 +100,12 @@ static void http_on_sweep(uv_timer_t *timer)
 
 /* --- open -------------------------------------------------------------------------------------*/
 
+/* The arguments of http_open() while it runs. */
 struct opening {
     const struct http_options *options;
     struct sockaddr_storage address;
     socklen_t address_size;
-    unsigned flags;
+    unsigned flags; /* MHD_USE_TLS, or 0 */
     struct http_why why;
 };
 
@@ -276,6 +281,7 @@ struct http_server *http_open(uv_loop_t *loop, const struct http_options *option
     s->handler = handler;
     s->listen_fd = -1;
     http_set_limits(s, options);
+    /* The order of dependencies: libmicrohttpd needs slots and TLS, the loop needs the sockets. */
     const bool is_open = ((clients_init(s) && http_copy_proxies(s, options)) ||
                           http_fail(&o.why, "out of memory")) &&
                          http_parse_address(&o) && http_open_tls(s, &o) &&
@@ -333,6 +339,7 @@ void http_close(struct http_server *s)
     must(!s->is_running && !s->is_closing);
     s->is_closing = true;
     http_quiesce(s);
+    /* Each refusal removes its request from the list. */
     while (s->pending)
         exchange_refuse(s->pending, REFUSE_CLOSING);
     streams_close(s);

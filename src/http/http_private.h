@@ -215,7 +215,7 @@ struct http_why {
     size_t size;
 };
 
-/* Write the reason. Always returns false. */
+/* Write the reason. Always returns false, so that a caller can return its result. */
 __attribute__((format(printf, 2, 3))) bool http_fail(const struct http_why *why, const char *format,
                                                      ...);
 
@@ -229,10 +229,11 @@ void clients_sweep(struct http_server *s);
 void client_progress(struct client *c);
 
 /* Make a slot available for a connection from this address, if necessary by closing another one.
- * False: every connection that could be closed has a complete request. */
+ * False: there is none that may be closed (clients_evict). */
 bool clients_make_slot(struct http_server *s, const struct sockaddr *address);
 /* Close the connection that has been longest without a complete request, of those from the address
- * `only` or (NULL) of all. False: there is none. */
+ * `only` or (NULL) of all; if there is none, the one whose client has not read its answer for
+ * longest, at least UNREAD_MS. False: there is none of either kind. */
 bool clients_evict(struct http_server *s, const struct in6_addr *only);
 struct client *client_acquire(struct http_server *s, int fd, const struct sockaddr *address);
 void client_release(struct http_server *s, struct client *c);

@@ -1,12 +1,19 @@
 /* http_stream.c - answers that are sent in pieces.
  *
- * libmicrohttpd calls stream_read() whenever the socket is writable. If there are no bytes, the
- * connection is suspended; the next piece, the end of the stream or http_stream_await() resumes it.
- * So a stream is in one of two states: paused, in which only the sweep of connections.c detects
- * that the client has disconnected, or active, in which libmicrohttpd closes the connection.
+ * It owns the unsent bytes of each stream (struct http_stream, part of the exchange) and their
+ * total. The owner of a stream is the handler that began it. libmicrohttpd calls stream_read()
+ * whenever the socket is writable. If there are no bytes, the connection is suspended; the next
+ * piece, the end of the stream or http_stream_await() resumes it. So a stream is in one of two
+ * states: paused, in which only the sweep of connections.c detects that the client has
+ * disconnected, or active, in which libmicrohttpd closes the connection.
  *
  * Unsent bytes are limited per stream and in total. The owner must end every stream, also after its
- * client has disconnected (handler.gone).
+ * client has disconnected (handler.gone), because only then the exchange is freed.
+ *
+ * Failure: a piece that exceeds a limit, or for which there is no memory, is not appended
+ * (ERR_LIMIT), and the stream stays usable. A stream that is cut ends without a last chunk, so that
+ * the client detects that the body is incomplete. If a stream cannot begin, its connection is
+ * closed.
  */
 #include "http/http_private.h"
 
@@ -129,6 +136,8 @@ static void stream_resume(struct exchange *x)
     http_wake(x->server);
 }
 
+/* There are no bytes to send. A request for drained() that was made meanwhile resumes at once, so
+ * that the next call of stream_read() fulfils it. */
 static ssize_t stream_suspend(struct exchange *x)
 {
     x->stream.is_paused = true;
@@ -174,6 +183,7 @@ static bool stream_disable_chunks(struct MHD_Response *response)
            MHD_YES;
 }
 
+/* Queue the head. exchange_queue() without a response closes the connection. */
 static bool stream_begin(struct exchange *x, const struct http_answer *head)
 {
     if (x->client->is_gone || (head->body.len && stream_add_bytes(x, head->body) != OK))

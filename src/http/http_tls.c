@@ -3,7 +3,13 @@
  * libmicrohttpd requests them at each handshake, so they can be changed while the server runs.
  * GnuTLS keeps pointers to a pair as long as its connections last, so a pair is freed only when the
  * server closes; a new one is created only if the content of the files has changed. Buffers with
- * private keys are wiped. If the files cannot be used, the previous pair stays in use.
+ * private keys are wiped.
+ *
+ * It owns the list of pairs (http_server.tls, the newest first) and the paths. A pair is imported
+ * completely before it becomes the first of the list, so a handshake never gets half of one.
+ *
+ * Failure: if the files cannot be read or do not match, the reason is written to `why` and the
+ * previous pair stays in use; without a previous one the server does not open.
  */
 #include "http/http_private.h"
 
@@ -26,6 +32,7 @@ struct tls_pair {
     struct tls_pair *older;
 };
 
+/* The content of a file: certificates or a private key in PEM. */
 struct pem {
     char *text;
     size_t len;

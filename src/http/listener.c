@@ -5,6 +5,13 @@
  * ends, which may never happen, and it cannot choose a connection to close for a new one. Here an
  * error of accept() stops accepting for PAUSE_MS only, and when all slots are in use the connection
  * that has been longest without a complete request is closed (ADR 0063).
+ *
+ * It owns the listening socket. A slot is made available before a connection is handed over,
+ * because libmicrohttpd calls clients_notify() during the handover, which takes it. MHD_run follows
+ * each round of accepting: it releases evicted connections and begins the new ones.
+ *
+ * Failure: a connection without a slot is closed and counted. Errors of accept() are counted, and
+ * listener_notice() logs them at most once a minute. listener_open() returns false with errno.
  */
 #include "http/http_private.h"
 

@@ -4,6 +4,13 @@
  * request smuggling, head_read() checks the raw bytes in libmicrohttpd's buffer: names are tokens,
  * lines end with CR LF, there is one host and one framing. The target is decoded here and not by
  * libmicrohttpd, because that does not report wrong escapes.
+ *
+ * It owns nothing: decoded strings are in the arena of the request. The absolute form is reduced
+ * first, then path and query are separated, and each part is decoded after it was split off, so
+ * that an escaped separator (%2F, %26) does not split.
+ *
+ * Failure: target_parse() returns an error and the request is partly filled; head_read() returns
+ * false. The caller answers 400, or 404 for ERR_LIMIT.
  */
 #include "http/http_private.h"
 
@@ -146,9 +153,9 @@ bool http_query(const struct http_request *request, struct str name, struct str 
 struct head {
     const char *next; /* where the next name must begin */
     bool is_bad;
-    uint32_t hosts;
-    uint32_t lengths;
-    uint32_t encodings;
+    uint32_t hosts;     /* counts of the headers Host, */
+    uint32_t lengths;   /* Content-Length              */
+    uint32_t encodings; /* and Transfer-Encoding       */
     struct str length;
     struct str encoding;
 };
@@ -182,7 +189,7 @@ static enum MHD_Result head_on_header(void *into, enum MHD_ValueKind kind, const
         head->is_bad = true;
         return MHD_NO;
     }
-    head->next = value.at + value.len + 2;
+    head->next = value.at + value.len + 2; /* after CR LF */
     if (str_eq_nocase(name, STR("Host"))) {
         head->hosts++;
         head->is_bad |= str_is_empty(value);

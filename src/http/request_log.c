@@ -1,4 +1,5 @@
-/* request_log.c - log lines about requests. Strings of clients are shortened. */
+/* request_log.c - log lines about requests. Strings of clients are shortened, because their length
+ * is chosen by the client. It owns nothing and cannot fail. */
 #include "http/request_log.h"
 
 #include <string.h>
