@@ -1,8 +1,9 @@
 /* credentials.c - parses Authorization and Cookie headers, and creates tokens.
  *
- * Headers are untrusted input: they are bounded in size, and whatever does not match the grammar of
- * RFC 9110 counts as no credentials. Comparisons of secrets take constant time, and random bytes
- * are wiped after use.
+ * It owns nothing. Headers are untrusted input: an Authorization header of more than HEADER_MAX
+ * bytes, a cookie of more than COOKIE_MAX bytes and whatever does not match the grammar of RFC 9110
+ * count as no credentials, which is not an error here. Comparisons of secrets take constant time,
+ * and random bytes are wiped after use.
  */
 #include "auth/credentials.h"
 
@@ -125,6 +126,8 @@ struct str credentials_cookie(struct str header, struct str name)
     return STR("");
 }
 
+/* The key is derived from the token of the session with SHA-256 and a constant text, so that it
+ * differs from the stored hash of the token: a reader of the store cannot compute CSRF tokens. */
 struct str credentials_csrf(struct arena *a, struct str session)
 {
     static const char about[] = "a page of this session";

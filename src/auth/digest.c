@@ -1,11 +1,17 @@
 /* digest.c - HTTP Digest authentication: challenges, nonces and responses.
  *
- * A nonce is (time, random bytes, MAC of both), so issuing one needs no memory. The response is
- * verified before the nonce is checked, so that only clients with the right password can fill the
- * table of used nonces. A nonce that was used well is stored with a window of the counts (nc) it
- * was used with, because a client with several connections sends them out of order. When the table
- * is full, the oldest nonce is dropped and `floor_ms` makes all nonces of that age stale, so that a
- * dropped one cannot be replayed.
+ * It owns the secret of the process and the table of used nonces; both end with the process, so
+ * after a restart every nonce is stale and clients get a new challenge. A nonce is (time, random
+ * bytes, MAC of both), so issuing one needs no memory. The response is verified before the nonce is
+ * checked, so that only clients with the right password can fill the table of used nonces. A nonce
+ * that was used well is stored with a window of the counts (nc) it was used with, because a client
+ * with several connections sends them out of order. When the table is full, the oldest nonce is
+ * dropped and `floor_ms` makes all nonces of that age stale, so that a dropped one cannot be
+ * replayed.
+ *
+ * Failure: malformed parameters are a false result of digest_parse(). A wrong response is
+ * DIGEST_WRONG; a right one with a nonce that cannot be used is DIGEST_STALE, upon which a client
+ * repeats the request with a new nonce and does not ask for the password again.
  */
 #include "auth/digest.h"
 
@@ -350,6 +356,8 @@ static bool digest_response_matches(const struct digest_check *q, struct str ha1
 enum digest_verdict digests_verify(struct digests *d, const struct digest_check *q, int64_t now_ms)
 {
     const bool has_user = q->ha1.len == DIGEST_HA1_LEN;
+    /* Without a user the same computation is made with an HA1 that is never right, so that the time
+     * of the reply does not reveal which users exist. */
     const struct str decoy = STR("00000000000000000000000000000000");
     const bool fits = digest_response_matches(q, has_user ? q->ha1 : decoy);
     if (!fits || !has_user || q->method == HTTP_OTHER ||

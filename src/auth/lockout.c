@@ -5,6 +5,10 @@
  * full, the entry that was used longest ago is removed: a linear scan, which happens only then.
  * Names without an account have their own table, so that invented names cannot displace entries of
  * users.
+ *
+ * It owns these tables; they are not stored and are empty after a restart. A failure is counted in
+ * all three scopes (user from this address, user from anywhere, address under any name), and the
+ * result is the widest lock-out that it starts. No function can fail: memory is allocated once.
  */
 #include "auth/lockout.h"
 
@@ -145,15 +149,15 @@ static struct lockout_table *lockout_table_to_edit(struct lockout *l, const stru
     return v->is_user ? &l->users : &l->unknown_names;
 }
 
-/* The remaining lock-out in ms. An end further away than LOCKOUT_MS cannot be right (the clock was
- * set back) and counts as none. */
+/* The remaining lock-out in ms. An end further away than LOCKOUT_MS cannot be right, whatever the
+ * clock of the caller did, and counts as none. */
 static int64_t lockout_entry_left_ms(const struct entry *e, int64_t now_ms)
 {
     const int64_t left = e->until_ms - now_ms;
     return left > 0 && left <= LOCKOUT_MS ? left : 0;
 }
 
-/* Count a failure. True: it starts a lock-out. */
+/* Count a failure; `most` starts a lock-out. True: this one does. */
 static bool lockout_count(struct entry *e, uint32_t most, int64_t now_ms)
 {
     if (now_ms - e->last_ms > LOCKOUT_MS)

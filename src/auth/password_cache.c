@@ -1,5 +1,7 @@
 /* password_cache.c - a set-associative cache of recently verified passwords. The first byte of the
- * digest selects the set; within a set the entry that expires first is replaced. */
+ * digest selects the set; within a set the entry that expires first is replaced. The cache belongs
+ * to its caller (passwords.c) and is wiped at the end. No function can fail; a password that is not
+ * found is verified again. */
 #include "auth/password_cache.h"
 
 #include <sodium.h>

@@ -1,8 +1,13 @@
 /* password_reset_keys.c - one key pair for each user with a pending password reset.
  *
- * A key stays valid after reset_keys_open(), because the request that contained the box may have to
- * be processed again; reset_keys_end() removes it when the new password was accepted. Secret keys
- * are wiped when they are removed and when the table is freed.
+ * It owns the table of key pairs, which ends with the process. A key stays valid after
+ * reset_keys_open(), because the request that contained the box may have to be processed again;
+ * reset_keys_end() removes it when the new password was accepted. Secret keys are wiped when they
+ * are removed and when the table is freed; an expired one stays in the table, without effect, until
+ * its entry is used again.
+ *
+ * Failure: a box that cannot be opened is a false result without a reason: no key of this user,
+ * an expired key, wrong base64 or a wrong authenticator. The key is not removed by it.
  */
 #include "auth/password_reset_keys.h"
 
@@ -14,7 +19,7 @@
 
 struct reset {
     int64_t user_id; /* 0: free */
-    int64_t made_ms;
+    int64_t made_ms; /* monotonic */
     uint8_t public_key[crypto_box_PUBLICKEYBYTES];
     uint8_t secret_key[crypto_box_SECRETKEYBYTES];
 };

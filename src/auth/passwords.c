@@ -1,10 +1,19 @@
 /* passwords.c - a thread that hashes and verifies passwords with argon2id.
  *
- * A job is created in the thread of the loop, queued under the mutex, executed by the worker, and
- * returned through `done` and an async handle. Passwords are wiped as soon as they are hashed. For
- * a user who does not exist a decoy hash is verified, so that the time of the reply does not reveal
- * which users exist. The queue is bounded in total and for each address, so that one client cannot
- * keep all others from logging in.
+ * It owns the thread, the two queues of jobs and the cache of verified passwords. A job is created
+ * in the thread of the loop, queued under the mutex, executed by the worker, and returned through
+ * `done` and an async handle. Passwords are wiped as soon as they are hashed. For a user who does
+ * not exist a decoy hash is verified, so that the time of the reply does not reveal which users
+ * exist. The queue is bounded in total and for each address, so that one client cannot keep all
+ * others from logging in.
+ *
+ * Orders that matter: the cache is checked before a job is created, because a hit needs no thread.
+ * The slot of a job is released before its callback, because the callback may submit another one.
+ * passwords_free() joins the thread before it drops the queues, which the thread uses.
+ *
+ * Failure: without a slot or memory a job is refused (ERR_LIMIT). If argon2id gets no memory, a
+ * hash is reported as NULL, and a verification like a wrong password. Jobs that are pending in
+ * passwords_free() are dropped without a callback.
  */
 #include "auth/passwords.h"
 

@@ -1,5 +1,7 @@
-/* session_idle.c - a set-associative table of the last use of each session. A session that has
- * expired keeps its entry, so that it stays expired. */
+/* session_idle.c - a set-associative table of the last use of each session, which it owns. A
+ * session that has expired keeps its entry, so that it stays expired while the caller deletes it
+ * from the store. An entry that another session displaces is forgotten: that session counts as used
+ * now. */
 #include "auth/session_idle.h"
 
 #include <stdlib.h>
