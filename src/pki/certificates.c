@@ -1,9 +1,16 @@
 /* certificates.c - thin layer over GnuTLS.
  *
- * Every GnuTLS object that a function opens is released before it returns, in reverse order;
- * private keys that GnuTLS exported are wiped from its buffers. Times are passed in, so that tests
- * and the rule for ages (clock_watch.h) decide what is expired; GnuTLS's own time checks are
- * disabled.
+ * It owns nothing between calls: results are PEM texts in the arena of the caller. Every GnuTLS
+ * object that a function opens is released before it returns, in reverse order; private keys that
+ * GnuTLS exported are wiped from its buffers. Times are passed in, so that tests and the rule for
+ * ages (clock_watch.h) decide what is expired; GnuTLS's own time checks are disabled.
+ *
+ * Order: all fields of a certificate are set before it is signed. A server certificate never
+ * outlives its CA, so that clients do not get one that they cannot verify. The check of a server
+ * certificate compares key, issuer, time and names in this order and reports the first defect.
+ *
+ * Failure: functions that create return false and leave their result unchanged; why GnuTLS failed
+ * is not reported. A certificate that cannot be parsed is CERTIFICATE_DAMAGED.
  */
 #include "pki/certificates.h"
 
@@ -211,6 +218,7 @@ static bool certificate_add_names(gnutls_x509_crt_t cert, const struct certifica
     return names->count > 0 && certificate_set_common_name(cert, names->at[0]);
 }
 
+/* What certificate_sign_server() needs: the CA, the new key and the certificate to be signed. */
 struct signing {
     gnutls_x509_privkey_t ca_key;
     gnutls_x509_crt_t ca;

@@ -6,6 +6,9 @@
  * the new ca.pem; the old files are renamed to *.old. Keys are written before certificates and each
  * file is replaced atomically, so a crash leaves at most a key without its certificate, which the
  * next start completes. A file that cannot be read is never replaced: that is an error.
+ *
+ * Failure: it is logged and the result is false; files that were written by then stay. If only the
+ * renewal of a usable certificate is impossible, because the CA cannot sign, that is a warning.
  */
 #include "pki/tls_files.h"
 
@@ -26,7 +29,7 @@ static const struct {
     unsigned mode;
 } parts[] = {
     [CA_CERT] = {"ca.pem", 0644},
-    [CA_KEY] = {"ca.key", 0600},
+    [CA_KEY] = {"ca.key", 0600}, /* 0600 also marks a key in tls_files_read() */
     [SERVER_CERT] = {"server.pem", 0644},
     [SERVER_KEY] = {"server.key", 0600},
 };
@@ -145,6 +148,7 @@ static bool tls_files_renew_ca(struct tls_dir *h)
     return true;
 }
 
+/* True for a CA certificate of any age: at the time 0 it is not valid yet, but not damaged. */
 static bool tls_files_is_certificate(struct str text)
 {
     const struct certificate alone = {.cert = text};

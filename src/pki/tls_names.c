@@ -2,6 +2,13 @@
  *
  * They come from gethostname(), /etc/hosts and the interfaces; no name server is queried, because
  * an answer could change between two starts and cause a renewal each time.
+ *
+ * Order: the first name becomes the common name of the certificate, so the host name is added
+ * first; the addresses of interfaces are last, because names beyond CERTIFICATE_NAMES_MAX are
+ * dropped. It owns nothing: strings are in the arena.
+ *
+ * Failure: a source that cannot be read adds no names; only interfaces that cannot be listed are
+ * logged. localhost and its addresses are always in the list.
  */
 #include "pki/tls_files.h"
 
