@@ -3,6 +3,12 @@
  * It only computes commands; serve.c submits them. An automatic node of an earlier start may lack
  * its address (no route existed then) or its bootstrap roles (no content was imported then): the
  * same function adds what is missing. Nodes that an operator has created are never changed.
+ *
+ * Order: the address of an existing node is set before NODE_CREATE, which binds its bootstrap roles
+ * and does not change an existing address.
+ *
+ * Failure: what cannot be determined is left out: without a legal host name the node is called
+ * admin.internal.local, and without a default route it has no address until a later start.
  */
 #include "daemon/admin_node.h"
 

@@ -4,7 +4,7 @@
 
 #include "sys/log.h"
 
-enum { APART_MS = 60000 };
+enum { APART_MS = 60000 }; /* a smaller difference is not reported */
 
 enum clock_state clock_state(int64_t wall_ms, int64_t stamp_ms)
 {

@@ -1,9 +1,12 @@
 /* daemon_metrics.c - counters and histograms of the daemon, in the text format of Prometheus.
  *
- * Durations of steps and commits are measured between two calls of the watch port, so `anneal_ns`
- * and `commit_ns` hold the start of the one that is in progress. The histograms of runs are kept
- * for each role in an array sorted by role id; a role that is deleted keeps its histogram until the
- * process ends, because counters must not decrease.
+ * It owns the counters in struct metrics. Durations of annealing steps and commits are measured
+ * between two calls of the watch port, so `anneal_ns` and `commit_ns` hold the start of the one
+ * that is in progress. The result of a run is counted when its command is submitted and not when it
+ * is executed, because the step may delete the row with the start time. The histograms of runs are
+ * kept for each role in an array sorted by role id; a role that is deleted keeps its histogram
+ * until the process ends, because counters must not decrease. Nothing here can fail: without memory
+ * the process ends (must).
  */
 #include "daemon/daemon_metrics.h"
 

@@ -4,6 +4,9 @@
  * the reason is read from the noderole after the step. A line costs 1000 units of the bucket, which
  * is filled with FAILURES_PER_S units per millisecond up to FAILURES_BURST lines. Suppressed lines
  * are counted and reported before the next line that is written.
+ *
+ * The state belongs to the caller. A run that another step has ended meanwhile, or a command that
+ * was refused, has no line. Nothing here can fail.
  */
 #include "daemon/failed_runs.h"
 

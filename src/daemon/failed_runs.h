@@ -17,9 +17,9 @@ enum { FAILURES_BURST = 50, FAILURES_PER_S = 2 };
 struct failed_runs {
     int64_t run_id;       /* of the RUN_DONE that is being executed; 0: it fails no run */
     int64_t noderole_id;  /* of that run */
-    int64_t credit_milli; /* that may be written now, in thousandths */
-    int64_t filled_ms;    /* when that was counted last */
-    uint64_t suppressed;  /* since the last line */
+    int64_t credit_milli; /* lines that may be written now, in thousandths of a line */
+    int64_t filled_ms;    /* monotonic time at which credit was added last; 0: never */
+    uint64_t suppressed;  /* failed runs without a line since the last line */
 };
 
 /* Before a step: store which run the command fails, if it does. */

@@ -1,8 +1,12 @@
 /* first_user.c - the password of the first user.
  *
+ * It owns the file DATA/admin.password; the user itself is created by the command that it returns.
  * The file is written and synced before the USER_CREATE is submitted. After a crash in between, the
  * next start finds the file and no users, and uses the same password. A file that other users could
  * have read or written is refused, because they would know the password of an administrator.
+ *
+ * Failure: it is logged, an error is returned, and the daemon does not start. A file that was
+ * written by then stays and is used by the next start.
  */
 #include "daemon/first_user.h"
 
@@ -24,6 +28,7 @@ static const char alphabet[] = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ
 static char first_user_random_character(void)
 {
     const uint64_t count = sizeof alphabet - 1;
+    /* Larger values are drawn again: with them the first characters would be more likely. */
     const uint64_t fair = UINT64_MAX - UINT64_MAX % count;
     uint64_t value;
     do {

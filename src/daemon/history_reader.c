@@ -1,14 +1,18 @@
 /* history_reader.c - a thread that reads archive tables over a connection of its own.
  *
- * The loop enqueues requests, the thread executes them one by one in order, and an async handle
- * wakes the loop to deliver the replies. A request belongs to the thread of the loop, then to the
- * reader thread, then to the loop again; the mutex guards only the two queues, `current` and
- * `is_stopping`.
+ * It owns the thread, its connection and the requests. The loop enqueues requests, the thread
+ * executes them one by one in order, and an async handle wakes the loop to deliver the replies. A
+ * request belongs to the thread of the loop, then to the reader thread, then to the loop again; the
+ * mutex guards only the two queues, `current` and `is_stopping`.
  *
  * If the store does not answer for HISTORY_SILENT_MS, a timer in the loop replies ERR_UNAVAILABLE
  * to all requests. The request that the thread is executing cannot be freed there, so it is marked
- * `is_answered` and dropped when the thread returns it. A failed connection is closed and opened
- * again for the next request.
+ * `is_answered` and dropped when the thread returns it. After a failed read the reply has the error
+ * and no records, and the connection is closed and opened again for the next request. A store that
+ * cannot be opened gives ERR_UNAVAILABLE, a full queue ERR_LIMIT.
+ *
+ * history_free() joins the thread before it frees the queues. Memory is freed when both handles are
+ * closed.
  */
 #include "daemon/history_reader.h"
 
@@ -18,12 +22,12 @@
 #include "store/store_thread.h"
 #include "sys/log.h"
 
-enum { REPLIES_PER_WAKE_MAX = 16, EXPIRE_MS = 500 };
+enum { REPLIES_PER_WAKE_MAX = 16, EXPIRE_MS = 500 /* interval of the timer */ };
 
 /* One read of the history, from the call of the API to its reply. */
 struct history_request {
     struct history_request *next;
-    int64_t number;
+    int64_t number; /* by which the API finds its request */
     /* Calls the function of the port that this request needs. */
     err (*read)(const struct history_request *q, const struct history_port *port,
                 struct store_visitor visitor);
@@ -123,6 +127,7 @@ static err history_read_events(const struct history_request *q, const struct his
     return port->events(port->self, q->from, q->limit, visitor);
 }
 
+/* Copy a record into the reply. ERR_LIMIT ends the read of a full page, which is not an error. */
 static err history_keep_record(void *self, const struct record *record)
 {
     struct history_request *q = self;

@@ -1,11 +1,12 @@
 /* loop.c - the turn inside a libuv loop: when it is advanced, and what happens when the store
  * fails.
  *
- * The turn is advanced in the check phase, after libuv has polled. An idle handle that is active
- * keeps uv_run() from blocking while there is more to do; a timer ends the wait at the next
- * deadline of the turn or of the test jig; the async handle ends it from other threads. One pass is
- * bounded to ROUND_NS for the turn and WORK_NS for work that can wait, so that requests are read
- * and answered in between.
+ * It owns the libuv loop and its handles; the modules in struct loop belong to wiring.c. The turn
+ * is advanced in the check phase, after libuv has polled. An idle handle that is active keeps
+ * uv_run() from blocking while there is more to do; a timer ends the wait at the next deadline of
+ * the turn or of the test jig; the async handle ends it from other threads. One pass is bounded to
+ * ROUND_NS for the turn and WORK_NS for work that can wait, so that requests are read and answered
+ * in between.
  *
  * Two kinds of failure of the store are distinguished. It is down when the turn reports an error
  * (TURN_DOWN): the turn retries by itself. It is stalled when it gives neither a result nor an
@@ -27,9 +28,10 @@
 #include "sys/clock.h"
 #include "sys/log.h"
 
-/* READERS_WAIT_MS: how long reads wait for a store that is down. STEPPED_WAIT_MS: how long clients
- * wait for the outcome of a batch whose store does not answer. GAP_MS: if two checks are further
- * apart, this process was suspended in between. */
+/* ROUND_NS, WORK_NS: see above. STALL_CHECK_MS: interval of the check. READERS_WAIT_MS: how long
+ * reads wait for a store that is down. STEPPED_WAIT_MS: how long clients wait for the outcome of a
+ * batch whose store does not answer. GAP_MS: if two checks are further apart, this process was
+ * suspended in between. */
 enum { ROUND_NS = 2 * 1000 * 1000, WORK_NS = 1000 * 1000, READERS_WAIT_MS = 1000 };
 enum { STALL_CHECK_MS = 500, GAP_MS = 2000, STEPPED_WAIT_MS = 30 * 1000 };
 
@@ -201,7 +203,7 @@ static void loop_set_timer(struct loop *l)
 
 static void loop_on_idle(uv_idle_t *idle)
 {
-    (void)idle; /* being there is all it does */
+    (void)idle; /* libuv does not block while an idle handle is active */
 }
 
 static void loop_stay_awake(struct loop *l)

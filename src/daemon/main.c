@@ -1,7 +1,8 @@
 /* main.c - the program halligand: the daemon, and the commands that work on its store without it.
  *
- * It owns the command line. All problems of the arguments and of the configuration are printed
- * before anything is opened, so that one start shows all of them, and the exit status is 2.
+ * It owns the command line. All problems of the arguments are printed before the configuration is
+ * read, and all problems of the configuration before anything else is opened, so that one start
+ * shows all of a kind; the exit status is 2.
  * Logging, the umask, signals and the core limit are set before the first file is created: files of
  * the data directory are readable by their owner only. What fails later is logged by the module in
  * which it fails, and only its exit status arrives here (enum exit_status in data_dir.h). */
@@ -64,12 +65,12 @@ static const struct {
 
 struct arguments {
     enum verb verb;
-    const char *file;
+    const char *file;             /* operand of the verb: FILE or DIR; NULL: none */
     const char *config_path_used; /* of the configuration of this host, whether or not it exists */
     struct config_flags flags;
     bool check_config, version, help, list_failpoints;
     bool with_keys, keep_existing;
-    uint32_t problems;
+    uint32_t problems; /* count of those that were printed */
 };
 
 /* ---- command line ---- */

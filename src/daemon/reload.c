@@ -4,7 +4,12 @@
  * one command at a time: its result triggers the next comparison, so that the last configuration
  * wins. Options that were used at the start are compared and reported as needing a restart. A
  * configuration with problems changes nothing. READY=1 is sent when the import is complete, because
- * `systemctl reload` waits for it.
+ * `systemctl reload` waits for it; without an import it is sent at once.
+ *
+ * The state is in struct daemon (serve_private.h). Order: the log options are applied first, so
+ * that the lines of the reload follow them; the certificate, the settings and the content are
+ * independent of each other. Failure: each part logs its failure, keeps what was in effect and does
+ * not affect the other parts. A failed command is not repeated before the next SIGHUP.
  */
 #include <string.h>
 

@@ -1,4 +1,6 @@
-/* run_facts.c - collects from the core what a runner needs to know about a run. It only reads. */
+/* run_facts.c - collects from the core what a runner needs to know about a run. It only reads and
+ * owns nothing. The noderole may have been deleted since the run was ordered, then the result is
+ * false; the objects that an existing noderole refers to always exist (must). */
 #include "daemon/run_facts.h"
 
 #include "core/core.h"

@@ -3,6 +3,9 @@
  * A run that a runner has started stays with it, whatever the settings and jigs are by now, so the
  * owner is looked up first. The supervisor cannot be queried synchronously, so processes are the
  * default for everything that neither of the other two runners owns.
+ *
+ * It owns nothing and cannot fail: the chosen runner reports what it cannot execute as the result
+ * of the run. Without a core a new run would go to the processes.
  */
 #include "daemon/runner_dispatch.h"
 

@@ -1,8 +1,12 @@
 /* serve.c - start, run and stop the daemon.
  *
+ * It owns struct daemon, which contains all modules of the process. The engine is in the turn,
+ * which executes commands on the records in memory (the core) and commits the changes to the store
+ * as batches. To lead a store means to be the only process that may write to it.
+ *
  * The order of the start matters. The locks of the data directory and of the database file come
  * first, because everything else writes there. The file `listen` of an earlier daemon is removed
- * before anything can fail, because clients trust it while the lock is held. The store is led and
+ * next, because clients trust it while the lock is held. The store is led and
  * loaded before the first user is created, and the first user exists before content is imported, so
  * that an installation is never reachable without an account. The server listens last: a client
  * that can connect sees settings and content of this start, and systemd is notified only then.
@@ -68,6 +72,7 @@ static void serve_submit_admin_node(struct daemon *d)
     const uint32_t count =
         core && !d->admin_node_pending ? admin_node_commands(&arena, core, d->config, commands) : 0;
     for (uint32_t i = 0; i < count; i++) {
+        /* Each deployment has one phantom node: with equal counts there is no machine yet. */
         const bool is_new = commands[i].kind == COMMAND_NODE_CREATE &&
                             core_count(core, TABLE_NODE) == core_count(core, TABLE_DEPLOYMENT);
         commands[i].request = OWN_ADMIN_NODE;
@@ -123,6 +128,7 @@ static bool serve_content_load(void *self, struct str role, bool is_same)
     return role_code_registry_read_again(&d->wiring.codes, role, is_same);
 }
 
+/* The import is complete. Programs of jigs are checked after it, because it may have added jigs. */
 static void serve_on_content_done(void *self)
 {
     daemon_check_tools(self);
@@ -140,6 +146,7 @@ static void serve_on_drain_timeout(uv_timer_t *timer)
     d->stops_at_once = true;
 }
 
+/* A stop signal: begin the drain, or give it up if it has begun already. */
 static void serve_begin_drain(struct daemon *d)
 {
     if (d->is_stopping) {
@@ -198,6 +205,7 @@ static void serve_on_stream_timer(uv_timer_t *timer)
         api_poll_streams(d->loop.api);
 }
 
+/* Work that can wait: the next parts of streams of the API, and the next steps of the import. */
 static bool serve_work(void *self, uint64_t until_ns)
 {
     struct daemon *d = self;
@@ -436,10 +444,12 @@ static enum exit_status serve_start(struct daemon *d)
 
 /* ---- shutdown ---- */
 
-/* Close everything that is open, also after a start that failed half-way. The API goes first, so
- * that no reply reaches a freed request; the server before the password thread that it uses; the
- * wiring, which stops the threads that wake the loop, before the loop; content last, because a
- * reading in the thread pool ends with the loop. */
+/* Close everything that is open, also after a start that failed half-way. First the import is
+ * stopped, so that it submits nothing more. The API is freed before the server, because it answers
+ * all pending requests; the password thread after both, but before the loop runs again, because its
+ * callbacks belong to the API. The wiring, which stops the threads that wake the loop, is closed
+ * before the loop, and the memory of the import last, because a reading in the thread pool ends
+ * with the loop. */
 static void serve_shut_down(struct daemon *d)
 {
     struct api *api = d->loop.api;

@@ -21,7 +21,7 @@ enum { OWN_ADMIN = -1, OWN_SETTINGS = -2, OWN_ADMIN_NODE = -3, OWN_CONTENT = -10
 struct daemon {
     struct config *config;
     const struct config_flags *flags;
-    struct data_dir_locks locks;
+    struct data_dir_locks locks; /* held from serve() to its return */
     struct loop loop;
     struct wiring wiring;
     struct content content;

@@ -1,9 +1,14 @@
 /* store_clock.c - `halligand set-clock`.
  *
- * The store is led like by a daemon, so a running one is excluded or fenced. Then all records are
- * loaded and compared with the stored digest, because the batch that is written must carry the
- * digest of all records; a damaged store is not changed. The batch contains one event and the lower
- * stamp, and is committed as a whole.
+ * The stamp is the time in the store that orders events; it normally never decreases. The store is
+ * led like by a daemon, so a running one is excluded or fenced. Then all records are loaded and
+ * compared with the stored digest, because the batch that is written must carry the digest of all
+ * records; a damaged store is not changed. The batch contains one event and the lower stamp, and is
+ * committed as a whole.
+ *
+ * It owns the lock of the data directory, the store and a core while it runs. Failure: an error is
+ * logged and the exit status is not 0. The stamp is unchanged then, unless the answer to the commit
+ * was lost: a second call shows which. The epoch may have been incremented.
  */
 #include "daemon/store_clock.h"
 
@@ -18,14 +23,14 @@
 #include "sys/clock.h"
 #include "sys/log.h"
 
-enum { POLL_NS = 2 * 1000 * 1000 };
+enum { POLL_NS = 2 * 1000 * 1000 }; /* between two queries for the result of the commit */
 
 struct set_clock_job {
     struct arena arena;
     struct core *core;
     struct store_port port;
-    struct store_mark mark;
-    const char *what; /* why the core refused a record */
+    struct store_mark mark; /* turn, epoch, digest and stamp of the store */
+    const char *what;       /* why the core refused a record */
 };
 
 static enum exit_status set_clock_store_failed(struct store *store, const char *doing)

@@ -1,5 +1,7 @@
 /* test_machines.c - discovery data for simulated machines: a file of the barclamp "test", or a
- * built-in document, with a random MAC address. Nothing is stored. */
+ * built-in document, with a random MAC address. Nothing is stored. The file comes first, so that a
+ * barclamp can replace the built-in document; if it cannot be read, its error is returned unless
+ * there is a built-in document of that name. */
 #include "daemon/test_machines.h"
 
 #include <stdint.h>

@@ -4,8 +4,13 @@
  * With tls-auto the files in DATA/tls are created and renewed by tls_files_keep(). Files of the
  * configuration belong to the administrator: the daemon only warns before they expire. The age of a
  * certificate is judged by clock_for_age(), so that a wall clock that is ahead for a moment does
- * not cause a renewal. If files cannot be written or read, the pair that the server has loaded
- * stays in use.
+ * not cause a renewal.
+ *
+ * The state is in struct daemon (tls_cert to tls_warned_ms). Files are renewed before the server
+ * reads them, and their expiry is checked after that.
+ *
+ * Failure: files that cannot be created or read end the start of the daemon. Later the
+ * failure is logged and the pair that the server has loaded stays in use.
  */
 #include "daemon/serve_private.h"
 
@@ -56,6 +61,8 @@ bool daemon_choose_certificate(struct daemon *d)
 static void tls_warn_expiry(struct daemon *d, int64_t end_s)
 {
     const int64_t left_s = end_s - tls_age_now_s(d), mono_ms = sys_mono_ms();
+    /* Once a day for each certificate, also if SIGHUP causes more checks. A check up to a
+     * minute early counts as the daily one. */
     const bool was_logged =
         d->tls_warned_s == end_s && mono_ms - d->tls_warned_ms < (int64_t)CHECK_MS - 60000;
     if (left_s >= (int64_t)WARN_DAYS * DAY_S || was_logged)
@@ -126,6 +133,6 @@ void daemon_watch_certificate(struct daemon *d)
     tls_check_expiry(d);
     must(uv_timer_init(&d->loop.uv, &d->tls_watch) == 0);
     d->tls_watch.data = d;
-    uv_unref((uv_handle_t *)&d->tls_watch);
+    uv_unref((uv_handle_t *)&d->tls_watch); /* does not keep uv_run() from returning */
     must(uv_timer_start(&d->tls_watch, tls_on_timer, CHECK_MS, CHECK_MS) == 0);
 }

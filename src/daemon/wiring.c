@@ -1,15 +1,18 @@
 /* wiring.c - the implementations behind the ports of the turn.
  *
- * It opens test jig, hooks, power, runner, store and history reader in this order, because the
- * runner needs the ssh key of the power module and the turn needs all of them, and it adapts their
- * callbacks: most functions here convert a context pointer and forward the call. Everything runs in
- * the thread of the loop except wiring_wake(), which other threads call.
+ * A port is a struct of callbacks through which the turn (the pipeline of the engine) reaches
+ * store, clock, runners, hooks and power. This file opens test jig, hooks, power, runner, store and
+ * history reader in this order, because the runner needs the ssh key of the power module and the
+ * turn needs all of them, and it adapts their callbacks: most functions here convert a context
+ * pointer and forward the call. Everything runs in the thread of the loop except wiring_wake(),
+ * which other threads call.
  *
  * Request ids route replies: ids above zero belong to clients of the API, ids below zero to the
  * daemon itself. The negative range is divided by OWN_RUNS, OWN_POWER and OWN_HOST_KEYS.
  *
  * A module that cannot be opened is logged, and wiring_open() returns its exit status;
- * wiring_close() closes whatever is open by then.
+ * wiring_close() closes whatever is open by then. The store is closed before the turn is freed,
+ * because its thread may still read a batch that the turn owns.
  */
 #include "daemon/wiring.h"
 

@@ -53,10 +53,10 @@ struct wiring {
 /* Open test jig, hooks, power, runner, store and history reader, and create the turn over them. A
  * failure is logged; wiring_close() closes what is open by then. */
 enum exit_status wiring_open(struct wiring *w, struct config *c);
-/* The store is closed first, because its thread may still read a batch that the turn owns. A hook
- * that is being executed is aborted and delivered again after the next start. Runs continue under
- * halligan-exec and are adopted by the next start. `for_good`: this is an orderly stop, so another
- * start need not follow soon. */
+/* The store is closed before the turn, because its thread may still read a batch that the turn
+ * owns. A hook that is being executed is aborted and delivered again after the next start. Runs
+ * continue under halligan-exec and are adopted by the next start. `for_good`: this is an orderly
+ * stop, so another start need not follow soon. */
 void wiring_close(struct wiring *w, bool for_good);
 
 /* The callbacks for api_new(). */

@@ -4,6 +4,9 @@
  * They run in the thread of the loop, hold no state and do not block: history is read by another
  * thread and arrives in api_on_history(). A core whose last batch is in doubt is hidden from
  * readers (api_core), because its content may be rolled back.
+ *
+ * Failure: errors of the modules are passed on. Without a core (not loaded, or in doubt) the result
+ * is ERR_UNAVAILABLE, false or NULL.
  */
 #include "daemon/wiring.h"
 

@@ -2,7 +2,11 @@
  *
  * Files are opened with O_NOFOLLOW and must be regular, so that a symbolic link, pipe or device in
  * the place of a file is refused. A copy is synced before it counts; directories are synced at the
- * end by backup_sync_tree(). A failed copy is removed, and errno is that of the first failure.
+ * end by backup_sync_tree(), because a directory entry is durable only after its directory is
+ * synced. It owns nothing between calls.
+ *
+ * Failure: an error code, with errno set to that of the first failure. A failed copy is removed. A
+ * tree that is synced or removed is left at the first entry that fails.
  */
 #include "daemon/admin/backup_files.h"
 
@@ -18,7 +22,7 @@
 #include "base/hash/sha256.h"
 #include "sys/files.h"
 
-enum { PIECE = 64 << 10, DIGEST_SIZE = 32 };
+enum { PIECE = 64 << 10 /* bytes of one read() */, DIGEST_SIZE = 32 };
 
 bool backup_path_is_safe(const char *path)
 {
@@ -103,6 +107,7 @@ static int backup_open_regular(const char *path)
     return -1;
 }
 
+/* close() and unlink() may have changed errno since the failure: set it again. 0 is OK. */
 static err backup_err_from(int number)
 {
     errno = number;
@@ -174,6 +179,7 @@ static err backup_walk(const char *path, bool (*visit)(const FTSENT *entry))
     return backup_err_from(number);
 }
 
+/* Directories are visited twice; FTS_DP is the visit after their content. */
 static bool backup_sync_entry(const FTSENT *entry)
 {
     return entry->fts_info != FTS_DP || backup_sync_directory(entry->fts_path);

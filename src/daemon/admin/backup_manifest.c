@@ -1,5 +1,13 @@
-/* backup_manifest.c - writes and parses manifest.json. The file may come from an untrusted copy:
- * every path, size, mode and hash is validated before restore.c uses it. */
+/* backup_manifest.c - writes and parses manifest.json.
+ *
+ * A manifest lists the files of a backup, the files that were left out, and the directories of
+ * barclamps. All its strings are in its arena. The file may come from an untrusted copy: the path
+ * of every file must be relative without "..", and its mode at most 0777. Size and hash need no
+ * further check, because restore.c compares them with the file. The other two lists are not
+ * validated: they are used only to report what is missing.
+ *
+ * Failure: manifest_read() returns false with a reason and a manifest that must not be used, but
+ * must be freed. manifest_write() replaces the file as a whole or returns an error. */
 #include "daemon/admin/backup_manifest.h"
 
 #include <errno.h>
@@ -10,7 +18,7 @@
 #include "sys/clock.h"
 #include "sys/files.h"
 
-enum { FORMAT = 1, SIZE_MAX_BYTES = 64 << 20, MODE_MAX = 0777 };
+enum { FORMAT = 1, SIZE_MAX_BYTES = 64 << 20 /* of the manifest */, MODE_MAX = 0777 };
 
 void manifest_add_file(struct manifest *m, const struct manifest_file *file)
 {

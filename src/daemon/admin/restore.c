@@ -3,8 +3,12 @@
  * Order: verify size and SHA-256 of every file, lock the data directory, check that it is empty,
  * create the marker file `restoring`, copy files, fill the store, remove the marker. Nothing on
  * this host is changed before the backup has been verified. If the process is killed in between,
- * the marker keeps a daemon from creating a new installation in the half-filled directory. After an
- * error all files that were created are removed again.
+ * the marker keeps a daemon from creating a new installation in the half-filled directory. The
+ * store is filled after the files, so a restored store has all the files that it refers to.
+ *
+ * Failure: an error is logged, and all files that were created are removed again; files that
+ * existed before are kept. If the marker cannot be removed, the restore has failed as well, and a
+ * daemon does not start in the directory.
  *
  * Files outside of the data directory (configuration, certificate) may not be writable by the user
  * of the daemon: such a file is reported as missing and does not fail the restore.
@@ -25,7 +29,7 @@
 #include "sys/log.h"
 
 struct restore_job {
-    struct config *config;
+    struct config *config; /* of this host, or the one in the backup */
     const struct backup_options *options;
     struct manifest manifest;
     struct manifest_text *made; /* files that this restore has created, for the undo */

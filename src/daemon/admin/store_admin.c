@@ -6,6 +6,14 @@
  * a file with the final name is always complete and verified. What SQLite keeps beside a database
  * (-wal, -shm, -journal) is removed before the rename, because it would be applied to another file
  * of that name.
+ *
+ * It owns no state; import and restore hold the locks of the data directory (the callers of
+ * store_admin_fill_store() do), check and export need none.
+ *
+ * Failure: the first problem is logged and ends the command with EXIT_STATUS_FAILURE, or
+ * EXIT_STATUS_LOCKED if another process leads the store. A partial copy is removed. A store that is
+ * no new file (PostgreSQL, or an import into an empty store) is filled in place: if its check fails
+ * after the copy, its content stays.
  */
 #include "daemon/admin/store_admin.h"
 
@@ -40,9 +48,9 @@ static enum exit_status store_check_fail(const char *step, const char *what)
 struct store_check {
     struct store_reader *reader;
     struct core *core;
-    struct store_mark mark;
-    uint64_t records;
-    const char *what; /* why the core refused a record */
+    struct store_mark mark; /* turn and digest of the store */
+    uint64_t records;       /* count in the current step */
+    const char *what;       /* why the core refused a record */
 };
 
 static err store_check_load_record(void *self, const struct record *record)
@@ -194,6 +202,7 @@ static enum exit_status store_admin_remove_sqlite_files(const char *path, bool m
         char beside[PATH_MAX + 8];
         struct stat facts;
         snprintf(beside, sizeof beside, "%s%s", path, ends[i]);
+        /* -shm (index 1) is only an index of the write-ahead log. */
         if (i != 1 && !may_have_content && stat(beside, &facts) == 0 && facts.st_size > 0) {
             log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", beside)),
                      "\"%s\" is not empty: SQLite has not written its log into the copy; try again",

@@ -1,9 +1,13 @@
 /* config.c - parses the configuration file and the options of the command line.
  *
  * The file is read first, then options of the command line replace its values, then every value is
- * checked and converted. A problem is appended to a list and parsing continues with a default, so
- * that one start reports all problems. Paths are made absolute here, because processes of runs have
- * another working directory. The result owns all strings through its arena.
+ * checked and converted. The data directory is converted first, because the default of the store is
+ * a path in it. The paths of data and barclamps are made absolute here, because processes of runs
+ * have another working directory. The result owns all strings through its arena.
+ *
+ * Failure: a problem is appended to a list and parsing continues, so that one start reports all
+ * problems. config_read() is false then, and the values must not be used, but config_fini() must
+ * still be called.
  */
 #include "daemon/config/config.h"
 
@@ -46,8 +50,8 @@ struct given_value {
 
 struct config_parser {
     struct config *config;
-    struct config_problem **last;
-    const char *file;
+    struct config_problem **last; /* end of the list of problems */
+    const char *file;             /* path, for messages */
     struct given_value given_values[CONFIG_KEY_COUNT];
 };
 
@@ -213,8 +217,8 @@ static uint32_t config_pool_auto(void)
     return (uint32_t)(size < LEAST ? LEAST : size > MOST ? MOST : size);
 }
 
-/* A number with its bounds. `given` is its bit if the store keeps it: a setting that is not
- * configured keeps its stored value. */
+/* A number with its bounds. `given` is its bit in settings_update_command.given if the store keeps
+ * it: a setting that is not configured keeps its stored value. */
 struct setting {
     enum config_key key;
     uint32_t given, least, most;

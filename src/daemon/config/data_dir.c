@@ -1,10 +1,11 @@
 /* data_dir.c - creates, checks and locks the data directory.
  *
- * The directory is locked before the database file beside or outside of it, and both before the
- * store is opened. Locks are taken with the kernel, so they end with the process; the content of a
- * lock file only names the holder for messages. Checks that protect an installation from being
- * replaced by an empty one (an interrupted restore, a missing database) are made under the lock.
- * A failure is logged and leaves nothing locked.
+ * It owns the two lock files; the caller owns struct data_dir_locks. The directory is locked before
+ * the database file beside or outside of it, and both before the store is opened. Locks are taken
+ * with the kernel, so they end with the process; the content of a lock file only names the holder
+ * for messages. Checks that protect an installation from being replaced by an empty one (an
+ * interrupted restore, a missing database) are made by callers that hold the lock. A failure is
+ * logged; one of data_dir_lock() leaves nothing locked.
  */
 #include "daemon/config/data_dir.h"
 
