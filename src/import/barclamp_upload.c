@@ -3,6 +3,13 @@
  * The text is parsed like a file, source path and hooks are replaced by trusted values, and the
  * result is passed to an import dry run. Problems of the text and of the engine are returned
  * together. The import itself is submitted by the API with the returned document.
+ *
+ * It owns nothing: strings are in the arena of the upload. Source path and hooks are replaced
+ * before the dry run, so that what is checked is what is imported.
+ *
+ * Failure: problems of the upload are not an error of the function but a list in `sent`, and the
+ * document is empty then. ERR_UNAVAILABLE: there is no core. An error of the dry run is returned
+ * unchanged.
  */
 #include "import/barclamp_upload.h"
 
@@ -85,6 +92,8 @@ static struct str upload_text_of(const struct json *object, struct str key)
     return value && value->kind == JSON_STRING ? value->text : STR("");
 }
 
+/* The path of the stored barclamp of that name, or for a new one a directory below the folder for
+ * uploads; never the one in the upload. */
 static void upload_set_source_path(const struct barclamp_upload_callbacks *callbacks,
                                    const struct core *core, struct arena *a, struct json *document)
 {
@@ -116,6 +125,7 @@ static uint32_t upload_hooks_of(const struct core *core, const struct json *docu
                : 0;
 }
 
+/* Replace the hooks of each role by those that the core has stored from its Lua file. */
 static void upload_set_hooks(const struct core *core, struct arena *a, struct json *document)
 {
     const struct json *roles = json_get(document, STR("roles"));

@@ -1,5 +1,9 @@
 /* content_import.c - imports barclamps (packages of roles) from directories into the core.
  *
+ * It owns struct content: the last reading of the directories, the state of each file (tries) and
+ * the rounds of the import. Which thread uses the reading is decided by the stage: the pool while
+ * it is CONTENT_READING, otherwise the thread of the loop.
+ *
  * The import is a sequence of stages (enum content_stage), each of which processes one file or role
  * per step, so that content_pump() can stop between two steps. The order matters: errors of files
  * are reported before the import, so that the log shows them first; documents that the core holds
@@ -8,7 +12,9 @@
  * everything is imported, because a role may be defined by a later file; Lua code is loaded last.
  *
  * An import is submitted as a command, and its outcome arrives in content_on_result(). If the store
- * fails, the file is given up for this time; the next reload imports it.
+ * fails, the file is given up for this time; the next reload imports it. A file with errors or a
+ * refused document is logged and affects no other file; an earlier version of it stays in the core.
+ * After content_stop() nothing is logged, submitted or called back any more.
  */
 #include "import/content_import.h"
 
@@ -27,7 +33,7 @@ enum { BYTES_WAITING_MAX = 1 << 10 };
 /* Bytes of drafts in one dry run; drafts of the same dry run can refer to each other. */
 enum { BYTES_DRY_RUN_MAX = 1 << 16 };
 
-/* The state of the import of one file. */
+/* The state of the import of one file; the index is that of the file in reading.tree.files. */
 struct content_try {
     bool is_asked;               /* submitted, without an outcome yet */
     bool is_in_force;            /* the core holds the document of this file */
@@ -115,6 +121,7 @@ static bool content_is_imported(const struct core *core, struct str path)
 
 /* ---- read ---- */
 
+/* A reading is complete: all its files are to be imported. */
 static void content_take_reading(struct content *c)
 {
     c->tries = arena_array(&c->reading.arena, struct content_try, c->reading.tree.count);
@@ -270,6 +277,8 @@ static bool content_import_next(struct content *c)
     return true;
 }
 
+/* Log why a document stays refused. Then it is no longer pending, so that
+ * content_source_path() does not return its path any more. */
 static bool content_log_refused_next(struct content *c)
 {
     if (c->next == c->rounds.count)
@@ -369,6 +378,7 @@ static bool content_check_next(struct content *c)
     return true;
 }
 
+/* Load the Lua file of the next role of an imported barclamp, if it may have changed. */
 static bool content_load_next(struct content *c)
 {
     if (c->next == c->reading.marks.count)
@@ -399,6 +409,8 @@ static bool content_take_step(struct content *c)
 
 /* ---- stages ---- */
 
+/* The import is complete. Its marks are kept, so that the next import can compare Lua files; a
+ * queued import begins now. */
 static void content_finish(struct content *c)
 {
     const struct code_marks spent = c->known;

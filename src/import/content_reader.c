@@ -3,6 +3,13 @@
  * It runs in a thread of the pool and touches nothing of the loop. The atomic `stop` is checked
  * between files, so that a shutdown does not wait for a slow disk. A mark stores the digest of a
  * Lua file; two readings are compared by it, and a file that could not be read compares as changed.
+ *
+ * It owns struct reading while it runs. The tree is read before the marks, because it lists the
+ * roles. Marks have an arena of their own, because the marks of the last reading must outlive the
+ * rest of it for the comparison.
+ *
+ * Failure: problems of files are entries of the report, and the reading continues. After `stop` the
+ * result is incomplete and must not be used.
  */
 #include "import/content_reader.h"
 
@@ -49,6 +56,7 @@ static void reader_read_tree(struct reading *r)
 
 /* ---- marks ---- */
 
+/* The digest covers the path too, so that the same code at another path counts as changed. */
 static void reader_read_mark(struct arena *scratch, struct str source_path, struct code_mark *mark)
 {
     const char *path;

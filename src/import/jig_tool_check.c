@@ -1,6 +1,9 @@
 /* jig_tool_check.c - compares the programs that jigs need with those on this host, and submits a
  * JIG_UPDATE where the result has changed. The stored reason distinguishes jigs that this check has
- * deactivated from those that an operator has. */
+ * deactivated from those that an operator has.
+ *
+ * It owns nothing: the state is in the rows of the jigs. Failure: if a command cannot be submitted,
+ * that is logged after the line about the change, and the next check finds the difference again. */
 #include "import/jig_tool_check.h"
 
 #include "core/core.h"
@@ -9,7 +12,7 @@
 #include "run/jig/launch_spec.h"
 #include "sys/log.h"
 
-/* Jigs that do not start processes need no programs. */
+/* Jigs that do not start processes need no programs (no-op, test jig, Lua code of the role). */
 static bool jig_needs_no_tools(const struct jig_class *klass)
 {
     return klass->is_noop || klass->is_test || klass->stays_itself;

@@ -7,7 +7,7 @@
  * entry stores the turn (number of the transaction of the core) in which the barclamp of the role,
  * the package that defines it, was last imported; an import has a new turn, so the next use looks
  * the file up again. A document that was read from its file but is not imported is pending: it
- * waits, is submitted, or was refused and no later reading has replaced it. While a document is
+ * waits, is submitted, or was refused and may be tried again in this import. While a document is
  * pending, its source path replaces the one in the core, because hooks that the import causes must
  * run the new code. When it is imported, the turn has changed and the file is looked up once more.
  * If it is never imported, code that was loaded from its path stays in use until the file is loaded
