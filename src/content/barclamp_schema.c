@@ -9,7 +9,9 @@
 /* A rule for each key of each map of the format: the type of its value, whether it is required, and
  * a function that checks a name. The tables below are the format; docs/spec/barclamp-format.md
  * describes it. A wrong value is reported and marked as broken, so that neither the document nor
- * the draft contains it, and checking continues with the next value. */
+ * the draft contains it, and checking continues with the next value. Besides the marks nothing is
+ * changed, and nothing is owned. Nothing can fail: a file
+ * with errors is refused by the caller, which counts the errors of the report. */
 
 enum shape {
     SHAPE_ANY,    /* kept without a check */
@@ -380,7 +382,7 @@ static void rule_check_map(struct rule_checker *c, const struct json *map,
         const struct key_rule *known = rule_find(rule, value->key);
         if (!known)
             rule_warn_unknown_key(c, value, rule);
-        c->map = map;
+        c->map = map; /* the check of an inner map may have changed it */
         if (known && value->kind != JSON_NULL && !yaml_is_broken(value))
             rule_check_value(c, value, known);
     }

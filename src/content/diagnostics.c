@@ -6,7 +6,12 @@
 
 #include "base/err.h"
 
-enum { BRIEF_LEN = 60, TEXT_LEN_MAX = 2048 };
+/* The list of entries belongs to the caller's struct diagnostics, with its memory in the arena.
+ * Entries are appended in the order in which problems are found; diagnostics_sort() orders them by
+ * file and line, and keeps that order for entries at the same position. Nothing can fail: a text
+ * that is too long is cut, and entries beyond the limit are counted and dropped. */
+
+enum { BRIEF_LEN = 60, TEXT_LEN_MAX = 2048 }; /* bytes */
 
 struct diagnostics diagnostics_begin(struct arena *a)
 {
@@ -97,7 +102,7 @@ struct str diagnostics_brief(struct str text)
     return str_slice(text, 0, end);
 }
 
-/* ---- sorting (merge sort of the list) ---- */
+/* ---- sorting (merge sort, because qsort() need not be stable) ---- */
 
 static bool comes_after(const struct diagnostics_entry *x, const struct diagnostics_entry *y)
 {

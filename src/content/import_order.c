@@ -4,7 +4,11 @@
 
 #include "base/text/buf.h"
 
-/* A topological sort (Kahn). The names that files define and refer to are collected, the
+/* Sorts barclamps so that each is imported after those that it refers to. All memory is temporary
+ * and in the arena of the caller. Nothing can fail: what cannot be ordered is placed all the same,
+ * and the import reports it.
+ *
+ * A topological sort (Kahn). The names that files define and refer to are collected, the
  * definitions are sorted by name, and each reference becomes an edge from the defining file to the
  * referring one. Then the first file without open edges is placed, and its edges are removed. In a
  * cycle there is none; then a file whose parent is placed is chosen, because a missing parent is an
@@ -12,7 +16,7 @@
 
 /* Further edges are ignored. The order is only an optimization: imports are repeated in rounds. */
 enum { EDGES_MAX = 1 << 20 };
-enum { NO_FILE = UINT32_MAX >> 1 };
+enum { NO_FILE = UINT32_MAX >> 1 }; /* fits an int, the type of an enum constant */
 
 enum noun { BARCLAMP, ROLE, JIG, ATTRIB };
 

@@ -2,6 +2,12 @@
 
 #include "base/err.h"
 
+/* The state is the caller's struct import_rounds. A round offers each wanted document once, in
+ * order; `next` is the position in it. The next round begins only if no result is outstanding and
+ * this round imported a document, so the rounds end. A refusal keeps the document wanted; any other
+ * result excludes it. Nothing can fail; a wrong index or a result without an import is a defect of
+ * the caller (must). */
+
 struct import_rounds import_rounds_begin(struct arena *a, uint32_t count)
 {
     struct import_rounds r = {.wanted = arena_array(a, bool, count), .count = count};
@@ -23,12 +29,13 @@ void import_rounds_exclude(struct import_rounds *r, uint32_t i)
     r->wanted_count--;
 }
 
-static bool has_another(const struct import_rounds *r)
+/* True if a further round may import documents that were refused in this one. */
+static bool rounds_has_another(const struct import_rounds *r)
 {
     return r->waiting == 0 && r->taken > 0 && r->wanted_count > 0;
 }
 
-static bool next_of_round(struct import_rounds *r, uint32_t *out_i)
+static bool rounds_next_in_round(struct import_rounds *r, uint32_t *out_i)
 {
     while (r->next < r->count && !r->wanted[r->next])
         r->next++;
@@ -41,12 +48,12 @@ static bool next_of_round(struct import_rounds *r, uint32_t *out_i)
 
 bool import_rounds_next(struct import_rounds *r, uint32_t *out_i)
 {
-    if (next_of_round(r, out_i))
+    if (rounds_next_in_round(r, out_i))
         return true;
-    if (!has_another(r))
+    if (!rounds_has_another(r))
         return false;
     r->next = r->taken = 0;
-    return next_of_round(r, out_i);
+    return rounds_next_in_round(r, out_i);
 }
 
 void import_rounds_set_result(struct import_rounds *r, uint32_t i, enum import_rounds_result end)
@@ -60,5 +67,6 @@ void import_rounds_set_result(struct import_rounds *r, uint32_t i, enum import_r
 
 bool import_rounds_is_done(const struct import_rounds *r)
 {
-    return r->waiting == 0 && !has_another(r) && (r->wanted_count == 0 || r->next == r->count);
+    return r->waiting == 0 && !rounds_has_another(r) &&
+           (r->wanted_count == 0 || r->next == r->count);
 }

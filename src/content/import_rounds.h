@@ -32,8 +32,9 @@ struct import_rounds {
 
 /* All documents are to be imported. */
 struct import_rounds import_rounds_begin(struct arena *a, uint32_t count);
-/* Exclude a document; only before import_rounds_next has returned it. */
+/* Exclude a document that is pending; not while its import is in flight. */
 void import_rounds_exclude(struct import_rounds *r, uint32_t i);
+/* True if the document is wanted: it has no result yet, or was refused. */
 bool import_rounds_is_pending(const struct import_rounds *r, uint32_t i);
 /* The next document to import; the caller must report its result with
  * import_rounds_set_result(). False: none until a further result arrives, or none at all. */

@@ -2,15 +2,18 @@
 
 #include "base/text/buf.h"
 
-enum { SECONDS_OF_HOUR = 3600, SECONDS_OF_MINUTE = 60, FIRST_MAX = 1 << 30 };
+/* Stateless; strings that are not part of the input are in the arena. Nothing can fail: a scalar
+ * that has no other form is a string. Words (null, booleans) are compared first, then the forms of
+ * numbers are tried in the order sexagesimal, float, decimal, other base: "1:30" and "1.5" also
+ * begin like decimal numbers. */
+
+enum { SECONDS_OF_HOUR = 3600, SECONDS_OF_MINUTE = 60 };
+enum { FIRST_MAX = 1 << 30 }; /* limit of the first part of a sexagesimal number */
 
 static struct scalar scalar_string(struct str s)
 {
     return (struct scalar){.kind = JSON_STRING, .text = s};
 }
-
-/* The forms are tried in the order sexagesimal, float, decimal, other base: "1:30" and "1.5" also
- * begin like decimal numbers. A scalar that has no form is a string. */
 
 /* ---- null and booleans ---- */
 

@@ -15,17 +15,23 @@
 #include "model/names.h"
 #include "sys/files.h"
 
-/* Each directory is classified in this order: a checkout, a single barclamp, otherwise a collection
+/* Owns the list of files while a tree is read; the result is in the arena of the report.
+ *
+ * Each directory is classified in this order: a checkout, a single barclamp, otherwise a collection
  * whose entries are classified likewise. Files are parsed when they are found. Then duplicates are
  * dropped, before the files are sorted by dependencies, so that a replaced barclamp does not define
- * anything for others. Only files with a document or a draft are returned. */
+ * anything for others. Only files with a document or a draft are returned.
+ *
+ * Failure: an error or warning is added to the report, and reading continues with the next file. A
+ * file that cannot be read or parsed is not in the result; what remains of a YAML file with errors
+ * is its draft. */
 
-static const struct text_position nowhere;
+static const struct text_position nowhere; /* line 0: the entry is about a file as a whole */
 
 struct tree_reader {
     struct diagnostics *report;
-    const struct hook_finder *finder;
-    struct barclamp_file *files; /* CONTENT_FILES_MAX of them */
+    const struct hook_finder *finder; /* reads the hooks of Lua files */
+    struct barclamp_file *files;      /* CONTENT_FILES_MAX of them */
     uint32_t count;
 };
 
@@ -161,7 +167,7 @@ static void tree_read_checkout(struct tree_reader *r, const char *folder)
         return;
     const struct barclamp_file *root = tree_add_file(r, path, str_from(folder));
     if (root && root->parent.len)
-        r->count--;
+        r->count--; /* it is the last one that was added */
     if (tree_make_path(r, path, "%s/barclamps", folder) && tree_is_dir(path))
         tree_each_entry(r, path, tree_visit_child);
 }
@@ -228,6 +234,7 @@ static void tree_visit_misnamed(struct tree_reader *r, const char *folder, const
             tree_last_name(folder));
 }
 
+/* An entry of a collection: a JSON document, a checkout, a barclamp in YAML, or one in JSON. */
 static void tree_visit_entry(struct tree_reader *r, const char *folder, const char *name)
 {
     char path[PATH_MAX], document[PATH_MAX];
@@ -301,6 +308,8 @@ static void tree_drop_duplicates(struct tree_reader *r)
     }
 }
 
+/* Sort all files by dependencies, then divide them into documents and drafts, so that both have the
+ * same order. */
 static struct content_tree tree_sort(struct tree_reader *r)
 {
     struct arena *a = r->report->arena;

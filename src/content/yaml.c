@@ -5,11 +5,20 @@
 #include "content/scalar.h"
 #include "content/yaml_private.h"
 
-/* Errors are of two kinds. After one about a single value the value is marked as broken and reading
- * continues, so that further errors are found. yaml_stop ends the reading: after a syntax error, or
- * when a limit is exceeded, the rest cannot be interpreted. Aliases are expanded as copies, so each
- * is charged with all values and bytes that it expands to; that bounds the memory for files with
- * nested aliases ("billion laughs"). */
+/* Converts the events of libyaml into a tree of JSON values with positions. It owns the struct
+ * reader of one call; the tree is in the arena of the report and is not changed after yaml_read(),
+ * except for the marks of broken values.
+ *
+ * Order. The size and the encoding are checked before libyaml gets the text. A value is counted
+ * before it is created, so that the limits bound the memory. An anchor is recorded when its value
+ * begins, so that an alias inside of that value is recognized as circular; a list or map is added
+ * to its container when it ends, after yaml_end_map() has sorted and merged a map.
+ *
+ * Failure. Errors are of two kinds. After one about a single value the value is marked as broken
+ * and reading continues, so that further errors are found. yaml_stop ends the reading: after a
+ * syntax error, or when a limit is exceeded, the rest cannot be interpreted. Aliases are expanded
+ * as copies, so each is charged with all values and bytes that it expands to; that bounds the
+ * memory for files with nested aliases ("billion laughs"). */
 
 /* ---- positions and errors ---- */
 
@@ -108,6 +117,8 @@ static bool yaml_is_open(const struct reader *r, const struct node *node)
 
 /* ---- adding a value to the open list or map ---- */
 
+/* Add the value of the current key to the map, or keep it for the end of the map if the key is
+ * "<<". The position of a member is that of its key. */
 static void yaml_put_member(struct level *level, struct node *node)
 {
     struct node *key = level->key;
@@ -144,6 +155,7 @@ static bool yaml_wants_key(const struct reader *r)
     return level && level->node->value.kind == JSON_OBJECT && !level->key;
 }
 
+/* Add a complete value: as the root, an item, the value of a key, or a key (an alias). */
 static void yaml_put_value(struct reader *r, struct node *node)
 {
     struct level *level = r->depth ? &r->open[r->depth - 1] : NULL;
@@ -228,6 +240,7 @@ static struct scalar yaml_resolve_scalar(struct reader *r, const yaml_event_t *e
     return scalar;
 }
 
+/* A key stays a string as written; any other scalar gets its type from tag, quotes or spelling. */
 static void yaml_on_scalar(struct reader *r, const yaml_event_t *event)
 {
     const struct text_position at = yaml_mark_position(event->start_mark);
@@ -240,6 +253,7 @@ static void yaml_on_scalar(struct reader *r, const yaml_event_t *event)
     const struct str raw = {(const char *)event->data.scalar.value, (uint32_t)length};
     const uint32_t errors_before = r->report->errors;
     if (!str_is_clean(raw)) {
+        /* The escape "\0" produces it, although the text of the file was checked. */
         struct node *unclean = yaml_make_node(r, JSON_STRING, at);
         YAML_ERROR(r, at, "U+0000 is not allowed in a string");
         unclean->is_broken = true;
@@ -306,6 +320,7 @@ static void yaml_end_collection(struct reader *r)
     yaml_put_value(r, level.node);
 }
 
+/* Add a copy of the anchored value. An alias that cannot be resolved becomes a broken null. */
 static void yaml_on_alias(struct reader *r, const yaml_event_t *event)
 {
     const struct text_position at = yaml_mark_position(event->start_mark);

@@ -2,6 +2,16 @@
 
 #include <stdlib.h>
 
+/* The end of a map of a YAML file: its members are sorted by key, those of "<<" are merged, and of
+ * repeated keys one is kept. It owns only the list of candidates during the call.
+ *
+ * Order: the list has the own members first and then copies of the merged ones, because the merged
+ * map may have an anchor and be used again. yaml.c calls this when the map ends and before it is
+ * added to its container, so every value outside of an open map has its final members.
+ *
+ * Failure: if "<<" names anything but maps, an error is added, the map is marked as broken and has
+ * only its own members. If a copy exceeds the limits of the reader, the reading is stopped. */
+
 /* A candidate for a member of a map. Rank 0 are the members of the map itself, rank n those of the
  * n-th map of "<<". Of candidates with the same key the first in sort order is kept: a member of
  * the map before merged ones; of the map itself the last in the file; of merged maps the first map.
@@ -9,7 +19,7 @@
 struct map_entry {
     struct json *member;
     uint32_t rank;
-    uint32_t order;
+    uint32_t order; /* position in its map */
 };
 
 static int map_entry_compare(const void *a, const void *b)
@@ -101,15 +111,15 @@ static void map_set_members(struct reader *r, struct json *map, struct map_entry
 void yaml_end_map(struct reader *r, const struct level *level)
 {
     struct json *map = &level->node->value;
-    uint32_t sources, room = map->count;
+    uint32_t sources, capacity = map->count; /* of the list of candidates */
     const uint32_t errors_before = r->report->errors;
     const struct json *first = map_merge_sources(r, level, &sources);
     if (r->report->errors > errors_before)
         level->node->is_broken = true; /* merged members are missing */
     const struct json *source = first;
     for (uint32_t i = 0; source && i < sources; i++, source = source->next)
-        room += source->count;
-    struct map_entry *list = malloc(sizeof *list * (room ? room : 1));
+        capacity += source->count;
+    struct map_entry *list = malloc(sizeof *list * (capacity ? capacity : 1));
     must(list);
     uint32_t count = map_take_own(map, list);
     source = first;
