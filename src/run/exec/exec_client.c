@@ -17,18 +17,20 @@
 #include "run/exec/supervisor.h"
 #include "sys/log.h"
 
-/* One connection to the supervisor, driven by three libuv handles: a timer for the next attempt, a
- * poll handle for the socket, and a prepare handle that sends the orders of one round of the loop
- * together, because each system call wakes the supervisor.
+/* Owns one connection to the supervisor and the queue of unsent orders, driven by three libuv
+ * handles: a timer for the next attempt, a poll handle for the socket, and a prepare handle that
+ * sends the orders of one round of the loop together, because each system call wakes the
+ * supervisor.
  *
  * Connecting: connect(2); if no process accepts, start `halligan-exec --detach`, which returns when
  * the socket accepts connections, and try again with a doubled delay. If the lock of the data
  * directory is held, the new process exits at once, so starting one too many is harmless. The
  * connection counts as established when WELCOME with our version was read.
  *
- * Failure: any error closes the connection, drops the unsent orders and calls `lost`; the caller
- * repeats what matters after the next `connected`. The same failure is logged once in
- * LOG_REPEAT_MS. */
+ * Failure: any error closes the connection and schedules the next attempt. If WELCOME was read
+ * before, the unsent orders are dropped and `lost` is called; the caller repeats what matters after
+ * the next `connected`. Before WELCOME, orders stay in the queue. The same failure is logged once
+ * in LOG_REPEAT_MS. */
 
 enum {
     RETRY_MS = 20, /* delay before the next attempt; doubled each time, up to */
@@ -53,8 +55,8 @@ struct exec_client {
     struct exec_client_callbacks callbacks;
     char *program;
     char *dir;
-    char idle_ms[24];
-    int64_t epoch;
+    char idle_ms[24]; /* text of --idle-ms; empty: the default of halligan-exec */
+    int64_t epoch;    /* sent in HELLO */
     int state_dirfd;
 
     uv_timer_t timer;     /* next attempt to connect, or to reap the starter */
@@ -64,12 +66,12 @@ struct exec_client {
     int events;           /* events that `poll` waits for */
     struct link link;     /* carries HELLO and everything received; orders have their own queue */
     bool is_connected;    /* WELCOME was received */
-    int retry_ms;
-    pid_t starter; /* pid of halligan-exec --detach until it is reaped; 0: none */
-    int failure;   /* the last failure that was logged */
-    uint64_t failure_ms;
+    int retry_ms;         /* ms until the next attempt */
+    pid_t starter;        /* pid of halligan-exec --detach until it is reaped; 0: none */
+    int failure;          /* the last failure that was logged: errno or FAILURE_... */
+    uint64_t failure_ms;  /* time of the loop when it was logged */
 
-    struct order *first;
+    struct order *first; /* queue of unsent orders */
     struct order *last;
 };
 
@@ -97,6 +99,8 @@ static void client_close_connection(struct exec_client *c)
 {
     if (!c->poll)
         return;
+    /* Close the poll handle before link_fini closes the descriptor: libuv must not watch the number
+     * of a closed descriptor, which the next open may reuse. */
     uv_close((uv_handle_t *)c->poll, client_free_handle);
     c->poll = NULL;
     c->events = 0;
@@ -275,7 +279,7 @@ static bool client_connect(struct exec_client *c)
         errno = error;
         return false;
     }
-    /* Connected. Register the socket with libuv; from here on the poll handle owns its lifetime. */
+    /* Connected. Register the socket with libuv; link_init below takes ownership of it. */
     c->poll = malloc(sizeof *c->poll);
     const int failed = c->poll ? uv_poll_init(c->loop, c->poll, fd) : UV_ENOMEM;
     if (failed) {
@@ -344,16 +348,16 @@ static void client_start_supervisor(struct exec_client *c)
 static void client_on_timer(uv_timer_t *timer)
 {
     struct exec_client *c = timer->data;
-    const bool back = client_reap_starter(c);
+    const bool starter_is_reaped = client_reap_starter(c);
     if (c->poll || client_connect(c)) {
         /* The socket accepts connections before the starter exits, and we must reap it. */
-        if (!back)
+        if (!starter_is_reaped)
             must(uv_timer_start(&c->timer, client_on_timer, RETRY_MS, 0) == 0);
         return;
     }
     /* ECONNREFUSED or ENOENT: no process accepts connections. If another one holds the lock, the
      * new one exits at once. */
-    if (back && c->program && (errno == ECONNREFUSED || errno == ENOENT))
+    if (starter_is_reaped && c->program && (errno == ECONNREFUSED || errno == ENOENT))
         client_start_supervisor(c);
     client_schedule_retry(c);
 }

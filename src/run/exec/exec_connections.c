@@ -13,23 +13,25 @@
 #include "sys/clock.h"
 #include "sys/log.h"
 
-/* The connections of daemons to the supervisor. Messages are queued on a connection and sent at the
- * end of the round of the event loop; a connection is closed at once but freed only at the end of
- * the round, because a later event of the same round may name it.
+/* Owns the connections of daemons to the supervisor. Messages are queued on a connection and sent
+ * together, before the next epoll_wait; a connection is closed at once but freed only at the end of
+ * the round of the event loop, because a later event of the same round may name it.
  *
  * Order: a start raises the epoch and writes BEGUN to the journal before the shim gets its order;
  * an end is written to the journal before daemons are notified. If the journal cannot be written,
  * the run is not started and the daemon is informed; an end that cannot be written is still
- * reported, and the write is repeated.
+ * reported, and the write is repeated. A connection that sends invalid bytes or does not read is
+ * closed; the runs that it ordered continue.
  *
- * Fencing: each order carries the epoch of its daemon. A daemon with an epoch lower than the
- * highest one seen may query, but not start, cancel or delete runs. An order that arrives twice has
- * no effect: the answer is the known state of the run. */
+ * Fencing: the epoch of a daemon is in its HELLO and again in each EXEC_SPAWN. A daemon with an
+ * epoch lower than the highest one seen may query single runs, but not start, cancel, list or
+ * delete them. An order that arrives twice has no effect: the answer is the known state of the
+ * run. */
 
 enum {
-    CONNECTIONS_MAX = 64,
-    ENDS_PER_BATCH = 4, /* ends are sent together if so many are near */
-    END_DELAY_MS_MAX = 1,
+    CONNECTIONS_MAX = 64, /* more are closed at once */
+    ENDS_PER_BATCH = 4,   /* queued ends that are sent without a delay */
+    END_DELAY_MS_MAX = 1, /* delay of fewer ends; see conn_may_delay_ends */
 };
 
 /* ---- queueing messages ---- */
@@ -144,6 +146,7 @@ static void conn_queue_not_started(struct exec_connection *conn, const struct ex
 static void conn_start_run(struct supervisor *s, struct exec_connection *conn,
                            const struct exec_spawn *spec)
 {
+    /* Record the start before the shim gets its order: see journal.c. */
     if (exec_journal_raise_epoch(s->journal, spec->epoch) != OK ||
         exec_journal_begin(s->journal, spec->run_id, spec->attempt) != OK) {
         conn_queue_not_started(conn, spec, "cannot write to the journal of halligan-exec", errno);
@@ -151,6 +154,7 @@ static void conn_start_run(struct supervisor *s, struct exec_connection *conn,
     }
     if (shims_start(s->shims, spec) == OK)
         return;
+    /* The journal has the start, so it needs an end as well. */
     char reason[EXEC_REASON_MAX];
     snprintf(reason, sizeof reason, "cannot start a shim process: %s", strerror(errno));
     const struct exec_ended ended = {.run_id = spec->run_id,

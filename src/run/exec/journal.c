@@ -16,14 +16,14 @@
 #include "sys/files.h"
 #include "sys/log.h"
 
-/* Order: a run is appended as BEGUN before its process is started, so a new supervisor never
- * reports "not started" about a run that has a process. ENDED is appended when the process tree is
- * gone, FORGET after the daemon has stored the result durably.
- *
- * Records are written with one write(2) to an O_APPEND descriptor. A short write is cut off with
- * ftruncate, because half a record would hide all records after it; if even that fails,
- * `needs_rewrite` is set and the next change rewrites the whole file from memory. A rewrite creates
- * a new file, syncs it and renames it over the old one, so the old one stays valid if it fails.
+/* Owns the journal file and the entries in memory. Order: a run is appended as BEGUN before its
+ * process is started, so a new supervisor never reports "not started" about a run that has a
+ * process. ENDED is appended when the process tree is gone, FORGET after the daemon has stored the
+ * result durably. Failure: records are written with one write(2) to an O_APPEND descriptor. A short
+ * write is cut off with ftruncate, because half a record would hide all records after it; if even
+ * that fails, `needs_rewrite` is set and nothing is appended until the next start, epoch or
+ * exec_journal_save has rewritten the whole file from memory. A rewrite creates a new file, syncs
+ * it and renames it over the old one, so the old one stays valid if it fails.
  *
  * On a corrupt record in the middle, the records before it are kept and the boot id is set to
  * UNKNOWN_BOOT: runs without an entry are then answered as possibly started. */
@@ -46,15 +46,15 @@ struct exec_journal {
     int fd;
     int64_t size;       /* bytes, up to the last complete record */
     bool needs_rewrite; /* the end of the file is damaged, or its name belongs to another file */
-    char boot_now[EXEC_BOOT_ID_SIZE];
-    char boot[EXEC_BOOT_ID_SIZE]; /* boot id in the file */
+    char boot_now[EXEC_BOOT_ID_SIZE]; /* boot id of the running kernel */
+    char boot[EXEC_BOOT_ID_SIZE];     /* boot id in the file */
     char token[EXEC_TOKEN_SIZE];
-    int64_t epoch;
-    struct exec_entry **buckets;
-    uint32_t bucket_count; /* a power of two */
+    int64_t epoch;               /* the highest one of a daemon */
+    struct exec_entry **buckets; /* hash table by run id and attempt */
+    uint32_t bucket_count;       /* a power of two */
     uint32_t entry_count;
-    uint32_t unsaved_count;
-    uint32_t died_count;
+    uint32_t unsaved_count; /* entries whose end is in memory only */
+    uint32_t died_count;    /* runs that died with the previous supervisor */
 };
 
 err exec_boot_id(char out_id[EXEC_BOOT_ID_SIZE])

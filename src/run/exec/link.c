@@ -12,7 +12,11 @@
  * space for more is needed. After an error the caller closes the link; nothing is retried here
  * except EINTR. */
 
-enum { LINK_READ_SIZE = 64 << 10, LINK_KEPT_SIZE = 128 << 10, LENGTH_SIZE = 4 };
+enum {
+    LINK_READ_SIZE = 64 << 10,  /* bytes of one recv(2) */
+    LINK_KEPT_SIZE = 128 << 10, /* an empty buffer that is larger is freed */
+    LENGTH_SIZE = 4,            /* bytes of the length before a message */
+};
 
 /* ---- buffers ---- */
 

@@ -11,8 +11,8 @@
 #include "base/text/str.h"
 #include "run/exec/protocol.h"
 
-/* Limit of unsent bytes. Reports of all runs of a journal together are smaller, so only a peer that
- * does not read reaches it. */
+/* Limit of unsent bytes. Reports of all runs of a journal together are smaller unless very many of
+ * them have long reasons, so usually only a peer that does not read reaches it. */
 #define LINK_WAITING_MAX (16u << 20)
 
 struct link_bytes {

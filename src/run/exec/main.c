@@ -1,7 +1,13 @@
 /* halligan-exec: executes the processes of runs for the daemon and records how they ended.
  *
  * The same program is the supervisor (supervisor.h) and, started by it with --shim, the process
- * above the process tree of a run (shim.h). */
+ * above the process tree of a run (shim.h). This file only parses options and prepares the process.
+ *
+ * Order: inherited descriptors are closed before any is opened, so that neither shims nor runs
+ * inherit them. With --detach the parent waits for a byte that the child writes when its socket
+ * accepts connections; the daemon can therefore connect as soon as the parent has exited. Failure:
+ * the exit status is that of the usage text, also with --detach, because the parent returns the
+ * status of a child that ended before it was ready. */
 #define _GNU_SOURCE /* pipe2, closefrom */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +24,10 @@
 #include "run/exec/supervisor.h"
 #include "sys/log.h"
 
-enum { IDLE_MS = 60 * 1000, USAGE = 2 };
+enum {
+    IDLE_MS = 60 * 1000, /* default of --idle-ms */
+    USAGE = 2,           /* exit status */
+};
 
 static const char usage[] =
     "usage: halligan-exec --dir DIR [--idle-ms N] [--detach]\n"

@@ -14,17 +14,22 @@
 
 #include "base/err.h"
 
-/* A scan reads /proc/PID/stat of every process once and sorts the result by pid, so that the chain
+/* Owns only the array of the last scan.
+ *
+ * A scan reads /proc/PID/stat of every process once and sorts the result by pid, so that the chain
  * of parents of a process can be followed by binary search. Two races are handled here. A pid may
  * be reused between scan and signal: proc_tree_signal_descendant opens a pidfd first and checks the
  * parent after that. A process may fork between scan and signal: callers scan again until no
- * process is left. Processes that vanish during a scan are skipped. */
+ * process is left. A process that exits during a scan, or whose files cannot be read, is skipped,
+ * and if /proc cannot be opened the scan is empty. A signal that cannot be sent is not reported:
+ * the next scan shows the process again. */
 
+/* bytes read of /proc/PID/stat, of a path, and of /proc/PID/environ */
 enum { STAT_SIZE = 512, PATH_SIZE = 64, ENVIRON_MAX = 4 << 20 };
 
 /* ---- scan ---- */
 
-/* False if the process does not exist any more. */
+/* False if the process does not exist any more or cannot be read. */
 static bool proc_tree_read(pid_t pid, struct proc_tree_member *out_member)
 {
     char path[PATH_SIZE], text[STAT_SIZE], state;

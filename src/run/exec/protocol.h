@@ -1,9 +1,11 @@
 /* protocol.h - the messages between a daemon and halligan-exec.
  *
  * A message is its length (four bytes, little-endian), a byte with its kind, and its fields in the
- * encoding of model/fields.h. The same messages are used between the supervisor and its shims, and
- * as the records of the journal. This module does no I/O (see link.h) and keeps no state: the
- * strings of a decoded message point into the bytes that were given to exec_decode. */
+ * encoding of model/fields.h. The same messages are used between the supervisor and its shims
+ * (SPAWN, CANCEL and BYE to a shim, BEGUN and ENDED from it; BYE orders it to kill its run at
+ * once), and as the records of the journal (HELLO for the epoch, BEGUN, ENDED, FORGET). This module
+ * does no I/O (see link.h) and keeps no state: the strings of a decoded message point into the
+ * bytes that were given to exec_decode. */
 #pragma once
 
 #include <stdint.h>
@@ -68,11 +70,11 @@ const char *exec_how_name(enum exec_how how);
 #define EXEC_ENDED_FIELDS(F)                                                                       \
     F(I64, run_id)                                                                                 \
     F(U32, attempt)                                                                                \
-    F(U32, how)                                                                                    \
-    F(U32, code)                                                                                   \
-    F(RAW, reason)   /* text for operators; empty if how and code are complete */                  \
-    F(I64, out_size) /* bytes that can be read */                                                  \
-    F(I64, out_dropped)                                                                            \
+    F(U32, how)         /* enum exec_how */                                                        \
+    F(U32, code)        /* see EXEC_HOWS */                                                        \
+    F(RAW, reason)      /* text for operators; empty if how and code are complete */               \
+    F(I64, out_size)    /* bytes that can be read */                                               \
+    F(I64, out_dropped) /* bytes of the output that are not in the spool */                        \
     F(I64, log_size)                                                                               \
     F(I64, log_dropped)
 #define EXEC_NOT_KNOWN_FIELDS(F)                                                                   \
@@ -111,11 +113,11 @@ enum exec_kind {
     /* from the daemon */
     EXEC_HELLO,
     EXEC_SPAWN,
-    EXEC_CANCEL,
-    EXEC_QUERY,
+    EXEC_CANCEL,     /* stop the run: SIGTERM, SIGKILL after the grace period */
+    EXEC_QUERY,      /* report the run: BEGUN, BEGUN and ENDED, or NOT_KNOWN */
     EXEC_FORGET,     /* the end is durable in the store: delete spool files and journal entry */
     EXEC_RECONCILED, /* every run of an earlier boot has been reconciled */
-    EXEC_BYE,
+    EXEC_BYE,        /* the daemon ends for good: exit when no run is left */
     /* to the daemon */
     EXEC_WELCOME,
     EXEC_BEGUN,

@@ -38,8 +38,10 @@
  * are the pipes drained, the spool files closed and EXEC_ENDED sent, in this order: a reader that
  * sees the end can read the complete output.
  *
- * Failure: if the supervisor is gone (EOF, or a full or corrupt connection), the shim kills its
- * tree, reaps it and exits; the next supervisor reports the run as EXEC_DIED_WITH_SUPERVISOR. */
+ * Failure: a process that cannot be created is reported as EXEC_NOT_STARTED. Output that cannot be
+ * written to the spool is lost and counted; the run continues. If the supervisor is gone (EOF, or a
+ * full or corrupt connection), the shim kills its tree, reaps it and exits; the supervisor, or the
+ * next one, reports the run as EXEC_DIED_WITH_SUPERVISOR. */
 
 enum {
     CHUNK_SIZE = 64 << 10, /* bytes of one read(2) */
@@ -49,17 +51,17 @@ enum {
     RESCAN_MS = 10,
     RESCAN_MS_MAX = 1000,
     ROUNDS_UNTIL_WARNING = 20, /* kill rounds without effect before a warning is logged */
-    FAILURE_PAUSE_MS = 100,
-    REPORT_START_MS = 20, /* delay of EXEC_BEGUN */
+    FAILURE_PAUSE_MS = 100,    /* delay after a failed poll(2) */
+    REPORT_START_MS = 20,      /* delay of EXEC_BEGUN */
 };
 
 struct shim {
     struct link link;
-    int signals; /* signalfd of SIGCHLD */
-    const char *token;
-    struct proc_tree proc_tree;
-    struct arena arena;
-    bool supervisor_gone; /* the connection to the supervisor failed or was closed */
+    int signals;                /* signalfd of SIGCHLD */
+    const char *token;          /* of the journal; marks the processes of runs (shim.h) */
+    struct proc_tree proc_tree; /* the last scan of /proc */
+    struct arena arena;         /* strings of the start; reset for each run */
+    bool supervisor_gone;       /* the connection to the supervisor failed or was closed */
 
     /* The run; root_pid == 0: there is none. */
     struct exec_spawn spec;
@@ -73,8 +75,8 @@ struct shim {
     struct spool spool;
 
     enum exec_how stop_cause; /* EXEC_NO_HOW, EXEC_DEADLINE or EXEC_CANCELLED */
-    bool killing;
-    uint32_t kill_rounds; /* consecutive rounds in which no process ended */
+    bool killing;             /* SIGKILL is sent in rounds until no process is left */
+    uint32_t kill_rounds;     /* consecutive rounds in which no process ended */
     /* Times of the monotonic clock in ms; -1: not set. */
     int64_t report_start_at; /* EXEC_BEGUN is due */
     int64_t deadline_at;

@@ -29,7 +29,11 @@
  * Order for a LOST shim: kill the shim, so that its process tree is reparented to the supervisor,
  * which is a child subreaper; kill unknown children until a scan finds none; only then report the
  * run as ended. A daemon that reacts to the end may start the noderole again, and two process trees
- * of one noderole must never exist at the same time. */
+ * of one noderole must never exist at the same time.
+ *
+ * Failure: if no shim can be started, shims_start fails and nothing has changed. A shim that does
+ * not read, sends an invalid message or closes its connection is closed; a run that it had is LOST
+ * and ends as EXEC_DIED_WITH_SUPERVISOR. */
 
 enum {
     IDLE_MS_MAX = 60 * 1000, /* an idle shim is closed after this */
@@ -47,10 +51,10 @@ struct shim_handle {
     struct shim_handle *next;
     enum shim_state state;
     bool watches_writable;
-    pid_t pid; /* 0: reaped */
-    struct link link;
-    struct exec_run run;
-    int64_t idle_since; /* monotonic ms */
+    pid_t pid;           /* 0: reaped */
+    struct link link;    /* fd -1: CLOSING or LOST */
+    struct exec_run run; /* RUNNING and LOST */
+    int64_t idle_since;  /* monotonic ms; IDLE */
 };
 
 struct shims {
@@ -58,9 +62,9 @@ struct shims {
     struct shims_callbacks callbacks;
     /* most recently used first, so that the longest idle ones come last */
     struct shim_handle *list;
-    struct proc_tree proc_tree;
-    uint32_t run_count;
-    int64_t orphans_at; /* ms; next scan for orphans of a lost shim; -1: none */
+    struct proc_tree proc_tree; /* scans for orphans of a lost shim */
+    uint32_t run_count;         /* RUNNING and LOST shims */
+    int64_t orphans_at;         /* ms; next scan for orphans of a lost shim; -1: none */
 };
 
 /* ---- start of shims ---- */
@@ -157,8 +161,8 @@ static struct shim_handle *shims_take_idle_or_new(struct shims *shims)
 
 /* ---- end of shims ---- */
 
-/* Close the connection of a shim. An event of this round that is still to be handled finds no shim
- * for its key. */
+/* Close the connection of a shim. The shim stays in the list until its process is reaped; an event
+ * of this round that is still to be handled is ignored, because there is no descriptor any more. */
 static void shims_close_shim(struct shims *shims, struct shim_handle *shim)
 {
     const bool was_running = shim->state == SHIM_RUNNING;

@@ -15,12 +15,18 @@
 #include "run/exec/state_dir.h"
 #include "sys/files.h"
 
-/* The log file is read without a lock while its shim writes. The writer therefore updates the
- * header twice around an overwriting write: `reach` (the end of the bytes being written) before the
- * ring, `total` after it. A reader reads header, ring, header; bytes that are more than a whole
+/* Owns the two files of a run while its shim writes them; readers open and close them per call.
+ *
+ * Order: the log file is read without a lock while its shim writes. The writer therefore updates
+ * the header twice around an overwriting write: `reach` (the end of the bytes being written) before
+ * the ring, `total` after it. A reader reads header, ring, header; bytes that are more than a whole
  * capacity before the second `reach` may be overwritten and are dropped. The checksum detects a
- * header that was read during its update; it is read again. Nothing is synced: spool files are
- * diagnostic output, and after a crash of the machine their runs are not trusted anyway. */
+ * header that was read during its update; it is read again. Nothing is synced: after a crash of the
+ * machine, output may be missing.
+ *
+ * Failure: a write that fails loses output, is counted in `dropped` or `lost`, and its first errno
+ * is kept for the reason of the run. After the first lost byte of a result all later ones are
+ * dropped, so that there is no gap; a log continues, in a smaller ring if the disk is full. */
 
 /* Header before the ring. `reach` is where the bytes being written will end: bytes more than
  * `capacity` before it may already be overwritten. */
@@ -34,7 +40,12 @@ struct spool_log_head {
 
 #define SPOOL_LOG_MAGIC 0x31676f6c6c6c6168u /* "halllog1" */
 
-enum { SPOOL_HEAD_SIZE = 64, SPOOL_NAME_SIZE = 64, CAPACITY_MIN = 4096, HEAD_READS_MAX = 1000 };
+enum {
+    SPOOL_HEAD_SIZE = 64, /* bytes before the ring, with reserved ones */
+    SPOOL_NAME_SIZE = 64, /* bytes of a file name with its directory */
+    CAPACITY_MIN = 4096,  /* bytes; a ring is not shortened below this */
+    HEAD_READS_MAX = 1000 /* reads of a header that does not verify until it counts as corrupt */
+};
 
 static void spool_file_name(char out_name[SPOOL_NAME_SIZE], int64_t run_id, uint32_t attempt,
                             const char *kind)
@@ -43,7 +54,8 @@ static void spool_file_name(char out_name[SPOOL_NAME_SIZE], int64_t run_id, uint
              kind);
 }
 
-/* Write all bytes, or return -1 with errno; a partial write is repeated by a later call. */
+/* Write all bytes, or return -1 with errno. Bytes written before a failure do not count: the caller
+ * does not advance its size, so the next call writes at the same offset. */
 static int spool_pwrite(int fd, const char *at, int64_t len, int64_t offset)
 {
     while (len > 0) {

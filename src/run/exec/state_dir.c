@@ -11,7 +11,9 @@
 #include "sys/files.h"
 
 /* Directories are created with mode 0700 and accepted only if they belong to this user and no one
- * else has access: the socket in them accepts orders to execute programs. */
+ * else has access: the socket in them accepts orders to execute programs. The module owns nothing:
+ * the caller gets the descriptor. On failure nothing is left open; directories that were created
+ * stay. */
 
 static err state_dir_close_with(int fd, int error)
 {

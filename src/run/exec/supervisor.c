@@ -24,10 +24,18 @@
 #include "sys/clock.h"
 #include "sys/log.h"
 
-/* Opening order: lock, journal, leftover processes, spool, socket. The lock comes first, because
- * everything else assumes that there is one supervisor. Processes that outlived a killed supervisor
- * are killed before the socket accepts daemons: the daemon gets the end of such a run, and may
- * start it again.
+/* Owns everything in struct supervisor: lock, journal, socket, epoll descriptor, shims,
+ * connections.
+ *
+ * Opening order: lock, journal, leftover processes, spool, socket, signals and epoll. The lock
+ * comes first, because everything else assumes that there is one supervisor. Processes that
+ * outlived a killed supervisor are killed before the socket accepts daemons: the daemon gets the
+ * end of such a run, and may start it again.
+ *
+ * Order of a round: timers, sending, the decision to exit, epoll_wait, events, and at last the
+ * removal of closed connections, because an event of the round may still refer to them. After
+ * SIGTERM all runs are cancelled, after STOP_GRACE_MS killed, and the loop ends when no run is
+ * left.
  *
  * The supervisor and its shims share one open file description of the lock, so a new supervisor
  * cannot start while a shim is still killing its process tree. On a regular exit there is no run
@@ -37,10 +45,10 @@
  * afterwards errors cost a retry, never the process. */
 
 enum {
-    EVENTS_PER_ROUND = 64,
-    BACKLOG = 16,
-    FAILURE_PAUSE_MS = 100,
-    STOP_GRACE_MS = 5000, /* ms from SIGTERM of the supervisor to SIGKILL of its runs */
+    EVENTS_PER_ROUND = 64,  /* events of one epoll_wait(2) */
+    BACKLOG = 16,           /* of listen(2) */
+    FAILURE_PAUSE_MS = 100, /* delay after a failed epoll_wait(2) */
+    STOP_GRACE_MS = 5000,   /* ms from SIGTERM of the supervisor to SIGKILL of its runs */
 };
 
 bool supervisor_watch(const struct supervisor *s, int fd, void *key, int operation, uint32_t events)
@@ -196,7 +204,7 @@ static bool supervisor_has_entry(void *self, int64_t run_id, uint32_t attempt)
 
 /* The lock was free, so all shims have exited and their process trees were killed, unless the shims
  * were killed together with their supervisor. Find such processes by the token in their environment
- * and kill them, until a scan finds none. */
+ * and kill them, until a scan finds none, in at most 1000 scans. */
 static void supervisor_kill_leftovers(struct supervisor *s)
 {
     char mark[64];
@@ -232,6 +240,8 @@ static int supervisor_open_journal(struct supervisor *s)
     return SUPERVISOR_ENDED;
 }
 
+/* The supervisor needs a descriptor for each shim; the processes of runs get the limit as it was
+ * before (files_max). */
 static void supervisor_raise_file_limit(struct supervisor *s)
 {
     struct rlimit files;

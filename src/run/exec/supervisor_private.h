@@ -33,20 +33,20 @@ struct supervisor {
     struct supervisor_setup setup;
     int state_dirfd;
     struct file_lock lock;
-    int listener;
-    int signals;
+    int listener; /* the socket that accepts daemons */
+    int signals;  /* signalfd of SIGCHLD, SIGTERM and SIGINT */
     int epoll;
-    uint64_t files_max;
-    char boot_id[EXEC_BOOT_ID_SIZE];
+    uint64_t files_max;              /* limit on open files of the processes of runs */
+    char boot_id[EXEC_BOOT_ID_SIZE]; /* of the running kernel */
     struct exec_journal *journal;
     struct shims *shims;
     struct exec_connection *connections;
     uint32_t connection_count;
-    bool bye_received;  /* the last accepted daemon ended for good */
-    bool is_superseded; /* a daemon of a higher version waits for our end */
-    int64_t idle_since; /* ms; without daemon and runs since; -1: not idle */
-    int64_t stop_at;    /* ms; SIGTERM was received, SIGKILL is due then; -1: not stopping */
-    bool has_killed;
+    bool bye_received;    /* the last accepted daemon ended for good */
+    bool is_superseded;   /* a daemon of a higher version waits for our end */
+    int64_t idle_since;   /* ms; without daemon and runs since; -1: not idle */
+    int64_t stop_at;      /* ms; SIGTERM was received, SIGKILL is due then; -1: not stopping */
+    bool has_killed;      /* SIGKILL was ordered for all runs */
     int64_t save_at;      /* ms; next try to write ends to the journal; -1: all are written */
     uint32_t ends_unsent; /* queued, not sent */
     int64_t send_at;      /* ms; when the first of them must be sent */
