@@ -15,11 +15,15 @@
 #include "sys/files.h"
 #include "sys/log.h"
 
-/* A text file with O_APPEND and a hash table of all its entries. A line is written completely or
- * not at all: after a short write the file is truncated to its old size. Cutting writes a new file
- * and renames it over the old one; started runs without an end are kept, because they would be
- * started a second time otherwise. */
+/* Owns a text file with O_APPEND and a hash table of all its entries. A line is written before its
+ * entry is changed, completely or not at all: after a short write the file is truncated to its old
+ * size. Cutting writes a new file and renames it over the old one; started runs without an end are
+ * kept, because they would be started a second time otherwise.
+ *
+ * Failure: a journal that cannot be opened or cut is refused with errno. Lines that cannot be
+ * parsed are ignored with a warning. */
 
+/* slots of the hash table, and bytes of a line with its newline, at most */
 enum { SLOTS_INITIAL = 256, LINE_SIZE = 96 };
 
 struct entry {
@@ -31,7 +35,7 @@ struct entry {
 
 struct fake_journal {
     int fd;
-    int64_t size;
+    int64_t size;        /* bytes, up to the last complete line */
     struct entry *slots; /* open addressing; their number is a power of two */
     uint32_t slot_count;
     uint32_t entry_count;

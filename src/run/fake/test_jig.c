@@ -12,10 +12,17 @@
 #include "sys/failpoint.h"
 #include "sys/log.h"
 
-/* Order: all starts of a round are written to the journal and synced together, before any of them
+/* Owns the journal, the recorded orders, the active runs and the results that were not accepted
+ * yet.
+ *
+ * Order: all starts of a round are written to the journal and synced together, before any of them
  * is executed or reported. So a start that was reported is never executed twice, which the crash
  * tests verify with this journal. An end is written but not synced: if it is lost, the run ends
- * once more. If the journal cannot be written or synced, the runs of the round fail. */
+ * once more.
+ *
+ * Failure: a run whose start cannot be written fails; if the sync fails, all runs that were started
+ * in the round fail. A result that is refused with ERR_LIMIT is submitted again by the next pump.
+ * */
 
 enum { DELAY_MS_MAX = 24 * 60 * 60 * 1000, TEXT_SIZE = 160 };
 
@@ -27,7 +34,7 @@ struct order {
     int64_t run_id;
     uint32_t attempt;
     int64_t noderole_id;
-    bool begun;
+    bool begun;      /* the store has recorded its start */
     bool fresh;      /* its start was written to the journal in this round */
     uint32_t result; /* RESULT_... */
     int64_t delay_ms;

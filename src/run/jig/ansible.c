@@ -9,7 +9,12 @@
  *   data.yml                 the staged data, as the variable "halligan"
  *   callbacks/halligan.py    records the result of each host
  *
- * The result channel is that record, which becomes wall data under "ansible".
+ * The result channel is that record, which becomes wall data (data returned by a run) under
+ * "ansible".
+ *
+ * There is no state. The record is taken before the exit status is judged, so that a failed
+ * playbook returns the results of its hosts as well. A role without a playbook, data that cannot be
+ * read and programs that are not installed refuse the run; without a readable record the run fails.
  */
 #include <string.h>
 
@@ -21,6 +26,7 @@
 #include "run/jig/remote_scripts.gen.h"
 #include "run/jig/ssh_command.h"
 
+/* Exit statuses of ansible-playbook: tasks failed on a host, a host could not be reached. */
 enum { HOST_FAILED = 2, UNREACHABLE = 4 };
 
 /* ---- data ---- */

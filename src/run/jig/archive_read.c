@@ -6,7 +6,8 @@
 
 /* The input is untrusted: every length is checked against the remaining bytes before it is used,
  * and anything unexpected is ERR_CORRUPT as a whole. Long names (GNU 'L' and 'K', pax 'x') precede
- * the member they describe and are collected in struct extras. */
+ * the member they describe and are collected in struct extras. The short name of a member is copied
+ * to the arena; all other strings refer to the input. */
 
 /* Fields from preceding members that describe the next one. */
 struct extras {

@@ -13,13 +13,14 @@
 
 /* Adds the files of a role. Entries are sorted by bytes, so that the same files give the same
  * archive. Symbolic links must not leave the barclamp: a barclamp could otherwise send any file
- * that the daemon can read to a node. */
+ * that the daemon can read to a node. The first entry that cannot be added refuses the whole tree
+ * with a reason; the archive then has only a part of it and must not be used. */
 
 struct walk {
     struct archive *archive;
     struct arena *arena;
     struct str root; /* real path with a trailing slash */
-    uint32_t count;
+    uint32_t count;  /* entries added, at most ARCHIVE_FILES_MAX */
     struct reason *out_why;
 };
 

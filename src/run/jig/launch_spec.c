@@ -15,20 +15,24 @@
 #include "sys/files.h"
 
 /* The table of jigs, and what they have in common: the shell line that unpacks the archive and runs
- * it on the node, the environment, and the translation of an end into a result with a reason.
+ * it on the node, the environment, and the translation of an end into a result with a reason. There
+ * is no state: everything is allocated in the arena of the caller, so threads may call it.
  *
  * The remote side: a directory halligan-NODE.XXXXXX is created, standard input is unpacked there,
- * leftovers of an earlier run for the same node are stopped first (cleanup.sh), and only then is
- * run.sh started, so that two runs never work on one node at the same time. The directory is
- * removed on exit.
+ * leftovers of an earlier run for the same node are stopped (cleanup.sh), and only then is run.sh
+ * started, so that two runs never work on one node at the same time. The directory is removed on
+ * exit.
+ *
+ * Failure: a run that cannot be prepared is refused with a reason. The end of a process always
+ * gives a result: one that is not recognised as a success is RESULT_FAILED with a reason.
  *
  * Failure codes come from what was measured on the machine or from exit statuses, not from log
  * text; text of the log is only repeated to operators (ADR 0068). */
 
 enum {
     OUT_MAX = 16 << 20, /* wall data of 1 MiB as an archive, where a value takes two blocks */
-    LOG_MAX = 1 << 20,
-    ENV_MAX = 32,
+    LOG_MAX = 1 << 20,  /* bytes of the log that are kept */
+    ENV_MAX = 32,       /* variables in the environment of a run */
 };
 
 static const struct jig_launch_spec *const jigs[] = {&jig_script, &jig_puppet, &jig_ansible};
@@ -304,7 +308,7 @@ static const struct shortage {
     {"std::bad_alloc", REASON_MEMORY_LIMIT},
 };
 
-enum { SHORTAGE_TAIL = 4096 };
+enum { SHORTAGE_TAIL = 4096 }; /* bytes at the end of a log that are searched */
 
 /* NULL: the end of the log contains none of them. */
 static const struct shortage *launch_spec_find_shortage(struct str log)

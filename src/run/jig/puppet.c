@@ -8,7 +8,12 @@
  *   facts/halligan.json            the staged data, as the fact "halligan"
  *   hiera.yaml, data/halligan.json the staged data, for lookup()
  *
- * The result channel is the summary of the run, which becomes wall data under "puppet".
+ * The result channel is the summary of the run, which becomes wall data (data returned by a run)
+ * under "puppet".
+ *
+ * There is no state. The summary is taken before the exit status is judged, so that a failed run
+ * returns it as well. A role without manifests refuses the run; a run without a readable summary
+ * fails, also if puppet succeeded.
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -20,6 +25,7 @@
 #include "run/jig/remote_scripts.gen.h"
 #include "sys/files.h"
 
+/* Exit statuses of `puppet apply --detailed-exitcodes` for a success. */
 enum { UNCHANGED = 0, CHANGED = 2 };
 
 static const char hiera[] = "version: 5\n"

@@ -9,6 +9,11 @@
  *
  * The result channel is described in wall.h. The exit status of a script is a mask of requests
  * (below); any other status is a failure (docs/jigs.md).
+ *
+ * There is no state. The status is judged before the result channel is read, because after a
+ * failure it carries measurements instead of values. A directory without scripts, or with a name
+ * that the jig uses itself, refuses the run; values that are invalid fail it. If the data cannot be
+ * represented as files, scripts/values is left out, and scripts/attrs.json still has all of it.
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -29,8 +34,8 @@ enum {
 };
 
 enum {
-    VALUES_MAX = 4096,
-    STEP_LEN_MAX = 255 /* bytes of a file name */
+    VALUES_MAX = 4096,      /* files and directories below scripts/values */
+    FILE_NAME_LEN_MAX = 255 /* bytes */
 };
 
 /* ---- directory of the role ---- */
@@ -102,7 +107,7 @@ static struct str script_file_name(struct arena *a, struct str key)
             buf_put_z(&out, key.at[i] == '%' ? "%25" : "%2F");
         else
             buf_put_c(&out, key.at[i]);
-    return out.len <= STEP_LEN_MAX ? buf_str(&out) : STR("");
+    return out.len <= FILE_NAME_LEN_MAX ? buf_str(&out) : STR("");
 }
 
 static struct str script_value_text(struct arena *a, const struct json *value)
@@ -177,10 +182,10 @@ static void script_set_requests(int code, struct run_done_command *done)
 static struct reason script_conclude(const struct jig_work *w, const struct jig_end *end,
                                      struct arena *a, struct run_done_command *done)
 {
-    const int asks = STOP | SHUT_DOWN | REBOOT | UNFINISHED;
+    const int requests = STOP | SHUT_DOWN | REBOOT | UNFINISHED;
     struct json *wall;
     struct reason why = {.code = REASON_WALL_INVALID};
-    if (end->code & ~asks)
+    if (end->code & ~requests)
         return launch_spec_status(
             w, end, a, launch_spec_format(a, "a script of role %.*s", STR_FMT_ARGS(w->role)));
     if (wall_read(a, end->out, &wall, &why) != OK)

@@ -6,14 +6,17 @@
 #include "model/limits.h"
 #include "run/jig/launch_spec_private.h"
 
-/* Options are given on the command line only (-F none), so that no configuration of the host
- * changes a run. Failures are recognised by the messages of OpenSSH, because its exit status is 255
- * for all of them; messages that a script could print as well are accepted only at the beginning of
- * a line. */
+/* No state: a table of failures, and functions that build command lines in the arena of the caller.
+ *
+ * Options are given on the command line only (-F none), so that no configuration of the host
+ * changes a run. If an option is given twice, ssh uses the first, so an exception precedes the
+ * common options. Failures are recognised by the messages of OpenSSH, because its exit status is
+ * 255 for all of them; messages that a script could print as well are accepted only at the
+ * beginning of a line, where possible. Output that matches nothing is SSH_OTHER. */
 
 enum {
-    CONNECT_S = 20,
-    OPTIONS_MAX = 48,
+    CONNECT_S = 20,   /* seconds until a connection attempt fails */
+    OPTIONS_MAX = 48, /* arguments of ssh_options */
     /* The path of a socket has at most 107 bytes; ssh appends 17 while it creates it. */
     CONTROL_PATH_MAX = 107 - 17,
 };

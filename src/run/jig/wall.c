@@ -10,7 +10,7 @@
 
 /* The members of the archive are collected, sorted by path so that parents come before children,
  * and inserted into a tree. The first invalid value refuses the whole document: a part of it would
- * be stored as if it were complete. */
+ * be stored as if it were complete. Everything is allocated in the arena of the caller. */
 
 struct value {
     struct str path; /* "a/b/c", as sent */

@@ -3,8 +3,14 @@
  *
  * A thread accesses its job, the operations of the jigs, and constant fields of the runner; it
  * never accesses a run. The strings of the run that a job refers to stay valid, because a run is
- * not freed while a job of it is in a thread. Several short jobs are given to one thread at once. A
- * failure of a job becomes the result of its run, with a reason. */
+ * not freed while a job of it is in a thread. Several short jobs are given to one thread at once.
+ *
+ * Order of a conclusion: the output is read and the result computed first, then the log is stored,
+ * then the files of the run are removed. The supervisor keeps its spool until the result is durable
+ * (results.c), so a conclusion that a crash interrupts is repeated.
+ *
+ * Failure: a failed preparation or conclusion becomes the failed result of its run, with a reason.
+ * A log that cannot be stored and a file that cannot be removed are only logged. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,9 +26,9 @@
 #include "sys/log.h"
 
 enum {
-    SPARE_MAX = 8,
-    JOBS_PER_THREAD = 4,
-    GRACE_MS = 5000,
+    SPARE_MAX = 8,              /* finished jobs that are kept for reuse, with their memory */
+    JOBS_PER_THREAD = 4,        /* jobs that are given to one thread at once */
+    GRACE_MS = 5000,            /* ms between SIGTERM and SIGKILL of a run */
     CLEANUP_MS_MAX = 30 * 1000, /* limit for the cleanup on a node that does not respond */
     CLEANUP_GRACE_MS = 1000,
     LOG_MAX = 1 << 20, /* bytes read of a log of unknown size */
@@ -234,6 +240,7 @@ static void job_conclude(struct job *j)
     const struct runner *r = j->runner;
     struct jig_end end = {
         .how = job_end_kind(j->end.how), .code = (int)j->end.code, .reason = j->end.reason};
+    /* Read the output and compute the result. */
     job_read_log(j, &end);
     if (!j->has_facts)
         job_fail(j, REASON_NOT_STARTED, STR("its noderole does not exist any more"));
@@ -243,6 +250,7 @@ static void job_conclude(struct job *j)
     else
         r->jig_ops.conclude(r->jig_ops.self, &j->jig, &end, &j->arena, &j->done);
     job_warn_cleanup_failed(j, end.log_tail);
+    /* Store the log and remove the files; the result does not depend on either. */
     const struct run_log_key of = {j->noderole_id, j->jig.run_id, j->jig.attempt, j->keep_runs,
                                    j->now_ms};
     if (end.log_tail.len || end.log_dropped)

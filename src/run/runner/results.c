@@ -1,16 +1,25 @@
 /* results.c - reports of runs to the core, and their acknowledgement.
  *
- * Two queues: `unsent` (starts and results to submit, in the order in which they arose) and
+ * Owns the result of each run (`done`) from its computation to its acknowledgement, in two queues:
+ * `unsent` (starts and results to submit, in the order in which they arose) and
  * `unacked` (submitted results that are not durable yet). A result that is not accepted, or does
  * not become durable, is submitted again until it is; the core accepts the first and ignores
  * repetitions. Only after the acknowledgement is the supervisor ordered to delete its record
- * (EXEC_FORGET): if the daemon dies before, the next one gets the same end again. */
+ * (EXEC_FORGET): if the daemon dies before, the next one gets the same end again.
+ *
+ * Failure: after ERR_LIMIT the queue stays as it is until the next pump, which the retry timer
+ * requests. A result that the core refuses is replaced by a failure, and that by a loss, so that
+ * each run gets an end. A fenced daemon submits no more: the runner of the new leader reports its
+ * runs. */
 #include <stdio.h>
 
 #include "run/runner/runner_private.h"
 #include "sys/log.h"
 
-enum { REFUSALS_MAX = 2, RESULT_DELAY_MS = 1 };
+enum {
+    REFUSALS_MAX = 2,    /* refused results of a run that are replaced by another one */
+    RESULT_DELAY_MS = 1, /* see results_are_delayed */
+};
 
 void results_queue_start(struct runner *r, struct run *run)
 {
@@ -85,11 +94,11 @@ static void results_add_unacked(struct runner *r, struct run *run)
 static bool results_submit_run(struct runner *r, struct run *run)
 {
     /* If the run has ended meanwhile, its start is submitted together with the result. */
-    const bool is_near = run->stage == STAGE_ENDED || run->stage == STAGE_CONCLUDING;
-    const bool begun_now = run->start_unsent && !is_near;
-    if (begun_now && results_submit_start(r, run) == ERR_LIMIT)
+    const bool result_follows = run->stage == STAGE_ENDED || run->stage == STAGE_CONCLUDING;
+    const bool submits_start = run->start_unsent && !result_follows;
+    if (submits_start && results_submit_start(r, run) == ERR_LIMIT)
         return false;
-    if (begun_now)
+    if (submits_start)
         /* if it was not accepted, it is repeated after the next core reload */
         run->start_unsent = false;
     if (!run->result_unsent)

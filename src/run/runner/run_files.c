@@ -1,9 +1,14 @@
 /* run_files.c - the files of runs below the data directory.
  *
  * runs/in/RUN-ATTEMPT is the standard input, runs/scratch/RUN-ATTEMPT the scratch directory of a
- * run, and runs/trash/ holds trees that are being removed. At the first order, files of runs that
- * are not open are renamed into the trash, which is fast for any size; a thread removes them later.
- * Nothing is synced: after a power failure no process of a run is left that reads these files. */
+ * run, and runs/trash/ holds trees that are being removed. When the runner opens its client, files
+ * of runs that are not open are renamed into the trash, which is fast for any size, and a thread
+ * removes them later. The rename comes before any new run, so that a run with the same name finds
+ * no old files. Nothing is synced: after a power failure no process of a run is left that reads
+ * these files.
+ *
+ * Failure: a file that cannot be written is reported to the caller. A removal that fails is tried
+ * again at the next maintenance or start. */
 #define _GNU_SOURCE /* nftw */
 #include <dirent.h>
 #include <errno.h>

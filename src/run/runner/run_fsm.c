@@ -37,6 +37,10 @@
  * so that each NOT_KNOWN is the answer to exactly one query or order. A run may be started again
  * only if the supervisor has answered that it was never started; a run that was started and is
  * unknown to the supervisor is lost and never repeated here.
+ *
+ * This file owns the stage of each run; the runs themselves belong to run_table.c. A failure before
+ * the order, of the preparation or because there is no supervisor, becomes a failed result of the
+ * run. A cleanup on the node that fails is only added to the result.
  */
 #include "run/jig/ssh_command.h"
 #include "run/runner/runner_private.h"

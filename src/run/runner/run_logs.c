@@ -2,9 +2,9 @@
  *
  * The first line names the run and the number of bytes dropped before the following ones, so that a
  * byte has the same offset here as in the spool. A file is written under a temporary name and
- * renamed, so readers never see a part of it. Old logs are removed by number and by age whenever
- * one is stored, and once an hour for all noderoles. A log that cannot be stored is reported in the
- * log of the daemon; the result of the run does not depend on it. */
+ * renamed, so readers never see a part of it; it is not synced. Old logs are removed by number and
+ * by age whenever one is stored, and once an hour for all noderoles. A log that cannot be stored is
+ * reported in the log of the daemon; the result of the run does not depend on it. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,11 @@
 #include "sys/files.h"
 #include "sys/log.h"
 
-enum { KEEP_RUNS = 10, HEAD_MAX = 128, PATH_SIZE = 96 };
+enum {
+    KEEP_RUNS = 10, /* default number of logs per noderole */
+    HEAD_MAX = 128, /* bytes of the first line */
+    PATH_SIZE = 96, /* bytes of a path below the data directory */
+};
 
 #define LOG_HEAD_FORMAT                                                                            \
     "halligan run %" PRId64 " attempt %" PRIu32 ", %" PRIu64 " bytes before this are gone\n"

@@ -1,6 +1,10 @@
 /* run_table.c - the open runs: a hash table by (run id, attempt), and three intrusive queues: `due`
  * (to be advanced), `unsent` (reports to submit) and `unacked` (results without acknowledgement). A
- * run is in each queue at most once, as its flags state. */
+ * run is in each queue at most once, as its flags state.
+ *
+ * The table owns the runs, each with its strings, facts and finished job. runs_remove unlinks a run
+ * from the queues before it frees it; a run with an unsent report must not be removed. Only an
+ * allocation can fail, and that ends the process. */
 #include <stdlib.h>
 #include <string.h>
 

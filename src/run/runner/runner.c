@@ -12,25 +12,26 @@
 #include "sys/log.h"
 
 /* Entry points of the runner: the orders of the turn, the round (runner_pump), timers, open and
- * close.
+ * close. Owns struct runner with its client, timers and the descriptor of the state directory.
  *
- * The first pump opens the client. By then the turn has given all orders of a start, so every file
- * below runs/ without an open run is a leftover and is moved to the trash. Order within a round:
- * epoch first, so that a new leader is accepted; then the runs; then EXEC_LIST, after all queries,
- * so that the supervisor reports no run that is about to be queried; then the submission of
- * results.
+ * The first pump that finds a run opens the client. By then the turn has given all orders of a
+ * start, so every file in runs/in and runs/scratch without an open run is a leftover and is moved
+ * to the trash. Order within a round: epoch first, so that a new leader is accepted; then the runs;
+ * then EXEC_LIST, after all queries, so that the supervisor reports no run that is about to be
+ * queried; then the submission of results.
  *
  * Without a supervisor, runs wait for CONNECT_TIMEOUT_MS; then those that were certainly never
  * started fail, and the others wait until a supervisor answers, because their processes may be
- * alive. */
+ * alive. If the state directory of the supervisor cannot be opened, that is logged once, and it is
+ * tried again after RETRY_MS. */
 
 enum {
-    RETRY_MS = 250,
-    MAINTENANCE_MS = 60 * 60 * 1000,
-    CONNECT_TIMEOUT_MS = 30 * 1000,
-    REPORT_WAIT_MS = 2000, /* ms without a connection until it is reported */
-    SHARE_IDLE_MS = 60 * 1000,
-    SHARE_MAX = 64,
+    RETRY_MS = 250,                  /* delay before failed operations are repeated */
+    MAINTENANCE_MS = 60 * 60 * 1000, /* period of the removal of old files */
+    CONNECT_TIMEOUT_MS = 30 * 1000,  /* default of patience_ms */
+    REPORT_WAIT_MS = 2000,           /* ms without a connection until it is reported */
+    SHARE_IDLE_MS = 60 * 1000,       /* default of share_idle_ms */
+    SHARE_MAX = 64,                  /* default of share_max */
 };
 
 /* ---- orders of the turn ---- */
@@ -418,6 +419,7 @@ void runner_close(struct runner *r, bool bye)
         ssh_control_close_all(r);
     if (r->client)
         exec_client_close(r->client, bye);
+    /* Jobs in threads refer to their runs; jobs_finish_one frees those. */
     runs_each(r, runner_drop_run);
     r->run_count = r->bucket_count = 0;
     uv_close((uv_handle_t *)&r->retry, runner_on_handle_closed);

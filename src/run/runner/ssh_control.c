@@ -5,11 +5,14 @@
  * A run uses it if its control socket exists, and opens its own connection otherwise: a failure to
  * share is never an error, because the run itself reports a failed connection.
  *
+ * This file owns the rows of struct ssh_control, one for each connection, and the control sockets.
+ *
  * A connection must not end while runs use it. So it is cancelled only when no run is open on its
- * node, and its socket is removed before that, so that no later run finds it. Its run id in the
- * supervisor is SSH_CONTROL_RUN_IDS plus the node id, and its attempt is a hash of session, host
- * key and endpoint: connections of an earlier daemon are adopted together with the runs that use
- * them. */
+ * node, and its socket is removed before that, so that no later run finds it. There are two
+ * exceptions: a connection of an earlier daemon for which there is no row, and a daemon that ends
+ * for good and finds no ssh program. Its run id in the supervisor is SSH_CONTROL_RUN_IDS plus the
+ * node id, and its attempt is a hash of session, host key and endpoint: connections of an earlier
+ * daemon are adopted together with the runs that use them. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,11 +22,11 @@
 #include "run/runner/runner_private.h"
 
 enum {
-    FAILED_MS = 60 * 1000, /* delay after a failure */
-    CROWDED_MS = 1000,     /* no search for an unused row after an unsuccessful one */
-    GRACE_MS = 1000,
+    FAILED_MS = 60 * 1000,  /* a failed connection is not started again for this time */
+    SEARCH_PAUSE_MS = 1000, /* no search for an unused connection after an unsuccessful one */
+    GRACE_MS = 1000,        /* ms between SIGTERM and SIGKILL */
     /* limit for the command `ssh -O stop`; after it the next daemon adopts the connection */
-    LEAVE_MS = 10 * 1000,
+    STOP_COMMAND_MS = 10 * 1000,
 };
 
 /* Run ids of the commands that make a connection close after its last run. */
@@ -117,6 +120,8 @@ static uint32_t ssh_control_count_started(const struct runner *r)
     return count;
 }
 
+/* The node of this run is in use now. A run of any session counts, because the session of runs of
+ * an earlier daemon is unknown. */
 static void ssh_control_mark_used(struct runner *r, struct run *run)
 {
     for (struct ssh_control *m = r->ssh_controls; m < r->ssh_controls + SSH_CONTROL_ROWS; m++)
@@ -124,8 +129,8 @@ static void ssh_control_mark_used(struct runner *r, struct run *run)
             m->since_ms = uv_now(r->setup.loop);
 }
 
-/* A run of any session counts as use, because the session of runs of an earlier daemon is unknown.
- */
+/* Valid only after ssh_control_mark_used was called for all runs in the same round of the loop: it
+ * sets `since_ms` to the time of the loop. */
 static bool ssh_control_is_in_use(const struct runner *r, const struct ssh_control *m)
 {
     return m->since_ms == uv_now(r->setup.loop);
@@ -140,8 +145,9 @@ static void ssh_control_stop(struct runner *r, struct ssh_control *m)
 
 /* ---- start ---- */
 
-/* True if a row is free; otherwise close the connection that is unused for the longest time. */
-static bool ssh_control_make_room(struct runner *r)
+/* True if another connection may be started. If there are share_max of them, the one that is unused
+ * for the longest time is closed; false if all are in use. */
+static bool ssh_control_reserve(struct runner *r)
 {
     struct ssh_control *oldest = NULL;
     const uint64_t now = uv_now(r->setup.loop);
@@ -157,7 +163,7 @@ static bool ssh_control_make_room(struct runner *r)
     if (oldest)
         ssh_control_stop(r, oldest);
     else
-        r->full_until_ms = now + CROWDED_MS;
+        r->full_until_ms = now + SEARCH_PAUSE_MS;
     return oldest != NULL;
 }
 
@@ -170,7 +176,8 @@ static bool ssh_control_order(struct runner *r, struct arena *a, const struct la
                                     .argv = jobs_list(a, launch->argv, launch->argv_count),
                                     .env = jobs_list(a, launch->env, launch->env_count),
                                     .cwd = launch->cwd,
-                                    .deadline_ms = as.run_id >= SSH_CONTROL_EXIT_IDS ? LEAVE_MS : 0,
+                                    .deadline_ms =
+                                        as.run_id >= SSH_CONTROL_EXIT_IDS ? STOP_COMMAND_MS : 0,
                                     .grace_ms = GRACE_MS};
     return exec_client_spawn(r->client, &spec) == OK;
 }
@@ -186,7 +193,7 @@ static void ssh_control_start(struct runner *r, struct arena *a, const struct ji
     const char *ssh = ssh_control_find_ssh(r, a);
     struct ssh_control *m = ssh_control_find_empty(r);
     struct launch_spec launch;
-    if (!ssh || !m || !ssh_control_make_room(r))
+    if (!ssh || !m || !ssh_control_reserve(r))
         return;
     ssh_control_init_row(r, m, as);
     /* Remove a leftover socket of a killed process: ssh would not replace it. */
