@@ -6,9 +6,9 @@
 #include "hooks/hooks.h"
 #include "model/record.h"
 
-/* Used by the checks and the import of barclamps. A file that fails becomes one error of the
- * report, at the line that Lua names; functions that are not hooks become a warning with a
- * suggestion. */
+/* Used by the checks and the import of barclamps. The list of files that were read is allocated in
+ * the arena of the report. A file that fails becomes one error of the report, at the line that Lua
+ * names; functions that are not hooks become a warning with a suggestion. */
 
 struct seen_code {
     const char *path;

@@ -7,8 +7,9 @@
 
 /* A sorted array of role queues, and a linked list of those that have rows. Taking a row moves its
  * role to the end of the list (round-robin). Rows keep a number of arrival, by which they can also
- * be taken in order. A role queue is never freed before the end, because jobs of the worker refer
- * to it. */
+ * be taken in order. The queue owns the rows that were not taken and all role queues with the code
+ * of their roles. A role queue is never freed before the end, because jobs of the worker refer to
+ * it. Only an allocation can fail, and that ends the process. */
 
 enum { SEARCH_ROWS_MAX = 256 }; /* rows searched for one about the same object */
 

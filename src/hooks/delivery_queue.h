@@ -25,8 +25,8 @@ struct delivery_queue {
     uint32_t role_queue_count, role_queue_cap;
     struct role_queue *first_waiting; /* queues with rows, the next one first */
     struct role_queue *last_waiting;
-    uint32_t count;
-    uint64_t last_number;
+    uint32_t count;       /* rows */
+    uint64_t last_number; /* of the row that arrived last */
 };
 
 /* Frees pending rows and code. The worker must not use any role queue any more. */

@@ -9,9 +9,10 @@
 #include "base/err.h"
 #include "base/text/buf.h"
 
-/* One thread. Shared state is protected by the mutex; jobs and the code of roles are accessed
- * without it, because each of them belongs to one side at a time. The loop never waits for the
- * thread except in hook_worker_wait_idle() and hook_worker_stop().
+/* Owns one thread and the jobs that were submitted to it and not taken back. Shared state is
+ * protected by the mutex; jobs and the code of roles are accessed without it, because each of them
+ * belongs to one thread at a time. The loop never waits for the thread except in
+ * hook_worker_wait_idle() and hook_worker_stop().
  *
  * Order: changes of code are applied before the next call of their role, so a call never uses code
  * that was replaced before it started. A removal and a later load may both be pending for a role;
@@ -25,7 +26,7 @@ enum {
     STACK_SIZE = 2 << 20, /* bytes; Lua nests at most 200 C calls, a document 64 levels */
     PENALTY_MS = 1000,    /* after the first call that reached the time limit; then doubled */
     PENALTY_MS_MAX = 10000,
-    NICENESS = 10,
+    NICENESS = 10, /* nice value of the thread */
 };
 
 /* ---- round-robin ---- */
@@ -455,11 +456,13 @@ no_more:
 
 void hook_worker_stop(struct hook_worker *w)
 {
+    /* Set `stop` under the mutex: otherwise the thread could test it before and miss the signal. */
     pthread_mutex_lock(&w->mutex);
     atomic_store(&w->stop, true);
     pthread_cond_signal(&w->more);
     pthread_mutex_unlock(&w->mutex);
     must(pthread_join(w->thread, NULL) == 0);
+    /* The thread has ended: drop everything that is pending or was not taken. */
     job_list_drop(&w->veto_jobs);
     for (struct role_queue *role_queue = w->first_ready; role_queue;
          role_queue = role_queue->next_ready)

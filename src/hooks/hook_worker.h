@@ -27,15 +27,15 @@ struct hook_worker_callbacks {
 struct hook_worker {
     pthread_t thread;
     struct sandbox_limits limits;
-    atomic_bool stop;
+    atomic_bool stop; /* also ends the active call */
     struct hook_worker_callbacks callbacks;
     pthread_mutex_t mutex; /* protects all fields below */
-    pthread_cond_t more;
-    pthread_cond_t idle;
-    bool is_busy; /* executing a job or waking the loop */
-    bool keep_order;
-    bool is_code_next; /* the last work was a job: code is next */
-    uint64_t last_number;
+    pthread_cond_t more;   /* signalled when there is work, and on stop */
+    pthread_cond_t idle;   /* signalled when no work is left */
+    bool is_busy;          /* executing a job or waking the loop */
+    bool keep_order;       /* in order of arrival instead of round-robin */
+    bool is_code_next;     /* the last work was a job: code is next */
+    uint64_t last_number;  /* of the job that was submitted last */
     struct job_list veto_jobs;
     struct role_queue *first_changed; /* queues of roles whose code may have to be changed */
     struct role_queue *last_changed;

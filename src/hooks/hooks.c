@@ -9,17 +9,20 @@
 #include "sys/clock.h"
 #include "sys/log.h"
 
-/* The loop's side of the hooks: rows wait in the delivery queue, become jobs with arguments in
- * hooks_pump(), are executed by the worker, and come back through `done`.
+/* The part of the hooks that runs in the thread of the loop. A row of the outbox (a call of a hook
+ * that the core has stored) waits in the delivery queue, becomes a job with arguments in
+ * hooks_pump(), is executed by the worker, and comes back through `done`. This file owns the
+ * delivery queue, the worker, and all jobs that are not with the worker.
  *
  * Order: a row is answered (OUTBOX_DONE with its hook commands) only after the call has ended, and
  * all rows that one call answers are submitted in ascending order, the last one with the result.
  * Names in hook commands are resolved when the result is submitted, in the same round of the loop
  * as the step that executes them.
  *
- * Failure: a result that is refused with ERR_LIMIT stays at the head of `done` and is submitted
- * again. Nothing is stored here: after a restart the core delivers unanswered rows again, so a hook
- * may be called twice, but its commands count once. */
+ * Failure: a hook that fails answers its row with the failure and without commands. A result that
+ * is refused with ERR_LIMIT stays at the head of `done` and is submitted again. Nothing is stored
+ * here: after a restart the core delivers unanswered rows again, so a hook may be called twice, but
+ * its commands count once. */
 
 /* A full outbox needs this many rounds; more means that every result creates new rows without end.
  */

@@ -6,7 +6,8 @@
 #include "base/err.h"
 
 /* Jobs and intrusive FIFO lists of jobs. A job owns its arena and the list of rows that it answers;
- * it is in one list at a time. */
+ * it is in one list at a time, which owns it. Only an allocation can fail, and that ends the
+ * process. */
 
 struct job *job_new(enum job_kind kind, uint32_t task_count)
 {

@@ -13,11 +13,16 @@
 #include "model/limits.h"
 #include "sys/log.h"
 
-/* Each function validates its arguments completely, builds one hook command in the arena of the
- * task, and appends it. A Lua error leaves the function by longjmp; memory of a half-built command
- * is reclaimed by rewinding the arena to `kept` when the next command begins. */
+/* Each function builds one hook command in the arena of the task from its arguments, and appends it
+ * when all of them were valid. This file has no state: commands belong to the task. A Lua error
+ * leaves the function by longjmp; memory of a half-built command is reclaimed by rewinding the
+ * arena to `kept`, the end of the last complete one, when the next command begins. */
 
-enum { LOG_LINE_MAX = 1000, LOG_COST = 10000, VETO_MAX = 1000 };
+enum {
+    LOG_LINE_MAX = 1000, /* bytes of a log line */
+    LOG_COST = 10000,    /* instructions charged for a log line, which limits their number */
+    VETO_MAX = 1000,     /* bytes of the reason of a veto */
+};
 
 static struct task *lua_api_task(lua_State *lua)
 {

@@ -10,9 +10,14 @@
 
 /* The functions of the standard library are wrapped where they need a charge or a deterministic
  * result; the original is the first upvalue of the wrapper. Tables are exposed through read-only
- * proxies. */
+ * proxies. All data belongs to the Lua state.
+ *
+ * Order in lua_libraries_open: the base functions come first, because lua_libraries_add adds the
+ * other tables to them; the globals that luaopen_base has filled are replaced last. Failure: wrong
+ * arguments and exceeded limits raise a Lua error, which the caller of sandbox_run gets as a text.
+ */
 
-enum { UNPACK_MAX = 4000 };
+enum { UNPACK_MAX = 4000 }; /* results of one call of table.unpack */
 
 /* Registry keys (by address). */
 static char key_library, key_globals_meta;
@@ -82,7 +87,8 @@ static int lua_libraries_repeat(lua_State *lua)
     return lua_libraries_call_original(lua);
 }
 
-/* %p shows an address, and so does %s of a table: replace them. */
+/* %p shows an address and is refused. %s of a table or function shows one too, so such arguments
+ * are replaced by the name of their type. */
 static int lua_libraries_format(lua_State *lua)
 {
     for (const char *at = luaL_checkstring(lua, 1); (at = strchr(at, '%')); at++) {

@@ -7,9 +7,18 @@
 #include "hooks/lua_json.h"
 #include "hooks/sandbox.h"
 
-/* Bytes of one instruction of the compiled regex, and steps of its machine that take as long as one
- * Lua instruction (both approximate). */
-enum { PATTERN_MAX = 4096, PROGRAM_BYTES = 16, STEPS_PER_UNIT = 64, PART_MAX = 256 };
+/* No state: C functions that Lua code calls. A search cannot be interrupted, so its cost in
+ * instructions is computed from the lengths before it is done. find and split charge it first,
+ * which ends the run if the limit is reached. match must free memory that is not owned by Lua, so
+ * it searches only if the limit suffices and charges afterwards. Invalid arguments and patterns
+ * raise a Lua error. */
+
+enum {
+    PATTERN_MAX = 4096,  /* bytes of a regular expression */
+    PART_MAX = 256,      /* bytes of a part or separator */
+    PROGRAM_BYTES = 16,  /* bytes of one instruction of a compiled expression, approximately */
+    STEPS_PER_UNIT = 64, /* its steps that take as long as one Lua instruction, approximately */
+};
 
 static struct str lua_match_arg(lua_State *lua, int index)
 {

@@ -12,11 +12,16 @@
 #include "model/limits.h"
 #include "model/record.h"
 
-/* Each call runs the whole file again with new globals, then the requested function:
- * role_code_push_functions leaves the table that the file returned. Everything that uses Lua runs
- * inside sandbox_run, so that errors and limits end it with a text. The result of a function is
- * validated completely before the task is filled in; on an error all hook commands of the call are
- * discarded. */
+/* Owns the sandbox (sandbox.h) with the Lua state and the compiled file of one role.
+ *
+ * Order: each call runs the whole file again with new globals, then the requested function. Its
+ * result is converted and validated while the sandbox still runs, because Lua owns the strings of
+ * the result and an invalid one raises a Lua error.
+ *
+ * Failure: everything that uses Lua runs inside sandbox_run, so that errors and limits end it with
+ * a text. An error in the file, the function or its result makes the task fail; what the task had
+ * received before, result and hook commands, is replaced by the failure. A call of veto() also ends
+ * the run, but is no failure. A file with an error gives no code. */
 
 struct role_code {
     struct sandbox *sandbox;
@@ -47,7 +52,7 @@ static int role_code_open_libraries(lua_State *lua)
     return 0;
 }
 
-/* The task of a run that compiles or inspects the file. */
+/* The context of a sandbox run that compiles or inspects the file. */
 struct loading {
     /* what the functions of `halligan` access; first, so that a pointer to either is valid */
     struct task task;
@@ -125,6 +130,9 @@ static int role_code_inspect(lua_State *lua)
 }
 
 /* ---- validation of results ---- */
+
+/* The functions role_code_take_* read the value on top of the Lua stack, or a field of it, raise a
+ * Lua error if it is invalid, and leave the stack as it was. */
 
 NORETURN static void role_code_refuse_result(lua_State *lua, const char *expected)
 {
@@ -292,6 +300,7 @@ static void role_code_take_run(lua_State *lua, struct task *task)
 
 static void role_code_take_answer(lua_State *lua, struct task *task)
 {
+    /* Reclaim the memory of a hook command that was not completed. */
     arena_rewind(task->arena, task->kept);
     switch (task->kind) {
     case TASK_INSPECT: return;

@@ -5,8 +5,8 @@
 
 #include "base/err.h"
 
-/* Setting new content frees the old one first. All functions must be called in the worker thread.
- */
+/* The slot owns the code and the reason. Setting new content frees the old one first. All functions
+ * must be called in the worker thread, or after it has ended. */
 
 void role_code_slot_fini(struct role_code_slot *slot)
 {

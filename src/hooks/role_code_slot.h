@@ -1,7 +1,8 @@
 /* role_code_slot.h - the code of one role: present, not required, or missing with a reason.
  *
- * It belongs to the worker thread: code is created, called and freed there, so the loop never waits
- * for it. All zero: nothing is known about the code of the role. */
+ * It belongs to the worker thread: code is created, called and replaced there, so the loop never
+ * waits for it. The loop frees it after the thread has ended. All zero: nothing is known about the
+ * code of the role. */
 #pragma once
 
 #include <stdbool.h>

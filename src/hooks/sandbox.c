@@ -13,16 +13,19 @@
  * parsing a number) is covered by the CPU clock of the thread. Memory is limited in the allocator.
  *
  * The garbage collector is off. Garbage is collected when the memory limit is reached, which is
- * charged as the bytes allocated, and between two runs when there is enough of it.
+ * charged as copying all allocated bytes, and between two runs when there is enough of it.
  *
- * A limit sets `end` and raises a Lua error at the next instruction. pcall in the sandbox re-raises
- * it (lua_libraries.c), so code cannot continue after a limit. */
+ * Limits are checked every `interval` instructions, and in C functions by sandbox_charge. A limit
+ * sets `end` first and then raises a Lua error. The allocator must not raise one, so it sets `end`
+ * or `is_full` and an interval of 1: the error follows at the next instruction. pcall in the
+ * sandbox re-raises it (lua_libraries.c), so code cannot continue after a limit. After a failed run
+ * the sandbox can be used again: each run begins with an empty stack and full limits. */
 
 enum {
-    INTERVAL = 256,      /* instructions between two checks of the limits */
-    INTERVAL_CLOSE = 16, /* if single instructions may be slow */
-    SLOW_MS = 3,         /* an interval that takes longer is slow */
-    LARGE_BLOCK = 1 << 18,
+    INTERVAL = 256,        /* instructions between two checks of the limits */
+    INTERVAL_CLOSE = 16,   /* if single instructions may be slow */
+    SLOW_MS = 3,           /* an interval that takes longer is slow */
+    LARGE_BLOCK = 1 << 18, /* bytes; an instruction that copies such a block is slow */
     GARBAGE_MAX = 1 << 18, /* bytes of garbage tolerated between two runs */
     TRAFFIC_FACTOR = 16,   /* limit of copied bytes, as a multiple of the memory limit */
     OVERDRAFT = 4,         /* the memory limit may be exceeded temporarily by this fraction of it */

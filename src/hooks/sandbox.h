@@ -55,8 +55,8 @@ struct sandbox {
     int64_t due_cpu_ms;   /* CPU time of the thread at which the run ends */
 };
 
-#define SANDBOX_TEXT_MAX    1800u
-#define SANDBOX_MESSAGE_MAX 800u /* bytes of an error message; the rest is for the traceback */
+#define SANDBOX_TEXT_MAX    1800u /* bytes of an error with its traceback */
+#define SANDBOX_MESSAGE_MAX 800u  /* bytes of an error message; the rest is for the traceback */
 
 /* NULL if there is no memory. */
 struct sandbox *sandbox_new(struct sandbox_limits limits, const atomic_bool *stop);

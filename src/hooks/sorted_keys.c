@@ -10,7 +10,7 @@
 /* Keys are collected into a Lua array and, if they are not sorted already, copied into a userdata
  * block, which the collector frees even after a Lua error, and sorted with qsort(3). Strings are
  * owned by the table, which is on the stack all the time. Work is charged as instructions, because
- * these loops run in C. */
+ * these loops run in C; reaching the limit raises a Lua error. */
 
 enum rank { RANK_NUMBER, RANK_TEXT, RANK_FALSE, RANK_TRUE, RANK_OTHER };
 

@@ -3,13 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A pending attempt is in one of two queues, `ordered` (not called yet) or `called` (with the
- * hooks), and in the hash table by (run id, attempt) unless it was cancelled. A cancelled one stays
- * in its queue, without an entry in the table, until its turn comes; its result is ignored. Results
- * wait in a list of replies until the turn accepts them. */
+/* Owns the pending attempts and the replies that were not accepted yet. An attempt is in one of two
+ * queues, `ordered` (not called yet) or `called` (with the hooks), and in the hash table by (run
+ * id, attempt) unless it was cancelled. A cancelled one stays in its queue, without an entry in the
+ * table, until it would be called or its call has ended; its result is ignored.
+ *
+ * Order: the start of a run is queued as a reply when it is called, so before its end. Replies are
+ * submitted in this order, and wait while the turn refuses them with ERR_LIMIT. Failure: a run
+ * whose noderole was deleted fails; while too many calls are pending, attempts wait in `ordered`.
+ */
 
-/* One attempt of a run. One that was cancelled is not in the hash table any more and is freed when
- * its turn comes. */
+/* One attempt of a run. */
 struct transition {
     struct transition *next;           /* in its queue */
     struct transition *next_in_bucket; /* hash chain */
@@ -37,16 +41,16 @@ struct reply {
 struct transitions {
     struct hooks *hooks;
     struct transition_callbacks callbacks;
-    int64_t epoch; /* the highest epoch of an order */
-    uint64_t last_key;
-    struct transition_queue ordered; /* not called yet                                            */
+    int64_t epoch;                   /* the highest epoch of an order */
+    uint64_t last_key;               /* of the call that was made last */
+    struct transition_queue ordered; /* not called yet */
     struct transition_queue called;  /* called; the hooks report in any order */
     struct transition **buckets;
     uint32_t bucket_count; /* a power of two, or 0 */
     uint32_t count;        /* entries of the hash table */
     struct reply *first_reply;
     struct reply *last_reply;
-    bool is_due;
+    bool is_due; /* transitions_is_due */
 };
 
 /* ---- queues and hash table ---- */

@@ -22,7 +22,7 @@
  *
  * Failure: a run whose start cannot be written fails; if the sync fails, all runs that were started
  * in the round fail. A result that is refused with ERR_LIMIT is submitted again by the next pump.
- * */
+ */
 
 enum { DELAY_MS_MAX = 24 * 60 * 60 * 1000, TEXT_SIZE = 160 };
 
