@@ -11,6 +11,9 @@ enum { LENGTH_SIZE = 4 };
 
 /* ---- layouts ---- */
 
+/* A layout is the table of the fields of one structure; FIELD_OWNER names the structure in which
+ * FIELD_DESCRIBE (model/fields.h) takes their offsets. */
+
 #define EXEC_LAYOUT(which, FIELDS_OF)                                                              \
     static const struct field which##_fields[] = {FIELDS_OF(FIELD_DESCRIBE)};                      \
     static const struct layout which##_layout = {                                                  \
@@ -81,6 +84,7 @@ err exec_encode(const struct exec_message *message, struct buf *out)
     const uint32_t before = out->len;
     const struct layout *layout = exec_layout(message->kind);
     uint64_t strings = 0;
+    /* Only the strings of EXEC_SPAWN can be long: add them up before anything is copied. */
     if (message->kind == EXEC_SPAWN)
         strings = (uint64_t)message->spawn.argv.len + message->spawn.env.len +
                   message->spawn.cwd.len + message->spawn.stdin_path.len;
@@ -89,7 +93,7 @@ err exec_encode(const struct exec_message *message, struct buf *out)
     buf_put(out, "\0\0\0", LENGTH_SIZE);
     buf_put_c(out, (char)message->kind);
     if (layout)
-        fields_encode(layout, &message->hello, out);
+        fields_encode(layout, &message->hello, out); /* the address of any union member */
     const uint32_t size = out->len - before - LENGTH_SIZE;
     if (size > EXEC_BODY_MAX) {
         out->len = before;

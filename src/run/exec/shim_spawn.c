@@ -20,12 +20,13 @@
 
 /* Descriptors that are open until the process is started; -1: not open. */
 struct spawn_fds {
-    int cwd;
-    int input;
-    int out[2];
-    int log[2];
+    int cwd;    /* working directory */
+    int input;  /* standard input; -1: /dev/null */
+    int out[2]; /* pipe of standard output: read end, write end */
+    int log[2]; /* pipe of standard error */
 };
 
+/* Write the sentence and the text of errno to `reason`. Always returns false. */
 __attribute__((format(printf, 2, 3))) static bool spawn_fail(char *reason, const char *format, ...)
 {
     const int error = errno;
@@ -184,10 +185,12 @@ bool shim_spawn(struct arena *a, const struct exec_spawn *spec, const char *toke
     const char *program = spawn_find_program(a, argv[0], env);
     errno = program ? spawn_process(&s, program, argv, env, &out_start->pid) : ENOENT;
     if (errno) {
-        const bool started = spawn_fail(out_start->reason, "cannot start \"%s\"", argv[0]);
+        /* Format the reason before close(2) can change errno. */
+        const bool is_started = spawn_fail(out_start->reason, "cannot start \"%s\"", argv[0]);
         spawn_close_fds(&s);
-        return started;
+        return is_started;
     }
+    /* The caller owns the pipes from here on; the other descriptors are closed. */
     out_start->out = s.out[0];
     out_start->log = s.log[0];
     out_start->write_ends[0] = s.out[1];

@@ -6,16 +6,17 @@
 #include "base/hash/hash.h"
 #include "base/text/str.h"
 
-/* A binary heap by due time and a hash table by (run id, attempt) over the same entries; each entry
- * stores its position in the heap, so that it can be removed in logarithmic time. */
+/* A binary heap by due time and a hash table by (run id, attempt) over the same entries, which this
+ * file owns; each entry stores its position in the heap, so that it can be removed in logarithmic
+ * time. Only an allocation can fail, and that ends the process. */
 
 enum { CAPACITY_INITIAL = 64 };
 
 struct fake_timers_entry {
     struct fake_run work;
-    uint64_t number; /* order of insertion */
-    uint32_t at;     /* index in the heap */
-    struct fake_timers_entry *next;
+    uint64_t number;                /* order of insertion */
+    uint32_t at;                    /* index in the heap */
+    struct fake_timers_entry *next; /* hash chain */
 };
 
 /* ---- hash table ---- */
