@@ -235,9 +235,9 @@ static void open_workers(struct bench_engine *s, const struct bench *b, const ch
                                        .data = data,
                                        .exec_program = b->exec_program,
                                        .request_first = REQUEST_RUNS};
-    const struct runner_callbacks seams = {
+    const struct runner_callbacks callbacks = {
         .self = s, .facts = run_facts, .submit = submit, .wake = wake, .jig_ops = &true_jig_ops};
-    if (runner_open(&setup, seams, &l->runner) != OK)
+    if (runner_open(&setup, callbacks, &l->runner) != OK)
         runs_die("no runner");
     s->runners = (struct runners){.self = s,
                                   .core = core_of,

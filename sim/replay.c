@@ -105,7 +105,7 @@ static const char *replay_reload(struct replay *r, const struct mark *mark)
         core_bootstrap(r->core, now_ms);
     } else {
         struct loading loading = {.core = r->core, .what = "the store could not be read"};
-        err e = memory_store_load(r->store, (struct store_visitor){&loading, replay_load_record});
+        err e = memory_store_load(r->store, (struct record_callback){&loading, replay_load_record});
         if (e == OK)
             e = core_load_end(r->core, r->mono_ms, &loading.what);
         if (e != OK)

@@ -241,7 +241,7 @@ static const char *checks_plan(struct checks *c, struct core *core, int64_t depl
                                    .deployment_commit = {.id = deployment_id}};
     core_plan(core, &commit, &c->scratch, &beside);
     core_plan_whole(core, &commit, &c->scratch, &whole);
-    if (beside.verdict != whole.verdict || beside.veto_request_count != whole.veto_request_count)
+    if (beside.verdict != whole.verdict || beside.veto_call_count != whole.veto_call_count)
         return checks_report(c, "the plan of deployment %lld has another verdict than its dry run",
                              (long long)deployment_id);
     if (whole.verdict == VERDICT_DONE &&
@@ -267,7 +267,7 @@ static const char *checks_reload(struct checks *c, const struct memory_store *st
 {
     c->counts->reloads++;
     struct loading loading = {.core = core_new(), .what = "the store cannot be read"};
-    err e = memory_store_load(store, (struct store_visitor){&loading, checks_load_record});
+    err e = memory_store_load(store, (struct record_callback){&loading, checks_load_record});
     if (e == OK)
         e = core_load_end(loading.core, mono_ms, &loading.what);
     const char *said = NULL;

@@ -60,7 +60,7 @@ static err durability_oracle_note_record(void *self, const struct record *record
 void durability_oracle_reload(struct durability_oracle *l, const struct memory_store *store)
 {
     durability_oracle_fini(l);
-    if (memory_store_load(store, (struct store_visitor){l, durability_oracle_note_record}) != OK)
+    if (memory_store_load(store, (struct record_callback){l, durability_oracle_note_record}) != OK)
         impossible("the store cannot be read");
 }
 

@@ -107,6 +107,7 @@ static err host_key_oracle_note_record(void *self, const struct record *record)
 void host_key_oracle_reload(struct host_key_oracle *oracle, const struct memory_store *store)
 {
     host_key_oracle_fini(oracle);
-    if (memory_store_load(store, (struct store_visitor){oracle, host_key_oracle_note_record}) != OK)
+    if (memory_store_load(store, (struct record_callback){oracle, host_key_oracle_note_record}) !=
+        OK)
         impossible("the store cannot be read");
 }

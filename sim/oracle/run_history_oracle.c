@@ -116,7 +116,7 @@ static const char *run_history_oracle_check_kept(struct run_history_oracle *orac
 {
     struct kept_runs l = {0};
     if (memory_store_runs(store, start.noderole_id, UINT32_MAX,
-                          (struct store_visitor){&l, kept_runs_check_row}) != OK)
+                          (struct record_callback){&l, kept_runs_check_row}) != OK)
         impossible("the history cannot be read");
     if (l.is_wrong)
         return run_history_oracle_report(oracle, "is among runs that are out of order", start);
@@ -166,7 +166,7 @@ static err run_history_oracle_note_record(void *self, const struct record *recor
 void run_history_oracle_reload(struct run_history_oracle *oracle, const struct memory_store *store)
 {
     run_history_oracle_fini(oracle);
-    if (memory_store_load(store, (struct store_visitor){oracle, run_history_oracle_note_record}) !=
-        OK)
+    if (memory_store_load(store,
+                          (struct record_callback){oracle, run_history_oracle_note_record}) != OK)
         impossible("the store cannot be read");
 }

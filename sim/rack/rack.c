@@ -178,11 +178,11 @@ static err rack_hooks_submit(void *self, const struct command *command)
     return OK;
 }
 
-static err rack_hooks_answer(void *self, uint64_t token, const struct answer *answers,
+static err rack_hooks_answer(void *self, uint64_t token, const struct veto_reply *veto_replies,
                              uint32_t count)
 {
     struct rack *r = self;
-    return turn_submit_veto_replies(r->turn, token, answers, count);
+    return turn_submit_veto_replies(r->turn, token, veto_replies, count);
 }
 
 static void rack_hooks_called(void *self, uint64_t key, const struct hooks_result *result)

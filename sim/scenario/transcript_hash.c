@@ -112,20 +112,20 @@ static void hash_fields(struct transcript_hash *h, struct arena *scratch,
 {
     const struct layout *layout = command_layout(command->kind);
     const int64_t numbers[] = {
-        command->kind,       command->request,        command->now_ms,
-        command->mono_ms,    command->wall_ms,        (int64_t)command->nonce[0],
-        command->depth,      command->if_turn,        (int64_t)command->nonce[1],
-        command->by.user_id, command->by.token_id,    command->by.node_id,
-        command->is_dry,     command->by.is_external, command->is_brief,
-        command->is_summary, command->answer_count,
+        command->kind,       command->request,          command->now_ms,
+        command->mono_ms,    command->wall_ms,          (int64_t)command->nonce[0],
+        command->depth,      command->if_turn,          (int64_t)command->nonce[1],
+        command->by.user_id, command->by.token_id,      command->by.node_id,
+        command->is_dry,     command->by.is_external,   command->is_brief,
+        command->is_summary, command->veto_reply_count,
     };
     for (uint32_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         hash_number(h, numbers[i]);
     hash_bytes(h, command->actor);
     hash_bytes(h, command->address);
-    for (uint32_t i = 0; i < command->answer_count; i++) {
-        hash_number(h, command->answers[i].veto);
-        hash_number(h, command->answers[i].text.len > 0);
+    for (uint32_t i = 0; i < command->veto_reply_count; i++) {
+        hash_number(h, command->veto_replies[i].veto);
+        hash_number(h, command->veto_replies[i].text.len > 0);
     }
     for (uint32_t i = 0; i < layout->count; i++)
         hash_field(h, scratch, command, &layout->fields[i]);
@@ -148,7 +148,7 @@ void transcript_hash_command(struct transcript_hash *h, struct arena *scratch,
         hash_bytes(h, p->field);
         hash_number(h, p->text.len > 0);
     }
-    for (const struct ask *ask = outcome->asks; ask; ask = ask->next) {
+    for (const struct veto_call *ask = outcome->veto_calls; ask; ask = ask->next) {
         hash_number(h, ask->hook);
         hash_number(h, ask->role_id);
         hash_document(h, scratch, ask->argument);

@@ -37,10 +37,10 @@ static err log_lead(void *self, int64_t epoch, struct store_mark *out_mark)
     return OK;
 }
 
-static err log_load(void *self, struct store_visitor visitor)
+static err log_load(void *self, struct record_callback callback)
 {
     const struct log_store *l = self;
-    (void)visitor;
+    (void)callback;
     return l->turn == 0 ? OK : ERR_UNAVAILABLE;
 }
 
@@ -70,7 +70,7 @@ static err log_poll(void *self, bool *out_busy)
     return OK;
 }
 
-static err log_look(void *self, struct store_mark *out_mark)
+static err log_read_mark(void *self, struct store_mark *out_mark)
 {
     const struct log_store *l = self;
     *out_mark = (struct store_mark){.epoch = l->epoch, .turn = l->turn};
@@ -84,5 +84,5 @@ struct store_port log_store_port(struct log_store *l)
                                .load = log_load,
                                .submit = log_submit,
                                .poll = log_poll,
-                               .look = log_look};
+                               .read_mark = log_read_mark};
 }

@@ -315,39 +315,39 @@ static err session_lead(void *self, int64_t epoch, struct store_mark *out_mark)
     return OK;
 }
 
-static err row_read(const struct row *row, struct store_visitor visitor)
+static err row_read(const struct row *row, struct record_callback callback)
 {
     struct record record;
     uint32_t at = 0;
     err e = record_decode((struct str){row->bytes, row->size}, &at, &record);
     if (e == OK && at != row->size)
         e = ERR_CORRUPT;
-    return e == OK ? visitor.record(visitor.self, &record) : e;
+    return e == OK ? callback.record(callback.self, &record) : e;
 }
 
 /* Reads at most `limit` records; ERR_IO if there are more. */
-static err store_read_rows(const struct memory_store *m, struct store_visitor visitor,
+static err store_read_rows(const struct memory_store *m, struct record_callback callback,
                            uint64_t limit)
 {
     for (uint32_t t = 0; t < TABLE_LOADED; t++)
         for (uint32_t i = 0; i < m->tables[t].count; i++) {
             if (limit-- == 0)
                 return ERR_IO;
-            err e = row_read(&m->tables[t].at[i], visitor);
+            err e = row_read(&m->tables[t].at[i], callback);
             if (e != OK)
                 return e;
         }
     return OK;
 }
 
-static err session_load(void *self, struct store_visitor visitor)
+static err session_load(void *self, struct record_callback callback)
 {
     struct memory_session *s = self;
     must(!s->busy);
     if (s->faults.load_fails == 0)
-        return store_read_rows(s->store, visitor, UINT64_MAX);
+        return store_read_rows(s->store, callback, UINT64_MAX);
     s->faults.load_fails--;
-    err e = store_read_rows(s->store, visitor, s->faults.load_reaches);
+    err e = store_read_rows(s->store, callback, s->faults.load_reaches);
     return e == OK ? ERR_IO : e;
 }
 
@@ -364,7 +364,7 @@ void memory_session_crash(struct memory_session *s, bool keep_tail)
     memory_session_init(s, s->store);
 }
 
-static err session_look(void *self, struct store_mark *out_mark)
+static err session_read_mark(void *self, struct store_mark *out_mark)
 {
     *out_mark = ((const struct memory_session *)self)->store->mark;
     return OK;
@@ -377,7 +377,7 @@ struct store_port memory_session_port(struct memory_session *s)
                                .load = session_load,
                                .submit = session_submit,
                                .poll = session_poll,
-                               .look = session_look};
+                               .read_mark = session_read_mark};
 }
 
 /* ---- access without a session ---- */
@@ -402,9 +402,9 @@ void memory_store_usurp(struct memory_store *m)
     m->mark.epoch++;
 }
 
-err memory_store_load(const struct memory_store *m, struct store_visitor visitor)
+err memory_store_load(const struct memory_store *m, struct record_callback callback)
 {
-    return store_read_rows(m, visitor, UINT64_MAX);
+    return store_read_rows(m, callback, UINT64_MAX);
 }
 
 static bool interval_covers(const struct record *r, int64_t deployment_id, int64_t seq)
@@ -436,7 +436,7 @@ struct record *memory_store_old(const struct memory_store *m, int64_t deployment
 }
 
 err memory_store_runs(const struct memory_store *m, int64_t noderole_id, uint32_t limit,
-                      struct store_visitor visitor)
+                      struct record_callback callback)
 {
     const struct rows *rows = &m->tables[TABLE_OLD_RUN];
     const struct key after_last = {{noderole_id, INT64_MAX, INT64_MAX}};
@@ -444,7 +444,7 @@ err memory_store_runs(const struct memory_store *m, int64_t noderole_id, uint32_
     for (uint32_t i = rows_lower_bound(rows, &after_last); i-- > 0 && limit && e == OK; limit--) {
         if (rows->at[i].key.part[0] != noderole_id)
             return OK;
-        e = row_read(&rows->at[i], visitor);
+        e = row_read(&rows->at[i], callback);
     }
     return e;
 }

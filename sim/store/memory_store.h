@@ -75,11 +75,11 @@ void memory_store_set_mark(struct memory_store *m, struct store_mark mark);
 /* Another process takes the leadership: every session is fenced. */
 void memory_store_usurp(struct memory_store *m);
 /* Read every record below TABLE_LOADED, as load() does but without faults. */
-NODISCARD err memory_store_load(const struct memory_store *m, struct store_visitor visitor);
+NODISCARD err memory_store_load(const struct memory_store *m, struct record_callback callback);
 /* The archived records (old_member, old_data) that cover snapshot `seq` of a deployment;
  * allocated in the arena, with their strings. */
 struct record *memory_store_old(const struct memory_store *m, int64_t deployment_id, int64_t seq,
                                 struct arena *arena, uint32_t *out_count);
 /* The ended runs of a noderole, newest first, like history_port.runs. */
 NODISCARD err memory_store_runs(const struct memory_store *m, int64_t noderole_id, uint32_t limit,
-                                struct store_visitor visitor);
+                                struct record_callback callback);

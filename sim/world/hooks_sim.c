@@ -211,25 +211,25 @@ static void hooks_sim_ask(void *self, uint64_t token, const struct veto_request 
                           uint32_t count)
 {
     struct world *w = self;
-    struct answer *answers = arena_array(&w->arena, struct answer, count);
+    struct veto_reply *veto_replies = arena_array(&w->arena, struct veto_reply, count);
     for (uint32_t i = 0; i < count; i++) {
         transcript_effect(w->transcript, hook_name(questions[i].hook), questions[i].role_id, 0,
                           questions[i].argument);
-        answers[i].key = questions[i].key;
-        answers[i].veto = world_fault(w, FAULT_HOOK_VETO);
-        if (answers[i].veto)
-            answers[i].text = STR("injected veto");
+        veto_replies[i].key = questions[i].key;
+        veto_replies[i].veto = world_fault(w, FAULT_HOOK_VETO);
+        if (veto_replies[i].veto)
+            veto_replies[i].text = STR("injected veto");
     }
-    const struct str bytes = {(const char *)answers, (uint32_t)(count * sizeof *answers)};
+    const struct str bytes = {(const char *)veto_replies, (uint32_t)(count * sizeof *veto_replies)};
     const int64_t late_ms = world_fault(w, FAULT_HOOK_LATE) ? 10 * MINUTE : 0;
     world_at(w, w->mono_ms + late_ms + prng_between(&w->rng, 1, SECOND), EVENT_ANSWERS,
              (int64_t)token, bytes);
 }
 
-void hooks_sim_answer(struct world *w, int64_t token, struct str answers)
+void hooks_sim_answer(struct world *w, int64_t token, struct str veto_replies)
 {
-    const uint32_t count = (uint32_t)(answers.len / sizeof(struct answer));
-    const struct answer *first = (const struct answer *)(const void *)answers.at;
+    const uint32_t count = (uint32_t)(veto_replies.len / sizeof(struct veto_reply));
+    const struct veto_reply *first = (const struct veto_reply *)(const void *)veto_replies.at;
     ignore(turn_submit_veto_replies(w->turn, (uint64_t)token, first, count),
            "the daemon that sent the request may have crashed since");
 }

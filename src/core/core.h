@@ -74,12 +74,12 @@ struct effects {
 
 /* A veto request: a call of a hook that may refuse the command. The object may not exist yet, so
  * the request carries a copy of it. */
-struct ask {
+struct veto_call {
     uint64_t key; /* hash of hook, role and argument; the veto reply repeats it */
     enum hook hook;
     int64_t role_id;
     struct str argument; /* canonical JSON */
-    struct ask *next;
+    struct veto_call *next;
 };
 
 enum verdict {
@@ -92,8 +92,8 @@ struct outcome {
     enum verdict verdict;
     int64_t id; /* of the object that was created or changed; 0 unless VERDICT_DONE */
     struct problem *problems;
-    struct ask *asks; /* veto requests, in the order they were made */
-    uint32_t veto_request_count;
+    struct veto_call *veto_calls; /* veto requests, in the order they were made */
+    uint32_t veto_call_count;
     struct str doc; /* result of commands that return one (plan, revert, batch): canonical JSON */
 };
 

@@ -37,7 +37,7 @@ void core_step_dry(struct core *c, const struct command *command, struct arena *
                    struct outcome *out);
 
 /* Check the veto replies of the command and sort them by key, for a binary search. */
-void command_sort_answers(struct core *c, struct command *command);
+void command_sort_veto_replies(struct core *c, struct command *command);
 
 /* ---- authority.c ---- */
 

@@ -30,7 +30,7 @@ struct history_request {
     int64_t number; /* by which the API finds its request */
     /* Calls the function of the port that this request needs. */
     err (*read)(const struct history_request *q, const struct history_port *port,
-                struct store_visitor visitor);
+                struct record_callback callback);
     int64_t noderole_id;
     struct interval_page page;
     struct history_cursor from;
@@ -110,21 +110,21 @@ static void history_grow_records(struct history_request *q)
 }
 
 static err history_read_runs(const struct history_request *q, const struct history_port *port,
-                             struct store_visitor visitor)
+                             struct record_callback callback)
 {
-    return port->runs(port->self, q->noderole_id, q->limit, visitor);
+    return port->runs(port->self, q->noderole_id, q->limit, callback);
 }
 
 static err history_read_intervals(const struct history_request *q, const struct history_port *port,
-                                  struct store_visitor visitor)
+                                  struct record_callback callback)
 {
-    return port->intervals(port->self, &q->page, visitor);
+    return port->intervals(port->self, &q->page, callback);
 }
 
 static err history_read_events(const struct history_request *q, const struct history_port *port,
-                               struct store_visitor visitor)
+                               struct record_callback callback)
 {
-    return port->events(port->self, q->from, q->limit, visitor);
+    return port->events(port->self, q->from, q->limit, callback);
 }
 
 /* Copy a record into the reply. ERR_LIMIT ends the read of a full page, which is not an error. */
@@ -167,7 +167,7 @@ static void history_execute(struct history *h, struct history_request *q)
         return;
     }
     const struct history_port port = store_reader_history(h->reader);
-    q->why = q->read(q, &port, (struct store_visitor){q, history_keep_record});
+    q->why = q->read(q, &port, (struct record_callback){q, history_keep_record});
     if (q->why == OK || q->is_full) {
         q->why = OK;
         return;

@@ -52,7 +52,7 @@ static enum exit_status set_clock_load(struct set_clock_job *s, struct store *st
 {
     s->core = core_new();
     s->what = NULL;
-    err e = s->port.load(s->port.self, (struct store_visitor){s, set_clock_load_record});
+    err e = s->port.load(s->port.self, (struct record_callback){s, set_clock_load_record});
     if (e != OK && !s->what)
         return set_clock_store_failed(store, "read");
     if (e == OK)
@@ -123,7 +123,7 @@ static enum exit_status set_clock_lower_stamp(struct set_clock_job *s, struct st
     char from[SYS_TIME_SIZE], to[SYS_TIME_SIZE];
     const int64_t wall_ms = sys_now_ms();
     s->port = store_port(store);
-    if (s->port.look(s->port.self, &s->mark) != OK)
+    if (s->port.read_mark(s->port.self, &s->mark) != OK)
         return set_clock_store_failed(store, "read");
     if (s->mark.turn == 0) {
         log_print(LOG_ERROR,

@@ -288,11 +288,11 @@ static int64_t wiring_find_object(void *self, enum table table, struct str name)
     return core_find(wiring_core(self), table, name);
 }
 
-static err wiring_veto_answer(void *self, uint64_t token, const struct answer *answers,
+static err wiring_veto_answer(void *self, uint64_t token, const struct veto_reply *veto_replies,
                               uint32_t count)
 {
     const struct wiring *w = self;
-    return turn_submit_veto_replies(w->loop->turn, token, answers, count);
+    return turn_submit_veto_replies(w->loop->turn, token, veto_replies, count);
 }
 
 static void wiring_on_transition_called(void *self, uint64_t key, const struct hooks_result *result)

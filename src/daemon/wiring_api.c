@@ -135,8 +135,8 @@ static err api_run_log(void *self, struct api_log_chunk *log)
     return OK;
 }
 
-static err api_rehearse(void *self, const struct str *barclamps, uint32_t count,
-                        struct arena *arena, struct outcome *outcomes)
+static err api_import_dry_run(void *self, const struct str *barclamps, uint32_t count,
+                              struct arena *arena, struct outcome *outcomes)
 {
     return turn_import_dry_run(((struct wiring *)self)->loop->turn, barclamps, count, arena,
                                outcomes);
@@ -146,7 +146,7 @@ static err api_read_barclamp(void *self, struct api_barclamp *barclamp)
 {
     const struct barclamp_upload_callbacks callbacks = {.self = self,
                                                         .core = api_core,
-                                                        .rehearse = api_rehearse,
+                                                        .dry_run = api_import_dry_run,
                                                         .folder = ((struct wiring *)self)->uploads};
     return barclamp_upload_read(&callbacks, barclamp);
 }

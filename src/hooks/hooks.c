@@ -202,11 +202,11 @@ static void hooks_port_ask(void *self, uint64_t token, const struct veto_request
     struct hooks *h = self;
     struct job *job = job_new(JOB_VETO, task_count);
     job->key = token;
-    job->answers = arena_array(&job->arena, struct answer, task_count);
+    job->veto_replies = arena_array(&job->arena, struct veto_reply, task_count);
     const bool is_full = h->veto_count >= HOOKS_VETOES_MAX;
     for (uint32_t i = 0; i < task_count; i++) {
         struct task *task = &job->tasks[i];
-        job->answers[i].key = questions[i].key;
+        job->veto_replies[i].key = questions[i].key;
         task->kind = TASK_VETO;
         hooks_set_role(h, task, questions[i].role_id);
         task->function = hook_name(questions[i].hook);
@@ -327,10 +327,10 @@ static err hooks_submit_delivery(struct hooks *h, struct job *job)
 static err hooks_submit_veto_replies(struct hooks *h, struct job *job)
 {
     for (uint32_t i = 0; i < job->task_count; i++) {
-        job->answers[i].veto = job->tasks[i].veto;
-        job->answers[i].text = job->tasks[i].text;
+        job->veto_replies[i].veto = job->tasks[i].veto;
+        job->veto_replies[i].text = job->tasks[i].text;
     }
-    return h->callbacks.answer(h->callbacks.self, job->key, job->answers, job->task_count);
+    return h->callbacks.answer(h->callbacks.self, job->key, job->veto_replies, job->task_count);
 }
 
 static err hooks_submit_result(struct hooks *h, struct job *job)

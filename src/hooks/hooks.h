@@ -77,7 +77,8 @@ struct hooks_callbacks {
     int64_t (*find)(void *self, enum table table, struct str name);
     /* Submits a result. ERR_LIMIT: try again later; any other error is final. */
     err (*submit)(void *self, const struct command *command);
-    err (*answer)(void *self, uint64_t token, const struct answer *answers, uint32_t count);
+    err (*answer)(void *self, uint64_t token, const struct veto_reply *veto_replies,
+                  uint32_t count);
     /* The result of hooks_call(); those of one role in the order of the calls. Strings are valid
      * during the call. */
     void (*called)(void *self, uint64_t key, const struct hooks_result *result);

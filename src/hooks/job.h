@@ -57,11 +57,11 @@ struct job {
     uint32_t task_count;
     struct code_change *change; /* JOB_CODE */
     /* accessed by the loop only */
-    struct row_ids rows;    /* rows that a delivery answers */
-    uint32_t answered;      /* number of rows answered */
-    uint32_t size;          /* bytes of the arguments of its tasks */
-    struct answer *answers; /* veto replies: one for each task, with its key */
-    struct str commands;    /* encoded hook commands, set before the job is submitted */
+    struct row_ids rows;             /* rows that a delivery answers */
+    uint32_t answered;               /* number of rows answered */
+    uint32_t size;                   /* bytes of the arguments of its tasks */
+    struct veto_reply *veto_replies; /* veto replies: one for each task, with its key */
+    struct str commands;             /* encoded hook commands, set before the job is submitted */
     bool is_encoded;
 };
 

@@ -214,7 +214,7 @@ err barclamp_upload_read(const struct barclamp_upload_callbacks *callbacks,
         return OK;
     const struct str document =
         upload_complete(callbacks, core, sent->arena, is_good ? file.document : file.draft);
-    const err e = callbacks->rehearse(callbacks->self, &document, 1, sent->arena, &outcome);
+    const err e = callbacks->dry_run(callbacks->self, &document, 1, sent->arena, &outcome);
     if (e != OK)
         return e;
     if (is_good)

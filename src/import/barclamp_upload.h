@@ -20,8 +20,8 @@ struct barclamp_upload_callbacks {
     void *self;
     const struct core *(*core)(void *self); /* returns NULL while no core is loaded */
     /* Dry run of importing these documents (core_import_dry_run in core.h). */
-    err (*rehearse)(void *self, const struct str *barclamps, uint32_t count, struct arena *arena,
-                    struct outcome *outcomes);
+    err (*dry_run)(void *self, const struct str *barclamps, uint32_t count, struct arena *arena,
+                   struct outcome *outcomes);
     const char *folder;
 };
 

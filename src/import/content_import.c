@@ -324,7 +324,7 @@ static bool content_dry_run_next(struct content *c)
     const uint32_t count = content_take_drafts(c, texts);
     /* Without a core there is no dry run; the errors of the files have been logged already. */
     const bool is_done =
-        count && c->callbacks.rehearse(c->callbacks.self, texts, count, &arena, outcomes) == OK;
+        count && c->callbacks.dry_run(c->callbacks.self, texts, count, &arena, outcomes) == OK;
     for (uint32_t i = 0; is_done && i < count; i++) {
         struct diagnostics report = diagnostics_begin(&arena);
         barclamp_check_draft(&report, c->callbacks.core(c->callbacks.self), &c->reading.tree,
@@ -359,7 +359,7 @@ static bool content_check_next(struct content *c)
     if (!c->is_document_checked) {
         const bool is_done =
             c->tries[c->next].is_new &&
-            c->callbacks.rehearse(c->callbacks.self, &file->document, 1, &arena, &outcome) == OK &&
+            c->callbacks.dry_run(c->callbacks.self, &file->document, 1, &arena, &outcome) == OK &&
             outcome.verdict == VERDICT_DONE;
         barclamp_check_imported(&report, core, &c->reading.tree, file,
                                 is_done ? outcome.doc : STR(""));

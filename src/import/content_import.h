@@ -39,8 +39,8 @@ struct content_callbacks {
      * if it could not be loaded then. False: not possible now. */
     bool (*load)(void *self, struct str role, bool is_same);
     /* Dry run of importing these documents (core_import_dry_run in core.h). */
-    err (*rehearse)(void *self, const struct str *barclamps, uint32_t count, struct arena *arena,
-                    struct outcome *outcomes);
+    err (*dry_run)(void *self, const struct str *barclamps, uint32_t count, struct arena *arena,
+                   struct outcome *outcomes);
     /* The import is complete, and no other one is queued. */
     void (*done)(void *self);
 };

@@ -90,7 +90,7 @@ static const struct layout *header_layout(void)
 
 static const struct layout *answer_layout(void)
 {
-    typedef struct answer FIELD_OWNER;
+    typedef struct veto_reply FIELD_OWNER;
     /* clang-format off */
     static const struct field fields[] = {
         FIELD_DESCRIBE(I64, key)
@@ -119,9 +119,9 @@ void command_encode(const struct command *command, struct buf *out)
     const struct layout *payload = command_layout(command->kind);
     buf_put_varint(out, command->kind);
     fields_encode(header_layout(), command, out);
-    buf_put_varint(out, command->answer_count);
-    for (uint32_t i = 0; i < command->answer_count; i++)
-        fields_encode(answer_layout(), &command->answers[i], out);
+    buf_put_varint(out, command->veto_reply_count);
+    for (uint32_t i = 0; i < command->veto_reply_count; i++)
+        fields_encode(answer_layout(), &command->veto_replies[i], out);
     fields_encode(payload, command_payload_const(command), out);
 }
 
@@ -134,12 +134,12 @@ static err decode_answers(struct arena *arena, struct str bytes, uint32_t *at,
         return ERR_CORRUPT;
     if (count == 0)
         return OK;
-    struct answer *answers = arena_array(arena, struct answer, count);
+    struct veto_reply *veto_replies = arena_array(arena, struct veto_reply, count);
     for (uint64_t i = 0; i < count; i++)
-        if (fields_decode(answer_layout(), bytes, at, &answers[i]) != OK)
+        if (fields_decode(answer_layout(), bytes, at, &veto_replies[i]) != OK)
             return ERR_CORRUPT;
-    command->answers = answers;
-    command->answer_count = (uint32_t)count;
+    command->veto_replies = veto_replies;
+    command->veto_reply_count = (uint32_t)count;
     return OK;
 }
 
@@ -171,13 +171,13 @@ struct command command_copy(struct arena *arena, const struct command *command)
     if (copy.address.len)
         copy.address = str_copy(arena, copy.address);
     fields_copy(arena, command_layout(copy.kind), command_payload(&copy), command_payload(&copy));
-    if (copy.answer_count == 0)
+    if (copy.veto_reply_count == 0)
         return copy;
-    struct answer *answers =
-        arena_copy(arena, command->answers, sizeof *answers * command->answer_count);
-    for (uint32_t i = 0; i < copy.answer_count; i++)
-        if (answers[i].text.len)
-            answers[i].text = str_copy(arena, answers[i].text);
-    copy.answers = answers;
+    struct veto_reply *veto_replies =
+        arena_copy(arena, command->veto_replies, sizeof *veto_replies * command->veto_reply_count);
+    for (uint32_t i = 0; i < copy.veto_reply_count; i++)
+        if (veto_replies[i].text.len)
+            veto_replies[i].text = str_copy(arena, veto_replies[i].text);
+    copy.veto_replies = veto_replies;
     return copy;
 }

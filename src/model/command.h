@@ -271,7 +271,7 @@ COMMANDS(C)
 #undef C
 
 /* The reply of a hook to a veto request of the core about this command (core.h). */
-struct answer {
+struct veto_reply {
     uint64_t key; /* of the veto request */
     bool veto;
     struct str text;
@@ -306,8 +306,8 @@ struct command {
     bool is_dry;     /* dry run of a commit: compute the plan, change nothing */
     bool is_brief;   /* of a dry run: compute the list that needs consent, not the plan */
     bool is_summary; /* of a plan: the totals only */
-    const struct answer *answers;
-    uint32_t answer_count;
+    const struct veto_reply *veto_replies;
+    uint32_t veto_reply_count;
     union {
 #define C(upper, lower) struct lower##_command lower;
         COMMANDS(C)

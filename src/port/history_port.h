@@ -23,9 +23,9 @@ struct history_port {
     void *self;
     /* At most `limit` events from the cursor on, the nearest first. */
     err (*events)(void *self, struct history_cursor from, uint32_t limit,
-                  struct store_visitor visitor);
+                  struct record_callback callback);
     /* One page of the closed intervals that contain the seq of a snapshot. */
-    err (*intervals)(void *self, const struct interval_page *page, struct store_visitor visitor);
+    err (*intervals)(void *self, const struct interval_page *page, struct record_callback callback);
     /* At most `limit` ended runs of a noderole, newest first. */
-    err (*runs)(void *self, int64_t noderole_id, uint32_t limit, struct store_visitor visitor);
+    err (*runs)(void *self, int64_t noderole_id, uint32_t limit, struct record_callback callback);
 };

@@ -25,7 +25,7 @@ struct store_mark {
 };
 
 /* Called by load() for each record. A result other than OK ends the load with that value. */
-struct store_visitor {
+struct record_callback {
     void *self;
     err (*record)(void *self, const struct record *record);
 };
@@ -42,7 +42,7 @@ struct store_port {
     /* Visit every record below TABLE_LOADED: tables in the order of the enum, ids ascending
      * (counters by name), relations by their key. A record is valid during the callback. Not while
      * a batch is in flight. */
-    err (*load)(void *self, struct store_visitor visitor);
+    err (*load)(void *self, struct record_callback callback);
 
     /* Begin to write. The batch and its bytes must stay valid until poll() has reported the result.
      * An error means that the batch is not committed and will not be (ERR_UNKNOWN: it may be). */
@@ -57,7 +57,7 @@ struct store_port {
 
     /* Read the position of the store without the leadership; nothing is written. Not while a batch
      * is in flight. */
-    err (*look)(void *self, struct store_mark *out_mark);
+    err (*read_mark)(void *self, struct store_mark *out_mark);
 
     /* While no batch is in flight: report a loss of the connection that the store has detected.
      * ERR_FENCED if another process has the leadership, another error if lead() must be called

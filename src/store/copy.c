@@ -28,12 +28,12 @@ static err store_copy_record(void *self, const struct record *record)
 
 static err store_copy_tables(struct engine *from, struct engine *to, const struct store_mark *mark)
 {
-    const struct store_visitor visitor = {to, store_copy_record};
+    const struct record_callback callback = {to, store_copy_record};
     err why = to->ops->fill_begin(to);
     if (why != OK)
         return why;
     for (uint32_t t = 0; t < TABLE_COUNT && why == OK; t++)
-        why = from->ops->table(from, (enum table)t, visitor);
+        why = from->ops->table(from, (enum table)t, callback);
     struct store_mark raised = *mark;
     raised.epoch = store_copy_epoch(mark->epoch);
     if (why == OK)

@@ -69,13 +69,13 @@ struct engine_ops {
     /* Between begin and end every read sees the same turn. */
     err (*begin)(struct engine *e, struct store_mark *out_mark);
     void (*end)(struct engine *e);
-    err (*table)(struct engine *e, enum table table, struct store_visitor visitor);
+    err (*table)(struct engine *e, enum table table, struct record_callback callback);
     err (*events)(struct engine *e, struct history_cursor from, uint32_t limit,
-                  struct store_visitor visitor);
+                  struct record_callback callback);
     err (*intervals)(struct engine *e, const struct interval_page *page,
-                     struct store_visitor visitor);
+                     struct record_callback callback);
     err (*runs)(struct engine *e, int64_t noderole_id, uint32_t limit,
-                struct store_visitor visitor);
+                struct record_callback callback);
     err (*verify)(struct engine *e); /* ERR_CORRUPT, with `why` */
 
     /* Filling an empty store in one transaction: begin (ERR_REFUSED unless the store is at turn 0),

@@ -108,13 +108,13 @@ err postgres_schema(struct postgres_engine *e, bool may_migrate);
 
 err postgres_begin(struct engine *engine, struct store_mark *out_mark);
 void postgres_end(struct engine *engine);
-err postgres_table(struct engine *engine, enum table table, struct store_visitor visitor);
+err postgres_table(struct engine *engine, enum table table, struct record_callback callback);
 err postgres_events(struct engine *engine, struct history_cursor from, uint32_t limit,
-                    struct store_visitor visitor);
+                    struct record_callback callback);
 err postgres_intervals(struct engine *engine, const struct interval_page *page,
-                       struct store_visitor visitor);
+                       struct record_callback callback);
 err postgres_runs(struct engine *engine, int64_t noderole_id, uint32_t limit,
-                  struct store_visitor visitor);
+                  struct record_callback callback);
 err postgres_verify(struct engine *engine);
 
 /* ---- postgres_rows.c ---- */

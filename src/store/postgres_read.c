@@ -119,7 +119,7 @@ static bool copy_read_row(struct bytes *b, struct record *out)
 
 /* One message of the COPY: the header with or without the first row, a row, or the trailer. */
 static err copy_read_message(struct postgres_engine *e, struct bytes b, struct record *record,
-                             struct store_visitor visitor)
+                             struct record_callback callback)
 {
     enum { END = 0xffff };
     const uint16_t width = record_layout(record->table)->count;
@@ -131,7 +131,7 @@ static err copy_read_message(struct postgres_engine *e, struct bytes b, struct r
             return OK;
         if (columns != width || !copy_read_row(&b, record))
             return postgres_refuse_row(e, record->table);
-        const err why = visitor.record(visitor.self, record);
+        const err why = callback.record(callback.self, record);
         if (why != OK)
             return why;
     }
@@ -151,7 +151,8 @@ static void copy_stop(struct postgres_engine *e)
         PQfreemem(row);
 }
 
-static err copy_read_rows(struct postgres_engine *e, enum table table, struct store_visitor visitor)
+static err copy_read_rows(struct postgres_engine *e, enum table table,
+                          struct record_callback callback)
 {
     struct record record;
     char *row = NULL;
@@ -165,7 +166,7 @@ static err copy_read_rows(struct postgres_engine *e, enum table table, struct st
         if (!begun && !copy_skip_header(&b))
             why = postgres_refuse_row(e, table);
         else
-            why = copy_read_message(e, b, &record, visitor);
+            why = copy_read_message(e, b, &record, callback);
         begun = true;
         PQfreemem(row);
     }
@@ -185,7 +186,7 @@ static err copy_finish(struct postgres_engine *e, err why)
     return why;
 }
 
-err postgres_table(struct engine *engine, enum table table, struct store_visitor visitor)
+err postgres_table(struct engine *engine, enum table table, struct record_callback callback)
 {
     struct postgres_engine *e = postgres_of(engine);
     err why = postgres_ensure_connected(e);
@@ -196,7 +197,7 @@ err postgres_table(struct engine *engine, enum table table, struct store_visitor
     PQclear(answer);
     if (why != OK)
         return why;
-    why = copy_read_rows(e, table, visitor);
+    why = copy_read_rows(e, table, callback);
     return copy_finish(e, why);
 }
 
@@ -224,7 +225,7 @@ void postgres_end(struct engine *engine)
 /* ---- history ---- */
 
 static err postgres_read_result(struct postgres_engine *e, const PGresult *answer, enum table table,
-                                struct store_visitor visitor)
+                                struct record_callback callback)
 {
     struct record record;
     err why = OK;
@@ -236,7 +237,7 @@ static err postgres_read_result(struct postgres_engine *e, const PGresult *answe
                                       (uint32_t)PQgetlength(answer, row, i)};
             why = postgres_set_column(&record, (uint32_t)i, value);
         }
-        why = why == OK ? visitor.record(visitor.self, &record) : postgres_refuse_row(e, table);
+        why = why == OK ? callback.record(callback.self, &record) : postgres_refuse_row(e, table);
     }
     return why;
 }
@@ -250,7 +251,7 @@ struct history_query {
 };
 
 static err postgres_query_history(struct postgres_engine *e, const struct history_query *l,
-                                  struct store_visitor visitor)
+                                  struct record_callback callback)
 {
     char texts[5][POSTGRES_NUMBER_SIZE];
     const char *values[5];
@@ -266,21 +267,21 @@ static err postgres_query_history(struct postgres_engine *e, const struct histor
         &(struct postgres_values){.count = l->count, .at = values, .binary_answer = 1});
     why = postgres_expect(e, answer, PGRES_TUPLES_OK, "read the history");
     if (why == OK)
-        why = postgres_read_result(e, answer, l->table, visitor);
+        why = postgres_read_result(e, answer, l->table, callback);
     PQclear(answer);
     return why;
 }
 
 err postgres_events(struct engine *engine, struct history_cursor from, uint32_t limit,
-                    struct store_visitor visitor)
+                    struct record_callback callback)
 {
     const enum statement which = from.is_backward ? STATEMENT_EVENTS_BACK : STATEMENT_EVENTS;
     const struct history_query l = {which, TABLE_EVENT, 3, {from.turn, from.n, limit}};
-    return postgres_query_history(postgres_of(engine), &l, visitor);
+    return postgres_query_history(postgres_of(engine), &l, callback);
 }
 
 err postgres_intervals(struct engine *engine, const struct interval_page *page,
-                       struct store_visitor visitor)
+                       struct record_callback callback)
 {
     const bool is_data = page->table == TABLE_OLD_DATA;
     const struct history_query l = {
@@ -288,14 +289,14 @@ err postgres_intervals(struct engine *engine, const struct interval_page *page,
         .table = page->table,
         .count = is_data ? 5 : 4,
         .numbers = {page->deployment_id, page->seq, page->limit, page->after[0], page->after[1]}};
-    return postgres_query_history(postgres_of(engine), &l, visitor);
+    return postgres_query_history(postgres_of(engine), &l, callback);
 }
 
 err postgres_runs(struct engine *engine, int64_t noderole_id, uint32_t limit,
-                  struct store_visitor visitor)
+                  struct record_callback callback)
 {
     const struct history_query l = {STATEMENT_RUNS, TABLE_OLD_RUN, 2, {noderole_id, limit}};
-    return postgres_query_history(postgres_of(engine), &l, visitor);
+    return postgres_query_history(postgres_of(engine), &l, callback);
 }
 
 /* ---- verification ---- */
@@ -315,7 +316,7 @@ err postgres_verify(struct engine *engine)
     if (why != OK)
         return why;
     for (uint32_t t = 0; t < TABLE_COUNT && why == OK; t++)
-        why = postgres_table(engine, (enum table)t, (struct store_visitor){NULL, accept_record});
+        why = postgres_table(engine, (enum table)t, (struct record_callback){NULL, accept_record});
     postgres_end(engine);
     return why;
 }

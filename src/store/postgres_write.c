@@ -178,7 +178,7 @@ static err postgres_check_empty(struct postgres_engine *e)
         why = ERR_REFUSED;
     for (uint32_t t = 0; t < TABLE_COUNT && why == OK; t++)
         why = postgres_table(&e->engine, (enum table)t,
-                             (struct store_visitor){NULL, postgres_refuse_record});
+                             (struct record_callback){NULL, postgres_refuse_record});
     return why == ERR_REFUSED ? postgres_set_error(e, why, "the store is not empty") : why;
 }
 

@@ -62,13 +62,13 @@ err sqlite_checkpoint_all(struct sqlite_engine *e);
 
 err sqlite_begin(struct engine *engine, struct store_mark *out_mark);
 void sqlite_end(struct engine *engine);
-err sqlite_table(struct engine *engine, enum table table, struct store_visitor visitor);
+err sqlite_table(struct engine *engine, enum table table, struct record_callback callback);
 err sqlite_events(struct engine *engine, struct history_cursor from, uint32_t limit,
-                  struct store_visitor visitor);
+                  struct record_callback callback);
 err sqlite_intervals(struct engine *engine, const struct interval_page *page,
-                     struct store_visitor visitor);
+                     struct record_callback callback);
 err sqlite_runs(struct engine *engine, int64_t noderole_id, uint32_t limit,
-                struct store_visitor visitor);
+                struct record_callback callback);
 err sqlite_verify(struct engine *engine);
 err sqlite_fill_begin(struct engine *engine);
 err sqlite_fill_put(struct engine *engine, const struct record *record);
@@ -79,7 +79,7 @@ err sqlite_put_row(struct sqlite_engine *e, const struct record *record);
 err sqlite_end_row(struct sqlite_engine *e, const struct record *record);
 /* Calls the callback for every row of a bound statement, as a record of that table. */
 err sqlite_visit(struct sqlite_engine *e, sqlite3_stmt *statement, enum table table,
-                 struct store_visitor visitor);
+                 struct record_callback callback);
 /* Reads the largest id of every table. */
 err sqlite_find_high(struct sqlite_engine *e);
 

@@ -31,25 +31,25 @@ void sqlite_end(struct engine *engine)
     sqlite_roll_back(sqlite_of(engine));
 }
 
-err sqlite_table(struct engine *engine, enum table table, struct store_visitor visitor)
+err sqlite_table(struct engine *engine, enum table table, struct record_callback callback)
 {
     struct sqlite_engine *e = sqlite_of(engine);
-    return sqlite_visit(e, e->tables[table][OP_LOAD], table, visitor);
+    return sqlite_visit(e, e->tables[table][OP_LOAD], table, callback);
 }
 
 err sqlite_events(struct engine *engine, struct history_cursor from, uint32_t limit,
-                  struct store_visitor visitor)
+                  struct record_callback callback)
 {
     const enum statement which = from.is_backward ? STATEMENT_EVENTS_BACK : STATEMENT_EVENTS;
     sqlite3_stmt *s = sqlite_of(engine)->named[which];
     sqlite3_bind_int64(s, 1, from.turn);
     sqlite3_bind_int64(s, 2, from.n);
     sqlite3_bind_int64(s, 3, limit);
-    return sqlite_visit(sqlite_of(engine), s, TABLE_EVENT, visitor);
+    return sqlite_visit(sqlite_of(engine), s, TABLE_EVENT, callback);
 }
 
 err sqlite_intervals(struct engine *engine, const struct interval_page *page,
-                     struct store_visitor visitor)
+                     struct record_callback callback)
 {
     struct sqlite_engine *e = sqlite_of(engine);
     const bool is_data = page->table == TABLE_OLD_DATA;
@@ -60,16 +60,16 @@ err sqlite_intervals(struct engine *engine, const struct interval_page *page,
     sqlite3_bind_int64(s, 4, page->after[0]);
     if (is_data)
         sqlite3_bind_int64(s, 5, page->after[1]);
-    return sqlite_visit(e, s, page->table, visitor);
+    return sqlite_visit(e, s, page->table, callback);
 }
 
 err sqlite_runs(struct engine *engine, int64_t noderole_id, uint32_t limit,
-                struct store_visitor visitor)
+                struct record_callback callback)
 {
     sqlite3_stmt *s = sqlite_of(engine)->named[STATEMENT_RUNS];
     sqlite3_bind_int64(s, 1, noderole_id);
     sqlite3_bind_int64(s, 2, limit);
-    return sqlite_visit(sqlite_of(engine), s, TABLE_OLD_RUN, visitor);
+    return sqlite_visit(sqlite_of(engine), s, TABLE_OLD_RUN, callback);
 }
 
 err sqlite_verify(struct engine *engine)

@@ -151,7 +151,7 @@ static err sqlite_refuse_row(struct sqlite_engine *e, enum table table)
 }
 
 err sqlite_visit(struct sqlite_engine *e, sqlite3_stmt *statement, enum table table,
-                 struct store_visitor visitor)
+                 struct record_callback callback)
 {
     struct record record;
     err why = OK;
@@ -163,7 +163,7 @@ err sqlite_visit(struct sqlite_engine *e, sqlite3_stmt *statement, enum table ta
         if (why != OK)
             why = sqlite_refuse_row(e, table);
         else
-            why = visitor.record(visitor.self, &record);
+            why = callback.record(callback.self, &record);
     }
     if (why == OK && result != SQLITE_DONE)
         why = sqlite_fail(e, result, "read a table");

@@ -294,11 +294,11 @@ static err port_lead(void *self, int64_t epoch, struct store_mark *out_mark)
     return why;
 }
 
-static err store_load_tables(struct engine *e, struct store_visitor visitor)
+static err store_load_tables(struct engine *e, struct record_callback callback)
 {
     err why = OK;
     for (uint32_t t = 0; t < TABLE_LOADED && why == OK; t++)
-        why = e->ops->table(e, (enum table)t, visitor);
+        why = e->ops->table(e, (enum table)t, callback);
     return why;
 }
 
@@ -330,7 +330,7 @@ static void store_return_engine(struct store *s, err why)
     store_note_error(s, why);
 }
 
-static err port_look(void *self, struct store_mark *out_mark)
+static err port_read_mark(void *self, struct store_mark *out_mark)
 {
     struct store *s = self;
     err why = ERR_UNAVAILABLE;
@@ -345,7 +345,7 @@ static err port_look(void *self, struct store_mark *out_mark)
     return why;
 }
 
-static err port_load(void *self, struct store_visitor visitor)
+static err port_load(void *self, struct record_callback callback)
 {
     struct store *s = self;
     struct store_mark mark;
@@ -354,7 +354,7 @@ static err port_load(void *self, struct store_visitor visitor)
     if (store_take_engine(s)) {
         why = s->engine->ops->begin(s->engine, &mark);
         if (why == OK) {
-            why = store_load_tables(s->engine, visitor);
+            why = store_load_tables(s->engine, callback);
             s->engine->ops->end(s->engine);
         }
         store_return_engine(s, why);
@@ -401,8 +401,8 @@ static err port_poll(void *self, bool *out_busy)
 
 struct store_port store_port(struct store *s)
 {
-    return (struct store_port){s,         port_lead, port_load,  port_submit,
-                               port_poll, port_look, port_notice};
+    return (struct store_port){s,         port_lead,      port_load,  port_submit,
+                               port_poll, port_read_mark, port_notice};
 }
 
 /* ---- open and close ---- */
@@ -556,9 +556,9 @@ void store_reader_end(struct store_reader *r)
     r->engine->ops->end(r->engine);
 }
 
-err store_reader_table(struct store_reader *r, enum table table, struct store_visitor visitor)
+err store_reader_table(struct store_reader *r, enum table table, struct record_callback callback)
 {
-    return r->engine->ops->table(r->engine, table, visitor);
+    return r->engine->ops->table(r->engine, table, callback);
 }
 
 err store_reader_verify(struct store_reader *r, struct store_why *out_why)
@@ -570,24 +570,24 @@ err store_reader_verify(struct store_reader *r, struct store_why *out_why)
 }
 
 static err reader_events(void *self, struct history_cursor from, uint32_t limit,
-                         struct store_visitor visitor)
+                         struct record_callback callback)
 {
     struct engine *e = ((struct store_reader *)self)->engine;
-    return e->ops->events(e, from, limit, visitor);
+    return e->ops->events(e, from, limit, callback);
 }
 
 static err reader_intervals(void *self, const struct interval_page *page,
-                            struct store_visitor visitor)
+                            struct record_callback callback)
 {
     struct engine *e = ((struct store_reader *)self)->engine;
-    return e->ops->intervals(e, page, visitor);
+    return e->ops->intervals(e, page, callback);
 }
 
 static err reader_runs(void *self, int64_t noderole_id, uint32_t limit,
-                       struct store_visitor visitor)
+                       struct record_callback callback)
 {
     struct engine *e = ((struct store_reader *)self)->engine;
-    return e->ops->runs(e, noderole_id, limit, visitor);
+    return e->ops->runs(e, noderole_id, limit, callback);
 }
 
 struct history_port store_reader_history(struct store_reader *r)

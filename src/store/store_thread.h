@@ -96,7 +96,7 @@ NODISCARD err store_reader_begin(struct store_reader *r, struct store_mark *out_
 void store_reader_end(struct store_reader *r);
 /* Every record of one table, ordered by key; archive tables included. */
 NODISCARD err store_reader_table(struct store_reader *r, enum table table,
-                                 struct store_visitor visitor);
+                                 struct record_callback callback);
 /* Verifies the files of the engine (integrity_check). *out_why has the first defect. */
 NODISCARD err store_reader_verify(struct store_reader *r, struct store_why *out_why);
 

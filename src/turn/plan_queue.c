@@ -148,7 +148,7 @@ static bool plans_matches(const struct made_plan *m, const struct plan_request *
     const struct command *c = &r->input.command;
     return !c->is_brief && m->deployment_id == c->deployment_commit.id &&
            (m->is_detailed || c->is_summary) &&
-           (c->answer_count ? m->owner == r->number : m->owner == 0);
+           (c->veto_reply_count ? m->owner == r->number : m->owner == 0);
 }
 
 /* Set the replies of all requests that wait for this complete plan. */
@@ -263,7 +263,7 @@ static uint32_t plans_plan_for(struct turn *t, const struct plan_request *r)
         (struct made_plan){.plan = plans_begin(t, r, !r->input.command.is_summary),
                            .deployment_id = r->input.command.deployment_commit.id,
                            .is_detailed = !r->input.command.is_summary,
-                           .owner = r->input.command.answer_count ? r->number : 0,
+                           .owner = r->input.command.veto_reply_count ? r->number : 0,
                            .used = ++t->plans.numbers};
     return slot;
 }

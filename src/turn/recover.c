@@ -234,7 +234,7 @@ static err recover_load_records(struct turn *t, struct loading *loading)
     plans_forget(t);
     core_free(t->core);
     t->core = core_new();
-    err e = store->load(store->self, (struct store_visitor){loading, recover_load_record});
+    err e = store->load(store->self, (struct record_callback){loading, recover_load_record});
     if (e != OK)
         return e;
     if (loading->records)
@@ -328,7 +328,7 @@ static enum turn_status recover_load_then_lead(struct turn *t)
 {
     const struct store_port *store = &t->ports.store;
     struct store_mark mark;
-    err e = store->look(store->self, &mark);
+    err e = store->read_mark(store->self, &mark);
     if (e != OK && t->mark.epoch)
         return recover_lead_then_load(t); /* lead() reconnects */
     if (e != OK)

@@ -169,12 +169,12 @@ bool turn_wait_for_hooks(struct turn *t, const struct input *input, const struct
         return true;
     }
     struct veto_request *questions =
-        arena_array(&t->arena, struct veto_request, outcome->veto_request_count);
+        arena_array(&t->arena, struct veto_request, outcome->veto_call_count);
     uint32_t count = 0;
-    for (const struct ask *ask = outcome->asks; ask; ask = ask->next)
+    for (const struct veto_call *ask = outcome->veto_calls; ask; ask = ask->next)
         questions[count++] =
             (struct veto_request){ask->key, ask->hook, ask->role_id, ask->argument};
-    must(count == outcome->veto_request_count);
+    must(count == outcome->veto_call_count);
     if (turn_crashes_at(t, TURN_POINT_ASK_BEFORE))
         return false;
     t->ports.hooks.ask(t->ports.hooks.self, token, questions, count);
@@ -520,23 +520,24 @@ err turn_submit(struct turn *t, const struct command *command)
 
 /* Merge the veto replies of earlier rounds with new ones; a new reply replaces an old one with the
  * same key. */
-static uint32_t turn_merge_veto_replies(const struct command *command, const struct answer *answers,
-                                        uint32_t count, struct answer *out)
+static uint32_t turn_merge_veto_replies(const struct command *command,
+                                        const struct veto_reply *veto_replies, uint32_t count,
+                                        struct veto_reply *out)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < command->answer_count; i++) {
+    for (uint32_t i = 0; i < command->veto_reply_count; i++) {
         uint32_t again = 0;
-        while (again < count && answers[again].key != command->answers[i].key)
+        while (again < count && veto_replies[again].key != command->veto_replies[i].key)
             again++;
         if (again == count)
-            out[n++] = command->answers[i];
+            out[n++] = command->veto_replies[i];
     }
     if (count)
-        memcpy(out + n, answers, sizeof *answers * count);
+        memcpy(out + n, veto_replies, sizeof *veto_replies * count);
     return n + count;
 }
 
-err turn_submit_veto_replies(struct turn *t, uint64_t token, const struct answer *answers,
+err turn_submit_veto_replies(struct turn *t, uint64_t token, const struct veto_reply *veto_replies,
                              uint32_t count)
 {
     struct pending_command *pending = pending_find(&t->pending, token);
@@ -546,10 +547,11 @@ err turn_submit_veto_replies(struct turn *t, uint64_t token, const struct answer
     err e = turn_can_accept(t, 0);
     if (e != OK)
         return e;
-    struct answer *all =
-        arena_array(&pending->arena, struct answer, (uint64_t)command.answer_count + count);
-    command.answer_count = turn_merge_veto_replies(&pending->input.command, answers, count, all);
-    command.answers = all;
+    struct veto_reply *all =
+        arena_array(&pending->arena, struct veto_reply, (uint64_t)command.veto_reply_count + count);
+    command.veto_reply_count =
+        turn_merge_veto_replies(&pending->input.command, veto_replies, count, all);
+    command.veto_replies = all;
     e = turn_is_read(t, &command) ? turn_accept_read(t, &command, pending->input.rounds)
                                   : command_queue_put(&t->inputs, &command, pending->input.rounds);
     if (e == OK)

@@ -131,8 +131,8 @@ NODISCARD err turn_submit(struct turn *t, const struct command *command);
 
 /* The replies to the veto requests of hooks_port.ask(): the pending command is queued again.
  * ERR_NOT_FOUND if it is no longer pending; otherwise as turn_submit(). */
-NODISCARD err turn_submit_veto_replies(struct turn *t, uint64_t token, const struct answer *answers,
-                                       uint32_t count);
+NODISCARD err turn_submit_veto_replies(struct turn *t, uint64_t token,
+                                       const struct veto_reply *veto_replies, uint32_t count);
 
 /* ---- a stalled store (ADR 0071) ---- */
 

@@ -10,7 +10,7 @@ static const int known[] = {
     412, 413, 414, 415, 417, 422, 428, 429, 431, 501, 503, 505,
 };
 
-void answer_init(struct answer *r)
+void answer_init(struct veto_reply *r)
 {
     r->state = ANSWER_HEAD;
     r->head_len = 0;
@@ -26,7 +26,7 @@ void answer_init(struct answer *r)
     r->last_status = 0;
 }
 
-bool answer_is_between(const struct answer *r)
+bool answer_is_between(const struct veto_reply *r)
 {
     return r->state == ANSWER_HEAD && r->head_len == 0;
 }
@@ -37,7 +37,7 @@ static bool is_token_char(char c)
            (c != 0 && strchr("!#$%&'*+-.^_`|~", c) != NULL);
 }
 
-static const char *body_check(struct answer *r)
+static const char *body_check(struct veto_reply *r)
 {
     struct arena arena = {0};
     struct json *value;
@@ -66,7 +66,7 @@ static const char *body_check(struct answer *r)
     return wrong;
 }
 
-static const char *answer_finish(struct answer *r, uint64_t *statuses)
+static const char *answer_finish(struct veto_reply *r, uint64_t *statuses)
 {
     const char *wrong = body_check(r);
     statuses[r->status]++;
@@ -88,7 +88,7 @@ struct framing {
     bool has_type;
 };
 
-static const char *field_check(struct answer *r, struct str line, struct framing *f)
+static const char *field_check(struct veto_reply *r, struct str line, struct framing *f)
 {
     struct str name = str_slice(line, 0, str_find(line, ':', 0));
     if (name.len == 0 || name.len == line.len)
@@ -119,7 +119,7 @@ static const char *field_check(struct answer *r, struct str line, struct framing
     return NULL;
 }
 
-static const char *head_check(struct answer *r, uint64_t *statuses)
+static const char *head_check(struct veto_reply *r, uint64_t *statuses)
 {
     struct str head = {r->head, r->head_len - 2};
     struct framing framing = {0};
@@ -165,7 +165,7 @@ static const char *head_check(struct answer *r, uint64_t *statuses)
     return NULL;
 }
 
-static void body_keep(struct answer *r, const char *bytes, uint32_t len)
+static void body_keep(struct veto_reply *r, const char *bytes, uint32_t len)
 {
     if (len > ANSWER_KEPT_MAX - r->kept_len) {
         r->is_kept_whole = false;
@@ -176,7 +176,7 @@ static void body_keep(struct answer *r, const char *bytes, uint32_t len)
 }
 
 /* Drops a repetition of the head from the beginning of an error page. */
-static void body_undouble(struct answer *r)
+static void body_undouble(struct veto_reply *r)
 {
     uint32_t len = r->page_head_len;
     if (len == 0 || r->kept_len < len || memcmp(r->kept, r->page_head, len) != 0)
@@ -189,7 +189,7 @@ static void body_undouble(struct answer *r)
 }
 
 /* One line with its CR LF is in `head`. */
-static const char *line_check(struct answer *r, uint64_t *statuses)
+static const char *line_check(struct veto_reply *r, uint64_t *statuses)
 {
     uint32_t len = r->head_len - 2;
     r->head_len = 0;
@@ -216,7 +216,7 @@ static const char *line_check(struct answer *r, uint64_t *statuses)
     return len == 0 ? answer_finish(r, statuses) : NULL;
 }
 
-const char *answer_feed(struct answer *r, const char *bytes, uint32_t len, uint64_t *statuses)
+const char *answer_feed(struct veto_reply *r, const char *bytes, uint32_t len, uint64_t *statuses)
 {
     uint32_t at = 0;
     while (at < len) {
@@ -253,7 +253,7 @@ const char *answer_feed(struct answer *r, const char *bytes, uint32_t len, uint6
     return NULL;
 }
 
-const char *answer_end(struct answer *r, uint64_t *statuses)
+const char *answer_end(struct veto_reply *r, uint64_t *statuses)
 {
     if (r->state == ANSWER_UNTIL_CLOSE)
         return answer_finish(r, statuses);

@@ -33,7 +33,7 @@ enum answer_state {
     ANSWER_UNTIL_CLOSE,
 };
 
-struct answer {
+struct veto_reply {
     enum answer_state state;
     char
         head[ANSWER_HEAD_MAX]; /* a head, a chunk's size or a trailer line while it is incomplete */
@@ -53,9 +53,9 @@ struct answer {
     int last_status;
 };
 
-void answer_init(struct answer *r);
+void answer_init(struct veto_reply *r);
 /* NULL, or what is wrong. `statuses` counts complete answers by status. */
-const char *answer_feed(struct answer *r, const char *bytes, uint32_t len, uint64_t *statuses);
+const char *answer_feed(struct veto_reply *r, const char *bytes, uint32_t len, uint64_t *statuses);
 /* The peer closed: NULL, or what is wrong with an end here. */
-const char *answer_end(struct answer *r, uint64_t *statuses);
-bool answer_is_between(const struct answer *r); /* no part of a further answer has come */
+const char *answer_end(struct veto_reply *r, uint64_t *statuses);
+bool answer_is_between(const struct veto_reply *r); /* no part of a further answer has come */

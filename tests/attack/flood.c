@@ -52,7 +52,7 @@ struct connection {
     bool is_broken; /* a write failed: the reset was reported there, and reads see an end */
     struct arena arena;
     struct plan plan;
-    struct answer answer;
+    struct veto_reply answer;
     uint32_t sent;
     uint32_t next_cut;
     int64_t active_ms;
@@ -379,17 +379,17 @@ static void flood_run(struct flood *f)
 
 static void flood_report(const struct flood *f)
 {
-    uint64_t answers = 0;
+    uint64_t veto_replies = 0;
     const char *comma = "";
     double seconds = (double)(now_ms() - f->began_ms) / 1000;
     for (int i = 200; i < ANSWER_STATUS_MAX; i++)
-        answers += f->statuses[i];
+        veto_replies += f->statuses[i];
     printf("{\"requests\":%llu,\"sessions\":%llu,\"answers\":%llu,\"cut\":%llu,\"doubled\":%llu,"
            "\"idle\":%llu,"
            "\"resets\":%llu,\"tls_failed\":%llu,\"violations\":%u,\"refused\":%s,\"next\":%llu,"
            "\"seconds\":%.1f,\"statuses\":{",
            (unsigned long long)f->requests, (unsigned long long)f->sessions,
-           (unsigned long long)answers, (unsigned long long)f->answers_cut,
+           (unsigned long long)veto_replies, (unsigned long long)f->answers_cut,
            (unsigned long long)f->doubled, (unsigned long long)f->idle,
            (unsigned long long)f->resets, (unsigned long long)f->tls_failed, f->violations,
            f->is_refused ? "true" : "false", (unsigned long long)f->next, seconds);

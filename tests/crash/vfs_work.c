@@ -205,7 +205,7 @@ static void add_events(struct digest128 *sum, int64_t turns)
 err writer_load(struct writer *w)
 {
     struct digest128 sum = {0, 0};
-    const err e = w->port.load(w->port.self, (struct store_visitor){&sum, add_up});
+    const err e = w->port.load(w->port.self, (struct record_callback){&sum, add_up});
     if (e != OK)
         return e;
     add_events(&sum, w->answered);
@@ -223,7 +223,7 @@ static void look_at_all(const struct script *script, int64_t turn)
     CHECK(store_reader_open(WORK_URL, &reader, &why) == OK);
     CHECK(store_reader_begin(reader, &mark) == OK && mark.turn == turn);
     for (uint32_t t = 0; t < TABLE_COUNT; t++)
-        CHECK(store_reader_table(reader, (enum table)t, (struct store_visitor){&sum, add_up}) ==
+        CHECK(store_reader_table(reader, (enum table)t, (struct record_callback){&sum, add_up}) ==
               OK);
     store_reader_end(reader);
     CHECK(digest_eq(sum, script->digests[turn]));

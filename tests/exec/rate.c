@@ -151,8 +151,8 @@ static void measure(int rounds)
 int main(int argc, char **argv)
 {
     char folder[] = "/tmp/halligan-rate-XXXXXX", command[64];
-    const struct exec_client_callbacks seams = {NULL,  connected, lost,  begun,
-                                                ended, not_known, fenced};
+    const struct exec_client_callbacks callbacks = {NULL,  connected, lost,  begun,
+                                                    ended, not_known, fenced};
     if (argc < 2 || !mkdtemp(folder))
         stop("usage: exec_rate PROGRAM [RUNS [PARALLEL [ROUNDS]]]");
     run_count = argc > 2 ? strtol(argv[2], NULL, 10) : run_count;
@@ -162,7 +162,7 @@ int main(int argc, char **argv)
     uv_loop_init(&loop);
     const struct exec_client_setup setup = {
         .loop = &loop, .program = argv[1], .dir = folder, .epoch = 1, .idle_ms = 1000};
-    if (exec_client_open(&setup, seams, &client) != OK)
+    if (exec_client_open(&setup, callbacks, &client) != OK)
         stop("cannot open");
     uv_run(&loop, UV_RUN_DEFAULT);
     measure(rounds < 1 ? 1 : rounds > 9 ? 9 : (int)rounds);

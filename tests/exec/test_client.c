@@ -98,10 +98,10 @@ static void open_side(struct side *s, int64_t epoch)
 {
     const struct exec_client_setup setup = {
         .loop = &loop, .program = program, .dir = folder, .epoch = epoch, .idle_ms = 60000};
-    const struct exec_client_callbacks seams = {s,     connected, lost,  begun,
-                                                ended, not_known, fenced};
+    const struct exec_client_callbacks callbacks = {s,     connected, lost,  begun,
+                                                    ended, not_known, fenced};
     *s = (struct side){0};
-    CHECK(exec_client_open(&setup, seams, &s->client) == OK);
+    CHECK(exec_client_open(&setup, callbacks, &s->client) == OK);
 }
 
 /* Wait until the diary contains it; the time limit of meson applies if it never does. */

@@ -219,13 +219,14 @@ static void step(struct fuzz *f, struct command *command, uint8_t vetoes)
             stop("an import succeeded that its dry run refused", command);
         if (outcome.verdict != VERDICT_NEEDS_HOOKS)
             return;
-        struct answer *answers = arena_array(&f->arena, struct answer, outcome.veto_request_count);
+        struct veto_reply *veto_replies =
+            arena_array(&f->arena, struct veto_reply, outcome.veto_call_count);
         uint32_t count = 0;
-        for (const struct ask *ask = outcome.asks; ask; ask = ask->next, count++)
-            answers[count] = (struct answer){
+        for (const struct veto_call *ask = outcome.veto_calls; ask; ask = ask->next, count++)
+            veto_replies[count] = (struct veto_reply){
                 .key = ask->key, .veto = vetoes >> (count % 8) & 1, .text = STR("no")};
-        command->answers = answers;
-        command->answer_count = count;
+        command->veto_replies = veto_replies;
+        command->veto_reply_count = count;
     }
 }
 
@@ -291,7 +292,7 @@ static void check_reload(struct fuzz *f)
     must(port.poll(port.self, &busy) == OK && !busy);
     struct core *second = core_new();
     const char *what = "";
-    must(memory_store_load(store, (struct store_visitor){second, load_record}) == OK);
+    must(memory_store_load(store, (struct record_callback){second, load_record}) == OK);
     must(core_load_end(second, f->now_ms, &what) == OK);
     must(digest_eq(core_digest(second), core_digest(f->core)));
     must(core_check(second, &f->scratch) == NULL);

@@ -138,7 +138,7 @@ static inline err site_import_dry_run(void *self, const struct str *barclamps, u
 static inline err site_barclamp(void *self, struct api_barclamp *sent)
 {
     const struct barclamp_upload_callbacks callbacks = {
-        .self = self, .core = front_core, .rehearse = site_import_dry_run, .folder = "/nowhere"};
+        .self = self, .core = front_core, .dry_run = site_import_dry_run, .folder = "/nowhere"};
     return barclamp_upload_read(&callbacks, sent);
 }
 

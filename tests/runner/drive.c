@@ -484,9 +484,9 @@ int main(int argc, char **argv)
                                        .keep_ms = keep ? strtoll(keep, NULL, 10) : 0,
                                        .exec_idle_ms = 15000,
                                        .patience_ms = patience ? strtoll(patience, NULL, 10) : 0};
-    const struct runner_callbacks seams = {
+    const struct runner_callbacks callbacks = {
         .facts = facts, .submit = submit, .wake = wake, .jig_ops = jigs ? NULL : &shell};
-    must(runner_open(&setup, seams, &toy.runner) == OK);
+    must(runner_open(&setup, callbacks, &toy.runner) == OK);
     toy.port = runner_port(toy.runner);
     must(uv_read_start((uv_stream_t *)&toy.input, make_room, input_came) == 0);
     uv_run(&toy.loop, UV_RUN_DEFAULT);

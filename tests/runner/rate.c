@@ -117,7 +117,7 @@ int main(int argc, char **argv)
     char folder[] = "/tmp/halligan-rate-XXXXXX", command[128];
     const struct runner_jig_ops jig_ops = {
         .prepare = prepare, .conclude = conclude, .stop = no_stop, .wants_scratch = no_scratch};
-    const struct runner_callbacks seams = {
+    const struct runner_callbacks callbacks = {
         .facts = facts, .submit = submit, .wake = wake, .jig_ops = &jig_ops};
     if (argc < 2 || !mkdtemp(folder))
         return 2;
@@ -130,7 +130,7 @@ int main(int argc, char **argv)
                                        .exec_program = argv[1],
                                        .request_first = -1,
                                        .exec_idle_ms = 1000};
-    if (runner_open(&setup, seams, &runner) != OK)
+    if (runner_open(&setup, callbacks, &runner) != OK)
         return 1;
     port = runner_port(runner);
     const uint64_t began = uv_hrtime();

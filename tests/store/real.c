@@ -78,20 +78,20 @@ static struct store_reader *open_reader(const char *url)
     return reader;
 }
 
-err real_intervals(void *place, const struct interval_page *page, struct store_visitor visitor)
+err real_intervals(void *place, const struct interval_page *page, struct record_callback callback)
 {
     struct store_reader *reader = open_reader(place);
     const struct history_port history = store_reader_history(reader);
-    const err e = history.intervals(history.self, page, visitor);
+    const err e = history.intervals(history.self, page, callback);
     store_reader_close(reader);
     return e;
 }
 
-err real_runs(void *place, int64_t noderole_id, uint32_t limit, struct store_visitor visitor)
+err real_runs(void *place, int64_t noderole_id, uint32_t limit, struct record_callback callback)
 {
     struct store_reader *reader = open_reader(place);
     const struct history_port history = store_reader_history(reader);
-    const err e = history.runs(history.self, noderole_id, limit, visitor);
+    const err e = history.runs(history.self, noderole_id, limit, callback);
     store_reader_close(reader);
     return e;
 }

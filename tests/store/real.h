@@ -13,8 +13,8 @@ void real_close(struct session *s);
 void real_wait(struct session *s);
 const char *real_trouble(const struct session *s);
 bool real_die(void *place, bool (*life)(struct session *s));
-err real_intervals(void *place, const struct interval_page *page, struct store_visitor visitor);
-err real_runs(void *place, int64_t noderole_id, uint32_t limit, struct store_visitor visitor);
+err real_intervals(void *place, const struct interval_page *page, struct record_callback callback);
+err real_runs(void *place, int64_t noderole_id, uint32_t limit, struct record_callback callback);
 
 /* All records of the store at one turn, archive tables included; returns its position. */
 struct store_mark real_read(const char *url, struct model *out_all);

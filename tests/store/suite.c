@@ -419,7 +419,7 @@ TEST(an_error_of_the_callback_ends_the_load)
     draft_write(&d, &s, &m);
     for (uint32_t stop = 1; stop <= 101; stop += 25) {
         struct stopping stopping = {.stop_at = stop};
-        const err e = s.port.load(s.port.self, (struct store_visitor){&stopping, stop_there});
+        const err e = s.port.load(s.port.self, (struct record_callback){&stopping, stop_there});
         CHECK(e == (stop <= 100 ? ERR_LIMIT : OK));
         CHECK(stopping.seen == (stop <= 100 ? stop : 100));
     }
@@ -458,8 +458,8 @@ static err see_paged(void *self, const struct record *record)
     p->count++;
     p->last[0] = is_data ? record->old_data.role_id : record->old_member.noderole_id;
     p->last[1] = is_data ? record->old_data.node_id : 0;
-    const struct store_visitor visitor = model_visitor(p->out);
-    return visitor.record(visitor.self, record);
+    const struct record_callback callback = model_visitor(p->out);
+    return callback.record(callback.self, record);
 }
 
 /* All pages of both tables, `limit` records in each. Returns how many pages had any. */
@@ -475,7 +475,7 @@ static uint32_t read_intervals(void *place, int64_t deployment_id, int64_t seq, 
                                      .limit = limit};
         for (struct paged seen = {.out = out};; pages++) {
             seen.count = 0;
-            CHECK(suite_maker.intervals(place, &page, (struct store_visitor){&seen, see_paged}) ==
+            CHECK(suite_maker.intervals(place, &page, (struct record_callback){&seen, see_paged}) ==
                   OK);
             CHECK(seen.count <= limit);
             if (!seen.count)

@@ -41,9 +41,10 @@ struct store_maker {
      * `life` said so. */
     bool (*die)(void *place, bool (*life)(struct session *s));
     /* What is archived about a snapshot, as history_port.intervals. */
-    err (*intervals)(void *place, const struct interval_page *page, struct store_visitor visitor);
+    err (*intervals)(void *place, const struct interval_page *page,
+                     struct record_callback callback);
     /* As history_port.runs. */
-    err (*runs)(void *place, int64_t noderole_id, uint32_t limit, struct store_visitor visitor);
+    err (*runs)(void *place, int64_t noderole_id, uint32_t limit, struct record_callback callback);
 };
 
 /* Defined by each test program. */
@@ -83,7 +84,7 @@ const struct model_row *model_find(const struct model *m, const struct record *k
 /* Are they images of one row? */
 bool is_same_row(const struct record *a, const struct record *b);
 /* Callbacks that add every record to the model; they must arrive in order, none twice. */
-struct store_visitor model_visitor(struct model *m);
+struct record_callback model_visitor(struct model *m);
 /* The same rows in the tables from `first` to before `end`? Says what differs. */
 bool models_eq(const struct model *a, const struct model *b, enum table first, enum table end);
 /* What load() gives is what the model holds. */

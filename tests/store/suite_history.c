@@ -90,7 +90,7 @@ TEST(events_come_behind_a_place)
             struct model found = {0};
             struct model expected = expected_behind(&all, from, limits[l]);
             CHECK(history.events(history.self, from, limits[l],
-                                 (struct store_visitor){&found, gather}) == OK);
+                                 (struct record_callback){&found, gather}) == OK);
             CHECK(models_eq(&found, &expected, TABLE_EVENT, TABLE_COUNT));
             model_fini(&found);
             model_fini(&expected);
@@ -126,8 +126,9 @@ TEST(events_come_in_order_both_ways)
     struct store_reader *reader = open_reader(place);
     const struct history_port history = store_reader_history(reader);
     const struct history_cursor first = {0, -1, false}, last = {INT64_MAX, INT64_MAX, true};
-    CHECK(history.events(history.self, first, 100, (struct store_visitor){&on, leave_trail}) == OK);
-    CHECK(history.events(history.self, last, 100, (struct store_visitor){&back, leave_trail}) ==
+    CHECK(history.events(history.self, first, 100, (struct record_callback){&on, leave_trail}) ==
+          OK);
+    CHECK(history.events(history.self, last, 100, (struct record_callback){&back, leave_trail}) ==
           OK);
     CHECK(on.count == all.count && back.count == all.count);
     for (uint32_t i = 0; i < on.count; i++) {
@@ -246,11 +247,11 @@ TEST(a_read_of_the_history_can_stop_anywhere)
     for (uint32_t stop = 1; stop <= 3; stop++) {
         struct stopping events = {.stop_at = stop}, rows = {.stop_at = stop};
         CHECK(history.events(history.self, (struct history_cursor){0, -1, false}, 100,
-                             (struct store_visitor){&events, stop_there}) == ERR_REFUSED);
+                             (struct record_callback){&events, stop_there}) == ERR_REFUSED);
         struct store_mark mark;
         CHECK(store_reader_begin(reader, &mark) == OK);
-        CHECK(store_reader_table(reader, TABLE_EVENT, (struct store_visitor){&rows, stop_there}) ==
-              ERR_REFUSED);
+        CHECK(store_reader_table(reader, TABLE_EVENT,
+                                 (struct record_callback){&rows, stop_there}) == ERR_REFUSED);
         store_reader_end(reader);
         CHECK(events.seen == stop && rows.seen == stop);
     }

@@ -85,7 +85,7 @@ static void check_runs(struct fixture *f, int64_t noderole_id, uint32_t limit)
 {
     struct backwards b = {.m = &f->m, .at = f->m.count, .noderole_id = noderole_id};
     const uint32_t all = count_of(&f->m, noderole_id);
-    CHECK(suite_maker.runs(f->place, noderole_id, limit, (struct store_visitor){&b, see}) == OK);
+    CHECK(suite_maker.runs(f->place, noderole_id, limit, (struct record_callback){&b, see}) == OK);
     CHECK(b.seen == (all < limit ? all : limit));
 }
 
@@ -236,7 +236,7 @@ static err count_one(void *self, const struct record *record)
 static uint32_t count_stored(struct fixture *f)
 {
     uint32_t count = 0;
-    CHECK(suite_maker.runs(f->place, 1, UINT32_MAX, (struct store_visitor){&count, count_one}) ==
+    CHECK(suite_maker.runs(f->place, 1, UINT32_MAX, (struct record_callback){&count, count_one}) ==
           OK);
     return count;
 }

@@ -187,9 +187,9 @@ static err visit_into_model(void *self, const struct record *record)
     return OK;
 }
 
-struct store_visitor model_visitor(struct model *m)
+struct record_callback model_visitor(struct model *m)
 {
-    return (struct store_visitor){m, visit_into_model};
+    return (struct record_callback){m, visit_into_model};
 }
 
 static void tell(const char *which, const struct model_row *row)

@@ -49,7 +49,7 @@ static bool is_behind(const struct record *r, const int64_t after[2])
 
 /* The simulated store has no pages of its own. */
 static err memory_intervals(void *place, const struct interval_page *page,
-                            struct store_visitor visitor)
+                            struct record_callback callback)
 {
     struct arena arena = {0};
     uint32_t count, found = 0;
@@ -58,7 +58,7 @@ static err memory_intervals(void *place, const struct interval_page *page,
     err e = OK;
     for (uint32_t i = 0; i < count && found < page->limit && e == OK; i++)
         if (old[i].table == page->table && is_behind(&old[i], page->after)) {
-            e = visitor.record(visitor.self, &old[i]);
+            e = callback.record(callback.self, &old[i]);
             found++;
         }
     arena_fini(&arena);
@@ -66,9 +66,9 @@ static err memory_intervals(void *place, const struct interval_page *page,
 }
 
 static err memory_runs(void *place, int64_t noderole_id, uint32_t limit,
-                       struct store_visitor visitor)
+                       struct record_callback callback)
 {
-    return memory_store_runs(place, noderole_id, limit, visitor);
+    return memory_store_runs(place, noderole_id, limit, callback);
 }
 
 const struct store_maker suite_maker = {

@@ -218,11 +218,11 @@ static err live_hooks_submit(void *self, const struct command *command)
     return l->write_closed ? ERR_UNAVAILABLE : turn_submit(l->turn, command);
 }
 
-static err live_hooks_answer(void *self, uint64_t token, const struct answer *answers,
+static err live_hooks_answer(void *self, uint64_t token, const struct veto_reply *veto_replies,
                              uint32_t count)
 {
     const struct live *l = self;
-    return turn_submit_veto_replies(l->turn, token, answers, count);
+    return turn_submit_veto_replies(l->turn, token, veto_replies, count);
 }
 
 static void live_hooks_called(void *self, uint64_t key, const struct hooks_result *result)

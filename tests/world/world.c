@@ -206,17 +206,19 @@ static void world_check_one_run(struct world *w)
 }
 
 /* Answer the new veto requests; those of an earlier round keep their answers. */
-static uint32_t world_answer_vetoes(struct world *w, struct answer *answers, uint32_t count)
+static uint32_t world_answer_vetoes(struct world *w, struct veto_reply *veto_replies,
+                                    uint32_t count)
 {
-    for (const struct ask *ask = w->out.asks; ask; ask = ask->next) {
+    for (const struct veto_call *ask = w->out.veto_calls; ask; ask = ask->next) {
         bool known = false;
         for (uint32_t i = 0; i < count; i++)
-            known = known || answers[i].key == ask->key;
+            known = known || veto_replies[i].key == ask->key;
         if (known)
             continue;
         CHECK(count < ASKS_MAX);
         const bool veto = w->veto && strcmp(hook_name(ask->hook), w->veto) == 0;
-        answers[count++] = (struct answer){.key = ask->key, .veto = veto, .text = STR("I say no")};
+        veto_replies[count++] =
+            (struct veto_reply){.key = ask->key, .veto = veto, .text = STR("I say no")};
         struct buf b = buf_in(&w->arena);
         buf_put_z(&b, "ask ");
         buf_put_z(&b, hook_name(ask->hook));
@@ -229,20 +231,20 @@ static uint32_t world_answer_vetoes(struct world *w, struct answer *answers, uin
 
 static void world_step_core(struct world *w, struct command command)
 {
-    struct answer answers[ASKS_MAX];
+    struct veto_reply veto_replies[ASKS_MAX];
     uint32_t count = 0;
     const struct digest128 before = core_digest_now(w->core);
     for (uint32_t round = 0; round < ROUNDS_MAX; round++) {
-        command.answers = answers;
-        command.answer_count = count;
+        command.veto_replies = veto_replies;
+        command.veto_reply_count = count;
         w->fx = (struct effects){0};
         w->out = (struct outcome){0};
         core_step(w->core, &command, &w->arena, &w->fx, &w->out);
         if (w->out.verdict != VERDICT_NEEDS_HOOKS)
             break;
         CHECK(digest_eq(core_digest_now(w->core), before));
-        CHECK(w->out.asks != NULL);
-        count = world_answer_vetoes(w, answers, count);
+        CHECK(w->out.veto_calls != NULL);
+        count = world_answer_vetoes(w, veto_replies, count);
     }
     if (w->out.verdict == VERDICT_DONE)
         world_record_effects(w);

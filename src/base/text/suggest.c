@@ -39,12 +39,12 @@ void suggest_offer_str(struct suggestion *n, struct str meant, struct str known)
     const uint32_t tolerated = known.len < 6 ? 1 : known.len / 3;
     if (meant.len > known.len + tolerated || known.len > meant.len + tolerated)
         return; /* each byte of the difference is an edit */
-    const uint32_t slips = suggest_edit_distance(meant.at, meant.len, known.at, known.len);
-    if (slips > tolerated || (n->word && slips >= n->slips))
+    const uint32_t distance = suggest_edit_distance(meant.at, meant.len, known.at, known.len);
+    if (distance > tolerated || (n->word && distance >= n->distance))
         return;
     n->word = known.at;
     n->len = known.len;
-    n->slips = slips;
+    n->distance = distance;
 }
 
 void suggest_offer(struct suggestion *n, const char *meant, const char *known)

@@ -14,7 +14,7 @@
 struct suggestion {
     const char *word; /* NULL: no similar word; not terminated if it was offered as a str */
     uint32_t len;
-    uint32_t slips; /* edit distance */
+    uint32_t distance; /* edit distance */
 };
 
 void suggest_offer(struct suggestion *n, const char *meant, const char *known);

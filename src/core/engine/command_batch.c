@@ -32,14 +32,14 @@ static void batch_take_problems(struct core *c, uint32_t index, const struct out
 
 static void batch_take_veto_requests(struct core *c, const struct outcome *part)
 {
-    if (!part->asks)
+    if (!part->veto_calls)
         return;
-    *(c->last_ask ? &c->last_ask->next : &c->out->asks) = part->asks;
-    c->out->veto_request_count += part->veto_request_count;
-    struct ask *last = part->asks;
+    *(c->last_veto_call ? &c->last_veto_call->next : &c->out->veto_calls) = part->veto_calls;
+    c->out->veto_call_count += part->veto_call_count;
+    struct veto_call *last = part->veto_calls;
     while (last->next)
         last = last->next;
-    c->last_ask = last;
+    c->last_veto_call = last;
 }
 
 /* ---- one part ---- */
@@ -58,8 +58,8 @@ static void batch_inherit(const struct core *c, struct command *part)
     part->nonce[0] = whole->nonce[0];
     part->nonce[1] = whole->nonce[1];
     part->depth = whole->depth;
-    part->answers = NULL;
-    part->answer_count = 0;
+    part->veto_replies = NULL;
+    part->veto_reply_count = 0;
 }
 
 static int64_t batch_step_part(struct core *c, uint32_t index, struct command *part)

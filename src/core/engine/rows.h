@@ -422,7 +422,7 @@ struct core {
     struct effects *fx;
     struct outcome *out;
     struct problem *last_problem; /* last elements of the lists in `out` */
-    struct ask *last_ask;
+    struct veto_call *last_veto_call;
     uint32_t problem_count;
     int64_t now_ms, mono_ms, wall_ms;
     uint32_t depth; /* hook depth of the command */

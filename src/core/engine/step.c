@@ -114,22 +114,22 @@ static struct str step_check_document(struct core *c, const struct field *field,
 
 static int step_cmp_veto_replies(const void *a, const void *b)
 {
-    const uint64_t x = ((const struct answer *)a)->key, y = ((const struct answer *)b)->key;
+    const uint64_t x = ((const struct veto_reply *)a)->key, y = ((const struct veto_reply *)b)->key;
     return (x > y) - (x < y);
 }
 
-void command_sort_answers(struct core *c, struct command *command)
+void command_sort_veto_replies(struct core *c, struct command *command)
 {
-    if (command->answer_count == 0)
+    if (command->veto_reply_count == 0)
         return;
-    struct answer *sorted =
-        arena_copy(c->arena, command->answers, command->answer_count * sizeof *sorted);
-    for (uint32_t i = 0; i < command->answer_count; i++)
+    struct veto_reply *sorted =
+        arena_copy(c->arena, command->veto_replies, command->veto_reply_count * sizeof *sorted);
+    for (uint32_t i = 0; i < command->veto_reply_count; i++)
         if (sorted[i].text.len > TEXT_MAX || !str_is_clean(sorted[i].text))
             refuse(c, PROBLEM_BAD_TEXT, STR("answers"),
                    STR("must be valid UTF-8 of at most 65536 bytes"));
-    sort_items(sorted, command->answer_count, sizeof *sorted, step_cmp_veto_replies, c->arena);
-    command->answers = sorted;
+    sort_items(sorted, command->veto_reply_count, sizeof *sorted, step_cmp_veto_replies, c->arena);
+    command->veto_replies = sorted;
 }
 
 /* Check every string and document of the command. Returns a copy whose documents are canonical. */
@@ -142,7 +142,7 @@ static struct command *step_check_command(struct core *c, const struct command *
         refuse(c, PROBLEM_BAD_TEXT, STR("actor"), STR("must be valid UTF-8 of at most 255 bytes"));
     if (!str_is_clean(command->address) || command->address.len > ADDRESS_LEN_MAX)
         refuse(c, PROBLEM_BAD_TEXT, STR("address"), STR("must be a numeric IP address"));
-    command_sort_answers(c, checked);
+    command_sort_veto_replies(c, checked);
     for (uint32_t i = 0; i < layout->count; i++) {
         struct str *s = (void *)(payload + layout->fields[i].offset);
         if (layout->fields[i].kind == FIELD_TEXT)
@@ -243,7 +243,7 @@ struct step_frame {
     struct effects *fx;
     struct outcome *out;
     struct problem *last_problem;
-    struct ask *last_ask;
+    struct veto_call *last_veto_call;
     uint32_t problem_count;
     uint32_t depth;
     struct authority authority;
@@ -257,12 +257,12 @@ static struct step_frame frame_enter(struct core *c, const struct command *comma
                                .fx = c->fx,
                                .out = c->out,
                                .last_problem = c->last_problem,
-                               .last_ask = c->last_ask,
+                               .last_veto_call = c->last_veto_call,
                                .problem_count = c->problem_count,
                                .depth = c->depth,
                                .authority = c->authority};
     c->last_problem = NULL;
-    c->last_ask = NULL;
+    c->last_veto_call = NULL;
     c->problem_count = 0;
     c->command = command;
     c->arena = arena;
@@ -280,7 +280,7 @@ static void frame_leave(struct core *c, struct step_frame outer)
     c->fx = outer.fx;
     c->out = outer.out;
     c->last_problem = outer.last_problem;
-    c->last_ask = outer.last_ask;
+    c->last_veto_call = outer.last_veto_call;
     c->problem_count = outer.problem_count;
     c->depth = outer.depth;
     c->authority = outer.authority;
@@ -299,8 +299,8 @@ static void step_execute(struct core *c, const struct command *command, const st
     struct command *checked = step_check_command(c, command);
     c->command = checked;
     if (whole) {
-        checked->answers = whole->answers;
-        checked->answer_count = whole->answer_count;
+        checked->veto_replies = whole->veto_replies;
+        checked->veto_reply_count = whole->veto_reply_count;
     }
     if (checked->if_turn && checked->if_turn != IF_THERE)
         step_check_if_match(c, checked);
@@ -314,7 +314,9 @@ static void step_execute(struct core *c, const struct command *command, const st
     /* Keep the changes or roll back. A part that needs replies of hooks is kept, so that the later
      * parts see its changes; the batch itself is rolled back then. */
     struct outcome *out = c->out;
-    out->verdict = out->problems ? VERDICT_REFUSED : out->asks ? VERDICT_NEEDS_HOOKS : VERDICT_DONE;
+    out->verdict = out->problems     ? VERDICT_REFUSED
+                   : out->veto_calls ? VERDICT_NEEDS_HOOKS
+                                     : VERDICT_DONE;
     if (out->verdict != VERDICT_DONE)
         out->id = 0;
     const bool is_kept =
@@ -342,7 +344,7 @@ void core_step(struct core *c, const struct command *command, struct arena *aren
 
 void core_step_part(struct core *c, const struct command *part, struct outcome *out)
 {
-    must(c->undo.depth > 0 && part->answer_count == 0);
+    must(c->undo.depth > 0 && part->veto_reply_count == 0);
     const struct step_frame outer = frame_enter(c, part, c->arena, c->fx, out);
     step_execute(c, part, outer.command, false);
     frame_leave(c, outer);

@@ -256,18 +256,18 @@ void outbox_load_probes(struct core *c)
 
 /* ---- veto requests ---- */
 
-static const struct answer *hooks_find_veto_reply(const struct core *c, uint64_t key)
+static const struct veto_reply *hooks_find_veto_reply(const struct core *c, uint64_t key)
 {
-    const struct answer *answers = c->command->answers; /* sorted by command_sort_answers() */
-    uint32_t low = 0, high = c->command->answer_count;
+    const struct veto_reply *replies = c->command->veto_replies; /* sorted by key */
+    uint32_t low = 0, high = c->command->veto_reply_count;
     while (low < high) {
         const uint32_t mid = low + (high - low) / 2;
-        if (answers[mid].key < key)
+        if (replies[mid].key < key)
             low = mid + 1;
         else
             high = mid;
     }
-    return low < c->command->answer_count && answers[low].key == key ? &answers[low] : NULL;
+    return low < c->command->veto_reply_count && replies[low].key == key ? &replies[low] : NULL;
 }
 
 /* The key is a hash of hook, role and argument: the step that is executed again derives the same
@@ -278,14 +278,14 @@ bool hooks_request_veto(struct core *c, enum hook hook, role_ix role, struct str
         return true;
     const int64_t role_id = role_at(c, role)->o.id;
     const uint64_t key = hash64(argument, hash64((struct str){(const char *)&role_id, 8}, hook));
-    const struct answer *answer = hooks_find_veto_reply(c, key);
+    const struct veto_reply *answer = hooks_find_veto_reply(c, key);
     if (!answer) {
-        struct ask *ask = arena_new(c->arena, struct ask);
-        *ask = (struct ask){
+        struct veto_call *ask = arena_new(c->arena, struct veto_call);
+        *ask = (struct veto_call){
             .key = key, .hook = hook, .role_id = role_id, .argument = argument, .next = NULL};
-        *(c->last_ask ? &c->last_ask->next : &c->out->asks) = ask;
-        c->last_ask = ask;
-        c->out->veto_request_count++;
+        *(c->last_veto_call ? &c->last_veto_call->next : &c->out->veto_calls) = ask;
+        c->last_veto_call = ask;
+        c->out->veto_call_count++;
         return true;
     }
     if (!answer->veto)
@@ -362,10 +362,10 @@ static struct str hooks_refusal_text(struct core *c, const struct outcome *outco
 {
     if (outcome->problems)
         return outcome->problems->text;
-    const struct role *role = role_at(c, role_by_id(c, outcome->asks->role_id));
-    return STR_CONCAT(c->arena, STR("role "), text_of(c, role->name),
-                      STR(" must be asked for a veto ("), str_from(hook_name(outcome->asks->hook)),
-                      STR("), and a hook cannot wait for that"));
+    const struct role *role = role_at(c, role_by_id(c, outcome->veto_calls->role_id));
+    return STR_CONCAT(
+        c->arena, STR("role "), text_of(c, role->name), STR(" must be asked for a veto ("),
+        str_from(hook_name(outcome->veto_calls->hook)), STR("), and a hook cannot wait for that"));
 }
 
 /* Execute the commands of a hook, each in a step of its own inside this one. False at the first
@@ -394,9 +394,9 @@ static bool hooks_execute_commands(struct core *c, const struct outbox *row, str
         command.by = (struct principal){0};
         command.actor =
             STR_CONCAT(c->arena, STR("hook "), str_from(hook_name((enum hook)row->hook)));
-        command.address = STR(""); /* no client sent it */
-        command.answers = NULL;    /* a hook cannot supply veto replies */
-        command.answer_count = 0;
+        command.address = STR("");   /* no client sent it */
+        command.veto_replies = NULL; /* a hook cannot supply veto replies */
+        command.veto_reply_count = 0;
         if (!hooks_may_request(command.kind)) {
             *out_text = STR_CONCAT(c->arena, STR("hooks may not use the command "),
                                    str_from(command_name(command.kind)));

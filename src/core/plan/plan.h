@@ -103,7 +103,7 @@ struct plan {
     struct command command;
     struct outcome out;
     struct problem *last_problem;
-    struct ask *last_ask;
+    struct veto_call *last_veto_call;
     uint32_t problem_count;
 
     deployment_ix d;

@@ -332,7 +332,7 @@ static void plan_work(struct plan *p)
         if (!is_finished)
             continue;
         const bool ends = p->phase <= PHASE_COMMIT && refused(p->c);
-        const bool needs_hooks = p->phase == PHASE_COMMIT && p->c->out->asks;
+        const bool needs_hooks = p->phase == PHASE_COMMIT && p->c->out->veto_calls;
         p->phase = ends || needs_hooks ? PHASE_DONE : p->phase + 1;
         p->at = 0;
         p->position = (struct walk_position){0};
@@ -347,20 +347,21 @@ struct slice_frame {
     struct arena *arena;
     struct outcome *out;
     struct problem *last_problem;
-    struct ask *last_ask;
+    struct veto_call *last_veto_call;
     uint32_t problem_count, depth;
     struct authority authority;
 };
 
 static struct slice_frame slice_enter(struct core *c, struct plan *p)
 {
-    const struct slice_frame outer = {c->command,  c->arena,         c->out,   c->last_problem,
-                                      c->last_ask, c->problem_count, c->depth, c->authority};
+    const struct slice_frame outer = {c->command,      c->arena,          c->out,
+                                      c->last_problem, c->last_veto_call, c->problem_count,
+                                      c->depth,        c->authority};
     c->command = &p->command;
     c->arena = &p->arena;
     c->out = &p->out;
     c->last_problem = p->last_problem;
-    c->last_ask = p->last_ask;
+    c->last_veto_call = p->last_veto_call;
     c->problem_count = p->problem_count;
     c->depth = 0;
     c->authority = (struct authority){0};
@@ -371,27 +372,17 @@ static struct slice_frame slice_enter(struct core *c, struct plan *p)
 static void slice_leave(struct core *c, struct plan *p, const struct slice_frame *outer)
 {
     p->last_problem = c->last_problem;
-    p->last_ask = c->last_ask;
+    p->last_veto_call = c->last_veto_call;
     p->problem_count = c->problem_count;
     c->command = outer->command;
     c->arena = outer->arena;
     c->out = outer->out;
     c->last_problem = outer->last_problem;
-    c->last_ask = outer->last_ask;
+    c->last_veto_call = outer->last_veto_call;
     c->problem_count = outer->problem_count;
     c->depth = outer->depth;
     c->authority = outer->authority;
     c->view = NULL;
-}
-
-static void plan_copy_answers(struct plan *p, const struct command *commit)
-{
-    struct answer *answers = arena_array(&p->arena, struct answer, commit->answer_count + 1);
-    for (uint32_t i = 0; i < commit->answer_count; i++) {
-        answers[i] = commit->answers[i];
-        answers[i].text = str_copy(&p->arena, answers[i].text);
-    }
-    p->command.answers = answers;
 }
 
 struct plan *core_plan_begin(struct core *c, const struct command *commit, bool is_detailed)
@@ -404,11 +395,17 @@ struct plan *core_plan_begin(struct core *c, const struct command *commit, bool 
     p->is_detailed = is_detailed;
     p->command = (struct command){.kind = commit->kind,
                                   .actor = str_copy(&p->arena, commit->actor),
-                                  .answer_count = commit->answer_count,
+                                  .veto_reply_count = commit->veto_reply_count,
                                   .deployment_commit = {.id = commit->deployment_commit.id}};
-    plan_copy_answers(p, commit);
+    struct veto_reply *replies =
+        arena_array(&p->arena, struct veto_reply, commit->veto_reply_count + 1);
+    for (uint32_t i = 0; i < commit->veto_reply_count; i++) {
+        replies[i] = commit->veto_replies[i];
+        replies[i].text = str_copy(&p->arena, replies[i].text);
+    }
+    p->command.veto_replies = replies;
     const struct slice_frame outer = slice_enter(c, p);
-    command_sort_answers(c, &p->command);
+    command_sort_veto_replies(c, &p->command);
     if (!d.v) {
         refuse_missing(c, "id", "deployment", commit->deployment_commit.id);
         p->phase = PHASE_DONE;
@@ -509,11 +506,13 @@ void core_plan_outcome(struct plan *p, const struct command *caller, struct outc
     c->arena = &p->arena;
     c->depth = caller->depth;
     bool allowed = plan_check_rights(p);
-    if (allowed && p->is_too_large && !p->out.problems && !p->out.asks && !caller->is_summary)
+    if (allowed && p->is_too_large && !p->out.problems && !p->out.veto_calls && !caller->is_summary)
         allowed = refuse(c, PROBLEM_LIMIT_REACHED, STR("summary"), core_plan_too_large());
     slice_leave(c, &checking, &outer);
     *out = allowed ? p->out : checking.out;
-    out->verdict = out->problems ? VERDICT_REFUSED : out->asks ? VERDICT_NEEDS_HOOKS : VERDICT_DONE;
+    out->verdict = out->veto_calls ? VERDICT_NEEDS_HOOKS : VERDICT_DONE;
+    if (out->problems)
+        out->verdict = VERDICT_REFUSED;
     out->id = out->verdict == VERDICT_DONE ? caller->deployment_commit.id : 0;
     if (out->verdict == VERDICT_DONE)
         out->doc = caller->is_summary ? p->brief_doc : p->doc;
@@ -576,10 +575,10 @@ static void plan_copy_outcome(struct arena *a, struct outcome *out)
         (*problem)->field = str_copy(a, (*problem)->field);
         (*problem)->text = str_copy(a, (*problem)->text);
     }
-    struct ask **ask = &out->asks;
-    for (; *ask; ask = &(*ask)->next) {
-        *ask = arena_copy(a, *ask, sizeof **ask);
-        (*ask)->argument = str_copy(a, (*ask)->argument);
+    struct veto_call **call = &out->veto_calls;
+    for (; *call; call = &(*call)->next) {
+        *call = arena_copy(a, *call, sizeof **call);
+        (*call)->argument = str_copy(a, (*call)->argument);
     }
     out->doc = str_copy(a, out->doc);
 }

@@ -214,7 +214,7 @@ static enum exit_status backup_put_directories(struct backup_job *job, const cha
         e = store_reader_begin(reader, &mark);
         if (e == OK) {
             e = store_reader_table(reader, TABLE_BARCLAMP,
-                                   (struct store_visitor){job, backup_put_source_path});
+                                   (struct record_callback){job, backup_put_source_path});
             store_reader_end(reader);
         }
         snprintf(why.text, sizeof why.text, "%s", store_reader_last_error(reader));

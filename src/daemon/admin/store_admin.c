@@ -77,10 +77,10 @@ static enum exit_status store_check_tables(struct store_check *k, const char *st
     const bool loads = from < TABLE_LOADED;
     k->records = 0;
     for (int table = from; table < to; table++) {
-        const struct store_visitor visitor = {k, loads ? store_check_load_record
-                                                       : store_check_count_record};
+        const struct record_callback callback = {k, loads ? store_check_load_record
+                                                          : store_check_count_record};
         k->what = NULL;
-        if (store_reader_table(k->reader, (enum table)table, visitor) == OK)
+        if (store_reader_table(k->reader, (enum table)table, callback) == OK)
             continue;
         const char *trouble = store_reader_last_error(k->reader);
         log_with(LOG_ERROR,

@@ -60,7 +60,7 @@ TEST(the_nearest_of_two_is_taken_and_the_first_of_equals)
     suggest_offer(&nearest, "commit", "comit");
     CHECK(strcmp(nearest.word, "commmit") == 0);
     suggest_offer(&nearest, "commit", "commit");
-    CHECK(strcmp(nearest.word, "commit") == 0 && nearest.slips == 0);
+    CHECK(strcmp(nearest.word, "commit") == 0 && nearest.distance == 0);
 }
 
 TEST(what_is_far_off_has_no_nearest)
@@ -83,7 +83,7 @@ TEST(words_up_to_the_compared_length)
     memset(exact, 'a', 63);
     meant[62] = 'b';
     suggest_offer(&nearest, meant, exact);
-    CHECK(nearest.word == exact && nearest.slips == 1);
+    CHECK(nearest.word == exact && nearest.distance == 1);
     exact[63] = 'a';
     nearest = (struct suggestion){0};
     suggest_offer(&nearest, meant, exact);

@@ -763,12 +763,13 @@ TEST(a_hook_may_veto_the_commit_of_a_deployments_data)
                                    .deployment_role_data = {.id = dr, .data = STR("{\"a\":1}")}});
     struct command command = role_commit(dr);
     step(&w, command);
-    CHECK(w.out.verdict == VERDICT_NEEDS_HOOKS && w.out.veto_request_count == 1);
-    CHECK(w.out.asks->hook == HOOK_COMMIT);
+    CHECK(w.out.verdict == VERDICT_NEEDS_HOOKS && w.out.veto_call_count == 1);
+    CHECK(w.out.veto_calls->hook == HOOK_COMMIT);
     CHECK(holds(&w, TABLE_DEPLOYMENT_ROLE, dr, "committed_data", ""));
-    struct answer answer = {.key = w.out.asks->key, .veto = true, .text = STR("not on a Friday")};
-    command.answers = &answer;
-    command.answer_count = 1;
+    struct veto_reply answer = {
+        .key = w.out.veto_calls->key, .veto = true, .text = STR("not on a Friday")};
+    command.veto_replies = &answer;
+    command.veto_reply_count = 1;
     step(&w, command);
     CHECK(w.out.verdict == VERDICT_REFUSED && w.out.problems->code == PROBLEM_HOOK_VETO);
     CHECK(proposed_roles(&w) == 1);

@@ -249,14 +249,15 @@ static void step_once(struct world *w, struct command *batch)
     core_step(w->core, batch, &w->arena, &fx, &w->out);
 }
 
-static struct answer *answers_to(struct world *w, uint32_t vetoed)
+static struct veto_reply *answers_to(struct world *w, uint32_t vetoed)
 {
-    struct answer *answers = arena_array(&w->arena, struct answer, w->out.veto_request_count);
+    struct veto_reply *veto_replies =
+        arena_array(&w->arena, struct veto_reply, w->out.veto_call_count);
     uint32_t count = 0;
-    for (const struct ask *ask = w->out.asks; ask; ask = ask->next, count++)
-        answers[count] = (struct answer){ask->key, count == vetoed, STR("not there")};
-    CHECK(count == w->out.veto_request_count);
-    return answers;
+    for (const struct veto_call *ask = w->out.veto_calls; ask; ask = ask->next, count++)
+        veto_replies[count] = (struct veto_reply){ask->key, count == vetoed, STR("not there")};
+    CHECK(count == w->out.veto_call_count);
+    return veto_replies;
 }
 
 TEST(veto_requests_of_all_parts_are_sent_together)
@@ -266,20 +267,20 @@ TEST(veto_requests_of_all_parts_are_sent_together)
                                     cmd_bind(w, "picky@n2", NULL));
     const struct digest128 before = core_digest_now(w->core);
     step_once(w, &batch);
-    CHECK(w->out.verdict == VERDICT_NEEDS_HOOKS && w->out.veto_request_count == 2);
+    CHECK(w->out.verdict == VERDICT_NEEDS_HOOKS && w->out.veto_call_count == 2);
     CHECK(digest_eq(before, core_digest_now(w->core)));
-    batch.answers = answers_to(w, 1);
-    batch.answer_count = 2;
+    batch.veto_replies = answers_to(w, 1);
+    batch.veto_reply_count = 2;
     step_once(w, &batch);
     CHECK(w->out.verdict == VERDICT_REFUSED);
     EXPECT_STR(fields(w), "2.on_node_bind");
     CHECK(w->out.problems->code == PROBLEM_HOOK_VETO);
     CHECK(digest_eq(before, core_digest_now(w->core)));
-    batch.answers = NULL;
-    batch.answer_count = 0;
+    batch.veto_replies = NULL;
+    batch.veto_reply_count = 0;
     step_once(w, &batch);
-    batch.answers = answers_to(w, UINT32_MAX);
-    batch.answer_count = 2;
+    batch.veto_replies = answers_to(w, UINT32_MAX);
+    batch.veto_reply_count = 2;
     step_once(w, &batch);
     CHECK(w->out.verdict == VERDICT_DONE);
     CHECK(world_bound(w, "picky@n1") && world_bound(w, "picky@n2") && the_node(w, "n3"));
@@ -293,7 +294,7 @@ TEST(later_parts_see_a_part_that_needs_hooks)
     struct command batch =
         BATCH_OF(w, cmd_bind(w, "picky@n1", NULL), CMD(NODEROLE_COMMIT, noderole_commit, .id = 1));
     step_once(w, &batch);
-    CHECK(w->out.verdict == VERDICT_NEEDS_HOOKS && w->out.veto_request_count == 1);
+    CHECK(w->out.verdict == VERDICT_NEEDS_HOOKS && w->out.veto_call_count == 1);
     DONE(w, batch);
     CHECK(the_noderole(w, "picky@n1") == 1);
     IS(w, "picky@n1", "todo");
@@ -306,11 +307,11 @@ TEST(veto_replies_inside_a_part_are_ignored)
     struct command bind = cmd_bind(w, "picky@n1", NULL);
     step_once(w, &bind);
     CHECK(w->out.verdict == VERDICT_NEEDS_HOOKS);
-    bind.answers = answers_to(w, UINT32_MAX);
-    bind.answer_count = w->out.veto_request_count;
+    bind.veto_replies = answers_to(w, UINT32_MAX);
+    bind.veto_reply_count = w->out.veto_call_count;
     struct command batch = BATCH_OF(w, bind);
     step_once(w, &batch);
-    CHECK(w->out.verdict == VERDICT_NEEDS_HOOKS && w->out.veto_request_count == 1);
+    CHECK(w->out.verdict == VERDICT_NEEDS_HOOKS && w->out.veto_call_count == 1);
     world_close(w);
 }
 

@@ -541,8 +541,8 @@ TEST(a_veto_request_has_its_object_and_a_veto_its_role)
     world_role(w, "a", "'hooks':['on_commit','on_node_bind','on_deployment_create']");
     world_node(w, "n1", NULL);
     const struct outcome *out = step_without_replies(w, cmd_bind(w, "a@n1", NULL));
-    const struct ask *ask = out->asks;
-    CHECK(out->veto_request_count == 2 && ask->next && !ask->next->next);
+    const struct veto_call *ask = out->veto_calls;
+    CHECK(out->veto_call_count == 2 && ask->next && !ask->next->next);
     CHECK(ask->hook == HOOK_DEPLOYMENT_CREATE && ask->role_id == the_role(w, "a"));
     EXPECT_STR(shown(w, ask->argument), "{'data':{},'deployment':'system','role':'a'}");
     CHECK(ask->next->hook == HOOK_NODE_BIND && ask->next->key != ask->key);
@@ -552,8 +552,8 @@ TEST(a_veto_request_has_its_object_and_a_veto_its_role)
     DONE(w, CMD(NODEROLE_DATA, noderole_data, .id = the_noderole(w, "a@n1"),
                 .data = world_json(w, "{'x':1}")));
     out = step_without_replies(w, cmd_commit(w, "a@n1"));
-    CHECK(out->veto_request_count == 1 && out->asks->hook == HOOK_COMMIT);
-    EXPECT_STR(shown(w, out->asks->argument),
+    CHECK(out->veto_call_count == 1 && out->veto_calls->hook == HOOK_COMMIT);
+    EXPECT_STR(shown(w, out->veto_calls->argument),
                "{'data':{'x':1},'deployment':'system','node':'n1.example.com','role':'a'}");
     w->veto = "on_commit";
     EXPECT_STR(REFUSED(w, cmd_commit(w, "a@n1"), HOOK_VETO, "on_commit"),

@@ -370,10 +370,10 @@ TEST(a_role_that_is_bound_stays_without_hooks)
     struct command bind_it = {.kind = COMMAND_NODEROLE_BIND,
                               .noderole_bind = {.node_id = n, .role_id = role_id(&w, "ex")}};
     step(&w, bind_it); /* the veto request on_node_bind */
-    CHECK(w.out.verdict == VERDICT_NEEDS_HOOKS && w.out.veto_request_count == 1);
-    const struct answer yes = {.key = w.out.asks->key};
-    bind_it.answers = &yes;
-    bind_it.answer_count = 1;
+    CHECK(w.out.verdict == VERDICT_NEEDS_HOOKS && w.out.veto_call_count == 1);
+    const struct veto_reply yes = {.key = w.out.veto_calls->key};
+    bind_it.veto_replies = &yes;
+    bind_it.veto_reply_count = 1;
     must_step(&w, bind_it);
     const int64_t nr = w.out.id;
     CHECK(noderole_at(w.c, noderole_by_id(w.c, nr))->hooks_pending_count == 1);
@@ -394,7 +394,7 @@ TEST(a_role_that_is_bound_stays_without_hooks)
     settle(&w, NULL);
     CHECK(state_of(&w, nr) == NODEROLE_ACTIVE);
     /* It cannot be bound again, neither by a command nor automatically. */
-    bind_it.answer_count = 0;
+    bind_it.veto_reply_count = 0;
     bind_it.noderole_bind.node_id = other;
     must_refuse(&w, bind_it, PROBLEM_WRONG_STATE, "role_id");
     CHECK(says(&w, "role ex is no longer in barclamp one and cannot be bound anew"));

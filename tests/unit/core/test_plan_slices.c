@@ -70,7 +70,7 @@ static void same_problems(const struct problem *x, const struct problem *y)
     CHECK(!x && !y);
 }
 
-static void same_asks(const struct ask *x, const struct ask *y)
+static void same_asks(const struct veto_call *x, const struct veto_call *y)
 {
     for (; x && y; x = x->next, y = y->next)
         CHECK(x->key == y->key && x->hook == y->hook && x->role_id == y->role_id &&
@@ -151,7 +151,7 @@ static void compare(struct play *p, const struct command *commit)
     CHECK(memcmp(&before, &after, sizeof before) == 0 && core_changed(p->w.c) == changed);
     CHECK(whole.verdict == sliced.verdict);
     same_problems(whole.problems, sliced.problems);
-    same_asks(whole.asks, sliced.asks);
+    same_asks(whole.veto_calls, sliced.veto_calls);
     p->compared++;
     p->asked += whole.verdict == VERDICT_NEEDS_HOOKS;
     p->refused += whole.verdict == VERDICT_REFUSED;
@@ -184,13 +184,14 @@ static void compare_answered(struct play *p, struct command commit)
     core_plan_whole(p->w.c, &commit, &p->w.arena, &out);
     if (out.verdict != VERDICT_NEEDS_HOOKS)
         return;
-    struct answer *answers = arena_array(&p->w.arena, struct answer, out.veto_request_count);
+    struct veto_reply *veto_replies =
+        arena_array(&p->w.arena, struct veto_reply, out.veto_call_count);
     uint32_t count = 0;
-    for (const struct ask *ask = out.asks; ask; ask = ask->next)
-        answers[count++] = (struct answer){
+    for (const struct veto_call *ask = out.veto_calls; ask; ask = ask->next)
+        veto_replies[count++] = (struct veto_reply){
             .key = ask->key, .veto = pick(p, 4) == 0, .text = STR("not on Sundays")};
-    commit.answers = answers;
-    commit.answer_count = count;
+    commit.veto_replies = veto_replies;
+    commit.veto_reply_count = count;
     compare(p, &commit);
 }
 
@@ -222,12 +223,13 @@ static void commit_d(struct play *p, int64_t d)
     step(&p->w, commit);
     if (p->w.out.verdict != VERDICT_NEEDS_HOOKS)
         return;
-    struct answer *answers = arena_array(&p->w.arena, struct answer, p->w.out.veto_request_count);
+    struct veto_reply *veto_replies =
+        arena_array(&p->w.arena, struct veto_reply, p->w.out.veto_call_count);
     uint32_t count = 0;
-    for (const struct ask *ask = p->w.out.asks; ask; ask = ask->next)
-        answers[count++] = (struct answer){.key = ask->key};
-    commit.answers = answers;
-    commit.answer_count = count;
+    for (const struct veto_call *ask = p->w.out.veto_calls; ask; ask = ask->next)
+        veto_replies[count++] = (struct veto_reply){.key = ask->key};
+    commit.veto_replies = veto_replies;
+    commit.veto_reply_count = count;
     step(&p->w, commit);
 }
 

@@ -98,8 +98,9 @@ static void begin(struct fixture *f)
     CHECK(bind(f->listener, (const struct sockaddr *)&address, sizeof address) == 0 &&
           listen(f->listener, 8) == 0);
     const struct exec_client_setup setup = {.loop = &f->loop, .dir = f->folder, .epoch = 1};
-    const struct exec_client_callbacks seams = {.self = f, .connected = connected, .lost = lost};
-    CHECK(exec_client_open(&setup, seams, &f->client) == OK);
+    const struct exec_client_callbacks callbacks = {
+        .self = f, .connected = connected, .lost = lost};
+    CHECK(exec_client_open(&setup, callbacks, &f->client) == OK);
 }
 
 /* Accepts the connection that sends HELLO, and answers WELCOME. Connections that were closed before

@@ -97,14 +97,14 @@ static void cancel(void *self, struct spawn_run *run)
 
 static void open_yard(bool with_played_programs, uint32_t parallel_max)
 {
-    struct hammers_callbacks seams = {.self = &yard, .done = done};
+    struct hammers_callbacks callbacks = {.self = &yard, .done = done};
     yard = (struct yard){.scratch = "/tmp/halligan-hammer-XXXXXX"};
     CHECK(mkdtemp(yard.scratch) != NULL && uv_loop_init(&yard.loop) == 0);
     if (with_played_programs)
-        seams.spawn = (struct spawn_ops){.self = &yard, .start = play, .cancel = cancel};
+        callbacks.spawn = (struct spawn_ops){.self = &yard, .start = play, .cancel = cancel};
     const struct hammers_options options = {
         .scratch = yard.scratch, .parallel_max = parallel_max, .poll_ms = 1};
-    yard.hammers = hammers_open(&yard.loop, &options, seams);
+    yard.hammers = hammers_open(&yard.loop, &options, callbacks);
     CHECK(yard.hammers != NULL);
 }
 

@@ -23,7 +23,7 @@ struct received {
     struct str text;
     struct command command; /* OUTBOX_DONE, or of a run */
     uint64_t key;           /* token of answers, or key of a call; 0 for a command */
-    struct answer *answers;
+    struct veto_reply *veto_replies;
     uint32_t count;
     struct hooks_result result;
 };
@@ -140,7 +140,8 @@ static inline err submit(void *self, const struct command *command)
     return OK;
 }
 
-static inline err answer(void *self, uint64_t token, const struct answer *answers, uint32_t count)
+static inline err answer(void *self, uint64_t token, const struct veto_reply *veto_replies,
+                         uint32_t count)
 {
     struct loop *l = self;
     if (l->is_full)
@@ -148,9 +149,9 @@ static inline err answer(void *self, uint64_t token, const struct answer *answer
     struct received *received = receive(l);
     received->key = token;
     received->count = count;
-    received->answers = arena_copy(&l->arena, answers, sizeof *answers * count);
+    received->veto_replies = arena_copy(&l->arena, veto_replies, sizeof *veto_replies * count);
     for (uint32_t i = 0; i < count; i++)
-        received->answers[i].text = str_copy(&l->arena, answers[i].text);
+        received->veto_replies[i].text = str_copy(&l->arena, veto_replies[i].text);
     return ERR_NOT_FOUND; /* the request is gone; the hooks ignore that */
 }
 
@@ -192,17 +193,17 @@ static inline struct loop *open_loop(struct sandbox_limits limits)
     l->owner = pthread_self();
     CHECK(sem_init(&l->woken, 0, 0) == 0 && sem_init(&l->go_on, 0, 0) == 0);
     CHECK(sem_init(&l->held, 0, 0) == 0);
-    const struct hooks_callbacks seams = {.self = l,
-                                          .wake = wake,
-                                          .mono_ms = mono_ms,
-                                          .prepare = prepare,
-                                          .facts = facts,
-                                          .find = find,
-                                          .submit = submit,
-                                          .answer = answer,
-                                          .called = called,
-                                          .loaded = loaded};
-    l->hooks = hooks_open(seams, limits);
+    const struct hooks_callbacks callbacks = {.self = l,
+                                              .wake = wake,
+                                              .mono_ms = mono_ms,
+                                              .prepare = prepare,
+                                              .facts = facts,
+                                              .find = find,
+                                              .submit = submit,
+                                              .answer = answer,
+                                              .called = called,
+                                              .loaded = loaded};
+    l->hooks = hooks_open(callbacks, limits);
     CHECK(l->hooks);
     l->port = hooks_port(l->hooks);
     return l;

@@ -187,7 +187,7 @@ static struct str tell_story(struct arena *arena)
         buf_put_str(&b, received->text);
         buf_put_str(&b, received->result.done.wall);
         for (uint32_t k = 0; k < received->count; k++)
-            buf_put_str(&b, received->answers[k].text);
+            buf_put_str(&b, received->veto_replies[k].text);
         if (!received->key)
             command_encode(&received->command, &b);
     }
@@ -218,8 +218,9 @@ TEST(settling_has_an_end)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     hooks_close(l->hooks);
-    const struct hooks_callbacks seams = {.self = l, .wake = wake, .submit = submit_and_deliver};
-    l->hooks = hooks_open(seams, SANDBOX_LIMITS);
+    const struct hooks_callbacks callbacks = {
+        .self = l, .wake = wake, .submit = submit_and_deliver};
+    l->hooks = hooks_open(callbacks, SANDBOX_LIMITS);
     CHECK(l->hooks);
     l->port = hooks_port(l->hooks);
     deliver(l, 1, 3, HOOK_TEMPLATE);

@@ -146,11 +146,11 @@ TEST(veto_requests_are_answered_together)
     run(l, 1);
     const struct received *received = &l->received[0];
     CHECK(received->key == 77 && received->count == 3);
-    CHECK(received->answers[0].key == 770 && !received->answers[0].veto);
-    CHECK(received->answers[1].key == 771 && received->answers[1].veto);
-    CHECK(str_eq(received->answers[1].text, STR("n1 is full")));
-    CHECK(received->answers[2].key == 772 && received->answers[2].veto);
-    CHECK(has(l, received->answers[2].text, "role 4 has no code here"));
+    CHECK(received->veto_replies[0].key == 770 && !received->veto_replies[0].veto);
+    CHECK(received->veto_replies[1].key == 771 && received->veto_replies[1].veto);
+    CHECK(str_eq(received->veto_replies[1].text, STR("n1 is full")));
+    CHECK(received->veto_replies[2].key == 772 && received->veto_replies[2].veto);
+    CHECK(has(l, received->veto_replies[2].text, "role 4 has no code here"));
     close_loop(l);
 }
 
@@ -184,12 +184,12 @@ TEST(too_many_veto_requests_are_answered_with_a_veto)
     CHECK(hooks_pump(l->hooks));
     CHECK(l->received_count == 2);
     CHECK(l->received[0].key == 5000 && l->received[0].count == 2);
-    CHECK(l->received[0].answers[1].veto && l->received[0].answers[1].key == 50001);
-    CHECK(has(l, l->received[0].answers[1].text, "too many veto requests"));
+    CHECK(l->received[0].veto_replies[1].veto && l->received[0].veto_replies[1].key == 50001);
+    CHECK(has(l, l->received[0].veto_replies[1].text, "too many veto requests"));
     release(l);
     run(l, 2 + HOOKS_VETOES_MAX);
     for (uint32_t i = 2; i < l->received_count; i++)
-        CHECK(l->received[i].key == i - 1 && !l->received[i].answers[0].veto);
+        CHECK(l->received[i].key == i - 1 && !l->received[i].veto_replies[0].veto);
     close_loop(l);
 }
 
@@ -310,7 +310,7 @@ TEST(what_is_called_meets_the_code_that_was_named_last)
     release(l);
     run(l, 4);
     for (uint32_t i = 1; i < 4; i++)
-        CHECK(has(l, l->received[i].key ? l->received[i].answers[0].text : l->received[i].text,
+        CHECK(has(l, l->received[i].key ? l->received[i].veto_replies[0].text : l->received[i].text,
                   "two"));
     CHECK(l->loaded_count == 2);
     close_loop(l);

@@ -30,8 +30,8 @@ static bool run_facts(void *self, int64_t noderole_id, struct arena *arena,
 static struct loop *open_runner(void)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
-    const struct transition_callbacks seams = {.self = l, .facts = run_facts, .submit = submit};
-    l->transitions = transitions_new(l->hooks, seams);
+    const struct transition_callbacks callbacks = {.self = l, .facts = run_facts, .submit = submit};
+    l->transitions = transitions_new(l->hooks, callbacks);
     CHECK(!transitions_is_due(l->transitions) && !transitions_pump(l->transitions));
     facts_wanted = 0;
     return l;
@@ -374,9 +374,9 @@ TEST(arguments_of_runs_are_created_in_portions)
     struct loop *l = open_runner();
     load(l, 3, plain);
     transitions_free(l->transitions);
-    const struct transition_callbacks seams = {
+    const struct transition_callbacks callbacks = {
         .self = l, .facts = run_facts, .submit = submit, .mono_ms = mono_ms, .wake = wake};
-    l->transitions = transitions_new(l->hooks, seams);
+    l->transitions = transitions_new(l->hooks, callbacks);
     l->facts_ms = HOOKS_PUMP_MS / 2;
     for (int64_t i = 1; i <= 5; i++)
         order(l, START, (struct order){.run_id = i, .attempt = 1, .noderole_id = 3});

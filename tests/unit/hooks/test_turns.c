@@ -478,9 +478,11 @@ TEST(veto_requests_to_removed_or_invalid_code)
     ask(l, 1, 3);
     run(l, 1);
     const struct received *received = &l->received[0];
-    CHECK(received->answers[0].veto && received->answers[1].veto && !received->answers[2].veto);
-    CHECK(has(l, received->answers[0].text, "role dns-server has no code here, so on_commit"));
-    CHECK(has(l, received->answers[0].text, "r.lua: the file must return a table of functions"));
+    CHECK(received->veto_replies[0].veto && received->veto_replies[1].veto &&
+          !received->veto_replies[2].veto);
+    CHECK(has(l, received->veto_replies[0].text, "role dns-server has no code here, so on_commit"));
+    CHECK(
+        has(l, received->veto_replies[0].text, "r.lua: the file must return a table of functions"));
     const struct hooks_facts none = {0};
     CHECK(hooks_call(l->hooks, 4, &none, 9) == OK);
     run(l, 2);

@@ -25,7 +25,7 @@ static err rehearse(void *self, const struct str *barclamps, uint32_t count, str
 static struct api_barclamp upload(struct world *w, const char *text, bool is_json)
 {
     const struct barclamp_upload_callbacks callbacks = {
-        .self = w, .core = core_of, .rehearse = rehearse, .folder = "/data/uploads"};
+        .self = w, .core = core_of, .dry_run = rehearse, .folder = "/data/uploads"};
     struct api_barclamp sent = {.arena = &w->arena,
                                 .text = is_json ? world_json(w, text) : str_from(text),
                                 .is_json = is_json};

@@ -45,10 +45,10 @@ static void wake(void *self)
     (void)self;
 }
 
-static err answer(void *self, uint64_t token, const struct answer *answers, uint32_t count)
+static err answer(void *self, uint64_t token, const struct veto_reply *veto_replies, uint32_t count)
 {
     CHECK(self == vetoes && token == 7 && count == 1);
-    snprintf(vetoes, sizeof vetoes, "%.*s", STR_FMT_ARGS(answers[0].text));
+    snprintf(vetoes, sizeof vetoes, "%.*s", STR_FMT_ARGS(veto_replies[0].text));
     return OK;
 }
 
@@ -139,10 +139,10 @@ static void begin(void)
     core = core_new();
     core_bootstrap(core, 1);
     import("1", 1);
-    const struct hooks_callbacks seams = {
+    const struct hooks_callbacks callbacks = {
         .self = vetoes, .wake = wake, .answer = answer, .loaded = loaded};
     loads_failed = 0;
-    codes = (struct role_code_registry){.hooks = hooks_open(seams, SANDBOX_LIMITS),
+    codes = (struct role_code_registry){.hooks = hooks_open(callbacks, SANDBOX_LIMITS),
                                         .callbacks = {vetoes, get_core, source_path}};
     CHECK(codes.hooks);
 }

@@ -52,10 +52,10 @@ static err submit(void *self, const struct command *command)
 
 static void open_jig(void)
 {
-    const struct test_jig_callbacks seams = {.submit = submit};
+    const struct test_jig_callbacks callbacks = {.submit = submit};
     room_left = UINT32_MAX;
     diary[0] = 0;
-    CHECK(test_jig_open(journal, seams, &jig) == OK);
+    CHECK(test_jig_open(journal, callbacks, &jig) == OK);
 }
 
 static void begin(void)

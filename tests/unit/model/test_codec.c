@@ -69,11 +69,11 @@ static struct command some_command(struct prng *r, struct arena *a)
                         .mono_ms = (int64_t)some_number(r),
                         .nonce = {some_number(r), some_number(r)},
                         .depth = (uint32_t)some_number(r),
-                        .answer_count = (uint32_t)prng_below(r, 4)};
-    struct answer *answers = arena_array(a, struct answer, c.answer_count);
-    for (uint32_t i = 0; i < c.answer_count; i++)
-        answers[i] = (struct answer){some_number(r), prng_chance(r, 500), some_text(r, a)};
-    c.answers = answers;
+                        .veto_reply_count = (uint32_t)prng_below(r, 4)};
+    struct veto_reply *veto_replies = arena_array(a, struct veto_reply, c.veto_reply_count);
+    for (uint32_t i = 0; i < c.veto_reply_count; i++)
+        veto_replies[i] = (struct veto_reply){some_number(r), prng_chance(r, 500), some_text(r, a)};
+    c.veto_replies = veto_replies;
     fill(r, a, command_layout(c.kind), command_payload(&c));
     return c;
 }
@@ -176,10 +176,11 @@ static bool commands_eq(const struct command *a, const struct command *b)
                 str_eq(a->address, b->address) && a->now_ms == b->now_ms &&
                 a->mono_ms == b->mono_ms && a->wall_ms == b->wall_ms &&
                 a->nonce[0] == b->nonce[0] && a->nonce[1] == b->nonce[1] && a->depth == b->depth &&
-                a->answer_count == b->answer_count;
-    for (uint32_t i = 0; same && i < a->answer_count; i++)
-        same = a->answers[i].key == b->answers[i].key && a->answers[i].veto == b->answers[i].veto &&
-               str_eq(a->answers[i].text, b->answers[i].text);
+                a->veto_reply_count == b->veto_reply_count;
+    for (uint32_t i = 0; same && i < a->veto_reply_count; i++)
+        same = a->veto_replies[i].key == b->veto_replies[i].key &&
+               a->veto_replies[i].veto == b->veto_replies[i].veto &&
+               str_eq(a->veto_replies[i].text, b->veto_replies[i].text);
     return same &&
            fields_eq(command_layout(a->kind), command_payload_const(a), command_payload_const(b));
 }

@@ -52,9 +52,9 @@ static err open_runner(struct fixture *f)
                                        .data = f->folder,
                                        .exec_program = "/nowhere/halligan-exec",
                                        .request_first = -7};
-    const struct runner_callbacks seams = {
+    const struct runner_callbacks callbacks = {
         .self = f, .facts = no_facts, .submit = submit, .wake = wake};
-    return runner_open(&setup, seams, &f->runner);
+    return runner_open(&setup, callbacks, &f->runner);
 }
 
 static void begin(struct fixture *f)

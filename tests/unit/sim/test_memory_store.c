@@ -201,15 +201,15 @@ TEST(lead_and_load_fail_as_configured)
     CHECK(w.port.lead(w.port.self, w.mark.epoch, &w.mark) == OK && w.mark.epoch == 2);
 
     uint32_t seen = 0;
-    struct store_visitor visitor = {&seen, count_record};
+    struct record_callback callback = {&seen, count_record};
     w.session.faults.load_fails = 2;
     w.session.faults.load_reaches = 3;
-    CHECK(w.port.load(w.port.self, visitor) == ERR_IO && seen == 3);
+    CHECK(w.port.load(w.port.self, callback) == ERR_IO && seen == 3);
     w.session.faults.load_reaches = 99;
-    CHECK(w.port.load(w.port.self, visitor) == ERR_IO && seen == 8);
-    CHECK(w.port.load(w.port.self, visitor) == OK && seen == 13);
+    CHECK(w.port.load(w.port.self, callback) == ERR_IO && seen == 8);
+    CHECK(w.port.load(w.port.self, callback) == OK && seen == 13);
     seen = 0;
-    CHECK(w.port.load(w.port.self, (struct store_visitor){&seen, stop_at_three}) == ERR_CORRUPT);
+    CHECK(w.port.load(w.port.self, (struct record_callback){&seen, stop_at_three}) == ERR_CORRUPT);
     CHECK(seen == 3);
     world_fini(&w);
 }
@@ -236,7 +236,7 @@ TEST(archives_are_found_by_deployment_and_snapshot)
     memory_store_old(w.store, 1, 5, &w.arena, &count);
     CHECK(count == 0);
     uint32_t seen = 0; /* archives are not loaded */
-    CHECK(memory_store_load(w.store, (struct store_visitor){&seen, count_record}) == OK);
+    CHECK(memory_store_load(w.store, (struct record_callback){&seen, count_record}) == OK);
     CHECK(seen == 0);
     world_fini(&w);
 }
@@ -294,7 +294,7 @@ static err compare_record(void *self, const struct record *record)
 static bool same_rows(const struct world *w, const struct naive *naive)
 {
     struct comparison c = {.naive = naive, .same = true};
-    CHECK(memory_store_load(w->store, (struct store_visitor){&c, compare_record}) == OK);
+    CHECK(memory_store_load(w->store, (struct record_callback){&c, compare_record}) == OK);
     for (; c.t < NAIVE_TABLES; c.t++, c.id = 0)
         for (; c.id < NAIVE_IDS; c.id++)
             c.same &= naive->value[c.t][c.id] == 0;
@@ -347,7 +347,7 @@ TEST(a_log_store_accepts_every_batch_at_once)
     struct store_mark mark;
     CHECK(port.lead(port.self, 0, &mark) == OK && mark.turn == 0);
     uint32_t seen = 0;
-    CHECK(port.load(port.self, (struct store_visitor){&seen, count_record}) == OK && seen == 0);
+    CHECK(port.load(port.self, (struct record_callback){&seen, count_record}) == OK && seen == 0);
     struct buf bytes = buf_in(&a);
     struct change change = {.record = {.table = TABLE_NODE, .node = {.id = 1}}};
     batch_put(&bytes, &change);

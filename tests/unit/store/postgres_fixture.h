@@ -217,7 +217,7 @@ static inline struct role_code_slot read_table(struct arena *a, struct engine *e
                                                uint32_t cap)
 {
     struct role_code_slot s = shelf_for(a, cap);
-    const err why = e->ops->table(e, table, (struct store_visitor){&s, keep_record});
+    const err why = e->ops->table(e, table, (struct record_callback){&s, keep_record});
     if (why != OK)
         check_failed(table_name(table), (int)why, e->why.text);
     return s;

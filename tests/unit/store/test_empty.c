@@ -44,7 +44,7 @@ TEST(a_record_with_empty_strings_of_every_table_survives_a_round_trip)
     CHECK(e->ops->begin(e, &mark) == OK);
     for (uint32_t t = 0; t < TABLE_COUNT; t++) {
         uint32_t count = 0;
-        CHECK(e->ops->table(e, (enum table)t, (struct store_visitor){&count, compare}) == OK);
+        CHECK(e->ops->table(e, (enum table)t, (struct record_callback){&count, compare}) == OK);
         CHECK(count == 1);
     }
     e->ops->end(e);

@@ -155,9 +155,11 @@ TEST(a_failed_read_is_an_error_and_the_reader_stays_usable)
     const struct history_port history = store_reader_history(reader);
     const struct interval_page page = {1, 1, TABLE_OLD_MEMBER, {0, -1}, 10};
     fault_set("sqlite3_step", 1);
-    CHECK(history.intervals(history.self, &page, (struct store_visitor){&count, count_one}) != OK);
+    CHECK(history.intervals(history.self, &page, (struct record_callback){&count, count_one}) !=
+          OK);
     CHECK(fault_was_hit() && store_reader_last_error(reader)[0]);
-    CHECK(history.intervals(history.self, &page, (struct store_visitor){&count, count_one}) == OK);
+    CHECK(history.intervals(history.self, &page, (struct record_callback){&count, count_one}) ==
+          OK);
     CHECK(count == 0);
     store_reader_close(reader);
     place_fini(&p);

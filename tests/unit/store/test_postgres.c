@@ -58,7 +58,7 @@ TEST(a_database_of_the_first_version_is_migrated)
     CHECK(admin_count(&d, "SELECT count(*) FROM leadership WHERE digest = ''") == 1);
     struct role_code_slot s = shelf_for(&d.arena, 2);
     CHECK(d.writer->ops->events(d.writer, (struct history_cursor){0, -1, false}, 2,
-                                (struct store_visitor){&s, keep_record}) == OK);
+                                (struct record_callback){&s, keep_record}) == OK);
     CHECK(s.count == 1 && s.at[0].event.turn == 9 && s.at[0].event.address.len == 0);
     CHECK(str_eq(s.at[0].event.actor, STR("user ann")));
     database_fini(&d);
@@ -392,8 +392,8 @@ TEST(an_error_of_the_callback_ends_the_load)
     database_lead(&d);
     admin_ask(&d, "INSERT INTO edge SELECT i, i + 1 FROM generate_series(1, 200000) AS i");
     CHECK(d.writer->ops->begin(d.writer, &mark) == OK);
-    CHECK(d.writer->ops->table(d.writer, TABLE_EDGE, (struct store_visitor){&seen, refuse_third}) ==
-          ERR_LIMIT);
+    CHECK(d.writer->ops->table(d.writer, TABLE_EDGE,
+                               (struct record_callback){&seen, refuse_third}) == ERR_LIMIT);
     d.writer->ops->end(d.writer);
     CHECK(seen == 3);
     CHECK(write_node(&d, 1) == OK);
@@ -425,21 +425,21 @@ TEST(the_history_returns_events_and_intervals)
     }
     CHECK(write_changes(&d, changes, 12) == OK);
     struct role_code_slot s = shelf_for(&d.arena, 4);
-    const struct store_visitor visitor = {&s, keep_record};
+    const struct record_callback callback = {&s, keep_record};
     struct history_cursor from = {0, 1, false};
-    CHECK(d.writer->ops->events(d.writer, from, 3, visitor) == OK && s.count == 3);
+    CHECK(d.writer->ops->events(d.writer, from, 3, callback) == OK && s.count == 3);
     for (uint32_t i = 0; i < 3; i++)
         CHECK(same_record(&s.at[i], &changes[2 + i].record));
     s.count = 0;
     from = (struct history_cursor){2, 1, true};
-    CHECK(d.writer->ops->events(d.writer, from, 3, visitor) == OK && s.count == 3);
+    CHECK(d.writer->ops->events(d.writer, from, 3, callback) == OK && s.count == 3);
     for (uint32_t i = 0; i < 3; i++)
         CHECK(same_record(&s.at[i], &changes[4 - i].record));
     s.count = 0;
     struct interval_page page = {4, 2, TABLE_OLD_MEMBER, {0, -1}, 10};
-    CHECK(d.writer->ops->intervals(d.writer, &page, visitor) == OK && s.count == 2);
+    CHECK(d.writer->ops->intervals(d.writer, &page, callback) == OK && s.count == 2);
     page.table = TABLE_OLD_DATA;
-    CHECK(d.writer->ops->intervals(d.writer, &page, visitor) == OK && s.count == 4);
+    CHECK(d.writer->ops->intervals(d.writer, &page, callback) == OK && s.count == 4);
     CHECK(same_record(&s.at[0], &changes[7].record) && same_record(&s.at[1], &changes[8].record));
     CHECK(same_record(&s.at[2], &changes[9].record) && same_record(&s.at[3], &changes[10].record));
     database_fini(&d);

@@ -323,7 +323,7 @@ TEST(an_interrupted_load_is_an_error)
     database_lead(&d);
     admin_ask(&d, "INSERT INTO edge SELECT i, i + 1 FROM generate_series(1, 200000) AS i");
     CHECK(d.writer->ops->begin(d.writer, &mark) == OK);
-    CHECK(d.writer->ops->table(d.writer, TABLE_EDGE, (struct store_visitor){&d, end_server}) ==
+    CHECK(d.writer->ops->table(d.writer, TABLE_EDGE, (struct record_callback){&d, end_server}) ==
           ERR_UNAVAILABLE);
     CHECK(d.writer->why.text[0]);
     d.writer->ops->end(d.writer);

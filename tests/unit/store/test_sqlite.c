@@ -153,7 +153,7 @@ TEST(a_store_of_the_first_version_is_migrated_and_keeps_its_rows)
     CHECK(sqlite3_close(db) == SQLITE_OK);
     struct event_record found = {.address = STR("?")};
     CHECK(p.e->ops->events(p.e, (struct history_cursor){0, -1, false}, 10,
-                           (struct store_visitor){&found, see_old_event}) == OK);
+                           (struct record_callback){&found, see_old_event}) == OK);
     CHECK(found.turn == 9 && found.object_id == 3 && found.address.len == 0);
     place_fini(&p);
 }

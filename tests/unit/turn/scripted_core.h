@@ -140,16 +140,17 @@ static bool needs_hooks(struct core *c, const struct command *cmd, struct arena 
     if (!always && !str_eq(cmd->node_create.description, STR("once")))
         return false;
     uint64_t key = always ? 100 + c->steps : 7;
-    for (uint32_t i = 0; i < cmd->answer_count; i++)
-        if (cmd->answers[i].key == key) {
-            if (cmd->answers[i].veto)
+    for (uint32_t i = 0; i < cmd->veto_reply_count; i++)
+        if (cmd->veto_replies[i].key == key) {
+            if (cmd->veto_replies[i].veto)
                 refuse_command(out, a, PROBLEM_HOOK_VETO);
-            return cmd->answers[i].veto;
+            return cmd->veto_replies[i].veto;
         }
     out->verdict = VERDICT_NEEDS_HOOKS;
-    out->asks = arena_new(a, struct ask);
-    *out->asks = (struct ask){.key = key, .hook = HOOK_NODE_BIND, .argument = STR("{}")};
-    out->veto_request_count = 1;
+    out->veto_calls = arena_new(a, struct veto_call);
+    *out->veto_calls =
+        (struct veto_call){.key = key, .hook = HOOK_NODE_BIND, .argument = STR("{}")};
+    out->veto_call_count = 1;
     return true;
 }
 

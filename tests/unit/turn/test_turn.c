@@ -355,7 +355,7 @@ TEST(veto_requests_that_keep_changing_are_refused)
     for (uint32_t round = 1; round <= ASKS_ROUNDS_MAX; round++) {
         CHECK(says(&w, "ask; "));
         CHECK(answer(&w, false) == OK && run_until_quiet(&w) == TURN_QUIET);
-        CHECK(w.answers == round); /* the replies of all rounds */
+        CHECK(w.veto_replies == round); /* the replies of all rounds */
     }
     CHECK(says(&w, "2 hooks_unsettled @1; ") && turn_pending(w.turn) == 0);
     world_fini(&w);

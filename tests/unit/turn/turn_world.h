@@ -20,10 +20,10 @@ struct world {
     uint64_t random;
     uint64_t token; /* of the last veto request */
     uint64_t key;
-    uint32_t answers;   /* veto replies of the last stepped command */
-    uint32_t rows;      /* of the last durable batch, events not counted */
-    uint32_t bytes_max; /* of a batch; 0 = as usual */
-    err *notice;        /* next result of store_port.notice(); NULL = none */
+    uint32_t veto_replies; /* veto replies of the last stepped command */
+    uint32_t rows;         /* of the last durable batch, events not counted */
+    uint32_t bytes_max;    /* of a batch; 0 = as usual */
+    err *notice;           /* next result of store_port.notice(); NULL = none */
     char call_log[2000];
     /* Crash when the crash point `crash_at` is passed for the `crash_hit`th time. */
     const char *crash_at;
@@ -144,7 +144,7 @@ static inline void watch_stepped(void *self, const struct command *command,
                                  const struct outcome *outcome)
 {
     (void)outcome;
-    ((struct world *)self)->answers = command->answer_count;
+    ((struct world *)self)->veto_replies = command->veto_reply_count;
 }
 
 static inline void watch_durable(void *self, const struct batch *batch)
@@ -247,7 +247,7 @@ static inline err search_record(void *self, const struct record *record)
 static inline bool is_stored(const struct world *w, enum table table, int64_t id)
 {
     struct search s = {.id = id, .table = table};
-    CHECK(memory_store_load(w->store, (struct store_visitor){&s, search_record}) == OK);
+    CHECK(memory_store_load(w->store, (struct record_callback){&s, search_record}) == OK);
     return s.found;
 }
 
@@ -278,6 +278,6 @@ static inline err submit_id(struct world *w, enum command_kind kind, int64_t req
 
 static inline err answer(struct world *w, bool veto)
 {
-    struct answer answer = {.key = w->key, .veto = veto};
+    struct veto_reply answer = {.key = w->key, .veto = veto};
     return turn_submit_veto_replies(w->turn, w->token, &answer, 1);
 }
