@@ -405,9 +405,11 @@ static void api_client_gone(void *self, struct http_request *request)
 {
     struct call *call = request->context;
     (void)self;
-    if (!call || call->waits == WAITS_NOTHING || call->waits == WAITS_PASSWORD)
+    if (!call || call->waits == WAITS_NOTHING)
         return;
     call->is_client_gone = true;
+    if (call->waits == WAITS_PASSWORD) /* its thread uses the arena of the request until it ends */
+        return;
     if (call->stream) {
         reply_stream_gone(call->stream);
         return;

@@ -201,6 +201,15 @@ static void stream_finish(struct reply_stream *stream, bool is_whole)
 
 /* ---- sending ---- */
 
+/* Answers with a failure instead of a stream. The call is freed. */
+static void stream_refuse(struct reply_stream *stream, err why)
+{
+    struct call *call = stream->call;
+    stream_detach(stream);
+    reply_failure(call, why);
+    call_answer(call);
+}
+
 static bool stream_open(struct reply_stream *stream)
 {
     struct call *call = stream->call;
@@ -208,6 +217,12 @@ static bool stream_open(struct reply_stream *stream)
                                      .content_type = call->reply.content_type,
                                      .headers = call->reply.headers,
                                      .header_count = call->reply.header_count};
+    /* Without a connection http_stream_begin() frees the request with its arena, in which the call
+     * and the stream are. */
+    if (call->is_client_gone) {
+        stream_refuse(stream, ERR_UNKNOWN);
+        return false;
+    }
     call_note(call); /* the duration ends here: how long a stream lasts depends on its client */
     stream->http = http_stream_begin(call->request, &head);
     if (!stream->http)
@@ -266,14 +281,6 @@ static void stream_send_reply(struct reply_stream *stream)
     must(!stream->http);
     stream_detach(stream);
     call_send_when_durable(call);
-}
-
-static void stream_refuse(struct reply_stream *stream, err why)
-{
-    struct call *call = stream->call;
-    stream_detach(stream);
-    reply_failure(call, why);
-    call_answer(call);
 }
 
 /* Accounts for the memory of the stream. If it is too much, the stream is refused, or aborted if it

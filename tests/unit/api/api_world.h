@@ -101,6 +101,10 @@ struct http_stream *http_stream_begin(struct http_request *request, const struct
     struct asked *a = (struct asked *)request;
     CHECK(!a->is_streamed && a->answers == 0);
     asked_head(a, head);
+    if (a->is_gone) { /* as the server does: the request and its arena are freed */
+        asked_over(a, STR(""));
+        return NULL;
+    }
     a->is_streamed = true;
     a->received = buf_in(&a->kept);
     return (struct http_stream *)a;

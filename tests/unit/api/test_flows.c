@@ -1,4 +1,6 @@
 /* Streamed lists: pieces, backpressure, recomputation, abort. */
+#include <unistd.h>
+
 #include "tests/unit/api/api_world.h"
 
 enum { NODES = 1500 };
@@ -227,6 +229,26 @@ TEST(a_stream_ends_when_its_client_disconnects)
     CHECK(api_pump(f->api));
     handler.gone(handler.self, &late->request);
     CHECK(late->answers == 1 && !api_pump(f->api));
+    front_close(f);
+}
+
+/* The password is verified in a thread, and the call continues when the result arrives. */
+TEST(a_client_that_disconnects_while_its_password_is_verified_gets_no_stream)
+{
+    struct front *f = world_with_many_nodes();
+    const struct http_handler handler = api_handler(f->api);
+    struct asked *a = asked_new(f, HTTP_GET, "/api/v2/nodes");
+    asked_header(a, "Authorization", "Basic YWRtaW46c2VjcmV0");
+    asked_send(f, a);
+    CHECK(a->answers == 0);
+    a->is_gone = true;
+    handler.gone(handler.self, &a->request);
+    for (int i = 0; i < 10000 && !a->answers; i++) {
+        CHECK(uv_run(&f->loop, UV_RUN_NOWAIT) >= 0);
+        ignore(api_pump(f->api), "the loop condition reads the result");
+        ignore(usleep(1000), "the thread of the password needs time");
+    }
+    CHECK(a->answers == 1 && !a->is_streamed);
     front_close(f);
 }
 
