@@ -13,25 +13,25 @@
  * changed, and nothing is owned. Nothing can fail: a file
  * with errors is refused by the caller, which counts the errors of the report. */
 
-enum shape {
-    SHAPE_ANY,    /* kept without a check */
-    SHAPE_STRING, /* a string, or a number as it is written */
-    SHAPE_BOOL,
-    SHAPE_NUMBER,   /* a whole number, not below 0 */
-    SHAPE_NAMES,    /* a list of strings */
-    SHAPE_WANTS,    /* a list of names, or of maps with the keys name and at */
-    SHAPE_MAP,      /* with the keys of `inner` */
-    SHAPE_MAPS,     /* a list of maps with the keys of `inner` */
-    SHAPE_LIST,     /* of anything; a wrong type is a warning */
-    SHAPE_PACKAGES, /* lists in one or two levels of maps; a wrong type is a warning */
-    SHAPE_SCHEMA,
+enum value_type {
+    VALUE_ANY,    /* kept without a check */
+    VALUE_STRING, /* a string, or a number as it is written */
+    VALUE_BOOL,
+    VALUE_NUMBER,   /* a whole number, not below 0 */
+    VALUE_NAMES,    /* a list of strings */
+    VALUE_WANTS,    /* a list of names, or of maps with the keys name and at */
+    VALUE_MAP,      /* with the keys of `inner` */
+    VALUE_MAPS,     /* a list of maps with the keys of `inner` */
+    VALUE_LIST,     /* of anything; a wrong type is a warning */
+    VALUE_PACKAGES, /* lists in one or two levels of maps; a wrong type is a warning */
+    VALUE_SCHEMA,
 };
 
 struct map_rule;
 
 struct key_rule {
     const char *key;
-    enum shape shape;
+    enum value_type type;
     bool required;
     const char *(*check)(struct str); /* of the string or of each name; NULL: not checked */
     const struct map_rule *inner;
@@ -55,98 +55,98 @@ static const char *check_short_name(struct str word)
 
 /* clang-format off */
 static const struct key_rule want_keys[] = {
-    {"name",          SHAPE_STRING,     true,  names_check_attrib,   NULL},
-    {"at",            SHAPE_STRING,     false, names_check_text,     NULL},
+    {"name",          VALUE_STRING,     true,  names_check_attrib,   NULL},
+    {"at",            VALUE_STRING,     false, names_check_text,     NULL},
 };
 static const struct map_rule want_rule = MAP("a wanted attrib", want_keys);
 
 static const struct key_rule attrib_keys[] = {
-    {"name",          SHAPE_STRING,     true,  names_check_attrib,   NULL},
-    {"description",   SHAPE_STRING,     false, names_check_text,     NULL},
-    {"map",           SHAPE_STRING,     false, names_check_text,     NULL},
-    {"schema",        SHAPE_SCHEMA,   false, NULL,                 NULL},
-    {"type",          SHAPE_ANY,      false, NULL,                 NULL},
-    {"default",       SHAPE_ANY,      false, NULL,                 NULL},
-    {"ui_renderer",   SHAPE_STRING,     false, names_check_text,     NULL},
-    {"writable",      SHAPE_BOOL,     false, NULL,                 NULL},
+    {"name",          VALUE_STRING,     true,  names_check_attrib,   NULL},
+    {"description",   VALUE_STRING,     false, names_check_text,     NULL},
+    {"map",           VALUE_STRING,     false, names_check_text,     NULL},
+    {"schema",        VALUE_SCHEMA,   false, NULL,                 NULL},
+    {"type",          VALUE_ANY,      false, NULL,                 NULL},
+    {"default",       VALUE_ANY,      false, NULL,                 NULL},
+    {"ui_renderer",   VALUE_STRING,     false, names_check_text,     NULL},
+    {"writable",      VALUE_BOOL,     false, NULL,                 NULL},
 };
 static const struct map_rule attrib_rule = MAP("an attrib", attrib_keys);
 
 static const struct key_rule role_keys[] = {
-    {"name",          SHAPE_STRING,     true,  names_check_role,     NULL},
-    {"jig",           SHAPE_STRING,     true,  names_check_jig,      NULL},
-    {"description",   SHAPE_STRING,     false, names_check_text,     NULL},
-    {"type",          SHAPE_STRING,     false, names_check_text,     NULL},
-    {"requires",      SHAPE_NAMES,    false, names_check_role,     NULL},
-    {"provides",      SHAPE_NAMES,    false, names_check_role,     NULL},
-    {"conflicts",     SHAPE_NAMES,    false, names_check_role,     NULL},
-    {"attaches",      SHAPE_NAMES,    false, names_check_role,     NULL},
-    {"preceeds",      SHAPE_NAMES,    false, names_check_role,     NULL},
-    {"flags",         SHAPE_NAMES,    false, check_short_name,           NULL},
-    {"announces",     SHAPE_NAMES,    false, check_short_name,           NULL},
-    {"hooks",         SHAPE_NAMES,    false, check_short_name,           NULL},
-    {"attempts",      SHAPE_NUMBER,   false, NULL,                 NULL},
-    {"backoff",       SHAPE_NUMBER,   false, NULL,                 NULL},
-    {"deadline",      SHAPE_NUMBER,   false, NULL,                 NULL},
-    {"wants-attribs", SHAPE_WANTS,    false, names_check_attrib,   &want_rule},
-    {"attribs",       SHAPE_MAPS,     false, NULL,                 &attrib_rule},
+    {"name",          VALUE_STRING,     true,  names_check_role,     NULL},
+    {"jig",           VALUE_STRING,     true,  names_check_jig,      NULL},
+    {"description",   VALUE_STRING,     false, names_check_text,     NULL},
+    {"type",          VALUE_STRING,     false, names_check_text,     NULL},
+    {"requires",      VALUE_NAMES,    false, names_check_role,     NULL},
+    {"provides",      VALUE_NAMES,    false, names_check_role,     NULL},
+    {"conflicts",     VALUE_NAMES,    false, names_check_role,     NULL},
+    {"attaches",      VALUE_NAMES,    false, names_check_role,     NULL},
+    {"preceeds",      VALUE_NAMES,    false, names_check_role,     NULL},
+    {"flags",         VALUE_NAMES,    false, check_short_name,           NULL},
+    {"announces",     VALUE_NAMES,    false, check_short_name,           NULL},
+    {"hooks",         VALUE_NAMES,    false, check_short_name,           NULL},
+    {"attempts",      VALUE_NUMBER,   false, NULL,                 NULL},
+    {"backoff",       VALUE_NUMBER,   false, NULL,                 NULL},
+    {"deadline",      VALUE_NUMBER,   false, NULL,                 NULL},
+    {"wants-attribs", VALUE_WANTS,    false, names_check_attrib,   &want_rule},
+    {"attribs",       VALUE_MAPS,     false, NULL,                 &attrib_rule},
 };
 static const struct map_rule role_rule = MAP("a role", role_keys);
 
 static const struct key_rule jig_keys[] = {
-    {"name",          SHAPE_STRING,     true,  names_check_jig,      NULL},
-    {"class",         SHAPE_STRING,     true,  names_check_text,     NULL},
-    {"description",   SHAPE_STRING,     false, names_check_text,     NULL},
-    {"implementor",   SHAPE_STRING,     false, names_check_role,     NULL},
+    {"name",          VALUE_STRING,     true,  names_check_jig,      NULL},
+    {"class",         VALUE_STRING,     true,  names_check_text,     NULL},
+    {"description",   VALUE_STRING,     false, names_check_text,     NULL},
+    {"implementor",   VALUE_STRING,     false, names_check_role,     NULL},
 };
 static const struct map_rule jig_rule = MAP("a jig", jig_keys);
 
 static const struct key_rule hammer_keys[] = {
-    {"name",          SHAPE_STRING,     true,  names_check_hammer,   NULL},
-    {"type",          SHAPE_STRING,     true,  names_check_text,     NULL},
-    {"priority",      SHAPE_NUMBER,   false, NULL,                 NULL},
+    {"name",          VALUE_STRING,     true,  names_check_hammer,   NULL},
+    {"type",          VALUE_STRING,     true,  names_check_text,     NULL},
+    {"priority",      VALUE_NUMBER,   false, NULL,                 NULL},
 };
 static const struct map_rule hammer_rule = MAP("a hammer", hammer_keys);
 
 static const struct key_rule barclamp_keys[] = {
-    {"name",          SHAPE_STRING,     true,  names_check_barclamp, NULL},
-    {"parent",        SHAPE_STRING,     false, names_check_text,     NULL},
-    {"description",   SHAPE_STRING,     false, names_check_text,     NULL},
-    {"version",       SHAPE_STRING,     false, names_check_text,     NULL},
-    {"build_version", SHAPE_STRING,     false, names_check_text,     NULL},
-    {"source_url",    SHAPE_STRING,     false, names_check_text,     NULL},
-    {"source_path",   SHAPE_STRING,     false, names_check_text,     NULL},
-    {"display",       SHAPE_ANY,      false, NULL,                 NULL},
-    {"license",       SHAPE_ANY,      false, NULL,                 NULL},
-    {"license_url",   SHAPE_ANY,      false, NULL,                 NULL},
-    {"copyright",     SHAPE_ANY,      false, NULL,                 NULL},
+    {"name",          VALUE_STRING,     true,  names_check_barclamp, NULL},
+    {"parent",        VALUE_STRING,     false, names_check_text,     NULL},
+    {"description",   VALUE_STRING,     false, names_check_text,     NULL},
+    {"version",       VALUE_STRING,     false, names_check_text,     NULL},
+    {"build_version", VALUE_STRING,     false, names_check_text,     NULL},
+    {"source_url",    VALUE_STRING,     false, names_check_text,     NULL},
+    {"source_path",   VALUE_STRING,     false, names_check_text,     NULL},
+    {"display",       VALUE_ANY,      false, NULL,                 NULL},
+    {"license",       VALUE_ANY,      false, NULL,                 NULL},
+    {"license_url",   VALUE_ANY,      false, NULL,                 NULL},
+    {"copyright",     VALUE_ANY,      false, NULL,                 NULL},
 };
 static const struct map_rule barclamp_rule = MAP("the section barclamp", barclamp_keys);
 
 static const struct key_rule git_keys[] = {
-    {"commit",        SHAPE_STRING,     false, names_check_text,     NULL},
-    {"date",          SHAPE_STRING,     false, names_check_text,     NULL},
+    {"commit",        VALUE_STRING,     false, names_check_text,     NULL},
+    {"date",          VALUE_STRING,     false, names_check_text,     NULL},
 };
 static const struct map_rule git_rule = MAP("the section git", git_keys);
 
 static const struct key_rule crowbar_keys[] = {
-    {"layout",        SHAPE_ANY,      false, NULL,                 NULL},
+    {"layout",        VALUE_ANY,      false, NULL,                 NULL},
 };
 static const struct map_rule crowbar_rule = MAP("the section crowbar", crowbar_keys);
 
 static const struct key_rule file_keys[] = {
-    {"barclamp",      SHAPE_MAP,      true,  NULL,                 &barclamp_rule},
-    {"git",           SHAPE_MAP,      false, NULL,                 &git_rule},
-    {"crowbar",       SHAPE_MAP,      false, NULL,                 &crowbar_rule},
-    {"jigs",          SHAPE_MAPS,     false, NULL,                 &jig_rule},
-    {"hammers",       SHAPE_MAPS,     false, NULL,                 &hammer_rule},
-    {"roles",         SHAPE_MAPS,     false, NULL,                 &role_rule},
-    {"attribs",       SHAPE_MAPS,     false, NULL,                 &attrib_rule},
-    {"os_support",    SHAPE_LIST,     false, NULL,                 NULL},
-    {"extra_files",   SHAPE_LIST,     false, NULL,                 NULL},
-    {"debs",          SHAPE_PACKAGES, false, NULL,                 NULL},
-    {"rpms",          SHAPE_PACKAGES, false, NULL,                 NULL},
-    {"gems",          SHAPE_PACKAGES, false, NULL,                 NULL},
+    {"barclamp",      VALUE_MAP,      true,  NULL,                 &barclamp_rule},
+    {"git",           VALUE_MAP,      false, NULL,                 &git_rule},
+    {"crowbar",       VALUE_MAP,      false, NULL,                 &crowbar_rule},
+    {"jigs",          VALUE_MAPS,     false, NULL,                 &jig_rule},
+    {"hammers",       VALUE_MAPS,     false, NULL,                 &hammer_rule},
+    {"roles",         VALUE_MAPS,     false, NULL,                 &role_rule},
+    {"attribs",       VALUE_MAPS,     false, NULL,                 &attrib_rule},
+    {"os_support",    VALUE_LIST,     false, NULL,                 NULL},
+    {"extra_files",   VALUE_LIST,     false, NULL,                 NULL},
+    {"debs",          VALUE_PACKAGES, false, NULL,                 NULL},
+    {"rpms",          VALUE_PACKAGES, false, NULL,                 NULL},
+    {"gems",          VALUE_PACKAGES, false, NULL,                 NULL},
 };
 static const struct map_rule file_rule = MAP("a barclamp's file", file_keys);
 /* clang-format on */
@@ -314,29 +314,29 @@ static void rule_check_packages(struct rule_checker *c, const struct json *value
 static void rule_check_value(struct rule_checker *c, const struct json *value,
                              const struct key_rule *rule)
 {
-    switch (rule->shape) {
-    case SHAPE_ANY: return;
-    case SHAPE_STRING: rule_check_string(c, value, rule); return;
-    case SHAPE_BOOL:
+    switch (rule->type) {
+    case VALUE_ANY: return;
+    case VALUE_STRING: rule_check_string(c, value, rule); return;
+    case VALUE_BOOL:
         if (value->kind != JSON_TRUE && value->kind != JSON_FALSE)
             ERROR_AT(c, value, "%s must be true or false", rule->key);
         return;
-    case SHAPE_NUMBER: rule_check_number(c, value, rule); return;
-    case SHAPE_NAMES: rule_check_names(c, value, rule); return;
-    case SHAPE_WANTS: rule_check_wants(c, value, rule); return;
-    case SHAPE_MAP:
+    case VALUE_NUMBER: rule_check_number(c, value, rule); return;
+    case VALUE_NAMES: rule_check_names(c, value, rule); return;
+    case VALUE_WANTS: rule_check_wants(c, value, rule); return;
+    case VALUE_MAP:
         if (value->kind == JSON_OBJECT)
             rule_check_map(c, value, rule->inner);
         else
             ERROR_AT(c, value, "%s must be a map, not %s", rule->key, rule_kind_name(value));
         return;
-    case SHAPE_MAPS: rule_check_maps(c, value, rule); return;
-    case SHAPE_LIST:
+    case VALUE_MAPS: rule_check_maps(c, value, rule); return;
+    case VALUE_LIST:
         if (value->kind != JSON_ARRAY)
             WARN_AT(c, value, "%s should be a list, not %s", rule->key, rule_kind_name(value));
         return;
-    case SHAPE_PACKAGES: rule_check_packages(c, value, rule->key); return;
-    case SHAPE_SCHEMA: rule_check_schema(c, value); return;
+    case VALUE_PACKAGES: rule_check_packages(c, value, rule->key); return;
+    case VALUE_SCHEMA: rule_check_schema(c, value); return;
     }
 }
 

@@ -292,7 +292,7 @@ static enum exit_status main_configure_and_run(struct arguments *a)
 {
     struct config config;
     char backed_up[4096];
-    enum exit_status status = EXIT_STATUS_USAGE;
+    enum exit_status status = DAEMON_EXIT_USAGE;
     main_choose_config(a, backed_up, sizeof backed_up);
     const bool right = config_read(&a->flags, &config);
     config.version = HALLIGAN_VERSION;
@@ -300,7 +300,7 @@ static enum exit_status main_configure_and_run(struct arguments *a)
         fprintf(stderr, "halligand: %s\n", p->text);
     if (right && a->check_config) {
         puts("the configuration is valid");
-        status = EXIT_STATUS_OK;
+        status = DAEMON_EXIT_OK;
     } else if (right) {
         log_setup(config.log_level, config.log_format);
         if (!config.core_dumps)
@@ -320,7 +320,7 @@ int main(int argc, char **argv)
     struct arguments a = args_parse(argc, argv);
     if (a.problems) {
         fputs("try \"halligand --help\"\n", stderr);
-        return EXIT_STATUS_USAGE;
+        return DAEMON_EXIT_USAGE;
     }
     if (a.help)
         main_print_help();
@@ -329,7 +329,7 @@ int main(int argc, char **argv)
     else if (a.list_failpoints)
         main_print_failpoints();
     if (a.help || a.version || a.list_failpoints)
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     /* Files and directories are accessible to their owner only. */
     umask(077);
     /* A closed connection and an exceeded RLIMIT_FSIZE are reported by write() as EPIPE and EFBIG,

@@ -186,15 +186,15 @@ static bool serve_wants_stop(void *self)
 {
     struct daemon *d = self;
     const char *text;
-    if (d->exit_status == EXIT_STATUS_OK && d->loop.status == TURN_STOPPED) {
+    if (d->exit_status == DAEMON_EXIT_OK && d->loop.status == TURN_STOPPED) {
         ignore(turn_trouble(d->loop.turn, &text), "only the text is needed");
-        serve_stop_with_error(d, EXIT_STATUS_FENCED, text);
+        serve_stop_with_error(d, DAEMON_EXIT_FENCED, text);
     }
     /* After a failed sync the kernel may have dropped the pages. Only a new process that reads the
      * file again knows what is stored (ADR 0037). */
-    if (d->exit_status == EXIT_STATUS_OK && d->loop.status == TURN_DOWN &&
+    if (d->exit_status == DAEMON_EXIT_OK && d->loop.status == TURN_DOWN &&
         store_has_failed(d->loop.store))
-        serve_stop_with_error(d, EXIT_STATUS_FAILURE, store_last_error(d->loop.store));
+        serve_stop_with_error(d, DAEMON_EXIT_FAILURE, store_last_error(d->loop.store));
     return d->is_stopping && (d->stops_at_once || serve_is_drained(d));
 }
 
@@ -264,7 +264,7 @@ static enum exit_status serve_open_loop(struct daemon *d)
 {
     if (loop_open(&d->loop) != OK) {
         log_print(LOG_ERROR, "cannot create the event loop: descriptors or memory exhausted");
-        return EXIT_STATUS_FAILURE;
+        return DAEMON_EXIT_FAILURE;
     }
     d->loop.self = d;
     d->loop.wants_stop = serve_wants_stop;
@@ -282,7 +282,7 @@ static enum exit_status serve_open_loop(struct daemon *d)
     const uint64_t watchdog_ms = notify_watchdog_ms();
     if (watchdog_ms)
         must(uv_timer_start(&d->watchdog, serve_on_watchdog, watchdog_ms, watchdog_ms) == 0);
-    return EXIT_STATUS_OK;
+    return DAEMON_EXIT_OK;
 }
 
 /* ---- start ---- */
@@ -302,7 +302,7 @@ static enum exit_status serve_start_turn(struct daemon *d)
                             LOG_I64("epoch", turn_epoch(d->loop.turn))),
                  "leading the store");
         must(uv_timer_start(&d->clock_timer, serve_on_clock_timer, 0, CLOCK_MS) == 0);
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     }
     const err why = turn_trouble(d->loop.turn, &text);
     const char *store = store_last_error(d->loop.store);
@@ -310,7 +310,7 @@ static enum exit_status serve_start_turn(struct daemon *d)
     log_print(LOG_ERROR, "%s: %s%s%s",
               damaged ? "the store is damaged" : "the store cannot be used", text,
               store[0] ? ": " : "", store);
-    return status == TURN_STOPPED ? EXIT_STATUS_FENCED : EXIT_STATUS_FAILURE;
+    return status == TURN_STOPPED ? DAEMON_EXIT_FENCED : DAEMON_EXIT_FAILURE;
 }
 
 /* Run the loop until all internal requests are answered, the ssh key is generated and the import is
@@ -330,7 +330,7 @@ static enum exit_status serve_create_first_user(struct daemon *d)
     struct arena arena = {0};
     const struct core *core = turn_core(d->loop.turn);
     if (!core || core_count(core, TABLE_USER) > 0)
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     const char *path = config_path(d->config, "admin.password");
     const err e = first_user_create(&arena, path, &command);
     command.request = OWN_ADMIN;
@@ -338,18 +338,18 @@ static enum exit_status serve_create_first_user(struct daemon *d)
         d->first_user_pending = loop_submit(&d->loop, &command) == OK;
     arena_fini(&arena);
     if (e != OK)
-        return EXIT_STATUS_FAILURE;
+        return DAEMON_EXIT_FAILURE;
     serve_wait_for_startup(d);
     if (d->first_user_created) {
         FAILPOINT(ADMIN_DONE);
         log_with(LOG_NOTICE, LOG_FIELDS(LOG_Z("password_file", path)),
                  "new installation: user admin created; its password is in \"%s\"", path);
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     }
     if (!d->is_stopping)
         log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("store", store_last_error(d->loop.store))),
                  "first user admin not created; the daemon stops");
-    return d->is_stopping ? EXIT_STATUS_OK : EXIT_STATUS_FAILURE;
+    return d->is_stopping ? DAEMON_EXIT_OK : DAEMON_EXIT_FAILURE;
 }
 
 static enum exit_status serve_import_content(struct daemon *d)
@@ -360,7 +360,7 @@ static enum exit_status serve_import_content(struct daemon *d)
      * changed, it is complete after this call and the loop is not entered. */
     ignore(content_pump(&d->content, UINT64_MAX), "the loop below waits for the rest");
     serve_wait_for_startup(d);
-    return EXIT_STATUS_OK;
+    return DAEMON_EXIT_OK;
 }
 
 /* Write the file `listen`, then notify the service manager: a client that was started after READY=1
@@ -376,13 +376,13 @@ static enum exit_status serve_publish_url(struct daemon *d)
     if (file_write(path, str_from(url), 0644) != OK) {
         log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)), "\"%s\" cannot be written: %s", path,
                  strerror(errno));
-        return EXIT_STATUS_FAILURE;
+        return DAEMON_EXIT_FAILURE;
     }
     log_with(LOG_NOTICE,
              LOG_FIELDS(LOG_S("url", str_slice(str_from(url), 0, (uint32_t)strlen(url) - 1))),
              "listening");
     ignore(notify_ready(), "there may be no service manager");
-    return EXIT_STATUS_OK;
+    return DAEMON_EXIT_OK;
 }
 
 /* Start the password thread, the API and the HTTP server, and publish the URL. */
@@ -394,12 +394,12 @@ static enum exit_status serve_listen(struct daemon *d)
         log_print(LOG_ERROR,
                   "cannot start the password thread: libsodium failed, or descriptors, threads or "
                   "memory are exhausted");
-        return EXIT_STATUS_FAILURE;
+        return DAEMON_EXIT_FAILURE;
     }
     d->loop.api = api_new(wiring_api_engine(&d->wiring), d->passwords);
     must(d->loop.api);
     if (!daemon_choose_certificate(d))
-        return EXIT_STATUS_FAILURE;
+        return DAEMON_EXIT_FAILURE;
     const struct http_options options = {.address = d->config->address,
                                          .port = d->config->port,
                                          .tls_cert = d->tls_cert,
@@ -410,7 +410,7 @@ static enum exit_status serve_listen(struct daemon *d)
     d->http = http_open(&d->loop.uv, &options, api_handler(d->loop.api), why, sizeof why);
     if (!d->http) {
         log_print(LOG_ERROR, "%s", why);
-        return EXIT_STATUS_FAILURE;
+        return DAEMON_EXIT_FAILURE;
     }
     d->wiring.http = d->http;
     const uint32_t connections = http_stats(d->http).connections_max;
@@ -429,15 +429,15 @@ static enum exit_status serve_listen(struct daemon *d)
 static enum exit_status serve_start(struct daemon *d)
 {
     enum exit_status status = serve_open_loop(d);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = wiring_open(&d->wiring, d->config);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = serve_start_turn(d);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = serve_create_first_user(d);
-    if (status == EXIT_STATUS_OK && !d->is_stopping)
+    if (status == DAEMON_EXIT_OK && !d->is_stopping)
         status = serve_import_content(d);
-    if (status == EXIT_STATUS_OK && !d->is_stopping)
+    if (status == DAEMON_EXIT_OK && !d->is_stopping)
         status = serve_listen(d);
     return status;
 }
@@ -462,7 +462,7 @@ static void serve_shut_down(struct daemon *d)
     d->wiring.http = NULL;
     if (d->passwords)
         passwords_free(d->passwords);
-    wiring_close(&d->wiring, d->exit_status == EXIT_STATUS_OK);
+    wiring_close(&d->wiring, d->exit_status == DAEMON_EXIT_OK);
     loop_close(&d->loop);
     content_fini(&d->content);
     if (file_remove(config_path(d->config, "listen")) != OK)
@@ -483,30 +483,30 @@ enum exit_status serve(struct config *config, const struct config_flags *flags)
     d.wiring =
         (struct wiring){.loop = &d.loop, .own = {&d, serve_on_result}, .content = &d.content};
     const enum exit_status locked = data_dir_lock(config, &d.locks);
-    if (locked != EXIT_STATUS_OK)
+    if (locked != DAEMON_EXIT_OK)
         return locked;
     /* Remove the file that a crashed daemon left. `halligand url` and clients trust it while the
      * lock is held, and its port may belong to another program by now. */
     if (file_remove(config_path(config, "listen")) != OK) {
         log_print(LOG_ERROR, "\"%s/listen\" cannot be removed: %s", config->data, strerror(errno));
         data_dir_unlock(&d.locks);
-        return EXIT_STATUS_FAILURE;
+        return DAEMON_EXIT_FAILURE;
     }
-    if (data_dir_check_database(config) != EXIT_STATUS_OK) {
+    if (data_dir_check_database(config) != DAEMON_EXIT_OK) {
         data_dir_unlock(&d.locks);
-        return EXIT_STATUS_FAILURE;
+        return DAEMON_EXIT_FAILURE;
     }
     const enum exit_status status = serve_start(&d);
-    if (status == EXIT_STATUS_OK && d.reload_pending && !d.is_stopping)
+    if (status == DAEMON_EXIT_OK && d.reload_pending && !d.is_stopping)
         daemon_reload(&d);
-    if (status == EXIT_STATUS_OK && !d.is_stopping)
+    if (status == DAEMON_EXIT_OK && !d.is_stopping)
         loop_run(&d.loop);
     serve_shut_down(&d);
-    const bool drained = status == EXIT_STATUS_OK && d.exit_status == EXIT_STATUS_OK;
+    const bool drained = status == DAEMON_EXIT_OK && d.exit_status == DAEMON_EXIT_OK;
     if (drained) {
         FAILPOINT(DRAIN_AFTER);
         log_print(LOG_NOTICE, "stopped");
     }
     data_dir_unlock(&d.locks);
-    return status != EXIT_STATUS_OK ? status : d.exit_status;
+    return status != DAEMON_EXIT_OK ? status : d.exit_status;
 }

@@ -37,7 +37,7 @@ static enum exit_status set_clock_store_failed(struct store *store, const char *
 {
     log_print(LOG_ERROR, "the stamp was not changed: the store could not be %s: %s", doing,
               store_last_error(store));
-    return EXIT_STATUS_FAILURE;
+    return DAEMON_EXIT_FAILURE;
 }
 
 static err set_clock_load_record(void *self, const struct record *record)
@@ -62,9 +62,9 @@ static enum exit_status set_clock_load(struct set_clock_job *s, struct store *st
         e = ERR_CORRUPT;
     }
     if (e == OK)
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     log_print(LOG_ERROR, "the stamp was not changed: the store is damaged: %s", s->what);
-    return EXIT_STATUS_FAILURE;
+    return DAEMON_EXIT_FAILURE;
 }
 
 static struct json *set_clock_time_json(struct arena *a, int64_t ms)
@@ -113,7 +113,7 @@ static enum exit_status set_clock_write_stamp(struct set_clock_job *s, struct st
         e = s->port.poll(s->port.self, &is_busy);
         e = is_busy ? OK : e;
     }
-    return e == OK ? EXIT_STATUS_OK : set_clock_store_failed(store, "written");
+    return e == OK ? DAEMON_EXIT_OK : set_clock_store_failed(store, "written");
 }
 
 /* Compare the stamp with the wall clock before leading the store, so that a store that needs no
@@ -128,20 +128,20 @@ static enum exit_status set_clock_lower_stamp(struct set_clock_job *s, struct st
     if (s->mark.turn == 0) {
         log_print(LOG_ERROR,
                   "the stamp was not changed: the store is empty; check --data and --store");
-        return EXIT_STATUS_FAILURE;
+        return DAEMON_EXIT_FAILURE;
     }
     sys_time_format(s->mark.now_ms, from);
     sys_time_format(wall_ms, to);
     if (s->mark.now_ms <= wall_ms) {
         printf("nothing to do: the stamp %s is not ahead of the wall clock %s\n", from, to);
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     }
     if (s->port.lead(s->port.self, 0, &s->mark) != OK)
         return set_clock_store_failed(store, "opened for writing");
     enum exit_status status = set_clock_load(s, store);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = set_clock_write_stamp(s, store, wall_ms);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         printf("the stamp was lowered from %s to %s\n", from, to);
     return status;
 }
@@ -157,7 +157,7 @@ static enum exit_status set_clock_open_store(const struct config *c)
         store_open(&(struct store_options){.url = c->store, .holder = holder}, &store, &why);
     if (e != OK) {
         log_print(LOG_ERROR, "the stamp was not changed: cannot open the store: %s", why.text);
-        return e == ERR_EXISTS ? EXIT_STATUS_LOCKED : EXIT_STATUS_FAILURE;
+        return e == ERR_EXISTS ? DAEMON_EXIT_LOCKED : DAEMON_EXIT_FAILURE;
     }
     const enum exit_status status = set_clock_lower_stamp(&s, store);
     core_free(s.core);
@@ -170,12 +170,12 @@ enum exit_status set_clock(struct config *c)
 {
     struct data_dir_locks locks;
     enum exit_status status = data_dir_find_database(c);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = data_dir_lock(c, &locks);
-    if (status != EXIT_STATUS_OK)
+    if (status != DAEMON_EXIT_OK)
         return status;
     status = data_dir_check_database(c);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = set_clock_open_store(c);
     data_dir_unlock(&locks);
     return status;

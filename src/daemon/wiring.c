@@ -236,10 +236,10 @@ static enum exit_status wiring_open_runner(struct wiring *w, struct config *c)
                                                .wake = wiring_wake,
                                                .now_ms = wiring_age_now_ms};
     if (runner_open(&setup, callbacks, &w->loop->runner) == OK)
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", c->data)),
              "cannot open the runner in the data directory \"%s\": %s", c->data, strerror(errno));
-    return EXIT_STATUS_FAILURE;
+    return DAEMON_EXIT_FAILURE;
 }
 
 /* ---- hooks and Lua code of roles ---- */
@@ -328,7 +328,7 @@ static enum exit_status wiring_open_hooks(struct wiring *w)
     l->hooks = hooks_open(callbacks, SANDBOX_LIMITS);
     if (!l->hooks) {
         log_print(LOG_ERROR, "cannot start the hook thread: threads or memory exhausted");
-        return EXIT_STATUS_FAILURE;
+        return DAEMON_EXIT_FAILURE;
     }
     l->transitions =
         transitions_new(l->hooks, (struct transition_callbacks){.self = w,
@@ -338,7 +338,7 @@ static enum exit_status wiring_open_hooks(struct wiring *w)
                                                                 .wake = wiring_wake});
     w->codes = (struct role_code_registry){.hooks = l->hooks,
                                            .callbacks = {w, wiring_core, wiring_source_path}};
-    return EXIT_STATUS_OK;
+    return DAEMON_EXIT_OK;
 }
 
 /* ---- open and close ---- */
@@ -348,10 +348,10 @@ static enum exit_status wiring_open_test_jig(struct wiring *w, struct config *c)
     const char *path = config_path(c, "test-jig.journal");
     const struct test_jig_callbacks callbacks = {.self = w, .submit = wiring_submit};
     if (test_jig_open(path, callbacks, &w->loop->jig) == OK)
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
              "the test jig's journal \"%s\" cannot be opened: %s", path, strerror(errno));
-    return EXIT_STATUS_FAILURE;
+    return DAEMON_EXIT_FAILURE;
 }
 
 static enum exit_status wiring_open_power(struct wiring *w, struct config *c)
@@ -369,13 +369,13 @@ static enum exit_status wiring_open_power(struct wiring *w, struct config *c)
                                       .wake = loop_wake};
     w->ssh = (struct ssh_keys){.self = l, .wake = loop_wake};
     if (!ssh_keys_open(&w->ssh, &l->uv, config_path(c, "ssh")))
-        return EXIT_STATUS_FAILURE;
+        return DAEMON_EXIT_FAILURE;
     w->known_hosts =
         (struct known_hosts){.request_first = OWN_HOST_KEYS, .self = l, .wake = loop_wake};
     known_hosts_open(&w->known_hosts, &l->uv, &w->ssh);
     l->known_hosts = &w->known_hosts;
     l->power = power_open(&setup);
-    return l->power ? EXIT_STATUS_OK : EXIT_STATUS_FAILURE;
+    return l->power ? DAEMON_EXIT_OK : DAEMON_EXIT_FAILURE;
 }
 
 static enum exit_status wiring_open_store(struct wiring *w, const struct config *c)
@@ -387,9 +387,9 @@ static enum exit_status wiring_open_store(struct wiring *w, const struct config 
         .url = c->store, .holder = holder, .wake = loop_wake, .wake_context = w->loop};
     const err e = store_open(&options, &w->loop->store, &why);
     if (e == OK)
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     log_print(LOG_ERROR, "cannot open the store: %s", why.text);
-    return e == ERR_EXISTS ? EXIT_STATUS_LOCKED : EXIT_STATUS_FAILURE;
+    return e == ERR_EXISTS ? DAEMON_EXIT_LOCKED : DAEMON_EXIT_FAILURE;
 }
 
 static void wiring_on_history(void *self, int64_t number, const struct record *records,
@@ -405,9 +405,9 @@ static enum exit_status wiring_open_history(struct wiring *w, const struct confi
     w->history =
         history_new(&w->loop->uv, c->store, (struct history_callbacks){w, wiring_on_history});
     if (w->history)
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     log_print(LOG_ERROR, "cannot start the history reader thread: threads or memory exhausted");
-    return EXIT_STATUS_FAILURE;
+    return DAEMON_EXIT_FAILURE;
 }
 
 enum exit_status wiring_open(struct wiring *w, struct config *c)
@@ -418,17 +418,17 @@ enum exit_status wiring_open(struct wiring *w, struct config *c)
     metrics_init(&w->metrics, sys_now_ms());
     w->version = c->version;
     enum exit_status status = wiring_open_test_jig(w, c);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = wiring_open_hooks(w);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = wiring_open_power(w, c);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = wiring_open_runner(w, c);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = wiring_open_store(w, c);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = wiring_open_history(w, c);
-    if (status != EXIT_STATUS_OK)
+    if (status != DAEMON_EXIT_OK)
         return status;
     w->runners = (struct runners){.self = w,
                                   .core = wiring_core,
@@ -453,7 +453,7 @@ enum exit_status wiring_open(struct wiring *w, struct config *c)
     };
     l->turn = turn_new(&ports);
     turn_keep_events(l->turn, config_keep_events_ms(c));
-    return EXIT_STATUS_OK;
+    return DAEMON_EXIT_OK;
 }
 
 void wiring_close(struct wiring *w, bool for_good)

@@ -121,16 +121,16 @@ static bool has_id(const struct ids *ids, int64_t id)
     return false;
 }
 
-static void check_members(const struct ids *seen, const struct object_view *shape,
+static void check_members(const struct ids *seen, const struct object_view *view,
                           const struct query *query, struct arena *a)
 {
     const struct core *core = site.f->w->core;
     struct record record;
     uint32_t kept = 0;
     uint64_t work = 0;
-    for (int64_t id = core_next_id(core, shape->table, 0); id;
-         id = core_next_id(core, shape->table, id)) {
-        CHECK(core_record(core, shape->table, id, &record));
+    for (int64_t id = core_next_id(core, view->table, 0); id;
+         id = core_next_id(core, view->table, id)) {
+        CHECK(core_record(core, view->table, id, &record));
         const bool keeps = query_matches(query, core, &record, a, &work);
         CHECK(keeps == has_id(seen, id));
         kept += keeps;
@@ -138,13 +138,12 @@ static void check_members(const struct ids *seen, const struct object_view *shap
     CHECK(kept == seen->count);
 }
 
-static void check_order(const struct ids *seen, const struct object_view *shape,
+static void check_order(const struct ids *seen, const struct object_view *view,
                         const struct query *query, struct arena *a)
 {
     for (uint32_t i = 1; query->sort && i < seen->count; i++) {
-        const struct object_view_value one =
-                                           value_of(query->sort, shape->table, seen->at[i - 1], a),
-                                       two = value_of(query->sort, shape->table, seen->at[i], a);
+        const struct object_view_value one = value_of(query->sort, view->table, seen->at[i - 1], a),
+                                       two = value_of(query->sort, view->table, seen->at[i], a);
         const int order = query_compare(&one, &two);
         CHECK(query->is_descending ? order >= 0 : order <= 0);
     }
@@ -198,7 +197,7 @@ static void check_part(struct asked *a, const struct query *query, const struct 
 
 /* ---- conditions ---- */
 
-static bool keeps(const struct object_view *shape, struct http_pair pair, const char *op,
+static bool keeps(const struct object_view *view, struct http_pair pair, const char *op,
                   const struct record *record)
 {
     struct arena *a = &site.f->w->arena;
@@ -206,39 +205,39 @@ static bool keeps(const struct object_view *shape, struct http_pair pair, const 
     uint64_t work = 0;
     pair.name = STR_CONCAT(a, pair.name, str_from(op));
     pair.next = NULL;
-    CHECK(!query_read_pairs(shape, &pair, a, &query).text);
+    CHECK(!query_read_pairs(view, &pair, a, &query).text);
     return query_matches(&query, site.f->w->core, record, a, &work);
 }
 
-static void check_condition(const struct object_view *shape, const struct object_view_field *field,
+static void check_condition(const struct object_view *view, const struct object_view_field *field,
                             const struct http_pair *pair, int64_t id)
 {
     struct arena *a = &site.f->w->arena;
     const struct arena_mark mark = arena_mark(a);
     struct record record;
-    CHECK(core_record(site.f->w->core, shape->table, id, &record));
+    CHECK(core_record(site.f->w->core, view->table, id, &record));
     const struct object_view_value v = object_view_value(field, site.f->w->core, &record, a);
-    const bool is = keeps(shape, *pair, "", &record);
+    const bool is = keeps(view, *pair, "", &record);
     const bool is_between =
-        keeps(shape, *pair, ".min", &record) && keeps(shape, *pair, ".max", &record);
-    CHECK(is != keeps(shape, *pair, ".not", &record));
+        keeps(view, *pair, ".min", &record) && keeps(view, *pair, ".max", &record);
+    CHECK(is != keeps(view, *pair, ".not", &record));
     CHECK(is || !is_between);
     if (v.kind == VALUE_INT || v.kind == VALUE_TEXT || v.kind == VALUE_TIME)
         CHECK(is == is_between);
     if (v.kind == VALUE_TEXT && is)
-        CHECK(keeps(shape, *pair, ".contains", &record));
+        CHECK(keeps(view, *pair, ".contains", &record));
     arena_rewind(a, mark);
 }
 
-static void check_conditions(const struct object_view *shape, const struct http_pair *pairs)
+static void check_conditions(const struct object_view *view, const struct http_pair *pairs)
 {
     const struct core *core = site.f->w->core;
     for (const struct http_pair *pair = pairs; pair; pair = pair->next)
-        for (uint32_t i = 0; i < shape->count; i++)
-            if (str_eq(pair->name, str_from(shape->fields[i].name)))
-                for (int64_t id = core_next_id(core, shape->table, 0); id;
-                     id = core_next_id(core, shape->table, id))
-                    check_condition(shape, &shape->fields[i], pair, id);
+        for (uint32_t i = 0; i < view->count; i++)
+            if (str_eq(pair->name, str_from(view->fields[i].name)))
+                for (int64_t id = core_next_id(core, view->table, 0); id;
+                     id = core_next_id(core, view->table, id))
+                    check_condition(view, &view->fields[i], pair, id);
 }
 
 /* ---- order ---- */
@@ -274,8 +273,8 @@ static void check_field(const struct object_view_field *field, enum table table)
 static void check_orders(void)
 {
     for (uint32_t i = 0; i < LISTS; i++)
-        for (uint32_t f = 0; lists[i].resource && f < lists[i].resource->shape->count; f++)
-            check_field(&lists[i].resource->shape->fields[f], lists[i].resource->shape->table);
+        for (uint32_t f = 0; lists[i].resource && f < lists[i].resource->view->count; f++)
+            check_field(&lists[i].resource->view->fields[f], lists[i].resource->view->table);
 }
 
 /* ---- entry point ---- */
@@ -303,7 +302,7 @@ static void try_list(uint32_t list, struct str sent, struct arena *a)
     /* Only a list that belongs to an object can be not found, when that object does not exist. */
     CHECK(!resource || answer->status != 404);
     if (resource) {
-        const bool reads = !query_read_pairs(resource->shape, parsed.query, a, &query).text;
+        const bool reads = !query_read_pairs(resource->view, parsed.query, a, &query).text;
         CHECK(reads == (part != NULL) || query.has_after);
     }
     if (!all) {
@@ -313,9 +312,9 @@ static void try_list(uint32_t list, struct str sent, struct arena *a)
     const struct ids ids = ids_of(all);
     const uint32_t limit = 1 + sent.len % 3;
     if (resource && !query.has_after && part) {
-        check_members(&ids, resource->shape, &query, a);
-        check_order(&ids, resource->shape, &query, a);
-        check_conditions(resource->shape, parsed.query);
+        check_members(&ids, resource->view, &query, a);
+        check_order(&ids, resource->view, &query, a);
+        check_conditions(resource->view, parsed.query);
     }
     if (resource && part)
         check_part(part, &query, &ids);

@@ -111,7 +111,7 @@ static bool schema_accepts(const struct params_schema *schema, struct str key)
 static bool schema_shows(const struct call *call, struct str key)
 {
     const struct resource *resource = call->route->resource;
-    return resource && query_field(resource->shape, key);
+    return resource && query_field(resource->view, key);
 }
 
 /* Old clients send fields that were always ignored, so unknown fields are refused only with strict

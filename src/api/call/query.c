@@ -121,7 +121,7 @@ static void query_add_value(struct query_parser *r, const struct object_view_fie
 static void query_add_values(struct query_parser *r, const struct object_view_field *field,
                              const struct json *value)
 {
-    if (value->kind != JSON_ARRAY || field->kind == SHAPE_ARRAY)
+    if (value->kind != JSON_ARRAY || field->kind == PROP_ARRAY)
         query_add_value(r, field, value);
     const struct json *item = value->kind == JSON_ARRAY ? value->first : NULL;
     for (; item && !r->error; item = item->next)
@@ -166,13 +166,13 @@ static struct query_parser query_parser_new(struct arena *a)
 
 /* A value that its field can never have is not an error here, unlike in a query string: nothing
  * matches it. */
-struct query_error query_read_object(const struct object_view *shape, const struct json *object,
+struct query_error query_read_object(const struct object_view *view, const struct json *object,
                                      struct arena *a, struct query *out_query)
 {
     struct query_parser r = query_parser_new(a);
     *out_query = (struct query){.count = 0};
-    for (uint32_t i = 0; i < shape->count; i++) {
-        const struct object_view_field *field = &shape->fields[i];
+    for (uint32_t i = 0; i < view->count; i++) {
+        const struct object_view_field *field = &view->fields[i];
         const struct json *value = json_get(object, str_from(field->name));
         const char *error =
             value ? query_read_condition(&r, out_query, field, QUERY_IS, value) : NULL;
@@ -184,11 +184,11 @@ struct query_error query_read_object(const struct object_view *shape, const stru
 
 /* ---- query strings ---- */
 
-const struct object_view_field *query_field(const struct object_view *shape, struct str name)
+const struct object_view_field *query_field(const struct object_view *view, struct str name)
 {
-    for (uint32_t i = 0; i < shape->count; i++)
-        if (str_eq(name, str_from(shape->fields[i].name)))
-            return &shape->fields[i];
+    for (uint32_t i = 0; i < view->count; i++)
+        if (str_eq(name, str_from(view->fields[i].name)))
+            return &view->fields[i];
     return NULL;
 }
 
@@ -213,11 +213,11 @@ static bool query_read_op(struct str *name, enum query_op *out_op)
     return false;
 }
 
-static const char *query_read_sort(const struct object_view *shape, struct str value,
+static const char *query_read_sort(const struct object_view *view, struct str value,
                                    struct query *query)
 {
     query->is_descending = value.len && value.at[0] == '-';
-    query->sort = query_field(shape, query->is_descending ? str_slice(value, 1, value.len) : value);
+    query->sort = query_field(view, query->is_descending ? str_slice(value, 1, value.len) : value);
     return query->sort
                ? NULL
                : "must be a field of the listed objects, with - before it for descending order";
@@ -259,22 +259,20 @@ static const char *query_check_value(struct query_parser *r, const struct query_
     const enum object_view_kind kind = c->field->kind;
     if (w->kind == JSON_NULL)
         return NULL;
-    if (kind == SHAPE_NODEROLE_STATE || kind == SHAPE_DEPLOYMENT_STATE ||
-        kind == SHAPE_SNAPSHOT_STATE || kind == SHAPE_NODE_STATE)
+    if (kind == PROP_NODEROLE_STATE || kind == PROP_DEPLOYMENT_STATE ||
+        kind == PROP_SNAPSHOT_STATE || kind == PROP_NODE_STATE)
         return w->has_number ? NULL : query_state_names(r->arena, kind);
-    if (kind == SHAPE_INT || kind == SHAPE_UINT32 || kind == SHAPE_REF ||
-        kind == SHAPE_LEADING_NUMBER)
+    if (kind == PROP_INT || kind == PROP_UINT32 || kind == PROP_REF || kind == PROP_LEADING_NUMBER)
         return w->has_number ? NULL : "must be a number";
-    if (kind == SHAPE_POWER_STATE) {
+    if (kind == PROP_POWER_STATE) {
         const bool is_state =
             power_state_find(w->text) != POWER_STATE_UNKNOWN || str_eq(w->text, STR("unknown"));
         return is_state ? NULL : "must be unknown, on, off or changing";
     }
-    if (kind == SHAPE_TIME)
+    if (kind == PROP_TIME)
         return w->has_time ? NULL : "must be a time such as 2015-01-02T03:04:05Z";
-    const bool is_truth = kind == SHAPE_BOOL || kind == SHAPE_BOOL_INVERTED || kind == SHAPE_FLAG ||
-                          kind == SHAPE_IS_SET || kind == SHAPE_NODE_ERROR ||
-                          kind == SHAPE_JIG_ACTIVE;
+    const bool is_truth = kind == PROP_BOOL || kind == PROP_BOOL_INVERTED || kind == PROP_FLAG ||
+                          kind == PROP_IS_SET || kind == PROP_NODE_ERROR || kind == PROP_JIG_ACTIVE;
     if (!is_truth || str_eq(w->text, STR("true")) || str_eq(w->text, STR("false")))
         return NULL;
     return "must be true or false";
@@ -312,13 +310,13 @@ static bool query_has_condition(const struct query *query, const struct object_v
 
 /* Reads a parameter that is not sort, limit, after or view. A parameter that occurs again has been
  * read with its first occurrence. */
-static const char *query_read_filter(struct query_parser *r, const struct object_view *shape,
+static const char *query_read_filter(struct query_parser *r, const struct object_view *view,
                                      struct query *query, const struct http_pair *pair)
 {
     struct str name = pair->name;
     enum query_op op;
     const bool has_valid_op = query_read_op(&name, &op);
-    const struct object_view_field *field = has_valid_op ? query_field(shape, name) : NULL;
+    const struct object_view_field *field = has_valid_op ? query_field(view, name) : NULL;
     if (!field)
         return "is not a field of the listed objects, alone or with .not, .contains, .min or .max, "
                "nor limit, after, sort or view";
@@ -331,7 +329,7 @@ static const char *query_read_filter(struct query_parser *r, const struct object
     return query_read_alternatives(r, c, pair);
 }
 
-struct query_error query_read_pairs(const struct object_view *shape, const struct http_pair *pairs,
+struct query_error query_read_pairs(const struct object_view *view, const struct http_pair *pairs,
                                     struct arena *a, struct query *out_query)
 {
     struct query_parser r = query_parser_new(a);
@@ -339,13 +337,13 @@ struct query_error query_read_pairs(const struct object_view *shape, const struc
     *out_query = (struct query){.count = 0};
     for (const struct http_pair *pair = pairs; pair; pair = pair->next) {
         if (str_eq(pair->name, STR("sort")))
-            error = query_read_sort(shape, pair->value, out_query);
+            error = query_read_sort(view, pair->value, out_query);
         else if (str_eq(pair->name, STR("limit")))
             error = query_read_limit(pair->value, out_query);
         else if (str_eq(pair->name, STR("after")))
             error = query_read_after(pair->value, out_query);
         else if (!str_eq(pair->name, STR("view")))
-            error = query_read_filter(&r, shape, out_query, pair);
+            error = query_read_filter(&r, view, out_query, pair);
         if (error)
             return (struct query_error){pair->name, error};
     }

@@ -65,13 +65,13 @@ struct query_error {
 };
 
 /* NULL if there is no field of that name. */
-const struct object_view_field *query_field(const struct object_view *shape, struct str name);
+const struct object_view_field *query_field(const struct object_view *view, struct str name);
 /* Parses the members of a JSON object that are fields of the view; others are ignored. A member is
  * a value or an array of alternatives. */
-struct query_error query_read_object(const struct object_view *shape, const struct json *object,
+struct query_error query_read_object(const struct object_view *view, const struct json *object,
                                      struct arena *a, struct query *out_query);
 /* Parses a query string; unknown parameters are errors. */
-struct query_error query_read_pairs(const struct object_view *shape, const struct http_pair *pairs,
+struct query_error query_read_pairs(const struct object_view *view, const struct http_pair *pairs,
                                     struct arena *a, struct query *out_query);
 
 /* Does the query search for substrings? That can take long even for few objects. */

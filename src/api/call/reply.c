@@ -16,7 +16,7 @@
 /* The type in the content type of errors: that of the resource of the route, if there is one. */
 static const char *reply_route_type(const struct call *call)
 {
-    return call->route && call->route->resource ? call->route->resource->shape->type : "api";
+    return call->route && call->route->resource ? call->route->resource->view->type : "api";
 }
 
 static const char *reply_content_type(struct call *call, const char *type, const char *form)
@@ -101,17 +101,17 @@ void reply_message(struct call *call, const char *type, struct str text)
     reply_json(call, type, "empty", buf_str(&b));
 }
 
-uint64_t reply_mask(const struct call *call, const struct object_view *shape)
+uint64_t reply_mask(const struct call *call, const struct object_view *view)
 {
-    return !call->wanted && call->wants_extras ? SHAPE_ALL : object_view_mask(shape, call->wanted);
+    return !call->wanted && call->wants_extras ? PROP_ALL : object_view_mask(view, call->wanted);
 }
 
-void reply_record(struct call *call, const struct object_view *shape, const struct record *record)
+void reply_record(struct call *call, const struct object_view *view, const struct record *record)
 {
     struct buf b = buf_in(call->arena);
-    const uint64_t mask = reply_mask(call, shape);
-    object_view_write(shape, call->core, record, mask, &b);
-    reply_json(call, shape->type_of ? shape->type_of(call->core, record, call->arena) : shape->type,
+    const uint64_t mask = reply_mask(call, view);
+    object_view_write(view, call->core, record, mask, &b);
+    reply_json(call, view->type_of ? view->type_of(call->core, record, call->arena) : view->type,
                "obj", buf_str(&b));
     struct buf tag = buf_in(call->arena);
     buf_put_c(&tag, '"');
@@ -120,7 +120,7 @@ void reply_record(struct call *call, const struct object_view *shape, const stru
     buf_put_c(&tag, '"');
     /* The ETag changes with the record only. A 304 would hide changes of fields that are computed
      * from other records, so it is sent only if no such field is requested. */
-    if (call->request->method == HTTP_GET && object_view_is_plain(shape, mask) &&
+    if (call->request->method == HTTP_GET && object_view_is_plain(view, mask) &&
         str_eq(http_header(call->request, "If-None-Match"), buf_str(&tag)))
         call->reply = (struct reply){.status = 304};
     reply_header(call, "ETag", buf_str(&tag));

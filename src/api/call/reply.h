@@ -34,7 +34,7 @@ void reply_text(struct call *call, int status, struct str text);
 /* 200 {"message": text}, form empty. */
 void reply_message(struct call *call, const char *type, struct str text);
 /* The fields of the view that the request wants, as bits. */
-uint64_t reply_mask(const struct call *call, const struct object_view *shape);
-void reply_record(struct call *call, const struct object_view *shape, const struct record *record);
+uint64_t reply_mask(const struct call *call, const struct object_view *view);
+void reply_record(struct call *call, const struct object_view *view, const struct record *record);
 
 void reply_header(struct call *call, const char *name, struct str value);

@@ -6,24 +6,24 @@
 static int64_t find_named(struct call *call, const struct resource *resource, struct str name)
 {
     return resource->find ? resource->find(call, name)
-                          : core_find(call->core, resource->shape->table, name);
+                          : core_find(call->core, resource->view->table, name);
 }
 
 bool resource_find(struct call *call, const struct resource *resource, struct str key,
                    struct record *out_record)
 {
-    const struct object_view *shape = resource->shape;
+    const struct object_view *view = resource->view;
     int64_t id = 0;
     if (str_is_digits(key))
         id = str_parse_i64(key, &id) ? id : 0;
     else
         id = find_named(call, resource, key);
-    if (id && core_record(call->core, shape->table, id, out_record))
+    if (id && core_record(call->core, view->table, id, out_record))
         return true;
     if (call->problems) /* the name is ambiguous, and a problem was added */
         return false;
     call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
-                STR_CONCAT(call->arena, STR("there is no "), str_from(shape->type),
+                STR_CONCAT(call->arena, STR("there is no "), str_from(view->type),
                            str_is_digits(key) ? STR(" with id ") : STR(" called "), key));
     return false;
 }

@@ -13,7 +13,7 @@
 enum resource_order { ORDER_BY_ID, ORDER_NEWEST_FIRST, ORDER_BY_COHORT };
 
 struct resource {
-    const struct object_view *shape;
+    const struct object_view *view;
     enum resource_order order;
     const char *sorted_by;              /* default sort field instead of `order`; NULL: none */
     const struct params_schema *create; /* NULL: not created through the API */

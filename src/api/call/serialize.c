@@ -11,7 +11,7 @@
  * The functions have no state and cannot fail. A field has no type of its own: its kind determines
  * how the bytes at its offset in struct record are read, so a table with a wrong kind reads wrong
  * bytes and no check detects it. Computed kinds read the id at the offset and get the value from
- * the core; SHAPE_SNAPSHOT_STATE reads the whole snapshot record. */
+ * the core; PROP_SNAPSHOT_STATE reads the whole snapshot record. */
 
 /* ---- typed values ---- */
 
@@ -112,55 +112,54 @@ struct object_view_value object_view_value(const struct object_view_field *f,
 {
     const void *at = (const char *)record + f->at;
     switch (f->kind) {
-    case SHAPE_INT: return view_number(*(const int64_t *)at);
-    case SHAPE_UINT32: return view_number(*(const uint32_t *)at);
-    case SHAPE_REF:
+    case PROP_INT: return view_number(*(const int64_t *)at);
+    case PROP_UINT32: return view_number(*(const uint32_t *)at);
+    case PROP_REF:
         return *(const int64_t *)at ? view_number(*(const int64_t *)at)
                                     : (struct object_view_value){.kind = VALUE_NULL};
-    case SHAPE_BOOL: return view_bool(*(const bool *)at);
-    case SHAPE_BOOL_INVERTED: return view_bool(!*(const bool *)at);
-    case SHAPE_FLAG: return view_bool(*(const uint32_t *)at & f->bit);
-    case SHAPE_TEXT:
+    case PROP_BOOL: return view_bool(*(const bool *)at);
+    case PROP_BOOL_INVERTED: return view_bool(!*(const bool *)at);
+    case PROP_FLAG: return view_bool(*(const uint32_t *)at & f->bit);
+    case PROP_TEXT:
         return (struct object_view_value){.kind = VALUE_TEXT, .text = *(const struct str *)at};
-    case SHAPE_ARRAY: return view_document(*(const struct str *)at, STR("[]"));
-    case SHAPE_OBJECT: return view_document(*(const struct str *)at, STR("{}"));
-    case SHAPE_TIME:
+    case PROP_ARRAY: return view_document(*(const struct str *)at, STR("[]"));
+    case PROP_OBJECT: return view_document(*(const struct str *)at, STR("{}"));
+    case PROP_TIME:
         return (struct object_view_value){.kind = *(const int64_t *)at ? VALUE_TIME : VALUE_NULL,
                                           .number = *(const int64_t *)at};
-    case SHAPE_NODEROLE_STATE:
-        return view_number(object_view_noderole_state(*(const uint32_t *)at));
-    case SHAPE_DEPLOYMENT_STATE:
+    case PROP_NODEROLE_STATE: return view_number(object_view_noderole_state(*(const uint32_t *)at));
+    case PROP_DEPLOYMENT_STATE:
         return view_number(
             object_view_deployment_state(core_deployment_state(core, *(const int64_t *)at)));
-    case SHAPE_SNAPSHOT_STATE:
+    case PROP_SNAPSHOT_STATE:
         return view_number(object_view_snapshot_state(core, &record->snapshot));
-    case SHAPE_NODE_ERROR:
+    case PROP_NODE_ERROR:
         return view_bool(core_node_state(core, *(const int64_t *)at) == NODEROLE_ERROR);
-    case SHAPE_NODE_STATE:
+    case PROP_NODE_STATE:
         return view_number(object_view_noderole_state(core_node_state(core, *(const int64_t *)at)));
-    case SHAPE_OPTIONAL: return view_string_or_null(*(const struct str *)at);
-    case SHAPE_ACCESS: return view_string_or_null(view_access_name(*(const uint32_t *)at));
-    case SHAPE_TOKEN_KIND:
+    case PROP_OPTIONAL: return view_string_or_null(*(const struct str *)at);
+    case PROP_ACCESS: return view_string_or_null(view_access_name(*(const uint32_t *)at));
+    case PROP_TOKEN_KIND:
         return view_string_or_null(*(const uint32_t *)at == TOKEN_SESSION ? STR("session")
                                                                           : STR("bearer"));
-    case SHAPE_REASON: return view_string_or_null(view_reason_name(*(const uint32_t *)at));
-    case SHAPE_POWER_STATE: return view_string_or_null(view_power_name(*(const uint32_t *)at));
-    case SHAPE_IS_SET: return view_bool(((const struct str *)at)->len > 0);
-    case SHAPE_CHANGED:
-    case SHAPE_CHANGED_DESTRUCTIVE: {
+    case PROP_REASON: return view_string_or_null(view_reason_name(*(const uint32_t *)at));
+    case PROP_POWER_STATE: return view_string_or_null(view_power_name(*(const uint32_t *)at));
+    case PROP_IS_SET: return view_bool(((const struct str *)at)->len > 0);
+    case PROP_CHANGED:
+    case PROP_CHANGED_DESTRUCTIVE: {
         uint32_t changed, destructive;
         core_count_changed(core, *(const int64_t *)at, &changed, &destructive);
-        return view_number(f->kind == SHAPE_CHANGED ? changed : destructive);
+        return view_number(f->kind == PROP_CHANGED ? changed : destructive);
     }
-    case SHAPE_UNPROPOSED: return view_number(core_count_unproposed(core, *(const int64_t *)at));
-    case SHAPE_UNUSABLE:
+    case PROP_UNPROPOSED: return view_number(core_count_unproposed(core, *(const int64_t *)at));
+    case PROP_UNUSABLE:
         return view_string_or_null(core_role_unusable(core, *(const int64_t *)at, a));
-    case SHAPE_INACTIVE: return view_string_or_null(core_jig_inactive(core, *(const int64_t *)at));
-    case SHAPE_JIG_ACTIVE: return view_bool(core_jig_inactive(core, *(const int64_t *)at).len == 0);
-    case SHAPE_ACTIONS: return view_actions(core, *(const int64_t *)at);
-    case SHAPE_ANY: return view_document(*(const struct str *)at, STR("null"));
-    case SHAPE_DEFAULT: return view_document(*(const struct str *)at, STR("{\"value\":null}"));
-    case SHAPE_LEADING_NUMBER: return view_leading_number(*(const struct str *)at);
+    case PROP_INACTIVE: return view_string_or_null(core_jig_inactive(core, *(const int64_t *)at));
+    case PROP_JIG_ACTIVE: return view_bool(core_jig_inactive(core, *(const int64_t *)at).len == 0);
+    case PROP_ACTIONS: return view_actions(core, *(const int64_t *)at);
+    case PROP_ANY: return view_document(*(const struct str *)at, STR("null"));
+    case PROP_DEFAULT: return view_document(*(const struct str *)at, STR("{\"value\":null}"));
+    case PROP_LEADING_NUMBER: return view_leading_number(*(const struct str *)at);
     }
     impossible("a kind of field outside the enum");
 }
@@ -174,11 +173,11 @@ static const char *const *view_state_names(enum object_view_kind kind)
     static const char *const snapshot[] = {"archived", "proposed", "committed",
                                            "active",   "error",    NULL};
     static const char *const none[] = {NULL};
-    if (kind == SHAPE_NODEROLE_STATE || kind == SHAPE_NODE_STATE)
+    if (kind == PROP_NODEROLE_STATE || kind == PROP_NODE_STATE)
         return noderole;
-    if (kind == SHAPE_SNAPSHOT_STATE)
+    if (kind == PROP_SNAPSHOT_STATE)
         return snapshot;
-    return kind == SHAPE_DEPLOYMENT_STATE ? deployment : none;
+    return kind == PROP_DEPLOYMENT_STATE ? deployment : none;
 }
 
 bool object_view_state_number(const struct object_view_field *field, struct str name,
@@ -257,54 +256,53 @@ bool object_view_wants(const struct json *names, const char *key)
     return false;
 }
 
-bool object_view_is_plain(const struct object_view *shape, uint64_t mask)
+bool object_view_is_plain(const struct object_view *view, uint64_t mask)
 {
-    for (uint32_t i = 0; i < shape->count; i++)
-        if (mask >> i & 1 && shape->fields[i].kind >= SHAPE_DEPLOYMENT_STATE)
+    for (uint32_t i = 0; i < view->count; i++)
+        if (mask >> i & 1 && view->fields[i].kind >= PROP_DEPLOYMENT_STATE)
             return false;
     return true;
 }
 
-uint64_t object_view_mask(const struct object_view *shape, const struct json *names)
+uint64_t object_view_mask(const struct object_view *view, const struct json *names)
 {
     uint64_t mask = 0;
-    for (uint32_t i = 0; i < shape->count; i++)
-        if (names ? object_view_wants(names, shape->fields[i].name)
-                  : i < shape->count - shape->extras)
+    for (uint32_t i = 0; i < view->count; i++)
+        if (names ? object_view_wants(names, view->fields[i].name) : i < view->count - view->extras)
             mask |= (uint64_t)1 << i;
-    if (shape->tail && object_view_wants(names, shape->tail->name))
-        mask |= (uint64_t)1 << shape->count;
+    if (view->tail && object_view_wants(names, view->tail->name))
+        mask |= (uint64_t)1 << view->count;
     return mask;
 }
 
-void object_view_write(const struct object_view *shape, const struct core *core,
+void object_view_write(const struct object_view *view, const struct core *core,
                        const struct record *record, uint64_t mask, struct buf *out)
 {
     bool first = true;
     buf_put_c(out, '{');
-    for (uint32_t i = 0; i < shape->count; i++) {
+    for (uint32_t i = 0; i < view->count; i++) {
         if (!(mask >> i & 1))
             continue;
-        view_write_key(out, shape->fields[i].name, first);
-        view_write_value(out, object_view_value(&shape->fields[i], core, record, out->arena));
+        view_write_key(out, view->fields[i].name, first);
+        view_write_value(out, object_view_value(&view->fields[i], core, record, out->arena));
         first = false;
     }
-    if (shape->tail && shape->tail->write && mask >> shape->count & 1) {
-        view_write_key(out, shape->tail->name, first);
-        shape->tail->write(shape->tail, core, record, out);
+    if (view->tail && view->tail->write && mask >> view->count & 1) {
+        view_write_key(out, view->tail->name, first);
+        view->tail->write(view->tail, core, record, out);
     }
     buf_put_c(out, '}');
 }
 
-void object_view_write_sample(const struct object_view *shape, uint64_t mask, struct buf *out)
+void object_view_write_sample(const struct object_view *view, uint64_t mask, struct buf *out)
 {
     bool first = true;
     buf_put_c(out, '{');
-    for (uint32_t i = 0; i < shape->count; i++) {
-        if (!(mask >> i & 1) || !shape->fields[i].sample)
+    for (uint32_t i = 0; i < view->count; i++) {
+        if (!(mask >> i & 1) || !view->fields[i].sample)
             continue;
-        view_write_key(out, shape->fields[i].name, first);
-        buf_put_z(out, shape->fields[i].sample);
+        view_write_key(out, view->fields[i].name, first);
+        buf_put_z(out, view->fields[i].sample);
         first = false;
     }
     buf_put_c(out, '}');

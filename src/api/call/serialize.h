@@ -3,8 +3,7 @@
  * A view is a table with one row for each key of the JSON object: where its value is in struct
  * record and how it is converted. It also yields samples, projections, and the fields that lists
  * can be filtered and sorted by (query.h). The module reads the core; it does not depend on calls.
- * Tables are constant. Variables call a view `shape`, and the kinds of its fields begin with
- * SHAPE_.
+ * Tables are constant. The kinds of the fields of a view begin with PROP_.
  */
 #pragma once
 
@@ -17,46 +16,46 @@
 #include "core/core.h"
 
 enum object_view_kind {
-    SHAPE_INT,            /* int64 */
-    SHAPE_UINT32,         /* uint32 */
-    SHAPE_REF,            /* int64, 0 is null */
-    SHAPE_BOOL,           /* bool */
-    SHAPE_BOOL_INVERTED,  /* bool that is stored inverted */
-    SHAPE_FLAG,           /* one bit of a uint32 */
-    SHAPE_TEXT,           /* string */
-    SHAPE_ARRAY,          /* JSON document, [] if empty */
-    SHAPE_OBJECT,         /* JSON document, {} if empty */
-    SHAPE_TIME,           /* ms since 1970, shown as ISO 8601; 0 is null */
-    SHAPE_NODEROLE_STATE, /* number of a state (docs/spec/objects.md, States) */
-    SHAPE_OPTIONAL,       /* string, null if empty */
-    SHAPE_ANY,            /* JSON document, null if empty */
-    SHAPE_DEFAULT,        /* JSON document, {"value":null} if empty */
-    SHAPE_LEADING_NUMBER, /* number at the start of a string, or null */
-    SHAPE_ACCESS,         /* enum access by its name, ACCESS_NONE is null */
-    SHAPE_TOKEN_KIND,     /* enum token_kind by its name */
-    SHAPE_REASON,         /* enum reason_code by its name, REASON_NONE is null */
-    SHAPE_POWER_STATE,    /* enum power_state by its name */
-    SHAPE_IS_SET,         /* secret string: true unless it is empty */
+    PROP_INT,            /* int64 */
+    PROP_UINT32,         /* uint32 */
+    PROP_REF,            /* int64, 0 is null */
+    PROP_BOOL,           /* bool */
+    PROP_BOOL_INVERTED,  /* bool that is stored inverted */
+    PROP_FLAG,           /* one bit of a uint32 */
+    PROP_TEXT,           /* string */
+    PROP_ARRAY,          /* JSON document, [] if empty */
+    PROP_OBJECT,         /* JSON document, {} if empty */
+    PROP_TIME,           /* ms since 1970, shown as ISO 8601; 0 is null */
+    PROP_NODEROLE_STATE, /* number of a state (docs/spec/objects.md, States) */
+    PROP_OPTIONAL,       /* string, null if empty */
+    PROP_ANY,            /* JSON document, null if empty */
+    PROP_DEFAULT,        /* JSON document, {"value":null} if empty */
+    PROP_LEADING_NUMBER, /* number at the start of a string, or null */
+    PROP_ACCESS,         /* enum access by its name, ACCESS_NONE is null */
+    PROP_TOKEN_KIND,     /* enum token_kind by its name */
+    PROP_REASON,         /* enum reason_code by its name, REASON_NONE is null */
+    PROP_POWER_STATE,    /* enum power_state by its name */
+    PROP_IS_SET,         /* secret string: true unless it is empty */
     /* From here on: computed, also from other records. object_view_is_plain() depends on this
      * order. */
-    SHAPE_DEPLOYMENT_STATE,    /* state of the deployment, as a number */
-    SHAPE_SNAPSHOT_STATE,      /* state of the snapshot, as a number */
-    SHAPE_NODE_ERROR,          /* is the node of the noderole in error? */
-    SHAPE_NODE_STATE,          /* combined state of the noderoles of a node */
-    SHAPE_UNUSABLE,            /* reason why the role cannot be bound, or null */
-    SHAPE_INACTIVE,            /* reason why the jig is not active, or null */
-    SHAPE_JIG_ACTIVE,          /* is the jig active? --test-jig activates the test jig */
-    SHAPE_CHANGED,             /* number of noderoles that ran with other defaults */
-    SHAPE_CHANGED_DESTRUCTIVE, /* number of those with destructive roles */
-    SHAPE_UNPROPOSED,          /* number of noderoles with values that no commit publishes */
-    SHAPE_ACTIONS,             /* actions of a hammer of that kind, by category */
+    PROP_DEPLOYMENT_STATE,    /* state of the deployment, as a number */
+    PROP_SNAPSHOT_STATE,      /* state of the snapshot, as a number */
+    PROP_NODE_ERROR,          /* is the node of the noderole in error? */
+    PROP_NODE_STATE,          /* combined state of the noderoles of a node */
+    PROP_UNUSABLE,            /* reason why the role cannot be bound, or null */
+    PROP_INACTIVE,            /* reason why the jig is not active, or null */
+    PROP_JIG_ACTIVE,          /* is the jig active? --test-jig activates the test jig */
+    PROP_CHANGED,             /* number of noderoles that ran with other defaults */
+    PROP_CHANGED_DESTRUCTIVE, /* number of those with destructive roles */
+    PROP_UNPROPOSED,          /* number of noderoles with values that no commit publishes */
+    PROP_ACTIONS,             /* actions of a hammer of that kind, by category */
 };
 
 struct object_view_field {
     const char *name;
     enum object_view_kind kind;
     uint16_t at;        /* offset in struct record */
-    uint32_t bit;       /* SHAPE_FLAG */
+    uint32_t bit;       /* PROP_FLAG */
     const char *sample; /* JSON in samples; NULL: not in samples */
 };
 
@@ -81,17 +80,17 @@ struct object_view {
 };
 
 /* Macros for the tables in the files of the nouns. */
-#define SHAPE_AT(member) (uint16_t) offsetof(struct record, member)
-#define SHAPE_TIMES(noun)                                                                          \
-    {.name = "created_at", .kind = SHAPE_TIME, .at = SHAPE_AT(noun.created_at)},                   \
-        {.name = "updated_at", .kind = SHAPE_TIME, .at = SHAPE_AT(noun.updated_at)},
-#define SHAPE_ROWS(rows) .fields = rows, .count = sizeof rows / sizeof *rows
+#define PROP_AT(member) (uint16_t) offsetof(struct record, member)
+#define PROP_TIMES(noun)                                                                           \
+    {.name = "created_at", .kind = PROP_TIME, .at = PROP_AT(noun.created_at)},                     \
+        {.name = "updated_at", .kind = PROP_TIME, .at = PROP_AT(noun.updated_at)},
+#define PROP_ROWS(rows) .fields = rows, .count = sizeof rows / sizeof *rows
 
 /* The fields that are named in an array of strings, as bits; NULL: those of OpenCrowbar. */
-uint64_t object_view_mask(const struct object_view *shape, const struct json *names);
-#define SHAPE_ALL UINT64_MAX
+uint64_t object_view_mask(const struct object_view *view, const struct json *names);
+#define PROP_ALL UINT64_MAX
 /* Are all fields of the mask stored in the record itself, so that its turn is a valid ETag? */
-bool object_view_is_plain(const struct object_view *shape, uint64_t mask);
+bool object_view_is_plain(const struct object_view *view, uint64_t mask);
 /* Is the key in the array `names`, or is that NULL? */
 bool object_view_wants(const struct json *names, const char *key);
 
@@ -127,6 +126,6 @@ bool object_view_state_number(const struct object_view_field *field, struct str 
 /* The name of a state; NULL behind the last. */
 const char *object_view_state_name(enum object_view_kind kind, int64_t number);
 
-void object_view_write(const struct object_view *shape, const struct core *core,
+void object_view_write(const struct object_view *view, const struct core *core,
                        const struct record *record, uint64_t mask, struct buf *out);
-void object_view_write_sample(const struct object_view *shape, uint64_t mask, struct buf *out);
+void object_view_write_sample(const struct object_view *view, uint64_t mask, struct buf *out);

@@ -58,7 +58,7 @@ static bool attrib_find_target(struct call *call, struct subject *out_target)
     const struct resource *within = call->route->within;
     if (!resource_find(call, within, call->keys[0], &owner))
         return false;
-    *out_target = (struct subject){within->shape->table, owner.id};
+    *out_target = (struct subject){within->view->table, owner.id};
     if (within != &resource_snapshots)
         return true;
     /* The data of a head snapshot is the data of its deployment. */
@@ -87,7 +87,7 @@ static bool attrib_find_value(struct call *call, struct attrib_on_owner *out)
     call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
                 STR_CONCAT(call->arena, STR("attrib "), out->attrib.attrib.name,
                            STR(" is not defined on this "),
-                           str_from(call->route->within->shape->type)));
+                           str_from(call->route->within->view->type)));
     return false;
 }
 
@@ -143,7 +143,7 @@ static const struct resource *attrib_value_resource(struct call *call, struct su
                                                     enum view view)
 {
     struct value_tail *tail = arena_new(call->arena, struct value_tail);
-    struct object_view *shape = arena_new(call->arena, struct object_view);
+    struct object_view *object_view = arena_new(call->arena, struct object_view);
     struct resource *resource = arena_new(call->arena, struct resource);
     struct value_cache *cache = arena_new(call->arena, struct value_cache);
     cache->arena = call->arena;
@@ -151,20 +151,20 @@ static const struct resource *attrib_value_resource(struct call *call, struct su
                                 .target = target,
                                 .view = view,
                                 .cache = cache};
-    *shape = *resource_attribs.shape;
-    shape->tail = &tail->tail;
+    *object_view = *resource_attribs.view;
+    object_view->tail = &tail->tail;
     *resource = resource_attribs;
-    resource->shape = shape;
+    resource->view = object_view;
     return resource;
 }
 
 /* Without an ETag: the value depends on several objects. */
 static void attrib_reply_value(struct call *call, const struct attrib_on_owner *r, enum view view)
 {
-    const struct object_view *shape = attrib_value_resource(call, r->target, view)->shape;
+    const struct object_view *object_view = attrib_value_resource(call, r->target, view)->view;
     struct buf b = buf_in(call->arena);
-    object_view_write(shape, call->core, &r->attrib, reply_mask(call, shape), &b);
-    reply_json(call, shape->type, "obj", buf_str(&b));
+    object_view_write(object_view, call->core, &r->attrib, reply_mask(call, object_view), &b);
+    reply_json(call, object_view->type, "obj", buf_str(&b));
 }
 
 /* ---- GET ---- */
@@ -172,7 +172,7 @@ static void attrib_reply_value(struct call *call, const struct attrib_on_owner *
 static bool attrib_is_defined_on(const struct list_scope *scope, struct call *call,
                                  const struct record *record)
 {
-    const struct subject target = {call->route->within->shape->table, scope->owner_id};
+    const struct subject target = {call->route->within->view->table, scope->owner_id};
     return core_attrib_owner(call->core, target, record->id).table != TABLE_COUNT;
 }
 
@@ -228,7 +228,7 @@ static void attrib_reply_written(struct call *call, uint32_t bucket)
     if (call->core && attrib_find_value(call, &r))
         attrib_reply_value(call, &r, attrib_written_view(&r, bucket));
     else
-        reply_message(call, resource_attribs.shape->type,
+        reply_message(call, resource_attribs.view->type,
                       STR("the change was made; the object has been deleted since"));
 }
 
@@ -266,7 +266,7 @@ enum handler_result serve_value_set(struct call *call)
 {
     struct attrib_on_owner r;
     if (!attrib_find_value(call, &r) || !object_condition(call) ||
-        !params_read(call, resource_attribs.shape->type))
+        !params_read(call, resource_attribs.view->type))
         return SERVED_REPLY;
     struct command command = {.attrib_set = {.target = (uint32_t)r.target.table,
                                              .id = r.target.id,
@@ -283,13 +283,13 @@ enum handler_result serve_value_set(struct call *call)
 /* The attrib with its value, as the object that the operations of a PATCH refer to. */
 static struct json *attrib_value_object(struct call *call, const struct attrib_on_owner *r)
 {
-    const struct object_view *shape =
-        attrib_value_resource(call, r->target, attrib_written_view(r, BUCKET_USER))->shape;
+    const struct object_view *object_view =
+        attrib_value_resource(call, r->target, attrib_written_view(r, BUCKET_USER))->view;
     struct buf b = buf_in(call->arena);
     struct json *object;
     uint32_t offset;
     const char *what;
-    object_view_write(shape, call->core, &r->attrib, SHAPE_ALL, &b);
+    object_view_write(object_view, call->core, &r->attrib, PROP_ALL, &b);
     must(json_read(call->arena, buf_str(&b), &object, &offset, &what) == OK);
     return object;
 }

@@ -8,25 +8,25 @@
 
 /* clang-format off */
 static const struct object_view_field attrib_fields[] = {
-    {"id",          SHAPE_INT,     SHAPE_AT(attrib.id),            0, NULL},
-    {"barclamp_id", SHAPE_REF,     SHAPE_AT(attrib.barclamp_id),   0, NULL},
-    {"role_id",     SHAPE_REF,     SHAPE_AT(attrib.role_id),       0, NULL},
-    {"name",        SHAPE_TEXT,    SHAPE_AT(attrib.name),          0, "null"},
-    {"description", SHAPE_TEXT,    SHAPE_AT(attrib.description),   0, "\"\""},
-    {"writable",    SHAPE_BOOL,    SHAPE_AT(attrib.writable),      0, "false"},
-    {"schema",      SHAPE_ANY,     SHAPE_AT(attrib.schema),        0, "null"},
-    {"order",       SHAPE_UINT32,   SHAPE_AT(attrib.order),         0, "10000"},
-    {"map",         SHAPE_TEXT,    SHAPE_AT(attrib.map),           0, "\"\""},
-    {"ui_renderer", SHAPE_TEXT,    SHAPE_AT(attrib.ui_renderer),   0, "\"attribs/default\""},
-    {"default",     SHAPE_DEFAULT, SHAPE_AT(attrib.default_value), 0, "{\"value\":null}"},
-    SHAPE_TIMES(attrib)
+    {"id",          PROP_INT,     PROP_AT(attrib.id),            0, NULL},
+    {"barclamp_id", PROP_REF,     PROP_AT(attrib.barclamp_id),   0, NULL},
+    {"role_id",     PROP_REF,     PROP_AT(attrib.role_id),       0, NULL},
+    {"name",        PROP_TEXT,    PROP_AT(attrib.name),          0, "null"},
+    {"description", PROP_TEXT,    PROP_AT(attrib.description),   0, "\"\""},
+    {"writable",    PROP_BOOL,    PROP_AT(attrib.writable),      0, "false"},
+    {"schema",      PROP_ANY,     PROP_AT(attrib.schema),        0, "null"},
+    {"order",       PROP_UINT32,   PROP_AT(attrib.order),         0, "10000"},
+    {"map",         PROP_TEXT,    PROP_AT(attrib.map),           0, "\"\""},
+    {"ui_renderer", PROP_TEXT,    PROP_AT(attrib.ui_renderer),   0, "\"attribs/default\""},
+    {"default",     PROP_DEFAULT, PROP_AT(attrib.default_value), 0, "{\"value\":null}"},
+    PROP_TIMES(attrib)
 };
 /* clang-format on */
 
 /* An attrib by itself has no value: the key is left out, unless attrib_values.c sets a function. */
 static const struct object_view_tail value_tail = {.name = "value"};
 static const struct object_view shape_attrib = {
-    .type = "attrib", .table = TABLE_ATTRIB, SHAPE_ROWS(attrib_fields), .tail = &value_tail};
+    .type = "attrib", .table = TABLE_ATTRIB, PROP_ROWS(attrib_fields), .tail = &value_tail};
 
 static const struct param_rule create_rules[] = {
     {.name = "name", .kind = PARAM_TEXT, .at = COMMAND_AT(attrib_create.name), .is_required = true},
@@ -69,7 +69,7 @@ static const struct params_schema create = {
     .kind = COMMAND_ATTRIB_CREATE, PARAM_RULES(create_rules), .check = attrib_check_create};
 
 const struct resource resource_attribs = {
-    .shape = &shape_attrib,
+    .view = &shape_attrib,
     .order = ORDER_BY_ID,
     .create = &create,
 };

@@ -21,26 +21,26 @@
  * last field is not in OpenCrowbar and is returned on request only (.extras = 1). */
 /* clang-format off */
 static const struct object_view_field barclamp_fields[] = {
-    {"id",            SHAPE_INT,      SHAPE_AT(barclamp.id),            0, NULL},
-    {"name",          SHAPE_TEXT,     SHAPE_AT(barclamp.name),          0, "\"\""},
-    {"description",   SHAPE_TEXT,     SHAPE_AT(barclamp.description),   0, "\"\""},
-    {"barclamp_id",   SHAPE_REF,      SHAPE_AT(barclamp.parent_id),     0, NULL},
-    {"version",       SHAPE_LEADING_NUMBER,  SHAPE_AT(barclamp.version),       0, "null"},
-    {"build_version", SHAPE_TEXT,     SHAPE_AT(barclamp.build_version), 0, "\"unknown\""},
-    {"source_url",    SHAPE_OPTIONAL, SHAPE_AT(barclamp.source_url),    0, "null"},
-    {"source_path",   SHAPE_OPTIONAL, SHAPE_AT(barclamp.source_path),   0, "null"},
-    {"commit",        SHAPE_TEXT,     SHAPE_AT(barclamp.commit),        0, "\"unknown\""},
-    {"build_on",      SHAPE_TEXT,     SHAPE_AT(barclamp.build_on),      0, "\"unknown\""},
-    {"cfg_data",      SHAPE_OBJECT,   SHAPE_AT(barclamp.cfg_data),      0, "{}"},
-    SHAPE_TIMES(barclamp)
-    {"full_version",  SHAPE_TEXT,     SHAPE_AT(barclamp.version),       0, "\"0.0\""},
+    {"id",            PROP_INT,      PROP_AT(barclamp.id),            0, NULL},
+    {"name",          PROP_TEXT,     PROP_AT(barclamp.name),          0, "\"\""},
+    {"description",   PROP_TEXT,     PROP_AT(barclamp.description),   0, "\"\""},
+    {"barclamp_id",   PROP_REF,      PROP_AT(barclamp.parent_id),     0, NULL},
+    {"version",       PROP_LEADING_NUMBER,  PROP_AT(barclamp.version),       0, "null"},
+    {"build_version", PROP_TEXT,     PROP_AT(barclamp.build_version), 0, "\"unknown\""},
+    {"source_url",    PROP_OPTIONAL, PROP_AT(barclamp.source_url),    0, "null"},
+    {"source_path",   PROP_OPTIONAL, PROP_AT(barclamp.source_path),   0, "null"},
+    {"commit",        PROP_TEXT,     PROP_AT(barclamp.commit),        0, "\"unknown\""},
+    {"build_on",      PROP_TEXT,     PROP_AT(barclamp.build_on),      0, "\"unknown\""},
+    {"cfg_data",      PROP_OBJECT,   PROP_AT(barclamp.cfg_data),      0, "{}"},
+    PROP_TIMES(barclamp)
+    {"full_version",  PROP_TEXT,     PROP_AT(barclamp.version),       0, "\"0.0\""},
 };
 /* clang-format on */
 
 static const struct object_view shape_barclamp = {
-    .type = "barclamp", .table = TABLE_BARCLAMP, SHAPE_ROWS(barclamp_fields), .extras = 1};
+    .type = "barclamp", .table = TABLE_BARCLAMP, PROP_ROWS(barclamp_fields), .extras = 1};
 
-const struct resource resource_barclamps = {.shape = &shape_barclamp, .order = ORDER_BY_ID};
+const struct resource resource_barclamps = {.view = &shape_barclamp, .order = ORDER_BY_ID};
 
 /* ---- match ---- */
 

@@ -10,15 +10,15 @@
 
 /* clang-format off */
 static const struct object_view_field deployment_role_fields[] = {
-    {"id",            SHAPE_INT, SHAPE_AT(deployment_role.id),            0, NULL},
-    {"deployment_id", SHAPE_REF, SHAPE_AT(deployment_role.deployment_id), 0, NULL},
-    {"role_id",       SHAPE_REF, SHAPE_AT(deployment_role.role_id),       0, NULL},
-    SHAPE_TIMES(deployment_role)
+    {"id",            PROP_INT, PROP_AT(deployment_role.id),            0, NULL},
+    {"deployment_id", PROP_REF, PROP_AT(deployment_role.deployment_id), 0, NULL},
+    {"role_id",       PROP_REF, PROP_AT(deployment_role.role_id),       0, NULL},
+    PROP_TIMES(deployment_role)
 };
 /* clang-format on */
 
 static const struct object_view shape_deployment_role = {
-    .type = "deployment_role", .table = TABLE_DEPLOYMENT_ROLE, SHAPE_ROWS(deployment_role_fields)};
+    .type = "deployment_role", .table = TABLE_DEPLOYMENT_ROLE, PROP_ROWS(deployment_role_fields)};
 
 #define PARAM_ROLE                                                                                 \
     {                                                                                              \
@@ -62,7 +62,7 @@ static int64_t deployment_role_find(struct call *call, struct str name)
 }
 
 const struct resource resource_deployment_roles = {
-    .shape = &shape_deployment_role,
+    .view = &shape_deployment_role,
     .order = ORDER_BY_ID,
     .create = &create,
     .update = &update,

@@ -13,21 +13,21 @@
 
 /* clang-format off */
 static const struct object_view_field deployment_fields[] = {
-    {"id",          SHAPE_INT,              SHAPE_AT(deployment.id),          0, NULL},
-    {"name",        SHAPE_TEXT,             SHAPE_AT(deployment.name),        0, "null"},
-    {"description", SHAPE_TEXT,             SHAPE_AT(deployment.description), 0, "\"\""},
-    {"state",       SHAPE_DEPLOYMENT_STATE, SHAPE_AT(deployment.id),          0, "0"},
-    {"system",      SHAPE_BOOL,             SHAPE_AT(deployment.system),      0, "false"},
-    {"parent_id",   SHAPE_REF,              SHAPE_AT(deployment.parent_id),   0, NULL},
-    SHAPE_TIMES(deployment)
-    {"changed",             SHAPE_CHANGED,       SHAPE_AT(deployment.id), 0, NULL},
-    {"changed_destructive", SHAPE_CHANGED_DESTRUCTIVE, SHAPE_AT(deployment.id), 0, NULL},
-    {"unproposed",          SHAPE_UNPROPOSED,    SHAPE_AT(deployment.id), 0, NULL},
+    {"id",          PROP_INT,              PROP_AT(deployment.id),          0, NULL},
+    {"name",        PROP_TEXT,             PROP_AT(deployment.name),        0, "null"},
+    {"description", PROP_TEXT,             PROP_AT(deployment.description), 0, "\"\""},
+    {"state",       PROP_DEPLOYMENT_STATE, PROP_AT(deployment.id),          0, "0"},
+    {"system",      PROP_BOOL,             PROP_AT(deployment.system),      0, "false"},
+    {"parent_id",   PROP_REF,              PROP_AT(deployment.parent_id),   0, NULL},
+    PROP_TIMES(deployment)
+    {"changed",             PROP_CHANGED,       PROP_AT(deployment.id), 0, NULL},
+    {"changed_destructive", PROP_CHANGED_DESTRUCTIVE, PROP_AT(deployment.id), 0, NULL},
+    {"unproposed",          PROP_UNPROPOSED,    PROP_AT(deployment.id), 0, NULL},
 };
 /* clang-format on */
 
 static const struct object_view shape_deployment = {
-    .type = "deployment", .table = TABLE_DEPLOYMENT, SHAPE_ROWS(deployment_fields), .extras = 3};
+    .type = "deployment", .table = TABLE_DEPLOYMENT, PROP_ROWS(deployment_fields), .extras = 3};
 
 static void deployment_check_create(struct call *call, struct command *command)
 {
@@ -71,7 +71,7 @@ static const struct params_schema update = {.kind = COMMAND_DEPLOYMENT_UPDATE,
                                             .check = deployment_check_update};
 
 const struct resource resource_deployments = {
-    .shape = &shape_deployment,
+    .view = &shape_deployment,
     .order = ORDER_NEWEST_FIRST,
     .create = &create,
     .update = &update,

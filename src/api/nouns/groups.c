@@ -9,17 +9,17 @@
 
 /* clang-format off */
 static const struct object_view_field group_fields[] = {
-    {"id",          SHAPE_INT,   SHAPE_AT(group.id),          0, NULL},
-    {"name",        SHAPE_TEXT,  SHAPE_AT(group.name),        0, "null"},
-    {"description", SHAPE_TEXT,  SHAPE_AT(group.description), 0, "\"\""},
-    {"category",    SHAPE_TEXT,  SHAPE_AT(group.category),    0, "\"ui\""},
-    {"order",       SHAPE_UINT32, SHAPE_AT(group.order),       0, "10000"},
-    SHAPE_TIMES(group)
+    {"id",          PROP_INT,   PROP_AT(group.id),          0, NULL},
+    {"name",        PROP_TEXT,  PROP_AT(group.name),        0, "null"},
+    {"description", PROP_TEXT,  PROP_AT(group.description), 0, "\"\""},
+    {"category",    PROP_TEXT,  PROP_AT(group.category),    0, "\"ui\""},
+    {"order",       PROP_UINT32, PROP_AT(group.order),       0, "10000"},
+    PROP_TIMES(group)
 };
 /* clang-format on */
 
 static const struct object_view shape_group = {
-    .type = "group", .table = TABLE_GROUP, SHAPE_ROWS(group_fields)};
+    .type = "group", .table = TABLE_GROUP, PROP_ROWS(group_fields)};
 
 static const struct param_rule create_rules[] = {
     {.name = "name", .kind = PARAM_TEXT, .at = COMMAND_AT(group_create.name), .is_required = true},
@@ -50,7 +50,7 @@ static const struct params_schema update = {
     .kind = COMMAND_GROUP_UPDATE, PARAM_RULES(update_rules), GIVEN_MASK_AT(group_update)};
 
 const struct resource resource_groups = {
-    .shape = &shape_group,
+    .view = &shape_group,
     .order = ORDER_BY_ID,
     .create = &create,
     .update = &update,

@@ -24,23 +24,23 @@
 /* Without the authenticator, which is secret. */
 /* clang-format off */
 static const struct object_view_field hammer_fields[] = {
-    {"id",                  SHAPE_INT,      SHAPE_AT(hammer.id),             0, NULL},
-    {"node_id",             SHAPE_REF,      SHAPE_AT(hammer.node_id),        0, NULL},
-    {"available_hammer_id", SHAPE_REF,      SHAPE_AT(hammer.hammer_kind_id), 0, NULL},
-    {"priority",            SHAPE_UINT32,    SHAPE_AT(hammer.priority),       0, "0"},
-    {"name",                SHAPE_TEXT,     SHAPE_AT(hammer.name),           0, "null"},
-    {"endpoint",            SHAPE_OPTIONAL, SHAPE_AT(hammer.endpoint),       0, "null"},
-    {"username",            SHAPE_TEXT,     SHAPE_AT(hammer.username),       0, "null"},
-    {"actions",             SHAPE_ACTIONS,  SHAPE_AT(hammer.hammer_kind_id), 0, NULL},
-    {"extra",               SHAPE_OBJECT,   SHAPE_AT(hammer.extra),          0, "{}"},
+    {"id",                  PROP_INT,      PROP_AT(hammer.id),             0, NULL},
+    {"node_id",             PROP_REF,      PROP_AT(hammer.node_id),        0, NULL},
+    {"available_hammer_id", PROP_REF,      PROP_AT(hammer.hammer_kind_id), 0, NULL},
+    {"priority",            PROP_UINT32,    PROP_AT(hammer.priority),       0, "0"},
+    {"name",                PROP_TEXT,     PROP_AT(hammer.name),           0, "null"},
+    {"endpoint",            PROP_OPTIONAL, PROP_AT(hammer.endpoint),       0, "null"},
+    {"username",            PROP_TEXT,     PROP_AT(hammer.username),       0, "null"},
+    {"actions",             PROP_ACTIONS,  PROP_AT(hammer.hammer_kind_id), 0, NULL},
+    {"extra",               PROP_OBJECT,   PROP_AT(hammer.extra),          0, "{}"},
 };
 
 static const struct object_view_field hammer_kind_fields[] = {
-    {"id",       SHAPE_INT,   SHAPE_AT(hammer_kind.id),       0, NULL},
-    {"name",     SHAPE_TEXT,  SHAPE_AT(hammer_kind.name),     0, "null"},
-    {"klass",    SHAPE_TEXT,  SHAPE_AT(hammer_kind.klass),    0, "null"},
-    {"priority", SHAPE_UINT32, SHAPE_AT(hammer_kind.priority), 0, "0"},
-    SHAPE_TIMES(hammer_kind)
+    {"id",       PROP_INT,   PROP_AT(hammer_kind.id),       0, NULL},
+    {"name",     PROP_TEXT,  PROP_AT(hammer_kind.name),     0, "null"},
+    {"klass",    PROP_TEXT,  PROP_AT(hammer_kind.klass),    0, "null"},
+    {"priority", PROP_UINT32, PROP_AT(hammer_kind.priority), 0, "0"},
+    PROP_TIMES(hammer_kind)
 };
 /* clang-format on */
 
@@ -63,11 +63,11 @@ static const char *hammer_opencrowbar_type(const struct core *core, const struct
 
 static const struct object_view shape_hammer = {.type = "hammer",
                                                 .table = TABLE_HAMMER,
-                                                SHAPE_ROWS(hammer_fields),
+                                                PROP_ROWS(hammer_fields),
                                                 .extras = 1,
                                                 .type_of = hammer_opencrowbar_type};
 static const struct object_view shape_hammer_kind = {
-    .type = "available_hammer", .table = TABLE_HAMMER_KIND, SHAPE_ROWS(hammer_kind_fields)};
+    .type = "available_hammer", .table = TABLE_HAMMER_KIND, PROP_ROWS(hammer_kind_fields)};
 
 static const struct param_rule create_rules[] = {
     {.name = "node",
@@ -146,7 +146,7 @@ static int64_t hammer_find(struct call *call, struct str name)
 }
 
 const struct resource resource_hammers = {
-    .shape = &shape_hammer,
+    .view = &shape_hammer,
     .order = ORDER_BY_ID,
     .create = &create,
     .update = &update,
@@ -154,7 +154,7 @@ const struct resource resource_hammers = {
 };
 
 const struct resource resource_hammer_kinds = {
-    .shape = &shape_hammer_kind,
+    .view = &shape_hammer_kind,
     .sorted_by = "priority",
 };
 
@@ -223,7 +223,7 @@ enum handler_result serve_power(struct call *call)
     struct command command = {0};
     struct record node;
     if (!resource_find(call, &resource_nodes, call->keys[0], &node) || !object_condition(call) ||
-        !params_read(call, resource_nodes.shape->type))
+        !params_read(call, resource_nodes.view->type))
         return SERVED_REPLY;
     params_schema_read(call, &power_params, node.id, &command);
     if (call->problems)
@@ -261,7 +261,7 @@ static void power_reply_order(struct call *call, const struct node_record *node,
     }
     json_set(reply, STR("power_state"),
              json_make_string(a, str_from(power_state_name((enum power_state)node->power_state))));
-    reply_json(call, resource_nodes.shape->type, "obj", json_write(a, reply));
+    reply_json(call, resource_nodes.view->type, "obj", json_write(a, reply));
 }
 
 /* The stored result of the order; NULL: there is none. */

@@ -6,22 +6,22 @@
 
 /* clang-format off */
 static const struct object_view_field jig_fields[] = {
-    {"id",               SHAPE_INT,      SHAPE_AT(jig.id),               0, NULL},
-    {"name",             SHAPE_TEXT,     SHAPE_AT(jig.name),             0, "null"},
-    {"description",      SHAPE_TEXT,     SHAPE_AT(jig.description),      0, "\"\""},
-    {"order",            SHAPE_UINT32,    SHAPE_AT(jig.order),            0, "10000"},
-    {"active",           SHAPE_JIG_ACTIVE, SHAPE_AT(jig.id),             0, "false"},
-    {"client_role_name", SHAPE_OPTIONAL, SHAPE_AT(jig.client_role_name), 0, "null"},
-    {"server",           SHAPE_OPTIONAL, SHAPE_AT(jig.server),           0, "null"},
-    {"client_name",      SHAPE_OPTIONAL, SHAPE_AT(jig.client_name),      0, "null"},
-    {"key",              SHAPE_OPTIONAL, SHAPE_AT(jig.key),              0, "null"},
-    SHAPE_TIMES(jig)
-    {"inactive_reason",  SHAPE_INACTIVE, SHAPE_AT(jig.id),               0, NULL},
+    {"id",               PROP_INT,      PROP_AT(jig.id),               0, NULL},
+    {"name",             PROP_TEXT,     PROP_AT(jig.name),             0, "null"},
+    {"description",      PROP_TEXT,     PROP_AT(jig.description),      0, "\"\""},
+    {"order",            PROP_UINT32,    PROP_AT(jig.order),            0, "10000"},
+    {"active",           PROP_JIG_ACTIVE, PROP_AT(jig.id),             0, "false"},
+    {"client_role_name", PROP_OPTIONAL, PROP_AT(jig.client_role_name), 0, "null"},
+    {"server",           PROP_OPTIONAL, PROP_AT(jig.server),           0, "null"},
+    {"client_name",      PROP_OPTIONAL, PROP_AT(jig.client_name),      0, "null"},
+    {"key",              PROP_OPTIONAL, PROP_AT(jig.key),              0, "null"},
+    PROP_TIMES(jig)
+    {"inactive_reason",  PROP_INACTIVE, PROP_AT(jig.id),               0, NULL},
 };
 /* clang-format on */
 
 static const struct object_view shape_jig = {
-    .type = "jig", .table = TABLE_JIG, SHAPE_ROWS(jig_fields), .extras = 1};
+    .type = "jig", .table = TABLE_JIG, PROP_ROWS(jig_fields), .extras = 1};
 
 static const struct param_rule update_rules[] = {
     {.name = "description",
@@ -47,7 +47,7 @@ static const struct params_schema update = {
     .kind = COMMAND_JIG_UPDATE, PARAM_RULES(update_rules), GIVEN_MASK_AT(jig_update)};
 
 const struct resource resource_jigs = {
-    .shape = &shape_jig,
+    .view = &shape_jig,
     .order = ORDER_BY_ID,
     .update = &update,
 };

@@ -10,27 +10,27 @@
 
 /* clang-format off */
 static const struct object_view_field noderole_fields[] = {
-    {"id",            SHAPE_INT,            SHAPE_AT(noderole.id),            0, NULL},
-    {"deployment_id", SHAPE_REF,            SHAPE_AT(noderole.deployment_id), 0, NULL},
-    {"role_id",       SHAPE_REF,            SHAPE_AT(noderole.role_id),       0, NULL},
-    {"node_id",       SHAPE_REF,            SHAPE_AT(noderole.node_id),       0, NULL},
-    {"state",         SHAPE_NODEROLE_STATE, SHAPE_AT(noderole.state),         0, "4"},
-    {"cohort",        SHAPE_UINT32,          SHAPE_AT(noderole.cohort),        0, "0"},
-    {"run_count",     SHAPE_UINT32,          SHAPE_AT(noderole.run_count),     0, "0"},
-    {"status",        SHAPE_TEXT,           SHAPE_AT(noderole.status),        0, "\"\""},
-    {"runlog",        SHAPE_TEXT,           SHAPE_AT(noderole.runlog),        0, "\"\""},
-    {"available",     SHAPE_BOOL_INVERTED,            SHAPE_AT(noderole.unavailable),   0, "true"},
-    {"order",         SHAPE_UINT32,          SHAPE_AT(noderole.order),         0, "10000"},
-    {"node_error",    SHAPE_NODE_ERROR,     SHAPE_AT(noderole.node_id),       0, "false"},
-    SHAPE_TIMES(noderole)
-    {"reason",        SHAPE_REASON,         SHAPE_AT(noderole.reason),        0, "null"},
-    {"reason_subject", SHAPE_TEXT,          SHAPE_AT(noderole.reason_subject), 0, "\"\""},
-    {"reason_text",   SHAPE_TEXT,           SHAPE_AT(noderole.reason_text),   0, "\"\""},
+    {"id",            PROP_INT,            PROP_AT(noderole.id),            0, NULL},
+    {"deployment_id", PROP_REF,            PROP_AT(noderole.deployment_id), 0, NULL},
+    {"role_id",       PROP_REF,            PROP_AT(noderole.role_id),       0, NULL},
+    {"node_id",       PROP_REF,            PROP_AT(noderole.node_id),       0, NULL},
+    {"state",         PROP_NODEROLE_STATE, PROP_AT(noderole.state),         0, "4"},
+    {"cohort",        PROP_UINT32,          PROP_AT(noderole.cohort),        0, "0"},
+    {"run_count",     PROP_UINT32,          PROP_AT(noderole.run_count),     0, "0"},
+    {"status",        PROP_TEXT,           PROP_AT(noderole.status),        0, "\"\""},
+    {"runlog",        PROP_TEXT,           PROP_AT(noderole.runlog),        0, "\"\""},
+    {"available",     PROP_BOOL_INVERTED,            PROP_AT(noderole.unavailable),   0, "true"},
+    {"order",         PROP_UINT32,          PROP_AT(noderole.order),         0, "10000"},
+    {"node_error",    PROP_NODE_ERROR,     PROP_AT(noderole.node_id),       0, "false"},
+    PROP_TIMES(noderole)
+    {"reason",        PROP_REASON,         PROP_AT(noderole.reason),        0, "null"},
+    {"reason_subject", PROP_TEXT,          PROP_AT(noderole.reason_subject), 0, "\"\""},
+    {"reason_text",   PROP_TEXT,           PROP_AT(noderole.reason_text),   0, "\"\""},
 };
 /* clang-format on */
 
 static const struct object_view shape_noderole = {
-    .type = "node_role", .table = TABLE_NODEROLE, SHAPE_ROWS(noderole_fields), .extras = 3};
+    .type = "node_role", .table = TABLE_NODEROLE, PROP_ROWS(noderole_fields), .extras = 3};
 
 static const struct param_rule create_rules[] = {
     {.name = "node",
@@ -68,7 +68,7 @@ static struct str noderole_proposed_data(const struct record *record)
 }
 
 const struct resource resource_noderoles = {
-    .shape = &shape_noderole,
+    .view = &shape_noderole,
     .order = ORDER_BY_COHORT,
     .create = &create,
     .update = &update,

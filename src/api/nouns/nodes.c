@@ -18,37 +18,37 @@
 
 /* clang-format off */
 static const struct object_view_field node_fields[] = {
-    {"id",             SHAPE_INT,   SHAPE_AT(node.id),             0, NULL},
-    {"name",           SHAPE_TEXT,  SHAPE_AT(node.name),           0, "null"},
-    {"description",    SHAPE_TEXT,  SHAPE_AT(node.description),    0, "\"\""},
-    {"admin",          SHAPE_BOOL,  SHAPE_AT(node.admin),          0, "false"},
-    {"system",         SHAPE_BOOL,  SHAPE_AT(node.system),         0, "false"},
-    {"deployment_id",  SHAPE_REF,   SHAPE_AT(node.deployment_id),  0, NULL},
-    {"target_role_id", SHAPE_REF,   SHAPE_AT(node.target_role_id), 0, NULL},
-    {"allocated",      SHAPE_BOOL,  SHAPE_AT(node.allocated),      0, "false"},
-    {"alive",          SHAPE_BOOL,  SHAPE_AT(node.alive),          0, "false"},
-    {"available",      SHAPE_BOOL,  SHAPE_AT(node.available),      0, "false"},
-    {"bootenv",        SHAPE_TEXT,  SHAPE_AT(node.bootenv),        0, "\"sledgehammer\""},
-    {"quirks",         SHAPE_ARRAY, SHAPE_AT(node.quirks),         0, "[]"},
-    SHAPE_TIMES(node)
-    {"boot_id",        SHAPE_TEXT,  SHAPE_AT(node.boot_id),        0, "\"\""},
-    {"boot_generation", SHAPE_INT,  SHAPE_AT(node.boot_generation), 0, "0"},
-    {"status",         SHAPE_TEXT,  SHAPE_AT(node.status),         0, "\"\""},
-    {"reason",         SHAPE_REASON, SHAPE_AT(node.reason),        0, "null"},
-    {"reason_subject", SHAPE_TEXT,  SHAPE_AT(node.reason_subject), 0, "\"\""},
-    {"state",          SHAPE_NODE_STATE, SHAPE_AT(node.id),        0, "0"},
-    {"automatic",      SHAPE_BOOL,  SHAPE_AT(node.automatic),      0, "false"},
-    {"power_state",    SHAPE_POWER_STATE, SHAPE_AT(node.power_state), 0, "\"unknown\""},
-    {"power_read_at",  SHAPE_TIME,  SHAPE_AT(node.power_read_at),  0, "null"},
-    {"power_driver",   SHAPE_OPTIONAL, SHAPE_AT(node.power_driver), 0, "null"},
-    {"power_reason",   SHAPE_REASON, SHAPE_AT(node.power_reason),  0, "null"},
-    {"power_error",    SHAPE_TEXT,  SHAPE_AT(node.power_error),    0, "\"\""},
-    {"power_results",  SHAPE_ARRAY, SHAPE_AT(node.power_results),  0, "[]"},
+    {"id",             PROP_INT,   PROP_AT(node.id),             0, NULL},
+    {"name",           PROP_TEXT,  PROP_AT(node.name),           0, "null"},
+    {"description",    PROP_TEXT,  PROP_AT(node.description),    0, "\"\""},
+    {"admin",          PROP_BOOL,  PROP_AT(node.admin),          0, "false"},
+    {"system",         PROP_BOOL,  PROP_AT(node.system),         0, "false"},
+    {"deployment_id",  PROP_REF,   PROP_AT(node.deployment_id),  0, NULL},
+    {"target_role_id", PROP_REF,   PROP_AT(node.target_role_id), 0, NULL},
+    {"allocated",      PROP_BOOL,  PROP_AT(node.allocated),      0, "false"},
+    {"alive",          PROP_BOOL,  PROP_AT(node.alive),          0, "false"},
+    {"available",      PROP_BOOL,  PROP_AT(node.available),      0, "false"},
+    {"bootenv",        PROP_TEXT,  PROP_AT(node.bootenv),        0, "\"sledgehammer\""},
+    {"quirks",         PROP_ARRAY, PROP_AT(node.quirks),         0, "[]"},
+    PROP_TIMES(node)
+    {"boot_id",        PROP_TEXT,  PROP_AT(node.boot_id),        0, "\"\""},
+    {"boot_generation", PROP_INT,  PROP_AT(node.boot_generation), 0, "0"},
+    {"status",         PROP_TEXT,  PROP_AT(node.status),         0, "\"\""},
+    {"reason",         PROP_REASON, PROP_AT(node.reason),        0, "null"},
+    {"reason_subject", PROP_TEXT,  PROP_AT(node.reason_subject), 0, "\"\""},
+    {"state",          PROP_NODE_STATE, PROP_AT(node.id),        0, "0"},
+    {"automatic",      PROP_BOOL,  PROP_AT(node.automatic),      0, "false"},
+    {"power_state",    PROP_POWER_STATE, PROP_AT(node.power_state), 0, "\"unknown\""},
+    {"power_read_at",  PROP_TIME,  PROP_AT(node.power_read_at),  0, "null"},
+    {"power_driver",   PROP_OPTIONAL, PROP_AT(node.power_driver), 0, "null"},
+    {"power_reason",   PROP_REASON, PROP_AT(node.power_reason),  0, "null"},
+    {"power_error",    PROP_TEXT,  PROP_AT(node.power_error),    0, "\"\""},
+    {"power_results",  PROP_ARRAY, PROP_AT(node.power_results),  0, "[]"},
 };
 /* clang-format on */
 
 static const struct object_view shape_node = {
-    .type = "node", .table = TABLE_NODE, SHAPE_ROWS(node_fields), .extras = 13};
+    .type = "node", .table = TABLE_NODE, PROP_ROWS(node_fields), .extras = 13};
 
 static const struct param_rule create_rules[] = {
     {.name = "name", .kind = PARAM_TEXT, .at = COMMAND_AT(node_create.name), .is_required = true},
@@ -197,7 +197,7 @@ static const struct params_schema update = {
     .kind = COMMAND_NODE_UPDATE, PARAM_RULES(update_rules), GIVEN_MASK_AT(node_update)};
 
 const struct resource resource_nodes = {
-    .shape = &shape_node,
+    .view = &shape_node,
     .order = ORDER_BY_ID,
     .create = &create,
     .update = &update,

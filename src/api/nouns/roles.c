@@ -7,16 +7,16 @@
  * and no state; failures are those of the shared handlers (objects.c). */
 
 /* clang-format off */
-#define FLAG(key, BIT) {key, SHAPE_FLAG, SHAPE_AT(role.flags), BIT, "false"}
+#define FLAG(key, BIT) {key, PROP_FLAG, PROP_AT(role.flags), BIT, "false"}
 static const struct object_view_field role_fields[] = {
-    {"id",          SHAPE_INT,   SHAPE_AT(role.id),          0, NULL},
-    {"name",        SHAPE_TEXT,  SHAPE_AT(role.name),        0, "null"},
-    {"description", SHAPE_TEXT,  SHAPE_AT(role.description), 0, "\"\""},
-    {"jig_name",    SHAPE_TEXT,  SHAPE_AT(role.jig_name),    0, "null"},
-    {"barclamp_id", SHAPE_REF,   SHAPE_AT(role.barclamp_id), 0, NULL},
-    {"provides",    SHAPE_ARRAY, SHAPE_AT(role.provides),    0, "[]"},
-    {"conflicts",   SHAPE_ARRAY, SHAPE_AT(role.conflicts),   0, "[]"},
-    {"cohort",      SHAPE_UINT32, SHAPE_AT(role.cohort),      0, "0"},
+    {"id",          PROP_INT,   PROP_AT(role.id),          0, NULL},
+    {"name",        PROP_TEXT,  PROP_AT(role.name),        0, "null"},
+    {"description", PROP_TEXT,  PROP_AT(role.description), 0, "\"\""},
+    {"jig_name",    PROP_TEXT,  PROP_AT(role.jig_name),    0, "null"},
+    {"barclamp_id", PROP_REF,   PROP_AT(role.barclamp_id), 0, NULL},
+    {"provides",    PROP_ARRAY, PROP_AT(role.provides),    0, "[]"},
+    {"conflicts",   PROP_ARRAY, PROP_AT(role.conflicts),   0, "[]"},
+    {"cohort",      PROP_UINT32, PROP_AT(role.cohort),      0, "0"},
     FLAG("library", ROLE_LIBRARY),
     FLAG("implicit", ROLE_IMPLICIT),
     FLAG("bootstrap", ROLE_BOOTSTRAP),
@@ -27,14 +27,14 @@ static const struct object_view_field role_fields[] = {
     FLAG("milestone", ROLE_MILESTONE),
     FLAG("powersave", ROLE_POWERSAVE),
     FLAG("service", ROLE_SERVICE),
-    SHAPE_TIMES(role)
-    {"withdrawn",   SHAPE_FLAG,     SHAPE_AT(role.flags), ROLE_WITHDRAWN, NULL},
-    {"unusable",    SHAPE_UNUSABLE, SHAPE_AT(role.id),    0,              NULL},
+    PROP_TIMES(role)
+    {"withdrawn",   PROP_FLAG,     PROP_AT(role.flags), ROLE_WITHDRAWN, NULL},
+    {"unusable",    PROP_UNUSABLE, PROP_AT(role.id),    0,              NULL},
 };
 /* clang-format on */
 
 static const struct object_view shape_role = {
-    .type = "role", .table = TABLE_ROLE, SHAPE_ROWS(role_fields), .extras = 2};
+    .type = "role", .table = TABLE_ROLE, PROP_ROWS(role_fields), .extras = 2};
 
 static const struct param_rule update_rules[] = {
     {.name = "description",
@@ -56,7 +56,7 @@ static struct str role_template(const struct record *record)
 }
 
 const struct resource resource_roles = {
-    .shape = &shape_role,
+    .view = &shape_role,
     .order = ORDER_BY_ID,
     .update = &update,
     .hidden_key = "template",

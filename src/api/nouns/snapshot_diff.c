@@ -349,16 +349,16 @@ static void revert_reply(struct call *call, int64_t deployment_id)
         return;
     }
     const struct json *doc = snapshot_parse_doc(call, call->doc);
-    const struct object_view *shape = resource_snapshots.shape;
+    const struct object_view *view = resource_snapshots.view;
     struct buf b = buf_in(call->arena);
-    object_view_write(shape, call->core, &head, reply_mask(call, shape), &b);
+    object_view_write(view, call->core, &head, reply_mask(call, view), &b);
     b.len--; /* reopen the object */
     struct object_writer m = {&b, call->wanted, b.at[b.len - 1] == '{'};
     object_put_json(&m, "bound", snapshot_list_with_names(call, json_get(doc, STR("bound"))));
     object_put_json(&m, "removed", snapshot_list_with_names(call, json_get(doc, STR("removed"))));
     object_put_json(&m, "skipped", snapshot_list_with_names(call, json_get(doc, STR("skipped"))));
     object_writer_close(&m);
-    reply_json(call, shape->type, "obj", buf_str(&b));
+    reply_json(call, view->type, "obj", buf_str(&b));
 }
 
 /* Submits the revert as one command, which the core executes completely or refuses. The command
@@ -411,7 +411,7 @@ enum handler_result serve_revert(struct call *call)
 {
     struct record deployment, snapshot;
     if (!resource_find(call, &resource_deployments, call->keys[0], &deployment) ||
-        !object_condition(call) || !params_read(call, resource_deployments.shape->type) ||
+        !object_condition(call) || !params_read(call, resource_deployments.view->type) ||
         !revert_find_snapshot(call, deployment.id, &snapshot))
         return SERVED_REPLY;
     return snapshot_read_one(call, &snapshot.snapshot, revert_submit);
@@ -444,7 +444,7 @@ static enum handler_result snapshot_reply_existing(struct call *call,
     arena_fini(&scratch);
     for (uint32_t i = 0; i < parts->member_count; i++)
         if ((!kept || ids[kept - 1] != ids[i]) &&
-            core_record(call->core, resource->shape->table, ids[i], &record))
+            core_record(call->core, resource->view->table, ids[i], &record))
             ids[kept++] = ids[i];
     return reply_list_of(call,
                          &(struct list_scope){.resource = resource, .ids = ids, .id_count = kept});

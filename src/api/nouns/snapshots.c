@@ -22,24 +22,24 @@
 
 /* clang-format off */
 static const struct object_view_field snapshot_fields[] = {
-    {"id",            SHAPE_INT,            SHAPE_AT(snapshot.id),             0, NULL},
-    {"state",         SHAPE_SNAPSHOT_STATE, SHAPE_AT(snapshot.state),          0, "0"},
-    {"name",          SHAPE_TEXT,           SHAPE_AT(snapshot.name),           0, "null"},
-    {"description",   SHAPE_OPTIONAL,       SHAPE_AT(snapshot.description),    0, "null"},
-    {"order",         SHAPE_UINT32,          SHAPE_AT(snapshot.order),          0, "1000"},
-    {"deployment_id", SHAPE_REF,            SHAPE_AT(snapshot.deployment_id),  0, NULL},
-    {"snapshot_id",   SHAPE_REF,            SHAPE_AT(snapshot.predecessor_id), 0, NULL},
-    SHAPE_TIMES(snapshot)
-    {"seq",           SHAPE_UINT32,          SHAPE_AT(snapshot.seq),            0, NULL},
-    {"committed_at",  SHAPE_TIME,           SHAPE_AT(snapshot.committed_at),   0, NULL},
-    {"archived_at",   SHAPE_TIME,           SHAPE_AT(snapshot.archived_at),    0, NULL},
-    {"actor",         SHAPE_TEXT,           SHAPE_AT(snapshot.actor),          0, NULL},
-    {"counts",        SHAPE_OBJECT,         SHAPE_AT(snapshot.counts),         0, NULL},
+    {"id",            PROP_INT,            PROP_AT(snapshot.id),             0, NULL},
+    {"state",         PROP_SNAPSHOT_STATE, PROP_AT(snapshot.state),          0, "0"},
+    {"name",          PROP_TEXT,           PROP_AT(snapshot.name),           0, "null"},
+    {"description",   PROP_OPTIONAL,       PROP_AT(snapshot.description),    0, "null"},
+    {"order",         PROP_UINT32,          PROP_AT(snapshot.order),          0, "1000"},
+    {"deployment_id", PROP_REF,            PROP_AT(snapshot.deployment_id),  0, NULL},
+    {"snapshot_id",   PROP_REF,            PROP_AT(snapshot.predecessor_id), 0, NULL},
+    PROP_TIMES(snapshot)
+    {"seq",           PROP_UINT32,          PROP_AT(snapshot.seq),            0, NULL},
+    {"committed_at",  PROP_TIME,           PROP_AT(snapshot.committed_at),   0, NULL},
+    {"archived_at",   PROP_TIME,           PROP_AT(snapshot.archived_at),    0, NULL},
+    {"actor",         PROP_TEXT,           PROP_AT(snapshot.actor),          0, NULL},
+    {"counts",        PROP_OBJECT,         PROP_AT(snapshot.counts),         0, NULL},
 };
 /* clang-format on */
 
 static const struct object_view shape_snapshot = {
-    .type = "snapshot", .table = TABLE_SNAPSHOT, SHAPE_ROWS(snapshot_fields), .extras = 5};
+    .type = "snapshot", .table = TABLE_SNAPSHOT, PROP_ROWS(snapshot_fields), .extras = 5};
 
 static const struct param_rule update_rules[] = {
     {.name = "name",
@@ -70,7 +70,7 @@ static int64_t snapshot_find_head(struct call *call, struct str name)
 }
 
 const struct resource resource_snapshots = {
-    .shape = &shape_snapshot,
+    .view = &shape_snapshot,
     .order = ORDER_NEWEST_FIRST,
     .update = &update,
     .find = snapshot_find_head,

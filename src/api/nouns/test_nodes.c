@@ -61,7 +61,7 @@ static enum handler_result serve_test_discovery(struct call *call)
         call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
                     STR("discovery cannot be simulated: the daemon runs without --test-jig"));
     if (call->problems || !resource_find(call, &resource_nodes, call->keys[0], &node) ||
-        !object_condition(call) || !params_read(call, resource_nodes.shape->type))
+        !object_condition(call) || !params_read(call, resource_nodes.view->type))
         return SERVED_REPLY;
     test_node_read_source(call, &source);
     if (call->problems)

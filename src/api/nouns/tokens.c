@@ -21,22 +21,22 @@
 /* Without the hash of the secret. */
 /* clang-format off */
 static const struct object_view_field token_fields[] = {
-    {"id",            SHAPE_INT,        SHAPE_AT(token.id),            0, NULL},
-    {"name",          SHAPE_TEXT,       SHAPE_AT(token.name),          0, NULL},
-    {"user_id",       SHAPE_REF,        SHAPE_AT(token.user_id),       0, NULL},
-    {"expires_at",    SHAPE_TIME,       SHAPE_AT(token.expires_at),    0, NULL},
-    {"kind",          SHAPE_TOKEN_KIND, SHAPE_AT(token.kind),          0, NULL},
-    {"access",        SHAPE_ACCESS,     SHAPE_AT(token.access),        0, NULL},
-    {"deployment_id", SHAPE_REF,        SHAPE_AT(token.deployment_id), 0, NULL},
-    {"node_id",       SHAPE_REF,        SHAPE_AT(token.node_id),       0, NULL},
-    SHAPE_TIMES(token)
+    {"id",            PROP_INT,        PROP_AT(token.id),            0, NULL},
+    {"name",          PROP_TEXT,       PROP_AT(token.name),          0, NULL},
+    {"user_id",       PROP_REF,        PROP_AT(token.user_id),       0, NULL},
+    {"expires_at",    PROP_TIME,       PROP_AT(token.expires_at),    0, NULL},
+    {"kind",          PROP_TOKEN_KIND, PROP_AT(token.kind),          0, NULL},
+    {"access",        PROP_ACCESS,     PROP_AT(token.access),        0, NULL},
+    {"deployment_id", PROP_REF,        PROP_AT(token.deployment_id), 0, NULL},
+    {"node_id",       PROP_REF,        PROP_AT(token.node_id),       0, NULL},
+    PROP_TIMES(token)
 };
 /* clang-format on */
 
 static const struct object_view shape_token = {
-    .type = "token", .table = TABLE_TOKEN, SHAPE_ROWS(token_fields)};
+    .type = "token", .table = TABLE_TOKEN, PROP_ROWS(token_fields)};
 
-const struct resource resource_tokens = {.shape = &shape_token, .order = ORDER_BY_ID};
+const struct resource resource_tokens = {.view = &shape_token, .order = ORDER_BY_ID};
 
 /* ---- creation and deletion ---- */
 

@@ -29,20 +29,20 @@
 /* Without the password hash and the HA1. */
 /* clang-format off */
 static const struct object_view_field user_fields[] = {
-    {"id",        SHAPE_INT,  SHAPE_AT(user.id),         0, NULL},
-    {"username",  SHAPE_TEXT, SHAPE_AT(user.username),   0, NULL},
-    {"email",     SHAPE_TEXT, SHAPE_AT(user.email),      0, NULL},
-    {"is_admin",  SHAPE_BOOL, SHAPE_AT(user.is_admin),   0, NULL},
-    {"is_locked", SHAPE_BOOL, SHAPE_AT(user.is_locked),  0, NULL},
-    SHAPE_TIMES(user)
-    {"access",    SHAPE_ACCESS, SHAPE_AT(user.access),   0, NULL},
-    {"grants",    SHAPE_OBJECT, SHAPE_AT(user.grants),   0, NULL},
-    {"digest",    SHAPE_IS_SET,  SHAPE_AT(user.digest_ha1), 0, NULL},
+    {"id",        PROP_INT,  PROP_AT(user.id),         0, NULL},
+    {"username",  PROP_TEXT, PROP_AT(user.username),   0, NULL},
+    {"email",     PROP_TEXT, PROP_AT(user.email),      0, NULL},
+    {"is_admin",  PROP_BOOL, PROP_AT(user.is_admin),   0, NULL},
+    {"is_locked", PROP_BOOL, PROP_AT(user.is_locked),  0, NULL},
+    PROP_TIMES(user)
+    {"access",    PROP_ACCESS, PROP_AT(user.access),   0, NULL},
+    {"grants",    PROP_OBJECT, PROP_AT(user.grants),   0, NULL},
+    {"digest",    PROP_IS_SET,  PROP_AT(user.digest_ha1), 0, NULL},
 };
 /* clang-format on */
 
 static const struct object_view shape_user = {
-    .type = "user", .table = TABLE_USER, SHAPE_ROWS(user_fields), .extras = 3};
+    .type = "user", .table = TABLE_USER, PROP_ROWS(user_fields), .extras = 3};
 
 /* Parameters beside a new password. */
 #define PARAMS_PASSWORD                                                                            \
@@ -137,7 +137,7 @@ static const struct params_schema change = {.kind = COMMAND_USER_UPDATE,
                                             .check = user_check_update};
 
 const struct resource resource_users = {
-    .shape = &shape_user,
+    .view = &shape_user,
     .order = ORDER_BY_ID,
     .create = &create,
     .update = &update,

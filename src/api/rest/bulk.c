@@ -43,7 +43,7 @@ static void bulk_read_element(struct call *call, struct json *item, uint32_t pla
 
 static void bulk_reply(struct call *call, int64_t id)
 {
-    const struct object_view *shape = call->resource->shape;
+    const struct object_view *view = call->resource->view;
     struct json *ids;
     uint32_t offset;
     const char *what;
@@ -56,13 +56,13 @@ static void bulk_reply(struct call *call, int64_t id)
         int64_t made;
         must(json_as_i64(at, &made));
         buf_put_z(&b, at == ids->first ? "" : ",\n");
-        if (call->core && core_record(call->core, shape->table, made, &record))
-            object_view_write(shape, call->core, &record, reply_mask(call, shape), &b);
+        if (call->core && core_record(call->core, view->table, made, &record))
+            object_view_write(view, call->core, &record, reply_mask(call, view), &b);
         else
             buf_put_z(&b, "null"); /* deleted after the commit */
     }
     buf_put_c(&b, ']');
-    reply_json(call, shape->type, "list", buf_str(&b));
+    reply_json(call, view->type, "list", buf_str(&b));
 }
 
 enum handler_result serve_create_many(struct call *call)

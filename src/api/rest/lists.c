@@ -83,7 +83,7 @@ static bool list_is_unfiltered(const struct list_walk *w)
 /* Adds the object to w->all if it matches. */
 static void list_consider(struct list_walk *w, struct call *call, int64_t id)
 {
-    const enum table table = w->scope.resource->shape->table;
+    const enum table table = w->scope.resource->view->table;
     struct chosen *c = &w->all.at[w->all.count];
     struct record record;
     *c = (struct chosen){.id = id};
@@ -102,7 +102,7 @@ static void list_consider(struct list_walk *w, struct call *call, int64_t id)
 /* Tests objects until `budget` is used up. True: that was the last. */
 static bool list_collect(struct list_walk *w, struct call *call, uint64_t budget)
 {
-    const enum table table = w->scope.resource->shape->table;
+    const enum table table = w->scope.resource->view->table;
     for (const uint64_t before = w->work; w->work - before < budget; w->work += SCAN_COST) {
         if (w->scope.ids) {
             if (w->last >= w->end)
@@ -149,7 +149,7 @@ static int list_cmp_values(const void *a, const void *b)
 static void list_sort_by_field(struct list_walk *w, struct call *call)
 {
     struct record record;
-    const enum table table = w->scope.resource->shape->table;
+    const enum table table = w->scope.resource->view->table;
     struct sorted *items = arena_array(call->arena, struct sorted, w->all.count + (size_t)1);
     for (uint32_t i = 0; i < w->all.count; i++) {
         items[i].chosen = w->all.at[i];
@@ -263,8 +263,8 @@ static bool list_still_accepts(struct list_walk *w, struct call *call, const str
 static uint64_t list_write_rows(struct list_walk *w, struct call *call, uint64_t first,
                                 uint32_t enough, struct buf *b)
 {
-    const struct object_view *shape = w->scope.resource->shape;
-    const uint64_t mask = reply_mask(call, shape);
+    const struct object_view *view = w->scope.resource->view;
+    const uint64_t mask = reply_mask(call, view);
     struct record record;
     /* The stream was rewound to a position before the first row: it is written again. */
     if (first <= w->first_row)
@@ -272,13 +272,13 @@ static uint64_t list_write_rows(struct list_walk *w, struct call *call, uint64_t
     const uint64_t work_before = w->work;
     uint64_t i = first;
     for (; i < w->page.count && b->len < enough && w->work - work_before < SCAN_MAX; i++) {
-        if (!core_record(call->core, shape->table, w->page.at[i].id, &record) ||
+        if (!core_record(call->core, view->table, w->page.at[i].id, &record) ||
             !list_still_accepts(w, call, &record))
             continue;
         buf_put_z(b, w->first_row == UINT64_MAX ? "" : ",\n");
         if (w->first_row == UINT64_MAX)
             w->first_row = i;
-        object_view_write(shape, call->core, &record, mask, b);
+        object_view_write(view, call->core, &record, mask, b);
     }
     return i;
 }
@@ -286,7 +286,7 @@ static uint64_t list_write_rows(struct list_walk *w, struct call *call, uint64_t
 static void list_begin_reply(struct list_walk *w, struct call *call)
 {
     struct buf total = buf_in(call->arena);
-    reply_json(call, w->scope.resource->shape->type, "list", STR(""));
+    reply_json(call, w->scope.resource->view->type, "list", STR(""));
     buf_put_u64(&total, w->total);
     reply_header(call, "X-Total-Count", buf_str(&total));
     if (w->has_more)
@@ -346,7 +346,7 @@ static enum handler_result list_reply_page(struct list_walk *w, struct call *cal
     w->last = w->query.has_after ? w->query.after : 0;
     must(list_collect(w, call, UINT64_MAX));
     w->page = w->all;
-    w->has_more = core_next_id(call->core, w->scope.resource->shape->table, w->last) != 0;
+    w->has_more = core_next_id(call->core, w->scope.resource->view->table, w->last) != 0;
     return list_write_page(w, call);
 }
 
@@ -382,7 +382,7 @@ static enum reply_stream_step list_step(struct call *call, struct buf *out)
 
 static enum handler_result list_reply_stream(struct list_walk *w, struct call *call)
 {
-    reply_json(call, w->scope.resource->shape->type, "list", STR(""));
+    reply_json(call, w->scope.resource->view->type, "list", STR(""));
     return list_begin_stream(w, call);
 }
 
@@ -397,12 +397,12 @@ static struct list_walk *list_walk_new(struct call *call, const struct list_scop
                                        const struct query *query)
 {
     struct list_walk *w = arena_new(call->arena, struct list_walk);
-    const enum table table = scope->resource->shape->table;
+    const enum table table = scope->resource->view->table;
     w->scope = *scope;
     w->query = *query;
     w->first_row = UINT64_MAX;
     if (!w->query.sort && scope->resource->sorted_by)
-        w->query.sort = query_field(scope->resource->shape, str_from(scope->resource->sorted_by));
+        w->query.sort = query_field(scope->resource->view, str_from(scope->resource->sorted_by));
     w->end = scope->ids ? scope->id_count : core_count(call->core, table);
     w->all.at = arena_array(call->arena, struct chosen, (size_t)w->end + 1);
     return w;
@@ -445,7 +445,7 @@ enum handler_result reply_list_of(struct call *call, const struct list_scope *sc
 {
     struct query query;
     const struct query_error trouble = query_read_pairs(
-        scope->resource->shape, list_query_params(call, scope), call->arena, &query);
+        scope->resource->view, list_query_params(call, scope), call->arena, &query);
     return trouble.text ? list_refuse_query(call, trouble) : list_reply_query(call, scope, &query);
 }
 
@@ -456,10 +456,10 @@ enum handler_result serve_list(struct call *call)
 
 enum handler_result serve_sample(struct call *call)
 {
-    const struct object_view *shape = call->route->resource->shape;
+    const struct object_view *view = call->route->resource->view;
     struct buf b = buf_in(call->arena);
-    object_view_write_sample(shape, object_view_mask(shape, call->wanted), &b);
-    reply_json(call, shape->type, "obj", buf_str(&b));
+    object_view_write_sample(view, object_view_mask(view, call->wanted), &b);
+    reply_json(call, view->type, "obj", buf_str(&b));
     return SERVED_REPLY;
 }
 
@@ -516,15 +516,15 @@ enum handler_result serve_nested(struct call *call)
  * here. */
 enum handler_result serve_match(struct call *call)
 {
-    const struct object_view *shape = call->route->resource->shape;
+    const struct object_view *view = call->route->resource->view;
     struct query query;
-    if (!params_read(call, shape->type))
+    if (!params_read(call, view->type))
         return SERVED_REPLY;
-    const struct query_error trouble = query_read_object(shape, call->params, call->arena, &query);
+    const struct query_error trouble = query_read_object(view, call->params, call->arena, &query);
     if (trouble.text)
         return list_refuse_query(call, trouble);
     if (query.count == 0) {
-        reply_json(call, shape->type, "list", STR("[]"));
+        reply_json(call, view->type, "list", STR("[]"));
         return SERVED_REPLY;
     }
     return list_reply_query(call, &(struct list_scope){.resource = call->route->resource}, &query);

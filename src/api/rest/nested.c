@@ -42,7 +42,7 @@ static int64_t nested_hammer_id(struct call *call, int64_t node_id, struct str k
 static int64_t nested_id_in_deployment(struct call *call, int64_t deployment_id, struct str key)
 {
     struct record record;
-    const enum table table = call->route->resource->shape->table;
+    const enum table table = call->route->resource->view->table;
     int64_t id = 0, at = 0; /* the object, and the deployment that it belongs to */
     if (str_is_digits(key))
         id = str_parse_i64(key, &id) ? id : 0;
@@ -78,11 +78,11 @@ static bool nested_find(struct call *call, struct record *out_record)
     if (!resource_find(call, route->within, call->keys[0], &owner))
         return false;
     const int64_t id = nested_id(call, owner.id, call->keys[1]);
-    if (id && core_record(call->core, route->resource->shape->table, id, out_record))
+    if (id && core_record(call->core, route->resource->view->table, id, out_record))
         return true;
     call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
-                STR_CONCAT(call->arena, str_from(route->within->shape->type), STR(" "),
-                           call->keys[0], STR(" has no "), str_from(route->resource->shape->type),
+                STR_CONCAT(call->arena, str_from(route->within->view->type), STR(" "),
+                           call->keys[0], STR(" has no "), str_from(route->resource->view->type),
                            STR(" "), call->keys[1]));
     return false;
 }
@@ -93,7 +93,7 @@ enum handler_result serve_nested_show(struct call *call)
 {
     struct record record;
     if (nested_find(call, &record))
-        reply_record(call, call->route->resource->shape, &record);
+        reply_record(call, call->route->resource->view, &record);
     return SERVED_REPLY;
 }
 
@@ -103,7 +103,7 @@ enum handler_result serve_nested_update(struct call *call)
     struct command command = {0};
     struct record record;
     if (!nested_find(call, &record) || !object_condition(call) ||
-        !params_read(call, resource->shape->type))
+        !params_read(call, resource->view->type))
         return SERVED_REPLY;
     params_schema_read(call, resource->update, record.id, &command);
     return object_submit(call, &command, object_reply_shown);
@@ -113,10 +113,10 @@ enum handler_result serve_nested_update(struct call *call)
  * owner as well must name the same. */
 static void nested_set_owner(struct call *call, const struct resource *within, int64_t owner_id)
 {
-    const struct str type = str_from(within->shape->type);
+    const struct str type = str_from(within->view->type);
     const struct str id_key = STR_CONCAT(call->arena, type, STR("_id"));
-    const struct param_ref ref = {within->shape->type, str_z(call->arena, id_key),
-                                  within->shape->table, .can_be_null = true};
+    const struct param_ref ref = {within->view->type, str_z(call->arena, id_key),
+                                  within->view->table, .can_be_null = true};
     int64_t named = 0;
     if (param_ref(call, &ref, &named) && named && named != owner_id)
         call_refuse(call, PROBLEM_BAD_VALUE, type,
@@ -132,7 +132,7 @@ enum handler_result serve_nested_create(struct call *call)
     struct command command = {0};
     struct record owner;
     if (!resource_find(call, route->within, call->keys[0], &owner) ||
-        !params_read(call, route->resource->shape->type))
+        !params_read(call, route->resource->view->type))
         return SERVED_REPLY;
     nested_set_owner(call, route->within, owner.id);
     if (!call->problems)

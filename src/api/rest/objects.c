@@ -39,35 +39,35 @@ static void object_narrow_seen_turn(struct call *call, enum table table, int64_t
 
 enum handler_result serve_show(struct call *call)
 {
-    const struct object_view *shape = call->route->resource->shape;
+    const struct object_view *view = call->route->resource->view;
     struct record record;
     if (!resource_find(call, call->route->resource, call->keys[0], &record))
         return SERVED_REPLY;
-    reply_record(call, shape, &record);
-    if (object_view_is_plain(shape, reply_mask(call, shape)))
-        object_narrow_seen_turn(call, shape->table, record.id);
+    reply_record(call, view, &record);
+    if (object_view_is_plain(view, reply_mask(call, view)))
+        object_narrow_seen_turn(call, view->table, record.id);
     return SERVED_REPLY;
 }
 
 void object_reply_shown(struct call *call, int64_t id)
 {
     struct record record;
-    const struct object_view *shape = call->resource->shape;
-    if (call->core && core_record(call->core, shape->table, id, &record))
-        reply_record(call, shape, &record);
+    const struct object_view *view = call->resource->view;
+    if (call->core && core_record(call->core, view->table, id, &record))
+        reply_record(call, view, &record);
     else
-        reply_message(call, shape->type,
+        reply_message(call, view->type,
                       STR("the change was made; the object has been deleted since"));
 }
 
 void object_reply_deleted(struct call *call, int64_t id)
 {
     struct buf b = buf_in(call->arena);
-    buf_put_z(&b, call->resource->shape->type);
+    buf_put_z(&b, call->resource->view->type);
     buf_put_c(&b, ' ');
     buf_put_i64(&b, id);
     buf_put_z(&b, " was deleted");
-    reply_message(call, call->resource->shape->type, buf_str(&b));
+    reply_message(call, call->resource->view->type, buf_str(&b));
 }
 
 /* ---- preconditions ---- */
@@ -143,7 +143,7 @@ enum handler_result serve_create(struct call *call)
     struct command command = {0};
     if (params_are_many(call))
         return serve_create_many(call);
-    if (!params_read(call, call->route->resource->shape->type))
+    if (!params_read(call, call->route->resource->view->type))
         return SERVED_REPLY;
     params_schema_read(call, call->route->resource->create, 0, &command);
     return object_submit(call, &command, object_reply_shown);
@@ -154,7 +154,7 @@ enum handler_result serve_update(struct call *call)
     struct command command = {0};
     struct record record;
     if (!object_find_for_change(call, &record) ||
-        !params_read(call, call->route->resource->shape->type))
+        !params_read(call, call->route->resource->view->type))
         return SERVED_REPLY;
     params_schema_read(call, call->route->resource->update, record.id, &command);
     return object_submit(call, &command, object_reply_shown);
@@ -171,7 +171,7 @@ enum handler_result serve_verb(struct call *call)
 {
     struct record record;
     if (!object_find_for_change(call, &record) ||
-        !params_read(call, call->route->resource->shape->type))
+        !params_read(call, call->route->resource->view->type))
         return SERVED_REPLY;
     struct command command = {0};
     object_read_verb(call, record.id, &command);

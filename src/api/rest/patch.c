@@ -211,7 +211,7 @@ static struct json *patch_object(struct call *call, const struct record *record)
     struct json *object, *hidden;
     uint32_t offset;
     const char *what;
-    object_view_write(resource->shape, call->core, record, SHAPE_ALL, &b);
+    object_view_write(resource->view, call->core, record, PROP_ALL, &b);
     must(json_read(call->arena, buf_str(&b), &object, &offset, &what) == OK);
     if (resource->hidden_key) {
         const struct str doc = resource->hidden_doc(record);

@@ -65,40 +65,40 @@ static void openapi_put_json(struct openapi_writer *p, const char *name, const c
 static const char *openapi_field_schema(enum object_view_kind kind)
 {
     switch (kind) {
-    case SHAPE_CHANGED:
-    case SHAPE_CHANGED_DESTRUCTIVE:
-    case SHAPE_UNPROPOSED:
-    case SHAPE_INT:
-    case SHAPE_UINT32: return "{\"type\":\"integer\",\"format\":\"int64\"}";
-    case SHAPE_REF: return "{\"type\":\"integer\",\"format\":\"int64\",\"nullable\":true}";
-    case SHAPE_BOOL:
-    case SHAPE_BOOL_INVERTED:
-    case SHAPE_FLAG:
-    case SHAPE_IS_SET:
-    case SHAPE_JIG_ACTIVE:
-    case SHAPE_NODE_ERROR: return "{\"type\":\"boolean\"}";
-    case SHAPE_TEXT: return "{\"type\":\"string\"}";
-    case SHAPE_ARRAY: return "{\"type\":\"array\",\"items\":{}}";
-    case SHAPE_OBJECT:
-    case SHAPE_ACTIONS: return "{\"type\":\"object\"}";
-    case SHAPE_TIME: return "{\"type\":\"string\",\"format\":\"date-time\",\"nullable\":true}";
-    case SHAPE_NODEROLE_STATE:
-    case SHAPE_NODE_STATE:
-    case SHAPE_DEPLOYMENT_STATE: return NULL;
-    case SHAPE_SNAPSHOT_STATE:
+    case PROP_CHANGED:
+    case PROP_CHANGED_DESTRUCTIVE:
+    case PROP_UNPROPOSED:
+    case PROP_INT:
+    case PROP_UINT32: return "{\"type\":\"integer\",\"format\":\"int64\"}";
+    case PROP_REF: return "{\"type\":\"integer\",\"format\":\"int64\",\"nullable\":true}";
+    case PROP_BOOL:
+    case PROP_BOOL_INVERTED:
+    case PROP_FLAG:
+    case PROP_IS_SET:
+    case PROP_JIG_ACTIVE:
+    case PROP_NODE_ERROR: return "{\"type\":\"boolean\"}";
+    case PROP_TEXT: return "{\"type\":\"string\"}";
+    case PROP_ARRAY: return "{\"type\":\"array\",\"items\":{}}";
+    case PROP_OBJECT:
+    case PROP_ACTIONS: return "{\"type\":\"object\"}";
+    case PROP_TIME: return "{\"type\":\"string\",\"format\":\"date-time\",\"nullable\":true}";
+    case PROP_NODEROLE_STATE:
+    case PROP_NODE_STATE:
+    case PROP_DEPLOYMENT_STATE: return NULL;
+    case PROP_SNAPSHOT_STATE:
         return "{\"type\":\"integer\",\"enum\":[-1,0,1,2,3],\"description\":\"archived, proposed, "
                "committed, active, error\"}";
-    case SHAPE_POWER_STATE:
+    case PROP_POWER_STATE:
         return "{\"type\":\"string\",\"enum\":[\"unknown\",\"on\",\"off\",\"changing\"]}";
-    case SHAPE_OPTIONAL:
-    case SHAPE_ACCESS:
-    case SHAPE_TOKEN_KIND:
-    case SHAPE_REASON:
-    case SHAPE_UNUSABLE:
-    case SHAPE_INACTIVE: return "{\"type\":\"string\",\"nullable\":true}";
-    case SHAPE_ANY:
-    case SHAPE_DEFAULT: return "{\"type\":\"object\",\"nullable\":true}";
-    case SHAPE_LEADING_NUMBER: return "{\"type\":\"integer\",\"nullable\":true}";
+    case PROP_OPTIONAL:
+    case PROP_ACCESS:
+    case PROP_TOKEN_KIND:
+    case PROP_REASON:
+    case PROP_UNUSABLE:
+    case PROP_INACTIVE: return "{\"type\":\"string\",\"nullable\":true}";
+    case PROP_ANY:
+    case PROP_DEFAULT: return "{\"type\":\"object\",\"nullable\":true}";
+    case PROP_LEADING_NUMBER: return "{\"type\":\"integer\",\"nullable\":true}";
     }
     impossible("a kind of field outside the enum");
 }
@@ -124,32 +124,32 @@ static void openapi_put_states(struct openapi_writer *p, const char *name,
     openapi_close_object(p);
 }
 
-static void openapi_put_shape(struct openapi_writer *p, const struct object_view *shape)
+static void openapi_put_shape(struct openapi_writer *p, const struct object_view *view)
 {
-    openapi_open_object(p, shape->type);
+    openapi_open_object(p, view->type);
     openapi_put_string(p, "type", "object");
     openapi_open_object(p, "properties");
-    for (uint32_t i = 0; i < shape->count; i++) {
-        const struct object_view_field *field = &shape->fields[i];
+    for (uint32_t i = 0; i < view->count; i++) {
+        const struct object_view_field *field = &view->fields[i];
         const char *schema = openapi_field_schema(field->kind);
         if (schema)
             openapi_put_json(p, field->name, schema);
         else
             openapi_put_states(p, field->name, field->kind);
     }
-    if (shape->tail)
-        openapi_put_json(p, shape->tail->name, "{}");
+    if (view->tail)
+        openapi_put_json(p, view->tail->name, "{}");
     openapi_close_object(p);
     openapi_close_object(p);
 }
 
 /* Did an earlier route have the same view? Each is written once. */
-static bool openapi_shape_was_put(const struct object_view *shape, uint32_t table, uint32_t route)
+static bool openapi_shape_was_put(const struct object_view *view, uint32_t table, uint32_t route)
 {
     for (uint32_t c = 0; c <= table; c++)
         for (uint32_t r = 0; r < (c == table ? route : route_tables[c]->count); r++) {
             const struct resource *resource = route_tables[c]->routes[r].resource;
-            if (resource && resource->shape == shape)
+            if (resource && resource->view == view)
                 return true;
         }
     return false;
@@ -161,8 +161,8 @@ static void openapi_put_schemas(struct openapi_writer *p)
     for (uint32_t c = 0; route_tables[c]; c++)
         for (uint32_t r = 0; r < route_tables[c]->count; r++) {
             const struct resource *resource = route_tables[c]->routes[r].resource;
-            if (resource && !openapi_shape_was_put(resource->shape, c, r))
-                openapi_put_shape(p, resource->shape);
+            if (resource && !openapi_shape_was_put(resource->view, c, r))
+                openapi_put_shape(p, resource->view);
         }
     openapi_put_json(p, "message",
                      "{\"type\":\"object\",\"properties\":{\"message\":{\"type\":\"string\"}}}");
@@ -304,7 +304,7 @@ static void openapi_put_parameters(struct openapi_writer *p, const struct route 
 
 static void openapi_put_success(struct openapi_writer *p, const struct route *route)
 {
-    const char *type = route->resource ? route->resource->shape->type : NULL;
+    const char *type = route->resource ? route->resource->view->type : NULL;
     openapi_open_object(p, "200");
     openapi_put_string(p, "description", "done");
     openapi_open_object(p, "content");

@@ -171,7 +171,7 @@ static enum handler_result serve_status_deployment(struct call *call)
     const int64_t state =
         object_view_deployment_state(core_deployment_state(call->core, record.id));
     return status_reply_states(call, record.id, state,
-                               object_view_state_name(SHAPE_DEPLOYMENT_STATE, state), record.id);
+                               object_view_state_name(PROP_DEPLOYMENT_STATE, state), record.id);
 }
 
 /* The states of noderoles in an archived snapshot are not stored. */
@@ -183,7 +183,7 @@ static enum handler_result serve_status_snapshot(struct call *call)
     const bool is_head = record.snapshot.state != SNAPSHOT_ARCHIVED;
     const int64_t state = object_view_snapshot_state(call->core, &record.snapshot);
     return status_reply_states(call, record.id, state,
-                               object_view_state_name(SHAPE_SNAPSHOT_STATE, state),
+                               object_view_state_name(PROP_SNAPSHOT_STATE, state),
                                is_head ? record.snapshot.deployment_id : 0);
 }
 

@@ -259,15 +259,15 @@ static enum handler_result serve_why_of_deployment(struct call *call, int64_t id
 
 enum handler_result serve_why(struct call *call)
 {
-    const struct object_view *shape = call->route->resource->shape;
+    const struct object_view *view = call->route->resource->view;
     struct record record;
     if (call_is_stalled(call) && !call_is_durable(call))
-        return why_reply_faults_only(call, shape->table);
+        return why_reply_faults_only(call, view->table);
     if (!resource_find(call, call->route->resource, call->keys[0], &record))
         return SERVED_REPLY;
-    if (shape->table == TABLE_DEPLOYMENT)
+    if (view->table == TABLE_DEPLOYMENT)
         return serve_why_of_deployment(call, record.id);
-    reply_why(call, shape->table, record.id,
-              core_why(call->core, shape->table, record.id, call->arena), NULL);
+    reply_why(call, view->table, record.id,
+              core_why(call->core, view->table, record.id, call->arena), NULL);
     return SERVED_REPLY;
 }

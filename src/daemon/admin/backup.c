@@ -9,7 +9,7 @@
  * than the store. The manifest is written after all other files, because it lists them.
  *
  * Failure: the first error ends the backup. It is logged, the partial directory is removed and the
- * exit status is EXIT_STATUS_FAILURE. A partial directory that remains, for example after a crash,
+ * exit status is DAEMON_EXIT_FAILURE. A partial directory that remains, for example after a crash,
  * is removed by the next backup of the same name. If only the sync after the rename fails, DIR
  * exists and is whole, but may be lost if the host fails.
  *
@@ -44,7 +44,7 @@ enum exit_status backup_io_error(const char *verb, const char *path)
 {
     log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)), "\"%s\" cannot be %s: %s", path, verb,
              strerror(errno));
-    return EXIT_STATUS_FAILURE;
+    return DAEMON_EXIT_FAILURE;
 }
 
 const char *backup_join(struct arena *a, const char *folder, const char *name)
@@ -102,19 +102,19 @@ static enum exit_status backup_put_file(struct backup_job *job, const char *from
     struct manifest_file file = {.path = name};
     struct stat facts;
     if (stat(from, &facts) != 0)
-        return errno == ENOENT ? EXIT_STATUS_OK : backup_io_error("read", from);
+        return errno == ENOENT ? DAEMON_EXIT_OK : backup_io_error("read", from);
     if (is_private && !job->options->with_keys) {
         manifest_add_text(&job->manifest, &job->manifest.left_out, name);
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     }
     const char *to = backup_join(&job->manifest.arena, job->partial, name);
     if (backup_make_parents(to) != OK)
         return backup_io_error("written", to);
     if (backup_copy(from, to, 0600, &file.measure) != OK)
-        return errno == ENOENT ? EXIT_STATUS_OK : backup_io_error("copied", from);
+        return errno == ENOENT ? DAEMON_EXIT_OK : backup_io_error("copied", from);
     file.mode = facts.st_mode & 0777u;
     manifest_add_file(&job->manifest, &file);
-    return EXIT_STATUS_OK;
+    return DAEMON_EXIT_OK;
 }
 
 /* Copy one entry of the data directory. Symbolic links are listed as left out, because their
@@ -126,7 +126,7 @@ static enum exit_status backup_put_entry(struct backup_job *job, const FTSENT *e
     switch (entry->fts_info) {
     case FTS_F:
         if (str_ends(str_from(name), STR(".tmp")))
-            return EXIT_STATUS_OK;
+            return DAEMON_EXIT_OK;
         return backup_put_file(job, entry->fts_path, name, backup_is_private(name));
     case FTS_SL:
     case FTS_SLNONE: manifest_add_text(&job->manifest, &job->manifest.left_out, name); break;
@@ -135,7 +135,7 @@ static enum exit_status backup_put_entry(struct backup_job *job, const FTSENT *e
     case FTS_NS: errno = entry->fts_errno; return backup_io_error("read", entry->fts_path);
     default: break;
     }
-    return EXIT_STATUS_OK;
+    return DAEMON_EXIT_OK;
 }
 
 /* Copy a file or directory tree of the data directory, if it exists. */
@@ -143,15 +143,15 @@ static enum exit_status backup_put_data(struct backup_job *job, const char *name
 {
     const char *path = config_path(job->config, name);
     if (!file_exists(path))
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     char *const roots[] = {(char *)(uintptr_t)path, NULL}; /* fts_open() does not modify it */
     FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     if (!tree)
         return backup_io_error("read", path);
-    enum exit_status status = EXIT_STATUS_OK;
-    for (FTSENT *entry; status == EXIT_STATUS_OK && (errno = 0, entry = fts_read(tree)) != NULL;)
+    enum exit_status status = DAEMON_EXIT_OK;
+    for (FTSENT *entry; status == DAEMON_EXIT_OK && (errno = 0, entry = fts_read(tree)) != NULL;)
         status = backup_put_entry(job, entry);
-    if (status == EXIT_STATUS_OK && errno)
+    if (status == DAEMON_EXIT_OK && errno)
         status = backup_io_error("read", path);
     ignore(fts_close(tree), "it was only read");
     return status;
@@ -162,15 +162,15 @@ static enum exit_status backup_put_files(struct backup_job *job)
 {
     static const char *const names[] = {"admin.password", "ssh", "tls", "uploads"};
     const struct config *c = job->config;
-    enum exit_status status = EXIT_STATUS_OK;
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && status == EXIT_STATUS_OK; i++)
+    enum exit_status status = DAEMON_EXIT_OK;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && status == DAEMON_EXIT_OK; i++)
         status = backup_put_data(job, names[i]);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = backup_put_file(job, job->options->config_file, BACKUP_CONFIG,
                                  backup_config_is_private(job));
-    if (status == EXIT_STATUS_OK && c->tls_cert)
+    if (status == DAEMON_EXIT_OK && c->tls_cert)
         status = backup_put_file(job, c->tls_cert, BACKUP_TLS_CERT, false);
-    if (status == EXIT_STATUS_OK && c->tls_key)
+    if (status == DAEMON_EXIT_OK && c->tls_key)
         status = backup_put_file(job, c->tls_key, BACKUP_TLS_KEY, true);
     return status;
 }
@@ -221,9 +221,9 @@ static enum exit_status backup_put_directories(struct backup_job *job, const cha
         store_reader_close(reader);
     }
     if (e == OK)
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     log_print(LOG_ERROR, "the copy of the store cannot be read: %s", why.text);
-    return EXIT_STATUS_FAILURE;
+    return DAEMON_EXIT_FAILURE;
 }
 
 /* ---- command ---- */
@@ -239,20 +239,20 @@ static enum exit_status backup_fill(struct backup_job *job)
     const char *path = backup_join(a, job->partial, BACKUP_STORE);
     const char *url = str_z(a, STR_CONCAT(a, STR("sqlite:"), str_from(path)));
     enum exit_status status = store_admin_copy_to_file(job->config->store, path);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = backup_put_directories(job, url);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = store_admin_remove_beside(path);
-    if (status == EXIT_STATUS_OK && backup_measure(path, &store.measure) != OK)
+    if (status == DAEMON_EXIT_OK && backup_measure(path, &store.measure) != OK)
         status = backup_io_error("read", path);
-    if (status == EXIT_STATUS_OK) {
+    if (status == DAEMON_EXIT_OK) {
         manifest_add_file(&job->manifest, &store);
         status = backup_put_files(job);
     }
     const char *manifest = backup_join(a, job->partial, BACKUP_MANIFEST);
-    if (status == EXIT_STATUS_OK && manifest_write(&job->manifest, manifest) != OK)
+    if (status == DAEMON_EXIT_OK && manifest_write(&job->manifest, manifest) != OK)
         status = backup_io_error("written", manifest);
-    if (status == EXIT_STATUS_OK && backup_sync_tree(job->partial) != OK)
+    if (status == DAEMON_EXIT_OK && backup_sync_tree(job->partial) != OK)
         status = backup_io_error("synced", job->partial);
     return status;
 }
@@ -284,7 +284,7 @@ enum exit_status backup_make(struct config *c, const struct backup_options *o)
     if (file_exists(final)) {
         log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", final)),
                  "\"%s\" exists already; choose another name", final);
-        return EXIT_STATUS_FAILURE;
+        return DAEMON_EXIT_FAILURE;
     }
     if (strlen(job.partial) >= PATH_MAX - 64) { /* leave room for the names of its files */
         errno = ENAMETOOLONG;
@@ -293,9 +293,9 @@ enum exit_status backup_make(struct config *c, const struct backup_options *o)
     if (backup_remove_tree(job.partial) != OK || mkdir(job.partial, 0700) != 0)
         return backup_io_error("written", job.partial);
     enum exit_status status = backup_fill(&job);
-    if (status == EXIT_STATUS_OK && file_move_durably(job.partial, final) != OK)
+    if (status == DAEMON_EXIT_OK && file_move_durably(job.partial, final) != OK)
         status = backup_io_error("written", final);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         backup_print_result(&job);
     else
         ignore(backup_remove_tree(job.partial), "what remains is named .partial");

@@ -12,5 +12,5 @@
 /* The file is a secret: it is included only with --with-keys and restored with mode 0600. */
 bool backup_is_private(const char *path);
 const char *backup_join(struct arena *a, const char *folder, const char *name);
-/* Log '"PATH" cannot be VERB: strerror(errno)'. Returns EXIT_STATUS_FAILURE. */
+/* Log '"PATH" cannot be VERB: strerror(errno)'. Returns DAEMON_EXIT_FAILURE. */
 enum exit_status backup_io_error(const char *verb, const char *path);

@@ -72,15 +72,15 @@ static enum exit_status restore_verify(struct restore_job *r)
         if (found.size != f->measure.size || strcmp(found.sha256, f->measure.sha256) != 0) {
             log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
                      "\"%s\" is damaged: size or SHA-256 differ from the manifest", path);
-            return EXIT_STATUS_FAILURE;
+            return DAEMON_EXIT_FAILURE;
         }
         has_store |= strcmp(f->path, BACKUP_STORE) == 0;
     }
     if (has_store)
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", r->options->path)),
              "the backup \"%s\" contains no store", r->options->path);
-    return EXIT_STATUS_FAILURE;
+    return DAEMON_EXIT_FAILURE;
 }
 
 static bool restore_is_lock(const char *name)
@@ -97,10 +97,10 @@ static enum exit_status restore_check_empty(struct restore_job *r)
     if (file_exists(config_path(r->config, "halligan.db"))) {
         log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", data)),
                  "the data directory \"%s\" contains a database already; move it away first", data);
-        return EXIT_STATUS_FAILURE;
+        return DAEMON_EXIT_FAILURE;
     }
     if (r->options->keeps_existing)
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     DIR *folder = opendir(data);
     if (!folder)
         return backup_io_error("read", data);
@@ -110,13 +110,13 @@ static enum exit_status restore_check_empty(struct restore_job *r)
             snprintf(found, sizeof found, "%s", entry->d_name);
     ignore(closedir(folder), "it was only read");
     if (!found[0])
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     log_with(
         LOG_ERROR, LOG_FIELDS(LOG_Z("path", data)),
         "the data directory \"%s\" is not empty (\"%s\"); move it away, or keep its files with "
         "--keep-existing",
         data, found);
-    return EXIT_STATUS_FAILURE;
+    return DAEMON_EXIT_FAILURE;
 }
 
 /* ---- files ---- */
@@ -131,25 +131,25 @@ static enum exit_status restore_put_file(struct restore_job *r, const struct man
     if (!to || file_exists(to)) {
         if (to)
             printf("kept: %s\n", to);
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     }
     if (restore_is_data(f->path) && backup_make_parents(to) != OK)
         return backup_io_error("written", to);
     if (backup_copy(restore_backup_path(r, f->path), to, mode, &measure) == OK) {
         manifest_add_text(&r->manifest, &r->made, to);
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     }
-    return restore_is_data(f->path) ? backup_io_error("written", to) : EXIT_STATUS_OK;
+    return restore_is_data(f->path) ? backup_io_error("written", to) : DAEMON_EXIT_OK;
 }
 
 static enum exit_status restore_put_files(struct restore_job *r)
 {
-    enum exit_status status = EXIT_STATUS_OK;
-    for (const struct manifest_file *f = r->manifest.files; f && status == EXIT_STATUS_OK;
+    enum exit_status status = DAEMON_EXIT_OK;
+    for (const struct manifest_file *f = r->manifest.files; f && status == DAEMON_EXIT_OK;
          f = f->next)
         if (strcmp(f->path, BACKUP_STORE) != 0)
             status = restore_put_file(r, f);
-    if (status == EXIT_STATUS_OK && backup_sync_tree(r->config->data) != OK)
+    if (status == DAEMON_EXIT_OK && backup_sync_tree(r->config->data) != OK)
         status = backup_io_error("synced", r->config->data);
     return status;
 }
@@ -231,9 +231,9 @@ static enum exit_status restore_fill(struct restore_job *r)
                    0600) != OK)
         return backup_io_error("written", marker);
     enum exit_status status = restore_put_files(r);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = store_admin_fill_store(r->config, url, true);
-    if (status != EXIT_STATUS_OK)
+    if (status != DAEMON_EXIT_OK)
         restore_undo(r);
     if (file_remove(marker) != OK)
         status = backup_io_error("removed", marker);
@@ -243,16 +243,16 @@ static enum exit_status restore_fill(struct restore_job *r)
 static enum exit_status restore_with_lock(struct restore_job *r)
 {
     enum exit_status status = restore_check_empty(r);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = restore_fill(r);
-    if (status != EXIT_STATUS_OK)
+    if (status != DAEMON_EXIT_OK)
         return status;
     const uint32_t count = restore_print_missing(r);
     if (count)
         printf("restore: done; %u missing, as listed\n", count);
     else
         puts("restore: done; nothing is missing");
-    return EXIT_STATUS_OK;
+    return DAEMON_EXIT_OK;
 }
 
 enum exit_status backup_restore(struct config *c, const struct backup_options *o)
@@ -262,15 +262,15 @@ enum exit_status backup_restore(struct config *c, const struct backup_options *o
     const char *why = "";
     const char *manifest =
         str_z(&c->arena, STR_CONCAT(&c->arena, str_from(o->path), STR("/"), STR(BACKUP_MANIFEST)));
-    enum exit_status status = EXIT_STATUS_FAILURE;
+    enum exit_status status = DAEMON_EXIT_FAILURE;
     if (!manifest_read(manifest, &r.manifest, &why))
         log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", o->path)), "\"%s\" is not a backup: %s: %s",
                  o->path, BACKUP_MANIFEST, why);
     else
         status = restore_verify(&r);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = data_dir_lock(c, &locks);
-    if (status == EXIT_STATUS_OK) {
+    if (status == DAEMON_EXIT_OK) {
         status = restore_with_lock(&r);
         data_dir_unlock(&locks);
     }

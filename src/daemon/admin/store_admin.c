@@ -10,8 +10,8 @@
  * It owns no state; import and restore hold the locks of the data directory (the callers of
  * store_admin_fill_store() do), check and export need none.
  *
- * Failure: the first problem is logged and ends the command with EXIT_STATUS_FAILURE, or
- * EXIT_STATUS_LOCKED if another process leads the store. A partial copy is removed. A store that is
+ * Failure: the first problem is logged and ends the command with DAEMON_EXIT_FAILURE, or
+ * DAEMON_EXIT_LOCKED if another process leads the store. A partial copy is removed. A store that is
  * no new file (PostgreSQL, or an import into an empty store) is filled in place: if its check fails
  * after the copy, its content stays.
  */
@@ -40,7 +40,7 @@ static void store_check_print_step(const char *step, const char *what)
 static enum exit_status store_check_fail(const char *step, const char *what)
 {
     log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("step", step)), "store check failed: %s", what);
-    return EXIT_STATUS_FAILURE;
+    return DAEMON_EXIT_FAILURE;
 }
 
 /* ---- check ---- */
@@ -86,11 +86,11 @@ static enum exit_status store_check_tables(struct store_check *k, const char *st
         log_with(LOG_ERROR,
                  LOG_FIELDS(LOG_Z("step", step), LOG_Z("table", table_name((enum table)table))),
                  "store check failed: %s", k->what ? k->what : trouble);
-        return EXIT_STATUS_FAILURE;
+        return DAEMON_EXIT_FAILURE;
     }
     snprintf(text, sizeof text, "%llu records", (unsigned long long)k->records);
     store_check_print_step(step, text);
-    return EXIT_STATUS_OK;
+    return DAEMON_EXIT_OK;
 }
 
 static enum exit_status store_check_invariants(struct store_check *k)
@@ -98,7 +98,7 @@ static enum exit_status store_check_invariants(struct store_check *k)
     struct arena arena = {0};
     const char *broken = core_check(k->core, &arena);
     const enum exit_status status =
-        broken ? store_check_fail("invariants", broken) : EXIT_STATUS_OK;
+        broken ? store_check_fail("invariants", broken) : DAEMON_EXIT_OK;
     arena_fini(&arena);
     if (!broken)
         store_check_print_step("invariants", "all hold");
@@ -119,20 +119,20 @@ static enum exit_status store_check_records(struct store_check *k)
 {
     const char *what = "";
     enum exit_status status = store_check_tables(k, "records", 0, TABLE_LOADED);
-    if (status != EXIT_STATUS_OK)
+    if (status != DAEMON_EXIT_OK)
         return status;
     if (k->records == 0)
         return k->mark.turn ? store_check_fail("records", "the store has turns but no records")
-                            : EXIT_STATUS_OK;
+                            : DAEMON_EXIT_OK;
     if (core_load_end(k->core, 0, &what) != OK)
         return store_check_fail("records", what);
     status = store_check_invariants(k);
-    if (status != EXIT_STATUS_OK)
+    if (status != DAEMON_EXIT_OK)
         return status;
     if (k->mark.has_digest && !digest_eq(core_digest(k->core), k->mark.digest))
         return store_check_fail("digest", "the records do not match the stored digest");
     store_check_print_step("digest", k->mark.has_digest ? "as written" : "none is stored yet");
-    return EXIT_STATUS_OK;
+    return DAEMON_EXIT_OK;
 }
 
 static enum exit_status store_check_reader(struct store_check *k)
@@ -144,7 +144,7 @@ static enum exit_status store_check_reader(struct store_check *k)
     if (store_reader_begin(k->reader, &k->mark) != OK)
         return store_check_fail("mark", store_reader_last_error(k->reader));
     enum exit_status status = store_check_records(k);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = store_check_tables(k, "archives", TABLE_LOADED, TABLE_COUNT);
     store_reader_end(k->reader);
     return status;
@@ -160,7 +160,7 @@ static enum exit_status store_check_url(const char *url)
                            url[0] == 's' ? url : "postgresql"); /* its URL may contain a password */
     k.core = core_new();
     const enum exit_status status = store_check_reader(&k);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         store_check_print_ok(&k);
     core_free(k.core);
     store_reader_close(k.reader);
@@ -178,7 +178,7 @@ static enum exit_status store_admin_io_error(const char *verb, const char *path)
 {
     log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)), "\"%s\" cannot be %s: %s", path, verb,
              strerror(errno));
-    return EXIT_STATUS_FAILURE;
+    return DAEMON_EXIT_FAILURE;
 }
 
 static enum exit_status store_admin_copy(const char *from, const char *to)
@@ -187,10 +187,10 @@ static enum exit_status store_admin_copy(const char *from, const char *to)
     const err e = store_copy(from, to, &why);
     if (e == OK) {
         store_check_print_step("copy", "done");
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     }
     log_print(LOG_ERROR, "the store could not be copied: %s", why.text);
-    return e == ERR_EXISTS ? EXIT_STATUS_LOCKED : EXIT_STATUS_FAILURE;
+    return e == ERR_EXISTS ? DAEMON_EXIT_LOCKED : DAEMON_EXIT_FAILURE;
 }
 
 /* Remove the files that SQLite keeps beside a database. A write-ahead log or journal that is not
@@ -207,12 +207,12 @@ static enum exit_status store_admin_remove_sqlite_files(const char *path, bool m
             log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", beside)),
                      "\"%s\" is not empty: SQLite has not written its log into the copy; try again",
                      beside);
-            return EXIT_STATUS_FAILURE;
+            return DAEMON_EXIT_FAILURE;
         }
         if (file_remove(beside) != OK)
             return store_admin_io_error("removed", beside);
     }
-    return EXIT_STATUS_OK;
+    return DAEMON_EXIT_OK;
 }
 
 static enum exit_status store_admin_remove_partial(const char *partial)
@@ -227,9 +227,9 @@ static enum exit_status store_admin_copy_and_check(const char *from, const char 
     char url[PATH_MAX + 16];
     snprintf(url, sizeof url, "%s%s", sqlite_prefix, partial);
     enum exit_status status = store_admin_copy(from, url);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = store_check_url(url);
-    return status == EXIT_STATUS_OK ? store_admin_remove_sqlite_files(partial, false) : status;
+    return status == DAEMON_EXIT_OK ? store_admin_remove_sqlite_files(partial, false) : status;
 }
 
 enum exit_status store_admin_remove_beside(const char *path)
@@ -243,18 +243,18 @@ enum exit_status store_admin_copy_to_file(const char *from, const char *path)
     if (file_exists(path)) {
         log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
                  "\"%s\" exists already; choose another name", path);
-        return EXIT_STATUS_FAILURE;
+        return DAEMON_EXIT_FAILURE;
     }
     if (snprintf(partial, sizeof partial, "%s.partial", path) >= (int)sizeof partial) {
         errno = ENAMETOOLONG;
         return store_admin_io_error("written", path);
     }
     enum exit_status status = store_admin_remove_partial(partial);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = store_admin_copy_and_check(from, partial);
-    if (status == EXIT_STATUS_OK && file_move_durably(partial, path) == OK)
-        return EXIT_STATUS_OK;
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK && file_move_durably(partial, path) == OK)
+        return DAEMON_EXIT_OK;
+    if (status == DAEMON_EXIT_OK)
         status = store_admin_io_error("written", path);
     ignore(store_admin_remove_partial(partial), "what remains is named .partial");
     return status;
@@ -274,8 +274,8 @@ static enum exit_status store_admin_move_journal(struct config *c)
     const char *journal = config_path(c, "test-jig.journal");
     const char *aside = config_path(c, "test-jig.journal.old");
     if (!file_exists(journal))
-        return EXIT_STATUS_OK;
-    return file_move_durably(journal, aside) == OK ? EXIT_STATUS_OK
+        return DAEMON_EXIT_OK;
+    return file_move_durably(journal, aside) == OK ? DAEMON_EXIT_OK
                                                    : store_admin_io_error("moved", journal);
 }
 
@@ -287,13 +287,13 @@ enum exit_status store_admin_fill_store(struct config *c, const char *from, bool
     const bool is_file = strncmp(c->store, sqlite_prefix, sizeof sqlite_prefix - 1) == 0;
     enum exit_status status;
     if (is_restore && is_file) {
-        status = file_exists(path) ? EXIT_STATUS_OK : store_admin_move_journal(c);
-        return status == EXIT_STATUS_OK ? store_admin_copy_to_file(from, path) : status;
+        status = file_exists(path) ? DAEMON_EXIT_OK : store_admin_move_journal(c);
+        return status == DAEMON_EXIT_OK ? store_admin_copy_to_file(from, path) : status;
     }
     status = store_admin_copy(from, c->store);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = store_admin_move_journal(c);
-    return status == EXIT_STATUS_OK ? store_check_url(c->store) : status;
+    return status == DAEMON_EXIT_OK ? store_check_url(c->store) : status;
 }
 
 enum exit_status store_admin_restore(struct config *c, const char *path, bool is_restore)
@@ -303,19 +303,19 @@ enum exit_status store_admin_restore(struct config *c, const char *path, bool is
     if (!file_exists(path) || strlen(path) >= PATH_MAX) {
         log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
                  "\"%s\" does not exist, or its path is too long", path);
-        return EXIT_STATUS_FAILURE;
+        return DAEMON_EXIT_FAILURE;
     }
     snprintf(url, sizeof url, "%s%s", sqlite_prefix, path);
     enum exit_status status = data_dir_lock(c, &locks);
-    if (status != EXIT_STATUS_OK)
+    if (status != DAEMON_EXIT_OK)
         return status;
     if (is_restore && file_exists(config_path(c, "halligan.db"))) {
         log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", c->data)),
                  "the data directory \"%s\" contains a database already; move it away first",
                  c->data);
-        status = EXIT_STATUS_FAILURE;
+        status = DAEMON_EXIT_FAILURE;
     }
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = store_admin_fill_store(c, url, is_restore);
     data_dir_unlock(&locks);
     return status;

@@ -52,25 +52,25 @@ static enum exit_status data_dir_check_owner(const char *path, const struct stat
                  "it",
                  path, (unsigned)facts->st_mode & 0777u);
     else
-        return EXIT_STATUS_OK;
-    return EXIT_STATUS_FAILURE;
+        return DAEMON_EXIT_OK;
+    return DAEMON_EXIT_FAILURE;
 }
 
 static enum exit_status data_dir_create(const char *path)
 {
     struct stat facts;
     if (mkdir(path, 0700) == 0)
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     if (errno != EEXIST) {
         log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
                  "the data directory \"%s\" cannot be created: %s", path, strerror(errno));
-        return EXIT_STATUS_FAILURE;
+        return DAEMON_EXIT_FAILURE;
     }
     if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
         return data_dir_check_owner(path, &facts);
     log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
              "the data directory \"%s\" is not a directory", path);
-    return EXIT_STATUS_FAILURE;
+    return DAEMON_EXIT_FAILURE;
 }
 
 static void data_dir_describe_process(char out_holder[HOLDER_SIZE + SYS_TIME_SIZE])
@@ -90,16 +90,16 @@ static enum exit_status data_dir_lock_file(const char *path, const char *what,
     data_dir_describe_process(holder);
     const err e = file_lock(path, str_from(holder), out_lock);
     if (e == OK)
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     if (e == ERR_EXISTS) {
         log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", what)),
                  "\"%s\" is locked by another daemon: %s", what,
                  out_lock->holder[0] ? out_lock->holder : "unknown process");
-        return EXIT_STATUS_LOCKED;
+        return DAEMON_EXIT_LOCKED;
     }
     log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)), "cannot lock \"%s\": %s", path,
              strerror(errno));
-    return EXIT_STATUS_FAILURE;
+    return DAEMON_EXIT_FAILURE;
 }
 
 /* The path of a SQLite store; NULL for PostgreSQL. */
@@ -113,7 +113,7 @@ static enum exit_status data_dir_lock_database(struct config *c, struct file_loc
 {
     const char *path = data_dir_database_path(c);
     if (!path)
-        return EXIT_STATUS_OK; /* PostgreSQL has an advisory lock instead */
+        return DAEMON_EXIT_OK; /* PostgreSQL has an advisory lock instead */
     return data_dir_lock_file(str_z(&c->arena, STR_CONCAT(&c->arena, str_from(path), STR(".lock"))),
                               path, out_lock);
 }
@@ -127,39 +127,39 @@ enum exit_status data_dir_check_database(struct config *c)
                  "an earlier restore into the data directory \"%s\" was interrupted; empty the "
                  "directory and restore the backup again",
                  c->data);
-        return EXIT_STATUS_FAILURE;
+        return DAEMON_EXIT_FAILURE;
     }
     if (!path || !file_exists(config_path(c, "admin.password")))
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     if (stat(path, &facts) == 0 ? facts.st_size > 0 : errno != ENOENT)
-        return EXIT_STATUS_OK; /* other problems of the file are reported by the store */
+        return DAEMON_EXIT_OK; /* other problems of the file are reported by the store */
     log_with(
         LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
         "the database \"%s\" of a used data directory is missing or empty; restore a backup, or "
         "remove admin.password to create a new installation",
         path);
-    return EXIT_STATUS_FAILURE;
+    return DAEMON_EXIT_FAILURE;
 }
 
 enum exit_status data_dir_find_database(const struct config *c)
 {
     const char *path = data_dir_database_path(c);
     if (!path || file_exists(path))
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
              "the database \"%s\" does not exist; check --data and --store", path);
-    return EXIT_STATUS_FAILURE;
+    return DAEMON_EXIT_FAILURE;
 }
 
 enum exit_status data_dir_lock(struct config *c, struct data_dir_locks *out_locks)
 {
     *out_locks = (struct data_dir_locks){.directory.fd = -1, .database.fd = -1};
     enum exit_status status = data_dir_create(c->data);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = data_dir_lock_file(config_path(c, "lock"), c->data, &out_locks->directory);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         status = data_dir_lock_database(c, &out_locks->database);
-    if (status == EXIT_STATUS_OK)
+    if (status == DAEMON_EXIT_OK)
         FAILPOINT(DATA_LOCKED);
     else
         data_dir_unlock(out_locks);
@@ -179,7 +179,7 @@ enum exit_status data_dir_print_url(struct config *c)
     const bool is_held = file_is_locked(config_path(c, "lock"));
     if (is_held && file_read(&c->arena, config_path(c, "listen"), URL_MAX, &url) == OK && url.len) {
         printf("%.*s", STR_FMT_ARGS(url));
-        return EXIT_STATUS_OK;
+        return DAEMON_EXIT_OK;
     }
     if (is_held)
         log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", c->data)),
@@ -187,5 +187,5 @@ enum exit_status data_dir_print_url(struct config *c)
     else
         log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", c->data)),
                  "no daemon runs in \"%s\"; start halligand", c->data);
-    return EXIT_STATUS_FAILURE;
+    return DAEMON_EXIT_FAILURE;
 }

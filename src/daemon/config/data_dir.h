@@ -9,11 +9,11 @@
 
 /* Exit status of halligand; halligand(8) and docs/runbook.md list the values. */
 enum exit_status {
-    EXIT_STATUS_OK = 0,
-    EXIT_STATUS_FAILURE = 1, /* the store or anything else failed; one error line has the reason */
-    EXIT_STATUS_USAGE = 2,   /* problems of options or configuration */
-    EXIT_STATUS_FENCED = 3,  /* another daemon leads the store now */
-    EXIT_STATUS_LOCKED = 4,  /* another daemon has locked the data directory or the store */
+    DAEMON_EXIT_OK = 0,
+    DAEMON_EXIT_FAILURE = 1, /* the store or anything else failed; one error line has the reason */
+    DAEMON_EXIT_USAGE = 2,   /* problems of options or configuration */
+    DAEMON_EXIT_FENCED = 3,  /* another daemon leads the store now */
+    DAEMON_EXIT_LOCKED = 4,  /* another daemon has locked the data directory or the store */
 };
 
 #define HOLDER_SIZE 320u
@@ -41,6 +41,6 @@ enum exit_status data_dir_print_url(struct config *c);
  * there must be a database, and no restore may have been interrupted. */
 enum exit_status data_dir_check_database(struct config *c);
 
-/* For commands that must not create a store: EXIT_STATUS_FAILURE and a log line if the store is a
+/* For commands that must not create a store: DAEMON_EXIT_FAILURE and a log line if the store is a
  * file that does not exist. */
 enum exit_status data_dir_find_database(const struct config *c);
