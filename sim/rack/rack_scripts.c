@@ -247,8 +247,8 @@ static struct command script_os_install(struct rack *r, const struct rack_attemp
         return script_die(attempt,
                           STR("the attrib provisioner-target_os is not set: nothing was wiped"));
     const struct str wanted = STR_CONCAT(&r->scratch, target, STR("-install"));
-    const struct str told = script_read_attribute(data, "hints/crowbar_wall/provisioner/wiped");
-    if (m->marker[0] && str_eq(told, str_from(m->marker)))
+    const struct str wiped = script_read_attribute(data, "hints/crowbar_wall/provisioner/wiped");
+    if (m->marker[0] && str_eq(wiped, str_from(m->marker)))
         return script_reboot(r, attempt, data, wanted);
     m->marker[0] = 0;
     const struct str wrong = script_check_disks(r, attempt, data, list);

@@ -38,7 +38,7 @@ static const char hiera[] = "version: 5\n"
 
 /* ---- preparation ---- */
 
-/* Hiera expands %{...} in its data; %{literal('%')} stands for a single percent sign. The
+/* Hiera expands %{...} in its data; %{literal('%')} expands to a single percent sign. The
  * replacement needs no escapes in JSON, so it is done on the encoded text. */
 static struct str puppet_escape_hiera(struct arena *a, struct str data)
 {
