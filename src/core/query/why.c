@@ -128,12 +128,6 @@ static void why_add_node_reason(struct why_chain *ch, node_ix n)
     why_add_reason(ch, &why, (noderole_ix){0}, n);
 }
 
-/* True if the status of a node is about its power, not about reaching it by ssh. */
-static bool why_status_is_about_power(const struct node *node)
-{
-    return node->reason < REASON_SSH_KEY_REFUSED || node->reason > REASON_SSH_FAILED;
-}
-
 /* "sysdata failed" does not state the cause, so the first line of the hook's message is appended. A
  * hook is the subject of the reason; the message of a failed run is in its log. */
 static struct str why_hook_message(const struct why_chain *ch, const struct noderole *row)
@@ -222,7 +216,11 @@ static bool why_power(struct why_chain *ch, node_ix n)
 {
     int64_t generation = 0;
     const noderole_ix server = boot_blocking_noderole(ch->c, n, ch->arena, &generation);
-    const struct str status = text_of(ch->c, node_at(ch->c, n)->status);
+    const struct node *node = node_at(ch->c, n);
+    const struct str status = text_of(ch->c, node->status);
+    /* The status of a node is either about its power or about reaching it by ssh. */
+    const bool is_about_ssh =
+        node->reason >= REASON_SSH_KEY_REFUSED && node->reason <= REASON_SSH_FAILED;
     struct buf number = buf_in(ch->arena);
     buf_put_i64(&number, generation);
     if (server.v)
@@ -230,7 +228,7 @@ static bool why_power(struct why_chain *ch, node_ix n)
                          CAUSE_TEXT(ch, why_node_name(ch, n), STR(" is waiting for "),
                                     why_noderole_name(ch, server),
                                     STR(" to serve boot generation "), buf_str(&number)));
-    else if (status.len && why_status_is_about_power(node_at(ch->c, n)))
+    else if (status.len && !is_about_ssh)
         why_add_node(ch, CAUSE_POWER_FAILED, n, 0, status);
     if (!server.v && status.len)
         why_add_node_reason(ch, n);
@@ -284,49 +282,41 @@ static void why_head(struct why_chain *ch, deployment_ix d)
                                               STR("` is proposed, not committed"))});
 }
 
-static void why_jig(struct why_chain *ch, role_ix r)
-{
-    const struct role *role = role_at(ch->c, r);
-    why_add(ch, (struct cause){.code = CAUSE_JIG_INACTIVE,
-                               .object = TABLE_ROLE,
-                               .object_id = role->o.id,
-                               .text = CAUSE_TEXT(ch, STR("role `"), text_of(ch->c, role->name),
-                                                  STR("` cannot run here: "),
-                                                  role_not_runnable_reason(ch->c, r, ch->arena))});
-}
-
-static void why_dead(struct why_chain *ch, node_ix n)
-{
-    why_add_node(ch, CAUSE_NOT_ALIVE, n, node_at(ch->c, n)->alive_since,
-                 CAUSE_TEXT(ch, why_node_name(ch, n), STR(" is not alive")));
-    why_power(ch, n);
-}
-
 /* Returns true if a condition is unmet; its cause was added. */
 static bool why_own(struct why_chain *ch, noderole_ix ix)
 {
     const struct core *c = ch->c;
     const struct noderole *nr = noderole_at(c, ix);
     const struct node *node = node_at(c, nr->node);
-    if (nr->hooks_pending_count && !ch->but_hooks)
+    const struct role *role = role_at(c, nr->role);
+    if (nr->hooks_pending_count && !ch->but_hooks) {
         why_hook(ch, ix);
-    else if (view_is_held_back(c, ix))
+    } else if (view_is_held_back(c, ix)) {
         why_add_node(
             ch, CAUSE_HELD_BY_TARGET, nr->node, 0,
             CAUSE_TEXT(ch, why_node_name(ch, nr->node), STR(" is held at role `"),
                        node->target.v ? text_of(c, role_at(c, node->target)->name) : STR(""),
                        STR("`")));
-    else if (!view_is_committed(c, nr->deployment))
+    } else if (!view_is_committed(c, nr->deployment)) {
         why_head(ch, nr->deployment);
-    else if (!node->alive)
-        why_dead(ch, nr->node);
-    else if (!view_is_available(c, nr->node))
+    } else if (!node->alive) {
+        why_add_node(ch, CAUSE_NOT_ALIVE, nr->node, node->alive_since,
+                     CAUSE_TEXT(ch, why_node_name(ch, nr->node), STR(" is not alive")));
+        why_power(ch, nr->node);
+    } else if (!view_is_available(c, nr->node)) {
         why_add_node(ch, CAUSE_NOT_AVAILABLE, nr->node, node->available_since,
                      CAUSE_TEXT(ch, why_node_name(ch, nr->node), STR(" is not available")));
-    else if (!role_can_run(c, nr->role))
-        why_jig(ch, nr->role);
-    else
+    } else if (!role_can_run(c, nr->role)) {
+        why_add(ch, (struct cause){
+                        .code = CAUSE_JIG_INACTIVE,
+                        .object = TABLE_ROLE,
+                        .object_id = role->o.id,
+                        .text = CAUSE_TEXT(ch, STR("role `"), text_of(c, role->name),
+                                           STR("` cannot run here: "),
+                                           role_not_runnable_reason(c, nr->role, ch->arena))});
+    } else {
         return false;
+    }
     return true;
 }
 
@@ -426,23 +416,6 @@ static noderole_ix why_earlier_todo(struct why_chain *ch, noderole_ix nr)
     return (noderole_ix){0};
 }
 
-static void why_worker(struct why_chain *ch, noderole_ix nr)
-{
-    const uint32_t busy = ch->c->vars.busy[QUEUE_NORMAL];
-    if (busy < core_settings(ch->c)->pool_size[QUEUE_NORMAL] || run_is_instant(ch->c, nr)) {
-        why_add_noderole(ch, CAUSE_READY, nr,
-                         CAUSE_TEXT(ch, why_noderole_name(ch, nr), STR(" is about to start")));
-        return;
-    }
-    why_add(ch,
-            (struct cause){.code = CAUSE_NO_WORKER,
-                           .object = TABLE_SETTINGS,
-                           .object_id = 1,
-                           .since = noderole_at(ch->c, nr)->since,
-                           .text = CAUSE_TEXT(ch, why_noderole_name(ch, nr),
-                                              STR(" waits for a worker; all workers are busy"))});
-}
-
 /* ---- one noderole; returns the noderole to explain next, or none ---- */
 
 static noderole_ix why_todo(struct why_chain *ch, noderole_ix nr)
@@ -450,36 +423,41 @@ static noderole_ix why_todo(struct why_chain *ch, noderole_ix nr)
     if (why_own(ch, nr) || why_node(ch, noderole_at(ch->c, nr)->node))
         return (noderole_ix){0};
     const noderole_ix other = why_earlier_todo(ch, nr);
+    const bool worker_is_free =
+        ch->c->vars.busy[QUEUE_NORMAL] < core_settings(ch->c)->pool_size[QUEUE_NORMAL];
     if (other.v)
         why_add_noderole(ch, CAUSE_NODE_BUSY, other,
                          CAUSE_TEXT(ch, why_noderole_name(ch, other), STR(" starts first")));
+    else if (worker_is_free || run_is_instant(ch->c, nr))
+        why_add_noderole(ch, CAUSE_READY, nr,
+                         CAUSE_TEXT(ch, why_noderole_name(ch, nr), STR(" is about to start")));
     else
-        why_worker(ch, nr);
+        why_add(ch, (struct cause){
+                        .code = CAUSE_NO_WORKER,
+                        .object = TABLE_SETTINGS,
+                        .object_id = 1,
+                        .since = noderole_at(ch->c, nr)->since,
+                        .text = CAUSE_TEXT(ch, why_noderole_name(ch, nr),
+                                           STR(" waits for a worker; all workers are busy"))});
     return other;
-}
-
-/* The first parent by (cohort, id) that is not ACTIVE. */
-static noderole_ix why_waiting_parent(const struct core *c, noderole_ix nr)
-{
-    const struct vec *parents = &noderole_at(c, nr)->parents;
-    noderole_ix first = {0};
-    for (uint32_t i = 0; i < parents->count; i++) {
-        const noderole_ix parent = {vec_at(c, parents, i)};
-        if (view_state(c, parent) != NODEROLE_ACTIVE &&
-            (!first.v || noderole_cmp(c, parent, first) < 0))
-            first = parent;
-    }
-    return first;
 }
 
 static noderole_ix why_blocked(struct why_chain *ch, noderole_ix nr)
 {
-    const noderole_ix parent = why_waiting_parent(ch->c, nr);
-    must(parent.v); /* invariant I2: a BLOCKED noderole has a parent that is not ACTIVE */
-    why_add_noderole(ch, CAUSE_PARENT, parent,
-                     CAUSE_TEXT(ch, STR("waits for "), why_noderole_name(ch, parent),
-                                STR(", which "), why_state_phrase(view_state(ch->c, parent))));
-    return parent;
+    /* The first parent by (cohort, id) that is not ACTIVE is the cause. */
+    const struct vec *parents = &noderole_at(ch->c, nr)->parents;
+    noderole_ix first = {0};
+    for (uint32_t i = 0; i < parents->count; i++) {
+        const noderole_ix parent = {vec_at(ch->c, parents, i)};
+        if (view_state(ch->c, parent) != NODEROLE_ACTIVE &&
+            (!first.v || noderole_cmp(ch->c, parent, first) < 0))
+            first = parent;
+    }
+    must(first.v); /* invariant I2: a BLOCKED noderole has a parent that is not ACTIVE */
+    why_add_noderole(ch, CAUSE_PARENT, first,
+                     CAUSE_TEXT(ch, STR("waits for "), why_noderole_name(ch, first),
+                                STR(", which "), why_state_phrase(view_state(ch->c, first))));
+    return first;
 }
 
 static noderole_ix why_one(struct why_chain *ch, noderole_ix nr)

@@ -73,26 +73,16 @@ static bool why_groups_add_root(struct why_walk *g, const struct cause *root, no
 
 /* ---- groups ---- */
 
-/* The role that the root is about; 0 if it is not about a noderole. */
-static int64_t why_groups_role(const struct core *c, const struct cause *root, noderole_ix nearest)
-{
-    const bool is_own = root->object == TABLE_NODEROLE || root->object == TABLE_RUN ||
-                        root->object == TABLE_ROLE || root->object == TABLE_ATTRIB;
-    return is_own ? role_at(c, noderole_at(c, nearest)->role)->o.id : 0;
-}
-
-static text_h why_groups_subject(const struct core *c, const struct cause *root,
-                                 noderole_ix nearest)
-{
-    const bool counts = root->code == CAUSE_REASON && root->object != TABLE_NODE;
-    return counts ? noderole_at(c, nearest)->reason_subject : 0;
-}
-
 /* Returns 1 + the group; LEFT_OFF if there are too many groups. */
 static uint32_t why_groups_find(struct why_walk *g, const struct cause *root, noderole_ix nearest)
 {
-    const int64_t role_id = why_groups_role(g->c, root, nearest);
-    const text_h subject = why_groups_subject(g->c, root, nearest);
+    const struct noderole *nr = noderole_at(g->c, nearest);
+    /* A root about a noderole is grouped by its role; other roots have role 0. */
+    const bool is_own = root->object == TABLE_NODEROLE || root->object == TABLE_RUN ||
+                        root->object == TABLE_ROLE || root->object == TABLE_ATTRIB;
+    const int64_t role_id = is_own ? role_at(g->c, nr->role)->o.id : 0;
+    const bool has_subject = root->code == CAUSE_REASON && root->object != TABLE_NODE;
+    const text_h subject = has_subject ? nr->reason_subject : 0;
     for (uint32_t i = 0; i < g->count; i++) {
         const struct cause_group *group = &g->groups[i];
         if (group->cause.code == root->code && group->cause.reason == root->reason &&
@@ -149,17 +139,6 @@ static uint32_t why_groups_follow(struct why_walk *g, noderole_ix nr)
     for (uint32_t i = 0; i < length; i++)
         g->group_of[g->path[i]] = group;
     return group;
-}
-
-static void why_groups_count(struct why_walk *g, noderole_ix nr)
-{
-    const uint32_t known = why_groups_known(g, nr);
-    const uint32_t group = known ? known : why_groups_follow(g, nr);
-    g->looked_at++;
-    if (group == LEFT_OFF)
-        g->left_off++;
-    else
-        g->groups[group - 1].noderoles++;
 }
 
 /* ---- the deployment ---- */
@@ -272,14 +251,22 @@ void core_why_close(struct why_walk *g)
     arena_fini(&g->steps);
 }
 
+/* Counts the noderole in the group of its root cause, unless it is ACTIVE. */
 static void why_groups_visit(struct why_walk *g, noderole_ix nr)
 {
     const uint8_t state = noderole_at(g->c, nr)->state;
     const noderole_ix first = noderole_by_id(g->c, g->first_id);
     if (state == g->explaining_state && (!first.v || noderole_cmp(g->c, nr, first) < 0))
         g->first_id = noderole_at(g->c, nr)->o.id;
-    if (state != NODEROLE_ACTIVE && g->looked_at < WHY_NODEROLES_MAX)
-        why_groups_count(g, nr);
+    if (state == NODEROLE_ACTIVE || g->looked_at >= WHY_NODEROLES_MAX)
+        return;
+    const uint32_t known = why_groups_known(g, nr);
+    const uint32_t group = known ? known : why_groups_follow(g, nr);
+    g->looked_at++;
+    if (group == LEFT_OFF)
+        g->left_off++;
+    else
+        g->groups[group - 1].noderoles++;
 }
 
 bool core_why_walk(struct why_walk *g, const struct core *c, uint32_t budget)
