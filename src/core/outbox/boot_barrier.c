@@ -194,17 +194,6 @@ static void barrier_supersede_restart(struct core *c, node_ix n, struct str acti
     outbox_remove(c, last);
 }
 
-/* Call on_node_change again for roles that serve boots: a role that has just started to serve them
- * has had no call for nodes that have not changed since. */
-static void barrier_request_service(struct core *c, node_ix n, struct unserved_boots late)
-{
-    if (late.failed.v)
-        vars_edit(c)->boot_due =
-            true; /* a server is in ERROR: give the row up at the end of the step */
-    else
-        hooks_node_of(c, HOOK_NODE_CHANGE, n, ROLE_SERVES_BOOT);
-}
-
 int64_t outbox_power(struct core *c, node_ix n, struct str action)
 {
     barrier_supersede_restart(c, n, action);
@@ -228,8 +217,13 @@ int64_t outbox_power(struct core *c, node_ix n, struct str action)
     row->generation = node->boot_generation;
     row->left_ms = late.first.v ? left_ms : 0; /* 0: it waits only behind another row */
     barrier_enqueue(c, ix);
-    if (late.first.v)
-        barrier_request_service(c, n, late);
+    /* A row that waits for a noderole in ERROR is given up at the end of the step. Otherwise
+     * on_node_change is called again for roles that serve boots: a role that has just started to
+     * serve them has had no call for nodes that have not changed since. */
+    if (late.failed.v)
+        vars_edit(c)->boot_due = true;
+    else if (late.first.v)
+        hooks_node_of(c, HOOK_NODE_CHANGE, n, ROLE_SERVES_BOOT);
     return id;
 }
 
@@ -345,23 +339,6 @@ void boot_forget_node(struct core *c, node_ix n)
     }
 }
 
-static void boot_note_power_failure(struct core *c, node_ix n, struct str action,
-                                    const struct outbox_done_command *p)
-{
-    struct reason why =
-        reason_truncate(p->reason ? p->reason : REASON_POWER_FAILED, action, STR(""));
-    why.text = STR_CONCAT(c->arena, action, STR(" failed"), p->text.len ? STR(": ") : STR(""),
-                          str_clip(p->text, STATUS_TEXT_MAX));
-    node_set_status(c, n, &why);
-}
-
-/* True if the action may have reached the machine. A failure without a driver happened before that,
- * unless a restart of the daemon interrupted the action and its result is unknown. */
-static bool boot_power_was_performed(const struct outbox_done_command *p)
-{
-    return !p->failed || p->power_driver.len || p->reason == REASON_POWER_INTERRUPTED;
-}
-
 /* Store the result with the node. The power state is not updated by a result that is older than the
  * last order that was performed. */
 static void boot_record_power_result(struct core *c, node_ix n, int64_t order, struct str action,
@@ -369,7 +346,10 @@ static void boot_record_power_result(struct core *c, node_ix n, int64_t order, s
 {
     const enum reason_code reason = p->reason ? (enum reason_code)p->reason : REASON_POWER_FAILED;
     const bool is_old = node_at(c, n)->power_order > order;
-    const bool was_performed = boot_power_was_performed(p);
+    /* A failure without a driver happened before the action could reach the machine, unless a
+     * restart of the daemon interrupted the action and its result is unknown. */
+    const bool was_performed =
+        !p->failed || p->power_driver.len || p->reason == REASON_POWER_INTERRUPTED;
     power_order_ended(c, n,
                       &(struct power_end){.order = order,
                                           .action = action,
@@ -397,7 +377,11 @@ void boot_power_done(struct core *c, outbox_ix ix, const struct outbox_done_comm
     if (!n.v)
         return;
     if (p->failed && !power_is_reading(action)) {
-        boot_note_power_failure(c, n, action, p);
+        struct reason why =
+            reason_truncate(p->reason ? p->reason : REASON_POWER_FAILED, action, STR(""));
+        why.text = STR_CONCAT(c->arena, action, STR(" failed"), p->text.len ? STR(": ") : STR(""),
+                              str_clip(p->text, STATUS_TEXT_MAX));
+        node_set_status(c, n, &why);
     } else if (!p->failed && boot_action_switches(action) && node_at(c, n)->status) {
         /* The node has a status, so the failed power action set `stopped`. Without a status a run
          * set the flag, and it stays. */

@@ -80,16 +80,6 @@ static void outbox_add_noderole_hook(struct core *c, enum hook hook, noderole_ix
     noderole_derive(c, ix)->hooks_pending_count++;
 }
 
-/* State hooks of destructive roles are called for the first run only. A successful run increments
- * run_count before its noderole becomes ACTIVE. */
-static bool hooks_is_first_time(const struct core *c, noderole_ix ix, enum noderole_state state)
-{
-    const struct noderole *nr = noderole_at(c, ix);
-    if (!(role_at(c, nr->role)->flags & ROLE_DESTRUCTIVE))
-        return true;
-    return nr->run_count == (state == NODEROLE_ACTIVE ? 1 : 0);
-}
-
 void hooks_state(struct core *c, noderole_ix ix, enum noderole_state state, bool committed_run,
                  bool silent)
 {
@@ -102,7 +92,11 @@ void hooks_state(struct core *c, noderole_ix ix, enum noderole_state state, bool
         return;
     }
     const bool committed = committed_run || deployment_at(c, nr->deployment)->committed;
-    if (committed && !nr->unavailable && hooks_is_first_time(c, ix, state))
+    /* State hooks of destructive roles are called for the first run only. A successful run
+     * increments run_count before its noderole becomes ACTIVE. */
+    const bool is_first_time = !(role_at(c, nr->role)->flags & ROLE_DESTRUCTIVE) ||
+                               nr->run_count == (state == NODEROLE_ACTIVE ? 1 : 0);
+    if (committed && !nr->unavailable && is_first_time)
         outbox_add_noderole_hook(c, hook, ix);
 }
 
@@ -426,19 +420,6 @@ static void hooks_note_proposed(struct core *c, enum hook hook, noderole_ix ix,
     noderole_edit(c, ix)->status_hook = (uint32_t)hook + 1;
 }
 
-/* on_proposed checks data before a commit; hook_failed refuses commits until it succeeds. If the
- * commit was executed before the hook failed, the noderole is proposed again. It cannot have
- * started, because a noderole does not start while one of its hooks has no result. */
-static void hooks_handle_proposed_failed(struct core *c, noderole_ix ix,
-                                         const struct failure *failure)
-{
-    const uint8_t state = noderole_at(c, ix)->state;
-    if (state == NODEROLE_TODO || state == NODEROLE_BLOCKED)
-        noderole_propose(c, ix);
-    noderole_edit(c, ix)->hook_failed = true;
-    hooks_note_proposed(c, HOOK_PROPOSED, ix, failure);
-}
-
 /* In BLOCKED and ERROR the state stays. The message is appended to the run log; in ERROR the
  * original status and reason are kept as well. */
 static void hooks_note_keep_state(struct core *c, noderole_ix ix, const struct failure *failure)
@@ -467,14 +448,22 @@ static void hooks_handle_failed(struct core *c, enum hook hook, noderole_ix ix,
                                     .runlog = STR_CONCAT(c->arena, name, STR(": "), why->text),
                                     .why = reason_truncate(why->code, why->subject, why->text)};
     const uint8_t state = noderole_at(c, ix)->state;
-    if (hook == HOOK_PROPOSED)
-        hooks_handle_proposed_failed(c, ix, &failure);
-    else if (state == NODEROLE_PROPOSED)
+    if (hook == HOOK_PROPOSED) {
+        /* on_proposed checks data before a commit; hook_failed refuses commits until it succeeds.
+         * If the commit was executed before the hook failed, the noderole is proposed again. It
+         * cannot have started, because a noderole does not start while one of its hooks has no
+         * result. */
+        if (state == NODEROLE_TODO || state == NODEROLE_BLOCKED)
+            noderole_propose(c, ix);
+        noderole_edit(c, ix)->hook_failed = true;
         hooks_note_proposed(c, hook, ix, &failure);
-    else if (state == NODEROLE_BLOCKED || state == NODEROLE_ERROR)
+    } else if (state == NODEROLE_PROPOSED) {
+        hooks_note_proposed(c, hook, ix, &failure);
+    } else if (state == NODEROLE_BLOCKED || state == NODEROLE_ERROR) {
         hooks_note_keep_state(c, ix, &failure);
-    else
+    } else {
         noderole_fail(c, ix, &failure);
+    }
 }
 
 /* Remove what an earlier failure of the same hook left in the noderole. */
