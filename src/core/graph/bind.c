@@ -132,18 +132,6 @@ static void bind_refuse_pair(struct core *c, enum problem_code code, role_ix a, 
                       text_of(c, role_at(c, b)->name), STR(" "), str_from(why)));
 }
 
-static void bind_check_neighbour(struct core *c, role_ix r, noderole_ix other)
-{
-    const role_ix o = noderole_at(c, other)->role;
-    const struct role *role = role_at(c, r), *there = role_at(c, o);
-    if (role_names_contain(c, &role->conflicting, there->name) ||
-        role_names_contain(c, &there->conflicting, role->name))
-        bind_refuse_pair(c, PROBLEM_ROLE_CONFLICT, r, o, "conflict and cannot share a node");
-    if (role_provides(c, r, o) || role_provides(c, o, r) || bind_provides_overlap(c, r, o))
-        bind_refuse_pair(c, PROBLEM_PROVIDES_CLASH, r, o,
-                         "provide each other or the same role and cannot share a node");
-}
-
 /* Validate a new noderole and record all problems (docs/spec/binding.md, Validations). */
 static bool bind_may_create(struct core *c, role_ix r, node_ix n)
 {
@@ -154,8 +142,16 @@ static bool bind_may_create(struct core *c, role_ix r, node_ix n)
                STR_CONCAT(c->arena, STR("role "), text_of(c, role->name),
                           STR(" is abstract: bind a role that provides it")));
     const struct vec *v = &node_at(c, n)->noderoles;
-    for (uint32_t i = 0; i < v->count; i++)
-        bind_check_neighbour(c, r, (noderole_ix){vec_at(c, v, i)});
+    for (uint32_t i = 0; i < v->count; i++) {
+        const role_ix o = noderole_at(c, (noderole_ix){vec_at(c, v, i)})->role;
+        const struct role *there = role_at(c, o);
+        if (role_names_contain(c, &role->conflicting, there->name) ||
+            role_names_contain(c, &there->conflicting, role->name))
+            bind_refuse_pair(c, PROBLEM_ROLE_CONFLICT, r, o, "conflict and cannot share a node");
+        if (role_provides(c, r, o) || role_provides(c, o, r) || bind_provides_overlap(c, r, o))
+            bind_refuse_pair(c, PROBLEM_PROVIDES_CLASH, r, o,
+                             "provide each other or the same role and cannot share a node");
+    }
     return !refused(c);
 }
 

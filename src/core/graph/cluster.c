@@ -21,17 +21,6 @@ static void cluster_watch_add(struct core *c, struct cluster_watch *w, noderole_
     w->items[w->count++] = (struct watched){nr, hash64(stage_noderole(c, nr, c->arena), 0)};
 }
 
-static void cluster_watch_members(struct core *c, struct cluster_watch *w, deployment_role_ix dr)
-{
-    const struct vec *members = &deployment_role_at(c, dr)->noderoles;
-    for (uint32_t i = 0; i < members->count; i++) {
-        const noderole_ix nr = {vec_at(c, members, i)};
-        const uint8_t state = noderole_at(c, nr)->state;
-        if (state == NODEROLE_ACTIVE || state == NODEROLE_TRANSITION)
-            cluster_watch_add(c, w, nr);
-    }
-}
-
 struct cluster_watch cluster_watch(struct core *c, const noderole_ix *joining, uint32_t count)
 {
     struct cluster_watch w = {0};
@@ -43,9 +32,16 @@ struct cluster_watch cluster_watch(struct core *c, const noderole_ix *joining, u
             continue;
         if (!seen)
             seen = arena_array(c->arena, bool, c->tables[TABLE_DEPLOYMENT_ROLE].pool.high + 1);
-        if (!seen[nr->dr.v])
-            cluster_watch_members(c, &w, nr->dr);
+        if (seen[nr->dr.v])
+            continue;
         seen[nr->dr.v] = true;
+        const struct vec *members = &deployment_role_at(c, nr->dr)->noderoles;
+        for (uint32_t k = 0; k < members->count; k++) {
+            const noderole_ix member = {vec_at(c, members, k)};
+            const uint8_t state = noderole_at(c, member)->state;
+            if (state == NODEROLE_ACTIVE || state == NODEROLE_TRANSITION)
+                cluster_watch_add(c, &w, member);
+        }
     }
     return w;
 }

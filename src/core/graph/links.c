@@ -92,11 +92,6 @@ static struct links links_find(struct core *c, noderole_ix nr)
     return l;
 }
 
-static struct link links_pair_at(const struct core *c, const struct vec *v, uint32_t pair)
-{
-    return (struct link){{vec_at(c, v, 2 * pair)}, {vec_at(c, v, 2 * pair + 1)}};
-}
-
 static bool links_contain(const struct links *l, struct link link)
 {
     for (uint32_t i = 0; i < l->count; i++)
@@ -118,7 +113,7 @@ static struct links links_of(struct core *c, noderole_ix nr)
     if (l.count)
         l.items = arena_array(c->arena, struct link, l.count);
     for (uint32_t i = 0; i < l.count; i++)
-        l.items[i] = links_pair_at(c, v, i);
+        l.items[i] = (struct link){{vec_at(c, v, 2 * i)}, {vec_at(c, v, 2 * i + 1)}};
     return l;
 }
 

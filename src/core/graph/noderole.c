@@ -45,17 +45,6 @@ static const char moves[NODEROLE_STATE_COUNT][NODEROLE_EVENT_COUNT + 1] = {
 
 /* ---- entering a state ---- */
 
-static void noderole_count_state(struct core *c, const struct noderole *nr, uint8_t from,
-                                 uint8_t to)
-{
-    struct node *node = node_derive(c, nr->node);
-    node->counts[from]--;
-    node->counts[to]++;
-    struct deployment *d = deployment_derive(c, nr->deployment);
-    d->counts[from]--;
-    d->counts[to]++;
-}
-
 static void noderole_enter(struct core *c, noderole_ix ix, enum noderole_state to);
 
 /* A parent entered ACTIVE. */
@@ -94,16 +83,6 @@ static void noderole_notify_descendants_error(struct core *c, noderole_ix from)
         noderole_apply(c, below[i], EVENT_ANC_ERROR);
 }
 
-/* Cancel or remove the runs that the new state does not allow. */
-static void noderole_drop_runs(struct core *c, noderole_ix ix, uint8_t from, enum noderole_state to)
-{
-    const struct noderole *nr = noderole_at(c, ix);
-    if (from == NODEROLE_TRANSITION && nr->run.v)
-        run_cancel(c, nr->run);
-    if (nr->queued.v && (to == NODEROLE_PROPOSED || to == NODEROLE_BLOCKED || to == NODEROLE_ERROR))
-        run_drop_queued(c, ix);
-}
-
 /* Enter a state that differs from the current one, with all consequences (see the top of the file).
  * committed_run, silent: see noderole_apply_run(). */
 static void noderole_enter_by(struct core *c, noderole_ix ix, enum noderole_state to,
@@ -120,10 +99,18 @@ static void noderole_enter_by(struct core *c, noderole_ix ix, enum noderole_stat
     defaults_count(c, ix, true);
     unproposed_count(c, ix, true);
     nr->since = c->now_ms;
-    noderole_count_state(c, nr, from, (uint8_t)to);
+    struct node *node = node_derive(c, nr->node);
+    node->counts[from]--;
+    node->counts[to]++;
+    struct deployment *d = deployment_derive(c, nr->deployment);
+    d->counts[from]--;
+    d->counts[to]++;
 
-    /* Runs, scheduler and boot barrier. */
-    noderole_drop_runs(c, ix, from, to);
+    /* Runs that the new state does not allow, scheduler and boot barrier. */
+    if (from == NODEROLE_TRANSITION && nr->run.v)
+        run_cancel(c, nr->run);
+    if (nr->queued.v && (to == NODEROLE_PROPOSED || to == NODEROLE_BLOCKED || to == NODEROLE_ERROR))
+        run_drop_queued(c, ix);
     if (to == NODEROLE_TODO) {
         nr->chain = c->depth;
         node_lower_todo_cursor(c, ix);

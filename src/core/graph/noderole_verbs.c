@@ -87,16 +87,6 @@ void do_noderole_enqueue(struct core *c, const struct noderole_enqueue_command *
 
 /* ---- deletion ---- */
 
-static void noderole_drop_texts(struct core *c, noderole_ix ix)
-{
-    struct noderole *nr = noderole_edit(c, ix);
-    text_h *const slots[] = {
-        &nr->status,  &nr->runlog, &nr->proposed_data, &nr->committed_data, &nr->computed,
-        &nr->sysdata, &nr->wall,   &nr->notes,         &nr->reason_subject, &nr->reason_text};
-    for (uint32_t i = 0; i < sizeof slots / sizeof *slots; i++)
-        put_text(c, slots[i], STR(""));
-}
-
 static void noderole_destroy(struct core *c, noderole_ix ix)
 {
     authority_touch(c, noderole_at(c, ix)->deployment);
@@ -129,7 +119,12 @@ static void noderole_destroy(struct core *c, noderole_ix ix)
     const node_ix n = nr->node;
     const bool was_target = node_at(c, n)->target.v == nr->role.v;
     anneal_forget_candidates(c, n);
-    noderole_drop_texts(c, ix);
+    struct noderole *row = noderole_edit(c, ix);
+    text_h *const texts[] = {
+        &row->status,  &row->runlog, &row->proposed_data, &row->committed_data, &row->computed,
+        &row->sysdata, &row->wall,   &row->notes,         &row->reason_subject, &row->reason_text};
+    for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        put_text(c, texts[i], STR(""));
     core_remove_row(c, TABLE_NODEROLE, ix.v);
     if (was_target)
         node_set_target(c, n, (role_ix){0}); /* a target must be bound to the node */

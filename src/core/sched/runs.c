@@ -275,17 +275,6 @@ static void run_begin_attempt(struct core *c, noderole_ix ix, run_ix run)
     noderole_derive(c, ix)->run = run;
 }
 
-static void run_order_start(struct core *c, run_ix ix)
-{
-    const struct run *run = run_at(c, ix);
-    struct effect *e = effect_add(c, EFFECT_RUN_START, run->o.id);
-    e->attempt = run->attempt;
-    e->node_id = run->node_id;
-    e->noderole_id = run->noderole_id;
-    e->jig = str_copy(c->arena, role_jig_name(c, noderole_at(c, run->noderole)->role));
-    e->data = str_copy(c->arena, doc_of(c, run->data));
-}
-
 void run_start(struct core *c, noderole_ix ix, run_ix queued)
 {
     /* Check the input. Both checks put the noderole into ERROR and start nothing. */
@@ -318,7 +307,15 @@ void run_start(struct core *c, noderole_ix ix, run_ix queued)
         row->state = RUN_RUNNING;
         run_occupy_node(c, run);
     }
-    run_order_start(c, run);
+
+    /* Order the start, with a copy of the data: the row may change before the effect is
+     * performed. */
+    struct effect *e = effect_add(c, EFFECT_RUN_START, row->o.id);
+    e->attempt = row->attempt;
+    e->node_id = row->node_id;
+    e->noderole_id = row->noderole_id;
+    e->jig = str_copy(c->arena, role_jig_name(c, noderole_at(c, row->noderole)->role));
+    e->data = str_copy(c->arena, doc_of(c, row->data));
 }
 
 /* ---- success ---- */
