@@ -64,19 +64,6 @@ static void group_check_name(struct core *c, struct group_name wanted, group_ix 
                           STR(" in category "), wanted.category, STR(" already")));
 }
 
-static void group_rename(struct core *c, group_ix g, struct group_name wanted)
-{
-    const struct group *now = group_at(c, g);
-    if (str_eq(text_of(c, now->name), wanted.name) &&
-        str_eq(text_of(c, now->category), wanted.category))
-        return;
-    name_remove(c, TABLE_GROUP, g.v);
-    struct group *group = group_edit(c, g);
-    put_text(c, &group->name, wanted.name);
-    put_text(c, &group->category, wanted.category);
-    name_add(c, TABLE_GROUP, g.v);
-}
-
 /* Nodes without a group are added to it by name, so it must keep its name (ADR 0024). */
 static bool group_is_not_set(const struct core *c, group_ix g)
 {
@@ -122,15 +109,22 @@ void do_group_update(struct core *c, const struct group_update_command *p)
         name.name = p->name;
     if (p->given & GIVEN_GROUP_CATEGORY)
         name.category = p->category.len ? p->category : STR("ui");
+    const bool is_renamed = !str_eq(name.name, text_of(c, now->name)) ||
+                            !str_eq(name.category, text_of(c, now->category));
     group_check_name(c, name, g);
-    if (group_is_not_set(c, g) && (!str_eq(name.name, text_of(c, now->name)) ||
-                                   !str_eq(name.category, text_of(c, now->category))))
+    if (group_is_not_set(c, g) && is_renamed)
         refuse(c, PROBLEM_IN_USE, STR("name"),
                STR("the group not_set cannot be renamed: nodes without a group are added to it"));
     if (refused(c))
         return;
     c->out->id = p->id;
-    group_rename(c, g, name);
+    if (is_renamed) {
+        name_remove(c, TABLE_GROUP, g.v);
+        struct group *group = group_edit(c, g);
+        put_text(c, &group->name, name.name);
+        put_text(c, &group->category, name.category);
+        name_add(c, TABLE_GROUP, g.v);
+    }
     if ((p->given & GIVEN_DESCRIPTION) && !str_eq(text_of(c, now->description), p->description))
         put_text(c, &group_edit(c, g)->description, p->description);
     if ((p->given & GIVEN_GROUP_ORDER) && now->order != p->order)

@@ -80,20 +80,16 @@ static void host_key_unlink(struct core *c, host_key_ix k)
     }
 }
 
-static void host_key_destroy(struct core *c, host_key_ix k)
-{
-    host_key_unlink(c, k);
-    struct host_key *row = host_key_edit(c, k);
-    ids_remove(c, &node_derive(c, row->node)->host_keys, TABLE_HOST_KEY, k.v);
-    put_text(c, &row->key, STR(""));
-    core_remove_row(c, TABLE_HOST_KEY, k.v);
-}
-
 void host_keys_forget_node(struct core *c, node_ix n)
 {
     while (node_at(c, n)->host_keys.count) {
         const struct vec *keys = &node_at(c, n)->host_keys;
-        host_key_destroy(c, (host_key_ix){vec_at(c, keys, keys->count - 1)});
+        const host_key_ix k = {vec_at(c, keys, keys->count - 1)};
+        host_key_unlink(c, k);
+        struct host_key *row = host_key_edit(c, k);
+        ids_remove(c, &node_derive(c, row->node)->host_keys, TABLE_HOST_KEY, k.v);
+        put_text(c, &row->key, STR(""));
+        core_remove_row(c, TABLE_HOST_KEY, k.v);
     }
 }
 
@@ -209,19 +205,6 @@ static bool host_keys_match_pins(const struct core *c, node_ix n, const struct s
     return is_known;
 }
 
-/* The keys come from a probe that was dropped: it was started before the keys were forgotten or
- * before the node got another address. */
-static void host_keys_refuse_stale_probe(struct core *c, node_ix n, int64_t outbox_id)
-{
-    const outbox_ix probe = node_at(c, n)->probe;
-    if (outbox_id && (!probe.v || outbox_at(c, probe)->o.id != outbox_id))
-        refuse(
-            c, PROBLEM_STALE, STR("outbox_id"),
-            STR_CONCAT(c->arena,
-                       STR("the probe that read these host keys is not the current one of node "),
-                       text_of(c, node_at(c, n)->name)));
-}
-
 void do_node_pin_keys(struct core *c, const struct node_pin_keys_command *p)
 {
     struct shown_keys shown = {.count = 0};
@@ -231,8 +214,15 @@ void do_node_pin_keys(struct core *c, const struct node_pin_keys_command *p)
     if (p->boot < HOST_KEY_ANY_BOOT)
         refuse(c, PROBLEM_BAD_VALUE, STR("boot"), STR("boot must be a boot generation, or -1"));
     host_keys_parse(c, p->keys, &shown);
-    if (n.v)
-        host_keys_refuse_stale_probe(c, n, p->outbox_id);
+    /* The keys must not come from a probe that was dropped: it was started before the keys were
+     * forgotten or before the node got another address. */
+    const outbox_ix probe = n.v ? node_at(c, n)->probe : (outbox_ix){0};
+    if (n.v && p->outbox_id && (!probe.v || outbox_at(c, probe)->o.id != p->outbox_id))
+        refuse(
+            c, PROBLEM_STALE, STR("outbox_id"),
+            STR_CONCAT(c->arena,
+                       STR("the probe that read these host keys is not the current one of node "),
+                       text_of(c, node_at(c, n)->name)));
     if (refused(c))
         return;
     /* The keys must not be those of the host of the daemon or of another node. */

@@ -56,18 +56,6 @@ void node_rename(struct core *c, node_ix n, struct str name)
     name_add(c, TABLE_NODE, n.v);
 }
 
-static void node_drop_texts(struct core *c, node_ix n)
-{
-    struct node *node = node_edit(c, n);
-    text_h *const slots[] = {&node->name,         &node->description, &node->bootenv,
-                             &node->quirks,       &node->discovery,   &node->hint,
-                             &node->notes,        &node->boot_seen,   &node->status,
-                             &node->boot_id,      &node->old_boots,   &node->reason_subject,
-                             &node->power_driver, &node->power_error, &node->power_results};
-    for (uint32_t i = 0; i < sizeof slots / sizeof *slots; i++)
-        put_text(c, slots[i], STR(""));
-}
-
 /* Removes the row of a node whose noderoles have been destroyed. The delete hook is queued first,
  * since its arguments contain the name of the node. */
 static void node_destroy(struct core *c, node_ix n)
@@ -84,7 +72,14 @@ static void node_destroy(struct core *c, node_ix n)
     if (node_at(c, n)->admin)
         vars_edit(c)->admin_count--;
     name_remove(c, TABLE_NODE, n.v);
-    node_drop_texts(c, n);
+    struct node *node = node_edit(c, n);
+    text_h *const texts[] = {&node->name,         &node->description, &node->bootenv,
+                             &node->quirks,       &node->discovery,   &node->hint,
+                             &node->notes,        &node->boot_seen,   &node->status,
+                             &node->boot_id,      &node->old_boots,   &node->reason_subject,
+                             &node->power_driver, &node->power_error, &node->power_results};
+    for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        put_text(c, texts[i], STR(""));
     core_remove_row(c, TABLE_NODE, n.v);
 }
 
@@ -136,15 +131,6 @@ static bool node_can_select_boot(const struct core *c, node_ix n)
     return false;
 }
 
-/* Returns the first word of *rest and removes it from *rest. Empty at the end. */
-static struct str node_next_action(struct str *rest)
-{
-    const uint32_t end = str_find(*rest, ' ', 0);
-    const struct str word = str_slice(*rest, 0, end);
-    *rest = str_slice(*rest, end + 1, rest->len);
-    return word;
-}
-
 struct str node_power_actions(const struct core *c, node_ix n, struct arena *a)
 {
     struct buf b = buf_in(a);
@@ -152,7 +138,9 @@ struct str node_power_actions(const struct core *c, node_ix n, struct arena *a)
         const struct hammer_class *klass = hammer_class_find(node_hammer_class(c, n, i));
         struct str rest = str_from(klass ? klass->power : NULL);
         while (rest.len) {
-            const struct str word = node_next_action(&rest);
+            const uint32_t end = str_find(rest, ' ', 0);
+            const struct str word = str_slice(rest, 0, end);
+            rest = str_slice(rest, end + 1, rest.len);
             if (node_hammers_offer(c, n, i, word))
                 continue;
             buf_put_z(&b, b.len ? ", " : "");
@@ -184,19 +172,6 @@ void nodes_resume_all(struct core *c)
         node_resume(c, (node_ix){ix});
 }
 
-/* The state of the machine is unknown. Noderoles are deactivated in ascending order of cohort, so
- * that each one settles after its parents; a run in progress is cancelled when its noderole leaves
- * TRANSITION. */
-static void node_deactivate_all(struct core *c, node_ix n)
-{
-    for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++) {
-        const noderole_ix nr = {vec_at(c, &node_at(c, n)->noderoles, i)};
-        run_drop_queued(c, nr);
-        noderole_apply(c, nr, EVENT_DEACTIVATE);
-    }
-    sched_enqueue_node(c, n);
-}
-
 void node_set_alive(struct core *c, node_ix n, bool alive)
 {
     if (node_at(c, n)->alive == alive)
@@ -205,8 +180,16 @@ void node_set_alive(struct core *c, node_ix n, bool alive)
     node->alive = alive;
     node->alive_since = c->now_ms;
     if (!alive) {
+        /* The state of the machine is unknown. Noderoles are deactivated in ascending order of
+         * cohort, so that each one settles after its parents; a run in progress is cancelled when
+         * its noderole leaves TRANSITION. */
         outbox_forget_probe(c, n);
-        node_deactivate_all(c, n);
+        for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++) {
+            const noderole_ix nr = {vec_at(c, &node_at(c, n)->noderoles, i)};
+            run_drop_queued(c, nr);
+            noderole_apply(c, nr, EVENT_DEACTIVATE);
+        }
+        sched_enqueue_node(c, n);
         return;
     }
     /* The machine answers, so an earlier power failure no longer applies. */

@@ -82,13 +82,6 @@ static bool node_has_discovery_provider(const struct core *c, node_ix n)
     return false;
 }
 
-static void node_bind_discovery(struct core *c, node_ix n)
-{
-    const struct node *node = node_at(c, n);
-    if (!node->admin && !node->system && !node_has_discovery_provider(c, n))
-        node_bind_flagged(c, n, ROLE_DISCOVERY);
-}
-
 /* ---- propose and commit ---- */
 
 void do_node_propose(struct core *c, const struct node_propose_command *p)
@@ -98,10 +91,23 @@ void do_node_propose(struct core *c, const struct node_propose_command *p)
         noderole_propose(c, (noderole_ix){vec_at(c, &node_at(c, n)->noderoles, i)});
 }
 
-static struct commit node_commit_proposed(struct core *c, node_ix n)
+/* Returns true if a flag of the node itself changed. Discovery roles are bound first, so that they
+ * are committed with the others. */
+static bool node_commit_all(struct core *c, node_ix n, struct commit *out_work)
 {
+    const struct node *node = node_at(c, n);
+    const bool was_available = node->available;
+    if (!node->admin && !node->system && !node_has_discovery_provider(c, n))
+        node_bind_flagged(c, n, ROLE_DISCOVERY);
+    if (refused(c))
+        return false;
+    if (node_at(c, n)->stopped)
+        node_clear_stopped(c, n);
+    node_set_available(c, n, true);
+
+    /* Commit the proposed noderoles. */
     const struct vec *all = &node_at(c, n)->noderoles;
-    struct commit work = {.items = arena_array(c->arena, noderole_ix, all->count + 1)};
+    struct commit work = {.items = arena_array(c->arena, noderole_ix, all->count + 1), .node = n};
     for (uint32_t i = 0; i < all->count; i++) {
         const noderole_ix nr = {vec_at(c, all, i)};
         if (noderole_at(c, nr)->state == NODEROLE_PROPOSED)
@@ -109,22 +115,7 @@ static struct commit node_commit_proposed(struct core *c, node_ix n)
     }
     if (work.count)
         cluster_commit(c, work.items, work.count);
-    return work;
-}
-
-/* Returns true if a flag of the node itself changed. Discovery roles are bound first, so that they
- * are committed with the others. */
-static bool node_commit_all(struct core *c, node_ix n, struct commit *out_work)
-{
-    const bool was_available = node_at(c, n)->available;
-    node_bind_discovery(c, n);
-    if (refused(c))
-        return false;
-    if (node_at(c, n)->stopped)
-        node_clear_stopped(c, n);
-    node_set_available(c, n, true);
-    *out_work = node_commit_proposed(c, n);
-    out_work->node = n;
+    *out_work = work;
     return !was_available;
 }
 

@@ -51,21 +51,17 @@ static void node_check_object(struct core *c, struct str field, struct str doc)
 
 /* ---- create ---- */
 
-static bool node_kind_is_ssh(const struct core *c, hammer_kind_ix kind)
-{
-    const struct hammer_kind *row = hammer_kind_at(c, kind);
-    const struct hammer_class *klass = hammer_class_find(text_of(c, row->klass));
-    return str_eq_nocase(text_of(c, row->name), STR("ssh")) ||
-           (klass && str_eq(str_from(klass->name), STR("ssh")));
-}
-
 /* Every machine that runs an operating system can be reached by ssh, so each new node that is not a
  * system node gets an ssh hammer (docs/spec/machines.md, "Hammers"). */
 static void node_add_ssh_hammer(struct core *c, node_ix n)
 {
     for (uint32_t ix = core_next_row(c, TABLE_HAMMER_KIND, 0); ix;
          ix = core_next_row(c, TABLE_HAMMER_KIND, hammer_kind_at(c, (hammer_kind_ix){ix})->o.id)) {
-        if (!node_kind_is_ssh(c, (hammer_kind_ix){ix}))
+        const struct hammer_kind *kind = hammer_kind_at(c, (hammer_kind_ix){ix});
+        const struct hammer_class *klass = hammer_class_find(text_of(c, kind->klass));
+        const bool is_ssh = str_eq_nocase(text_of(c, kind->name), STR("ssh")) ||
+                            (klass && str_eq(str_from(klass->name), STR("ssh")));
+        if (!is_ssh)
             continue;
         hammer_make(c, n, (hammer_kind_ix){ix}, STR("root"));
         return;
