@@ -72,17 +72,14 @@ struct attrib_write_ctx {
     struct str value; /* canonical JSON */
 };
 
-static bool attrib_is_target(uint32_t table)
-{
-    return table == TABLE_NODE || table == TABLE_DEPLOYMENT || table == TABLE_DEPLOYMENT_ROLE ||
-           table == TABLE_NODEROLE || table == TABLE_ROLE;
-}
-
 static void attrib_set_check_names(struct core *c, const struct attrib_set_command *p)
 {
+    const bool has_attribs = p->target == TABLE_NODE || p->target == TABLE_DEPLOYMENT ||
+                             p->target == TABLE_DEPLOYMENT_ROLE || p->target == TABLE_NODEROLE ||
+                             p->target == TABLE_ROLE;
     if (!attrib_by_id(c, p->attrib_id).v)
         refuse_missing(c, "attrib_id", "attrib", p->attrib_id);
-    if (!attrib_is_target(p->target))
+    if (!has_attribs)
         refuse(c, PROBLEM_BAD_VALUE, STR("target"), STR("objects of this kind have no attribs"));
     else if (p->id <= 0 || !omap_find(&c->tables[p->target].by_id, (uint64_t)p->id))
         refuse_missing(c, "id", table_name((enum table)p->target), p->id);

@@ -186,19 +186,6 @@ bool attrib_write(struct core *c, attrib_ix ix, const struct attrib_def *given, 
 
 /* ---- commands ---- */
 
-static void attrib_check_owners(struct core *c, const struct attrib_create_command *p,
-                                struct attrib_def *def)
-{
-    def->barclamp = barclamp_by_id(c, p->barclamp_id);
-    def->role = role_by_id(c, p->role_id);
-    if (p->barclamp_id && !def->barclamp.v)
-        refuse_missing(c, "barclamp_id", "barclamp", p->barclamp_id);
-    if (p->role_id && !def->role.v)
-        refuse_missing(c, "role_id", "role", p->role_id);
-    if (def->role.v && !def->barclamp.v)
-        def->barclamp = role_at(c, def->role)->barclamp;
-}
-
 static void attrib_check_default(struct core *c, const struct attrib_def *def)
 {
     struct violations violations = {0};
@@ -222,8 +209,15 @@ void do_attrib_create(struct core *c, const struct attrib_create_command *p)
                              .schema = p->schema,
                              .default_value = p->default_value,
                              .order = p->order,
-                             .writable = p->writable};
-    attrib_check_owners(c, p, &def);
+                             .writable = p->writable,
+                             .barclamp = barclamp_by_id(c, p->barclamp_id),
+                             .role = role_by_id(c, p->role_id)};
+    if (p->barclamp_id && !def.barclamp.v)
+        refuse_missing(c, "barclamp_id", "barclamp", p->barclamp_id);
+    if (p->role_id && !def.role.v)
+        refuse_missing(c, "role_id", "role", p->role_id);
+    if (def.role.v && !def.barclamp.v)
+        def.barclamp = role_at(c, def.role)->barclamp;
     if (attrib_check(c, &def, STR(""), &warnings))
         attrib_check_default(c, &def);
     if (name_find(c, TABLE_ATTRIB, p->name))
@@ -260,23 +254,21 @@ static bool attrib_is_wanted_by(const struct core *c, const struct role *role, a
     return false;
 }
 
-static void attrib_unlink_role(struct core *c, role_ix r, attrib_ix attrib)
-{
-    for (uint32_t i = 0; i < role_at(c, r)->deployed.count; i++) {
-        const deployment_role_ix dr = {vec_at(c, &role_at(c, r)->deployed, i)};
-        const struct vec *members = &deployment_role_at(c, dr)->noderoles;
-        for (uint32_t k = 0; k < members->count; k++)
-            attrib_unlink_noderole(c, (noderole_ix){vec_at(c, members, k)}, attrib);
-    }
-}
-
 /* Only noderoles of roles that want the attrib have links for it. */
 static void attrib_unlink_all(struct core *c, attrib_ix attrib)
 {
     for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
-         ix = core_next_row(c, TABLE_ROLE, role_at(c, (role_ix){ix})->o.id))
-        if (attrib_is_wanted_by(c, role_at(c, (role_ix){ix}), attrib))
-            attrib_unlink_role(c, (role_ix){ix}, attrib);
+         ix = core_next_row(c, TABLE_ROLE, role_at(c, (role_ix){ix})->o.id)) {
+        const struct role *role = role_at(c, (role_ix){ix});
+        if (!attrib_is_wanted_by(c, role, attrib))
+            continue;
+        for (uint32_t i = 0; i < role->deployed.count; i++) {
+            const deployment_role_ix dr = {vec_at(c, &role->deployed, i)};
+            const struct vec *members = &deployment_role_at(c, dr)->noderoles;
+            for (uint32_t k = 0; k < members->count; k++)
+                attrib_unlink_noderole(c, (noderole_ix){vec_at(c, members, k)}, attrib);
+        }
+    }
 }
 
 void attrib_remove(struct core *c, attrib_ix ix)

@@ -52,39 +52,27 @@ static struct json *data_find_member(struct json *object, struct str key)
     return member && str_eq(member->key, key) ? member : NULL;
 }
 
-static void data_put_member(struct arena *a, struct json *object, struct str key,
-                            const struct json *value)
-{
-    const struct json *old = data_find_member(object, key);
-    json_set(object, key, old ? json_merge(a, old, value) : json_clone(a, value));
-}
-
-static void data_put_at_root(struct arena *a, struct json *tree, const struct json *value)
-{
-    must(value->kind == JSON_OBJECT);
-    const struct json *merged = json_merge(a, tree, value);
-    tree->first = merged->first;
-    tree->last = merged->last;
-    tree->count = merged->count;
-}
-
 bool data_put(struct arena *a, struct json *tree, struct str path, const struct json *value)
 {
     if (data_depth(path, value) > JSON_DEPTH_MAX)
         return false;
-    if (path.len == 0) {
-        data_put_at_root(a, tree, value);
+    if (path.len == 0) { /* the root itself: replace its members by the merged ones */
+        must(value->kind == JSON_OBJECT);
+        const struct json *merged = json_merge(a, tree, value);
+        tree->first = merged->first;
+        tree->last = merged->last;
+        tree->count = merged->count;
         return true;
     }
     uint32_t from = 0;
     for (;;) {
         const uint32_t to = str_find(path, '/', from);
         const struct str key = str_slice(path, from, to);
+        struct json *inner = data_find_member(tree, key);
         if (to == path.len) {
-            data_put_member(a, tree, key, value);
+            json_set(tree, key, inner ? json_merge(a, inner, value) : json_clone(a, value));
             return true;
         }
-        struct json *inner = data_find_member(tree, key);
         if (!inner || inner->kind != JSON_OBJECT) {
             inner = json_make(a, JSON_OBJECT);
             json_set(tree, key, inner);
@@ -173,11 +161,6 @@ const struct json *data_value(const struct core *c, attrib_ix attrib, const stru
 
 /* ---- owner of a value ---- */
 
-static bool data_role_has_attribs_of(const struct core *c, role_ix role, role_ix owner)
-{
-    return owner.v && (role.v == owner.v || role_provides(c, role, owner));
-}
-
 /* The noderole of the role on the node; otherwise the one that provides the role, with the highest
  * cohort and among those the lowest id. */
 static noderole_ix data_owner_noderole(const struct core *c, node_ix n, role_ix owner)
@@ -247,7 +230,9 @@ bool data_find_owner(const struct core *c, enum table target, int64_t id, attrib
             (struct data_owner){TABLE_DEPLOYMENT_ROLE, data_owner_deployment_role(c, d, role).v};
     } else if (target != TABLE_NODE) {
         const role_ix target_role = data_role_of_row(c, target, owner.ix);
-        if (!target_role.v || !data_role_has_attribs_of(c, target_role, role))
+        /* A role has its own attribs and those of the roles that it provides. */
+        if (!target_role.v || !role.v ||
+            (target_role.v != role.v && !role_provides(c, target_role, role)))
             return false;
     }
     if (!owner.ix)

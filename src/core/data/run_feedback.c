@@ -81,16 +81,6 @@ static void feedback_merge_reservations(struct core *c, struct feedback *f, cons
         json_set(f->hint, STR("reservations"), all);
 }
 
-static void feedback_rerun_wanting(struct core *c, const struct feedback *f,
-                                   const struct json *before)
-{
-    const struct json *after = data_node(c, f->node, c->arena);
-    for (uint32_t i = 0; i < f->copied_count; i++)
-        if (!json_eq(data_value(c, f->copied[i], before, c->arena),
-                     data_value(c, f->copied[i], after, c->arena)))
-            data_rerun_wanting(c, f->node, f->copied[i], f->from);
-}
-
 static void feedback_write_node(struct core *c, noderole_ix nr, const struct json *wall)
 {
     struct feedback f = {.node = noderole_at(c, nr)->node, .from = nr};
@@ -103,7 +93,12 @@ static void feedback_write_node(struct core *c, noderole_ix nr, const struct jso
         return;
     const struct json *before = data_node(c, f.node, c->arena);
     put_doc(c, &node_edit(c, f.node)->hint, fresh);
-    feedback_rerun_wanting(c, &f, before);
+    /* Rerun the noderoles of the node that use a value that changed. */
+    const struct json *after = data_node(c, f.node, c->arena);
+    for (uint32_t i = 0; i < f.copied_count; i++)
+        if (!json_eq(data_value(c, f.copied[i], before, c->arena),
+                     data_value(c, f.copied[i], after, c->arena)))
+            data_rerun_wanting(c, f.node, f.copied[i], f.from);
     node_changed(c, f.node);
 }
 
