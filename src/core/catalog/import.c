@@ -454,19 +454,6 @@ static struct attrib_def import_attrib_def(struct import *im, const struct json 
     };
 }
 
-static void import_warn_attrib(struct import *im, const struct attrib_def *def, struct str path,
-                               const struct violations *odd)
-{
-    struct violations misfits = {0};
-    for (const struct violation *v = odd->first; v; v = v->next)
-        import_warn(im, "schema_unchecked", import_path_of(im, path, "schema"),
-                    STR_CONCAT(im->c->arena, v->path, STR(" "), v->text));
-    if (!attrib_default_fits(im->c, def, &misfits))
-        import_warn(im, "default_misfit", import_path_of(im, path, "default"),
-                    STR_CONCAT(im->c->arena, STR("the default does not fit the schema: "),
-                               violations_format(im->c->arena, &misfits)));
-}
-
 /* Checks whether this document may define the attrib that has the name already. */
 static bool import_may_define_attrib(struct import *im, attrib_ix ix, const struct attrib_def *def,
                                      struct str field)
@@ -493,7 +480,7 @@ void import_attrib(struct import *im, const struct json *entry, struct str path,
                    bool write)
 {
     struct core *c = im->c;
-    struct violations odd = {0};
+    struct violations odd = {0}, misfits = {0};
     if (!import_is_object(im, entry, path))
         return;
     struct attrib_def def = import_attrib_def(im, entry, path);
@@ -502,7 +489,14 @@ void import_attrib(struct import *im, const struct json *entry, struct str path,
         im->problems++;
         return;
     }
-    import_warn_attrib(im, &def, path, &odd);
+    for (const struct violation *v = odd.first; v; v = v->next)
+        import_warn(im, "schema_unchecked", import_path_of(im, path, "schema"),
+                    STR_CONCAT(c->arena, v->path, STR(" "), v->text));
+    if (!attrib_default_fits(c, &def, &misfits))
+        import_warn(im, "default_misfit", import_path_of(im, path, "default"),
+                    STR_CONCAT(c->arena, STR("the default does not fit the schema: "),
+                               violations_format(c->arena, &misfits)));
+    /* Write the row, unless its name belongs to an attrib of another barclamp. */
     attrib_ix ix = {name_find(c, TABLE_ATTRIB, def.name)};
     if (!write ||
         (ix.v && !import_may_define_attrib(im, ix, &def, import_path_of(im, path, "name"))))

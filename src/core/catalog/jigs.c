@@ -110,16 +110,6 @@ void do_jig_update(struct core *c, const struct jig_update_command *p)
 
 /* ---- roles ---- */
 
-static void role_rerun_all(struct core *c, role_ix r)
-{
-    for (uint32_t i = 0; i < role_at(c, r)->deployed.count; i++) {
-        const deployment_role_ix dr = {vec_at(c, &role_at(c, r)->deployed, i)};
-        for (uint32_t k = 0; k < deployment_role_at(c, dr)->noderoles.count; k++)
-            noderole_request_rerun(
-                c, (noderole_ix){vec_at(c, &deployment_role_at(c, dr)->noderoles, k)});
-    }
-}
-
 /* A template that an operator or a hook sets causes reruns at once (docs/spec/data.md, "Reruns"). A
  * template that the code of the role computed is a changed default that came with its content; it
  * is shown as changed and not rerun. */
@@ -133,10 +123,16 @@ static void role_set_template(struct core *c, role_ix ix, struct str template, b
     if (str_eq(doc_of(c, role_at(c, ix)->template), wanted))
         return;
     put_doc(c, &role_edit(c, ix)->template, wanted);
-    if (is_computed)
+    if (is_computed) {
         defaults_changed(c, ix);
-    else
-        role_rerun_all(c, ix);
+        return;
+    }
+    for (uint32_t i = 0; i < role_at(c, ix)->deployed.count; i++) {
+        const deployment_role_ix dr = {vec_at(c, &role_at(c, ix)->deployed, i)};
+        for (uint32_t k = 0; k < deployment_role_at(c, dr)->noderoles.count; k++)
+            noderole_request_rerun(
+                c, (noderole_ix){vec_at(c, &deployment_role_at(c, dr)->noderoles, k)});
+    }
 }
 
 void do_role_update(struct core *c, const struct role_update_command *p)
@@ -161,15 +157,6 @@ struct range {
     uint32_t given, value, least, most;
 };
 
-static void settings_check_range(struct core *c, struct range r)
-{
-    if (r.given && (r.value < r.least || r.value > r.most))
-        refuse(c, PROBLEM_BAD_VALUE, str_from(r.field),
-               STR_CONCAT(c->arena, str_from(r.field), STR(" must be from "),
-                          str_from_i64(c->arena, r.least), STR(" to "),
-                          str_from_i64(c->arena, r.most)));
-}
-
 static void settings_check(struct core *c, const struct settings_update_command *p)
 {
     const uint32_t g = p->given;
@@ -180,8 +167,14 @@ static void settings_check(struct core *c, const struct settings_update_command 
         {"run_deadline_s", g & GIVEN_SETTINGS_RUN_DEADLINE, p->run_deadline_s, 0, RUN_TIME_S_MAX},
         {"barrier_s", g & GIVEN_SETTINGS_BARRIER, p->barrier_s, 0, RUN_TIME_S_MAX},
     };
-    for (uint32_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-        settings_check_range(c, ranges[i]);
+    for (uint32_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        const struct range *r = &ranges[i];
+        if (r->given && (r->value < r->least || r->value > r->most))
+            refuse(c, PROBLEM_BAD_VALUE, str_from(r->field),
+                   STR_CONCAT(c->arena, str_from(r->field), STR(" must be from "),
+                              str_from_i64(c->arena, r->least), STR(" to "),
+                              str_from_i64(c->arena, r->most)));
+    }
 }
 
 static void settings_apply(struct settings *s, const struct settings_update_command *p)

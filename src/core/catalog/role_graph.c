@@ -91,14 +91,10 @@ static void chain_report(struct chain_search *s)
 
 /* ---- search for chains ---- */
 
-static bool chain_role_is_after(const struct core *c, uint32_t r, uint32_t start)
-{
-    return graph_role(c, r)->o.id >= graph_role(c, start)->o.id;
-}
-
 /* Marks the roles that reach `start` without passing a role that is older than `start`. */
 static void chain_mark_reach(struct chain_search *s, uint32_t start)
 {
+    const int64_t start_id = graph_role(s->c, start)->o.id;
     uint32_t from = 0, to = 0;
     s->queue[to++] = start;
     s->reach[start] = start;
@@ -107,7 +103,7 @@ static void chain_mark_reach(struct chain_search *s, uint32_t start)
         for (uint32_t i = 0; i < children->count && s->edges_left; i++, s->edges_left--) {
             const uint32_t child = vec_at(s->c, children, i);
             if (!s->missing[child] || s->reach[child] == start ||
-                !chain_role_is_after(s->c, child, start))
+                graph_role(s->c, child)->o.id < start_id)
                 continue;
             s->reach[child] = start;
             s->queue[to++] = child;
@@ -245,25 +241,20 @@ static bool role_raise_cohort(struct core *c, uint32_t r)
     return true;
 }
 
-/* Counts the parents of each role; roles without parents are enqueued. */
-static uint32_t roles_count_parents(const struct core *c, uint32_t *missing, uint32_t *queue)
-{
-    uint32_t count = 0;
-    for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
-         ix = core_next_row(c, TABLE_ROLE, graph_role(c, ix)->o.id)) {
-        missing[ix] = graph_role(c, ix)->parents.count;
-        if (!missing[ix])
-            queue[count++] = ix;
-    }
-    return count;
-}
-
 void role_graph_update(struct core *c, const struct roles_touched *touched, struct arena *scratch)
 {
     const uint32_t size = c->tables[TABLE_ROLE].pool.high + 1;
     uint32_t *missing = arena_array(scratch, uint32_t, size);
     uint32_t *queue = arena_array(scratch, uint32_t, size);
-    uint32_t to = roles_count_parents(c, missing, queue);
+    uint32_t to = 0;
+    /* Count the parents of each role; roles without parents are enqueued. */
+    for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
+         ix = core_next_row(c, TABLE_ROLE, graph_role(c, ix)->o.id)) {
+        missing[ix] = graph_role(c, ix)->parents.count;
+        if (!missing[ix])
+            queue[to++] = ix;
+    }
+    /* Visit each role after all its parents. A role of a cycle, or below one, is never enqueued. */
     for (uint32_t from = 0; from < to; from++) {
         if (!role_raise_cohort(c, queue[from]))
             return;

@@ -49,9 +49,21 @@ uint32_t role_count_bound(const struct core *c, role_ix r)
 
 /* ---- removal ---- */
 
-/* Removes the edges. Roles that require it become unresolved and are resolved again. */
-static void role_leave_graph(struct core *c, role_ix r)
+static void role_drop_handles(struct core *c, struct vec *v, uint32_t from, uint32_t stride)
 {
+    for (uint32_t i = from; i < v->count; i += stride)
+        if (vec_at(c, v, i))
+            blob_drop(&c->blobs, vec_at(c, v, i));
+    vec_clear(&c->heap, v);
+}
+
+void role_remove(struct core *c, role_ix r)
+{
+    must(role_at(c, r)->deployed.count == 0 && role_at(c, r)->attaching.count == 0);
+    while (role_at(c, r)->attribs.count)
+        attrib_remove(c, (attrib_ix){vec_at(c, &role_at(c, r)->attribs, 0)});
+
+    /* Edges and name. Roles that require it become unresolved and are resolved again. */
     for (uint32_t i = 0; i < role_at(c, r)->parents.count; i++) {
         const role_ix parent = {vec_at(c, &role_at(c, r)->parents, i)};
         ids_remove(c, &role_derive(c, parent)->children, TABLE_ROLE, r.v);
@@ -61,18 +73,9 @@ static void role_leave_graph(struct core *c, role_ix r)
         ids_remove(c, &child->parents, TABLE_ROLE, r.v);
         child->unresolved = true;
     }
-}
+    name_remove(c, TABLE_ROLE, r.v);
 
-static void role_drop_handles(struct core *c, struct vec *v, uint32_t from, uint32_t stride)
-{
-    for (uint32_t i = from; i < v->count; i += stride)
-        if (vec_at(c, v, i))
-            blob_drop(&c->blobs, vec_at(c, v, i));
-    vec_clear(&c->heap, v);
-}
-
-static void role_drop_lists(struct core *c, role_ix r)
-{
+    /* Derived lists, strings and the row. */
     struct role *role = role_derive(c, r);
     role_drop_handles(c, &role->provided, 0, 1);
     role_drop_handles(c, &role->conflicting, 0, 1);
@@ -80,77 +83,44 @@ static void role_drop_lists(struct core *c, role_ix r)
     struct vec *const plain[] = {&role->parents, &role->children, &role->attribs, &role->deployed};
     for (uint32_t i = 0; i < sizeof plain / sizeof *plain; i++)
         vec_clear(&c->heap, plain[i]);
-}
-
-static void role_drop_texts(struct core *c, role_ix r)
-{
-    struct role *role = role_edit(c, r);
-    uint32_t *const slots[] = {&role->name,     &role->description, &role->class_name,
+    role = role_edit(c, r);
+    uint32_t *const texts[] = {&role->name,     &role->description, &role->class_name,
                                &role->jig_name, &role->requires,    &role->wants,
                                &role->provides, &role->conflicts,   &role->announces,
                                &role->template, &role->notes};
-    for (uint32_t i = 0; i < sizeof slots / sizeof *slots; i++)
-        put_text(c, slots[i], STR(""));
-}
-
-void role_remove(struct core *c, role_ix r)
-{
-    must(role_at(c, r)->deployed.count == 0 && role_at(c, r)->attaching.count == 0);
-    while (role_at(c, r)->attribs.count)
-        attrib_remove(c, (attrib_ix){vec_at(c, &role_at(c, r)->attribs, 0)});
-    role_leave_graph(c, r);
-    name_remove(c, TABLE_ROLE, r.v);
-    role_drop_lists(c, r);
-    role_drop_texts(c, r);
+    for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        put_text(c, texts[i], STR(""));
     core_remove_row(c, TABLE_ROLE, r.v);
 }
 
 /* ---- references of other rows ---- */
 
-/* A node is not held at a role that was removed. */
-static void roles_clear_targets(struct core *c)
+void roles_drop_references(struct core *c)
 {
+    /* A node is not held at a role that was removed. */
     for (uint32_t ix = core_next_row(c, TABLE_NODE, 0); ix;
          ix = core_next_row(c, TABLE_NODE, node_at(c, (node_ix){ix})->o.id)) {
         const role_ix target = node_at(c, (node_ix){ix})->target;
         if (target.v && !pool_is_live(&c->tables[TABLE_ROLE].pool, target.v))
             node_set_target(c, (node_ix){ix}, (role_ix){0});
     }
-}
-
-static bool role_has_hooks(const struct core *c, int64_t role_id)
-{
-    const role_ix r = role_by_id(c, role_id);
-    return r.v && !(role_at(c, r)->flags & ROLE_WITHDRAWN);
-}
-
-static void outbox_drop_hook(struct core *c, outbox_ix ix)
-{
-    const struct outbox *row = outbox_at(c, ix);
-    const noderole_ix nr =
-        row->object == TABLE_NODEROLE ? noderole_by_id(c, row->object_id) : (noderole_ix){0};
-    if (nr.v) {
-        noderole_derive(c, nr)->hooks_pending_count--;
-        sched_enqueue_node(c, noderole_at(c, nr)->node);
-    }
-    put_text(c, &outbox_edit(c, ix)->detail, STR(""));
-    core_remove_row(c, TABLE_OUTBOX, ix.v);
-}
-
-/* Deletes queued hooks of roles whose code does not exist any more; the calls would only fail. */
-static void roles_drop_hooks(struct core *c)
-{
+    /* Queued hooks of roles whose code does not exist any more are deleted; the calls would only
+     * fail. */
     int64_t after = 0;
     for (outbox_ix ix = {core_next_row(c, TABLE_OUTBOX, 0)}; ix.v;
          ix.v = core_next_row(c, TABLE_OUTBOX, after)) {
-        after = outbox_at(c, ix)->o.id;
-        if (outbox_at(c, ix)->kind == OUTBOX_HOOK && !role_has_hooks(c, outbox_at(c, ix)->role_id))
-            outbox_drop_hook(c, ix);
+        const struct outbox *row = outbox_at(c, ix);
+        const role_ix r = role_by_id(c, row->role_id);
+        after = row->o.id;
+        if (row->kind != OUTBOX_HOOK || (r.v && !(role_at(c, r)->flags & ROLE_WITHDRAWN)))
+            continue;
+        const noderole_ix nr =
+            row->object == TABLE_NODEROLE ? noderole_by_id(c, row->object_id) : (noderole_ix){0};
+        if (nr.v) {
+            noderole_derive(c, nr)->hooks_pending_count--;
+            sched_enqueue_node(c, noderole_at(c, nr)->node);
+        }
+        put_text(c, &outbox_edit(c, ix)->detail, STR(""));
+        core_remove_row(c, TABLE_OUTBOX, ix.v);
     }
-}
-
-void roles_drop_references(struct core *c)
-{
-    roles_clear_targets(c);
-    roles_drop_hooks(c);
 }

@@ -288,7 +288,7 @@ static struct role_refs refs_resolve(struct resolve_ctx *p, role_ix r)
     for (const struct json *want = wants->first; want; want = want->next)
         refs_add_wanted(c, &m, want);
 
-    /* A client role that uses its own jig is refused by jig_check_client_role() with a specific
+    /* A client role that uses its own jig is refused by jigs_check_client_roles() with a specific
      * message, not as a role that requires itself. */
     const text_h client = m.jig.v ? jig_at(c, m.jig)->client_role_name : 0;
     if (client && name_find(c, TABLE_ROLE, text_of(c, client)) != r.v)
@@ -319,14 +319,6 @@ static bool role_names_eq(const struct core *c, const struct vec *v, const struc
     return true;
 }
 
-static void role_drop_names(struct core *c, struct vec *v)
-{
-    for (uint32_t i = 0; i < v->count; i++)
-        if (vec_at(c, v, i))
-            blob_drop(&c->blobs, vec_at(c, v, i));
-    vec_clear(&c->heap, v);
-}
-
 /* Stores the handles of the names in a document. Returns true if they changed. */
 static bool role_write_names(struct resolve_ctx *p, role_ix r, size_t offset, doc_h document)
 {
@@ -340,7 +332,10 @@ static bool role_write_names(struct resolve_ctx *p, role_ix r, size_t offset, do
     for (const struct json *name = names->first; name; name = name->next)
         vec_push(&c->heap, v, text_add_reference(c, name->text));
     /* After the new list was built, so that a name in both lists always has a reference. */
-    role_drop_names(c, &old);
+    for (uint32_t i = 0; i < old.count; i++)
+        if (vec_at(c, &old, i))
+            blob_drop(&c->blobs, vec_at(c, &old, i));
+    vec_clear(&c->heap, &old);
     return true;
 }
 
@@ -451,60 +446,47 @@ static void jigs_derive_flags(struct core *c)
     }
 }
 
-static void jig_check_client_role(struct core *c, const struct roles_touched *touched, jig_ix jig)
-{
-    const struct jig *j = jig_at(c, jig);
-    const struct str name = text_of(c, j->client_role_name);
-    const role_ix client = {name.len ? name_find(c, TABLE_ROLE, name) : 0};
-    if (!client.v)
-        return;
-    const struct role *role = role_at(c, client);
-    const struct str field = role_problem_field(c, touched, client);
-    if (!(role->flags & ROLE_IMPLICIT))
-        refuse(c, PROBLEM_WRONG_STATE, field,
-               STR_CONCAT(c->arena, name, STR(" is the client role of jig "), text_of(c, j->name),
-                          STR(" and must be implicit")));
-    if (role->jig.v == jig.v)
-        refuse(c, PROBLEM_ROLE_CYCLE, field,
-               STR_CONCAT(c->arena, name, STR(" is the client role of jig "), text_of(c, j->name),
-                          STR(" and must not use it itself: "), name, STR(" -> "), name));
-}
-
 static void jigs_check_client_roles(struct core *c, const struct roles_touched *touched)
 {
     for (uint32_t ix = core_next_row(c, TABLE_JIG, 0); ix;
-         ix = core_next_row(c, TABLE_JIG, jig_at(c, (jig_ix){ix})->o.id))
-        jig_check_client_role(c, touched, (jig_ix){ix});
+         ix = core_next_row(c, TABLE_JIG, jig_at(c, (jig_ix){ix})->o.id)) {
+        const struct jig *j = jig_at(c, (jig_ix){ix});
+        const struct str name = text_of(c, j->client_role_name);
+        const role_ix client = {name.len ? name_find(c, TABLE_ROLE, name) : 0};
+        if (!client.v)
+            continue;
+        const struct role *role = role_at(c, client);
+        const struct str field = role_problem_field(c, touched, client);
+        if (!(role->flags & ROLE_IMPLICIT))
+            refuse(c, PROBLEM_WRONG_STATE, field,
+                   STR_CONCAT(c->arena, name, STR(" is the client role of jig "),
+                              text_of(c, j->name), STR(" and must be implicit")));
+        if (role->jig.v == ix)
+            refuse(c, PROBLEM_ROLE_CYCLE, field,
+                   STR_CONCAT(c->arena, name, STR(" is the client role of jig "),
+                              text_of(c, j->name), STR(" and must not use it itself: "), name,
+                              STR(" -> "), name));
+    }
 }
 
 /* ---- roles to resolve again ---- */
 
-/* A role is resolved again if one of its names may resolve differently now. Users of a jig whose
- * client role was imported need no rule of their own: a missing client role counts as a missing
- * required role, so `unresolved` is set. */
-static bool role_needs_resolve(const struct role *role, const struct roles_touched *touched)
-{
-    return !touched || touched->jigs || role->unresolved || !role->jig.v ||
-           (touched->attribs && role->wanted.count);
-}
-
-static uint8_t *roles_mark_touched(const struct core *c, const struct roles_touched *touched,
-                                   struct arena *scratch)
-{
-    uint8_t *stale = arena_zalloc(scratch, c->tables[TABLE_ROLE].pool.high + 1);
-    for (uint32_t i = 0; touched && i < touched->count; i++)
-        stale[touched->roles[i].v] = 1;
-    return stale;
-}
-
+/* A role is resolved again if it was touched, or if one of its names may resolve differently now.
+ * Users of a jig whose client role was imported need no rule of their own: a missing client role
+ * counts as a missing required role, so `unresolved` is set. */
 static void roles_resolve_stale(struct resolve_ctx *p, const struct roles_touched *touched)
 {
     const struct core *c = p->c;
-    const uint8_t *stale = roles_mark_touched(c, touched, p->scratch);
+    uint8_t *is_touched = arena_zalloc(p->scratch, c->tables[TABLE_ROLE].pool.high + 1);
+    for (uint32_t i = 0; touched && i < touched->count; i++)
+        is_touched[touched->roles[i].v] = 1;
     for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
-         ix = core_next_row(c, TABLE_ROLE, role_id_of(c, ix)))
-        if (stale[ix] || role_needs_resolve(role_at(c, (role_ix){ix}), touched))
+         ix = core_next_row(c, TABLE_ROLE, role_id_of(c, ix))) {
+        const struct role *role = role_at(c, (role_ix){ix});
+        if (is_touched[ix] || !touched || touched->jigs || role->unresolved || !role->jig.v ||
+            (touched->attribs && role->wanted.count))
             role_resolve_one(p, (role_ix){ix});
+    }
 }
 
 /* ---- attrib links of bound noderoles ---- */
