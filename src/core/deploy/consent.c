@@ -77,29 +77,19 @@ void consent_put_entry(const struct core *c, noderole_ix nr, struct buf *list)
     buf_put_c(list, '}');
 }
 
-static uint32_t consent_put(struct core *c, const struct commit *work, uint32_t most,
-                            struct buf *doc)
-{
-    uint32_t count;
-    const noderole_ix *items = consent_find(c, work, &count);
-    buf_put_z(doc, "\"consent\":\"");
-    buf_put_str(doc, consent_hash_all(c, items, count));
-    buf_put_z(doc, "\",\"destroys\":[");
-    for (uint32_t i = 0; i < count && i < most; i++)
-        consent_put_entry(c, items[i], doc);
-    buf_put_z(doc, "],");
-    return count;
-}
-
 void consent_check(struct core *c, const struct commit *work, struct str wanted)
 {
     uint32_t count;
     /* A dry commit for the consent: write the hash and the first entries, and compare nothing. */
     if (c->planning == PLANNING_CONSENT) {
+        const noderole_ix *shown = consent_find(c, work, &count);
         struct buf doc = buf_in(c->arena);
-        buf_put_c(&doc, '{');
-        count = consent_put(c, work, SHOWN_MAX, &doc);
-        buf_put_z(&doc, "\"destroys_count\":");
+        buf_put_z(&doc, "{\"consent\":\"");
+        buf_put_str(&doc, consent_hash_all(c, shown, count));
+        buf_put_z(&doc, "\",\"destroys\":[");
+        for (uint32_t i = 0; i < count && i < SHOWN_MAX; i++)
+            consent_put_entry(c, shown[i], &doc);
+        buf_put_z(&doc, "],\"destroys_count\":");
         buf_put_u64(&doc, count);
         buf_put_z(&doc, ",\"unproposed\":[");
         count = work->d.v      ? unproposed_put(c, work->d, SHOWN_MAX, &doc)

@@ -213,18 +213,6 @@ static void deployment_move_nodes_to_parent(struct core *c, deployment_ix from)
     }
 }
 
-static void deployment_destroy_row(struct core *c, deployment_ix d)
-{
-    timeline_destroy(c, d);
-    defaults_forget(c, d);
-    name_remove(c, TABLE_DEPLOYMENT, d.v);
-    deployment_derive(c, deployment_at(c, d)->parent)->child_count--;
-    struct deployment *row = deployment_edit(c, d);
-    put_text(c, &row->name, STR(""));
-    put_text(c, &row->description, STR(""));
-    core_remove_row(c, TABLE_DEPLOYMENT, d.v);
-}
-
 void do_deployment_delete(struct core *c, const struct deployment_delete_command *p)
 {
     const deployment_ix d = deployment_get_for_command(c, p->id);
@@ -249,7 +237,16 @@ void do_deployment_delete(struct core *c, const struct deployment_delete_command
         return;
     deployment_move_nodes_to_parent(c, d);
     tokens_forget_deployment(c, d);
-    deployment_destroy_row(c, d);
+
+    /* The timeline, the strings and the row. */
+    timeline_destroy(c, d);
+    defaults_forget(c, d);
+    name_remove(c, TABLE_DEPLOYMENT, d.v);
+    deployment_derive(c, deployment_at(c, d)->parent)->child_count--;
+    struct deployment *row = deployment_edit(c, d);
+    put_text(c, &row->name, STR(""));
+    put_text(c, &row->description, STR(""));
+    core_remove_row(c, TABLE_DEPLOYMENT, d.v);
 }
 
 /* ---- propose and recall (ADR 0011) ---- */

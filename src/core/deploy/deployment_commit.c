@@ -26,44 +26,35 @@ static uint32_t deployment_member_count(const struct core *c, deployment_ix d)
     return count;
 }
 
-struct noderole_selection {
-    struct keyed_noderole *items;
-    uint32_t count, cap;
-};
-
-static void deployment_select_from(const struct core *c, const struct vec *members,
-                                   noderole_filter_fn *wanted, struct noderole_selection *out)
-{
-    for (uint32_t i = 0; i < members->count; i++) {
-        const noderole_ix nr = {vec_at(c, members, i)};
-        const struct noderole *row = noderole_at(c, nr);
-        if (!wanted(row))
-            continue;
-        must(out->count < out->cap);
-        out->items[out->count++] = (struct keyed_noderole){noderole_key(row), nr};
-    }
-}
-
 noderole_ix *deployment_select(struct core *c, deployment_ix d, noderole_filter_fn *wanted,
                                uint32_t most, uint32_t *out_count)
 {
     struct arena scratch = {0};
-    struct noderole_selection selection = {.cap = most ? deployment_member_count(c, d) : 0};
-    selection.cap = selection.cap < most ? selection.cap : most;
+    const uint32_t member_count = most ? deployment_member_count(c, d) : 0;
+    const uint32_t cap = member_count < most ? member_count : most;
+    uint32_t count = 0;
     *out_count = 0;
-    if (selection.cap == 0)
+    if (cap == 0)
         return NULL;
-    selection.items = arena_alloc(&scratch, (size_t)selection.cap * sizeof *selection.items);
+    struct keyed_noderole *keyed = arena_alloc(&scratch, (size_t)cap * sizeof *keyed);
     const struct vec *roles = &deployment_at(c, d)->roles;
     for (uint32_t i = 0; i < roles->count; i++) {
         const deployment_role_ix dr = {vec_at(c, roles, i)};
-        deployment_select_from(c, &deployment_role_at(c, dr)->noderoles, wanted, &selection);
+        const struct vec *members = &deployment_role_at(c, dr)->noderoles;
+        for (uint32_t k = 0; k < members->count; k++) {
+            const noderole_ix nr = {vec_at(c, members, k)};
+            const struct noderole *row = noderole_at(c, nr);
+            if (!wanted(row))
+                continue;
+            must(count < cap);
+            keyed[count++] = (struct keyed_noderole){noderole_key(row), nr};
+        }
     }
-    graph_sort_keyed(selection.items, selection.count, &scratch);
-    noderole_ix *items = arena_alloc(c->arena, (size_t)selection.count * sizeof *items);
-    for (uint32_t i = 0; i < selection.count; i++)
-        items[i] = selection.items[i].nr;
-    *out_count = selection.count;
+    graph_sort_keyed(keyed, count, &scratch);
+    noderole_ix *items = arena_alloc(c->arena, (size_t)count * sizeof *items);
+    for (uint32_t i = 0; i < count; i++)
+        items[i] = keyed[i].nr;
+    *out_count = count;
     arena_fini(&scratch);
     return items;
 }
@@ -187,15 +178,6 @@ static void deployment_resume(struct core *c, deployment_ix d)
     }
 }
 
-static void deployment_open_services(struct core *c, deployment_ix d)
-{
-    const node_ix phantom = deployment_at(c, d)->phantom;
-    if (node_at(c, phantom)->available)
-        return;
-    node_set_available(c, phantom, true);
-    node_changed(c, phantom);
-}
-
 /* ---- command ---- */
 
 void do_deployment_commit(struct core *c, const struct deployment_commit_command *p)
@@ -216,7 +198,11 @@ void do_deployment_commit(struct core *c, const struct deployment_commit_command
     }
     if (!commit_remove_marked(c, &work) || !commit_proposed_noderoles(c, &work))
         return;
-    deployment_open_services(c, d);
+    const node_ix phantom = deployment_at(c, d)->phantom;
+    if (!node_at(c, phantom)->available) { /* its services may run from now on */
+        node_set_available(c, phantom, true);
+        node_changed(c, phantom);
+    }
     if (some_wait)
         deployment_resume(c, d);
     if (p->rerun_changed)

@@ -68,16 +68,6 @@ static bool deployment_role_value_changed(struct core *c, deployment_role_ix dr,
     return false;
 }
 
-static void deployment_role_publish(struct core *c, deployment_role_ix dr)
-{
-    const struct str fresh = doc_of(c, deployment_role_at(c, dr)->proposed_data);
-    const struct json *before = data_deployment_role(c, dr, true, c->arena);
-    timeline_commit_role(c, dr, fresh); /* first: it archives the old data */
-    put_doc(c, &deployment_role_edit(c, dr)->committed_data, fresh);
-    if (deployment_role_value_changed(c, dr, before))
-        data_rerun_all(c, &deployment_role_at(c, dr)->noderoles);
-}
-
 bool deployment_role_commit(struct core *c, deployment_role_ix dr)
 {
     const struct deployment_role *row = deployment_role_at(c, dr);
@@ -87,8 +77,14 @@ bool deployment_role_commit(struct core *c, deployment_role_ix dr)
     if (role_at(c, row->role)->hooks & 1u << HOOK_COMMIT &&
         !hooks_request_veto(c, HOOK_COMMIT, row->role, hooks_deployment_role_argument(c, dr)))
         return false;
-    if (row->proposed_data != row->committed_data) /* equal documents have the same handle */
-        deployment_role_publish(c, dr);
+    if (row->proposed_data != row->committed_data) { /* equal documents have the same handle */
+        const struct str fresh = doc_of(c, row->proposed_data);
+        const struct json *before = data_deployment_role(c, dr, true, c->arena);
+        timeline_commit_role(c, dr, fresh); /* first: it archives the old data */
+        put_doc(c, &deployment_role_edit(c, dr)->committed_data, fresh);
+        if (deployment_role_value_changed(c, dr, before))
+            data_rerun_all(c, &deployment_role_at(c, dr)->noderoles);
+    }
     struct deployment_role *done = deployment_role_edit(c, dr);
     done->proposed = false;
     put_doc(c, &done->proposed_data, STR(""));
@@ -122,14 +118,6 @@ void do_deployment_role_create(struct core *c, const struct deployment_role_crea
         c->out->id = deployment_role_at(c, dr)->o.id;
 }
 
-static void deployment_role_drop_documents(struct core *c, deployment_role_ix dr)
-{
-    struct deployment_role *row = deployment_role_edit(c, dr);
-    doc_h *const slots[] = {&row->proposed_data, &row->committed_data, &row->wall, &row->notes};
-    for (uint32_t i = 0; i < sizeof slots / sizeof *slots; i++)
-        put_doc(c, slots[i], STR(""));
-}
-
 void deployment_role_destroy(struct core *c, deployment_role_ix dr)
 {
     const struct deployment_role *row = deployment_role_at(c, dr);
@@ -143,7 +131,10 @@ void deployment_role_destroy(struct core *c, deployment_role_ix dr)
     ids_remove(c, &d->roles, TABLE_DEPLOYMENT_ROLE, dr.v);
     ids_remove(c, &role_derive(c, row->role)->deployed, TABLE_DEPLOYMENT_ROLE, dr.v);
     vec_clear(&c->heap, &deployment_role_derive(c, dr)->noderoles);
-    deployment_role_drop_documents(c, dr);
+    struct deployment_role *gone = deployment_role_edit(c, dr);
+    doc_h *const docs[] = {&gone->proposed_data, &gone->committed_data, &gone->wall, &gone->notes};
+    for (uint32_t i = 0; i < sizeof docs / sizeof *docs; i++)
+        put_doc(c, docs[i], STR(""));
     core_remove_row(c, TABLE_DEPLOYMENT_ROLE, dr.v);
 }
 

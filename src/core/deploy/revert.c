@@ -135,13 +135,6 @@ static void revert_bind_member(struct core *c, struct revert *r,
     }
 }
 
-static bool revert_bind_members(struct core *c, struct revert *r)
-{
-    for (uint32_t i = 0; i < r->content.members.count && !refused(c); i++)
-        revert_bind_member(c, r, &r->content.members.items[i]);
-    return !refused(c);
-}
-
 /* ---- data ---- */
 
 static struct str revert_data_of(struct core *c, const struct revert *r, int64_t node_id,
@@ -153,15 +146,6 @@ static struct str revert_data_of(struct core *c, const struct revert *r, int64_t
     if (data.len > DOC_MAX)
         refuse(c, PROBLEM_BAD_TEXT, STR("content"), STR("is longer than a document may be"));
     return data;
-}
-
-static void revert_propose_role_data(struct core *c, const struct revert *r, deployment_role_ix ix)
-{
-    const struct deployment_role *dr = deployment_role_at(c, ix);
-    const struct str wanted = revert_data_of(c, r, 0, role_at(c, dr->role)->o.id);
-    const struct str now = doc_of(c, dr->proposed ? dr->proposed_data : dr->committed_data);
-    if (!str_eq(wanted, now))
-        deployment_role_set_data(c, ix, wanted);
 }
 
 static void revert_propose_data(struct core *c, const struct revert *r, noderole_ix ix)
@@ -180,9 +164,14 @@ static void revert_propose_data(struct core *c, const struct revert *r, noderole
 
 static void revert_propose_all_data(struct core *c, struct revert *r)
 {
-    for (uint32_t i = 0; i < deployment_at(c, r->d)->roles.count; i++)
-        revert_propose_role_data(
-            c, r, (deployment_role_ix){vec_at(c, &deployment_at(c, r->d)->roles, i)});
+    for (uint32_t i = 0; i < deployment_at(c, r->d)->roles.count; i++) {
+        const deployment_role_ix ix = {vec_at(c, &deployment_at(c, r->d)->roles, i)};
+        const struct deployment_role *dr = deployment_role_at(c, ix);
+        const struct str wanted = revert_data_of(c, r, 0, role_at(c, dr->role)->o.id);
+        const struct str now = doc_of(c, dr->proposed ? dr->proposed_data : dr->committed_data);
+        if (!str_eq(wanted, now))
+            deployment_role_set_data(c, ix, wanted);
+    }
     uint32_t count;
     const noderole_ix *all = deployment_select(c, r->d, revert_any_noderole, UINT32_MAX, &count);
     for (uint32_t i = 0; i < count; i++)
@@ -231,7 +220,11 @@ void do_deployment_revert(struct core *c, const struct deployment_revert_command
     if (refused(c) || !deployment_propose(c, r.d, STR("")))
         return;
     /* Before anything is bound: noderoles that a bind creates must not be marked. */
-    if (!revert_mark_removals(c, &r) || !revert_bind_members(c, &r))
+    if (!revert_mark_removals(c, &r))
+        return;
+    for (uint32_t i = 0; i < r.content.members.count && !refused(c); i++)
+        revert_bind_member(c, &r, &r.content.members.items[i]);
+    if (refused(c))
         return;
     revert_propose_all_data(c, &r);
     revert_list_lost_data(c, &r);

@@ -46,11 +46,6 @@ static void content_list_add(struct arena *a, struct snapshot_content_list *list
     list->items[list->count++] = entry;
 }
 
-static void content_list_sort(struct arena *a, struct snapshot_content_list *list)
-{
-    sort_items(list->items, list->count, sizeof *list->items, content_cmp_entries, a);
-}
-
 const struct snapshot_content_entry *snapshot_content_find(const struct snapshot_content_list *list,
                                                            int64_t node_id, int64_t role_id)
 {
@@ -85,7 +80,7 @@ static bool content_read_list(struct arena *a, const struct json *array, bool wi
             return false;
         content_list_add(a, out, entry);
     }
-    content_list_sort(a, out);
+    sort_items(out->items, out->count, sizeof *out->items, content_cmp_entries, a);
     return true;
 }
 
@@ -459,18 +454,6 @@ struct snapshot_content_changes snapshot_content_compare(struct arena *a, struct
     return (struct snapshot_content_changes){p.list, p.values, p.is_clipped};
 }
 
-static struct json *changed_paths_object(struct arena *a, const struct json *before,
-                                         const struct json *after)
-{
-    const struct changed_paths p = changed_paths_between(a, before, after, UINT32_MAX, UINT32_MAX);
-    if (p.list->count == 0)
-        return NULL;
-    struct json *o = json_make(a, JSON_OBJECT);
-    json_set(o, STR("paths"), p.list);
-    json_set(o, STR("values"), p.values);
-    return o;
-}
-
 struct json *snapshot_changes(struct str before, struct str after, struct arena *a)
 {
     struct json *x, *y;
@@ -480,7 +463,13 @@ struct json *snapshot_changes(struct str before, struct str after, struct arena 
         return NULL;
     must(json_read(a, before, &x, &offset, &what) == OK &&
          json_read(a, after, &y, &offset, &what) == OK);
-    return changed_paths_object(a, x, y);
+    const struct changed_paths p = changed_paths_between(a, x, y, UINT32_MAX, UINT32_MAX);
+    if (p.list->count == 0)
+        return NULL;
+    struct json *o = json_make(a, JSON_OBJECT);
+    json_set(o, STR("paths"), p.list);
+    json_set(o, STR("values"), p.values);
+    return o;
 }
 
 /* Counts a pair, and stores it if there is an array. */

@@ -96,22 +96,17 @@ snapshot_ix timeline_next(struct core *c, deployment_ix d, enum snapshot_state s
     return ix;
 }
 
-static void snapshot_destroy(struct core *c, snapshot_ix ix)
-{
-    struct snapshot *s = snapshot_edit(c, ix);
-    put_text(c, &s->name, STR(""));
-    put_text(c, &s->description, STR(""));
-    put_text(c, &s->actor, STR(""));
-    put_doc(c, &s->counts, STR(""));
-    core_remove_row(c, TABLE_SNAPSHOT, ix.v);
-}
-
 void timeline_destroy(struct core *c, deployment_ix d)
 {
     snapshot_ix ix = deployment_at(c, d)->head;
     while (ix.v) {
         const int64_t before = snapshot_at(c, ix)->predecessor_id;
-        snapshot_destroy(c, ix);
+        struct snapshot *s = snapshot_edit(c, ix);
+        put_text(c, &s->name, STR(""));
+        put_text(c, &s->description, STR(""));
+        put_text(c, &s->actor, STR(""));
+        put_doc(c, &s->counts, STR(""));
+        core_remove_row(c, TABLE_SNAPSHOT, ix.v);
         ix = snapshot_by_id(c, before);
     }
 }
