@@ -519,17 +519,6 @@ const struct problem *core_check_rights(const struct core *c, const struct princ
 
 /* ---- checks in the step ---- */
 
-/* Returns the deployment of the node if rule 3 applies to the command whatever its fields are. The
- * deployments above it are exempt from rule 2, whether the command touches them or not. */
-static deployment_ix authority_exempt_above(const struct core *c, const struct command *command)
-{
-    const enum rule_scope scope = rules[command->kind].scope;
-    const node_ix n = scope == OF_WHOLE_NODE
-                          ? node_by_id(c, *(const int64_t *)command_payload_const(command))
-                          : (node_ix){0};
-    return n.v ? node_at(c, n)->deployment : (deployment_ix){0};
-}
-
 bool authority_check(struct core *c, bool is_part)
 {
     const struct command *command = c->command;
@@ -541,7 +530,12 @@ bool authority_check(struct core *c, bool is_part)
         return true;
     c->authority.is_limited = !command->by.node_id;
     c->authority.needs = rules[command->kind].needs;
-    c->authority.exempt_above = authority_exempt_above(c, command);
+    /* If rule 3 applies to the command whatever its fields are, the deployments above that of the
+     * node are exempt from rule 2, whether the command touches them or not. */
+    const node_ix n = rules[command->kind].scope == OF_WHOLE_NODE
+                          ? node_by_id(c, *(const int64_t *)command_payload_const(command))
+                          : (node_ix){0};
+    c->authority.exempt_above = n.v ? node_at(c, n)->deployment : (deployment_ix){0};
     const struct problem *p =
         authority_check_command(c, &c->authority.rights, command, &command->by, c->arena);
     for (; p; p = p->next)

@@ -134,22 +134,17 @@ static void token_check_fields(struct core *c, const struct token_create_command
         refuse(c, PROBLEM_BAD_VALUE, STR("expires_at"), STR("expires_at must be in the future"));
 }
 
-/* A token is deleted only if it has expired by both clocks. The ordering timestamp (now_ms) does
- * not follow a jump of the wall clock before the jump is confirmed, so a clock that is wrong for a
- * moment deletes no token (ADR 0069). */
-static bool token_is_expired(const struct core *c, token_ix t)
-{
-    const int64_t expires_at = token_at(c, t)->expires_at;
-    return expires_at && expires_at <= c->wall_ms && expires_at <= c->now_ms;
-}
-
 /* Deletes expired tokens of the owner before the limit is checked. Clients rarely delete sessions
- * and short-lived tokens, so these would fill the limit otherwise. */
+ * and short-lived tokens, so these would fill the limit otherwise. A token is deleted only if it
+ * has expired by both clocks. The ordering timestamp (now_ms) does not follow a jump of the wall
+ * clock before the jump is confirmed, so a clock that is wrong for a moment deletes no token (ADR
+ * 0069). */
 static bool token_make_room(struct core *c, const struct token_scope *s)
 {
     for (uint32_t i = token_scope_list(c, s)->count; i-- > 0;) {
         const token_ix t = {vec_at(c, token_scope_list(c, s), i)};
-        if (token_is_expired(c, t))
+        const int64_t expires_at = token_at(c, t)->expires_at;
+        if (expires_at && expires_at <= c->wall_ms && expires_at <= c->now_ms)
             token_destroy(c, t);
     }
     if (token_scope_list(c, s)->count < TOKENS_OWN_MAX)

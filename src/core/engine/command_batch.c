@@ -16,33 +16,13 @@ void core_watch_parts(struct core *c, const struct part_watch *watch)
     c->part_watch = watch;
 }
 
-/* ---- problems and veto requests of parts ---- */
+/* ---- one part ---- */
 
 static struct str batch_field_name(struct core *c, uint32_t index, struct str field)
 {
     return field.len ? STR_CONCAT(c->arena, str_from_i64(c->arena, index), STR("."), field)
                      : str_from_i64(c->arena, index);
 }
-
-static void batch_take_problems(struct core *c, uint32_t index, const struct outcome *part)
-{
-    for (const struct problem *p = part->problems; p; p = p->next)
-        refuse(c, p->code, batch_field_name(c, index, p->field), p->text);
-}
-
-static void batch_take_veto_requests(struct core *c, const struct outcome *part)
-{
-    if (!part->veto_calls)
-        return;
-    *(c->last_veto_call ? &c->last_veto_call->next : &c->out->veto_calls) = part->veto_calls;
-    c->out->veto_call_count += part->veto_call_count;
-    struct veto_call *last = part->veto_calls;
-    while (last->next)
-        last = last->next;
-    c->last_veto_call = last;
-}
-
-/* ---- one part ---- */
 
 /* Execute the part on behalf of the caller of the batch, at the time of the batch. */
 static void batch_inherit(const struct core *c, struct command *part)
@@ -78,8 +58,16 @@ static int64_t batch_step_part(struct core *c, uint32_t index, struct command *p
     core_step_part(c, part, &out);
     if (watch)
         watch->after(watch->self, part, &out);
-    batch_take_problems(c, index, &out);
-    batch_take_veto_requests(c, &out);
+    /* Its problems and veto requests become those of the batch. */
+    for (const struct problem *p = out.problems; p; p = p->next)
+        refuse(c, p->code, batch_field_name(c, index, p->field), p->text);
+    if (out.veto_calls) {
+        *(c->last_veto_call ? &c->last_veto_call->next : &c->out->veto_calls) = out.veto_calls;
+        c->out->veto_call_count += out.veto_call_count;
+        c->last_veto_call = out.veto_calls;
+        while (c->last_veto_call->next)
+            c->last_veto_call = c->last_veto_call->next;
+    }
     return out.id;
 }
 

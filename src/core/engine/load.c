@@ -85,24 +85,6 @@ static bool run_by_hand(struct core *c, struct run *row, const struct run_record
            r->park_left_ms <= PARK_MS_MAX;
 }
 
-static bool node_by_hand(const struct node_record *r)
-{
-    return r->deployment_id != 0 && r->boot_generation >= 0 && r->power_state < POWER_STATE_COUNT &&
-           r->power_reason < REASON_COUNT && r->power_order >= 0;
-}
-
-static bool user_by_hand(const struct user_record *r)
-{
-    return r->access == ACCESS_VIEWER || r->access == ACCESS_OPERATOR;
-}
-
-/* A token belongs either to a user or to a node. */
-static bool token_by_hand(const struct token_record *r)
-{
-    return (r->user_id == 0) != (r->node_id == 0) && r->hash.len == TOKEN_HASH_LEN &&
-           r->access < ACCESS_COUNT && r->kind < TOKEN_KIND_COUNT;
-}
-
 /* Only power actions wait at the boot barrier, and only for a node that exists. */
 static bool outbox_by_hand(const struct core *c, const struct outbox_record *r)
 {
@@ -124,12 +106,18 @@ static bool load_fill_by_hand(struct core *c, void *row, const struct record *r)
     case TABLE_SNAPSHOT: return r->snapshot.deployment_id && r->snapshot.state <= SNAPSHOT_ARCHIVED;
     case TABLE_DEPLOYMENT_ROLE:
         return r->deployment_role.deployment_id && r->deployment_role.role_id;
-    case TABLE_NODE: return node_by_hand(&r->node);
+    case TABLE_NODE:
+        return r->node.deployment_id != 0 && r->node.boot_generation >= 0 &&
+               r->node.power_state < POWER_STATE_COUNT && r->node.power_reason < REASON_COUNT &&
+               r->node.power_order >= 0;
     case TABLE_NODEROLE: return noderole_by_hand(c, row, &r->noderole);
     case TABLE_RUN: return run_by_hand(c, row, &r->run);
     case TABLE_HAMMER: return r->hammer.node_id && r->hammer.hammer_kind_id;
-    case TABLE_USER: return user_by_hand(&r->user);
-    case TABLE_TOKEN: return token_by_hand(&r->token);
+    case TABLE_USER: return r->user.access == ACCESS_VIEWER || r->user.access == ACCESS_OPERATOR;
+    case TABLE_TOKEN: /* it belongs either to a user or to a node */
+        return (r->token.user_id == 0) != (r->token.node_id == 0) &&
+               r->token.hash.len == TOKEN_HASH_LEN && r->token.access < ACCESS_COUNT &&
+               r->token.kind < TOKEN_KIND_COUNT;
     case TABLE_OUTBOX: return outbox_by_hand(c, &r->outbox);
     case TABLE_HOST_KEY: return host_key_can_load(c, &r->host_key);
     default: return true;

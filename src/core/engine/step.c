@@ -175,22 +175,18 @@ static void step_check_if_match(struct core *c, const struct command *command)
            STR("the object was changed since, or does not exist; read it again"));
 }
 
-/* True if the command applies only while a certain run is parked, and that run has been resumed or
- * has ended. */
-static bool step_parked_run_ended(const struct core *c, const struct command *command)
-{
-    const struct node_update_command *p = &command->node_update;
-    return command->kind == COMMAND_NODE_UPDATE && p->given & GIVEN_NODE_PARKED_RUN &&
-           !run_is_parked(c, p->parked_run);
-}
-
-/* True if the target of a hook command was deleted after the hook was called. The command is then
- * ignored, not refused: the hook could not know. */
+/* True if the target of a hook command was deleted after the hook was called, or if the command
+ * applies only while a certain run is parked, and that run has been resumed or has ended. The
+ * command is then ignored, not refused: the hook could not know. */
 static bool step_target_is_gone(const struct core *c, const struct command *command)
 {
     const struct subject subject = command_subject(command);
+    const struct node_update_command *p = &command->node_update;
+    const bool parked_run_ended = command->kind == COMMAND_NODE_UPDATE &&
+                                  p->given & GIVEN_NODE_PARKED_RUN &&
+                                  !run_is_parked(c, p->parked_run);
     return command->if_turn == IF_THERE && subject.id &&
-           (!step_named_object(c, subject) || step_parked_run_ended(c, command));
+           (!step_named_object(c, subject) || parked_run_ended);
 }
 
 static void step_dispatch(struct core *c, const struct command *command)

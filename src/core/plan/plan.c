@@ -148,15 +148,6 @@ struct str core_plan_too_large(void)
                "totals with summary=true");
 }
 
-/* Stops writing lists that are longer than a reply may be; hashes and totals are continued. */
-static void plan_bound_lists(struct plan *p)
-{
-    if (!p->is_projected || !p->is_detailed || plan_lists_bytes(p) <= p->lists_max)
-        return;
-    p->is_detailed = false;
-    p->is_too_large = true;
-}
-
 void plan_begin_lists(struct plan *p)
 {
     struct plan_lists *l = &p->lists;
@@ -550,6 +541,10 @@ bool plan_unit(struct plan *p)
     };
     must(p->phase >= PHASE_COLLECT && p->phase < sizeof units / sizeof *units);
     const bool is_finished = units[p->phase](p);
-    plan_bound_lists(p);
+    /* Stop writing lists that are longer than a reply may be; hashes and totals are continued. */
+    if (p->is_projected && p->is_detailed && plan_lists_bytes(p) > p->lists_max) {
+        p->is_detailed = false;
+        p->is_too_large = true;
+    }
     return is_finished;
 }

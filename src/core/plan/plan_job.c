@@ -216,11 +216,6 @@ static bool plan_watches_deployment(const struct plan *p, deployment_ix d, bool 
            (is_edit && p->view.deployment_reads[d.v]);
 }
 
-static bool plan_watches_outbox(const struct plan *p, const struct outbox *row)
-{
-    return row->kind != OUTBOX_HOOK && plan_watches_node(p, node_by_id(p->c, row->object_id));
-}
-
 /* Every edit of content and settings counts. Counters, groups, users and tokens are not read. */
 static bool plan_watches_row(const struct plan *p, enum table table, uint32_t ix, bool is_edit)
 {
@@ -244,7 +239,8 @@ static bool plan_watches_row(const struct plan *p, enum table table, uint32_t ix
     if (table == TABLE_HAMMER)
         return plan_watches_node(p, hammer_at(c, (hammer_ix){ix})->node);
     if (table == TABLE_OUTBOX)
-        return plan_watches_outbox(p, outbox_at(c, (outbox_ix){ix}));
+        return outbox_at(c, (outbox_ix){ix})->kind != OUTBOX_HOOK &&
+               plan_watches_node(p, node_by_id(c, outbox_at(c, (outbox_ix){ix})->object_id));
     return is_edit && table != TABLE_COUNTER && table != TABLE_GROUP && table != TABLE_USER &&
            table != TABLE_TOKEN;
 }

@@ -14,11 +14,6 @@ bool plan_waits(uint8_t state)
     return state == NODEROLE_TODO || state == NODEROLE_BLOCKED;
 }
 
-static bool plan_waits_in_deployment(const struct plan *p, noderole_ix nr)
-{
-    return noderole_at(p->c, nr)->deployment.v == p->d.v && plan_waits(view_state(p->c, nr));
-}
-
 /* True if the node starts nothing until an operator acts: it is stopped, a noderole is in ERROR, or
  * one waits for an asynchronous result. */
 static bool plan_node_is_closed(const struct core *c, node_ix n)
@@ -37,16 +32,6 @@ static bool plan_node_is_closed(const struct core *c, node_ix n)
     return false;
 }
 
-/* Returns the wave after which the parent is ACTIVE; WAVE_HELD if it does not become ACTIVE by the
- * plan. *out_now: it is ACTIVE, or will be by its current run. */
-static uint32_t plan_parent_wave(struct plan *p, noderole_ix parent, bool *out_now)
-{
-    const uint8_t state = view_state(p->c, parent);
-    *out_now = state == NODEROLE_ACTIVE ||
-               (state == NODEROLE_TRANSITION && noderole_at(p->c, parent)->run.v);
-    return plan_waits_in_deployment(p, parent) ? p->wave[parent.v] : WAVE_HELD;
-}
-
 noderole_ix plan_blocking_parent(struct plan *p, noderole_ix nr, uint32_t *out_wave)
 {
     const struct vec *parents = &noderole_at(p->c, nr)->parents;
@@ -54,11 +39,17 @@ noderole_ix plan_blocking_parent(struct plan *p, noderole_ix nr, uint32_t *out_w
     uint32_t done = 0;
     plan_cost(p, parents->count / 4);
     for (uint32_t i = 0; i < parents->count; i++) {
-        bool now;
         const noderole_ix parent = {vec_at(p->c, parents, i)};
-        const uint32_t wave = plan_parent_wave(p, parent, &now);
+        const struct noderole *row = noderole_at(p->c, parent);
+        const uint8_t state = view_state(p->c, parent);
+        /* The parent is ACTIVE, or will be by its current run. */
+        const bool is_now =
+            state == NODEROLE_ACTIVE || (state == NODEROLE_TRANSITION && row->run.v);
+        /* The wave after which it is ACTIVE; WAVE_HELD if it does not become ACTIVE by the plan. */
+        const bool waits = row->deployment.v == p->d.v && plan_waits(state);
+        const uint32_t wave = waits ? p->wave[parent.v] : WAVE_HELD;
         plan_read(p, parent);
-        if (!now && wave == WAVE_HELD && (!first.v || noderole_cmp(p->c, parent, first) < 0))
+        if (!is_now && wave == WAVE_HELD && (!first.v || noderole_cmp(p->c, parent, first) < 0))
             first = parent;
         done = wave > done ? wave : done;
     }
