@@ -74,13 +74,6 @@ static struct credentials credentials_parse_basic(struct arena *a, struct str te
     };
 }
 
-static struct credentials credentials_parse_bearer(struct arena *a, struct str text)
-{
-    if (!credentials_is_token68(text))
-        return (struct credentials){.kind = CREDENTIALS_NONE};
-    return (struct credentials){.kind = CREDENTIALS_BEARER, .secret = str_copy(a, text)};
-}
-
 struct credentials credentials_parse(struct arena *a, struct str header)
 {
     const struct credentials none = {.kind = CREDENTIALS_NONE};
@@ -93,7 +86,9 @@ struct credentials credentials_parse(struct arena *a, struct str header)
     if (str_eq_nocase(scheme, STR("Basic")))
         return credentials_parse_basic(a, rest);
     if (str_eq_nocase(scheme, STR("Bearer")))
-        return credentials_parse_bearer(a, rest);
+        return credentials_is_token68(rest)
+                   ? (struct credentials){.kind = CREDENTIALS_BEARER, .secret = str_copy(a, rest)}
+                   : none;
     if (str_eq_nocase(scheme, STR("Digest")))
         return (struct credentials){.kind = CREDENTIALS_DIGEST, .secret = str_copy(a, rest)};
     return none;

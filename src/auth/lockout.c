@@ -100,23 +100,20 @@ static uint32_t lockout_find(const struct lockout_table *h, const uint8_t key[KE
 
 /* ---- insert and evict ---- */
 
-static uint32_t lockout_oldest(const struct lockout_table *h)
+/* Unlink the entry with the lowest last_ms from its bucket and put it on the free list. */
+static void lockout_evict_oldest(struct lockout_table *h)
 {
     uint32_t oldest = 0;
     for (uint32_t i = 1; i < TABLE_ENTRIES; i++)
         if (h->entries[i].last_ms < h->entries[oldest].last_ms)
             oldest = i;
-    return oldest + 1;
-}
-
-static void lockout_remove(struct lockout_table *h, uint32_t entry)
-{
-    uint32_t *link = &h->buckets[lockout_bucket(h->entries[entry - 1].key)];
-    while (*link != entry)
+    struct entry *e = &h->entries[oldest];
+    uint32_t *link = &h->buckets[lockout_bucket(e->key)];
+    while (*link != oldest + 1)
         link = &h->entries[*link - 1].next;
-    *link = h->entries[entry - 1].next;
-    h->entries[entry - 1] = (struct entry){.next = h->first_free};
-    h->first_free = entry;
+    *link = e->next;
+    *e = (struct entry){.next = h->first_free};
+    h->first_free = oldest + 1;
 }
 
 static struct entry *lockout_find_or_add(struct lockout_table *h, const uint8_t key[KEY_SIZE],
@@ -126,7 +123,7 @@ static struct entry *lockout_find_or_add(struct lockout_table *h, const uint8_t 
     if (at)
         return &h->entries[at - 1];
     if (!h->first_free)
-        lockout_remove(h, lockout_oldest(h));
+        lockout_evict_oldest(h);
     at = h->first_free;
     struct entry *e = &h->entries[at - 1];
     h->first_free = e->next;
@@ -137,12 +134,6 @@ static struct entry *lockout_find_or_add(struct lockout_table *h, const uint8_t 
 }
 
 /* ---- count ---- */
-
-static const struct lockout_table *lockout_choose_table(const struct lockout *l,
-                                                        const struct login_source *v)
-{
-    return v->is_user ? &l->users : &l->unknown_names;
-}
 
 static struct lockout_table *lockout_table_to_edit(struct lockout *l, const struct login_source *v)
 {
@@ -182,7 +173,7 @@ static int64_t lockout_key_left_ms(const struct lockout_table *h, const uint8_t 
 int64_t lockout_left_ms(const struct lockout *l, const struct login_source *v, int64_t now_ms)
 {
     uint8_t key[KEY_SIZE];
-    const struct lockout_table *h = lockout_choose_table(l, v);
+    const struct lockout_table *h = v->is_user ? &l->users : &l->unknown_names;
     lockout_key(l, v->user, v->address, key);
     const uint32_t here = lockout_find(h, key);
     const int64_t left = here ? lockout_entry_left_ms(&h->entries[here - 1], now_ms) : 0;
