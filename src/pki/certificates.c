@@ -199,22 +199,21 @@ static unsigned certificate_parse_address(const char *name,
     return inet_pton(AF_INET6, name, out_bytes) == 1 ? sizeof(struct in6_addr) : 0;
 }
 
-static bool certificate_add_name(gnutls_x509_crt_t cert, const char *name)
-{
-    unsigned char address[sizeof(struct in6_addr)];
-    const unsigned size = certificate_parse_address(name, address);
-    if (size)
-        return gnutls_ok(gnutls_x509_crt_set_subject_alt_name(cert, GNUTLS_SAN_IPADDRESS, address,
-                                                              size, GNUTLS_FSAN_APPEND));
-    return gnutls_ok(gnutls_x509_crt_set_subject_alt_name(
-        cert, GNUTLS_SAN_DNSNAME, name, (unsigned)strlen(name), GNUTLS_FSAN_APPEND));
-}
-
+/* Each name becomes a subject alternative name, the first one also the common name. */
 static bool certificate_add_names(gnutls_x509_crt_t cert, const struct certificate_names *names)
 {
-    for (uint32_t i = 0; i < names->count; i++)
-        if (!certificate_add_name(cert, names->at[i]))
+    for (uint32_t i = 0; i < names->count; i++) {
+        const char *name = names->at[i];
+        unsigned char address[sizeof(struct in6_addr)];
+        const unsigned size = certificate_parse_address(name, address);
+        const int code =
+            size ? gnutls_x509_crt_set_subject_alt_name(cert, GNUTLS_SAN_IPADDRESS, address, size,
+                                                        GNUTLS_FSAN_APPEND)
+                 : gnutls_x509_crt_set_subject_alt_name(cert, GNUTLS_SAN_DNSNAME, name,
+                                                        (unsigned)strlen(name), GNUTLS_FSAN_APPEND);
+        if (!gnutls_ok(code))
             return false;
+    }
     return names->count > 0 && certificate_set_common_name(cert, names->at[0]);
 }
 
@@ -324,19 +323,16 @@ enum certificate_state certificate_check_ca(const struct certificate *ca, int64_
     return state;
 }
 
-static bool certificate_has_name(gnutls_x509_crt_t cert, const char *name)
-{
-    unsigned char address[sizeof(struct in6_addr)];
-    const unsigned size = certificate_parse_address(name, address);
-    return size ? gnutls_x509_crt_check_ip(cert, address, size, 0) != 0
-                : gnutls_x509_crt_check_hostname(cert, name) != 0;
-}
-
 static bool certificate_has_names(gnutls_x509_crt_t cert, const struct certificate_names *names)
 {
-    for (uint32_t i = 0; i < names->count; i++)
-        if (!certificate_has_name(cert, names->at[i]))
+    for (uint32_t i = 0; i < names->count; i++) {
+        unsigned char address[sizeof(struct in6_addr)];
+        const unsigned size = certificate_parse_address(names->at[i], address);
+        const unsigned matches = size ? gnutls_x509_crt_check_ip(cert, address, size, 0)
+                                      : gnutls_x509_crt_check_hostname(cert, names->at[i]);
+        if (!matches)
             return false;
+    }
     return true;
 }
 

@@ -148,13 +148,6 @@ static bool tls_files_renew_ca(struct tls_dir *h)
     return true;
 }
 
-/* True for a CA certificate of any age: at the time 0 it is not valid yet, but not damaged. */
-static bool tls_files_is_certificate(struct str text)
-{
-    const struct certificate alone = {.cert = text};
-    return certificate_check_ca(&alone, 0) != CERTIFICATE_DAMAGED;
-}
-
 /* Renew the certificate of the CA if needed. `out_can_sign` is false if there is no key, or if the
  * key does not match the certificate, which is the one that clients have. */
 static bool tls_files_keep_ca(struct tls_dir *h, bool *out_can_sign)
@@ -164,7 +157,10 @@ static bool tls_files_keep_ca(struct tls_dir *h, bool *out_can_sign)
     if (!certificate_is_key(ca.key))
         return true;
     const enum certificate_state state = certificate_check_ca(&ca, h->now_s);
-    if (state == CERTIFICATE_DAMAGED && tls_files_is_certificate(ca.cert))
+    /* At the time 0 an intact certificate of any age is not valid yet, but not damaged: then only
+     * the key does not match. */
+    const struct certificate alone = {.cert = ca.cert};
+    if (state == CERTIFICATE_DAMAGED && certificate_check_ca(&alone, 0) != CERTIFICATE_DAMAGED)
         return true;
     *out_can_sign = true;
     return state == CERTIFICATE_VALID || tls_files_renew_ca(h);

@@ -86,11 +86,6 @@ static void tls_names_add_from_hosts(struct arena *a, struct certificate_names *
 
 /* ---- addresses ---- */
 
-static bool tls_names_is_wildcard(const char *address)
-{
-    return strcmp(address, "0.0.0.0") == 0 || strcmp(address, "::") == 0;
-}
-
 /* Link-local addresses are left out: clients cannot use them without the name of an interface. */
 static void tls_names_add_interface(struct arena *a, struct certificate_names *names,
                                     const struct ifaddrs *at)
@@ -144,7 +139,9 @@ void tls_files_names(struct arena *a, const char *listen_address, struct str hos
     tls_names_add(a, out_names, STR("localhost"));
     tls_names_add(a, out_names, STR("127.0.0.1"));
     tls_names_add(a, out_names, STR("::1"));
-    if (tls_names_is_wildcard(listen_address))
+    const bool is_wildcard =
+        strcmp(listen_address, "0.0.0.0") == 0 || strcmp(listen_address, "::") == 0;
+    if (is_wildcard)
         tls_names_add_interfaces(a, out_names);
     else
         tls_names_add(a, out_names, str_from(listen_address));
