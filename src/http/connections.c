@@ -334,19 +334,16 @@ static bool client_has_left(struct client *c)
            client_is_stuck(c, peer_state);
 }
 
-/* True if the client has to act next: send its request, or read its stream. */
-static bool client_is_awaited(const struct client *c)
-{
-    const struct exchange *x = c->exchange;
-    return !c->request_is_complete || (x && x->stream.is_begun && !x->stream.is_paused);
-}
-
 /* Disconnect a client that is slow or has left. A suspended connection is not polled by
  * libmicrohttpd, so the handler is notified here; it must still answer the request. */
 static void clients_sweep_one(struct http_server *s, struct client *c, uint64_t now)
 {
+    struct exchange *x = c->exchange;
+    /* A client can only be slow if it has to act next: send its request, or read its stream. */
+    const bool is_awaited =
+        !c->request_is_complete || (x && x->stream.is_begun && !x->stream.is_paused);
     const uint64_t limit_ms = c->linger ? HTTP_LINGER_MS : (uint64_t)s->idle_s * 2000;
-    const bool is_slow = client_is_awaited(c) && now - c->since_ms > limit_ms;
+    const bool is_slow = is_awaited && now - c->since_ms > limit_ms;
     if (c->linger) {
         if (is_slow)
             linger_end(c->linger);
@@ -356,12 +353,12 @@ static void clients_sweep_one(struct http_server *s, struct client *c, uint64_t 
         return;
     /* libmicrohttpd sees this and ends the connection, unless it is suspended. */
     ignore(shutdown(c->fd, SHUT_RDWR), "the peer may have closed it already");
-    if (c->exchange && c->exchange->state == EXCHANGE_SUSPENDED) {
+    if (x && x->state == EXCHANGE_SUSPENDED) {
         c->is_gone = true;
         if (s->handler.gone)
-            s->handler.gone(s->handler.self, &c->exchange->request);
-    } else if (c->exchange && c->exchange->stream.is_begun) {
-        stream_cut(c->exchange);
+            s->handler.gone(s->handler.self, &x->request);
+    } else if (x && x->stream.is_begun) {
+        stream_cut(x);
     }
 }
 

@@ -73,13 +73,6 @@ static void exchange_release_body(struct exchange *x)
     x->body_len = x->body_cap = 0;
 }
 
-/* arena_rewind() does not clear memory, so every chunk is wiped completely. */
-static void exchange_wipe_arena(const struct arena *a)
-{
-    for (struct arena_chunk *c = a->first; c; c = c->next)
-        sodium_memzero(c + 1, c->size);
-}
-
 /* While the handler is on the stack, its request must stay valid even if the connection ends: it is
  * freed when the handler has returned. */
 void exchange_free(struct exchange *x)
@@ -91,8 +84,10 @@ void exchange_free(struct exchange *x)
     exchange_release_body(x);
     stream_free(x);
     http_count_memory(&x->request, 0);
+    /* arena_rewind() does not clear memory, so every chunk is wiped completely. */
     if (x->request.is_secret)
-        exchange_wipe_arena(&x->request.arena);
+        for (struct arena_chunk *c = x->request.arena.first; c; c = c->next)
+            sodium_memzero(c + 1, c->size);
     arena_fini(&x->request.arena);
     free(x);
 }
@@ -367,11 +362,6 @@ static bool exchange_is_rejected(struct exchange *x)
     return true;
 }
 
-static bool exchange_expects_continue(const struct exchange *x)
-{
-    return !str_is_empty(http_header(&x->request, "Expect"));
-}
-
 /* Refuse an announced body that does not fit, before any byte of it is read; memory is allocated
  * when bytes arrive. A client with "Expect: 100-continue", with a body of more than twice the
  * limit, or whose body would exceed the limit of all bodies, is answered at once and disconnected.
@@ -383,7 +373,8 @@ static void exchange_prepare_body(struct exchange *x, const struct framing *fram
     if (is_large && !x->refusal)
         x->refusal = REFUSE_LARGE;
     if (x->refusal) {
-        if (exchange_expects_continue(x) || framing->length > 2 * (uint64_t)s->body_max)
+        const bool expects_continue = !str_is_empty(http_header(&x->request, "Expect"));
+        if (expects_continue || framing->length > 2 * (uint64_t)s->body_max)
             exchange_refuse(x, x->refusal);
         return;
     }

@@ -53,18 +53,6 @@ static void http_on_timer(uv_timer_t *timer)
     http_wake(timer->data);
 }
 
-/* libmicrohttpd requests another run at once. If its buffer is full of a malformed chunked body, it
- * reads no more and requests runs until the client is disconnected: after IDLE_RUNS_MAX runs
- * without a callback there is a pause between two runs, so that the loop does not spin. */
-static void http_run_again(struct http_server *s)
-{
-    s->idle_runs = s->was_called ? 0 : s->idle_runs + 1;
-    if (s->idle_runs < IDLE_RUNS_MAX)
-        http_wake(s);
-    else
-        must(uv_timer_start(&s->timer, http_on_timer, IDLE_RUN_PAUSE_MS, 0) == 0);
-}
-
 void http_run(struct http_server *s)
 {
     must(!s->is_running);
@@ -73,12 +61,23 @@ void http_run(struct http_server *s)
     ignore(MHD_run(s->daemon), "it fails only for wrong use");
     s->is_running = false;
     MHD_UNSIGNED_LONG_LONG timeout_ms;
-    if (MHD_get_timeout(s->daemon, &timeout_ms) != MHD_YES)
+    if (MHD_get_timeout(s->daemon, &timeout_ms) != MHD_YES) {
         must(uv_timer_stop(&s->timer) == 0);
-    else if (timeout_ms == 0)
-        http_run_again(s);
-    else
-        must(uv_timer_start(&s->timer, http_on_timer, timeout_ms, 0) == 0);
+        return;
+    }
+    /* With the timeout 0 libmicrohttpd requests another run at once. If its buffer is full of a
+     * malformed chunked body, it reads no more and requests runs until the client is disconnected:
+     * after IDLE_RUNS_MAX runs without a callback there is a pause between two runs, so that the
+     * loop does not spin. */
+    if (timeout_ms == 0) {
+        s->idle_runs = s->was_called ? 0 : s->idle_runs + 1;
+        if (s->idle_runs < IDLE_RUNS_MAX) {
+            http_wake(s);
+            return;
+        }
+        timeout_ms = IDLE_RUN_PAUSE_MS;
+    }
+    must(uv_timer_start(&s->timer, http_on_timer, timeout_ms, 0) == 0);
 }
 
 static void http_on_poll(uv_poll_t *poll, int status, int events)
@@ -323,17 +322,6 @@ void http_quiesce(struct http_server *s)
         streams_stop(s);
 }
 
-/* Send answers that are queued, as far as clients read them within FLUSH_MS_MAX. */
-static void http_flush(struct http_server *s)
-{
-    const uint64_t end = uv_hrtime() + (uint64_t)FLUSH_MS_MAX * 1000000;
-    while (s->answered_count > 0 && uv_hrtime() < end) {
-        s->is_running = true;
-        ignore(MHD_run_wait(s->daemon, FLUSH_STEP_MS), "as in http_run()");
-        s->is_running = false;
-    }
-}
-
 void http_close(struct http_server *s)
 {
     must(!s->is_running && !s->is_closing);
@@ -343,6 +331,12 @@ void http_close(struct http_server *s)
     while (s->pending)
         exchange_refuse(s->pending, REFUSE_CLOSING);
     streams_close(s);
-    http_flush(s);
+    /* Send answers that are queued, as far as clients read them within FLUSH_MS_MAX. */
+    const uint64_t end = uv_hrtime() + (uint64_t)FLUSH_MS_MAX * 1000000;
+    while (s->answered_count > 0 && uv_hrtime() < end) {
+        s->is_running = true;
+        ignore(MHD_run_wait(s->daemon, FLUSH_STEP_MS), "as in http_run()");
+        s->is_running = false;
+    }
     http_server_free(s);
 }

@@ -68,21 +68,15 @@ static bool stream_grow(struct http_stream *s, size_t more)
     return true;
 }
 
-/* Slow readers can use up the total limit. A stream without unsent bytes may still add a small
- * piece: otherwise its owner would try again at once, for ever. */
-static bool stream_has_share(const struct exchange *x, size_t more)
-{
-    const struct http_server *server = x->server;
-    return server->stream_total + more <= server->stream_total_max ||
-           (x->stream.len == 0 && more <= HTTP_STREAM_LOW);
-}
-
 static err stream_add_bytes(struct exchange *x, struct str piece)
 {
     struct http_stream *s = &x->stream;
     struct http_server *server = x->server;
-    if (s->len + piece.len > server->stream_max || !stream_has_share(x, piece.len) ||
-        !stream_grow(s, piece.len))
+    /* Slow readers can use up the total limit. A stream without unsent bytes may still add a small
+     * piece: otherwise its owner would try again at once, for ever. */
+    const bool has_share = server->stream_total + piece.len <= server->stream_total_max ||
+                           (s->len == 0 && piece.len <= HTTP_STREAM_LOW);
+    if (s->len + piece.len > server->stream_max || !has_share || !stream_grow(s, piece.len))
         return ERR_LIMIT;
     memcpy(s->bytes + s->start + s->len, piece.at, piece.len);
     s->len += piece.len;
@@ -136,17 +130,6 @@ static void stream_resume(struct exchange *x)
     http_wake(x->server);
 }
 
-/* There are no bytes to send. A request for drained() that was made meanwhile resumes at once, so
- * that the next call of stream_read() fulfils it. */
-static ssize_t stream_suspend(struct exchange *x)
-{
-    x->stream.is_paused = true;
-    MHD_suspend_connection(x->connection);
-    if (x->stream.wants_drained)
-        stream_resume(x);
-    return 0;
-}
-
 /* The next bytes for the socket. The owner may append, end the stream or begin others in each
  * callback here; the exchange is valid until libmicrohttpd ends it. It is found through the client,
  * which is valid as long as the connection. */
@@ -170,18 +153,18 @@ static ssize_t stream_read(void *self, uint64_t position, char *into, size_t max
         return (ssize_t)size;
     if (s->is_cut)
         return MHD_CONTENT_READER_END_WITH_ERROR;
-    return x->state == EXCHANGE_STREAMING ? stream_suspend(x) : MHD_CONTENT_READER_END_OF_STREAM;
+    if (x->state != EXCHANGE_STREAMING)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    /* There are no bytes to send. A request for drained() that was made meanwhile resumes at once,
+     * so that the next call of this function fulfils it. */
+    s->is_paused = true;
+    MHD_suspend_connection(x->connection);
+    if (s->wants_drained)
+        stream_resume(x);
+    return 0;
 }
 
 /* --- functions for the owner ------------------------------------------------------------------*/
-
-/* For an answer without a body (HEAD, 304) libmicrohttpd would still send the last chunk, which the
- * client would take for the next answer. Without chunked encoding it sends nothing and closes. */
-static bool stream_disable_chunks(struct MHD_Response *response)
-{
-    return MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END) ==
-           MHD_YES;
-}
 
 /* Queue the head. exchange_queue() without a response closes the connection. */
 static bool stream_begin(struct exchange *x, const struct http_answer *head)
@@ -190,8 +173,12 @@ static bool stream_begin(struct exchange *x, const struct http_answer *head)
         return exchange_queue(x, head->status, NULL);
     struct MHD_Response *response =
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, stream_read, x->client, NULL);
+    /* For an answer without a body libmicrohttpd would still send the last chunk, which the client
+     * would take for the next answer. Without chunked encoding it sends nothing and closes. */
     const bool has_no_body = x->request.method == HTTP_HEAD || head->status == 304;
-    if (response && has_no_body && !stream_disable_chunks(response)) {
+    if (response && has_no_body &&
+        MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END) !=
+            MHD_YES) {
         MHD_destroy_response(response);
         response = NULL;
     }

@@ -100,14 +100,6 @@ static bool listener_error_is_transient(int error)
     }
 }
 
-/* accept() fails with EMFILE even if no connection waits, because it allocates the descriptor
- * first. */
-static bool listener_has_waiting(const struct http_server *s)
-{
-    struct pollfd waiting = {.fd = s->listen_fd, .events = POLLIN};
-    return poll(&waiting, 1, 0) > 0;
-}
-
 /* False: stop accepting for now. If descriptors are exhausted, a connection is evicted; its
  * descriptor is free after the next MHD_run, so accepting continues right after it. If there is
  * none to evict, accepting pauses. */
@@ -115,7 +107,10 @@ static bool listener_accept_failed(struct http_server *s, int error)
 {
     if (listener_error_is_transient(error))
         return true;
-    if (error == EAGAIN || !listener_has_waiting(s))
+    /* accept() fails with EMFILE even if no connection waits, because it allocates the descriptor
+     * first. */
+    struct pollfd waiting = {.fd = s->listen_fd, .events = POLLIN};
+    if (error == EAGAIN || poll(&waiting, 1, 0) <= 0)
         return false;
     s->stats.accept_failures++;
     s->accept_error = error;
