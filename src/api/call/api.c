@@ -250,20 +250,15 @@ bool call_reserve_memory(struct call *call, size_t more)
     return false;
 }
 
-/* Accounts for the memory of the reply until it is sent, and replaces the reply by a refusal if
- * that is too much: for one request, or together with all other replies. */
-static void call_bound_reply(struct call *call)
+void call_send_when_durable(struct call *call)
 {
+    /* The memory of the reply is accounted for until it is sent. The reply is replaced by a refusal
+     * if that is too much: for one request, or together with all other replies. */
     if (call_is_over_memory(call))
         reply_too_large(call);
     else if (!http_memory_fits(call->request, call->arena->held))
         reply_full(call);
     http_count_memory(call->request, call->arena->held);
-}
-
-void call_send_when_durable(struct call *call)
-{
-    call_bound_reply(call);
     if (call_is_durable(call) || call->route->is_immediate) {
         call_answer(call);
     } else if (call_is_stalled(call)) {
@@ -478,21 +473,16 @@ static struct call *api_take_numbered(struct api *api, int64_t number)
     return call;
 }
 
-/* Another command changed the object between the read and the command, and the precondition was set
- * by the API, not by the client. */
-static bool call_should_retry(struct call *call, const struct outcome *outcome)
-{
-    return call->can_try_again && outcome->verdict == VERDICT_REFUSED &&
-           outcome->problems->code == PROBLEM_PRECONDITION_FAILED && call->tries_left-- > 0;
-}
-
 void api_outcome(struct api *api, int64_t request, const struct outcome *outcome, int64_t turn)
 {
     struct call *call = api_take_numbered(api, request);
     if (!call)
         return;
     must(outcome->verdict != VERDICT_NEEDS_HOOKS);
-    if (call_should_retry(call, outcome)) {
+    /* The call is served again if another command changed the object between the read and the
+     * command, and the precondition was set by the API, not by the client. */
+    if (call->can_try_again && outcome->verdict == VERDICT_REFUSED &&
+        outcome->problems->code == PROBLEM_PRECONDITION_FAILED && call->tries_left-- > 0) {
         call_restart(call);
         return;
     }

@@ -54,12 +54,6 @@ static bool params_type_is_form(struct str type)
     return type.len == 0 || str_eq(type, STR("application/x-www-form-urlencoded"));
 }
 
-/* Clients often send JSON with the default type of forms; no form begins with a bracket. */
-static bool looks_like_json(struct str body)
-{
-    return body.len && (body.at[0] == '{' || body.at[0] == '[');
-}
-
 /* Other types are refused, above all text/plain: a page of any site can make a browser send that
  * without a preflight request. */
 static void params_refuse_media_type(struct call *call)
@@ -87,16 +81,6 @@ static uint64_t params_count_values(struct str text)
     return count;
 }
 
-/* Refuses a body whose parsed tree would take more than half of the memory of a call. */
-static bool params_refuse_large(struct call *call, struct str body)
-{
-    const uint64_t bytes = params_count_values(body) * sizeof(struct json) + 2 * (uint64_t)body.len;
-    if (bytes <= CALL_MEMORY_MAX / 2)
-        return false;
-    reply_error(call, 413, "too_large", STR("the body has too many values; send it in parts"));
-    return true;
-}
-
 bool params_are_strict(const struct call *call)
 {
     return str_eq_nocase(http_header(call->request, "Prefer"), STR("handling=strict"));
@@ -118,11 +102,16 @@ static err params_parse_json(struct call *call, struct str text, struct json **o
 
 static struct json *params_read_json(struct call *call)
 {
+    const struct str body = call->request->body;
     struct json *tree;
     struct json_remarks remarks;
-    if (params_refuse_large(call, call->request->body))
+    /* The parsed tree may take at most half of the memory of a call. */
+    const uint64_t bytes = params_count_values(body) * sizeof(struct json) + 2 * (uint64_t)body.len;
+    if (bytes > CALL_MEMORY_MAX / 2) {
+        reply_error(call, 413, "too_large", STR("the body has too many values; send it in parts"));
         return NULL;
-    if (params_parse_json(call, call->request->body, &tree, &remarks) == OK)
+    }
+    if (params_parse_json(call, body, &tree, &remarks) == OK)
         return tree;
     struct buf b = buf_in(call->arena);
     buf_put_z(&b, "the body is not a JSON document: ");
@@ -161,22 +150,20 @@ struct json *params_read_many(struct call *call)
     return NULL;
 }
 
-static struct json *params_read_json_object(struct call *call)
-{
-    struct json *tree = params_read_json(call);
-    if (!tree || tree->kind == JSON_OBJECT)
-        return tree;
-    reply_error(call, 400, "bad_json", STR("the body must be a JSON object"));
-    return NULL;
-}
-
 static struct json *params_read_body(struct call *call)
 {
     const struct str body = params_trim(call->request->body), type = media_type(call);
     if (body.len == 0)
         return json_make(call->arena, JSON_OBJECT);
-    if (params_type_is_json(type) || (params_type_is_form(type) && looks_like_json(body)))
-        return params_read_json_object(call);
+    /* Clients often send JSON with the default type of forms; no form begins with a bracket. */
+    const bool begins_as_json = body.at[0] == '{' || body.at[0] == '[';
+    if (params_type_is_json(type) || (params_type_is_form(type) && begins_as_json)) {
+        struct json *tree = params_read_json(call);
+        if (!tree || tree->kind == JSON_OBJECT)
+            return tree;
+        reply_error(call, 400, "bad_json", STR("the body must be a JSON object"));
+        return NULL;
+    }
     if (!params_type_is_form(type)) {
         params_refuse_media_type(call);
         return NULL;

@@ -96,25 +96,21 @@ static void query_add_scalar(struct query_parser *r, const struct object_view_fi
     w->has_time = is_text && iso8601_parse(value->text, &w->time_ms);
 }
 
-/* An array or object as canonical JSON. Only arrays can match, but too long values of both are
- * refused. */
-static void query_add_document(struct query_parser *r, const struct json *value)
+static void query_add_value(struct query_parser *r, const struct object_view_field *field,
+                            const struct json *value)
 {
+    if (value->kind != JSON_ARRAY && value->kind != JSON_OBJECT) {
+        query_add_scalar(r, field, value);
+        return;
+    }
+    /* An array or object is compared as canonical JSON. Only arrays can match, but too long values
+     * of both are refused. */
     struct query_wanted *w = query_next_value(r);
     if (!w)
         return;
     *w = (struct query_wanted){.kind = value->kind, .doc = json_write(r->arena, value)};
     if (w->doc.len > QUERY_WANTED_SIZE_MAX)
         r->error = "is longer than the 4096 bytes that a filter value may have";
-}
-
-static void query_add_value(struct query_parser *r, const struct object_view_field *field,
-                            const struct json *value)
-{
-    if (value->kind == JSON_ARRAY || value->kind == JSON_OBJECT)
-        query_add_document(r, value);
-    else
-        query_add_scalar(r, field, value);
 }
 
 /* An array lists alternatives; for a field that is itself an array, it is also the value. */
@@ -417,8 +413,7 @@ static bool query_value_order(const struct object_view_value *v, const struct qu
     return true;
 }
 
-/* Does one value match? For .not this is equality too; query_condition_holds() negates the result.
- */
+/* Does one value match? For .not this is equality too; query_matches() negates the result. */
 static bool query_op_holds(enum query_op op, const struct object_view_value *v,
                            const struct query_wanted *wanted, uint64_t *work)
 {
@@ -431,15 +426,6 @@ static bool query_op_holds(enum query_op op, const struct object_view_value *v,
     case QUERY_MAX: return query_value_order(v, wanted, &order) && order <= 0;
     }
     impossible("a condition outside the enum");
-}
-
-static bool query_condition_holds(const struct query_condition *c,
-                                  const struct object_view_value *v, uint64_t *work)
-{
-    uint32_t i = 0;
-    while (i < c->count && !query_op_holds(c->op, v, &c->values[i], work))
-        i++;
-    return (i < c->count) != (c->op == QUERY_NOT);
 }
 
 bool query_is_slow(const struct query *query)
@@ -456,7 +442,11 @@ bool query_matches(const struct query *query, const struct core *core, const str
     for (uint32_t i = 0; i < query->count; i++) {
         const struct query_condition *c = &query->conditions[i];
         const struct object_view_value v = object_view_value(c->field, core, record, a);
-        if (!query_condition_holds(c, &v, work))
+        /* One of the alternatives must match; for .not, none of them. */
+        uint32_t k = 0;
+        while (k < c->count && !query_op_holds(c->op, &v, &c->values[k], work))
+            k++;
+        if ((k < c->count) == (c->op == QUERY_NOT))
             return false;
     }
     return true;

@@ -11,20 +11,7 @@
  * The file has no state: each function writes call->reply and nothing is sent here. The one order
  * that matters is that reply_header() comes after the function that makes the reply, which drops
  * the headers of an earlier one. The functions cannot fail; the memory of a reply is limited when
- * it is sent (call_bound_reply in api.c). */
-
-/* The type in the content type of errors: that of the resource of the route, if there is one. */
-static const char *reply_route_type(const struct call *call)
-{
-    return call->route && call->route->resource ? call->route->resource->view->type : "api";
-}
-
-static const char *reply_content_type(struct call *call, const char *type, const char *form)
-{
-    return str_z(call->arena,
-                 STR_CONCAT(call->arena, STR("application/vnd.crowbar."), str_from(type), STR("."),
-                            str_from(form), STR("+json; version=2.0")));
-}
+ * it is sent (call_send_when_durable in api.c). */
 
 void reply_header(struct call *call, const char *name, struct str value)
 {
@@ -40,8 +27,11 @@ void reply_text(struct call *call, int status, struct str text)
 
 void reply_json(struct call *call, const char *type, const char *form, struct str body)
 {
+    const struct str content_type =
+        STR_CONCAT(call->arena, STR("application/vnd.crowbar."), str_from(type), STR("."),
+                   str_from(form), STR("+json; version=2.0"));
     call->reply = (struct reply){
-        .status = 200, .content_type = reply_content_type(call, type, form), .body = body};
+        .status = 200, .content_type = str_z(call->arena, content_type), .body = body};
 }
 
 /* The end of the JSON value that begins at `at` of a canonical document, which has no spaces
@@ -148,7 +138,9 @@ static void reply_put_error_head(struct buf *b, struct str message, int status, 
 
 static void reply_set_error(struct call *call, int status, const struct buf *body)
 {
-    reply_json(call, reply_route_type(call), "error", buf_str(body));
+    /* The type in the content type is that of the resource of the route, if there is one. */
+    const struct resource *resource = call->route ? call->route->resource : NULL;
+    reply_json(call, resource ? resource->view->type : "api", "error", buf_str(body));
     call->reply.status = status;
 }
 

@@ -3,12 +3,6 @@
 /* Lookup of the object that a path segment names. It has no state and reads the core of the call.
  * On failure a problem is added to the call, unless it has one already. */
 
-static int64_t find_named(struct call *call, const struct resource *resource, struct str name)
-{
-    return resource->find ? resource->find(call, name)
-                          : core_find(call->core, resource->view->table, name);
-}
-
 bool resource_find(struct call *call, const struct resource *resource, struct str key,
                    struct record *out_record)
 {
@@ -16,8 +10,10 @@ bool resource_find(struct call *call, const struct resource *resource, struct st
     int64_t id = 0;
     if (str_is_digits(key))
         id = str_parse_i64(key, &id) ? id : 0;
+    else if (resource->find)
+        id = resource->find(call, key);
     else
-        id = find_named(call, resource, key);
+        id = core_find(call->core, view->table, key);
     if (id && core_record(call->core, view->table, id, out_record))
         return true;
     if (call->problems) /* the name is ambiguous, and a problem was added */

@@ -50,15 +50,6 @@ const struct route_table *const route_tables[] = {
         NULL,
 };
 
-/* Splits off the first segment of *rest. */
-static struct str route_next_segment(struct str *rest)
-{
-    const uint32_t end = str_find(*rest, '/', 0);
-    const struct str segment = str_slice(*rest, 0, end);
-    *rest = str_slice(*rest, end + 1, rest->len);
-    return segment;
-}
-
 static bool route_is_version(struct str segment)
 {
     return segment.len == 2 && segment.at[0] == 'v' && segment.at[1] >= '2' && segment.at[1] <= '9';
@@ -73,7 +64,10 @@ static bool route_matches(const char *pattern, const struct http_request *reques
         const struct str have = request->segments[i];
         if (wanted.len == 0)
             return false;
-        const struct str want = route_next_segment(&wanted);
+        /* Split off the next segment of the pattern. */
+        const uint32_t end = str_find(wanted, '/', 0);
+        const struct str want = str_slice(wanted, 0, end);
+        wanted = str_slice(wanted, end + 1, wanted.len);
         if (str_eq(want, STR(":id"))) {
             must(count < PATH_KEYS_MAX);
             keys[count++] = have;
@@ -84,14 +78,6 @@ static bool route_matches(const char *pattern, const struct http_request *reques
         }
     }
     return wanted.len == 0;
-}
-
-/* The noun of a path below /api/vN; empty for any other path. */
-static struct str route_noun(const struct http_request *request)
-{
-    const bool is_api = request->segment_count > 2 && str_eq(request->segments[0], STR("api")) &&
-                        route_is_version(request->segments[1]);
-    return is_api ? request->segments[2] : STR("");
 }
 
 static void route_search_table(struct call *call, const struct route_table *table,
@@ -113,9 +99,12 @@ static void route_search_table(struct call *call, const struct route_table *tabl
 
 void route_find(struct call *call)
 {
-    const enum http_method asked = call->request->method;
-    const enum http_method method = asked == HTTP_HEAD ? HTTP_GET : asked;
-    const struct str noun = route_noun(call->request); /* "", also of tables without a noun */
+    const struct http_request *request = call->request;
+    const enum http_method method = request->method == HTTP_HEAD ? HTTP_GET : request->method;
+    /* A path that is not below /api/vN has the noun "", as tables without a noun have. */
+    const bool is_api = request->segment_count > 2 && str_eq(request->segments[0], STR("api")) &&
+                        route_is_version(request->segments[1]);
+    const struct str noun = is_api ? request->segments[2] : STR("");
     for (uint32_t i = 0; route_tables[i]; i++)
         if (str_eq(noun, str_from(route_tables[i]->noun)))
             route_search_table(call, route_tables[i], method);

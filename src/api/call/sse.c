@@ -20,20 +20,15 @@ bool sse_is_wanted(const struct call *call)
     return false;
 }
 
-/* All streams together leave a quarter of the connections to other requests, however few
- * connections the limit of open files allows. */
-static bool sse_is_over_limit(const struct call *call)
+enum handler_result sse_begin(struct call *call, struct reply_stream *stream)
 {
+    /* All streams together leave a quarter of the connections to other requests, however few
+     * connections the limit of open files allows. */
     const uint32_t connections = http_connections_default();
     const uint32_t share = connections / 4 ? connections / 4 : 1;
     const uint32_t own_max = share < SSE_STREAMS_MAX ? share : SSE_STREAMS_MAX;
     uint32_t all;
-    return reply_streams_infinite_of(call, &all) >= own_max || all >= 3 * share;
-}
-
-enum handler_result sse_begin(struct call *call, struct reply_stream *stream)
-{
-    if (sse_is_over_limit(call)) {
+    if (reply_streams_infinite_of(call, &all) >= own_max || all >= 3 * share) {
         reply_failure(call, ERR_LIMIT);
         return SERVED_REPLY;
     }

@@ -274,15 +274,6 @@ static bool stream_flush(struct reply_stream *stream)
 
 /* ---- steps ---- */
 
-/* STREAM_REPLY: the step has made an ordinary reply. */
-static void stream_send_reply(struct reply_stream *stream)
-{
-    struct call *call = stream->call;
-    must(!stream->http);
-    stream_detach(stream);
-    call_send_when_durable(call);
-}
-
 /* Accounts for the memory of the stream. If it is too much, the stream is refused, or aborted if it
  * has begun. False: the stream is freed. */
 static bool stream_count_memory(struct reply_stream *stream)
@@ -321,9 +312,12 @@ static void stream_take_step(struct reply_stream *stream)
     piece->text = buf_str(&out);
     piece->seen = stream->ignores_durability ? 0 : call->seen;
     piece->is_last = step == STREAM_END;
+    /* The step has made an ordinary reply, which replaces the stream. */
     if (step == STREAM_REPLY) {
         stream_piece_free(piece);
-        stream_send_reply(stream);
+        must(!stream->http);
+        stream_detach(stream);
+        call_send_when_durable(call);
         return;
     }
     /* An empty piece is queued only if it ends the reply, or to send the headers of a stream at
