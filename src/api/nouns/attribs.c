@@ -49,19 +49,18 @@ static const struct param_rule create_rules[] = {
     {.name = "default", .kind = PARAM_VALUE, .at = COMMAND_AT(attrib_create.default_value)},
 };
 
-static bool attrib_default_is_wrapped(const struct json *value)
-{
-    return value->kind == JSON_OBJECT && value->count == 1 &&
-           str_eq(value->first->key, STR("value"));
-}
-
 /* The default is returned as {"value": X}. Barclamp files contain X alone, and a request may send
  * either. */
 static void attrib_check_create(struct call *call, struct command *command)
 {
     struct attrib_create_command *p = &command->attrib_create;
     resource_refuse_reserved(call, p->name);
-    if (p->default_value.len && !attrib_default_is_wrapped(json_get(call->params, STR("default"))))
+    if (!p->default_value.len)
+        return;
+    const struct json *value = json_get(call->params, STR("default"));
+    const bool is_wrapped =
+        value->kind == JSON_OBJECT && value->count == 1 && str_eq(value->first->key, STR("value"));
+    if (!is_wrapped)
         p->default_value = STR_CONCAT(call->arena, STR("{\"value\":"), p->default_value, STR("}"));
 }
 

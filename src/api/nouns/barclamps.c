@@ -44,21 +44,16 @@ const struct resource resource_barclamps = {.view = &shape_barclamp, .order = OR
 
 /* ---- match ---- */
 
-static bool barclamp_match_has_field(const struct call *call)
-{
-    for (uint32_t i = 0; i < shape_barclamp.count; i++)
-        if (json_get(call->params, str_from(shape_barclamp.fields[i].name)))
-            return true;
-    return false;
-}
-
 /* As in OpenCrowbar: if the request names no field, all barclamps match. For all other nouns
  * nothing matches then. */
 static enum handler_result serve_barclamp_match(struct call *call)
 {
     if (!params_read(call, shape_barclamp.type))
         return SERVED_REPLY;
-    return barclamp_match_has_field(call) ? serve_match(call) : serve_list(call);
+    bool names_field = false;
+    for (uint32_t i = 0; i < shape_barclamp.count; i++)
+        names_field |= json_get(call->params, str_from(shape_barclamp.fields[i].name)) != NULL;
+    return names_field ? serve_match(call) : serve_list(call);
 }
 
 /* ---- upload ---- */

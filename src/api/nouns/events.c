@@ -354,18 +354,6 @@ static void events_stream_fini(struct reply_stream *stream)
     arena_fini(&w->found);
 }
 
-/* The position from which the client resumes; without one, the newest event. */
-static void events_stream_read_start(struct call *call, struct api_event_cursor *out)
-{
-    const struct api_engine *engine = call_engine(call);
-    struct str text = http_header(call->request, "Last-Event-ID");
-    if (!text.len && !http_query(call->request, STR("after"), &text)) {
-        *out = (struct api_event_cursor){engine->durable(engine->self), INT64_MAX, false};
-        return;
-    }
-    events_read_after(call, text, out);
-}
-
 static enum handler_result events_begin_stream(struct call *call)
 {
     static const char *const names[] = {"after", NULL};
@@ -376,7 +364,14 @@ static enum handler_result events_begin_stream(struct call *call)
                                       .self = w,
                                       .is_infinite = true,
                                       .ignores_durability = true};
-    events_stream_read_start(call, &w->at);
+    /* The client states the position from which it resumes; without one, the stream begins after
+     * the newest event. */
+    const struct api_engine *engine = call_engine(call);
+    struct str text = http_header(call->request, "Last-Event-ID");
+    if (text.len || http_query(call->request, STR("after"), &text))
+        events_read_after(call, text, &w->at);
+    else
+        w->at = (struct api_event_cursor){engine->durable(engine->self), INT64_MAX, false};
     if (call->problems)
         return SERVED_REPLY;
     return sse_begin(call, &w->stream);

@@ -99,15 +99,6 @@ static bool node_is_ip(struct call *call, struct str s)
                               prefix >= 0 && prefix <= (is_v4 ? 32 : 128));
 }
 
-static struct json *node_parse_hint(struct call *call, struct str doc)
-{
-    struct json *hint;
-    uint32_t offset;
-    const char *what;
-    must(json_read(call->arena, doc.len ? doc : STR("{}"), &hint, &offset, &what) == OK);
-    return hint;
-}
-
 /* Stores mac and ip in the hint of the node, as if the client had sent them there
  * (docs/spec/machines.md). */
 static void node_check_create(struct call *call, struct command *command)
@@ -124,7 +115,10 @@ static void node_check_create(struct call *call, struct command *command)
                     STR("ip must be an address such as 192.168.124.10/24"));
     if (call->problems || (!has_mac && !has_ip))
         return;
-    struct json *hint = node_parse_hint(call, *doc);
+    struct json *hint;
+    uint32_t offset;
+    const char *what;
+    must(json_read(call->arena, doc->len ? *doc : STR("{}"), &hint, &offset, &what) == OK);
     if (has_mac) {
         struct json *macs = json_make(call->arena, JSON_ARRAY);
         json_append(macs, json_make_string(call->arena, str_lower(call->arena, mac)));

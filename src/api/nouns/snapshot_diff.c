@@ -174,16 +174,6 @@ static enum handler_result snapshot_read_one(
 
 /* ---- names of nodes and roles ---- */
 
-/* The document was written by the core, so it is valid. */
-static struct json *snapshot_parse_doc(struct call *call, struct str doc)
-{
-    struct json *tree;
-    uint32_t offset;
-    const char *what;
-    must(json_read(call->arena, doc, &tree, &offset, &what) == OK);
-    return tree;
-}
-
 static int64_t snapshot_number_in(const struct json *item, const char *key)
 {
     int64_t id = 0;
@@ -348,7 +338,11 @@ static void revert_reply(struct call *call, int64_t deployment_id)
                       STR("the change was made; the deployment has been deleted since"));
         return;
     }
-    const struct json *doc = snapshot_parse_doc(call, call->doc);
+    /* The document was written by the core, so it is valid. */
+    struct json *doc;
+    uint32_t offset;
+    const char *what;
+    must(json_read(call->arena, call->doc, &doc, &offset, &what) == OK);
     const struct object_view *view = resource_snapshots.view;
     struct buf b = buf_in(call->arena);
     object_view_write(view, call->core, &head, reply_mask(call, view), &b);

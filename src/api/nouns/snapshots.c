@@ -150,23 +150,18 @@ static void snapshot_reply_head(struct call *call, int64_t deployment_id)
                       STR("the change was made; the deployment has been deleted since"));
 }
 
-/* Tests If-Match here: it is the ETag of the snapshot, and the command is about the deployment. */
-static bool snapshot_check_etag(struct call *call, const struct record *snapshot)
-{
-    if (!object_condition(call))
-        return false;
-    if (call->if_turn && call->if_turn != snapshot->snapshot.turn)
-        object_refuse_turn(call);
-    return !call->problems;
-}
-
 /* Applies a verb to the deployment, with the precondition that the deployment has not changed. If
  * that fails, the call is served again, and finds out whether the snapshot is still the head. */
 static enum handler_result serve_head_verb(struct call *call)
 {
     struct record snapshot, deployment;
-    if (!snapshot_find(call, &snapshot) || !snapshot_check_etag(call, &snapshot) ||
-        !params_read(call, shape_snapshot.type))
+    if (!snapshot_find(call, &snapshot) || !object_condition(call))
+        return SERVED_REPLY;
+    /* If-Match is tested here: it is the ETag of the snapshot, and the command is about the
+     * deployment. */
+    if (call->if_turn && call->if_turn != snapshot.snapshot.turn)
+        object_refuse_turn(call);
+    if (call->problems || !params_read(call, shape_snapshot.type))
         return SERVED_REPLY;
     if (!snapshot_is_head(&snapshot)) {
         call_refuse(call, PROBLEM_WRONG_STATE, STR("id"),

@@ -10,12 +10,6 @@
  * refer to another directory. On failure (no --test-jig, no such node or file, or not JSON) a
  * problem is added, and nothing is submitted. */
 
-static bool test_jig_is_enabled(const struct call *call)
-{
-    struct record settings;
-    return core_record(call->core, TABLE_SETTINGS, 1, &settings) && settings.settings.test_jig;
-}
-
 static bool test_node_is_file_name(struct str text)
 {
     for (uint32_t i = 0; i < text.len; i++)
@@ -23,14 +17,6 @@ static bool test_node_is_file_name(struct str text)
             text.at[i] != '_')
             return false;
     return text.len > 0 && text.len <= 64;
-}
-
-static void test_node_read_source(struct call *call, struct str *out_source)
-{
-    *out_source = STR("node_discovery");
-    if (param_text(call, "source", out_source) && !test_node_is_file_name(*out_source))
-        call_refuse(call, PROBLEM_BAD_VALUE, STR("source"),
-                    STR("source must be the name of a test file, without its extension"));
 }
 
 /* The content of the test file as canonical JSON, or a problem. */
@@ -55,15 +41,17 @@ static struct str test_node_read_discovery(struct call *call, struct str source)
 
 static enum handler_result serve_test_discovery(struct call *call)
 {
-    struct record node;
-    struct str source;
-    if (!test_jig_is_enabled(call))
+    struct record settings, node;
+    struct str source = STR("node_discovery");
+    if (!core_record(call->core, TABLE_SETTINGS, 1, &settings) || !settings.settings.test_jig)
         call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
                     STR("discovery cannot be simulated: the daemon runs without --test-jig"));
     if (call->problems || !resource_find(call, &resource_nodes, call->keys[0], &node) ||
         !object_condition(call) || !params_read(call, resource_nodes.view->type))
         return SERVED_REPLY;
-    test_node_read_source(call, &source);
+    if (param_text(call, "source", &source) && !test_node_is_file_name(source))
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("source"),
+                    STR("source must be the name of a test file, without its extension"));
     if (call->problems)
         return SERVED_REPLY;
     struct command command = {.kind = COMMAND_ATTRIB_SET,

@@ -85,15 +85,6 @@ static const struct param_rule create_rules[] = {
      .id_key = "deployment_id"},
 };
 
-/* The expiry of the token of the request, ms; 0: never, or another kind of authentication. */
-static int64_t token_caller_expiry(const struct call *call)
-{
-    struct record token;
-    const bool has_one = call->caller.auth_method == BY_TOKEN &&
-                         core_record(call->core, TABLE_TOKEN, call->caller.token_id, &token);
-    return has_one ? token.token.expires_at : 0;
-}
-
 /* Refuses more rights than those of the creator, which would have no effect but look as if, and a
  * later expiry than that of the token of the request: a stolen short-lived token must not be
  * extended. */
@@ -104,7 +95,11 @@ static void token_check_create(struct call *call, struct command *command)
     if (p->access > authorize_level(call, p->deployment_id))
         call_refuse(call, PROBLEM_BAD_VALUE, STR("access"),
                     STR("access must not be higher than your own"));
-    const int64_t end = token_caller_expiry(call);
+    /* The expiry of the token of the request; 0: never, or another kind of authentication. */
+    struct record token;
+    const bool has_token = call->caller.auth_method == BY_TOKEN &&
+                           core_record(call->core, TABLE_TOKEN, call->caller.token_id, &token);
+    const int64_t end = has_token ? token.token.expires_at : 0;
     if (end && (!p->expires_at || p->expires_at > end))
         call_refuse(call, PROBLEM_BAD_VALUE, STR("expires_at"),
                     STR("expires_at must not be later than that of the token of this request"));

@@ -96,17 +96,6 @@ static const struct param_rule change_rules[] = {
     PARAMS_PASSWORD,
 };
 
-/* Deletes the HA1 if the user name changes, because the HA1 is computed from it. */
-static void user_drop_digest(const struct call *call, struct user_update_command *p)
-{
-    struct record user;
-    if (!(p->given & GIVEN_USER_USERNAME) || !core_record(call->core, TABLE_USER, p->id, &user) ||
-        str_eq(user.user.username, str_lower(call->arena, p->username)))
-        return;
-    p->given |= GIVEN_USER_DIGEST_HA1;
-    p->digest_ha1 = STR("");
-}
-
 /* Users cannot change their own admin right or lock, neither on purpose nor by mistake. */
 static void user_refuse_self(struct call *call, int64_t user_id, const char *field)
 {
@@ -120,7 +109,12 @@ static void user_check_update(struct call *call, struct command *command)
 {
     struct user_update_command *p = &command->user_update;
     struct record user;
-    user_drop_digest(call, p);
+    /* The HA1 is computed from the user name, so it is deleted if the user name changes. */
+    if (p->given & GIVEN_USER_USERNAME && core_record(call->core, TABLE_USER, p->id, &user) &&
+        !str_eq(user.user.username, str_lower(call->arena, p->username))) {
+        p->given |= GIVEN_USER_DIGEST_HA1;
+        p->digest_ha1 = STR("");
+    }
     if (p->given & GIVEN_USER_IS_ADMIN && core_record(call->core, TABLE_USER, p->id, &user) &&
         user.user.is_admin != p->is_admin)
         user_refuse_self(call, p->id, "is_admin");
