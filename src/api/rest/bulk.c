@@ -13,18 +13,6 @@
 
 /* ---- commands ---- */
 
-/* Prefixes the fields of the problems from `first` on with the index of the element. */
-static void bulk_prefix_fields(struct call *call, struct problem *first, uint32_t place)
-{
-    for (struct problem *p = first; p; p = p->next) {
-        struct buf b = buf_in(call->arena);
-        buf_put_u64(&b, place);
-        buf_put_z(&b, p->field.len ? "." : "");
-        buf_put_str(&b, p->field);
-        p->field = buf_str(&b);
-    }
-}
-
 /* Appends the command of one element. After the first problem nothing is appended any more, because
  * nothing will be submitted, but elements are still read for their problems. */
 static void bulk_read_element(struct call *call, struct json *item, uint32_t place,
@@ -34,7 +22,14 @@ static void bulk_read_element(struct call *call, struct json *item, uint32_t pla
     struct command command = {0};
     call->params = item;
     params_schema_read(call, call->route->resource->create, 0, &command);
-    bulk_prefix_fields(call, before ? before->next : call->problems, place);
+    /* Prefix the fields of the new problems with the index of the element. */
+    for (struct problem *p = before ? before->next : call->problems; p; p = p->next) {
+        struct buf b = buf_in(call->arena);
+        buf_put_u64(&b, place);
+        buf_put_z(&b, p->field.len ? "." : "");
+        buf_put_str(&b, p->field);
+        p->field = buf_str(&b);
+    }
     if (!call->problems)
         command_encode(&command, commands);
 }

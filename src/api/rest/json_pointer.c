@@ -59,12 +59,6 @@ struct slot {
     struct json *child;  /* NULL: there is none */
 };
 
-/* Parses an index; leading zeros are not allowed (RFC 6901). */
-static bool json_pointer_read_index(struct str step, int64_t *out_index)
-{
-    return str_parse_i64(step, out_index) && (step.len == 1 || step.at[0] != '0');
-}
-
 static bool document_spend_step(struct document *d)
 {
     if (d->steps_left == 0)
@@ -96,7 +90,9 @@ static bool document_find_element(struct document *d, struct str step, struct sl
         slot->child = NULL;
         return true;
     }
-    if (!json_pointer_read_index(step, &index) || index > slot->parent->count)
+    /* Leading zeros are not allowed (RFC 6901). */
+    const bool is_index = str_parse_i64(step, &index) && (step.len == 1 || step.at[0] != '0');
+    if (!is_index || index > slot->parent->count)
         return false;
     for (; index > 0; index--, slot->child = slot->child->next) {
         if (!document_spend_step(d))

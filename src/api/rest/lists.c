@@ -324,53 +324,25 @@ static enum handler_result list_write_page(struct list_walk *w, struct call *cal
     return SERVED_REPLY;
 }
 
-static enum handler_result list_reply_at_once(struct list_walk *w, struct call *call)
-{
-    must(list_collect(w, call, UINT64_MAX));
-    list_put_in_order(w, call);
-    return list_select_page(w, call) ? list_write_page(w, call) : SERVED_REPLY;
-}
-
-/* A page of an unfiltered list in the order of ids: objects before and after it need not be
- * visited. */
-static bool list_is_plain_page(const struct list_walk *w)
-{
-    return w->query.limit && w->query.limit <= AT_ONCE_MAX && list_is_unfiltered(w) &&
-           !w->scope.ids && w->scope.resource->order == ORDER_BY_ID;
-}
-
-static enum handler_result list_reply_page(struct list_walk *w, struct call *call)
-{
-    w->total = (uint32_t)w->end;
-    w->end = w->query.limit;
-    w->last = w->query.has_after ? w->query.after : 0;
-    must(list_collect(w, call, UINT64_MAX));
-    w->page = w->all;
-    w->has_more = core_next_id(call->core, w->scope.resource->view->table, w->last) != 0;
-    return list_write_page(w, call);
-}
-
 /* ---- streaming ---- */
-
-static enum reply_stream_step list_end_collecting(struct list_walk *w, struct call *call)
-{
-    w->is_collected = true;
-    list_put_in_order(w, call);
-    if (!list_select_page(w, call)) {
-        reply_problems(call, call->problems);
-        return STREAM_REPLY;
-    }
-    list_begin_reply(w, call);
-    return call->request->method == HTTP_HEAD ? STREAM_REPLY : STREAM_MORE;
-}
 
 /* Steps that collect write nothing, so the headers, which are sent with the first piece, can still
  * be set when the collection has ended. */
 static enum reply_stream_step list_step(struct call *call, struct buf *out)
 {
     struct list_walk *w = call->stream->self;
-    if (!w->is_collected)
-        return list_collect(w, call, SCAN_MAX) ? list_end_collecting(w, call) : STREAM_MORE;
+    if (!w->is_collected) {
+        if (!list_collect(w, call, SCAN_MAX))
+            return STREAM_MORE;
+        w->is_collected = true;
+        list_put_in_order(w, call);
+        if (!list_select_page(w, call)) {
+            reply_problems(call, call->problems);
+            return STREAM_REPLY;
+        }
+        list_begin_reply(w, call);
+        return call->request->method == HTTP_HEAD ? STREAM_REPLY : STREAM_MORE;
+    }
     const uint64_t first = call->stream->position;
     buf_put_z(out, first ? "" : "[");
     call->stream->position = list_write_rows(w, call, first, WRITE_BYTES, out);
@@ -378,12 +350,6 @@ static enum reply_stream_step list_step(struct call *call, struct buf *out)
         return STREAM_MORE;
     buf_put_c(out, ']');
     return STREAM_END;
-}
-
-static enum handler_result list_reply_stream(struct list_walk *w, struct call *call)
-{
-    reply_json(call, w->scope.resource->view->type, "list", STR(""));
-    return list_begin_stream(w, call);
 }
 
 static enum handler_result list_refuse_query(struct call *call, struct query_error trouble)
@@ -412,10 +378,28 @@ static enum handler_result list_reply_query(struct call *call, const struct list
                                             const struct query *query)
 {
     struct list_walk *w = list_walk_new(call, scope, query);
-    if (list_is_plain_page(w))
-        return list_reply_page(w, call);
-    return w->end <= AT_ONCE_MAX && !query_is_slow(query) ? list_reply_at_once(w, call)
-                                                          : list_reply_stream(w, call);
+    const struct object_view *view = scope->resource->view;
+    /* A page of an unfiltered list in the order of ids: objects before and after it need not be
+     * visited. */
+    if (w->query.limit && w->query.limit <= AT_ONCE_MAX && list_is_unfiltered(w) && !scope->ids &&
+        scope->resource->order == ORDER_BY_ID) {
+        w->total = (uint32_t)w->end;
+        w->end = w->query.limit;
+        w->last = w->query.has_after ? w->query.after : 0;
+        must(list_collect(w, call, UINT64_MAX));
+        w->page = w->all;
+        w->has_more = core_next_id(call->core, view->table, w->last) != 0;
+        return list_write_page(w, call);
+    }
+    /* A short list with cheap conditions is collected and written at once. */
+    if (w->end <= AT_ONCE_MAX && !query_is_slow(query)) {
+        must(list_collect(w, call, UINT64_MAX));
+        list_put_in_order(w, call);
+        return list_select_page(w, call) ? list_write_page(w, call) : SERVED_REPLY;
+    }
+    /* Any other list is collected and written in steps. */
+    reply_json(call, view->type, "list", STR(""));
+    return list_begin_stream(w, call);
 }
 
 static bool list_is_ignored_param(const struct list_scope *scope, struct str name)

@@ -170,13 +170,6 @@ static bool patch_move(struct patch *p, const struct operation *o)
     return patch_put(p, o, taken);
 }
 
-static bool patch_replace(struct patch *p, const struct operation *o)
-{
-    if (!document_take(&p->document, &o->path))
-        return patch_refuse_absent(p, o);
-    return patch_put(p, o, json_clone(p->call->arena, o->value));
-}
-
 static bool patch_test(struct patch *p, const struct operation *o)
 {
     const struct json *there = document_find(&p->document, &o->path);
@@ -192,7 +185,10 @@ static bool patch_apply_operation(struct patch *p, const struct operation *o)
     switch (o->op) {
     case OP_ADD: return patch_put(p, o, json_clone(p->call->arena, o->value));
     case OP_REMOVE: return document_take(&p->document, &o->path) || patch_refuse_absent(p, o);
-    case OP_REPLACE: return patch_replace(p, o);
+    case OP_REPLACE:
+        if (!document_take(&p->document, &o->path))
+            return patch_refuse_absent(p, o);
+        return patch_put(p, o, json_clone(p->call->arena, o->value));
     case OP_MOVE: return patch_move(p, o);
     case OP_COPY: return patch_copy(p, o);
     case OP_TEST: return patch_test(p, o);

@@ -30,20 +30,15 @@ static bool rows_next_key(const struct call *call, const struct rows *rows, uint
     return true;
 }
 
-/* The first-row entry of the list that contains the position. */
-static uint64_t *rows_first_of_list(struct rows *rows, uint64_t position)
-{
-    uint32_t list = 0;
-    while (list < rows->section_count && rows->sections[list].begin <= position)
-        list++;
-    return &rows->first[list];
-}
-
 static void rows_put_one(struct call *call, struct rows *rows, uint64_t position, int64_t key,
                          struct buf *out)
 {
     const uint32_t before = out->len;
-    uint64_t *first = rows_first_of_list(rows, position);
+    /* Find the first-row entry of the list that contains the position. */
+    uint32_t list = 0;
+    while (list < rows->section_count && rows->sections[list].begin <= position)
+        list++;
+    uint64_t *first = &rows->first[list];
     const struct arena_mark mark = arena_mark(call->arena);
     buf_put_z(out, *first == UINT64_MAX ? "" : ",\n");
     if (!rows->put(call, rows, key, out))

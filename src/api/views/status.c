@@ -19,12 +19,6 @@ static enum handler_result status_reply(struct call *call, const struct buf *b)
     return SERVED_REPLY;
 }
 
-static enum handler_result status_reply_rows(struct call *call, const struct rows *rows)
-{
-    call->reply = (struct reply){.status = 200, .content_type = "application/json"};
-    return reply_rows(call, rows);
-}
-
 /* The states of nodes and deployments have the content type that OpenCrowbar uses for data without
  * a model. */
 static enum handler_result status_reply_array(struct call *call, const struct buf *b)
@@ -214,22 +208,17 @@ static bool status_put_run_row(struct call *call, const struct rows *rows, int64
     return true;
 }
 
-static void status_count_busy(const struct core *core, uint32_t busy[QUEUE_COUNT])
+static void status_put_workers(struct call *call, struct buf *b)
 {
-    struct record record;
+    const struct core *core = call->core;
+    uint32_t busy[QUEUE_COUNT] = {0};
+    struct record settings, record;
+    must(core_record(core, TABLE_SETTINGS, 1, &settings));
+    const uint32_t sizes[QUEUE_COUNT] = {
+        [QUEUE_NORMAL] = settings.settings.pool_normal, [QUEUE_HIGH] = settings.settings.pool_high};
     for (int64_t id = core_next_id(core, TABLE_RUN, 0); id; id = core_next_id(core, TABLE_RUN, id))
         if (core_record(core, TABLE_RUN, id, &record))
             busy[record.run.queue] += status_run_is_busy(&record.run);
-}
-
-static void status_put_workers(struct call *call, struct buf *b)
-{
-    uint32_t busy[QUEUE_COUNT] = {0};
-    struct record settings;
-    must(core_record(call->core, TABLE_SETTINGS, 1, &settings));
-    const uint32_t sizes[QUEUE_COUNT] = {
-        [QUEUE_NORMAL] = settings.settings.pool_normal, [QUEUE_HIGH] = settings.settings.pool_high};
-    status_count_busy(call->core, busy);
     for (int q = 0; q < QUEUE_COUNT; q++) {
         buf_put_z(b, q ? "," : "[");
         struct object_writer worker = object_writer_open(b, NULL);
@@ -252,10 +241,11 @@ static enum handler_result serve_status_queue(struct call *call)
         return status_reply(call, &b);
     }
     buf_put_c(&b, '[');
-    return status_reply_rows(call, &(struct rows){.head = buf_str(&b),
-                                                  .tail = STR("]}"),
-                                                  .table = TABLE_RUN,
-                                                  .put = status_put_run_row});
+    call->reply = (struct reply){.status = 200, .content_type = "application/json"};
+    return reply_rows(call, &(struct rows){.head = buf_str(&b),
+                                           .tail = STR("]}"),
+                                           .table = TABLE_RUN,
+                                           .put = status_put_run_row});
 }
 
 /* Counts the noderoles of all deployments by state; those with a PROPOSED head only on request. */
