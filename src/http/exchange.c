@@ -190,8 +190,7 @@ size_t http_memory_total(const struct http_request *request)
     return x->server->held_total + x->server->stream_total;
 }
 
-static struct MHD_Response *exchange_response_new(struct exchange *x,
-                                                  const struct http_answer *answer)
+static void exchange_queue_answer(struct exchange *x, const struct http_answer *answer)
 {
     const bool stays = exchange_arena_holds(&x->request.arena, answer->body.at);
     const size_t bytes = x->request.arena.held + (stays ? 0 : answer->body.len);
@@ -203,7 +202,10 @@ static struct MHD_Response *exchange_response_new(struct exchange *x,
         stays ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_COPY);
     if (response)
         exchange_head(x, response, answer);
-    return response;
+    ignore(exchange_queue(x, answer->status, response),
+           "without a response the connection is closed");
+    exchange_answered(x);
+    client_progress(x->client);
 }
 
 /* The body of the request is released: an answered request has no further use for it. */
@@ -226,14 +228,6 @@ void exchange_answered(struct exchange *x)
 {
     x->state = EXCHANGE_ANSWERED;
     x->server->answered_count++;
-}
-
-static void exchange_queue_answer(struct exchange *x, const struct http_answer *answer)
-{
-    ignore(exchange_queue(x, answer->status, exchange_response_new(x, answer)),
-           "without a response the connection is closed");
-    exchange_answered(x);
-    client_progress(x->client);
 }
 
 void exchange_list_add(struct exchange *x, struct exchange **list)

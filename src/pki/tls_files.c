@@ -134,20 +134,6 @@ static bool tls_files_create_ca(struct tls_dir *h)
     return true;
 }
 
-/* The key is usable: create the certificate of the CA again. */
-static bool tls_files_renew_ca(struct tls_dir *h)
-{
-    const bool was_there = h->texts[CA_CERT].len > 0;
-    if (!tls_files_write_ca(h))
-        return false;
-    log_with(
-        LOG_WARNING, LOG_FIELDS(LOG_Z("ca", tls_files_path(h, CA_CERT, ""))),
-        "certificate of the CA was %s; created again for the same key; clients need it before the "
-        "old one expires",
-        was_there ? "damaged or about to expire" : "missing");
-    return true;
-}
-
 /* Renew the certificate of the CA if needed. `out_can_sign` is false if there is no key, or if the
  * key does not match the certificate, which is the one that clients have. */
 static bool tls_files_keep_ca(struct tls_dir *h, bool *out_can_sign)
@@ -163,7 +149,17 @@ static bool tls_files_keep_ca(struct tls_dir *h, bool *out_can_sign)
     if (state == CERTIFICATE_DAMAGED && certificate_check_ca(&alone, 0) != CERTIFICATE_DAMAGED)
         return true;
     *out_can_sign = true;
-    return state == CERTIFICATE_VALID || tls_files_renew_ca(h);
+    if (state == CERTIFICATE_VALID)
+        return true;
+    /* The key is usable: create the certificate of the CA again. */
+    if (!tls_files_write_ca(h))
+        return false;
+    log_with(
+        LOG_WARNING, LOG_FIELDS(LOG_Z("ca", tls_files_path(h, CA_CERT, ""))),
+        "certificate of the CA was %s; created again for the same key; clients need it before the "
+        "old one expires",
+        ca.cert.len > 0 ? "damaged or about to expire" : "missing");
+    return true;
 }
 
 /* ---- server certificate ---- */
