@@ -113,17 +113,6 @@ static void query_add_value(struct query_parser *r, const struct object_view_fie
         r->error = "is longer than the 4096 bytes that a filter value may have";
 }
 
-/* An array lists alternatives; for a field that is itself an array, it is also the value. */
-static void query_add_values(struct query_parser *r, const struct object_view_field *field,
-                             const struct json *value)
-{
-    if (value->kind != JSON_ARRAY || field->kind == PROP_ARRAY)
-        query_add_value(r, field, value);
-    const struct json *item = value->kind == JSON_ARRAY ? value->first : NULL;
-    for (; item && !r->error; item = item->next)
-        query_add_value(r, field, item);
-}
-
 static const char query_too_many_conditions[] = "exceeds the limit of 32 conditions in a query";
 
 /* Adds a condition on the field; NULL if there are too many. */
@@ -147,7 +136,12 @@ static const char *query_read_condition(struct query_parser *r, struct query *qu
         return query_too_many_conditions;
     struct query_wanted *first = r->next;
     c->values = first;
-    query_add_values(r, field, value);
+    /* An array lists alternatives; for a field that is itself an array, it is also the value. */
+    if (value->kind != JSON_ARRAY || field->kind == PROP_ARRAY)
+        query_add_value(r, field, value);
+    const struct json *item = value->kind == JSON_ARRAY ? value->first : NULL;
+    for (; item && !r->error; item = item->next)
+        query_add_value(r, field, item);
     c->count = (uint32_t)(r->next - first);
     for (struct query_wanted *w = first; op == QUERY_CONTAINS && w < r->next && !r->error; w++)
         query_add_needle(r, w);

@@ -11,7 +11,7 @@
 /* Refusals of "alive" reports, in a table of fixed size that belongs to the API. A refusal is
  * recorded when its reply is made and shown by `why` as long as it is newer than the cause. Neither
  * can fail: a refusal whose node does not exist is not recorded, and one whose row was overwritten
- * by another node is not shown. Problems that refused_report_note() adds to the call have no
+ * by another node is not shown. Problems that refused_reports_reply() adds to the call have no
  * effect, because the reply is made from those of the command. */
 
 /* Was the request an update of a node with alive=true, and is the problem about a field that only
@@ -27,24 +27,18 @@ static bool refused_report_is_alive_report(struct call *call, const struct probl
     return is_update && is_of_a_machine && param_bool(call, "alive", &alive) && alive;
 }
 
-static void refused_report_note(struct refused_reports *refusals, struct call *call,
-                                const struct problem *problem)
-{
-    struct record node;
-    if (!refused_report_is_alive_report(call, problem) ||
-        !resource_find(call, &resource_nodes, call->keys[0], &node))
-        return;
-    struct refused_report *row = &refusals->rows[node.id % REFUSALS_MAX];
-    *row = (struct refused_report){.node_id = node.id, .at_ms = call_stamp_ms(call)};
-    const struct str text = str_clip(problem->text, REFUSAL_TEXT_MAX);
-    row->len = text.len;
-    memcpy(row->text, text.at, text.len);
-}
-
 void refused_reports_reply(struct refused_reports *refusals, struct call *call,
                            const struct problem *problems)
 {
-    refused_report_note(refusals, call, problems);
+    struct record node;
+    if (refused_report_is_alive_report(call, problems) &&
+        resource_find(call, &resource_nodes, call->keys[0], &node)) {
+        struct refused_report *row = &refusals->rows[node.id % REFUSALS_MAX];
+        *row = (struct refused_report){.node_id = node.id, .at_ms = call_stamp_ms(call)};
+        const struct str text = str_clip(problems->text, REFUSAL_TEXT_MAX);
+        row->len = text.len;
+        memcpy(row->text, text.at, text.len);
+    }
     reply_problems(call, problems);
 }
 

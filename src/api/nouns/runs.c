@@ -325,9 +325,11 @@ static struct str run_result_name(uint32_t result)
     return str_from(result < sizeof names / sizeof *names ? names[result] : "unknown");
 }
 
-static void run_put_old(struct call *call, const struct old_run_record *run, struct buf *b)
+static bool run_put_old_row(struct call *call, const struct rows *rows, int64_t key,
+                            struct buf *out)
 {
-    struct object_writer m = object_writer_open(b, call->wanted);
+    const struct old_run_record *runs = rows->self, *run = &runs[key];
+    struct object_writer m = object_writer_open(out, call->wanted);
     object_put_number(&m, "id", run->run_id);
     object_put_number(&m, "attempt", run->attempt);
     object_put_number(&m, "node_id", run->node_id);
@@ -344,13 +346,6 @@ static void run_put_old(struct call *call, const struct old_run_record *run, str
     object_put_text(&m, "reason_subject", run->reason_subject);
     object_put_text(&m, "reason_text", run->reason_text);
     object_writer_close(&m);
-}
-
-static bool run_put_old_row(struct call *call, const struct rows *rows, int64_t key,
-                            struct buf *out)
-{
-    const struct old_run_record *runs = rows->self;
-    run_put_old(call, &runs[key], out);
     return true;
 }
 

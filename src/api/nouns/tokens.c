@@ -164,26 +164,6 @@ static bool token_is_of_owner(const struct list_scope *scope, struct call *call,
     return record->token.user_id == scope->owner_id;
 }
 
-/* Reads ?user=NAME and ?all=true, which only admins may use. False after a refusal. */
-static bool token_list_read_owner(struct call *call, struct list_scope *scope)
-{
-    struct str name, all;
-    struct record user;
-    const bool has_user = http_query(call->request, STR("user"), &name);
-    const bool has_all = http_query(call->request, STR("all"), &all) && str_eq(all, STR("true"));
-    if ((has_user || has_all) && !authorize_is_admin(call)) {
-        authorize_refuse(call, STR("only an admin may list the tokens of other users"));
-        return false;
-    }
-    if (has_user && !resource_find(call, &resource_users, name, &user))
-        return false;
-    if (has_user)
-        scope->owner_id = user.id;
-    if (has_all && !has_user)
-        scope->accepts = NULL;
-    return true;
-}
-
 static enum handler_result serve_tokens(struct call *call)
 {
     static const char *const own[] = {"user", "all", NULL};
@@ -191,7 +171,22 @@ static enum handler_result serve_tokens(struct call *call)
                                .accepts = token_is_of_owner,
                                .owner_id = call->caller.user_id,
                                .ignored_params = own};
-    return token_list_read_owner(call, &scope) ? reply_list_of(call, &scope) : SERVED_REPLY;
+    /* Only admins may use ?user=NAME and ?all=true. */
+    struct str name, all;
+    struct record user;
+    const bool has_user = http_query(call->request, STR("user"), &name);
+    const bool has_all = http_query(call->request, STR("all"), &all) && str_eq(all, STR("true"));
+    if ((has_user || has_all) && !authorize_is_admin(call)) {
+        authorize_refuse(call, STR("only an admin may list the tokens of other users"));
+        return SERVED_REPLY;
+    }
+    if (has_user && !resource_find(call, &resource_users, name, &user))
+        return SERVED_REPLY;
+    if (has_user)
+        scope.owner_id = user.id;
+    if (has_all && !has_user)
+        scope.accepts = NULL;
+    return reply_list_of(call, &scope);
 }
 
 /* ---- tokens of nodes ---- */

@@ -416,39 +416,28 @@ static bool inventory_put_groups(struct inventory *in, struct buf *out)
 static const char *const attribs[] = {"os", "cpu_count", "memory", "number_of_drives"};
 enum { ATTRIB_COUNT = sizeof attribs / sizeof *attribs };
 
-static void inventory_put_attribs(struct inventory *in, struct object_writer *m,
-                                  const struct host *host)
+static void inventory_put_vars(struct inventory *in, const struct host *host, struct buf *out)
 {
+    const struct api_engine *engine = call_engine(in->call);
+    struct object_writer m = object_writer_open(out, NULL);
+    /* Address variables, as the ssh driver uses them. A host that is not reached by ssh, such as
+     * the host of the daemon itself, has none: Ansible may run elsewhere. */
+    struct api_ssh_address at;
+    if (engine->ssh_address && engine->ssh_address(engine->self, host->id, &in->scratch, &at)) {
+        object_put_text(&m, "ansible_host", at.host);
+        object_put_number(&m, "ansible_port", at.port);
+        object_put_text(&m, "ansible_user", at.user);
+    }
+    object_put_bool(&m, "alive", host->alive);
+    object_put_bool(&m, "available", host->available);
+    object_put_text(&m, "state", inventory_state_name((int64_t)host->state + 1));
     for (uint32_t i = 0; i < ATTRIB_COUNT; i++) {
         const int64_t id = core_find(inventory_core(in), TABLE_ATTRIB, str_from(attribs[i]));
         struct str value;
         const bool known = id && core_value(inventory_core(in), TABLE_NODE, host->id, id, VIEW_ALL,
                                             &in->scratch, &value);
-        object_put_json(m, attribs[i], known && value.len ? value : STR("null"));
+        object_put_json(&m, attribs[i], known && value.len ? value : STR("null"));
     }
-}
-
-/* Address variables, as the ssh driver uses them. A host that is not reached by ssh, such as the
- * host of the daemon itself, has none: Ansible may run elsewhere. */
-static void inventory_put_address(struct inventory *in, struct object_writer *m, int64_t node_id)
-{
-    const struct api_engine *engine = call_engine(in->call);
-    struct api_ssh_address at;
-    if (!engine->ssh_address || !engine->ssh_address(engine->self, node_id, &in->scratch, &at))
-        return;
-    object_put_text(m, "ansible_host", at.host);
-    object_put_number(m, "ansible_port", at.port);
-    object_put_text(m, "ansible_user", at.user);
-}
-
-static void inventory_put_vars(struct inventory *in, const struct host *host, struct buf *out)
-{
-    struct object_writer m = object_writer_open(out, NULL);
-    inventory_put_address(in, &m, host->id);
-    object_put_bool(&m, "alive", host->alive);
-    object_put_bool(&m, "available", host->available);
-    object_put_text(&m, "state", inventory_state_name((int64_t)host->state + 1));
-    inventory_put_attribs(in, &m, host);
     object_put_json(&m, "network", STR("{}"));
     object_put_json(&m, "interface", STR("{}"));
     object_writer_close(&m);
