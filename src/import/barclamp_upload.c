@@ -144,36 +144,7 @@ static void upload_set_hooks(const struct core *core, struct arena *a, struct js
     }
 }
 
-static struct str upload_complete(const struct barclamp_upload_callbacks *callbacks,
-                                  const struct core *core, struct arena *a, struct str text)
-{
-    struct json *document;
-    uint32_t offset;
-    const char *what;
-    must(json_read(a, text, &document, &offset, &what) == OK); /* canonical JSON of the reader */
-    upload_set_source_path(callbacks, core, a, document);
-    upload_set_hooks(core, a, document);
-    return json_write(a, document);
-}
-
 /* ---- validation ---- */
-
-static void upload_add_engine_problems(struct problem_list *t, const struct barclamp_file *file,
-                                       const struct problem *problems)
-{
-    for (const struct problem *p = problems; p; p = p->next)
-        upload_add_problem(t, barclamp_field_position(file, p->field), *p);
-}
-
-/* Only problems that do not follow from errors that have been reported. */
-static void upload_add_draft_problems(struct problem_list *t, struct barclamp_file *file,
-                                      const struct problem *problems)
-{
-    struct diagnostics report = diagnostics_begin(t->arena);
-    const struct content_tree drafts = {.drafts = file, .draft_count = 1};
-    content_report_draft(&report, &drafts, 0, problems);
-    upload_add_errors(t, &report);
-}
 
 /* Warnings about the document and about files that it needs: scripts and Lua code are below its
  * source path on this host, or missing. */
@@ -192,8 +163,7 @@ static void upload_check_files(const struct core *core, struct diagnostics *repo
     barclamp_files_check_roles(&beside, &file);
 }
 
-/* Phases: parse, complete with trusted values, dry run, and for a document without problems the
- * warnings. A text with errors still gets a dry run of its draft, to report more problems. */
+/* A text with errors still gets a dry run of its draft, to report more problems. */
 err barclamp_upload_read(const struct barclamp_upload_callbacks *callbacks,
                          struct api_barclamp *sent)
 {
@@ -201,9 +171,13 @@ err barclamp_upload_read(const struct barclamp_upload_callbacks *callbacks,
     struct diagnostics report = diagnostics_begin(sent->arena);
     struct barclamp_file file = {.path = "value", .is_yaml = !sent->is_json};
     struct problem_list t = {sent->arena, &sent->problems};
+    struct json *tree;
     struct outcome outcome;
+    uint32_t offset;
+    const char *what;
     if (!core)
         return ERR_UNAVAILABLE;
+    /* Parse the text. */
     if (sent->is_json)
         barclamp_from_json(&report, sent->text, &file);
     else
@@ -212,15 +186,26 @@ err barclamp_upload_read(const struct barclamp_upload_callbacks *callbacks,
     const bool is_good = file.document.len != 0;
     if (!is_good && file.draft.len == 0)
         return OK;
-    const struct str document =
-        upload_complete(callbacks, core, sent->arena, is_good ? file.document : file.draft);
+    /* Replace source path and hooks by trusted values. The reader writes canonical JSON, so it can
+     * be read again. */
+    must(json_read(sent->arena, is_good ? file.document : file.draft, &tree, &offset, &what) == OK);
+    upload_set_source_path(callbacks, core, sent->arena, tree);
+    upload_set_hooks(core, sent->arena, tree);
+    const struct str document = json_write(sent->arena, tree);
     const err e = callbacks->dry_run(callbacks->self, &document, 1, sent->arena, &outcome);
     if (e != OK)
         return e;
-    if (is_good)
-        upload_add_engine_problems(&t, &file, outcome.problems);
-    else
-        upload_add_draft_problems(&t, &file, outcome.problems);
+    /* Add the problems of the dry run: for a draft only those that do not follow from errors that
+     * have been reported. */
+    if (is_good) {
+        for (const struct problem *p = outcome.problems; p; p = p->next)
+            upload_add_problem(&t, barclamp_field_position(&file, p->field), *p);
+    } else {
+        struct diagnostics further = diagnostics_begin(sent->arena);
+        const struct content_tree drafts = {.drafts = &file, .draft_count = 1};
+        content_report_draft(&further, &drafts, 0, outcome.problems);
+        upload_add_errors(&t, &further);
+    }
     if (sent->problems)
         return OK;
     sent->document = document;

@@ -234,22 +234,18 @@ static bool content_report_next(struct content *c)
     return true;
 }
 
-/* Both documents are canonical JSON, so comparing bytes is enough. */
-static bool content_is_unchanged(const struct content *c, const struct barclamp_file *file)
-{
-    const struct core *core = c->callbacks.core(c->callbacks.self);
-    const int64_t id = core ? core_find(core, TABLE_BARCLAMP, file->name) : 0;
-    struct record record;
-    return id && core_record(core, TABLE_BARCLAMP, id, &record) &&
-           str_eq(record.barclamp.cfg_data, file->document);
-}
-
 static bool content_compare_next(struct content *c)
 {
     if (c->next == c->rounds.count)
         return false;
     const uint32_t i = c->next++;
-    if (content_is_unchanged(c, &c->reading.tree.files[i])) {
+    const struct barclamp_file *file = &c->reading.tree.files[i];
+    const struct core *core = c->callbacks.core(c->callbacks.self);
+    const int64_t id = core ? core_find(core, TABLE_BARCLAMP, file->name) : 0;
+    struct record record;
+    /* Both documents are canonical JSON, so comparing bytes is enough. */
+    if (id && core_record(core, TABLE_BARCLAMP, id, &record) &&
+        str_eq(record.barclamp.cfg_data, file->document)) {
         import_rounds_exclude(&c->rounds, i);
         c->tries[i].is_in_force = true;
     }
@@ -336,12 +332,6 @@ static bool content_dry_run_next(struct content *c)
     return count != 0;
 }
 
-static const struct json *content_first_role(const struct barclamp_file *file)
-{
-    const struct json *roles = json_get(file->tree, STR("roles"));
-    return roles && roles->kind == JSON_ARRAY ? roles->first : NULL;
-}
-
 /* Warnings about an imported file, one step for its document and one for the files of each role.
  * Warnings of the engine are logged for a new document only. */
 static bool content_check_next(struct content *c)
@@ -363,8 +353,9 @@ static bool content_check_next(struct content *c)
             outcome.verdict == VERDICT_DONE;
         barclamp_check_imported(&report, core, &c->reading.tree, file,
                                 is_done ? outcome.doc : STR(""));
+        const struct json *roles = json_get(file->tree, STR("roles"));
         c->is_document_checked = true;
-        c->role = content_first_role(file);
+        c->role = roles && roles->kind == JSON_ARRAY ? roles->first : NULL;
     } else if (c->role) {
         barclamp_files_check_role(&beside, file, c->role, c->next_role++);
         c->role = c->role->next;
@@ -457,16 +448,6 @@ bool content_pump(struct content *c, uint64_t until_ns)
 
 /* ---- results ---- */
 
-/* Warnings are logged when everything is imported: a jig or role may be defined by a later file. */
-static void content_on_imported(struct content *c, uint32_t i)
-{
-    const struct barclamp_file *file = &c->reading.tree.files[i];
-    log_with(LOG_INFO, LOG_FIELDS(LOG_S("barclamp", file->name), LOG_Z("path", file->path)),
-             "barclamp imported");
-    c->tries[i].is_in_force = c->tries[i].is_new = true;
-    import_rounds_set_result(&c->rounds, i, ROUNDS_IMPORTED);
-}
-
 void content_on_result(struct content *c, int64_t request, const struct outcome *outcome, err why)
 {
     const int64_t number = c->request_first - request;
@@ -483,7 +464,12 @@ void content_on_result(struct content *c, int64_t request, const struct outcome 
                  "barclamp not imported: the store failed before it was committed; send SIGHUP "
                  "when it is back");
     } else if (outcome->verdict == VERDICT_DONE) {
-        content_on_imported(c, i);
+        /* Its warnings are logged when everything is imported: a jig or role may be defined by a
+         * later file. */
+        log_with(LOG_INFO, LOG_FIELDS(LOG_S("barclamp", file->name), LOG_Z("path", file->path)),
+                 "barclamp imported");
+        c->tries[i].is_in_force = c->tries[i].is_new = true;
+        import_rounds_set_result(&c->rounds, i, ROUNDS_IMPORTED);
     } else {
         content_report_problems(&c->tries[i].refusals, file, outcome->problems);
         import_rounds_set_result(&c->rounds, i, ROUNDS_REFUSED);

@@ -28,7 +28,7 @@ struct str content_reader_source_path(const struct barclamp_file *file)
     return own ? own->text : file->source_path;
 }
 
-/* ---- tree ---- */
+/* ---- hooks ---- */
 
 /* Finds the hooks in Lua files, and can be stopped between two files. */
 struct stoppable_finder {
@@ -42,16 +42,6 @@ static void reader_find_unless_stopped(void *self, const char *lua_path, struct 
     const struct stoppable_finder *stoppable = self;
     if (!atomic_load(stoppable->stop))
         stoppable->finder.find(stoppable->finder.self, lua_path, r, names);
-}
-
-static void reader_read_tree(struct reading *r)
-{
-    r->code = (struct code_finder){0};
-    struct stoppable_finder stoppable = {.stop = &r->stop,
-                                         .finder = code_finder_hook_finder(&r->code)};
-    const struct hook_finder finder = {.self = &stoppable, .find = reader_find_unless_stopped};
-    r->report = diagnostics_begin(&r->arena);
-    r->tree = barclamp_check_read(&r->report, r->directories, &finder, &r->stop);
 }
 
 /* ---- marks ---- */
@@ -145,7 +135,12 @@ void content_reader_run(struct reading *r)
 {
     arena_reset(&r->arena);
     r->tree = (struct content_tree){0};
-    reader_read_tree(r);
+    r->code = (struct code_finder){0};
+    struct stoppable_finder stoppable = {.stop = &r->stop,
+                                         .finder = code_finder_hook_finder(&r->code)};
+    const struct hook_finder finder = {.self = &stoppable, .find = reader_find_unless_stopped};
+    r->report = diagnostics_begin(&r->arena);
+    r->tree = barclamp_check_read(&r->report, r->directories, &finder, &r->stop);
     reader_read_marks(r);
 }
 

@@ -12,18 +12,13 @@
 #include "run/jig/launch_spec.h"
 #include "sys/log.h"
 
-/* Jigs that do not start processes need no programs (no-op, test jig, Lua code of the role). */
-static bool jig_needs_no_tools(const struct jig_class *klass)
-{
-    return klass->is_noop || klass->is_test || klass->stays_itself;
-}
-
 static struct str jig_missing_tools(struct arena *a, const char *path,
                                     const struct jig_class *klass)
 {
     struct reason why = {.code = REASON_NONE};
     const struct str name = str_from(klass->name);
-    if (jig_needs_no_tools(klass))
+    /* Jigs that do not start processes need no programs (no-op, test jig, Lua code of the role). */
+    if (klass->is_noop || klass->is_test || klass->stays_itself)
         return STR("");
     if (!launch_spec_is_known(name))
         return STR("this build cannot run it");

@@ -83,28 +83,12 @@ static struct code_lookup *registry_find_or_add(struct role_code_registry *c, in
 
 /* ---- load ---- */
 
-static struct str registry_path(struct role_code_registry *c, const struct code_location *location)
-{
-    const struct str file = STR_CONCAT(&c->arena, STR("/roles/"), location->role, STR(".lua"));
-    return STR_CONCAT(&c->arena, location->source_path, file);
-}
-
 static struct str registry_problem(struct role_code_registry *c,
                                    const struct code_location *location, const char *why)
 {
-    return STR_CONCAT(&c->arena, registry_path(c, location), STR(": "), str_from(why));
-}
-
-/* The core stores hooks for the role, but there is no file that defines them. */
-static void registry_report_missing(struct role_code_registry *c, struct code_lookup *code,
-                                    const struct code_location *location)
-{
-    const struct str text = registry_problem(c, location, "no such file");
-    code->is_failed = true;
-    hooks_set_missing(c->hooks, code->role_id, text);
-    log_with(LOG_WARNING, LOG_FIELDS(LOG_S("role", location->role)),
-             "Lua code of role %.*s missing: %.*s; its hooks fail", STR_FMT_ARGS(location->role),
-             STR_FMT_ARGS(text));
+    const struct str file = STR_CONCAT(&c->arena, STR("/roles/"), location->role, STR(".lua"));
+    const struct str path = STR_CONCAT(&c->arena, location->source_path, file);
+    return STR_CONCAT(&c->arena, path, STR(": "), str_from(why));
 }
 
 /* Requests the load of the file; its result arrives in role_code_registry_loaded(). True if there
@@ -124,7 +108,13 @@ static bool registry_load(struct role_code_registry *c, struct code_lookup *code
         hooks_keep_code(c->hooks, code->role_id,
                         registry_problem(c, location, "outside its barclamp, or not readable"));
     } else if (location->has_hooks) {
-        registry_report_missing(c, code, location);
+        /* The core stores hooks for the role, but there is no file that defines them. */
+        const struct str text = registry_problem(c, location, "no such file");
+        code->is_failed = true;
+        hooks_set_missing(c->hooks, code->role_id, text);
+        log_with(LOG_WARNING, LOG_FIELDS(LOG_S("role", location->role)),
+                 "Lua code of role %.*s missing: %.*s; its hooks fail",
+                 STR_FMT_ARGS(location->role), STR_FMT_ARGS(text));
     } else {
         hooks_unload(c->hooks, code->role_id);
         needs_none = true;
@@ -155,19 +145,14 @@ void role_code_registry_loaded(struct role_code_registry *c, int64_t role_id, er
 
 /* ---- decide when to load ---- */
 
-static bool registry_find_barclamp(const struct core *core, int64_t role_id,
-                                   struct record *out_role, struct record *out_barclamp)
-{
-    return core && core_record(core, TABLE_ROLE, role_id, out_role) &&
-           core_record(core, TABLE_BARCLAMP, out_role->role.barclamp_id, out_barclamp);
-}
-
 /* Look up and load the file of a role if its barclamp was imported since the last lookup, or if
  * `again`. */
 static void registry_update(struct role_code_registry *c, int64_t role_id, bool again)
 {
+    const struct core *core = c->callbacks.core(c->callbacks.self);
     struct record role, barclamp;
-    if (!registry_find_barclamp(c->callbacks.core(c->callbacks.self), role_id, &role, &barclamp))
+    if (!core || !core_record(core, TABLE_ROLE, role_id, &role) ||
+        !core_record(core, TABLE_BARCLAMP, role.role.barclamp_id, &barclamp))
         return;
     struct code_lookup *code = registry_find_or_add(c, role_id);
     if (code->turn == barclamp.barclamp.turn && !again)
