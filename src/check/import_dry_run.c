@@ -40,16 +40,6 @@ static struct outcome dry_run_import(struct import_dry_run *r, const struct barc
     return dry_run_step(r, &command);
 }
 
-static void dry_run_add_jig(struct import_dry_run *r, const char *name, const char *class_name)
-{
-    struct command command = {.kind = COMMAND_JIG_CREATE};
-    command.jig_create.name = str_from(name);
-    command.jig_create.class_name = str_from(class_name);
-    command.jig_create.active = true;
-    const struct outcome outcome = dry_run_step(r, &command);
-    must(outcome.verdict == VERDICT_DONE);
-}
-
 void import_dry_run_init(struct import_dry_run *r)
 {
     /* The jigs of the shipped barclamps, with their classes. */
@@ -62,8 +52,14 @@ void import_dry_run_init(struct import_dry_run *r)
                 {"puppet-sa", "puppet"}};
     *r = (struct import_dry_run){.core = core_new()};
     core_bootstrap(r->core, NOW_MS);
-    for (uint32_t i = 0; i < sizeof jigs / sizeof jigs[0]; i++)
-        dry_run_add_jig(r, jigs[i].name, jigs[i].class_name);
+    for (uint32_t i = 0; i < sizeof jigs / sizeof jigs[0]; i++) {
+        struct command command = {.kind = COMMAND_JIG_CREATE};
+        command.jig_create.name = str_from(jigs[i].name);
+        command.jig_create.class_name = str_from(jigs[i].class_name);
+        command.jig_create.active = true;
+        const struct outcome outcome = dry_run_step(r, &command);
+        must(outcome.verdict == VERDICT_DONE);
+    }
 }
 
 void import_dry_run_fini(struct import_dry_run *r)
@@ -74,41 +70,6 @@ void import_dry_run_fini(struct import_dry_run *r)
 }
 
 /* ---- all files ---- */
-
-/* The same loop as in import/content_import.c. Only its results determine which files count as
- * imported. */
-static void dry_run_import_all(struct import_dry_run *r, const struct content_tree *tree,
-                               bool *is_imported)
-{
-    uint32_t i;
-    struct import_rounds rounds = import_rounds_begin(&r->import, tree->count);
-    while (import_rounds_next(&rounds, &i)) {
-        const struct outcome outcome = dry_run_import(r, &tree->files[i]);
-        is_imported[i] = outcome.verdict == VERDICT_DONE;
-        import_rounds_set_result(&rounds, i, is_imported[i] ? ROUNDS_IMPORTED : ROUNDS_REFUSED);
-    }
-}
-
-/* Import a refused file once more for its problems. No file was imported after its last refusal, so
- * it is refused again. */
-static void dry_run_report_refused(struct import_dry_run *r, const struct barclamp_file *file,
-                                   struct diagnostics *report)
-{
-    const struct outcome outcome = dry_run_import(r, file);
-    must(outcome.verdict == VERDICT_REFUSED);
-    content_report_problems(report, file, outcome.problems);
-}
-
-/* An import also warns of names that a later barclamp defines. Those warnings are not faults, so
- * the import is repeated after all barclamps are in, and only the warnings of that are reported. */
-static void dry_run_report_warnings(struct import_dry_run *r,
-                                    const struct import_dry_run_files *files,
-                                    const struct barclamp_file *file)
-{
-    const struct outcome outcome = dry_run_import(r, file);
-    barclamp_check_imported(files->report, r->core, &files->tree, file,
-                            outcome.verdict == VERDICT_DONE ? outcome.doc : STR(""));
-}
 
 /* The core executes the imports of all drafts one after the other and rolls them back. */
 static void dry_run_drafts(struct import_dry_run *r, const struct import_dry_run_files *files)
@@ -131,18 +92,38 @@ struct import_dry_run_count import_dry_run_import(struct import_dry_run *r,
 {
     struct import_dry_run_count count = {0};
     const struct content_tree *tree = &files->tree;
+    uint32_t next;
     arena_reset(&r->import);
     bool *is_imported = arena_array(&r->import, bool, tree->count); /* by index of the file */
-    dry_run_import_all(r, tree, is_imported);
-    for (uint32_t i = 0; i < tree->count; i++)
-        if (files->is_reported[i] && !is_imported[i])
-            dry_run_report_refused(r, &tree->files[i], files->report);
+    /* The same loop as in import/content_import.c. Only its results determine which files count as
+     * imported. */
+    struct import_rounds rounds = import_rounds_begin(&r->import, tree->count);
+    while (import_rounds_next(&rounds, &next)) {
+        const struct outcome outcome = dry_run_import(r, &tree->files[next]);
+        is_imported[next] = outcome.verdict == VERDICT_DONE;
+        import_rounds_set_result(&rounds, next,
+                                 is_imported[next] ? ROUNDS_IMPORTED : ROUNDS_REFUSED);
+    }
+    /* Import a refused file once more for its problems. No file was imported after its last
+     * refusal, so it is refused again. */
+    for (uint32_t i = 0; i < tree->count; i++) {
+        if (!files->is_reported[i] || is_imported[i])
+            continue;
+        const struct outcome outcome = dry_run_import(r, &tree->files[i]);
+        must(outcome.verdict == VERDICT_REFUSED);
+        content_report_problems(files->report, &tree->files[i], outcome.problems);
+    }
     dry_run_drafts(r, files);
+    /* An import also warns of names that a later barclamp defines. Those warnings are not faults,
+     * so the import is repeated after all barclamps are in, and only the warnings of that are
+     * reported. */
     for (uint32_t i = 0; i < tree->count; i++) {
         const struct json *roles = json_get(tree->files[i].tree, STR("roles"));
         if (!files->is_reported[i] || !is_imported[i])
             continue;
-        dry_run_report_warnings(r, files, &tree->files[i]);
+        const struct outcome outcome = dry_run_import(r, &tree->files[i]);
+        barclamp_check_imported(files->report, r->core, tree, &tree->files[i],
+                                outcome.verdict == VERDICT_DONE ? outcome.doc : STR(""));
         count.barclamps++;
         count.roles += roles ? roles->count : 0;
     }
