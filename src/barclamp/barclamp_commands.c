@@ -34,22 +34,6 @@ struct check_options {
     const char *with;        /* likewise; NULL: none */
 };
 
-/* The operands as one list "DIR:DIR". */
-static const char *check_join_dirs(struct arena *a, const struct args *args)
-{
-    struct buf list = buf_in(a);
-    for (int i = 0; i < args->count; i++) {
-        buf_put_z(&list, i ? ":" : "");
-        buf_put_z(&list, args->words[i]);
-    }
-    return str_z(a, buf_str(&list));
-}
-
-static bool check_is_empty_list(const char *directories)
-{
-    return directories[strspn(directories, ":")] == 0;
-}
-
 static bool check_parse_args(struct arena *a, struct args *args, struct check_options *out)
 {
     const char *form = "text";
@@ -59,13 +43,18 @@ static bool check_parse_args(struct arena *a, struct args *args, struct check_op
         {.name = "with", .value = &out->with},
     };
     bool right = args_parse_options(args, options, sizeof options / sizeof options[0]);
-    out->directories = check_join_dirs(a, args);
+    struct buf list = buf_in(a);
+    for (int i = 0; i < args->count; i++) {
+        buf_put_z(&list, i ? ":" : "");
+        buf_put_z(&list, args->words[i]);
+    }
+    out->directories = str_z(a, buf_str(&list));
     out->json = strcmp(form, "json") == 0;
     if (!out->json && strcmp(form, "text") != 0) {
         args_error(args, "--output must be text or json, not", form);
         right = false;
     }
-    if (check_is_empty_list(out->directories)) {
+    if (out->directories[strspn(out->directories, ":")] == 0) { /* nothing but separators */
         args_error(args, "missing operand", "DIR");
         right = false;
     } else if (!str_is_clean(str_from(out->directories))) {
@@ -201,30 +190,6 @@ enum cli_exit barclamp_check(struct args *args)
 
 /* ---- new ---- */
 
-static enum cli_exit barclamp_new_name_error(const struct args *args, const char *name,
-                                             const char *wrong)
-{
-    fprintf(stderr, "%s: the name %s: %s\n", args->prog, wrong, name);
-    return CLI_USAGE;
-}
-
-static enum cli_exit barclamp_new_write(const struct args *args, const char *folder,
-                                        const char *name)
-{
-    struct arena a = {0};
-    const bool is_here = strcmp(folder, ".") == 0;
-    const err e = skeleton_write(&a, folder, str_from(name));
-    const char *why = e == ERR_EXISTS ? "exists already" : strerror(errno);
-    arena_fini(&a);
-    if (e == OK) {
-        printf("created %s%s%s\n", is_here ? "" : folder, is_here ? "" : "/", name);
-        return CLI_OK;
-    }
-    fprintf(stderr, "%s: nothing was created: %s%s%s: %s\n", args->prog, is_here ? "" : folder,
-            is_here ? "" : "/", name, why);
-    return e == ERR_EXISTS ? CLI_FAILED : CLI_IO_ERROR;
-}
-
 enum cli_exit barclamp_new(struct args *args)
 {
     const char *folder = ".";
@@ -238,7 +203,22 @@ enum cli_exit barclamp_new(struct args *args)
             args_error(args, "unexpected operand", args->words[1]);
         return CLI_USAGE;
     }
-    const char *wrong = skeleton_check_name(str_from(args->words[0]));
-    return wrong ? barclamp_new_name_error(args, args->words[0], wrong)
-                 : barclamp_new_write(args, folder, args->words[0]);
+    const char *name = args->words[0];
+    const char *wrong = skeleton_check_name(str_from(name));
+    if (wrong) {
+        fprintf(stderr, "%s: the name %s: %s\n", args->prog, wrong, name);
+        return CLI_USAGE;
+    }
+    struct arena a = {0};
+    const bool is_here = strcmp(folder, ".") == 0;
+    const err e = skeleton_write(&a, folder, str_from(name));
+    const char *why = e == ERR_EXISTS ? "exists already" : strerror(errno);
+    arena_fini(&a);
+    if (e == OK) {
+        printf("created %s%s%s\n", is_here ? "" : folder, is_here ? "" : "/", name);
+        return CLI_OK;
+    }
+    fprintf(stderr, "%s: nothing was created: %s%s%s: %s\n", args->prog, is_here ? "" : folder,
+            is_here ? "" : "/", name, why);
+    return e == ERR_EXISTS ? CLI_FAILED : CLI_IO_ERROR;
 }

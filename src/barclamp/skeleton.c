@@ -42,14 +42,6 @@ const char *skeleton_check_name(struct str name)
 
 /* ---- expansion of names ---- */
 
-/* Names such as `yes` and `null` must be quoted, or YAML would not read them as strings. */
-static struct str skeleton_yaml_name(struct arena *a, struct str name)
-{
-    if (scalar_read(a, name).kind == JSON_STRING)
-        return name;
-    return STR_CONCAT(a, STR("'"), name, STR("'"));
-}
-
 /* Replace @NAME@ and @SCALAR@ (skeleton.h). */
 static struct str skeleton_expand(const struct skeleton *s, const char *text)
 {
@@ -61,7 +53,12 @@ static struct str skeleton_expand(const struct skeleton *s, const char *text)
             buf_put_str(&out, s->name);
             rest = str_slice(rest, plain.len, rest.len);
         } else if (str_starts(rest, scalar)) {
-            buf_put_str(&out, skeleton_yaml_name(s->arena, s->name));
+            /* Names such as `yes` and `null` must be quoted, or YAML would not read them as
+             * strings. */
+            const char *quote = scalar_read(s->arena, s->name).kind == JSON_STRING ? "" : "'";
+            buf_put_z(&out, quote);
+            buf_put_str(&out, s->name);
+            buf_put_z(&out, quote);
             rest = str_slice(rest, scalar.len, rest.len);
         } else {
             buf_put_c(&out, rest.at[0]);
@@ -79,19 +76,16 @@ static const char *skeleton_path(const struct skeleton *s, const struct skeleton
 
 /* ---- writing ---- */
 
-static err skeleton_write_one(const struct skeleton *s, const struct skeleton_file *file)
-{
-    const char *path = skeleton_path(s, file);
-    if (file->text)
-        return file_write(path, skeleton_expand(s, file->text), file->mode & ~s->umask);
-    return mkdir(path, (mode_t)file->mode) == 0 ? OK : err_from_errno(errno);
-}
-
 static err skeleton_write_all(const struct skeleton *s)
 {
     err e = OK;
-    for (const struct skeleton_file *file = skeleton_files; file->path && e == OK; file++)
-        e = skeleton_write_one(s, file);
+    for (const struct skeleton_file *file = skeleton_files; file->path && e == OK; file++) {
+        const char *path = skeleton_path(s, file);
+        if (file->text)
+            e = file_write(path, skeleton_expand(s, file->text), file->mode & ~s->umask);
+        else if (mkdir(path, (mode_t)file->mode) != 0)
+            e = err_from_errno(errno);
+    }
     /* mkdtemp has created the directory with mode 0700. */
     if (e == OK && chmod(s->dir, 0777 & ~s->umask) != 0)
         e = err_from_errno(errno);
@@ -123,14 +117,6 @@ static err skeleton_move_into_place(const struct skeleton *s, const char *to)
                                                                      : err_from_errno(errno);
 }
 
-/* The umask can be read only by setting it. The program has one thread. */
-static mode_t skeleton_read_umask(void)
-{
-    const mode_t mask = umask(077);
-    umask(mask);
-    return mask;
-}
-
 err skeleton_write(struct arena *a, const char *folder, struct str name)
 {
     struct stat facts;
@@ -142,8 +128,10 @@ err skeleton_write(struct arena *a, const char *folder, struct str name)
     char *dir = arena_copy(a, str_z(a, pattern), pattern.len + 1);
     if (!mkdtemp(dir))
         return err_from_errno(errno);
-    const struct skeleton s = {
-        .arena = a, .name = name, .dir = dir, .umask = skeleton_read_umask()};
+    /* The umask can be read only by setting it. The program has one thread. */
+    const mode_t mask = umask(077);
+    umask(mask);
+    const struct skeleton s = {.arena = a, .name = name, .dir = dir, .umask = mask};
     err e = skeleton_write_all(&s);
     if (e == OK)
         e = skeleton_move_into_place(&s, to);
