@@ -47,19 +47,6 @@ static void barclamp_file_set_tree(struct barclamp_file *file, const struct json
 
 /* ---- hooks ---- */
 
-static void barclamp_file_lua_error(struct diagnostics *r, const struct barclamp_file *file,
-                                    struct str field, struct str role, err e)
-{
-    const char *why = e == ERR_REFUSED  ? "is outside the barclamp or cannot be read"
-                      : e == ERR_LIMIT  ? "has a path that is too long"
-                      : e == ERR_EXISTS ? "is not a regular file"
-                                        : "cannot be read";
-    const struct str path = content_lua_path(r->arena, file->source_path, role);
-    diagnostics_error(diagnostics_as(r, "lua_invalid"), barclamp_file_name(file),
-                      barclamp_field_position(file, field), "the Lua file of role %.*s %s: %.*s",
-                      STR_FMT_ARGS(diagnostics_brief(role)), why, STR_FMT_ARGS(path));
-}
-
 /* Set the hooks of a role to the names that its Lua file defines; without a file it has none. A
  * list in the YAML is dropped with a warning, because it could differ from the code. `field` is
  * the path of that list. */
@@ -78,7 +65,15 @@ static void barclamp_file_add_hooks(struct diagnostics *r, const struct barclamp
     if (e == ERR_NOT_FOUND)
         return;
     if (e != OK) {
-        barclamp_file_lua_error(r, file, field, name, e);
+        const char *why = e == ERR_REFUSED  ? "is outside the barclamp or cannot be read"
+                          : e == ERR_LIMIT  ? "has a path that is too long"
+                          : e == ERR_EXISTS ? "is not a regular file"
+                                            : "cannot be read";
+        const struct str path = content_lua_path(r->arena, file->source_path, name);
+        diagnostics_error(diagnostics_as(r, "lua_invalid"), barclamp_file_name(file),
+                          barclamp_field_position(file, field),
+                          "the Lua file of role %.*s %s: %.*s",
+                          STR_FMT_ARGS(diagnostics_brief(name)), why, STR_FMT_ARGS(path));
         return;
     }
     struct json *names = json_make(r->arena, JSON_ARRAY);

@@ -26,19 +26,25 @@ static bool is_utf8_continuation(struct str text, uint32_t i)
 
 /* ---- adding entries ---- */
 
-__attribute__((format(printf, 2, 0))) static struct str diagnostics_vformat(struct arena *a,
-                                                                            const char *format,
-                                                                            va_list arguments)
+__attribute__((format(printf, 3, 0))) static void diagnostics_add(struct diagnostics *r,
+                                                                  struct diagnostics_entry entry,
+                                                                  const char *format,
+                                                                  va_list arguments)
 {
     char text[TEXT_LEN_MAX];
+    const bool is_error = entry.severity == DIAGNOSTICS_ERROR;
+    r->errors += is_error;
+    r->warnings += !is_error;
+    entry.code = r->next_code ? r->next_code : r->code;
+    if (!entry.code)
+        entry.code = is_error ? "bad_value" : "odd";
+    r->next_code = NULL;
+    /* A longer text is cut. */
     const int length = vsnprintf(text, sizeof text, format, arguments);
     must(length >= 0);
-    const size_t kept = (size_t)length < sizeof text ? (size_t)length : sizeof text - 1;
-    return str_copy(a, (struct str){text, (uint32_t)kept});
-}
-
-static void diagnostics_append(struct diagnostics *r, struct diagnostics_entry entry)
-{
+    const size_t size = (size_t)length < sizeof text ? (size_t)length : sizeof text - 1;
+    entry.text = str_copy(r->arena, (struct str){text, (uint32_t)size});
+    /* Entries beyond the limit are counted but not kept. */
     if (r->count == DIAGNOSTICS_ENTRIES_MAX)
         return;
     struct diagnostics_entry *kept = arena_copy(r->arena, &entry, sizeof entry);
@@ -48,22 +54,6 @@ static void diagnostics_append(struct diagnostics *r, struct diagnostics_entry e
         r->first = kept;
     r->last = kept;
     r->count++;
-}
-
-__attribute__((format(printf, 3, 0))) static void diagnostics_add(struct diagnostics *r,
-                                                                  struct diagnostics_entry entry,
-                                                                  const char *format,
-                                                                  va_list arguments)
-{
-    const bool is_error = entry.severity == DIAGNOSTICS_ERROR;
-    r->errors += is_error;
-    r->warnings += !is_error;
-    entry.code = r->next_code ? r->next_code : r->code;
-    if (!entry.code)
-        entry.code = is_error ? "bad_value" : "odd";
-    r->next_code = NULL;
-    entry.text = diagnostics_vformat(r->arena, format, arguments);
-    diagnostics_append(r, entry);
 }
 
 void diagnostics_error(struct diagnostics *r, struct str file, struct text_position at,

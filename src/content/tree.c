@@ -53,12 +53,26 @@ __attribute__((format(printf, 3, 4))) static bool tree_make_path(struct tree_rea
 
 /* ---- one file ---- */
 
-static void tree_read_file(struct tree_reader *r, struct barclamp_file *file)
+/* Add and parse a file. NULL: there are CONTENT_FILES_MAX files already. */
+static struct barclamp_file *tree_add_file(struct tree_reader *r, const char *path,
+                                           struct str source_path)
 {
     struct diagnostics *report = r->report;
-    const struct str name = str_from(file->path);
+    struct arena *a = report->arena;
+    const struct str name = str_copy(a, str_from(path));
     struct str text;
-    const err e = file_read(report->arena, file->path, CONTENT_FILE_SIZE_MAX, &text);
+    if (r->count == CONTENT_FILES_MAX) {
+        diagnostics_error(diagnostics_as(report, "limit_reached"), name, nowhere,
+                          "there are more than %u barclamps", CONTENT_FILES_MAX);
+        return NULL;
+    }
+    struct barclamp_file *file = &r->files[r->count++];
+    *file = (struct barclamp_file){
+        .path = str_z(a, name),
+        .source_path = str_copy(a, source_path),
+        .is_yaml = !str_ends(name, STR(".json")),
+    };
+    const err e = file_read(a, file->path, CONTENT_FILE_SIZE_MAX, &text);
     if (e == ERR_LIMIT)
         diagnostics_error(diagnostics_as(report, "limit_reached"), name, nowhere,
                           "the file is larger than %u MiB", CONTENT_FILE_SIZE_MAX >> 20);
@@ -69,26 +83,6 @@ static void tree_read_file(struct tree_reader *r, struct barclamp_file *file)
         barclamp_from_yaml(report, text, r->finder, file);
     else
         barclamp_from_json(report, text, file);
-}
-
-/* Add and parse a file. NULL: there are CONTENT_FILES_MAX files already. */
-static struct barclamp_file *tree_add_file(struct tree_reader *r, const char *path,
-                                           struct str source_path)
-{
-    struct arena *a = r->report->arena;
-    const struct str name = str_copy(a, str_from(path));
-    if (r->count == CONTENT_FILES_MAX) {
-        diagnostics_error(diagnostics_as(r->report, "limit_reached"), name, nowhere,
-                          "there are more than %u barclamps", CONTENT_FILES_MAX);
-        return NULL;
-    }
-    struct barclamp_file *file = &r->files[r->count++];
-    *file = (struct barclamp_file){
-        .path = str_z(a, name),
-        .source_path = str_copy(a, source_path),
-        .is_yaml = !str_ends(name, STR(".json")),
-    };
-    tree_read_file(r, file);
     return file;
 }
 

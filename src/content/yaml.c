@@ -534,18 +534,6 @@ static bool yaml_is_scalar_list(const struct json *value)
     return value->kind == JSON_ARRAY && !item;
 }
 
-/* A list of scalars without the broken ones. Later problems about such an item are reported for the
- * list, because the indices have changed. */
-static struct json *yaml_copy_valid_items(struct arena *a, const struct json *list)
-{
-    struct json *copy = json_make(a, JSON_ARRAY);
-    copy->key = list->key;
-    for (const struct json *item = list->first; item; item = item->next)
-        if (!yaml_is_broken(item))
-            json_append(copy, json_clone(a, item));
-    return copy;
-}
-
 /* Recursive; the depth is bounded by JSON_DEPTH_MAX. */
 struct json *yaml_copy_valid(struct arena *a, const struct json *value)
 {
@@ -553,8 +541,14 @@ struct json *yaml_copy_valid(struct arena *a, const struct json *value)
     copy->key = value->key;
     if (copy->kind == JSON_NULL)
         return copy;
-    if (yaml_is_scalar_list(value))
-        return yaml_copy_valid_items(a, value);
+    /* A list of scalars is copied without the broken ones. Later problems about such an item are
+     * reported for the list, because the indices have changed. */
+    if (yaml_is_scalar_list(value)) {
+        for (const struct json *item = value->first; item; item = item->next)
+            if (!yaml_is_broken(item))
+                json_append(copy, json_clone(a, item));
+        return copy;
+    }
     copy->text = value->text;
     for (const struct json *child = value->first; child; child = child->next)
         yaml_append(copy, yaml_copy_valid(a, child));

@@ -56,14 +56,6 @@ static const struct json *map_merge_sources(struct reader *r, const struct level
     return first;
 }
 
-static uint32_t map_take_own(struct json *map, struct map_entry *to)
-{
-    uint32_t count = 0;
-    for (struct json *member = map->first; member; member = member->next, count++)
-        to[count] = (struct map_entry){.member = member, .order = count};
-    return count;
-}
-
 static uint32_t map_take_merged(struct reader *r, const struct json *source, uint32_t rank,
                                 struct map_entry *to)
 {
@@ -121,7 +113,9 @@ void yaml_end_map(struct reader *r, const struct level *level)
         capacity += source->count;
     struct map_entry *list = malloc(sizeof *list * (capacity ? capacity : 1));
     must(list);
-    uint32_t count = map_take_own(map, list);
+    uint32_t count = 0;
+    for (struct json *member = map->first; member; member = member->next, count++)
+        list[count] = (struct map_entry){.member = member, .order = count};
     source = first;
     for (uint32_t i = 0; source && i < sources && !r->stopped; i++, source = source->next)
         count += map_take_merged(r, source, i + 1, list + count);
