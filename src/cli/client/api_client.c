@@ -124,16 +124,6 @@ static bool client_set_credentials(const struct curl_dl *curl, CURL *easy, const
            SET(PASSWORD, s->password);
 }
 
-static bool client_set_url(const struct curl_dl *curl, CURL *easy, const struct settings *s,
-                           const char *url)
-{
-    return SET(URL, url) && SET(PATH_AS_IS, 1L) && SET(PROTOCOLS_STR, "http,https") &&
-           SET(TCP_KEEPALIVE, 1L) &&
-           /* A proxy configured in the environment cannot reach the loopback of this machine. */
-           (!settings_is_loopback(s->url) || SET(NOPROXY, "*")) && (!s->ca || SET(CAINFO, s->ca)) &&
-           (!s->ca || SET(CAPATH, NULL));
-}
-
 static bool client_set_method(const struct curl_dl *curl, CURL *easy,
                               const struct client_call *call)
 {
@@ -173,42 +163,27 @@ static bool client_add_headers(const struct curl_dl *curl, struct curl_slist **l
            client_add_header(curl, list, "Expect", "");
 }
 
-static const char *client_url(struct arena *a, const struct settings *s, const char *path)
-{
-    return str_z(a, STR_CONCAT(a, str_from(s->url), str_from(path)));
-}
-
 static bool client_set_up(struct client *client, const struct client_call *call,
                           struct client_exchange *x, struct arena *a, int64_t left_ms)
 {
     const struct curl_dl *curl = client->curl;
     CURL *easy = client->easy;
     const struct settings *s = &client->settings;
+    const char *url = str_z(a, STR_CONCAT(a, str_from(s->url), str_from(call->path)));
     curl->easy_reset(easy); /* keeps the open connection */
     client->why[0] = 0;
-    return SET(ERRORBUFFER, client->why) &&
-           client_set_url(curl, easy, s, client_url(a, s, call->path)) &&
-           client_set_credentials(curl, easy, s) && client_set_method(curl, easy, call) &&
-           SET(HEADERFUNCTION, client_on_header) && SET(HEADERDATA, x) &&
-           SET(WRITEFUNCTION, client_on_body) && SET(WRITEDATA, x) &&
+    return SET(ERRORBUFFER, client->why) && SET(URL, url) && SET(PATH_AS_IS, 1L) &&
+           SET(PROTOCOLS_STR, "http,https") && SET(TCP_KEEPALIVE, 1L) &&
+           /* A proxy configured in the environment cannot reach the loopback of this machine. */
+           (!settings_is_loopback(s->url) || SET(NOPROXY, "*")) && (!s->ca || SET(CAINFO, s->ca)) &&
+           (!s->ca || SET(CAPATH, NULL)) && client_set_credentials(curl, easy, s) &&
+           client_set_method(curl, easy, call) && SET(HEADERFUNCTION, client_on_header) &&
+           SET(HEADERDATA, x) && SET(WRITEFUNCTION, client_on_body) && SET(WRITEDATA, x) &&
            SET(CONNECTTIMEOUT_MS, (long)CLIENT_CONNECT_MS) &&
            SET(TIMEOUT_MS, x->listener ? 0L : (long)left_ms);
 }
 
 /* ---- the exchange ---- */
-
-static const char *client_error_text(struct client *client, const struct client_exchange *x,
-                                     CURLcode code, struct arena *a)
-{
-    struct buf b = buf_in(a);
-    const char *why = client->why[0] ? client->why : client->curl->easy_strerror(code);
-    if (x->is_too_large)
-        why = "the reply is larger than 1 GiB";
-    buf_put_z(&b, client->settings.url);
-    buf_put_z(&b, ": ");
-    buf_put_z(&b, why);
-    return str_z(a, buf_str(&b));
-}
 
 static err client_exchange(struct client *client, const struct client_call *call,
                            struct client_exchange *x, int64_t left_ms, struct client_reply *out)
@@ -226,14 +201,11 @@ static err client_exchange(struct client *client, const struct client_call *call
         .status = (int)client_status(curl, easy), .body = buf_str(&x->body), .warning = x->warning};
     if (code == CURLE_OK || x->is_streaming)
         return OK;
-    out->error = client_error_text(client, x, code, a);
+    const char *why = client->why[0] ? client->why : curl->easy_strerror(code);
+    if (x->is_too_large)
+        why = "the reply is larger than 1 GiB";
+    out->error = str_z(a, STR_CONCAT(a, str_from(client->settings.url), STR(": "), str_from(why)));
     return ERR_UNAVAILABLE;
-}
-
-static void client_sleep(int64_t ms)
-{
-    struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-    ignore(nanosleep(&left, NULL), "a signal may shorten the pause");
 }
 
 /* Repeat only a GET with a reply of 503, and only if the pause ends before the time limit of the
@@ -252,7 +224,8 @@ err client_send(struct client *client, const struct client_call *call, struct ar
         const int64_t wait = x.retry_after_ms > 100 ? x.retry_after_ms : 100;
         if (!may_repeat || wait > RETRY_MS_MAX || sys_mono_ms() + wait >= end)
             return e;
-        client_sleep(wait);
+        const struct timespec pause = {.tv_sec = wait / 1000, .tv_nsec = wait % 1000 * 1000000};
+        ignore(nanosleep(&pause, NULL), "a signal may shorten the pause");
     }
 }
 

@@ -144,11 +144,6 @@ static enum cli_exit settings_resolve_server(struct arena *a, const char *prog,
     return wrong ? CLI_USAGE : CLI_OK;
 }
 
-static bool settings_file_is_for(struct arena *a, const struct settings *file, const char *url)
-{
-    return strcmp(settings_trim_url(a, file->url ? file->url : SETTINGS_URL), url) == 0;
-}
-
 static enum cli_exit settings_read_token(struct arena *a, const char *prog, const char *path,
                                          const char **out_token)
 {
@@ -168,25 +163,14 @@ static enum cli_exit settings_read_token(struct arena *a, const char *prog, cons
     return *out_token ? CLI_OK : CLI_IO_ERROR;
 }
 
-/* The password of the environment, or of the file if it is for the same user; otherwise it is asked
- * for on the terminal, if there is one. */
-static void settings_resolve_password(struct arena *a, const struct settings *own,
-                                      struct settings *out)
-{
-    const bool is_own = own->user && strcmp(own->user, out->user) == 0;
-    out->password = settings_first_set(settings_getenv("HALLIGAN_PASSWORD"),
-                                       is_own ? own->password : NULL, NULL);
-    if (!out->password)
-        out->password = prompt_secret(a, "Password of ", out->user);
-}
-
 /* `own` has the settings of the file if they are for the URL in *out, otherwise nothing. */
 static enum cli_exit settings_resolve_credentials(struct arena *a, const char *prog,
                                                   const struct options *options,
                                                   const struct settings *file, struct settings *out)
 {
     static const struct settings nothing;
-    const struct settings *own = settings_file_is_for(a, file, out->url) ? file : &nothing;
+    const char *file_url = settings_trim_url(a, file->url ? file->url : SETTINGS_URL);
+    const struct settings *own = strcmp(file_url, out->url) == 0 ? file : &nothing;
     if (options->token_file)
         return settings_read_token(a, prog, options->token_file, &out->token);
     if (!options->user)
@@ -200,8 +184,15 @@ static enum cli_exit settings_resolve_credentials(struct arena *a, const char *p
         return CLI_OK;
     }
     out->user = out->user ? out->user : own->user;
-    if (out->user)
-        settings_resolve_password(a, own, out);
+    if (!out->user)
+        return CLI_OK;
+    /* The password of the environment, or of the file if it is for the same user; otherwise it is
+     * asked for on the terminal, if there is one. */
+    const bool is_own = own->user && strcmp(own->user, out->user) == 0;
+    out->password = settings_first_set(settings_getenv("HALLIGAN_PASSWORD"),
+                                       is_own ? own->password : NULL, NULL);
+    if (!out->password)
+        out->password = prompt_secret(a, "Password of ", out->user);
     return CLI_OK;
 }
 

@@ -22,31 +22,18 @@ static void sse_add_data(struct sse_parser *s, struct str value)
     s->has_data = true;
 }
 
-static void sse_keep_id(struct sse_parser *s, struct str value)
-{
-    if (value.len >= SSE_ID_SIZE)
-        return;
-    memcpy(s->next_id, value.at, value.len);
-    s->next_id[value.len] = 0;
-}
-
-/* An empty line ends an event. last_id changes only here, so that a stream that breaks within an
- * event is resumed with that event. */
-static void sse_end_event(struct sse_parser *s)
-{
-    memcpy(s->last_id, s->next_id, sizeof s->last_id);
-    if (s->has_data)
-        s->on_event(s->self, (struct str){s->data, s->data_len});
-    s->has_data = false;
-    s->data_len = 0;
-}
-
 static void sse_end_line(struct sse_parser *s)
 {
     const struct str line = {s->line, s->line_len};
     s->line_len = 0;
+    /* An empty line ends an event. last_id changes only here, so that a stream that breaks within
+     * an event is resumed with that event. */
     if (line.len == 0) {
-        sse_end_event(s);
+        memcpy(s->last_id, s->next_id, sizeof s->last_id);
+        if (s->has_data)
+            s->on_event(s->self, (struct str){s->data, s->data_len});
+        s->has_data = false;
+        s->data_len = 0;
         return;
     }
     const uint32_t colon = str_find(line, ':', 0);
@@ -54,10 +41,12 @@ static void sse_end_line(struct sse_parser *s)
     struct str value = str_slice(line, colon + 1, line.len);
     if (value.len && value.at[0] == ' ')
         value = str_slice(value, 1, value.len);
-    if (str_eq(name, STR("data")))
+    if (str_eq(name, STR("data"))) {
         sse_add_data(s, value);
-    else if (str_eq(name, STR("id")))
-        sse_keep_id(s, value);
+    } else if (str_eq(name, STR("id")) && value.len < SSE_ID_SIZE) {
+        memcpy(s->next_id, value.at, value.len);
+        s->next_id[value.len] = 0;
+    }
 }
 
 void sse_parser_feed(struct sse_parser *s, struct str bytes)
