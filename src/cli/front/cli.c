@@ -230,9 +230,19 @@ static bool cli_noun_matches(const struct cli_noun *noun, const char *word)
     return strcmp(word, noun->name) == 0 || (noun->singular && strcmp(word, noun->singular) == 0);
 }
 
-static enum cli_exit cli_run_word(const char *word, struct args args)
+static enum cli_exit cli_run(const char *version, struct args args)
 {
     struct suggestion nearest = {0};
+    const char *word = args.count ? args.words[0] : NULL;
+    if (cli_is_missing(word) || cli_is_help(word)) {
+        cli_print_usage(cli_is_missing(word) ? stderr : stdout);
+        return cli_is_missing(word) ? CLI_USAGE : CLI_OK;
+    }
+    if (strcmp(word, "--version") == 0) {
+        printf("halligan %s\n", version);
+        return CLI_OK;
+    }
+    /* The word is a noun, or a command without one. */
     const struct cli_nouns all = cli_list_nouns();
     for (uint32_t i = 0; i < all.count; i++) {
         if (cli_noun_matches(all.at[i], word))
@@ -245,20 +255,6 @@ static enum cli_exit cli_run_word(const char *word, struct args args)
         suggest_offer(&nearest, word, commands[i].name);
     }
     return cli_unknown_word("halligan", word[0] == '-' ? "option" : "noun", word, nearest.word);
-}
-
-static enum cli_exit cli_run(const char *version, struct args args)
-{
-    const char *word = args.count ? args.words[0] : NULL;
-    if (cli_is_missing(word) || cli_is_help(word)) {
-        cli_print_usage(cli_is_missing(word) ? stderr : stdout);
-        return cli_is_missing(word) ? CLI_USAGE : CLI_OK;
-    }
-    if (strcmp(word, "--version") == 0) {
-        printf("halligan %s\n", version);
-        return CLI_OK;
-    }
-    return cli_run_word(word, args);
 }
 
 /* ---- options before the noun and the verb ---- */

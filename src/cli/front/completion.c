@@ -38,15 +38,6 @@ static bool takes_name(const struct cli_noun *noun, const struct cli_verb *verb)
             (noun->singular && strncasecmp(verb->operands, noun->singular, 4) == 0));
 }
 
-static void put_nouns(const struct completion_tables *tables)
-{
-    for (uint32_t i = 0; i < tables->noun_count; i++)
-        printf("%s ", tables->nouns[i]->name);
-    for (uint32_t i = 0; i < tables->command_count; i++)
-        printf("%s ", tables->commands[i].name);
-    printf("--help --version");
-}
-
 /* ---- bash and zsh ---- */
 
 /* "nodes/list) options=... ;;" */
@@ -67,23 +58,21 @@ static void put_cases(const struct completion_tables *tables)
     }
 }
 
-static void put_verb_cases(const struct completion_tables *tables)
+/* The shell function that sets nouns, verbs, options and named for a noun and a verb. */
+static void put_tables(const struct completion_tables *tables)
 {
+    printf("_halligan_tables() {\n    nouns=\"");
+    for (uint32_t i = 0; i < tables->noun_count; i++)
+        printf("%s ", tables->nouns[i]->name);
+    for (uint32_t i = 0; i < tables->command_count; i++)
+        printf("%s ", tables->commands[i].name);
+    printf("--help --version\"\n    verbs= options= named=\n    case \"$1\" in\n");
     for (uint32_t n = 0; n < tables->noun_count; n++) {
         printf("        %s) verbs=\"", tables->nouns[n]->name);
         for (uint32_t v = 0; v < tables->nouns[n]->verb_count; v++)
             printf("%s ", tables->nouns[n]->verbs[v].name);
         printf("--help\" ;;\n");
     }
-}
-
-/* The shell function that sets nouns, verbs, options and named for a noun and a verb. */
-static void put_tables(const struct completion_tables *tables)
-{
-    printf("_halligan_tables() {\n    nouns=\"");
-    put_nouns(tables);
-    printf("\"\n    verbs= options= named=\n    case \"$1\" in\n");
-    put_verb_cases(tables);
     printf("    esac\n    case \"$1/$2\" in\n");
     put_cases(tables);
     printf("    esac\n}\n\n");
@@ -161,15 +150,6 @@ static void put_fish_word(const char *word, const char *summary)
     printf("        printf '%%s\\t%%s\\n' %s '%s'\n", word, summary);
 }
 
-static void put_fish_verbs(const struct completion_tables *tables)
-{
-    for (uint32_t n = 0; n < tables->noun_count; n++) {
-        printf("    case %s\n", tables->nouns[n]->name);
-        for (uint32_t v = 0; v < tables->nouns[n]->verb_count; v++)
-            put_fish_word(tables->nouns[n]->verbs[v].name, tables->nouns[n]->verbs[v].summary);
-    }
-}
-
 static void put_fish_options(const struct completion_tables *tables)
 {
     for (uint32_t n = 0; n < tables->noun_count; n++) {
@@ -189,6 +169,7 @@ static void put_fish_options(const struct completion_tables *tables)
     }
 }
 
+/* The shell functions that print the nouns and the verbs of a noun. */
 static void put_fish_nouns(const struct completion_tables *tables)
 {
     printf("function __halligan_nouns\n");
@@ -197,7 +178,11 @@ static void put_fish_nouns(const struct completion_tables *tables)
     for (uint32_t i = 0; i < tables->command_count; i++)
         put_fish_word(tables->commands[i].name, tables->commands[i].summary);
     printf("end\n\nfunction __halligan_verbs\n    switch $argv[1]\n");
-    put_fish_verbs(tables);
+    for (uint32_t n = 0; n < tables->noun_count; n++) {
+        printf("    case %s\n", tables->nouns[n]->name);
+        for (uint32_t v = 0; v < tables->nouns[n]->verb_count; v++)
+            put_fish_word(tables->nouns[n]->verbs[v].name, tables->nouns[n]->verbs[v].summary);
+    }
     printf("    end\nend\n\n");
 }
 

@@ -106,20 +106,16 @@ static uint32_t put_yaml_escape(struct buf *b, struct str rest)
     return 2;
 }
 
-/* True for the first byte of the characters in `escapes` and of C1 control characters. */
-static bool may_need_escape(unsigned char c)
-{
-    return c == 0x7f || c == 0xc2 || c == 0xe2 || c == 0xef;
-}
-
 static void put_yaml_quoted(struct buf *b, struct str text)
 {
     struct buf quoted = buf_in(b->arena);
     json_write_string(&quoted, text);
     const struct str all = buf_str(&quoted);
     for (uint32_t at = 0; at < all.len;) {
-        const bool may = may_need_escape((unsigned char)all.at[at]);
-        const uint32_t size = may ? put_yaml_escape(b, str_slice(all, at, all.len)) : 0;
+        /* The characters in `escapes` and C1 control characters begin with one of these bytes. */
+        const unsigned char c = (unsigned char)all.at[at];
+        const bool may_escape = c == 0x7f || c == 0xc2 || c == 0xe2 || c == 0xef;
+        const uint32_t size = may_escape ? put_yaml_escape(b, str_slice(all, at, all.len)) : 0;
         if (size == 0)
             buf_put_c(b, all.at[at]);
         at += size ? size : 1;
