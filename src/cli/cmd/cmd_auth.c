@@ -203,15 +203,6 @@ static struct json *token_body(struct cli_request *req)
     return body;
 }
 
-/* The stored path must be valid in every working directory. */
-static const char *auth_absolute_path(struct cli_request *req, const char *path)
-{
-    char *found = path ? realpath(path, NULL) : NULL;
-    const char *kept = found ? str_z(req->arena, str_from(found)) : path;
-    free(found);
-    return kept;
-}
-
 enum cli_exit cmd_auth_login(struct cli_request *req)
 {
     const struct json *made;
@@ -230,11 +221,17 @@ enum cli_exit cmd_auth_login(struct cli_request *req)
     if (!token || token->kind != JSON_STRING || !id || id->kind != JSON_NUMBER)
         return request_report_failure(req,
                                       "unexpected reply: the new token has no secret or no id");
+    /* The stored path of the CA must be valid in every working directory. */
+    const char *ca = req->settings.ca;
+    char *absolute = ca ? realpath(ca, NULL) : NULL;
+    if (absolute)
+        ca = str_z(req->arena, str_from(absolute));
+    free(absolute);
     const struct settings kept = {.url = req->settings.url,
                                   .user = req->settings.user,
                                   .token = str_z(req->arena, token->text),
                                   .token_id = str_z(req->arena, id->text),
-                                  .ca = auth_absolute_path(req, req->settings.ca)};
+                                  .ca = ca};
     status = settings_write_file(req->arena, req->prog, &kept);
     if (status == CLI_OK)
         printf("logged in to %s as %s; the token is stored in %s\n", kept.url, kept.user,

@@ -37,21 +37,15 @@ static void deploy_set_string(struct cli_request *req, struct json *object, cons
 
 /* ---- bind ---- */
 
-/* The count of operands from `first` on that are names of roles. FIELD=VALUE pairs follow them. */
-static int deploy_count_roles(const struct cli_request *req, int first)
-{
-    int i = first;
-    while (i < req->args->count && !strchr(req->args->words[i], '='))
-        i++;
-    return i - first;
-}
-
 /* One request for each role, with the pairs in each. `to` is the field with the name of the node or
  * deployment, which is the first operand. Roles that were bound before a failure are printed. */
 static enum cli_exit bind_roles(struct cli_request *req, const char *collection, const char *to)
 {
     struct json *pairs, *made = json_make(req->arena, JSON_ARRAY);
-    const int roles = deploy_count_roles(req, 1);
+    /* Names of roles follow the first operand, and FIELD=VALUE pairs follow the roles. */
+    int roles = 0;
+    while (1 + roles < req->args->count && !strchr(req->args->words[1 + roles], '='))
+        roles++;
     enum cli_exit status = input_read_pairs(req, 1 + roles, &pairs);
     if (status == CLI_OK && roles == 0)
         return request_usage_error(req, "missing operand", "ROLE");
@@ -386,17 +380,6 @@ enum cli_exit cmd_deploy_perform(struct cli_request *req)
 
 /* ---- revert ---- */
 
-/* Print what the daemon did not propose again, such as destructive roles. */
-static void deploy_report_skipped(struct cli_request *req, const struct json *skipped)
-{
-    struct buf b = buf_in(req->arena);
-    for (const struct json *s = skipped ? skipped->first : NULL; s; s = s->next) {
-        b.len = 0;
-        json_write_to(&b, s);
-        fprintf(stderr, "%s: not reverted: %.*s\n", req->prog, STR_FMT_ARGS(buf_str(&b)));
-    }
-}
-
 enum cli_exit cmd_deploy_revert(struct cli_request *req)
 {
     struct api_request call = {.method = "PUT"};
@@ -418,7 +401,12 @@ enum cli_exit cmd_deploy_revert(struct cli_request *req)
         return status;
     req->noun = nouns_of("snapshots");
     output_row(req, reply);
-    deploy_report_skipped(req, json_get(reply, STR("skipped")));
+    /* Print what the daemon did not propose again, such as destructive roles. */
+    const struct json *skipped = json_get(reply, STR("skipped"));
+    for (const struct json *s = skipped ? skipped->first : NULL; s; s = s->next) {
+        const struct str text = json_write(req->arena, s);
+        fprintf(stderr, "%s: not reverted: %.*s\n", req->prog, STR_FMT_ARGS(text));
+    }
     return CLI_OK;
 }
 
@@ -502,13 +490,6 @@ static enum cli_exit find_noderole(struct cli_request *req, const struct json *a
     return CLI_OK;
 }
 
-static enum cli_exit propose_noderole(struct cli_request *req, struct str path)
-{
-    const struct json *reply;
-    const struct api_request call = {.method = "PUT", .path = request_join(req, path, "propose")};
-    return request_send(req, &call, &reply);
-}
-
 /* After a value was stored in a noderole that is not proposed: propose the noderole (--propose) or
  * warn, because no commit publishes the value otherwise. */
 static enum cli_exit deploy_propose_or_warn(struct cli_request *req, const struct json *attrib)
@@ -522,9 +503,13 @@ static enum cli_exit deploy_propose_or_warn(struct cli_request *req, const struc
     if (status != CLI_OK || !id || id->kind != JSON_NUMBER || !state ||
         strcmp(state->name, "proposed") == 0)
         return status;
-    if (req->options.propose)
-        return propose_noderole(req,
-                                request_join(req, STR("node_roles"), str_z(req->arena, id->text)));
+    if (req->options.propose) {
+        const struct json *reply;
+        const struct str path = request_join(req, STR("node_roles"), str_z(req->arena, id->text));
+        const struct api_request call = {.method = "PUT",
+                                         .path = request_join(req, path, "propose")};
+        return request_send(req, &call, &reply);
+    }
     fprintf(stderr,
             "%s: warning: the value is stored, but noderole %.*s is %s, not proposed: no commit "
             "publishes the value until the noderole is proposed (use --propose, or `halligan "

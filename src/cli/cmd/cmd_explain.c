@@ -30,18 +30,6 @@ static struct str explain_text(const struct json *object, const char *key)
     return value->text;
 }
 
-/* Fetch PATH/BELOW, where PATH is that of the first operand. */
-static enum cli_exit explain_get_below(struct cli_request *req, const char *below,
-                                       const struct json **out)
-{
-    struct api_request call = {0};
-    const enum cli_exit status = request_path(req, req->args->words[0], &call.path);
-    if (status != CLI_OK)
-        return status;
-    call.path = request_join(req, call.path, below);
-    return request_send(req, &call, out);
-}
-
 /* ---- objects named by two names ---- */
 
 /* The id in the reply; 0: failed, and the error is printed. */
@@ -438,17 +426,6 @@ static void explain_put_detail(struct buf *b, const struct json *doc)
     explain_put_missing(b, doc);
 }
 
-static void explain_put_plan(const struct cli_request *req, struct buf *b, const struct json *doc)
-{
-    explain_put_summary(b, doc);
-    if (req->options.detail)
-        explain_put_detail(b, doc);
-    explain_put_unproposed(b, doc);
-    buf_put_z(b, "plan         ");
-    term_put_escaped(b, explain_text(doc, "hash"));
-    buf_put_c(b, '\n');
-}
-
 /* A table shows the totals, and each noderole with --detail. JSON and YAML are the whole plan; for
  * -q and totals only the summary is requested, which is much smaller. */
 enum cli_exit cmd_explain_plan(struct cli_request *req)
@@ -470,7 +447,13 @@ enum cli_exit cmd_explain_plan(struct cli_request *req)
         term_put_escaped(&b, explain_text(plan, "hash"));
         buf_put_c(&b, '\n');
     } else if (is_table) {
-        explain_put_plan(req, &b, plan);
+        explain_put_summary(&b, plan);
+        if (req->options.detail)
+            explain_put_detail(&b, plan);
+        explain_put_unproposed(&b, plan);
+        buf_put_z(&b, "plan         ");
+        term_put_escaped(&b, explain_text(plan, "hash"));
+        buf_put_c(&b, '\n');
     } else {
         output_document(req, plan);
     }
@@ -517,7 +500,12 @@ static enum cli_exit explain_find_snapshots(struct cli_request *req, struct str 
                                             struct str *out_to)
 {
     const struct json *head;
-    const enum cli_exit status = explain_get_below(req, "head", &head);
+    struct api_request call = {0};
+    enum cli_exit status = request_path(req, req->args->words[0], &call.path);
+    if (status != CLI_OK)
+        return status;
+    call.path = request_join(req, call.path, "head");
+    status = request_send(req, &call, &head);
     if (status != CLI_OK)
         return status;
     const struct str before = explain_text(head, "snapshot_id");

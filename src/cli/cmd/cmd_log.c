@@ -136,15 +136,6 @@ static enum cli_exit log_fetch_ended(struct cli_request *req, const struct json 
     return request_send(req, &call, out_runs);
 }
 
-static enum cli_exit log_fetch_noderole(struct cli_request *req, const struct json **out_noderole)
-{
-    struct api_request call = {
-        .attributes =
-            "[\"id\",\"state\",\"runlog\",\"reason\",\"reason_subject\",\"reason_text\"]"};
-    const enum cli_exit status = request_path(req, req->args->words[0], &call.path);
-    return status == CLI_OK ? request_send(req, &call, out_noderole) : status;
-}
-
 static bool log_is_wanted_run(const struct cli_request *req, struct str noderole_id,
                               const struct json *run)
 {
@@ -244,7 +235,12 @@ static enum cli_exit log_show_run(struct cli_request *req, const struct json *no
 enum cli_exit cmd_log_of_noderole(struct cli_request *req)
 {
     const struct json *noderole, *open, *ended;
-    enum cli_exit status = log_fetch_noderole(req, &noderole);
+    struct api_request call = {
+        .attributes =
+            "[\"id\",\"state\",\"runlog\",\"reason\",\"reason_subject\",\"reason_text\"]"};
+    enum cli_exit status = request_path(req, req->args->words[0], &call.path);
+    if (status == CLI_OK)
+        status = request_send(req, &call, &noderole);
     if (status == CLI_OK)
         status = request_send(req, &(struct api_request){.path = STR("runs")}, &open);
     if (status == CLI_OK)

@@ -70,28 +70,19 @@ enum cli_exit cmd_objects_list(struct cli_request *req)
     return req->options.watch ? watch_list(req) : cmd_objects_list_once(req);
 }
 
-static enum cli_exit objects_fetch(struct cli_request *req, const char *word,
-                                   const struct json **out_object)
-{
-    struct api_request call = {0};
-    const enum cli_exit status = request_path(req, word, &call.path);
-    return status != CLI_OK ? status : request_send(req, &call, out_object);
-}
-
-static bool wants_document(const struct cli_request *req)
-{
-    return !req->options.quiet && output_form(req) != OUTPUT_TABLE;
-}
-
 /* With JSON or YAML, several objects are printed as one list. */
 enum cli_exit cmd_objects_show(struct cli_request *req)
 {
     enum cli_exit status = CLI_OK;
-    const bool is_list = req->args->count > 1 && wants_document(req);
+    const bool is_list =
+        req->args->count > 1 && !req->options.quiet && output_form(req) != OUTPUT_TABLE;
     struct json *list = json_make(req->arena, JSON_ARRAY);
     for (int i = 0; i < req->args->count; i++) {
+        struct api_request call = {0};
         const struct json *object;
-        const enum cli_exit now = objects_fetch(req, req->args->words[i], &object);
+        enum cli_exit now = request_path(req, req->args->words[i], &call.path);
+        if (now == CLI_OK)
+            now = request_send(req, &call, &object);
         status = objects_first_failure(status, now);
         if (now != CLI_OK)
             continue;
@@ -176,15 +167,6 @@ enum cli_exit cmd_objects_destroy(struct cli_request *req)
     return status;
 }
 
-/* Some actions return the changed object, others a message. */
-static void output_done(struct cli_request *req, const struct json *reply)
-{
-    if (json_get(reply, STR("id")))
-        output_row(req, reply);
-    else
-        output_message(req, reply);
-}
-
 /* Replies with objects are printed as one table. */
 enum cli_exit cmd_objects_act(struct cli_request *req)
 {
@@ -201,9 +183,11 @@ enum cli_exit cmd_objects_act(struct cli_request *req)
             json_append(done, json_clone(req->arena, reply));
         status = objects_first_failure(status, now);
     }
-    if (done->count == 1)
-        output_done(req, done->first);
-    else if (done->count && json_get(done->first, STR("id")))
+    /* Some actions return the changed object, others a message. */
+    const bool has_objects = done->count && json_get(done->first, STR("id"));
+    if (has_objects && done->count == 1)
+        output_row(req, done->first);
+    else if (has_objects)
         output_list(req, done);
     else
         for (const struct json *reply = done->first; reply; reply = reply->next)

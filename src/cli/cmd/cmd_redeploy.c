@@ -19,21 +19,15 @@ static bool is_same_id(const struct json *a, const struct json *b)
     return a && b && a->kind == JSON_NUMBER && b->kind == JSON_NUMBER && str_eq(a->text, b->text);
 }
 
-static const struct json *find_role(const struct json *roles, const struct json *id)
-{
-    const struct json *role = roles->first;
-    while (role && !is_same_id(json_get(role, STR("id")), id))
-        role = role->next;
-    return role;
-}
-
 /* "provisioner-os-install, data-disks": the noderoles whose role is in `roles`. */
 static void redeploy_put_roles(struct buf *b, const struct json *noderoles,
                                const struct json *roles)
 {
     bool any = false;
     for (const struct json *nr = noderoles->first; nr; nr = nr->next) {
-        const struct json *role = find_role(roles, json_get(nr, STR("role_id")));
+        const struct json *id = json_get(nr, STR("role_id")), *role = roles->first;
+        while (role && !is_same_id(json_get(role, STR("id")), id))
+            role = role->next;
         const struct json *name = role ? json_get(role, STR("name")) : NULL;
         if (!name || name->kind != JSON_STRING)
             continue;

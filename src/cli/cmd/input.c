@@ -92,17 +92,6 @@ static void input_add_pairs(struct cli_request *req, struct json *object, const 
         json_set(object, pair->key, json_clone(req->arena, pair));
 }
 
-static void input_add_pairs_to_each(struct cli_request *req, struct json *value,
-                                    const struct json *pairs)
-{
-    if (value->kind == JSON_OBJECT) {
-        input_add_pairs(req, value, pairs);
-        return;
-    }
-    for (struct json *item = value->first; item; item = item->next)
-        input_add_pairs(req, item, pairs);
-}
-
 static enum cli_exit input_read_document(struct cli_request *req, const char *path,
                                          struct json **out_value)
 {
@@ -137,7 +126,13 @@ enum cli_exit input_read(struct cli_request *req, int first, struct json **out_v
         return CLI_OK;
     }
     status = input_read_document(req, path, out_value);
-    if (status == CLI_OK)
-        input_add_pairs_to_each(req, *out_value, pairs);
-    return status;
+    if (status != CLI_OK)
+        return status;
+    /* The pairs are added to the object, or to each object of the list. */
+    if ((*out_value)->kind == JSON_OBJECT)
+        input_add_pairs(req, *out_value, pairs);
+    else
+        for (struct json *item = (*out_value)->first; item; item = item->next)
+            input_add_pairs(req, item, pairs);
+    return CLI_OK;
 }

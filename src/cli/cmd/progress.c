@@ -75,17 +75,6 @@ static void progress_count(struct progress *p, const struct json *noderole, stru
         c->of[state - p->noderoles->states]++;
 }
 
-/* The noderoles of a node or deployment; a noderole itself if that is what was committed. */
-static enum cli_exit progress_fetch(struct progress *p, struct cli_request *once,
-                                    const struct json **out)
-{
-    const bool is_one = str_starts(p->path, STR("node_roles/"));
-    const struct api_request call = {.path = is_one ? p->path
-                                                    : request_join(once, p->path, "node_roles"),
-                                     .attributes = "[\"id\",\"state\"]"};
-    return request_send_again(once, &call, &p->retry, out);
-}
-
 static enum cli_exit progress_poll(struct progress *p)
 {
     struct arena scratch = {0};
@@ -93,7 +82,12 @@ static enum cli_exit progress_poll(struct progress *p)
     const struct json *reply;
     struct counts c = {.total = 0};
     once.arena = &scratch;
-    const enum cli_exit status = progress_fetch(p, &once, &reply);
+    /* The noderoles of a node or deployment; a noderole itself if that is what was committed. */
+    const bool is_one = str_starts(p->path, STR("node_roles/"));
+    const struct api_request call = {.path = is_one ? p->path
+                                                    : request_join(&once, p->path, "node_roles"),
+                                     .attributes = "[\"id\",\"state\"]"};
+    const enum cli_exit status = request_send_again(&once, &call, &p->retry, &reply);
     p->req->client = once.client;
     if (reply && reply->kind == JSON_OBJECT)
         progress_count(p, reply, &c);
@@ -128,28 +122,24 @@ static void progress_put_counts(struct progress *p, struct buf *b)
     }
 }
 
-static void progress_put_bar(struct progress *p, struct buf *b)
-{
-    const uint64_t active = progress_count_of(p, "active");
-    const uint32_t full = p->now.total ? (uint32_t)(active * BAR_WIDTH / p->now.total) : BAR_WIDTH;
-    buf_put_c(b, '[');
-    for (uint32_t i = 0; i < BAR_WIDTH; i++)
-        buf_put_c(b, i < full ? '#' : '.');
-    buf_put_z(b, "] ");
-}
-
 static void progress_draw(struct progress *p)
 {
     struct arena scratch = {0};
     struct buf b = buf_in(&scratch);
     if (!p->has_changed && p->is_drawn)
         return;
+    const uint64_t active = progress_count_of(p, "active");
     if (p->is_terminal) {
+        const uint32_t full =
+            p->now.total ? (uint32_t)(active * BAR_WIDTH / p->now.total) : BAR_WIDTH;
         /* Erase the line and switch off wrapping: a wrapped line could not be erased. */
         buf_put_z(&b, "\r\033[K\033[?7l");
-        progress_put_bar(p, &b);
+        buf_put_c(&b, '[');
+        for (uint32_t i = 0; i < BAR_WIDTH; i++)
+            buf_put_c(&b, i < full ? '#' : '.');
+        buf_put_z(&b, "] ");
     }
-    buf_put_u64(&b, progress_count_of(p, "active"));
+    buf_put_u64(&b, active);
     buf_put_c(&b, '/');
     buf_put_u64(&b, p->now.total);
     buf_put_z(&b, " active");
@@ -280,17 +270,6 @@ static void progress_report_idle(struct progress *p)
     cmd_why_print(p->req, p->path);
 }
 
-static enum cli_exit progress_report_timeout(struct progress *p)
-{
-    fprintf(stderr, "%s: not all noderoles are active after %s s\n", p->req->prog,
-            p->req->options.timeout);
-    if (progress_count_of(p, "error"))
-        progress_report_errors(p);
-    else
-        cmd_why_print(p->req, p->path);
-    return CLI_TIMEOUT;
-}
-
 enum cli_exit progress_wait(struct cli_request *req, struct str object_path, int64_t timeout_ms)
 {
     const int64_t start = sys_mono_ms();
@@ -322,8 +301,15 @@ enum cli_exit progress_wait(struct cli_request *req, struct str object_path, int
     }
     if (p.is_terminal && p.is_drawn)
         fputs("\n", stderr);
-    if (status == CLI_TIMEOUT)
-        return progress_report_timeout(&p);
+    if (status == CLI_TIMEOUT) {
+        fprintf(stderr, "%s: not all noderoles are active after %s s\n", req->prog,
+                req->options.timeout);
+        if (progress_count_of(&p, "error"))
+            progress_report_errors(&p);
+        else
+            cmd_why_print(req, p.path);
+        return CLI_TIMEOUT;
+    }
     if (status != CLI_OK || progress_is_done(&p))
         return status;
     progress_report_errors(&p);

@@ -57,22 +57,6 @@ static void request_print_problem(const struct cli_request *req, const struct js
     fprintf(stderr, "%s: %.*s\n", req->prog, STR_FMT_ARGS(buf_str(&line)));
 }
 
-static void request_print_warning(const struct cli_request *req, struct str warning)
-{
-    struct buf line = buf_in(req->arena);
-    term_put_escaped(&line, warning);
-    fprintf(stderr, "%s: warning: %.*s\n", req->prog, STR_FMT_ARGS(buf_str(&line)));
-}
-
-/* For a reply without problems and message, such as one of a proxy. */
-static void request_print_body(const struct cli_request *req, const struct client_reply *reply)
-{
-    struct buf line = buf_in(req->arena);
-    term_put_escaped(&line, str_slice(reply->body, 0, 200));
-    fprintf(stderr, "%s: the server replied with status %d: %.*s\n", req->prog, reply->status,
-            STR_FMT_ARGS(buf_str(&line)));
-}
-
 /* The exit status for an HTTP status other than 2xx. 408, 429 and 5xx mean that the request may
  * succeed later, like one without a reply; 501 is permanent. */
 static enum cli_exit request_exit_status(int status)
@@ -96,13 +80,17 @@ enum cli_exit request_report_refusal(const struct cli_request *req,
     const char *what;
     const err read = json_read(req->arena, reply->body, &body, &offset, &what);
     const struct json *problems = read == OK ? json_get(body, STR("problems")) : NULL;
-    if (problems && problems->kind == JSON_ARRAY && problems->first)
+    if (problems && problems->kind == JSON_ARRAY && problems->first) {
         for (const struct json *p = problems->first; p; p = p->next)
             request_print_problem(req, p);
-    else if (read == OK && request_text(body, "message").len)
+    } else if (read == OK && request_text(body, "message").len) {
         request_print_problem(req, body);
-    else
-        request_print_body(req, reply);
+    } else { /* a reply without problems and message, such as one of a proxy */
+        struct buf line = buf_in(req->arena);
+        term_put_escaped(&line, str_slice(reply->body, 0, 200));
+        fprintf(stderr, "%s: the server replied with status %d: %.*s\n", req->prog, reply->status,
+                STR_FMT_ARGS(buf_str(&line)));
+    }
     if (reply->status == 401 && !req->settings.token && !req->settings.password)
         fprintf(stderr, "%s: no credentials given; run `halligan login` to store a token\n",
                 req->prog);
@@ -216,8 +204,11 @@ enum cli_exit request_send(struct cli_request *req, const struct api_request *ca
     };
     const err sent = client_send(req->client, &http, req->arena, &reply);
     const bool is_good = sent == OK && reply.status >= 200 && reply.status < 300;
-    if (is_good && reply.warning.len)
-        request_print_warning(req, reply.warning);
+    if (is_good && reply.warning.len) {
+        struct buf line = buf_in(req->arena);
+        term_put_escaped(&line, reply.warning);
+        fprintf(stderr, "%s: warning: %.*s\n", req->prog, STR_FMT_ARGS(buf_str(&line)));
+    }
     if (is_good)
         return request_parse_reply(req, reply.body, http.path, out_reply);
     if (sent == OK && call->expects && request_has_code(req, &reply, call->expects)) {

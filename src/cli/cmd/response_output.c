@@ -185,13 +185,6 @@ static struct str output_title(struct arena *a, const struct cli_noun *noun,
     return (struct str){upper, title.len};
 }
 
-/* In columns; 0: stdout is not a terminal, so lines are not cut. */
-static uint32_t terminal_width(void)
-{
-    struct winsize size;
-    return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
 static void fill_column(struct cli_request *req, struct table *t, uint32_t c,
                         const struct json *list)
 {
@@ -215,20 +208,20 @@ static bool is_zero_everywhere(const struct json *list, const char *field)
     return true;
 }
 
-/* Without the last columns that are rare and have only zeros (rare_columns of struct cli_noun). */
-static uint32_t count_columns(const struct cli_noun *noun, const struct json *list)
-{
-    uint32_t count = noun->column_count;
-    while (count > noun->column_count - noun->rare_columns &&
-           is_zero_everywhere(list, noun->columns[count - 1].field))
-        count--;
-    return count;
-}
-
 static void output_put_table(struct cli_request *req, const struct json *list, struct buf *b)
 {
-    struct table t = table_new(req->arena, list->count + 1, count_columns(req->noun, list));
-    t.width_max = terminal_width();
+    const struct cli_noun *noun = req->noun;
+    uint32_t columns = noun->column_count;
+    /* Leave out the last columns that are rare and have only zeros (rare_columns of struct
+     * cli_noun). */
+    while (columns > noun->column_count - noun->rare_columns &&
+           is_zero_everywhere(list, noun->columns[columns - 1].field))
+        columns--;
+    struct table t = table_new(req->arena, list->count + 1, columns);
+    /* Lines are cut only if stdout is a terminal; 0 means that they are not. */
+    struct winsize size;
+    const bool has_width = isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+    t.width_max = has_width ? size.ws_col : 0;
     t.has_colors = output_has_colors(STDOUT_FILENO);
     for (uint32_t c = 0; c < t.columns; c++)
         fill_column(req, &t, c, list);
@@ -335,12 +328,6 @@ static void output_put_member(struct buf *b, struct str key, struct str text, ui
     } while (from <= text.len && text.len);
 }
 
-static const struct json *output_column_member(const struct cli_request *req,
-                                               const struct json *object, uint32_t i)
-{
-    return json_get(object, str_from(req->noun->columns[i].field));
-}
-
 static bool output_is_column(const struct cli_request *req, struct str key)
 {
     for (uint32_t i = 0; i < req->noun->column_count; i++)
@@ -361,7 +348,7 @@ void output_object(struct cli_request *req, const struct json *object)
     for (const struct json *m = object->first; m; m = m->next)
         width = term_width_escaped(m->key) > width ? term_width_escaped(m->key) : width;
     for (uint32_t i = 0; i < req->noun->column_count; i++) {
-        const struct json *m = output_column_member(req, object, i);
+        const struct json *m = json_get(object, str_from(req->noun->columns[i].field));
         if (m)
             output_put_member(&b, m->key, output_member_text(req, object, m), width + 2);
     }

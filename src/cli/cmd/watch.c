@@ -79,25 +79,21 @@ static bool watch_on_open(void *self)
 }
 
 /* An event that is not valid JSON is dropped. */
-static void watch_show_event(struct watcher *w, struct str data)
+static void watch_on_event(void *self, struct str data)
 {
+    struct watcher *w = self;
     struct arena scratch = {0};
-    struct cli_request once = *w->req;
     struct json *event;
     uint32_t offset;
     const char *what;
+    w->is_stale = true;
+    if (w->is_list)
+        return;
+    struct cli_request once = *w->req;
     once.arena = &scratch;
     if (json_read(&scratch, data, &event, &offset, &what) == OK)
         output_event(&once, event);
     arena_fini(&scratch);
-}
-
-static void watch_on_event(void *self, struct str data)
-{
-    struct watcher *w = self;
-    w->is_stale = true;
-    if (!w->is_list)
-        watch_show_event(w, data);
 }
 
 /* The list is printed once for all events of one piece of data. */
