@@ -158,13 +158,6 @@ static struct json *audit_value(struct arena *a, const struct field *field, enum
     impossible("unknown kind of field");
 }
 
-static bool audit_field_is_equal(const struct field *field, const struct record *a,
-                                 const struct record *b)
-{
-    const struct layout one = {"", field, 1, 0};
-    return fields_eq(&one, &a->id, &b->id);
-}
-
 static void audit_add_pair(struct arena *a, struct json *changes, const char *key,
                            struct json *before, struct json *after)
 {
@@ -197,28 +190,18 @@ static void audit_add_power(struct arena *a, struct json *changes, const struct 
     }
 }
 
-/* The members of a group are not a field of its record: list the node that was added or removed. */
-static void audit_add_group_member(struct arena *a, struct json *changes,
-                                   const struct command *command)
-{
-    if (command->kind == COMMAND_GROUP_ADD)
-        audit_add_value(a, changes, "node_id", json_make_i64(a, command->group_add.node_id));
-    else if (command->kind == COMMAND_GROUP_REMOVE)
-        audit_add_pair(a, changes, "node_id", json_make_i64(a, command->group_remove.node_id),
-                       json_make(a, JSON_NULL));
-}
-
 /* {"field":[before,after]}; a record that is NULL did not exist. */
 static struct json *audit_difference(struct arena *a, enum table table, const struct record *before,
                                      const struct record *after)
 {
     static const struct record nothing;
+    const struct record *old = before ? before : &nothing, *now = after ? after : &nothing;
     const struct layout *layout = record_layout(table);
     struct json *changes = json_make(a, JSON_OBJECT);
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct field *field = &layout->fields[i];
-        if (audit_is_bookkeeping(str_from(field->name)) ||
-            audit_field_is_equal(field, before ? before : &nothing, after ? after : &nothing))
+        const struct layout one = {"", field, 1, 0}; /* fields_eq() compares this field only */
+        if (audit_is_bookkeeping(str_from(field->name)) || fields_eq(&one, &old->id, &now->id))
             continue;
         struct json *pair = json_make(a, JSON_ARRAY);
         json_append(pair, audit_value(a, field, table, before));
@@ -265,7 +248,15 @@ static void audit_after(struct events *events, const struct event_watch *watch,
     if (command->kind == COMMAND_NODE_POWER_READ && !changes->count)
         return;
     audit_add_power(events->arena, changes, command, watch);
-    audit_add_group_member(events->arena, changes, command);
+    /* The members of a group are not a field of its record: list the node that was added or
+     * removed. */
+    if (command->kind == COMMAND_GROUP_ADD)
+        audit_add_value(events->arena, changes, "node_id",
+                        json_make_i64(events->arena, command->group_add.node_id));
+    else if (command->kind == COMMAND_GROUP_REMOVE)
+        audit_add_pair(events->arena, changes, "node_id",
+                       json_make_i64(events->arena, command->group_remove.node_id),
+                       json_make(events->arena, JSON_NULL));
     if (watch->pins)
         audit_add_pair(events->arena, changes, "host_keys", watch->pins,
                        audit_host_keys(core, id, events->arena));
@@ -305,16 +296,6 @@ static void audit_part_after(void *self, const struct command *part, const struc
         port->part(port->self, part, outcome);
 }
 
-/* Drop all notes after `last`; NULL: all. */
-static void audit_truncate(struct events *events, struct event_note *last)
-{
-    if (last)
-        last->next = NULL;
-    else
-        events->first = NULL;
-    events->last = last;
-}
-
 static void audit_step_parts(struct events *events, struct core *core,
                              const struct command *command, struct effects *fx,
                              struct outcome *outcome)
@@ -325,8 +306,14 @@ static void audit_step_parts(struct events *events, struct core *core,
     core_watch_parts(core, &watch);
     core_step(core, command, events->arena, fx, outcome);
     core_watch_parts(core, NULL);
-    if (outcome->verdict != VERDICT_DONE)
-        audit_truncate(events, last);
+    if (outcome->verdict == VERDICT_DONE)
+        return;
+    /* The batch was refused as a whole: drop the notes of its parts. */
+    if (last)
+        last->next = NULL;
+    else
+        events->first = NULL;
+    events->last = last;
 }
 
 void audit_step(struct events *events, struct core *core, const struct command *command,

@@ -90,19 +90,6 @@ static bool plans_is_needed(const struct turn *t, uint32_t made)
     return false;
 }
 
-/* End complete plans that no later request can use. */
-static void plans_end_unused(struct turn *t)
-{
-    for (uint32_t i = 0; i < PLANS_KEPT; i++) {
-        struct made_plan *made = &t->plans.made[i];
-        if (!made->plan || !core_plan_is_done(made->plan) || plans_is_needed(t, i))
-            continue;
-        if (made->owner || core_plan_is_stale(made->plan) ||
-            core_plan_bytes(made->plan) > PLAN_KEPT_BYTES)
-            plans_end(made);
-    }
-}
-
 /* Send the replies whose turn is durable. */
 static void plans_send_replies(struct turn *t)
 {
@@ -132,17 +119,6 @@ static void plans_set_reply(const struct turn *t, struct plan_request *r, uint32
     r->is_answered = true;
 }
 
-static void plans_reply(struct turn *t, struct plan_request *r, uint32_t made)
-{
-    struct made_plan *m = &t->plans.made[made];
-    core_plan_outcome(m->plan, &r->input.command, &r->outcome);
-    /* Veto requests are sent for each request; the replies apply to that request only. */
-    if (r->outcome.verdict == VERDICT_NEEDS_HOOKS)
-        m->owner = m->owner ? m->owner : r->number;
-    plans_set_reply(t, r, made);
-    m->used = ++t->plans.numbers;
-}
-
 static bool plans_matches(const struct made_plan *m, const struct plan_request *r)
 {
     const struct command *c = &r->input.command;
@@ -154,7 +130,7 @@ static bool plans_matches(const struct made_plan *m, const struct plan_request *
 /* Set the replies of all requests that wait for this complete plan. */
 static void plans_reply_all(struct turn *t, uint32_t made)
 {
-    const struct made_plan *m = &t->plans.made[made];
+    struct made_plan *m = &t->plans.made[made];
     bool is_first = true;
     for (uint32_t i = 0; i < PLAN_REQUESTS_MAX; i++) {
         struct plan_request *r = &t->plans.requests[i];
@@ -162,7 +138,12 @@ static void plans_reply_all(struct turn *t, uint32_t made)
             continue;
         t->plans.counts.reused += !is_first;
         is_first = false;
-        plans_reply(t, r, made);
+        core_plan_outcome(m->plan, &r->input.command, &r->outcome);
+        /* Veto requests are sent for each request; the replies apply to that request only. */
+        if (r->outcome.verdict == VERDICT_NEEDS_HOOKS)
+            m->owner = m->owner ? m->owner : r->number;
+        plans_set_reply(t, r, made);
+        m->used = ++t->plans.numbers;
     }
 }
 
@@ -305,7 +286,15 @@ bool turn_slice(struct turn *t)
 {
     const bool may_work = t->plans.count && t->phase == PHASE_LIVE && t->core && turn_may_plan(t);
     const bool has_more = may_work && plans_slice(t);
-    plans_end_unused(t);
+    /* End complete plans that no later request can use. */
+    for (uint32_t i = 0; i < PLANS_KEPT; i++) {
+        struct made_plan *made = &t->plans.made[i];
+        if (!made->plan || !core_plan_is_done(made->plan) || plans_is_needed(t, i))
+            continue;
+        if (made->owner || core_plan_is_stale(made->plan) ||
+            core_plan_bytes(made->plan) > PLAN_KEPT_BYTES)
+            plans_end(made);
+    }
     return has_more;
 }
 
