@@ -37,18 +37,6 @@ static err postgres_error_of(const struct postgres_engine *e, const char *state)
     return PQstatus(e->db) == CONNECTION_OK ? ERR_IO : ERR_UNAVAILABLE;
 }
 
-/* libpq ends its messages with a newline, and some have several lines. */
-static void postgres_copy_line(const char *text, char *out, size_t size)
-{
-    size_t length = strlen(text);
-    while (length && text[length - 1] == '\n')
-        length--;
-    snprintf(out, size, "%.*s", (int)length, text);
-    for (char *at = out; *at; at++)
-        if (*at == '\n' || *at == '\t')
-            *at = ' ';
-}
-
 err postgres_set_error(struct postgres_engine *e, err why, const char *text)
 {
     const char *name = e->db ? PQdb(e->db) : NULL;
@@ -62,7 +50,16 @@ err postgres_fail(struct postgres_engine *e, const PGresult *answer, const char 
     const char *state = PQresultErrorField(answer, PG_DIAG_SQLSTATE);
     const char *message = PQresultErrorField(answer, PG_DIAG_MESSAGE_PRIMARY);
     char line[300], text[400];
-    postgres_copy_line(message ? message : PQerrorMessage(e->db), line, sizeof line);
+    if (!message)
+        message = PQerrorMessage(e->db);
+    /* libpq ends its messages with a newline, and some have several lines. */
+    size_t length = strlen(message);
+    while (length && message[length - 1] == '\n')
+        length--;
+    snprintf(line, sizeof line, "%.*s", (int)length, message);
+    for (char *at = line; *at; at++)
+        if (*at == '\n' || *at == '\t')
+            *at = ' ';
     snprintf(text, sizeof text, "cannot %.60s: %s%s%.5s%s", doing,
              line[0] ? line : "unexpected response of the server", state ? " (" : "",
              state ? state : "", state ? ")" : "");

@@ -90,14 +90,6 @@ static bool copy_skip_header(struct bytes *b)
            copy_take(b, extension, &at);
 }
 
-/* The statement returns NULL for zero and the empty string, which most columns are, to save bytes
- * (tools/gen/statements). */
-static err postgres_clear_column(struct record *record, uint32_t field)
-{
-    return column_is_text(record->table, field) ? column_set_text(record, field, STR(""))
-                                                : column_set_number(record, field, 0);
-}
-
 /* Each column is a size and that many bytes; the size -1 is NULL. */
 static bool copy_read_row(struct bytes *b, struct record *out)
 {
@@ -107,7 +99,11 @@ static bool copy_read_row(struct bytes *b, struct record *out)
         if (!copy_take_u32(b, &value.len))
             return false;
         if (value.len == UINT32_MAX) {
-            if (postgres_clear_column(out, i) != OK)
+            /* The statement returns NULL for zero and the empty string, which most columns are, to
+             * save bytes (tools/gen/statements). */
+            const err why = column_is_text(out->table, i) ? column_set_text(out, i, STR(""))
+                                                          : column_set_number(out, i, 0);
+            if (why != OK)
                 return false;
         } else if (!copy_take(b, value.len, &value.at) ||
                    postgres_set_column(out, i, value) != OK) {
@@ -138,19 +134,6 @@ static err copy_read_message(struct postgres_engine *e, struct bytes b, struct r
     return OK;
 }
 
-/* Cancels the COPY, then reads and drops the rows that were sent already. */
-static void copy_stop(struct postgres_engine *e)
-{
-    char text[256];
-    char *row = NULL;
-    PGcancel *cancel = PQgetCancel(e->db);
-    if (cancel)
-        ignore(PQcancel(cancel, text, sizeof text), "then all remaining rows are read");
-    PQfreeCancel(cancel);
-    while (postgres_copy_row(e, &row) > 0)
-        PQfreemem(row);
-}
-
 static err copy_read_rows(struct postgres_engine *e, enum table table,
                           struct record_callback callback)
 {
@@ -170,19 +153,16 @@ static err copy_read_rows(struct postgres_engine *e, enum table table,
         begun = true;
         PQfreemem(row);
     }
-    if (why != OK)
-        copy_stop(e);
-    return why;
-}
-
-/* Only the final result of the server shows that all rows were sent. */
-static err copy_finish(struct postgres_engine *e, err why)
-{
-    PGresult *answer = postgres_next(e);
-    if (why == OK)
-        why = postgres_expect(e, answer, PGRES_COMMAND_OK, "read a table");
-    for (; answer; answer = postgres_next(e))
-        PQclear(answer);
+    if (why != OK) {
+        /* Cancel the COPY, then read and drop the rows that were sent already. */
+        char text[256];
+        PGcancel *cancel = PQgetCancel(e->db);
+        if (cancel)
+            ignore(PQcancel(cancel, text, sizeof text), "then all remaining rows are read");
+        PQfreeCancel(cancel);
+        while (postgres_copy_row(e, &row) > 0)
+            PQfreemem(row);
+    }
     return why;
 }
 
@@ -198,7 +178,13 @@ err postgres_table(struct engine *engine, enum table table, struct record_callba
     if (why != OK)
         return why;
     why = copy_read_rows(e, table, callback);
-    return copy_finish(e, why);
+    /* Only the final result of the server shows that all rows were sent. */
+    answer = postgres_next(e);
+    if (why == OK)
+        why = postgres_expect(e, answer, PGRES_COMMAND_OK, "read a table");
+    for (; answer; answer = postgres_next(e))
+        PQclear(answer);
+    return why;
 }
 
 /* ---- snapshot reads ---- */

@@ -200,29 +200,21 @@ static err chunk_send_arrays(struct postgres_engine *e, struct postgres_chunk *c
     return why;
 }
 
-static err postgres_refuse_count(struct postgres_engine *e, enum table table)
-{
-    char text[200];
-    snprintf(text, sizeof text, "table \"%s\" did not accept all rows", table_name(table));
-    return postgres_set_error(e, ERR_IO, text);
-}
-
-/* Some rows of an update did not exist: deletes the existing ones and inserts all of them. */
-static err chunk_replace_rows(struct postgres_engine *e, struct postgres_chunk *c,
-                              uint32_t *out_count)
-{
-    const err why = chunk_send_arrays(e, c, OP_DELETE, out_count);
-    return why == OK ? chunk_send_arrays(e, c, OP_INSERT, out_count) : why;
-}
-
 static err chunk_send(struct postgres_engine *e, struct postgres_chunk *c)
 {
     uint32_t count = 0;
     err why = chunk_send_arrays(e, c, c->op, &count);
-    if (why == OK && c->op == OP_UPDATE && count != c->rows)
-        why = chunk_replace_rows(e, c, &count);
-    if (why == OK && c->op != OP_DELETE && count != c->rows)
-        why = postgres_refuse_count(e, c->table);
+    if (why == OK && c->op == OP_UPDATE && count != c->rows) {
+        /* Some rows of the update did not exist: delete the existing ones, then insert all. */
+        why = chunk_send_arrays(e, c, OP_DELETE, &count);
+        if (why == OK)
+            why = chunk_send_arrays(e, c, OP_INSERT, &count);
+    }
+    if (why == OK && c->op != OP_DELETE && count != c->rows) {
+        char text[200];
+        snprintf(text, sizeof text, "table \"%s\" did not accept all rows", table_name(c->table));
+        why = postgres_set_error(e, ERR_IO, text);
+    }
     chunk_reset(c);
     return why;
 }

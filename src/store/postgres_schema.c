@@ -247,24 +247,18 @@ static err postgres_compare_again(struct postgres_engine *e)
     return why;
 }
 
-static err postgres_apply_migration(struct postgres_engine *e, uint32_t index)
+static err postgres_migrate(struct postgres_engine *e, uint32_t index)
 {
-    err why = index == 0 ? postgres_exec(e, create_log, "migrate") : OK;
+    FAILPOINT(MIGRATE_BEFORE);
+    err why = postgres_exec(e, "BEGIN", "migrate");
+    if (why == OK && index == 0)
+        why = postgres_exec(e, create_log, "migrate");
     if (why == OK)
         why = postgres_exec(e, postgres_migrations.at[index].text, "migrate");
     if (why == OK)
         why = postgres_record_migration(e, &postgres_migrations.at[index]);
     if (why == OK && index + 1 == postgres_migrations.count)
         why = postgres_compare_again(e);
-    return why;
-}
-
-static err postgres_migrate(struct postgres_engine *e, uint32_t index)
-{
-    FAILPOINT(MIGRATE_BEFORE);
-    err why = postgres_exec(e, "BEGIN", "migrate");
-    if (why == OK)
-        why = postgres_apply_migration(e, index);
     FAILPOINT(MIGRATE_INSIDE);
     if (why == OK)
         why = postgres_exec(e, "COMMIT", "migrate");

@@ -170,27 +170,24 @@ static err postgres_refuse_record(void *self, const struct record *record)
     return ERR_REFUSED;
 }
 
-static err postgres_check_empty(struct postgres_engine *e)
-{
-    struct store_mark mark;
-    err why = postgres_read_mark(e, &mark);
-    if (why == OK && mark.turn != 0)
-        why = ERR_REFUSED;
-    for (uint32_t t = 0; t < TABLE_COUNT && why == OK; t++)
-        why = postgres_table(&e->engine, (enum table)t,
-                             (struct record_callback){NULL, postgres_refuse_record});
-    return why == ERR_REFUSED ? postgres_set_error(e, why, "the store is not empty") : why;
-}
-
 err postgres_fill_begin(struct engine *engine)
 {
     struct postgres_engine *e = postgres_of(engine);
+    struct store_mark mark;
     if (!postgres_is_idle(e))
         return postgres_set_error(e, ERR_UNAVAILABLE, "the connection was lost");
     err why = postgres_exec(e, "BEGIN", "open a transaction");
     if (why != OK)
         return why;
-    why = postgres_check_empty(e);
+    /* An empty store has neither a turn nor a row in any table. */
+    why = postgres_read_mark(e, &mark);
+    if (why == OK && mark.turn != 0)
+        why = ERR_REFUSED;
+    for (uint32_t t = 0; t < TABLE_COUNT && why == OK; t++)
+        why = postgres_table(&e->engine, (enum table)t,
+                             (struct record_callback){NULL, postgres_refuse_record});
+    if (why == ERR_REFUSED)
+        why = postgres_set_error(e, why, "the store is not empty");
     if (why != OK)
         postgres_roll_back(e);
     return why;

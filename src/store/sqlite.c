@@ -426,13 +426,6 @@ static bool sqlite_has_moved(struct sqlite_engine *e)
     return true;
 }
 
-/* The log must not grow without bound while checkpoints fail. */
-static err sqlite_refuse_long_log(struct sqlite_engine *e)
-{
-    e->engine.why = e->checkpoint_why;
-    return ERR_IO;
-}
-
 static err sqlite_write(struct engine *engine, const struct batch *batch)
 {
     struct sqlite_engine *e = sqlite_of(engine);
@@ -442,8 +435,11 @@ static err sqlite_write(struct engine *engine, const struct batch *batch)
         return ERR_UNAVAILABLE;
     if (sqlite_has_moved(e))
         return ERR_IO;
-    if (e->checkpoint_why.text[0] && e->frames >= FRAMES_MANY)
-        return sqlite_refuse_long_log(e);
+    /* The log must not grow without bound while checkpoints fail. */
+    if (e->checkpoint_why.text[0] && e->frames >= FRAMES_MANY) {
+        e->engine.why = e->checkpoint_why;
+        return ERR_IO;
+    }
     err why = sqlite_run(e, e->begin, "open a transaction");
     if (why != OK)
         return why;

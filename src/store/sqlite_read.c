@@ -92,12 +92,6 @@ err sqlite_verify(struct engine *engine)
 
 /* ---- filling an empty store ---- */
 
-static err sqlite_refuse_not_empty(struct sqlite_engine *e)
-{
-    snprintf(e->engine.why.text, sizeof e->engine.why.text, "%s: the store is not empty", e->path);
-    return ERR_REFUSED;
-}
-
 err sqlite_fill_begin(struct engine *engine)
 {
     struct sqlite_engine *e = sqlite_of(engine);
@@ -106,8 +100,11 @@ err sqlite_fill_begin(struct engine *engine)
     if (why != OK)
         return why;
     why = sqlite_read_mark(e, &mark);
-    if (why == OK && mark.turn != 0)
-        why = sqlite_refuse_not_empty(e);
+    if (why == OK && mark.turn != 0) {
+        snprintf(e->engine.why.text, sizeof e->engine.why.text, "%s: the store is not empty",
+                 e->path);
+        why = ERR_REFUSED;
+    }
     if (why != OK)
         sqlite_roll_back(e);
     return why;

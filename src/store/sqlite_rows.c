@@ -59,18 +59,6 @@ static int sqlite_bind_record(sqlite3_stmt *s, struct sqlite_bound *bound,
     return result;
 }
 
-/* Binds the fields that are stored as the name of a table. */
-static void sqlite_bind_table_names(sqlite3_stmt *s, struct sqlite_bound *bound,
-                                    const struct record *record, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (column_is_noun(record->table, i)) {
-            const struct str name = column_text(record, i);
-            sqlite3_bind_text(s, (int)i + 1, name.at, (int)name.len, SQLITE_STATIC);
-            bound->known = false;
-        }
-}
-
 static err step_row(struct sqlite_engine *e, enum table_op op, const struct record *record,
                     uint32_t columns)
 {
@@ -78,8 +66,14 @@ static err step_row(struct sqlite_engine *e, enum table_op op, const struct reco
     struct sqlite_bound *bound = &e->bound[record->table][op];
     if (sqlite_bind_record(s, bound, record, columns) != SQLITE_OK)
         return sqlite_fail(e, SQLITE_NOMEM, "take a row");
-    if (record->table == TABLE_COUNTER || record->table == TABLE_OUTBOX)
-        sqlite_bind_table_names(s, bound, record, columns);
+    /* Some fields of these tables are stored as the name of a table: bind that instead. */
+    const bool has_names = record->table == TABLE_COUNTER || record->table == TABLE_OUTBOX;
+    for (uint32_t i = 0; has_names && i < columns; i++)
+        if (column_is_noun(record->table, i)) {
+            const struct str name = column_text(record, i);
+            sqlite3_bind_text(s, (int)i + 1, name.at, (int)name.len, SQLITE_STATIC);
+            bound->known = false;
+        }
     return sqlite_run(e, s, "write a row");
 }
 
@@ -143,13 +137,6 @@ static err sqlite_read_row(sqlite3_stmt *s, struct record *out)
     return OK;
 }
 
-static err sqlite_refuse_row(struct sqlite_engine *e, enum table table)
-{
-    sqlite3_snprintf(sizeof e->engine.why.text, e->engine.why.text,
-                     "%s: a row of table \"%s\" has an invalid value", e->path, table_name(table));
-    return ERR_CORRUPT;
-}
-
 err sqlite_visit(struct sqlite_engine *e, sqlite3_stmt *statement, enum table table,
                  struct record_callback callback)
 {
@@ -160,10 +147,14 @@ err sqlite_visit(struct sqlite_engine *e, sqlite3_stmt *statement, enum table ta
     record.table = table;
     while ((result = sqlite3_step(statement)) == SQLITE_ROW && why == OK) {
         why = sqlite_read_row(statement, &record);
-        if (why != OK)
-            why = sqlite_refuse_row(e, table);
-        else
+        if (why == OK) {
             why = callback.record(callback.self, &record);
+        } else {
+            sqlite3_snprintf(sizeof e->engine.why.text, e->engine.why.text,
+                             "%s: a row of table \"%s\" has an invalid value", e->path,
+                             table_name(table));
+            why = ERR_CORRUPT;
+        }
     }
     if (why == OK && result != SQLITE_DONE)
         why = sqlite_fail(e, result, "read a table");

@@ -198,20 +198,16 @@ static err sqlite_refuse_old(struct sqlite_engine *e, uint32_t count)
     return sqlite_refuse(e, text);
 }
 
-/* True if there is a write-ahead log without its database, because the file was emptied or removed.
- * SQLite would delete the log when it opens the file, and with it the remaining data. */
-static bool sqlite_has_orphaned_log(const struct sqlite_engine *e)
+err sqlite_schema_before(struct sqlite_engine *e)
 {
+    /* There is a write-ahead log without its database if the file was emptied or removed. SQLite
+     * would delete the log when it opens the file, and with it the remaining data. */
     char log[PATH_MAX];
     struct stat file, beside;
     snprintf(log, sizeof log, "%s-wal", e->path);
-    return (stat(e->path, &file) != 0 || file.st_size == 0) && stat(log, &beside) == 0 &&
-           beside.st_size > 0;
-}
-
-err sqlite_schema_before(struct sqlite_engine *e)
-{
-    if (!sqlite_has_orphaned_log(e))
+    const bool is_orphaned = (stat(e->path, &file) != 0 || file.st_size == 0) &&
+                             stat(log, &beside) == 0 && beside.st_size > 0;
+    if (!is_orphaned)
         return OK;
     return sqlite_refuse(e, "the database file is missing or empty, but its log is not; opening it "
                             "would delete the log");

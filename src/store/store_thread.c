@@ -294,14 +294,6 @@ static err port_lead(void *self, int64_t epoch, struct store_mark *out_mark)
     return why;
 }
 
-static err store_load_tables(struct engine *e, struct record_callback callback)
-{
-    err why = OK;
-    for (uint32_t t = 0; t < TABLE_LOADED && why == OK; t++)
-        why = e->ops->table(e, (enum table)t, callback);
-    return why;
-}
-
 /* Called with the lock held. True: the caller may use the engine until it releases the lock. False:
  * an attempt to lead is in progress, or maintenance does not end in time. The result of a lead()
  * that has ended is dropped; the next lead() determines it again. */
@@ -354,7 +346,8 @@ static err port_load(void *self, struct record_callback callback)
     if (store_take_engine(s)) {
         why = s->engine->ops->begin(s->engine, &mark);
         if (why == OK) {
-            why = store_load_tables(s->engine, callback);
+            for (uint32_t t = 0; t < TABLE_LOADED && why == OK; t++)
+                why = s->engine->ops->table(s->engine, (enum table)t, callback);
             s->engine->ops->end(s->engine);
         }
         store_return_engine(s, why);
