@@ -146,28 +146,6 @@ static bool delivery_queue_same_object(const struct outbox_record *a, const stru
     return a->object == b->object && a->object_id == b->object_id;
 }
 
-static void delivery_queue_unlink_row(struct role_queue *role_queue, struct waiting_row *row,
-                                      struct waiting_row *before)
-{
-    if (before)
-        before->next = row->next;
-    else
-        role_queue->first_row = row->next;
-    if (role_queue->last_row == row)
-        role_queue->last_row = before;
-}
-
-/* Unlink an empty queue from the list. */
-static void delivery_queue_unlink_empty(struct delivery_queue *queue, struct role_queue *role_queue)
-{
-    struct role_queue *before = NULL;
-    if (role_queue->first_row)
-        return;
-    for (struct role_queue *at = queue->first_waiting; at != role_queue; at = at->next_waiting)
-        before = at;
-    delivery_queue_unlink(queue, role_queue, before);
-}
-
 struct waiting_row *delivery_queue_take_same(struct delivery_queue *queue,
                                              const struct waiting_row *taken)
 {
@@ -181,8 +159,19 @@ struct waiting_row *delivery_queue_take_same(struct delivery_queue *queue,
     }
     if (!row || row->row.hook != taken->row.hook)
         return NULL;
-    delivery_queue_unlink_row(role_queue, row, before);
-    delivery_queue_unlink_empty(queue, role_queue);
+    if (before)
+        before->next = row->next;
+    else
+        role_queue->first_row = row->next;
+    if (role_queue->last_row == row)
+        role_queue->last_row = before;
+    /* The list of waiting roles contains only queues with rows. */
+    if (!role_queue->first_row) {
+        struct role_queue *previous = NULL;
+        for (struct role_queue *at = queue->first_waiting; at != role_queue; at = at->next_waiting)
+            previous = at;
+        delivery_queue_unlink(queue, role_queue, previous);
+    }
     queue->count--;
     return row;
 }

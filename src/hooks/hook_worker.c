@@ -266,18 +266,12 @@ static struct work_item worker_next_work(struct hook_worker *w)
     return work_item;
 }
 
-/* Lower the priority of the thread: on a machine with few processors, replying to clients is more
- * important than Lua code. */
-static void worker_lower_priority(void)
-{
-    ignore(setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICENESS),
-           "raising the nice value is always allowed, and optional");
-}
-
 static void *worker_main(void *self)
 {
     struct hook_worker *w = self;
-    worker_lower_priority();
+    /* On a machine with few processors, replying to clients is more important than Lua code. */
+    ignore(setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICENESS),
+           "raising the nice value is always allowed, and optional");
     for (struct work_item next = worker_next_work(w); next.job || next.role_queue;
          next = worker_next_work(w)) {
         if (next.role_queue) {
@@ -299,24 +293,18 @@ void hook_worker_keep_order(struct hook_worker *w, bool keep_order)
     pthread_mutex_unlock(&w->mutex);
 }
 
-/* The pointer to the last delivery about the same object in the queue; NULL: none. */
-static struct job **worker_find_same(struct role_queue *role_queue, const struct job *job)
-{
-    struct job **same = NULL;
-    for (struct job **at = &role_queue->jobs.first; *at; at = &(*at)->next)
-        if ((*at)->kind == JOB_DELIVER && (*at)->object == job->object &&
-            (*at)->object_id == job->object_id)
-            same = at;
-    return same;
-}
-
 /* Replace a pending on_node_change of the same node in place: the new one has newer facts. A job
  * that will not be called cannot replace one. */
 static struct job *worker_replace_pending(struct role_queue *role_queue, struct job *job)
 {
     if (job->kind != JOB_DELIVER || job->hook != HOOK_NODE_CHANGE || job->tasks->is_obsolete)
         return NULL;
-    struct job **same = worker_find_same(role_queue, job);
+    /* `same` becomes the link to the last delivery about the same object in the queue. */
+    struct job **same = NULL;
+    for (struct job **at = &role_queue->jobs.first; *at; at = &(*at)->next)
+        if ((*at)->kind == JOB_DELIVER && (*at)->object == job->object &&
+            (*at)->object_id == job->object_id)
+            same = at;
     struct job *old = same ? *same : NULL;
     if (!old || old->hook != job->hook)
         return NULL;
@@ -328,27 +316,21 @@ static struct job *worker_replace_pending(struct role_queue *role_queue, struct 
     return old;
 }
 
-static struct job *worker_enqueue(struct hook_worker *w, struct job *job)
-{
-    struct role_queue *role_queue = job->role_queue;
-    struct job *old = w->keep_order ? NULL : worker_replace_pending(role_queue, job);
-    if (old)
-        return old;
-    job_list_add(&role_queue->jobs, job);
-    if (role_queue->jobs.first == job)
-        worker_link_ready(w, role_queue);
-    return NULL;
-}
-
 struct job *hook_worker_submit(struct hook_worker *w, struct job *job)
 {
+    struct role_queue *role_queue = job->role_queue;
     struct job *old = NULL;
     pthread_mutex_lock(&w->mutex);
     job->number = ++w->last_number;
-    if (job->kind == JOB_VETO)
+    if (job->kind == JOB_VETO) {
         job_list_add(&w->veto_jobs, job);
-    else
-        old = worker_enqueue(w, job);
+    } else {
+        old = w->keep_order ? NULL : worker_replace_pending(role_queue, job);
+        if (!old)
+            job_list_add(&role_queue->jobs, job);
+        if (!old && role_queue->jobs.first == job)
+            worker_link_ready(w, role_queue);
+    }
     pthread_cond_signal(&w->more);
     pthread_mutex_unlock(&w->mutex);
     return old;
@@ -426,13 +408,6 @@ static int worker_start_thread(struct hook_worker *w)
     return result;
 }
 
-static void worker_destroy_sync(struct hook_worker *w)
-{
-    must(pthread_cond_destroy(&w->idle) == 0);
-    must(pthread_cond_destroy(&w->more) == 0);
-    must(pthread_mutex_destroy(&w->mutex) == 0);
-}
-
 bool hook_worker_start(struct hook_worker *w, struct hook_worker_callbacks callbacks,
                        struct sandbox_limits limits)
 {
@@ -473,5 +448,7 @@ void hook_worker_stop(struct hook_worker *w)
         worker_move_to(&role_queue->load, &w->done);
     }
     job_list_drop(&w->done);
-    worker_destroy_sync(w);
+    must(pthread_cond_destroy(&w->idle) == 0);
+    must(pthread_cond_destroy(&w->more) == 0);
+    must(pthread_mutex_destroy(&w->mutex) == 0);
 }

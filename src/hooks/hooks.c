@@ -117,17 +117,6 @@ static void hooks_count(struct hooks *h, const struct job *job, bool is_in)
     }
 }
 
-/* `job` also answers the rows of `other`, which it replaced. The worker may own the job, but not
- * its rows. */
-static void hooks_merge_rows(struct hooks *h, struct job *job, struct job *other)
-{
-    hooks_count(h, other, false);
-    for (uint32_t i = 0; i < other->rows.count; i++)
-        if (row_ids_add(&job->rows, other->rows.at[i]))
-            h->queued_rows++;
-    job_free(other);
-}
-
 static void hooks_queue_row(struct hooks *h, struct waiting_row *row)
 {
     struct row_ids ids = {0};
@@ -138,8 +127,15 @@ static void hooks_queue_row(struct hooks *h, struct waiting_row *row)
     free(row);
     hooks_count(h, job, true);
     struct job *other = hook_worker_submit(&h->worker, job);
-    if (other)
-        hooks_merge_rows(h, job, other);
+    if (!other)
+        return;
+    /* The job also answers the rows of `other`, which it replaced. The worker may own the job, but
+     * not its rows. */
+    hooks_count(h, other, false);
+    for (uint32_t i = 0; i < other->rows.count; i++)
+        if (row_ids_add(&job->rows, other->rows.at[i]))
+            h->queued_rows++;
+    job_free(other);
 }
 
 static void hooks_port_deliver(void *self, const struct outbox_record *row)
@@ -181,20 +177,7 @@ static void hooks_queue_round_robin(struct hooks *h)
     }
 }
 
-static void hooks_queue_in_order(struct hooks *h)
-{
-    while (h->rows.count && hooks_space(h).for_idle)
-        hooks_queue_row(h, delivery_queue_take_oldest(&h->rows));
-}
-
 /* ---- veto requests ---- */
-
-/* Answer without the thread, but not from inside the order. */
-static void hooks_answer_at_once(struct hooks *h, struct job *job)
-{
-    job_list_add(&h->done, job);
-    h->callbacks.wake(h->callbacks.self);
-}
 
 static void hooks_port_ask(void *self, uint64_t token, const struct veto_request *questions,
                            uint32_t task_count)
@@ -217,10 +200,13 @@ static void hooks_port_ask(void *self, uint64_t token, const struct veto_request
         }
     }
     h->veto_count++;
-    if (is_full)
-        hooks_answer_at_once(h, job);
-    else
+    if (is_full) {
+        /* Answer without the thread, but not from inside this call. */
+        job_list_add(&h->done, job);
+        h->callbacks.wake(h->callbacks.self);
+    } else {
         must(!hook_worker_submit(&h->worker, job));
+    }
 }
 
 struct hooks_port hooks_port(struct hooks *h)
@@ -451,7 +437,8 @@ bool hooks_run_until_idle(struct hooks *h)
     for (uint32_t round = 0; round < IDLE_ROUNDS_MAX; round++) {
         if (!hooks_pending_count(h) && !h->change_count)
             break;
-        hooks_queue_in_order(h);
+        while (h->rows.count && hooks_space(h).for_idle)
+            hooks_queue_row(h, delivery_queue_take_oldest(&h->rows));
         hook_worker_wait_idle(&h->worker);
         hooks_take_done(h);
         hooks_sort_done(h);

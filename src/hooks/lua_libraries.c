@@ -234,15 +234,6 @@ static const struct member of_math[] = {
     {"sqrt", NULL}, {"tointeger", NULL},  {"type", NULL},  {"ult", NULL},        {0},
 };
 
-/* Register the original table: error messages and tracebacks look up function names there. */
-static void lua_libraries_register_names(lua_State *lua, const char *name)
-{
-    luaL_getsubtable(lua, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-    lua_pushvalue(lua, -2);
-    lua_setfield(lua, -2, name);
-    lua_pop(lua, 1);
-}
-
 /* Push a table with these members of the library that `open` creates. */
 static void lua_libraries_push_part(lua_State *lua, lua_CFunction open, const char *name,
                                     const struct member *members)
@@ -257,8 +248,14 @@ static void lua_libraries_push_part(lua_State *lua, lua_CFunction open, const ch
             lua_pushcclosure(lua, members->wrapper, 1);
         lua_setfield(lua, -3, members->name);
     }
-    if (name)
-        lua_libraries_register_names(lua, name);
+    if (name) {
+        /* Register the original table: error messages and tracebacks look up function names
+         * there. */
+        luaL_getsubtable(lua, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+        lua_pushvalue(lua, -2);
+        lua_setfield(lua, -2, name);
+        lua_pop(lua, 1);
+    }
     lua_pop(lua, 1);
 }
 
@@ -267,9 +264,9 @@ static int lua_libraries_refuse_write(lua_State *lua)
     return luaL_error(lua, "the library cannot be changed");
 }
 
-/* Replace the table on top of the stack by a read-only proxy. */
-static void lua_libraries_make_read_only(lua_State *lua)
+void lua_libraries_add(lua_State *lua, const char *name)
 {
+    /* Replace the table on top of the stack by a read-only proxy. */
     lua_newtable(lua);
     lua_createtable(lua, 0, 2);
     lua_rotate(lua, -3, -1);
@@ -277,25 +274,11 @@ static void lua_libraries_make_read_only(lua_State *lua)
     lua_pushcfunction(lua, lua_libraries_refuse_write);
     lua_setfield(lua, -2, "__newindex");
     lua_setmetatable(lua, -2);
-}
-
-void lua_libraries_add(lua_State *lua, const char *name)
-{
-    lua_libraries_make_read_only(lua);
+    /* Add the proxy to the library. */
     lua_rawgetp(lua, LUA_REGISTRYINDEX, &key_library);
     lua_insert(lua, -2);
     lua_setfield(lua, -2, name);
     lua_pop(lua, 1);
-}
-
-/* ("x"):rep(3) uses string.rep of this library: luaopen_string has set the metatable of strings. */
-static void lua_libraries_set_string_methods(lua_State *lua)
-{
-    lua_pushliteral(lua, "");
-    must(lua_getmetatable(lua, -1));
-    lua_pushvalue(lua, -3);
-    lua_setfield(lua, -2, "__index");
-    lua_pop(lua, 2);
 }
 
 void lua_libraries_open(lua_State *lua)
@@ -308,7 +291,13 @@ void lua_libraries_open(lua_State *lua)
     lua_rawsetp(lua, LUA_REGISTRYINDEX, &key_library);
 
     lua_libraries_push_part(lua, luaopen_string, "string", of_string);
-    lua_libraries_set_string_methods(lua);
+    /* ("x"):rep(3) uses string.rep of this library: luaopen_string has set the metatable of
+     * strings. */
+    lua_pushliteral(lua, "");
+    must(lua_getmetatable(lua, -1));
+    lua_pushvalue(lua, -3);
+    lua_setfield(lua, -2, "__index");
+    lua_pop(lua, 2);
     lua_libraries_add(lua, "string");
     lua_libraries_push_part(lua, luaopen_table, "table", of_table);
     lua_libraries_add(lua, "table");

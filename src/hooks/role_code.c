@@ -75,22 +75,18 @@ static int role_code_compile(lua_State *lua)
 
 /* ---- list of functions ---- */
 
-static bool role_code_note_hook(struct role_functions *functions, struct str name)
+static bool role_code_note_function(struct role_functions *functions, struct str name)
 {
+    if (str_eq(name, STR("do_transition"))) {
+        functions->has_do_transition = true;
+        return true;
+    }
     for (int hook = 0; hook < HOOK_COUNT; hook++)
         if (str_eq(name, str_from(hook_name((enum hook)hook)))) {
             functions->hooks |= 1u << hook;
             return true;
         }
     return false;
-}
-
-static bool role_code_note_function(struct role_functions *functions, struct str name)
-{
-    if (!str_eq(name, STR("do_transition")))
-        return role_code_note_hook(functions, name);
-    functions->has_do_transition = true;
-    return true;
 }
 
 /* The name and its value are on top of the stack. */

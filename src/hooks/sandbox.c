@@ -114,25 +114,21 @@ static void sandbox_check_limits(struct sandbox *s)
         sandbox_check_clock(s);
 }
 
-/* The memory limit is exceeded: collect garbage, and end the run if that does not help. */
-static void sandbox_collect_or_end(struct sandbox *s)
-{
-    s->is_full = false;
-    s->traffic_left -= (int64_t)s->used;
-    lua_gc(s->lua, LUA_GCCOLLECT);
-    if (s->used > s->limits.memory_size && s->end == SANDBOX_NOT_ENDED)
-        s->end = SANDBOX_TOO_LARGE;
-    sandbox_set_interval(s, INTERVAL_CLOSE);
-}
-
 static void sandbox_on_count(lua_State *lua, lua_Debug *where)
 {
     (void)where;
     struct sandbox *s = sandbox_of(lua);
     s->units_left -= s->interval;
     sandbox_check_limits(s);
-    if (s->is_full)
-        sandbox_collect_or_end(s);
+    if (s->is_full) {
+        /* The memory limit is exceeded: collect garbage, and end the run if that does not help. */
+        s->is_full = false;
+        s->traffic_left -= (int64_t)s->used;
+        lua_gc(s->lua, LUA_GCCOLLECT);
+        if (s->used > s->limits.memory_size && s->end == SANDBOX_NOT_ENDED)
+            s->end = SANDBOX_TOO_LARGE;
+        sandbox_set_interval(s, INTERVAL_CLOSE);
+    }
     if (s->end != SANDBOX_NOT_ENDED)
         sandbox_raise_end(lua, 0);
 }

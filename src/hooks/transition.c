@@ -175,23 +175,6 @@ static void transitions_drop_reply(struct transitions *t)
     free(reply);
 }
 
-static void transitions_report_start(struct transitions *t, const struct transition *one)
-{
-    struct command command = {.kind = COMMAND_RUN_BEGUN};
-    command.run_begun.run_id = one->run_id;
-    command.run_begun.attempt = one->attempt;
-    command.run_begun.job = STR("lua");
-    transitions_queue_reply(t, &command);
-}
-
-static void transitions_report_stopped(struct transitions *t, const struct run_order *order)
-{
-    struct command command = {.kind = COMMAND_RUN_STOPPED};
-    command.run_stopped.run_id = order->run_id;
-    command.run_stopped.attempt = order->attempt;
-    transitions_queue_reply(t, &command);
-}
-
 /* Report the end and free the attempt. */
 static void transitions_report_end(struct transitions *t, struct transition *one,
                                    const struct run_done_command *done)
@@ -204,17 +187,6 @@ static void transitions_report_end(struct transitions *t, struct transition *one
     must(at && *at == one);
     transitions_remove(t, at);
     free(one);
-}
-
-static bool transitions_submit(struct transitions *t)
-{
-    bool any = false;
-    while (t->first_reply &&
-           t->callbacks.submit(t->callbacks.self, &t->first_reply->command) != ERR_LIMIT) {
-        transitions_drop_reply(t);
-        any = true;
-    }
-    return any;
 }
 
 /* ---- orders of the turn ---- */
@@ -260,7 +232,10 @@ static void transitions_port_cancel(void *self, const struct run_order *order)
         (*at)->is_cancelled = true;
         transitions_remove(t, at);
     }
-    transitions_report_stopped(t, order);
+    struct command stopped = {.kind = COMMAND_RUN_STOPPED};
+    stopped.run_stopped.run_id = order->run_id;
+    stopped.run_stopped.attempt = order->attempt;
+    transitions_queue_reply(t, &stopped);
 }
 
 struct runner_port transitions_port(struct transitions *t)
@@ -291,7 +266,11 @@ static void transitions_call(struct transitions *t, struct transition *one, stru
     /* the caller has checked the capacity */
     must(hooks_call(t->hooks, role_id, &facts, one->key) == OK);
     transition_queue_add(&t->called, one);
-    transitions_report_start(t, one);
+    struct command begun = {.kind = COMMAND_RUN_BEGUN};
+    begun.run_begun.run_id = one->run_id;
+    begun.run_begun.attempt = one->attempt;
+    begun.run_begun.job = STR("lua");
+    transitions_queue_reply(t, &begun);
 }
 
 /* Call the ordered attempts. True if the time ran out, because arguments may be large, and more
@@ -329,7 +308,14 @@ bool transitions_pump(struct transitions *t)
     t->is_due = transitions_call_ordered(t);
     if (t->is_due)
         t->callbacks.wake(t->callbacks.self);
-    return transitions_submit(t);
+    /* Submit the replies until the queue of the turn is full. */
+    bool any = false;
+    while (t->first_reply &&
+           t->callbacks.submit(t->callbacks.self, &t->first_reply->command) != ERR_LIMIT) {
+        transitions_drop_reply(t);
+        any = true;
+    }
+    return any;
 }
 
 bool transitions_is_due(const struct transitions *t)
