@@ -134,11 +134,6 @@ static struct str admin_node_host_address(struct arena *a, const char *given)
 
 /* ---- commands ---- */
 
-static struct str admin_node_json_string(struct arena *a, struct str text)
-{
-    return json_write(a, json_make_string(a, text));
-}
-
 static bool admin_node_has_address(struct arena *a, struct str hint)
 {
     struct json *object;
@@ -177,7 +172,7 @@ uint32_t admin_node_commands(struct arena *a, const struct core *core, const str
         set->attrib_set.id = node.id;
         set->attrib_set.attrib_id = attrib_id;
         set->attrib_set.bucket = BUCKET_USER;
-        set->attrib_set.value = admin_node_json_string(a, address);
+        set->attrib_set.value = json_write(a, json_make_string(a, address));
     }
     if (node.id)
         ignore(core_noderoles_of(core, node.id, a, &noderoles), "only their count is needed");

@@ -43,16 +43,6 @@ static bool failed_runs_may_log(struct failed_runs *f, int64_t mono_ms)
     return true;
 }
 
-static void failed_runs_log_suppressed(struct failed_runs *f)
-{
-    if (f->suppressed)
-        log_with(LOG_WARNING, LOG_FIELDS(LOG_I64("runs", (int64_t)f->suppressed)),
-                 "%llu more runs failed without a log line; `halligan deployments why` counts them "
-                 "by cause",
-                 (unsigned long long)f->suppressed);
-    f->suppressed = 0;
-}
-
 void failed_runs_stepped(struct failed_runs *f, const struct core *core,
                          const struct command *command, const struct outcome *outcome,
                          int64_t mono_ms)
@@ -66,7 +56,12 @@ void failed_runs_stepped(struct failed_runs *f, const struct core *core,
         !core_record(core, TABLE_ROLE, noderole.noderole.role_id, &role) ||
         !failed_runs_may_log(f, mono_ms))
         return;
-    failed_runs_log_suppressed(f);
+    if (f->suppressed)
+        log_with(LOG_WARNING, LOG_FIELDS(LOG_I64("runs", (int64_t)f->suppressed)),
+                 "%llu more runs failed without a log line; `halligan deployments why` counts them "
+                 "by cause",
+                 (unsigned long long)f->suppressed);
+    f->suppressed = 0;
     const struct noderole_record *nr = &noderole.noderole;
     const uint32_t code = nr->reason < REASON_COUNT ? nr->reason : REASON_NONE;
     log_with(LOG_WARNING,

@@ -25,23 +25,19 @@ enum { PASSWORD_LEN = 24, PASSWORD_LEN_MIN = 12, FILE_SIZE_MAX = 4096 };
  * 139 bits of entropy. */
 static const char alphabet[] = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
-static char first_user_random_character(void)
+static struct str first_user_random_password(struct arena *a)
 {
     const uint64_t count = sizeof alphabet - 1;
     /* Larger values are drawn again: with them the first characters would be more likely. */
     const uint64_t fair = UINT64_MAX - UINT64_MAX % count;
-    uint64_t value;
-    do {
-        value = sys_random64();
-    } while (value >= fair);
-    return alphabet[value % count];
-}
-
-static struct str first_user_random_password(struct arena *a)
-{
     char *at = arena_alloc(a, PASSWORD_LEN);
-    for (int i = 0; i < PASSWORD_LEN; i++)
-        at[i] = first_user_random_character();
+    for (int i = 0; i < PASSWORD_LEN; i++) {
+        uint64_t value;
+        do {
+            value = sys_random64();
+        } while (value >= fair);
+        at[i] = alphabet[value % count];
+    }
     return (struct str){at, PASSWORD_LEN};
 }
 
@@ -59,15 +55,6 @@ static err first_user_read_password(struct arena *a, const char *path, struct st
     return out->len == 0 || is_good ? OK : ERR_REFUSED;
 }
 
-static err first_user_write_password(struct arena *a, const char *path, struct str password)
-{
-    FAILPOINT(ADMIN_FILE_BEFORE);
-    const err e = file_write(path, STR_CONCAT(a, password, STR("\n")), 0600);
-    if (e == OK)
-        FAILPOINT(ADMIN_FILE_AFTER);
-    return e;
-}
-
 static err first_user_find_password(struct arena *a, const char *path, struct str *out)
 {
     err e = first_user_read_password(a, path, out);
@@ -81,7 +68,10 @@ static err first_user_find_password(struct arena *a, const char *path, struct st
     }
     if (e == OK && out->len == 0) {
         *out = first_user_random_password(a);
-        e = first_user_write_password(a, path, *out);
+        FAILPOINT(ADMIN_FILE_BEFORE);
+        e = file_write(path, STR_CONCAT(a, *out, STR("\n")), 0600);
+        if (e == OK)
+            FAILPOINT(ADMIN_FILE_AFTER);
     }
     if (e != OK)
         log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),

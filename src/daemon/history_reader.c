@@ -99,16 +99,6 @@ static void history_request_free(struct history_request *q)
 
 /* ---- reader thread ---- */
 
-static void history_grow_records(struct history_request *q)
-{
-    const uint32_t cap = q->cap ? q->cap * 2 : 16;
-    struct record *larger = arena_array(&q->arena, struct record, cap);
-    if (q->count)
-        memcpy(larger, q->records, q->count * sizeof *larger);
-    q->records = larger;
-    q->cap = cap;
-}
-
 static err history_read_runs(const struct history_request *q, const struct history_port *port,
                              struct record_callback callback)
 {
@@ -134,8 +124,13 @@ static err history_keep_record(void *self, const struct record *record)
     store_progress_touch(q->progress);
     if (q->is_full)
         return ERR_LIMIT;
-    if (q->count == q->cap)
-        history_grow_records(q);
+    if (q->count == q->cap) {
+        q->cap = q->cap ? q->cap * 2 : 16;
+        struct record *larger = arena_array(&q->arena, struct record, q->cap);
+        if (q->count)
+            memcpy(larger, q->records, q->count * sizeof *larger);
+        q->records = larger;
+    }
     struct record *kept = &q->records[q->count++];
     kept->table = record->table;
     fields_copy(&q->arena, record_layout(record->table), &record->id, &kept->id);
@@ -209,14 +204,6 @@ static void history_thread_main(void *self)
 
 /* ---- thread of the loop ---- */
 
-static struct history_request *history_take_done(struct history *h)
-{
-    uv_mutex_lock(&h->mutex);
-    struct history_request *q = history_queue_take(&h->done);
-    uv_mutex_unlock(&h->mutex);
-    return q;
-}
-
 /* `q` is NULL if the request timed out. */
 static void history_reply(struct history *h, int64_t number, const struct history_request *q)
 {
@@ -260,7 +247,9 @@ static void history_on_done(uv_async_t *async)
 {
     struct history *h = async->data;
     for (int i = 0; i < REPLIES_PER_WAKE_MAX; i++) {
-        struct history_request *q = history_take_done(h);
+        uv_mutex_lock(&h->mutex);
+        struct history_request *q = history_queue_take(&h->done);
+        uv_mutex_unlock(&h->mutex);
         if (!q)
             return;
         if (!q->is_answered)

@@ -69,16 +69,6 @@ static void loop_report_up(struct loop *l)
         "the store is available again; changes are accepted");
 }
 
-/* Reads that wait for a batch that may never be committed are answered 503, once for an outage. */
-static void loop_fail_readers(struct loop *l)
-{
-    if (l->readers_failed || sys_mono_ms() - l->down_ms < READERS_WAIT_MS)
-        return;
-    l->readers_failed = true;
-    if (l->api)
-        api_reloaded(l->api);
-}
-
 static void loop_begin_stall(struct loop *l, int64_t silent_ms)
 {
     l->is_stalled = true;
@@ -129,43 +119,32 @@ const char *loop_store_problem(const struct loop *l)
     return text;
 }
 
-/* After a reload of the core, reads that wait for durability refer to a core that was dropped. */
-static void loop_check_reload(struct loop *l)
-{
-    const uint64_t loads = turn_loads(l->turn);
-    if (loads == l->loads)
-        return;
-    l->loads = loads;
-    if (l->api)
-        api_reloaded(l->api);
-}
-
 static void loop_set_status(struct loop *l, enum turn_status status)
 {
     l->status = status;
     if (status == TURN_DOWN) {
         loop_report_down(l);
-        loop_fail_readers(l);
+        /* Reads that wait for a batch that may never be committed are answered 503, once for an
+         * outage. */
+        if (!l->readers_failed && sys_mono_ms() - l->down_ms >= READERS_WAIT_MS) {
+            l->readers_failed = true;
+            if (l->api)
+                api_reloaded(l->api);
+        }
     }
     if (l->is_down && status != TURN_DOWN && status != TURN_STOPPED)
         loop_report_up(l);
-    loop_check_reload(l);
+    /* After a reload of the core, reads that wait for durability refer to a core that was
+     * dropped. */
+    const uint64_t loads = turn_loads(l->turn);
+    if (loads != l->loads) {
+        l->loads = loads;
+        if (l->api)
+            api_reloaded(l->api);
+    }
 }
 
 /* ---- one pass of the loop ---- */
-
-/* Hooks and runs get their data from the core, and hook commands name objects of it. Without a core
- * every object would seem deleted, so they wait until it is loaded. */
-static bool loop_pump_with_core(struct loop *l)
-{
-    if (!turn_core(l->turn))
-        return false;
-    const bool answered = hooks_pump(l->hooks);
-    /* ssh reads the pinned host keys from a file, so it must be written before a process starts. */
-    const bool can_start = !l->known_hosts || known_hosts_is_ready(l->known_hosts);
-    const bool ended = can_start && runner_pump(l->runner);
-    return transitions_pump(l->transitions) || answered || ended;
-}
 
 /* Collect results of runs, hooks, probes and power actions. True: commands were submitted. */
 static bool loop_pump_sources(struct loop *l)
@@ -173,7 +152,16 @@ static bool loop_pump_sources(struct loop *l)
     const bool worked = test_jig_pump(l->jig, sys_mono_ms());
     const bool pinned = l->known_hosts && known_hosts_pump(l->known_hosts, l->turn);
     const bool powered = l->power && power_pump(l->power, l->turn);
-    return loop_pump_with_core(l) || worked || powered || pinned;
+    const bool submitted = worked || pinned || powered;
+    /* Hooks and runs get their data from the core, and hook commands name objects of it. Without a
+     * core every object would seem deleted, so they wait until it is loaded. */
+    if (!turn_core(l->turn))
+        return submitted;
+    const bool answered = hooks_pump(l->hooks);
+    /* ssh reads the pinned host keys from a file, so it must be written before a process starts. */
+    const bool can_start = !l->known_hosts || known_hosts_is_ready(l->known_hosts);
+    const bool ended = can_start && runner_pump(l->runner);
+    return transitions_pump(l->transitions) || answered || ended || submitted;
 }
 
 static int64_t loop_earlier_ms(int64_t a, int64_t b)

@@ -352,17 +352,6 @@ static enum exit_status serve_create_first_user(struct daemon *d)
     return d->is_stopping ? DAEMON_EXIT_OK : DAEMON_EXIT_FAILURE;
 }
 
-static enum exit_status serve_import_content(struct daemon *d)
-{
-    daemon_apply_settings(d, &d->config->settings);
-    content_import(&d->content, d->config->barclamps);
-    /* No client is connected yet, so the import need not be divided into slices. If nothing has
-     * changed, it is complete after this call and the loop is not entered. */
-    ignore(content_pump(&d->content, UINT64_MAX), "the loop below waits for the rest");
-    serve_wait_for_startup(d);
-    return DAEMON_EXIT_OK;
-}
-
 /* Write the file `listen`, then notify the service manager: a client that was started after READY=1
  * finds the URL. */
 static enum exit_status serve_publish_url(struct daemon *d)
@@ -435,8 +424,14 @@ static enum exit_status serve_start(struct daemon *d)
         status = serve_start_turn(d);
     if (status == DAEMON_EXIT_OK)
         status = serve_create_first_user(d);
-    if (status == DAEMON_EXIT_OK && !d->is_stopping)
-        status = serve_import_content(d);
+    if (status == DAEMON_EXIT_OK && !d->is_stopping) {
+        daemon_apply_settings(d, &d->config->settings);
+        content_import(&d->content, d->config->barclamps);
+        /* No client is connected yet, so the import need not be divided into slices. If nothing has
+         * changed, it is complete after this call and the loop is not entered. */
+        ignore(content_pump(&d->content, UINT64_MAX), "the loop below waits for the rest");
+        serve_wait_for_startup(d);
+    }
     if (status == DAEMON_EXIT_OK && !d->is_stopping)
         status = serve_listen(d);
     return status;

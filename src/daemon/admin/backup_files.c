@@ -146,27 +146,10 @@ err backup_copy(const char *from, const char *to, unsigned mode, struct backup_m
 
 /* ---- trees ---- */
 
-static FTS *backup_open_tree(const char *path)
-{
-    char *const roots[] = {(char *)(uintptr_t)path, NULL}; /* fts_open() does not modify it */
-    return fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-}
-
-static bool backup_sync_directory(const char *path)
-{
-    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    const bool done = fsync(fd) == 0;
-    const int number = errno;
-    ignore(close(fd), "nothing was written through it");
-    errno = number;
-    return done;
-}
-
 static err backup_walk(const char *path, bool (*visit)(const FTSENT *entry))
 {
-    FTS *tree = backup_open_tree(path);
+    char *const roots[] = {(char *)(uintptr_t)path, NULL}; /* fts_open() does not modify it */
+    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     if (!tree)
         return err_from_errno(errno);
     int number = 0;
@@ -182,7 +165,16 @@ static err backup_walk(const char *path, bool (*visit)(const FTSENT *entry))
 /* Directories are visited twice; FTS_DP is the visit after their content. */
 static bool backup_sync_entry(const FTSENT *entry)
 {
-    return entry->fts_info != FTS_DP || backup_sync_directory(entry->fts_path);
+    if (entry->fts_info != FTS_DP)
+        return true;
+    const int fd = open(entry->fts_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    const bool done = fsync(fd) == 0;
+    const int number = errno;
+    ignore(close(fd), "nothing was written through it");
+    errno = number;
+    return done;
 }
 
 static bool backup_remove_entry(const FTSENT *entry)

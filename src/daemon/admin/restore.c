@@ -142,18 +142,6 @@ static enum exit_status restore_put_file(struct restore_job *r, const struct man
     return restore_is_data(f->path) ? backup_io_error("written", to) : DAEMON_EXIT_OK;
 }
 
-static enum exit_status restore_put_files(struct restore_job *r)
-{
-    enum exit_status status = DAEMON_EXIT_OK;
-    for (const struct manifest_file *f = r->manifest.files; f && status == DAEMON_EXIT_OK;
-         f = f->next)
-        if (strcmp(f->path, BACKUP_STORE) != 0)
-            status = restore_put_file(r, f);
-    if (status == DAEMON_EXIT_OK && backup_sync_tree(r->config->data) != OK)
-        status = backup_io_error("synced", r->config->data);
-    return status;
-}
-
 /* Remove the directories above a removed file that are empty now, up to the data directory: they
  * were created for the file, or contain nothing. */
 static void restore_remove_empty_parents(struct restore_job *r, const char *path)
@@ -230,7 +218,13 @@ static enum exit_status restore_fill(struct restore_job *r)
     if (file_write(marker, STR("a restore into this directory was started and has not finished\n"),
                    0600) != OK)
         return backup_io_error("written", marker);
-    enum exit_status status = restore_put_files(r);
+    enum exit_status status = DAEMON_EXIT_OK;
+    for (const struct manifest_file *f = r->manifest.files; f && status == DAEMON_EXIT_OK;
+         f = f->next)
+        if (strcmp(f->path, BACKUP_STORE) != 0)
+            status = restore_put_file(r, f);
+    if (status == DAEMON_EXIT_OK && backup_sync_tree(r->config->data) != OK)
+        status = backup_io_error("synced", r->config->data);
     if (status == DAEMON_EXIT_OK)
         status = store_admin_fill_store(r->config, url, true);
     if (status != DAEMON_EXIT_OK)

@@ -105,14 +105,6 @@ static enum exit_status store_check_invariants(struct store_check *k)
     return status;
 }
 
-static void store_check_print_ok(const struct store_check *k)
-{
-    const struct digest128 digest = core_digest(k->core);
-    printf("ok: turn %lld, %u noderoles, digest %016llx%016llx\n", (long long)k->mark.turn,
-           core_count(k->core, TABLE_NODEROLE), (unsigned long long)digest.hi,
-           (unsigned long long)digest.lo);
-}
-
 /* Load all records into a core, then verify invariants and digest. A store without any turn has no
  * records, which is not an error. */
 static enum exit_status store_check_records(struct store_check *k)
@@ -160,8 +152,12 @@ static enum exit_status store_check_url(const char *url)
                            url[0] == 's' ? url : "postgresql"); /* its URL may contain a password */
     k.core = core_new();
     const enum exit_status status = store_check_reader(&k);
-    if (status == DAEMON_EXIT_OK)
-        store_check_print_ok(&k);
+    if (status == DAEMON_EXIT_OK) {
+        const struct digest128 digest = core_digest(k.core);
+        printf("ok: turn %lld, %u noderoles, digest %016llx%016llx\n", (long long)k.mark.turn,
+               core_count(k.core, TABLE_NODEROLE), (unsigned long long)digest.hi,
+               (unsigned long long)digest.lo);
+    }
     core_free(k.core);
     store_reader_close(k.reader);
     return status;
@@ -222,16 +218,6 @@ static enum exit_status store_admin_remove_partial(const char *partial)
     return store_admin_remove_sqlite_files(partial, true);
 }
 
-static enum exit_status store_admin_copy_and_check(const char *from, const char *partial)
-{
-    char url[PATH_MAX + 16];
-    snprintf(url, sizeof url, "%s%s", sqlite_prefix, partial);
-    enum exit_status status = store_admin_copy(from, url);
-    if (status == DAEMON_EXIT_OK)
-        status = store_check_url(url);
-    return status == DAEMON_EXIT_OK ? store_admin_remove_sqlite_files(partial, false) : status;
-}
-
 enum exit_status store_admin_remove_beside(const char *path)
 {
     return store_admin_remove_sqlite_files(path, false);
@@ -239,7 +225,7 @@ enum exit_status store_admin_remove_beside(const char *path)
 
 enum exit_status store_admin_copy_to_file(const char *from, const char *path)
 {
-    char partial[PATH_MAX];
+    char partial[PATH_MAX], url[PATH_MAX + 16];
     if (file_exists(path)) {
         log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("path", path)),
                  "\"%s\" exists already; choose another name", path);
@@ -249,9 +235,14 @@ enum exit_status store_admin_copy_to_file(const char *from, const char *path)
         errno = ENAMETOOLONG;
         return store_admin_io_error("written", path);
     }
+    snprintf(url, sizeof url, "%s%s", sqlite_prefix, partial);
     enum exit_status status = store_admin_remove_partial(partial);
     if (status == DAEMON_EXIT_OK)
-        status = store_admin_copy_and_check(from, partial);
+        status = store_admin_copy(from, url);
+    if (status == DAEMON_EXIT_OK)
+        status = store_check_url(url);
+    if (status == DAEMON_EXIT_OK)
+        status = store_admin_remove_sqlite_files(partial, false);
     if (status == DAEMON_EXIT_OK && file_move_durably(partial, path) == OK)
         return DAEMON_EXIT_OK;
     if (status == DAEMON_EXIT_OK)

@@ -57,14 +57,6 @@ struct config_parser {
 
 /* ---- problems ---- */
 
-static void config_add_problem(struct config_parser *r, const char *text)
-{
-    struct config_problem *problem = arena_new(&r->config->arena, struct config_problem);
-    problem->text = str_z(&r->config->arena, str_from(text));
-    *r->last = problem;
-    r->last = &problem->next;
-}
-
 __attribute__((format(printf, 3, 4))) static void config_report(struct config_parser *r,
                                                                 uint32_t line, const char *format,
                                                                 ...)
@@ -79,7 +71,10 @@ __attribute__((format(printf, 3, 4))) static void config_report(struct config_pa
     va_start(args, format);
     vsnprintf(text + len, sizeof text - (size_t)len, format, args);
     va_end(args);
-    config_add_problem(r, text);
+    struct config_problem *problem = arena_new(&r->config->arena, struct config_problem);
+    problem->text = str_z(&r->config->arena, str_from(text));
+    *r->last = problem;
+    r->last = &problem->next;
 }
 
 /* A problem with the value of a key: "FILE:3: listen: ..." or "--listen: ...". */
@@ -118,18 +113,12 @@ static bool config_key_matches(struct str text, const char *key)
     }
 }
 
-static enum config_key config_find_key(struct str text)
-{
-    int key = 0;
-    while (key < CONFIG_KEY_COUNT && !config_key_matches(text, key_names[key]))
-        key++;
-    return (enum config_key)key;
-}
-
 static void config_take_pair(struct config_parser *r, uint32_t line, struct str key_text,
                              struct str value)
 {
-    const enum config_key key = config_find_key(key_text);
+    int key = 0;
+    while (key < CONFIG_KEY_COUNT && !config_key_matches(key_text, key_names[key]))
+        key++;
     if (key == CONFIG_KEY_COUNT) {
         config_report(r, line, "unknown key \"%.*s\"", STR_FMT_ARGS(key_text));
         return;

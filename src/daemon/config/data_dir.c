@@ -73,21 +73,14 @@ static enum exit_status data_dir_create(const char *path)
     return DAEMON_EXIT_FAILURE;
 }
 
-static void data_dir_describe_process(char out_holder[HOLDER_SIZE + SYS_TIME_SIZE])
-{
-    char host[HOST_NAME_MAX + 1], now[SYS_TIME_SIZE];
-    data_dir_host_name(host);
-    sys_time_format(sys_now_ms(), now);
-    snprintf(out_holder, HOLDER_SIZE + SYS_TIME_SIZE, "pid %ld host %s since %s\n", (long)getpid(),
-             host, now);
-}
-
 /* `what` is the directory or file that the lock at `path` protects, for messages. */
 static enum exit_status data_dir_lock_file(const char *path, const char *what,
                                            struct file_lock *out_lock)
 {
-    char holder[HOLDER_SIZE + SYS_TIME_SIZE];
-    data_dir_describe_process(holder);
+    char host[HOST_NAME_MAX + 1], now[SYS_TIME_SIZE], holder[HOLDER_SIZE + SYS_TIME_SIZE];
+    data_dir_host_name(host);
+    sys_time_format(sys_now_ms(), now);
+    snprintf(holder, sizeof holder, "pid %ld host %s since %s\n", (long)getpid(), host, now);
     const err e = file_lock(path, str_from(holder), out_lock);
     if (e == OK)
         return DAEMON_EXIT_OK;
@@ -107,15 +100,6 @@ static const char *data_dir_database_path(const struct config *c)
 {
     const struct str prefix = STR("sqlite:");
     return str_starts(str_from(c->store), prefix) ? c->store + prefix.len : NULL;
-}
-
-static enum exit_status data_dir_lock_database(struct config *c, struct file_lock *out_lock)
-{
-    const char *path = data_dir_database_path(c);
-    if (!path)
-        return DAEMON_EXIT_OK; /* PostgreSQL has an advisory lock instead */
-    return data_dir_lock_file(str_z(&c->arena, STR_CONCAT(&c->arena, str_from(path), STR(".lock"))),
-                              path, out_lock);
 }
 
 enum exit_status data_dir_check_database(struct config *c)
@@ -157,8 +141,12 @@ enum exit_status data_dir_lock(struct config *c, struct data_dir_locks *out_lock
     enum exit_status status = data_dir_create(c->data);
     if (status == DAEMON_EXIT_OK)
         status = data_dir_lock_file(config_path(c, "lock"), c->data, &out_locks->directory);
-    if (status == DAEMON_EXIT_OK)
-        status = data_dir_lock_database(c, &out_locks->database);
+    /* Lock the file of SQLite; PostgreSQL has an advisory lock instead. */
+    const char *path = status == DAEMON_EXIT_OK ? data_dir_database_path(c) : NULL;
+    if (path)
+        status = data_dir_lock_file(
+            str_z(&c->arena, STR_CONCAT(&c->arena, str_from(path), STR(".lock"))), path,
+            &out_locks->database);
     if (status == DAEMON_EXIT_OK)
         FAILPOINT(DATA_LOCKED);
     else
