@@ -227,17 +227,6 @@ static void rack_hooks_ask(void *self, uint64_t token, const struct veto_request
     port.ask(port.self, token, questions, count);
 }
 
-/* Wait until the Lua code of all delivered hooks has run. Their results arrive later, as events. */
-static void rack_run_hooks(struct rack *r)
-{
-    if (!rack_core(r))
-        return;
-    while (hooks_pending_count(r->hooks) || transitions_is_due(r->transitions)) {
-        hooks_run_until_idle(r->hooks);
-        transitions_pump(r->transitions);
-    }
-}
-
 /* ---- replies and observers of the turn ---- */
 
 static void rack_reply_outcome(void *self, int64_t request, const struct outcome *outcome,
@@ -320,12 +309,6 @@ static enum turn_point rack_point_of(const char *name)
         if (!strcmp(name, turn_point_name((enum turn_point)i)))
             return (enum turn_point)i;
     impossible("unknown point of the turn");
-}
-
-static void rack_plan_crash(struct rack *r)
-{
-    r->planned_point = (enum turn_point)prng_below(&r->rng, TURN_POINT_COUNT);
-    r->points_to_pass = (uint32_t)prng_between(&r->rng, 1, POINTS_TO_PASS_MAX);
 }
 
 /* A crash is due after `points_to_pass` points of the turn. It happens at the planned point or,
@@ -411,7 +394,8 @@ static void rack_daemon_start(struct rack *r)
     r->started = false;
     r->daemon_starts++;
     r->hook_ms = 0;
-    rack_plan_crash(r);
+    r->planned_point = (enum turn_point)prng_below(&r->rng, TURN_POINT_COUNT);
+    r->points_to_pass = (uint32_t)prng_between(&r->rng, 1, POINTS_TO_PASS_MAX);
 }
 
 static void rack_daemon_free(struct rack *r)
@@ -472,15 +456,6 @@ static void rack_dispatch(struct rack *r, const struct event *event)
     }
 }
 
-static void rack_deliver_due(struct rack *r)
-{
-    struct event event;
-    while (!rack_has_failed(r) && event_queue_next_ms(&r->events) >= 0 &&
-           event_queue_next_ms(&r->events) <= r->mono_ms && event_queue_take(&r->events, &event))
-        rack_dispatch(r, &event);
-    arena_reset(&r->scratch);
-}
-
 /* Idle: advance time to the next event or deadline of the turn, but not beyond `until_ms`. */
 static void rack_advance_time(struct rack *r, int64_t until_ms)
 {
@@ -500,13 +475,22 @@ static void rack_advance_time(struct rack *r, int64_t until_ms)
 /* One iteration. False: the daemon is idle until `until_ms`, or a violation was found. */
 static bool rack_iterate(struct rack *r, int64_t until_ms)
 {
-    rack_deliver_due(r);
+    struct event event;
+    while (!rack_has_failed(r) && event_queue_next_ms(&r->events) >= 0 &&
+           event_queue_next_ms(&r->events) <= r->mono_ms && event_queue_take(&r->events, &event))
+        rack_dispatch(r, &event);
+    arena_reset(&r->scratch);
     if (rack_has_failed(r))
         return false;
     const enum turn_status status = r->started ? turn_advance(r->turn) : turn_start(r->turn);
     r->started = true;
-    if (status != TURN_CRASHED)
-        rack_run_hooks(r);
+    /* Wait until the Lua code of all delivered hooks has run. Their results arrive later, as
+     * events. */
+    const bool can_run = status != TURN_CRASHED && rack_core(r);
+    while (can_run && (hooks_pending_count(r->hooks) || transitions_is_due(r->transitions))) {
+        hooks_run_until_idle(r->hooks);
+        transitions_pump(r->transitions);
+    }
     switch (status) {
     case TURN_AGAIN: return true;
     case TURN_WAITING: r->mono_ms += STORE_MS; return true;

@@ -72,15 +72,11 @@ void rack_call(struct rack *r, uint32_t machine, enum rack_call call)
     call_send(r, machine);
 }
 
-static bool call_is_outstanding(const struct rack *r, const struct event *event)
-{
-    const struct rack_machine *m = &r->machines[event->id];
-    return m->call != CALL_NONE && m->call_seq == call_ref_seq(event->detail);
-}
-
 void rack_call_again(struct rack *r, const struct event *event)
 {
-    if (call_is_outstanding(r, event))
+    /* The request is repeated only while it has no reply. */
+    const struct rack_machine *m = &r->machines[event->id];
+    if (m->call != CALL_NONE && m->call_seq == call_ref_seq(event->detail))
         call_send(r, (uint32_t)event->id);
 }
 

@@ -19,13 +19,6 @@ static const char application[] =
 
 /* ---- files ---- */
 
-static void rack_content_add_code(struct rack *r, const struct barclamp_file *file, struct str role)
-{
-    const char *path;
-    if (content_role_file(&r->arena, file->source_path, role, ROLE_FILE_LUA, &path) == OK)
-        r->codes[r->code_count++] = (struct rack_code){.role = role, .path = path};
-}
-
 static const struct json *rack_content_roles_of(const struct barclamp_file *file)
 {
     const struct json *roles = json_get(file->tree, STR("roles"));
@@ -46,8 +39,10 @@ static void rack_content_add_files(struct rack *r, const struct content_tree *tr
         r->documents[r->document_count++] = file->document;
         for (const struct json *role = rack_content_roles_of(file); role; role = role->next) {
             const struct json *name = json_get(role, STR("name"));
-            if (name)
-                rack_content_add_code(r, file, name->text);
+            const char *path;
+            if (name && content_role_file(&r->arena, file->source_path, name->text, ROLE_FILE_LUA,
+                                          &path) == OK)
+                r->codes[r->code_count++] = (struct rack_code){.role = name->text, .path = path};
         }
     }
     r->documents[r->document_count++] = str_from(application);

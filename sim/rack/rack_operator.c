@@ -263,11 +263,6 @@ bool rack_set_up(struct rack *r)
 
 /* ---- installation requests ---- */
 
-static const char *operator_deployment_of(uint32_t machine)
-{
-    return deployments[machine % (sizeof deployments / sizeof *deployments)];
-}
-
 /* Bind the application to a discovered machine. True if there was something to bind. */
 static bool operator_bind_application(struct rack *r, uint32_t machine)
 {
@@ -277,8 +272,8 @@ static bool operator_bind_application(struct rack *r, uint32_t machine)
         return false;
     if (operator_noderole_id(r, machine, "rack-application"))
         return false;
-    const struct command command =
-        operator_make_bind(r, machine, "rack-application", operator_deployment_of(machine));
+    const char *deployment = deployments[machine % (sizeof deployments / sizeof *deployments)];
+    const struct command command = operator_make_bind(r, machine, "rack-application", deployment);
     operator_send(r, &command);
     return true;
 }
@@ -354,13 +349,6 @@ static void operator_retry_error(struct rack *r, int64_t noderole_id)
     rack_send_later(r, 2 * RACK_SECOND, &commit); /* if it is refused, the next round commits it */
 }
 
-static void operator_commit_noderole(struct rack *r, int64_t noderole_id)
-{
-    struct command commit = {.kind = COMMAND_NODEROLE_COMMIT};
-    commit.noderole_commit.id = noderole_id;
-    operator_send(r, &commit);
-}
-
 static void operator_retry_errors(struct rack *r, uint32_t per_mille)
 {
     const struct core *core = rack_core(r);
@@ -368,8 +356,11 @@ static void operator_retry_errors(struct rack *r, uint32_t per_mille)
         struct record record;
         if (!core_record(core, TABLE_NODEROLE, id, &record) || !prng_chance(&r->rng, per_mille))
             continue;
-        if (record.noderole.state == NODEROLE_PROPOSED && record.noderole.member_from)
-            operator_commit_noderole(r, id);
+        if (record.noderole.state == NODEROLE_PROPOSED && record.noderole.member_from) {
+            struct command commit = {.kind = COMMAND_NODEROLE_COMMIT};
+            commit.noderole_commit.id = id;
+            operator_send(r, &commit);
+        }
         if (record.noderole.state != NODEROLE_ERROR)
             continue;
         rack_count_reached(r, RACK_REACHED_OPERATOR_RETRIED);

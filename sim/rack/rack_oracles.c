@@ -20,11 +20,6 @@
  *   alive install    while the installer is still to be booted, its node is not alive
  *   published        at the end, each database publishes what the records require */
 
-static const char *oracle_machine_name(const struct rack *r, const struct rack_attempt *attempt)
-{
-    return r->machines[attempt->machine].name;
-}
-
 /* ---- scripts ---- */
 
 static bool oracle_is_role(const struct rack *r, int64_t noderole_id, const char *role)
@@ -62,11 +57,11 @@ void rack_check_begin(struct rack *r, const struct rack_attempt *attempt)
 {
     if (attempt->machine < 0)
         return;
-    const enum rack_env env = r->machines[attempt->machine].env;
-    if (env != RACK_ENV_LOCAL &&
+    const struct rack_machine *m = &r->machines[attempt->machine];
+    if (m->env != RACK_ENV_LOCAL &&
         oracle_has_ancestor(r, attempt->noderole_id, "crowbar-installed-node"))
         rack_fail(r, "early run: %.*s runs on %s in environment %s, before an OS is installed",
-                  STR_FMT_ARGS(attempt->role), oracle_machine_name(r, attempt), rack_env_name(env));
+                  STR_FMT_ARGS(attempt->role), m->name, rack_env_name(m->env));
 }
 
 void rack_check_wipe(struct rack *r, const struct rack_attempt *attempt, struct rack_disk *disk)
@@ -127,16 +122,6 @@ static void oracle_note_waiting(struct rack *r, const struct outbox_record *row)
     r->waiting[r->waiting_count++ % RACK_WAITING_MAX] =
         (struct rack_waiting){.outbox_id = row->id, .generation = row->generation};
     rack_count_reached(r, RACK_REACHED_POWER_WAITED);
-}
-
-static void oracle_find_waiting(struct rack *r)
-{
-    const struct core *core = rack_core(r);
-    for (int64_t id = 0; (id = core_next_id(core, TABLE_OUTBOX, id)) != 0;) {
-        struct record record;
-        if (core_record(core, TABLE_OUTBOX, id, &record) && record.outbox.generation)
-            oracle_note_waiting(r, &record.outbox);
-    }
 }
 
 static bool oracle_action_boots(struct str action)
@@ -206,7 +191,13 @@ static void oracle_count_due_database(struct rack *r)
 void rack_check_durable(struct rack *r)
 {
     oracle_count_due_database(r);
-    oracle_find_waiting(r);
+    /* Record the power actions that wait: rack_check_power() compares them when they are sent. */
+    const struct core *core = rack_core(r);
+    for (int64_t id = 0; (id = core_next_id(core, TABLE_OUTBOX, id)) != 0;) {
+        struct record record;
+        if (core_record(core, TABLE_OUTBOX, id, &record) && record.outbox.generation)
+            oracle_note_waiting(r, &record.outbox);
+    }
     for (uint32_t i = 0; i < r->scenario.machines; i++)
         oracle_check_machine(r, i);
 }

@@ -109,14 +109,6 @@ void rack_attempt_resend(struct rack *r, int64_t ix)
             (struct event){.id = ix});
 }
 
-static struct command attempt_make_stopped(const struct rack_attempt *attempt)
-{
-    struct command command = {.kind = COMMAND_RUN_STOPPED, .actor = STR("runner")};
-    command.run_stopped.run_id = attempt->run_id;
-    command.run_stopped.attempt = attempt->attempt;
-    return command;
-}
-
 static struct command attempt_make_failed(const struct rack_attempt *attempt, struct str log)
 {
     struct command command = {.kind = COMMAND_RUN_DONE, .actor = STR("runner")};
@@ -232,7 +224,9 @@ static void rack_runner_cancel(void *self, const struct run_order *order)
         attempt = attempt_add(r, order);
     if (!attempt->is_ended && attempt->is_reached && prng_chance(&r->rng, 500))
         rack_script_broken(r, attempt);
-    const struct command command = attempt_make_stopped(attempt);
+    struct command command = {.kind = COMMAND_RUN_STOPPED, .actor = STR("runner")};
+    command.run_stopped.run_id = attempt->run_id;
+    command.run_stopped.attempt = attempt->attempt;
     attempt_set_result(r, attempt, &command);
 }
 
