@@ -26,20 +26,15 @@ static int64_t hooks_sim_pick(struct world *w, enum table table)
     return id;
 }
 
-static struct str hooks_sim_draw_value(struct world *w)
-{
-    struct buf b = buf_in(&w->arena);
-    buf_put_u64(&b, prng_below(&w->rng, 5));
-    return buf_str(&b);
-}
-
 static struct command hooks_sim_make_attrib(struct world *w, const struct outbox_record *row)
 {
     struct command command = {.kind = COMMAND_ATTRIB_SET, .actor = STR("hook")};
     struct attrib_set_command *set = &command.attrib_set;
     set->attrib_id = hooks_sim_pick(w, TABLE_ATTRIB);
     set->bucket = prng_chance(&w->rng, 700) ? BUCKET_SYSTEM : BUCKET_WALL;
-    set->value = hooks_sim_draw_value(w);
+    struct buf value = buf_in(&w->arena);
+    buf_put_u64(&value, prng_below(&w->rng, 5));
+    set->value = buf_str(&value);
     set->target = row->object == TABLE_NODE ? TABLE_NODE : TABLE_NODEROLE;
     set->id = row->object == TABLE_NODE || row->object == TABLE_NODEROLE
                   ? row->object_id
@@ -159,11 +154,6 @@ static struct str hooks_sim_draw_computed(struct world *w, const struct outbox_r
     return buf_str(&b);
 }
 
-static bool hooks_sim_computes(const struct outbox_record *row)
-{
-    return row->hook == HOOK_SYSDATA || row->hook == HOOK_TEMPLATE;
-}
-
 /* ---- hook calls ---- */
 
 /* The delay of a result, extended so that it arrives after the previous one of the same queue. */
@@ -189,10 +179,11 @@ static void hooks_sim_deliver(void *self, const struct outbox_record *row)
     struct outbox_done_command *done = &command.outbox_done;
     done->outbox_id = row->id;
     done->failed = world_fault(w, FAULT_HOOK_FAILED);
+    const bool computes = row->hook == HOOK_SYSDATA || row->hook == HOOK_TEMPLATE;
     if (done->failed)
         done->text = STR("attempt to index a nil value");
     else
-        done->hook_commands = hooks_sim_computes(row) ? hooks_sim_draw_computed(w, row)
+        done->hook_commands = computes ? hooks_sim_draw_computed(w, row)
                               : hooks_sim_serves_boots(world_core(w), row)
                                   ? hooks_sim_draw_served(w, row)
                                   : hooks_sim_draw_commands(w, row);

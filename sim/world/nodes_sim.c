@@ -55,13 +55,6 @@ static struct command nodes_sim_make_report(struct world *w, int64_t node_id, bo
     return command;
 }
 
-/* A report of the boot that ended, which arrives after the next boot has been reported. */
-static void nodes_sim_report_late(struct world *w, int64_t node_id)
-{
-    const struct command command = nodes_sim_make_report(w, node_id, false);
-    world_send(w, prng_between(&w->rng, HOUR, 6 * HOUR), &command);
-}
-
 static void nodes_sim_report(struct world *w, int64_t node_id, bool up)
 {
     struct command command = nodes_sim_make_report(w, node_id, up);
@@ -144,8 +137,11 @@ void nodes_sim_fails(struct world *w, int64_t node_id)
     m->up = false;
     runner_sim_node_failed(w, node_id);
     nodes_sim_report(w, node_id, false);
-    if (world_fault(w, FAULT_NODE_LATE_WORD))
-        nodes_sim_report_late(w, node_id);
+    if (world_fault(w, FAULT_NODE_LATE_WORD)) {
+        /* A report of the boot that ended, which arrives after the next boot has been reported. */
+        const struct command late = nodes_sim_make_report(w, node_id, false);
+        world_send(w, prng_between(&w->rng, HOUR, 6 * HOUR), &late);
+    }
     world_in(w, prng_between(&w->rng, MINUTE, 3 * HOUR), EVENT_NODE_RETURNS, node_id);
 }
 
@@ -188,14 +184,6 @@ static void nodes_sim_check_durable(struct world *w, const struct outbox_record 
         world_fail(w, "I5: outbox row %lld is delivered before it is durable", (long long)row->id);
 }
 
-/* Report that the action was started, before its result can arrive or be lost. */
-static void nodes_sim_send_begun(struct world *w, const struct outbox_record *row)
-{
-    struct command command = {.kind = COMMAND_OUTBOX_BEGUN, .actor = STR("power")};
-    command.outbox_begun.outbox_id = row->id;
-    world_send(w, 1, &command);
-}
-
 static void nodes_sim_act(void *self, const struct outbox_record *row)
 {
     struct world *w = self;
@@ -204,8 +192,12 @@ static void nodes_sim_act(void *self, const struct outbox_record *row)
         world_fail(w, "boot barrier: power action %lld is sent while it still waits",
                    (long long)row->id);
     const bool failed = world_fault(w, FAULT_POWER_FAILED);
-    if (!row->begun)
-        nodes_sim_send_begun(w, row);
+    if (!row->begun) {
+        /* Report that the action was started, before its result can arrive or be lost. */
+        struct command begun = {.kind = COMMAND_OUTBOX_BEGUN, .actor = STR("power")};
+        begun.outbox_begun.outbox_id = row->id;
+        world_send(w, 1, &begun);
+    }
     nodes_sim_send_result(w, row, failed);
     if (failed || w->phase == PHASE_LIVENESS || !nodes_sim_machine(w, row->object_id)->known)
         return;

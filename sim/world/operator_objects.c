@@ -452,15 +452,6 @@ void action_user_delete(struct world *w, const struct core *core)
     operator_send_command(w, &command);
 }
 
-static void objects_draw_scope(struct world *w, const struct core *core,
-                               struct token_create_command *create)
-{
-    create->access = (uint32_t)prng_between(&w->rng, ACCESS_NONE, ACCESS_ADMIN);
-    create->kind = (uint32_t)prng_between(&w->rng, TOKEN_BEARER, TOKEN_SESSION);
-    if (prng_chance(&w->rng, 300))
-        create->deployment_id = operator_pick(w, core, TABLE_DEPLOYMENT);
-}
-
 void action_token_create(struct world *w, const struct core *core)
 {
     struct command command = {.kind = COMMAND_TOKEN_CREATE};
@@ -472,8 +463,12 @@ void action_token_create(struct world *w, const struct core *core)
         create->user_id = operator_pick(w, core, TABLE_USER);
     else
         create->node_id = operator_pick(w, core, TABLE_NODE);
-    if (create->user_id)
-        objects_draw_scope(w, core, create);
+    if (create->user_id) {
+        create->access = (uint32_t)prng_between(&w->rng, ACCESS_NONE, ACCESS_ADMIN);
+        create->kind = (uint32_t)prng_between(&w->rng, TOKEN_BEARER, TOKEN_SESSION);
+        if (prng_chance(&w->rng, 300))
+            create->deployment_id = operator_pick(w, core, TABLE_DEPLOYMENT);
+    }
     if (prng_chance(&w->rng, 300))
         create->expires_at = world_wall_ms(w) + prng_between(&w->rng, 1, 6 * 3600000);
     create->name = STR("script");

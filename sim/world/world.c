@@ -353,15 +353,6 @@ static void world_dispatch(struct world *w, const struct event *event)
     }
 }
 
-static void world_deliver_due(struct world *w)
-{
-    struct event event;
-    while (!world_has_failed(w) && event_queue_next_ms(&w->events) >= 0 &&
-           event_queue_next_ms(&w->events) <= w->mono_ms && event_queue_take(&w->events, &event))
-        world_dispatch(w, &event);
-    arena_reset(&w->scratch);
-}
-
 /* Idle: advance time to the next event or deadline of the turn, but not beyond `until_ms`. */
 static void world_advance_time(struct world *w, int64_t until_ms)
 {
@@ -381,7 +372,11 @@ static void world_advance_time(struct world *w, int64_t until_ms)
 /* One iteration. False: the daemon is idle until `until_ms`, or a violation was found. */
 static bool world_iterate(struct world *w, int64_t until_ms)
 {
-    world_deliver_due(w);
+    struct event event;
+    while (!world_has_failed(w) && event_queue_next_ms(&w->events) >= 0 &&
+           event_queue_next_ms(&w->events) <= w->mono_ms && event_queue_take(&w->events, &event))
+        world_dispatch(w, &event);
+    arena_reset(&w->scratch);
     const enum turn_status status = w->started ? turn_advance(w->turn) : turn_start(w->turn);
     w->started = true;
     switch (status) {
@@ -435,13 +430,6 @@ static void world_init(struct world *w, const struct scenario *scenario)
         world_in(w, prng_between(&w->rng, 60000, 1800000), EVENT_CLOCK_JUMPS, 0);
 }
 
-/* With faults, for the hours of the scenario. */
-static void world_phase_safety(struct world *w)
-{
-    const int64_t end_ms = w->mono_ms + w->scenario.hours * 3600000;
-    world_run_until(w, end_ms);
-}
-
 static void world_phase_liveness(struct world *w)
 {
     w->phase = PHASE_LIVENESS;
@@ -476,7 +464,8 @@ struct world_result world_run(const struct scenario *scenario, struct transcript
     checks_init(&checks, scenario, &w.counts);
     w.checks = &checks;
     world_init(&w, scenario);
-    world_phase_safety(&w);
+    /* With faults, for the hours of the scenario. */
+    world_run_until(&w, w.mono_ms + w.scenario.hours * 3600000);
     if (!world_has_failed(&w))
         world_phase_liveness(&w);
     struct world_result result = {.failed = world_has_failed(&w)};

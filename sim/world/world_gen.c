@@ -258,17 +258,6 @@ static void world_gen_create_deployment(struct world *w, const struct core *core
     operator_send_command(w, &command);
 }
 
-/* The command that the first start of a daemon sends (ADR 0070). */
-static void world_gen_create_automatic(struct world *w)
-{
-    struct command command = {.kind = COMMAND_NODE_CREATE};
-    command.node_create.name = STR("admin.sim.local");
-    command.node_create.alive = true;
-    command.node_create.bootenv = STR("local");
-    command.node_create.automatic = true;
-    operator_send_command(w, &command);
-}
-
 /* Half of the worlds start with the automatic admin node. In half of these it is the only admin
  * node during the setup; operators may replace it later. */
 static void world_gen_create_node(struct world *w, const struct core *core)
@@ -276,7 +265,12 @@ static void world_gen_create_node(struct world *w, const struct core *core)
     struct command command = {.kind = COMMAND_NODE_CREATE};
     const bool is_automatic = w->scenario.seed % 2 == 0;
     if (is_automatic && core_count(core, TABLE_NODE) == DEPLOYMENTS) {
-        world_gen_create_automatic(w);
+        /* The command that the first start of a daemon sends (ADR 0070). */
+        command.node_create.name = STR("admin.sim.local");
+        command.node_create.alive = true;
+        command.node_create.bootenv = STR("local");
+        command.node_create.automatic = true;
+        operator_send_command(w, &command);
         return;
     }
     const bool first = !is_automatic || w->scenario.seed % 4 == 0;
@@ -286,15 +280,6 @@ static void world_gen_create_node(struct world *w, const struct core *core)
     command.node_create.available = prng_chance(&w->rng, 700);
     command.node_create.bootenv = prng_chance(&w->rng, 500) ? STR("local") : STR("");
     operator_send_command(w, &command);
-}
-
-static void world_gen_commit_all(struct world *w, const struct core *core)
-{
-    for (int64_t id = 0; (id = core_next_id(core, TABLE_DEPLOYMENT, id)) != 0;) {
-        struct command command = {.kind = COMMAND_DEPLOYMENT_COMMIT};
-        command.deployment_commit.id = id;
-        operator_send_command(w, &command);
-    }
 }
 
 bool world_gen_step(struct world *w)
@@ -313,7 +298,11 @@ bool world_gen_step(struct world *w)
              w->operator_commands < 4 * w->scenario.nodes * BINDS_PER_NODE)
         operator_bind_random(w, core, true);
     else {
-        world_gen_commit_all(w, core);
+        for (int64_t id = 0; (id = core_next_id(core, TABLE_DEPLOYMENT, id)) != 0;) {
+            struct command command = {.kind = COMMAND_DEPLOYMENT_COMMIT};
+            command.deployment_commit.id = id;
+            operator_send_command(w, &command);
+        }
         w->set_up = true;
     }
     return true;
