@@ -257,15 +257,6 @@ static void sim_shrink_first(const struct options *options)
     }
 }
 
-static void sim_remove_replays(const struct options *options)
-{
-    for (uint64_t i = 0; i < options->seeds; i++) {
-        char path[64];
-        sim_replay_path(options->seed + i, path, sizeof path);
-        unlink(path);
-    }
-}
-
 static double sim_seconds(void)
 {
     struct timespec now;
@@ -282,7 +273,12 @@ static int sim_run(const struct options *options)
         jobs = options->seeds ? (uint32_t)options->seeds : 1;
     const double begin = sim_seconds();
     bool good = true;
-    sim_remove_replays(options);
+    /* Remove the replay files of an earlier run: only those of this one are shrunk. */
+    for (uint64_t i = 0; i < options->seeds; i++) {
+        char path[64];
+        sim_replay_path(options->seed + i, path, sizeof path);
+        unlink(path);
+    }
     for (uint32_t job = 0; job < jobs; job++)
         workers[job] = sim_start_worker(options, job, jobs);
     for (uint32_t job = 0; job < jobs; job++)

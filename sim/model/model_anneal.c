@@ -256,12 +256,6 @@ static bool pass_follow_instant_round(struct model *m, const struct core *c, boo
     return moved;
 }
 
-static void pass_follow_instants(struct model *m, const struct core *c)
-{
-    while (pass_follow_instant_round(m, c, false) || pass_follow_instant_round(m, c, true))
-        continue;
-}
-
 /* ---- runs ---- */
 
 /* The violation for a start that is not allowed: names the first unmet condition. */
@@ -339,7 +333,8 @@ const char *model_follow_pass(struct model *m, const struct core *c)
     {
         m->noderoles[id].started = false;
     }
-    pass_follow_instants(m, c);
+    while (pass_follow_instant_round(m, c, false) || pass_follow_instant_round(m, c, true))
+        continue;
     model_read_fresh_hooks(m,
                            c); /* hooks that the instant runs caused; they did not wait for them */
     const char *trouble = pass_follow_starts(m, c, true);

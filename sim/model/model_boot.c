@@ -351,13 +351,6 @@ static const char *barrier_read_rows(struct model *m, const struct core *c,
     return trouble;
 }
 
-static void barrier_note_last_id(struct model *m, const struct core *c)
-{
-    struct record record;
-    if (core_record(c, TABLE_COUNTER, TABLE_OUTBOX + 1, &record))
-        m->outbox_seen = record.counter.last;
-}
-
 const char *model_follow_boots(struct model *m, const struct core *c, const struct command *command,
                                struct arena *scratch)
 {
@@ -367,7 +360,10 @@ const char *model_follow_boots(struct model *m, const struct core *c, const stru
         trouble = boot_follow_nodes(m, c, command);
     if (!trouble)
         trouble = barrier_read_rows(m, c, command, scratch);
-    barrier_note_last_id(m, c);
+    /* Power actions of the next step have ids above this one. */
+    struct record last;
+    if (core_record(c, TABLE_COUNTER, TABLE_OUTBOX + 1, &last))
+        m->outbox_seen = last.counter.last;
     arena_rewind(scratch, mark);
     return trouble;
 }

@@ -138,14 +138,6 @@ void model_propose(struct model *m, int64_t id)
     event_set_state(m, id, NODEROLE_PROPOSED, true);
 }
 
-static void event_deactivate(struct model *m, int64_t id)
-{
-    model_count(m, id, MODEL_DEACTIVATE);
-    const enum noderole_state state = m->noderoles[id].state;
-    if (state != NODEROLE_PROPOSED && state != NODEROLE_BLOCKED)
-        model_settle(m, id);
-}
-
 void model_start(struct model *m, int64_t id)
 {
     model_count(m, id, MODEL_START);
@@ -221,8 +213,12 @@ void model_retry(struct model *m, int64_t id)
 void model_node_dead(struct model *m, int64_t node_id)
 {
     m->nodes[node_id].alive = false;
-    for (int64_t id = 0; (id = model_next_by_cohort(m, node_id, id)) != 0;)
-        event_deactivate(m, id);
+    for (int64_t id = 0; (id = model_next_by_cohort(m, node_id, id)) != 0;) {
+        const enum noderole_state state = m->noderoles[id].state;
+        model_count(m, id, MODEL_DEACTIVATE);
+        if (state != NODEROLE_PROPOSED && state != NODEROLE_BLOCKED)
+            model_settle(m, id);
+    }
 }
 
 void model_block_unready(struct model *m)

@@ -103,17 +103,6 @@ const char *checks_begun(struct checks *c, const struct core *core, int64_t turn
 
 /* ---- steps ---- */
 
-static void checks_count(struct counts *counts, const struct command *command,
-                         const struct outcome *outcome)
-{
-    if (outcome->verdict == VERDICT_DONE)
-        counts->done[command->kind]++;
-    if (outcome->verdict == VERDICT_REFUSED)
-        counts->refused[command->kind]++;
-    for (const struct problem *p = outcome->problems; p; p = p->next)
-        counts->refusals[p->code]++;
-}
-
 /* A refusal has a code and a sentence, and changes nothing. */
 static const char *checks_refusal(struct checks *c, const struct core *core,
                                   const struct command *command, const struct outcome *outcome)
@@ -153,23 +142,24 @@ const char *checks_part(struct checks *c, const struct core *core, const struct 
     return said ? checks_report(c, "%s", said) : NULL;
 }
 
-/* The model has executed the parts one by one; undo them if the batch was refused as a whole. */
-static void checks_end_parts(struct checks *c, const struct outcome *outcome)
-{
-    if (c->in_parts && outcome->verdict != VERDICT_DONE)
-        model_copy(c->model, c->whole);
-    c->in_parts = c->parts_lost = false;
-}
-
 const char *checks_stepped(struct checks *c, const struct core *core, const struct command *command,
                            const struct outcome *outcome)
 {
-    checks_count(c->counts, command, outcome);
+    if (outcome->verdict == VERDICT_DONE)
+        c->counts->done[command->kind]++;
+    if (outcome->verdict == VERDICT_REFUSED)
+        c->counts->refused[command->kind]++;
+    for (const struct problem *p = outcome->problems; p; p = p->next)
+        c->counts->refusals[p->code]++;
     const char *said = checks_refusal(c, core, command, outcome);
     if (said)
         return said;
     if (command->kind == COMMAND_BATCH) {
-        checks_end_parts(c, outcome);
+        /* The model has executed the parts one by one; undo them if the batch was refused as a
+         * whole. */
+        if (c->in_parts && outcome->verdict != VERDICT_DONE)
+            model_copy(c->model, c->whole);
+        c->in_parts = c->parts_lost = false;
         return NULL;
     }
     said = model_follow(c->model, core, command, outcome, &c->scratch);
@@ -251,17 +241,6 @@ static const char *checks_plan(struct checks *c, struct core *core, int64_t depl
     return NULL;
 }
 
-static const char *checks_all_plans(struct checks *c, struct core *core)
-{
-    const char *said = NULL;
-    for (int64_t id = core_next_id(core, TABLE_DEPLOYMENT, 0); id && !said;
-         id = core_next_id(core, TABLE_DEPLOYMENT, id)) {
-        said = checks_plan(c, core, id);
-        arena_reset(&c->scratch);
-    }
-    return said;
-}
-
 static const char *checks_reload(struct checks *c, const struct memory_store *store,
                                  int64_t mono_ms)
 {
@@ -278,8 +257,10 @@ static const char *checks_reload(struct checks *c, const struct memory_store *st
                              (long long)c->durable.turn);
     else
         said = checks_core(c, loading.core, "of a second core, loaded from the store");
-    if (!said)
-        said = checks_all_plans(c, loading.core);
+    for (int64_t id = 0; !said && (id = core_next_id(loading.core, TABLE_DEPLOYMENT, id)) != 0;) {
+        said = checks_plan(c, loading.core, id);
+        arena_reset(&c->scratch);
+    }
     core_free(loading.core);
     return said;
 }
