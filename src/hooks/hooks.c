@@ -162,21 +162,6 @@ static struct delivery_queue_space hooks_space(const struct hooks *h)
         .for_busy = h->queued < HOOKS_QUEUE_MAX / 2 && h->queued_size < HOOKS_QUEUE_SIZE_MAX / 2};
 }
 
-/* Create arguments for HOOKS_PUMP_MS at most. If the capacity is used up, the worker wakes the loop
- * later; if the time is used up, wake it here. */
-static void hooks_queue_round_robin(struct hooks *h)
-{
-    const int64_t due_ms = hooks_mono_ms(h) + HOOKS_PUMP_MS;
-    for (struct waiting_row *row = delivery_queue_take(&h->rows, hooks_space(h)); row;
-         row = delivery_queue_take(&h->rows, hooks_space(h))) {
-        hooks_queue_row(h, row);
-        if (h->rows.count && hooks_mono_ms(h) >= due_ms) {
-            h->callbacks.wake(h->callbacks.self);
-            return;
-        }
-    }
-}
-
 /* ---- veto requests ---- */
 
 static void hooks_port_ask(void *self, uint64_t token, const struct veto_request *questions,
@@ -391,7 +376,17 @@ bool hooks_pump(struct hooks *h)
     hook_worker_keep_order(&h->worker, false);
     hooks_take_done(h);
     const bool any = hooks_submit_done(h);
-    hooks_queue_round_robin(h);
+    /* Create arguments for HOOKS_PUMP_MS at most. If the capacity is used up, the worker wakes the
+     * loop later; if the time is used up, wake it here. */
+    const int64_t due_ms = hooks_mono_ms(h) + HOOKS_PUMP_MS;
+    for (struct waiting_row *row = delivery_queue_take(&h->rows, hooks_space(h)); row;
+         row = delivery_queue_take(&h->rows, hooks_space(h))) {
+        hooks_queue_row(h, row);
+        if (h->rows.count && hooks_mono_ms(h) >= due_ms) {
+            h->callbacks.wake(h->callbacks.self);
+            break;
+        }
+    }
     return any;
 }
 

@@ -334,20 +334,6 @@ static int role_code_lua_call(lua_State *lua)
     return 0;
 }
 
-static void role_code_set_failure(struct task *task, enum reason_code code, struct str text)
-{
-    struct buf b = buf_in(task->arena);
-    buf_put_str(&b, text);
-    buf_put_z(&b, "\n\tin ");
-    buf_put_z(&b, task->function);
-    task->failed = true;
-    task->veto = task->kind == TASK_VETO;
-    task->commands = (struct hook_commands){0};
-    task->done = (struct run_done_command){.result = RESULT_FAILED};
-    task->reason = code;
-    task->text = buf_str(&b);
-}
-
 void role_code_call(struct role_code *code, struct task *task)
 {
     struct str text;
@@ -356,9 +342,19 @@ void role_code_call(struct role_code *code, struct task *task)
         return;
     task->timed_out = code->sandbox->end == SANDBOX_TOO_SLOW;
     const enum sandbox_end end = code->sandbox->end;
-    if (end != SANDBOX_EXITED)
-        role_code_set_failure(
-            task, end == SANDBOX_NOT_ENDED ? REASON_HOOK_ERROR : REASON_HOOK_LIMIT, text);
+    if (end == SANDBOX_EXITED)
+        return;
+    /* The call failed: drop what it has requested. A veto hook that fails refuses. */
+    struct buf b = buf_in(task->arena);
+    buf_put_str(&b, text);
+    buf_put_z(&b, "\n\tin ");
+    buf_put_z(&b, task->function);
+    task->failed = true;
+    task->veto = task->kind == TASK_VETO;
+    task->commands = (struct hook_commands){0};
+    task->done = (struct run_done_command){.result = RESULT_FAILED};
+    task->reason = end == SANDBOX_NOT_ENDED ? REASON_HOOK_ERROR : REASON_HOOK_LIMIT;
+    task->text = buf_str(&b);
 }
 
 /* ---- new and free ---- */

@@ -306,19 +306,6 @@ static int sandbox_message_handler(lua_State *lua)
     return 1;
 }
 
-static void sandbox_begin_run(struct sandbox *s, void *task)
-{
-    s->task = task;
-    s->end = SANDBOX_NOT_ENDED;
-    s->is_full = false;
-    s->end_raised = false;
-    s->units_left = s->limits.instructions;
-    s->traffic_left = (int64_t)s->limits.memory_size * TRAFFIC_FACTOR;
-    s->sampled_ms = 0;
-    s->is_running = true;
-    sandbox_set_interval(s, INTERVAL);
-}
-
 static struct str sandbox_failure_text(struct sandbox *s, int status)
 {
     size_t len;
@@ -348,7 +335,16 @@ bool sandbox_run(struct sandbox *s, lua_CFunction body, void *task, struct arena
     lua_settop(s->lua, 0);
     lua_pushcfunction(s->lua, sandbox_message_handler);
     lua_pushcfunction(s->lua, body);
-    sandbox_begin_run(s, task);
+    /* Reset the counters: each run has the full limits. */
+    s->task = task;
+    s->end = SANDBOX_NOT_ENDED;
+    s->is_full = false;
+    s->end_raised = false;
+    s->units_left = s->limits.instructions;
+    s->traffic_left = (int64_t)s->limits.memory_size * TRAFFIC_FACTOR;
+    s->sampled_ms = 0;
+    s->is_running = true;
+    sandbox_set_interval(s, INTERVAL);
     const int status = lua_pcall(s->lua, 0, 0, 1);
     s->is_running = false;
     const bool done = status == LUA_OK && s->end == SANDBOX_NOT_ENDED;
