@@ -120,23 +120,6 @@ static err postgres_read_columns(struct postgres_engine *e, PGresult **out_found
     return postgres_query_catalog(e, select_columns, values, out_found);
 }
 
-static err postgres_refuse_unfaithful(struct postgres_engine *e)
-{
-    char names[NAMES_SIZE], text[200];
-    PGresult *unfaithful;
-    schema_list_tables(names);
-    const char *const values[] = {names, NULL};
-    err why = postgres_query_catalog(e, select_unfaithful, values, &unfaithful);
-    if (why == OK && PQntuples(unfaithful) > 0) {
-        snprintf(text, sizeof text,
-                 "the schema of the store was altered: \"%.60s\" differs from its migration",
-                 PQgetvalue(unfaithful, 0, 0));
-        why = postgres_set_error(e, ERR_CORRUPT, text);
-    }
-    PQclear(unfaithful);
-    return why;
-}
-
 static bool column_row_is_of(const PGresult *found, int row, uint32_t table)
 {
     return strcmp(PQgetvalue(found, row, COLUMN_TABLE), schema_table_name(table)) == 0;
@@ -190,10 +173,25 @@ static err postgres_compare_table(struct postgres_engine *e, const PGresult *fou
 
 static err postgres_compare_schema(struct postgres_engine *e, const PGresult *found)
 {
+    char names[NAMES_SIZE], text[200];
+    PGresult *unfaithful;
     err why = OK;
     for (uint32_t t = 0; t < OUR_COUNT && why == OK; t++)
         why = postgres_compare_table(e, found, t);
-    return why == OK ? postgres_refuse_unfaithful(e) : why;
+    if (why != OK)
+        return why;
+    /* The columns do not show triggers, rules, row security and the kind of a relation. */
+    schema_list_tables(names);
+    const char *const values[] = {names, NULL};
+    why = postgres_query_catalog(e, select_unfaithful, values, &unfaithful);
+    if (why == OK && PQntuples(unfaithful) > 0) {
+        snprintf(text, sizeof text,
+                 "the schema of the store was altered: \"%.60s\" differs from its migration",
+                 PQgetvalue(unfaithful, 0, 0));
+        why = postgres_set_error(e, ERR_CORRUPT, text);
+    }
+    PQclear(unfaithful);
+    return why;
 }
 
 /* Counts the recorded migrations and compares each with that of this program. The message names the
