@@ -360,26 +360,20 @@ void rack_machine_step(struct rack *r, uint32_t machine, int64_t boot_number)
     }
 }
 
-/* The node was deleted: the discovery image registers again; the others repeat their report until
- * an operator power cycles the machine. */
-static void machine_restart_sequence(struct rack *r, uint32_t machine)
-{
-    struct rack_machine *m = &r->machines[machine];
-    if (m->env == RACK_ENV_SLEDGEHAMMER)
-        m->step = SLEDGE_STARTS;
-    else if (m->env == RACK_ENV_INSTALLER)
-        m->step = INSTALL_TELLS;
-    else
-        m->step = LOCAL_STARTS;
-    m->is_ready = false;
-    machine_schedule_step(r, machine, 10, 30);
-}
-
 void rack_machine_answered(struct rack *r, uint32_t machine, enum rack_call call, bool gone)
 {
     struct rack_machine *m = &r->machines[machine];
     if (gone) {
-        machine_restart_sequence(r, machine);
+        /* The node was deleted: the discovery image registers again; the others repeat their report
+         * until an operator power cycles the machine. */
+        if (m->env == RACK_ENV_SLEDGEHAMMER)
+            m->step = SLEDGE_STARTS;
+        else if (m->env == RACK_ENV_INSTALLER)
+            m->step = INSTALL_TELLS;
+        else
+            m->step = LOCAL_STARTS;
+        m->is_ready = false;
+        machine_schedule_step(r, machine, 10, 30);
         return;
     }
     switch (call) {
