@@ -164,17 +164,11 @@ static enum jig_end_how job_end_kind(uint32_t how)
     impossible("a kind of end outside the enum");
 }
 
-/* The size is unknown if the supervisor died. */
-static uint32_t job_log_size(const struct exec_ended *end)
-{
-    if (end->how == EXEC_DIED_WITH_SUPERVISOR)
-        return LOG_MAX;
-    return end->log_size < UINT32_MAX ? (uint32_t)end->log_size : UINT32_MAX;
-}
-
 static void job_read_log(struct job *j, struct jig_end *end)
 {
-    struct spool_slice slice = {.size = job_log_size(&j->end)};
+    const bool is_size_known = j->end.how != EXEC_DIED_WITH_SUPERVISOR;
+    const int64_t size = is_size_known ? j->end.log_size : LOG_MAX;
+    struct spool_slice slice = {.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX};
     end->log_dropped = (uint64_t)j->end.log_dropped;
     if (slice.size == 0)
         return;
@@ -185,7 +179,7 @@ static void job_read_log(struct job *j, struct jig_end *end)
         return;
     }
     end->log_tail = (struct str){slice.at, slice.size};
-    if (j->end.how == EXEC_DIED_WITH_SUPERVISOR)
+    if (!is_size_known)
         end->log_dropped = (uint64_t)slice.offset;
 }
 
@@ -258,29 +252,23 @@ static void job_conclude(struct job *j)
     job_remove_files(j, j->jig.run_id);
 }
 
-static void job_cleanup_node(struct job *j)
-{
-    const struct runner_jig_ops *k = &j->runner->jig_ops;
-    j->result = ERR_NOT_FOUND; /* nothing to stop */
-    if (k->stop(k->self, &j->jig, &j->arena, &j->launch))
-        j->result = job_create_files(j, CLEANUP_RUN_IDS + j->jig.run_id);
-}
-
-static void job_cleanup_data(struct job *j)
-{
-    files_empty_trash(j->runner);
-    logs_prune_all(j->runner, &j->arena, j->keep_runs, j->now_ms);
-}
-
 /* ---- threads ---- */
 
 static void job_execute(struct job *j)
 {
+    const struct runner_jig_ops *k = &j->runner->jig_ops;
     switch (j->kind) {
     case JOB_PREPARE: job_prepare(j); return;
     case JOB_CONCLUDE: job_conclude(j); return;
-    case JOB_CLEANUP_NODE: job_cleanup_node(j); return;
-    case JOB_CLEANUP_DATA: job_cleanup_data(j); return;
+    case JOB_CLEANUP_NODE:
+        j->result = ERR_NOT_FOUND; /* nothing to stop */
+        if (k->stop(k->self, &j->jig, &j->arena, &j->launch))
+            j->result = job_create_files(j, CLEANUP_RUN_IDS + j->jig.run_id);
+        return;
+    case JOB_CLEANUP_DATA:
+        files_empty_trash(j->runner);
+        logs_prune_all(j->runner, &j->arena, j->keep_runs, j->now_ms);
+        return;
     }
     impossible("a job outside the enum");
 }

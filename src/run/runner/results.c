@@ -157,14 +157,6 @@ bool results_submit(struct runner *r)
 
 /* ---- acknowledgement ---- */
 
-static struct run *results_find_unacked(const struct runner *r, int64_t request)
-{
-    struct run *run = r->unacked.first;
-    while (run && run->request != request)
-        run = run->next_unacked;
-    return run;
-}
-
 /* The core refused a result, which is a defect of the jig or the runner. The run must not stay
  * without an end, so report it as failed; if that is refused too, report it as lost without any
  * text, and repeat this until it is accepted. */
@@ -191,7 +183,9 @@ static void results_handle_refusal(struct runner *r, struct run *run)
 
 void runner_on_result(struct runner *r, int64_t request, err why)
 {
-    struct run *run = results_find_unacked(r, request);
+    struct run *run = r->unacked.first;
+    while (run && run->request != request)
+        run = run->next_unacked;
     if (!run || r->is_closed)
         return;
     run->request = 0;

@@ -71,17 +71,6 @@ static bool run_fsm_load_facts(struct runner *r, struct run *run)
     return is_there;
 }
 
-static void run_fsm_query(struct runner *r, struct run *run)
-{
-    run->stage = STAGE_QUERYING;
-    if (run->is_cancelled) {
-        run->is_cancel_sent = true;
-        exec_client_cancel(r->client, run->run_id, run->attempt);
-    } else {
-        exec_client_query(r->client, run->run_id, run->attempt);
-    }
-}
-
 static void run_fsm_report_unstarted(struct runner *r, struct run *run)
 {
     results_fail(r, run, RESULT_FAILED,
@@ -91,15 +80,21 @@ static void run_fsm_report_unstarted(struct runner *r, struct run *run)
 
 static void run_fsm_start(struct runner *r, struct run *run)
 {
-    if (run->is_cancelled && !run->query_first)
+    if (run->is_cancelled && !run->query_first) {
         run_fsm_report_unstarted(r, run);
-    else if (!r->is_connected)
+    } else if (!r->is_connected) {
         return;
-    else if (run->query_first)
-        run_fsm_query(r, run);
-    else if (r->is_fenced)
+    } else if (run->query_first) {
+        run->stage = STAGE_QUERYING;
+        if (run->is_cancelled) {
+            run->is_cancel_sent = true;
+            exec_client_cancel(r->client, run->run_id, run->attempt);
+        } else {
+            exec_client_query(r->client, run->run_id, run->attempt);
+        }
+    } else if (r->is_fenced) {
         return;
-    else if (!run_fsm_load_facts(r, run)) {
+    } else if (!run_fsm_load_facts(r, run)) {
         results_fail(r, run, RESULT_FAILED,
                      &(struct reason){.code = REASON_NOT_STARTED,
                                       .text = STR("its noderole does not exist any more")});
@@ -154,14 +149,6 @@ void run_fsm_fail_unstarted(struct runner *r, struct run *run)
         run->job->why = why;
         run_fsm_report_not_prepared(r, run);
     }
-}
-
-static void run_fsm_send_cancel(struct runner *r, struct run *run)
-{
-    if (!run->is_cancelled || run->is_cancel_sent || !r->is_connected)
-        return;
-    run->is_cancel_sent = true;
-    exec_client_cancel(r->client, run->run_id, run->attempt);
 }
 
 /* ---- end and cleanup on the node ---- */
@@ -227,7 +214,12 @@ void run_fsm_advance(struct runner *r, struct run *run)
         return;
     case STAGE_QUERYING:
     case STAGE_ORDERED:
-    case STAGE_RUNNING: run_fsm_send_cancel(r, run); return;
+    case STAGE_RUNNING:
+        if (run->is_cancelled && !run->is_cancel_sent && r->is_connected) {
+            run->is_cancel_sent = true;
+            exec_client_cancel(r->client, run->run_id, run->attempt);
+        }
+        return;
     case STAGE_ENDED: run_fsm_finish(r, run); return;
     case STAGE_CLEANUP_PREPARED: run_fsm_order_cleanup(r, run); return;
     case STAGE_PREPARING:
@@ -256,24 +248,19 @@ void run_fsm_retry(struct runner *r, struct run *run)
 #define RUN_LOST_TEXT                                                                              \
     "the run was started, and its result is unknown: halligan-exec has no record of it"
 
-static void run_fsm_report(struct runner *r, struct run *run)
-{
-    run->has_input = run->has_scratch = false;
-    if (run->is_lost)
-        results_fail(r, run, RESULT_LOST,
-                     &(struct reason){.code = REASON_RUN_LOST,
-                                      .text = run->cleanup_failed
-                                                  ? STR(RUN_LOST_TEXT "\n" CLEANUP_FAILED_TEXT)
-                                                  : STR(RUN_LOST_TEXT)});
-    else
-        results_queue_end(r, run, &run->job->done);
-}
-
 void run_fsm_job_done(struct runner *r, struct run *run, struct job *job)
 {
     run->job = job;
     if (run->stage == STAGE_CONCLUDING) {
-        run_fsm_report(r, run);
+        run->has_input = run->has_scratch = false;
+        if (run->is_lost)
+            results_fail(r, run, RESULT_LOST,
+                         &(struct reason){.code = REASON_RUN_LOST,
+                                          .text = run->cleanup_failed
+                                                      ? STR(RUN_LOST_TEXT "\n" CLEANUP_FAILED_TEXT)
+                                                      : STR(RUN_LOST_TEXT)});
+        else
+            results_queue_end(r, run, &run->job->done);
     } else if (run->stage == STAGE_PREPARING) {
         run->has_input = job->has_input;
         run->has_scratch = job->has_scratch;
@@ -355,16 +342,6 @@ static void run_fsm_handle_unordered(struct runner *r, const struct exec_run *ru
     exec_client_cancel(r->client, run->run_id, run->attempt);
 }
 
-/* A run that was reported as not started has been started after all, by an order that was
- * considered lost: cancel it. */
-static void run_fsm_cancel_late(struct runner *r, struct run *run)
-{
-    if (run->stage != STAGE_REPORTING || run->known_to_supervisor)
-        return;
-    run->known_to_supervisor = true;
-    exec_client_cancel(r->client, run->run_id, run->attempt);
-}
-
 static struct run *run_fsm_find_cleanup(const struct runner *r, int64_t id, uint32_t attempt)
 {
     struct run *run = id >= CLEANUP_RUN_IDS ? runs_find(r, id - CLEANUP_RUN_IDS, attempt) : NULL;
@@ -383,7 +360,12 @@ static void run_fsm_on_begun(void *self, const struct exec_begun *m)
         return;
     }
     if (!run_fsm_expects_report(run)) {
-        run_fsm_cancel_late(r, run);
+        /* A run that was reported as not started has been started after all, by an order that was
+         * considered lost: cancel it. */
+        if (run->stage == STAGE_REPORTING && !run->known_to_supervisor) {
+            run->known_to_supervisor = true;
+            exec_client_cancel(r->client, run->run_id, run->attempt);
+        }
         return;
     }
     run->stage = STAGE_RUNNING;
@@ -425,16 +407,6 @@ static void run_fsm_on_ended(void *self, const struct exec_ended *m)
     run_fsm_wake(r);
 }
 
-/* The run was started, and the supervisor has no entry: the machine rebooted, or the journal was
- * lost. */
-static void run_fsm_set_lost(struct runner *r, struct run *run)
-{
-    run->is_lost = true;
-    runs_set_end(run, &(struct exec_ended){.how = EXEC_DIED_WITH_SUPERVISOR});
-    run->stage = STAGE_ENDED;
-    runs_set_due(r, run);
-}
-
 static void run_fsm_handle_not_known(struct runner *r, struct run *run, bool begun)
 {
     const bool had_begun = begun || run->start_is_stored || run->pid || run->stage == STAGE_RUNNING;
@@ -444,7 +416,12 @@ static void run_fsm_handle_not_known(struct runner *r, struct run *run, bool beg
         run->stage = STAGE_DEFERRED;
         runner_schedule_retry(r);
     } else if (had_begun) {
-        run_fsm_set_lost(r, run);
+        /* The supervisor has no entry of a run that was started: the machine rebooted, or the
+         * journal was lost. */
+        run->is_lost = true;
+        runs_set_end(run, &(struct exec_ended){.how = EXEC_DIED_WITH_SUPERVISOR});
+        run->stage = STAGE_ENDED;
+        runs_set_due(r, run);
     } else {
         run->stage = STAGE_NEW;
         run->query_first = false;

@@ -165,14 +165,6 @@ void logs_store(const struct runner *r, struct arena *a, const struct run_log_ke
 
 /* ---- reading ---- */
 
-static err logs_close_with(int fd, err e)
-{
-    const int error = errno;
-    ignore(close(fd), "it was only read");
-    errno = error;
-    return e;
-}
-
 /* Parse the first line; *out_at is the offset of the log in the file. */
 static err logs_read_head(int fd, const struct run_log_key *of, uint64_t *out_dropped,
                           int64_t *out_at)
@@ -220,7 +212,7 @@ err logs_read(const struct runner *r, const struct run_log_key *of, struct runne
     int64_t at = 0;
     const int fd = open(logs_path(&arena, r, of->noderole_id, of->attempt),
                         O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    const int error = errno;
+    int error = errno;
     arena_fini(&arena);
     errno = error;
     if (fd < 0)
@@ -228,5 +220,8 @@ err logs_read(const struct runner *r, const struct run_log_key *of, struct runne
     err e = logs_read_head(fd, of, &dropped, &at);
     if (e == OK)
         e = logs_read_bytes(fd, at, (int64_t)dropped, log);
-    return logs_close_with(fd, e);
+    error = errno;
+    ignore(close(fd), "it was only read");
+    errno = error;
+    return e;
 }

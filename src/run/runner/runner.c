@@ -53,18 +53,6 @@ static void runner_mark_due(struct runner *r, struct run *run)
     r->callbacks.wake(r->callbacks.self);
 }
 
-/* The core was reloaded: submit again what the store does not contain. */
-static void runner_resubmit(struct runner *r, struct run *run, bool begun)
-{
-    run->start_is_stored = begun;
-    if (!begun && run->pid && run->stage != STAGE_REPORTING)
-        results_queue_start(r, run);
-    else if (!begun && run->pid)
-        run->start_unsent = true; /* together with the result, if that is submitted again */
-    run_fsm_retry(r, run);
-    runner_mark_due(r, run);
-}
-
 static void runner_port_start(void *self, const struct run_order *order)
 {
     struct runner *r = self;
@@ -87,7 +75,14 @@ static void runner_port_query(void *self, const struct run_order *order)
         return;
     struct run *run = runs_find(r, order->run_id, order->attempt);
     if (run) {
-        runner_resubmit(r, run, order->begun);
+        /* The core was reloaded: submit again what the store does not contain. */
+        run->start_is_stored = order->begun;
+        if (!order->begun && run->pid && run->stage != STAGE_REPORTING)
+            results_queue_start(r, run);
+        else if (!order->begun && run->pid)
+            run->start_unsent = true; /* together with the result, if that is submitted again */
+        run_fsm_retry(r, run);
+        runner_mark_due(r, run);
         return;
     }
     run = runs_add(r, order);
@@ -185,38 +180,6 @@ static bool runner_open_client(struct runner *r)
     return true;
 }
 
-static void runner_ensure_client(struct runner *r)
-{
-    if (!r->client && (r->run_count || r->supervisor_missing) && !runner_open_client(r))
-        runner_schedule_retry(r);
-}
-
-static void runner_send_epoch(struct runner *r)
-{
-    if (!r->client || r->epoch == r->sent_epoch)
-        return;
-    r->sent_epoch = r->epoch;
-    r->is_connected = false;
-    exec_client_set_epoch(r->client, r->epoch);
-}
-
-/* Send EXEC_LIST after all queries, so that a run with an order is not taken for an unknown one. */
-static void runner_send_list(struct runner *r)
-{
-    if (!r->list_due || !r->is_connected)
-        return;
-    r->list_due = false;
-    exec_client_list(r->client);
-}
-
-static void runner_send_reconciled(struct runner *r)
-{
-    if (!r->needs_reconcile || !r->is_connected || r->unreconciled_count)
-        return;
-    r->needs_reconcile = false;
-    exec_client_reconciled(r->client);
-}
-
 /* ---- without a supervisor ---- */
 
 /* Fail runs that were never ordered. Runs that may have been started keep waiting: their processes
@@ -252,8 +215,14 @@ void runner_supervisor_found(struct runner *r)
 
 bool runner_pump(struct runner *r)
 {
-    runner_ensure_client(r);
-    runner_send_epoch(r);
+    if (!r->client && (r->run_count || r->supervisor_missing) && !runner_open_client(r))
+        runner_schedule_retry(r);
+    /* A higher epoch closes the connection; the next EXEC_HELLO carries it. */
+    if (r->client && r->epoch != r->sent_epoch) {
+        r->sent_epoch = r->epoch;
+        r->is_connected = false;
+        exec_client_set_epoch(r->client, r->epoch);
+    }
     runner_arm_connect_timeout(r);
     while (r->due.first) {
         struct run *run = r->due.first;
@@ -264,8 +233,16 @@ bool runner_pump(struct runner *r)
         run_fsm_advance(r, run);
     }
     jobs_flush(r);
-    runner_send_list(r);
-    runner_send_reconciled(r);
+    /* Send EXEC_LIST after all queries, so that a run with an order is not taken for an unknown
+     * one. */
+    if (r->list_due && r->is_connected) {
+        r->list_due = false;
+        exec_client_list(r->client);
+    }
+    if (r->needs_reconcile && r->is_connected && !r->unreconciled_count) {
+        r->needs_reconcile = false;
+        exec_client_reconciled(r->client);
+    }
     return results_submit(r);
 }
 
@@ -325,14 +302,6 @@ static void runner_init_timer(struct runner *r, uv_timer_t *timer)
     r->handles++;
 }
 
-static void runner_start_ssh_control_timer(struct runner *r)
-{
-    const uint64_t period_ms = (uint64_t)r->setup.share_idle_ms / 4 + 1;
-    runner_init_timer(r, &r->ssh_control_timer);
-    must(uv_timer_start(&r->ssh_control_timer, ssh_control_on_timer, period_ms, period_ms) == 0);
-    uv_unref((uv_handle_t *)&r->ssh_control_timer);
-}
-
 err runner_open(const struct runner_setup *setup, struct runner_callbacks callbacks,
                 struct runner **out_runner)
 {
@@ -370,7 +339,10 @@ err runner_open(const struct runner_setup *setup, struct runner_callbacks callba
     must(uv_timer_start(&r->maintenance, runner_on_maintenance, MAINTENANCE_MS, MAINTENANCE_MS) ==
          0);
     uv_unref((uv_handle_t *)&r->maintenance);
-    runner_start_ssh_control_timer(r);
+    const uint64_t period_ms = (uint64_t)r->setup.share_idle_ms / 4 + 1;
+    runner_init_timer(r, &r->ssh_control_timer);
+    must(uv_timer_start(&r->ssh_control_timer, ssh_control_on_timer, period_ms, period_ms) == 0);
+    uv_unref((uv_handle_t *)&r->ssh_control_timer);
     *out_runner = r;
     return OK;
 }

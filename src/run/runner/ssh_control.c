@@ -241,18 +241,6 @@ bool ssh_control_begun(struct runner *r, const struct exec_begun *m)
     return true;
 }
 
-/* A failed connection is not started again for FAILED_MS; one that we or the supervisor ended may
- * be. */
-static void ssh_control_set_ended(struct runner *r, struct ssh_control *m, uint32_t how)
-{
-    if (m->stage == SSH_CONTROL_STARTED && how != EXEC_DIED_WITH_SUPERVISOR) {
-        m->stage = SSH_CONTROL_FAILED;
-        m->since_ms = uv_now(r->setup.loop);
-    } else if (m->stage != SSH_CONTROL_FAILED) {
-        m->stage = SSH_CONTROL_NONE;
-    }
-}
-
 bool ssh_control_ended(struct runner *r, const struct exec_ended *m)
 {
     if (!ssh_control_is_run_id(m->run_id))
@@ -263,8 +251,16 @@ bool ssh_control_ended(struct runner *r, const struct exec_ended *m)
     const int64_t node_id = m->run_id - SSH_CONTROL_RUN_IDS;
     struct ssh_control *found = ssh_control_find(r, node_id, m->attempt);
     ssh_control_remove_socket(r, node_id, m->attempt);
-    if (found)
-        ssh_control_set_ended(r, found, m->how);
+    if (!found)
+        return true;
+    /* A failed connection is not started again for FAILED_MS; one that we or the supervisor ended
+     * may be. */
+    if (found->stage == SSH_CONTROL_STARTED && m->how != EXEC_DIED_WITH_SUPERVISOR) {
+        found->stage = SSH_CONTROL_FAILED;
+        found->since_ms = uv_now(r->setup.loop);
+    } else if (found->stage != SSH_CONTROL_FAILED) {
+        found->stage = SSH_CONTROL_NONE;
+    }
     return true;
 }
 
