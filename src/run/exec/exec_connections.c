@@ -31,7 +31,7 @@
 enum {
     CONNECTIONS_MAX = 64, /* more are closed at once */
     ENDS_PER_BATCH = 4,   /* queued ends that are sent without a delay */
-    END_DELAY_MS_MAX = 1, /* delay of fewer ends; see conn_may_delay_ends */
+    END_DELAY_MS_MAX = 1, /* delay of fewer ends; see exec_connections_send */
 };
 
 /* ---- queueing messages ---- */
@@ -42,18 +42,14 @@ static void conn_close(struct exec_connection *conn)
     link_fini(&conn->link);
 }
 
-/* The peer has closed its read side: stop writing, but keep reading. It may have sent orders
- * before, to cancel a run or to end. */
-static void conn_stop_writing(struct exec_connection *conn)
-{
-    conn->write_closed = true;
-    ignore(shutdown(conn->link.fd, SHUT_WR), "the peer has closed the connection already");
-}
-
 static void conn_flush(const struct supervisor *s, struct exec_connection *conn)
 {
-    if (link_flush(&conn->link) != OK)
-        conn_stop_writing(conn);
+    /* The peer has closed its read side: stop writing, but keep reading. It may have sent orders
+     * before, to cancel a run or to end. */
+    if (link_flush(&conn->link) != OK) {
+        conn->write_closed = true;
+        ignore(shutdown(conn->link.fd, SHUT_WR), "the peer has closed the connection already");
+    }
     const bool wanted = !conn->write_closed && link_is_waiting(&conn->link);
     if (wanted != conn->watches_writable)
         supervisor_watch(s, conn->link.fd, conn, EPOLL_CTL_MOD,
@@ -129,38 +125,27 @@ void supervisor_on_shim_message(void *self, const struct exec_message *m)
 
 /* ---- orders ---- */
 
-/* Report a run as not started. It has no process and no journal entry, so it may be ordered again.
- */
-static void conn_queue_not_started(struct exec_connection *conn, const struct exec_spawn *spec,
-                                   const char *what, int number)
-{
-    char reason[EXEC_REASON_MAX];
-    snprintf(reason, sizeof reason, "%s: %s", what, strerror(number));
-    const struct exec_ended ended = {.run_id = spec->run_id,
-                                     .attempt = spec->attempt,
-                                     .how = EXEC_NOT_STARTED,
-                                     .reason = str_from(reason)};
-    conn_queue(conn, &(struct exec_message){.kind = EXEC_ENDED, .ended = ended});
-}
-
 static void conn_start_run(struct supervisor *s, struct exec_connection *conn,
                            const struct exec_spawn *spec)
 {
+    char reason[EXEC_REASON_MAX];
+    struct exec_ended ended = {
+        .run_id = spec->run_id, .attempt = spec->attempt, .how = EXEC_NOT_STARTED};
     /* Record the start before the shim gets its order: see journal.c. */
     if (exec_journal_raise_epoch(s->journal, spec->epoch) != OK ||
         exec_journal_begin(s->journal, spec->run_id, spec->attempt) != OK) {
-        conn_queue_not_started(conn, spec, "cannot write to the journal of halligan-exec", errno);
+        /* The run has no process and no journal entry, so it may be ordered again. */
+        snprintf(reason, sizeof reason, "cannot write to the journal of halligan-exec: %s",
+                 strerror(errno));
+        ended.reason = str_from(reason);
+        conn_queue(conn, &(struct exec_message){.kind = EXEC_ENDED, .ended = ended});
         return;
     }
     if (shims_start(s->shims, spec) == OK)
         return;
     /* The journal has the start, so it needs an end as well. */
-    char reason[EXEC_REASON_MAX];
     snprintf(reason, sizeof reason, "cannot start a shim process: %s", strerror(errno));
-    const struct exec_ended ended = {.run_id = spec->run_id,
-                                     .attempt = spec->attempt,
-                                     .how = EXEC_NOT_STARTED,
-                                     .reason = str_from(reason)};
+    ended.reason = str_from(reason);
     conn_record_end(s, &(struct exec_message){.kind = EXEC_ENDED, .ended = ended});
 }
 
@@ -192,17 +177,13 @@ static void conn_handle_cancel(struct supervisor *s, struct exec_connection *con
         conn_queue_not_known(conn, run, !exec_journal_is_of_this_boot(s->journal));
 }
 
-/* Most runs have no output. If the shim was lost, the sizes are unknown. */
-static bool conn_may_have_output(const struct exec_ended *end)
-{
-    return end->how == EXEC_DIED_WITH_SUPERVISOR || end->out_size || end->out_dropped ||
-           end->log_size || end->log_dropped;
-}
-
 static void conn_handle_forget(struct supervisor *s, struct exec_run run)
 {
     const struct exec_entry *e = exec_journal_find(s->journal, run.run_id, run.attempt);
-    const bool has_files = e && conn_may_have_output(&e->ended);
+    const struct exec_ended *end = e ? &e->ended : NULL;
+    /* Most runs have no output. If the shim was lost, the sizes are unknown. */
+    const bool has_files = end && (end->how == EXEC_DIED_WITH_SUPERVISOR || end->out_size ||
+                                   end->out_dropped || end->log_size || end->log_dropped);
     if (exec_journal_forget(s->journal, run.run_id, run.attempt) && has_files)
         spool_remove(s->state_dirfd, run.run_id, run.attempt);
 }
@@ -240,15 +221,6 @@ static void conn_queue_entry(void *self, const struct exec_entry *e)
     conn_queue(self, e->is_ended ? &ended : &begun);
 }
 
-static void conn_handle_reconciled(struct supervisor *s)
-{
-    if (exec_journal_set_boot(s->journal) != OK)
-        log_print(
-            LOG_WARNING,
-            "cannot rewrite the journal: %s; unknown runs are still reported as possibly started",
-            strerror(errno));
-}
-
 /* Handle one message. A fenced daemon may query, but neither start nor cancel nor delete. */
 static void conn_handle_message(struct supervisor *s, struct exec_connection *conn,
                                 const struct exec_message *m)
@@ -274,8 +246,11 @@ static void conn_handle_message(struct supervisor *s, struct exec_connection *co
             exec_journal_each(s->journal, conn, conn_queue_entry);
         return;
     case EXEC_RECONCILED:
-        if (current)
-            conn_handle_reconciled(s);
+        if (current && exec_journal_set_boot(s->journal) != OK)
+            log_print(LOG_WARNING,
+                      "cannot rewrite the journal: %s; unknown runs are still reported as possibly "
+                      "started",
+                      strerror(errno));
         return;
     case EXEC_BYE:
         s->bye_received = s->bye_received || current;
@@ -339,18 +314,15 @@ void exec_connections_accept(struct supervisor *s)
     s->connection_count++;
 }
 
-/* The daemon commits results that arrive together in one batch, and the commit is most of the cost
- * of a short run (ADR 0062). So an end is delayed for END_DELAY_MS_MAX if enough other runs are
- * active that could end in this time. */
-static bool conn_may_delay_ends(const struct supervisor *s, int64_t now)
-{
-    return s->ends_unsent > 0 && s->ends_unsent < ENDS_PER_BATCH && now < s->send_at &&
-           s->ends_unsent + shims_count(s->shims) >= ENDS_PER_BATCH;
-}
-
 int64_t exec_connections_send(struct supervisor *s, int64_t now)
 {
-    if (conn_may_delay_ends(s, now))
+    /* The daemon commits results that arrive together in one batch, and the commit is most of the
+     * cost of a short run (ADR 0062). So an end is delayed for END_DELAY_MS_MAX if enough other
+     * runs are active that could end in this time. */
+    const bool may_delay_ends = s->ends_unsent > 0 && s->ends_unsent < ENDS_PER_BATCH &&
+                                now < s->send_at &&
+                                s->ends_unsent + shims_count(s->shims) >= ENDS_PER_BATCH;
+    if (may_delay_ends)
         return s->send_at;
     s->ends_unsent = 0;
     for (struct exec_connection *conn = s->connections; conn; conn = conn->next)

@@ -311,13 +311,6 @@ static err journal_open_file(struct exec_journal *j, int *out_fd)
     return ERR_IO;
 }
 
-/* True if the open file has no name any more: records appended to it would be lost. */
-static bool journal_is_unlinked(const struct exec_journal *j)
-{
-    struct stat st;
-    return j->fd >= 0 && fstat(j->fd, &st) == 0 && st.st_nlink == 0;
-}
-
 /* Write all entries to a new file and switch to it. The old file stays in use on failure. */
 static err journal_rewrite(struct exec_journal *j, const char *boot)
 {
@@ -328,7 +321,9 @@ static err journal_rewrite(struct exec_journal *j, const char *boot)
         e = journal_open_file(j, &fd);
     if (e != OK) {
         const int number = errno;
-        j->needs_rewrite = j->needs_rewrite || journal_is_unlinked(j);
+        /* Records appended to a file that has no name any more would be lost. */
+        if (j->fd >= 0 && fstat(j->fd, &st) == 0 && st.st_nlink == 0)
+            j->needs_rewrite = true;
         errno = number;
         return e;
     }

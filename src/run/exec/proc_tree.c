@@ -56,16 +56,6 @@ static bool proc_tree_is_zombie(const struct proc_tree_member *member)
     return member->state == 'Z' || member->state == 'X';
 }
 
-static void proc_tree_add(struct proc_tree *tree, struct proc_tree_member member)
-{
-    if (tree->count == tree->cap) {
-        tree->cap = tree->cap ? tree->cap * 2 : 512;
-        tree->at = realloc(tree->at, tree->cap * sizeof *tree->at);
-        must(tree->at);
-    }
-    tree->at[tree->count++] = member;
-}
-
 static int proc_tree_compare_pid(const void *a, const void *b)
 {
     const pid_t x = ((const struct proc_tree_member *)a)->pid;
@@ -83,8 +73,14 @@ void proc_tree_scan(struct proc_tree *tree)
         struct proc_tree_member member;
         if (!isdigit((unsigned char)entry->d_name[0]))
             continue;
-        if (proc_tree_read((pid_t)strtol(entry->d_name, NULL, 10), &member))
-            proc_tree_add(tree, member);
+        if (!proc_tree_read((pid_t)strtol(entry->d_name, NULL, 10), &member))
+            continue;
+        if (tree->count == tree->cap) {
+            tree->cap = tree->cap ? tree->cap * 2 : 512;
+            tree->at = realloc(tree->at, tree->cap * sizeof *tree->at);
+            must(tree->at);
+        }
+        tree->at[tree->count++] = member;
     }
     ignore(closedir(dir), "it was only read");
     if (tree->count)
@@ -97,13 +93,6 @@ void proc_tree_fini(struct proc_tree *tree)
     *tree = (struct proc_tree){0};
 }
 
-static const struct proc_tree_member *proc_tree_find(const struct proc_tree *tree, pid_t pid)
-{
-    const struct proc_tree_member key = {.pid = pid};
-    return tree->count ? bsearch(&key, tree->at, tree->count, sizeof key, proc_tree_compare_pid)
-                       : NULL;
-}
-
 /* The scan is not atomic, so a reused pid can create a cycle of parents: stop after as many steps
  * as there are processes. */
 static bool proc_tree_is_below(const struct proc_tree *tree, const struct proc_tree_member *member,
@@ -112,7 +101,8 @@ static bool proc_tree_is_below(const struct proc_tree *tree, const struct proc_t
     for (uint32_t steps = 0; member && steps < tree->count; steps++) {
         if (member->parent == root)
             return true;
-        member = proc_tree_find(tree, member->parent);
+        const struct proc_tree_member key = {.pid = member->parent};
+        member = bsearch(&key, tree->at, tree->count, sizeof key, proc_tree_compare_pid);
     }
     return false;
 }

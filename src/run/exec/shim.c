@@ -108,15 +108,6 @@ static struct exec_message shim_start_message(struct shim *s)
         .begun = {.run_id = s->spec.run_id, .attempt = s->spec.attempt, .pid = s->root_pid}};
 }
 
-static void shim_report_not_started(struct shim *s, const char *reason)
-{
-    const struct exec_ended ended = {.run_id = s->spec.run_id,
-                                     .attempt = s->spec.attempt,
-                                     .how = EXEC_NOT_STARTED,
-                                     .reason = str_from(reason)};
-    shim_send_message(s, &(struct exec_message){.kind = EXEC_ENDED, .ended = ended});
-}
-
 /* ---- output ---- */
 
 static char chunk[CHUNK_SIZE];
@@ -171,13 +162,6 @@ static void shim_format_reason(const struct shim *s, const struct exec_ended *en
                  (long long)ended->log_dropped);
 }
 
-static enum exec_how shim_exit_kind(const struct shim *s)
-{
-    if (s->stop_cause != EXEC_NO_HOW)
-        return s->stop_cause;
-    return s->root_status.si_code == CLD_EXITED ? EXEC_EXITED : EXEC_SIGNALLED;
-}
-
 static void shim_finish_run(struct shim *s)
 {
     char reason[EXEC_REASON_MAX + 1];
@@ -186,9 +170,12 @@ static void shim_finish_run(struct shim *s)
     shim_drain_and_close(s, &s->log_fd);
     ignore(close(s->write_ends[0]), "nothing was written through it");
     ignore(close(s->write_ends[1]), "nothing was written through it");
+    enum exec_how how = s->stop_cause;
+    if (how == EXEC_NO_HOW)
+        how = s->root_status.si_code == CLD_EXITED ? EXEC_EXITED : EXEC_SIGNALLED;
     struct exec_ended ended = {.run_id = s->spec.run_id,
                                .attempt = s->spec.attempt,
-                               .how = shim_exit_kind(s),
+                               .how = how,
                                .code = (uint32_t)s->root_status.si_status,
                                .out_size = s->spool.out.size,
                                .out_dropped = s->spool.out.dropped,
@@ -287,20 +274,8 @@ static void shim_run_timers(struct shim *s)
 
 /* ---- SIGCHLD ---- */
 
-static void shim_on_root_exit(struct shim *s, const siginfo_t *end)
-{
-    s->root_status = *end;
-    s->deadline_at = -1;
-    /* Kill the process group before its leader is reaped: after that the kernel may give the group
-     * id to an unrelated process. During a grace period the group is left alone, so that it can end
-     * by itself. */
-    if (s->kill_at < 0)
-        ignore(kill(-s->root_pid, SIGKILL), "the group is usually empty");
-    s->root_exited = true;
-}
-
 /* Reap every child that has exited. True if no child is left. WNOWAIT leaves the zombie in place
- * until shim_on_root_exit has signalled its group. */
+ * until its group has been signalled. */
 static bool shim_reap(struct shim *s)
 {
     for (;;) {
@@ -309,8 +284,16 @@ static bool shim_reap(struct shim *s)
             return errno == ECHILD;
         if (end.si_pid == 0)
             return false;
-        if (end.si_pid == s->root_pid)
-            shim_on_root_exit(s, &end);
+        if (end.si_pid == s->root_pid) {
+            s->root_status = end;
+            s->deadline_at = -1;
+            /* Kill the process group before its leader is reaped: after that the kernel may give
+             * the group id to an unrelated process. During a grace period the group is left alone,
+             * so that it can end by itself. */
+            if (s->kill_at < 0)
+                ignore(kill(-s->root_pid, SIGKILL), "the group is usually empty");
+            s->root_exited = true;
+        }
         ignore(waitid(P_PID, (id_t)end.si_pid, &end, WEXITED | WNOHANG),
                "it was a zombie just now");
     }
@@ -342,7 +325,11 @@ static void shim_start_run(struct shim *s, const struct exec_spawn *spec)
     arena_reset(&s->arena);
     s->spec = *spec;
     if (!shim_spawn(&s->arena, spec, s->token, &child)) {
-        shim_report_not_started(s, child.reason);
+        const struct exec_ended ended = {.run_id = spec->run_id,
+                                         .attempt = spec->attempt,
+                                         .how = EXEC_NOT_STARTED,
+                                         .reason = str_from(child.reason)};
+        shim_send_message(s, &(struct exec_message){.kind = EXEC_ENDED, .ended = ended});
         return;
     }
     s->root_pid = child.pid;
@@ -425,12 +412,6 @@ static int shim_poll_timeout_ms(const struct shim *s)
     return left <= 0 ? 0 : left > 60000 ? 60000 : (int)left;
 }
 
-static void shim_pause_after_failure(void)
-{
-    const struct timespec pause = {.tv_nsec = FAILURE_PAUSE_MS * 1000000L};
-    ignore(nanosleep(&pause, NULL), "a signal ends it early");
-}
-
 static void shim_poll_once(struct shim *s)
 {
     struct pollfd fds[] = {
@@ -442,8 +423,10 @@ static void shim_poll_once(struct shim *s)
     if (link_is_waiting(&s->link))
         fds[0].events |= POLLOUT;
     if (poll(fds, sizeof fds / sizeof fds[0], shim_poll_timeout_ms(s)) < 0) {
-        if (errno != EINTR)
-            shim_pause_after_failure(); /* ENOMEM: try again later */
+        if (errno != EINTR) { /* ENOMEM: try again later */
+            const struct timespec pause = {.tv_nsec = FAILURE_PAUSE_MS * 1000000L};
+            ignore(nanosleep(&pause, NULL), "a signal ends it early");
+        }
         return;
     }
     if (fds[2].revents)

@@ -307,18 +307,6 @@ static bool spool_read_ring(int fd, int64_t capacity, const struct spool_slice *
     return spool_pread(fd, slice->at + first, (size_t)rest, SPOOL_HEAD_SIZE) == rest;
 }
 
-/* Discard the bytes that were overwritten during the read. */
-static void spool_drop_overwritten(struct spool_slice *slice, int64_t first)
-{
-    const int64_t overwritten = first - slice->offset;
-    if (overwritten <= 0)
-        return;
-    const uint32_t drop = overwritten < slice->size ? (uint32_t)overwritten : slice->size;
-    memmove(slice->at, slice->at + drop, slice->size - drop);
-    slice->size -= drop;
-    slice->offset += drop;
-}
-
 err spool_read_log(int state_dirfd, int64_t run_id, uint32_t attempt, struct spool_slice *slice)
 {
     struct spool_log_head before, after;
@@ -335,7 +323,14 @@ err spool_read_log(int state_dirfd, int64_t run_id, uint32_t attempt, struct spo
         return spool_close_with(fd, ERR_CORRUPT);
     if (after.capacity != before.capacity)
         slice->size = 0; /* the ring was shortened meanwhile: offsets have changed */
-    spool_drop_overwritten(slice, spool_oldest(after.reach, after.capacity));
+    /* Discard the bytes that were overwritten during the read. */
+    const int64_t overwritten = spool_oldest(after.reach, after.capacity) - slice->offset;
+    if (overwritten > 0) {
+        const uint32_t drop = overwritten < slice->size ? (uint32_t)overwritten : slice->size;
+        memmove(slice->at, slice->at + drop, slice->size - drop);
+        slice->size -= drop;
+        slice->offset += drop;
+    }
     return spool_close_with(fd, OK);
 }
 

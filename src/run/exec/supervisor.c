@@ -123,17 +123,6 @@ static int64_t supervisor_exit_time(struct supervisor *s, int64_t now)
     return s->bye_received || s->is_superseded ? now : s->idle_since + s->setup.idle_ms;
 }
 
-static void supervisor_dispatch(struct supervisor *s, const struct epoll_event *event)
-{
-    void *key = event->data.ptr;
-    if (key == &s->listener)
-        exec_connections_accept(s);
-    else if (key == &s->signals)
-        supervisor_handle_signals(s);
-    else if (!shims_ready(s->shims, key, event->events))
-        exec_connections_ready(s, key, event->events);
-}
-
 static void supervisor_loop(struct supervisor *s)
 {
     struct epoll_event events[EVENTS_PER_ROUND];
@@ -153,8 +142,15 @@ static void supervisor_loop(struct supervisor *s)
             const struct timespec pause = {.tv_nsec = FAILURE_PAUSE_MS * 1000000L};
             ignore(nanosleep(&pause, NULL), "a signal ends it early");
         }
-        for (int i = 0; i < count; i++)
-            supervisor_dispatch(s, &events[i]);
+        for (int i = 0; i < count; i++) {
+            void *key = events[i].data.ptr;
+            if (key == &s->listener)
+                exec_connections_accept(s);
+            else if (key == &s->signals)
+                supervisor_handle_signals(s);
+            else if (!shims_ready(s->shims, key, events[i].events))
+                exec_connections_ready(s, key, events[i].events);
+        }
         exec_connections_remove_closed(s);
     }
 }
@@ -240,17 +236,6 @@ static int supervisor_open_journal(struct supervisor *s)
     return SUPERVISOR_ENDED;
 }
 
-/* The supervisor needs a descriptor for each shim; the processes of runs get the limit as it was
- * before (files_max). */
-static void supervisor_raise_file_limit(struct supervisor *s)
-{
-    struct rlimit files;
-    must(getrlimit(RLIMIT_NOFILE, &files) == 0);
-    s->files_max = files.rlim_cur;
-    files.rlim_cur = files.rlim_max;
-    ignore(setrlimit(RLIMIT_NOFILE, &files), "then fewer runs can be active at the same time");
-}
-
 static int supervisor_listen(struct supervisor *s)
 {
     const struct sockaddr_un address = state_dir_socket(s->state_dirfd);
@@ -290,6 +275,7 @@ static int supervisor_open_epoll(struct supervisor *s)
 
 static int supervisor_open(struct supervisor *s)
 {
+    struct rlimit files;
     int status = supervisor_lock_state_dir(s);
     if (status == SUPERVISOR_ENDED)
         status = supervisor_open_journal(s);
@@ -299,7 +285,12 @@ static int supervisor_open(struct supervisor *s)
         status = supervisor_open_epoll(s);
     if (status != SUPERVISOR_ENDED)
         return status;
-    supervisor_raise_file_limit(s);
+    /* The supervisor needs a descriptor for each shim; the processes of runs get the limit as it
+     * was before (files_max). */
+    must(getrlimit(RLIMIT_NOFILE, &files) == 0);
+    s->files_max = files.rlim_cur;
+    files.rlim_cur = files.rlim_max;
+    ignore(setrlimit(RLIMIT_NOFILE, &files), "then fewer runs can be active at the same time");
     const struct shims_setup setup = {.epoll_fd = s->epoll,
                                       .state_dirfd = s->state_dirfd,
                                       .lock_fd = s->lock.fd,
@@ -308,14 +299,6 @@ static int supervisor_open(struct supervisor *s)
     s->shims = shims_new(
         setup, (struct shims_callbacks){.self = s, .on_message = supervisor_on_shim_message});
     return SUPERVISOR_ENDED;
-}
-
-static void supervisor_notify_ready(struct supervisor *s)
-{
-    if (s->setup.ready_fd < 0)
-        return;
-    ignore(write(s->setup.ready_fd, "R", 1) < 0, "the starter has exited");
-    ignore(close(s->setup.ready_fd), "the byte was written");
 }
 
 static void supervisor_close(struct supervisor *s)
@@ -352,7 +335,11 @@ int supervisor_run(const struct supervisor_setup *setup)
                            .save_at = -1};
     const int status = supervisor_open(&s);
     if (status == SUPERVISOR_ENDED) {
-        supervisor_notify_ready(&s);
+        /* The starter waits for one byte, or for the end of this process. */
+        if (s.setup.ready_fd >= 0) {
+            ignore(write(s.setup.ready_fd, "R", 1) < 0, "the starter has exited");
+            ignore(close(s.setup.ready_fd), "the byte was written");
+        }
         supervisor_loop(&s);
         if (!exec_journal_save(s.journal))
             log_print(
