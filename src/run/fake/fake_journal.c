@@ -143,29 +143,25 @@ static int64_t fake_journal_apply_lines(struct fake_journal *j, const char *byte
 
 /* ---- cutting ---- */
 
-/* Runs without an end must stay known: they would be started a second time. */
-static void fake_journal_put_unfinished(const struct fake_journal *j, struct buf *out)
-{
-    char line[LINE_SIZE];
-    for (uint32_t i = 0; i < j->slot_count; i++) {
-        const struct entry *e = &j->slots[i];
-        if (!e->run_id || e->done)
-            continue;
-        const int n = snprintf(line, sizeof line, "start %lld %u %lld\n", (long long)e->run_id,
-                               e->attempt, (long long)e->noderole_id);
-        buf_put(out, line, (uint32_t)n);
-    }
-}
-
 static err fake_journal_cut(const struct fake_journal *j, const char *path, const char *bytes,
                             int64_t size)
 {
     struct arena arena = {0};
     struct buf out = buf_in(&arena);
+    char line[LINE_SIZE];
+    /* Runs without an end must stay known: they would be started a second time. */
+    for (uint32_t i = 0; i < j->slot_count; i++) {
+        const struct entry *entry = &j->slots[i];
+        if (!entry->run_id || entry->done)
+            continue;
+        const int n = snprintf(line, sizeof line, "start %lld %u %lld\n", (long long)entry->run_id,
+                               entry->attempt, (long long)entry->noderole_id);
+        buf_put(&out, line, (uint32_t)n);
+    }
+    /* Keep the second half, from the beginning of a line on. */
     int64_t from = size / 2;
     while (from < size && bytes[from - 1] != '\n')
         from++;
-    fake_journal_put_unfinished(j, &out);
     buf_put(&out, bytes + from, (uint32_t)(size - from));
     const err e = file_write(path, buf_str(&out), 0600);
     const int error = errno;

@@ -73,18 +73,14 @@ static void *test_jig_reserve(void *at, uint32_t count, uint32_t *cap, size_t si
 
 /* ---- orders of the turn ---- */
 
-/* "fail": true, or the number of the last attempt that fails. */
-static bool test_jig_is_to_fail(const struct json *fail, uint32_t attempt)
-{
-    int64_t last;
-    return json_is_true(fail) || (fail && json_as_i64(fail, &last) && (int64_t)attempt <= last);
-}
-
 /* The result that the data request. An asynchronous run is ended by a retry: every second attempt
  * succeeds. */
 static enum run_result test_jig_result(const struct json *data, uint32_t attempt)
 {
-    if (test_jig_is_to_fail(json_get(data, STR("fail")), attempt))
+    const struct json *fail = json_get(data, STR("fail"));
+    int64_t last;
+    /* "fail": true, or the number of the last attempt that fails. */
+    if (json_is_true(fail) || (fail && json_as_i64(fail, &last) && (int64_t)attempt <= last))
         return RESULT_FAILED;
     return json_is_true(json_get(data, STR("async"))) && attempt % 2 ? RESULT_ASYNC : RESULT_OK;
 }
@@ -292,19 +288,14 @@ static void test_jig_continue(struct test_jig *t, const struct order *o, int64_t
     fake_timers_add(&t->active, &work);
 }
 
-static void test_jig_stop(struct test_jig *t, const struct order *o)
-{
-    fake_timers_remove(&t->active, o->run_id, o->attempt);
-    if (fake_journal_find(t->journal, o->run_id, o->attempt) == FAKE_JOURNAL_STARTED)
-        test_jig_record_end(t, o->run_id, o->attempt);
-    test_jig_add_reply(t, COMMAND_RUN_STOPPED, o->run_id, o->attempt);
-}
-
 static void test_jig_execute(struct test_jig *t, const struct order *o, bool synced,
                              int64_t mono_ms)
 {
     if (o->kind == ORDER_CANCEL) {
-        test_jig_stop(t, o);
+        fake_timers_remove(&t->active, o->run_id, o->attempt);
+        if (fake_journal_find(t->journal, o->run_id, o->attempt) == FAKE_JOURNAL_STARTED)
+            test_jig_record_end(t, o->run_id, o->attempt);
+        test_jig_add_reply(t, COMMAND_RUN_STOPPED, o->run_id, o->attempt);
     } else if (o->fresh && !synced) {
         test_jig_report_failure(t, o, "the journal of the test jig could not be synced");
     } else if (fake_journal_find(t->journal, o->run_id, o->attempt) != FAKE_JOURNAL_UNKNOWN) {
@@ -316,28 +307,19 @@ static void test_jig_execute(struct test_jig *t, const struct order *o, bool syn
     }
 }
 
-static void test_jig_execute_all(struct test_jig *t, int64_t mono_ms)
-{
-    const bool synced = test_jig_record_starts(t);
-    for (uint32_t i = 0; i < t->order_count; i++)
-        test_jig_execute(t, &t->orders[i], synced, mono_ms);
-    t->order_count = 0;
-}
-
-static void test_jig_end_due(struct test_jig *t, int64_t mono_ms)
+bool test_jig_pump(struct test_jig *t, int64_t mono_ms)
 {
     struct fake_run work;
+    if (t->order_count) {
+        const bool synced = test_jig_record_starts(t);
+        for (uint32_t i = 0; i < t->order_count; i++)
+            test_jig_execute(t, &t->orders[i], synced, mono_ms);
+        t->order_count = 0;
+    }
     while (fake_timers_take_due(&t->active, mono_ms, &work)) {
         test_jig_record_end(t, work.run_id, work.attempt);
         test_jig_report_end(t, work.run_id, work.attempt, (enum run_result)work.result);
     }
-}
-
-bool test_jig_pump(struct test_jig *t, int64_t mono_ms)
-{
-    if (t->order_count)
-        test_jig_execute_all(t, mono_ms);
-    test_jig_end_due(t, mono_ms);
     return t->reply_count ? test_jig_submit(t) : false;
 }
 

@@ -286,24 +286,19 @@ static const struct json *ansible_find_failure(const struct json *hosts, const c
     return NULL;
 }
 
-/* The message of ansible contains the output of ssh, from which the failure is derived. */
-static struct reason ansible_unreachable_reason(const struct jig_work *w, const struct json *host,
-                                                struct arena *a)
-{
-    const struct str message = ansible_string(host, "message");
-    const enum reason_code code = ssh_failure_code(ssh_failure_in_message(message));
-    return launch_spec_reason(a, code == REASON_SSH_FAILED ? REASON_UNREACHABLE : code,
-                              code == REASON_HOST_KEY_CHANGED ? w->node : w->transport.address,
-                              "ansible could not reach %.*s: %.*s", STR_FMT_ARGS(host->key),
-                              STR_FMT_ARGS(message));
-}
-
 static struct reason ansible_failure_reason(const struct jig_work *w, const struct json *hosts,
                                             const struct jig_end *end, struct arena *a)
 {
     const struct json *host = ansible_find_failure(hosts, "unreachable");
-    if (host)
-        return ansible_unreachable_reason(w, host, a);
+    if (host) {
+        /* The message of ansible contains the output of ssh, from which the failure is derived. */
+        const struct str message = ansible_string(host, "message");
+        const enum reason_code code = ssh_failure_code(ssh_failure_in_message(message));
+        return launch_spec_reason(a, code == REASON_SSH_FAILED ? REASON_UNREACHABLE : code,
+                                  code == REASON_HOST_KEY_CHANGED ? w->node : w->transport.address,
+                                  "ansible could not reach %.*s: %.*s", STR_FMT_ARGS(host->key),
+                                  STR_FMT_ARGS(message));
+    }
     host = ansible_find_failure(hosts, "failed");
     if (host)
         return launch_spec_reason(

@@ -182,29 +182,6 @@ void launch_spec_set_env(const struct jig_work *w, struct arena *a, struct launc
     "tar -xf - -C \"$place\" || lacks; sh \"$place/cleanup.sh\" \"$1\" \"$place\" < /dev/null && " \
     "sh \"$place/run.sh\" \"$place\" \"$1\" < /dev/null"
 
-static void launch_spec_set_local(const struct jig_work *w, struct arena *a, const char *shell,
-                                  struct launch_spec *r)
-{
-    struct str *argv = arena_array(a, struct str, 5);
-    argv[0] = str_from(shell);
-    argv[1] = STR("-c");
-    argv[2] = STR(ON_NODE);
-    argv[3] = STR("halligan-run");
-    argv[4] = w->node;
-    r->argv = argv;
-    r->argv_count = 5;
-}
-
-static void launch_spec_set_remote(const struct jig_work *w, struct arena *a, const char *ssh,
-                                   struct launch_spec *r)
-{
-    const struct str script = ssh_quoted(a, STR(ON_NODE)), node = ssh_quoted(a, w->node);
-    ssh_command(w, ssh,
-                launch_spec_format(a, "exec sh -c %.*s halligan-run %.*s", STR_FMT_ARGS(script),
-                                   STR_FMT_ARGS(node)),
-                a, r);
-}
-
 err launch_spec_on_node(const struct jig_work *w, struct arena *a, struct archive *archive,
                         struct launch_spec *r, struct reason *out_why)
 {
@@ -218,10 +195,22 @@ err launch_spec_on_node(const struct jig_work *w, struct arena *a, struct archiv
     if (archive_add_file(archive, STR("cleanup.sh"), 0755, remote_script_cleanup) != OK ||
         archive_add_file(archive, STR("measure.sh"), 0644, remote_script_measure) != OK)
         return launch_spec_too_much(w, a, out_why);
-    if (is_local)
-        launch_spec_set_local(w, a, program, r);
-    else
-        launch_spec_set_remote(w, a, program, r);
+    if (is_local) {
+        struct str *argv = arena_array(a, struct str, 5);
+        argv[0] = str_from(program);
+        argv[1] = STR("-c");
+        argv[2] = STR(ON_NODE);
+        argv[3] = STR("halligan-run");
+        argv[4] = w->node;
+        r->argv = argv;
+        r->argv_count = 5;
+    } else {
+        const struct str script = ssh_quoted(a, STR(ON_NODE)), node = ssh_quoted(a, w->node);
+        ssh_command(w, program,
+                    launch_spec_format(a, "exec sh -c %.*s halligan-run %.*s", STR_FMT_ARGS(script),
+                                       STR_FMT_ARGS(node)),
+                    a, r);
+    }
     r->stdin_bytes = archive_end(archive);
     launch_spec_set_env(w, a, r, NULL, 0);
     return OK;

@@ -110,11 +110,6 @@ static struct str script_file_name(struct arena *a, struct str key)
     return out.len <= FILE_NAME_LEN_MAX ? buf_str(&out) : STR("");
 }
 
-static struct str script_value_text(struct arena *a, const struct json *value)
-{
-    return value->kind == JSON_STRING ? value->text : json_write(a, value);
-}
-
 /* Recursion is limited by JSON_DEPTH_MAX. False: too many values, or a name that does not fit. */
 static bool script_add_values(struct values *v, struct str name, const struct json *value)
 {
@@ -123,8 +118,11 @@ static bool script_add_values(struct values *v, struct str name, const struct js
         return true;
     if (++v->count > VALUES_MAX)
         return false;
-    if (value->kind != JSON_OBJECT && value->kind != JSON_ARRAY)
-        return archive_add_file(v->archive, name, 0644, script_value_text(v->arena, value)) == OK;
+    if (value->kind != JSON_OBJECT && value->kind != JSON_ARRAY) {
+        const struct str text =
+            value->kind == JSON_STRING ? value->text : json_write(v->arena, value);
+        return archive_add_file(v->archive, name, 0644, text) == OK;
+    }
     if (archive_add_folder(v->archive, name, 0755) != OK)
         return false;
     for (const struct json *m = value->first; m; m = m->next, position++) {
@@ -170,15 +168,6 @@ static err script_prepare(const struct jig_work *w, struct arena *a, struct laun
     return launch_spec_on_node(w, a, &archive, r, out_why);
 }
 
-static void script_set_requests(int code, struct run_done_command *done)
-{
-    done->stop = code & STOP;
-    done->node_dead = code & (SHUT_DOWN | REBOOT);
-    /* Both requests together: off. */
-    done->power = code & SHUT_DOWN ? STR("off") : code & REBOOT ? STR("reboot") : STR("");
-    done->park_ms = code & UNFINISHED ? JIG_PARK_MS : 0;
-}
-
 static struct reason script_conclude(const struct jig_work *w, const struct jig_end *end,
                                      struct arena *a, struct run_done_command *done)
 {
@@ -194,7 +183,11 @@ static struct reason script_conclude(const struct jig_work *w, const struct jig_
     if (why.code)
         return why;
     done->result = end->code & UNFINISHED ? RESULT_PARKED : RESULT_OK;
-    script_set_requests(end->code, done);
+    done->stop = end->code & STOP;
+    done->node_dead = end->code & (SHUT_DOWN | REBOOT);
+    /* Both requests together: off. */
+    done->power = end->code & SHUT_DOWN ? STR("off") : end->code & REBOOT ? STR("reboot") : STR("");
+    done->park_ms = end->code & UNFINISHED ? JIG_PARK_MS : 0;
     return why;
 }
 

@@ -55,16 +55,12 @@ static const struct ssh_failure_pattern failures[] = {
     {"mux_client_", "", SSH_LOST},
 };
 
-static bool ssh_line_matches(struct str line, const struct ssh_failure_pattern *t)
-{
-    return str_starts(line, str_from(t->begin)) && str_has(line, str_from(t->text));
-}
-
 static bool ssh_log_matches(struct str log, const struct ssh_failure_pattern *t)
 {
     for (uint32_t from = 0; from < log.len;) {
         const uint32_t to = str_find(log, '\n', from);
-        if (ssh_line_matches(str_slice(log, from, to), t))
+        const struct str line = str_slice(log, from, to);
+        if (str_starts(line, str_from(t->begin)) && str_has(line, str_from(t->text)))
             return true;
         from = to + 1;
     }
@@ -154,18 +150,6 @@ bool ssh_is_shared(const struct transport *t)
     return t->control_path && strlen(t->control_path) <= CONTROL_PATH_MAX;
 }
 
-/* Without a usable path every run has its own connection. A run must not become a ControlMaster
- * itself: the connection would end with the run. */
-static void ssh_args_add_sharing(struct ssh_args *w, const struct transport *t)
-{
-    if (!ssh_is_shared(t)) {
-        ssh_args_add_option(w, "ControlPath", STR("none"));
-        return;
-    }
-    ssh_args_add_option(w, "ControlMaster", STR("no"));
-    ssh_args_add_option(w, "ControlPath", ssh_quote_path(w->arena, t->control_path));
-}
-
 uint32_t ssh_options(const struct transport *t, struct str node, struct arena *a,
                      struct str **out_words)
 {
@@ -193,7 +177,14 @@ uint32_t ssh_options(const struct transport *t, struct str node, struct arena *a
     ssh_args_add_option(&w, "ConnectTimeout", launch_spec_format(a, "%d", CONNECT_S));
     ssh_args_add_option(&w, "ServerAliveInterval", STR("15"));
     ssh_args_add_option(&w, "ServerAliveCountMax", STR("4"));
-    ssh_args_add_sharing(&w, t);
+    /* Without a usable path every run has its own connection. A run must not become a ControlMaster
+     * itself: the connection would end with the run. */
+    if (ssh_is_shared(t)) {
+        ssh_args_add_option(&w, "ControlMaster", STR("no"));
+        ssh_args_add_option(&w, "ControlPath", ssh_quote_path(a, t->control_path));
+    } else {
+        ssh_args_add_option(&w, "ControlPath", STR("none"));
+    }
     *out_words = w.at;
     return w.count;
 }
