@@ -341,13 +341,6 @@ static void known_hosts_add_text(struct known_hosts *k, struct str text)
     k->len += text.len;
 }
 
-static void known_hosts_end_build(struct known_hosts *k, const struct turn *turn)
-{
-    k->is_building = false;
-    k->is_built = true;
-    k->turn = turn_seen(turn);
-}
-
 /* False: the line does not fit. It and all later ones are left out, so that ssh refuses the nodes
  * that were pinned last. */
 static bool known_hosts_add_line(struct known_hosts *k, const struct host_key_record *pin)
@@ -387,7 +380,9 @@ static void known_hosts_build(struct known_hosts *k, const struct core *core,
         if (k->cursor)
             must(core_record(core, TABLE_HOST_KEY, k->cursor, &pin));
         if (!k->cursor || !known_hosts_add_line(k, &pin.host_key)) {
-            known_hosts_end_build(k, turn);
+            k->is_building = false;
+            k->is_built = true;
+            k->turn = turn_seen(turn);
             return;
         }
     }

@@ -454,13 +454,6 @@ static void power_order_start(struct power *p, const struct core *core, struct o
     }
 }
 
-static void orders_start_pending(struct power *p, const struct core *core)
-{
-    orders_wake_sleepers(p);
-    for (struct order *o = order_list_pop(&p->pending); o; o = order_list_pop(&p->pending))
-        power_order_start(p, core, o);
-}
-
 bool power_pump(struct power *p, struct turn *turn)
 {
     const struct core *core = turn_core(turn);
@@ -470,7 +463,9 @@ bool power_pump(struct power *p, struct turn *turn)
      * them every use of ssh would fail. */
     const bool is_ready = !p->known_hosts || known_hosts_is_ready(p->known_hosts);
     if (core && !ssh_keys_is_busy(p->ssh) && is_ready) {
-        orders_start_pending(p, core);
+        orders_wake_sleepers(p);
+        for (struct order *o = order_list_pop(&p->pending); o; o = order_list_pop(&p->pending))
+            power_order_start(p, core, o);
         any = ssh_probe_pump(p->probes);
     }
     if (core) {

@@ -107,18 +107,14 @@ bool ssh_keys_is_busy(const struct ssh_keys *h)
 
 /* ---- host keys of the daemon's machine ---- */
 
-/* The end of the key in "TYPE KEY" or "TYPE KEY COMMENT". */
-static uint32_t public_key_end(struct str words)
-{
-    const uint32_t type = str_find(words, ' ', 0);
-    return type < words.len ? str_find(words, ' ', type + 1) : words.len;
-}
-
 static bool key_lines_contain(struct str lines, struct str public_key)
 {
     const uint32_t line_end = str_find(public_key, '\n', 0);
     const struct str line = str_slice(public_key, 0, line_end);
-    const struct str key = str_slice(line, 0, public_key_end(line));
+    /* The line is "TYPE KEY" or "TYPE KEY COMMENT"; the comment is not compared. */
+    const uint32_t type_end = str_find(line, ' ', 0);
+    const uint32_t key_end = type_end < line.len ? str_find(line, ' ', type_end + 1) : line.len;
+    const struct str key = str_slice(line, 0, key_end);
     for (uint32_t from = 0; key.len && from < lines.len;) {
         const uint32_t to = str_find(lines, '\n', from);
         if (str_eq(str_slice(lines, from, to), key))

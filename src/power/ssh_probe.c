@@ -520,19 +520,6 @@ static void probes_sweep_waiting(struct ssh_probes *p)
     p->sweep_count = 2 * p->waiting.count + PARALLEL_MAX;
 }
 
-static void probes_start_waiting(struct ssh_probes *p)
-{
-    probes_sweep_waiting(p);
-    while (p->waiting.first && p->active.count < PARALLEL_MAX) {
-        struct probe *probe = p->waiting.first;
-        if (probe_drop_unwanted(p, probe))
-            continue;
-        probe_queue_remove(&p->waiting, probe);
-        probe_queue_append(&p->active, probe);
-        probe_start(probe);
-    }
-}
-
 void ssh_probe_ask(struct ssh_probes *p, const struct probe_order *order)
 {
     const struct transport *t = &order->transport;
@@ -562,7 +549,16 @@ bool ssh_probe_pump(struct ssh_probes *p)
         probe_unref(probe);
         any = true;
     }
-    probes_start_waiting(p);
+    /* Start waiting probes, at most PARALLEL_MAX at the same time. */
+    probes_sweep_waiting(p);
+    while (p->waiting.first && p->active.count < PARALLEL_MAX) {
+        struct probe *probe = p->waiting.first;
+        if (probe_drop_unwanted(p, probe))
+            continue;
+        probe_queue_remove(&p->waiting, probe);
+        probe_queue_append(&p->active, probe);
+        probe_start(probe);
+    }
     return any;
 }
 

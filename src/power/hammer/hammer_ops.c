@@ -270,23 +270,17 @@ static const struct json *power_op_read_object(struct power_op *op, struct str t
     return NULL;
 }
 
-static void power_op_fail_unoffered(struct power_op *op)
-{
-    const struct hammer_order *o = &op->order;
-    const struct str all = hammers_methods(&op->arena, o->hammers, o->hammer_count);
-    power_op_fail(op, HAMMER_END_NOT_OFFERED,
-                  "no hammer of node \"%.*s\" offers %s %.*s; they offer %.*s",
-                  STR_FMT_ARGS(o->node_name), hammer_category_name(o->category),
-                  STR_FMT_ARGS(o->method), STR_FMT_ARGS(all));
-}
-
 static void power_op_start(struct power_op *op)
 {
     const struct hammer_order *o = &op->order;
     const uint32_t chosen = hammers_choose(o->hammers, o->hammer_count, o->category, o->method);
     op->klass = &no_class; /* not NULL: the operation is in `active`, also if it fails below */
     if (chosen == o->hammer_count) {
-        power_op_fail_unoffered(op);
+        const struct str all = hammers_methods(&op->arena, o->hammers, o->hammer_count);
+        power_op_fail(op, HAMMER_END_NOT_OFFERED,
+                      "no hammer of node \"%.*s\" offers %s %.*s; they offer %.*s",
+                      STR_FMT_ARGS(o->node_name), hammer_category_name(o->category),
+                      STR_FMT_ARGS(o->method), STR_FMT_ARGS(all));
         return;
     }
     op->hammer = o->hammers[chosen];

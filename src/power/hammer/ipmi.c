@@ -262,20 +262,16 @@ static void ipmi_invoke(struct power_op *op)
     tool_run_start(op, &argv, ipmi_on_invoked);
 }
 
-static bool ipmi_is_valid_password(struct str s)
-{
-    return s.len <= PASSWORD_MAX && str_find(s, '\n', 0) == s.len;
-}
-
 static void ipmi_start(struct power_op *op)
 {
-    if (!ipmi_is_valid_password(op->hammer.authenticator)) {
+    const struct str password = op->hammer.authenticator;
+    if (password.len > PASSWORD_MAX || str_find(password, '\n', 0) < password.len) {
         power_op_fail(op, HAMMER_END_SETTING,
                       "the password of an IPMI hammer must be one line of at most %d bytes",
                       PASSWORD_MAX);
         return;
     }
-    if (!tool_run_write_secret(op, op->hammer.authenticator))
+    if (!tool_run_write_secret(op, password))
         return;
     if (op->order.category == HAMMER_BOOT)
         ipmi_set_boot(op, ipmi_is_method(op, "pxe") ? "pxe" : "disk",

@@ -3,21 +3,16 @@
 #include "base/json/json.h"
 #include "power/hammer/hammer_ops.h"
 
-static bool hammer_offers_method(const struct hammer_bound *hammer, enum hammer_category category,
-                                 struct str method)
-{
-    const struct hammer_class *klass = hammer_class_find(hammer->klass);
-    return klass && hammer_words_have(hammer_class_words(klass, category), method);
-}
-
 uint32_t hammers_choose(const struct hammer_bound *list, uint32_t count,
                         enum hammer_category category, struct str method)
 {
     uint32_t best = count;
-    for (uint32_t i = 0; i < count; i++)
-        if (hammer_offers_method(&list[i], category, method) &&
+    for (uint32_t i = 0; i < count; i++) {
+        const struct hammer_class *klass = hammer_class_find(list[i].klass);
+        if (klass && hammer_words_have(hammer_class_words(klass, category), method) &&
             (best == count || list[i].priority > list[best].priority))
             best = i;
+    }
     return best;
 }
 

@@ -49,11 +49,6 @@ static bool power_op_is_host(struct str host, bool is_v6)
     return true;
 }
 
-static bool power_op_parse_port(struct str text, int64_t *out_port)
-{
-    return str_parse_i64(text, out_port) && *out_port >= 1 && *out_port <= 65535;
-}
-
 bool power_op_address_parse(struct str text, struct power_op_address *out_address)
 {
     const uint32_t colon = str_find(text, ':', 0);
@@ -69,8 +64,8 @@ bool power_op_address_parse(struct str text, struct power_op_address *out_addres
         a = (struct power_op_address){.host = text, .is_v6 = true};
         port = STR("");
     }
-    if (port.len &&
-        (port.at[0] != ':' || !power_op_parse_port(str_slice(port, 1, port.len), &a.port)))
+    if (port.len && (port.at[0] != ':' || !str_parse_i64(str_slice(port, 1, port.len), &a.port) ||
+                     a.port < 1 || a.port > 65535))
         return false;
     if (!power_op_is_host(a.host, a.is_v6))
         return false;

@@ -248,15 +248,6 @@ static void redfish_handle_status(struct redfish *r, const struct http_client_re
     }
 }
 
-static void redfish_fail_unanswered(struct redfish *r, const struct http_client_response *answer)
-{
-    const bool may_have_happened = answer->end == HAMMER_END_LOST && !redfish_is_get(r);
-    const bool is_tls = answer->end == HAMMER_END_TLS;
-    redfish_fail(r, answer->end, "%s%s%s", answer->why,
-                 may_have_happened ? "; the action may have happened" : "",
-                 is_tls ? "; name its CA in extra.ca, or set extra.insecure to true" : "");
-}
-
 static void redfish_on_response(void *self, const struct http_client_response *answer)
 {
     struct redfish *r = self;
@@ -273,7 +264,11 @@ static void redfish_on_response(void *self, const struct http_client_response *a
     } else if (answer->end == HAMMER_END_LOST && redfish_is_get(r) && redfish_retry_later(r, -1)) {
         return;
     } else {
-        redfish_fail_unanswered(r, answer);
+        const bool may_have_happened = answer->end == HAMMER_END_LOST && !redfish_is_get(r);
+        const bool is_tls = answer->end == HAMMER_END_TLS;
+        redfish_fail(r, answer->end, "%s%s%s", answer->why,
+                     may_have_happened ? "; the action may have happened" : "",
+                     is_tls ? "; name its CA in extra.ca, or set extra.insecure to true" : "");
     }
 }
 

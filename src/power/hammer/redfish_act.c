@@ -64,17 +64,12 @@ static void redfish_poll_power(struct power_op *op)
     redfish_read_system(op->job, redfish_on_power);
 }
 
-/* args.wait is false, and this was the last request. */
-static bool redfish_may_end_early(const struct redfish *r)
-{
-    const struct json *wait = json_get(OP(r)->args, STR("wait"));
-    return wait && wait->kind == JSON_FALSE && r->plan.len == 0;
-}
-
 static void redfish_on_reset_done(struct redfish *r, const struct json *document)
 {
+    const struct json *wait = json_get(OP(r)->args, STR("wait"));
     (void)document;
-    if (redfish_may_end_early(r))
+    /* args.wait is false, and this was the last request. */
+    if (wait && wait->kind == JSON_FALSE && r->plan.len == 0)
         redfish_end_with_power(r, r->wanted, "was ordered to be");
     else
         redfish_read_system(r, redfish_on_power);

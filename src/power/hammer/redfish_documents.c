@@ -93,18 +93,25 @@ static enum redfish_power redfish_parse_power(struct str word)
     return REDFISH_POWER_UNKNOWN;
 }
 
-static void redfish_read_reset(const struct json *document, struct redfish_system *s)
+void redfish_system_read(const struct json *document, struct redfish_system *out_system)
 {
+    struct redfish_system *s = out_system;
+    *s = (struct redfish_system){
+        .id = redfish_text(document, "Id"),
+        .manufacturer = redfish_text(document, "Manufacturer"),
+        .oem = json_first_key(json_child(document, "Oem")),
+        .power_word = redfish_text(document, "PowerState"),
+        .etag = redfish_text(document, "@odata.etag"),
+    };
+    s->power = redfish_parse_power(s->power_word);
+    /* Read the reset action: its target, and where its allowed values are listed. */
     const struct json *reset = json_child(json_child(document, "Actions"), "#ComputerSystem.Reset");
     const struct str target = redfish_text(reset, "target");
     const struct str info = redfish_text(reset, "@Redfish.ActionInfo");
     s->reset_path = redfish_is_path(target) ? target : STR("");
     s->reset_info = redfish_is_path(info) ? info : STR("");
     redfish_read_words(json_child(reset, "ResetType@Redfish.AllowableValues"), &s->reset_types);
-}
-
-static void redfish_read_boot(const struct json *document, struct redfish_system *s)
-{
+    /* Read the boot override, and the settings object, to which a refused change is sent. */
     const struct json *boot = json_child(document, "Boot");
     const struct json *settings = json_child(document, "@Redfish.Settings");
     s->has_boot = boot && boot->kind == JSON_OBJECT;
@@ -116,29 +123,11 @@ static void redfish_read_boot(const struct json *document, struct redfish_system
     redfish_read_words(json_child(boot, "BootSourceOverrideEnabled@Redfish.AllowableValues"),
                        &s->boot_enableds);
     s->settings = redfish_link(json_child(settings, "SettingsObject"));
-}
-
-static void redfish_read_led(const struct json *document, struct redfish_system *s)
-{
+    /* Read the indicator LED: LocationIndicatorActive replaces the deprecated IndicatorLED. */
     const struct json *active = json_child(document, "LocationIndicatorActive");
     s->has_location = active && (active->kind == JSON_TRUE || active->kind == JSON_FALSE);
     s->has_led = redfish_text(document, "IndicatorLED").len > 0;
     redfish_read_words(json_child(document, "IndicatorLED@Redfish.AllowableValues"), &s->leds);
-}
-
-void redfish_system_read(const struct json *document, struct redfish_system *out_system)
-{
-    *out_system = (struct redfish_system){
-        .id = redfish_text(document, "Id"),
-        .manufacturer = redfish_text(document, "Manufacturer"),
-        .oem = json_first_key(json_child(document, "Oem")),
-        .power_word = redfish_text(document, "PowerState"),
-        .etag = redfish_text(document, "@odata.etag"),
-    };
-    out_system->power = redfish_parse_power(out_system->power_word);
-    redfish_read_reset(document, out_system);
-    redfish_read_boot(document, out_system);
-    redfish_read_led(document, out_system);
 }
 
 void redfish_info_read(const struct json *document, struct redfish_words *out_words)
@@ -231,14 +220,6 @@ struct str redfish_member_names(struct arena *a, const struct json *document)
 
 /* ---- messages ---- */
 
-static struct str redfish_bound_text(struct arena *a, struct str text)
-{
-    text = str_copy(a, str_slice(text, 0, ERROR_MAX));
-    while (text.len && !str_is_clean(text)) /* truncated inside a UTF-8 sequence */
-        text.len--;
-    return text;
-}
-
 struct str redfish_error_text(struct arena *a, const struct json *document)
 {
     const struct json *error = json_child(document, "error");
@@ -251,7 +232,12 @@ struct str redfish_error_text(struct arena *a, const struct json *document)
         text = redfish_text(error, "message");
     if (text.len == 0)
         text = redfish_text(first, "MessageId");
-    return text.len ? redfish_bound_text(a, text) : STR("no reason is given");
+    if (text.len == 0)
+        return STR("no reason is given");
+    text = str_copy(a, str_slice(text, 0, ERROR_MAX));
+    while (text.len && !str_is_clean(text)) /* truncated inside a UTF-8 sequence */
+        text.len--;
+    return text;
 }
 
 struct str redfish_words_list(struct arena *a, const struct redfish_words *words)

@@ -73,15 +73,6 @@ static void spawn_close_handle(void *handle)
         uv_close(handle, spawn_on_handle_closed);
 }
 
-static void spawn_close_all(struct spawn_run *run)
-{
-    spawn_close_handle(&run->process);
-    spawn_close_handle(&run->input);
-    spawn_close_handle(&run->out.pipe);
-    spawn_close_handle(&run->err.pipe);
-    spawn_close_handle(&run->timer);
-}
-
 /* Kills the process group of the session, which includes the descendants of the child. */
 static void spawn_kill_session(const struct spawn_run *run)
 {
@@ -102,7 +93,11 @@ static void spawn_end(struct spawn_run *run)
         .err = {run->err.at, run->err.len},
         .dropped = run->dropped,
     };
-    spawn_close_all(run);
+    spawn_close_handle(&run->process);
+    spawn_close_handle(&run->input);
+    spawn_close_handle(&run->out.pipe);
+    spawn_close_handle(&run->err.pipe);
+    spawn_close_handle(&run->timer);
     run->order.done(run->order.self, &result);
 }
 
@@ -113,11 +108,6 @@ static void spawn_end_when_drained(struct spawn_run *run)
 }
 
 /* ---- output ---- */
-
-static struct stream *spawn_stream_of(struct spawn_run *run, const void *pipe)
-{
-    return pipe == &run->out.pipe ? &run->out : &run->err;
-}
 
 static void spawn_keep_output(struct spawn_run *run, struct stream *s, const char *bytes,
                               uint32_t len)
@@ -150,7 +140,7 @@ static void spawn_alloc_piece(uv_handle_t *handle, size_t suggested, uv_buf_t *o
 static void spawn_on_read(uv_stream_t *pipe, ssize_t len, const uv_buf_t *buf)
 {
     struct spawn_run *run = pipe->data;
-    struct stream *s = spawn_stream_of(run, pipe);
+    struct stream *s = pipe == (uv_stream_t *)&run->out.pipe ? &run->out : &run->err;
     if (len > 0)
         spawn_keep_output(run, s, buf->base, (uint32_t)len);
     if (len >= 0)
@@ -194,15 +184,6 @@ static void spawn_on_input_written(uv_write_t *write, int status)
 {
     (void)status; /* a program may ignore its standard input */
     spawn_close_handle(write->handle);
-}
-
-static void spawn_write_input(struct spawn_run *run)
-{
-    const uv_buf_t buf = uv_buf_init(run->input_copy, run->order.input.len);
-    uv_stream_t *input = (uv_stream_t *)&run->input;
-    if (run->order.input.len == 0 ||
-        uv_write(&run->write, input, &buf, 1, spawn_on_input_written) != 0)
-        spawn_close_handle(&run->input);
 }
 
 static int spawn_start_process(struct spawn_run *run)
@@ -267,7 +248,11 @@ static struct spawn_run *spawn_start(void *self, const struct spawn_order *order
     run->err.is_open =
         uv_read_start((uv_stream_t *)&run->err.pipe, spawn_alloc_piece, spawn_on_read) == 0;
     must(uv_timer_start(&run->timer, spawn_on_deadline, order->deadline_ms, 0) == 0);
-    spawn_write_input(run);
+    /* The standard input is closed after the input was written, or now if there is none. */
+    const uv_buf_t buf = uv_buf_init(run->input_copy, order->input.len);
+    uv_stream_t *input = (uv_stream_t *)&run->input;
+    if (order->input.len == 0 || uv_write(&run->write, input, &buf, 1, spawn_on_input_written) != 0)
+        spawn_close_handle(&run->input);
     return run;
 }
 
