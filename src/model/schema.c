@@ -146,11 +146,6 @@ static void schema_fault(struct schema_reader *r, const struct position *at, con
     violations_add(r->arena, r->errors, at, str_from(text));
 }
 
-static struct position position_at_keyword(const struct position *parent, const char *keyword)
-{
-    return (struct position){.parent = parent, .key = str_from(keyword)};
-}
-
 struct str violations_format(struct arena *a, const struct violations *list)
 {
     struct buf b = buf_in(a);
@@ -188,26 +183,9 @@ static void schema_read_type(struct schema_reader *r, const struct json *fragmen
         }
     /* An unknown type: TYPE_COUNT suppresses follow-up faults of the other keywords. */
     rule->type = TYPE_COUNT;
-    const struct position here = position_at_keyword(at, "type");
+    const struct position here = {.parent = at, .key = STR("type")};
     schema_fault(r, &here,
                  "must be one of str, int, bool, seq, map, any, scalar, float, number, text");
-}
-
-static void schema_read_required(struct schema_reader *r, const struct json *required,
-                                 const struct position *at, struct rule *rule)
-{
-    if (required->kind != JSON_TRUE && required->kind != JSON_FALSE)
-        schema_fault(r, at, "must be true or false");
-    rule->required = json_is_true(required);
-}
-
-static void schema_read_enum(struct schema_reader *r, const struct json *choices,
-                             const struct position *at, struct rule *rule)
-{
-    if (choices->kind != JSON_ARRAY)
-        schema_fault(r, at, "must be a list");
-    else
-        rule->choices = choices;
 }
 
 /* Splits "/regex/flags" at the first and the last slash. */
@@ -365,8 +343,17 @@ static void schema_read_keyword(struct schema_reader *r, const struct json *memb
     }
     switch (keyword) {
     case KEY_TYPE: break; /* read before the others */
-    case KEY_REQUIRED: schema_read_required(r, member, &here, rule); break;
-    case KEY_ENUM: schema_read_enum(r, member, &here, rule); break;
+    case KEY_REQUIRED:
+        if (member->kind != JSON_TRUE && member->kind != JSON_FALSE)
+            schema_fault(r, &here, "must be true or false");
+        rule->required = json_is_true(member);
+        break;
+    case KEY_ENUM:
+        if (member->kind != JSON_ARRAY)
+            schema_fault(r, &here, "must be a list");
+        else
+            rule->choices = member;
+        break;
     case KEY_PATTERN: schema_read_pattern(r, member, &here, rule); break;
     case KEY_SEQUENCE: schema_read_sequence(r, member, &here, rule, depth); break;
     case KEY_MAPPING: schema_read_mapping(r, member, &here, rule, depth); break;

@@ -60,22 +60,14 @@ static ssize_t file_read_up_to(int fd, char *at, size_t size)
     return (ssize_t)have;
 }
 
-/* 0 for a regular file, otherwise an errno: reading a pipe or a device may never end. */
-static int file_type_error(const struct stat *facts)
-{
-    if (S_ISREG(facts->st_mode))
-        return 0;
-    return S_ISDIR(facts->st_mode) ? EISDIR : ENOTSUP;
-}
-
 static err file_read_whole(struct arena *a, int fd, uint32_t size_max, struct str *out_bytes)
 {
     struct stat facts;
     if (fstat(fd, &facts) != 0)
         return file_close_with(fd, errno);
-    const int problem = file_type_error(&facts);
-    if (problem)
-        return file_close_with(fd, problem);
+    /* Only a regular file: reading a pipe or a device may never end. */
+    if (!S_ISREG(facts.st_mode))
+        return file_close_with(fd, S_ISDIR(facts.st_mode) ? EISDIR : ENOTSUP);
     if (facts.st_size > (off_t)size_max) {
         ignore(file_close_with(fd, EFBIG),
                "EFBIG would mean a full disk; the caller's limit is ERR_LIMIT");

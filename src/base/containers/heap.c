@@ -44,11 +44,6 @@ static uint8_t *heap_kinds(const struct heap *h)
     return (uint8_t *)(void *)(h->chunks + CHUNKS_MAX);
 }
 
-static uint32_t heap_log2_floor(uint32_t x)
-{
-    return 31u - (uint32_t)__builtin_clz(x);
-}
-
 /* Size classes: 1, 2, 3, 4, 6, 8, 12, 16, ... units; from one chunk on, powers of two only. */
 static uint32_t heap_class_units(uint32_t class)
 {
@@ -65,8 +60,8 @@ static uint32_t heap_class_of(uint32_t size)
     uint32_t units = (size + 15) >> 4;
     if (units == 1)
         return 0;
-    uint32_t half = heap_log2_floor(units - 1); /* 2^half < units <= 2^(half+1) */
-    if (units > 49152)                          /* the largest class below one chunk */
+    uint32_t half = 31u - (uint32_t)__builtin_clz(units - 1); /* 2^half < units <= 2^(half+1) */
+    if (units > 49152) /* the largest class below one chunk */
         return CLASS_REGION + (half - 15);
     return half * 2 + (units * 2 > 3u << half);
 }

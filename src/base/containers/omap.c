@@ -264,19 +264,13 @@ void omap_put(struct omap *m, uint64_t key, uint32_t value)
     insert_up(m, &path, key, value);
 }
 
-static const struct node *find_leaf(const struct omap *m, uint64_t key)
-{
-    const struct node *n = node_at(m, m->root);
-    for (uint32_t level = 0; level < m->height; level++)
-        n = node_at(m, n->vals[child_slot(n, key)]);
-    return n;
-}
-
 uint32_t omap_find(const struct omap *m, uint64_t key)
 {
     if (m->root == 0)
         return 0;
-    const struct node *leaf = find_leaf(m, key);
+    const struct node *leaf = node_at(m, m->root);
+    for (uint32_t level = 0; level < m->height; level++)
+        leaf = node_at(m, leaf->vals[child_slot(leaf, key)]);
     uint32_t slot = count_below(leaf->keys, leaf->count, key);
     return slot < leaf->count && leaf->keys[slot] == key ? leaf->vals[slot] : 0;
 }

@@ -7,11 +7,6 @@
  */
 #include "base/json/json.h"
 
-static bool json_is_container(const struct json *value)
-{
-    return value->kind == JSON_ARRAY || value->kind == JSON_OBJECT;
-}
-
 /* --- Building --- */
 
 struct json *json_make(struct arena *a, enum json_kind kind)
@@ -233,7 +228,7 @@ uint32_t json_depth(const struct json *value)
     uint32_t depth = 0;
     uint32_t deepest = 0;
     for (;;) {
-        if (json_is_container(value)) {
+        if (value->kind == JSON_ARRAY || value->kind == JSON_OBJECT) {
             if (depth == JSON_DEPTH_MAX)
                 return JSON_DEPTH_MAX + 1;
             if (deepest <= depth)

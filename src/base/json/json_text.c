@@ -45,11 +45,6 @@ static uint32_t after_open(struct str text, uint32_t at, uint32_t open)
     return at;
 }
 
-static bool ends_scalar(char c)
-{
-    return c == ',' || c == '}' || c == ']';
-}
-
 static uint32_t after_value(struct str text, uint32_t at)
 {
     const char c = text.at[at];
@@ -58,7 +53,7 @@ static uint32_t after_value(struct str text, uint32_t at)
     if (c == '{' || c == '[')
         return after_open(text, at + 1, 1);
     /* A number, true, false or null ends at the next separator. */
-    while (at < text.len && !ends_scalar(text.at[at]))
+    while (at < text.len && text.at[at] != ',' && text.at[at] != '}' && text.at[at] != ']')
         at++;
     return at;
 }

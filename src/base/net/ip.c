@@ -41,11 +41,6 @@ static uint128 ip_host_mask(struct ip ip)
     return host_bits == 128 ? ~(uint128)0 : ((uint128)1 << host_bits) - 1;
 }
 
-static uint128 ip_highest(enum ip_family family)
-{
-    return family == IP_V4 ? UINT32_MAX : ~(uint128)0;
-}
-
 /* ---- parsing ---- */
 
 /* Decimal number from 0 to `max` without leading zeros, at *at, which advances past it. */
@@ -359,7 +354,8 @@ bool ip_is_in_subnet(struct ip ip, struct ip subnet)
 bool ip_add(struct ip ip, uint64_t count, struct ip *out_ip)
 {
     const uint128 number = ip_number(ip);
-    if (count > ip_highest(ip.family) - number)
+    const uint128 highest = ip.family == IP_V4 ? UINT32_MAX : ~(uint128)0;
+    if (count > highest - number)
         return false;
     *out_ip = ip_set_number(ip, number + count);
     return true;
