@@ -37,6 +37,14 @@ static const struct table_limits table_limits[TABLE_OBJECTS] = {
     [TABLE_TOKEN] = {sizeof(struct token), TOKENS_MAX},
     [TABLE_OUTBOX] = {sizeof(struct outbox), OUTBOX_MAX},
     [TABLE_HOST_KEY] = {sizeof(struct host_key), HOST_KEYS_MAX},
+    [TABLE_NETWORK] = {sizeof(struct network), NETWORKS_MAX},
+    [TABLE_NETWORK_RANGE] = {sizeof(struct network_range), NETWORK_RANGES_MAX},
+    [TABLE_NETWORK_ROUTER] = {sizeof(struct network_router), NETWORKS_MAX},
+    [TABLE_NETWORK_ALLOCATION] = {sizeof(struct network_allocation), ALLOCATIONS_MAX},
+    [TABLE_LEASE] = {sizeof(struct lease), LEASES_MAX},
+    [TABLE_NIC] = {sizeof(struct nic), NICS_MAX},
+    [TABLE_DNS_NAME_FILTER] = {sizeof(struct dns_name_filter), NAME_FILTERS_MAX},
+    [TABLE_DNS_NAME_ENTRY] = {sizeof(struct dns_name_entry), NAME_ENTRIES_MAX},
 };
 
 struct core *core_new(void)
@@ -55,6 +63,10 @@ struct core *core_new(void)
     omap_init(&c->timers, &c->heap);
     omap_init(&c->barrier, &c->heap);
     omap_init(&c->attachers, &c->heap);
+    omap_init(&c->addresses, &c->heap);
+    omap_init(&c->range_rows, &c->heap);
+    omap_init(&c->lease_ends, &c->heap);
+    omap_init(&c->macs, &c->heap);
     return c;
 }
 

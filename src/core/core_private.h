@@ -8,6 +8,7 @@
 #pragma once
 
 #include "core/engine/rows.h"
+#include "model/conduit.h"
 #include "model/reason.h"
 
 /* ---- step.c: problems and effects ---- */
@@ -560,6 +561,108 @@ void host_keys_expire(struct core *c, node_ix n);
 bool host_key_can_load(const struct core *c, const struct host_key_record *r);
 void host_key_index(struct core *c, host_key_ix k); /* by its key, and in the list of its node */
 const char *host_keys_check(const struct core *c);
+
+/* ---- networks: networks.c, network_ranges.c, network_routers.c ---- */
+
+/* The interface settings that are in effect: those of a network, or those of a range with what it
+ * inherits. */
+struct interface_settings {
+    struct str conduit;
+    int64_t vlan, team_mode;
+    bool use_vlan, use_bridge, use_team;
+};
+
+/* Record a problem of a network or range. `subject` is "Network admin: " or the like, before the
+ * sentence. Always returns false. */
+bool network_refuse(struct core *c, enum problem_code code, struct str field, struct str subject,
+                    struct str text);
+/* Check conduit, team and VLAN. False if one is wrong; otherwise *out_conduit is the parsed
+ * conduit. `in` precedes the names of fields. */
+bool interface_check(struct core *c, const struct interface_settings *s, struct str in,
+                     struct str subject, struct conduit *out_conduit);
+struct interface_settings network_interface(const struct core *c, network_ix w);
+struct interface_settings network_range_interface(const struct core *c, network_range_ix r);
+bool network_can_load(const struct network_record *r);
+
+/* A range from a command or from the list in a command that creates a network. `in` precedes the
+ * names of fields in problems: "ranges/0/". */
+struct range_settings {
+    uint32_t given;
+    NETWORK_RANGE_SETTINGS(FIELD_MEMBER)
+};
+network_range_ix network_range_make(struct core *c, network_ix w, const struct range_settings *s,
+                                    struct str in);
+/* Check a range against all others, after its settings or those of its network changed. */
+void network_range_check(struct core *c, network_range_ix r, struct str in);
+void network_range_destroy(struct core *c, network_range_ix r);
+/* The range with this name; none if the network has none. */
+network_range_ix network_range_find(const struct core *c, network_ix w, struct str name);
+bool network_range_fill(struct network_range *row, const struct network_range_record *r);
+void network_range_index(struct core *c, network_range_ix r);
+network_router_ix network_router_make(struct core *c, network_ix w,
+                                      const struct network_router_create_command *p,
+                                      struct str in);
+void network_router_destroy(struct core *c, network_router_ix r);
+bool network_router_fill(const struct core *c, struct network_router *row,
+                         const struct network_router_record *r);
+void network_router_index(struct core *c, network_router_ix r);
+/* Parse an address of a command, refused with NETWORK_INVALID. */
+bool network_parse_address(struct core *c, struct str text, struct str field, struct str subject,
+                           struct ip *out_ip);
+const char *networks_check(const struct core *c);
+
+/* ---- addresses.c: which row has an address ---- */
+
+enum address_kind { ADDRESS_ALLOCATION, ADDRESS_LEASE, ADDRESS_ROUTER, ADDRESS_KIND_COUNT };
+
+/* The row of this kind that has the address, without regard to the prefix length; 0 = none. */
+uint32_t address_find(const struct core *c, enum address_kind kind, struct ip ip);
+/* Add a row to the index. Its entry has the parsed address. */
+void address_add(struct core *c, enum address_kind kind, uint32_t ix);
+/* Remove it. The address may be free now, so the cursors of the ranges that contain it go back. */
+void address_remove(struct core *c, enum address_kind kind, uint32_t ix);
+/* Allocations and leases of a range, by table and id. */
+void address_add_to_range(struct core *c, network_range_ix r, enum table table, int64_t id,
+                          uint32_t ix);
+void address_remove_from_range(struct core *c, network_range_ix r, enum table table, int64_t id);
+/* The row with the smallest id above `after`; 0 = none. */
+uint32_t address_next_in_range(const struct core *c, network_range_ix r, enum table table,
+                               int64_t after);
+/* Ids of rows in ranges are below this bound. */
+#define ADDRESS_ID_MAX (INT64_C(1) << 43)
+const char *addresses_check(const struct core *c);
+
+/* ---- network_allocations.c, leases.c ---- */
+
+/* Allocate an address of the range for the node, or find the one that it has. {0} if it gets none:
+ * refused, or the network is not configured and no address was requested. */
+struct address_request {
+    struct ip address;    /* this one or a refusal; IP_NONE: any */
+    struct ip suggestion; /* this one if it is free */
+};
+network_allocation_ix network_allocate(struct core *c, network_range_ix r, node_ix n,
+                                       const struct address_request *wanted);
+/* Delete it. is_kept: the address stays reserved for a time. */
+void network_allocation_destroy(struct core *c, network_allocation_ix a, bool is_kept);
+void network_allocations_forget_node(struct core *c, node_ix n);
+/* Allocate the addresses that the hints of nodes request in a new range. */
+void network_allocate_hinted(struct core *c, network_range_ix r);
+bool network_allocation_fill(const struct core *c, struct network_allocation *row,
+                             const struct network_allocation_record *r);
+void network_allocation_index(struct core *c, network_allocation_ix a);
+
+/* Record that the node has freed the address. */
+void lease_make_freed(struct core *c, network_range_ix r, struct ip ip, int64_t node_id);
+void lease_destroy(struct core *c, lease_ix l);
+/* True if the node may be given the address: the lease has ended, or is a freed address of its
+ * own. */
+bool lease_is_available(const struct core *c, lease_ix l, int64_t node_id);
+bool lease_fill(const struct core *c, struct lease *row, const struct lease_record *r);
+void lease_index(struct core *c, lease_ix l);
+void leases_load(struct core *c); /* start the timers after a load */
+void leases_tick(struct core *c);
+int64_t leases_next_deadline(const struct core *c); /* mono_ms; -1 = none */
+const char *leases_check(const struct core *c);
 
 /* ---- check_texts.c ---- */
 

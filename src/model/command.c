@@ -56,6 +56,8 @@ bool command_is_for_batch(enum command_kind kind)
     case COMMAND_GROUP_REMOVE:
     case COMMAND_USER_UPDATE:
     case COMMAND_TOKEN_CREATE:
+    case COMMAND_NETWORK_ALLOCATE:
+    case COMMAND_NETWORK_DEALLOCATE:
     case COMMAND_TOKEN_DELETE: return true;
     default: return false;
     }

@@ -79,6 +79,24 @@
     C(NODE_PIN_KEYS, node_pin_keys)                                                                \
     C(NODE_FORGET_KEY, node_forget_key)                                                            \
     C(NODE_POWER_READ, node_power_read)                                                            \
+    C(NETWORK_CREATE, network_create)                                                              \
+    C(NETWORK_UPDATE, network_update)                                                              \
+    C(NETWORK_DELETE, network_delete)                                                              \
+    C(NETWORK_RANGE_CREATE, network_range_create)                                                  \
+    C(NETWORK_RANGE_UPDATE, network_range_update)                                                  \
+    C(NETWORK_ROUTER_CREATE, network_router_create)                                                \
+    C(NETWORK_ROUTER_UPDATE, network_router_update)                                                \
+    C(NETWORK_ROUTER_DELETE, network_router_delete)                                                \
+    C(NETWORK_ALLOCATE, network_allocate)                                                          \
+    C(NETWORK_DEALLOCATE, network_deallocate)                                                      \
+    C(LEASE_TAKE, lease_take)                                                                      \
+    C(LEASE_RELEASE, lease_release)                                                                \
+    C(LEASE_DECLINE, lease_decline)                                                                \
+    C(NICS_MAKE, nics_make)                                                                        \
+    C(NIC_MOVE, nic_move)                                                                          \
+    C(DNS_NAME_FILTER_CREATE, dns_name_filter_create)                                              \
+    C(DNS_NAME_FILTER_UPDATE, dns_name_filter_update)                                              \
+    C(DNS_NAME_FILTER_DELETE, dns_name_filter_delete)                                              \
     C(BATCH, batch)
 
 enum command_kind {
@@ -133,7 +151,7 @@ enum command_kind {
 #define NODE_CREATE_FIELDS(F)                                                                      \
     F(TEXT, name) F(TEXT, description) F(BOOL, admin) F(BOOL, system) F(I64, deployment_id)        \
     F(BOOL, allocated) F(BOOL, alive) F(BOOL, available) F(TEXT, bootenv) F(DOC, hint)             \
-    F(DOC, discovery) F(BOOL, automatic)
+    F(DOC, discovery) F(BOOL, automatic) F(TEXT, ip) F(TEXT, mac)
 /* boot_id: the boot of the machine that sent this; reports of earlier boots are ignored.
  * environment: the boot environment that the machine reports; boot_generation: the generation that
  * it was given to boot. parked_run: apply the update only while that run is parked. */
@@ -232,6 +250,51 @@ enum command_kind {
  * failed reading, whose state is ignored; REASON_NONE = success. text: message of the failure. */
 #define NODE_POWER_READ_FIELDS(F)                                                                  \
     F(I64, id) F(I64, order) F(U32, state) F(TEXT, driver) F(U32, reason) F(TEXT, text)
+/* Settings of a network, of new and of existing ones. A field that is not given has its default in
+ * a new network and stays in an existing one. v6prefix may be "auto". */
+#define NETWORK_SETTINGS(F)                                                                        \
+    F(TEXT, description) F(U32, order) F(I64, vlan) F(BOOL, use_vlan) F(BOOL, use_bridge)          \
+    F(I64, team_mode) F(BOOL, use_team) F(TEXT, v6prefix) F(TEXT, conduit) F(BOOL, configure)      \
+    F(TEXT, category) F(TEXT, group) F(TEXT, pbr)
+/* ranges: [{"name":..,"first":..,"last":..}, ...] with the fields of NETWORK_RANGE_SETTINGS, null =
+ * inherited; router: {"address":..,"pref":..}. Both may be empty. deployment_id 0 = system. */
+#define NETWORK_CREATE_FIELDS(F)                                                                   \
+    F(TEXT, name) F(I64, deployment_id) F(DOC, ranges) F(DOC, router) F(U32, given)                \
+    NETWORK_SETTINGS(F)
+#define NETWORK_UPDATE_FIELDS(F) F(I64, id) F(U32, given) NETWORK_SETTINGS(F)
+#define NETWORK_DELETE_FIELDS(F) ID_ONLY(F)
+/* inherit: mask of interface settings (RANGE_OWN_...) that the range inherits again. */
+#define NETWORK_RANGE_SETTINGS(F)                                                                  \
+    F(TEXT, name) F(TEXT, first) F(TEXT, last) F(TEXT, conduit) F(I64, vlan) F(BOOL, use_vlan)     \
+    F(BOOL, use_bridge) F(I64, team_mode) F(BOOL, use_team) F(BOOL, overlap) F(U32, inherit)
+#define NETWORK_RANGE_CREATE_FIELDS(F) F(I64, network_id) F(U32, given) NETWORK_RANGE_SETTINGS(F)
+#define NETWORK_RANGE_UPDATE_FIELDS(F) F(I64, id) F(U32, given) NETWORK_RANGE_SETTINGS(F)
+/* A new router without an address gets the first address of the oldest range of the network. */
+#define NETWORK_ROUTER_CREATE_FIELDS(F)                                                            \
+    F(I64, network_id) F(U32, given) F(TEXT, address) F(U32, pref)
+#define NETWORK_ROUTER_UPDATE_FIELDS(F) F(I64, id) F(U32, given) F(TEXT, address) F(U32, pref)
+#define NETWORK_ROUTER_DELETE_FIELDS(F) ID_ONLY(F)
+/* range_id 0: the ranges that the network has for the node (docs/spec/networks.md). address: this
+ * one or a refusal; suggestion: this one if it is free. At most one of them. */
+#define NETWORK_ALLOCATE_FIELDS(F)                                                                 \
+    F(I64, node_id) F(I64, network_id) F(I64, range_id) F(TEXT, address) F(TEXT, suggestion)
+#define NETWORK_DEALLOCATE_FIELDS(F) ID_ONLY(F)
+/* A client that is not a node gets the address for lease_s seconds, or keeps it. */
+#define LEASE_TAKE_FIELDS(F) F(I64, range_id) F(TEXT, address) F(TEXT, mac) F(U32, lease_s)
+/* The client with this MAC gives its address back; another client's lease is not ended. */
+#define LEASE_RELEASE_FIELDS(F) F(TEXT, address) F(TEXT, mac)
+/* The client with this MAC found that another host uses the address. */
+#define LEASE_DECLINE_FIELDS(F) F(I64, range_id) F(TEXT, address) F(TEXT, mac)
+/* Makes nic rows of the hints and discoveries of all nodes, once: stores of versions without these
+ * rows have none. */
+#define NICS_MAKE_FIELDS(F) F(U32, unused)
+/* The MAC, which another node has, belongs to this node from now on. */
+#define NIC_MOVE_FIELDS(F) F(I64, node_id) F(TEXT, mac)
+#define DNS_NAME_FILTER_SETTINGS(F)                                                                \
+    F(TEXT, name) F(TEXT, matcher) F(U32, priority) F(TEXT, service) F(TEXT, template)
+#define DNS_NAME_FILTER_CREATE_FIELDS(F) F(U32, given) DNS_NAME_FILTER_SETTINGS(F)
+#define DNS_NAME_FILTER_UPDATE_FIELDS(F) F(I64, id) F(U32, given) DNS_NAME_FILTER_SETTINGS(F)
+#define DNS_NAME_FILTER_DELETE_FIELDS(F) ID_ONLY(F)
 
 enum run_result {
     RESULT_OK, RESULT_FAILED, RESULT_ASYNC, RESULT_PARKED, RESULT_LOST, RESULT_COUNT,
@@ -259,6 +322,18 @@ enum {
     GIVEN_USER_IS_LOCKED = 8,
     GIVEN_USER_PASSWORD_HASH = 16, GIVEN_USER_DIGEST_HA1 = 32, GIVEN_USER_SETTINGS = 64,
     GIVEN_USER_ACCESS = 128, GIVEN_USER_GRANTS = 256,
+    GIVEN_NETWORK_DESCRIPTION = 1, GIVEN_NETWORK_ORDER = 2, GIVEN_NETWORK_VLAN = 4,
+    GIVEN_NETWORK_USE_VLAN = 8, GIVEN_NETWORK_USE_BRIDGE = 16, GIVEN_NETWORK_TEAM_MODE = 32,
+    GIVEN_NETWORK_USE_TEAM = 64, GIVEN_NETWORK_V6PREFIX = 128, GIVEN_NETWORK_CONDUIT = 256,
+    GIVEN_NETWORK_CONFIGURE = 512, GIVEN_NETWORK_CATEGORY = 1024, GIVEN_NETWORK_GROUP = 2048,
+    GIVEN_NETWORK_PBR = 4096,
+    GIVEN_RANGE_NAME = 1, GIVEN_RANGE_FIRST = 2, GIVEN_RANGE_LAST = 4, GIVEN_RANGE_CONDUIT = 8,
+    GIVEN_RANGE_VLAN = 16, GIVEN_RANGE_USE_VLAN = 32, GIVEN_RANGE_USE_BRIDGE = 64,
+    GIVEN_RANGE_TEAM_MODE = 128, GIVEN_RANGE_USE_TEAM = 256, GIVEN_RANGE_OVERLAP = 512,
+    GIVEN_RANGE_INHERIT = 1024,
+    GIVEN_ROUTER_ADDRESS = 1, GIVEN_ROUTER_PREF = 2,
+    GIVEN_FILTER_NAME = 1, GIVEN_FILTER_MATCHER = 2, GIVEN_FILTER_PRIORITY = 4,
+    GIVEN_FILTER_SERVICE = 8, GIVEN_FILTER_TEMPLATE = 16,
 };
 
 /* clang-format on */

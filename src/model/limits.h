@@ -28,6 +28,15 @@
 #define OUTBOX_MAX           (1u << 22)  /* hook calls, power actions and probes without result  */
 #define HOST_KEYS_MAX        (1u << 23)  /* pinned ssh host keys; HOST_KEYS_OWN_MAX on each node  */
 #define HOST_KEYS_OWN_MAX    8u          /* of one node                                          */
+#define NETWORKS_MAX         (1u << 12)
+#define NETWORK_RANGES_MAX   (1u << 14)
+#define RANGES_OWN_MAX       64u         /* of one network                                       */
+#define ALLOCATIONS_MAX      (1u << 22)  /* four on each node                                    */
+#define LEASES_MAX           (1u << 20)
+#define NICS_MAX             (1u << 23)  /* NICS_OWN_MAX on each node                            */
+#define NICS_OWN_MAX         64u
+#define NAME_FILTERS_MAX     256u
+#define NAME_ENTRIES_MAX     (1u << 23)
 #define BLOBS_MAX            (1u << 25)  /* distinct documents, interned                         */
 
 /* Length of strings in bytes. */
@@ -37,6 +46,7 @@
 #define MAP_LEN_MAX             255u          /* the slash path where an attrib keeps its value */
 #define TOKEN_HASH_LEN          64u           /* hex SHA-256                                    */
 #define HOST_KEY_LEN_MAX        4096u         /* type and base64 of an ssh host key             */
+#define NETWORK_NAME_LEN_MAX    48u           /* names of networks and ranges                   */
 #define ADDRESS_LEN_MAX         45u           /* an IPv6 address as inet_ntop writes it          */
 #define BOOT_ID_LEN_MAX         64u           /* id that a machine gives to one of its boots    */
 #define TEXT_MAX                (64u << 10)   /* descriptions, statuses, reasons                */
@@ -59,6 +69,8 @@
 #define ATTEMPTS_MAX    100u    /* starts of a run before it counts as failed                    */
 #define KEEP_RUNS_MAX   1000u
 #define OLD_BOOTS_MAX   8u      /* ids of ended boots that are kept of a node                    */
+#define LEASE_S_MAX     604800u /* time of one lease, in seconds                                 */
+#define REST_MS         3600000 /* a freed or declined address is given to no other node so long */
 #define POOL_SIZE_MAX   10000u
 #define BATCH_ROWS      2500u   /* changed rows after which a batch is closed                    */
 #define BATCH_BYTES_MAX (1u << 30) /* bytes of one batch, also if it holds a single command      */

@@ -15,7 +15,7 @@ static const char LOWER_CASE[] = "must be in lower case";
 static const char NOT_EMAIL[] = "must look like local@domain.tld";
 
 _Static_assert(NAME_LEN_MAX == 255, "the message OVER_255 contains the number");
-_Static_assert(LABEL_LEN_MAX == 63 && DEPLOYMENT_NAME_LEN_MAX == 55,
+_Static_assert(LABEL_LEN_MAX == 63 && DEPLOYMENT_NAME_LEN_MAX == 55 && NETWORK_NAME_LEN_MAX == 48,
                "the messages below contain the numbers");
 _Static_assert(TEXT_MAX == 65536, "the message of names_check_text contains the number");
 
@@ -142,6 +142,26 @@ const char *names_check_deployment(struct str name)
         return wrong;
     if (name.len > DEPLOYMENT_NAME_LEN_MAX)
         return "must be at most 55 characters";
+    return NULL;
+}
+
+const char *names_check_network(struct str name)
+{
+    if (name.len > NETWORK_NAME_LEN_MAX)
+        return "must be at most 48 characters";
+    return name_check_dashed(name);
+}
+
+const char *names_check_label(struct str label)
+{
+    if (label.len == 0)
+        return IS_REQUIRED;
+    if (label.len > NAME_LEN_MAX)
+        return OVER_255;
+    if (!str_is_clean(label))
+        return NOT_UTF8;
+    if (str_has_control(label))
+        return "must not contain control characters";
     return NULL;
 }
 

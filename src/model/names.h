@@ -23,6 +23,13 @@ const char *names_check_role(struct str name);
 const char *names_check_hammer(struct str name);
 const char *names_check_deployment(struct str name);
 
+/* Networks and their ranges: as above, at most 48 characters, because names of roles and attribs are
+ * made of them. */
+const char *names_check_network(struct str name);
+
+/* The category and group of a network: a line of text. */
+const char *names_check_label(struct str label);
+
 /* class, rack, tag or ui, exactly. The caller replaces a missing category by "ui". */
 const char *names_check_category(struct str category);
 

@@ -56,6 +56,11 @@ struct str problem_code_name(enum problem_code code)
         [PROBLEM_HOST_KEY_CHANGED]   = "host_key_changed",
         [PROBLEM_HOST_KEY_REFUSED]   = "host_key_refused",
         [PROBLEM_BUSY]               = "busy",
+        [PROBLEM_NETWORK_INVALID]    = "network_invalid",
+        [PROBLEM_CONDUIT_OVERLAP]    = "conduit_overlap",
+        [PROBLEM_RANGE_OVERLAP]      = "range_overlap",
+        [PROBLEM_ADDRESS_TAKEN]      = "address_taken",
+        [PROBLEM_RANGE_FULL]         = "range_full",
     };
     /* clang-format on */
     must(code < PROBLEM_COUNT);

@@ -57,7 +57,12 @@
     X(HOST_KEY_TAKEN, 409)      /* the ssh host key is pinned for another node             */      \
     X(HOST_KEY_CHANGED, 409)    /* the ssh host key is not the one pinned for the node     */      \
     X(HOST_KEY_REFUSED, 409)    /* the ssh host key is one of the host of the daemon       */      \
-    X(BUSY, 409)                /* the data changed in each attempt to compute the answer  */
+    X(BUSY, 409)                /* the data changed in each attempt to compute the answer  */      \
+    X(NETWORK_INVALID, 409)     /* a field of a network, range or router breaks a rule     */      \
+    X(CONDUIT_OVERLAP, 409)     /* another network or range uses some of the interfaces    */      \
+    X(RANGE_OVERLAP, 409)       /* another range contains some of the addresses            */      \
+    X(ADDRESS_TAKEN, 409)       /* the address is in use or was freed lately               */      \
+    X(RANGE_FULL, 409)          /* the range has no free address                           */
 
 enum problem_code {
     PROBLEM_NONE,

@@ -32,6 +32,14 @@
     T(TOKEN, token)                                                                                \
     T(OUTBOX, outbox)                                                                              \
     T(HOST_KEY, host_key)                                                                          \
+    T(NETWORK, network)                                                                            \
+    T(NETWORK_RANGE, network_range)                                                                \
+    T(NETWORK_ROUTER, network_router)                                                              \
+    T(NETWORK_ALLOCATION, network_allocation)                                                      \
+    T(LEASE, lease)                                                                                \
+    T(NIC, nic)                                                                                    \
+    T(DNS_NAME_FILTER, dns_name_filter)                                                            \
+    T(DNS_NAME_ENTRY, dns_name_entry)                                                              \
     /* relations */                                                                                \
     T(EDGE, edge)                                                                                  \
     T(LINK, link)                                                                                  \
@@ -69,7 +77,8 @@ enum table {
     F(U32, keep_runs)           /* number of ended runs that are kept of each noderole */          \
     F(U32, run_deadline_s)      /* deadline of runs whose role has none; 0 = none */               \
     F(U32, barrier_s)           /* timeout of the boot barrier; 0 = power actions do not wait */   \
-    F(BOOL, host_keys_imported) /* known_hosts of an older version was converted to rows */
+    F(BOOL, host_keys_imported) /* known_hosts of an older version was converted to rows */        \
+    F(BOOL, nics_made)          /* nic rows were made of the hints and discoveries of all nodes */
 
 /* id = table number + 1; the last id that was assigned in that table. */
 #define COUNTER_FIELDS(F)                                                                          \
@@ -128,7 +137,10 @@ enum table {
     F(U32, attempts)   /* starts before a run counts as failed; 0 means 1 */                       \
     F(U32, backoff_s)  /* delay before the second start; doubles with each further one */          \
     F(U32, deadline_s) /* of a run; 0 = settings.run_deadline_s */                                 \
-    F(U32, defaults)   /* version of the default data of its noderoles: changes by imports */
+    F(U32, defaults)   /* version of the default data of its noderoles: changes by imports */      \
+    F(I64, network_id) /* network that a role with `per: network` was made for; 0 = none */        \
+    F(TEXT, per_name)  /* its name in the barclamp, "network-{name}"; empty for other roles */     \
+    F(TEXT, lists_services) /* attrib whose value lists the DNS services that exist; empty = none */
 
 #define ATTRIB_FIELDS(F)                                                                           \
     OBJECT_FIELDS(F)                                                                               \
@@ -332,6 +344,98 @@ enum table {
 #define HOST_KEY_ANY_BOOT (-1)
 #define HOST_KEY_NO_BOOT  (-2) /* valid for no boot; replaced at the next first contact */
 
+#define NETWORK_FIELDS(F)                                                                          \
+    OBJECT_FIELDS(F)                                                                               \
+    F(TEXT, name)                                                                                  \
+    F(TEXT, description)                                                                           \
+    F(I64, deployment_id)                                                                          \
+    F(U32, order)                                                                                  \
+    F(I64, vlan) /* used only with use_vlan */                                                     \
+    F(BOOL, use_vlan)                                                                              \
+    F(BOOL, use_bridge)                                                                            \
+    F(I64, team_mode) /* bonding mode; used only with use_team */                                  \
+    F(BOOL, use_team)                                                                              \
+    F(TEXT, v6prefix)  /* "fd12:3456:789a:1"; empty = none */                                      \
+    F(TEXT, conduit)   /* model/conduit.h */                                                       \
+    F(BOOL, configure) /* machines configure their interfaces for it */                            \
+    F(TEXT, category)                                                                              \
+    F(TEXT, group)                                                                                 \
+    F(TEXT, pbr)
+
+/* own: mask of the interface settings that the range has itself (RANGE_OWN_...); it inherits the
+ * others from its network, and their fields here are empty. */
+#define NETWORK_RANGE_FIELDS(F)                                                                    \
+    OBJECT_FIELDS(F)                                                                               \
+    F(I64, network_id)                                                                             \
+    F(TEXT, name)                                                                                  \
+    F(TEXT, first) /* address with prefix length */                                                \
+    F(TEXT, last)                                                                                  \
+    F(U32, own)                                                                                    \
+    F(TEXT, conduit)                                                                               \
+    F(I64, vlan)                                                                                   \
+    F(BOOL, use_vlan)                                                                              \
+    F(BOOL, use_bridge)                                                                            \
+    F(I64, team_mode)                                                                              \
+    F(BOOL, use_team)                                                                              \
+    F(BOOL, overlap) /* other ranges may contain its addresses */
+
+/* At most one for each network. */
+#define NETWORK_ROUTER_FIELDS(F)                                                                   \
+    OBJECT_FIELDS(F)                                                                               \
+    F(I64, network_id)                                                                             \
+    F(TEXT, address)                                                                               \
+    F(U32, pref) /* the router with the lowest value is the default route */
+
+/* An address of a node. No other allocation and no live lease has it. */
+#define NETWORK_ALLOCATION_FIELDS(F)                                                               \
+    OBJECT_FIELDS(F)                                                                               \
+    F(I64, node_id)                                                                                \
+    F(I64, network_id)                                                                             \
+    F(I64, network_range_id)                                                                       \
+    F(TEXT, address) /* with the prefix length of the range */
+
+/* An address that no allocation has: leased to a machine that is not a node yet, declined by a
+ * client, or freed by a node. A declined or freed address is given to no other node for a time, and
+ * after that it is used last. */
+#define LEASE_FIELDS(F)                                                                            \
+    OBJECT_FIELDS(F)                                                                               \
+    F(I64, network_range_id)                                                                       \
+    F(TEXT, address)                                                                               \
+    F(I64, mac)     /* of the client, as a number; 0 for a freed address */                        \
+    F(U32, state)   /* LEASE_LIVE ... */                                                           \
+    F(I64, node_id) /* the node that freed it, which may be deleted; 0 = none */                   \
+    F(I64, left_ms) /* until the end of a lease, or until others may have the address */
+
+/* An interface of a node. A MAC belongs to one node: the first that had it in a hint or in its
+ * discovery. */
+#define NIC_FIELDS(F)                                                                              \
+    OBJECT_FIELDS(F)                                                                               \
+    F(I64, node_id)                                                                                \
+    F(I64, mac)  /* as a number, base/net/mac.h */                                                 \
+    F(TEXT, name) /* of the device, as discovered; empty = unknown */                              \
+    F(TEXT, bus) /* bus address of the device */                                                   \
+    F(TEXT, driver)                                                                                \
+    F(U32, speed_max)   /* Mbit/s; 0 = unknown */                                                  \
+    F(BOOL, hinted)     /* the hint of the node has it */                                          \
+    F(BOOL, discovered) /* the discovery of the node has it */                                     \
+    F(BOOL, link)       /* carrier detected at discovery */
+
+/* A rule that gives names to allocations (model/name_filter.h). */
+#define DNS_NAME_FILTER_FIELDS(F)                                                                  \
+    OBJECT_FIELDS(F)                                                                               \
+    F(TEXT, name)                                                                                  \
+    F(TEXT, matcher)                                                                               \
+    F(U32, priority) /* unique; filters are evaluated in ascending order */                        \
+    F(TEXT, service) /* name of the DNS service that publishes its entries */                      \
+    F(TEXT, template)
+
+/* The name that a filter gives to an allocation; A or AAAA by the family of its address. */
+#define DNS_NAME_ENTRY_FIELDS(F)                                                                   \
+    OBJECT_FIELDS(F)                                                                               \
+    F(I64, network_allocation_id)                                                                  \
+    F(I64, dns_name_filter_id)                                                                     \
+    F(TEXT, name)
+
 #define EDGE_FIELDS(F)                                                                             \
     F(I64, parent_id)                                                                              \
     F(I64, child_id)
@@ -411,6 +515,14 @@ struct user_record { USER_FIELDS(FIELD_MEMBER) };
 struct token_record { TOKEN_FIELDS(FIELD_MEMBER) };
 struct outbox_record { OUTBOX_FIELDS(FIELD_MEMBER) };
 struct host_key_record { HOST_KEY_FIELDS(FIELD_MEMBER) };
+struct network_record { NETWORK_FIELDS(FIELD_MEMBER) };
+struct network_range_record { NETWORK_RANGE_FIELDS(FIELD_MEMBER) };
+struct network_router_record { NETWORK_ROUTER_FIELDS(FIELD_MEMBER) };
+struct network_allocation_record { NETWORK_ALLOCATION_FIELDS(FIELD_MEMBER) };
+struct lease_record { LEASE_FIELDS(FIELD_MEMBER) };
+struct nic_record { NIC_FIELDS(FIELD_MEMBER) };
+struct dns_name_filter_record { DNS_NAME_FILTER_FIELDS(FIELD_MEMBER) };
+struct dns_name_entry_record { DNS_NAME_ENTRY_FIELDS(FIELD_MEMBER) };
 struct edge_record { EDGE_FIELDS(FIELD_MEMBER) };
 struct link_record { LINK_FIELDS(FIELD_MEMBER) };
 struct membership_record { MEMBERSHIP_FIELDS(FIELD_MEMBER) };
@@ -495,6 +607,24 @@ enum run_state {
     RUN_STOPPING, /* cancelled; occupies both until the runner reports that it ended  */
 };
 
+/* The interface settings of a range that are its own (network_range.own). */
+enum range_own {
+    RANGE_OWN_CONDUIT = 1 << 0,
+    RANGE_OWN_VLAN = 1 << 1,
+    RANGE_OWN_USE_VLAN = 1 << 2,
+    RANGE_OWN_USE_BRIDGE = 1 << 3,
+    RANGE_OWN_TEAM_MODE = 1 << 4,
+    RANGE_OWN_USE_TEAM = 1 << 5,
+    RANGE_OWN_ALL = (1 << 6) - 1,
+};
+
+enum lease_state {
+    LEASE_LIVE,     /* a client has it until it ends                      */
+    LEASE_DECLINED, /* a client reported that another host uses it        */
+    LEASE_FREED,    /* the allocation of a node was deleted               */
+    LEASE_STATE_COUNT
+};
+
 enum queue { QUEUE_NORMAL, QUEUE_HIGH, QUEUE_COUNT };
 
 enum role_flag {
@@ -528,7 +658,12 @@ enum role_flag {
     X(NODE_CHANGE, "on_node_change")                                                               \
     X(NODE_DELETE, "on_node_delete")                                                               \
     X(SYSDATA, "sysdata")                                                                          \
-    X(TEMPLATE, "template")
+    X(TEMPLATE, "template")                                                                        \
+    X(NETWORK_CREATE, "on_network_create")                                                         \
+    X(NETWORK_CHANGE, "on_network_change")                                                         \
+    X(NETWORK_DELETE, "on_network_delete")                                                         \
+    X(NETWORK_ALLOCATION_CREATE, "on_network_allocation_create")                                   \
+    X(NETWORK_ALLOCATION_DELETE, "on_network_allocation_delete")
 
 /* The first six correspond to the states, in the order of enum noderole_state. */
 enum hook {

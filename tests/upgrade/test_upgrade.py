@@ -33,6 +33,15 @@ ADDED = {
     },
     "0010_event_address": {"columns": {"event": {"address": ""}}},
     "0011_status_hook": {"columns": {"noderole": {"status_hook": 0}}},
+    "0012_networks": {
+        "columns": {"settings": {"nics_made": False},
+                    "role": {"network_id": 0, "per_name": "", "lists_services": ""}},
+        "tables": ["network", "network_range", "network_router", "network_allocation", "lease",
+                   "nic", "dns_name_filter", "dns_name_entry"],
+        "rows": {"counter": [{"id": table, "last": 0} for table in (
+            "network", "network_range", "network_router", "network_allocation", "lease", "nic",
+            "dns_name_filter", "dns_name_entry")]},
+    },
 }
 
 

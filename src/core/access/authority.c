@@ -112,6 +112,8 @@ enum rule_scope {
     OF_USER,       /* none; users may change their own account */
     OF_NEW_TOKEN,  /* as OF_USER; rule 3 for a node token */
     OF_TOKEN,      /* as OF_NEW_TOKEN */
+    OF_NEW_ADDRESS, /* of the node; of the network too if an address is requested */
+    OF_ADDRESS,    /* of the node of the allocation */
     OF_PARTS,      /* each part is checked when it is executed */
 };
 
@@ -186,6 +188,24 @@ static const struct rule rules[COMMAND_COUNT] = {
     [COMMAND_NODE_PIN_KEYS]           = {ACCESS_NONE,     EVERYWHERE},
     [COMMAND_NODE_FORGET_KEY]         = {ACCESS_OPERATOR, IN_SYSTEM},
     [COMMAND_NODE_POWER_READ]         = {ACCESS_NONE,     EVERYWHERE},
+    [COMMAND_NETWORK_CREATE]          = {ACCESS_OPERATOR, IN_SYSTEM},
+    [COMMAND_NETWORK_UPDATE]          = {ACCESS_OPERATOR, IN_SYSTEM},
+    [COMMAND_NETWORK_DELETE]          = {ACCESS_OPERATOR, IN_SYSTEM},
+    [COMMAND_NETWORK_RANGE_CREATE]    = {ACCESS_OPERATOR, IN_SYSTEM},
+    [COMMAND_NETWORK_RANGE_UPDATE]    = {ACCESS_OPERATOR, IN_SYSTEM},
+    [COMMAND_NETWORK_ROUTER_CREATE]   = {ACCESS_OPERATOR, IN_SYSTEM},
+    [COMMAND_NETWORK_ROUTER_UPDATE]   = {ACCESS_OPERATOR, IN_SYSTEM},
+    [COMMAND_NETWORK_ROUTER_DELETE]   = {ACCESS_OPERATOR, IN_SYSTEM},
+    [COMMAND_NETWORK_ALLOCATE]        = {ACCESS_OPERATOR, OF_NEW_ADDRESS},
+    [COMMAND_NETWORK_DEALLOCATE]      = {ACCESS_OPERATOR, OF_ADDRESS},
+    [COMMAND_LEASE_TAKE]              = {ACCESS_NONE,     EVERYWHERE},
+    [COMMAND_LEASE_RELEASE]           = {ACCESS_NONE,     EVERYWHERE},
+    [COMMAND_LEASE_DECLINE]           = {ACCESS_NONE,     EVERYWHERE},
+    [COMMAND_NICS_MAKE]               = {ACCESS_NONE,     EVERYWHERE},
+    [COMMAND_NIC_MOVE]                = {ACCESS_OPERATOR, IN_SYSTEM},
+    [COMMAND_DNS_NAME_FILTER_CREATE]  = {ACCESS_OPERATOR, IN_SYSTEM},
+    [COMMAND_DNS_NAME_FILTER_UPDATE]  = {ACCESS_OPERATOR, IN_SYSTEM},
+    [COMMAND_DNS_NAME_FILTER_DELETE]  = {ACCESS_OPERATOR, IN_SYSTEM},
     [COMMAND_BATCH]                   = {ACCESS_VIEWER,   OF_PARTS},
 };
 /* clang-format on */
@@ -393,6 +413,24 @@ static void authority_check_token(struct authority_check_ctx *j, token_ix t)
                                     token->node);
 }
 
+/* The next free address needs the level for the node only. An address that the caller chooses may be
+ * one that another deployment relies on, so it needs the level where the network belongs to; where
+ * ranges overlap or machines are not configured any address can be chosen, which needs it in the
+ * system deployment. */
+static void authority_check_new_address(struct authority_check_ctx *j,
+                                        const struct network_allocate_command *p)
+{
+    const network_range_ix r = network_range_by_id(j->c, p->range_id);
+    const network_ix w =
+        r.v ? network_range_at(j->c, r)->network : network_by_id(j->c, p->network_id);
+    authority_check_node(j, node_by_id(j->c, p->node_id));
+    if ((!p->address.len && !p->suggestion.len) || !w.v)
+        return;
+    const bool is_any = !network_at(j->c, w)->configure ||
+                        (r.v && network_range_at(j->c, r)->overlap);
+    authority_check_in(j, is_any ? deployment_system(j->c) : network_at(j->c, w)->deployment);
+}
+
 /* Applies rules 1, 3 and 4. The payload of a command about an existing object starts with the
  * id. */
 static void authority_check_user_command(struct authority_check_ctx *j,
@@ -447,6 +485,12 @@ static void authority_check_user_command(struct authority_check_ctx *j,
                                     node_by_id(c, command->token_create.node_id));
         break;
     case OF_TOKEN: authority_check_token(j, token_by_id(c, id)); break;
+    case OF_NEW_ADDRESS: authority_check_new_address(j, &command->network_allocate); break;
+    case OF_ADDRESS: {
+        const network_allocation_ix a = network_allocation_by_id(c, id);
+        authority_check_node(j, a.v ? network_allocation_at(c, a)->node : (node_ix){0});
+        break;
+    }
     }
     if (!j->is_placed)
         authority_check_in(j, (deployment_ix){0});

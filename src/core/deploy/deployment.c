@@ -224,6 +224,13 @@ void do_deployment_delete(struct core *c, const struct deployment_delete_command
     if (deployment_at(c, d)->child_count)
         refuse(c, PROBLEM_HAS_CHILDREN, STR("id"),
                STR("the deployment has child deployments; delete these first"));
+    for (uint32_t ix = core_next_row(c, TABLE_NETWORK, 0); ix;
+         ix = core_next_row(c, TABLE_NETWORK, network_at(c, (network_ix){ix})->o.id))
+        if (network_at(c, (network_ix){ix})->deployment.v == d.v)
+            refuse(c, PROBLEM_IN_USE, STR("id"),
+                   STR_CONCAT(c->arena, STR("the deployment has the network "),
+                              text_of(c, network_at(c, (network_ix){ix})->name),
+                              STR("; delete it first")));
     if (refused(c))
         return;
     timeline_keep_head(c, d); /* its own deletion makes no snapshot */

@@ -315,6 +315,12 @@ const char *core_check(const struct core *c, struct arena *a)
     if (!what)
         what = host_keys_check(c);
     if (!what)
+        what = networks_check(c);
+    if (!what)
+        what = addresses_check(c);
+    if (!what)
+        what = leases_check(c);
+    if (!what)
         what = check_queues(c);
     if (!what)
         what = attachments_check(c);

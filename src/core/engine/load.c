@@ -120,6 +120,11 @@ static bool load_fill_by_hand(struct core *c, void *row, const struct record *r)
                r->token.kind < TOKEN_KIND_COUNT;
     case TABLE_OUTBOX: return outbox_by_hand(c, &r->outbox);
     case TABLE_HOST_KEY: return host_key_can_load(c, &r->host_key);
+    case TABLE_NETWORK: return network_can_load(&r->network);
+    case TABLE_NETWORK_RANGE: return network_range_fill(row, &r->network_range);
+    case TABLE_NETWORK_ROUTER: return network_router_fill(c, row, &r->network_router);
+    case TABLE_NETWORK_ALLOCATION: return network_allocation_fill(c, row, &r->network_allocation);
+    case TABLE_LEASE: return lease_fill(c, row, &r->lease);
     default: return true;
     }
 }
@@ -207,7 +212,8 @@ static bool load_table_has_names(enum table t)
 {
     return t == TABLE_BARCLAMP || t == TABLE_JIG || t == TABLE_HAMMER_KIND || t == TABLE_ROLE ||
            t == TABLE_ATTRIB || t == TABLE_DEPLOYMENT || t == TABLE_NODE || t == TABLE_GROUP ||
-           t == TABLE_USER || t == TABLE_TOKEN;
+           t == TABLE_USER || t == TABLE_TOKEN || t == TABLE_NETWORK ||
+           t == TABLE_DNS_NAME_FILTER;
 }
 
 /* The same rules as the input validation of step.c, and the bound of names. */
@@ -342,6 +348,14 @@ static void load_index_object(struct core *c, enum table table, uint32_t ix)
         token_index(c, (token_ix){ix});
     } else if (table == TABLE_HOST_KEY) {
         host_key_index(c, (host_key_ix){ix});
+    } else if (table == TABLE_NETWORK_RANGE) {
+        network_range_index(c, (network_range_ix){ix});
+    } else if (table == TABLE_NETWORK_ROUTER) {
+        network_router_index(c, (network_router_ix){ix});
+    } else if (table == TABLE_NETWORK_ALLOCATION) {
+        network_allocation_index(c, (network_allocation_ix){ix});
+    } else if (table == TABLE_LEASE) {
+        lease_index(c, (lease_ix){ix});
     } else if (table == TABLE_NODE) {
         vars_edit(c)->admin_count += node_at(c, (node_ix){ix})->admin;
     } else if (table == TABLE_OUTBOX) {
@@ -424,6 +438,7 @@ err core_load_end(struct core *c, int64_t mono_ms, const char **out_what)
         if (run_at(c, (run_ix){ix})->state == RUN_PARKED)
             run_load_timer(c, (run_ix){ix});
     boot_load(c);
+    leases_load(c);
     outbox_load_probes(c);
     anneal_enqueue_all_nodes(c);
     c->arena = NULL;

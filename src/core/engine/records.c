@@ -18,6 +18,10 @@ static int64_t record_id_of(const struct core *c, enum table table, uint32_t ix)
 #define TABLE_of_node        TABLE_NODE
 #define TABLE_of_hammer_kind TABLE_HAMMER_KIND
 #define TABLE_of_user        TABLE_USER
+#define TABLE_of_network     TABLE_NETWORK
+#define TABLE_of_network_range TABLE_NETWORK_RANGE
+#define TABLE_of_network_allocation TABLE_NETWORK_ALLOCATION
+#define TABLE_of_dns_name_filter TABLE_DNS_NAME_FILTER
 
 #define OUT_TEXT(field)            r->field = text_of(c, row->field);
 #define OUT_SAME(field)            r->field = row->field;

@@ -35,7 +35,8 @@
     TEXT(class_name)                                                                               \
     TEXT(jig_name) REF(barclamp, barclamp, barclamp_id) SAME(flags) SAME(hooks) SAME(cohort)       \
         TEXT(requires) TEXT(wants) TEXT(provides) TEXT(conflicts) TEXT(announces) TEXT(template)   \
-            TEXT(notes) SAME(attempts) SAME(backoff_s) SAME(deadline_s) SAME(defaults)
+            TEXT(notes) SAME(attempts) SAME(backoff_s) SAME(deadline_s) SAME(defaults)             \
+                SAME(network_id) TEXT(per_name) TEXT(lists_services)
 #define ATTRIB_MAP(TEXT, SAME, REF)                                                                \
     TEXT(name)                                                                                     \
     TEXT(description)                                                                              \
@@ -99,6 +100,31 @@
 
 #define HOST_KEY_MAP(TEXT, SAME, REF) REF(node, node, node_id) TEXT(key) SAME(since_ms) SAME(boot)
 
+#define NETWORK_MAP(TEXT, SAME, REF)                                                               \
+    TEXT(name) TEXT(description) REF(deployment, deployment, deployment_id) SAME(order) SAME(vlan) \
+    SAME(use_vlan) SAME(use_bridge) SAME(team_mode) SAME(use_team) TEXT(v6prefix) TEXT(conduit)    \
+    SAME(configure) TEXT(category) TEXT(group) TEXT(pbr)
+#define NETWORK_RANGE_MAP(TEXT, SAME, REF)                                                         \
+    REF(network, network, network_id) TEXT(name) TEXT(first) TEXT(last) SAME(own) TEXT(conduit)    \
+    SAME(vlan) SAME(use_vlan) SAME(use_bridge) SAME(team_mode) SAME(use_team) SAME(overlap)
+#define NETWORK_ROUTER_MAP(TEXT, SAME, REF)                                                        \
+    REF(network, network, network_id) TEXT(address) SAME(pref)
+#define NETWORK_ALLOCATION_MAP(TEXT, SAME, REF)                                                    \
+    REF(node, node, node_id) REF(network, network, network_id)                                     \
+    REF(range, network_range, network_range_id) TEXT(address)
+#define LEASE_MAP(TEXT, SAME, REF)                                                                 \
+    REF(range, network_range, network_range_id) TEXT(address) SAME(mac) SAME(state) SAME(node_id)  \
+    SAME(left_ms)
+
+#define NIC_MAP(TEXT, SAME, REF)                                                                   \
+    REF(node, node, node_id) SAME(mac) TEXT(name) TEXT(bus) TEXT(driver) SAME(speed_max)           \
+    SAME(hinted) SAME(discovered) SAME(link)
+#define DNS_NAME_FILTER_MAP(TEXT, SAME, REF)                                                       \
+    TEXT(name) TEXT(matcher) SAME(priority) TEXT(service) TEXT(template)
+#define DNS_NAME_ENTRY_MAP(TEXT, SAME, REF)                                                        \
+    REF(allocation, network_allocation, network_allocation_id)                                     \
+    REF(filter, dns_name_filter, dns_name_filter_id) TEXT(name)
+
 /* OBJECTS(X) expands to X(UPPER, lower) for every table of objects. */
 #define OBJECTS(X)                                                                                 \
     X(SETTINGS, settings)                                                                          \
@@ -119,6 +145,14 @@
     X(USER, user)                                                                                  \
     X(TOKEN, token)                                                                                \
     X(OUTBOX, outbox)                                                                              \
-    X(HOST_KEY, host_key)
+    X(HOST_KEY, host_key)                                                                          \
+    X(NETWORK, network)                                                                            \
+    X(NETWORK_RANGE, network_range)                                                                \
+    X(NETWORK_ROUTER, network_router)                                                              \
+    X(NETWORK_ALLOCATION, network_allocation)                                                      \
+    X(LEASE, lease)                                                                                \
+    X(NIC, nic)                                                                                    \
+    X(DNS_NAME_FILTER, dns_name_filter)                                                            \
+    X(DNS_NAME_ENTRY, dns_name_entry)
 
 /* clang-format on */

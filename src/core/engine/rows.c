@@ -228,6 +228,8 @@ static struct str name_of_row(const struct core *c, enum table table, uint32_t i
     case TABLE_DEPLOYMENT: return text_of(c, deployment_at(c, (deployment_ix){ix})->name);
     case TABLE_NODE: return text_of(c, node_at(c, (node_ix){ix})->name);
     case TABLE_USER: return text_of(c, user_at(c, (user_ix){ix})->username);
+    case TABLE_NETWORK: return text_of(c, network_at(c, (network_ix){ix})->name);
+    case TABLE_DNS_NAME_FILTER: return text_of(c, dns_name_filter_at(c, (dns_name_filter_ix){ix})->name);
     case TABLE_TOKEN: return text_of(c, token_at(c, (token_ix){ix})->hash);
     case TABLE_GROUP: {
         const struct group *g = group_at(c, (group_ix){ix});
@@ -242,6 +244,12 @@ static struct str name_of_row(const struct core *c, enum table table, uint32_t i
     case TABLE_HAMMER:
     case TABLE_OUTBOX:
     case TABLE_HOST_KEY:
+    case TABLE_NETWORK_RANGE:
+    case TABLE_NETWORK_ROUTER:
+    case TABLE_NETWORK_ALLOCATION:
+    case TABLE_LEASE:
+    case TABLE_NIC:
+    case TABLE_DNS_NAME_ENTRY:
     case TABLE_EDGE:
     case TABLE_LINK:
     case TABLE_MEMBERSHIP:

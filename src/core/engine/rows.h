@@ -18,6 +18,7 @@
 #include "base/containers/vec.h"
 #include "base/mem/pool.h"
 #include "base/mem/undo.h"
+#include "base/net/ip.h"
 #include "core/core.h"
 #include "model/limits.h"
 
@@ -44,6 +45,14 @@ INDEX(user);
 INDEX(token);
 INDEX(outbox);
 INDEX(host_key);
+INDEX(network);
+INDEX(network_range);
+INDEX(network_router);
+INDEX(network_allocation);
+INDEX(lease);
+INDEX(nic);
+INDEX(dns_name_filter);
+INDEX(dns_name_entry);
 
 typedef uint32_t text_h; /* handle of an interned string; 0 = "" */
 typedef uint32_t doc_h;  /* handle of an interned document; 0 = {} (or none) */
@@ -109,6 +118,8 @@ struct role {
     doc_h requires, wants, provides, conflicts, announces, template, notes;
     uint32_t attempts, backoff_s, deadline_s;
     uint32_t defaults;
+    int64_t network_id;
+    text_h per_name, lists_services;
     /* derived */
     jig_ix jig; /* by jig_name; 0 = no such jig */
     struct vec
@@ -212,6 +223,8 @@ struct node {
     struct vec hammers;            /* hammer_ix by id */
     struct vec tokens;             /* token_ix by id */
     struct vec host_keys;          /* host_key_ix by id */
+    struct vec allocations;        /* network_allocation_ix by id */
+    struct vec nics;               /* nic_ix by id */
     struct vec queued;             /* run_ix in RUN_QUEUED, by id */
     outbox_ix probe;               /* outstanding liveness probe; 0 = none */
     struct vec barrier;            /* outbox_ix of power actions that wait at the barrier, by id */
@@ -323,6 +336,89 @@ struct host_key {
     int64_t since_ms, boot;
 };
 
+/* Derived: the address of a row, parsed, and its place in the index of addresses (addresses.c). */
+struct address_entry {
+    struct ip ip;
+    uint32_t next; /* handle of the next row whose address has the same hash; 0 = none */
+};
+
+struct network {
+    struct object o;
+    uint32_t name_next;
+    text_h name, description, v6prefix, conduit, category, group, pbr;
+    deployment_ix deployment;
+    uint32_t order;
+    int64_t vlan, team_mode;
+    bool use_vlan, use_bridge, use_team, configure;
+    /* derived */
+    struct vec ranges; /* network_range_ix by id */
+    network_router_ix router;
+};
+
+struct network_range {
+    struct object o;
+    network_ix network;
+    text_h name, first, last, conduit;
+    uint32_t own; /* mask of enum range_own */
+    int64_t vlan, team_mode;
+    bool use_vlan, use_bridge, use_team, overlap;
+    /* derived */
+    struct ip_range addresses; /* from `first` to `last` */
+    uint64_t cursor;           /* no free address is closer to `first` than this */
+    uint32_t allocation_count, lease_count;
+};
+
+struct network_router {
+    struct object o;
+    struct address_entry at;
+    network_ix network;
+    text_h address;
+    uint32_t pref;
+};
+
+struct network_allocation {
+    struct object o;
+    struct address_entry at;
+    node_ix node;
+    network_ix network;
+    network_range_ix range;
+    text_h address;
+};
+
+struct lease {
+    struct object o;
+    struct address_entry at;
+    network_range_ix range;
+    text_h address;
+    uint32_t state; /* enum lease_state */
+    int64_t mac, node_id;
+    int64_t left_ms;  /* as of the moment it was written */
+    int64_t deadline; /* derived: mono_ms at which left_ms has passed */
+};
+
+struct nic {
+    struct object o;
+    node_ix node;
+    int64_t mac;
+    text_h name, bus, driver;
+    uint32_t speed_max;
+    bool hinted, discovered, link;
+};
+
+struct dns_name_filter {
+    struct object o;
+    uint32_t name_next;
+    text_h name, matcher, service, template;
+    uint32_t priority;
+};
+
+struct dns_name_entry {
+    struct object o;
+    network_allocation_ix allocation;
+    dns_name_filter_ix filter;
+    text_h name;
+};
+
 /* The variables of the core that are under undo, as one row. */
 struct vars {
     struct row row;
@@ -408,6 +504,10 @@ struct core {
     struct omap timers;       /* deadline of parked runs -> run_ix */
     struct omap barrier;      /* deadline of rows at the boot barrier -> outbox_ix */
     struct omap attachers;    /* string handle of a role name, attaching role -> role_ix */
+    struct omap addresses;    /* hash of an address -> handle of the row that has it */
+    struct omap range_rows;   /* range, table and id -> allocation or lease of the range */
+    struct omap lease_ends;   /* deadline of live leases -> lease_ix */
+    struct omap macs;         /* MAC as a number -> nic_ix */
     struct list dirty;        /* uint64: table << 32 | index */
     uint64_t edits;           /* number of changes of rows, relations and archives, ever */
     struct list relations;    /* struct relation_change */
@@ -498,6 +598,14 @@ ACCESS(TABLE_USER, user)
 ACCESS(TABLE_TOKEN, token)
 ACCESS(TABLE_OUTBOX, outbox)
 ACCESS(TABLE_HOST_KEY, host_key)
+ACCESS(TABLE_NETWORK, network)
+ACCESS(TABLE_NETWORK_RANGE, network_range)
+ACCESS(TABLE_NETWORK_ROUTER, network_router)
+ACCESS(TABLE_NETWORK_ALLOCATION, network_allocation)
+ACCESS(TABLE_LEASE, lease)
+ACCESS(TABLE_NIC, nic)
+ACCESS(TABLE_DNS_NAME_FILTER, dns_name_filter)
+ACCESS(TABLE_DNS_NAME_ENTRY, dns_name_entry)
 
 /* Prefetch a row that is needed soon: long walks over rows are otherwise bound by memory latency.
  * */

@@ -577,15 +577,19 @@ void do_tick(struct core *c, const struct tick_command *p)
     while (omap_ceil(&c->timers, 0, &key, &ix) && (int64_t)(key >> TIMER_BITS) <= c->mono_ms)
         run_set_state(c, (run_ix){ix}, RUN_QUEUED);
     boot_tick(c);
+    leases_tick(c);
 }
 
 int64_t core_next_deadline(const struct core *c)
 {
     uint64_t key;
     uint32_t ix;
-    const int64_t boot = boot_next_deadline(c);
-    const int64_t park = omap_ceil(&c->timers, 0, &key, &ix) ? (int64_t)(key >> TIMER_BITS) : -1;
-    return park < 0 || (boot >= 0 && boot < park) ? boot : park;
+    int64_t next = omap_ceil(&c->timers, 0, &key, &ix) ? (int64_t)(key >> TIMER_BITS) : -1;
+    const int64_t others[] = {boot_next_deadline(c), leases_next_deadline(c)};
+    for (uint32_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (next < 0 || (others[i] >= 0 && others[i] < next))
+            next = others[i];
+    return next;
 }
 
 void run_load_timer(struct core *c, run_ix ix)

@@ -1,0 +1,254 @@
+#include "core/core_private.h"
+
+#include "base/net/mac.h"
+
+/* Leases: addresses that no allocation has and that are not free either. A live lease belongs to a
+ * client that is not a node yet. A declined address is used by an unknown host. A freed address
+ * belonged to a node that no longer has it.
+ *
+ * This file owns the lease rows and the timers of live leases. A live lease ends when its time has
+ * passed, and its row is removed. The row of a declined or freed address stays: REST_MS long no
+ * other node gets the address, because a machine may still use it, and after that the allocator
+ * takes it only if no address is left that never was in use.
+ *
+ * Time is that of the monotonic clock. left_ms is stored; after a load every lease gets that time
+ * again, so a lease never ends early because the daemon was down.
+ *
+ * Failure: a command is checked before a row is written. */
+
+enum { TIMER_BITS = 21, RENEW_MULTIPLE = 4, RENEW_BELOW = 2 };
+_Static_assert(LEASES_MAX < 1u << TIMER_BITS, "the index of a lease must fit below the deadline");
+
+static uint64_t lease_timer_key(const struct core *c, lease_ix l)
+{
+    const int64_t deadline = lease_at(c, l)->deadline;
+    return (uint64_t)(deadline > 0 ? deadline : 0) << TIMER_BITS | l.v;
+}
+
+static void lease_set_time(struct core *c, lease_ix l, int64_t left_ms)
+{
+    struct lease *lease = lease_edit(c, l);
+    if (lease->state == LEASE_LIVE && lease->deadline)
+        omap_remove(&c->lease_ends, lease_timer_key(c, l));
+    lease->left_ms = left_ms;
+    lease->deadline = c->mono_ms + left_ms;
+    if (lease->state == LEASE_LIVE)
+        omap_put(&c->lease_ends, lease_timer_key(c, l), l.v);
+}
+
+static lease_ix lease_make(struct core *c, network_range_ix r, struct ip ip,
+                           enum lease_state state, int64_t left_ms)
+{
+    const lease_ix l = lease_add(c);
+    if (!l.v)
+        return l;
+    struct lease *lease = lease_edit(c, l);
+    lease->range = r;
+    lease->state = state;
+    lease->at.ip = ip_with_prefix(ip, network_range_at(c, r)->addresses.first.prefix);
+    put_text(c, &lease->address, ip_format(c->arena, lease->at.ip));
+    lease_set_time(c, l, left_ms);
+    lease_index(c, l);
+    return l;
+}
+
+void lease_make_freed(struct core *c, network_range_ix r, struct ip ip, int64_t node_id)
+{
+    const lease_ix l = lease_make(c, r, ip, LEASE_FREED, REST_MS);
+    if (l.v)
+        lease_edit(c, l)->node_id = node_id;
+}
+
+void lease_destroy(struct core *c, lease_ix l)
+{
+    if (lease_at(c, l)->state == LEASE_LIVE)
+        omap_remove(&c->lease_ends, lease_timer_key(c, l));
+    address_remove(c, ADDRESS_LEASE, l.v);
+    address_remove_from_range(c, lease_at(c, l)->range, TABLE_LEASE, lease_at(c, l)->o.id);
+    put_text(c, &lease_edit(c, l)->address, STR(""));
+    core_remove_row(c, TABLE_LEASE, l.v);
+}
+
+bool lease_is_available(const struct core *c, lease_ix l, int64_t node_id)
+{
+    const struct lease *lease = lease_at(c, l);
+    return lease->state != LEASE_LIVE &&
+           (lease->deadline <= c->mono_ms ||
+            (lease->state == LEASE_FREED && lease->node_id == node_id));
+}
+
+/* ---- commands ---- */
+
+/* Parse address and MAC; false if one is wrong. */
+static bool lease_parse(struct core *c, struct str address, struct str mac, struct ip *out_ip,
+                        int64_t *out_mac)
+{
+    struct mac parsed;
+    const char *wrong = "is required";
+    if (!ip_parse(address, out_ip, &wrong))
+        refuse(c, PROBLEM_BAD_VALUE, STR("address"),
+               STR_CONCAT(c->arena, STR("address "), str_from(wrong)));
+    if (!mac_parse(mac, &parsed) || !mac_is_unicast(parsed))
+        refuse(c, PROBLEM_BAD_VALUE, STR("mac"),
+               STR("mac must be the MAC address of an interface, such as 52:54:00:12:34:56"));
+    else
+        *out_mac = (int64_t)mac_number(parsed);
+    return !refused(c);
+}
+
+static network_range_ix lease_get_range(struct core *c, int64_t range_id, struct ip ip)
+{
+    const network_range_ix r = network_range_by_id(c, range_id);
+    if (!r.v)
+        refuse_missing(c, "range_id", "network range", range_id);
+    else if (!ip_range_has(network_range_at(c, r)->addresses, ip))
+        refuse(c, PROBLEM_BAD_VALUE, STR("address"), STR("address is not in the range"));
+    return refused(c) ? (network_range_ix){0} : r;
+}
+
+static bool lease_refuse_taken(struct core *c)
+{
+    return refuse(c, PROBLEM_ADDRESS_TAKEN, STR("address"),
+                  STR("the address is in use, or was freed or declined within the last hour"));
+}
+
+/* A live lease is stored for several lease times and written again when less than half of that is
+ * left, so that most renewals write nothing. */
+void do_lease_take(struct core *c, const struct lease_take_command *p)
+{
+    struct ip ip = {0};
+    int64_t mac = 0;
+    if (p->lease_s < 1 || p->lease_s > LEASE_S_MAX)
+        refuse(c, PROBLEM_BAD_VALUE, STR("lease_s"), STR("lease_s must be from 1 to 604800"));
+    if (!lease_parse(c, p->address, p->mac, &ip, &mac))
+        return;
+    const network_range_ix r = lease_get_range(c, p->range_id, ip);
+    if (!r.v)
+        return;
+    const int64_t lease_ms = (int64_t)p->lease_s * 1000;
+    const lease_ix held = {address_find(c, ADDRESS_LEASE, ip)};
+    const bool is_own =
+        held.v && lease_at(c, held)->state == LEASE_LIVE && lease_at(c, held)->mac == mac;
+    if (is_own) {
+        c->out->id = lease_at(c, held)->o.id;
+        if (lease_at(c, held)->deadline - c->mono_ms < RENEW_BELOW * lease_ms)
+            lease_set_time(c, held, RENEW_MULTIPLE * lease_ms);
+        return;
+    }
+    if (address_find(c, ADDRESS_ALLOCATION, ip) || address_find(c, ADDRESS_ROUTER, ip) ||
+        (held.v && !lease_is_available(c, held, 0))) {
+        lease_refuse_taken(c);
+        return;
+    }
+    if (held.v)
+        lease_destroy(c, held);
+    const lease_ix l = lease_make(c, r, ip, LEASE_LIVE, RENEW_MULTIPLE * lease_ms);
+    if (!l.v)
+        return;
+    lease_edit(c, l)->mac = mac;
+    c->out->id = lease_at(c, l)->o.id;
+}
+
+/* A lease that the client does not have is not an error: the message may be a repetition. */
+void do_lease_release(struct core *c, const struct lease_release_command *p)
+{
+    struct ip ip = {0};
+    int64_t mac = 0;
+    if (!lease_parse(c, p->address, p->mac, &ip, &mac))
+        return;
+    const lease_ix l = {address_find(c, ADDRESS_LEASE, ip)};
+    if (l.v && lease_at(c, l)->state == LEASE_LIVE && lease_at(c, l)->mac == mac)
+        lease_destroy(c, l);
+}
+
+void do_lease_decline(struct core *c, const struct lease_decline_command *p)
+{
+    struct ip ip = {0};
+    int64_t mac = 0;
+    if (!lease_parse(c, p->address, p->mac, &ip, &mac))
+        return;
+    const network_range_ix r = lease_get_range(c, p->range_id, ip);
+    if (!r.v)
+        return;
+    const lease_ix held = {address_find(c, ADDRESS_LEASE, ip)};
+    if (address_find(c, ADDRESS_ALLOCATION, ip)) {
+        lease_refuse_taken(c);
+        return;
+    }
+    /* Only the client that has the lease can decline it; otherwise a client could take the leases
+     * of others out of use. */
+    if (held.v && lease_at(c, held)->state == LEASE_LIVE && lease_at(c, held)->mac != mac) {
+        lease_refuse_taken(c);
+        return;
+    }
+    if (held.v)
+        lease_destroy(c, held);
+    const lease_ix l = lease_make(c, r, ip, LEASE_DECLINED, REST_MS);
+    if (!l.v)
+        return;
+    lease_edit(c, l)->mac = mac;
+    c->out->id = lease_at(c, l)->o.id;
+}
+
+/* ---- time ---- */
+
+void leases_tick(struct core *c)
+{
+    uint64_t key;
+    uint32_t ix;
+    while (omap_ceil(&c->lease_ends, 0, &key, &ix) && (int64_t)(key >> TIMER_BITS) <= c->mono_ms)
+        lease_destroy(c, (lease_ix){ix});
+}
+
+int64_t leases_next_deadline(const struct core *c)
+{
+    uint64_t key;
+    uint32_t ix;
+    return omap_ceil(&c->lease_ends, 0, &key, &ix) ? (int64_t)(key >> TIMER_BITS) : -1;
+}
+
+/* ---- load ---- */
+
+bool lease_fill(const struct core *c, struct lease *row, const struct lease_record *r)
+{
+    const char *wrong;
+    return row->range.v && r->id < ADDRESS_ID_MAX && r->state < LEASE_STATE_COUNT &&
+           r->left_ms >= 0 && r->left_ms <= RENEW_MULTIPLE * LEASE_S_MAX * INT64_C(1000) &&
+           ip_parse(r->address, &row->at.ip, &wrong) &&
+           ip_range_has(network_range_at(c, row->range)->addresses, row->at.ip) &&
+           !address_find(c, ADDRESS_LEASE, row->at.ip) &&
+           !address_find(c, ADDRESS_ALLOCATION, row->at.ip);
+}
+
+void lease_index(struct core *c, lease_ix l)
+{
+    const struct lease *lease = lease_at(c, l);
+    address_add(c, ADDRESS_LEASE, l.v);
+    address_add_to_range(c, lease->range, TABLE_LEASE, lease->o.id, l.v);
+}
+
+void leases_load(struct core *c)
+{
+    const struct pool *leases = &c->tables[TABLE_LEASE].pool;
+    for (uint32_t ix = pool_next(leases, 0); ix; ix = pool_next(leases, ix)) {
+        struct lease *lease = lease_derive(c, (lease_ix){ix});
+        lease->deadline = c->mono_ms + lease->left_ms;
+        if (lease->state == LEASE_LIVE)
+            omap_put(&c->lease_ends, lease_timer_key(c, (lease_ix){ix}), ix);
+    }
+}
+
+const char *leases_check(const struct core *c)
+{
+    const struct pool *leases = &c->tables[TABLE_LEASE].pool;
+    uint32_t live = 0;
+    for (uint32_t ix = pool_next(leases, 0); ix; ix = pool_next(leases, ix)) {
+        const lease_ix l = {ix};
+        if (lease_at(c, l)->state != LEASE_LIVE)
+            continue;
+        live++;
+        if (omap_find(&c->lease_ends, lease_timer_key(c, l)) != ix)
+            return "C12: a live lease has no timer";
+    }
+    return live == c->lease_ends.count ? NULL : "C12: a timer has no live lease";
+}
