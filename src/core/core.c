@@ -115,6 +115,7 @@ void core_bootstrap(struct core *c, int64_t now_ms)
     const settings_ix s = settings_add(c);
     struct settings *settings = settings_edit(c, s);
     settings->pool_size[QUEUE_NORMAL] = POOL_NORMAL_DEFAULT;
+    settings->nics_made = true;          /* there are no nodes */
     settings->host_keys_imported = true; /* there are no nodes that an old known_hosts file names */
     settings->pool_size[QUEUE_HIGH] = POOL_HIGH_DEFAULT;
     settings->keep_runs = KEEP_RUNS_DEFAULT;

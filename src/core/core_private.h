@@ -600,8 +600,7 @@ network_range_ix network_range_find(const struct core *c, network_ix w, struct s
 bool network_range_fill(struct network_range *row, const struct network_range_record *r);
 void network_range_index(struct core *c, network_range_ix r);
 network_router_ix network_router_make(struct core *c, network_ix w,
-                                      const struct network_router_create_command *p,
-                                      struct str in);
+                                      const struct network_router_create_command *p, struct str in);
 void network_router_destroy(struct core *c, network_router_ix r);
 bool network_router_fill(const struct core *c, struct network_router *row,
                          const struct network_router_record *r);
@@ -639,6 +638,7 @@ const char *addresses_check(const struct core *c);
 struct address_request {
     struct ip address;    /* this one or a refusal; IP_NONE: any */
     struct ip suggestion; /* this one if it is free */
+    struct str field;     /* that a refusal names; empty = "address" */
 };
 network_allocation_ix network_allocate(struct core *c, network_range_ix r, node_ix n,
                                        const struct address_request *wanted);
@@ -647,6 +647,15 @@ void network_allocation_destroy(struct core *c, network_allocation_ix a, bool is
 void network_allocations_forget_node(struct core *c, node_ix n);
 /* Allocate the addresses that the hints of nodes request in a new range. */
 void network_allocate_hinted(struct core *c, network_range_ix r);
+/* Allocate the addresses that the hint of the node requests, where they are free and the node has
+ * none in the network. */
+void network_allocate_hints(struct core *c, node_ix n);
+/* The range from which a node that is created with this address gets it. None if there are no
+ * networks; refused for this field if no range contains it. */
+network_range_ix network_range_for_address(struct core *c, struct ip ip, struct str field);
+/* The member of a hint that requests an address: "admin-v4addr". No range: network `admin`. */
+struct str network_hint_key(const struct core *c, network_range_ix r, enum ip_family family,
+                            struct arena *a);
 bool network_allocation_fill(const struct core *c, struct network_allocation *row,
                              const struct network_allocation_record *r);
 void network_allocation_index(struct core *c, network_allocation_ix a);
@@ -663,6 +672,28 @@ void leases_load(struct core *c); /* start the timers after a load */
 void leases_tick(struct core *c);
 int64_t leases_next_deadline(const struct core *c); /* mono_ms; -1 = none */
 const char *leases_check(const struct core *c);
+
+/* ---- nics.c: interfaces of nodes ---- */
+
+/* The row of the MAC; none = no node has it. */
+nic_ix nic_find(const struct core *c, uint64_t mac);
+struct str nic_format_mac(struct arena *a, uint64_t mac);
+/* Write the rows of the node after its hint or discovery changed. A hinted MAC that another node
+ * has and that is not in old_hint, and more MACs than a node may have, are refused for this field;
+ * if `field` is empty they are left out. */
+void nics_follow(struct core *c, node_ix n, struct str old_hint, struct str field);
+/* True if a change of the value at this path of the hint or discovery can change the interfaces. */
+bool nics_depend_on(struct str map);
+/* True if the hint names MACs, and all of them are those of the node. */
+bool nics_are_of_node(struct core *c, node_ix n, struct str hint);
+/* The lowest MAC above `after` that hint or discovery of the node mention and that another node
+ * has; 0 = none. */
+uint64_t nics_next_conflict(const struct core *c, node_ix n, struct arena *a, uint64_t after,
+                            node_ix *out_owner);
+void nics_forget_node(struct core *c, node_ix n);
+bool nic_can_load(const struct core *c, const struct nic *row, const struct nic_record *r);
+void nic_index(struct core *c, nic_ix k);
+const char *nics_check(const struct core *c);
 
 /* ---- check_texts.c ---- */
 

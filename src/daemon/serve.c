@@ -90,6 +90,27 @@ static void serve_submit_admin_node(struct daemon *d)
     arena_fini(&arena);
 }
 
+/* Stores of versions without nic rows get them once, at the first start. A failure is not repeated
+ * before the next start: the rows of a node are also made when its interfaces change. */
+static void serve_submit_nics(struct daemon *d)
+{
+    struct record settings;
+    const struct core *core = turn_core(d->loop.turn);
+    const struct command command = {
+        .kind = COMMAND_NICS_MAKE, .actor = STR("daemon"), .request = OWN_NICS};
+    if (core && core_record(core, TABLE_SETTINGS, 1, &settings) && !settings.settings.nics_made)
+        d->nics_pending = loop_submit(&d->loop, &command) == OK;
+}
+
+static void serve_on_nics(struct daemon *d, const struct outcome *outcome)
+{
+    d->nics_pending = false;
+    if (!outcome || outcome->problems)
+        log_print(LOG_WARNING, "interfaces of nodes not listed: %.*s; the next start tries again",
+                  STR_FMT_ARGS(outcome ? outcome->problems->text
+                                       : STR("the store failed before they were committed")));
+}
+
 static void serve_on_result(void *self, int64_t request, const struct outcome *outcome, err why)
 {
     struct daemon *d = self;
@@ -99,6 +120,8 @@ static void serve_on_result(void *self, int64_t request, const struct outcome *o
         daemon_on_settings_result(d, outcome);
     else if (request == OWN_ADMIN_NODE)
         serve_on_admin_node(d, outcome);
+    else if (request == OWN_NICS)
+        serve_on_nics(d, outcome);
     else
         content_on_result(&d->content, request, outcome, why);
 }
@@ -319,7 +342,7 @@ static void serve_wait_for_startup(struct daemon *d)
 {
     while (!d->is_stopping &&
            (d->first_user_pending || d->settings_pending || d->admin_node_pending ||
-            ssh_keys_is_busy(&d->wiring.ssh) || !content_is_idle(&d->content)))
+            d->nics_pending || ssh_keys_is_busy(&d->wiring.ssh) || !content_is_idle(&d->content)))
         loop_once(&d->loop);
 }
 
@@ -426,6 +449,7 @@ static enum exit_status serve_start(struct daemon *d)
         status = serve_create_first_user(d);
     if (status == DAEMON_EXIT_OK && !d->is_stopping) {
         daemon_apply_settings(d, &d->config->settings);
+        serve_submit_nics(d);
         content_import(&d->content, d->config->barclamps);
         /* No client is connected yet, so the import need not be divided into slices. If nothing has
          * changed, it is complete after this call and the loop is not entered. */

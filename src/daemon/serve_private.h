@@ -16,7 +16,7 @@
 #include "import/content_import.h"
 
 /* Request ids of internal commands are negative. Those of imports count down from OWN_CONTENT. */
-enum { OWN_ADMIN = -1, OWN_SETTINGS = -2, OWN_ADMIN_NODE = -3, OWN_CONTENT = -100 };
+enum { OWN_ADMIN = -1, OWN_SETTINGS = -2, OWN_ADMIN_NODE = -3, OWN_NICS = -4, OWN_CONTENT = -100 };
 
 struct daemon {
     struct config *config;
@@ -44,6 +44,7 @@ struct daemon {
     bool is_reloading;        /* READY=1 has not been sent yet for this reload */
     bool first_user_pending;
     bool settings_pending;
+    bool nics_pending;           /* NICS_MAKE has no outcome yet */
     uint32_t admin_node_pending; /* count of commands about the admin node without an outcome */
     struct settings_update_command settings;      /* as configured */
     struct settings_update_command settings_sent; /* in the pending command */

@@ -61,6 +61,7 @@ struct str problem_code_name(enum problem_code code)
         [PROBLEM_RANGE_OVERLAP]      = "range_overlap",
         [PROBLEM_ADDRESS_TAKEN]      = "address_taken",
         [PROBLEM_RANGE_FULL]         = "range_full",
+        [PROBLEM_MAC_TAKEN]          = "mac_taken",
     };
     /* clang-format on */
     must(code < PROBLEM_COUNT);

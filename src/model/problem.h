@@ -62,7 +62,8 @@
     X(CONDUIT_OVERLAP, 409)     /* another network or range uses some of the interfaces    */      \
     X(RANGE_OVERLAP, 409)       /* another range contains some of the addresses            */      \
     X(ADDRESS_TAKEN, 409)       /* the address is in use or was freed lately               */      \
-    X(RANGE_FULL, 409)          /* the range has no free address                           */
+    X(RANGE_FULL, 409)          /* the range has no free address                           */      \
+    X(MAC_TAKEN, 409)           /* another node has the MAC                                */
 
 enum problem_code {
     PROBLEM_NONE,

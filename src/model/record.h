@@ -411,9 +411,9 @@ enum table {
 #define NIC_FIELDS(F)                                                                              \
     OBJECT_FIELDS(F)                                                                               \
     F(I64, node_id)                                                                                \
-    F(I64, mac)  /* as a number, base/net/mac.h */                                                 \
+    F(I64, mac)   /* as a number, base/net/mac.h */                                                \
     F(TEXT, name) /* of the device, as discovered; empty = unknown */                              \
-    F(TEXT, bus) /* bus address of the device */                                                   \
+    F(TEXT, bus)  /* bus address of the device */                                                  \
     F(TEXT, driver)                                                                                \
     F(U32, speed_max)   /* Mbit/s; 0 = unknown */                                                  \
     F(BOOL, hinted)     /* the hint of the node has it */                                          \

@@ -94,27 +94,27 @@ enum access core_level(const struct core *c, const struct principal *who, int64_
 /* How the deployments of rule 1 are found, and which other rules apply. */
 
 enum rule_scope {
-    EVERYWHERE,    /* none: the level must hold everywhere */
-    IN_DEPLOYMENT, /* the one that the command names */
-    IN_PARENT,     /* the parent of a new deployment */
-    OF_SNAPSHOT,   /* the one of the snapshot */
-    OF_NEW_DROLE,  /* the one of the new deployment role */
-    OF_DROLE,      /* the one of the deployment role */
-    OF_NODE,       /* the one of the node */
-    OF_UPDATE,     /* of the node; 3 and 4 depend on the fields */
-    OF_COMMIT,     /* of the node; 3 if it becomes available */
-    OF_WHOLE_NODE, /* rule 3 */
-    OF_BOUND_NODE, /* of the node and of the new noderole */
-    OF_NODEROLE,   /* the one of the noderole */
-    OF_RUN,        /* the one of the noderole of the run */
-    IN_SYSTEM,     /* rule 4: the system deployment */
-    OF_TARGET,     /* of the object that the attrib is set on */
-    OF_USER,       /* none; users may change their own account */
-    OF_NEW_TOKEN,  /* as OF_USER; rule 3 for a node token */
-    OF_TOKEN,      /* as OF_NEW_TOKEN */
+    EVERYWHERE,     /* none: the level must hold everywhere */
+    IN_DEPLOYMENT,  /* the one that the command names */
+    IN_PARENT,      /* the parent of a new deployment */
+    OF_SNAPSHOT,    /* the one of the snapshot */
+    OF_NEW_DROLE,   /* the one of the new deployment role */
+    OF_DROLE,       /* the one of the deployment role */
+    OF_NODE,        /* the one of the node */
+    OF_UPDATE,      /* of the node; 3 and 4 depend on the fields */
+    OF_COMMIT,      /* of the node; 3 if it becomes available */
+    OF_WHOLE_NODE,  /* rule 3 */
+    OF_BOUND_NODE,  /* of the node and of the new noderole */
+    OF_NODEROLE,    /* the one of the noderole */
+    OF_RUN,         /* the one of the noderole of the run */
+    IN_SYSTEM,      /* rule 4: the system deployment */
+    OF_TARGET,      /* of the object that the attrib is set on */
+    OF_USER,        /* none; users may change their own account */
+    OF_NEW_TOKEN,   /* as OF_USER; rule 3 for a node token */
+    OF_TOKEN,       /* as OF_NEW_TOKEN */
     OF_NEW_ADDRESS, /* of the node; of the network too if an address is requested */
-    OF_ADDRESS,    /* of the node of the allocation */
-    OF_PARTS,      /* each part is checked when it is executed */
+    OF_ADDRESS,     /* of the node of the allocation */
+    OF_PARTS,       /* each part is checked when it is executed */
 };
 
 struct rule {
@@ -426,8 +426,8 @@ static void authority_check_new_address(struct authority_check_ctx *j,
     authority_check_node(j, node_by_id(j->c, p->node_id));
     if ((!p->address.len && !p->suggestion.len) || !w.v)
         return;
-    const bool is_any = !network_at(j->c, w)->configure ||
-                        (r.v && network_range_at(j->c, r)->overlap);
+    const bool is_any =
+        !network_at(j->c, w)->configure || (r.v && network_range_at(j->c, r)->overlap);
     authority_check_in(j, is_any ? deployment_system(j->c) : network_at(j->c, w)->deployment);
 }
 

@@ -281,8 +281,13 @@ static void attrib_set_on_node(struct core *c, const struct attrib_write_ctx *s)
 {
     bool changed;
     const node_ix n = {s->owner.ix};
+    const struct str map = text_of(c, attrib_at(c, s->attrib)->map);
+    const struct str old_hint = doc_of(c, node_at(c, n)->hint);
     if (!attrib_write_doc(c, s, &changed) || s->bucket == BUCKET_NOTE)
         return;
+    if (nics_depend_on(map))
+        nics_follow(c, n, old_hint, STR("value"));
+    network_allocate_hints(c, n);
     if (changed)
         data_rerun_wanting(c, n, s->attrib, (noderole_ix){0});
     node_changed(c, n);
@@ -350,6 +355,7 @@ static void attrib_set_discovery(struct core *c, const struct attrib_set_command
     if (str_eq(doc, old))
         return;
     put_doc(c, &node_edit(c, n)->discovery, doc);
+    nics_follow(c, n, STR(""), STR(""));
     data_rerun_all(c, &node_at(c, n)->noderoles);
     node_changed(c, n);
 }

@@ -93,6 +93,8 @@ static void feedback_write_node(struct core *c, noderole_ix nr, const struct jso
         return;
     const struct json *before = data_node(c, f.node, c->arena);
     put_doc(c, &node_edit(c, f.node)->hint, fresh);
+    /* The result of a run is never refused: a MAC that another node has is left out. */
+    nics_follow(c, f.node, STR(""), STR(""));
     /* Rerun the noderoles of the node that use a value that changed. */
     const struct json *after = data_node(c, f.node, c->arena);
     for (uint32_t i = 0; i < f.copied_count; i++)

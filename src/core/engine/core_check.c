@@ -321,6 +321,8 @@ const char *core_check(const struct core *c, struct arena *a)
     if (!what)
         what = leases_check(c);
     if (!what)
+        what = nics_check(c);
+    if (!what)
         what = check_queues(c);
     if (!what)
         what = attachments_check(c);

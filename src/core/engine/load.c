@@ -125,6 +125,7 @@ static bool load_fill_by_hand(struct core *c, void *row, const struct record *r)
     case TABLE_NETWORK_ROUTER: return network_router_fill(c, row, &r->network_router);
     case TABLE_NETWORK_ALLOCATION: return network_allocation_fill(c, row, &r->network_allocation);
     case TABLE_LEASE: return lease_fill(c, row, &r->lease);
+    case TABLE_NIC: return nic_can_load(c, row, &r->nic);
     default: return true;
     }
 }
@@ -212,8 +213,7 @@ static bool load_table_has_names(enum table t)
 {
     return t == TABLE_BARCLAMP || t == TABLE_JIG || t == TABLE_HAMMER_KIND || t == TABLE_ROLE ||
            t == TABLE_ATTRIB || t == TABLE_DEPLOYMENT || t == TABLE_NODE || t == TABLE_GROUP ||
-           t == TABLE_USER || t == TABLE_TOKEN || t == TABLE_NETWORK ||
-           t == TABLE_DNS_NAME_FILTER;
+           t == TABLE_USER || t == TABLE_TOKEN || t == TABLE_NETWORK || t == TABLE_DNS_NAME_FILTER;
 }
 
 /* The same rules as the input validation of step.c, and the bound of names. */
@@ -356,6 +356,8 @@ static void load_index_object(struct core *c, enum table table, uint32_t ix)
         network_allocation_index(c, (network_allocation_ix){ix});
     } else if (table == TABLE_LEASE) {
         lease_index(c, (lease_ix){ix});
+    } else if (table == TABLE_NIC) {
+        nic_index(c, (nic_ix){ix});
     } else if (table == TABLE_NODE) {
         vars_edit(c)->admin_count += node_at(c, (node_ix){ix})->admin;
     } else if (table == TABLE_OUTBOX) {

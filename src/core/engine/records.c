@@ -12,16 +12,16 @@ static int64_t record_id_of(const struct core *c, enum table table, uint32_t ix)
     return ix ? ((const struct object *)pool_at(&c->tables[table].pool, ix))->id : 0;
 }
 
-#define TABLE_of_barclamp    TABLE_BARCLAMP
-#define TABLE_of_role        TABLE_ROLE
-#define TABLE_of_deployment  TABLE_DEPLOYMENT
-#define TABLE_of_node        TABLE_NODE
-#define TABLE_of_hammer_kind TABLE_HAMMER_KIND
-#define TABLE_of_user        TABLE_USER
-#define TABLE_of_network     TABLE_NETWORK
-#define TABLE_of_network_range TABLE_NETWORK_RANGE
+#define TABLE_of_barclamp           TABLE_BARCLAMP
+#define TABLE_of_role               TABLE_ROLE
+#define TABLE_of_deployment         TABLE_DEPLOYMENT
+#define TABLE_of_node               TABLE_NODE
+#define TABLE_of_hammer_kind        TABLE_HAMMER_KIND
+#define TABLE_of_user               TABLE_USER
+#define TABLE_of_network            TABLE_NETWORK
+#define TABLE_of_network_range      TABLE_NETWORK_RANGE
 #define TABLE_of_network_allocation TABLE_NETWORK_ALLOCATION
-#define TABLE_of_dns_name_filter TABLE_DNS_NAME_FILTER
+#define TABLE_of_dns_name_filter    TABLE_DNS_NAME_FILTER
 
 #define OUT_TEXT(field)            r->field = text_of(c, row->field);
 #define OUT_SAME(field)            r->field = row->field;

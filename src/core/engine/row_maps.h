@@ -15,7 +15,7 @@
 
 #define SETTINGS_MAP(TEXT, SAME, REF)                                                              \
     SAME(max_depth) SAME(test_jig) SAME(keep_runs) SAME(run_deadline_s) SAME(barrier_s) \
-    SAME(host_keys_imported)
+    SAME(host_keys_imported) SAME(nics_made)
 #define COUNTER_MAP(TEXT, SAME, REF)  SAME(last)
 #define BARCLAMP_MAP(TEXT, SAME, REF)                                                              \
     TEXT(name)                                                                                     \

@@ -74,7 +74,7 @@ struct settings {
     uint32_t max_depth;
     bool test_jig;
     uint32_t keep_runs, run_deadline_s, barrier_s;
-    bool host_keys_imported;
+    bool host_keys_imported, nics_made;
 };
 
 struct counter {

@@ -67,6 +67,7 @@ static void node_destroy(struct core *c, node_ix n)
     tokens_forget_node(c, n);
     host_keys_forget_node(c, n);
     network_allocations_forget_node(c, n);
+    nics_forget_node(c, n);
     run_forget_node(c, n);
     boot_forget_node(c, n);
     anneal_forget_node(c, n);

@@ -2,6 +2,7 @@
 
 #include "base/containers/sort.h"
 #include "base/json/json.h"
+#include "base/net/mac.h"
 #include "model/hammer_class.h"
 #include "model/names.h"
 
@@ -68,37 +69,47 @@ static void node_add_ssh_hammer(struct core *c, node_ix n)
     }
 }
 
-/* ---- create: repeated registration (ADR 0049) ---- */
+/* ---- create: registration (ADR 0049) ---- */
 
-static char node_mac_normal_char(char letter)
-{
-    if (letter == '-')
-        return ':';
-    return letter >= 'A' && letter <= 'F' ? (char)(letter - 'A' + 'a') : letter;
-}
+/* The fields `ip` and `mac` of a creation, after lookup. */
+struct node_registration {
+    struct str hint;        /* the hint of the node, with both */
+    struct ip ip;           /* IP_NONE = none */
+    network_range_ix range; /* that contains the address; none if there are no networks */
+};
 
-static bool node_mac_eq(const struct json *a, const struct json *b)
+/* Store the MAC in the hint, and the address as the hint for its network. An installation without
+ * networks stores the address for the network `admin`, which can be created later. */
+static struct node_registration node_read_registration(struct core *c,
+                                                       const struct node_create_command *p)
 {
-    if (a->kind != JSON_STRING || b->kind != JSON_STRING || a->text.len != b->text.len)
-        return false;
-    for (uint32_t i = 0; i < a->text.len; i++)
-        if (node_mac_normal_char(a->text.at[i]) != node_mac_normal_char(b->text.at[i]))
-            return false;
-    return true;
-}
-
-static const struct json *node_hint_macs(struct core *c, struct str hint)
-{
-    const struct json *macs = json_get(doc_tree(c->arena, hint), STR("admin_macs"));
-    return macs && macs->kind == JSON_ARRAY ? macs->first : NULL;
-}
-
-static bool node_macs_have(const struct json *macs, const struct json *mac)
-{
-    for (; macs; macs = macs->next)
-        if (node_mac_eq(macs, mac))
-            return true;
-    return false;
+    struct node_registration reg = {.hint = p->hint};
+    struct mac mac;
+    const char *wrong;
+    if (p->mac.len && (!mac_parse(p->mac, &mac) || !mac_is_unicast(mac)))
+        refuse(c, PROBLEM_BAD_VALUE, STR("mac"),
+               STR("mac must be the MAC address of an interface, such as 52:54:00:12:34:56"));
+    if (p->ip.len && !ip_parse(p->ip, &reg.ip, &wrong))
+        refuse(c, PROBLEM_BAD_VALUE, STR("ip"), STR_CONCAT(c->arena, STR("ip "), str_from(wrong)));
+    if (reg.ip.family != IP_NONE)
+        reg.range = network_range_for_address(c, reg.ip, STR("ip"));
+    if (refused(c) || (!p->mac.len && !p->ip.len) || (p->hint.len && p->hint.at[0] != '{'))
+        return reg;
+    struct json *hint = json_clone(c->arena, doc_tree(c->arena, p->hint));
+    if (p->mac.len) {
+        struct json *macs = json_make(c->arena, JSON_ARRAY);
+        json_append(macs, json_make_string(c->arena, mac_format(c->arena, mac)));
+        json_set(hint, STR("admin_macs"), macs);
+    }
+    if (reg.range.v) {
+        const struct network_range *range = network_range_at(c, reg.range);
+        reg.ip = ip_with_prefix(reg.ip, range->addresses.first.prefix);
+    }
+    if (p->ip.len)
+        json_set(hint, network_hint_key(c, reg.range, reg.ip.family, c->arena),
+                 json_make_string(c->arena, ip_format(c->arena, reg.ip)));
+    reg.hint = json_write(c->arena, hint);
+    return reg;
 }
 
 /* A machine registers once per network card, and again if a reply was lost. A request whose name
@@ -106,13 +117,8 @@ static bool node_macs_have(const struct json *macs, const struct json *mac)
 static bool node_is_registered(struct core *c, struct str name, struct str hint)
 {
     const node_ix n = {name_find(c, TABLE_NODE, name)};
-    const struct json *macs = n.v ? node_hint_macs(c, hint) : NULL;
-    if (!macs)
+    if (!n.v || !nics_are_of_node(c, n, hint))
         return false;
-    const struct json *known = node_hint_macs(c, doc_of(c, node_at(c, n)->hint));
-    for (; macs; macs = macs->next)
-        if (!node_macs_have(known, macs))
-            return false;
     c->out->id = node_at(c, n)->o.id;
     return true;
 }
@@ -211,7 +217,9 @@ void do_node_create(struct core *c, const struct node_create_command *p)
     if (p->automatic && !node_needs_automatic(c))
         return;
     wanted.alive = false; /* set below, because that queues a probe */
-    if (node_is_registered(c, wanted.name, p->hint))
+    const struct node_registration reg = node_read_registration(c, p);
+    wanted.hint = reg.hint;
+    if (node_is_registered(c, wanted.name, reg.hint))
         return;
     if (wanted.admin)
         node_replace_automatic(c); /* before the name check: the new node may have the same name */
@@ -226,6 +234,12 @@ void do_node_create(struct core *c, const struct node_create_command *p)
     if (!n.v)
         return;
     c->out->id = node_at(c, n)->o.id;
+    nics_follow(c, n, STR(""), p->mac.len ? STR("mac") : STR("hint"));
+    if (reg.range.v)
+        network_allocate(c, reg.range, n,
+                         &(struct address_request){.address = reg.ip, .field = STR("ip")});
+    network_allocate_hints(c, n);
+    /* roles of the network are bound here */
     if (!p->system)
         node_add_ssh_hammer(c, n);
     node_set_alive(c, n, p->alive);

@@ -196,8 +196,9 @@ static const char *addresses_check_range(const struct core *c, network_range_ix 
         const enum table table = t ? TABLE_LEASE : TABLE_NETWORK_ALLOCATION;
         int64_t id = 0;
         for (uint32_t ix; (ix = address_next_in_range(c, r, table, id)); count[t]++) {
-            const network_range_ix own = t ? lease_at(c, (lease_ix){ix})->range
-                                           : network_allocation_at(c, (network_allocation_ix){ix})->range;
+            const network_range_ix own =
+                t ? lease_at(c, (lease_ix){ix})->range
+                  : network_allocation_at(c, (network_allocation_ix){ix})->range;
             id = ((const struct object *)pool_at(&c->tables[table].pool, ix))->id;
             if (own.v != r.v)
                 return "C12: a range lists an address of another range";
@@ -224,8 +225,8 @@ const char *addresses_check(const struct core *c)
     }
     if (!what && listed != c->range_rows.count)
         what = "C12: an address belongs to a range that does not exist";
-    if (!what && listed != c->tables[TABLE_NETWORK_ALLOCATION].pool.live +
-                               c->tables[TABLE_LEASE].pool.live)
+    if (!what &&
+        listed != c->tables[TABLE_NETWORK_ALLOCATION].pool.live + c->tables[TABLE_LEASE].pool.live)
         what = "C12: an address is not listed by its range";
     return what;
 }

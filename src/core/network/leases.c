@@ -36,8 +36,8 @@ static void lease_set_time(struct core *c, lease_ix l, int64_t left_ms)
         omap_put(&c->lease_ends, lease_timer_key(c, l), l.v);
 }
 
-static lease_ix lease_make(struct core *c, network_range_ix r, struct ip ip,
-                           enum lease_state state, int64_t left_ms)
+static lease_ix lease_make(struct core *c, network_range_ix r, struct ip ip, enum lease_state state,
+                           int64_t left_ms)
 {
     const lease_ix l = lease_add(c);
     if (!l.v)

@@ -38,15 +38,21 @@ static bool allocation_is_candidate(const struct core *c, network_range_ix r, st
 
 /* ---- candidates ---- */
 
+struct str network_hint_key(const struct core *c, network_range_ix r, enum ip_family family,
+                            struct arena *a)
+{
+    const struct str name =
+        r.v ? text_of(c, network_at(c, network_range_at(c, r)->network)->name) : STR("admin");
+    return STR_CONCAT(a, name, family == IP_V6 ? STR("-v6addr") : STR("-v4addr"));
+}
+
 /* The address that the hint of the node requests in the network; IP_NONE if there is none or it is
  * no address. */
 static struct ip allocation_hint(const struct core *c, network_range_ix r, node_ix n,
                                  struct arena *a)
 {
-    const struct network_range *range = network_range_at(c, r);
-    const bool is_v6 = range->addresses.first.family == IP_V6;
-    const struct str key = STR_CONCAT(a, text_of(c, network_at(c, range->network)->name),
-                                      is_v6 ? STR("-v6addr") : STR("-v4addr"));
+    const struct str key =
+        network_hint_key(c, r, network_range_at(c, r)->addresses.first.family, a);
     const struct json *value = json_get(doc_tree(a, doc_of(c, node_at(c, n)->hint)), key);
     struct ip ip = {0};
     const char *wrong;
@@ -161,7 +167,7 @@ network_allocation_ix network_allocate(struct core *c, network_range_ix r, node_
     if (has.v && (!is_exact || ip_cmp(network_allocation_at(c, has)->at.ip, wanted->address) == 0))
         return has;
     if (has.v || (is_exact && !allocation_is_candidate(c, r, wanted->address, n, true))) {
-        refuse(c, PROBLEM_ADDRESS_TAKEN, STR("address"),
+        refuse(c, PROBLEM_ADDRESS_TAKEN, wanted->field.len ? wanted->field : STR("address"),
                STR_CONCAT(c->arena, STR("address "), ip_format_address(c->arena, wanted->address),
                           has.v ? STR(" is not the one that the node has in range ")
                                 : STR(" is in use, was freed lately or is not in range "),
@@ -227,7 +233,8 @@ void network_allocations_forget_node(struct core *c, node_ix n)
 {
     while (node_at(c, n)->allocations.count) {
         const struct vec *all = &node_at(c, n)->allocations;
-        network_allocation_destroy(c, (network_allocation_ix){vec_at(c, all, all->count - 1)}, true);
+        network_allocation_destroy(c, (network_allocation_ix){vec_at(c, all, all->count - 1)},
+                                   true);
     }
 }
 
@@ -248,14 +255,67 @@ void network_allocate_hinted(struct core *c, network_range_ix r)
     }
 }
 
+/* The hint has a member for each network that it requests an address in. */
+void network_allocate_hints(struct core *c, node_ix n)
+{
+    if (!node_at(c, n)->hint || !c->tables[TABLE_NETWORK].pool.live)
+        return;
+    const struct json *hint = doc_tree(c->arena, doc_of(c, node_at(c, n)->hint));
+    for (const struct json *member = hint->first; member; member = member->next) {
+        const bool is_v4 = str_ends(member->key, STR("-v4addr"));
+        if (!is_v4 && !str_ends(member->key, STR("-v6addr")))
+            continue;
+        const struct str name = str_slice(member->key, 0, member->key.len - 7);
+        const network_ix w = {name_find(c, TABLE_NETWORK, name)};
+        const struct vec *ranges = w.v ? &network_at(c, w)->ranges : NULL;
+        for (uint32_t i = 0; ranges && i < ranges->count; i++) {
+            const network_range_ix r = {vec_at(c, ranges, i)};
+            const struct ip_range addresses = network_range_at(c, r)->addresses;
+            if ((addresses.first.family == IP_V4) != is_v4 || allocation_find(c, r, n).v)
+                continue;
+            const struct ip ip = allocation_hint(c, r, n, c->arena);
+            if (allocation_is_candidate(c, r, ip, n, true))
+                allocation_make(c, r, n, ip);
+        }
+    }
+}
+
+/* Ranges of networks of category admin come first, then other ranges that do not overlap, then the
+ * network `unmanaged`, whose ranges contain every address. */
+network_range_ix network_range_for_address(struct core *c, struct ip ip, struct str field)
+{
+    network_range_ix best = {0};
+    uint32_t best_rank = 3;
+    for (uint32_t ix = core_next_row(c, TABLE_NETWORK_RANGE, 0); ix;
+         ix = core_next_row(c, TABLE_NETWORK_RANGE,
+                            network_range_at(c, (network_range_ix){ix})->o.id)) {
+        const struct network_range *range = network_range_at(c, (network_range_ix){ix});
+        const struct network *network = network_at(c, range->network);
+        const uint32_t rank = !range->overlap && str_eq(text_of(c, network->category), STR("admin"))
+                                  ? 0
+                              : !range->overlap                                     ? 1
+                              : str_eq(text_of(c, network->name), STR("unmanaged")) ? 2
+                                                                                    : 3;
+        if (rank < best_rank && ip_range_has(range->addresses, ip)) {
+            best = (network_range_ix){ix};
+            best_rank = rank;
+        }
+    }
+    if (!best.v && c->tables[TABLE_NETWORK].pool.live)
+        refuse(c, PROBLEM_NOT_FOUND, field,
+               STR_CONCAT(c->arena, STR("no range of a network contains "),
+                          ip_format_address(c->arena, ip),
+                          STR("; create one, or a network called unmanaged")));
+    return best;
+}
+
 /* ---- commands ---- */
 
 static bool allocation_parse(struct core *c, struct str text, struct str field, struct ip *out_ip)
 {
     const char *wrong;
     if (text.len && !ip_parse(text, out_ip, &wrong))
-        refuse(c, PROBLEM_BAD_VALUE, field,
-               STR_CONCAT(c->arena, field, STR(" "), str_from(wrong)));
+        refuse(c, PROBLEM_BAD_VALUE, field, STR_CONCAT(c->arena, field, STR(" "), str_from(wrong)));
     return !refused(c);
 }
 
@@ -268,7 +328,7 @@ static void allocation_from_network(struct core *c, network_ix w, node_ix n,
         wanted->address.family != IP_NONE ? wanted->address : wanted->suggestion;
     const network_range_ix defaults[] = {allocation_default_range(c, w, n),
                                          network_range_find(c, w, STR("host-v6"))};
-    static const struct address_request none = {{0}, {0}};
+    static const struct address_request none = {.field = {NULL, 0}};
     const struct vec *ranges = &network_at(c, w)->ranges;
     for (uint32_t i = 0; i < ranges->count && asked.family != IP_NONE; i++) {
         const network_range_ix r = {vec_at(c, ranges, i)};
@@ -279,8 +339,7 @@ static void allocation_from_network(struct core *c, network_ix w, node_ix n,
         return;
     }
     if (wanted->address.family != IP_NONE) {
-        refuse(c, PROBLEM_BAD_VALUE, STR("address"),
-               STR("address is in no range of the network"));
+        refuse(c, PROBLEM_BAD_VALUE, STR("address"), STR("address is in no range of the network"));
         return;
     }
     if (!defaults[0].v && !defaults[1].v)
@@ -288,8 +347,8 @@ static void allocation_from_network(struct core *c, network_ix w, node_ix n,
                STR_CONCAT(c->arena, STR("network "), text_of(c, network_at(c, w)->name),
                           STR(" has neither a range host nor a range host-v6; name a range")));
     for (uint32_t i = 0; i < 2; i++) {
-        const network_allocation_ix a = defaults[i].v ? network_allocate(c, defaults[i], n, &none)
-                                                      : (network_allocation_ix){0};
+        const network_allocation_ix a =
+            defaults[i].v ? network_allocate(c, defaults[i], n, &none) : (network_allocation_ix){0};
         if (a.v && !c->out->id)
             c->out->id = network_allocation_at(c, a)->o.id;
     }
@@ -297,7 +356,7 @@ static void allocation_from_network(struct core *c, network_ix w, node_ix n,
 
 void do_network_allocate(struct core *c, const struct network_allocate_command *p)
 {
-    struct address_request wanted = {{0}, {0}};
+    struct address_request wanted = {.field = STR("")};
     const node_ix n = node_by_id(c, p->node_id);
     const network_range_ix r = network_range_by_id(c, p->range_id);
     const network_ix w = r.v ? network_range_at(c, r)->network : network_by_id(c, p->network_id);

@@ -166,7 +166,8 @@ static void range_check_used(struct core *c, network_range_ix r, struct str subj
     uint32_t outside = 0;
     int64_t id = 0;
     for (uint32_t ix; (ix = address_next_in_range(c, r, TABLE_NETWORK_ALLOCATION, id));) {
-        const struct network_allocation *row = network_allocation_at(c, (network_allocation_ix){ix});
+        const struct network_allocation *row =
+            network_allocation_at(c, (network_allocation_ix){ix});
         id = row->o.id;
         outside += !ip_range_has(network_range_at(c, r)->addresses, row->at.ip) ||
                    row->at.ip.prefix != network_range_at(c, r)->addresses.first.prefix;
@@ -256,9 +257,9 @@ static void range_check_name(struct core *c, network_ix w, network_range_ix self
                              struct str in)
 {
     const struct str field = STR_CONCAT(c->arena, in, STR("name"));
-    const struct str subject = STR_CONCAT(c->arena, STR("NetworkRange "),
-                                          text_of(c, network_at(c, w)->name), STR("."), name,
-                                          STR(": "));
+    const struct str subject =
+        STR_CONCAT(c->arena, STR("NetworkRange "), text_of(c, network_at(c, w)->name), STR("."),
+                   name, STR(": "));
     const char *wrong = names_check_network(name);
     const network_range_ix taken = network_range_find(c, w, name);
     if (wrong)
@@ -375,7 +376,8 @@ bool network_range_fill(struct network_range *row, const struct network_range_re
 {
     const char *wrong;
     struct conduit conduit;
-    return row->network.v && !(r->own & ~(uint32_t)RANGE_OWN_ALL) && !names_check_network(r->name) &&
+    return row->network.v && !(r->own & ~(uint32_t)RANGE_OWN_ALL) &&
+           !names_check_network(r->name) &&
            (r->own & RANGE_OWN_CONDUIT ? !conduit_parse(r->conduit, &conduit) : !r->conduit.len) &&
            ip_parse(r->first, &row->addresses.first, &wrong) &&
            ip_parse(r->last, &row->addresses.last, &wrong) &&

@@ -23,8 +23,7 @@ static void router_set_address(struct core *c, network_router_ix r, struct ip ip
 }
 
 network_router_ix network_router_make(struct core *c, network_ix w,
-                                      const struct network_router_create_command *p,
-                                      struct str in)
+                                      const struct network_router_create_command *p, struct str in)
 {
     const struct network *network = network_at(c, w);
     const struct str field = STR_CONCAT(c->arena, in, STR("address"));
@@ -37,7 +36,8 @@ network_router_ix network_router_make(struct core *c, network_ix w,
     if (p->given & GIVEN_ROUTER_ADDRESS)
         network_parse_address(c, p->address, field, router_subject(c, w), &ip);
     else if (network->ranges.count)
-        ip = network_range_at(c, (network_range_ix){vec_at(c, &network->ranges, 0)})->addresses.first;
+        ip = network_range_at(c, (network_range_ix){vec_at(c, &network->ranges, 0)})
+                 ->addresses.first;
     else
         network_refuse(c, PROBLEM_NETWORK_INVALID, field, router_subject(c, w),
                        STR("address is required, because the network has no range"));

@@ -248,7 +248,8 @@ static bool network_read_bool(const struct json *value, bool *out)
 
 static bool network_read_number(const struct json *value, int64_t *out)
 {
-    const bool is_negative = value->kind == JSON_NUMBER && value->text.len && value->text.at[0] == '-';
+    const bool is_negative =
+        value->kind == JSON_NUMBER && value->text.len && value->text.at[0] == '-';
     int64_t number;
     if (value->kind != JSON_NUMBER ||
         !str_parse_i64(is_negative ? str_slice(value->text, 1, value->text.len) : value->text,
@@ -313,9 +314,10 @@ static void network_make_ranges(struct core *c, network_ix w, struct str ranges,
         }
         for (const struct json *member = item->first; member; member = member->next)
             if (!network_read_range_member(&s, member->key, member))
-                network_refuse(c, PROBLEM_BAD_VALUE, STR_CONCAT(c->arena, in, member->key), subject,
-                               STR_CONCAT(c->arena, member->key,
-                                          STR(" is not a field of a range, or has the wrong type")));
+                network_refuse(
+                    c, PROBLEM_BAD_VALUE, STR_CONCAT(c->arena, in, member->key), subject,
+                    STR_CONCAT(c->arena, member->key,
+                               STR(" is not a field of a range, or has the wrong type")));
         network_range_make(c, w, &s, in);
         if (c->problem_count >= PROBLEMS_MAX)
             return;
@@ -338,8 +340,8 @@ static void network_make_router(struct core *c, network_ix w, struct str router,
             p.given |= GIVEN_ROUTER_PREF;
             p.pref = (uint32_t)pref;
         } else {
-            network_refuse(c, PROBLEM_BAD_VALUE,
-                           STR_CONCAT(c->arena, STR("router/"), member->key), subject,
+            network_refuse(c, PROBLEM_BAD_VALUE, STR_CONCAT(c->arena, STR("router/"), member->key),
+                           subject,
                            STR_CONCAT(c->arena, member->key,
                                       STR(" is not a field of a router, or has the wrong type")));
         }
@@ -450,7 +452,8 @@ void do_network_update(struct core *c, const struct network_update_command *p)
     network_apply_v6prefix(c, w);
     /* The settings that ranges inherit have changed. */
     for (uint32_t i = 0; i < network_at(c, w)->ranges.count; i++)
-        network_range_check(c, (network_range_ix){vec_at(c, &network_at(c, w)->ranges, i)}, STR(""));
+        network_range_check(c, (network_range_ix){vec_at(c, &network_at(c, w)->ranges, i)},
+                            STR(""));
 }
 
 void do_network_delete(struct core *c, const struct network_delete_command *p)
@@ -505,15 +508,15 @@ const char *networks_check(const struct core *c)
                 network_range_at(c, r)->network.v != ix)
                 return "C11: a network lists a range that is not its own";
         }
-        if (network->router.v && (!pool_is_live(&c->tables[TABLE_NETWORK_ROUTER].pool, network->router.v) ||
-                                  network_router_at(c, network->router)->network.v != ix))
+        if (network->router.v &&
+            (!pool_is_live(&c->tables[TABLE_NETWORK_ROUTER].pool, network->router.v) ||
+             network_router_at(c, network->router)->network.v != ix))
             return "C11: a network has a router that is not its own";
         ranges += network->ranges.count;
         routers += network->router.v != 0;
     }
     if (ranges != c->tables[TABLE_NETWORK_RANGE].pool.live)
         return "C11: a range is not listed by its network";
-    return routers == c->tables[TABLE_NETWORK_ROUTER].pool.live
-               ? NULL
-               : "I15: a network has two routers";
+    return routers == c->tables[TABLE_NETWORK_ROUTER].pool.live ? NULL
+                                                                : "I15: a network has two routers";
 }

@@ -335,10 +335,11 @@ TEST(ten_thousand_machines_are_created_in_one_batch)
     struct world *w = open_racks();
     struct command *parts = arena_array(&w->arena, struct command, PARTS_MAX);
     for (uint32_t i = 0; i < PARTS_MAX; i++) {
-        char name[40];
+        char name[40], hint[80];
         snprintf(name, sizeof name, "m%u.example.com", i);
+        snprintf(hint, sizeof hint, "{'admin_macs':['52:54:00:00:%02x:%02x']}", i >> 8, i & 255);
         parts[i] = CMD(NODE_CREATE, node_create, .name = str_copy(&w->arena, str_from(name)),
-                       .hint = world_json(w, "{'admin_macs':['52:54:00:00:00:01']}"));
+                       .hint = world_json(w, hint));
     }
     const uint32_t before = core_count(w->core, TABLE_NODE);
     DONE(w, cmd_batch(w, parts, PARTS_MAX));

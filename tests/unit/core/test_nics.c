@@ -1,0 +1,295 @@
+/* Goal: nic rows follow the hint and the discovery of their node and nothing else, a MAC belongs to
+ * one node, and a node that is created with `ip` and `mac` gets both or is refused. Method: commands
+ * through the core, with reloads that compare digests (world.h); rows are altered for what the check
+ * must detect. */
+#include "core/core_private.h"
+#include "tests/world/world.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char mac_a[] = "52:54:00:00:00:0a", mac_b[] = "52:54:00:00:00:0b";
+
+static struct world *open_with_attribs(void)
+{
+    struct world *w = world_open();
+    world_node_attrib(w, "hint-admin-macs", "'map':'admin_macs','writable':true");
+    world_node_attrib(w, "interfaces", "'map':'ohai/network/interfaces','writable':true");
+    world_node_attrib(w, "hint-admin-v4addr", "'map':'admin-v4addr','writable':true");
+    return w;
+}
+
+static struct command cmd_create(struct world *w, const char *name, const char *hint)
+{
+    return CMD(NODE_CREATE, node_create, .name = str_from(name), .hint = world_json(w, hint));
+}
+
+static struct command cmd_register(const char *name, const char *ip, const char *mac)
+{
+    return CMD(NODE_CREATE, node_create, .name = str_from(name), .ip = str_from(ip),
+               .mac = str_from(mac));
+}
+
+static struct command cmd_move(struct world *w, const char *node, const char *mac)
+{
+    return CMD(NIC_MOVE, nic_move, .node_id = core_find(w->core, TABLE_NODE, str_from(node)),
+               .mac = str_from(mac));
+}
+
+static struct command cmd_macs(struct world *w, const char *node, const char *list)
+{
+    return cmd_set(w, TABLE_NODE, core_find(w->core, TABLE_NODE, str_from(node)), "hint-admin-macs",
+                   BUCKET_USER, list);
+}
+
+static struct command cmd_discover(struct world *w, const char *node, const char *interfaces)
+{
+    return cmd_set(w, TABLE_NODE, core_find(w->core, TABLE_NODE, str_from(node)), "interfaces",
+                   BUCKET_DISCOVERY, interfaces);
+}
+
+static struct nic_record find_nic(struct world *w, const char *mac)
+{
+    struct record record;
+    for (int64_t id = 0; (id = core_next_id(w->core, TABLE_NIC, id)) != 0;) {
+        CHECK(core_record(w->core, TABLE_NIC, id, &record));
+        if (str_eq(nic_format_mac(&w->arena, (uint64_t)record.nic.mac), str_from(mac)))
+            return record.nic;
+    }
+    return (struct nic_record){0};
+}
+
+static int64_t owner_of(struct world *w, const char *mac)
+{
+    return find_nic(w, mac).node_id;
+}
+
+static int64_t node_id(struct world *w, const char *name)
+{
+    return core_find(w->core, TABLE_NODE, str_from(name));
+}
+
+static void make_network(struct world *w, const char *name, const char *category, const char *first,
+                         const char *last)
+{
+    char ranges[200];
+    snprintf(ranges, sizeof ranges, "[{'name':'host','first':'%s','last':'%s'}]", first, last);
+    DONE(w, CMD(NETWORK_CREATE, network_create, .name = str_from(name), .conduit = STR("1g0"),
+                .category = str_from(category), .ranges = world_json(w, ranges),
+                .given = GIVEN_NETWORK_CONDUIT | GIVEN_NETWORK_CATEGORY));
+}
+
+/* ---- rows follow documents ---- */
+
+TEST(the_macs_of_a_hint_become_rows)
+{
+    struct world *w = open_with_attribs();
+    DONE(w, cmd_create(w, "n1.example.com",
+                       "{'admin_macs':['52:54:00:00:00:0A','52-54-00-00-00-0b','no mac',7]}"));
+    CHECK(core_count(w->core, TABLE_NIC) == 2);
+    CHECK(owner_of(w, mac_a) == node_id(w, "n1.example.com") && find_nic(w, mac_a).hinted);
+    DONE(w, cmd_macs(w, "n1.example.com", "[\"52:54:00:00:00:0b\"]"));
+    CHECK(core_count(w->core, TABLE_NIC) == 1 && !owner_of(w, mac_a));
+    DONE(w, CMD(NODE_DELETE, node_delete, .id = node_id(w, "n1.example.com")));
+    CHECK(core_count(w->core, TABLE_NIC) == 0);
+    world_close(w);
+}
+
+TEST(a_discovered_interface_becomes_a_row_with_its_facts)
+{
+    struct world *w = open_with_attribs();
+    DONE(w, cmd_create(w, "n1.example.com", "{'admin_macs':['52:54:00:00:00:0a']}"));
+    DONE(w,
+         cmd_discover(w, "n1.example.com",
+                      "{\"eth0\":{\"addresses\":{\"52:54:00:00:00:0A\":{\"family\":\"lladdr\"},"
+                      "\"192.0.2.1\":{\"family\":\"inet\"}},\"bus\":\"0000:00:03.0\","
+                      "\"driver\":\"virtio_net\",\"link\":true,\"speed_max\":1000},"
+                      "\"br0\":{\"addresses\":{\"52:54:00:00:00:0c\":{\"family\":\"lladdr\"}},"
+                      "\"bus\":null},"
+                      "\"eth1\":{\"addresses\":{\"52:54:00:00:00:0d\":{\"family\":\"lladdr\"}},"
+                      "\"permanent_address\":\"52:54:00:00:00:0b\"},"
+                      "\"lo\":{\"addresses\":{\"00:00:00:00:00:00\":{\"family\":\"lladdr\"}}}}"));
+    const struct nic_record nic = find_nic(w, mac_a);
+    CHECK(core_count(w->core, TABLE_NIC) == 2);
+    CHECK(nic.hinted && nic.discovered && nic.link && nic.speed_max == 1000);
+    CHECK(str_eq(nic.name, STR("eth0")) && str_eq(nic.bus, STR("0000:00:03.0")));
+    CHECK(str_eq(nic.driver, STR("virtio_net")));
+    CHECK(find_nic(w, mac_b).discovered && !find_nic(w, mac_b).hinted);
+    world_close(w);
+}
+
+TEST(a_report_that_changes_nothing_writes_no_row)
+{
+    struct world *w = open_with_attribs();
+    const char *report = "{\"eth0\":{\"permanent_address\":\"52:54:00:00:00:0a\"}}";
+    DONE(w, cmd_create(w, "n1.example.com", "{}"));
+    DONE(w, cmd_discover(w, "n1.example.com", report));
+    const int64_t before = find_nic(w, mac_a).updated_at;
+    w->now_ms += 1000;
+    DONE(w, cmd_discover(w, "n1.example.com", report));
+    DONE(w, cmd_discover(w, "n1.example.com",
+                         "{\"eth0\":{\"permanent_address\":\"52:54:00:00:00:0a\"},"
+                         "\"eth1\":{\"permanent_address\":\"52:54:00:00:00:0b\"}}"));
+    CHECK(find_nic(w, mac_a).updated_at == before && find_nic(w, mac_b).updated_at > before);
+    world_close(w);
+}
+
+/* ---- ownership ---- */
+
+TEST(a_hint_with_the_mac_of_another_node_is_refused_and_names_it)
+{
+    struct world *w = open_with_attribs();
+    DONE(w, cmd_create(w, "n1.example.com", "{'admin_macs':['52:54:00:00:00:0a']}"));
+    HAS(REFUSED(w, cmd_create(w, "n2.example.com", "{'admin_macs':['52-54-00-00-00-0A']}"),
+                MAC_TAKEN, "hint"),
+        "node n1.example.com");
+    REFUSED(w, cmd_register("n2.example.com", "", mac_a), MAC_TAKEN, "mac");
+    DONE(w, cmd_create(w, "n2.example.com", "{}"));
+    REFUSED(w, cmd_macs(w, "n2.example.com", "[\"52:54:00:00:00:0a\"]"), MAC_TAKEN, "value");
+    CHECK(owner_of(w, mac_a) == node_id(w, "n1.example.com"));
+    world_close(w);
+}
+
+TEST(a_reported_mac_of_another_node_is_not_taken_and_is_listed)
+{
+    struct world *w = open_with_attribs();
+    DONE(w, cmd_create(w, "n1.example.com", "{'admin_macs':['52:54:00:00:00:0a']}"));
+    DONE(w, cmd_create(w, "n2.example.com", "{}"));
+    DONE(w, cmd_discover(w, "n2.example.com",
+                         "{\"eth0\":{\"permanent_address\":\"52:54:00:00:00:0a\"},"
+                         "\"eth1\":{\"permanent_address\":\"52:54:00:00:00:0b\"}}"));
+    CHECK(owner_of(w, mac_a) == node_id(w, "n1.example.com"));
+    CHECK(owner_of(w, mac_b) == node_id(w, "n2.example.com"));
+    const node_ix n2 = node_by_id(w->core, node_id(w, "n2.example.com"));
+    node_ix owner = {0};
+    const uint64_t mac = nics_next_conflict(w->core, n2, &w->arena, 0, &owner);
+    CHECK(str_eq(nic_format_mac(&w->arena, mac), str_from(mac_a)));
+    CHECK(node_at(w->core, owner)->o.id == node_id(w, "n1.example.com"));
+    CHECK(nics_next_conflict(w->core, n2, &w->arena, mac, &owner) == 0);
+    world_close(w);
+}
+
+TEST(a_moved_mac_belongs_to_the_other_node_and_leaves_the_old_hint)
+{
+    struct world *w = open_with_attribs();
+    DONE(w, cmd_create(w, "n1.example.com",
+                       "{'admin_macs':['52:54:00:00:00:0a','52:54:00:00:00:0b']}"));
+    DONE(w, cmd_create(w, "n2.example.com", "{}"));
+    DONE(w, cmd_move(w, "n2.example.com", "52-54-00-00-00-0A"));
+    CHECK(owner_of(w, mac_a) == node_id(w, "n2.example.com") && find_nic(w, mac_a).hinted);
+    CHECK(owner_of(w, mac_b) == node_id(w, "n1.example.com"));
+    DONE(w, cmd_move(w, "n2.example.com", mac_a));
+    DONE(w, cmd_macs(w, "n1.example.com", "[\"52:54:00:00:00:0b\"]"));
+    REFUSED(w, cmd_move(w, "n2.example.com", "52:54:00:00:00:0c"), NOT_FOUND, "mac");
+    REFUSED(w, cmd_move(w, "n2.example.com", "01:00:5e:00:00:01"), BAD_VALUE, "mac");
+    REFUSED(w, cmd_move(w, "none", mac_a), NOT_FOUND, "node_id");
+    world_close(w);
+}
+
+TEST(a_node_has_at_most_64_macs)
+{
+    struct world *w = open_with_attribs();
+    char list[64 * 22 + 30];
+    for (uint32_t count = 63; count <= 65; count++) {
+        uint32_t at = 0;
+        for (uint32_t i = 0; i < count; i++)
+            at += (uint32_t)snprintf(list + at, sizeof list - at, "%s\"52:54:00:00:00:%02x\"",
+                                     i ? "," : "[", i + 1);
+        snprintf(list + at, sizeof list - at, "]");
+        if (count == 63)
+            DONE(w, cmd_create(w, "n1.example.com", "{}"));
+        if (count <= 64)
+            DONE(w, cmd_macs(w, "n1.example.com", list));
+        else
+            REFUSED(w, cmd_macs(w, "n1.example.com", list), LIMIT_REACHED, "value");
+        CHECK(core_count(w->core, TABLE_NIC) == (count < 65 ? count : 64));
+    }
+    world_close(w);
+}
+
+/* ---- registration ---- */
+
+TEST(a_machine_that_registers_again_is_the_same_node)
+{
+    struct world *w = open_with_attribs();
+    DONE(w, cmd_register("n1.example.com", "", mac_a));
+    const uint32_t count = core_count(w->core, TABLE_NODE);
+    DONE(w, cmd_register("N1.example.com", "", "52-54-00-00-00-0A"));
+    CHECK(core_count(w->core, TABLE_NODE) == count);
+    REFUSED(w, cmd_register("n1.example.com", "", mac_b), NAME_TAKEN, "name");
+    world_close(w);
+}
+
+TEST(without_networks_the_address_is_a_hint_for_the_network_admin)
+{
+    struct world *w = open_with_attribs();
+    DONE(w, cmd_register("n1.example.com", "192.168.124.126/24", mac_a));
+    struct record node;
+    CHECK(core_record(w->core, TABLE_NODE, node_id(w, "n1.example.com"), &node));
+    CHECK(str_eq(node.node.hint, STR("{\"admin-v4addr\":\"192.168.124.126/24\","
+                                     "\"admin_macs\":[\"52:54:00:00:00:0a\"]}")));
+    CHECK(core_count(w->core, TABLE_NETWORK_ALLOCATION) == 0);
+    make_network(w, "admin", "admin", "192.168.124.81/24", "192.168.124.254/24");
+    CHECK(core_count(w->core, TABLE_NETWORK_ALLOCATION) == 1);
+    world_close(w);
+}
+
+TEST(the_address_of_a_new_node_is_allocated_in_the_range_that_contains_it)
+{
+    struct world *w = open_with_attribs();
+    make_network(w, "general", "general", "10.0.0.1/24", "10.0.0.200/24");
+    make_network(w, "admin", "admin", "192.168.124.81/24", "192.168.124.254/24");
+    DONE(w, cmd_register("n1.example.com", "192.168.124.126", mac_a));
+    struct record row;
+    const int64_t id = core_next_id(w->core, TABLE_NETWORK_ALLOCATION, 0);
+    CHECK(core_record(w->core, TABLE_NETWORK_ALLOCATION, id, &row));
+    CHECK(str_eq(row.network_allocation.address, STR("192.168.124.126/24")));
+    CHECK(row.network_allocation.node_id == node_id(w, "n1.example.com"));
+    CHECK(core_record(w->core, TABLE_NODE, node_id(w, "n1.example.com"), &row));
+    CHECK(str_starts(row.node.hint, STR("{\"admin-v4addr\":\"192.168.124.126/24\"")));
+
+    /* The address of another node, and one that no range contains. */
+    REFUSED(w, cmd_register("n2.example.com", "192.168.124.126/24", mac_b), ADDRESS_TAKEN, "ip");
+    REFUSED(w, cmd_register("n2.example.com", "172.16.0.1", mac_b), NOT_FOUND, "ip");
+    REFUSED(w, cmd_register("n2.example.com", "172.16.0.300", mac_b), BAD_VALUE, "ip");
+    REFUSED(w, cmd_register("n2.example.com", "10.0.0.9", "x"), BAD_VALUE, "mac");
+    DONE(w, cmd_register("n2.example.com", "10.0.0.9", mac_b));
+    CHECK(core_count(w->core, TABLE_NETWORK_ALLOCATION) == 2);
+    world_close(w);
+}
+
+TEST(a_hint_that_names_a_free_address_allocates_it)
+{
+    struct world *w = open_with_attribs();
+    make_network(w, "admin", "admin", "192.168.124.81/24", "192.168.124.254/24");
+    DONE(w, cmd_create(w, "n1.example.com", "{'admin-v4addr':'192.168.124.90/24'}"));
+    CHECK(core_count(w->core, TABLE_NETWORK_ALLOCATION) == 1);
+    /* A second node with the same hint works as without networks: it has no allocation. */
+    DONE(w, cmd_create(w, "n2.example.com", "{'admin-v4addr':'192.168.124.90/24'}"));
+    CHECK(core_count(w->core, TABLE_NETWORK_ALLOCATION) == 1);
+    DONE(w, cmd_set(w, TABLE_NODE, node_id(w, "n2.example.com"), "hint-admin-v4addr", BUCKET_USER,
+                    "\"192.168.124.91/24\""));
+    CHECK(core_count(w->core, TABLE_NETWORK_ALLOCATION) == 2);
+    world_close(w);
+}
+
+/* ---- rows of older versions, check ---- */
+
+TEST(rows_are_made_once_for_a_store_without_them)
+{
+    struct world *w = open_with_attribs();
+    DONE(w, cmd_create(w, "n1.example.com", "{'admin_macs':['52:54:00:00:00:0a']}"));
+    const int64_t before = find_nic(w, mac_a).updated_at;
+    w->now_ms += 1000;
+    DONE(w, CMD(NICS_MAKE, nics_make, .unused = 0));
+    CHECK(find_nic(w, mac_a).updated_at == before);
+
+    /* As in a store of a version without these rows: the older of two nodes gets the MAC. */
+    struct core *c = w->core;
+    DONE(w, cmd_create(w, "n2.example.com", "{}"));
+    settings_edit(c, (settings_ix){core_next_row(c, TABLE_SETTINGS, 0)})->nics_made = false;
+    DONE(w, CMD(NICS_MAKE, nics_make, .unused = 0));
+    CHECK(owner_of(w, mac_a) == node_id(w, "n1.example.com"));
+    CHECK(core_count(c, TABLE_NIC) == 1);
+    world_close(w);
+}
