@@ -328,6 +328,7 @@ enum cause_code {
     CAUSE_ASYNC,            /* waits for the external result of an async run     */
     CAUSE_BOOT_NOT_SERVED,  /* its power action waits at the boot barrier        */
     CAUSE_POWER_FAILED,     /* the last power action was given up, or failed     */
+    CAUSE_MAC_TAKEN,        /* another node has a MAC that the node reports      */
     CAUSE_COUNT,
     CAUSE_REASON = CAUSE_COUNT /* why the previous cause of the chain failed: see `reason` */
 };

@@ -29,6 +29,7 @@ const char *cause_name(enum cause_code code)
         [CAUSE_ASYNC] = "async",
         [CAUSE_BOOT_NOT_SERVED] = "boot_not_served",
         [CAUSE_POWER_FAILED] = "power_failed",
+        [CAUSE_MAC_TAKEN] = "mac_taken",
         [CAUSE_REASON] = "reason",
     };
     must(code <= CAUSE_REASON);

@@ -512,9 +512,25 @@ static struct cause *why_of_node(const struct core *c, node_ix n, struct arena *
     if ((waits || !nr.v) && why_power(&ch, n))
         return ch.first;
     if (nr.v)
-        return why_noderole(c, nr, false, a);
-    why_add_node(&ch, CAUSE_NONE, n, 0,
-                 CAUSE_TEXT(&ch, why_node_name(&ch, n), STR(" has nothing left to do")));
+        ch.first = why_noderole(c, nr, false, a);
+    else
+        why_add_node(&ch, CAUSE_NONE, n, 0,
+                     CAUSE_TEXT(&ch, why_node_name(&ch, n), STR(" has nothing left to do")));
+
+    /* A machine whose MAC another node has boots what that node is given, so it may never become
+     * alive, and nothing else would name the reason. */
+    for (ch.last = ch.first; ch.last->next;)
+        ch.last = ch.last->next;
+    node_ix owner = {0};
+    const uint64_t mac = ch.last->code == CAUSE_NONE || ch.last->code == CAUSE_NOT_ALIVE
+                             ? nics_next_conflict(c, n, a, 0, &owner)
+                             : 0;
+    if (mac)
+        why_add_node(&ch, CAUSE_MAC_TAKEN, owner, 0,
+                     CAUSE_TEXT(&ch, why_node_name(&ch, n), STR(" reports the MAC "),
+                                nic_format_mac(a, mac), STR(", which belongs to "),
+                                why_node_name(&ch, owner),
+                                STR("; run \"halligan nics move\" if the interface was moved")));
     return ch.first;
 }
 

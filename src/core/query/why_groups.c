@@ -162,7 +162,8 @@ static uint32_t why_groups_rank(enum cause_code code)
     case CAUSE_NODE_CLOSED:
     case CAUSE_NODE_STOPPED:
     case CAUSE_BOOT_NOT_SERVED:
-    case CAUSE_POWER_FAILED: return 0;
+    case CAUSE_POWER_FAILED:
+    case CAUSE_MAC_TAKEN: return 0;
     case CAUSE_PROPOSED:
     case CAUSE_HEAD_PROPOSED:
     case CAUSE_NOT_AVAILABLE:

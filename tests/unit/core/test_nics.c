@@ -166,6 +166,12 @@ TEST(a_reported_mac_of_another_node_is_not_taken_and_is_listed)
     CHECK(str_eq(nic_format_mac(&w->arena, mac), str_from(mac_a)));
     CHECK(node_at(w->core, owner)->o.id == node_id(w, "n1.example.com"));
     CHECK(nics_next_conflict(w->core, n2, &w->arena, mac, &owner) == 0);
+    const struct cause *cause =
+        core_why(w->core, TABLE_NODE, node_id(w, "n2.example.com"), &w->arena);
+    while (cause->next)
+        cause = cause->next;
+    CHECK(cause->code == CAUSE_MAC_TAKEN && cause->object_id == node_id(w, "n1.example.com"));
+    HAS(str_z(&w->arena, cause->text), "52:54:00:00:00:0a, which belongs to node `n1.example.com`");
     world_close(w);
 }
 
