@@ -67,6 +67,8 @@ struct core *core_new(void)
     omap_init(&c->range_rows, &c->heap);
     omap_init(&c->lease_ends, &c->heap);
     omap_init(&c->macs, &c->heap);
+    omap_init(&c->name_rows, &c->heap);
+    omap_init(&c->name_nodes, &c->heap);
     return c;
 }
 

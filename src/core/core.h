@@ -129,6 +129,9 @@ void core_import_dry_run(struct core *c, const struct str *barclamps, uint32_t c
 
 /* True if a COMMAND_ANNEAL would make progress. */
 bool core_has_work(const struct core *c);
+/* True if all that is left to do is the evaluation of DNS names, of which a COMMAND_ANNEAL does a
+ * slice. */
+bool core_has_only_names_left(const struct core *c);
 /* True if a 32-bit step counter has passed half of its range (2^31 steps: months of operation). The
  * caller then loads a new core from the store between two batches; the other half is the margin. */
 bool core_needs_reload(const struct core *c);
@@ -190,6 +193,34 @@ int64_t *core_host_keys_of(const struct core *c, int64_t node_id, struct arena *
                            uint32_t *out_count);
 /* The node that an ssh host key ("TYPE BASE64") is pinned for; 0 = none. */
 int64_t core_host_key_node(const struct core *c, struct str key);
+/* True while DNS names of allocations are being evaluated in slices: entries may be missing or
+ * outdated. */
+bool core_dns_names_are_pending(const struct core *c);
+/* The DNS name filters by priority. */
+int64_t *core_dns_name_filters(const struct core *c, struct arena *a, uint32_t *out_count);
+/* A test in the matcher of the filter that is unknown and never holds, as written; empty = none.
+ * Valid until the next step. */
+struct str core_dns_name_filter_unknown(const struct core *c, int64_t filter_id);
+/* True if the DNS service of the filter exists. Without it the filter has no entries. */
+bool core_dns_name_filter_is_served(const struct core *c, int64_t filter_id);
+/* The DNS name entries of an allocation by id. */
+int64_t *core_dns_name_entries_of(const struct core *c, int64_t allocation_id, struct arena *a,
+                                  uint32_t *out_count);
+/* The entry of a filter with the smallest id above `after`; 0 = none. */
+int64_t core_next_dns_name_entry_of(const struct core *c, int64_t filter_id, int64_t after);
+/* "A" or "AAAA"; empty if there is no such entry. */
+struct str core_dns_name_entry_type(const struct core *c, int64_t entry_id);
+
+enum dns_name_verdict {
+    DNS_NAME_GIVEN,
+    DNS_NAME_NO_SERVICE, /* the DNS service of the filter does not exist */
+    DNS_NAME_NO_MATCH,   /* or there is no such allocation or filter */
+    DNS_NAME_INVALID,    /* the result of the template is no DNS name */
+};
+/* The name that the filter gives to the allocation, or why it gives none. With DNS_NAME_INVALID the
+ * name is the result of the template, empty if it is too long. */
+enum dns_name_verdict core_dns_name(const struct core *c, int64_t allocation_id, int64_t filter_id,
+                                    struct arena *a, struct str *out_name);
 /* The node's hammers by id. */
 int64_t *core_hammers_of(const struct core *c, int64_t node_id, struct arena *a,
                          uint32_t *out_count);

@@ -695,6 +695,40 @@ bool nic_can_load(const struct core *c, const struct nic *row, const struct nic_
 void nic_index(struct core *c, nic_ix k);
 const char *nics_check(const struct core *c);
 
+/* ---- dns_filters.c: DNS name filters and services ---- */
+
+/* Add the default filter if the network is the first one of category admin and there is no
+ * filter. */
+void dns_filter_make_default(struct core *c, network_ix w);
+/* Determine which DNS services exist; evaluates all allocations if a filter gained or lost its
+ * service. */
+void dns_services_settle(struct core *c);
+bool dns_name_filter_fill(const struct core *c, struct dns_name_filter *row,
+                          const struct dns_name_filter_record *r);
+void dns_name_filter_index(struct core *c, dns_name_filter_ix f);
+const char *dns_filters_check(const struct core *c);
+
+/* ---- dns_names.c: DNS names of allocations ---- */
+
+/* A row is about to be written; there is at least one filter. */
+void dns_names_row_changed(struct core *c, enum table table, uint32_t ix);
+/* The allocations of a node, or its noderoles, changed. */
+void dns_names_node_changed(struct core *c, node_ix n);
+void dns_names_noderole_changed(struct core *c, noderole_ix nr);
+/* Evaluate all allocations, in slices. */
+void dns_names_evaluate_all(struct core *c);
+/* At the end of a step: evaluate the nodes that it changed, a bounded number. */
+void dns_names_settle(struct core *c);
+/* A slice of what is left; c->dirty.count stays about below `until`. */
+void dns_names_step(struct core *c, uint32_t until);
+void dns_names_forget_allocation(struct core *c, network_allocation_ix a);
+void dns_names_forget_filter(struct core *c, dns_name_filter_ix f);
+bool dns_name_entry_fill(const struct core *c, const struct dns_name_entry *row,
+                         const struct dns_name_entry_record *r);
+void dns_name_entry_index(struct core *c, dns_name_entry_ix e);
+void dns_names_load(struct core *c); /* evaluate all allocations after a load */
+const char *dns_names_check(const struct core *c);
+
 /* ---- check_texts.c ---- */
 
 const char *check_texts(const struct core *c, struct arena *a);

@@ -47,6 +47,9 @@
 #define TOKEN_HASH_LEN          64u           /* hex SHA-256                                    */
 #define HOST_KEY_LEN_MAX        4096u         /* type and base64 of an ssh host key             */
 #define NETWORK_NAME_LEN_MAX    48u           /* names of networks and ranges                   */
+#define MATCHER_LEN_MAX         1024u         /* which allocations a DNS name filter selects    */
+#define NAME_TEMPLATE_LEN_MAX   512u          /* how it makes their names                       */
+#define DNS_NAME_LEN_MAX        253u          /* RFC 1035: 255 octets on the wire               */
 #define ADDRESS_LEN_MAX         45u           /* an IPv6 address as inet_ntop writes it          */
 #define BOOT_ID_LEN_MAX         64u           /* id that a machine gives to one of its boots    */
 #define TEXT_MAX                (64u << 10)   /* descriptions, statuses, reasons                */
@@ -69,6 +72,8 @@
 #define ATTEMPTS_MAX    100u    /* starts of a run before it counts as failed                    */
 #define KEEP_RUNS_MAX   1000u
 #define OLD_BOOTS_MAX   8u      /* ids of ended boots that are kept of a node                    */
+#define NAME_TESTS_MAX  16u     /* tests in the matcher of a DNS name filter                     */
+#define NAME_PARTS_MAX  32u     /* tokens and texts between them in its template                 */
 #define LEASE_S_MAX     604800u /* time of one lease, in seconds                                 */
 #define REST_MS         3600000 /* a freed or declined address is given to no other node so long */
 #define POOL_SIZE_MAX   10000u

@@ -326,7 +326,9 @@ static bool turn_step_tick(struct turn *t)
 
 /* Anneal until the batch has rows_max changed rows. If the inputs alone exceeded that, a tenth of
  * rows_max is allowed on top; rows that have changed already do not count again. So a commit of a
- * large deployment and the no-ops that it starts are written in one batch, not in two. */
+ * large deployment and the no-ops that it starts are written in one batch, not in two. If only DNS
+ * names are left to evaluate, a batch has one slice of them, so that requests are served between
+ * two slices. */
 static bool turn_step_anneal(struct turn *t)
 {
     const uint32_t before = core_changed(t->core);
@@ -345,6 +347,9 @@ static bool turn_step_anneal(struct turn *t)
         if (turn_crashes_at(t, TURN_POINT_ANNEAL_AFTER))
             return false;
         t->anneal_refused = outcome.verdict != VERDICT_DONE;
+        /* A slice may change nothing, so the number of rows does not bound it. */
+        if (core_has_only_names_left(t->core))
+            return true;
     }
     return true;
 }

@@ -153,6 +153,8 @@ static void deployment_rename(struct core *c, deployment_ix d, struct str name)
 {
     name_remove(c, TABLE_DEPLOYMENT, d.v);
     put_text(c, &deployment_edit(c, d)->name, name);
+    if (c->vars.name_filters.count)
+        dns_names_evaluate_all(c); /* tests and tokens read the names of deployments */
     name_add(c, TABLE_DEPLOYMENT, d.v);
 
     const node_ix phantom = deployment_at(c, d)->phantom;

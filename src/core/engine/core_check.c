@@ -323,6 +323,8 @@ const char *core_check(const struct core *c, struct arena *a)
     if (!what)
         what = nics_check(c);
     if (!what)
+        what = dns_names_check(c);
+    if (!what)
         what = check_queues(c);
     if (!what)
         what = attachments_check(c);

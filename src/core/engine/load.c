@@ -126,6 +126,8 @@ static bool load_fill_by_hand(struct core *c, void *row, const struct record *r)
     case TABLE_NETWORK_ALLOCATION: return network_allocation_fill(c, row, &r->network_allocation);
     case TABLE_LEASE: return lease_fill(c, row, &r->lease);
     case TABLE_NIC: return nic_can_load(c, row, &r->nic);
+    case TABLE_DNS_NAME_FILTER: return dns_name_filter_fill(c, row, &r->dns_name_filter);
+    case TABLE_DNS_NAME_ENTRY: return dns_name_entry_fill(c, row, &r->dns_name_entry);
     default: return true;
     }
 }
@@ -358,6 +360,10 @@ static void load_index_object(struct core *c, enum table table, uint32_t ix)
         lease_index(c, (lease_ix){ix});
     } else if (table == TABLE_NIC) {
         nic_index(c, (nic_ix){ix});
+    } else if (table == TABLE_DNS_NAME_FILTER) {
+        dns_name_filter_index(c, (dns_name_filter_ix){ix});
+    } else if (table == TABLE_DNS_NAME_ENTRY) {
+        dns_name_entry_index(c, (dns_name_entry_ix){ix});
     } else if (table == TABLE_NODE) {
         vars_edit(c)->admin_count += node_at(c, (node_ix){ix})->admin;
     } else if (table == TABLE_OUTBOX) {
@@ -441,6 +447,7 @@ err core_load_end(struct core *c, int64_t mono_ms, const char **out_what)
             run_load_timer(c, (run_ix){ix});
     boot_load(c);
     leases_load(c);
+    dns_names_load(c);
     outbox_load_probes(c);
     anneal_enqueue_all_nodes(c);
     c->arena = NULL;

@@ -65,6 +65,8 @@ void *core_edit_row(struct core *c, enum table table, uint32_t ix)
     struct object *o = pool_edit(&c->tables[table].pool, ix);
     if (c->plans)
         plans_row_changed(c, table, ix, true);
+    if (c->vars.name_filters.count)
+        dns_names_row_changed(c, table, ix);
     if (!(o->row.flags & ROW_DIRTY)) {
         o->row.flags |= ROW_DIRTY;
         *(uint64_t *)list_push(&c->dirty, sizeof(uint64_t)) = (uint64_t)table << 32 | ix;

@@ -21,6 +21,7 @@
 #include "base/net/ip.h"
 #include "core/core.h"
 #include "model/limits.h"
+#include "model/name_filter.h"
 
 #define INDEX(name)                                                                                \
     typedef struct {                                                                               \
@@ -383,6 +384,7 @@ struct network_allocation {
     network_ix network;
     network_range_ix range;
     text_h address;
+    dns_name_entry_ix names; /* derived: its first DNS name, by id */
 };
 
 struct lease {
@@ -410,6 +412,11 @@ struct dns_name_filter {
     uint32_t name_next;
     text_h name, matcher, service, template;
     uint32_t priority;
+    /* derived */
+    struct name_matcher matches; /* `matcher`, parsed */
+    struct name_template makes;  /* `template`, parsed */
+    uint32_t entry_count;        /* names that it gave */
+    bool is_served;              /* its DNS service exists */
 };
 
 struct dns_name_entry {
@@ -417,6 +424,14 @@ struct dns_name_entry {
     network_allocation_ix allocation;
     dns_name_filter_ix filter;
     text_h name;
+    dns_name_entry_ix next; /* derived: the next name of the allocation */
+};
+
+/* Which rows DNS name filters read, besides allocations with their node, network and range. */
+enum names_need {
+    NAMES_NEED_ROLES = 1,     /* the noderoles of the node */
+    NAMES_NEED_ATTRIBS = 2,   /* the definitions of attribs and roles */
+    NAMES_NEED_ROLE_DATA = 4, /* the data of noderoles of the node */
 };
 
 /* The variables of the core that are under undo, as one row. */
@@ -432,6 +447,11 @@ struct vars {
         hook_roles[HOOK_COUNT]; /* role_ix that define the hook and can run, by (cohort, name) */
     struct vec boot_roles;      /* role_ix that serve boots, by id */
     bool boot_due;              /* evaluate the boot barrier at the end of the step */
+    bool services_due;          /* determine at the end of the step which DNS services exist */
+    bool names_all;             /* the DNS names of all allocations are being evaluated */
+    int64_t names_cursor;       /* the last allocation that this evaluation has reached */
+    uint32_t name_needs;        /* mask of enum names_need */
+    struct vec name_filters;    /* dns_name_filter_ix by priority */
     struct digest128 digest;    /* as of the last collect */
 };
 
@@ -508,6 +528,9 @@ struct core {
     struct omap range_rows;   /* range, table and id -> allocation or lease of the range */
     struct omap lease_ends;   /* deadline of live leases -> lease_ix */
     struct omap macs;         /* MAC as a number -> nic_ix */
+    struct omap name_rows;    /* DNS name filter and entry id -> dns_name_entry_ix */
+    struct omap name_nodes;   /* id of nodes whose DNS names must be evaluated -> node_ix */
+    bool names_sliced;        /* a slice of DNS names was evaluated since the last collect */
     struct list dirty;        /* uint64: table << 32 | index */
     uint64_t edits;           /* number of changes of rows, relations and archives, ever */
     struct list relations;    /* struct relation_change */

@@ -7,13 +7,13 @@
 /* Execution of one command (docs/tour.md, section 4).
  *
  * A step is: open an undo mark, validate every string and document of the command, check the
- * caller's rights, call the handler, evaluate the boot barrier, then keep the changes or roll them
- * back. This file owns the undo mark and the frame of the step (command, arena, effects, outcome);
+ * caller's rights, call the handler, evaluate the boot barrier and DNS names, then keep the changes
+ * or roll them back. This file owns the undo mark and the frame of the step (command, arena, effects, outcome);
  * handlers only change rows or call refuse().
  *
  * Ordering: validation copies the command and makes its documents canonical before any handler sees
- * them, so documents that reach a row are always canonical JSON. The boot barrier is evaluated
- * last, because a handler may change several conditions that it depends on. The verdict is computed
+ * them, so documents that reach a row are always canonical JSON. The boot barrier and DNS names are
+ * evaluated last, because a handler may change several conditions that they depend on. The verdict is computed
  * last of all: one recorded problem refuses the step, whatever the handler did after it.
  *
  * Failure: a refused step, or one that needs replies of hooks, is rolled back with everything it
@@ -306,6 +306,8 @@ static void step_execute(struct core *c, const struct command *command, const st
         step_dispatch(c, checked);
     if (!refused(c))
         boot_settle(c);
+    if (!refused(c))
+        dns_names_settle(c);
 
     /* Keep the changes or roll back. A part that needs replies of hooks is kept, so that the later
      * parts see its changes; the batch itself is rolled back then. */

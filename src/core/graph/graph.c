@@ -219,6 +219,8 @@ void node_insert_noderole(struct core *c, noderole_ix nr)
     vec_insert(&c->heap, &node->noderoles, place, nr.v);
     if (place < node->todo_cursor)
         node->todo_cursor = place;
+    if (c->vars.name_filters.count)
+        dns_names_noderole_changed(c, nr);
 }
 
 static void graph_set_cohort(struct core *c, noderole_ix ix, uint32_t cohort)

@@ -1,16 +1,508 @@
 #include "core/core_private.h"
-void do_dns_name_filter_create(struct core *c, const struct dns_name_filter_create_command *p)
+
+#include "base/json/json.h"
+#include "base/net/mac.h"
+#include "core/data/data.h"
+
+/* DNS names of allocations (docs/spec/networks.md, Names).
+ *
+ * This file owns the entry rows, the list of entries of each allocation, the index
+ * core.name_rows, the queue core.name_nodes and the progress of an evaluation of all
+ * allocations (vars.names_all, vars.names_cursor). An entry is the name that a filter gives to an
+ * allocation. It exists exactly if the service of the filter exists, the matcher holds and the
+ * template makes a DNS name, once the evaluation has reached the allocation.
+ *
+ * What an entry depends on is noticed where rows are written: core_edit_row() calls
+ * dns_names_row_changed(). A change of one node puts the node into the queue; a change of a filter,
+ * a service, a network or a definition starts an evaluation of all allocations, in order of id,
+ * from the beginning. Lists that are derived (the noderoles of a node, its allocations) call
+ * dns_names_node_changed() when they grow.
+ *
+ * Order: rows are evaluated at the end of the step, when all its changes are made. A step evaluates
+ * a bounded amount; annealing steps do the rest. Nodes of the queue come before the evaluation of
+ * all, because they are what somebody has just changed. Neither is stored: after a load all
+ * allocations are evaluated, and entries that are right are not written.
+ *
+ * Failure: a refused step restores entries and queues with all rows. If the table of entries is
+ * full, no entry is added and the step is not refused: otherwise a full table would keep nodes from
+ * changing. The entry is added by a later evaluation. */
+
+/* The work of one slice, in units of about one microsecond: an evaluation of one filter for one
+ * allocation, or the reading of UNIT_BYTES of a document. */
+enum { WORK_MAX = 600, UNIT_BYTES = 128, CHANGE_UNITS = 2 };
+
+/* ---- entries ---- */
+
+static uint64_t entry_key(dns_name_filter_ix f, int64_t entry_id)
 {
-    (void)c;
-    (void)p;
+    _Static_assert(NAME_FILTERS_MAX < 1u << 20, "the index of a filter must fit above the id");
+    return (uint64_t)f.v << 43 | (uint64_t)entry_id;
 }
-void do_dns_name_filter_update(struct core *c, const struct dns_name_filter_update_command *p)
+
+static dns_name_entry_ix entry_find(const struct core *c, network_allocation_ix a,
+                                    dns_name_filter_ix f)
 {
-    (void)c;
-    (void)p;
+    dns_name_entry_ix e = network_allocation_at(c, a)->names;
+    while (e.v && dns_name_entry_at(c, e)->filter.v != f.v)
+        e = dns_name_entry_at(c, e)->next;
+    return e;
 }
-void do_dns_name_filter_delete(struct core *c, const struct dns_name_filter_delete_command *p)
+
+bool dns_name_entry_fill(const struct core *c, const struct dns_name_entry *row,
+                         const struct dns_name_entry_record *r)
 {
-    (void)c;
-    (void)p;
+    return row->allocation.v && row->filter.v && r->id < ADDRESS_ID_MAX &&
+           dns_name_is_valid(r->name) && !entry_find(c, row->allocation, row->filter).v;
+}
+
+/* Add the entry to the end of the list of its allocation, which is thereby sorted by id. */
+void dns_name_entry_index(struct core *c, dns_name_entry_ix e)
+{
+    const network_allocation_ix a = dns_name_entry_at(c, e)->allocation;
+    const dns_name_filter_ix f = dns_name_entry_at(c, e)->filter;
+    dns_name_entry_ix last = network_allocation_at(c, a)->names;
+    while (last.v && dns_name_entry_at(c, last)->next.v)
+        last = dns_name_entry_at(c, last)->next;
+    if (last.v)
+        dns_name_entry_derive(c, last)->next = e;
+    else
+        network_allocation_derive(c, a)->names = e;
+    omap_put(&c->name_rows, entry_key(f, dns_name_entry_at(c, e)->o.id), e.v);
+    dns_name_filter_derive(c, f)->entry_count++;
+}
+
+static void entry_make(struct core *c, network_allocation_ix a, dns_name_filter_ix f,
+                       struct str name)
+{
+    const struct pool *rows = &c->tables[TABLE_DNS_NAME_ENTRY].pool;
+    if (rows->live >= rows->max)
+        return;
+    const dns_name_entry_ix e = dns_name_entry_add(c);
+    struct dns_name_entry *row = dns_name_entry_edit(c, e);
+    row->allocation = a;
+    row->filter = f;
+    put_text(c, &row->name, name);
+    dns_name_entry_index(c, e);
+}
+
+static void entry_destroy(struct core *c, dns_name_entry_ix e)
+{
+    const struct dns_name_entry *row = dns_name_entry_at(c, e);
+    const network_allocation_ix a = row->allocation;
+    const dns_name_entry_ix next = row->next;
+    dns_name_entry_ix before = network_allocation_at(c, a)->names;
+    if (before.v == e.v) {
+        network_allocation_derive(c, a)->names = next;
+    } else {
+        while (dns_name_entry_at(c, before)->next.v != e.v)
+            before = dns_name_entry_at(c, before)->next;
+        dns_name_entry_derive(c, before)->next = next;
+    }
+    omap_remove(&c->name_rows, entry_key(row->filter, row->o.id));
+    dns_name_filter_derive(c, row->filter)->entry_count--;
+    put_text(c, &dns_name_entry_edit(c, e)->name, STR(""));
+    core_remove_row(c, TABLE_DNS_NAME_ENTRY, e.v);
+}
+
+void dns_names_forget_allocation(struct core *c, network_allocation_ix a)
+{
+    while (network_allocation_at(c, a)->names.v)
+        entry_destroy(c, network_allocation_at(c, a)->names);
+}
+
+/* The entry of the filter with the smallest id above `after`. */
+static dns_name_entry_ix entry_next_of(const struct core *c, dns_name_filter_ix f, int64_t after)
+{
+    uint64_t key;
+    uint32_t ix;
+    const bool found =
+        omap_ceil(&c->name_rows, entry_key(f, after) + 1, &key, &ix) && key >> 43 == f.v;
+    return (dns_name_entry_ix){found ? ix : 0};
+}
+
+void dns_names_forget_filter(struct core *c, dns_name_filter_ix f)
+{
+    for (dns_name_entry_ix e; (e = entry_next_of(c, f, 0)).v;)
+        entry_destroy(c, e);
+}
+
+/* ---- what changed ---- */
+
+void dns_names_evaluate_all(struct core *c)
+{
+    struct vars *vars = vars_edit(c);
+    vars->names_all = true;
+    vars->names_cursor = 0;
+}
+
+void dns_names_node_changed(struct core *c, node_ix n)
+{
+    if (c->vars.name_filters.count && node_at(c, n)->allocations.count &&
+        !omap_find(&c->name_nodes, (uint64_t)node_at(c, n)->o.id))
+        omap_put(&c->name_nodes, (uint64_t)node_at(c, n)->o.id, n.v);
+}
+
+void dns_names_noderole_changed(struct core *c, noderole_ix ix)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    if (!nr->role.v)
+        return; /* a new row that is not filled in yet; node_insert_noderole() calls again */
+    if (role_at(c, nr->role)->lists_services && !c->vars.services_due)
+        vars_edit(c)->services_due = true;
+    if (c->vars.name_needs & (NAMES_NEED_ROLES | NAMES_NEED_ROLE_DATA))
+        dns_names_node_changed(c, nr->node);
+}
+
+/* A definition changed: which attribs exist, where their values are, what roles provide. */
+static void names_definition_changed(struct core *c)
+{
+    if (!c->vars.services_due)
+        vars_edit(c)->services_due = true;
+    if (c->vars.name_needs & NAMES_NEED_ATTRIBS)
+        dns_names_evaluate_all(c);
+}
+
+void dns_names_row_changed(struct core *c, enum table table, uint32_t ix)
+{
+    switch ((int)table) {
+    case TABLE_NODE: dns_names_node_changed(c, (node_ix){ix}); break;
+    case TABLE_NODEROLE: dns_names_noderole_changed(c, (noderole_ix){ix}); break;
+    case TABLE_ROLE:
+    case TABLE_ATTRIB: names_definition_changed(c); break;
+    case TABLE_DEPLOYMENT_ROLE: {
+        const role_ix r = deployment_role_at(c, (deployment_role_ix){ix})->role;
+        if (r.v && role_at(c, r)->lists_services)
+            vars_edit(c)->services_due = true;
+        if (c->vars.name_needs & NAMES_NEED_ROLE_DATA)
+            dns_names_evaluate_all(c);
+        break;
+    }
+    case TABLE_NETWORK:
+        if (network_at(c, (network_ix){ix})->ranges.count)
+            dns_names_evaluate_all(c);
+        break;
+    case TABLE_NETWORK_RANGE:
+        if (network_range_at(c, (network_range_ix){ix})->allocation_count)
+            dns_names_evaluate_all(c);
+        break;
+    default: break;
+    }
+}
+
+/* ---- evaluation ---- */
+
+/* The documents that tests and tokens of one node read. */
+struct name_reader {
+    const struct core *c;
+    node_ix node;
+    struct json *node_data; /* discovery and hint, merged; NULL until a test reads them */
+    uint32_t work;          /* units so far */
+    struct arena scratch;
+};
+
+static void name_reader_set_node(struct name_reader *reader, node_ix n)
+{
+    if (reader->node.v == n.v)
+        return;
+    reader->node = n;
+    reader->node_data = NULL;
+    arena_reset(&reader->scratch);
+}
+
+static uint32_t name_doc_units(const struct core *c, doc_h doc)
+{
+    return doc_of(c, doc).len / UNIT_BYTES;
+}
+
+static bool name_has_role(void *context, struct str role)
+{
+    struct name_reader *reader = context;
+    const role_ix r = {name_find(reader->c, TABLE_ROLE, role)};
+    return r.v && str_eq(text_of(reader->c, role_at(reader->c, r)->name), role) &&
+           noderole_find(reader->c, reader->node, r).v;
+}
+
+/* Strings are compared by their text, numbers and booleans as they are written in JSON. */
+static bool name_value_is(const struct json *found, struct str value)
+{
+    if (!found)
+        return false;
+    if (found->kind == JSON_STRING || found->kind == JSON_NUMBER)
+        return str_eq(found->text, value);
+    return (found->kind == JSON_TRUE && str_eq(value, STR("true"))) ||
+           (found->kind == JSON_FALSE && str_eq(value, STR("false")));
+}
+
+/* The committed value of an attrib of the node, or of a role on the node. */
+static bool name_has_attrib_value(void *context, struct str name, struct str value)
+{
+    struct name_reader *reader = context;
+    const struct core *c = reader->c;
+    const attrib_ix attrib = {name_find(c, TABLE_ATTRIB, name)};
+    const struct node *node = node_at(c, reader->node);
+    struct data_owner owner;
+    if (!attrib.v || !data_find_owner(c, TABLE_NODE, node->o.id, attrib, &owner))
+        return false;
+    if (owner.table == TABLE_NODEROLE) {
+        const noderole_ix nr = {owner.ix};
+        const struct noderole *row = noderole_at(c, nr);
+        reader->work += name_doc_units(c, row->wall) + name_doc_units(c, row->sysdata) +
+                        name_doc_units(c, row->committed_data) + CHANGE_UNITS;
+        return name_value_is(
+            data_value(c, attrib, data_noderole(c, nr, true, &reader->scratch), &reader->scratch),
+            value);
+    }
+    if (!reader->node_data) {
+        reader->work += name_doc_units(c, node->discovery) + name_doc_units(c, node->hint);
+        reader->node_data = data_node(c, reader->node, &reader->scratch);
+    }
+    return name_value_is(data_value(c, attrib, reader->node_data, &reader->scratch), value);
+}
+
+static struct str name_first_mac(void *context)
+{
+    struct name_reader *reader = context;
+    const struct core *c = reader->c;
+    const doc_h hint = node_at(c, reader->node)->hint;
+    struct mac mac;
+    reader->work += name_doc_units(c, hint);
+    const struct json *macs =
+        json_get(data_object(&reader->scratch, doc_of(c, hint)), STR("admin_macs"));
+    for (const struct json *item = macs && macs->kind == JSON_ARRAY ? macs->first : NULL; item;
+         item = item->next)
+        if (item->kind == JSON_STRING && mac_parse(item->text, &mac))
+            return mac_format(&reader->scratch, mac);
+    return STR("");
+}
+
+static struct name_facts name_facts_of(struct name_reader *reader, network_allocation_ix a)
+{
+    const struct core *c = reader->c;
+    const struct network_allocation *row = network_allocation_at(c, a);
+    const struct node *node = node_at(c, row->node);
+    const struct network *network = network_at(c, row->network);
+    name_reader_set_node(reader, row->node);
+    return (struct name_facts){
+        .node_name = text_of(c, node->name),
+        .node_id = node->o.id,
+        .deployment = text_of(c, deployment_at(c, node->deployment)->name),
+        .network = text_of(c, network->name),
+        .range = text_of(c, network_range_at(c, row->range)->name),
+        .category = text_of(c, network->category),
+        .has_role = name_has_role,
+        .has_attrib_value = name_has_attrib_value,
+        .first_mac = name_first_mac,
+        .context = reader,
+    };
+}
+
+/* The name that the filter gives to the allocation of the facts. It is in `buffer`, also if it is no
+ * DNS name; one that is too long is empty. */
+static enum dns_name_verdict name_evaluate(const struct core *c, dns_name_filter_ix f,
+                                           const struct name_facts *facts,
+                                           char buffer[DNS_NAME_LEN_MAX], struct str *out_name)
+{
+    const struct dns_name_filter *filter = dns_name_filter_at(c, f);
+    uint32_t len = 0;
+    *out_name = STR("");
+    if (!filter->is_served)
+        return DNS_NAME_NO_SERVICE;
+    if (!name_matcher_holds(text_of(c, filter->matcher), &filter->matches, facts))
+        return DNS_NAME_NO_MATCH;
+    if (!name_template_expand(text_of(c, filter->template), &filter->makes, facts, buffer, &len))
+        return DNS_NAME_INVALID;
+    *out_name = (struct str){buffer, len};
+    return dns_name_is_valid(*out_name) ? DNS_NAME_GIVEN : DNS_NAME_INVALID;
+}
+
+static void names_evaluate(struct core *c, network_allocation_ix a, struct name_reader *reader)
+{
+    const struct name_facts facts = name_facts_of(reader, a);
+    char buffer[DNS_NAME_LEN_MAX];
+    struct str name;
+    for (uint32_t i = 0; i < c->vars.name_filters.count; i++) {
+        const dns_name_filter_ix f = {vec_at(c, &c->vars.name_filters, i)};
+        const dns_name_entry_ix e = entry_find(c, a, f);
+        const bool is_given = name_evaluate(c, f, &facts, buffer, &name) == DNS_NAME_GIVEN;
+        reader->work++;
+        if (is_given == (e.v != 0) &&
+            (!e.v || str_eq(text_of(c, dns_name_entry_at(c, e)->name), name)))
+            continue;
+        reader->work += CHANGE_UNITS;
+        if (!is_given)
+            entry_destroy(c, e);
+        else if (e.v)
+            put_text(c, &dns_name_entry_edit(c, e)->name, name);
+        else
+            entry_make(c, a, f, name);
+    }
+}
+
+/* The nodes of the queue, and then allocations of an evaluation of all. */
+static void names_evaluate_some(struct core *c, uint32_t until, bool is_annealing)
+{
+    struct name_reader reader = {.c = c};
+    uint64_t node_id;
+    uint32_t ix;
+    while (reader.work < WORK_MAX && c->dirty.count < until &&
+           omap_ceil(&c->name_nodes, 0, &node_id, &ix)) {
+        const node_ix n = node_by_id(c, (int64_t)node_id);
+        omap_remove(&c->name_nodes, node_id);
+        reader.work++;
+        for (uint32_t i = 0; n.v && i < node_at(c, n)->allocations.count; i++)
+            names_evaluate(c, (network_allocation_ix){vec_at(c, &node_at(c, n)->allocations, i)},
+                           &reader);
+    }
+    while (is_annealing && c->vars.names_all && reader.work < WORK_MAX && c->dirty.count < until) {
+        const network_allocation_ix a = {
+            core_next_row(c, TABLE_NETWORK_ALLOCATION, c->vars.names_cursor)};
+        struct vars *vars = vars_edit(c);
+        vars->names_all = a.v != 0;
+        vars->names_cursor = a.v ? network_allocation_at(c, a)->o.id : 0;
+        reader.work++;
+        if (a.v)
+            names_evaluate(c, a, &reader);
+    }
+    arena_fini(&reader.scratch);
+}
+
+void dns_names_settle(struct core *c)
+{
+    if (c->vars.services_due)
+        dns_services_settle(c);
+    if (c->name_nodes.count)
+        names_evaluate_some(c, UINT32_MAX, false);
+}
+
+bool core_dns_names_are_pending(const struct core *c)
+{
+    return c->vars.names_all || c->name_nodes.count;
+}
+
+void dns_names_step(struct core *c, uint32_t until)
+{
+    if (c->vars.services_due)
+        dns_services_settle(c);
+    names_evaluate_some(c, until, true);
+}
+
+void dns_names_load(struct core *c)
+{
+    if (!c->vars.name_filters.count)
+        return;
+    dns_services_settle(c);
+    dns_names_evaluate_all(c);
+}
+
+/* ---- queries ---- */
+
+int64_t *core_dns_name_entries_of(const struct core *c, int64_t allocation_id, struct arena *a,
+                                  uint32_t *out_count)
+{
+    const network_allocation_ix allocation = network_allocation_by_id(c, allocation_id);
+    int64_t *ids = arena_array(a, int64_t, c->vars.name_filters.count + 1);
+    uint32_t count = 0;
+    dns_name_entry_ix e =
+        allocation.v ? network_allocation_at(c, allocation)->names : (dns_name_entry_ix){0};
+    for (; e.v; e = dns_name_entry_at(c, e)->next)
+        ids[count++] = dns_name_entry_at(c, e)->o.id;
+    *out_count = count;
+    return ids;
+}
+
+int64_t core_next_dns_name_entry_of(const struct core *c, int64_t filter_id, int64_t after)
+{
+    const dns_name_filter_ix f = dns_name_filter_by_id(c, filter_id);
+    const dns_name_entry_ix e = f.v && after >= 0 && after < ADDRESS_ID_MAX
+                                    ? entry_next_of(c, f, after)
+                                    : (dns_name_entry_ix){0};
+    return e.v ? dns_name_entry_at(c, e)->o.id : 0;
+}
+
+struct str core_dns_name_entry_type(const struct core *c, int64_t entry_id)
+{
+    const dns_name_entry_ix e = dns_name_entry_by_id(c, entry_id);
+    if (!e.v)
+        return STR("");
+    const network_allocation_ix a = dns_name_entry_at(c, e)->allocation;
+    return network_allocation_at(c, a)->at.ip.family == IP_V6 ? STR("AAAA") : STR("A");
+}
+
+enum dns_name_verdict core_dns_name(const struct core *c, int64_t allocation_id, int64_t filter_id,
+                                    struct arena *a, struct str *out_name)
+{
+    const network_allocation_ix allocation = network_allocation_by_id(c, allocation_id);
+    const dns_name_filter_ix f = dns_name_filter_by_id(c, filter_id);
+    struct name_reader reader = {.c = c};
+    char buffer[DNS_NAME_LEN_MAX];
+    struct str name;
+    *out_name = STR("");
+    if (!allocation.v || !f.v)
+        return DNS_NAME_NO_MATCH;
+    const struct name_facts facts = name_facts_of(&reader, allocation);
+    const enum dns_name_verdict verdict = name_evaluate(c, f, &facts, buffer, &name);
+    *out_name = str_copy(a, name);
+    arena_fini(&reader.scratch);
+    return verdict;
+}
+
+/* ---- check ---- */
+
+/* The entries of one allocation: each is of a live filter, and no filter has two. `is_settled`:
+ * compare them with an evaluation. */
+static const char *names_check_allocation(const struct core *c, network_allocation_ix a,
+                                          struct name_reader *reader, bool is_settled)
+{
+    const struct pool *entries = &c->tables[TABLE_DNS_NAME_ENTRY].pool;
+    uint32_t listed = 0, found = 0;
+    for (dns_name_entry_ix e = network_allocation_at(c, a)->names; e.v;
+         e = dns_name_entry_at(c, e)->next, listed++) {
+        if (listed > entries->live || !pool_is_live(entries, e.v) ||
+            dns_name_entry_at(c, e)->allocation.v != a.v)
+            return "C11: an allocation lists a DNS name that is not its own";
+        const struct dns_name_entry *row = dns_name_entry_at(c, e);
+        if (!pool_is_live(&c->tables[TABLE_DNS_NAME_FILTER].pool, row->filter.v) ||
+            entry_find(c, a, row->filter).v != e.v)
+            return "I15: a DNS name has no filter, or its filter gave two names to the allocation";
+        if (omap_find(&c->name_rows, entry_key(row->filter, row->o.id)) != e.v)
+            return "C11: a DNS name is not in the index of its filter";
+    }
+    const struct name_facts facts = name_facts_of(reader, a);
+    for (uint32_t i = 0; i < c->vars.name_filters.count && is_settled; i++) {
+        const dns_name_filter_ix f = {vec_at(c, &c->vars.name_filters, i)};
+        const dns_name_entry_ix e = entry_find(c, a, f);
+        char buffer[DNS_NAME_LEN_MAX];
+        struct str name;
+        const bool is_given = name_evaluate(c, f, &facts, buffer, &name) == DNS_NAME_GIVEN;
+        found += e.v != 0;
+        if ((e.v && (!is_given || !str_eq(text_of(c, dns_name_entry_at(c, e)->name), name))) ||
+            (!e.v && is_given && entries->live < entries->max))
+            return "C11: the DNS names of an allocation are not those that its filters give";
+    }
+    return !is_settled || found == listed ? NULL
+                                          : "C11: a DNS name is of a filter that is not listed";
+}
+
+const char *dns_names_check(const struct core *c)
+{
+    const struct pool *allocations = &c->tables[TABLE_NETWORK_ALLOCATION].pool;
+    const bool is_settled = !core_dns_names_are_pending(c) && !c->vars.services_due;
+    struct name_reader reader = {.c = c};
+    const char *what = dns_filters_check(c);
+    uint32_t listed = 0, counted = 0;
+    for (uint32_t ix = pool_next(allocations, 0); ix && !what; ix = pool_next(allocations, ix)) {
+        const network_allocation_ix a = {ix};
+        what = names_check_allocation(c, a, &reader, is_settled);
+        for (dns_name_entry_ix e = network_allocation_at(c, a)->names; e.v && !what;
+             e = dns_name_entry_at(c, e)->next)
+            listed++;
+    }
+    arena_fini(&reader.scratch);
+    for (uint32_t i = 0; i < c->vars.name_filters.count && !what; i++)
+        counted += dns_name_filter_at(c, (dns_name_filter_ix){vec_at(c, &c->vars.name_filters, i)})
+                       ->entry_count;
+    if (!what && (listed != c->tables[TABLE_DNS_NAME_ENTRY].pool.live || counted != listed ||
+                  c->name_rows.count != listed))
+        what = "C11: a DNS name is not listed by its allocation, or counts of names are wrong";
+    return what;
 }

@@ -220,6 +220,7 @@ void network_allocation_destroy(struct core *c, network_allocation_ix a, bool is
     const network_range_ix r = row->range;
     const struct ip ip = row->at.ip;
     const int64_t node_id = node_at(c, row->node)->o.id;
+    dns_names_forget_allocation(c, a);
     address_remove(c, ADDRESS_ALLOCATION, a.v);
     address_remove_from_range(c, r, TABLE_NETWORK_ALLOCATION, row->o.id);
     ids_remove(c, &node_derive(c, row->node)->allocations, TABLE_NETWORK_ALLOCATION, a.v);
@@ -417,4 +418,5 @@ void network_allocation_index(struct core *c, network_allocation_ix a)
     address_add(c, ADDRESS_ALLOCATION, a.v);
     address_add_to_range(c, row->range, TABLE_NETWORK_ALLOCATION, row->o.id, a.v);
     ids_insert(c, &node_derive(c, row->node)->allocations, TABLE_NETWORK_ALLOCATION, a.v);
+    dns_names_node_changed(c, row->node);
 }

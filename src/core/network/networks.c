@@ -388,6 +388,7 @@ void do_network_create(struct core *c, const struct network_create_command *p)
     network_apply_v6prefix(c, w);
     network_make_ranges(c, w, p->ranges, subject);
     network_make_router(c, w, p->router, subject);
+    dns_filter_make_default(c, w);
 }
 
 static struct network_settings network_settings_now(const struct core *c, network_ix w)
@@ -450,6 +451,7 @@ void do_network_update(struct core *c, const struct network_update_command *p)
         return;
     network_write(c, w, &s);
     network_apply_v6prefix(c, w);
+    dns_filter_make_default(c, w);
     /* The settings that ranges inherit have changed. */
     for (uint32_t i = 0; i < network_at(c, w)->ranges.count; i++)
         network_range_check(c, (network_range_ix){vec_at(c, &network_at(c, w)->ranges, i)},

@@ -254,8 +254,14 @@ enum { NODES_PER_STEP_MAX = 512 };
 void do_anneal(struct core *c, const struct anneal_command *p)
 {
     const uint32_t until = p->budget ? c->dirty.count + p->budget : UINT32_MAX;
+    const bool is_idle = !anneal_can_progress(c);
+    /* A slice of DNS names in each batch at least, and in each step if there is nothing else. */
+    if (core_dns_names_are_pending(c) && (is_idle || !c->names_sliced)) {
+        dns_names_step(c, until);
+        c->names_sliced = true;
+    }
     /* Noderoles with changed defaults are rerun only when there is nothing else to do. */
-    if (!anneal_can_progress(c)) {
+    if (is_idle) {
         if (c->vars.rerunning)
             defaults_step(c, until);
         return;
@@ -269,7 +275,12 @@ void do_anneal(struct core *c, const struct anneal_command *p)
 
 bool core_has_work(const struct core *c)
 {
-    return c->vars.rerunning || anneal_can_progress(c);
+    return c->vars.rerunning || core_dns_names_are_pending(c) || anneal_can_progress(c);
+}
+
+bool core_has_only_names_left(const struct core *c)
+{
+    return core_dns_names_are_pending(c) && !c->vars.rerunning && !anneal_can_progress(c);
 }
 
 void anneal_forget_candidates(struct core *c, node_ix n)
