@@ -197,7 +197,7 @@ static void filter_refuse_syntax(struct core *c, struct str field, struct str te
     const struct str place = error->at == UINT32_MAX
                                  ? STR("")
                                  : STR_CONCAT(c->arena, STR(", at byte "),
-                                              str_from_i64(c->arena, (int64_t)error->at + 1));
+                                              str_from_i64(c->arena, error->at));
     refuse(c, text.len ? PROBLEM_BAD_VALUE : PROBLEM_MISSING, field,
            STR_CONCAT(c->arena, field, STR(" "), str_from(error->what), place));
 }
