@@ -170,8 +170,10 @@ void dns_names_row_changed(struct core *c, enum table table, uint32_t ix)
     case TABLE_ROLE:
     case TABLE_ATTRIB: names_definition_changed(c); break;
     case TABLE_DEPLOYMENT_ROLE: {
-        const role_ix r = deployment_role_at(c, (deployment_role_ix){ix})->role;
-        if (r.v && role_at(c, r)->lists_services)
+        const struct deployment_role *dr = deployment_role_at(c, (deployment_role_ix){ix});
+        if (!dr->noderoles.count)
+            break; /* its data are the data of no noderole */
+        if (role_at(c, dr->role)->lists_services)
             vars_edit(c)->services_due = true;
         if (c->vars.name_needs & NAMES_NEED_ROLE_DATA)
             dns_names_evaluate_all(c);
