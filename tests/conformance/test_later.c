@@ -33,7 +33,8 @@ static const struct range outside[] = {
 static const struct range later[] = {
     { 22,  22, "translations: the user interface"          },
     { 95,  95, "node page: the user interface"             },
-    {138, 177, "networks, names, boot: the boot issue"     },
+    {138, 165, "networks: the boot issue"                  },
+    {172, 177, "boot: the boot issue"                      },
     {185, 239, "pages: the user interface"                 },
 };
 
