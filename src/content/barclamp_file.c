@@ -88,7 +88,7 @@ static void barclamp_file_add_all_hooks(struct diagnostics *r, const struct barc
     const bool is_list = roles && roles->kind == JSON_ARRAY;
     uint32_t i = 0;
     for (struct json *role = is_list ? roles->first : NULL; role; role = role->next, i++) {
-        if (names_check_role(barclamp_file_text(role, STR("name"))))
+        if (names_check_role_pattern(barclamp_file_text(role, STR("name"))))
             continue; /* an invalid name is reported already, and it has no file */
         struct buf field = buf_in(r->arena);
         buf_put_z(&field, "roles/");

@@ -53,15 +53,21 @@ static const char *check_short_name(struct str word)
     return word.len == 0 || word.len > NAME_LEN_MAX ? "must not be empty or too long" : NULL;
 }
 
+static const char *check_per(struct str value)
+{
+    return str_eq(value, STR("network")) ? NULL : "must be network, the only kind of object that "
+                                                  "entries can be made for";
+}
+
 /* clang-format off */
 static const struct key_rule want_keys[] = {
-    {"name",          VALUE_STRING,     true,  names_check_attrib,   NULL},
+    {"name",          VALUE_STRING,     true,  names_check_attrib_pattern, NULL},
     {"at",            VALUE_STRING,     false, names_check_text,     NULL},
 };
 static const struct map_rule want_rule = MAP("a wanted attrib", want_keys);
 
 static const struct key_rule attrib_keys[] = {
-    {"name",          VALUE_STRING,     true,  names_check_attrib,   NULL},
+    {"name",          VALUE_STRING,     true,  names_check_attrib_pattern, NULL},
     {"description",   VALUE_STRING,     false, names_check_text,     NULL},
     {"map",           VALUE_STRING,     false, names_check_text,     NULL},
     {"schema",        VALUE_SCHEMA,   false, NULL,                 NULL},
@@ -69,26 +75,29 @@ static const struct key_rule attrib_keys[] = {
     {"default",       VALUE_ANY,      false, NULL,                 NULL},
     {"ui_renderer",   VALUE_STRING,     false, names_check_text,     NULL},
     {"writable",      VALUE_BOOL,     false, NULL,                 NULL},
+    {"per",           VALUE_STRING,     false, check_per,            NULL},
 };
 static const struct map_rule attrib_rule = MAP("an attrib", attrib_keys);
 
 static const struct key_rule role_keys[] = {
-    {"name",          VALUE_STRING,     true,  names_check_role,     NULL},
+    {"name",          VALUE_STRING,     true,  names_check_role_pattern, NULL},
     {"jig",           VALUE_STRING,     true,  names_check_jig,      NULL},
+    {"per",           VALUE_STRING,     false, check_per,            NULL},
+    {"lists-services", VALUE_STRING,    false, names_check_attrib_pattern, NULL},
     {"description",   VALUE_STRING,     false, names_check_text,     NULL},
     {"type",          VALUE_STRING,     false, names_check_text,     NULL},
-    {"requires",      VALUE_NAMES,    false, names_check_role,     NULL},
-    {"provides",      VALUE_NAMES,    false, names_check_role,     NULL},
-    {"conflicts",     VALUE_NAMES,    false, names_check_role,     NULL},
-    {"attaches",      VALUE_NAMES,    false, names_check_role,     NULL},
-    {"preceeds",      VALUE_NAMES,    false, names_check_role,     NULL},
+    {"requires",      VALUE_NAMES,    false, names_check_role_pattern, NULL},
+    {"provides",      VALUE_NAMES,    false, names_check_role_pattern, NULL},
+    {"conflicts",     VALUE_NAMES,    false, names_check_role_pattern, NULL},
+    {"attaches",      VALUE_NAMES,    false, names_check_role_pattern, NULL},
+    {"preceeds",      VALUE_NAMES,    false, names_check_role_pattern, NULL},
     {"flags",         VALUE_NAMES,    false, check_short_name,           NULL},
     {"announces",     VALUE_NAMES,    false, check_short_name,           NULL},
     {"hooks",         VALUE_NAMES,    false, check_short_name,           NULL},
     {"attempts",      VALUE_NUMBER,   false, NULL,                 NULL},
     {"backoff",       VALUE_NUMBER,   false, NULL,                 NULL},
     {"deadline",      VALUE_NUMBER,   false, NULL,                 NULL},
-    {"wants-attribs", VALUE_WANTS,    false, names_check_attrib,   &want_rule},
+    {"wants-attribs", VALUE_WANTS,    false, names_check_attrib_pattern, &want_rule},
     {"attribs",       VALUE_MAPS,     false, NULL,                 &attrib_rule},
 };
 static const struct map_rule role_rule = MAP("a role", role_keys);

@@ -17,7 +17,8 @@
  *
  * Orders that matter:
  * - The name is checked before a path is made from it. A role name has no slash or dot, and a
- *   template name no "..", so that a name cannot leave the source path.
+ *   template name no "..", so that a name cannot leave the source path. The files of a role that
+ *   is made for each network have its name in the document, with "{name}" as it is written there.
  * - Candidates of the same kind are tried in the order of the table; the first one that exists is
  *   used, so the layout of Halligan has priority over that of OpenCrowbar (script/roles).
  * - For Lua files, which the daemon reads itself, and for templates, links are resolved before the
@@ -100,7 +101,7 @@ static err role_file_find(struct arena *a, struct str source_path, uint32_t i, s
 err content_role_file(struct arena *a, struct str source_path, struct str role,
                       enum role_file which, const char **out_path)
 {
-    if (names_check_role(role))
+    if (names_check_role_pattern(role))
         return ERR_REFUSED;
     for (uint32_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
         if (candidates[i].which != which)

@@ -272,6 +272,9 @@ struct str hooks_noderole_argument(struct core *c, noderole_ix nr);
 struct str hooks_deployment_role_argument(struct core *c, deployment_role_ix dr);
 /* hooks_node() restricted to roles with this flag. */
 void hooks_node_of(struct core *c, enum hook hook, node_ix n, uint32_t flag);
+/* A row that calls the hook of the role about an object, with the effect that delivers it. */
+outbox_ix outbox_add_hook(struct core *c, enum hook hook, role_ix role, enum table object,
+                          int64_t id);
 /* A new row without the effect that delivers it; none and a problem if the outbox is full. */
 outbox_ix outbox_make(struct core *c, enum outbox_kind kind, enum table object, int64_t id);
 /* Add the effect that delivers the row. */
@@ -286,6 +289,15 @@ void outbox_load_probes(struct core *c);
 void outbox_forget_noderole(struct core *c, noderole_ix nr);
 /* Rebuild the lists of roles with node hooks after roles or jigs changed. */
 void hooks_index(struct core *c);
+
+/* ---- network_hooks.c: hooks about networks and allocations ---- */
+
+/* Call the hook of every role that defines it; of the roles that are made for a network only those
+ * of this one. */
+void hooks_network(struct core *c, enum hook hook, network_ix w);
+/* An allocation was created, or is being deleted: add it to the list of this batch. */
+void hooks_allocation_created(struct core *c, network_allocation_ix a);
+void hooks_allocation_deleted(struct core *c, network_allocation_ix a);
 
 /* ---- boot_barrier.c: power actions and the boot barrier ---- */
 
@@ -610,6 +622,28 @@ bool network_parse_address(struct core *c, struct str text, struct str field, st
                            struct ip *out_ip);
 const char *networks_check(const struct core *c);
 
+/* ---- import_per.c: roles and attribs that are made for each network ---- */
+
+/* True if the canonical document may have entries that are made for each network. */
+bool barclamp_document_has_per(struct str document);
+/* A network was created: make its roles and attribs. */
+void network_roles_make(struct core *c, network_ix w);
+/* A network is being deleted: remove its roles with their noderoles, and its attribs. Refused with
+ * HAS_DEPENDANTS if a noderole of another role depends on one of them. */
+bool network_roles_remove(struct core *c, network_ix w);
+const char *network_roles_check(const struct core *c, struct arena *a);
+void network_roles_load(struct core *c); /* list the roles of each network after a load */
+
+/* ---- network_roles.c: roles of a network and addresses of nodes ---- */
+
+/* The role was bound to the node: give the node an address in the network of the role, if it has one
+ * and the node has none there. Refused with RANGE_FULL if there is none left. */
+void network_role_bound(struct core *c, role_ix r, node_ix n);
+bool network_node_has_address(const struct core *c, network_ix w, node_ix n);
+/* The node got an address: bind the roles of the network to it in its deployment, unless they are
+ * bound or cannot be. */
+void network_bind_roles(struct core *c, network_ix w, node_ix n);
+
 /* ---- addresses.c: which row has an address ---- */
 
 enum address_kind { ADDRESS_ALLOCATION, ADDRESS_LEASE, ADDRESS_ROUTER, ADDRESS_KIND_COUNT };
@@ -642,6 +676,8 @@ struct address_request {
 };
 network_allocation_ix network_allocate(struct core *c, network_range_ix r, node_ix n,
                                        const struct address_request *wanted);
+/* Allocate from the ranges that the network has for the node by default, if there are any. */
+void network_allocate_default(struct core *c, network_ix w, node_ix n);
 /* Delete it. is_kept: the address stays reserved for a time. */
 void network_allocation_destroy(struct core *c, network_allocation_ix a, bool is_kept);
 void network_allocations_forget_node(struct core *c, node_ix n);

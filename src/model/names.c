@@ -152,6 +152,36 @@ const char *names_check_network(struct str name)
     return name_check_dashed(name);
 }
 
+/* Check the name with each placeholder replaced by one letter. */
+static const char *name_check_pattern(struct str name, uint32_t placeholders_max,
+                                      const char *(*check)(struct str))
+{
+    const struct str placeholder = STR(NAME_PLACEHOLDER);
+    char plain[NAME_LEN_MAX];
+    uint32_t len = 0, placeholders = 0;
+    if (name.len > NAME_LEN_MAX)
+        return OVER_255;
+    for (uint32_t i = 0; i < name.len; len++) {
+        const bool is_placeholder = str_starts(str_slice(name, i, name.len), placeholder);
+        plain[len] = is_placeholder ? 'n' : name.at[i];
+        placeholders += is_placeholder;
+        i += is_placeholder ? placeholder.len : 1;
+    }
+    if (placeholders > placeholders_max)
+        return "may contain {name} only once";
+    return check((struct str){plain, len});
+}
+
+const char *names_check_role_pattern(struct str name)
+{
+    return name_check_pattern(name, 1, names_check_role);
+}
+
+const char *names_check_attrib_pattern(struct str name)
+{
+    return name_check_pattern(name, NAME_LEN_MAX, names_check_attrib);
+}
+
 const char *names_check_label(struct str label)
 {
     if (label.len == 0)

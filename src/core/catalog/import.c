@@ -23,13 +23,19 @@ bool import_is_given_up(const struct import *im)
 void import_refuse(struct import *im, enum problem_code code, struct str field, struct str text)
 {
     im->problems++;
-    refuse(im->c, code, field, text);
+    if (im->network.v) /* the command is about the network, not about the document */
+        refuse(im->c, code, STR("name"),
+               STR_CONCAT(im->c->arena, STR("barclamp "),
+                          text_of(im->c, barclamp_at(im->c, im->barclamp)->name), STR(", "), field,
+                          STR(": "), text));
+    else
+        refuse(im->c, code, field, text);
 }
 
 void import_warn(struct import *im, const char *code, struct str field, struct str text)
 {
     struct arena *a = im->c->arena;
-    if (im->warnings->count >= PROBLEMS_MAX)
+    if (im->is_copy || im->warnings->count >= PROBLEMS_MAX)
         return;
     struct json *warning = json_make(a, JSON_OBJECT);
     json_set(warning, STR("code"), json_make_string(a, str_from(code)));
@@ -232,6 +238,7 @@ static void barclamp_write(struct import *im, const struct barclamp_def *def)
     put_text(c, &b->commit, def->commit);
     put_text(c, &b->build_on, def->build_on);
     put_doc(c, &b->cfg_data, def->cfg_data);
+    b->has_per = barclamp_document_has_per(def->cfg_data);
     im->changed = true;
 }
 
@@ -463,6 +470,9 @@ static bool import_may_define_attrib(struct import *im, attrib_ix ix, const stru
     if (!import_spelling_matches(im, def->name, text_of(c, a->name), field))
         return false;
     if (im->barclamp.v && a->barclamp.v != im->barclamp.v) {
+        /* A network uses an attrib of nodes that another barclamp has defined for it. */
+        if (im->is_copy && !def->role.v && !a->role.v && str_eq(text_of(c, a->map), def->map))
+            return false;
         import_refuse(im, PROBLEM_OWNER_DIFFERS, field,
                       STR_CONCAT(c->arena, STR("attrib "), def->name, STR(" belongs to "),
                                  a->barclamp.v ? text_of(c, barclamp_at(c, a->barclamp)->name)
@@ -509,12 +519,39 @@ void import_attrib(struct import *im, const struct json *entry, struct str path,
         im->attribs_seen[ix.v] = 1;
 }
 
+/* An attrib of nodes with `per` is checked once, and then written for each network. */
+static void import_node_attrib(struct import *im, const struct json *entry, struct str path)
+{
+    struct arena *a = im->c->arena;
+    const bool is_object = entry->kind == JSON_OBJECT;
+    const uint32_t before = im->problems;
+    const bool is_per = is_object && import_is_per_network(im, entry, path);
+    const bool is_stray = is_object && !is_per && import_has_stray_placeholder(im, entry, path);
+    if (!is_per && !is_stray) {
+        if (!im->network.v)
+            import_attrib(im, entry, path, (role_ix){0}, true);
+        return;
+    }
+    if (!im->network.v) {
+        if (is_per)
+            import_check_per_name(im, entry, path);
+        import_attrib(im, import_per_copy(a, entry, import_per_sample(a)), path, (role_ix){0},
+                      false);
+    }
+    im->is_copy = true;
+    for (network_ix w = import_next_network(im, (network_ix){0}); w.v && im->problems == before;
+         w = import_next_network(im, w))
+        import_attrib(im, import_per_copy(a, entry, text_of(im->c, network_at(im->c, w)->name)),
+                      path, (role_ix){0}, true);
+    im->is_copy = false;
+}
+
 static void import_node_attribs(struct import *im)
 {
     uint32_t i = 0;
     for (const struct json *entry = import_list(im, im->doc, "attribs", STR(""));
          entry && !import_is_given_up(im); entry = entry->next, i++)
-        import_attrib(im, entry, import_path_at(im, STR("attribs"), i), (role_ix){0}, true);
+        import_node_attrib(im, entry, import_path_at(im, STR("attribs"), i));
 }
 
 /* ---- the whole document ---- */
@@ -531,14 +568,30 @@ static uint8_t *import_marks(struct import *im, enum table table, uint32_t more)
     return arena_zalloc(im->c->arena, (size_t)im->c->tables[table].pool.high + more + 1);
 }
 
-static struct import import_begin(struct core *c, const struct json *doc)
+/* The number of rows that an entry becomes. */
+static uint32_t import_copies(const struct json *entry, uint32_t networks)
 {
-    struct import im = {.c = c, .doc = doc, .warnings = json_make(c->arena, JSON_ARRAY)};
-    const struct json *list = import_get(doc, "roles");
-    const uint32_t roles = import_count(doc, "roles");
-    uint32_t attribs = import_count(doc, "attribs");
-    for (const struct json *role = list ? list->first : NULL; role; role = role->next)
-        attribs += import_count(role, "attribs");
+    return import_get(entry, "per") ? networks : 1;
+}
+
+struct import import_begin(struct core *c, const struct json *doc, network_ix network)
+{
+    struct import im = {.c = c,
+                        .doc = doc,
+                        .network = network,
+                        .warnings = json_make(c->arena, JSON_ARRAY)};
+    const uint32_t networks = import_network_count(c, network);
+    const struct json *role_list = import_get(doc, "roles");
+    const struct json *attrib_list = import_get(doc, "attribs");
+    uint32_t roles = 0, attribs = 0;
+    for (const struct json *entry = attrib_list ? attrib_list->first : NULL; entry;
+         entry = entry->next)
+        attribs += import_copies(entry, networks);
+    for (const struct json *entry = role_list ? role_list->first : NULL; entry;
+         entry = entry->next) {
+        roles += import_copies(entry, networks);
+        attribs += import_copies(entry, networks) * import_count(entry, "attribs");
+    }
     const uint32_t role_cap = c->tables[TABLE_ROLE].pool.high + roles + 1;
     im.touched = arena_array(c->arena, role_ix, role_cap);
     im.positions = arena_array(c->arena, uint32_t, role_cap);
@@ -550,7 +603,7 @@ static struct import import_begin(struct core *c, const struct json *doc)
     return im;
 }
 
-static void import_end(struct import *im)
+void import_end(struct import *im)
 {
     struct core *c = im->c;
     if (im->changed) {
@@ -561,12 +614,13 @@ static void import_end(struct import *im)
                                      .attribs = im->attribs_moved,
                                      .jigs = im->jigs_moved,
                                  });
-        if (!refused(c))
+        /* Noderoles may be able to run now; those of a new role do not exist yet. */
+        if (!refused(c) && !im->network.v)
             nodes_resume_all(c);
         for (uint32_t i = 0; i < im->touched_count && !refused(c); i++)
             hooks_compute_template(c, im->touched[i]);
     }
-    if (refused(c))
+    if (refused(c) || im->network.v)
         return;
     struct json *report = json_make(c->arena, JSON_OBJECT);
     json_set(report, STR("warnings"), im->warnings);
@@ -582,13 +636,25 @@ void do_import(struct core *c, const struct import_command *p)
                STR("a barclamp must be a mapping of keys to values"));
         return;
     }
-    struct import im = import_begin(c, doc);
+    struct import im = import_begin(c, doc, (network_ix){0});
+    im.has_placeholder = str_has(p->barclamp, STR(NAME_PLACEHOLDER));
     import_barclamp(&im, p->barclamp);
     import_jigs(&im);
     import_hammers(&im);
     import_roles(&im);
     import_node_attribs(&im);
     import_remove_left_out(&im);
+    import_write_requires(&im);
+    import_end(&im);
+}
+
+void import_for_network(struct core *c, barclamp_ix b, network_ix network)
+{
+    const struct json *doc = doc_tree(c->arena, doc_of(c, barclamp_at(c, b)->cfg_data));
+    struct import im = import_begin(c, doc, network);
+    im.barclamp = b;
+    import_roles(&im);
+    import_node_attribs(&im);
     import_write_requires(&im);
     import_end(&im);
 }

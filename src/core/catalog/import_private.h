@@ -16,6 +16,7 @@
 struct import {
     struct core *c;
     const struct json *doc;
+    network_ix network;    /* entries are imported for this network alone; 0 = the whole document */
     barclamp_ix barclamp;  /* 0 if the document does not name a valid one */
     struct json *warnings; /* array of {code, field, text} */
     uint32_t problems;     /* number of problems so far */
@@ -32,6 +33,8 @@ struct import {
     bool attribs_moved;         /* an attrib has another owner, or was removed */
     bool jigs_moved;            /* a jig has another client role */
     bool withdrawn;             /* a role was removed, or withdrawn */
+    bool has_placeholder;       /* the document contains "{name}" */
+    bool is_copy;               /* the entry is the copy for a network: its warnings are known */
 };
 
 enum role_mark {
@@ -69,8 +72,33 @@ struct str import_title(struct import *im, struct str name);
 void import_attrib(struct import *im, const struct json *entry, struct str path, role_ix owner,
                    bool write);
 
+/* The beginning and the end of an import; import_end() resolves names. With `network`, the document
+ * is imported for that network alone. */
+struct import import_begin(struct core *c, const struct json *doc, network_ix network);
+void import_end(struct import *im);
+/* Import the entries of the stored document that are made for each network, for this one. */
+void import_for_network(struct core *c, barclamp_ix b, network_ix network);
+
+/* import_per.c: entries that are made for each network. */
+
+/* True if the entry has the key `per`; refuses values other than "network". */
+bool import_is_per_network(struct import *im, const struct json *entry, struct str path);
+/* Refuses "{name}" in an entry without `per`; true if there was one. */
+bool import_has_stray_placeholder(struct import *im, const struct json *entry, struct str path);
+/* Checks of an entry with `per`, besides those of its copies. */
+void import_check_per_name(struct import *im, const struct json *entry, struct str path);
+void import_check_per_role(struct import *im, const struct json *entry, uint32_t position);
+/* A copy with "{name}" replaced, and a name of the maximum length to check an entry with. */
+struct json *import_per_copy(struct arena *a, const struct json *value, struct str name);
+struct str import_per_sample(struct arena *a);
+/* The networks that entries are imported for, by id. */
+network_ix import_next_network(const struct import *im, network_ix after);
+uint32_t import_network_count(const struct core *c, network_ix only);
+
 /* import_roles.c, called in this order. Attribs of nodes are imported before roles are removed, so
  * that an attrib which moved from a removed role to nodes is not removed with the role. */
 void import_roles(struct import *im);
 void import_remove_left_out(struct import *im);
 void import_write_requires(struct import *im);
+/* Removes one role that is in no deployment; withdraws it otherwise. */
+void import_remove_role(struct import *im, role_ix r);

@@ -38,6 +38,9 @@ struct role_def {
     const struct json *attaches;
     uint32_t flags, hooks;
     uint32_t attempts, backoff_s, deadline_s;
+    struct str per_name; /* of a role that is made for a network */
+    int64_t network_id;
+    struct str lists_services;
 };
 
 /* ---- lists of names ---- */
@@ -226,7 +229,9 @@ static bool role_reads_as(const struct core *c, const struct role *r, const stru
            str_eq(text_of(c, r->jig_name), f->jig_name) && str_eq(text_of(c, r->wants), f->wants) &&
            str_eq(text_of(c, r->provides), f->provides) &&
            str_eq(text_of(c, r->conflicts), f->conflicts) &&
-           str_eq(text_of(c, r->announces), f->announces);
+           str_eq(text_of(c, r->announces), f->announces) && r->network_id == f->network_id &&
+           str_eq(text_of(c, r->per_name), f->per_name) &&
+           str_eq(text_of(c, r->lists_services), f->lists_services);
 }
 
 static void import_touch_role(struct import *im, role_ix r, uint32_t position)
@@ -273,6 +278,9 @@ static void role_write(struct core *c, role_ix ix, const struct role_def *f)
     put_doc(c, &r->provides, f->provides);
     put_doc(c, &r->conflicts, f->conflicts);
     put_doc(c, &r->announces, f->announces);
+    role_set_network(c, ix, network_by_id(c, f->network_id));
+    put_text(c, &r->per_name, f->per_name);
+    put_text(c, &r->lists_services, f->lists_services);
     if (role_loses_template(r, f))
         put_doc(c, &r->template, STR(""));
 }
@@ -290,6 +298,9 @@ static bool import_may_define_role(struct import *im, role_ix ix, struct str nam
     else if (im->barclamp.v && r->barclamp.v != im->barclamp.v && !(r->flags & ROLE_WITHDRAWN))
         why = STR_CONCAT(c->arena, STR("role "), name, STR(" belongs to barclamp "),
                          text_of(c, barclamp_at(c, r->barclamp)->name));
+    else if (im->network.v && r->network_id != network_at(c, im->network)->o.id)
+        why = STR_CONCAT(c->arena, STR("there is a role "), name,
+                         STR(" already; give the network another name"));
     if (why.len)
         import_refuse(im, PROBLEM_NAME_TAKEN, field, why);
     return why.len == 0;
@@ -357,6 +368,23 @@ static uint32_t import_role_count(struct import *im, const struct json *entry, c
     return 0;
 }
 
+/* The attrib that lists the DNS services; it must be one of the role's own. */
+static struct str import_role_services(struct import *im, const struct json *entry, struct str path)
+{
+    const struct str attrib = import_text(im, entry, "lists-services", path, STR(""));
+    const struct json *own = import_get(entry, "attribs");
+    if (!attrib.len)
+        return attrib;
+    for (const struct json *item = own ? own->first : NULL; item; item = item->next) {
+        const struct json *name = import_get(item, "name");
+        if (name && str_eq(name->text, attrib))
+            return attrib;
+    }
+    import_refuse(im, PROBLEM_BAD_VALUE, import_path_of(im, path, "lists-services"),
+                  STR("lists-services must name an attrib of this role"));
+    return STR("");
+}
+
 static struct role_def import_role_def(struct import *im, const struct json *entry, struct str path,
                                        struct str name)
 {
@@ -376,22 +404,40 @@ static struct role_def import_role_def(struct import *im, const struct json *ent
         .backoff_s = import_role_count(im, entry, "backoff", path, RUN_TIME_S_MAX),
         .deadline_s = import_role_count(im, entry, "deadline", path, RUN_TIME_S_MAX),
         .attaches = import_attaches(im, entry, path),
+        .lists_services = import_role_services(im, entry, path),
     };
 }
 
-static void import_role(struct import *im, const struct json *entry, uint32_t i)
+/* The attribs of a role; without a role they are only checked. */
+static void import_role_attribs(struct import *im, const struct json *entry, struct str path,
+                                role_ix r)
+{
+    uint32_t k = 0;
+    const struct str attribs = import_path_of(im, path, "attribs");
+    for (const struct json *item = import_list(im, entry, "attribs", path);
+         item && !import_is_given_up(im); item = item->next, k++) {
+        const struct str at = import_path_at(im, attribs, k);
+        if (item->kind == JSON_OBJECT && import_get(item, "per"))
+            import_refuse(im, PROBLEM_BAD_VALUE, import_path_of(im, at, "per"),
+                          STR("per belongs to the role, not to its attribs"));
+        import_attrib(im, item, at, r, r.v != 0);
+    }
+}
+
+/* Reads one role and writes it. `w` and `pattern`: the network that it is made for and its name in
+ * the document; 0 and "" for other roles. */
+static void import_one_role(struct import *im, const struct json *entry, uint32_t i, network_ix w,
+                            struct str pattern)
 {
     struct core *c = im->c;
     const struct str path = import_path_at(im, STR("roles"), i);
-    if (entry->kind != JSON_OBJECT) {
-        import_refuse(im, PROBLEM_BAD_VALUE, path, STR("must be a mapping of keys to values"));
-        return;
-    }
     /* The whole entry is read even if its name is invalid, so that all problems are reported. */
     const struct str name = import_text(im, entry, "name", path, STR(""));
     const struct str field = import_path_of(im, path, "name");
     const bool named = import_name(im, name, field, names_check_role);
-    const struct role_def def = import_role_def(im, entry, path, name);
+    struct role_def def = import_role_def(im, entry, path, name);
+    def.network_id = w.v ? network_at(c, w)->o.id : 0;
+    def.per_name = pattern;
     const role_ix ix = named ? import_get_role(im, name, field) : (role_ix){0};
     if (ix.v) {
         im->role_marks[ix.v] |= MARK_SEEN;
@@ -404,11 +450,47 @@ static void import_role(struct import *im, const struct json *entry, uint32_t i)
         role_write(c, ix, &def);
         import_touch_role(im, ix, i);
     }
-    uint32_t k = 0;
-    const struct str attribs = import_path_of(im, path, "attribs");
-    for (const struct json *item = import_list(im, entry, "attribs", path);
-         item && !import_is_given_up(im); item = item->next, k++)
-        import_attrib(im, item, import_path_at(im, attribs, k), ix, ix.v != 0);
+    import_role_attribs(im, entry, path, ix);
+}
+
+/* Checks an entry in whose names "{name}" is replaced by a sample, without writing. */
+static void import_check_role(struct import *im, const struct json *entry, struct str path)
+{
+    const struct str name = import_text(im, entry, "name", path, STR(""));
+    import_name(im, name, import_path_of(im, path, "name"), names_check_role);
+    (void)import_role_def(im, entry, path, name);
+    import_role_attribs(im, entry, path, (role_ix){0});
+}
+
+/* A role with `per` is checked once, and then written for each network. */
+static void import_role(struct import *im, const struct json *entry, uint32_t i)
+{
+    struct arena *a = im->c->arena;
+    const struct str path = import_path_at(im, STR("roles"), i);
+    if (entry->kind != JSON_OBJECT) {
+        import_refuse(im, PROBLEM_BAD_VALUE, path, STR("must be a mapping of keys to values"));
+        return;
+    }
+    const uint32_t before = im->problems;
+    const bool is_per = import_is_per_network(im, entry, path);
+    if (!is_per && !import_has_stray_placeholder(im, entry, path)) {
+        if (!im->network.v)
+            import_one_role(im, entry, i, (network_ix){0}, STR(""));
+        return;
+    }
+    if (!im->network.v) {
+        if (is_per)
+            import_check_per_role(im, entry, i);
+        import_check_role(im, import_per_copy(a, entry, import_per_sample(a)), path);
+    }
+    im->is_copy = true;
+    for (network_ix w = import_next_network(im, (network_ix){0}); w.v && im->problems == before;
+         w = import_next_network(im, w)) {
+        const struct str name = text_of(im->c, network_at(im->c, w)->name);
+        import_one_role(im, import_per_copy(a, entry, name), i, w,
+                        import_get(entry, "name")->text);
+    }
+    im->is_copy = false;
 }
 
 /* ---- attachments without a role ---- */
@@ -430,7 +512,8 @@ static void import_warn_unattached(struct import *im, const struct json *entry, 
 {
     const struct json *to = import_get(entry, key);
     for (const struct json *item = to ? to->first : NULL; item; item = item->next)
-        if (item->kind == JSON_STRING && !import_role_stays(im, item->text))
+        if (item->kind == JSON_STRING && !import_get(entry, "per") &&
+            !import_role_stays(im, item->text))
             import_warn(im, "attach_unresolved",
                         import_path_of(im, import_path_at(im, STR("roles"), i), key),
                         STR_CONCAT(im->c->arena, STR("there is no role "), item->text,
@@ -477,7 +560,7 @@ static void import_warn_withdrawn(struct import *im, role_ix r)
 
 /* The attachments of the role are dropped first: role_remove() requires that, and the roles that it
  * was attached to are enqueued, because their requirements change. */
-static void import_leave_out_role(struct import *im, role_ix r)
+void import_remove_role(struct import *im, role_ix r)
 {
     struct core *c = im->c;
     import_attach(im, r, json_make(c->arena, JSON_ARRAY), NO_POSITION);
@@ -504,7 +587,7 @@ void import_remove_left_out(struct import *im)
          ix = core_next_row(c, TABLE_ROLE, after)) {
         after = role_at(c, (role_ix){ix})->o.id;
         if (import_role_is_left_out(im, (role_ix){ix}))
-            import_leave_out_role(im, (role_ix){ix});
+            import_remove_role(im, (role_ix){ix});
     }
     if (im->withdrawn)
         roles_drop_references(c);

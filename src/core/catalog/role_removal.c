@@ -62,6 +62,7 @@ void role_remove(struct core *c, role_ix r)
     must(role_at(c, r)->deployed.count == 0 && role_at(c, r)->attaching.count == 0);
     while (role_at(c, r)->attribs.count)
         attrib_remove(c, (attrib_ix){vec_at(c, &role_at(c, r)->attribs, 0)});
+    role_set_network(c, r, (network_ix){0});
 
     /* Edges and name. Roles that require it become unresolved and are resolved again. */
     for (uint32_t i = 0; i < role_at(c, r)->parents.count; i++) {
@@ -87,7 +88,8 @@ void role_remove(struct core *c, role_ix r)
     uint32_t *const texts[] = {&role->name,     &role->description, &role->class_name,
                                &role->jig_name, &role->requires,    &role->wants,
                                &role->provides, &role->conflicts,   &role->announces,
-                               &role->template, &role->notes};
+                               &role->template, &role->notes,       &role->per_name,
+                               &role->lists_services};
     for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++)
         put_text(c, texts[i], STR(""));
     core_remove_row(c, TABLE_ROLE, r.v);

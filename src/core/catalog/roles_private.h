@@ -65,6 +65,11 @@ void role_remove(struct core *c, role_ix r);
  * withdrawn roles. */
 void roles_drop_references(struct core *c);
 
+/* ---- import_per.c ---- */
+
+/* Makes it a role of the network, or of none. */
+void role_set_network(struct core *c, role_ix r, network_ix w);
+
 /* ---- role_graph.c ---- */
 
 /* Raises cohorts along the role graph; refuses with every chain if the graph has a cycle. */

@@ -207,6 +207,7 @@ void core_collect(struct core *c, int64_t turn, visit_fn *visit, void *context)
     for (uint32_t t = 0; t < TABLE_OBJECTS; t++)
         pool_settle(&c->tables[t].pool);
     blobs_settle(&c->blobs);
+    c->batch_number++;
     arena_fini(&to.scratch);
 }
 

@@ -50,6 +50,7 @@ static bool settings_by_hand(struct settings *row, const struct settings_record 
 static bool barclamp_by_hand(struct barclamp *row, const struct barclamp_record *r)
 {
     row->load_parent_id = r->parent_id;
+    row->has_per = barclamp_document_has_per(r->cfg_data);
     return true;
 }
 
@@ -438,6 +439,7 @@ err core_load_end(struct core *c, int64_t mono_ms, const char **out_what)
     c->arena = &scratch;
     c->out = &out;
     c->fx = &fx;
+    network_roles_load(c);
     roles_resolve(c);
     if (refused(c))
         *out_what = "the stored roles contradict each other";

@@ -90,6 +90,7 @@ struct barclamp {
     int64_t load_parent_id; /* scratch, between core_load() and core_load_end() */
     text_h name, description, version, build_version, source_url, source_path, commit, build_on;
     doc_h cfg_data;
+    bool has_per; /* derived: cfg_data may have entries that are made for each network */
 };
 
 struct jig {
@@ -343,6 +344,15 @@ struct address_entry {
     uint32_t next; /* handle of the next row whose address has the same hash; 0 = none */
 };
 
+/* Derived: the outbox rows of this batch that list created (0) or deleted (1) allocations: `count`
+ * rows from id `first`. They get the further allocations of the batch (outbox/network_hooks.c). */
+struct hook_batch {
+    uint32_t batch; /* core.batch_number in which the rows were made */
+    uint32_t count;
+    int64_t first;
+    uint32_t listed; /* allocations in the list of each row */
+};
+
 struct network {
     struct object o;
     uint32_t name_next;
@@ -353,7 +363,9 @@ struct network {
     bool use_vlan, use_bridge, use_team, configure;
     /* derived */
     struct vec ranges; /* network_range_ix by id */
+    struct vec roles;  /* role_ix that are made for it, by id */
     network_router_ix router;
+    struct hook_batch batches[2]; /* for its own roles */
 };
 
 struct network_range {
@@ -446,6 +458,7 @@ struct vars {
     struct vec
         hook_roles[HOOK_COUNT]; /* role_ix that define the hook and can run, by (cohort, name) */
     struct vec boot_roles;      /* role_ix that serve boots, by id */
+    struct hook_batch batches[2]; /* for roles that are made for no network */
     bool boot_due;              /* evaluate the boot barrier at the end of the step */
     bool services_due;          /* determine at the end of the step which DNS services exist */
     bool names_all;             /* the DNS names of all allocations are being evaluated */
@@ -538,6 +551,7 @@ struct core {
     uint32_t visit;           /* scratch: number of the last walk over the graph */
     struct list visited;      /* scratch: uint32 per noderole index: last walk that visited it */
     uint32_t step_number;
+    uint32_t batch_number; /* incremented when a batch is collected */
 
     /* the step in progress */
     const struct command *command;

@@ -149,6 +149,7 @@ static network_allocation_ix allocation_make(struct core *c, network_range_ix r,
     row->at.ip = ip_with_prefix(ip, network_range_at(c, r)->addresses.first.prefix);
     put_text(c, &row->address, ip_format(c->arena, row->at.ip));
     network_allocation_index(c, a);
+    hooks_allocation_created(c, a);
     return a;
 }
 
@@ -214,8 +215,19 @@ static network_range_ix allocation_default_range(const struct core *c, network_i
     return node_at(c, n)->admin && admin.v ? admin : network_range_find(c, w, STR("host"));
 }
 
+void network_allocate_default(struct core *c, network_ix w, node_ix n)
+{
+    static const struct address_request none = {{0}, {0}};
+    const network_range_ix ranges[] = {allocation_default_range(c, w, n),
+                                       network_range_find(c, w, STR("host-v6"))};
+    for (uint32_t i = 0; i < 2; i++)
+        if (ranges[i].v)
+            network_allocate(c, ranges[i], n, &none);
+}
+
 void network_allocation_destroy(struct core *c, network_allocation_ix a, bool is_kept)
 {
+    hooks_allocation_deleted(c, a); /* first: the list contains the names */
     const struct network_allocation *row = network_allocation_at(c, a);
     const network_range_ix r = row->range;
     const struct ip ip = row->at.ip;
@@ -378,12 +390,17 @@ void do_network_allocate(struct core *c, const struct network_allocate_command *
     allocation_parse(c, p->address, STR("address"), &wanted.address);
     if (!allocation_parse(c, p->suggestion, STR("suggestion"), &wanted.suggestion))
         return;
-    if (!r.v) {
+    const uint32_t before = node_at(c, n)->allocations.count;
+    if (r.v) {
+        const network_allocation_ix a = network_allocate(c, r, n, &wanted);
+        c->out->id = a.v ? network_allocation_at(c, a)->o.id : 0;
+    } else {
         allocation_from_network(c, w, n, &wanted);
-        return;
     }
-    const network_allocation_ix a = network_allocate(c, r, n, &wanted);
-    c->out->id = a.v ? network_allocation_at(c, a)->o.id : 0;
+    if (refused(c) || node_at(c, n)->allocations.count == before)
+        return;
+    network_bind_roles(c, w, n);
+    node_changed(c, n);
 }
 
 void do_network_deallocate(struct core *c, const struct network_deallocate_command *p)
@@ -393,8 +410,10 @@ void do_network_deallocate(struct core *c, const struct network_deallocate_comma
         refuse_missing(c, "id", "network allocation", p->id);
         return;
     }
+    const node_ix n = network_allocation_at(c, a)->node;
     c->out->id = p->id;
     network_allocation_destroy(c, a, true);
+    node_changed(c, n);
 }
 
 /* ---- load ---- */

@@ -323,8 +323,10 @@ void do_network_range_create(struct core *c, const struct network_range_create_c
         return;
     }
     const network_range_ix r = network_range_make(c, w, &s, STR(""));
-    if (r.v)
-        c->out->id = network_range_at(c, r)->o.id;
+    if (!r.v || refused(c))
+        return;
+    c->out->id = network_range_at(c, r)->o.id;
+    hooks_network(c, HOOK_NETWORK_CHANGE, w);
 }
 
 /* True if the command would change nothing; such a command must not make the row dirty. */
@@ -368,6 +370,7 @@ void do_network_range_update(struct core *c, const struct network_range_update_c
     range_check_used(c, r, range_subject(c, r));
     if (!refused(c) && p->given & (GIVEN_RANGE_FIRST | GIVEN_RANGE_LAST))
         network_allocate_hinted(c, r);
+    hooks_network(c, HOOK_NETWORK_CHANGE, network_range_at(c, r)->network);
 }
 
 /* ---- load ---- */

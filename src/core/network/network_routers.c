@@ -71,8 +71,10 @@ void do_network_router_create(struct core *c, const struct network_router_create
         return;
     }
     const network_router_ix r = network_router_make(c, w, p, STR(""));
-    if (r.v)
-        c->out->id = network_router_at(c, r)->o.id;
+    if (!r.v)
+        return;
+    c->out->id = network_router_at(c, r)->o.id;
+    hooks_network(c, HOOK_NETWORK_CHANGE, w);
 }
 
 static network_router_ix router_get_for_command(struct core *c, int64_t id)
@@ -94,12 +96,17 @@ void do_network_router_update(struct core *c, const struct network_router_update
         !network_parse_address(c, p->address, STR("address"), subject, &ip))
         return;
     c->out->id = p->id;
-    if (ip.family != IP_NONE && !ip_eq(ip, network_router_at(c, r)->at.ip)) {
+    const bool is_moved = ip.family != IP_NONE && !ip_eq(ip, network_router_at(c, r)->at.ip);
+    const bool has_new_pref =
+        p->given & GIVEN_ROUTER_PREF && network_router_at(c, r)->pref != p->pref;
+    if (is_moved) {
         address_remove(c, ADDRESS_ROUTER, r.v);
         router_set_address(c, r, ip);
     }
-    if (p->given & GIVEN_ROUTER_PREF && network_router_at(c, r)->pref != p->pref)
+    if (has_new_pref)
         network_router_edit(c, r)->pref = p->pref;
+    if (is_moved || has_new_pref)
+        hooks_network(c, HOOK_NETWORK_CHANGE, network_router_at(c, r)->network);
 }
 
 void do_network_router_delete(struct core *c, const struct network_router_delete_command *p)
@@ -107,8 +114,10 @@ void do_network_router_delete(struct core *c, const struct network_router_delete
     const network_router_ix r = router_get_for_command(c, p->id);
     if (!r.v)
         return;
+    const network_ix w = network_router_at(c, r)->network;
     c->out->id = p->id;
     network_router_destroy(c, r);
+    hooks_network(c, HOOK_NETWORK_CHANGE, w);
 }
 
 /* ---- load ---- */

@@ -389,6 +389,10 @@ void do_network_create(struct core *c, const struct network_create_command *p)
     network_make_ranges(c, w, p->ranges, subject);
     network_make_router(c, w, p->router, subject);
     dns_filter_make_default(c, w);
+    if (refused(c))
+        return;
+    network_roles_make(c, w);
+    hooks_network(c, HOOK_NETWORK_CREATE, w);
 }
 
 static struct network_settings network_settings_now(const struct core *c, network_ix w)
@@ -456,6 +460,7 @@ void do_network_update(struct core *c, const struct network_update_command *p)
     for (uint32_t i = 0; i < network_at(c, w)->ranges.count; i++)
         network_range_check(c, (network_range_ix){vec_at(c, &network_at(c, w)->ranges, i)},
                             STR(""));
+    hooks_network(c, HOOK_NETWORK_CHANGE, w);
 }
 
 void do_network_delete(struct core *c, const struct network_delete_command *p)
@@ -470,6 +475,9 @@ void do_network_delete(struct core *c, const struct network_delete_command *p)
         return;
     }
     c->out->id = p->id;
+    if (!network_roles_remove(c, w))
+        return;
+    hooks_network(c, HOOK_NETWORK_DELETE, w);
     if (network_at(c, w)->router.v)
         network_router_destroy(c, network_at(c, w)->router);
     while (network_at(c, w)->ranges.count) {

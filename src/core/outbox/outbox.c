@@ -41,8 +41,8 @@ void outbox_send(struct core *c, outbox_ix ix)
     effect_add(c, EFFECT_OUTBOX, outbox_at(c, ix)->o.id);
 }
 
-static outbox_ix outbox_add_hook(struct core *c, enum hook hook, role_ix role, enum table object,
-                                 int64_t id)
+outbox_ix outbox_add_hook(struct core *c, enum hook hook, role_ix role, enum table object,
+                          int64_t id)
 {
     const outbox_ix ix = outbox_make(c, OUTBOX_HOOK, object, id);
     if (ix.v) {
@@ -179,8 +179,13 @@ void hooks_deployment_role(struct core *c, enum hook hook, deployment_role_ix dr
         put_text(c, &outbox_edit(c, ix)->detail, text_of(c, deployment_at(c, d)->name));
 }
 
-/* Hooks about a node are called in the order of cohort (depth in the role graph) and name of their
- * roles; the hook for its deletion in descending order of cohorts. */
+/* Hooks about a node or network are called in the order of cohort (depth in the role graph) and name
+ * of their roles; those in hook_is_deepest_first() in descending order of cohorts. */
+static bool hook_is_deepest_first(enum hook hook)
+{
+    return hook == HOOK_NODE_DELETE || hook == HOOK_NETWORK_CHANGE || hook == HOOK_NETWORK_DELETE;
+}
+
 static int hooks_cmp_roles(const struct core *c, role_ix a, role_ix b, bool deepest_first)
 {
     const struct role *x = role_at(c, a), *y = role_at(c, b);
@@ -194,21 +199,30 @@ static void hooks_insert_role(struct core *c, enum hook hook, role_ix role)
     struct vec *v = &vars_edit(c)->hook_roles[hook];
     uint32_t at = v->count;
     while (at &&
-           hooks_cmp_roles(c, role, (role_ix){vec_at(c, v, at - 1)}, hook == HOOK_NODE_DELETE) < 0)
+           hooks_cmp_roles(c, role, (role_ix){vec_at(c, v, at - 1)}, hook_is_deepest_first(hook)) <
+               0)
         at--;
     vec_insert(&c->heap, v, at, role.v);
 }
 
-/* Lists the roles that define a hook about nodes, so that an event need not visit every role. */
+/* Lists the roles that define a hook about nodes or networks, so that an event need not visit every
+ * role. */
 void hooks_index(struct core *c)
 {
-    static const enum hook of_nodes[] = {HOOK_NODE_CREATE, HOOK_NODE_CHANGE, HOOK_NODE_DELETE};
-    for (uint32_t h = 0; h < sizeof of_nodes / sizeof *of_nodes; h++) {
-        vec_clear(&c->heap, &vars_edit(c)->hook_roles[of_nodes[h]]);
+    static const enum hook listed[] = {HOOK_NODE_CREATE,
+                                       HOOK_NODE_CHANGE,
+                                       HOOK_NODE_DELETE,
+                                       HOOK_NETWORK_CREATE,
+                                       HOOK_NETWORK_CHANGE,
+                                       HOOK_NETWORK_DELETE,
+                                       HOOK_NETWORK_ALLOCATION_CREATE,
+                                       HOOK_NETWORK_ALLOCATION_DELETE};
+    for (uint32_t h = 0; h < sizeof listed / sizeof *listed; h++) {
+        vec_clear(&c->heap, &vars_edit(c)->hook_roles[listed[h]]);
         for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
              ix = core_next_row(c, TABLE_ROLE, role_at(c, (role_ix){ix})->o.id))
-            if (hooks_role_defines(c, (role_ix){ix}, of_nodes[h]))
-                hooks_insert_role(c, of_nodes[h], (role_ix){ix});
+            if (hooks_role_defines(c, (role_ix){ix}, listed[h]))
+                hooks_insert_role(c, listed[h], (role_ix){ix});
     }
     boot_index(c);
 }
