@@ -1,6 +1,7 @@
 #include "core/data/data.h"
 
 #include "base/containers/sort.h"
+#include "base/net/mac.h"
 
 /* The arguments of hooks and of runs of role code (docs/hooks.md): the object of the call and its
  * context as canonical JSON, as they are at the time of the call. The file owns no state and
@@ -11,7 +12,7 @@
  * order of keys, so a field that is added at the wrong place fails in tests.
  *
  * Failure: if the object was deleted, there are no arguments and the caller does not call the
- * hook; delete hooks get the id and the name instead. A document that would exceed the depth limit
+ * hook; delete hooks get the id and the name, or a description, instead. A document that would exceed the depth limit
  * inside the arguments is replaced by {}. */
 
 enum {
@@ -105,6 +106,190 @@ static void args_put_node_data(struct writer *w, const struct node *node)
                       json_text_put(w->arena, found, hint.at[0] == '{' ? hint : STR("{}"), false));
 }
 
+/* ---- networks ---- */
+
+static void args_put_interface(struct writer *w, const struct interface_settings *s)
+{
+    args_put_number(w, "team_mode", s->team_mode);
+    args_put_bool(w, "use_bridge", s->use_bridge);
+    args_put_bool(w, "use_team", s->use_team);
+    args_put_bool(w, "use_vlan", s->use_vlan);
+}
+
+static void args_put_range(struct writer *w, network_range_ix ix)
+{
+    const struct network_range *range = network_range_at(w->c, ix);
+    const struct interface_settings s = network_range_interface(w->c, ix);
+    args_begin_object(w);
+    args_put_string(w, "conduit", s.conduit);
+    args_put_string(w, "first", text_of(w->c, range->first));
+    args_put_number(w, "id", range->o.id);
+    args_put_string(w, "last", text_of(w->c, range->last));
+    args_put_string(w, "name", text_of(w->c, range->name));
+    args_put_bool(w, "overlap", range->overlap);
+    args_put_interface(w, &s);
+    args_put_number(w, "vlan", s.vlan);
+    buf_put_c(&w->b, '}');
+}
+
+static void args_put_network(struct writer *w, network_ix ix)
+{
+    const struct network *network = network_at(w->c, ix);
+    const struct interface_settings s = network_interface(w->c, ix);
+    args_begin_object(w);
+    args_put_string(w, "category", text_of(w->c, network->category));
+    args_put_string(w, "conduit", s.conduit);
+    args_put_bool(w, "configure", network->configure);
+    args_put_string(w, "deployment", text_of(w->c, deployment_at(w->c, network->deployment)->name));
+    args_put_string(w, "description", text_of(w->c, network->description));
+    args_put_string(w, "group", text_of(w->c, network->group));
+    args_put_number(w, "id", network->o.id);
+    args_put_string(w, "name", text_of(w->c, network->name));
+    args_put_number(w, "order", network->order);
+    args_put_string(w, "pbr", text_of(w->c, network->pbr));
+    args_key(w, "ranges");
+    buf_put_c(&w->b, '[');
+    for (uint32_t i = 0; i < network->ranges.count; i++) {
+        if (i)
+            buf_put_c(&w->b, ',');
+        args_put_range(w, (network_range_ix){vec_at(w->c, &network->ranges, i)});
+    }
+    buf_put_c(&w->b, ']');
+    w->last = STR("ranges");
+    if (network->router.v) {
+        const struct network_router *router = network_router_at(w->c, network->router);
+        args_key(w, "router");
+        args_begin_object(w);
+        args_put_string(w, "address", text_of(w->c, router->address));
+        args_put_number(w, "pref", router->pref);
+        args_end_object(w, "router");
+    }
+    args_put_interface(w, &s);
+    args_put_string(w, "v6prefix", text_of(w->c, network->v6prefix));
+    args_put_number(w, "vlan", s.vlan);
+    buf_put_c(&w->b, '}');
+}
+
+/* One address with its network and range; in the arguments of a noderole also with the interface
+ * settings of the range. */
+static void args_put_address(struct writer *w, network_allocation_ix ix, bool with_interface)
+{
+    const struct network_allocation *row = network_allocation_at(w->c, ix);
+    const struct interface_settings s = network_range_interface(w->c, row->range);
+    const struct network *network = network_at(w->c, row->network);
+    args_begin_object(w);
+    args_put_string(w, "address", text_of(w->c, row->address));
+    args_put_string(w, "category", text_of(w->c, network->category));
+    if (with_interface)
+        args_put_string(w, "conduit", s.conduit);
+    args_put_number(w, "id", row->o.id);
+    args_put_string(w, "network", text_of(w->c, network->name));
+    args_put_number(w, "network_id", network->o.id);
+    args_put_string(w, "range", text_of(w->c, network_range_at(w->c, row->range)->name));
+    if (with_interface) {
+        args_put_interface(w, &s);
+        args_put_number(w, "vlan", s.vlan);
+    }
+    buf_put_c(&w->b, '}');
+}
+
+/* The addresses of a node in the order of their ids: all, or those in one network. */
+static void args_put_addresses(struct writer *w, node_ix n, network_ix only)
+{
+    const struct vec *all = &node_at(w->c, n)->allocations;
+    bool any = false;
+    args_key(w, "addresses");
+    buf_put_c(&w->b, '[');
+    for (uint32_t i = 0; i < all->count; i++) {
+        const network_allocation_ix a = {vec_at(w->c, all, i)};
+        if (only.v && network_allocation_at(w->c, a)->network.v != only.v)
+            continue;
+        if (any)
+            buf_put_c(&w->b, ',');
+        args_put_address(w, a, only.v != 0);
+        any = true;
+    }
+    buf_put_c(&w->b, ']');
+    w->last = STR("addresses");
+}
+
+/* The hardware addresses of a node, in the order of their rows. */
+static void args_put_macs(struct writer *w, node_ix n)
+{
+    const struct vec *nics = &node_at(w->c, n)->nics;
+    args_key(w, "macs");
+    buf_put_c(&w->b, '[');
+    for (uint32_t i = 0; i < nics->count; i++) {
+        const struct nic *nic = nic_at(w->c, (nic_ix){vec_at(w->c, nics, i)});
+        if (i)
+            buf_put_c(&w->b, ',');
+        json_write_string(&w->b,
+                          mac_format(w->arena, mac_from_number((uint64_t)nic->mac)));
+    }
+    buf_put_c(&w->b, ']');
+}
+
+static void args_put_deleted_network(struct writer *w, const struct outbox_record *row)
+{
+    args_begin_object(w);
+    args_put_bool(w, "gone", true);
+    args_put_number(w, "id", row->object_id);
+    args_put_string(w, "name", row->detail);
+    /* As for a deleted node: another network may have the name now. */
+    args_put_bool(w, "taken", name_find(w->c, TABLE_NETWORK, row->detail) != 0);
+    buf_put_c(&w->b, '}');
+}
+
+/* A created allocation; false if it was deleted since. */
+static bool args_put_allocation(struct writer *w, int64_t id, bool is_first)
+{
+    const network_allocation_ix ix = network_allocation_by_id(w->c, id);
+    if (!ix.v)
+        return false;
+    const struct network_allocation *row = network_allocation_at(w->c, ix);
+    if (!is_first)
+        buf_put_c(&w->b, ',');
+    args_begin_object(w);
+    args_put_string(w, "address", text_of(w->c, row->address));
+    args_put_string(w, "category", text_of(w->c, network_at(w->c, row->network)->category));
+    args_put_number(w, "id", row->o.id);
+    args_put_string(w, "network", text_of(w->c, network_at(w->c, row->network)->name));
+    args_put_number(w, "network_id", network_at(w->c, row->network)->o.id);
+    args_put_string(w, "node", text_of(w->c, node_at(w->c, row->node)->name));
+    args_put_number(w, "node_id", node_at(w->c, row->node)->o.id);
+    args_put_string(w, "range", text_of(w->c, network_range_at(w->c, row->range)->name));
+    buf_put_c(&w->b, '}');
+    return true;
+}
+
+/* The list of a batch (network_hooks.c): ids of created allocations, or descriptions of deleted
+ * ones; null at its end means that there are more. */
+static void args_put_allocations(struct writer *w, const struct outbox_record *row)
+{
+    const struct json *list = doc_tree(w->arena, row->detail);
+    bool is_first = true, has_more = false;
+    args_begin_object(w);
+    args_key(w, "allocations");
+    buf_put_c(&w->b, '[');
+    for (const struct json *item = list->first; item; item = item->next) {
+        int64_t id;
+        if (item->kind == JSON_NULL) {
+            has_more = true;
+        } else if (json_as_i64(item, &id)) {
+            is_first = !args_put_allocation(w, id, is_first) && is_first;
+        } else {
+            if (!is_first)
+                buf_put_c(&w->b, ',');
+            json_write_to(&w->b, item);
+            is_first = false;
+        }
+    }
+    buf_put_c(&w->b, ']');
+    w->last = STR("allocations");
+    args_put_bool(w, "more", has_more);
+    buf_put_c(&w->b, '}');
+}
+
 /* ---- nodes ---- */
 
 /* {"role": "state"} for the noderoles of the node, also under the names of roles that they provide.
@@ -129,6 +314,7 @@ static void args_put_node(struct writer *w, node_ix n, bool with_roles)
 {
     const struct node *node = node_at(w->c, n);
     args_begin_object(w);
+    args_put_addresses(w, n, (network_ix){0});
     args_put_bool(w, "admin", node->admin);
     args_put_bool(w, "alive", node->alive);
     args_put_bool(w, "available", node->available);
@@ -141,6 +327,7 @@ static void args_put_node(struct writer *w, node_ix n, bool with_roles)
     args_put_string(w, "description", text_of(w->c, node->description));
     args_put_stored(w, "hint", node->hint, "{}");
     args_put_number(w, "id", node->o.id);
+    args_put_macs(w, n);
     args_put_string(w, "name", text_of(w->c, node->name));
     args_put_stored(w, "quirks", node->quirks, "[]");
     if (with_roles)
@@ -179,12 +366,17 @@ static void args_put_run(struct writer *w, run_ix ix)
     args_end_object(w, "run");
 }
 
+static void args_put_node_names(struct writer *w, const struct noderole *nr)
+{
+    args_put_string(w, "node", text_of(w->c, node_at(w->c, nr->node)->name));
+    args_put_number(w, "node_id", node_at(w->c, nr->node)->o.id);
+}
+
 /* The fields that identify a noderole in commands of hooks. */
 static void args_put_noderole_names(struct writer *w, const struct noderole *nr)
 {
     args_put_number(w, "id", nr->o.id);
-    args_put_string(w, "node", text_of(w->c, node_at(w->c, nr->node)->name));
-    args_put_number(w, "node_id", node_at(w->c, nr->node)->o.id);
+    args_put_node_names(w, nr);
 }
 
 static void args_put_parent(struct writer *w, noderole_ix ix)
@@ -216,7 +408,10 @@ static void args_put_noderole(struct writer *w, noderole_ix ix, bool with_parent
 {
     const struct noderole *nr = noderole_at(w->c, ix);
     const run_ix run = nr->run.v ? nr->run : nr->queued;
+    const network_ix network = network_by_id(w->c, role_at(w->c, nr->role)->network_id);
     args_begin_object(w);
+    if (network.v)
+        args_put_addresses(w, nr->node, network);
     args_put_bool(w, "available", !nr->unavailable);
     args_put_number(w, "cohort", nr->cohort);
     args_put_tree(w, "data", data_noderole(w->c, ix, true, w->arena));
@@ -225,7 +420,13 @@ static void args_put_noderole(struct writer *w, noderole_ix ix, bool with_parent
     args_key(w, "host");
     args_put_node(w, nr->node, false);
     w->last = STR("host");
-    args_put_noderole_names(w, nr);
+    args_put_number(w, "id", nr->o.id);
+    if (network.v) {
+        args_key(w, "network");
+        args_put_network(w, network);
+        w->last = STR("network");
+    }
+    args_put_node_names(w, nr);
     args_put_stored(w, "notes", nr->notes, "{}");
     if (with_parents)
         args_put_parents(w, nr);
@@ -301,9 +502,12 @@ static void args_put_noderoles(struct writer *w, int64_t role_id)
     buf_put_c(&w->b, '[');
     for (uint32_t i = 0; i < count; i++) {
         const struct noderole *nr = noderole_at(w->c, noderole_by_id(w->c, ids[i]));
+        const network_ix network = network_by_id(w->c, role_at(w->c, nr->role)->network_id);
         if (i)
             buf_put_c(&w->b, ',');
         args_begin_object(w);
+        if (network.v)
+            args_put_addresses(w, nr->node, network);
         args_put_string(w, "deployment", text_of(w->c, deployment_at(w->c, nr->deployment)->name));
         args_put_noderole_names(w, nr);
         args_put_string(w, "state", str_from(noderole_state_name(nr->state)));
@@ -352,8 +556,18 @@ static bool args_put_object(struct writer *w, const struct outbox_record *row)
             args_put_deleted_node(w, row);
         return n.v || row->hook == HOOK_NODE_DELETE;
     }
+    if (row->object == TABLE_NETWORK) {
+        const network_ix network = network_by_id(w->c, row->object_id);
+        if (network.v)
+            args_put_network(w, network);
+        else
+            args_put_deleted_network(w, row);
+        return network.v || row->hook == HOOK_NETWORK_DELETE;
+    }
     if (row->object == TABLE_DEPLOYMENT_ROLE)
         args_put_deployment_role(w, row);
+    if (row->object == TABLE_NETWORK_ALLOCATION)
+        args_put_allocations(w, row);
     return true;
 }
 

@@ -88,6 +88,13 @@ static bool allocation_hook_is_open(const struct core *c, const struct hook_batc
            (!batch->count || outbox_by_id(c, batch->first).v);
 }
 
+/* True if a further member would change nothing. */
+static bool allocation_hook_is_full(const struct core *c, const struct hook_batch *batch)
+{
+    return allocation_hook_is_open(c, batch) &&
+           (!batch->count || batch->listed > ALLOCATIONS_LISTED_MAX);
+}
+
 static struct str allocation_hook_append(struct core *c, struct str list, struct str member)
 {
     return list.len ? STR_CONCAT(c->arena, str_slice(list, 0, list.len - 1), STR(","), member,
@@ -124,14 +131,15 @@ static void allocation_hook(struct core *c, enum hook hook, network_allocation_i
     const network_ix w = network_allocation_at(c, a)->network;
     if (!c->vars.hook_roles[hook].count)
         return;
+    if (allocation_hook_is_full(c, &c->vars.batches[which]) &&
+        allocation_hook_is_full(c, &network_at(c, w)->batches[which]))
+        return;
     const struct str member = which
                                   ? allocation_hook_describe(c, a)
                                   : str_from_i64(c->arena, network_allocation_at(c, a)->o.id);
     const struct hook_batch of_all =
         allocation_hook_add(c, c->vars.batches[which], hook, 0, member);
     vars_edit(c)->batches[which] = of_all;
-    if (!network_at(c, w)->roles.count)
-        return;
     const struct hook_batch of_network = allocation_hook_add(
         c, network_at(c, w)->batches[which], hook, network_at(c, w)->o.id, member);
     network_derive(c, w)->batches[which] = of_network;
