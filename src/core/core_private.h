@@ -298,6 +298,9 @@ void hooks_network(struct core *c, enum hook hook, network_ix w);
 /* An allocation was created, or is being deleted: add it to the list of this batch. */
 void hooks_allocation_created(struct core *c, network_allocation_ix a);
 void hooks_allocation_deleted(struct core *c, network_allocation_ix a);
+/* The allocation with the names of its node, network and range, as in the arguments of hooks. */
+struct json *allocation_describe(const struct core *c, network_allocation_ix a,
+                                 struct arena *arena);
 
 /* ---- boot_barrier.c: power actions and the boot barrier ---- */
 
@@ -672,7 +675,7 @@ const char *addresses_check(const struct core *c);
 struct address_request {
     struct ip address;    /* this one or a refusal; IP_NONE: any */
     struct ip suggestion; /* this one if it is free */
-    struct str field;     /* that a refusal names; empty = "address" */
+    struct str field;     /* that a refusal names; empty = "address", or "range_id" if it is full */
 };
 network_allocation_ix network_allocate(struct core *c, network_range_ix r, node_ix n,
                                        const struct address_request *wanted);

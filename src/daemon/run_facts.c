@@ -45,6 +45,7 @@ bool run_facts_find(const struct core *core, const struct run_order *order, stru
     must(core_record(core, TABLE_NODE, noderole.noderole.node_id, &node));
     must(core_record(core, TABLE_BARCLAMP, role.role.barclamp_id, &barclamp));
     *out_facts = (struct runner_facts){.role = role.role.name,
+                                       .files_name = role.role.per_name,
                                        .node = node.node.name,
                                        .barclamp = barclamp.barclamp.name,
                                        .source_path = barclamp.barclamp.source_path,

@@ -21,6 +21,7 @@
 #include "content/barclamp_file.h"
 #include "content/tree.h"
 #include "core/core.h"
+#include "model/names.h"
 
 /* ---- problems and warnings ---- */
 
@@ -125,6 +126,27 @@ static uint32_t upload_hooks_of(const struct core *core, const struct json *docu
                : 0;
 }
 
+/* The hooks that the stored document of the uploaded barclamp has for a role that is made for each
+ * network; NULL: none. The core may have no such role, because there is no network. */
+static const struct json *upload_hooks_of_pattern(const struct core *core, struct arena *a,
+                                                  const struct json *document, struct str role)
+{
+    struct record record;
+    struct json *stored;
+    uint32_t offset;
+    const char *what;
+    const struct str name = upload_text_of(json_get(document, STR("barclamp")), STR("name"));
+    const int64_t id = core_find(core, TABLE_BARCLAMP, name);
+    if (!id || !core_record(core, TABLE_BARCLAMP, id, &record))
+        return NULL;
+    must(json_read(a, record.barclamp.cfg_data, &stored, &offset, &what) == OK);
+    const struct json *roles = json_get(stored, STR("roles"));
+    for (const struct json *item = roles ? roles->first : NULL; item; item = item->next)
+        if (str_eq(upload_text_of(item, STR("name")), role))
+            return json_get(item, STR("hooks"));
+    return NULL;
+}
+
 /* Replace the hooks of each role by those that the core has stored from its Lua file. */
 static void upload_set_hooks(const struct core *core, struct arena *a, struct json *document)
 {
@@ -133,8 +155,13 @@ static void upload_set_hooks(const struct core *core, struct arena *a, struct js
     for (struct json *role = is_list ? roles->first : NULL; role; role = role->next) {
         if (role->kind != JSON_OBJECT)
             continue;
-        const uint32_t mask = upload_hooks_of(core, document, upload_text_of(role, STR("name")));
-        struct json *names = json_make(a, JSON_ARRAY);
+        const struct str name = upload_text_of(role, STR("name"));
+        const uint32_t mask = upload_hooks_of(core, document, name);
+        const struct json *of_pattern = str_has(name, STR(NAME_PLACEHOLDER))
+                                            ? upload_hooks_of_pattern(core, a, document, name)
+                                            : NULL;
+        struct json *names =
+            of_pattern ? json_clone(a, of_pattern) : json_make(a, JSON_ARRAY);
         for (int hook = 0; hook < HOOK_COUNT; hook++)
             if (mask >> hook & 1)
                 json_append(names, json_make_string(a, str_from(hook_name((enum hook)hook))));

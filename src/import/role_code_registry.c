@@ -27,6 +27,7 @@
 #include "content/role_file.h"
 #include "core/core.h"
 #include "hooks/hooks.h"
+#include "model/names.h"
 #include "sys/log.h"
 
 /* The last lookup of the file of a role. */
@@ -36,7 +37,7 @@ struct code_lookup {
     bool is_failed; /* the file was missing or could not be loaded */
 };
 
-/* Where the file of a role is expected. */
+/* Where the file of a role is expected. `role` is its name in the document of the barclamp. */
 struct code_location {
     struct str source_path, role;
     bool has_hooks; /* the core stores hooks for the role, so a missing file is a failure */
@@ -158,7 +159,9 @@ static void registry_update(struct role_code_registry *c, int64_t role_id, bool 
     if (code->turn == barclamp.barclamp.turn && !again)
         return;
     code->turn = barclamp.barclamp.turn;
-    struct code_location location = {.role = role.role.name, .has_hooks = role.role.hooks != 0};
+    struct code_location location = {.role = role.role.per_name.len ? role.role.per_name
+                                                                    : role.role.name,
+                                     .has_hooks = role.role.hooks != 0};
     location.source_path = c->callbacks.source_path(c->callbacks.self, barclamp.barclamp.name);
     const bool is_pending = location.source_path.len != 0;
     if (is_pending)
@@ -178,14 +181,34 @@ void role_code_registry_need(struct role_code_registry *c, int64_t role_id)
     registry_update(c, role_id, false);
 }
 
+static bool registry_read_role_again(struct role_code_registry *c, int64_t role_id, bool is_same)
+{
+    const struct code_lookup *code = registry_find(c, role_id);
+    registry_update(c, role_id, !is_same || !code || code->is_failed);
+    return registry_find(c, role_id) != NULL;
+}
+
+/* The file of all roles that are made for a network from this entry of a document. */
+static bool registry_read_pattern_again(struct role_code_registry *c, const struct core *core,
+                                        struct str pattern, bool is_same)
+{
+    bool any = false;
+    struct record record;
+    for (int64_t id = core_next_id(core, TABLE_ROLE, 0); id;
+         id = core_next_id(core, TABLE_ROLE, id))
+        if (core_record(core, TABLE_ROLE, id, &record) &&
+            str_eq(record.role.per_name, pattern))
+            any = registry_read_role_again(c, id, is_same) || any;
+    return any;
+}
+
 bool role_code_registry_read_again(struct role_code_registry *c, struct str role, bool is_same)
 {
     const struct core *core = c->callbacks.core(c->callbacks.self);
+    if (core && str_has(role, STR(NAME_PLACEHOLDER)))
+        return registry_read_pattern_again(c, core, role, is_same);
     const int64_t id = core ? core_find(core, TABLE_ROLE, role) : 0;
-    const struct code_lookup *code = registry_find(c, id);
-    if (id)
-        registry_update(c, id, !is_same || !code || code->is_failed);
-    return registry_find(c, id) != NULL;
+    return id && registry_read_role_again(c, id, is_same);
 }
 
 void role_code_registry_fini(struct role_code_registry *c)

@@ -71,10 +71,20 @@ local function macs_of(node)
   return list
 end
 
+-- The first IPv4 address that the node has in a network of category admin, else the hinted one.
+local function address_of(node)
+  for _, own in ipairs(node.addresses or {}) do
+    if own.category == 'admin' and not halligan.find(own.address, ':') then
+      return own.address
+    end
+  end
+  return at(node.data, 'admin-v4addr')
+end
+
 -- The entry of a node, or nil if it has none. A machine that joined with its own operating system
 -- boots from its disk and needs no entry.
 local function entry_of(node)
-  local address, macs = at(node.data, 'admin-v4addr'), macs_of(node)
+  local address, macs = address_of(node), macs_of(node)
   if not node.roles[MANAGED] or not is_text(address) or #macs == 0
     or (node.roles[JOINED] and node.bootenv == 'local') then
     return nil

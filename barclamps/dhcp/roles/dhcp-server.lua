@@ -1,16 +1,35 @@
--- dhcp-server: the DHCP server. Its networks are not part of this version.
+-- dhcp-server: the DHCP server. It is run again when a network, a range or a router changes.
 --
 -- sysdata computes the service address: the address of its node in the admin network. Without an
 -- address no client could use the server, so the hook fails and the noderole changes to ERROR.
 
+-- The first IPv4 address that the node has in a network of category admin, else the hinted one.
+local function address_of(host)
+  for _, own in ipairs(host.addresses or {}) do
+    if own.category == 'admin' and not halligan.find(own.address, ':') then
+      return own.address
+    end
+  end
+  return host.hint['admin-v4addr']
+end
+
+local function run_again(_, context)
+  for _, nr in ipairs(context.noderoles) do
+    halligan.enqueue(halligan.maybe(nr))
+  end
+end
+
 return {
   sysdata = function(noderole)
-    local hinted = noderole.host.hint['admin-v4addr']
-    if type(hinted) ~= 'string' or hinted == '' then
+    local address = address_of(noderole.host)
+    if type(address) ~= 'string' or address == '' then
       error('node ' .. noderole.node .. ' has no address in the admin network: set its attrib '
         .. 'hint-admin-v4addr (like 192.168.124.10/24), or set admin-address and restart halligand '
         .. 'if the node was made for its host; then retry', 0)
     end
-    return { dhcp = { service_address = halligan.split(hinted, '/')[1] } }
+    return { dhcp = { service_address = halligan.split(address, '/')[1] } }
   end,
+  on_network_create = run_again,
+  on_network_change = run_again,
+  on_network_delete = run_again,
 }

@@ -3,17 +3,27 @@
 -- sysdata computes the service address, the address of its node in the admin network, and the
 -- default name of its server set, as for dns-server.
 
+-- The first IPv4 address that the node has in a network of category admin, else the hinted one.
+local function address_of(host)
+  for _, own in ipairs(host.addresses or {}) do
+    if own.category == 'admin' and not halligan.find(own.address, ':') then
+      return own.address
+    end
+  end
+  return host.hint['admin-v4addr']
+end
+
 return {
   sysdata = function(noderole)
-    local hinted = noderole.host.hint['admin-v4addr']
-    if type(hinted) ~= 'string' or hinted == '' then
+    local address = address_of(noderole.host)
+    if type(address) ~= 'string' or address == '' then
       error('node ' .. noderole.node .. ' has no address in the admin network: set its attrib '
         .. 'hint-admin-v4addr (like 192.168.124.10/24), or set admin-address and restart halligand '
         .. 'if the node was made for its host; then retry', 0)
     end
     return {
       ['dns-mgmt'] = {
-        service_address = halligan.split(hinted, '/')[1],
+        service_address = halligan.split(address, '/')[1],
         default_name = noderole.deployment,
       },
     }

@@ -62,10 +62,20 @@ local function has_mac(node)
   return false
 end
 
+-- The first IPv4 address that the node has in a network of category admin, else the hinted one.
+local function address_of(node)
+  for _, own in ipairs(node.addresses or {}) do
+    if own.category == 'admin' and not halligan.find(own.address, ':') then
+      return own.address
+    end
+  end
+  return at(node.data, 'admin-v4addr')
+end
+
 -- The entry of a node, or nil if it has none. A machine that joined with its own operating system
 -- boots from its disk and needs no entry.
 local function entry_of(node)
-  local address = at(node.data, 'admin-v4addr')
+  local address = address_of(node)
   if not node.roles[MANAGED] or not is_text(address) or not has_mac(node)
     or (node.roles[JOINED] and node.bootenv == 'local') then
     return nil

@@ -239,7 +239,8 @@ void do_node_create(struct core *c, const struct node_create_command *p)
         network_allocate(c, reg.range, n,
                          &(struct address_request){.address = reg.ip, .field = STR("ip")});
     network_allocate_hints(c, n);
-    /* roles of the network are bound here */
+    if (reg.range.v && !refused(c))
+        network_bind_roles(c, network_range_at(c, reg.range)->network, n);
     if (!p->system)
         node_add_ssh_hammer(c, n);
     node_set_alive(c, n, p->alive);

@@ -202,7 +202,7 @@ network_allocation_ix network_allocate(struct core *c, network_range_ix r, node_
     const struct ip rested = allocation_rested(c, r, n);
     if (rested.family != IP_NONE)
         return allocation_make(c, r, n, rested);
-    refuse(c, PROBLEM_RANGE_FULL, STR("range_id"),
+    refuse(c, PROBLEM_RANGE_FULL, wanted->field.len ? wanted->field : STR("range_id"),
            STR_CONCAT(c->arena, STR("range "), range_label(c, r),
                       STR(" has no free address; enlarge it, or free addresses and wait an hour")));
     return (network_allocation_ix){0};
@@ -217,7 +217,7 @@ static network_range_ix allocation_default_range(const struct core *c, network_i
 
 void network_allocate_default(struct core *c, network_ix w, node_ix n)
 {
-    static const struct address_request none = {{0}, {0}};
+    const struct address_request none = {.field = STR("role_id")};
     const network_range_ix ranges[] = {allocation_default_range(c, w, n),
                                        network_range_find(c, w, STR("host-v6"))};
     for (uint32_t i = 0; i < 2; i++)

@@ -1,7 +1,6 @@
 #include "core/data/data.h"
 
 #include "base/containers/sort.h"
-#include "base/net/mac.h"
 
 /* The arguments of hooks and of runs of role code (docs/hooks.md): the object of the call and its
  * context as canonical JSON, as they are at the time of the call. The file owns no state and
@@ -223,10 +222,10 @@ static void args_put_macs(struct writer *w, node_ix n)
         const struct nic *nic = nic_at(w->c, (nic_ix){vec_at(w->c, nics, i)});
         if (i)
             buf_put_c(&w->b, ',');
-        json_write_string(&w->b,
-                          mac_format(w->arena, mac_from_number((uint64_t)nic->mac)));
+        json_write_string(&w->b, nic_format_mac(w->arena, (uint64_t)nic->mac));
     }
     buf_put_c(&w->b, ']');
+    w->last = STR("macs");
 }
 
 static void args_put_deleted_network(struct writer *w, const struct outbox_record *row)
@@ -240,52 +239,46 @@ static void args_put_deleted_network(struct writer *w, const struct outbox_recor
     buf_put_c(&w->b, '}');
 }
 
-/* A created allocation; false if it was deleted since. */
-static bool args_put_allocation(struct writer *w, int64_t id, bool is_first)
+/* The noderole of the role on the node of an allocation, if it is bound. */
+static struct json *args_bound_noderole(struct writer *w, int64_t role_id, int64_t node_id)
 {
-    const network_allocation_ix ix = network_allocation_by_id(w->c, id);
-    if (!ix.v)
-        return false;
-    const struct network_allocation *row = network_allocation_at(w->c, ix);
-    if (!is_first)
-        buf_put_c(&w->b, ',');
-    args_begin_object(w);
-    args_put_string(w, "address", text_of(w->c, row->address));
-    args_put_string(w, "category", text_of(w->c, network_at(w->c, row->network)->category));
-    args_put_number(w, "id", row->o.id);
-    args_put_string(w, "network", text_of(w->c, network_at(w->c, row->network)->name));
-    args_put_number(w, "network_id", network_at(w->c, row->network)->o.id);
-    args_put_string(w, "node", text_of(w->c, node_at(w->c, row->node)->name));
-    args_put_number(w, "node_id", node_at(w->c, row->node)->o.id);
-    args_put_string(w, "range", text_of(w->c, network_range_at(w->c, row->range)->name));
-    buf_put_c(&w->b, '}');
-    return true;
+    const node_ix n = node_by_id(w->c, node_id);
+    const role_ix r = role_by_id(w->c, role_id);
+    const noderole_ix nr = n.v && r.v ? noderole_find(w->c, n, r) : (noderole_ix){0};
+    if (!nr.v)
+        return NULL;
+    struct json *o = json_make(w->arena, JSON_OBJECT);
+    const struct str state = str_from(noderole_state_name(noderole_at(w->c, nr)->state));
+    json_set(o, STR("id"), json_make_i64(w->arena, noderole_at(w->c, nr)->o.id));
+    json_set(o, STR("state"), json_make_string(w->arena, state));
+    return o;
 }
 
 /* The list of a batch (network_hooks.c): ids of created allocations, or descriptions of deleted
  * ones; null at its end means that there are more. */
 static void args_put_allocations(struct writer *w, const struct outbox_record *row)
 {
-    const struct json *list = doc_tree(w->arena, row->detail);
-    bool is_first = true, has_more = false;
-    args_begin_object(w);
-    args_key(w, "allocations");
-    buf_put_c(&w->b, '[');
-    for (const struct json *item = list->first; item; item = item->next) {
-        int64_t id;
-        if (item->kind == JSON_NULL) {
-            has_more = true;
-        } else if (json_as_i64(item, &id)) {
-            is_first = !args_put_allocation(w, id, is_first) && is_first;
-        } else {
-            if (!is_first)
-                buf_put_c(&w->b, ',');
-            json_write_to(&w->b, item);
-            is_first = false;
+    const struct json *listed = doc_tree(w->arena, row->detail);
+    struct json *list = json_make(w->arena, JSON_ARRAY);
+    bool has_more = false;
+    for (const struct json *item = listed->first; item; item = item->next) {
+        int64_t id, node_id;
+        struct json *o = item->kind == JSON_OBJECT ? json_clone(w->arena, item) : NULL;
+        if (json_as_i64(item, &id)) {
+            const network_allocation_ix ix = network_allocation_by_id(w->c, id);
+            o = ix.v ? allocation_describe(w->c, ix, w->arena) : NULL;
         }
+        has_more = has_more || item->kind == JSON_NULL;
+        const struct json *member = o ? json_get(o, STR("node_id")) : NULL;
+        if (!member || !json_as_i64(member, &node_id))
+            continue; /* it was deleted since */
+        struct json *nr = args_bound_noderole(w, row->role_id, node_id);
+        if (nr)
+            json_set(o, STR("noderole"), nr);
+        json_append(list, o);
     }
-    buf_put_c(&w->b, ']');
-    w->last = STR("allocations");
+    args_begin_object(w);
+    args_put_tree(w, "allocations", list);
     args_put_bool(w, "more", has_more);
     buf_put_c(&w->b, '}');
 }

@@ -43,24 +43,34 @@ void hooks_network(struct core *c, enum hook hook, network_ix w)
 
 /* ---- allocations ---- */
 
-static struct str allocation_hook_describe(struct core *c, network_allocation_ix a)
+struct json *allocation_describe(const struct core *c, network_allocation_ix a,
+                                 struct arena *arena)
 {
     const struct network_allocation *row = network_allocation_at(c, a);
-    struct json *o = json_make(c->arena, JSON_OBJECT);
+    const struct network *network = network_at(c, row->network);
+    struct json *o = json_make(arena, JSON_OBJECT);
     const struct {
         const char *key;
         struct str text;
     } texts[] = {{"address", text_of(c, row->address)},
-                 {"category", text_of(c, network_at(c, row->network)->category)},
-                 {"network", text_of(c, network_at(c, row->network)->name)},
+                 {"category", text_of(c, network->category)},
+                 {"network", text_of(c, network->name)},
                  {"node", text_of(c, node_at(c, row->node)->name)},
                  {"range", text_of(c, network_range_at(c, row->range)->name)}};
     for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        json_set(o, str_from(texts[i].key), json_make_string(c->arena, texts[i].text));
+        json_set(o, str_from(texts[i].key), json_make_string(arena, texts[i].text));
+    json_set(o, STR("id"), json_make_i64(arena, row->o.id));
+    json_set(o, STR("network_id"), json_make_i64(arena, network->o.id));
+    json_set(o, STR("node_id"), json_make_i64(arena, node_at(c, row->node)->o.id));
+    return o;
+}
+
+static struct str allocation_hook_member(struct core *c, enum hook hook, network_allocation_ix a)
+{
+    if (hook == HOOK_NETWORK_ALLOCATION_CREATE)
+        return str_from_i64(c->arena, network_allocation_at(c, a)->o.id);
+    struct json *o = allocation_describe(c, a, c->arena);
     json_set(o, STR("gone"), json_make_bool(c->arena, true));
-    json_set(o, STR("id"), json_make_i64(c->arena, row->o.id));
-    json_set(o, STR("network_id"), json_make_i64(c->arena, network_at(c, row->network)->o.id));
-    json_set(o, STR("node_id"), json_make_i64(c->arena, node_at(c, row->node)->o.id));
     return json_write(c->arena, o);
 }
 
@@ -134,9 +144,7 @@ static void allocation_hook(struct core *c, enum hook hook, network_allocation_i
     if (allocation_hook_is_full(c, &c->vars.batches[which]) &&
         allocation_hook_is_full(c, &network_at(c, w)->batches[which]))
         return;
-    const struct str member = which
-                                  ? allocation_hook_describe(c, a)
-                                  : str_from_i64(c->arena, network_allocation_at(c, a)->o.id);
+    const struct str member = allocation_hook_member(c, hook, a);
     const struct hook_batch of_all =
         allocation_hook_add(c, c->vars.batches[which], hook, 0, member);
     vars_edit(c)->batches[which] = of_all;

@@ -216,6 +216,11 @@ err launch_spec_on_node(const struct jig_work *w, struct arena *a, struct archiv
     return OK;
 }
 
+struct str launch_spec_files_name(const struct jig_work *w)
+{
+    return w->files_name.len ? w->files_name : w->role;
+}
+
 err launch_spec_prepare(const struct jig_work *w, struct arena *a, struct launch_spec *out_spec,
                         struct reason *out_why)
 {

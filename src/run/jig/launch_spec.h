@@ -42,6 +42,8 @@ struct jig_work {
     int64_t run_id;
     uint32_t attempt;
     struct str role, node, source_path, barclamp;
+    /* the name of the role in the paths of its files, if it differs: "network-{name}" */
+    struct str files_name;
     struct str data;      /* staged data, canonical JSON */
     struct str jig_class; /* name as in model/jig_class.h */
     int64_t deadline_ms;  /* ms from the start of the run; 0: none */

@@ -28,6 +28,8 @@ __attribute__((format(printf, 3, 4))) NODISCARD err launch_spec_refuse(struct ar
                                                                        struct reason *out_why,
                                                                        const char *format, ...);
 
+/* The name of the role in the paths of its files. */
+struct str launch_spec_files_name(const struct jig_work *w);
 /* ERR_REFUSED if the directory of the barclamp does not exist; ERR_NOT_FOUND if it exists. */
 NODISCARD err launch_spec_missing(const struct jig_work *w, struct arena *a,
                                   struct reason *out_why);

@@ -70,14 +70,15 @@ static bool puppet_has_manifest(const char *folder)
 static err puppet_find_dir(const struct jig_work *w, struct arena *a, const char **out_folder,
                            struct reason *out_why)
 {
-    const err e = content_role_file(a, w->source_path, w->role, ROLE_FILE_PUPPET, out_folder);
+    const err e = content_role_file(a, w->source_path, launch_spec_files_name(w), ROLE_FILE_PUPPET, out_folder);
     if (e == OK && puppet_has_manifest(*out_folder))
         return OK;
     if (launch_spec_missing(w, a, out_why) == ERR_REFUSED)
         return ERR_REFUSED;
     return launch_spec_refuse(
         a, out_why, "role %.*s has no manifests: there is no *.pp in %.*s/puppet/roles/%.*s",
-        STR_FMT_ARGS(w->role), STR_FMT_ARGS(w->source_path), STR_FMT_ARGS(w->role));
+        STR_FMT_ARGS(w->role), STR_FMT_ARGS(w->source_path),
+        STR_FMT_ARGS(launch_spec_files_name(w)));
 }
 
 static err puppet_add_data(const struct jig_work *w, struct arena *a, struct archive *archive,

@@ -384,6 +384,7 @@ struct jig_work jobs_work(const struct runner *r, const struct run *run, struct 
     if (!f)
         return w;
     w.role = f->role;
+    w.files_name = f->files_name;
     w.node = f->node;
     w.barclamp = f->barclamp;
     w.source_path = f->source_path;

@@ -180,7 +180,7 @@ static struct str runs_copy_str(char **at, struct str text)
 void runs_set_facts(struct run *run, const struct runner_facts *f)
 {
     const size_t size = (size_t)f->role.len + f->node.len + f->barclamp.len + f->source_path.len +
-                        f->jig_class.len + f->transport.address.len + f->transport.user.len;
+                        f->jig_class.len + f->files_name.len + f->transport.address.len + f->transport.user.len;
     struct runner_facts *copy = malloc(sizeof *copy + size);
     must(copy);
     char *at = (char *)(copy + 1);
@@ -190,6 +190,7 @@ void runs_set_facts(struct run *run, const struct runner_facts *f)
     copy->barclamp = runs_copy_str(&at, f->barclamp);
     copy->source_path = runs_copy_str(&at, f->source_path);
     copy->jig_class = runs_copy_str(&at, f->jig_class);
+    copy->files_name = runs_copy_str(&at, f->files_name);
     copy->transport.address = runs_copy_str(&at, f->transport.address);
     copy->transport.user = runs_copy_str(&at, f->transport.user);
     free(run->facts);
