@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/hash/hash.h"
 #include "base/mem/arena.h"
+#include "base/net/ip.h"
 #include "model/command.h"
 #include "model/problem.h"
 #include "model/reason.h"
@@ -168,7 +169,9 @@ bool core_last_turn(const struct core *c, enum table table, int64_t id, int64_t 
 int64_t core_next_id(const struct core *c, enum table table, int64_t after);
 uint32_t core_count(const struct core *c, enum table table);
 /* Look up an object by name, ignoring case; 0 = none. The node name "admin" also finds the oldest
- * admin node. A group is found by "category/name", or by its name: the oldest with that name. */
+ * admin node. A group is found by "category/name", or by its name: the oldest with that name. A
+ * range is found by "network.range", or by its name if only one network has a range of that name.
+ */
 int64_t core_find(const struct core *c, enum table table, struct str name);
 /* The noderole of the role on the node; 0 = not bound. */
 int64_t core_noderole(const struct core *c, int64_t node_id, int64_t role_id);
@@ -224,6 +227,48 @@ enum dns_name_verdict core_dns_name(const struct core *c, int64_t allocation_id,
 /* The node's hammers by id. */
 int64_t *core_hammers_of(const struct core *c, int64_t node_id, struct arena *a,
                          uint32_t *out_count);
+
+/* ---- networks (docs/spec/networks.md) ---- */
+
+/* The ranges of the network, the interfaces of the node, and the allocations of a node, network or
+ * range (TABLE_NODE, TABLE_NETWORK, TABLE_NETWORK_RANGE): ids in ascending order; those of a network
+ * range by range. */
+int64_t *core_ranges_of(const struct core *c, int64_t network_id, struct arena *a,
+                        uint32_t *out_count);
+int64_t *core_nics_of(const struct core *c, int64_t node_id, struct arena *a, uint32_t *out_count);
+int64_t *core_allocations_of(const struct core *c, enum table owner, int64_t owner_id,
+                             struct arena *a, uint32_t *out_count);
+/* The router of the network; 0 = none. */
+int64_t core_router_of(const struct core *c, int64_t network_id);
+/* The row of TABLE_NETWORK_ALLOCATION, TABLE_LEASE or TABLE_NETWORK_ROUTER that has the address,
+ * without regard to the prefix length; 0 = none. Of several routers any one. */
+int64_t core_address_row(const struct core *c, enum table table, struct ip ip);
+/* The interface with this MAC as a number; 0 = none. */
+int64_t core_nic_of_mac(const struct core *c, uint64_t mac);
+/* The network that has a range with this address, of this category unless that is empty; 0 = none. A
+ * range that does not overlap others comes first, then the oldest network. */
+int64_t core_network_of_address(const struct core *c, struct ip ip, struct str category);
+/* The ranges from which the node gets addresses of the network by default, at most
+ * AUTO_RANGES_MAX. */
+enum { AUTO_RANGES_MAX = 2 };
+uint32_t core_auto_ranges(const struct core *c, int64_t network_id, int64_t node_id,
+                          int64_t out_ids[AUTO_RANGES_MAX]);
+/* Replace the interface settings that the range inherits by those of its network. */
+void core_range_inherit(const struct core *c, struct network_range_record *range);
+
+/* How many addresses of a range are used for what. */
+struct range_usage {
+    uint64_t size; /* UINT64_MAX if there are more */
+    uint64_t allocated, leased;
+    uint64_t resting; /* freed by nodes or declined by clients: used again when no other is free */
+    uint64_t routers; /* addresses of routers that no node has */
+    uint64_t free;
+};
+/* False if there is no such range. */
+bool core_range_usage(const struct core *c, int64_t range_id, struct range_usage *out);
+/* When the lease ends, or when others may have the address: ms since 1970. */
+int64_t core_lease_end(const struct core *c, int64_t lease_id);
+
 bool core_is_in_group(const struct core *c, int64_t group_id, int64_t node_id);
 /* The nodes in the group by id. */
 int64_t *core_nodes_of_group(const struct core *c, int64_t group_id, struct arena *a,

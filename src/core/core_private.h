@@ -612,6 +612,9 @@ void network_range_check(struct core *c, network_range_ix r, struct str in);
 void network_range_destroy(struct core *c, network_range_ix r);
 /* The range with this name; none if the network has none. */
 network_range_ix network_range_find(const struct core *c, network_ix w, struct str name);
+/* The id of a range by "NETWORK.RANGE", or by the name of the range if no other network has one of
+ * that name; 0 = none. */
+int64_t network_range_find_id(const struct core *c, struct str name);
 bool network_range_fill(struct network_range *row, const struct network_range_record *r);
 void network_range_index(struct core *c, network_range_ix r);
 network_router_ix network_router_make(struct core *c, network_ix w,
@@ -681,6 +684,8 @@ network_allocation_ix network_allocate(struct core *c, network_range_ix r, node_
                                        const struct address_request *wanted);
 /* Allocate from the ranges that the network has for the node by default, if there are any. */
 void network_allocate_default(struct core *c, network_ix w, node_ix n);
+/* The range from which the node gets an IPv4 address by default; {0} if the network has none. */
+network_range_ix allocation_default_range(const struct core *c, network_ix w, node_ix n);
 /* Delete it. is_kept: the address stays reserved for a time. */
 void network_allocation_destroy(struct core *c, network_allocation_ix a, bool is_kept);
 void network_allocations_forget_node(struct core *c, node_ix n);

@@ -240,6 +240,8 @@ static bool param_refuse_number(struct call *call, const char *name, int64_t lea
 {
     struct buf b = buf_in(call->arena);
     const bool has_upper = most < UINT32_MAX;
+    if (least == INT64_MIN)
+        return param_refuse_type(call, name, "a whole number");
     buf_put_z(&b, has_upper ? "a whole number from " : "a whole number of at least ");
     buf_put_i64(&b, least);
     if (has_upper) {
@@ -334,8 +336,12 @@ bool param_number(struct call *call, const char *name, int64_t least, int64_t mo
     int64_t number;
     if (!value)
         return false;
-    const bool reads = value->kind == JSON_STRING ? str_parse_i64(value->text, &number)
-                                                  : json_as_i64(value, &number);
+    /* A string is read like a number, so that forms can send a negative one. */
+    const struct json as_number = {.kind = JSON_NUMBER, .text = value->text};
+    const bool is_text = value->kind == JSON_STRING;
+    const bool is_negative = is_text && value->text.len > 1 && value->text.at[0] == '-';
+    const bool reads = is_text && !is_negative ? str_parse_i64(value->text, &number)
+                                               : json_as_i64(is_text ? &as_number : value, &number);
     if (!reads || number < least || number > most)
         return param_refuse_number(call, name, least, most);
     *out_value = number;

@@ -85,6 +85,7 @@ static bool schema_read_param(struct call *call, const struct param_rule *rule, 
     case PARAM_VALUE: return param_value(call, rule->name, at);
     case PARAM_UINT32: return schema_read_uint32(call, rule->name, at);
     case PARAM_INT64: return param_number(call, rule->name, 0, INT64_MAX, at);
+    case PARAM_SIGNED: return param_number(call, rule->name, INT64_MIN, INT64_MAX, at);
     case PARAM_TIME: return param_time(call, rule->name, at);
     case PARAM_WORD: return schema_read_word(call, rule, at);
     case PARAM_ACCESS: return schema_read_access(call, rule->name, at);
@@ -133,10 +134,18 @@ static void schema_refuse_unknown(struct call *call, const struct params_schema 
 
 /* ---- commands ---- */
 
+/* Is the parameter null, and does the rule accept that as a value of its own? */
+static bool schema_is_null(const struct call *call, const struct param_rule *rule)
+{
+    const struct json *value =
+        rule->null_bit ? json_get(call->params, str_from(rule->name)) : NULL;
+    return value && value->kind == JSON_NULL;
+}
+
 void params_schema_read(struct call *call, const struct params_schema *schema, int64_t id,
                         struct command *out_command)
 {
-    uint32_t given = 0;
+    uint32_t given = 0, nulls = 0;
     out_command->kind = schema->kind;
     if (id) {
         const struct field *first = command_layout(schema->kind)->fields;
@@ -145,9 +154,15 @@ void params_schema_read(struct call *call, const struct params_schema *schema, i
     }
     for (uint32_t i = 0; i < schema->count; i++) {
         const struct param_rule *rule = &schema->rules[i];
-        if (!rule->read_by_handler &&
-            schema_read_param(call, rule, schema->given_at != 0, (char *)out_command + rule->at))
+        if (schema_is_null(call, rule))
+            nulls |= rule->null_bit;
+        else if (!rule->read_by_handler &&
+                 schema_read_param(call, rule, schema->given_at != 0, (char *)out_command + rule->at))
             given |= rule->given;
+    }
+    if (nulls) {
+        given |= schema->nulls_given;
+        *(uint32_t *)(void *)((char *)out_command + schema->nulls_at) = nulls;
     }
     if (schema->given_at)
         *(uint32_t *)(void *)((char *)out_command + schema->given_at) = given;

@@ -17,6 +17,7 @@ enum param_kind {
     PARAM_VALUE,  /* canonical JSON of anything */
     PARAM_UINT32, /* uint32 */
     PARAM_INT64,  /* int64, not negative */
+    PARAM_SIGNED, /* int64 */
     PARAM_TIME,   /* milliseconds since 1970; null counts as not given */
     PARAM_REF,    /* id of another object, by its name or id */
     PARAM_WORD,   /* uint32: index in a list of words */
@@ -35,6 +36,7 @@ struct param_rule {
     /* PARAM_WORD: the words, NULL at the end. */
     const char *const *words;
     bool read_by_handler; /* not stored in the command; the handler reads it */
+    uint32_t null_bit;    /* null is not read, but sets this bit in the mask of nulls; 0: none */
 };
 
 struct params_schema {
@@ -42,6 +44,8 @@ struct params_schema {
     const struct param_rule *rules;
     uint32_t count;
     uint16_t given_at; /* offset of the mask of present fields; 0: the command has none */
+    uint16_t nulls_at; /* offset of the mask of fields that are null; 0: the command has none */
+    uint32_t nulls_given; /* bit in the mask of present fields if that mask is not 0 */
     /* Checks beyond the table, after the command is filled; may be NULL. */
     void (*check)(struct call *call, struct command *command);
 };

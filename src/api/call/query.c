@@ -252,17 +252,19 @@ static const char *query_check_value(struct query_parser *r, const struct query_
     if (kind == PROP_NODEROLE_STATE || kind == PROP_DEPLOYMENT_STATE ||
         kind == PROP_SNAPSHOT_STATE || kind == PROP_NODE_STATE)
         return w->has_number ? NULL : query_state_names(r->arena, kind);
-    if (kind == PROP_INT || kind == PROP_UINT32 || kind == PROP_REF || kind == PROP_LEADING_NUMBER)
+    if (kind == PROP_INT || kind == PROP_UINT32 || kind == PROP_REF ||
+        kind == PROP_LEADING_NUMBER || kind == PROP_RANGE_NUMBER || kind == PROP_ENTRY_NODE)
         return w->has_number ? NULL : "must be a number";
     if (kind == PROP_POWER_STATE) {
         const bool is_state =
             power_state_find(w->text) != POWER_STATE_UNKNOWN || str_eq(w->text, STR("unknown"));
         return is_state ? NULL : "must be unknown, on, off or changing";
     }
-    if (kind == PROP_TIME)
+    if (kind == PROP_TIME || kind == PROP_LEASE_END)
         return w->has_time ? NULL : "must be a time such as 2015-01-02T03:04:05Z";
     const bool is_truth = kind == PROP_BOOL || kind == PROP_BOOL_INVERTED || kind == PROP_FLAG ||
-                          kind == PROP_IS_SET || kind == PROP_NODE_ERROR || kind == PROP_JIG_ACTIVE;
+                          kind == PROP_IS_SET || kind == PROP_NODE_ERROR ||
+                          kind == PROP_JIG_ACTIVE || kind == PROP_RANGE_FLAG;
     if (!is_truth || str_eq(w->text, STR("true")) || str_eq(w->text, STR("false")))
         return NULL;
     return "must be true or false";

@@ -18,13 +18,22 @@
     X(barclamps)                                                                                   \
     X(deployment_roles)                                                                            \
     X(digest)                                                                                      \
+    X(dns_name_entries)                                                                            \
+    X(dns_name_filters)                                                                            \
     X(deployments)                                                                                 \
     X(events)                                                                                      \
     X(groups)                                                                                      \
     X(hammer_kinds)                                                                                \
     X(hammers)                                                                                     \
+    X(interfaces)                                                                                  \
     X(jigs)                                                                                        \
+    X(leases)                                                                                      \
     X(metrics)                                                                                     \
+    X(network_allocations)                                                                         \
+    X(network_ranges)                                                                              \
+    X(network_routers)                                                                             \
+    X(networks)                                                                                    \
+    X(nics)                                                                                        \
     X(noderoles)                                                                                   \
     X(nodes)                                                                                       \
     X(openapi)                                                                                     \

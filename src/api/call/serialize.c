@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/call/iso8601.h"
+#include "base/net/mac.h"
 #include "model/hammer_class.h"
 
 /* Conversion of record fields to JSON. object_view_value() converts a field to a typed value, which
@@ -106,6 +107,57 @@ static struct str view_power_name(uint32_t state)
                                      : STR("");
 }
 
+static struct str view_mac_text(uint64_t number, struct arena *a)
+{
+    struct mac mac;
+    for (uint32_t i = 0; i < sizeof mac.bytes; i++)
+        mac.bytes[i] = (uint8_t)(number >> (8 * (sizeof mac.bytes - 1 - i)));
+    return number ? mac_format(a, mac) : STR("");
+}
+
+static struct str view_lease_state(uint32_t state)
+{
+    static const char *const names[LEASE_STATE_COUNT] = {
+        [LEASE_LIVE] = "live", [LEASE_DECLINED] = "declined", [LEASE_FREED] = "freed"};
+    return state < LEASE_STATE_COUNT ? str_from(names[state]) : STR("");
+}
+
+/* A setting of a range with the value that is in effect. */
+static struct object_view_value view_range_setting(const struct object_view_field *f,
+                                                   const struct core *core,
+                                                   const struct record *record)
+{
+    struct network_range_record range = record->network_range;
+    core_range_inherit(core, &range);
+    switch (f->bit) {
+    case RANGE_OWN_VLAN: return view_number(range.vlan);
+    case RANGE_OWN_TEAM_MODE: return view_number(range.team_mode);
+    case RANGE_OWN_USE_VLAN: return view_bool(range.use_vlan);
+    case RANGE_OWN_USE_BRIDGE: return view_bool(range.use_bridge);
+    case RANGE_OWN_USE_TEAM: return view_bool(range.use_team);
+    default: return (struct object_view_value){.kind = VALUE_TEXT, .text = range.conduit};
+    }
+}
+
+/* A value of the allocation that a DNS name belongs to; null if it does not exist. */
+static struct object_view_value view_entry_value(enum object_view_kind kind,
+                                                 const struct core *core,
+                                                 const struct record *entry)
+{
+    struct record owner;
+    if (!core_record(core, TABLE_NETWORK_ALLOCATION, entry->dns_name_entry.network_allocation_id,
+                     &owner))
+        return (struct object_view_value){.kind = VALUE_NULL};
+    const struct str address = owner.network_allocation.address;
+    const bool is_v6 = str_find(address, ':', 0) < address.len;
+    if (kind == PROP_ENTRY_NODE)
+        return view_number(owner.network_allocation.node_id);
+    return view_string_or_null(kind == PROP_ENTRY_ADDRESS
+                                   ? str_slice(address, 0, str_find(address, '/', 0))
+                               : is_v6 ? STR("AAAA")
+                                       : STR("A"));
+}
+
 struct object_view_value object_view_value(const struct object_view_field *f,
                                            const struct core *core, const struct record *record,
                                            struct arena *a)
@@ -145,6 +197,17 @@ struct object_view_value object_view_value(const struct object_view_field *f,
     case PROP_REASON: return view_string_or_null(view_reason_name(*(const uint32_t *)at));
     case PROP_POWER_STATE: return view_string_or_null(view_power_name(*(const uint32_t *)at));
     case PROP_IS_SET: return view_bool(((const struct str *)at)->len > 0);
+    case PROP_MAC: return view_string_or_null(view_mac_text(*(const uint64_t *)at, a));
+    case PROP_LEASE_STATE: return view_string_or_null(view_lease_state(*(const uint32_t *)at));
+    case PROP_RANGE_CONDUIT:
+    case PROP_RANGE_NUMBER:
+    case PROP_RANGE_FLAG: return view_range_setting(f, core, record);
+    case PROP_LEASE_END:
+        return (struct object_view_value){.kind = VALUE_TIME,
+                                          .number = core_lease_end(core, record->id)};
+    case PROP_RR_TYPE:
+    case PROP_ENTRY_ADDRESS:
+    case PROP_ENTRY_NODE: return view_entry_value(f->kind, core, record);
     case PROP_CHANGED:
     case PROP_CHANGED_DESTRUCTIVE: {
         uint32_t changed, destructive;

@@ -36,6 +36,8 @@ enum object_view_kind {
     PROP_REASON,         /* enum reason_code by its name, REASON_NONE is null */
     PROP_POWER_STATE,    /* enum power_state by its name */
     PROP_IS_SET,         /* secret string: true unless it is empty */
+    PROP_MAC,            /* int64: a MAC address, 0 is null */
+    PROP_LEASE_STATE,    /* enum lease_state by its name */
     /* From here on: computed, also from other records. object_view_is_plain() depends on this
      * order. */
     PROP_DEPLOYMENT_STATE,    /* state of the deployment, as a number */
@@ -49,13 +51,20 @@ enum object_view_kind {
     PROP_CHANGED_DESTRUCTIVE, /* number of those with destructive roles */
     PROP_UNPROPOSED,          /* number of noderoles with values that no commit publishes */
     PROP_ACTIONS,             /* actions of a hammer of that kind, by category */
+    PROP_RANGE_CONDUIT,       /* conduit of a range, which it may inherit from its network */
+    PROP_RANGE_NUMBER,        /* vlan or team_mode of a range: `bit` is the RANGE_OWN_... */
+    PROP_RANGE_FLAG,          /* use_vlan, use_bridge or use_team of a range, likewise */
+    PROP_LEASE_END,           /* when a lease ends */
+    PROP_RR_TYPE,             /* type of the record of a DNS name: A or AAAA */
+    PROP_ENTRY_ADDRESS,       /* address that a DNS name stands for, without prefix length */
+    PROP_ENTRY_NODE,          /* id of the node that has it */
 };
 
 struct object_view_field {
     const char *name;
     enum object_view_kind kind;
     uint16_t at;        /* offset in struct record */
-    uint32_t bit;       /* PROP_FLAG */
+    uint32_t bit;       /* PROP_FLAG, PROP_RANGE_NUMBER, PROP_RANGE_FLAG */
     const char *sample; /* JSON in samples; NULL: not in samples */
 };
 

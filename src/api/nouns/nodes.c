@@ -1,20 +1,18 @@
-#include <arpa/inet.h>
-
 #include "api/call/reply.h"
 #include "api/nouns/attribs.h"
 #include "api/nouns/hammers.h"
+#include "api/nouns/network_allocations.h"
 #include "api/nouns/tokens.h"
 #include "api/rest/nested.h"
 #include "api/rest/standard_routes.h"
 #include "api/views/graph.h"
 
 /* Nodes: fields, parameters and routes. A node is a machine, or a system node that carries
- * services. A machine that registers may send mac and ip, which are stored as hints; later it
+ * services. A machine that registers may send mac and ip, which the core stores as hints; later it
  * reports alive, its boot id and its environment through PUT.
  *
- * The file has constant tables and no state; changes are commands of the core. mac and ip are
- * merged into the hint after the parameter `hint` was read, so they override it. A wrong one is a
- * problem, and nothing is submitted. */
+ * The file has constant tables and no state; changes are commands of the core. A wrong parameter is
+ * a problem, and nothing is submitted. */
 
 /* clang-format off */
 static const struct object_view_field node_fields[] = {
@@ -66,68 +64,9 @@ static const struct param_rule create_rules[] = {
      .id_key = "deployment_id"},
     {.name = "hint", .kind = PARAM_DOC, .at = COMMAND_AT(node_create.hint)},
     {.name = "discovery", .kind = PARAM_DOC, .at = COMMAND_AT(node_create.discovery)},
-    {.name = "mac", .kind = PARAM_TEXT, .read_by_handler = true},
-    {.name = "ip", .kind = PARAM_TEXT, .read_by_handler = true},
+    {.name = "mac", .kind = PARAM_TEXT, .at = COMMAND_AT(node_create.mac)},
+    {.name = "ip", .kind = PARAM_TEXT, .at = COMMAND_AT(node_create.ip)},
 };
-
-/* ---- registration of a machine ---- */
-
-static bool node_is_mac(struct str s)
-{
-    if (s.len != 17)
-        return false;
-    for (uint32_t i = 0; i < s.len; i++) {
-        const char c = s.at[i];
-        const bool is_hex = char_is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-        if (i % 3 == 2 ? c != ':' && c != '-' : !is_hex)
-            return false;
-    }
-    return true;
-}
-
-/* "10.0.0.7/24", or without the prefix length. */
-static bool node_is_ip(struct call *call, struct str s)
-{
-    unsigned char bytes[16];
-    int64_t prefix = 0;
-    const uint32_t slash = str_find(s, '/', 0);
-    const char *host = str_z(call->arena, str_slice(s, 0, slash));
-    const bool is_v4 = inet_pton(AF_INET, host, bytes) == 1;
-    if (!is_v4 && inet_pton(AF_INET6, host, bytes) != 1)
-        return false;
-    return slash == s.len || (str_parse_i64(str_slice(s, slash + 1, s.len), &prefix) &&
-                              prefix >= 0 && prefix <= (is_v4 ? 32 : 128));
-}
-
-/* Stores mac and ip in the hint of the node, as if the client had sent them there
- * (docs/spec/machines.md). */
-static void node_check_create(struct call *call, struct command *command)
-{
-    struct str mac = STR(""), ip = STR("");
-    struct str *doc = &command->node_create.hint;
-    const bool has_mac = param_text(call, "mac", &mac) && mac.len;
-    const bool has_ip = param_text(call, "ip", &ip) && ip.len;
-    if (has_mac && !node_is_mac(mac))
-        call_refuse(call, PROBLEM_BAD_VALUE, STR("mac"),
-                    STR("mac must be six pairs of hex digits such as 52:54:00:12:34:56"));
-    if (has_ip && !node_is_ip(call, ip))
-        call_refuse(call, PROBLEM_BAD_VALUE, STR("ip"),
-                    STR("ip must be an address such as 192.168.124.10/24"));
-    if (call->problems || (!has_mac && !has_ip))
-        return;
-    struct json *hint;
-    uint32_t offset;
-    const char *what;
-    must(json_read(call->arena, doc->len ? *doc : STR("{}"), &hint, &offset, &what) == OK);
-    if (has_mac) {
-        struct json *macs = json_make(call->arena, JSON_ARRAY);
-        json_append(macs, json_make_string(call->arena, str_lower(call->arena, mac)));
-        json_set(hint, STR("admin_macs"), macs);
-    }
-    if (has_ip)
-        json_set(hint, STR("admin-v4addr"), json_make_string(call->arena, ip));
-    *doc = json_write(call->arena, hint);
-}
 
 static const struct param_rule update_rules[] = {
     {.name = "name", .kind = PARAM_TEXT, .at = COMMAND_AT(node_update.name), .given = GIVEN_NAME},
@@ -185,8 +124,7 @@ static const struct param_rule update_rules[] = {
      .given = GIVEN_NODE_BOOT_GENERATION},
 };
 
-static const struct params_schema create = {
-    .kind = COMMAND_NODE_CREATE, PARAM_RULES(create_rules), .check = node_check_create};
+static const struct params_schema create = {.kind = COMMAND_NODE_CREATE, PARAM_RULES(create_rules)};
 static const struct params_schema update = {
     .kind = COMMAND_NODE_UPDATE, PARAM_RULES(update_rules), GIVEN_MASK_AT(node_update)};
 
@@ -262,6 +200,29 @@ static const struct route routes[] = {
     ROUTE_NESTED("nodes/:id/node_roles", resource_noderoles, resource_nodes, "its noderoles"),
     ROUTE_NESTED("nodes/:id/roles", resource_roles, resource_nodes, "the roles bound to it"),
     ROUTE_NESTED("nodes/:id/hammers", resource_hammers, resource_nodes, "its hammers"),
+    {.method = HTTP_GET,
+     .pattern = V "nodes/:id/network_allocations",
+     .serve = serve_owned_list,
+     .resource = &resource_network_allocations,
+     .within = &resource_nodes,
+     .form = REPLY_LIST,
+     .access = ROUTE_AUTH_OR_NODE,
+     .does = "its addresses, as objects"},
+    {.method = HTTP_GET,
+     .pattern = V "nodes/:id/nics",
+     .serve = serve_owned_list,
+     .resource = &resource_nics,
+     .within = &resource_nodes,
+     .form = REPLY_LIST,
+     .access = ROUTE_AUTH_OR_NODE,
+     .does = "its interfaces"},
+    {.method = HTTP_GET,
+     .pattern = V "nodes/:id/addresses",
+     .serve = serve_node_addresses,
+     .resource = &resource_nodes,
+     .form = REPLY_CUSTOM,
+     .access = ROUTE_AUTH_OR_NODE,
+     .does = "its addresses by network; of one network with network=, of categories with category="},
     {.method = HTTP_GET,
      .pattern = V "nodes/:id/power",
      .serve = serve_power_actions,

@@ -61,8 +61,27 @@ static int64_t nested_id_in_deployment(struct call *call, int64_t deployment_id,
     return at == deployment_id ? id : 0;
 }
 
+static int64_t nested_id_in_network(struct call *call, int64_t network_id, struct str key)
+{
+    struct record network, range;
+    int64_t id = 0;
+    if (call->route->resource == &resource_network_routers)
+        return core_router_of(call->core, network_id);
+    if (str_is_digits(key))
+        id = str_parse_i64(key, &id) ? id : 0;
+    else if (core_record(call->core, TABLE_NETWORK, network_id, &network))
+        id = core_find(call->core, TABLE_NETWORK_RANGE,
+                       STR_CONCAT(call->arena, network.network.name, STR("."), key));
+    return id && core_record(call->core, TABLE_NETWORK_RANGE, id, &range) &&
+                   range.network_range.network_id == network_id
+               ? id
+               : 0;
+}
+
 static int64_t nested_id(struct call *call, int64_t owner_id, struct str key)
 {
+    if (call->route->within == &resource_networks)
+        return nested_id_in_network(call, owner_id, key);
     if (call->route->within == &resource_deployments)
         return nested_id_in_deployment(call, owner_id, key);
     if (call->route->resource == &resource_hammers)
@@ -138,4 +157,15 @@ enum handler_result serve_nested_create(struct call *call)
     if (!call->problems)
         params_schema_read(call, route->resource->create, 0, &command);
     return object_submit(call, &command, object_reply_shown);
+}
+
+enum handler_result serve_nested_delete(struct call *call)
+{
+    struct command command = {0};
+    struct record record;
+    if (!nested_find(call, &record) || !object_condition(call))
+        return SERVED_REPLY;
+    params_schema_read(call, &(struct params_schema){.kind = call->route->command}, record.id,
+                       &command);
+    return object_submit(call, &command, object_reply_deleted);
 }

@@ -8,6 +8,8 @@
  *   deployments/D/nodes/N             the name or the id of a node
  *   deployments/D/node_roles/R        the id of a noderole
  *   deployments/D/deployment_roles/R  the name of a role, or the id of a deployment role
+ *   networks/N/network_ranges/R       the name or the id of a range of the network
+ *   networks/N/network_routers/R      anything: a network has one router
  *
  * An object that is created below an owner belongs to it; a body that names another owner is
  * refused.
@@ -19,6 +21,8 @@
 enum handler_result serve_nested_show(struct call *call);
 enum handler_result serve_nested_update(struct call *call);
 enum handler_result serve_nested_create(struct call *call);
+/* The route names the command. */
+enum handler_result serve_nested_delete(struct call *call);
 
 #define ROUTE_NESTED_SHOW(path, noun, owner, who, summary)                                         \
     {                                                                                              \
@@ -34,4 +38,10 @@ enum handler_result serve_nested_create(struct call *call);
     {                                                                                              \
         .method = HTTP_POST, .pattern = V path, .serve = serve_nested_create, .resource = &noun,   \
         .within = &owner, .does = summary                                                          \
+    }
+#define ROUTE_NESTED_DELETE(path, noun, owner, COMMAND)                                            \
+    {                                                                                              \
+        .method = HTTP_DELETE, .pattern = V path "/:id", .serve = serve_nested_delete,             \
+        .resource = &noun, .within = &owner, .command = COMMAND, .form = REPLY_MESSAGE,            \
+        .does = "delete the object"                                                                \
     }

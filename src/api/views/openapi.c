@@ -68,19 +68,24 @@ static const char *openapi_field_schema(enum object_view_kind kind)
     case PROP_CHANGED:
     case PROP_CHANGED_DESTRUCTIVE:
     case PROP_UNPROPOSED:
+    case PROP_RANGE_NUMBER:
     case PROP_INT:
     case PROP_UINT32: return "{\"type\":\"integer\",\"format\":\"int64\"}";
+    case PROP_ENTRY_NODE:
     case PROP_REF: return "{\"type\":\"integer\",\"format\":\"int64\",\"nullable\":true}";
     case PROP_BOOL:
     case PROP_BOOL_INVERTED:
     case PROP_FLAG:
     case PROP_IS_SET:
     case PROP_JIG_ACTIVE:
+    case PROP_RANGE_FLAG:
     case PROP_NODE_ERROR: return "{\"type\":\"boolean\"}";
+    case PROP_RANGE_CONDUIT:
     case PROP_TEXT: return "{\"type\":\"string\"}";
     case PROP_ARRAY: return "{\"type\":\"array\",\"items\":{}}";
     case PROP_OBJECT:
     case PROP_ACTIONS: return "{\"type\":\"object\"}";
+    case PROP_LEASE_END:
     case PROP_TIME: return "{\"type\":\"string\",\"format\":\"date-time\",\"nullable\":true}";
     case PROP_NODEROLE_STATE:
     case PROP_NODE_STATE:
@@ -90,6 +95,11 @@ static const char *openapi_field_schema(enum object_view_kind kind)
                "committed, active, error\"}";
     case PROP_POWER_STATE:
         return "{\"type\":\"string\",\"enum\":[\"unknown\",\"on\",\"off\",\"changing\"]}";
+    case PROP_LEASE_STATE:
+        return "{\"type\":\"string\",\"enum\":[\"live\",\"declined\",\"freed\"]}";
+    case PROP_MAC:
+    case PROP_RR_TYPE:
+    case PROP_ENTRY_ADDRESS:
     case PROP_OPTIONAL:
     case PROP_ACCESS:
     case PROP_TOKEN_KIND:
@@ -193,6 +203,7 @@ static const char *openapi_param_schema(enum param_kind kind)
     case PARAM_VALUE: return "{}";
     case PARAM_UINT32:
     case PARAM_INT64: return "{\"type\":\"integer\",\"format\":\"int64\",\"minimum\":0}";
+    case PARAM_SIGNED: return "{\"type\":\"integer\",\"format\":\"int64\"}";
     case PARAM_TIME: return "{\"type\":\"string\",\"format\":\"date-time\"}";
     case PARAM_REF: return "{\"description\":\"a name or an id\"}";
     case PARAM_WORD: return "{\"type\":\"string\"}";

@@ -379,6 +379,7 @@ struct network_range {
     struct ip_range addresses; /* from `first` to `last` */
     uint64_t cursor;           /* no free address is closer to `first` than this */
     uint32_t allocation_count, lease_count;
+    uint32_t live_count; /* of lease_count: leases that clients have */
 };
 
 struct network_router {

@@ -61,8 +61,10 @@ void lease_make_freed(struct core *c, network_range_ix r, struct ip ip, int64_t 
 
 void lease_destroy(struct core *c, lease_ix l)
 {
-    if (lease_at(c, l)->state == LEASE_LIVE)
+    if (lease_at(c, l)->state == LEASE_LIVE) {
         omap_remove(&c->lease_ends, lease_timer_key(c, l));
+        network_range_derive(c, lease_at(c, l)->range)->live_count--;
+    }
     address_remove(c, ADDRESS_LEASE, l.v);
     address_remove_from_range(c, lease_at(c, l)->range, TABLE_LEASE, lease_at(c, l)->o.id);
     put_text(c, &lease_edit(c, l)->address, STR(""));
@@ -225,6 +227,8 @@ void lease_index(struct core *c, lease_ix l)
     const struct lease *lease = lease_at(c, l);
     address_add(c, ADDRESS_LEASE, l.v);
     address_add_to_range(c, lease->range, TABLE_LEASE, lease->o.id, l.v);
+    if (lease->state == LEASE_LIVE)
+        network_range_derive(c, lease->range)->live_count++;
 }
 
 void leases_load(struct core *c)
@@ -241,7 +245,7 @@ void leases_load(struct core *c)
 const char *leases_check(const struct core *c)
 {
     const struct pool *leases = &c->tables[TABLE_LEASE].pool;
-    uint32_t live = 0;
+    uint32_t live = 0, counted = 0;
     for (uint32_t ix = pool_next(leases, 0); ix; ix = pool_next(leases, ix)) {
         const lease_ix l = {ix};
         if (lease_at(c, l)->state != LEASE_LIVE)
@@ -250,5 +254,10 @@ const char *leases_check(const struct core *c)
         if (omap_find(&c->lease_ends, lease_timer_key(c, l)) != ix)
             return "C12: a live lease has no timer";
     }
+    const struct pool *ranges = &c->tables[TABLE_NETWORK_RANGE].pool;
+    for (uint32_t ix = pool_next(ranges, 0); ix; ix = pool_next(ranges, ix))
+        counted += network_range_at(c, (network_range_ix){ix})->live_count;
+    if (counted != live)
+        return "C12: the counts of live leases are wrong";
     return live == c->lease_ends.count ? NULL : "C12: a timer has no live lease";
 }

@@ -209,7 +209,7 @@ network_allocation_ix network_allocate(struct core *c, network_range_ix r, node_
 }
 
 /* The ranges from which the node gets addresses by default. */
-static network_range_ix allocation_default_range(const struct core *c, network_ix w, node_ix n)
+network_range_ix allocation_default_range(const struct core *c, network_ix w, node_ix n)
 {
     const network_range_ix admin = network_range_find(c, w, STR("admin"));
     return node_at(c, n)->admin && admin.v ? admin : network_range_find(c, w, STR("host"));

@@ -74,6 +74,8 @@ int64_t core_find(const struct core *c, enum table table, struct str name)
         return query_group_by_name(c, name);
     if (table == TABLE_NODE && str_eq(name, STR("admin")))
         return query_first_admin(c);
+    if (table == TABLE_NETWORK_RANGE)
+        return network_range_find_id(c, name);
     const uint32_t ix = name_find(c, table, name);
     return ix ? ((const struct object *)pool_at(&c->tables[table].pool, ix))->id : 0;
 }
