@@ -5,6 +5,7 @@
 #include "api/call/streaming.h"
 #include "api/rest/json_object_writer.h"
 #include "api/views/inventory_names.h"
+#include "api/views/inventory_networks.h"
 
 /* A dynamic inventory of Ansible: groups of hosts, and under _meta the variables of all hosts, so
  * that Ansible does not have to request them one by one. Groups are deployments (with their child
@@ -270,7 +271,9 @@ static bool inventory_put_deployment(struct inventory *in, struct buf *out)
     buf_put_z(out, "],\"vars\":{");
     if (inventory_put_true_name(in, INVENTORY_DEPLOYMENT, out))
         buf_put_c(out, ',');
-    buf_put_z(out, "\"networks\":{},\"roles\":[");
+    buf_put_z(out, "\"networks\":");
+    in->work += inventory_write_networks(inventory_core(in), in->key, &in->scratch, out);
+    buf_put_z(out, ",\"roles\":[");
     inventory_put_deployment_roles(in, out);
     buf_put_z(out, "]},\"children\":[");
     inventory_put_children(in, out);
@@ -438,8 +441,10 @@ static void inventory_put_vars(struct inventory *in, const struct host *host, st
                                             &in->scratch, &value);
         object_put_json(&m, attribs[i], known && value.len ? value : STR("null"));
     }
-    object_put_json(&m, "network", STR("{}"));
-    object_put_json(&m, "interface", STR("{}"));
+    object_put_key(&m, "network");
+    inventory_write_addresses(inventory_core(in), host->id, &in->scratch, out);
+    object_put_key(&m, "interface");
+    inventory_write_interfaces(inventory_core(in), host->id, &in->scratch, out);
     object_writer_close(&m);
     arena_reset(&in->scratch);
 }
