@@ -139,6 +139,15 @@ static struct object_view_value view_range_setting(const struct object_view_fiel
     }
 }
 
+static struct str view_range_full_name(const struct core *core,
+                                       const struct network_range_record *range, struct arena *a)
+{
+    struct record network;
+    return core_record(core, TABLE_NETWORK, range->network_id, &network)
+               ? STR_CONCAT(a, network.network.name, STR("."), range->name)
+               : range->name;
+}
+
 /* A value of the allocation that a DNS name belongs to; null if it does not exist. */
 static struct object_view_value view_entry_value(enum object_view_kind kind,
                                                  const struct core *core,
@@ -202,6 +211,8 @@ struct object_view_value object_view_value(const struct object_view_field *f,
     case PROP_RANGE_CONDUIT:
     case PROP_RANGE_NUMBER:
     case PROP_RANGE_FLAG: return view_range_setting(f, core, record);
+    case PROP_RANGE_FULL_NAME:
+        return view_string_or_null(view_range_full_name(core, &record->network_range, a));
     case PROP_LEASE_END:
         return (struct object_view_value){.kind = VALUE_TIME,
                                           .number = core_lease_end(core, record->id)};

@@ -54,6 +54,7 @@ enum object_view_kind {
     PROP_RANGE_CONDUIT,       /* conduit of a range, which it may inherit from its network */
     PROP_RANGE_NUMBER,        /* vlan or team_mode of a range: `bit` is the RANGE_OWN_... */
     PROP_RANGE_FLAG,          /* use_vlan, use_bridge or use_team of a range, likewise */
+    PROP_RANGE_FULL_NAME,     /* NETWORK.RANGE */
     PROP_LEASE_END,           /* when a lease ends */
     PROP_RR_TYPE,             /* type of the record of a DNS name: A or AAAA */
     PROP_ENTRY_ADDRESS,       /* address that a DNS name stands for, without prefix length */

@@ -24,6 +24,7 @@ static const struct object_view_field range_fields[] = {
     {"use_team",   PROP_RANGE_FLAG,    PROP_AT(network_range.use_team), RANGE_OWN_USE_TEAM,   "null"},
     {"overlap",    PROP_BOOL,          PROP_AT(network_range.overlap),    0, "false"},
     PROP_TIMES(network_range)
+    {"full_name",  PROP_RANGE_FULL_NAME, PROP_AT(network_range.id),       0, "null"},
 };
 
 /* The settings that POST and PUT have in common, for one of the commands. */
@@ -66,8 +67,10 @@ static const struct param_rule update_rules[] = {
 };
 /* clang-format on */
 
-static const struct object_view shape_network_range = {
-    .type = "network_range", .table = TABLE_NETWORK_RANGE, PROP_ROWS(range_fields)};
+static const struct object_view shape_network_range = {.type = "network_range",
+                                                       .table = TABLE_NETWORK_RANGE,
+                                                       PROP_ROWS(range_fields),
+                                                       .extras = 1};
 
 static const struct params_schema create = {.kind = COMMAND_NETWORK_RANGE_CREATE,
                                             PARAM_RULES(create_rules),

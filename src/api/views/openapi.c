@@ -81,6 +81,7 @@ static const char *openapi_field_schema(enum object_view_kind kind)
     case PROP_RANGE_FLAG:
     case PROP_NODE_ERROR: return "{\"type\":\"boolean\"}";
     case PROP_RANGE_CONDUIT:
+    case PROP_RANGE_FULL_NAME:
     case PROP_TEXT: return "{\"type\":\"string\"}";
     case PROP_ARRAY: return "{\"type\":\"array\",\"items\":{}}";
     case PROP_OBJECT:

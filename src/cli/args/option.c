@@ -49,6 +49,8 @@ const struct option option_table[] = {
      "also propose the noderole that the value is stored in", AT(propose), false},
     {OPTION_DETAIL, "detail", 0, NULL,
      "list each noderole in addition to the totals", AT(detail), false},
+    {OPTION_INTERFACE, "interface", 0, "IF",
+     "network interface of this host, such as eth0", AT(interface), false},
     {OPTION_YES, "yes", 'y', NULL,
      "do not ask for confirmation", AT(yes), false},
     {OPTION_NODES, "all", 'a', NULL,

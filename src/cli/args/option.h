@@ -35,12 +35,13 @@ enum option_bit {
     OPTION_NODES = 1u << 19, /* selection of nodes: --all, --state, --group */
     OPTION_PROPOSE = 1u << 20,
     OPTION_DETAIL = 1u << 21,
+    OPTION_INTERFACE = 1u << 22,
 };
 
 /* The values as given; NULL or false: the option was not given. */
 struct options {
     const char *output, *sort, *limit, *file, *timeout, *plan, *bucket, *attempt, *host, *after,
-        *group;
+        *group, *interface;
     const char *url, *user, *token_file, *ca;
     bool quiet, watch, wait, follow, list, yes, rerun_changed, all, propose, detail;
     struct args_list filters, states;

@@ -128,8 +128,10 @@ enum cli_exit cmd_objects_create(struct cli_request *req)
         return status;
     if (made->kind == JSON_ARRAY)
         output_list(req, made);
-    else
+    else if (made->kind == JSON_OBJECT)
         output_row(req, made);
+    else
+        fprintf(stderr, "%s: accepted, but nothing was created\n", req->prog);
     return CLI_OK;
 }
 

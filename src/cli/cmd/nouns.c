@@ -5,7 +5,8 @@
 #include "cli/cmd/nouns_private.h"
 
 /* The list of nouns whose objects are in the daemon ("nodes", "runs"), and help texts of verbs
- * that several nouns have. The nouns themselves are defined in nouns_deploy.c and nouns_config.c.
+ * that several nouns have. The nouns themselves are defined in nouns_deploy.c, nouns_network.c and
+ * nouns_config.c.
  *
  * Everything here is constant. The usage message and shell completion list the nouns in the order
  * of the table; lookups do not depend on the order, because names are unique. A lookup that finds
@@ -53,7 +54,9 @@ const struct cli_noun *const online_nouns[] = {
     &noderoles_noun, &runs_noun,  &snapshots_noun,   &attribs_noun,
     &barclamps_noun, &jigs_noun,  &hammers_noun,     &available_hammers_noun,
     &groups_noun,    &users_noun, &tokens_noun,      &events_noun,
-    &audit_noun,
+    &audit_noun,     &networks_noun, &ranges_noun,   &routers_noun,
+    &allocations_noun, &leases_noun, &interfaces_noun, &filters_noun,
+    &names_noun,     &nics_noun,
 };
 
 const uint32_t online_noun_count = sizeof online_nouns / sizeof online_nouns[0];

@@ -6,7 +6,7 @@
 
 /* Constant tables: the nouns of the command line for content of barclamps, hammers, groups,
  * accounts and events, with the verbs and the table columns of each. nouns_deploy.c has the nouns
- * that are planned and run; nouns.c lists all of them.
+ * that are planned and run, nouns_network.c those of networks; nouns.c lists all of them.
  *
  * The order of entries is only the order of output: verbs in the help, columns from left to right.
  * Nothing here runs or can fail; errors are printed by the functions in .run_online, which return

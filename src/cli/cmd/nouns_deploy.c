@@ -2,6 +2,7 @@
 
 #include "cli/cmd/cmd_auth.h"
 #include "cli/cmd/cmd_log.h"
+#include "cli/cmd/cmd_networks.h"
 #include "cli/cmd/cmd_redeploy.h"
 
 /* Constant tables: the nouns of the command line that are planned and run (nodes, deployments,
@@ -75,6 +76,14 @@ static const struct cli_verb node_verbs[] = {
      .options = SHOWN,
      .operands_min = 2,
      .operands_max = 2},
+    {.name = "addresses",
+     .operands = "NODE",
+     .summary = "List the addresses of the node by network",
+     .help = "",
+     .run_online = cmd_networks_addresses,
+     .options = SHOWN,
+     .operands_min = 1,
+     .operands_max = 1},
     {.name = "power",
      .operands = "NODE [ACTION]",
      .summary = "Execute a power action; without ACTION, list the available ones",

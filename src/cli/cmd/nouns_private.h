@@ -1,5 +1,6 @@
 /* nouns_private.h - shared by the tables of nouns: verbs that many nouns have, and macros to define
- * a noun. nouns_deploy.c has the nouns that are planned and run, nouns_config.c the others.
+ * a noun. nouns_deploy.c has the nouns that are planned and run, nouns_network.c those of networks,
+ * nouns_config.c the others.
  */
 #pragma once
 
@@ -146,3 +147,12 @@ extern const struct cli_noun users_noun;
 extern const struct cli_noun tokens_noun;
 extern const struct cli_noun events_noun;
 extern const struct cli_noun audit_noun;
+extern const struct cli_noun networks_noun;
+extern const struct cli_noun ranges_noun;
+extern const struct cli_noun routers_noun;
+extern const struct cli_noun allocations_noun;
+extern const struct cli_noun leases_noun;
+extern const struct cli_noun interfaces_noun;
+extern const struct cli_noun filters_noun;
+extern const struct cli_noun names_noun;
+extern const struct cli_noun nics_noun;
