@@ -224,6 +224,10 @@ enum dns_name_verdict {
  * name is the result of the template, empty if it is too long. */
 enum dns_name_verdict core_dns_name(const struct core *c, int64_t allocation_id, int64_t filter_id,
                                     struct arena *a, struct str *out_name);
+/* The address at which the daemon reaches the machine unless a hammer has an endpoint: its
+ * allocation in a network of the category admin, or else in the network `unmanaged`, without the
+ * prefix length (docs/spec/networks.md); its name if it has none. Empty: no such node. */
+struct str core_node_address(const struct core *c, int64_t node_id, struct arena *a);
 /* The node's hammers by id. */
 int64_t *core_hammers_of(const struct core *c, int64_t node_id, struct arena *a,
                          uint32_t *out_count);

@@ -31,7 +31,7 @@ static bool hammer_bound_complete_ssh(const struct core *core, const struct node
     if (hammer->endpoint.len == 0) {
         if (!transport_of(core, node->id, a, &t) || t.kind != TRANSPORT_SSH)
             return false;
-        hammer->endpoint = node->name;
+        hammer->endpoint = core_node_address(core, node->id, a);
     }
     hammer->extra =
         hammer_extra_add_host_key(hammer->extra, known_hosts_best_key(core, node->id, a), a);

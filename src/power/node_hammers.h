@@ -1,10 +1,12 @@
 /* node_hammers.h - the hammers (power drivers) of a node, with everything that an order to them
  * needs (power/hammer/hammer_ops.h).
  *
- * Missing values of an ssh hammer are filled in: the name of the node as the endpoint, and the host
+ * Missing values of an ssh hammer are filled in: core_node_address() as the endpoint, and the host
  * key that is pinned for the node. An ssh hammer without an endpoint is left out if the node is
  * reached locally: no order then restarts the machine of the daemon by mistake, and no poll reports
- * a missing endpoint. Strings belong to the core or are in the arena.
+ * a missing endpoint. Hammers of service processors (ipmi, redfish) get no endpoint: the address of
+ * the machine is not that of its service processor, and the password must not be sent there.
+ * Strings belong to the core or are in the arena.
  */
 #pragma once
 

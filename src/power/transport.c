@@ -1,8 +1,8 @@
 /* transport.c - derivation of the transport of a node from its hammers (docs/spec/machines.md).
  *
  * Reads the core and keeps no state. Values are taken in this order: the port of the endpoint, then
- * extra.port, then 22; the endpoint, then the name of the node. An invalid port or `extra` counts
- * as absent; the only failure is a node that does not exist. */
+ * extra.port, then 22; the endpoint, then core_node_address(). An invalid port or `extra` counts as
+ * absent; the only failure is a node that does not exist. */
 #include "power/transport.h"
 
 #include "base/json/json.h"
@@ -56,13 +56,14 @@ static uint16_t hammer_extra_port(struct str extra, struct arena *a)
     return found && json_as_i64(found, &port) && port > 0 && port <= PORT_MAX ? (uint16_t)port : 0;
 }
 
-static void transport_set_ssh(const struct node_access *node_access, struct str node,
+/* `fallback` is the address if the hammer has no endpoint. */
+static void transport_set_ssh(const struct node_access *node_access, struct str fallback,
                               struct arena *a, struct transport *out)
 {
     struct power_op_address address = {.host = node_access->ssh.endpoint};
     *out = (struct transport){.kind = TRANSPORT_SSH, .user = STR("root"), .port = SSH_PORT};
     if (node_access->ssh.endpoint.len == 0)
-        address.host = node;
+        address.host = fallback;
     else if (!power_op_address_parse(node_access->ssh.endpoint, &address))
         address = (struct power_op_address){.host = node_access->ssh.endpoint};
     const uint16_t port =
@@ -86,7 +87,7 @@ bool transport_of(const struct core *core, int64_t node_id, struct arena *a,
     if (node_access.has_local || is_here)
         *out_transport = (struct transport){.kind = TRANSPORT_LOCAL};
     else
-        transport_set_ssh(&node_access, node->name, a, out_transport);
+        transport_set_ssh(&node_access, core_node_address(core, node_id, a), a, out_transport);
     out_transport->node_id = node_id;
     return true;
 }

@@ -131,6 +131,63 @@ int64_t *core_noderoles_of(const struct core *c, int64_t node_id, struct arena *
     return query_noderole_ids(c, n.v ? &node_at(c, n)->noderoles : &none, a, out_count);
 }
 
+/* Ascending order of preference of an allocation as the address of its node: networks of the
+ * category admin before the network `unmanaged`, IPv4 before IPv6, then the order of the network, its
+ * id and the id of the allocation. Other networks are not used: the daemon may have no route to
+ * them. */
+struct query_address_rank {
+    uint32_t place, family, order;
+    int64_t network_id, id;
+};
+
+enum { PLACE_ADMIN, PLACE_UNMANAGED, PLACE_NONE };
+
+static struct query_address_rank query_rank_address(const struct core *c, network_allocation_ix ix)
+{
+    const struct network_allocation *row = network_allocation_at(c, ix);
+    const struct network *network = network_at(c, row->network);
+    return (struct query_address_rank){
+        .place = str_eq(text_of(c, network->category), STR("admin"))   ? PLACE_ADMIN
+                 : str_eq(text_of(c, network->name), STR("unmanaged")) ? PLACE_UNMANAGED
+                                                                       : PLACE_NONE,
+        .family = row->at.ip.family == IP_V6,
+        .order = network->order,
+        .network_id = network->o.id,
+        .id = row->o.id,
+    };
+}
+
+static bool query_rank_is_lower(const struct query_address_rank *a,
+                                const struct query_address_rank *b)
+{
+    if (a->place != b->place)
+        return a->place < b->place;
+    if (a->family != b->family)
+        return a->family < b->family;
+    if (a->order != b->order)
+        return a->order < b->order;
+    return a->network_id != b->network_id ? a->network_id < b->network_id : a->id < b->id;
+}
+
+struct str core_node_address(const struct core *c, int64_t node_id, struct arena *a)
+{
+    const node_ix n = node_by_id(c, node_id);
+    struct query_address_rank best = {.place = PLACE_NONE};
+    network_allocation_ix found = {0};
+    const uint32_t count = n.v ? node_at(c, n)->allocations.count : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const network_allocation_ix ix = {vec_at(c, &node_at(c, n)->allocations, i)};
+        const struct query_address_rank rank = query_rank_address(c, ix);
+        if (rank.place == PLACE_NONE || (found.v && !query_rank_is_lower(&rank, &best)))
+            continue;
+        best = rank;
+        found = ix;
+    }
+    if (found.v)
+        return ip_format_address(a, network_allocation_at(c, found)->at.ip);
+    return n.v ? str_copy(a, text_of(c, node_at(c, n)->name)) : STR("");
+}
+
 int64_t *core_hammers_of(const struct core *c, int64_t node_id, struct arena *a,
                          uint32_t *out_count)
 {

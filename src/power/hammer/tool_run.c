@@ -68,7 +68,11 @@ void tool_run_start(struct power_op *op, const struct tool_run_argv *argv,
     };
     must(!p->run);
     p->done = done;
-    power_op_set_activity(op, "%s", argv->at[0]);
+    /* The address is part of the message if the program does not end. */
+    if (op->hammer.endpoint.len)
+        power_op_set_activity(op, "%s to %.*s", argv->at[0], STR_FMT_ARGS(op->hammer.endpoint));
+    else
+        power_op_set_activity(op, "%s", argv->at[0]);
     p->run = spawn->start(spawn->self, &order);
     if (!p->run)
         power_op_fail(op, HAMMER_END_FAILED, "%s was not started: out of memory", argv->at[0]);

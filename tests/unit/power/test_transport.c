@@ -1,5 +1,6 @@
-/* Goal: the transport of a node depends on its record and its hammers only.
- * Method: nodes and hammers created by commands in a core; every rule, and their precedence. */
+/* Goal: the transport of a node depends on its record, its hammers and its allocations only.
+ * Method: nodes, hammers and networks created by commands in a core; every rule, and their
+ * precedence. */
 #include "daemon/run_facts.h"
 #include "power/node_hammers.h"
 #include "power/transport.h"
@@ -151,6 +152,148 @@ TEST(some_nodes_are_reached_locally)
     hammer(a, "backdoor", "10.0.0.9", "root", "");
     EXPECT_STR(transport_text(a),
                "root at 10.0.0.9 port 22"); /* an admin node with another address */
+    world_close(w);
+}
+
+/* ---- allocations ---- */
+
+static int64_t network(const char *name, const char *category, uint32_t order, const char *ranges)
+{
+    return DONE(w,
+                CMD(NETWORK_CREATE, network_create, .name = str_from(name), .conduit = STR("1g0"),
+                    .category = str_from(category), .order = order, .ranges = world_json(w, ranges),
+                    .given = GIVEN_NETWORK_CONDUIT | GIVEN_NETWORK_CATEGORY | GIVEN_NETWORK_ORDER));
+}
+
+static int64_t allocate(int64_t node, int64_t network_id, const char *address)
+{
+    return DONE(w, CMD(NETWORK_ALLOCATE, network_allocate, .node_id = node,
+                       .network_id = network_id, .address = str_from(address)));
+}
+
+static void deallocate(int64_t allocation)
+{
+    DONE(w, CMD(NETWORK_DEALLOCATE, network_deallocate, .id = allocation));
+}
+
+static const char *address_text(int64_t node)
+{
+    return str_z(&w->arena, core_node_address(w->core, node, &w->arena));
+}
+
+TEST(a_node_is_reached_at_its_allocation)
+{
+    begin();
+    const int64_t n = world_node(w, "n1", NULL);
+    const int64_t other = world_node(w, "n2", NULL);
+    const int64_t admin = network("admin", "admin", 1000,
+                                  "[{'name':'host','first':'10.1.0.1/16','last':'10.1.0.99/16'}]");
+    const int64_t general = network(
+        "backup", "general", 1, "[{'name':'host','first':'10.9.0.1/16','last':'10.9.0.99/16'}]");
+    EXPECT_STR(transport_text(n),
+               "root at n1.example.com port 22"); /* networks alone change nothing */
+    allocate(n, general, "10.9.0.7");
+    EXPECT_STR(transport_text(n),
+               "root at n1.example.com port 22"); /* not a network of the daemon */
+    const int64_t allocation = allocate(n, admin, "10.1.0.7");
+    EXPECT_STR(transport_text(n), "root at 10.1.0.7 port 22");
+    EXPECT_STR(transport_text(other), "root at n2.example.com port 22");
+    hammer(n, "ssh", "", "me", "{'port':2200}");
+    EXPECT_STR(transport_text(n), "me at 10.1.0.7 port 2200");
+    hammer(n, "ssh", "192.0.2.1:24", "me", "");
+    EXPECT_STR(transport_text(n), "me at 192.0.2.1 port 24"); /* the endpoint has precedence */
+    hammer(n, "ssh", "", "root", "");
+    world_reload(w);
+    EXPECT_STR(transport_text(n), "root at 10.1.0.7 port 22");
+    deallocate(allocation);
+    EXPECT_STR(transport_text(n), "root at n1.example.com port 22");
+    world_close(w);
+}
+
+/* Each allocation is removed when it was the preferred one, so that the next one is. */
+TEST(the_preferred_allocation_is_that_of_admin_then_unmanaged_v4_first)
+{
+    begin();
+    const int64_t n = world_node(w, "n1", NULL);
+    /* Created in the opposite order of preference. */
+    const int64_t unmanaged =
+        network("unmanaged", "unmanaged", 1,
+                "[{'name':'host-v6','first':'fd00:4::1/64','last':'fd00:4::99/64'},"
+                "{'name':'host','first':'10.4.0.1/16','last':'10.4.0.99/16'}]");
+    const int64_t late = network("late", "admin", 2000,
+                                 "[{'name':'host','first':'10.3.0.1/16','last':'10.3.0.99/16'}]");
+    const int64_t first =
+        network("first", "admin", 1000,
+                "[{'name':'host-v6','first':'fd00:1::1/64','last':'fd00:1::99/64'},"
+                "{'name':'host','first':'10.1.0.1/16','last':'10.1.0.99/16'}]");
+    const int64_t second = network("second", "admin", 1000,
+                                   "[{'name':'host','first':'10.2.0.1/16','last':'10.2.0.99/16'}]");
+    CHECK(first < second);
+    const struct {
+        int64_t network;
+        const char *address;
+    } preferred[] = {{first, "10.1.0.7"},  {second, "10.2.0.7"},    {late, "10.3.0.7"},
+                     {first, "fd00:1::7"}, {unmanaged, "10.4.0.7"}, {unmanaged, "fd00:4::7"}};
+    enum { COUNT = sizeof preferred / sizeof *preferred };
+    int64_t ids[COUNT];
+    for (uint32_t i = COUNT; i-- > 0;)
+        ids[i] = allocate(n, preferred[i].network, preferred[i].address);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        EXPECT_STR(address_text(n), preferred[i].address);
+        deallocate(ids[i]);
+    }
+    EXPECT_STR(address_text(n), "n1.example.com");
+    EXPECT_STR(address_text(n + 1000), "");
+    EXPECT_STR(address_text(0), "");
+    world_close(w);
+}
+
+TEST(two_allocations_of_one_network_are_ordered_by_id)
+{
+    begin();
+    const int64_t n = world_node(w, "n1", NULL);
+    const int64_t admin = network("admin", "admin", 1000,
+                                  "[{'name':'host','first':'10.1.0.1/16','last':'10.1.0.99/16'},"
+                                  "{'name':'more','first':'10.1.1.1/16','last':'10.1.1.99/16'}]");
+    const int64_t older = allocate(n, admin, "10.1.1.7");
+    allocate(n, admin, "10.1.0.7");
+    EXPECT_STR(address_text(n), "10.1.1.7");
+    deallocate(older);
+    EXPECT_STR(address_text(n), "10.1.0.7");
+    world_close(w);
+}
+
+/* The allocation of an admin node is an address of the daemon's own host. */
+TEST(an_admin_node_with_an_allocation_is_reached_locally)
+{
+    begin();
+    struct command create = cmd_node(w, "admin");
+    create.node_create.admin = true;
+    const int64_t a = DONE(w, create);
+    allocate(a,
+             network("admin", "admin", 1000,
+                     "[{'name':'admin','first':'10.1.0.1/16','last':'10.1.0.9/16'}]"),
+             "10.1.0.1");
+    EXPECT_STR(transport_text(a), "local");
+    CHECK(node_hammers_of(w->core, a, &w->arena).count == 0);
+    world_close(w);
+}
+
+TEST(an_ssh_hammer_gets_the_allocation_and_a_service_processor_does_not)
+{
+    begin();
+    const int64_t n = world_node(w, "n1", NULL);
+    hammer(n, "bmc", "", "admin", "");
+    allocate(n,
+             network("admin", "admin", 1000,
+                     "[{'name':'host-v6','first':'fd00:1::1/64','last':'fd00:1::99/64'}]"),
+             "fd00:1::7");
+    const struct node_hammers all = node_hammers_of(w->core, n, &w->arena);
+    CHECK(all.count == 2);
+    for (uint32_t i = 0; i < all.count; i++)
+        CHECK(str_eq(all.at[i].endpoint,
+                     str_eq(all.names[i], STR("ssh")) ? STR("fd00:1::7") : STR("")));
+    EXPECT_STR(transport_text(n), "root at fd00:1::7 port 22");
     world_close(w);
 }
 
