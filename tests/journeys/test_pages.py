@@ -1,4 +1,4 @@
-"""Every command of README.md, docs/operating.md, docs/power.md and docs/jigs.md runs, on a machine as a new user has.
+"""Every command of README.md, docs/operating.md, docs/power.md, docs/jigs.md and docs/networks.md runs, on a machine as a new user has.
 
 Each test has a machine of its own (machine.py) with a checkout and a real systemd, in which nothing of Halligan is
 installed. Nothing in the pages is replaced: paths, ports, users and addresses are those that are printed there.
@@ -181,3 +181,35 @@ def test_jigs_on_a_machine_by_ssh(j):
     eventually(lambda: m.call("pgrep -fx 'sleep 300'").returncode == 1, "the cancelled run has ended")
     (slow,) = [r for r in json.loads(m.run("build/halligan noderoles list -o json")) if r["role"] == "slow"]
     assert slow["reason"] == "cancelled", slow
+
+
+# The interface of the page, in a subnet with a router.
+INTERFACE = """
+ip link add eth1 type veth peer name eth1-peer
+ip address add 192.168.124.10/24 dev eth1
+ip link set eth1-peer up
+ip link set eth1 up
+ip route replace default via 192.168.124.1 dev eth1
+"""
+
+
+def test_networks_from_the_first_one_to_the_role_of_another(j):
+    m = on_machine(j)
+    m.run(INTERFACE)
+    assert run(m, "docs/networks.md", DAEMON) >= 15
+
+    def addresses(node):
+        return {a["network"]: a["addresses"]
+                for a in json.loads(m.run(f"build/halligan nodes addresses {node} -o json"))}
+
+    first, second = addresses("n1.example.com"), addresses("n2.example.com")
+    assert first["admin"] == ["192.168.124.101/24"], first
+    assert first["storage"] == ["10.20.0.5/16", "10.20.0.101/16"], first
+    # The host part of its address in the network admin, which the page does not state.
+    assert second["storage"] == ["10.20.0." + second["admin"][0].split("/")[0].rpartition(".")[2] + "/16"], second
+    assert addresses("far.example.org") == {"unmanaged": ["203.0.113.9/0"]}
+    (nic,) = [n for n in json.loads(m.run("build/halligan nics list -o json")) if n["mac"] == "52:54:00:00:00:01"]
+    nodes = json.loads(m.run("build/halligan nodes list --all -o json"))
+    assert [n["name"] for n in nodes if n["id"] == nic["node_id"]] == ["n2.example.com"], nic
+    routes = json.loads(m.run("build/halligan routers list -o json"))
+    assert {(r["address"], r["pref"]) for r in routes} == {("192.168.124.1/24", 10), ("10.20.0.1/16", 20000)}, routes
