@@ -47,7 +47,8 @@ TEST(c166_a_filter_matches_by_network_range_deployment_role_and_attribute)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const int64_t f = dns_filter(w, "f", rows[i].matcher, 10, "{{node.name}}");
         struct str name;
-        const enum dns_name_verdict verdict = core_dns_name(w->core, allocation, f, &w->arena, &name);
+        const enum dns_name_verdict verdict =
+            core_dns_name(w->core, allocation, f, &w->arena, &name);
         if (verdict != (rows[i].matches ? DNS_NAME_GIVEN : DNS_NAME_NO_MATCH))
             world_fail(HERE, "%s: verdict %d", rows[i].matcher, (int)verdict);
         EXPECT_STR(dns_names(w), rows[i].matches ? "n1 A by f" : "");
@@ -100,8 +101,7 @@ TEST(c168_a_filter_claims_an_allocation_only_if_it_matches)
 static void change_filter(struct world *w, int64_t id, uint32_t given, const char *text)
 {
     DONE(w, CMD(DNS_NAME_FILTER_UPDATE, dns_name_filter_update, .id = id, .given = given,
-                .matcher = str_from(text), .service = str_from(text),
-                .template = str_from(text)));
+                .matcher = str_from(text), .service = str_from(text), .template = str_from(text)));
     world_anneal(w);
 }
 

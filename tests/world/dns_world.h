@@ -54,10 +54,9 @@ static inline void dns_serve(struct world *w, const char *services)
         DONE(w, cmd_enqueue(w, "dns-list@dns"));
     world_deliver(w);
     world_anneal(w);
-    world_finish_with(
-        w, "dns-list@dns",
-        (struct run_done_command){
-            .result = RESULT_OK, .has_wall = true, .wall = world_json(w, wall)});
+    world_finish_with(w, "dns-list@dns",
+                      (struct run_done_command){
+                          .result = RESULT_OK, .has_wall = true, .wall = world_json(w, wall)});
     world_deliver(w);
     world_anneal(w);
     IS(w, "dns-list@dns", "active");

@@ -194,10 +194,10 @@ static struct filter_settings filter_settings_merge(const struct filter_settings
 static void filter_refuse_syntax(struct core *c, struct str field, struct str text,
                                  const struct name_syntax_error *error)
 {
-    const struct str place = error->at == UINT32_MAX
-                                 ? STR("")
-                                 : STR_CONCAT(c->arena, STR(", at byte "),
-                                              str_from_i64(c->arena, error->at));
+    const struct str place =
+        error->at == UINT32_MAX
+            ? STR("")
+            : STR_CONCAT(c->arena, STR(", at byte "), str_from_i64(c->arena, error->at));
     refuse(c, text.len ? PROBLEM_BAD_VALUE : PROBLEM_MISSING, field,
            STR_CONCAT(c->arena, field, STR(" "), str_from(error->what), place));
 }

@@ -20,7 +20,7 @@
  *
  * Order: rows are evaluated at the end of the step, when all its changes are made. A step evaluates
  * a bounded amount; annealing steps do the rest. Nodes of the queue come before the evaluation of
- * all, because they are what somebody has just changed. Neither is stored: after a load all
+ * all, because a command has just changed them. Neither is stored: after a load all
  * allocations are evaluated, and entries that are right are not written.
  *
  * Failure: a refused step restores entries and queues with all rows. If the table of entries is
@@ -28,8 +28,9 @@
  * changing. The entry is added by a later evaluation. */
 
 /* The work of one slice, in units of about one microsecond: an evaluation of one filter for one
- * allocation, or the reading of UNIT_BYTES of a document. */
-enum { WORK_MAX = 600, UNIT_BYTES = 128, CHANGE_UNITS = 2 };
+ * allocation. Reading a document costs DOC_UNITS and one for every UNIT_BYTES, writing an entry
+ * CHANGE_UNITS. */
+enum { WORK_MAX = 600, DOC_UNITS = 5, UNIT_BYTES = 64, CHANGE_UNITS = 4 };
 
 /* ---- entries ---- */
 
@@ -213,7 +214,7 @@ static void name_reader_set_node(struct name_reader *reader, node_ix n)
 
 static uint32_t name_doc_units(const struct core *c, doc_h doc)
 {
-    return doc_of(c, doc).len / UNIT_BYTES;
+    return DOC_UNITS + doc_of(c, doc).len / UNIT_BYTES;
 }
 
 static bool name_has_role(void *context, struct str role)
@@ -249,7 +250,7 @@ static bool name_has_attrib_value(void *context, struct str name, struct str val
         const noderole_ix nr = {owner.ix};
         const struct noderole *row = noderole_at(c, nr);
         reader->work += name_doc_units(c, row->wall) + name_doc_units(c, row->sysdata) +
-                        name_doc_units(c, row->committed_data) + CHANGE_UNITS;
+                        name_doc_units(c, row->committed_data);
         return name_value_is(
             data_value(c, attrib, data_noderole(c, nr, true, &reader->scratch), &reader->scratch),
             value);

@@ -26,9 +26,9 @@ TEST(a_filter_has_the_fields_of_its_command_and_defaults_for_the_others)
     CHECK(str_eq(row.name, STR("default")) && row.priority == 50);
     CHECK(str_eq(row.matcher, STR("net.category == \"admin\"")));
     CHECK(str_eq(row.service, STR("system")) && str_eq(row.template, STR("{{node.name}}")));
-    const int64_t other = DONE(
-        w, CMD(DNS_NAME_FILTER_CREATE, dns_name_filter_create, .given = 31, .name = STR("other"),
-               .matcher = alpha, .priority = 7, .service = STR("lab"), .template = STR("x")));
+    const int64_t other = DONE(w, CMD(DNS_NAME_FILTER_CREATE, dns_name_filter_create, .given = 31,
+                                      .name = STR("other"), .matcher = alpha, .priority = 7,
+                                      .service = STR("lab"), .template = STR("x")));
     row = read_filter(w, other);
     CHECK(str_eq(row.name, STR("other")) && row.priority == 7 && str_eq(row.matcher, alpha));
     CHECK(str_eq(row.service, STR("lab")) && str_eq(row.template, STR("x")));
@@ -52,9 +52,9 @@ TEST(an_update_changes_what_it_gives)
                 .service = STR("system"), .template = STR("x")));
     CHECK(core_changed(w->core) == 0 && !core_dns_names_are_pending(w->core));
     /* A new name or priority starts no evaluation. */
-    DONE(w, CMD(DNS_NAME_FILTER_UPDATE, dns_name_filter_update, .id = id,
-                .given = GIVEN_FILTER_NAME | GIVEN_FILTER_PRIORITY, .name = STR("z"),
-                .priority = 30));
+    DONE(w,
+         CMD(DNS_NAME_FILTER_UPDATE, dns_name_filter_update, .id = id,
+             .given = GIVEN_FILTER_NAME | GIVEN_FILTER_PRIORITY, .name = STR("z"), .priority = 30));
     CHECK(!core_dns_names_are_pending(w->core));
     CHECK(core_find(w->core, TABLE_DNS_NAME_FILTER, STR("f")) == 0 &&
           core_find(w->core, TABLE_DNS_NAME_FILTER, STR("z")) == id);

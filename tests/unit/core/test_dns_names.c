@@ -217,9 +217,9 @@ TEST(a_name_follows_category_and_range)
     LATER(w, "n1-host A by f");
     const struct vec *ranges = &network_at(w->core, network_by_id(w->core, network))->ranges;
     const network_range_ix r = {vec_at(w->core, ranges, 0)};
-    DONE(w, CMD(NETWORK_RANGE_UPDATE, network_range_update,
-                .id = network_range_at(w->core, r)->o.id, .given = GIVEN_RANGE_NAME,
-                .name = STR("rack")));
+    DONE(w,
+         CMD(NETWORK_RANGE_UPDATE, network_range_update, .id = network_range_at(w->core, r)->o.id,
+             .given = GIVEN_RANGE_NAME, .name = STR("rack")));
     LATER(w, "n1-rack A by f");
     /* A network without allocations changes no name and starts no evaluation. */
     dns_network(w, "beta", "lab", "1g1", "[]");
@@ -265,10 +265,11 @@ TEST(a_second_noderole_keeps_the_service)
     world_commit(w, "dns-list@dns2");
     world_deliver(w);
     world_anneal(w);
-    world_finish_with(w, "dns-list@dns2",
-                      (struct run_done_command){.result = RESULT_OK,
-                                                .has_wall = true,
-                                                .wall = world_json(w, "{'dns':{'servers':['system']}}")});
+    world_finish_with(
+        w, "dns-list@dns2",
+        (struct run_done_command){.result = RESULT_OK,
+                                  .has_wall = true,
+                                  .wall = world_json(w, "{'dns':{'servers':['system']}}")});
     IS(w, "dns-list@dns2", "active");
     NOW(w, "n1 A by f");
     DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "dns-list@dns")));
@@ -281,8 +282,9 @@ TEST(a_second_noderole_keeps_the_service)
 TEST(a_service_that_the_deployment_role_lists_exists_after_its_commit)
 {
     struct world *w = world_open();
-    world_role(w, "dns-list", "'attribs':[{'name':'dns-list_servers','map':'dns/servers',"
-                              "'schema':{'type':'any'}}]");
+    world_role(w, "dns-list",
+               "'attribs':[{'name':'dns-list_servers','map':'dns/servers',"
+               "'schema':{'type':'any'}}]");
     dns_set_lists_services(w, "dns-list", "dns-list_servers");
     world_committed_deployment(w, "prod");
     world_node(w, "dns", "prod");

@@ -11,30 +11,30 @@
 
 /* ---- facts of one allocation ---- */
 
-struct asked {
+struct calls {
     uint32_t roles, attribs, macs;
     const char *mac;
 };
 
 static bool has_role(void *context, struct str role)
 {
-    ((struct asked *)context)->roles++;
+    ((struct calls *)context)->roles++;
     return str_eq(role, STR("dns-server"));
 }
 
 static bool has_attrib_value(void *context, struct str attrib, struct str value)
 {
-    ((struct asked *)context)->attribs++;
+    ((struct calls *)context)->attribs++;
     return str_eq(attrib, STR("rack-row")) && str_eq(value, STR("r1"));
 }
 
 static struct str first_mac(void *context)
 {
-    ((struct asked *)context)->macs++;
-    return str_from(((struct asked *)context)->mac);
+    ((struct calls *)context)->macs++;
+    return str_from(((struct calls *)context)->mac);
 }
 
-static struct name_facts facts_for(struct asked *asked)
+static struct name_facts facts_for(struct calls *calls)
 {
     return (struct name_facts){.node_name = STR("n1.example.com"),
                                .node_id = 4711,
@@ -45,13 +45,13 @@ static struct name_facts facts_for(struct asked *asked)
                                .has_role = has_role,
                                .has_attrib_value = has_attrib_value,
                                .first_mac = first_mac,
-                               .context = asked};
+                               .context = calls};
 }
 
 static bool holds(const char *text)
 {
-    struct asked asked = {.mac = ""};
-    const struct name_facts facts = facts_for(&asked);
+    struct calls calls = {.mac = ""};
+    const struct name_facts facts = facts_for(&calls);
     struct name_matcher matcher;
     struct name_syntax_error error = {NULL, 0};
     const bool ok = name_matcher_parse(str_from(text), &matcher, &error);
@@ -167,20 +167,20 @@ TEST(a_matcher_that_is_no_list_of_tests_is_refused_with_the_position)
     CHECK(!name_matcher_parse((struct str){"net.name == \"\0\"", 15}, &matcher, &error));
 }
 
-TEST(the_callbacks_are_asked_only_if_the_earlier_tests_hold)
+TEST(the_callbacks_are_called_only_if_the_earlier_tests_hold)
 {
     static const char text[] =
         "net.category == \"bmc\", node.role has \"dns-server\", node.attr.rack-row == \"r1\"";
-    struct asked asked = {.mac = ""};
-    struct name_facts facts = facts_for(&asked);
+    struct calls calls = {.mac = ""};
+    struct name_facts facts = facts_for(&calls);
     struct name_matcher matcher;
     struct name_syntax_error error;
     CHECK(name_matcher_parse(STR(text), &matcher, &error) && matcher.count == 3);
     CHECK(!name_matcher_holds(STR(text), &matcher, &facts));
-    CHECK(asked.roles == 0 && asked.attribs == 0);
+    CHECK(calls.roles == 0 && calls.attribs == 0);
     facts.category = STR("bmc");
     CHECK(name_matcher_holds(STR(text), &matcher, &facts));
-    CHECK(asked.roles == 1 && asked.attribs == 1);
+    CHECK(calls.roles == 1 && calls.attribs == 1);
     CHECK(name_matcher_has(&matcher, NAME_TEST_NODE_ROLE) &&
           name_matcher_has(&matcher, NAME_TEST_NODE_ATTRIB) &&
           !name_matcher_has(&matcher, NAME_TEST_RANGE));
@@ -266,8 +266,8 @@ TEST(any_byte_at_any_position_gives_a_matcher_or_a_position)
 
 static bool expand(const char *text, const char *mac, char *out)
 {
-    struct asked asked = {.mac = mac};
-    const struct name_facts facts = facts_for(&asked);
+    struct calls calls = {.mac = mac};
+    const struct name_facts facts = facts_for(&calls);
     struct name_template template;
     struct name_syntax_error error;
     char buffer[DNS_NAME_LEN_MAX];
@@ -316,17 +316,17 @@ TEST(a_template_replaces_known_tokens_and_keeps_unknown_ones)
     }
 }
 
-TEST(the_mac_is_asked_for_only_if_a_token_needs_it)
+TEST(the_mac_is_read_only_if_a_token_needs_it)
 {
-    struct asked asked = {.mac = "52:54:00:12:34:56"};
-    const struct name_facts facts = facts_for(&asked);
+    struct calls calls = {.mac = "52:54:00:12:34:56"};
+    const struct name_facts facts = facts_for(&calls);
     struct name_template template;
     struct name_syntax_error error;
     char buffer[DNS_NAME_LEN_MAX];
     uint32_t len;
     CHECK(name_template_parse(STR("{{node.name}}"), &template, &error));
     CHECK(name_template_expand(STR("{{node.name}}"), &template, &facts, buffer, &len));
-    CHECK(asked.macs == 0 && len == 2);
+    CHECK(calls.macs == 0 && len == 2);
 }
 
 TEST(templates_are_bounded_in_length_and_parts)
@@ -369,11 +369,11 @@ TEST(a_result_is_bounded_by_the_length_of_a_dns_name)
 
 TEST(a_dns_name_is_one_of_rfc_1123)
 {
-    static const char *const valid[] = {"a",   "A",      "1",    "a1",     "1a",
-                                        "a-b", "a--b",   "a.b",  "n1.x.y", "52-54-00-12-34-56",
+    static const char *const valid[] = {"a",   "A",      "1",   "a1",     "1a",
+                                        "a-b", "a--b",   "a.b", "n1.x.y", "52-54-00-12-34-56",
                                         "1.2", "xn--a9b"};
-    static const char *const wrong[] = {"",      ".",       "a.",        ".a",       "a..b", "-a",
-                                        "a-",    "a.-b",    "a-.b",      "a_b",      "a b",  "a/b",
+    static const char *const wrong[] = {"",          ".",     "a.",        ".a",   "a..b", "-a",
+                                        "a-",        "a.-b",  "a-.b",      "a_b",  "a b",  "a/b",
                                         "a\xc3\xa4", "{{x}}", "the_admin", "a\nb", "-"};
     for (size_t i = 0; i < sizeof valid / sizeof *valid; i++)
         CHECK(dns_name_is_valid(str_from(valid[i])));

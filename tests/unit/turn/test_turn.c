@@ -108,6 +108,25 @@ TEST(the_annealer_gets_the_rest_of_each_batch)
     world_fini(&w);
 }
 
+/* A slice that changes nothing fills no batch; commands are taken between two slices all the
+ * same. */
+TEST(a_batch_has_one_slice_of_dns_names)
+{
+    struct world w;
+    world_init(&w);
+    struct core *c = (struct core *)(uintptr_t)turn_core(w.turn);
+    c->name_slices = 5;
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && c->name_slices == 4);
+    CHECK(submit_create(&w, 1, STR("")) == OK);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && c->name_slices == 3);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && says(&w, "1 done 2 @2; "));
+    /* Other work of the annealer goes on in the same batch. */
+    CHECK(submit(&w, (struct command){.kind = COMMAND_GROUP_ADD, .group_add = {.id = 9}}) == OK);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && c->work == 0 && c->name_slices == 2);
+    CHECK(run_until_quiet(&w) == TURN_QUIET && c->name_slices == 0);
+    world_fini(&w);
+}
+
 TEST(a_tick_is_stepped_at_its_deadline)
 {
     struct world w;
