@@ -5,9 +5,9 @@
  *
  *     net.category == "admin", node.role has "dns-server", node.attr.rack == "r1"
  *
- * A template is text with tokens, "{{node.name}}-{{network.name}}". Both are parsed once into a form
- * that refers to their text by position, so that an evaluation neither parses nor allocates. The
- * caller keeps the text and passes it with the parsed form.
+ * A template is text with tokens, "{{node.name}}-{{network.name}}". Both are parsed once into a
+ * form that refers to their text by position, so that an evaluation neither parses nor allocates.
+ * The caller keeps the text and passes it with the parsed form.
  *
  * No state. Facts about the allocation come from the caller; those that are expensive to find come
  * by callbacks, which are called only if a test or token needs them.
@@ -89,7 +89,7 @@ struct name_syntax_error {
 /* False, with *out_error set and the parsed form unspecified, if the text is no matcher. */
 bool name_matcher_parse(struct str text, struct name_matcher *out_matcher,
                         struct name_syntax_error *out_error);
-/* A test of the matcher that is unknown and thus never holds, as written; empty if all are known. */
+/* A test of the matcher that is unknown and never holds, as written; empty if all are known. */
 struct str name_matcher_unknown(struct str text, const struct name_matcher *matcher);
 bool name_matcher_has(const struct name_matcher *matcher, enum name_test_kind kind);
 /* True if every test holds. */
@@ -105,6 +105,6 @@ bool name_template_expand(struct str text, const struct name_template *template,
                           const struct name_facts *facts, char out[DNS_NAME_LEN_MAX],
                           uint32_t *out_len);
 
-/* True for a host name of RFC 1123: labels of 1 to 63 letters, digits and hyphens that neither begin
- * nor end with a hyphen, separated by dots, at most 253 characters in all. */
+/* True for a host name of RFC 1123: labels of 1 to 63 letters, digits and hyphens that neither
+ * begin nor end with a hyphen, separated by dots, at most 253 characters in all. */
 bool dns_name_is_valid(struct str name);

@@ -1,6 +1,6 @@
 /* Goal: any text is a matcher or is refused with a position in it; a matcher is the conjunction of
  * its tests, and each test is a matcher of its own. Method: an accepted text is taken apart at the
- * positions of its tests, every test is parsed and evaluated alone, and the results are compared. */
+ * positions of its tests, every test is parsed and evaluated alone; the results are compared. */
 #include <stdlib.h>
 #include <string.h>
 

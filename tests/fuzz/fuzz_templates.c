@@ -1,7 +1,7 @@
-/* Goal: a template makes the text in which every known token is replaced, never more than a DNS name
- * can have; a result that is accepted as a DNS name is one by the rules of RFC 1123. Method: the
- * result is compared with that of a search and replacement in the text, and the check of names with
- * one that splits the name into labels. */
+/* Goal: a template makes the text in which every known token is replaced, never more than a DNS
+ * name can have; a result that is accepted as a DNS name is one by the rules of RFC 1123. Method:
+ * the result is compared with that of a search and replacement in the text, and the check of names
+ * with one that splits the name into labels. */
 #include <stdlib.h>
 #include <string.h>
 

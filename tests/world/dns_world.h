@@ -1,8 +1,9 @@
 /* dns_world.h - a world with a network, a DNS service and name filters.
  *
- * dns_open() makes the network "alpha" (category "general", range "host" of 192.168.124.0/24 and
- * host-v6), the role "dns-list", whose attrib dns-list_servers lists the DNS services, and the node
- * "dns", to which it is bound. dns_serve() ends a run of it that returns the list. No filter exists.
+ * dns_open() makes the network "alpha" (category "general", ranges "host" and "dhcp" of
+ * 192.168.124.0/24), the role "dns-list", whose attrib dns-list_servers lists the DNS services, and
+ * the node "dns", to which it is bound. dns_serve() ends a run of it that returns the list. No
+ * filter exists.
  */
 #pragma once
 

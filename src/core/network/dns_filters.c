@@ -7,12 +7,12 @@
  *
  * This file owns the filter rows, the list vars.name_filters, which is sorted by priority, the
  * parsed forms of matcher and template in each row, and the flag is_served: the DNS service of the
- * filter exists. A service exists while an ACTIVE noderole of a role with lists_services names it in
- * the value of that attrib.
+ * filter exists. A service exists while an ACTIVE noderole of a role with lists_services names it
+ * in the value of that attrib.
  *
  * Order: all checks of a command precede its first change. The parsed forms are made when the texts
- * are stored. Whether services exist is determined at the end of a step that changed a noderole or a
- * definition on which that depends (vars.services_due), because the step may change several; a
+ * are stored. Whether services exist is determined at the end of a step that changed a noderole or
+ * a definition on which that depends (vars.services_due), because the step may change several; a
  * filter whose flag changed starts an evaluation of all allocations (dns_names.c).
  *
  * Failure: a refused command changes nothing. A value that is no list of names lists no service. */

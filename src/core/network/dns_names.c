@@ -299,8 +299,8 @@ static struct name_facts name_facts_of(struct name_reader *reader, network_alloc
     };
 }
 
-/* The name that the filter gives to the allocation of the facts. It is in `buffer`, also if it is no
- * DNS name; one that is too long is empty. */
+/* The name that the filter gives to the allocation of the facts. It is in `buffer`, also if it is
+ * no DNS name; one that is too long is empty. */
 static enum dns_name_verdict name_evaluate(const struct core *c, dns_name_filter_ix f,
                                            const struct name_facts *facts,
                                            char buffer[DNS_NAME_LEN_MAX], struct str *out_name)

@@ -1,7 +1,7 @@
 /* Goal: the DNS names of allocations are those that the filters give, whatever changed: nodes,
  * roles, data, networks, services; and a large evaluation is done in slices. Method: one change for
- * each thing that a name depends on. core_check(), which world.h calls after each step, compares all
- * names with an evaluation from nothing unless one is pending; here pending is checked too. */
+ * each thing that a name depends on. core_check(), which world.h calls after each step, compares
+ * all names with an evaluation from nothing unless one is pending; here pending is checked too. */
 #include "tests/world/dns_world.h"
 
 #include <string.h>
