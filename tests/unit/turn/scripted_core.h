@@ -30,7 +30,7 @@ struct core {
     int64_t work, deadline, now_ms;
     uint64_t steps;
     int64_t name_slices; /* slices of DNS names that are left; set by a test in the same way */
-    bool needs_reload; /* set by a test, which casts away the const of turn_core() */
+    bool needs_reload;   /* set by a test, which casts away the const of turn_core() */
 };
 
 static const char *script_load_error; /* if set, core_load_end() fails with it */
