@@ -75,11 +75,11 @@ static bool name_is_test_char(char ch)
     return char_is_letter(ch) || char_is_digit(ch) || ch == '.' || ch == '-' || ch == '_';
 }
 
-/* The kind of a test whose left side is `name`. For NODE_ATTRIB the attrib is left in the test. */
+/* Set the kind of a test, which is UNKNOWN so far, by its left side. For NODE_ATTRIB the attrib is
+ * left in the test. */
 static void name_test_classify(struct str text, struct name_test *test, bool is_has)
 {
     const struct str name = str_slice(text, test->name_at, test->name_at + test->name_len);
-    test->kind = NAME_TEST_UNKNOWN;
     for (uint32_t i = 0; i < sizeof test_names / sizeof *test_names; i++)
         if (str_eq(name, str_from(test_names[i].text)) &&
             is_has == (test_names[i].kind == NAME_TEST_NODE_ROLE))
@@ -117,7 +117,8 @@ static bool name_test_parse(struct str s, uint32_t *at, struct name_test *out_te
     const uint32_t value_at = i + 1, value_end = str_find(s, '"', value_at);
     if (value_end == s.len)
         return name_syntax_fail(out_error, "must have a closing double quote", i);
-    *out_test = (struct name_test){.name_at = (uint16_t)name_at,
+    *out_test = (struct name_test){.kind = NAME_TEST_UNKNOWN,
+                                   .name_at = (uint16_t)name_at,
                                    .name_len = (uint16_t)(name_end - name_at),
                                    .value_at = (uint16_t)value_at,
                                    .value_len = (uint16_t)(value_end - value_at)};

@@ -117,8 +117,10 @@ TEST(a_result_that_is_no_dns_name_makes_no_entry)
     NOW(w, "52-54-00-ab-cd-ef A by f");
     DONE(w, cmd_set(w, TABLE_NODE, the_node(w, "n1"), "hint-admin-macs", BUCKET_USER, "[]"));
     NOW(w, "");
-    CHECK(core_dns_name(w->core, 4711, f, &w->arena, &name) == DNS_NAME_NO_MATCH);
-    CHECK(core_dns_name(w->core, a, 4711, &w->arena, &name) == DNS_NAME_NO_MATCH);
+    name = STR("unset");
+    CHECK(core_dns_name(w->core, 4711, f, &w->arena, &name) == DNS_NAME_NO_MATCH && !name.len);
+    name = STR("unset");
+    CHECK(core_dns_name(w->core, a, 4711, &w->arena, &name) == DNS_NAME_NO_MATCH && !name.len);
     core_dns_name_entries_of(w->core, 4711, &w->arena, &count);
     CHECK(count == 0 && core_next_dns_name_entry_of(w->core, 4711, 0) == 0);
     world_close(w);
@@ -391,6 +393,16 @@ TEST(an_evaluation_continues_after_a_restart_and_writes_only_differences)
     world_close(w);
 }
 
+/* Slices of an evaluation of all allocations. */
+static uint32_t count_slices(struct world *w)
+{
+    uint32_t steps = 0;
+    dns_names_evaluate_all(w->core);
+    for (; core_dns_names_are_pending(w->core); steps++)
+        DONE(w, CMD(ANNEAL, anneal, .budget = 0));
+    return steps;
+}
+
 /* The work of a step is bounded also if it changes nothing. */
 TEST(a_slice_is_bounded_by_its_work)
 {
@@ -401,12 +413,43 @@ TEST(a_slice_is_bounded_by_its_work)
         DONE(w, cmd_filter(name, "net.name == \"beta\"", i, "x"));
         world_anneal(w);
     }
-    dns_names_evaluate_all(w->core);
-    uint32_t steps = 0;
-    for (; core_dns_names_are_pending(w->core); steps++)
-        DONE(w, CMD(ANNEAL, anneal, .budget = 0));
+    const uint32_t steps = count_slices(w);
     CHECK(steps >= 2 && steps <= NODES);
     CHECK(core_count(w->core, TABLE_DNS_NAME_ENTRY) == 0);
+    world_close(w);
+}
+
+/* Reading a large document counts as work: of hints for a MAC, of data for an attrib. */
+TEST(a_slice_reads_a_bounded_amount_of_data)
+{
+    static char large[20000];
+    struct world *w = open_with_many();
+    memset(large, 'x', sizeof large - 1);
+    const struct str hint =
+        STR_CONCAT(&w->arena, STR("{\"large\":\""), str_from(large), STR("\"}"));
+    for (int64_t id = core_next_id(w->core, TABLE_NODE, 0); id;
+         id = core_next_id(w->core, TABLE_NODE, id))
+        put_doc(w->core, &node_edit(w->core, node_by_id(w->core, id))->hint, hint);
+    world_node_attrib(w, "row", "'map':'rack/row'");
+    world_role(w, "web", "'attribs':[{'name':'web-zone','map':'web/zone'}]");
+    world_bind_in(w, "web@n0", "prod");
+    world_anneal(w);
+    int64_t f = dns_filter(w, "f", "net.name == \"alpha\"", 10, "{{node.name}}");
+    CHECK(count_slices(w) == 1);
+    DONE(w, CMD(DNS_NAME_FILTER_DELETE, dns_name_filter_delete, .id = f));
+    f = dns_filter(w, "f", "net.name == \"alpha\"", 10, "x{{node.mac}}");
+    CHECK(count_slices(w) >= NODES / 2);
+    DONE(w, CMD(DNS_NAME_FILTER_DELETE, dns_name_filter_delete, .id = f));
+    f = dns_filter(w, "f", "node.attr.row == \"7\"", 10, "x");
+    CHECK(count_slices(w) >= NODES / 2);
+    DONE(w, CMD(DNS_NAME_FILTER_DELETE, dns_name_filter_delete, .id = f));
+    /* The data of one noderole are read for each filter. */
+    struct noderole *nr =
+        noderole_edit(w->core, noderole_by_id(w->core, the_noderole(w, "web@n0")));
+    put_doc(w->core, &nr->wall, hint);
+    put_doc(w->core, &nr->sysdata, hint);
+    dns_filter(w, "f", "node.attr.web-zone == \"7\"", 10, "x");
+    CHECK(count_slices(w) == 2);
     world_close(w);
 }
 
