@@ -60,7 +60,7 @@ static const struct name_keyword test_names[] = {
     {"node.role", NAME_TEST_NODE_ROLE},
 };
 
-static const char ATTRIB_PREFIX[] = "node.attr.";
+#define ATTRIB_PREFIX "node.attr."
 enum { ATTRIB_PREFIX_LEN = sizeof ATTRIB_PREFIX - 1 };
 
 static uint32_t name_skip_spaces(struct str s, uint32_t at)
@@ -84,7 +84,7 @@ static void name_test_classify(struct str text, struct name_test *test, bool is_
         if (str_eq(name, str_from(test_names[i].text)) &&
             is_has == (test_names[i].kind == NAME_TEST_NODE_ROLE))
             test->kind = test_names[i].kind;
-    if (!is_has && str_starts(name, STR("node.attr.")) && name.len > ATTRIB_PREFIX_LEN) {
+    if (!is_has && str_starts(name, STR(ATTRIB_PREFIX)) && name.len > ATTRIB_PREFIX_LEN) {
         test->kind = NAME_TEST_NODE_ATTRIB;
         test->name_at = (uint16_t)(test->name_at + ATTRIB_PREFIX_LEN);
         test->name_len = (uint16_t)(test->name_len - ATTRIB_PREFIX_LEN);
