@@ -185,10 +185,10 @@ TEST(hooks_are_called_when_do_transition_fails_or_waits)
 /* ---- arguments of calls ---- */
 
 static const char host[] =
-    "{'admin':false,'alive':true,'available':true,'boot_generation':0,'boot_served':true,"
+    "{'addresses':{},'admin':false,'alive':true,'available':true,'boot_generation':0,'boot_served':true,"
     "'bootenv':'sledgehammer',"
     "'data':{},'deployment':'system','deployment_id':1,'description':'',"
-    "'hint':{},'id':2,'name':'n1.example.com','quirks':{},"
+    "'hint':{},'id':2,'macs':{},'name':'n1.example.com','quirks':{},"
     "'status':'','system':false}";
 
 /* Returns the argument of a call without its member `host`, which is compared here. An empty list
@@ -274,10 +274,10 @@ TEST(hooks_of_nodes_are_given_the_node_its_roles_and_their_own_noderole)
     const char *line = "on_node_change record-child n1";
     EXPECT_STR(
         shown(w, live_call(w, line)->argument),
-        "{'admin':false,'alive':true,'available':true,'boot_generation':1,"
+        "{'addresses':{},'admin':false,'alive':true,'available':true,'boot_generation':1,"
         "'boot_served':true,'bootenv':'local','data':{},"
         "'deployment':'system','deployment_id':1,'description':'','hint':{},'id':2,"
-        "'name':'n1.example.com','quirks':{},"
+        "'macs':{},'name':'n1.example.com','quirks':{},"
         "'roles':{'record-base':'proposed','record-child':'proposed'},'status':'','system':false}");
     EXPECT_STR(live_context(w, line, "noderole/id"), "2");
     EXPECT_STR(live_context(w, line, "noderole/role"), "'record-child'");

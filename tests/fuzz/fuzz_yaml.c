@@ -1,7 +1,8 @@
 /* Goal: any barclamp file is read to a document, or to an error with a position in the file. A
  * document is canonical JSON, every value of its tree has a position, and the core imports it or
  * refuses it with problems that have a position. A second import changes nothing. With an error
- * there may be a draft, whose import dry run changes nothing.
+ * there may be a draft, whose import dry run changes nothing. Entries that are made for each network
+ * come and go with a network.
  * Method: the input is the file; its document or draft is imported into a new core. */
 #include <stdint.h>
 #include <stdio.h>
@@ -107,6 +108,51 @@ static void import_twice(struct arena *a, const struct barclamp_file *file, stru
     core_free(core);
 }
 
+static struct outcome step_network(struct core *core, struct arena *a, struct command command)
+{
+    struct effects effects = {0};
+    struct outcome outcome = {0};
+    command.now_ms = command.mono_ms = 1002;
+    core_step(core, &command, a, &effects, &outcome);
+    const char *broken = core_check(core, a);
+    if (broken)
+        stop(broken);
+    return outcome;
+}
+
+/* Entries that are made for each network: a network that comes and goes leaves the roles and attribs
+ * that were there before, whether the document or another network came first. A refused network
+ * changes nothing. */
+static void import_with_networks(struct arena *a, const struct barclamp_file *file)
+{
+    struct core *core = core_new();
+    struct command import = {.kind = COMMAND_IMPORT};
+    struct command first = {.kind = COMMAND_NETWORK_CREATE}, second = first;
+    struct command removal = {.kind = COMMAND_NETWORK_DELETE};
+    core_bootstrap(core, 1000);
+    import.import.barclamp = file->document;
+    first.network_create.name = STR("lab");
+    first.network_create.conduit = STR("1g0");
+    first.network_create.given = GIVEN_NETWORK_CONDUIT;
+    second = first;
+    second.network_create.name = STR("a-network-name-with-forty-eight-characters-here-");
+    step_network(core, a, first);
+    step_network(core, a, import);
+    const uint32_t roles = core_count(core, TABLE_ROLE), attribs = core_count(core, TABLE_ATTRIB);
+    const struct digest128 before = core_digest_now(core);
+    const struct outcome made = step_network(core, a, second);
+    if (made.verdict == VERDICT_DONE) {
+        removal.network_delete.id = made.id;
+        if (step_network(core, a, removal).verdict != VERDICT_DONE)
+            stop("a network cannot be deleted");
+    } else if (!digest_eq(before, core_digest_now(core))) {
+        stop("a refused network changed something");
+    }
+    if (core_count(core, TABLE_ROLE) != roles || core_count(core, TABLE_ATTRIB) != attribs)
+        stop("a network left roles or attribs, or removed others");
+    core_free(core);
+}
+
 /* The draft twice in one dry run: the second import sees the objects of the first, and nothing is
  * changed at the end. */
 static void import_dry_run(struct arena *a, const struct barclamp_file *file, struct str text)
@@ -148,6 +194,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (file.document.len) {
         check_document(&arena, file.document);
         import_twice(&arena, &file, text);
+        import_with_networks(&arena, &file);
     }
     if (file.draft.len) {
         check_document(&arena, file.draft);

@@ -88,6 +88,8 @@ static void world_put_object(const struct world *w, struct buf *b, const struct 
              core_record(w->core, TABLE_DEPLOYMENT_ROLE, row->object_id, &record) &&
              core_record(w->core, TABLE_DEPLOYMENT, record.deployment_role.deployment_id, &record))
         buf_put_str(b, record.deployment.name);
+    else if (row->object == TABLE_NETWORK || row->object == TABLE_NETWORK_ALLOCATION)
+        buf_put_str(b, row->detail);
     else
         buf_put_z(b, "gone");
 }

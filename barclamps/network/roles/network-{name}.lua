@@ -66,6 +66,7 @@ local function sysdata(noderole, context)
   table.sort(addresses)
   return {
     crowbar = {
+      network_name = network.name, -- the staged data may also have networks of parents
       network = {
         [network.name] = {
           addresses = addresses,

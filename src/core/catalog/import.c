@@ -479,6 +479,12 @@ static bool import_may_define_attrib(struct import *im, attrib_ix ix, const stru
                                                : STR("no barclamp")));
         return false;
     }
+    if (im->is_copy && im->barclamp.v && import_attrib_is_in_the_way(im, ix, def)) {
+        import_refuse(im, PROBLEM_NAME_TAKEN, field,
+                      STR_CONCAT(c->arena, STR("there is an attrib "), def->name,
+                                 STR(" already; give the network another name")));
+        return false;
+    }
     if (im->attribs_seen[ix.v])
         import_warn(im, "attrib_twice", field,
                     STR_CONCAT(c->arena, STR("attrib "), def->name,

@@ -142,6 +142,26 @@ void import_check_per_role(struct import *im, const struct json *entry, uint32_t
                               import_path_at(im, import_path_of(im, path, "attribs"), i));
 }
 
+/* True if the document has an attrib of nodes of this name that is not made for each network. */
+static bool per_document_has_attrib(const struct json *doc, struct str name)
+{
+    const struct json *list = json_get(doc, STR("attribs"));
+    for (const struct json *entry = list ? list->first : NULL; entry; entry = entry->next) {
+        const struct json *own = import_get(entry, "per") ? NULL : import_get(entry, "name");
+        if (own && str_eq_nocase(own->text, name))
+            return true;
+    }
+    return false;
+}
+
+bool import_attrib_is_in_the_way(const struct import *im, attrib_ix ix,
+                                 const struct attrib_def *def)
+{
+    return im->attribs_seen[ix.v] ||
+           (im->network.v && attrib_at(im->c, ix)->role.v != def->role.v) ||
+           per_document_has_attrib(im->doc, def->name);
+}
+
 /* ---- networks of an import ---- */
 
 network_ix import_next_network(const struct import *im, network_ix after)

@@ -88,6 +88,9 @@ bool import_has_stray_placeholder(struct import *im, const struct json *entry, s
 /* Checks of an entry with `per`, besides those of its copies. */
 void import_check_per_name(struct import *im, const struct json *entry, struct str path);
 void import_check_per_role(struct import *im, const struct json *entry, uint32_t position);
+/* True if a copy cannot define the attrib, which its barclamp owns, because another entry does. */
+bool import_attrib_is_in_the_way(const struct import *im, attrib_ix ix,
+                                 const struct attrib_def *def);
 /* A copy with "{name}" replaced, and a name of the maximum length to check an entry with. */
 struct json *import_per_copy(struct arena *a, const struct json *value, struct str name);
 struct str import_per_sample(struct arena *a);

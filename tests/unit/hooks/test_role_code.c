@@ -50,11 +50,11 @@ TEST(a_file_says_what_it_defines)
     struct str text;
     CHECK(load("local function nothing() end "
                "return { on_todo = nothing, on_node_change = nothing, sysdata = nothing, "
-               "on_network_create = nothing, helper = 5 }",
+               "on_network_created = nothing, helper = 5 }",
                &code, &f, &text) == OK);
     CHECK(f.hooks == (1u << HOOK_TODO | 1u << HOOK_NODE_CHANGE | 1u << HOOK_SYSDATA));
     CHECK(!f.has_do_transition);
-    CHECK(str_eq(f.unknown, STR("helper, on_network_create")));
+    CHECK(str_eq(f.unknown, STR("helper, on_network_created")));
     role_code_free(code);
 
     CHECK(load("return {}", &code, &f, &text) == OK);
