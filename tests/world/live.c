@@ -359,8 +359,9 @@ static void live_load_code(struct live *l)
         const char *path;
         CHECK(core_record(core, TABLE_ROLE, id, &role));
         CHECK(core_record(core, TABLE_BARCLAMP, role.role.barclamp_id, &barclamp));
-        if (content_role_file(&l->w->arena, barclamp.barclamp.source_path, role.role.name,
-                              ROLE_FILE_LUA, &path) == OK)
+        const struct str files = role.role.per_name.len ? role.role.per_name : role.role.name;
+        if (content_role_file(&l->w->arena, barclamp.barclamp.source_path, files, ROLE_FILE_LUA,
+                              &path) == OK)
             hooks_load(l->hooks, id, path);
     }
 }
@@ -400,7 +401,8 @@ static void live_hooks_ask(void *self, uint64_t token, const struct veto_request
 static void live_watch_stepped(void *self, const struct command *command,
                                const struct outcome *outcome)
 {
-    if (command->kind == COMMAND_IMPORT && outcome->verdict == VERDICT_DONE)
+    if ((command->kind == COMMAND_IMPORT || command->kind == COMMAND_NETWORK_CREATE) &&
+        outcome->verdict == VERDICT_DONE)
         live_load_code(self);
 }
 

@@ -13,6 +13,16 @@ local function address_of(host)
   return host.hint['admin-v4addr']
 end
 
+-- Runs the noderole again if the address that it announces may have changed.
+local function on_address(changed)
+  for _, allocation in ipairs(changed.allocations) do
+    local nr = allocation.noderole
+    if nr and nr.state ~= 'proposed' and allocation.category == 'admin' then
+      halligan.enqueue(halligan.maybe(nr))
+    end
+  end
+end
+
 local function run_again(_, context)
   for _, nr in ipairs(context.noderoles) do
     halligan.enqueue(halligan.maybe(nr))
@@ -32,4 +42,6 @@ return {
   on_network_create = run_again,
   on_network_change = run_again,
   on_network_delete = run_again,
+  on_network_allocation_create = on_address,
+  on_network_allocation_delete = on_address,
 }

@@ -16,6 +16,16 @@ local function address_of(host)
   return host.hint['admin-v4addr']
 end
 
+-- Runs the noderole again if the address that it announces may have changed.
+local function on_address(changed)
+  for _, allocation in ipairs(changed.allocations) do
+    local nr = allocation.noderole
+    if nr and nr.state ~= 'proposed' and allocation.category == 'admin' then
+      halligan.enqueue(halligan.maybe(nr))
+    end
+  end
+end
+
 -- The part of a name after its first dot.
 local function domain_of(name)
   local dot = halligan.find(name, '.')
@@ -52,4 +62,6 @@ return {
       },
     }
   end,
+  on_network_allocation_create = on_address,
+  on_network_allocation_delete = on_address,
 }

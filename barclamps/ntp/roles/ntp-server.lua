@@ -13,6 +13,16 @@ local function address_of(host)
   return host.hint['admin-v4addr']
 end
 
+-- Runs the noderole again if the address that it announces may have changed.
+local function on_address(changed)
+  for _, allocation in ipairs(changed.allocations) do
+    local nr = allocation.noderole
+    if nr and nr.state ~= 'proposed' and allocation.category == 'admin' then
+      halligan.enqueue(halligan.maybe(nr))
+    end
+  end
+end
+
 return {
   sysdata = function(noderole)
     local address = address_of(noderole.host)
@@ -23,4 +33,6 @@ return {
     end
     return { ntp = { service_address = halligan.split(address, '/')[1] } }
   end,
+  on_network_allocation_create = on_address,
+  on_network_allocation_delete = on_address,
 }

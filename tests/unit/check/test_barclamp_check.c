@@ -308,6 +308,38 @@ TEST(files_beside_a_checkout_belong_to_all_of_it)
     disk_close();
 }
 
+TEST(a_role_for_each_network_is_checked_under_its_name_in_the_document)
+{
+    disk_open();
+    disk_write("n/n.yml", "barclamp: {name: n}\n"
+                          "roles:\n"
+                          "  - {name: n-server, jig: noop}\n"
+                          "  - name: n-{name}\n"
+                          "    per: network\n"
+                          "    jig: script\n"
+                          "    requires: [n-server, absent]\n"
+                          "attribs:\n"
+                          "  - {name: 'hint-{name}', per: network, map: '{name}-v4addr'}\n");
+    disk_write("n/scripts/n-{name}/10.sh", "");
+    disk_write("n/roles/n-{name}.lua", "return { sysdata = function() end }");
+    struct barclamp_check check = look_at("n");
+    CHECK(tells(&check, "warning /n/n.yml:7: role n-{name} requires role absent, which does not "
+                        "exist; it cannot be bound\n"));
+    disk_run("rm -r 'n/scripts/n-{name}'");
+    disk_write("n/n.yml", "barclamp: {name: n}\n"
+                          "roles:\n"
+                          "  - name: n-{name}\n"
+                          "    jig: script\n"
+                          "    per: node\n"
+                          "  - name: m-{name}\n"
+                          "    jig: noop\n");
+    check = look_at("n");
+    CHECK(check.report.errors == 2);
+    CHECK(str_has(told(&check), STR("error /n/n.yml:5: per must be network")));
+    CHECK(str_has(told(&check), STR("error /n/n.yml:6: contains {name}, which is replaced")));
+    disk_close();
+}
+
 /* "/x/a" is not "/x/ab": one that does not read says nothing about its neighbour. */
 TEST(a_neighbour_that_does_not_read_hides_no_orphan)
 {

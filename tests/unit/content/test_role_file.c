@@ -103,6 +103,21 @@ TEST(code_that_is_no_file_is_not_the_same_as_no_code)
     disk_close();
 }
 
+TEST(a_role_for_each_network_has_its_files_under_its_name_in_the_document)
+{
+    disk_open();
+    disk_write("net/roles/net-{name}.lua", "");
+    disk_write("net/scripts/net-{name}/01.sh", "");
+    CHECK(role_lies("net", "net-{name}", ROLE_FILE_LUA, "/net/roles/net-{name}.lua"));
+    CHECK(role_lies("net", "net-{name}", ROLE_FILE_SCRIPTS, "/net/scripts/net-{name}"));
+    CHECK(role_lies("net", "net-lab", ROLE_FILE_LUA, "none"));
+    CHECK(role_lies("net", "{name}-{name}", ROLE_FILE_LUA, "refused"));
+    CHECK(role_lies("net", "net-{nam}", ROLE_FILE_LUA, "refused"));
+    CHECK(role_lies("net", "net-{other}", ROLE_FILE_SCRIPTS, "refused"));
+    CHECK(role_lies("net", "../{name}", ROLE_FILE_LUA, "refused"));
+    disk_close();
+}
+
 TEST(names_that_no_role_has_are_refused)
 {
     disk_open();

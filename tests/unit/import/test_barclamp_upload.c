@@ -96,6 +96,28 @@ TEST(a_stored_barclamp_keeps_its_source_path_and_hooks)
     world_close(w);
 }
 
+TEST(a_role_for_each_network_keeps_its_hooks_without_a_network)
+{
+    struct world *w = world_open();
+    DONE(w, cmd_import(w, "{'barclamp':{'name':'old','source_path':'/old'},"
+                          "'roles':[{'name':'net-{name}','per':'network','jig':'script',"
+                          "'hooks':['sysdata']}]}"));
+    struct api_barclamp sent =
+        upload(w,
+               "barclamp: {name: old}\n"
+               "roles:\n  - {name: 'net-{name}', per: network, jig: script}\n"
+               "  - {name: 'other-{name}', per: network, jig: script, hooks: [on_todo]}\n",
+               false);
+    EXPECT_STR(problems_text(w, &sent), "");
+    EXPECT_STR(world_path(w, sent.document, "roles"),
+               "[{'hooks':['sysdata'],'jig':'script','name':'net-{name}','per':'network'},"
+               "{'jig':'script','name':'other-{name}','per':'network'}]");
+    sent = upload(w, "barclamp: {name: old}\nroles:\n  - {name: 'net-{name}', jig: script}\n",
+                  false);
+    HAS(problems_text(w, &sent), "contains {name}, which is replaced only in an entry with per");
+    world_close(w);
+}
+
 /* Also problems that only the core finds, though the document cannot be imported yet. */
 TEST(all_problems_are_reported_with_their_lines)
 {

@@ -178,6 +178,48 @@ TEST(code_is_read_when_it_is_needed_and_then_kept)
     end();
 }
 
+/* A role for each of two networks, from one file. */
+TEST(the_roles_of_networks_use_the_file_of_their_entry)
+{
+    begin();
+    static const char *const names[] = {"lab", "store"};
+    int64_t ids[2];
+    import_role("2", 2, "\"jig\":\"j\",\"name\":\"r-{name}\",\"per\":\"network\"},{");
+    for (int i = 0; i < 2; i++) {
+        struct arena arena = {0};
+        struct effects effects = {0};
+        struct outcome outcome;
+        char role[20];
+        struct command command = {.kind = COMMAND_NETWORK_CREATE, .actor = STR("test"), .now_ms = 2};
+        command.network_create.name = str_from(names[i]);
+        command.network_create.conduit = STR("1g0");
+        command.network_create.given = GIVEN_NETWORK_CONDUIT;
+        core_step(core, &command, &arena, &effects, &outcome);
+        CHECK(outcome.verdict == VERDICT_DONE);
+        snprintf(role, sizeof role, "r-%s", names[i]);
+        ids[i] = core_find(core, TABLE_ROLE, str_from(role));
+        arena_fini(&arena);
+    }
+    run_shell("mkdir -p roles && echo \"return { on_commit = function() return 'one' end }\" > "
+              "'roles/r-{name}.lua'");
+    for (int i = 0; i < 2; i++) {
+        role_code_registry_need(&codes, ids[i]);
+        CHECK(!hooks_run_until_idle(codes.hooks));
+        ask_role(ids[i]);
+        CHECK(strstr(vetoes, "one") != NULL);
+    }
+    /* A reload reads the file for each of them. */
+    run_shell("echo \"return { on_commit = function() return 'two' end }\" > 'roles/r-{name}.lua'");
+    CHECK(role_code_registry_read_again(&codes, STR("r-{name}"), false));
+    CHECK(!role_code_registry_read_again(&codes, STR("x-{name}"), false));
+    CHECK(!hooks_run_until_idle(codes.hooks));
+    for (int i = 0; i < 2; i++) {
+        ask_role(ids[i]);
+        CHECK(strstr(vetoes, "two") != NULL);
+    }
+    end();
+}
+
 TEST(an_import_uses_its_own_code)
 {
     begin();

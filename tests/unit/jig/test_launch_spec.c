@@ -2,7 +2,9 @@
 #include "run/jig/launch_spec.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "model/limits.h"
 #include "run/jig/ssh_command.h"
@@ -122,6 +124,26 @@ TEST(what_a_machine_lacks_is_what_was_measured_and_not_what_the_log_says)
             CHECK(done.result == RESULT_FAILED && done.reason == ends[i].reason);
             CHECK(str_eq(done.reason_subject, str_from(ends[i].subject)));
         }
+    arena_fini(&arena);
+}
+
+/* The role of a network has its files under its name in the document. */
+TEST(the_files_of_a_role_may_have_another_name)
+{
+    static const char *const classes[] = {"script", "puppet", "ansible"};
+    char folder[] = "/tmp/halligan-jig-XXXXXX";
+    CHECK(mkdtemp(folder));
+    for (uint32_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        struct jig_work w = work_of(classes[i]);
+        struct launch_spec spec;
+        struct reason why;
+        w.source_path = str_from(folder);
+        w.files_name = STR("net-{name}");
+        w.scratch = folder;
+        CHECK(launch_spec_prepare(&w, &arena, &spec, &why) != OK);
+        CHECK(str_has(why.text, STR("net-{name}")) && str_has(why.text, w.role));
+    }
+    CHECK(rmdir(folder) == 0);
     arena_fini(&arena);
 }
 

@@ -83,6 +83,114 @@ TEST(a_changed_address_is_staged_for_all_clients)
     live_close(m.w);
 }
 
+/* ---- networks ---- */
+
+/* 192.168.124.0/24, with admin nodes from .10, other machines from .81 and a router. */
+static int64_t make_admin_network(struct world *w)
+{
+    return DONE(
+        w, CMD(NETWORK_CREATE, network_create, .name = STR("admin"), .conduit = STR("1g1,1g0"),
+               .use_team = true, .category = STR("admin"), .group = STR("internal"),
+               .ranges = world_json(
+                   w, "[{'name':'admin','first':'192.168.124.10/24','last':'192.168.124.11/24'},"
+                      "{'name':'host','first':'192.168.124.81/24','last':'192.168.124.254/24',"
+                      "'vlan':7,'use_vlan':true}]"),
+               .router = world_json(w, "{'address':'192.168.124.1/24','pref':10}"),
+               .given = GIVEN_NETWORK_CONDUIT | GIVEN_NETWORK_USE_TEAM | GIVEN_NETWORK_CATEGORY |
+                        GIVEN_NETWORK_GROUP));
+}
+
+TEST(the_role_of_a_network_computes_what_its_script_configures)
+{
+    struct machine m = begin();
+    make_admin_network(m.w);
+    CHECK(str_eq(read_role(m.w, "network-admin").per_name, STR("network-{name}")));
+    CHECK(read_role(m.w, "network-admin").flags == (ROLE_IMPLICIT | ROLE_MILESTONE));
+    IS(m.w, "network-server@admin", "active");
+    discover(&m, "n1", "{" MAC "}");
+    discover(&m, "n2", "{}");
+    world_bind(m.w, "network-admin@n1");
+    world_bind(m.w, "network-admin@n2");
+    world_commit(m.w, "network-admin@n1");
+    work(&m);
+    IS(m.w, "network-admin@n1", "active");
+    EXPECT_STR(
+        world_staged(m.w, "network-admin@n1", "crowbar/network/admin"),
+        "{'addresses':['192.168.124.81/24'],'conduit':'1g0,1g1','config':{'192.168.124.81/24':"
+        "{'category':'admin','conduit':'1g0,1g1','group':'internal','network':'admin','pbr':'',"
+        "'range':'host','router':{'address':'192.168.124.1/24','pref':10},'team_mode':5,"
+        "'use_bridge':false,'use_team':true,'use_vlan':true,'vlan':7}},'configure':true,"
+        "'targets':['192.168.124.81'],'team_mode':5,'use_bridge':false,'use_team':true,"
+        "'use_vlan':false,'vlan':0}");
+    EXPECT_STR(world_staged(m.w, "network-admin@n1", "crowbar/network_name"), "'admin'");
+    EXPECT_STR(world_staged(m.w, "network-admin@n1", "crowbar/interface_map"), "[]");
+    /* The second machine pings the first one. */
+    world_commit(m.w, "network-admin@n2");
+    work(&m);
+    EXPECT_STR(world_staged(m.w, "network-admin@n2", "crowbar/network/admin/targets"),
+               "['192.168.124.81']");
+    live_close(m.w);
+}
+
+TEST(a_machine_whose_addresses_change_is_configured_again)
+{
+    struct machine m = begin();
+    const int64_t admin = make_admin_network(m.w);
+    discover(&m, "n1", "{" MAC "}");
+    world_bind(m.w, "network-admin@n1");
+    world_commit(m.w, "network-admin@n1");
+    work(&m);
+    const uint32_t runs = (uint32_t)read_noderole(m.w, "network-admin@n1").run_count;
+    DONE(m.w, CMD(NETWORK_RANGE_CREATE, network_range_create, .network_id = admin,
+                  .name = STR("host-v6"), .first = STR("fd00::1/64"), .last = STR("fd00::9/64")));
+    work(&m);
+    CHECK(read_noderole(m.w, "network-admin@n1").run_count == runs);
+    DONE(m.w, CMD(NETWORK_ALLOCATE, network_allocate, .node_id = the_node(m.w, "n1"),
+                  .network_id = admin));
+    work(&m);
+    CHECK(read_noderole(m.w, "network-admin@n1").run_count == runs + 1);
+    EXPECT_STR(world_staged(m.w, "network-admin@n1", "crowbar/network/admin/addresses"),
+               "['192.168.124.81/24','fd00::1/64']");
+    EXPECT_STR(world_staged(m.w, "network-admin@n1",
+                            "crowbar/network/admin/config"), /* a router of the other family */
+               "{'192.168.124.81/24':{'category':'admin','conduit':'1g0,1g1','group':'internal',"
+               "'network':'admin','pbr':'','range':'host','router':{'address':'192.168.124.1/24',"
+               "'pref':10},'team_mode':5,'use_bridge':false,'use_team':true,'use_vlan':true,"
+               "'vlan':7},'fd00::1/64':{'category':'admin','conduit':'1g0,1g1',"
+               "'group':'internal','network':'admin','pbr':'','range':'host-v6','team_mode':5,"
+               "'use_bridge':false,'use_team':true,'use_vlan':false,'vlan':0}}");
+    live_close(m.w);
+}
+
+TEST(servers_and_databases_use_the_allocated_address_first)
+{
+    struct machine m = begin();
+    const int64_t admin = make_admin_network(m.w);
+    EXPECT_STR(node_value(m.w, "admin", "ntp_servers"), "['192.168.124.10']");
+    const uint32_t runs = (uint32_t)read_noderole(m.w, "dhcp-server@admin").run_count;
+    work(&m);
+    CHECK(read_noderole(m.w, "dhcp-server@admin").run_count == runs + 1); /* a new network */
+    /* The hint was allocated with the network; another address replaces it. */
+    DONE(m.w, CMD(NETWORK_DEALLOCATE, network_deallocate, .id = 1));
+    DONE(m.w, CMD(NETWORK_ALLOCATE, network_allocate, .node_id = the_node(m.w, "admin"),
+                  .network_id = admin, .address = STR("192.168.124.11")));
+    work(&m);
+    EXPECT_STR(node_value(m.w, "admin", "ntp_servers"), "['192.168.124.11']");
+    EXPECT_STR(node_value(m.w, "admin", "provisioner-webservers"),
+               "[{'address':'192.168.124.11','port':8091,'url':'http://192.168.124.11:8091'}]");
+    EXPECT_STR(world_staged(m.w, "dns-database@admin", "crowbar/dns/records"),
+               "{'admin.example.com':{'address':'192.168.124.11','type':'A'}}");
+    discover(&m, "n1", "{" MAC "}");
+    EXPECT_STR(entry(m.w, "dhcp", "n1"), "absent");
+    DONE(m.w, CMD(NETWORK_ALLOCATE, network_allocate, .node_id = the_node(m.w, "n1"),
+                  .network_id = admin));
+    work(&m);
+    HAS(entry(m.w, "dhcp", "n1"), "'v4addr':'192.168.124.81/24'");
+    HAS(entry(m.w, "provisioner", "n1"), "'v4addr':'192.168.124.81/24'");
+    EXPECT_STR(shown(m.w, read_role(m.w, "dns-mgmt_service").lists_services), "dns-mgmt_servers");
+    live_close(m.w);
+}
+
 /* ---- discovery ---- */
 
 TEST(a_discovered_machine_is_managed_and_has_entries_in_the_databases)
