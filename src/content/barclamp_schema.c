@@ -53,12 +53,6 @@ static const char *check_short_name(struct str word)
     return word.len == 0 || word.len > NAME_LEN_MAX ? "must not be empty or too long" : NULL;
 }
 
-static const char *check_per(struct str value)
-{
-    return str_eq(value, STR("network")) ? NULL : "must be network, the only kind of object that "
-                                                  "entries can be made for";
-}
-
 /* clang-format off */
 static const struct key_rule want_keys[] = {
     {"name",          VALUE_STRING,     true,  names_check_attrib_pattern, NULL},
@@ -75,15 +69,15 @@ static const struct key_rule attrib_keys[] = {
     {"default",       VALUE_ANY,      false, NULL,                 NULL},
     {"ui_renderer",   VALUE_STRING,     false, names_check_text,     NULL},
     {"writable",      VALUE_BOOL,     false, NULL,                 NULL},
-    {"per",           VALUE_STRING,     false, check_per,            NULL},
+    {"per",           VALUE_ANY,      false, NULL,                 NULL},
 };
 static const struct map_rule attrib_rule = MAP("an attrib", attrib_keys);
 
 static const struct key_rule role_keys[] = {
     {"name",          VALUE_STRING,     true,  names_check_role_pattern, NULL},
     {"jig",           VALUE_STRING,     true,  names_check_jig,      NULL},
-    {"per",           VALUE_STRING,     false, check_per,            NULL},
-    {"lists-services", VALUE_STRING,    false, names_check_attrib_pattern, NULL},
+    {"per",           VALUE_ANY,      false, NULL,                 NULL},
+    {"lists-services", VALUE_STRING,  false, names_check_attrib_pattern, NULL},
     {"description",   VALUE_STRING,     false, names_check_text,     NULL},
     {"type",          VALUE_STRING,     false, names_check_text,     NULL},
     {"requires",      VALUE_NAMES,    false, names_check_role_pattern, NULL},

@@ -287,7 +287,10 @@ void outbox_forget_probe(struct core *c, node_ix n);
 void outbox_load_probes(struct core *c);
 /* Remove the hooks of a noderole that is being deleted. */
 void outbox_forget_noderole(struct core *c, noderole_ix nr);
-/* Rebuild the lists of roles with node hooks after roles or jigs changed. */
+/* True if the role defines the hook and its jig can be used. */
+bool hooks_role_defines(const struct core *c, role_ix role, enum hook hook);
+/* hook_index.c: rebuild the lists of roles with hooks about nodes and networks after roles or jigs
+ * changed. */
 void hooks_index(struct core *c);
 
 /* ---- network_hooks.c: hooks about networks and allocations ---- */
@@ -642,8 +645,8 @@ void network_roles_load(struct core *c); /* list the roles of each network after
 
 /* ---- network_roles.c: roles of a network and addresses of nodes ---- */
 
-/* The role was bound to the node: give the node an address in the network of the role, if it has one
- * and the node has none there. Refused with RANGE_FULL if there is none left. */
+/* The role was bound to the node: give the node an address in the network of the role, unless it has
+ * one there. Refused with RANGE_FULL if there is none left. */
 void network_role_bound(struct core *c, role_ix r, node_ix n);
 bool network_node_has_address(const struct core *c, network_ix w, node_ix n);
 /* The node got an address: bind the roles of the network to it in its deployment, unless they are

@@ -157,11 +157,10 @@ static void upload_set_hooks(const struct core *core, struct arena *a, struct js
             continue;
         const struct str name = upload_text_of(role, STR("name"));
         const uint32_t mask = upload_hooks_of(core, document, name);
-        const struct json *of_pattern = str_has(name, STR(NAME_PLACEHOLDER))
+        const struct json *of_pattern = str_has(name, STR(NAME_VARIABLE))
                                             ? upload_hooks_of_pattern(core, a, document, name)
                                             : NULL;
-        struct json *names =
-            of_pattern ? json_clone(a, of_pattern) : json_make(a, JSON_ARRAY);
+        struct json *names = of_pattern ? json_clone(a, of_pattern) : json_make(a, JSON_ARRAY);
         for (int hook = 0; hook < HOOK_COUNT; hook++)
             if (mask >> hook & 1)
                 json_append(names, json_make_string(a, str_from(hook_name((enum hook)hook))));

@@ -196,8 +196,7 @@ static bool registry_read_pattern_again(struct role_code_registry *c, const stru
     struct record record;
     for (int64_t id = core_next_id(core, TABLE_ROLE, 0); id;
          id = core_next_id(core, TABLE_ROLE, id))
-        if (core_record(core, TABLE_ROLE, id, &record) &&
-            str_eq(record.role.per_name, pattern))
+        if (core_record(core, TABLE_ROLE, id, &record) && str_eq(record.role.per_name, pattern))
             any = registry_read_role_again(c, id, is_same) || any;
     return any;
 }
@@ -205,7 +204,7 @@ static bool registry_read_pattern_again(struct role_code_registry *c, const stru
 bool role_code_registry_read_again(struct role_code_registry *c, struct str role, bool is_same)
 {
     const struct core *core = c->callbacks.core(c->callbacks.self);
-    if (core && str_has(role, STR(NAME_PLACEHOLDER)))
+    if (core && str_has(role, STR(NAME_VARIABLE)))
         return registry_read_pattern_again(c, core, role, is_same);
     const int64_t id = core ? core_find(core, TABLE_ROLE, role) : 0;
     return id && registry_read_role_again(c, id, is_same);

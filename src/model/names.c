@@ -152,22 +152,22 @@ const char *names_check_network(struct str name)
     return name_check_dashed(name);
 }
 
-/* Check the name with each placeholder replaced by one letter. */
-static const char *name_check_pattern(struct str name, uint32_t placeholders_max,
+/* Check the name with each variable replaced by one letter. */
+static const char *name_check_pattern(struct str name, uint32_t variables_max,
                                       const char *(*check)(struct str))
 {
-    const struct str placeholder = STR(NAME_PLACEHOLDER);
+    const struct str variable = STR(NAME_VARIABLE);
     char plain[NAME_LEN_MAX];
-    uint32_t len = 0, placeholders = 0;
+    uint32_t len = 0, variables = 0;
     if (name.len > NAME_LEN_MAX)
         return OVER_255;
     for (uint32_t i = 0; i < name.len; len++) {
-        const bool is_placeholder = str_starts(str_slice(name, i, name.len), placeholder);
-        plain[len] = is_placeholder ? 'n' : name.at[i];
-        placeholders += is_placeholder;
-        i += is_placeholder ? placeholder.len : 1;
+        const bool is_variable = str_starts(str_slice(name, i, name.len), variable);
+        plain[len] = is_variable ? 'n' : name.at[i];
+        variables += is_variable;
+        i += is_variable ? variable.len : 1;
     }
-    if (placeholders > placeholders_max)
+    if (variables > variables_max)
         return "may contain {name} only once";
     return check((struct str){plain, len});
 }

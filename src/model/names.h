@@ -23,13 +23,13 @@ const char *names_check_role(struct str name);
 const char *names_check_hammer(struct str name);
 const char *names_check_deployment(struct str name);
 
-/* Networks and their ranges: as above, at most 48 characters, because names of roles and attribs are
- * made of them. */
+/* Networks and their ranges: as above, at most 48 characters, because names of roles and attribs
+ * are made of them. */
 const char *names_check_network(struct str name);
 
 /* Names in a barclamp document, which may be made for each network: a name of a role or attrib in
  * which "{name}" stands for the name of the network. A role may contain it once. */
-#define NAME_PLACEHOLDER "{name}"
+#define NAME_VARIABLE "{name}"
 const char *names_check_role_pattern(struct str name);
 const char *names_check_attrib_pattern(struct str name);
 

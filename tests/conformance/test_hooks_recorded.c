@@ -185,7 +185,8 @@ TEST(hooks_are_called_when_do_transition_fails_or_waits)
 /* ---- arguments of calls ---- */
 
 static const char host[] =
-    "{'addresses':{},'admin':false,'alive':true,'available':true,'boot_generation':0,'boot_served':true,"
+    "{'addresses':{},'admin':false,'alive':true,'available':true,'boot_generation':0,"
+    "'boot_served':true,"
     "'bootenv':'sledgehammer',"
     "'data':{},'deployment':'system','deployment_id':1,'description':'',"
     "'hint':{},'id':2,'macs':{},'name':'n1.example.com','quirks':{},"

@@ -1,8 +1,8 @@
 /* Goal: any barclamp file is read to a document, or to an error with a position in the file. A
  * document is canonical JSON, every value of its tree has a position, and the core imports it or
  * refuses it with problems that have a position. A second import changes nothing. With an error
- * there may be a draft, whose import dry run changes nothing. Entries that are made for each network
- * come and go with a network.
+ * there may be a draft, whose import dry run changes nothing. Entries that are made for each
+ * network come and go with a network.
  * Method: the input is the file; its document or draft is imported into a new core. */
 #include <stdint.h>
 #include <stdio.h>
@@ -120,9 +120,9 @@ static struct outcome step_network(struct core *core, struct arena *a, struct co
     return outcome;
 }
 
-/* Entries that are made for each network: a network that comes and goes leaves the roles and attribs
- * that were there before, whether the document or another network came first. A refused network
- * changes nothing. */
+/* Entries that are made for each network: a network that comes and goes leaves the roles and
+ * attribs that were there before, whether the document or another network came first. A refused
+ * network changes nothing. */
 static void import_with_networks(struct arena *a, const struct barclamp_file *file)
 {
     struct core *core = core_new();

@@ -137,8 +137,7 @@ static void schema_refuse_unknown(struct call *call, const struct params_schema 
 /* Is the parameter null, and does the rule accept that as a value of its own? */
 static bool schema_is_null(const struct call *call, const struct param_rule *rule)
 {
-    const struct json *value =
-        rule->null_bit ? json_get(call->params, str_from(rule->name)) : NULL;
+    const struct json *value = rule->null_bit ? json_get(call->params, str_from(rule->name)) : NULL;
     return value && value->kind == JSON_NULL;
 }
 
@@ -156,8 +155,8 @@ void params_schema_read(struct call *call, const struct params_schema *schema, i
         const struct param_rule *rule = &schema->rules[i];
         if (schema_is_null(call, rule))
             nulls |= rule->null_bit;
-        else if (!rule->read_by_handler &&
-                 schema_read_param(call, rule, schema->given_at != 0, (char *)out_command + rule->at))
+        else if (!rule->read_by_handler && schema_read_param(call, rule, schema->given_at != 0,
+                                                             (char *)out_command + rule->at))
             given |= rule->given;
     }
     if (nulls) {

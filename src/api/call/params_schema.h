@@ -43,8 +43,8 @@ struct params_schema {
     enum command_kind kind;
     const struct param_rule *rules;
     uint32_t count;
-    uint16_t given_at; /* offset of the mask of present fields; 0: the command has none */
-    uint16_t nulls_at; /* offset of the mask of fields that are null; 0: the command has none */
+    uint16_t given_at;    /* offset of the mask of present fields; 0: the command has none */
+    uint16_t nulls_at;    /* offset of the mask of fields that are null; 0: the command has none */
     uint32_t nulls_given; /* bit in the mask of present fields if that mask is not 0 */
     /* Checks beyond the table, after the command is filled; may be NULL. */
     void (*check)(struct call *call, struct command *command);

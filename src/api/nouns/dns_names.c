@@ -46,10 +46,8 @@ static const struct param_rule update_rules[] = {FILTER_RULES(dns_name_filter_up
 
 static const struct object_view shape_dns_name_filter = {
     .type = "dns_name_filter", .table = TABLE_DNS_NAME_FILTER, PROP_ROWS(filter_fields)};
-static const struct object_view shape_dns_name_entry = {.type = "dns_name_entry",
-                                                        .table = TABLE_DNS_NAME_ENTRY,
-                                                        PROP_ROWS(entry_fields),
-                                                        .extras = 2};
+static const struct object_view shape_dns_name_entry = {
+    .type = "dns_name_entry", .table = TABLE_DNS_NAME_ENTRY, PROP_ROWS(entry_fields), .extras = 2};
 
 static void filter_check_create(struct call *call, struct command *command)
 {

@@ -121,9 +121,9 @@ static void interfaces_reply_map(struct call *call, const struct json *map)
 
 static void interfaces_refuse_unknown_pattern(struct call *call, struct str pattern)
 {
-    call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
-                STR_CONCAT(call->arena, STR("there is no interface map with the pattern "),
-                           pattern));
+    call_refuse(
+        call, PROBLEM_NOT_FOUND, STR("id"),
+        STR_CONCAT(call->arena, STR("there is no interface map with the pattern "), pattern));
 }
 
 static enum handler_result serve_interface(struct call *call)
@@ -204,15 +204,16 @@ static void interfaces_reply_changed(struct call *call, int64_t id)
     if (map)
         interfaces_reply_map(call, map);
     else
-        reply_message(call, "interface", STR("the change was made; the map has been deleted since"));
+        reply_message(call, "interface",
+                      STR("the change was made; the map has been deleted since"));
 }
 
 static void interfaces_reply_deleted(struct call *call, int64_t id)
 {
     (void)id;
-    reply_message(call, "interface",
-                  STR_CONCAT(call->arena, STR("interface map "), call->keys[0],
-                             STR(" was deleted")));
+    reply_message(
+        call, "interface",
+        STR_CONCAT(call->arena, STR("interface map "), call->keys[0], STR(" was deleted")));
 }
 
 /* Stores the list, if nothing has changed the deployment role since it was read. */

@@ -87,9 +87,8 @@ static void allocation_check_create(struct call *call, struct command *command)
                     STR("network or network_range is required"));
 }
 
-static const struct params_schema create = {.kind = COMMAND_NETWORK_ALLOCATE,
-                                            PARAM_RULES(create_rules),
-                                            .check = allocation_check_create};
+static const struct params_schema create = {
+    .kind = COMMAND_NETWORK_ALLOCATE, PARAM_RULES(create_rules), .check = allocation_check_create};
 const struct params_schema network_allocate_params = {.kind = COMMAND_NETWORK_ALLOCATE,
                                                       PARAM_RULES(allocate_rules)};
 const struct params_schema network_deallocate_params = {.kind = COMMAND_NETWORK_DEALLOCATE,
@@ -99,9 +98,8 @@ static int64_t allocation_find(struct call *call, struct str key)
 {
     const char *wrong;
     struct ip ip;
-    return ip_parse(key, &ip, &wrong)
-               ? core_address_row(call->core, TABLE_NETWORK_ALLOCATION, ip)
-               : 0;
+    return ip_parse(key, &ip, &wrong) ? core_address_row(call->core, TABLE_NETWORK_ALLOCATION, ip)
+                                      : 0;
 }
 
 const struct resource resource_network_allocations = {

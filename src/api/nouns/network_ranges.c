@@ -67,10 +67,8 @@ static const struct param_rule update_rules[] = {
 };
 /* clang-format on */
 
-static const struct object_view shape_network_range = {.type = "network_range",
-                                                       .table = TABLE_NETWORK_RANGE,
-                                                       PROP_ROWS(range_fields),
-                                                       .extras = 1};
+static const struct object_view shape_network_range = {
+    .type = "network_range", .table = TABLE_NETWORK_RANGE, PROP_ROWS(range_fields), .extras = 1};
 
 static const struct params_schema create = {.kind = COMMAND_NETWORK_RANGE_CREATE,
                                             PARAM_RULES(create_rules),

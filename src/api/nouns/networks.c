@@ -169,9 +169,9 @@ static enum handler_result serve_auto_ranges(struct call *call)
         !resource_find(call, &resource_nodes, call->keys[1], &node))
         return SERVED_REPLY;
     const uint32_t count = core_auto_ranges(call->core, network.id, node.id, ids);
-    return reply_list_of(call, &(struct list_scope){.resource = &resource_network_ranges,
-                                                    .ids = ids,
-                                                    .id_count = count});
+    return reply_list_of(
+        call,
+        &(struct list_scope){.resource = &resource_network_ranges, .ids = ids, .id_count = count});
 }
 
 /* ---- routes ---- */

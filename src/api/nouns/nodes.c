@@ -222,7 +222,8 @@ static const struct route routes[] = {
      .resource = &resource_nodes,
      .form = REPLY_CUSTOM,
      .access = ROUTE_AUTH_OR_NODE,
-     .does = "its addresses by network; of one network with network=, of categories with category="},
+     .does =
+         "its addresses by network; of one network with network=, of categories with category="},
     {.method = HTTP_GET,
      .pattern = V "nodes/:id/power",
      .serve = serve_power_actions,

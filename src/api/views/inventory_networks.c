@@ -91,10 +91,9 @@ void inventory_write_addresses(const struct core *core, int64_t node_id, struct 
         if (core_record(core, TABLE_NETWORK_ALLOCATION, ids[i], &record) &&
             core_record(core, TABLE_NETWORK_RANGE, record.network_allocation.network_range_id,
                         &owner))
-            all[kept++] =
-                (struct inventory_address){record.network_allocation.network_id,
-                                           owner.network_range.name,
-                                           record.network_allocation.address};
+            all[kept++] = (struct inventory_address){record.network_allocation.network_id,
+                                                     owner.network_range.name,
+                                                     record.network_allocation.address};
     sort_items(all, kept, sizeof *all, inventory_cmp_addresses, a);
 
     struct object_writer networks = object_writer_open(out, NULL);
@@ -118,8 +117,7 @@ void inventory_write_addresses(const struct core *core, int64_t node_id, struct 
  * those before it (a VLAN of a bond, a bridge of a VLAN). Empty if no run has reported one. */
 static struct str inventory_device(const struct json *data, struct str network)
 {
-    const struct str path[] = {STR("crowbar"), STR("network"), network,
-                               STR("resolved_interfaces")};
+    const struct str path[] = {STR("crowbar"), STR("network"), network, STR("resolved_interfaces")};
     for (uint32_t i = 0; data && i < sizeof path / sizeof *path; i++)
         data = data->kind == JSON_OBJECT ? json_get(data, path[i]) : NULL;
     if (data && data->kind == JSON_ARRAY)

@@ -242,8 +242,9 @@ enum cli_exit cmd_propose_network(struct cli_request *req)
         return status;
     const char *wrong = network_proposal_make(host, propose_read_router(req), &proposal);
     if (wrong)
-        return propose_report(req, str_z(req->arena, STR_CONCAT(req->arena, ip_format(req->arena, host),
-                                                                STR(" "), str_from(wrong))));
+        return propose_report(req,
+                              str_z(req->arena, STR_CONCAT(req->arena, ip_format(req->arena, host),
+                                                           STR(" "), str_from(wrong))));
     status = propose_body(req, &proposal, &body);
     if (status == CLI_OK)
         status = propose_check_new(req, body);

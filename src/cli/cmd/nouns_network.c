@@ -11,9 +11,12 @@
 /* ---- networks, ranges, routers ---- */
 
 static const struct cli_column network_columns[] = {
-    {"id", NULL},       {"name", NULL},  {"category", NULL},  {"group", NULL},
-    {"conduit", NULL},  {"vlan", NULL},  {"use_vlan", NULL},  {"configure", NULL},
-    {"v6prefix", NULL}, {"deployment_id", "deployments"}, {"description", NULL}};
+    {"id", NULL},         {"name", NULL},
+    {"category", NULL},   {"group", NULL},
+    {"conduit", NULL},    {"vlan", NULL},
+    {"use_vlan", NULL},   {"configure", NULL},
+    {"v6prefix", NULL},   {"deployment_id", "deployments"},
+    {"description", NULL}};
 static const struct cli_verb network_verbs[] = {
     LIST,
     SHOW,
@@ -33,18 +36,19 @@ static const struct cli_verb network_verbs[] = {
     {.name = "propose",
      .operands = "[FIELD=VALUE...]",
      .summary = "Create the network admin from an interface of this host",
-     .help = "Run it on the admin node. The subnet is that of the IPv4 address of the interface, the\n"
-             "router is its default route. The range admin has this host, dhcp and host have other\n"
-             "addresses. The proposal is shown and created after a confirmation. A field that is\n"
-             "given replaces the proposed one (conduit=10g0). Subnets smaller than /28 are refused.\n",
+     .help =
+         "Run it on the admin node. The subnet is that of the IPv4 address of the interface, the\n"
+         "router is its default route. The range admin has this host, dhcp and host have other\n"
+         "addresses. The proposal is shown and created after a confirmation. A field that is\n"
+         "given replaces the proposed one (conduit=10g0). Subnets smaller than /28 are refused.\n",
      .run_online = cmd_propose_network,
      .options = SHOWN | OPTION_YES | OPTION_INTERFACE,
      .operands_max = OPERANDS_ANY},
 };
 
 static const struct cli_column range_columns[] = {
-    {"id", NULL},   {"full_name", NULL}, {"first", NULL},    {"last", NULL},
-    {"conduit", NULL}, {"vlan", NULL},   {"use_vlan", NULL}, {"overlap", NULL}};
+    {"id", NULL},      {"full_name", NULL}, {"first", NULL},    {"last", NULL},
+    {"conduit", NULL}, {"vlan", NULL},      {"use_vlan", NULL}, {"overlap", NULL}};
 static const struct cli_verb range_verbs[] = {
     LIST,
     SHOW,
@@ -54,7 +58,8 @@ static const struct cli_verb range_verbs[] = {
     {.name = "usage",
      .operands = "RANGE...",
      .summary = "Show how many addresses are allocated, leased, resting and free",
-     .help = "Resting addresses were freed or declined; they are used again when no other is free.\n",
+     .help =
+         "Resting addresses were freed or declined; they are used again when no other is free.\n",
      .run_online = cmd_networks_usage,
      .options = SHOWN,
      .operands_min = 1,
@@ -67,22 +72,20 @@ static const struct cli_verb router_verbs[] = {LIST, SHOW, CREATE, UPDATE, DESTR
 
 /* ---- addresses ---- */
 
-static const struct cli_column allocation_columns[] = {{"id", NULL},
-                                                       {"address", NULL},
-                                                       {"node_id", "nodes"},
-                                                       {"network_range_id", "network_ranges"}};
+static const struct cli_column allocation_columns[] = {
+    {"id", NULL}, {"address", NULL}, {"node_id", "nodes"}, {"network_range_id", "network_ranges"}};
 static const struct cli_verb allocation_verbs[] = {LIST, SHOW, CREATE, DESTROY, WATCH};
 
 static const struct cli_column lease_columns[] = {
-    {"id", NULL},    {"address", NULL},     {"network_range_id", "network_ranges"},
-    {"state", NULL}, {"mac", NULL},         {"node_id", "nodes"},
+    {"id", NULL},     {"address", NULL}, {"network_range_id", "network_ranges"},
+    {"state", NULL},  {"mac", NULL},     {"node_id", "nodes"},
     {"ends_at", NULL}};
 static const struct cli_verb lease_verbs[] = {LIST, SHOW, WATCH};
 
 /* ---- interfaces ---- */
 
 static const struct cli_column nic_columns[] = {
-    {"id", NULL},     {"mac", NULL},       {"node_id", "nodes"}, {"name", NULL}, {"bus", NULL},
+    {"id", NULL},     {"mac", NULL},       {"node_id", "nodes"}, {"name", NULL},      {"bus", NULL},
     {"driver", NULL}, {"speed_max", NULL}, {"hinted", NULL},     {"discovered", NULL}};
 static const struct cli_verb nic_verbs[] = {
     LIST,
@@ -126,7 +129,7 @@ static const struct cli_column filter_columns[] = {{"id", NULL},       {"name", 
 static const struct cli_verb filter_verbs[] = {LIST, SHOW, CREATE, UPDATE, DESTROY, WATCH};
 
 static const struct cli_column name_columns[] = {
-    {"id", NULL},      {"name", NULL},      {"rr_type", NULL},
+    {"id", NULL},      {"name", NULL},       {"rr_type", NULL},
     {"address", NULL}, {"node_id", "nodes"}, {"dns_name_filter_id", "dns_name_filters"}};
 static const struct cli_verb name_verbs[] = {LIST, SHOW, WATCH};
 

@@ -6,12 +6,12 @@
 
 enum { JIG_ORDER = 100 }; /* field `order` of imported jigs */
 
-/* Import of one barclamp document: the rows of the barclamp, its jigs, hammer kinds and attribs,
- * and the order of an import (import_private.h). import_roles.c imports the roles. The order of
- * sections matters. The barclamp comes first, because it owns the other rows. Jigs precede roles,
- * which warn about unknown jigs. Attribs of nodes precede the removal of roles (see
- * import_private.h). Requirements are written after the last role exists; names are resolved last.
- * A row is written only if a field differs. Any problem refuses the whole import. */
+/* Import of one barclamp document: the rows of the barclamp, its jigs and hammer kinds, and the
+ * order of an import (import_private.h). import_roles.c imports the roles, import_attribs.c the
+ * attribs. The order of sections matters. The barclamp comes first, because it owns the other
+ * rows. Jigs precede roles, which warn about unknown jigs. Attribs of nodes precede the removal of
+ * roles (see import_private.h). Requirements are written after the last role exists; names are
+ * resolved last. A row is written only if a field differs. Any problem refuses the whole import. */
 
 /* ---- problems and warnings ---- */
 
@@ -23,13 +23,13 @@ bool import_is_given_up(const struct import *im)
 void import_refuse(struct import *im, enum problem_code code, struct str field, struct str text)
 {
     im->problems++;
-    if (im->network.v) /* the command is about the network, not about the document */
-        refuse(im->c, code, STR("name"),
-               STR_CONCAT(im->c->arena, STR("barclamp "),
-                          text_of(im->c, barclamp_at(im->c, im->barclamp)->name), STR(", "), field,
-                          STR(": "), text));
-    else
-        refuse(im->c, code, field, text);
+    if (im->network.v) { /* the command is about the network, not about the document */
+        const struct str barclamp = text_of(im->c, barclamp_at(im->c, im->barclamp)->name);
+        text =
+            STR_CONCAT(im->c->arena, STR("barclamp "), barclamp, STR(", "), field, STR(": "), text);
+        field = STR("name");
+    }
+    refuse(im->c, code, field, text);
 }
 
 void import_warn(struct import *im, const char *code, struct str field, struct str text)
@@ -110,7 +110,7 @@ const struct json *import_list(struct import *im, const struct json *object, con
     return NULL;
 }
 
-static bool import_is_object(struct import *im, const struct json *entry, struct str path)
+bool import_is_object(struct import *im, const struct json *entry, struct str path)
 {
     if (entry->kind == JSON_OBJECT)
         return true;
@@ -140,9 +140,8 @@ struct str import_title(struct import *im, struct str name)
     return buf_str(&b);
 }
 
-/* Names are compared without case, but the stored spelling must be repeated exactly. */
-static bool import_spelling_matches(struct import *im, struct str name, struct str stored,
-                                    struct str field)
+bool import_spelling_matches(struct import *im, struct str name, struct str stored,
+                             struct str field)
 {
     if (str_eq(name, stored))
         return true;
@@ -430,136 +429,6 @@ static void import_hammers(struct import *im)
         import_hammer(im, entry, import_path_at(im, STR("hammers"), i));
 }
 
-/* ---- attribs ---- */
-
-static struct str import_attrib_default(struct import *im, const struct json *entry)
-{
-    const struct json *value = import_get(entry, "default");
-    if (!value)
-        return STR("");
-    struct buf b = buf_in(im->c->arena);
-    buf_put_z(&b, "{\"value\":");
-    json_write_to(&b, value);
-    buf_put_z(&b, "}");
-    return buf_str(&b);
-}
-
-static struct attrib_def import_attrib_def(struct import *im, const struct json *entry,
-                                           struct str path)
-{
-    const struct str none = STR("");
-    const struct json *schema = import_get(entry, "schema");
-    return (struct attrib_def){
-        .name = import_text(im, entry, "name", path, none),
-        .description = import_text(im, entry, "description", path, none),
-        .map = import_text(im, entry, "map", path, none),
-        .ui_renderer = import_text(im, entry, "ui_renderer", path, none),
-        .schema = schema ? json_write(im->c->arena, schema) : none,
-        .default_value = import_attrib_default(im, entry),
-        .writable = json_is_true(import_get(entry, "writable")),
-        .barclamp = im->barclamp,
-    };
-}
-
-/* Checks whether this document may define the attrib that has the name already. */
-static bool import_may_define_attrib(struct import *im, attrib_ix ix, const struct attrib_def *def,
-                                     struct str field)
-{
-    struct core *c = im->c;
-    const struct attrib *a = attrib_at(c, ix);
-    if (!import_spelling_matches(im, def->name, text_of(c, a->name), field))
-        return false;
-    if (im->barclamp.v && a->barclamp.v != im->barclamp.v) {
-        /* A network uses an attrib of nodes that another barclamp has defined for it. */
-        if (im->is_copy && !def->role.v && !a->role.v && str_eq(text_of(c, a->map), def->map))
-            return false;
-        import_refuse(im, PROBLEM_OWNER_DIFFERS, field,
-                      STR_CONCAT(c->arena, STR("attrib "), def->name, STR(" belongs to "),
-                                 a->barclamp.v ? text_of(c, barclamp_at(c, a->barclamp)->name)
-                                               : STR("no barclamp")));
-        return false;
-    }
-    if (im->is_copy && im->barclamp.v && import_attrib_is_in_the_way(im, ix, def)) {
-        import_refuse(im, PROBLEM_NAME_TAKEN, field,
-                      STR_CONCAT(c->arena, STR("there is an attrib "), def->name,
-                                 STR(" already; give the network another name")));
-        return false;
-    }
-    if (im->attribs_seen[ix.v])
-        import_warn(im, "attrib_twice", field,
-                    STR_CONCAT(c->arena, STR("attrib "), def->name,
-                               STR(" is defined twice; the last definition is used")));
-    return true;
-}
-
-void import_attrib(struct import *im, const struct json *entry, struct str path, role_ix owner,
-                   bool write)
-{
-    struct core *c = im->c;
-    struct violations odd = {0}, misfits = {0};
-    if (!import_is_object(im, entry, path))
-        return;
-    struct attrib_def def = import_attrib_def(im, entry, path);
-    def.role = owner;
-    if (!attrib_check(c, &def, path, &odd)) {
-        im->problems++;
-        return;
-    }
-    for (const struct violation *v = odd.first; v; v = v->next)
-        import_warn(im, "schema_unchecked", import_path_of(im, path, "schema"),
-                    STR_CONCAT(c->arena, v->path, STR(" "), v->text));
-    if (!attrib_default_fits(c, &def, &misfits))
-        import_warn(im, "default_misfit", import_path_of(im, path, "default"),
-                    STR_CONCAT(c->arena, STR("the default does not fit the schema: "),
-                               violations_format(c->arena, &misfits)));
-    /* Write the row, unless its name belongs to an attrib of another barclamp. */
-    attrib_ix ix = {name_find(c, TABLE_ATTRIB, def.name)};
-    if (!write ||
-        (ix.v && !import_may_define_attrib(im, ix, &def, import_path_of(im, path, "name"))))
-        return;
-    if (ix.v && attrib_at(c, ix)->role.v != owner.v)
-        im->attribs_moved = true;
-    if (attrib_write(c, ix, &def, &ix))
-        im->changed = true;
-    if (ix.v)
-        im->attribs_seen[ix.v] = 1;
-}
-
-/* An attrib of nodes with `per` is checked once, and then written for each network. */
-static void import_node_attrib(struct import *im, const struct json *entry, struct str path)
-{
-    struct arena *a = im->c->arena;
-    const bool is_object = entry->kind == JSON_OBJECT;
-    const uint32_t before = im->problems;
-    const bool is_per = is_object && import_is_per_network(im, entry, path);
-    const bool is_stray = is_object && !is_per && import_has_stray_placeholder(im, entry, path);
-    if (!is_per && !is_stray) {
-        if (!im->network.v)
-            import_attrib(im, entry, path, (role_ix){0}, true);
-        return;
-    }
-    if (!im->network.v) {
-        if (is_per)
-            import_check_per_name(im, entry, path);
-        import_attrib(im, import_per_copy(a, entry, import_per_sample(a)), path, (role_ix){0},
-                      false);
-    }
-    im->is_copy = true;
-    for (network_ix w = import_next_network(im, (network_ix){0}); w.v && im->problems == before;
-         w = import_next_network(im, w))
-        import_attrib(im, import_per_copy(a, entry, text_of(im->c, network_at(im->c, w)->name)),
-                      path, (role_ix){0}, true);
-    im->is_copy = false;
-}
-
-static void import_node_attribs(struct import *im)
-{
-    uint32_t i = 0;
-    for (const struct json *entry = import_list(im, im->doc, "attribs", STR(""));
-         entry && !import_is_given_up(im); entry = entry->next, i++)
-        import_node_attrib(im, entry, import_path_at(im, STR("attribs"), i));
-}
-
 /* ---- the whole document ---- */
 
 static uint32_t import_count(const struct json *object, const char *key)
@@ -582,10 +451,8 @@ static uint32_t import_copies(const struct json *entry, uint32_t networks)
 
 struct import import_begin(struct core *c, const struct json *doc, network_ix network)
 {
-    struct import im = {.c = c,
-                        .doc = doc,
-                        .network = network,
-                        .warnings = json_make(c->arena, JSON_ARRAY)};
+    struct import im = {
+        .c = c, .doc = doc, .network = network, .warnings = json_make(c->arena, JSON_ARRAY)};
     const uint32_t networks = import_network_count(c, network);
     const struct json *role_list = import_get(doc, "roles");
     const struct json *attrib_list = import_get(doc, "attribs");
@@ -643,7 +510,7 @@ void do_import(struct core *c, const struct import_command *p)
         return;
     }
     struct import im = import_begin(c, doc, (network_ix){0});
-    im.has_placeholder = str_has(p->barclamp, STR(NAME_PLACEHOLDER));
+    im.has_variable = str_has(p->barclamp, STR(NAME_VARIABLE));
     import_barclamp(&im, p->barclamp);
     import_jigs(&im);
     import_hammers(&im);

@@ -2,15 +2,15 @@
 
 #include "model/names.h"
 
-/* Entries of a barclamp document that are made for each network (`per: network`): roles, and attribs
- * of nodes (docs/spec/barclamp-format.md, Entries for each network).
+/* Entries of a barclamp document that are made for each network (`per: network`): roles, and
+ * attribs of nodes (docs/spec/barclamp-format.md, Entries for each network).
  *
- * The stored document keeps such an entry once, with "{name}" where the name of the network belongs.
- * An import makes a copy of the entry for each network, in which "{name}" is replaced, and imports
- * the copy like any other entry. When a network is created, the entries of all barclamps are
- * imported for that network alone, in the same step: other entries of the documents are not read
- * again, so that values which an operator has changed since stay. When a network is deleted, its
- * roles are removed with their noderoles, and the attribs that were made for it.
+ * The stored document keeps such an entry once, with "{name}" where the name of the network
+ * belongs. An import makes a copy of the entry for each network, in which "{name}" is replaced,
+ * and imports the copy like any other entry. When a network is created, the entries of all
+ * barclamps are imported for that network alone, in the same step: other entries of the documents
+ * are not read again, so that values which an operator has changed since stay. When a network is
+ * deleted, its roles are removed with their noderoles, and the attribs that were made for it.
  *
  * Order of a removal: the dependants are checked before anything is destroyed; noderoles precede
  * deployment roles, and these the role, because each refers to the next; names are resolved last.
@@ -19,19 +19,19 @@
  * once with a network name of the maximum length when it is imported, also if there is no network,
  * so later only names that exist already can be in the way. */
 
-static const struct str PLACEHOLDER = {NAME_PLACEHOLDER, sizeof NAME_PLACEHOLDER - 1};
+static const struct str VARIABLE = {NAME_VARIABLE, sizeof NAME_VARIABLE - 1};
 
 /* ---- copies of an entry ---- */
 
 static struct str per_replace_name(struct arena *a, struct str text, struct str name)
 {
     struct buf b = buf_in(a);
-    if (!str_has(text, PLACEHOLDER))
+    if (!str_has(text, VARIABLE))
         return text;
     for (uint32_t i = 0; i < text.len;) {
-        if (str_starts(str_slice(text, i, text.len), PLACEHOLDER)) {
+        if (str_starts(str_slice(text, i, text.len), VARIABLE)) {
             buf_put_str(&b, name);
-            i += PLACEHOLDER.len;
+            i += VARIABLE.len;
         } else {
             buf_put_c(&b, text.at[i++]);
         }
@@ -83,26 +83,26 @@ static bool per_is_free_text(struct str key)
            str_eq(key, STR("description"));
 }
 
-static void per_refuse_placeholders(struct import *im, const struct json *value, struct str path)
+/* The recursion is bounded by the depth of documents. */
+static void per_refuse_variables(struct import *im, const struct json *value, struct str path)
 {
     uint32_t i = 0;
-    if (value->kind == JSON_STRING && str_has(value->text, PLACEHOLDER))
+    if (value->kind == JSON_STRING && str_has(value->text, VARIABLE))
         import_refuse(im, PROBLEM_BAD_VALUE, path,
                       STR("contains {name}, which is replaced only in an entry with per: network"));
     for (const struct json *child = value->first; child && !import_is_given_up(im);
          child = child->next, i++)
         if (value->kind == JSON_ARRAY)
-            per_refuse_placeholders(im, child, import_path_at(im, path, i));
+            per_refuse_variables(im, child, import_path_at(im, path, i));
         else if (!per_is_free_text(child->key))
-            per_refuse_placeholders(im, child,
-                                    STR_CONCAT(im->c->arena, path, STR("/"), child->key));
+            per_refuse_variables(im, child, STR_CONCAT(im->c->arena, path, STR("/"), child->key));
 }
 
-bool import_has_stray_placeholder(struct import *im, const struct json *entry, struct str path)
+bool import_has_stray_variable(struct import *im, const struct json *entry, struct str path)
 {
     const uint32_t before = im->problems;
-    if (im->has_placeholder)
-        per_refuse_placeholders(im, entry, path);
+    if (im->has_variable)
+        per_refuse_variables(im, entry, path);
     return im->problems != before;
 }
 
@@ -110,7 +110,7 @@ bool import_has_stray_placeholder(struct import *im, const struct json *entry, s
 void import_check_per_name(struct import *im, const struct json *entry, struct str path)
 {
     const struct json *name = entry->kind == JSON_OBJECT ? import_get(entry, "name") : NULL;
-    if (name && name->kind == JSON_STRING && name->text.len && !str_has(name->text, PLACEHOLDER))
+    if (name && name->kind == JSON_STRING && name->text.len && !str_has(name->text, VARIABLE))
         import_refuse(im, PROBLEM_NAME_INVALID, import_path_of(im, path, "name"),
                       STR("name must contain {name}, because the entry is made for each network"));
 }
@@ -125,15 +125,15 @@ void import_check_per_role(struct import *im, const struct json *entry, uint32_t
     if (!name || name->kind != JSON_STRING)
         return;
     const char *wrong = names_check_role_pattern(name->text);
-    if (wrong && str_has(name->text, PLACEHOLDER))
+    if (wrong && str_has(name->text, VARIABLE))
         import_refuse(im, PROBLEM_NAME_INVALID, import_path_of(im, path, "name"),
                       STR_CONCAT(im->c->arena, STR("name "), str_from(wrong)));
     for (const struct json *other = list->first; other && i < position; other = other->next, i++) {
         const struct json *same = import_get(other, "name");
         if (same && same->kind == JSON_STRING && str_eq_nocase(same->text, name->text))
-            import_refuse(im, PROBLEM_NAME_TAKEN, import_path_of(im, path, "name"),
-                          STR_CONCAT(im->c->arena, STR("role "), name->text,
-                                     STR(" is defined twice")));
+            import_refuse(
+                im, PROBLEM_NAME_TAKEN, import_path_of(im, path, "name"),
+                STR_CONCAT(im->c->arena, STR("role "), name->text, STR(" is defined twice")));
     }
     i = 0;
     for (const struct json *attrib = import_list(im, entry, "attribs", path);
@@ -323,7 +323,8 @@ static const char *network_role_check(const struct core *c, const struct role *r
         return pattern.len ? "I15: a role without a network has a pattern of names" : NULL;
     if (!w.v)
         return "I15: a role is made for a network that does not exist";
-    if (!ids_has(c, &network_at(c, w)->roles, TABLE_ROLE, name_find(c, TABLE_ROLE, text_of(c, role->name))))
+    if (!ids_has(c, &network_at(c, w)->roles, TABLE_ROLE,
+                 name_find(c, TABLE_ROLE, text_of(c, role->name))))
         return "C11: a network does not list one of its roles";
     return str_eq(per_replace_name(a, pattern, text_of(c, network_at(c, w)->name)),
                   text_of(c, role->name))

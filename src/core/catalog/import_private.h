@@ -33,7 +33,7 @@ struct import {
     bool attribs_moved;         /* an attrib has another owner, or was removed */
     bool jigs_moved;            /* a jig has another client role */
     bool withdrawn;             /* a role was removed, or withdrawn */
-    bool has_placeholder;       /* the document contains "{name}" */
+    bool has_variable;          /* the document contains "{name}" */
     bool is_copy;               /* the entry is the copy for a network: its warnings are known */
 };
 
@@ -68,9 +68,16 @@ bool import_name(struct import *im, struct str name, struct str field,
                  const char *(*check)(struct str));
 /* "some-name" becomes "Some Name". */
 struct str import_title(struct import *im, struct str name);
-/* Imports one attrib, of the role `owner` or of nodes. With `write` false it is only checked. */
-void import_attrib(struct import *im, const struct json *entry, struct str path, role_ix owner,
-                   bool write);
+/* True if the entry is an object; refused otherwise. */
+bool import_is_object(struct import *im, const struct json *entry, struct str path);
+/* Names are compared without case, but the stored spelling must be repeated exactly. */
+bool import_spelling_matches(struct import *im, struct str name, struct str stored,
+                             struct str field);
+
+/* import_attribs.c: the attribs of a role, and those of nodes. Without a role (0) they are only
+ * checked. */
+void import_role_attribs(struct import *im, const struct json *entry, struct str path, role_ix r);
+void import_node_attribs(struct import *im);
 
 /* The beginning and the end of an import; import_end() resolves names. With `network`, the document
  * is imported for that network alone. */
@@ -84,7 +91,7 @@ void import_for_network(struct core *c, barclamp_ix b, network_ix network);
 /* True if the entry has the key `per`; refuses values other than "network". */
 bool import_is_per_network(struct import *im, const struct json *entry, struct str path);
 /* Refuses "{name}" in an entry without `per`; true if there was one. */
-bool import_has_stray_placeholder(struct import *im, const struct json *entry, struct str path);
+bool import_has_stray_variable(struct import *im, const struct json *entry, struct str path);
 /* Checks of an entry with `per`, besides those of its copies. */
 void import_check_per_name(struct import *im, const struct json *entry, struct str path);
 void import_check_per_role(struct import *im, const struct json *entry, uint32_t position);

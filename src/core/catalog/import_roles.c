@@ -408,22 +408,6 @@ static struct role_def import_role_def(struct import *im, const struct json *ent
     };
 }
 
-/* The attribs of a role; without a role they are only checked. */
-static void import_role_attribs(struct import *im, const struct json *entry, struct str path,
-                                role_ix r)
-{
-    uint32_t k = 0;
-    const struct str attribs = import_path_of(im, path, "attribs");
-    for (const struct json *item = import_list(im, entry, "attribs", path);
-         item && !import_is_given_up(im); item = item->next, k++) {
-        const struct str at = import_path_at(im, attribs, k);
-        if (item->kind == JSON_OBJECT && import_get(item, "per"))
-            import_refuse(im, PROBLEM_BAD_VALUE, import_path_of(im, at, "per"),
-                          STR("per belongs to the role, not to its attribs"));
-        import_attrib(im, item, at, r, r.v != 0);
-    }
-}
-
 /* Reads one role and writes it. `w` and `pattern`: the network that it is made for and its name in
  * the document; 0 and "" for other roles. */
 static void import_one_role(struct import *im, const struct json *entry, uint32_t i, network_ix w,
@@ -473,7 +457,7 @@ static void import_role(struct import *im, const struct json *entry, uint32_t i)
     }
     const uint32_t before = im->problems;
     const bool is_per = import_is_per_network(im, entry, path);
-    if (!is_per && !import_has_stray_placeholder(im, entry, path)) {
+    if (!is_per && !import_has_stray_variable(im, entry, path)) {
         if (!im->network.v)
             import_one_role(im, entry, i, (network_ix){0}, STR(""));
         return;
@@ -487,8 +471,7 @@ static void import_role(struct import *im, const struct json *entry, uint32_t i)
     for (network_ix w = import_next_network(im, (network_ix){0}); w.v && im->problems == before;
          w = import_next_network(im, w)) {
         const struct str name = text_of(im->c, network_at(im->c, w)->name);
-        import_one_role(im, import_per_copy(a, entry, name), i, w,
-                        import_get(entry, "name")->text);
+        import_one_role(im, import_per_copy(a, entry, name), i, w, import_get(entry, "name")->text);
     }
     im->is_copy = false;
 }

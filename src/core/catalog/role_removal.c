@@ -85,11 +85,10 @@ void role_remove(struct core *c, role_ix r)
     for (uint32_t i = 0; i < sizeof plain / sizeof *plain; i++)
         vec_clear(&c->heap, plain[i]);
     role = role_edit(c, r);
-    uint32_t *const texts[] = {&role->name,     &role->description, &role->class_name,
-                               &role->jig_name, &role->requires,    &role->wants,
-                               &role->provides, &role->conflicts,   &role->announces,
-                               &role->template, &role->notes,       &role->per_name,
-                               &role->lists_services};
+    uint32_t *const texts[] = {
+        &role->name,  &role->description, &role->class_name,    &role->jig_name,  &role->requires,
+        &role->wants, &role->provides,    &role->conflicts,     &role->announces, &role->template,
+        &role->notes, &role->per_name,    &role->lists_services};
     for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++)
         put_text(c, texts[i], STR(""));
     core_remove_row(c, TABLE_ROLE, r.v);

@@ -457,16 +457,16 @@ struct vars {
     uint32_t provider_count;    /* roles that provide another */
     uint32_t server_count;      /* roles whose data are visible on other nodes */
     struct vec
-        hook_roles[HOOK_COUNT]; /* role_ix that define the hook and can run, by (cohort, name) */
-    struct vec boot_roles;      /* role_ix that serve boots, by id */
+        hook_roles[HOOK_COUNT];   /* role_ix that define the hook and can run, by (cohort, name) */
+    struct vec boot_roles;        /* role_ix that serve boots, by id */
     struct hook_batch batches[2]; /* for roles that are made for no network */
-    bool boot_due;              /* evaluate the boot barrier at the end of the step */
-    bool services_due;          /* determine at the end of the step which DNS services exist */
-    bool names_all;             /* the DNS names of all allocations are being evaluated */
-    int64_t names_cursor;       /* the last allocation that this evaluation has reached */
-    uint32_t name_needs;        /* mask of enum names_need */
-    struct vec name_filters;    /* dns_name_filter_ix by priority */
-    struct digest128 digest;    /* as of the last collect */
+    bool boot_due;                /* evaluate the boot barrier at the end of the step */
+    bool services_due;            /* determine at the end of the step which DNS services exist */
+    bool names_all;               /* the DNS names of all allocations are being evaluated */
+    int64_t names_cursor;         /* the last allocation that this evaluation has reached */
+    uint32_t name_needs;          /* mask of enum names_need */
+    struct vec name_filters;      /* dns_name_filter_ix by priority */
+    struct digest128 digest;      /* as of the last collect */
 };
 
 /* A relation that was added or removed in this batch. */

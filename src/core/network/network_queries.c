@@ -71,7 +71,8 @@ int64_t *core_allocations_of(const struct core *c, enum table owner, int64_t own
         return network_ids(c, TABLE_NETWORK_ALLOCATION, n.v ? &node_at(c, n)->allocations : NULL, a,
                            out_count);
     }
-    const network_range_ix only = network_range_by_id(c, owner == TABLE_NETWORK_RANGE ? owner_id : 0);
+    const network_range_ix only =
+        network_range_by_id(c, owner == TABLE_NETWORK_RANGE ? owner_id : 0);
     const network_ix w = network_by_id(c, owner == TABLE_NETWORK ? owner_id : 0);
     const struct vec *ranges = w.v ? &network_at(c, w)->ranges : NULL;
     size_t total = only.v ? network_range_at(c, only)->allocation_count : 0;
@@ -173,10 +174,9 @@ bool core_range_usage(const struct core *c, int64_t range_id, struct range_usage
     for (uint32_t ix = pool_next(routers, 0); ix; ix = pool_next(routers, ix)) {
         const struct ip ip = network_router_at(c, (network_router_ix){ix})->at.ip;
         /* Of several routers with one address the index finds one, which is counted. */
-        out->routers += ip_range_has(range->addresses, ip) &&
-                        address_find(c, ADDRESS_ROUTER, ip) == ix &&
-                        !address_find(c, ADDRESS_ALLOCATION, ip) &&
-                        !address_find(c, ADDRESS_LEASE, ip);
+        out->routers +=
+            ip_range_has(range->addresses, ip) && address_find(c, ADDRESS_ROUTER, ip) == ix &&
+            !address_find(c, ADDRESS_ALLOCATION, ip) && !address_find(c, ADDRESS_LEASE, ip);
     }
     const uint64_t used = out->allocated + out->leased + out->resting + out->routers;
     out->free = out->size == UINT64_MAX ? UINT64_MAX : out->size - used;

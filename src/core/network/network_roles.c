@@ -8,8 +8,8 @@
  * called after the address was allocated, so the roles that it binds allocate nothing more.
  *
  * Failure: a full range refuses the bind. A role that cannot be bound at all, for example because
- * its jig is not active, is left out by network_bind_roles(): an address must not be refused because
- * of content that cannot run. */
+ * its jig is not active, is left out by network_bind_roles(): an address must not be refused
+ * because of content that cannot run. */
 
 void network_role_bound(struct core *c, role_ix r, node_ix n)
 {

@@ -11,8 +11,8 @@
  * order of keys, so a field that is added at the wrong place fails in tests.
  *
  * Failure: if the object was deleted, there are no arguments and the caller does not call the
- * hook; delete hooks get the id and the name, or a description, instead. A document that would exceed the depth limit
- * inside the arguments is replaced by {}. */
+ * hook; delete hooks get the id and the name, or a description, instead. A document that would
+ * exceed the depth limit inside the arguments is replaced by {}. */
 
 enum {
     NODEROLES_LISTED_MAX = 100, /* noderoles of the role in the context                 */

@@ -43,8 +43,7 @@ void hooks_network(struct core *c, enum hook hook, network_ix w)
 
 /* ---- allocations ---- */
 
-struct json *allocation_describe(const struct core *c, network_allocation_ix a,
-                                 struct arena *arena)
+struct json *allocation_describe(const struct core *c, network_allocation_ix a, struct arena *arena)
 {
     const struct network_allocation *row = network_allocation_at(c, a);
     const struct network *network = network_at(c, row->network);
@@ -107,9 +106,9 @@ static bool allocation_hook_is_full(const struct core *c, const struct hook_batc
 
 static struct str allocation_hook_append(struct core *c, struct str list, struct str member)
 {
-    return list.len ? STR_CONCAT(c->arena, str_slice(list, 0, list.len - 1), STR(","), member,
-                                 STR("]"))
-                    : STR_CONCAT(c->arena, STR("["), member, STR("]"));
+    return list.len
+               ? STR_CONCAT(c->arena, str_slice(list, 0, list.len - 1), STR(","), member, STR("]"))
+               : STR_CONCAT(c->arena, STR("["), member, STR("]"));
 }
 
 /* The batch with the new member; the caller stores it. */
@@ -127,8 +126,7 @@ static struct hook_batch allocation_hook_add(struct core *c, struct hook_batch b
         if (!ix.v)
             continue; /* its role was removed in this batch */
         struct outbox *row = outbox_edit(c, ix);
-        put_text(c, &row->detail,
-                 allocation_hook_append(c, text_of(c, row->detail), member));
+        put_text(c, &row->detail, allocation_hook_append(c, text_of(c, row->detail), member));
         if (row->depth < c->depth)
             row->depth = c->depth;
     }
@@ -148,8 +146,8 @@ static void allocation_hook(struct core *c, enum hook hook, network_allocation_i
     const struct hook_batch of_all =
         allocation_hook_add(c, c->vars.batches[which], hook, 0, member);
     vars_edit(c)->batches[which] = of_all;
-    const struct hook_batch of_network = allocation_hook_add(
-        c, network_at(c, w)->batches[which], hook, network_at(c, w)->o.id, member);
+    const struct hook_batch of_network = allocation_hook_add(c, network_at(c, w)->batches[which],
+                                                             hook, network_at(c, w)->o.id, member);
     network_derive(c, w)->batches[which] = of_network;
 }
 

@@ -60,7 +60,7 @@ void outbox_remove(struct core *c, outbox_ix ix)
     core_remove_row(c, TABLE_OUTBOX, ix.v);
 }
 
-static bool hooks_role_defines(const struct core *c, role_ix role, enum hook hook)
+bool hooks_role_defines(const struct core *c, role_ix role, enum hook hook)
 {
     return role_at(c, role)->hooks >> hook & 1 && role_can_run(c, role);
 }
@@ -177,54 +177,6 @@ void hooks_deployment_role(struct core *c, enum hook hook, deployment_role_ix dr
         outbox_add_hook(c, hook, role, TABLE_DEPLOYMENT_ROLE, deployment_role_at(c, dr)->o.id);
     if (ix.v)
         put_text(c, &outbox_edit(c, ix)->detail, text_of(c, deployment_at(c, d)->name));
-}
-
-/* Hooks about a node or network are called in the order of cohort (depth in the role graph) and name
- * of their roles; those in hook_is_deepest_first() in descending order of cohorts. */
-static bool hook_is_deepest_first(enum hook hook)
-{
-    return hook == HOOK_NODE_DELETE || hook == HOOK_NETWORK_CHANGE || hook == HOOK_NETWORK_DELETE;
-}
-
-static int hooks_cmp_roles(const struct core *c, role_ix a, role_ix b, bool deepest_first)
-{
-    const struct role *x = role_at(c, a), *y = role_at(c, b);
-    if (x->cohort != y->cohort)
-        return (x->cohort < y->cohort) == !deepest_first ? -1 : 1;
-    return str_cmp(text_of(c, x->name), text_of(c, y->name));
-}
-
-static void hooks_insert_role(struct core *c, enum hook hook, role_ix role)
-{
-    struct vec *v = &vars_edit(c)->hook_roles[hook];
-    uint32_t at = v->count;
-    while (at &&
-           hooks_cmp_roles(c, role, (role_ix){vec_at(c, v, at - 1)}, hook_is_deepest_first(hook)) <
-               0)
-        at--;
-    vec_insert(&c->heap, v, at, role.v);
-}
-
-/* Lists the roles that define a hook about nodes or networks, so that an event need not visit every
- * role. */
-void hooks_index(struct core *c)
-{
-    static const enum hook listed[] = {HOOK_NODE_CREATE,
-                                       HOOK_NODE_CHANGE,
-                                       HOOK_NODE_DELETE,
-                                       HOOK_NETWORK_CREATE,
-                                       HOOK_NETWORK_CHANGE,
-                                       HOOK_NETWORK_DELETE,
-                                       HOOK_NETWORK_ALLOCATION_CREATE,
-                                       HOOK_NETWORK_ALLOCATION_DELETE};
-    for (uint32_t h = 0; h < sizeof listed / sizeof *listed; h++) {
-        vec_clear(&c->heap, &vars_edit(c)->hook_roles[listed[h]]);
-        for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
-             ix = core_next_row(c, TABLE_ROLE, role_at(c, (role_ix){ix})->o.id))
-            if (hooks_role_defines(c, (role_ix){ix}, listed[h]))
-                hooks_insert_role(c, listed[h], (role_ix){ix});
-    }
-    boot_index(c);
 }
 
 /* ---- probes ---- */

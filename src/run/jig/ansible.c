@@ -205,7 +205,8 @@ static err ansible_find_playbook(const struct jig_work *w, struct arena *a, stru
     if (names_check_role(w->role))
         return launch_spec_refuse(a, out_why, "\"%.*s\" is not a valid name of a role",
                                   STR_FMT_ARGS(w->role));
-    if (content_role_file(a, w->source_path, launch_spec_files_name(w), ROLE_FILE_PLAYBOOK, &path) == OK) {
+    if (content_role_file(a, w->source_path, launch_spec_files_name(w), ROLE_FILE_PLAYBOOK,
+                          &path) == OK) {
         *out_path = str_from(path);
         return OK;
     }

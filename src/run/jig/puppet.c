@@ -70,7 +70,8 @@ static bool puppet_has_manifest(const char *folder)
 static err puppet_find_dir(const struct jig_work *w, struct arena *a, const char **out_folder,
                            struct reason *out_why)
 {
-    const err e = content_role_file(a, w->source_path, launch_spec_files_name(w), ROLE_FILE_PUPPET, out_folder);
+    const err e = content_role_file(a, w->source_path, launch_spec_files_name(w), ROLE_FILE_PUPPET,
+                                    out_folder);
     if (e == OK && puppet_has_manifest(*out_folder))
         return OK;
     if (launch_spec_missing(w, a, out_why) == ERR_REFUSED)

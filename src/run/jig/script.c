@@ -78,7 +78,8 @@ static err script_check_dir(const struct jig_work *w, struct arena *a, const cha
 static err script_find_dir(const struct jig_work *w, struct arena *a, const char **out_folder,
                            struct reason *out_why)
 {
-    const err e = content_role_file(a, w->source_path, launch_spec_files_name(w), ROLE_FILE_SCRIPTS, out_folder);
+    const err e = content_role_file(a, w->source_path, launch_spec_files_name(w), ROLE_FILE_SCRIPTS,
+                                    out_folder);
     if (e == OK)
         return script_check_dir(w, a, *out_folder, out_why);
     if (launch_spec_missing(w, a, out_why) == ERR_REFUSED)

@@ -180,7 +180,8 @@ static struct str runs_copy_str(char **at, struct str text)
 void runs_set_facts(struct run *run, const struct runner_facts *f)
 {
     const size_t size = (size_t)f->role.len + f->node.len + f->barclamp.len + f->source_path.len +
-                        f->jig_class.len + f->files_name.len + f->transport.address.len + f->transport.user.len;
+                        f->jig_class.len + f->files_name.len + f->transport.address.len +
+                        f->transport.user.len;
     struct runner_facts *copy = malloc(sizeof *copy + size);
     must(copy);
     char *at = (char *)(copy + 1);

@@ -31,7 +31,7 @@ struct runner;
 /* The facts that a run order refers to. The strings are copied. */
 struct runner_facts {
     struct str role, node, barclamp, source_path, jig_class;
-    struct str files_name; /* as in struct jig_work */
+    struct str files_name;      /* as in struct jig_work */
     struct transport transport; /* kind, address, user, port; paths come from the setup */
     int64_t deadline_ms;        /* ms from the start; 0: none */
     /* another value: the machine may have rebooted, so that no connection to it is left; 0:

@@ -335,8 +335,8 @@ TEST(a_role_for_each_network_is_checked_under_its_name_in_the_document)
                           "    jig: noop\n");
     check = look_at("n");
     CHECK(check.report.errors == 2);
-    CHECK(str_has(told(&check), STR("error /n/n.yml:5: per must be network")));
-    CHECK(str_has(told(&check), STR("error /n/n.yml:6: contains {name}, which is replaced")));
+    CHECK(str_has(told(&check), STR("error /n/n.yml:5: roles/0/per: per must be network")));
+    CHECK(str_has(told(&check), STR("error /n/n.yml:6: roles/1/name: contains {name}, which")));
     disk_close();
 }
 

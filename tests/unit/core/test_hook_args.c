@@ -85,10 +85,12 @@ static struct world *open_scene(void)
 #define SEEN   "{'net':{'ip':'10.0.0.1'}}"
 #define HINTED "{'net':{'ip':'10.0.0.2'}}"
 #define HOST(data, hint)                                                                           \
-    "'host':{'addresses':[],'admin':false,'alive':true,'available':true,'boot_generation':0,'boot_served':true,"  \
+    "'host':{'addresses':[],'admin':false,'alive':true,'available':true,'boot_generation':0,"      \
+    "'boot_served':true,"                                                                          \
     "'bootenv':'sledgehammer','data':" data                                                        \
     ",'deployment':'system','deployment_id':1,'description':'the \\'first\\'','hint':" hint        \
-    ",'id':2,'macs':[],'name':'n1.example.com','quirks':['loud','slow'],'status':'','system':false},"
+    ",'id':2,'macs':[],'name':'n1.example.com','quirks':['loud','slow'],'status':'',"              \
+    "'system':false},"
 #define SEEN_HOST   HOST(SEEN, "{}")
 #define HINTED_HOST HOST(HINTED, HINTED)
 
@@ -192,14 +194,14 @@ TEST(a_node_has_its_roles_and_provided_roles)
     struct world *w = open_scene();
     world_bring(w, "r@n1", "active");
     const struct hook_call_args facts = node_facts(w, "idle", "n1");
-    check_facts(
-        w, facts,
-        "{'addresses':[],'admin':false,'alive':true,'available':true,'boot_generation':0,'boot_served':true,"
-        "'bootenv':'sledgehammer','data':" SEEN
-        ",'deployment':'system','deployment_id':1,'description':'the \\'first\\'',"
-        "'hint':{},'id':2,'macs':[],'name':'n1.example.com','quirks':['loud','slow'],"
-        "'roles':{'p':'active','r':'active'},'status':'','system':false}",
-        "{'noderoles':[],'role':{'id':3,'name':'idle'}}");
+    check_facts(w, facts,
+                "{'addresses':[],'admin':false,'alive':true,'available':true,'boot_generation':0,"
+                "'boot_served':true,"
+                "'bootenv':'sledgehammer','data':" SEEN
+                ",'deployment':'system','deployment_id':1,'description':'the \\'first\\'',"
+                "'hint':{},'id':2,'macs':[],'name':'n1.example.com','quirks':['loud','slow'],"
+                "'roles':{'p':'active','r':'active'},'status':'','system':false}",
+                "{'noderoles':[],'role':{'id':3,'name':'idle'}}");
     world_close(w);
 }
 
@@ -211,7 +213,8 @@ TEST(a_node_without_data_has_all_fields)
     DONE(w, command);
     EXPECT_STR(
         shown(w, node_facts(w, "r", "n2").argument),
-        "{'addresses':[],'admin':true,'alive':false,'available':false,'boot_generation':0,'boot_served':true,"
+        "{'addresses':[],'admin':true,'alive':false,'available':false,'boot_generation':0,"
+        "'boot_served':true,"
         "'bootenv':'sledgehammer','data':{},"
         "'deployment':'system','deployment_id':1,'description':'','hint':{},'id':3,"
         "'macs':[],'name':'n2.example.com','quirks':[],'roles':{},'status':'','system':false}");

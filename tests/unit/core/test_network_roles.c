@@ -20,8 +20,7 @@
     "'hooks':['sysdata','on_network_change','on_network_allocation_create',"                       \
     "'on_network_allocation_delete']}"
 #define ATTRIB_PER "{'name':'hint-{name}-v4addr','per':'network','map':'{name}-v4addr'}"
-#define DOCUMENT                                                                                   \
-    "{" HEAD ",'roles':[" ROLE_SERVER "," ROLE_PER "],'attribs':[" ATTRIB_PER "]}"
+#define DOCUMENT   "{" HEAD ",'roles':[" ROLE_SERVER "," ROLE_PER "],'attribs':[" ATTRIB_PER "]}"
 
 static struct command cmd_network(struct world *w, const char *name, const char *ranges)
 {
@@ -191,9 +190,8 @@ static void is_refused(const char *content, enum problem_code code, const char *
                        const char *text)
 {
     struct world *w = world_open();
-    const struct str document =
-        world_json(w, str_z(&w->arena, STR_CONCAT(&w->arena, STR("{" HEAD ","), str_from(content),
-                                                  STR("}"))));
+    const struct str document = world_json(
+        w, str_z(&w->arena, STR_CONCAT(&w->arena, STR("{" HEAD ","), str_from(content), STR("}"))));
     HAS(world_refused(w, CMD(IMPORT, import, .barclamp = document), code, field, HERE), text);
     world_close(w);
 }
@@ -352,8 +350,8 @@ TEST(a_network_that_is_not_configured_gives_an_address_only_by_hint)
 {
     struct world *w = open_with_document();
     DONE(w, CMD(NETWORK_CREATE, network_create, .name = STR("lab"), .conduit = STR("1g0"),
-                .ranges = world_json(
-                    w, "[{'name':'host','first':'10.1.0.1/24','last':'10.1.0.9/24'}]"),
+                .ranges =
+                    world_json(w, "[{'name':'host','first':'10.1.0.1/24','last':'10.1.0.9/24'}]"),
                 .configure = false, .given = GIVEN_NETWORK_CONDUIT | GIVEN_NETWORK_CONFIGURE));
     world_node(w, "n1", NULL);
     world_bind(w, "net-lab@n1");
@@ -394,8 +392,8 @@ TEST(a_registered_node_gets_the_roles_of_its_network)
     struct world *w = open_with_document();
     DONE(w, CMD(NETWORK_CREATE, network_create, .name = STR("lab"), .conduit = STR("1g0"),
                 .category = STR("admin"),
-                .ranges = world_json(
-                    w, "[{'name':'host','first':'10.1.0.1/24','last':'10.1.0.9/24'}]"),
+                .ranges =
+                    world_json(w, "[{'name':'host','first':'10.1.0.1/24','last':'10.1.0.9/24'}]"),
                 .given = GIVEN_NETWORK_CONDUIT | GIVEN_NETWORK_CATEGORY));
     DONE(w, CMD(NODE_CREATE, node_create, .name = STR("n1.example.com"), .ip = STR("10.1.0.5/24")));
     CHECK(world_bound(w, "net-lab@n1"));
@@ -439,16 +437,16 @@ TEST(ranges_and_routers_change_their_network)
     struct world *w = open_with_hooks();
     const int64_t id = make_network(w, "lab", 1, 9);
     world_clear_effects(w);
-    const int64_t range = DONE(
-        w, CMD(NETWORK_RANGE_CREATE, network_range_create, .network_id = id, .name = STR("more"),
-               .first = STR("10.1.0.20/24"), .last = STR("10.1.0.29/24")));
+    const int64_t range = DONE(w, CMD(NETWORK_RANGE_CREATE, network_range_create, .network_id = id,
+                                      .name = STR("more"), .first = STR("10.1.0.20/24"),
+                                      .last = STR("10.1.0.29/24")));
     EXPECT_EFFECTS(w, changed);
-    DONE(w, CMD(NETWORK_RANGE_UPDATE, network_range_update, .id = range,
-                .given = GIVEN_RANGE_NAME, .name = STR("other")));
+    DONE(w, CMD(NETWORK_RANGE_UPDATE, network_range_update, .id = range, .given = GIVEN_RANGE_NAME,
+                .name = STR("other")));
     EXPECT_EFFECTS(w, changed);
-    const int64_t router = DONE(w, CMD(NETWORK_ROUTER_CREATE, network_router_create,
-                                       .network_id = id, .given = GIVEN_ROUTER_ADDRESS,
-                                       .address = STR("10.1.0.254/24")));
+    const int64_t router =
+        DONE(w, CMD(NETWORK_ROUTER_CREATE, network_router_create, .network_id = id,
+                    .given = GIVEN_ROUTER_ADDRESS, .address = STR("10.1.0.254/24")));
     EXPECT_EFFECTS(w, changed);
     DONE(w, CMD(NETWORK_ROUTER_UPDATE, network_router_update, .id = router,
                 .given = GIVEN_ROUTER_PREF, .pref = 5));
@@ -482,15 +480,14 @@ TEST(the_argument_is_the_network)
     const int64_t id = make_network(w, "lab", 1, 9);
     DONE(w, CMD(NETWORK_ROUTER_CREATE, network_router_create, .network_id = id,
                 .given = GIVEN_ROUTER_ADDRESS, .address = STR("10.1.0.254/24")));
-    EXPECT_STR(
-        shown(w, call_of(w, HOOK_NETWORK_CREATE, "up").argument),
-        "{'category':'general','conduit':'1g0','configure':true,'deployment':'system',"
-        "'description':'','group':'default','id':1,'name':'lab','order':1000,'pbr':'',"
-        "'ranges':[{'conduit':'1g0','first':'10.1.0.1/24','id':1,'last':'10.1.0.9/24',"
-        "'name':'host','overlap':false,'team_mode':5,'use_bridge':false,'use_team':false,"
-        "'use_vlan':false,'vlan':0}],'router':{'address':'10.1.0.254/24','pref':65536},"
-        "'team_mode':5,'use_bridge':false,'use_team':false,'use_vlan':false,'v6prefix':'',"
-        "'vlan':0}");
+    EXPECT_STR(shown(w, call_of(w, HOOK_NETWORK_CREATE, "up").argument),
+               "{'category':'general','conduit':'1g0','configure':true,'deployment':'system',"
+               "'description':'','group':'default','id':1,'name':'lab','order':1000,'pbr':'',"
+               "'ranges':[{'conduit':'1g0','first':'10.1.0.1/24','id':1,'last':'10.1.0.9/24',"
+               "'name':'host','overlap':false,'team_mode':5,'use_bridge':false,'use_team':false,"
+               "'use_vlan':false,'vlan':0}],'router':{'address':'10.1.0.254/24','pref':65536},"
+               "'team_mode':5,'use_bridge':false,'use_team':false,'use_vlan':false,'v6prefix':'',"
+               "'vlan':0}");
     DONE(w, cmd_unmake(w, "lab"));
     EXPECT_STR(shown(w, call_of(w, HOOK_NETWORK_DELETE, "down").argument),
                "{'gone':true,'id':1,'name':'lab','taken':false}");
@@ -541,8 +538,8 @@ TEST(the_allocations_of_a_batch_are_one_call_for_each_role)
         "'network':'store','network_id':2,'node':'n1.example.com','node_id':2,'range':'host'}],"
         "'more':false}");
     /* An allocation that was deleted before the call is not in the list. */
-    CHECK(strstr(shown(w, call_of(w, HOOK_NETWORK_ALLOCATION_CREATE, "up").argument),
-                 "'store'") == NULL);
+    CHECK(strstr(shown(w, call_of(w, HOOK_NETWORK_ALLOCATION_CREATE, "up").argument), "'store'") ==
+          NULL);
     world_close(w);
 }
 

@@ -112,8 +112,8 @@ TEST(a_role_for_each_network_keeps_its_hooks_without_a_network)
     EXPECT_STR(world_path(w, sent.document, "roles"),
                "[{'hooks':['sysdata'],'jig':'script','name':'net-{name}','per':'network'},"
                "{'jig':'script','name':'other-{name}','per':'network'}]");
-    sent = upload(w, "barclamp: {name: old}\nroles:\n  - {name: 'net-{name}', jig: script}\n",
-                  false);
+    sent =
+        upload(w, "barclamp: {name: old}\nroles:\n  - {name: 'net-{name}', jig: script}\n", false);
     HAS(problems_text(w, &sent), "contains {name}, which is replaced only in an entry with per");
     world_close(w);
 }

@@ -190,7 +190,8 @@ TEST(the_roles_of_networks_use_the_file_of_their_entry)
         struct effects effects = {0};
         struct outcome outcome;
         char role[20];
-        struct command command = {.kind = COMMAND_NETWORK_CREATE, .actor = STR("test"), .now_ms = 2};
+        struct command command = {
+            .kind = COMMAND_NETWORK_CREATE, .actor = STR("test"), .now_ms = 2};
         command.network_create.name = str_from(names[i]);
         command.network_create.conduit = STR("1g0");
         command.network_create.given = GIVEN_NETWORK_CONDUIT;
