@@ -162,11 +162,11 @@ def test_devices_are_bond_then_vlan_then_bridge(machine):
 
     team = {"conduit": "1g0,1g1", "use_team": True, "team_mode": 4}
     assert lines(use_vlan=True, vlan=100, use_bridge=True, **team) == [
-        "link net0", "link net1", "bond bond0 802.3ad", "member net0 bond0", "member net1 bond0",
-        "vlan bond0.100 bond0 100", "bridge br100", "port bond0.100 br100",
+        "link net0", "link net1", "bond bond-net0 802.3ad", "member net0 bond-net0", "member net1 bond-net0",
+        "vlan bond-net0.100 bond-net0 100", "bridge br100", "port bond-net0.100 br100",
         "address 10.0.0.5/24 br100"]
     assert lines(use_bridge=True, **team)[-3:] == [
-        "bridge br-bond0", "port bond0 br-bond0", "address 10.0.0.5/24 br-bond0"]
+        "bridge br-bond-net0", "port bond-net0 br-bond-net0", "address 10.0.0.5/24 br-bond-net0"]
     assert lines(use_bridge=True) == ["link net0", "bridge br-net0", "port net0 br-net0",
                                       "address 10.0.0.5/24 br-net0"]
     assert lines(use_vlan=True, vlan=7) == ["link net0", "vlan net0.7 net0 7",

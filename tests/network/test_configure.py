@@ -250,12 +250,15 @@ def test_nothing_is_changed_if_nothing_could_confirm_it(machine):
     result = machine.run(data)
     assert result.code == 1 and result.changes == [], result.changes
     assert f"nothing was changed: {CLIENT}" in result.text, result.text
-    # A target of the network that answers is enough.
-    ip("addr", "add", "192.168.124.81/24", "dev", "lo", namespace=machine.client)
-    ip("addr", "del", "192.168.124.81/24", "dev", "lo", namespace=machine.client)
-    data["crowbar"]["network"]["admin"]["targets"] = ["192.168.124.2", "192.168.124.81"]
+    # The own address proves nothing either. Another target of the network that answers is enough.
+    targets = data["crowbar"]["network"]["admin"]["targets"]
+    targets.append("192.168.124.81")
+    assert machine.run(data).code == 1
+    ip("addr", "add", "fd12::1/64", "dev", "switch", "nodad", namespace=machine.client)
+    ip("addr", "add", "fd12::5/64", "dev", "eth0", "nodad", namespace=machine.name)
+    targets += ["192.168.124.2", "fd12::1"]
     machine.ok(data)
-    assert machine.addresses() == {"br-eth0": [OURS]}
+    assert machine.addresses() == {"br-eth0": [OURS, "fd12::5/64"]}
 
 
 def test_a_run_over_ssh_keeps_its_connection(machine):
@@ -317,6 +320,41 @@ def test_files_of_systemd_networkd_describe_what_is_configured(machine):
     assert list(machine.files()) == ["80-mine.network"]
 
 
+NETWORKD = """
+mount --bind "$1" /etc/systemd/network
+mount -t tmpfs -o mode=755 tmpfs /run
+mkdir -p /run/systemd/netif/links /run/systemd/netif/leases /run/systemd/netif/lldp
+chown -R systemd-network:systemd-network /run/systemd/netif
+mount -o remount,bind,ro /sys # it does not wait for udev, as in a container
+SYSTEMD_LOG_TARGET=console exec /usr/lib/systemd/systemd-networkd
+"""
+
+
+def test_systemd_networkd_configures_the_same_at_the_next_start(machine):
+    """The devices are deleted as by a restart; then the real systemd-networkd reads the files."""
+    machine.wire(1)
+    addresses = {OURS: {"router": ROUTER}, "fd12::5/64": {}}
+    data = machine.data(addresses, use_bridge=True)
+    machine.ok(data)
+    ip("link", "del", "br-eth0", namespace=machine.name)
+    ip("link", "set", "eth0", "down", namespace=machine.name)
+    os.makedirs("/etc/systemd/network", exist_ok=True)
+    log = os.path.join(machine.folder, "networkd.log")
+    with open(log, "wb") as file:
+        machine.processes.append(subprocess.Popen(
+            [IP, "netns", "exec", machine.name, "unshare", "-m", "sh", "-ec", NETWORKD, "sh",
+             machine.networkd], stdout=file, stderr=file, start_new_session=True))
+    try:
+        machine.eventually(lambda: machine.addresses() == {"br-eth0": sorted(addresses)})
+        machine.eventually(lambda: machine.defaults() == [(CLIENT, "br-eth0")])
+        machine.eventually(lambda: machine.reaches("192.168.124.81"))
+    finally:
+        with open(log, encoding="utf-8") as file:
+            machine.outputs.append(file.read())
+    assert "Unknown" not in machine.outputs[-1] and "Failed" not in machine.outputs[-1]
+    assert machine.ok(data).changes == []
+
+
 # -- bonds and VLANs: executed where the kernel has them
 
 BOND = {"conduit": "1g0,1g1", "use_team": True, "team_mode": 1}
@@ -329,7 +367,7 @@ def parsed_by_ip(machine, commands):
         reason = done.stderr.strip()
         assert done.returncode == 0 or reason in (
             "Error: Unknown device type.", "RTNETLINK answers: Operation not supported") or \
-            reason.startswith(("Cannot find device", "Error: argument \"bond0\" is wrong: Device",
+            reason.startswith(("Cannot find device", "Error: argument \"bond-eth0\" is wrong: Device",
                                "Device does not exist")), (command, done.stderr)
 
 
@@ -340,30 +378,30 @@ def test_a_bond_with_vlan_and_bridge(machine):
                                                                    "use_bridge": True}}, **BOND)
     expected = [
         "address del 192.168.124.81/24 dev eth0",
-        "link add bond0 type bond mode active-backup miimon 100",
+        "link add bond-eth0 type bond mode active-backup miimon 100",
         "link add br100 type bridge forward_delay 0 stp_state 0",
-        "link set eth0 down", "link set eth0 master bond0", "link set eth1 master bond0",
-        "link add link bond0 name bond0.100 type vlan id 100", "link set bond0.100 master br100",
-        "link set bond0 up", "link set bond0.100 up", "link set br100 up",
-        "address add 192.168.124.81/24 brd + dev bond0", "address add 10.1.0.5/24 brd + dev br100",
-        f"-4 route replace default via {CLIENT} dev bond0"]
+        "link set eth0 down", "link set eth0 master bond-eth0", "link set eth1 master bond-eth0",
+        "link add link bond-eth0 name bond-eth0.100 type vlan id 100", "link set bond-eth0.100 master br100",
+        "link set bond-eth0 up", "link set bond-eth0.100 up", "link set br100 up",
+        "address add 192.168.124.81/24 brd + dev bond-eth0", "address add 10.1.0.5/24 brd + dev br100",
+        f"-4 route replace default via {CLIENT} dev bond-eth0"]
     planned = machine.plan(data).lines("ip ")
     assert planned == expected, planned
     if missing_kinds():
         parsed_by_ip(machine, planned)
         return
     configured_once(machine, data)
-    assert machine.link("eth0")["master"] == machine.link("eth1")["master"] == "bond0"
-    assert machine.link("bond0")["linkinfo"]["info_data"]["mode"] == "active-backup"
-    assert machine.link("bond0.100")["linkinfo"]["info_data"]["id"] == 100
-    assert machine.addresses() == {"bond0": [OURS], "br100": ["10.1.0.5/24"]}
+    assert machine.link("eth0")["master"] == machine.link("eth1")["master"] == "bond-eth0"
+    assert machine.link("bond-eth0")["linkinfo"]["info_data"]["mode"] == "active-backup"
+    assert machine.link("bond-eth0.100")["linkinfo"]["info_data"]["id"] == 100
+    assert machine.addresses() == {"bond-eth0": [OURS], "br100": ["10.1.0.5/24"]}
     assert machine.reaches("192.168.124.81")
     other = machine.data({OURS: {"router": ROUTER}}, **{**BOND, "team_mode": 5})
     configured_once(machine, other)
-    assert machine.link("bond0")["linkinfo"]["info_data"]["mode"] == "balance-tlb"
-    assert machine.link("br100") is None and machine.link("bond0.100") is None
+    assert machine.link("bond-eth0")["linkinfo"]["info_data"]["mode"] == "balance-tlb"
+    assert machine.link("br100") is None and machine.link("bond-eth0.100") is None
     configured_once(machine, machine.data({OURS: {"router": ROUTER}}))
-    assert machine.link("bond0") is None and machine.addresses() == {"eth0": [OURS]}
+    assert machine.link("bond-eth0") is None and machine.addresses() == {"eth0": [OURS]}
     assert machine.reaches("192.168.124.81")
 
 
@@ -374,7 +412,7 @@ def test_a_bond_is_taken_apart_by_the_rollback(machine):
     result = machine.run(data, HALLIGAN_ROLLBACK_S="4")
     # Without bonding the first command fails, with it the confirmation does.
     assert result.code == 1 and "the configuration was restored" in result.text, result.text
-    assert machine.addresses() == {"eth0": [OURS]} and machine.link("bond0") is None
+    assert machine.addresses() == {"eth0": [OURS]} and machine.link("bond-eth0") is None
     assert machine.files() == {} and machine.reaches("192.168.124.81")
 
 
@@ -389,13 +427,13 @@ def test_files_of_systemd_networkd_for_bonds_and_vlans(machine):
     for name in os.listdir(os.path.join(place, "networkd")):
         with open(os.path.join(place, "networkd", name), encoding="ascii") as file:
             texts[name[len("10-halligan-"):]] = file.read().split("\n", maxsplit=1)[1]
-    assert texts["bond0.netdev"] == ("[NetDev]\nName=bond0\nKind=bond\n\n[Bond]\n"
+    assert texts["bond-net0.netdev"] == ("[NetDev]\nName=bond-net0\nKind=bond\n\n[Bond]\n"
                                      "Mode=active-backup\nMIIMonitorSec=100ms\n"), texts
-    assert texts["bond0.100.netdev"] == "[NetDev]\nName=bond0.100\nKind=vlan\n\n[VLAN]\nId=100\n"
-    assert texts["bond0.network"] == ("[Match]\nName=bond0\n\n[Link]\nRequiredForOnline=no\n\n"
+    assert texts["bond-net0.100.netdev"] == "[NetDev]\nName=bond-net0.100\nKind=vlan\n\n[VLAN]\nId=100\n"
+    assert texts["bond-net0.network"] == ("[Match]\nName=bond-net0\n\n[Link]\nRequiredForOnline=no\n\n"
                                       "[Network]\nKeepConfiguration=yes\nDHCP=yes\n"
-                                      "VLAN=bond0.100\n"), texts
-    assert texts["net1.network"].endswith("[Network]\nBond=bond0\nLinkLocalAddressing=no\n"), texts
-    assert texts["bond0.100.network"].endswith("KeepConfiguration=yes\nAddress=10.1.0.5/24\n"), texts
-    assert sorted(texts) == ["bond0.100.netdev", "bond0.100.network", "bond0.netdev", "bond0.network",
+                                      "VLAN=bond-net0.100\n"), texts
+    assert texts["net1.network"].endswith("[Network]\nBond=bond-net0\nLinkLocalAddressing=no\n"), texts
+    assert texts["bond-net0.100.network"].endswith("KeepConfiguration=yes\nAddress=10.1.0.5/24\n"), texts
+    assert sorted(texts) == ["bond-net0.100.netdev", "bond-net0.100.network", "bond-net0.netdev", "bond-net0.network",
                              "net0.network", "net1.network"]

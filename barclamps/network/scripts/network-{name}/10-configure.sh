@@ -201,7 +201,11 @@ choose_peers() {
     elif connection_acknowledges; then
         peers=connection
     else
-        peers=$(sed -n 's/^targets\/[0-9]*	//p' attributes.flat)
+        # Without another machine the targets are the addresses of this one, which prove nothing.
+        peers=$(awk -F '\t' '
+            $1 ~ /^addresses\// { sub(/\/.*/, "", $2); own[$2] = 1 }
+            $1 ~ /^targets\// { target[++n] = $2 }
+            END { for (i = 1; i <= n; i++) if (!(target[i] in own)) print target[i] }' attributes.flat)
         [ -n "$peers" ] ||
             die "network $network: nothing was changed: $client, where this connection comes from, does not answer ping, so the change could not be confirmed; let it answer ICMP echo requests"
     fi

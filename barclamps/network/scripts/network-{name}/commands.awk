@@ -37,10 +37,16 @@ function heir(device,   i, levels) {
     }
     return upper(device)
 }
+# A bond closes the members that it releases.
+function release(device) {
+    if (kind[master[device]] == "bond")
+        is_up[device] = 0
+    delete master[device]
+}
 # The device is removed: forget what was on it.
 function lose(device,   i) {
     delete exists[device]
-    delete kind[device]
+    delete master[device]
     is_up[device] = 0
     for (i = 1; i <= found; i++)
         if (found_device[i] == device)
@@ -50,10 +56,11 @@ function lose(device,   i) {
             route_device[i] = ""
     for (i = 1; i <= device_count; i++) {
         if (master[devices[i]] == device)
-            delete master[devices[i]]
+            release(devices[i])
         if (base[devices[i]] == device && kind[devices[i]] == "vlan")
             lose(devices[i])
     }
+    delete kind[device]
 }
 function add_later(cidr, device, more) {
     if (device != "" && !((cidr, device) in want_address)) {
@@ -142,6 +149,8 @@ function delete_devices(   order, i, kinds) {
             }
 }
 function set_bond(device, wanted,   i) {
+    if (exists[device] && !restore && miimon[device] != 100)
+        emit("link set " device " type bond miimon 100")
     if (exists[device] && mode[device] == wanted)
         return
     if (!exists[device]) {
@@ -153,7 +162,7 @@ function set_bond(device, wanted,   i) {
     for (i = 1; i <= device_count; i++)
         if (master[devices[i]] == device) {
             emit("link set " devices[i] " nomaster")
-            delete master[devices[i]]
+            release(devices[i])
         }
     emit("link set " device " down")
     emit("link set " device " type bond mode " wanted)
@@ -287,7 +296,7 @@ END {
         tabs(wanted_line[i], field)
         if (field[1] == "free" && master[field[2]] != "") {
             emit("link set " field[2] " nomaster")
-            delete master[field[2]]
+            release(field[2])
         }
         if (field[1] == "bond")
             set_bond(field[2], field[3])

@@ -30,6 +30,8 @@ what == "links" {
             kind[device] = "bond"
             mode[device] = $(i + 2)
         }
+        if ($i == "miimon" && kind[device] == "bond")
+            miimon[device] = $(i + 1)
         if ($i == "vlan" && $(i + 1) == "protocol") {
             kind[device] = "vlan"
             base[device] = lower_device

@@ -140,7 +140,8 @@ function build_stack(key, count,   i, device, position, bond, vlan, bridge, mode
             fail("team_mode \"" mode "\" is not a bonding mode: set it to 0 to 6")
             return ""
         }
-        bond = "bond" position
+        # Not bond0: the bonding module creates a device of that name when it is loaded.
+        bond = device_name("bond-", device, "", position)
         put("bond\t" bond "\t" bond_mode[mode])
         for (i = 1; i <= count; i++)
             put("member\t" name[chosen[i]] "\t" bond)
