@@ -272,15 +272,20 @@ class Machine:
     def said(self):
         return "\n".join(self.outputs[-3:])
 
+    def kill_all(self, namespace):
+        """Kills the processes of a namespace of this machine, also detached ones like the rollback;
+        repeats it, because a process may have started another one in between."""
+        while pids := ip("netns", "pids", namespace).stdout.split():
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
+
     def close(self):
         for process in self.processes:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
             process.communicate(timeout=PLENTY)
         for namespace in self.namespaces:
-            # Detached processes, such as the rollback, are in the namespaces of this machine.
-            for pid in ip("netns", "pids", namespace).stdout.split():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(int(pid), signal.SIGKILL)
+            self.kill_all(namespace)
             ip("netns", "del", namespace, check=False)
         shutil.rmtree(self.folder, ignore_errors=True)

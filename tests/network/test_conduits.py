@@ -1,4 +1,5 @@
 """Which interfaces a conduit means: bus order, interface maps, speeds and signs. Only plans."""
+import os
 
 
 def four(machine):
@@ -240,3 +241,23 @@ def test_plans_are_the_same_with_busybox(machine):
     usual = machine.plan(data).lines("plan: ")
     machine.use_busybox()
     assert machine.plan(data).lines("plan: ") == usual and len(usual) > 8, usual
+
+
+def test_the_plan_of_the_configured_network_has_precedence_over_older_plans(machine):
+    """Two networks share a conduit, and its bonding mode has been changed; the other one runs later."""
+    machine.interface("net0", "pci0000:00/0000:00:03.0")
+    machine.interface("net1", "pci0000:00/0000:00:04.0")
+    os.makedirs(machine.state)
+    with open(os.path.join(machine.state, "store.plan"), "w", encoding="ascii") as file:
+        file.write("link\tnet0\nlink\tnet1\nbond\tbond-net0\tbalance-rr\n"
+                   "member\tnet0\tbond-net0\nmember\tnet1\tbond-net0\n"
+                   "address\t10.1.0.5/24\tbond-net0\nroute\t4\t10.1.0.1\tbond-net0\t5\n")
+    data = machine.data({"10.0.0.5/24": {"conduit": "1g0,1g1", "team_mode": 4,
+                                         "router": {"address": "10.0.0.1/24", "pref": 10}}})
+    result = machine.plan(data)
+    assert result.lines("plan: ") == [
+        "link net0", "link net1", "bond bond-net0 802.3ad", "member net0 bond-net0",
+        "member net1 bond-net0", "address 10.0.0.5/24 bond-net0", "address 10.1.0.5/24 bond-net0",
+        "route 4 10.1.0.1 bond-net0"], result.text
+    ignored = "ignored, because it contradicts another network of this machine: "
+    assert result.lines(ignored) == ["bond bond-net0 balance-rr"], result.text

@@ -223,8 +223,7 @@ def test_the_next_run_waits_for_the_rollback_of_a_run_that_was_cut_off(machine):
     # If the process of the rollback has been killed as well, the next run restores by itself.
     run = machine.start(machine.data({OURS: {}}, conduit="1g1"), HALLIGAN_ROLLBACK_S="60")
     machine.eventually(lambda: machine.addresses("eth1") == [OURS])
-    for pid in ip("netns", "pids", machine.name).stdout.split():
-        os.kill(int(pid), signal.SIGKILL)
+    machine.kill_all(machine.name)
     run.wait(timeout=PLENTY)
     assert machine.addresses() == {"eth1": [OURS]}
     machine.ok(machine.data({OURS: {}}), HALLIGAN_ROLLBACK_S="-8")

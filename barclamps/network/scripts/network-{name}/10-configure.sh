@@ -100,7 +100,8 @@ bus_order() {
         status=0
         printf '%s\n' "$product" | grep -Eq -e "$pattern" || status=$?
         [ "$status" -le 1 ] ||
-            die "the pattern \"$pattern\" of the interface map is not a regular expression; change the map"
+            die "the pattern \"$pattern\" of the interface map is not a regular expression;" \
+                "change the map"
         if [ "$status" -eq 0 ]; then
             for k in $(get_keys "crowbar/interface_map/$place/bus_order"); do
                 read_attribute "crowbar/interface_map/$place/bus_order/$k"
@@ -176,7 +177,8 @@ connection_acknowledges() {
     echo "waiting for an acknowledgement of $1" >&2
     sleep 1
     ss -Htn state established "( sport = :$4 and dport = :$2 )" |
-        awk -v client="$1" 'index($4, client) { found = 1; unsent += $2 } END { exit !found || unsent > 0 }'
+        awk -v client="$1" 'index($4, client) { found = 1; unsent += $2 }
+            END { exit !found || unsent > 0 }'
 }
 
 # Sets `peers`: addresses of which one must answer after the change, or "connection". The client of
@@ -189,7 +191,8 @@ choose_peers() {
     client=${client%% *}
     peers=
     if [ -z "$client" ]; then
-        gateway=$(awk '$1 == "default" && $2 == "via" { print $3; exit }' machine/routes4 machine/routes6)
+        gateway=$(awk '$1 == "default" && $2 == "via" { print $3; exit }' \
+            machine/routes4 machine/routes6)
         if [ -n "$gateway" ] && answers_ping "$gateway"; then
             peers=$(awk -F '\t' -v gateway="$gateway" '
                 $1 == "route" && FILENAME == "dropped" && $3 == gateway { was_ours = 1 }
@@ -207,7 +210,9 @@ choose_peers() {
             $1 ~ /^targets\// { target[++n] = $2 }
             END { for (i = 1; i <= n; i++) if (!(target[i] in own)) print target[i] }' attributes.flat)
         [ -n "$peers" ] ||
-            die "network $network: nothing was changed: $client, where this connection comes from, does not answer ping, so the change could not be confirmed; let it answer ICMP echo requests"
+            die "network $network: nothing was changed: $client, where this connection comes from," \
+                "does not answer ping, so the change could not be confirmed; let it answer ICMP" \
+                "echo requests"
     fi
 }
 
@@ -269,7 +274,8 @@ give_up() { # REASON
         die "network $network: $1; the configuration was restored" || exit 1
     fi
     sed 's/^/rollback: /' "$guard/log" >&2
-    die "network $network: $1; the configuration could not be restored completely: see $guard/log" || exit 1
+    die "network $network: $1; the configuration could not be restored completely:" \
+        "see $guard/log" || exit 1
 }
 
 confirm() {
@@ -312,7 +318,8 @@ if [ -s commands ] || [ "$changes_files" = yes ]; then
     arm_rollback
     for round in 1 2 3 4; do
         [ -s commands ] || break
-        [ "$round" -lt 4 ] || give_up "the configuration does not become stable: ip $(head -n 1 commands)"
+        [ "$round" -lt 4 ] ||
+            give_up "the configuration does not become stable: ip $(head -n 1 commands)"
         while read -r command; do
             echo "ip $command"
             # shellcheck disable=SC2086 # the line is a list of arguments
@@ -333,7 +340,8 @@ else
 fi
 cp plan "$state/$network.plan.new"
 mv "$state/$network.plan.new" "$state/$network.plan"
-if [ "$has_networkd" = yes ] && [ -d "$systemd_dir" ] && ! systemctl is-enabled --quiet systemd-networkd; then
+if [ "$has_networkd" = yes ] && [ -d "$systemd_dir" ] &&
+    ! systemctl is-enabled --quiet systemd-networkd; then
     echo "systemd-networkd is not enabled: this configuration lasts until the machine restarts" >&2
 fi
 

@@ -228,7 +228,8 @@ function add_routes(   i, k, part, is_present) {
     for (i = 1; i <= keeps; i++) {
         is_present = 0
         for (k = 1; k <= routes; k++)
-            if (route_device[k] != "" && route_family[k] == keep_family[i] && route_text[k] == keep_text[i])
+            if (route_device[k] != "" && route_family[k] == keep_family[i] &&
+                route_text[k] == keep_text[i])
                 is_present = 1
         if (!is_present)
             emit("-" keep_family[i] " route replace " keep_text[i])
