@@ -40,6 +40,10 @@ def test_the_first_interface_map_that_matches_the_product_forces_the_order(machi
     assert resolved(machine, "1g0", maps=maps) == ["net2"]
     machine.product("none")
     assert resolved(machine, "1g0", maps=maps) == ["net3"]
+    machine.product("R720 (rev. 2)")
+    maps[2]["pattern"] = r"\(rev\. 2\)$"
+    maps[2]["bus_order"] = ["0000:00/0000:00:1c.4"]
+    assert resolved(machine, "1g0", maps=maps) == ["net0"]
 
 
 def test_an_entry_of_a_map_with_a_function_means_this_function_alone(machine):
@@ -192,11 +196,16 @@ def test_every_team_mode_has_its_bonding_mode(machine):
 def test_long_names_are_shortened_to_what_the_kernel_permits(machine):
     machine.interface("net0", "pci0000:00/0000:00:03.0")
     machine.interface("enp129s0f1np12", "pci0000:00/0000:00:04.0")
+    machine.interface("enp130s0f1np", "pci0000:00/0000:00:05.0")  # 12 bytes
     data = machine.data({"10.0.0.5/24": {"conduit": "1g1", "use_vlan": True, "vlan": 4094},
-                         "10.1.0.5/24": {"conduit": "1g1", "use_bridge": True}})
+                         "10.1.0.5/24": {"conduit": "1g1", "use_bridge": True},
+                         "10.2.0.5/24": {"conduit": "1g2", "use_vlan": True, "vlan": 42},
+                         "10.3.0.5/24": {"conduit": "1g2", "use_vlan": True, "vlan": 421}})
     lines = machine.plan(data).lines("plan: ")
     assert "vlan if1.4094 enp129s0f1np12 4094" in lines, lines
     assert "port enp129s0f1np12 br-if1" in lines, lines
+    assert "vlan enp130s0f1np.42 enp130s0f1np 42" in lines, lines  # 15 bytes, the maximum
+    assert "vlan if2.421 enp130s0f1np 421" in lines, lines
 
 
 def test_the_default_route_uses_the_lowest_preference_below_10000(machine):

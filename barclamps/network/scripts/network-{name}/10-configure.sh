@@ -93,22 +93,24 @@ list_interfaces() {
     done
 }
 
-# Prints the bus order of the first interface map whose pattern matches the product.
+# Prints the bus order of the first interface map whose pattern matches the product. The attributes
+# are read once, because there may be many maps; flat_attributes doubles each backslash of a pattern.
 bus_order() {
-    for place in $(get_keys crowbar/interface_map); do
-        pattern=$(read_attribute "crowbar/interface_map/$place/pattern") || continue
+    flat_attributes crowbar/interface_map > map.flat
+    while IFS='	' read -r key pattern; do
+        case $key in */pattern) ;; *) continue ;; esac
+        pattern=$(printf '%s\n' "$pattern" | sed 's/\\\\/\\/g')
         status=0
         printf '%s\n' "$product" | grep -Eq -e "$pattern" || status=$?
         [ "$status" -le 1 ] ||
             die "the pattern \"$pattern\" of the interface map is not a regular expression;" \
                 "change the map"
         if [ "$status" -eq 0 ]; then
-            for k in $(get_keys "crowbar/interface_map/$place/bus_order"); do
-                read_attribute "crowbar/interface_map/$place/bus_order/$k"
-            done
+            awk -F '\t' -v prefix="${key%pattern}bus_order/" \
+                'index($1, prefix) == 1 { print $2 }' map.flat
             return
         fi
-    done
+    done < map.flat
 }
 
 # ---- plan ----
