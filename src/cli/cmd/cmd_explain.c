@@ -411,11 +411,29 @@ static void explain_put_unproposed(struct buf *b, const struct json *doc)
     }
 }
 
+/* "address      n1.example.com: 192.168.124.81/24 in admin"; an address whose noderole is removed is
+ * marked, because it stays allocated. */
+static void explain_put_addresses(struct buf *b, const struct json *doc)
+{
+    const struct json *list = json_get(doc, STR("addresses"));
+    for (const struct json *entry = list ? list->first : NULL; entry; entry = entry->next) {
+        const bool is_kept = str_eq(explain_text(entry, "how"), STR("keep"));
+        buf_put_z(b, "address      ");
+        term_put_escaped(b, explain_text(entry, "node_name"));
+        buf_put_z(b, ": ");
+        term_put_escaped(b, explain_text(entry, "address"));
+        buf_put_z(b, " in ");
+        term_put_escaped(b, explain_text(entry, "network_name"));
+        buf_put_z(b, is_kept ? ", stays allocated\n" : "\n");
+    }
+}
+
 static void explain_put_detail(struct buf *b, const struct json *doc)
 {
     explain_put_entries(b, doc, "role_commits", "commit role  ");
     explain_put_entries(b, doc, "commits", "commit       ");
     explain_put_entries(b, doc, "removes", "remove       ");
+    explain_put_addresses(b, doc);
     explain_put_entries(b, doc, "reruns", "run again    ");
     explain_put_entries(b, doc, "destructive", "DESTRUCTIVE  ");
     explain_put_entries(b, doc, "announced", "announced    ");

@@ -134,10 +134,40 @@ static void plan_put_plain(struct plan *p, struct buf *list, noderole_ix nr)
     buf_put_c(list, '}');
 }
 
+/* The addresses of the node in the network that the role of the noderole was made for. Binding has
+ * allocated them already: a commit puts them into effect on the machine (configure), and an address
+ * whose noderole is removed stays allocated (keep). */
+static void plan_put_addresses(struct plan *p, noderole_ix nr, const char *how)
+{
+    const struct core *c = p->c;
+    const int64_t network_id = role_at(c, noderole_at(c, nr)->role)->network_id;
+    const struct vec *all = &node_at(c, noderole_at(c, nr)->node)->allocations;
+    struct buf *list = &p->lists.addresses;
+    for (uint32_t i = 0; network_id && p->is_detailed && i < all->count; i++) {
+        const struct network_allocation *row =
+            network_allocation_at(c, (network_allocation_ix){vec_at(c, all, i)});
+        const struct network *network = network_at(c, row->network);
+        if (network->o.id != network_id)
+            continue;
+        buf_put_z(list, list->at[list->len - 1] == '[' ? "{" : ",{");
+        plan_put_key(list, "address");
+        json_write_string(list, text_of(c, row->address));
+        buf_put_z(list, ",\"how\":\"");
+        buf_put_z(list, how);
+        buf_put_z(list, "\",\"network\":");
+        buf_put_i64(list, network_id);
+        buf_put_z(list, ",\"network_name\":");
+        json_write_string(list, text_of(c, network->name));
+        buf_put_c(list, ',');
+        plan_put_noderole(c, list, nr);
+        buf_put_c(list, '}');
+    }
+}
+
 static uint64_t plan_lists_bytes(const struct plan *p)
 {
     const struct plan_lists *l = &p->lists;
-    return (uint64_t)l->announced.len + l->changed.len + l->changed_destructive.len +
+    return (uint64_t)l->addresses.len + l->announced.len + l->changed.len + l->changed_destructive.len +
            l->commits.len + l->consent.len + l->destructive.len + l->held.len + l->missing.len +
            l->removes.len + l->reruns.len + l->role_commits.len + l->runs.len + l->unproposed.len;
 }
@@ -155,7 +185,7 @@ void plan_begin_lists(struct plan *p)
     struct buf *const lists[] = {&l->announced, &l->changed, &l->changed_destructive, &l->commits,
                                  &l->consent,   &l->held,    &l->destructive,         &l->missing,
                                  &l->removes,   &l->reruns,  &l->role_commits,        &l->runs,
-                                 &l->unproposed};
+                                 &l->unproposed, &l->addresses};
     for (uint32_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         *lists[i] = buf_in(&p->arena);
         buf_put_c(lists[i], '[');
@@ -231,6 +261,7 @@ static bool plan_commits_unit(struct plan *p)
     const noderole_ix nr = p->items.items[p->at++];
     plan_hash_with_data(p, 'c', nr);
     plan_put_plain(p, &p->lists.commits, nr);
+    plan_put_addresses(p, nr, "configure");
     summary_commit(p, nr);
     return p->at == p->items.count;
 }
@@ -243,6 +274,7 @@ static bool plan_removes_unit(struct plan *p)
     const noderole_ix nr = p->removed.items[p->at++];
     plan_hash_noderole(p, 'r', nr, (struct digest){0});
     plan_put_plain(p, &p->lists.removes, nr);
+    plan_put_addresses(p, nr, "keep");
     summary_remove(p, nr);
     return false;
 }
@@ -453,6 +485,7 @@ static struct str plan_write_detailed(struct plan *p)
     struct plan_lists *l = &p->lists;
     struct buf doc = buf_in(&p->arena);
     buf_put_c(&doc, '{');
+    plan_put_list(&doc, "addresses", &l->addresses);
     plan_put_list(&doc, "announced", &l->announced);
     plan_put_list(&doc, "changed", &l->changed);
     plan_put_list(&doc, "changed_destructive", &l->changed_destructive);

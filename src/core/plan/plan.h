@@ -59,7 +59,7 @@ struct plan_noderoles {
 };
 
 struct plan_lists {
-    struct buf announced, changed, changed_destructive, commits, consent, destructive, held,
+    struct buf addresses, announced, changed, changed_destructive, commits, consent, destructive, held,
         missing, removes, reruns, role_commits, runs, unproposed;
 };
 

@@ -140,7 +140,7 @@ TEST(a_plan_is_a_dry_commit)
     front_take(f);
     STATUS(p, 200);
     EXPECT_STR(keys(p, body_of(p)),
-               "announced,changed,changed_destructive,commits,consent,destroys,"
+               "addresses,announced,changed,changed_destructive,commits,consent,destroys,"
                "destructive,hash,held,missing,removes,"
                "reruns,role_commits,runs,seq,summary,unproposed");
     CHECK(read_head(f->w, "d").state == SNAPSHOT_PROPOSED);
