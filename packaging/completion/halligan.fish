@@ -18,6 +18,15 @@ function __halligan_nouns
         printf '%s\t%s\n' tokens 'credentials for programs'
         printf '%s\t%s\n' events 'changes and actions of the engine'
         printf '%s\t%s\n' audit 'events with user and address'
+        printf '%s\t%s\n' networks 'networks that nodes are configured for'
+        printf '%s\t%s\n' ranges 'ranges of addresses of networks (NETWORK.RANGE)'
+        printf '%s\t%s\n' routers 'routers of networks, at most one for each'
+        printf '%s\t%s\n' allocations 'addresses of nodes'
+        printf '%s\t%s\n' leases 'addresses of unknown machines, and those that were freed or declined'
+        printf '%s\t%s\n' interfaces 'interface maps: the order of interfaces by product name'
+        printf '%s\t%s\n' filters 'rules that give DNS names to addresses of nodes'
+        printf '%s\t%s\n' names 'DNS names of addresses of nodes'
+        printf '%s\t%s\n' nics 'interfaces of nodes'
         printf '%s\t%s\n' barclamp 'packages of content in local directories'
         printf '%s\t%s\n' wait 'Wait until a field has a value'
         printf '%s\t%s\n' inventory 'Print an inventory for Ansible'
@@ -42,6 +51,7 @@ function __halligan_verbs
         printf '%s\t%s\n' retry 'Retry the noderoles of the node that are in error'
         printf '%s\t%s\n' why 'Explain the state: the chain of causes down to the root'
         printf '%s\t%s\n' move 'Move the node to another deployment'
+        printf '%s\t%s\n' addresses 'List the addresses of the node by network'
         printf '%s\t%s\n' power 'Execute a power action; without ACTION, list the available ones'
         printf '%s\t%s\n' redeploy 'Install the node again: reset, discovery and all bound roles'
         printf '%s\t%s\n' debug 'Restart into the discovery image and hold the node there'
@@ -179,6 +189,60 @@ function __halligan_verbs
         printf '%s\t%s\n' watch 'Print events as they occur, until interrupted'
     case audit
         printf '%s\t%s\n' list 'List events with user and address; for administrators'
+    case networks
+        printf '%s\t%s\n' list 'List all objects, or those that match'
+        printf '%s\t%s\n' show 'Show all fields'
+        printf '%s\t%s\n' create 'Create one or more'
+        printf '%s\t%s\n' update 'Change fields'
+        printf '%s\t%s\n' destroy 'Delete, together with ranges, router and addresses'
+        printf '%s\t%s\n' watch 'Print the list again after each change'
+        printf '%s\t%s\n' propose 'Create the network admin from an interface of this host'
+    case ranges
+        printf '%s\t%s\n' list 'List all objects, or those that match'
+        printf '%s\t%s\n' show 'Show all fields'
+        printf '%s\t%s\n' create 'Create one or more'
+        printf '%s\t%s\n' update 'Change fields'
+        printf '%s\t%s\n' watch 'Print the list again after each change'
+        printf '%s\t%s\n' usage 'Show how many addresses are allocated, leased, resting and free'
+    case routers
+        printf '%s\t%s\n' list 'List all objects, or those that match'
+        printf '%s\t%s\n' show 'Show all fields'
+        printf '%s\t%s\n' create 'Create one or more'
+        printf '%s\t%s\n' update 'Change fields'
+        printf '%s\t%s\n' destroy 'Delete'
+        printf '%s\t%s\n' watch 'Print the list again after each change'
+    case allocations
+        printf '%s\t%s\n' list 'List all objects, or those that match'
+        printf '%s\t%s\n' show 'Show all fields'
+        printf '%s\t%s\n' create 'Create one or more'
+        printf '%s\t%s\n' destroy 'Delete'
+        printf '%s\t%s\n' watch 'Print the list again after each change'
+    case leases
+        printf '%s\t%s\n' list 'List all objects, or those that match'
+        printf '%s\t%s\n' show 'Show all fields'
+        printf '%s\t%s\n' watch 'Print the list again after each change'
+    case interfaces
+        printf '%s\t%s\n' list 'List the interface maps'
+        printf '%s\t%s\n' show 'Show all fields'
+        printf '%s\t%s\n' create 'Add an interface map'
+        printf '%s\t%s\n' update 'Change fields'
+        printf '%s\t%s\n' destroy 'Delete'
+    case filters
+        printf '%s\t%s\n' list 'List all objects, or those that match'
+        printf '%s\t%s\n' show 'Show all fields'
+        printf '%s\t%s\n' create 'Create one or more'
+        printf '%s\t%s\n' update 'Change fields'
+        printf '%s\t%s\n' destroy 'Delete'
+        printf '%s\t%s\n' watch 'Print the list again after each change'
+    case names
+        printf '%s\t%s\n' list 'List all objects, or those that match'
+        printf '%s\t%s\n' show 'Show all fields'
+        printf '%s\t%s\n' watch 'Print the list again after each change'
+    case nics
+        printf '%s\t%s\n' list 'List all objects, or those that match'
+        printf '%s\t%s\n' show 'Show all fields'
+        printf '%s\t%s\n' watch 'Print the list again after each change'
+        printf '%s\t%s\n' move 'Give the MAC of another node to this node'
     case barclamp
         printf '%s\t%s\n' check 'Print errors and warnings of barclamps'
         printf '%s\t%s\n' new 'Create a new barclamp'
@@ -223,6 +287,9 @@ function __halligan_others
         set options --output --url --user --token-file --ca --help
         set named nodes
     case nodes/move
+        set options --output --quiet --url --user --token-file --ca --help
+        set named nodes
+    case nodes/addresses
         set options --output --quiet --url --user --token-file --ca --help
         set named nodes
     case nodes/power
@@ -550,6 +617,116 @@ function __halligan_others
         set options --output --quiet --url --user --token-file --ca --help
     case audit/list
         set options --output --quiet --filter --sort --limit --after --url --user --token-file --ca --help
+    case networks/list
+        set options --output --quiet --filter --sort --limit --after --watch --url --user --token-file --ca --help
+    case networks/show
+        set options --output --quiet --url --user --token-file --ca --help
+        set named networks
+    case networks/create
+        set options --output --quiet --file --url --user --token-file --ca --help
+    case networks/update
+        set options --output --quiet --file --url --user --token-file --ca --help
+        set named networks
+    case networks/destroy
+        set options --output --quiet --yes --url --user --token-file --ca --help
+        set named networks
+    case networks/watch
+        set options --output --quiet --filter --sort --limit --after --url --user --token-file --ca --help
+    case networks/propose
+        set options --output --quiet --interface --yes --url --user --token-file --ca --help
+    case ranges/list
+        set options --output --quiet --filter --sort --limit --after --watch --url --user --token-file --ca --help
+    case ranges/show
+        set options --output --quiet --url --user --token-file --ca --help
+        set named ranges
+    case ranges/create
+        set options --output --quiet --file --url --user --token-file --ca --help
+    case ranges/update
+        set options --output --quiet --file --url --user --token-file --ca --help
+        set named ranges
+    case ranges/watch
+        set options --output --quiet --filter --sort --limit --after --url --user --token-file --ca --help
+    case ranges/usage
+        set options --output --quiet --url --user --token-file --ca --help
+        set named ranges
+    case routers/list
+        set options --output --quiet --filter --sort --limit --after --watch --url --user --token-file --ca --help
+    case routers/show
+        set options --output --quiet --url --user --token-file --ca --help
+        set named routers
+    case routers/create
+        set options --output --quiet --file --url --user --token-file --ca --help
+    case routers/update
+        set options --output --quiet --file --url --user --token-file --ca --help
+        set named routers
+    case routers/destroy
+        set options --output --quiet --url --user --token-file --ca --help
+        set named routers
+    case routers/watch
+        set options --output --quiet --filter --sort --limit --after --url --user --token-file --ca --help
+    case allocations/list
+        set options --output --quiet --filter --sort --limit --after --watch --url --user --token-file --ca --help
+    case allocations/show
+        set options --output --quiet --url --user --token-file --ca --help
+        set named allocations
+    case allocations/create
+        set options --output --quiet --file --url --user --token-file --ca --help
+    case allocations/destroy
+        set options --output --quiet --url --user --token-file --ca --help
+        set named allocations
+    case allocations/watch
+        set options --output --quiet --filter --sort --limit --after --url --user --token-file --ca --help
+    case leases/list
+        set options --output --quiet --filter --sort --limit --after --watch --url --user --token-file --ca --help
+    case leases/show
+        set options --output --quiet --url --user --token-file --ca --help
+        set named leases
+    case leases/watch
+        set options --output --quiet --filter --sort --limit --after --url --user --token-file --ca --help
+    case interfaces/list
+        set options --output --quiet --url --user --token-file --ca --help
+    case interfaces/show
+        set options --output --quiet --url --user --token-file --ca --help
+        set named interfaces
+    case interfaces/create
+        set options --output --quiet --file --url --user --token-file --ca --help
+    case interfaces/update
+        set options --output --quiet --file --url --user --token-file --ca --help
+        set named interfaces
+    case interfaces/destroy
+        set options --output --quiet --url --user --token-file --ca --help
+        set named interfaces
+    case filters/list
+        set options --output --quiet --filter --sort --limit --after --watch --url --user --token-file --ca --help
+    case filters/show
+        set options --output --quiet --url --user --token-file --ca --help
+        set named filters
+    case filters/create
+        set options --output --quiet --file --url --user --token-file --ca --help
+    case filters/update
+        set options --output --quiet --file --url --user --token-file --ca --help
+        set named filters
+    case filters/destroy
+        set options --output --quiet --url --user --token-file --ca --help
+        set named filters
+    case filters/watch
+        set options --output --quiet --filter --sort --limit --after --url --user --token-file --ca --help
+    case names/list
+        set options --output --quiet --filter --sort --limit --after --watch --url --user --token-file --ca --help
+    case names/show
+        set options --output --quiet --url --user --token-file --ca --help
+        set named names
+    case names/watch
+        set options --output --quiet --filter --sort --limit --after --url --user --token-file --ca --help
+    case nics/list
+        set options --output --quiet --filter --sort --limit --after --watch --url --user --token-file --ca --help
+    case nics/show
+        set options --output --quiet --url --user --token-file --ca --help
+        set named nics
+    case nics/watch
+        set options --output --quiet --filter --sort --limit --after --url --user --token-file --ca --help
+    case nics/move
+        set options --output --quiet --url --user --token-file --ca --help
     case barclamp/check
         set options --help
     case barclamp/new

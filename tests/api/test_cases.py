@@ -384,12 +384,11 @@ def test_case_135_content_types(fixture):
 
 
 def test_case_137_digits_are_an_id_and_anything_else_a_name(fixture):
-    """Networks, which the case names too, come with the networks."""
     me = fixture.client()
     make(me, "nodes", name="137.bddtesting.com")
     for kind, name in (("nodes", "137.bddtesting.com"), ("roles", "test-admin"),
                        ("deployments", "system"), ("jigs", "noop"), ("barclamps", "crowbar"),
-                       ("attribs", "os"), ("users", "crowbar")):
+                       ("attribs", "os"), ("users", "crowbar"), ("networks", "admin")):
         thing = shown(me.get(f"{kind}/{name}"))
         assert shown(me.get(f"{kind}/{thing['id']}")) == thing
         check_error(me.get(f"{kind}/{name}x"), 404, "not_found", "id")
@@ -397,8 +396,8 @@ def test_case_137_digits_are_an_id_and_anything_else_a_name(fixture):
     assert shown(me.get(f"nodes/{by_id}/roles")) == []
     bound = me.post("node_roles", {"node": str(by_id), "role": "test-event"})
     assert shown(bound)["node_id"] == by_id
-    for kind in ("deployments", "nodes", "groups"):
-        refused = me.post(kind, {"name": "137"})
+    for kind in ("deployments", "nodes", "groups", "networks"):
+        refused = me.post(kind, {"name": "137", "conduit": "1g0"})
         assert refused.status == 409 and refused.json()["field"] == "name", refused
 
 

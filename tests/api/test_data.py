@@ -269,11 +269,10 @@ def test_what_belongs_to_a_role(shipped):
 
 
 def test_case_107_barclamps(shipped):
-    """The barclamp network, which the case names too, is not shipped yet: test is used instead."""
     me = shipped.client()
     listed = me.get("barclamps")
     assert listed.status == 200 and listed.type == vnd("barclamp", "list"), listed
-    assert {"crowbar", "provisioner", "test"} <= set(names(listed))
+    assert {"crowbar", "provisioner", "network", "test"} <= set(names(listed))
     shown = me.get("barclamps/crowbar")
     assert shown.type == vnd("barclamp", "obj")
     assert set(shown.json()) == BARCLAMP and len(BARCLAMP) == 13

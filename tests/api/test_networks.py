@@ -494,18 +494,22 @@ def test_addresses_through_the_network(daemon):
     check_error(me.delete(f"networks/nw-ip/ip?node={name}"), 404, "not_found", "node")
 
 
-def test_case_161_163_ranges_by_default_and_networks_that_are_not_configured(daemon):
+def test_case_161_ranges_by_default(fixture):
+    me = fixture.client()
+    found = [r["name"] for r in shown(me.get("networks/admin/auto_ranges/admin"))]
+    assert found == ["admin", "host-v6"], found
+    make(me, "nodes", name="c161.example.com")
+    found = [r["name"] for r in shown(me.get("networks/admin/auto_ranges/c161.example.com"))]
+    assert found == ["host", "host-v6"], found
+
+
+def test_case_163_in_a_network_that_is_not_configured_nothing_is_allocated(daemon):
     me = daemon.client()
-    made = network(me, "nw-163", 35, configure=False)
+    network(me, "nw-163", 35, configure=False)
     node(me, "nw-163")
     assert shown(me.post("network_allocations", {"node": "nw-163.example.com", "network": "nw-163"})) == []
     one = me.post("network_allocations", {"node": "nw-163.example.com", "network": "nw-163", "network_range": "host"})
     assert shown(one) is None, one
-    make(me, "network_ranges", network=made["id"], name="admin", first="10.16.35.40/24", last="10.16.35.41/24")
-    make(me, "nodes", name="nw-161.example.com", admin=True)
-    found = [r["name"] for r in shown(me.get("networks/nw-163/auto_ranges/nw-161.example.com"))]
-    assert found == ["admin"], found
-    assert [r["name"] for r in shown(me.get("networks/nw-163/auto_ranges/nw-163.example.com"))] == ["host"]
 
 
 def test_a_node_that_is_deleted_has_no_addresses(daemon):
@@ -544,6 +548,32 @@ def test_a_machine_reads_its_own_addresses(daemon):
         assert machine.get(f"nodes/nw-token.example.com/{below}").status == 200, below
         check_error(machine.get(f"nodes/nw-token-b.example.com/{below}"), 403, "forbidden")
     check_error(machine.get("networks"), 403, "forbidden")
+
+
+PER_NETWORK = """
+barclamp: {name: nwper}
+roles:
+  - {name: "nwper-{name}", jig: test, per: network}
+"""
+
+
+def test_a_plan_lists_the_addresses_that_it_configures(daemon):
+    me = daemon.client()
+    shown(me.post("barclamps", {"value": PER_NETWORK}))
+    made = network(me, "nw-plan", 39)
+    make(me, "deployments", name="nw-plan")
+    make(me, "nodes", name="nw-plan.example.com", deployment="nw-plan")
+    make(me, "node_roles", node="nw-plan.example.com", role="nwper-nw-plan", deployment="nw-plan")
+    [entry] = shown(me.get("deployments/nw-plan/plan"))["addresses"]
+    assert entry["address"] == "10.16.39.10/24" and entry["how"] == "configure", entry
+    assert entry["network"] == made["id"] and entry["network_name"] == "nw-plan", entry
+    assert entry["node_name"] == "nw-plan.example.com" and entry["role_name"] == "nwper-nw-plan", entry
+
+
+def test_a_plan_without_networks_lists_no_addresses(daemon):
+    me = daemon.client()
+    make(me, "deployments", name="nw-plan-none")
+    assert shown(me.get("deployments/nw-plan-none/plan"))["addresses"] == []
 
 
 # ---- interfaces of nodes ----

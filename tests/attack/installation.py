@@ -45,6 +45,18 @@ BARCLAMP = {
         {"name": "middle", "jig": "test", "requires": ["base"], "flags": ["implicit"]},
         {"name": "top", "jig": "test", "requires": ["middle"]},
         {"name": "lone", "jig": "test"},
+        {
+            "name": "maps",
+            "jig": "test",
+            "attribs": [
+                {
+                    "name": "network_interface_maps",
+                    "map": "crowbar/interface_map",
+                    "default": [],
+                    "schema": {"type": "seq", "sequence": [{"type": "any"}]},
+                }
+            ],
+        },
         {"name": "service", "jig": "test", "flags": ["service"]},
         {"name": "goal", "jig": "noop", "flags": ["milestone"]},
         {"name": "found", "jig": "noop", "flags": ["milestone", "discovery"]},

@@ -52,7 +52,9 @@ for path in ("/healthz", "/readyz"):
 
 # -- reads -----------------------------------------------------------------------------------------
 for noun in ("attribs", "barclamps", "deployment_roles", "deployments", "available_hammers",
-             "hammers", "jigs", "node_roles", "nodes", "roles", "snapshots", "users"):
+             "hammers", "jigs", "node_roles", "nodes", "roles", "snapshots", "users", "networks",
+             "network_ranges", "network_routers", "network_allocations", "leases", "nics",
+             "dns_name_filters", "dns_name_entries"):
     reads(f"{V}{noun}", noun)
     reads(f"{V}{noun}/sample", f"{noun}/sample")
     matches(noun)
@@ -77,6 +79,21 @@ for operation, path in (
     ("groups/{id}", "groups/{group}"),
     ("groups/{id}/nodes", "groups/{group}/nodes"),
     ("hammers/{id}", "hammers/{hammer}"),
+    ("networks/{id}", "networks/{network}"),
+    ("networks/{id}/network_ranges", "networks/{network}/network_ranges"),
+    ("networks/{id}/network_ranges/{id2}", "networks/{network}/network_ranges/host"),
+    ("networks/{id}/network_routers", "networks/{network}/network_routers"),
+    ("networks/{id}/network_routers/{id2}", "networks/{network}/network_routers/any"),
+    ("networks/{id}/network_allocations", "networks/{network}/network_allocations"),
+    ("networks/{id}/allocations", "networks/{network}/allocations"),
+    ("networks/{id}/ip", "networks/{network}/ip"),
+    ("networks/{id}/auto_ranges/{id2}", "networks/{network}/auto_ranges/" + MACHINE),
+    ("network_ranges/{id}", "network_ranges/{network}.host"),
+    ("network_ranges/{id}/usage", "network_ranges/{network}.host/usage"),
+    ("network_ranges/{id}/network_allocations", "network_ranges/{network}.host/network_allocations"),
+    ("network_routers/{id}", "network_routers/{network}"),
+    ("network_allocations/{id}", "network_allocations/{allocation}"),
+    ("dns_name_filters/{id}", "dns_name_filters/{filter}"),
     ("roles/{id}", "roles/base"),
     ("roles/{id}/deployment_roles", "roles/base/deployment_roles"),
     ("roles/{id}/node_roles", "roles/base/node_roles"),
@@ -97,6 +114,11 @@ for operation, path in (
 ):
     reads(V + operation, path)
 reads(V + "runs/{id}/log", "runs/{run}/log", statuses=(200, 404))  # the test jig says nothing
+# There is none: the DHCP server makes leases, discovery makes interfaces, and names take a service.
+for noun in ("leases", "nics", "dns_name_entries"):
+    reads(f"{V}{noun}/{{id}}", f"{noun}/{NOWHERE}", statuses=(404,))
+reads(V + "interfaces", "interfaces")
+reads(V + "interfaces/{id}", "interfaces/read")
 for below in ("", "/nodes", "/node_roles", "/roles", "/graph", "/head", "/next", "/snapshots",
               "/why", "/deployment_roles", "/attribs"):
     reads(f"{V}deployments/{{id}}{below}", f"deployments/elsewhere{below}", statuses=(200, 404))
@@ -111,7 +133,8 @@ reads(V + "node_roles/{id}/attribs/{id2}", "node_roles/{noderole}/attribs/attack
 for noun, key in (("nodes", MACHINE), ("deployments", "elsewhere"), ("snapshots", "elsewhere"),
                   ("inventory", "elsewhere")):
     reads(f"/api/status/{noun}/{{id}}", f"/api/status/{noun}/{key}")
-for below in ("", "/node_roles", "/roles", "/hammers", "/power", "/attribs"):
+for below in ("", "/node_roles", "/roles", "/hammers", "/power", "/attribs", "/addresses",
+              "/network_allocations", "/nics"):
     operation = f"{V}nodes/{{id}}{below}"
     reads(operation, f"nodes/{MACHINE}{below}", READ_AND_NODE, case="own node")
     row("GET " + operation, "foreign node", READ,
@@ -347,7 +370,98 @@ row(f"POST {V}hammers/{{id}}/perform", "a noderole elsewhere", BOTH,
     lambda w, p: (f"hammers/{w.hammer('here', node=w.mixed('here', 'elsewhere'))}/perform",
                   {"method": "reboot"}), statuses=(200, 202, 409, 501))
 
+# -- networks, ranges, routers, filters: operator in system, whatever their deployment is ------------
+DESCRIBED = [{"op": "replace", "path": "/description", "value": "words"}]
+for where in ("here", "elsewhere"):
+    row(f"POST {V}networks", f"of {where}", SYSTEM,
+        lambda w, p, where=where: ("networks", {"name": w.fresh("net"), "conduit": "1g0",
+                                                "deployment": where}))
+    for method, body in (("PUT", {"description": "words"}), ("PATCH", DESCRIBED), ("DELETE", None)):
+        row(f"{method} {V}networks/{{id}}", f"of {where}", SYSTEM,
+            lambda w, p, where=where, body=body: (f"networks/{w.network(where)}", body))
+
+
+def new_range(world, path, **more):
+    low = world.subnet()
+    return path, {"name": "more", "first": low + "1/24", "last": low + "9/24", **more}
+
+
+row(f"POST {V}network_ranges", "of here", SYSTEM,
+    lambda w, p: new_range(w, "network_ranges", network=w.network("here")))
+row(f"POST {V}networks/{{id}}/network_ranges", "of here", SYSTEM,
+    lambda w, p: new_range(w, f"networks/{w.network('here')}/network_ranges"))
+RENAMED = {"PUT": {"name": "other"}, "PATCH": [{"op": "replace", "path": "/name", "value": "other"}]}
+for method, body in RENAMED.items():
+    row(f"{method} {V}network_ranges/{{id}}", "of here", SYSTEM,
+        lambda w, p, body=body: (f"network_ranges/{w.network('here')}.host", body))
+row(f"PUT {V}networks/{{id}}/network_ranges/{{id2}}", "of here", SYSTEM,
+    lambda w, p: (f"networks/{w.network('here')}/network_ranges/host", {"name": "other"}))
+row(f"POST {V}network_routers", "of here", SYSTEM,
+    lambda w, p: ("network_routers", {"network": w.network("here", has_router=False)}))
+row(f"POST {V}networks/{{id}}/network_routers", "of here", SYSTEM,
+    lambda w, p: (f"networks/{w.network('here', has_router=False)}/network_routers", {}))
+PREFERRED = {"PUT": {"pref": 3}, "PATCH": [{"op": "replace", "path": "/pref", "value": 3}],
+             "DELETE": None}
+for method, body in PREFERRED.items():
+    row(f"{method} {V}network_routers/{{id}}", "of here", SYSTEM,
+        lambda w, p, body=body: (f"network_routers/{w.network('here')}", body))
+for method in ("PUT", "DELETE"):
+    row(f"{method} {V}networks/{{id}}/network_routers/{{id2}}", "of here", SYSTEM,
+        lambda w, p, method=method: (f"networks/{w.network('here')}/network_routers/any",
+                                     PREFERRED[method]))
+row(f"POST {V}dns_name_filters", "any", SYSTEM, lambda w, p: ("dns_name_filters", w.filter_fields()))
+FILTERED = {"PUT": {"service": "other"}, "PATCH": [{"op": "replace", "path": "/service", "value": "other"}],
+            "DELETE": None}
+for method, body in FILTERED.items():
+    row(f"{method} {V}dns_name_filters/{{id}}", "any", SYSTEM,
+        lambda w, p, body=body: (f"dns_name_filters/{w.filter()}", body))
+# The interface maps are data of a role in system.
+row(f"POST {V}interfaces", "any", SYSTEM,
+    lambda w, p: ("interfaces", {"pattern": w.fresh("p"), "bus_order": "a"}))
+row(f"PUT {V}interfaces/{{id}}", "any", SYSTEM, lambda w, p: (f"interfaces/{w.map()}", {"bus_order": "b"}))
+row(f"DELETE {V}interfaces/{{id}}", "any", SYSTEM, lambda w, p: (f"interfaces/{w.map()}", None))
+
+# -- addresses: the next free one needs the node, a chosen one the network too ------------------------
+ALLOCATE = (f"POST {V}network_allocations", f"POST {V}networks/{{id}}/ip",
+            f"POST {V}networks/{{id}}/allocate_ip")
+FREE = (f"DELETE {V}networks/{{id}}/ip", f"DELETE {V}networks/{{id}}/deallocate_ip")
+
+
+def allocate(operation, world, node, network, **more):
+    """The request for an address by that operation."""
+    name = world.network(network)
+    if "allocations" in operation:
+        return "network_allocations", {"node": world.node(node), "network": name, **more}
+    return f"networks/{name}/{operation.split('/')[-1]}", {"node": world.node(node), **more}
+
+
+def chosen(operation, world, node, network):
+    path, body = allocate(operation, world, node, network)
+    name = path.split("/")[1] if "/" in path else body["network"]
+    first = made(world.me.get(f"networks/{name}/network_ranges/host"))["first"]
+    return path, {**body, "address": first.split("/")[0]}
+
+
+for operation in ALLOCATE:
+    in_both(operation, lambda w, where, operation=operation: allocate(operation, w, where, "elsewhere"))
+    row(operation, "a chosen address, all here", HERE,
+        lambda w, p, operation=operation: chosen(operation, w, "here", "here"))
+    row(operation, "a chosen address of elsewhere", BOTH,
+        lambda w, p, operation=operation: chosen(operation, w, "here", "elsewhere"))
+    row(operation, "a chosen address of system", SYSTEM,
+        lambda w, p, operation=operation: chosen(operation, w, "here", "system"))
+in_both(f"DELETE {V}network_allocations/{{id}}",
+        lambda w, where: (f"network_allocations/{w.allocation(where)['id']}", None))
+for operation in FREE:
+    in_both(operation, lambda w, where, operation=operation: (
+        "networks/{network_id}/{verb}?node={node_id}".format(verb=operation.split("/")[-1],
+                                                            **w.allocation(where)), None))
+
 # -- nodes -----------------------------------------------------------------------------------------
+row(f"POST {V}nics/move", "a MAC of elsewhere", SYSTEM,
+    lambda w, p: ("nics/move", {"node": w.node("here"), "mac": w.mac("elsewhere")}))
+row(f"POST {V}nodes", "with address and MAC", SYSTEM,
+    lambda w, p: ("nodes", {"name": w.fresh("n") + ".example.com", "mac": w.fresh_mac()}))
 row(f"POST {V}nodes", "in system", SYSTEM,
     lambda w, p: ("nodes", {"name": w.fresh("n") + ".example.com"}))
 row(f"POST {V}nodes", "in here", SYSTEM,

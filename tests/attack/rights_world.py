@@ -31,7 +31,8 @@ DUMPED = (
     "nodes?view=full", "deployments?view=full", "node_roles?view=full", "hammers?view=full",
     "deployment_roles?view=full", "groups?view=full", "users?view=full", "tokens?all=true",
     "snapshots?view=full", "roles?view=full", "jigs?view=full", "attribs?view=full",
-    "barclamps?view=full", "runs",
+    "barclamps?view=full", "runs", "networks", "network_ranges", "network_routers",
+    "network_allocations", "leases", "nics", "dns_name_filters", "dns_name_entries",
 )
 
 
@@ -69,6 +70,8 @@ class World:
         self.node("here", name=MACHINE)
         token = made(self.me.post(f"nodes/{MACHINE}/token", {"name": "own"}))["token"]
         self.clients["node"] = Client(daemon.url, "Bearer " + token)
+        made(self.me.post("deployments/system/roles", {"role": "maps"}))
+        made(self.me.post("interfaces", {"pattern": "read", "bus_order": "a"}))
         # Reads need one of each, and they are not changed by anything.
         self.read = {
             "noderole": self.noderole("elsewhere"),
@@ -77,6 +80,9 @@ class World:
             "hammer": self.hammer("elsewhere"),
             "group": self.group(),
             "run": self.run("elsewhere"),
+            "network": self.network("elsewhere"),
+            "allocation": self.allocation("elsewhere")["id"],
+            "filter": self.filter(),
         }
 
     def _granted(self, deployment):
@@ -154,6 +160,50 @@ class World:
     def attrib(self):
         fields = {"name": self.fresh("attrib-"), "map": "attack/other", "role": "base"}
         return made(self.me.post("attribs", fields))["name"]
+
+    def subnet(self):
+        """The first three numbers of addresses that no range has."""
+        self.count += 1
+        return f"10.{self.count >> 8}.{self.count & 255}."
+
+    def network(self, deployment, has_router=True):
+        """The name of a network of that deployment, with a range host."""
+        low = self.subnet()
+        fields = {"name": self.fresh("net"), "conduit": "1g0", "deployment": deployment,
+                  "ranges": [{"name": "host", "first": low + "1/24", "last": low + "99/24"}]}
+        if has_router:
+            fields["router"] = {"address": low + "100/24"}
+        return made(self.me.post("networks", fields))["name"]
+
+    def allocation(self, deployment):
+        """An address of a new node there, in a network of its own."""
+        fields = {"node": self.node(deployment), "network": self.network(deployment),
+                  "network_range": "host"}
+        return made(self.me.post("network_allocations", fields))
+
+    def filter_fields(self):
+        name = self.fresh("f")
+        return {"name": name, "matcher": 'net.name == "none"', "priority": 1000 + self.count,
+                "service": "system", "template": "{{node.name}}"}
+
+    def filter(self):
+        return made(self.me.post("dns_name_filters", self.filter_fields()))["name"]
+
+    def map(self):
+        """The pattern of an interface map."""
+        pattern = self.fresh("p")
+        made(self.me.post("interfaces", {"pattern": pattern, "bus_order": "a"}))
+        return pattern
+
+    def fresh_mac(self):
+        self.count += 1
+        return f"52:54:00:{self.count >> 16:02x}:{self.count >> 8 & 255:02x}:{self.count & 255:02x}"
+
+    def mac(self, deployment):
+        """The MAC of a new node there."""
+        mac = self.fresh_mac()
+        self.node(deployment, mac=mac)
+        return mac
 
     def user(self):
         return self._user(self.fresh("u"), {"access": "viewer"})["username"]
