@@ -65,7 +65,9 @@ static enum cli_exit input_set_pair(struct cli_request *req, const char *word, s
     if (!equals || end == word)
         return request_usage_error(req, "expected FIELD=VALUE", word);
     const struct str text = str_from(equals + 1);
-    const bool looks_like_json = text.len && strchr("{[", text.at[0]);
+    /* A template of a name ("{{node.name}}") is text: no JSON document begins like that. */
+    const bool looks_like_json =
+        text.len && strchr("{[", text.at[0]) && !str_starts(text, STR("{{"));
     if (!is_json && !looks_like_json)
         value = json_make_string(req->arena, text);
     else if (json_read(req->arena, text, &value, &offset, &what) != OK)
