@@ -196,7 +196,7 @@ ip route replace default via 192.168.124.1 dev eth1
 def test_networks_from_the_first_one_to_the_role_of_another(j):
     m = on_machine(j)
     m.run(INTERFACE)
-    assert run(m, "docs/networks.md", DAEMON) >= 15
+    assert run(m, "docs/networks.md", DAEMON) >= 16
 
     def addresses(node):
         return {a["network"]: a["addresses"]
@@ -204,12 +204,13 @@ def test_networks_from_the_first_one_to_the_role_of_another(j):
 
     first, second = addresses("n1.example.com"), addresses("n2.example.com")
     assert first["admin"] == ["192.168.124.101/24"], first
-    assert first["storage"] == ["10.20.0.5/16", "10.20.0.101/16"], first
+    assert first["storage"] == ["10.20.0.5/24", "10.20.0.101/24"], first
     # The host part of its address in the network admin, which the page does not state.
-    assert second["storage"] == ["10.20.0." + second["admin"][0].split("/")[0].rpartition(".")[2] + "/16"], second
+    assert second["storage"] == ["10.20.0." + second["admin"][0].split("/")[0].rpartition(".")[2] + "/24"], second
     assert addresses("far.example.org") == {"unmanaged": ["203.0.113.9/0"]}
     (nic,) = [n for n in json.loads(m.run("build/halligan nics list -o json")) if n["mac"] == "52:54:00:00:00:01"]
     nodes = json.loads(m.run("build/halligan nodes list --all -o json"))
     assert [n["name"] for n in nodes if n["id"] == nic["node_id"]] == ["n2.example.com"], nic
     routes = json.loads(m.run("build/halligan routers list -o json"))
-    assert {(r["address"], r["pref"]) for r in routes} == {("192.168.124.1/24", 10), ("10.20.0.1/16", 20000)}, routes
+    assert {(r["address"], r["pref"]) for r in routes} == {
+        ("192.168.124.1/24", 10), ("10.20.0.1/24", 20000), ("10.30.0.1/24", 300)}, routes
