@@ -1,8 +1,8 @@
 /* transport.h - how the machine of a node is reached: locally or by ssh, and at which address.
  *
  * The transport is derived from the records of the node, its hammers and its allocations, without
- * any I/O. The fields that belong to the installation (key, known_hosts, control sockets) stay NULL;
- * the caller sets them.
+ * any I/O. The fields that belong to the installation (key, known_hosts, control sockets) stay
+ * NULL; the caller sets them.
  */
 #pragma once
 

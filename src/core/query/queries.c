@@ -131,10 +131,10 @@ int64_t *core_noderoles_of(const struct core *c, int64_t node_id, struct arena *
     return query_noderole_ids(c, n.v ? &node_at(c, n)->noderoles : &none, a, out_count);
 }
 
-/* Ascending order of preference of an allocation as the address of its node: networks of the
- * category admin before the network `unmanaged`, IPv4 before IPv6, then the order of the network, its
- * id and the id of the allocation. Other networks are not used: the daemon may have no route to
- * them. */
+/* What makes an allocation the preferred address of its node, lowest first: networks of the
+ * category admin before the network `unmanaged`, IPv4 before IPv6, then the order of the network,
+ * its id and the id of the allocation. Other networks are not used: the daemon may have no route
+ * to them. */
 struct query_address_rank {
     uint32_t place, family, order;
     int64_t network_id, id;
