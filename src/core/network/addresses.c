@@ -171,11 +171,11 @@ static const char *addresses_check_kind(const struct core *c, enum address_kind 
         while (handle && handle != address_handle(kind, ix))
             handle = address_entry_at(c, handle)->next;
         if (!handle)
-            return "C12: an address is not in the index";
+            return "C16: an address is not in the index";
         if (kind == ADDRESS_ALLOCATION && address_find(c, ADDRESS_LEASE, row->at.ip))
-            return "I14: an allocation and a lease have the same address";
+            return "I15: an allocation and a lease have the same address";
         if (kind != ADDRESS_ROUTER && address_find(c, kind, row->at.ip) != ix)
-            return "I14: two rows have the same address";
+            return "I15: two rows have the same address";
     }
     return NULL;
 }
@@ -191,7 +191,7 @@ static const char *addresses_check_range(const struct core *c, network_range_ix 
         if (ip_add(range->addresses.first, i, &ip) && ip_range_has(range->addresses, ip) &&
             !address_find(c, ADDRESS_ALLOCATION, ip) && !address_find(c, ADDRESS_LEASE, ip) &&
             !address_find(c, ADDRESS_ROUTER, ip))
-            return "C12: a free address is below the cursor of its range";
+            return "C16: a free address is below the cursor of its range";
     for (uint32_t t = 0; t < 2; t++) {
         const enum table table = t ? TABLE_LEASE : TABLE_NETWORK_ALLOCATION;
         int64_t id = 0;
@@ -201,12 +201,12 @@ static const char *addresses_check_range(const struct core *c, network_range_ix 
                   : network_allocation_at(c, (network_allocation_ix){ix})->range;
             id = ((const struct object *)pool_at(&c->tables[table].pool, ix))->id;
             if (own.v != r.v)
-                return "C12: a range lists an address of another range";
+                return "C16: a range lists an address of another range";
         }
     }
     return count[0] == range->allocation_count && count[1] == range->lease_count
                ? NULL
-               : "C12: the counts of a range are wrong";
+               : "C16: the counts of a range are wrong";
 }
 
 const char *addresses_check(const struct core *c)
@@ -214,7 +214,7 @@ const char *addresses_check(const struct core *c)
     uint32_t rows = 0, listed = 0;
     const char *what = omap_check(&c->addresses) && omap_check(&c->range_rows)
                            ? NULL
-                           : "C12: the index of addresses is broken";
+                           : "C16: the index of addresses is broken";
     for (uint32_t kind = 0; kind < ADDRESS_KIND_COUNT && !what; kind++)
         what = addresses_check_kind(c, (enum address_kind)kind, &rows);
     const struct pool *ranges = &c->tables[TABLE_NETWORK_RANGE].pool;
@@ -224,9 +224,9 @@ const char *addresses_check(const struct core *c)
         listed += range->allocation_count + range->lease_count;
     }
     if (!what && listed != c->range_rows.count)
-        what = "C12: an address belongs to a range that does not exist";
+        what = "C16: an address belongs to a range that does not exist";
     if (!what &&
         listed != c->tables[TABLE_NETWORK_ALLOCATION].pool.live + c->tables[TABLE_LEASE].pool.live)
-        what = "C12: an address is not listed by its range";
+        what = "C16: an address is not listed by its range";
     return what;
 }

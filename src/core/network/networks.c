@@ -511,22 +511,22 @@ const char *networks_check(const struct core *c)
     for (uint32_t ix = pool_next(networks, 0); ix; ix = pool_next(networks, ix)) {
         const struct network *network = network_at(c, (network_ix){ix});
         if (!pool_is_live(&c->tables[TABLE_DEPLOYMENT].pool, network->deployment.v))
-            return "I15: the deployment of a network does not exist";
+            return "C15: the deployment of a network does not exist";
         for (uint32_t i = 0; i < network->ranges.count; i++) {
             const network_range_ix r = {vec_at(c, &network->ranges, i)};
             if (!pool_is_live(&c->tables[TABLE_NETWORK_RANGE].pool, r.v) ||
                 network_range_at(c, r)->network.v != ix)
-                return "C11: a network lists a range that is not its own";
+                return "C15: a network lists a range that is not its own";
         }
         if (network->router.v &&
             (!pool_is_live(&c->tables[TABLE_NETWORK_ROUTER].pool, network->router.v) ||
              network_router_at(c, network->router)->network.v != ix))
-            return "C11: a network has a router that is not its own";
+            return "C15: a network has a router that is not its own";
         ranges += network->ranges.count;
         routers += network->router.v != 0;
     }
     if (ranges != c->tables[TABLE_NETWORK_RANGE].pool.live)
-        return "C11: a range is not listed by its network";
+        return "C15: a range is not listed by its network";
     return routers == c->tables[TABLE_NETWORK_ROUTER].pool.live ? NULL
-                                                                : "I15: a network has two routers";
+                                                                : "C15: a network has two routers";
 }

@@ -365,15 +365,15 @@ const char *nics_check(const struct core *c)
     const struct pool *nodes = &c->tables[TABLE_NODE].pool;
     uint32_t listed = 0;
     if (!omap_check(&c->macs))
-        return "C13: the index of MACs is broken";
+        return "C17: the index of MACs is broken";
     for (uint32_t ix = pool_next(nics, 0); ix; ix = pool_next(nics, ix)) {
         const struct nic *nic = nic_at(c, (nic_ix){ix});
         if (nic_find(c, (uint64_t)nic->mac).v != ix)
             return "I16: two nodes have one MAC, or the index of MACs lacks it";
         if (!pool_is_live(nodes, nic->node.v))
-            return "C13: the node of a nic does not exist";
+            return "C17: the node of a nic does not exist";
         if (!nic->hinted && !nic->discovered)
-            return "C13: neither hint nor discovery mentions a nic";
+            return "C17: neither hint nor discovery mentions a nic";
     }
     for (uint32_t ix = pool_next(nodes, 0); ix; ix = pool_next(nodes, ix)) {
         const struct vec *own = &node_at(c, (node_ix){ix})->nics;
@@ -381,9 +381,9 @@ const char *nics_check(const struct core *c)
         for (uint32_t i = 0; i < own->count; i++)
             if (!pool_is_live(nics, vec_at(c, own, i)) ||
                 nic_at(c, (nic_ix){vec_at(c, own, i)})->node.v != ix)
-                return "C13: a node lists a nic that is not its own";
+                return "C17: a node lists a nic that is not its own";
     }
     return listed == nics->live && c->macs.count == nics->live
                ? NULL
-               : "C13: the lists or the index of nics are incomplete";
+               : "C17: the lists or the index of nics are incomplete";
 }
