@@ -661,8 +661,16 @@ enum address_kind { ADDRESS_ALLOCATION, ADDRESS_LEASE, ADDRESS_ROUTER, ADDRESS_K
 uint32_t address_find(const struct core *c, enum address_kind kind, struct ip ip);
 /* Add a row to the index. Its entry has the parsed address. */
 void address_add(struct core *c, enum address_kind kind, uint32_t ix);
-/* Remove it. The address may be free now, so the cursors of the ranges that contain it go back. */
+/* Remove it. If no other row gets the address, the caller calls address_freed() as well. */
 void address_remove(struct core *c, enum address_kind kind, uint32_t ix);
+/* True if an allocation, lease or router has the address. */
+bool address_is_used(const struct core *c, struct ip ip);
+/* No row has the address any more: the search for a free one must find it. */
+void address_freed(struct core *c, struct ip ip);
+/* List the range among those that may not overlap, or remove it; ranges with `overlap` are not
+ * listed. To be called before and after its addresses or the flag change. */
+void address_add_range(struct core *c, network_range_ix r);
+void address_remove_range(struct core *c, network_range_ix r);
 /* Allocations and leases of a range, by table and id. */
 void address_add_to_range(struct core *c, network_range_ix r, enum table table, int64_t id,
                           uint32_t ix);
@@ -709,7 +717,12 @@ void network_allocation_index(struct core *c, network_allocation_ix a);
 
 /* Record that the node has freed the address. */
 void lease_make_freed(struct core *c, network_range_ix r, struct ip ip, int64_t node_id);
+/* Remove the row, because another one gets the address. */
 void lease_destroy(struct core *c, lease_ix l);
+/* Remove the row; the address is free. */
+void lease_end(struct core *c, lease_ix l);
+/* The prefix length of the range has changed. */
+void lease_set_prefix(struct core *c, lease_ix l, uint8_t prefix);
 /* True if the node may be given the address: the lease has ended, or is a freed address of its
  * own. */
 bool lease_is_available(const struct core *c, lease_ix l, int64_t node_id);

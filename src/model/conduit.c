@@ -2,7 +2,7 @@
  * text, so "1g0" and "1g00" are the same interface. */
 #include "model/conduit.h"
 
-enum { SPEED_DIGITS_MAX = 3, INDEX_DIGITS_MAX = 3, V6_GROUPS = 4, V6_GROUP_DIGITS_MAX = 4 };
+enum { SPEED_DIGITS_MAX = 3, INDEX_DIGITS_MAX = 3, V6_GROUPS = 4, V6_GROUP_DIGITS_MAX = 4, SHOWN_LEN_MAX = 32 };
 
 static const char NOT_MEMBERS[] =
     "must be a comma-separated list of interfaces like 1g0, +10g1, ?100m0 or bmc";
@@ -83,6 +83,23 @@ const char *conduit_parse(struct str text, struct conduit *out_conduit)
     }
     *out_conduit = conduit;
     return NULL;
+}
+
+struct str conduit_wrong_members(struct arena *a, struct str text)
+{
+    struct str wrong = STR("");
+    uint32_t count = 0;
+    for (uint32_t from = 0; from <= text.len && count < CONDUIT_MEMBERS_MAX;) {
+        const uint32_t to = str_find(text, ',', from);
+        const struct str name = conduit_trim(str_slice(text, from, to));
+        struct conduit_member member;
+        from = to + 1;
+        if (conduit_parse_member(name, &member))
+            continue;
+        const struct str shown = name.len ? str_clip(name, SHOWN_LEN_MAX) : STR("(empty)");
+        wrong = STR_CONCAT(a, wrong, count++ ? STR(", ") : STR(""), shown);
+    }
+    return wrong;
 }
 
 struct str conduit_format(struct arena *a, const struct conduit *conduit)

@@ -459,6 +459,7 @@ struct vars {
     struct vec
         hook_roles[HOOK_COUNT];   /* role_ix that define the hook and can run, by (cohort, name) */
     struct vec boot_roles;        /* role_ix that serve boots, by id */
+    struct vec ranges;            /* network_range_ix without `overlap`, by their first address */
     struct hook_batch batches[2]; /* for roles that are made for no network */
     bool boot_due;                /* evaluate the boot barrier at the end of the step */
     bool services_due;            /* determine at the end of the step which DNS services exist */

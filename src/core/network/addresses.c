@@ -10,8 +10,10 @@
  *
  * The cursor of a range is the distance from its first address below which no address is free, so
  * that the search for the lowest free address starts there and each used address is passed once.
- * address_remove() moves the cursors back; every range that contains the address is concerned,
- * because ranges may overlap. */
+ * address_freed() moves it back. Ranges that may not overlap are disjoint, so an address is in one
+ * of them at most, and vars.ranges, which lists them by their first address, finds it by bisection.
+ * A range that may overlap has no cursor: any number of such ranges can contain an address, and a
+ * search in them is rare, because machines in their networks request their addresses. */
 
 enum { KIND_BITS = 2, TABLE_BIT = 43, RANGE_SHIFT = 44 };
 
@@ -81,6 +83,14 @@ uint32_t address_find(const struct core *c, enum address_kind kind, struct ip ip
     return 0;
 }
 
+bool address_is_used(const struct core *c, struct ip ip)
+{
+    uint32_t handle = omap_find(&c->addresses, address_hash(ip));
+    while (handle && ip_cmp(address_entry_at(c, handle)->ip, ip) != 0)
+        handle = address_entry_at(c, handle)->next;
+    return handle != 0;
+}
+
 void address_add(struct core *c, enum address_kind kind, uint32_t ix)
 {
     const uint32_t handle = address_handle(kind, ix);
@@ -88,21 +98,6 @@ void address_add(struct core *c, enum address_kind kind, uint32_t ix)
     const uint64_t hash = address_hash(entry->ip);
     entry->next = omap_find(&c->addresses, hash);
     omap_put(&c->addresses, hash, handle);
-}
-
-/* Move the cursors of all ranges that contain the address back to it. */
-static void address_lower_cursors(struct core *c, struct ip ip)
-{
-    const struct pool *ranges = &c->tables[TABLE_NETWORK_RANGE].pool;
-    for (uint32_t ix = pool_next(ranges, 0); ix; ix = pool_next(ranges, ix)) {
-        const struct network_range *range = network_range_at(c, (network_range_ix){ix});
-        const struct ip_range below = {range->addresses.first, ip};
-        if (!ip_range_has(range->addresses, ip))
-            continue;
-        const uint64_t offset = ip_range_count(below) - 1;
-        if (offset < range->cursor)
-            network_range_derive(c, (network_range_ix){ix})->cursor = offset;
-    }
 }
 
 void address_remove(struct core *c, enum address_kind kind, uint32_t ix)
@@ -121,7 +116,57 @@ void address_remove(struct core *c, enum address_kind kind, uint32_t ix)
     } else {
         omap_remove(&c->addresses, hash);
     }
-    address_lower_cursors(c, entry.ip);
+}
+
+/* ---- disjoint ranges ---- */
+
+/* The number of ranges in vars.ranges that do not begin above the address. */
+static uint32_t address_count_ranges(const struct core *c, struct ip ip)
+{
+    const struct vec *ranges = &c->vars.ranges;
+    uint32_t low = 0, high = ranges->count;
+    while (low < high) {
+        const uint32_t mid = low + (high - low) / 2;
+        const network_range_ix r = {vec_at(c, ranges, mid)};
+        if (ip_cmp(network_range_at(c, r)->addresses.first, ip) <= 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+void address_add_range(struct core *c, network_range_ix r)
+{
+    const struct network_range *range = network_range_at(c, r);
+    if (!range->overlap)
+        vec_insert(&c->heap, &vars_edit(c)->ranges, address_count_ranges(c, range->addresses.first),
+                   r.v);
+}
+
+void address_remove_range(struct core *c, network_range_ix r)
+{
+    const struct vec *ranges = &c->vars.ranges;
+    uint32_t at = 0;
+    while (at < ranges->count && vec_at(c, ranges, at) != r.v)
+        at++;
+    if (at < ranges->count)
+        vec_remove(&c->heap, &vars_edit(c)->ranges, at);
+}
+
+void address_freed(struct core *c, struct ip ip)
+{
+    const uint32_t count = address_count_ranges(c, ip);
+    if (!count)
+        return;
+    const network_range_ix r = {vec_at(c, &c->vars.ranges, count - 1)};
+    const struct network_range *range = network_range_at(c, r);
+    if (!ip_range_has(range->addresses, ip))
+        return;
+    const struct ip_range below = {range->addresses.first, ip};
+    const uint64_t offset = ip_range_count(below) - 1;
+    if (offset < range->cursor)
+        network_range_derive(c, r)->cursor = offset;
 }
 
 /* ---- rows of a range ---- */
@@ -189,8 +234,7 @@ static const char *addresses_check_range(const struct core *c, network_range_ix 
     uint32_t count[2] = {0};
     for (uint64_t i = 0; i < range->cursor && i < CHECKED_MAX; i++)
         if (ip_add(range->addresses.first, i, &ip) && ip_range_has(range->addresses, ip) &&
-            !address_find(c, ADDRESS_ALLOCATION, ip) && !address_find(c, ADDRESS_LEASE, ip) &&
-            !address_find(c, ADDRESS_ROUTER, ip))
+            !address_is_used(c, ip))
             return "C16: a free address is below the cursor of its range";
     for (uint32_t t = 0; t < 2; t++) {
         const enum table table = t ? TABLE_LEASE : TABLE_NETWORK_ALLOCATION;
@@ -209,12 +253,38 @@ static const char *addresses_check_range(const struct core *c, network_range_ix 
                : "C16: the counts of a range are wrong";
 }
 
+/* Ranges without `overlap` are listed in their order and have no address in common. */
+static const char *addresses_check_disjoint(const struct core *c)
+{
+    const struct pool *rows = &c->tables[TABLE_NETWORK_RANGE].pool;
+    const struct vec *listed = &c->vars.ranges;
+    uint32_t disjoint = 0;
+    for (uint32_t ix = pool_next(rows, 0); ix; ix = pool_next(rows, ix)) {
+        const struct network_range *range = network_range_at(c, (network_range_ix){ix});
+        disjoint += !range->overlap;
+        if (range->overlap && range->cursor)
+            return "C16: a range that may overlap has a cursor";
+    }
+    for (uint32_t i = 0; i < listed->count; i++) {
+        const network_range_ix r = {vec_at(c, listed, i)};
+        if (!pool_is_live(rows, r.v) || network_range_at(c, r)->overlap)
+            return "C16: the list of disjoint ranges has another row";
+        const network_range_ix next = {i + 1 < listed->count ? vec_at(c, listed, i + 1) : 0};
+        if (next.v && ip_cmp(network_range_at(c, r)->addresses.last,
+                             network_range_at(c, next)->addresses.first) >= 0)
+            return "I15: two ranges have addresses in common";
+    }
+    return listed->count == disjoint ? NULL : "C16: a range is not in the list of disjoint ranges";
+}
+
 const char *addresses_check(const struct core *c)
 {
     uint32_t rows = 0, listed = 0;
     const char *what = omap_check(&c->addresses) && omap_check(&c->range_rows)
                            ? NULL
                            : "C16: the index of addresses is broken";
+    if (!what)
+        what = addresses_check_disjoint(c);
     for (uint32_t kind = 0; kind < ADDRESS_KIND_COUNT && !what; kind++)
         what = addresses_check_kind(c, (enum address_kind)kind, &rows);
     const struct pool *ranges = &c->tables[TABLE_NETWORK_RANGE].pool;

@@ -52,8 +52,27 @@ static lease_ix lease_make(struct core *c, network_range_ix r, struct ip ip, enu
     return l;
 }
 
+/* Rows of freed addresses stay until the address is used again, so the table is kept from filling
+ * up: above 15/16 of its limit each new row ends an old one of the range. A full table must not
+ * prevent the deletion of a node; the address is then free at once. */
 void lease_make_freed(struct core *c, network_range_ix r, struct ip ip, int64_t node_id)
 {
+    enum { SEARCHED_MAX = 64 };
+    const struct pool *leases = &c->tables[TABLE_LEASE].pool;
+    int64_t id = 0;
+    bool is_done = leases->live < leases->max - leases->max / 16;
+    for (uint32_t i = 0; i < SEARCHED_MAX && !is_done; i++) {
+        const lease_ix old = {address_next_in_range(c, r, TABLE_LEASE, id)};
+        is_done = !old.v || lease_is_available(c, old, 0);
+        id = old.v ? lease_at(c, old)->o.id : 0;
+        if (old.v && is_done)
+            lease_end(c, old);
+    }
+    /* The slot of a removed row is used again only after the turn. */
+    if (leases->live >= leases->max || (!leases->free && leases->high == leases->max)) {
+        address_freed(c, ip);
+        return;
+    }
     const lease_ix l = lease_make(c, r, ip, LEASE_FREED, REST_MS);
     if (l.v)
         lease_edit(c, l)->node_id = node_id;
@@ -71,6 +90,20 @@ void lease_destroy(struct core *c, lease_ix l)
     core_remove_row(c, TABLE_LEASE, l.v);
 }
 
+void lease_end(struct core *c, lease_ix l)
+{
+    const struct ip ip = lease_at(c, l)->at.ip;
+    lease_destroy(c, l);
+    address_freed(c, ip);
+}
+
+void lease_set_prefix(struct core *c, lease_ix l, uint8_t prefix)
+{
+    struct lease *lease = lease_edit(c, l);
+    lease->at.ip = ip_with_prefix(lease->at.ip, prefix);
+    put_text(c, &lease->address, ip_format(c->arena, lease->at.ip));
+}
+
 bool lease_is_available(const struct core *c, lease_ix l, int64_t node_id)
 {
     const struct lease *lease = lease_at(c, l);
@@ -81,7 +114,7 @@ bool lease_is_available(const struct core *c, lease_ix l, int64_t node_id)
 
 /* ---- commands ---- */
 
-/* Parse address and MAC; false if one is wrong. */
+/* Parse address and MAC; false if one is wrong. What is wrong is left as it was. */
 static bool lease_parse(struct core *c, struct str address, struct str mac, struct ip *out_ip,
                         int64_t *out_mac)
 {
@@ -103,7 +136,7 @@ static network_range_ix lease_get_range(struct core *c, int64_t range_id, struct
     const network_range_ix r = network_range_by_id(c, range_id);
     if (!r.v)
         refuse_missing(c, "range_id", "network range", range_id);
-    else if (!ip_range_has(network_range_at(c, r)->addresses, ip))
+    else if (ip.family != IP_NONE && !ip_range_has(network_range_at(c, r)->addresses, ip))
         refuse(c, PROBLEM_BAD_VALUE, STR("address"), STR("address is not in the range"));
     return refused(c) ? (network_range_ix){0} : r;
 }
@@ -122,8 +155,7 @@ void do_lease_take(struct core *c, const struct lease_take_command *p)
     int64_t mac = 0;
     if (p->lease_s < 1 || p->lease_s > LEASE_S_MAX)
         refuse(c, PROBLEM_BAD_VALUE, STR("lease_s"), STR("lease_s must be from 1 to 604800"));
-    if (!lease_parse(c, p->address, p->mac, &ip, &mac))
-        return;
+    lease_parse(c, p->address, p->mac, &ip, &mac);
     const network_range_ix r = lease_get_range(c, p->range_id, ip);
     if (!r.v)
         return;
@@ -160,31 +192,21 @@ void do_lease_release(struct core *c, const struct lease_release_command *p)
         return;
     const lease_ix l = {address_find(c, ADDRESS_LEASE, ip)};
     if (l.v && lease_at(c, l)->state == LEASE_LIVE && lease_at(c, l)->mac == mac)
-        lease_destroy(c, l);
+        lease_end(c, l);
 }
 
+/* Only the client that has the lease can decline it: otherwise a client could take all addresses out
+ * of use. As for a release, a lease that the client does not have is not an error. */
 void do_lease_decline(struct core *c, const struct lease_decline_command *p)
 {
     struct ip ip = {0};
     int64_t mac = 0;
-    if (!lease_parse(c, p->address, p->mac, &ip, &mac))
-        return;
+    lease_parse(c, p->address, p->mac, &ip, &mac);
     const network_range_ix r = lease_get_range(c, p->range_id, ip);
-    if (!r.v)
+    const lease_ix held = {r.v ? address_find(c, ADDRESS_LEASE, ip) : 0};
+    if (!held.v || lease_at(c, held)->state != LEASE_LIVE || lease_at(c, held)->mac != mac)
         return;
-    const lease_ix held = {address_find(c, ADDRESS_LEASE, ip)};
-    if (address_find(c, ADDRESS_ALLOCATION, ip)) {
-        lease_refuse_taken(c);
-        return;
-    }
-    /* Only the client that has the lease can decline it; otherwise a client could take the leases
-     * of others out of use. */
-    if (held.v && lease_at(c, held)->state == LEASE_LIVE && lease_at(c, held)->mac != mac) {
-        lease_refuse_taken(c);
-        return;
-    }
-    if (held.v)
-        lease_destroy(c, held);
+    lease_destroy(c, held);
     const lease_ix l = lease_make(c, r, ip, LEASE_DECLINED, REST_MS);
     if (!l.v)
         return;
@@ -199,7 +221,7 @@ void leases_tick(struct core *c)
     uint64_t key;
     uint32_t ix;
     while (omap_ceil(&c->lease_ends, 0, &key, &ix) && (int64_t)(key >> TIMER_BITS) <= c->mono_ms)
-        lease_destroy(c, (lease_ix){ix});
+        lease_end(c, (lease_ix){ix});
 }
 
 int64_t leases_next_deadline(const struct core *c)
@@ -215,6 +237,8 @@ bool lease_fill(const struct core *c, struct lease *row, const struct lease_reco
 {
     const char *wrong;
     return row->range.v && r->id < ADDRESS_ID_MAX && r->state < LEASE_STATE_COUNT &&
+           (r->state == LEASE_FREED ? r->mac == 0 && r->node_id > 0
+                                    : r->mac > 0 && r->mac >> 48 == 0 && r->node_id == 0) &&
            r->left_ms >= 0 && r->left_ms <= RENEW_MULTIPLE * LEASE_S_MAX * INT64_C(1000) &&
            ip_parse(r->address, &row->at.ip, &wrong) &&
            ip_range_has(network_range_at(c, row->range)->addresses, row->at.ip) &&

@@ -89,22 +89,26 @@ static struct ip allocation_aligned(const struct core *c, network_range_ix r, no
     return (struct ip){0};
 }
 
-/* The lowest address of the range that no row has, and its distance from the first one. */
-static bool allocation_lowest_free(const struct core *c, network_range_ix r, struct ip *out_ip,
-                                   uint64_t *out_offset)
+/* The lowest address of the range that no row has; IP_NONE if there is none. The cursor of the range
+ * is moved to it. */
+static struct ip allocation_lowest_free(struct core *c, network_range_ix r)
 {
     const struct network_range *range = network_range_at(c, r);
-    struct ip ip;
-    for (uint64_t offset = range->cursor;
-         ip_add(range->addresses.first, offset, &ip) && ip_range_has(range->addresses, ip);
-         offset++)
-        if (!address_find(c, ADDRESS_ALLOCATION, ip) && !address_find(c, ADDRESS_LEASE, ip) &&
-            !address_find(c, ADDRESS_ROUTER, ip)) {
-            *out_ip = ip;
-            *out_offset = offset;
-            return true;
+    const struct ip_range addresses = range->addresses;
+    if ((uint64_t)range->allocation_count + range->lease_count >= ip_range_count(addresses))
+        return (struct ip){0};
+    uint64_t offset = range->cursor;
+    struct ip ip, found = {0};
+    while (ip_add(addresses.first, offset, &ip) && ip_range_has(addresses, ip)) {
+        if (!address_is_used(c, ip)) {
+            found = ip;
+            break;
         }
-    return false;
+        offset++;
+    }
+    if (!range->overlap && offset != range->cursor)
+        network_range_derive(c, r)->cursor = offset;
+    return found;
 }
 
 /* The address that was freed or declined first and may be used again. */
@@ -189,19 +193,14 @@ network_allocation_ix network_allocate(struct core *c, network_range_ix r, node_
     if (!is_asked && is_v6)
         suggestion = allocation_from_name(c, r, n);
     const struct ip aligned = allocation_aligned(c, r, n);
-    struct ip lowest;
-    uint64_t offset;
     if (allocation_is_candidate(c, r, suggestion, n, is_asked))
         return allocation_make(c, r, n, suggestion);
     if (allocation_is_candidate(c, r, aligned, n, false))
         return allocation_make(c, r, n, aligned);
-    if (allocation_lowest_free(c, r, &lowest, &offset)) {
-        network_range_derive(c, r)->cursor = offset + 1;
-        return allocation_make(c, r, n, lowest);
-    }
-    const struct ip rested = allocation_rested(c, r, n);
-    if (rested.family != IP_NONE)
-        return allocation_make(c, r, n, rested);
+    const struct ip lowest = allocation_lowest_free(c, r);
+    const struct ip last = lowest.family != IP_NONE ? lowest : allocation_rested(c, r, n);
+    if (last.family != IP_NONE)
+        return allocation_make(c, r, n, last);
     refuse(c, PROBLEM_RANGE_FULL, wanted->field.len ? wanted->field : STR("range_id"),
            STR_CONCAT(c->arena, STR("range "), range_label(c, r),
                       STR(" has no free address; enlarge it, or free addresses and wait an hour")));
@@ -240,6 +239,8 @@ void network_allocation_destroy(struct core *c, network_allocation_ix a, bool is
     core_remove_row(c, TABLE_NETWORK_ALLOCATION, a.v);
     if (is_kept)
         lease_make_freed(c, r, ip, node_id);
+    else
+        address_freed(c, ip);
 }
 
 void network_allocations_forget_node(struct core *c, node_ix n)

@@ -63,15 +63,17 @@ bool network_parse_address(struct core *c, struct str text, struct str field, st
 
 /* ---- checks ---- */
 
-static void range_check_addresses(struct core *c, network_range_ix r, struct str in,
+/* False if an address is wrong. */
+static bool range_check_addresses(struct core *c, network_range_ix r, struct str in,
                                   struct str subject)
 {
+    const uint32_t before = c->problem_count;
     const struct ip first = network_range_at(c, r)->addresses.first;
     const struct ip last = network_range_at(c, r)->addresses.last;
     const struct str first_field = STR_CONCAT(c->arena, in, STR("first"));
     const struct str last_field = STR_CONCAT(c->arena, in, STR("last"));
     if (first.family == IP_NONE || last.family == IP_NONE)
-        return; /* reported by the parser */
+        return false; /* reported by the parser */
     if (first.family != last.family)
         network_refuse(c, PROBLEM_NETWORK_INVALID, last_field, subject,
                        STR("first and last must be addresses of one family"));
@@ -92,6 +94,7 @@ static void range_check_addresses(struct core *c, network_range_ix r, struct str
     if (last.prefix + 1 < ip_bits(last.family) && ip_cmp(last, ip_subnet_last(last)) == 0)
         network_refuse(c, PROBLEM_NETWORK_INVALID, last_field, subject,
                        STR("last must not be the broadcast address of the subnet"));
+    return c->problem_count == before;
 }
 
 static void range_check_overlap(struct core *c, network_range_ix r, network_range_ix other,
@@ -137,16 +140,17 @@ void network_range_check(struct core *c, network_range_ix r, struct str in)
 {
     const struct str subject = range_subject(c, r);
     const struct interface_settings s = network_range_interface(c, r);
-    const uint32_t before = c->problem_count;
     struct conduit conduit;
-    const bool has_conduit = interface_check(c, &s, in, subject, &conduit);
+    /* What is wrong with settings that are all inherited is reported for the network. */
+    const bool has_conduit = network_range_at(c, r)->own
+                                 ? interface_check(c, &s, in, subject, &conduit)
+                                 : !conduit_parse(s.conduit, &conduit);
     if (network_range_at(c, r)->overlap &&
         network_at(c, network_range_at(c, r)->network)->configure)
         network_refuse(c, PROBLEM_NETWORK_INVALID, STR_CONCAT(c->arena, in, STR("overlap")),
                        subject,
                        STR("overlap is possible only in a network whose configure is false"));
-    range_check_addresses(c, r, in, subject);
-    const bool has_addresses = c->problem_count == before || !has_conduit;
+    const bool has_addresses = range_check_addresses(c, r, in, subject);
     for (uint32_t ix = core_next_row(c, TABLE_NETWORK_RANGE, 0); ix;
          ix = core_next_row(c, TABLE_NETWORK_RANGE,
                             network_range_at(c, (network_range_ix){ix})->o.id)) {
@@ -175,12 +179,17 @@ static void range_check_used(struct core *c, network_range_ix r, struct str subj
     id = 0;
     for (uint32_t ix; (ix = address_next_in_range(c, r, TABLE_LEASE, id));) {
         id = lease_at(c, (lease_ix){ix})->o.id;
-        if (!ip_range_has(network_range_at(c, r)->addresses, lease_at(c, (lease_ix){ix})->at.ip)) {
-            if (lease_at(c, (lease_ix){ix})->state == LEASE_LIVE)
-                outside++;
-            else
-                lease_destroy(c, (lease_ix){ix});
-        }
+        const struct ip ip = lease_at(c, (lease_ix){ix})->at.ip;
+        const struct ip_range addresses = network_range_at(c, r)->addresses;
+        const bool is_inside = ip_range_has(addresses, ip);
+        if (is_inside && ip.prefix == addresses.first.prefix)
+            continue;
+        if (lease_at(c, (lease_ix){ix})->state == LEASE_LIVE)
+            outside++;
+        else if (is_inside)
+            lease_set_prefix(c, (lease_ix){ix}, addresses.first.prefix);
+        else
+            lease_end(c, (lease_ix){ix});
     }
     if (outside)
         network_refuse(c, PROBLEM_IN_USE, STR("first"), subject,
@@ -200,7 +209,7 @@ static void range_write(struct core *c, network_range_ix r, const struct range_s
     const uint32_t given = s->given;
     struct ip ip = {0};
     if (given & GIVEN_RANGE_NAME)
-        put_text(c, &range->name, s->name);
+        put_text(c, &range->name, str_clip(s->name, NETWORK_NAME_LEN_MAX)); /* else refused */
     const struct str subject = range_subject(c, r);
     if (given & GIVEN_RANGE_FIRST) {
         range->addresses.first = (struct ip){0};
@@ -218,7 +227,7 @@ static void range_write(struct core *c, network_range_ix r, const struct range_s
             put_text(c, &range->last, ip_format(c->arena, ip));
         }
     }
-    if (given & (GIVEN_RANGE_FIRST | GIVEN_RANGE_LAST))
+    if (given & (GIVEN_RANGE_FIRST | GIVEN_RANGE_LAST | GIVEN_RANGE_OVERLAP))
         range->cursor = 0;
     if (given & GIVEN_RANGE_OVERLAP)
         range->overlap = s->overlap;
@@ -259,7 +268,7 @@ static void range_check_name(struct core *c, network_ix w, network_range_ix self
     const struct str field = STR_CONCAT(c->arena, in, STR("name"));
     const struct str subject =
         STR_CONCAT(c->arena, STR("NetworkRange "), text_of(c, network_at(c, w)->name), STR("."),
-                   name, STR(": "));
+                   str_clip(name, NETWORK_NAME_LEN_MAX), STR(": "));
     const char *wrong = names_check_network(name);
     const network_range_ix taken = network_range_find(c, w, name);
     if (wrong)
@@ -274,7 +283,6 @@ static void range_check_name(struct core *c, network_ix w, network_range_ix self
 network_range_ix network_range_make(struct core *c, network_ix w, const struct range_settings *s,
                                     struct str in)
 {
-    const uint32_t before = c->problem_count;
     range_check_name(c, w, (network_range_ix){0}, s->name, in);
     if (network_at(c, w)->ranges.count >= RANGES_OWN_MAX) {
         refuse(c, PROBLEM_LIMIT_REACHED, STR_CONCAT(c->arena, in, STR("name")),
@@ -290,7 +298,7 @@ network_range_ix network_range_make(struct core *c, network_ix w, const struct r
     range_write(c, r, &all, in);
     network_range_index(c, r);
     network_range_check(c, r, in);
-    if (c->problem_count == before)
+    if (!refused(c))
         network_allocate_hinted(c, r);
     return r;
 }
@@ -300,7 +308,8 @@ void network_range_destroy(struct core *c, network_range_ix r)
     for (uint32_t ix; (ix = address_next_in_range(c, r, TABLE_NETWORK_ALLOCATION, 0));)
         network_allocation_destroy(c, (network_allocation_ix){ix}, false);
     for (uint32_t ix; (ix = address_next_in_range(c, r, TABLE_LEASE, 0));)
-        lease_destroy(c, (lease_ix){ix});
+        lease_end(c, (lease_ix){ix});
+    address_remove_range(c, r);
     struct network_range *range = network_range_edit(c, r);
     ids_remove(c, &network_derive(c, range->network)->ranges, TABLE_NETWORK_RANGE, r.v);
     put_text(c, &range->name, STR(""));
@@ -363,7 +372,9 @@ void do_network_range_update(struct core *c, const struct network_range_update_c
         return;
     if (p->given & GIVEN_RANGE_NAME)
         range_check_name(c, network_range_at(c, r)->network, r, p->name, STR(""));
+    address_remove_range(c, r);
     range_write(c, r, &s, STR(""));
+    address_add_range(c, r);
     network_range_check(c, r, STR(""));
     if (refused(c))
         return;
@@ -393,4 +404,5 @@ void network_range_index(struct core *c, network_range_ix r)
 {
     ids_insert(c, &network_derive(c, network_range_at(c, r)->network)->ranges, TABLE_NETWORK_RANGE,
                r.v);
+    address_add_range(c, r);
 }

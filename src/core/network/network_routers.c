@@ -42,7 +42,7 @@ network_router_ix network_router_make(struct core *c, network_ix w,
         network_refuse(c, PROBLEM_NETWORK_INVALID, field, router_subject(c, w),
                        STR("address is required, because the network has no range"));
     const network_router_ix r =
-        refused(c) || ip.family == IP_NONE ? (network_router_ix){0} : network_router_add(c);
+        ip.family == IP_NONE ? (network_router_ix){0} : network_router_add(c);
     if (!r.v)
         return r;
     network_router_edit(c, r)->network = w;
@@ -54,7 +54,9 @@ network_router_ix network_router_make(struct core *c, network_ix w,
 
 void network_router_destroy(struct core *c, network_router_ix r)
 {
+    const struct ip ip = network_router_at(c, r)->at.ip;
     address_remove(c, ADDRESS_ROUTER, r.v);
+    address_freed(c, ip);
     struct network_router *router = network_router_edit(c, r);
     network_derive(c, router->network)->router = (network_router_ix){0};
     put_text(c, &router->address, STR(""));
@@ -100,8 +102,10 @@ void do_network_router_update(struct core *c, const struct network_router_update
     const bool has_new_pref =
         p->given & GIVEN_ROUTER_PREF && network_router_at(c, r)->pref != p->pref;
     if (is_moved) {
+        const struct ip old = network_router_at(c, r)->at.ip;
         address_remove(c, ADDRESS_ROUTER, r.v);
         router_set_address(c, r, ip);
+        address_freed(c, old);
     }
     if (has_new_pref)
         network_router_edit(c, r)->pref = p->pref;

@@ -34,7 +34,7 @@ bool network_refuse(struct core *c, enum problem_code code, struct str field, st
 
 static struct str network_subject(struct core *c, struct str name)
 {
-    return STR_CONCAT(c->arena, STR("Network "), name, STR(": "));
+    return STR_CONCAT(c->arena, STR("Network "), str_clip(name, NETWORK_NAME_LEN_MAX), STR(": "));
 }
 
 /* ---- interface settings ---- */
@@ -55,13 +55,18 @@ bool interface_check(struct core *c, const struct interface_settings *s, struct 
     const struct str team_mode = STR_CONCAT(c->arena, in, STR("team_mode"));
     const struct str vlan = STR_CONCAT(c->arena, in, STR("vlan"));
     const char *wrong = s->conduit.len ? conduit_parse(s->conduit, out_conduit) : "is required";
-    if (wrong)
+    const uint32_t members = wrong ? 0 : out_conduit->count;
+    if (wrong) {
+        const struct str bad = conduit_wrong_members(c->arena, s->conduit);
         network_refuse(c, PROBLEM_NETWORK_INVALID, conduit, subject,
-                       STR_CONCAT(c->arena, STR("conduit "), str_from(wrong)));
-    else if (!s->use_team && out_conduit->count != 1)
+                       STR_CONCAT(c->arena, STR("conduit "), str_from(wrong),
+                                  s->conduit.len && bad.len ? STR("; wrong: ") : STR(""),
+                                  s->conduit.len ? bad : STR("")));
+    }
+    if (!wrong && !s->use_team && members != 1)
         network_refuse(c, PROBLEM_NETWORK_INVALID, conduit, subject,
                        STR("conduit must be one interface unless use_team is set"));
-    else if (s->use_team && out_conduit->count < 2)
+    if (s->use_team && members < 2 && (!wrong || !s->conduit.len))
         network_refuse(c, PROBLEM_NETWORK_INVALID, conduit, subject,
                        STR("conduit must have 2 to 8 interfaces, because use_team is set"));
     if (s->use_team && (s->team_mode < 0 || s->team_mode > TEAM_MODE_MAX))
@@ -126,12 +131,16 @@ static struct network_settings network_settings_merge(const struct network_setti
     bit <<= 1;
     NETWORK_SETTINGS(KEEP_SETTING)
 #undef KEEP_SETTING
-    /* A number that is given and positive is meant to be used. */
-    if (given & GIVEN_NETWORK_VLAN && !(given & GIVEN_NETWORK_USE_VLAN) && s.vlan > 0)
-        s.use_vlan = true;
-    if (given & GIVEN_NETWORK_TEAM_MODE && !(given & GIVEN_NETWORK_USE_TEAM) && s.team_mode > 0)
-        s.use_team = true;
     return s;
+}
+
+/* In a new network a number that is given and positive is meant to be used. */
+static void network_settings_infer(struct network_settings *s, uint32_t given)
+{
+    if (given & GIVEN_NETWORK_VLAN && !(given & GIVEN_NETWORK_USE_VLAN) && s->vlan > 0)
+        s->use_vlan = true;
+    if (given & GIVEN_NETWORK_TEAM_MODE && !(given & GIVEN_NETWORK_USE_TEAM) && s->team_mode > 0)
+        s->use_team = true;
 }
 
 static void network_check_settings(struct core *c, network_ix self, struct network_settings *s,
@@ -212,7 +221,7 @@ static struct str network_random_v6prefix(struct core *c, network_ix w)
 }
 
 /* Resolve `auto` and add the range host-v6, which spans the subnet without its first and last
- * address. */
+ * address. A prefix that is wrong was refused. */
 static void network_apply_v6prefix(struct core *c, network_ix w)
 {
     if (str_eq(text_of(c, network_at(c, w)->v6prefix), STR("auto"))) {
@@ -220,7 +229,7 @@ static void network_apply_v6prefix(struct core *c, network_ix w)
         put_text(c, &network_edit(c, w)->v6prefix, prefix);
     }
     const struct str prefix = text_of(c, network_at(c, w)->v6prefix);
-    if (!prefix.len || network_range_find(c, w, STR("host-v6")).v)
+    if (!prefix.len || v6prefix_check(prefix) || network_range_find(c, w, STR("host-v6")).v)
         return;
     const struct range_settings range = {
         .given = GIVEN_RANGE_NAME | GIVEN_RANGE_FIRST | GIVEN_RANGE_LAST,
@@ -364,6 +373,7 @@ void do_network_create(struct core *c, const struct network_create_command *p)
                                                      .group = {"default", 7}};
     const struct network_settings asked = {NETWORK_SETTINGS(COPY_SETTING)};
     struct network_settings s = network_settings_merge(&asked, p->given, &defaults);
+    network_settings_infer(&s, p->given);
     const struct str subject = network_subject(c, p->name);
     const char *wrong = names_check_network(p->name);
     const deployment_ix d =
@@ -377,16 +387,21 @@ void do_network_create(struct core *c, const struct network_create_command *p)
     if (!d.v)
         refuse_missing(c, "deployment_id", "deployment", p->deployment_id);
     network_check_settings(c, (network_ix){0}, &s, subject);
-    const network_ix w = refused(c) ? (network_ix){0} : network_add(c);
+
+    /* A network with problems is made as well, so that those of its ranges and router are reported
+     * too; the step is rolled back. Only its name is not indexed, because it may be taken. */
+    const bool has_name = !refused(c);
+    const network_ix w = network_add(c);
     if (!w.v)
         return;
     network_edit(c, w)->deployment = d;
-    put_text(c, &network_edit(c, w)->name, p->name);
+    put_text(c, &network_edit(c, w)->name, str_clip(p->name, NETWORK_NAME_LEN_MAX));
     network_write(c, w, &s);
-    name_add(c, TABLE_NETWORK, w.v);
+    if (has_name)
+        name_add(c, TABLE_NETWORK, w.v);
     c->out->id = network_at(c, w)->o.id;
-    network_apply_v6prefix(c, w);
     network_make_ranges(c, w, p->ranges, subject);
+    network_apply_v6prefix(c, w); /* unless the list has a range host-v6 */
     network_make_router(c, w, p->router, subject);
     dns_filter_make_default(c, w);
     if (refused(c))
@@ -443,7 +458,7 @@ void do_network_update(struct core *c, const struct network_update_command *p)
     uint32_t given = p->given;
     if (network_is_admin(c, w))
         given &= ~(uint32_t)GIVEN_NETWORK_CONDUIT;
-    if (!p->v6prefix.len)
+    if (!p->v6prefix.len || (now.v6prefix.len && str_eq(p->v6prefix, STR("auto"))))
         given &= ~(uint32_t)GIVEN_NETWORK_V6PREFIX;
     struct network_settings s = network_settings_merge(&asked, given, &now);
     network_check_settings(c, w, &s, subject);

@@ -1,0 +1,1 @@
+#include "tests/unit/core/network_world.h"
