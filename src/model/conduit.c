@@ -2,7 +2,13 @@
  * text, so "1g0" and "1g00" are the same interface. */
 #include "model/conduit.h"
 
-enum { SPEED_DIGITS_MAX = 3, INDEX_DIGITS_MAX = 3, V6_GROUPS = 4, V6_GROUP_DIGITS_MAX = 4, SHOWN_LEN_MAX = 32 };
+enum {
+    SPEED_DIGITS_MAX = 3,
+    INDEX_DIGITS_MAX = 3,
+    V6_GROUPS = 4,
+    V6_GROUP_DIGITS_MAX = 4,
+    SHOWN_LEN_MAX = 32
+};
 
 static const char NOT_MEMBERS[] =
     "must be a comma-separated list of interfaces like 1g0, +10g1, ?100m0 or bmc";

@@ -533,6 +533,14 @@ TEST(every_table_has_the_limit_of_its_kind)
         [TABLE_TOKEN] = TOKENS_MAX,
         [TABLE_OUTBOX] = OUTBOX_MAX,
         [TABLE_HOST_KEY] = HOST_KEYS_MAX,
+        [TABLE_NETWORK] = NETWORKS_MAX,
+        [TABLE_NETWORK_RANGE] = NETWORK_RANGES_MAX,
+        [TABLE_NETWORK_ROUTER] = NETWORKS_MAX,
+        [TABLE_NETWORK_ALLOCATION] = ALLOCATIONS_MAX,
+        [TABLE_LEASE] = LEASES_MAX,
+        [TABLE_NIC] = NICS_MAX,
+        [TABLE_DNS_NAME_FILTER] = NAME_FILTERS_MAX,
+        [TABLE_DNS_NAME_ENTRY] = NAME_ENTRIES_MAX,
     };
     struct core *c = core_new();
     for (uint32_t t = 0; t < TABLE_OBJECTS; t++)

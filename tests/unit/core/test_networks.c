@@ -29,10 +29,10 @@ static struct command make_full(struct world *w)
 
 static struct command update_full(struct world *w)
 {
-    struct command command = CMD(NETWORK_UPDATE, network_update, .given = GIVEN_ALL,
-                                 .description = STR("words"), .order = 7, .conduit = STR("1g0"),
-                                 .configure = true, .category = STR("general"),
-                                 .group = STR("default"), .pbr = STR("table"));
+    struct command command =
+        CMD(NETWORK_UPDATE, network_update, .given = GIVEN_ALL, .description = STR("words"),
+            .order = 7, .conduit = STR("1g0"), .configure = true, .category = STR("general"),
+            .group = STR("default"), .pbr = STR("table"));
     command.network_update.id = core_find(w->core, TABLE_NETWORK, STR("net"));
     return command;
 }
@@ -206,17 +206,17 @@ TEST(a_vlan_and_a_bonding_mode_are_bounded_while_they_are_used)
     static const struct {
         const char *value;
         bool is_vlan, is_mode;
-    } table[] = {{"-12", false, false}, {"-1", false, false},   {"0", false, true},
-                 {"1", true, true},     {"3", true, true},      {"6", true, true},
-                 {"7", true, false},    {"100", true, false},   {"4094", true, false},
+    } table[] = {{"-12", false, false},  {"-1", false, false},   {"0", false, true},
+                 {"1", true, true},      {"3", true, true},      {"6", true, true},
+                 {"7", true, false},     {"100", true, false},   {"4094", true, false},
                  {"4095", false, false}, {"4096", false, false}, {"50000", false, false}};
     struct world *w = world_open();
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const struct command vlan =
             with(with(make_full(w), "use_vlan", "true"), "vlan", table[i].value);
-        const struct command mode = with(
-            with(with(make_full(w), "use_team", "true"), "team_mode", table[i].value), "conduit",
-            "1g0,1g1");
+        const struct command mode =
+            with(with(with(make_full(w), "use_team", "true"), "team_mode", table[i].value),
+                 "conduit", "1g0,1g1");
         if (table[i].is_vlan)
             DONE(w, CMD(NETWORK_DELETE, network_delete, .id = DONE(w, vlan)));
         else
@@ -266,9 +266,9 @@ TEST(a_number_is_used_if_a_new_network_is_given_a_positive_one)
     DONE(w, command);
     CHECK(!read_network(w, "net2").use_vlan && !read_network(w, "net2").use_team);
     /* An update does not switch it on. */
-    DONE(w, CMD(NETWORK_UPDATE, network_update,
-                .id = core_find(w->core, TABLE_NETWORK, STR("net2")),
-                .given = GIVEN_NETWORK_VLAN | GIVEN_NETWORK_TEAM_MODE, .vlan = 9, .team_mode = 1));
+    DONE(w,
+         CMD(NETWORK_UPDATE, network_update, .id = core_find(w->core, TABLE_NETWORK, STR("net2")),
+             .given = GIVEN_NETWORK_VLAN | GIVEN_NETWORK_TEAM_MODE, .vlan = 9, .team_mode = 1));
     CHECK(!read_network(w, "net2").use_vlan && read_network(w, "net2").vlan == 9);
     world_close(w);
 }
@@ -550,9 +550,9 @@ TEST(a_network_with_thousands_of_allocations_is_deleted_in_one_step)
 {
     enum { NODES = 3000 };
     struct world *w = world_open();
-    const int64_t id = DONE(
-        w, cmd_network(w, "net", "[{'name':'host','first':'10.1.0.10/16','last':'10.1.99.99/16'}]",
-                       ""));
+    const int64_t id =
+        DONE(w, cmd_network(w, "net",
+                            "[{'name':'host','first':'10.1.0.10/16','last':'10.1.99.99/16'}]", ""));
     const int64_t range = range_named(w, "net", "host");
     struct arena scratch = {0};
     for (int i = 0; i < NODES; i++) {
