@@ -380,6 +380,8 @@ void do_network_allocate(struct core *c, const struct network_allocate_command *
         refuse_missing(c, "range_id", "network range", p->range_id);
     else if (!w.v)
         refuse_missing(c, "network_id", "network", p->network_id);
+    else if (p->network_id && !network_by_id(c, p->network_id).v)
+        refuse_missing(c, "network_id", "network", p->network_id);
     else if (p->network_id && network_at(c, w)->o.id != p->network_id)
         refuse(c, PROBLEM_BAD_VALUE, STR("range_id"), STR("the range is not of this network"));
     if (n.v && node_at(c, n)->system)

@@ -47,7 +47,7 @@ static struct command make_allocation(struct world *w)
 static const struct bad_value values[] = {
     {"node_id", "0", PROBLEM_NOT_FOUND, NULL},
     {"node_id", "99", PROBLEM_NOT_FOUND, NULL},
-    {"network_id", "99", PROBLEM_BAD_VALUE, "range_id"},
+    {"network_id", "99", PROBLEM_NOT_FOUND, NULL},
     {"network_id", "0", PROBLEM_NONE, NULL},
     {"range_id", "99", PROBLEM_NOT_FOUND, NULL},
     {"range_id", "-1", PROBLEM_NOT_FOUND, NULL},
@@ -73,6 +73,10 @@ TEST(every_field_of_an_allocation_is_checked)
     command.network_allocate.range_id = 0;
     command.network_allocate.network_id = 0;
     REFUSED(w, command, NOT_FOUND, "network_id");
+    command = make_allocation(w);
+    command.network_allocate.network_id =
+        DONE(w, with(cmd_network(w, "other", "", ""), "conduit", "1g5"));
+    REFUSED(w, command, BAD_VALUE, "range_id");
     world_deployment(w, "d");
     command = make_allocation(w);
     command.network_allocate.node_id =

@@ -27,13 +27,33 @@ static struct str too_long(enum field_kind kind)
 /* ---- a world with one object of each kind ---- */
 
 /* a@n1 ACTIVE, b@n1 PROPOSED with a hook waiting, c@n2 running, q@n3 parked, n1 discovered and in a
- * rack; d with two snapshots, role v in it and u@n2 bound; a user. */
+ * rack; d with two snapshots, role v in it and u@n2 bound; a user; network `net`. */
 #define HASH_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define HASH_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 
 static int64_t first_of(struct world *w, enum table table)
 {
     return core_next_id(w->core, table, 0);
+}
+
+/* Network `net` with a range, a router, an allocation of n1 and a lease; network `bare`; node `wired`
+ * with a nic; a name filter. */
+static void open_networks(struct world *w)
+{
+    DONE(w, CMD(NETWORK_CREATE, network_create, .name = STR("net"), .given = GIVEN_NETWORK_CONDUIT,
+                .conduit = STR("1g0"), .router = world_json(w, "{'pref':3}"),
+                .ranges = world_json(
+                    w, "[{'name':'host','first':'10.1.0.10/24','last':'10.1.0.99/24'}]")));
+    DONE(w, CMD(NETWORK_CREATE, network_create, .name = STR("bare"), .given = GIVEN_NETWORK_CONDUIT,
+                .conduit = STR("1g0")));
+    DONE(w, CMD(NETWORK_ALLOCATE, network_allocate, .node_id = the_node(w, "n1"), .network_id = 1));
+    DONE(w, CMD(LEASE_TAKE, lease_take, .range_id = 1, .address = STR("10.1.0.90"),
+                .mac = STR("52:54:00:00:00:01"), .lease_s = 600));
+    DONE(w, CMD(NODE_CREATE, node_create, .name = STR("wired.example.com"),
+                .mac = STR("52:54:00:00:00:0a")));
+    DONE(w, CMD(DNS_NAME_FILTER_CREATE, dns_name_filter_create, .given = 31, .name = STR("net"),
+                .matcher = STR("net.name == \"net\""), .priority = 7, .service = STR("system"),
+                .template = STR("{{node.name}}")));
 }
 
 static struct world *open_full(void)
@@ -70,6 +90,7 @@ static struct world *open_full(void)
     const int64_t rack =
         DONE(w, CMD(GROUP_CREATE, group_create, .name = STR("rack1"), .category = STR("rack")));
     DONE(w, CMD(GROUP_ADD, group_add, .id = rack, .node_id = the_node(w, "n1")));
+    open_networks(w);
     return w;
 }
 
@@ -237,6 +258,81 @@ static struct command sample_node(struct world *w, enum command_kind kind)
     }
 }
 
+/* The settings of a network and of a range that differ from those of `net`. */
+static struct command sample_network(struct world *w, enum command_kind kind)
+{
+    const struct str text = STR("words");
+    switch ((int)kind) {
+    case COMMAND_NETWORK_CREATE:
+        return CMD(NETWORK_CREATE, network_create, .name = STR("fresh"), .deployment_id = SYSTEM,
+                   .ranges = world_json(
+                       w, "[{'name':'host','first':'10.2.0.10/24','last':'10.2.0.99/24'}]"),
+                   .router = world_json(w, "{'address':'10.2.0.1'}"), .given = 8191,
+                   .description = text, .v6prefix = STR("auto"), .conduit = STR("1g1"),
+                   .configure = true, .category = text, .group = text, .pbr = text);
+    case COMMAND_NETWORK_UPDATE:
+        return CMD(NETWORK_UPDATE, network_update, .id = first_of(w, TABLE_NETWORK), .given = 8191,
+                   .description = text, .v6prefix = STR("auto"), .conduit = STR("1g1"),
+                   .configure = true, .category = text, .group = text, .pbr = text);
+    case COMMAND_NETWORK_DELETE:
+        return CMD(NETWORK_DELETE, network_delete, .id = first_of(w, TABLE_NETWORK));
+    case COMMAND_NETWORK_RANGE_CREATE:
+        return CMD(NETWORK_RANGE_CREATE, network_range_create,
+                   .network_id = first_of(w, TABLE_NETWORK), .given = 1023, .name = STR("fresh"),
+                   .first = STR("10.1.0.100/24"), .last = STR("10.1.0.120/24"),
+                   .conduit = STR("1g1"));
+    case COMMAND_NETWORK_RANGE_UPDATE:
+        return CMD(NETWORK_RANGE_UPDATE, network_range_update,
+                   .id = first_of(w, TABLE_NETWORK_RANGE), .given = 1023, .name = STR("fresh"),
+                   .first = STR("10.1.0.9/24"), .last = STR("10.1.0.120/24"),
+                   .conduit = STR("1g1"));
+    case COMMAND_NETWORK_ROUTER_CREATE:
+        return CMD(NETWORK_ROUTER_CREATE, network_router_create, .given = 3,
+                   .network_id = found(w, TABLE_NETWORK, "bare"),
+                   .address = STR("10.1.0.1"), .pref = 9);
+    case COMMAND_NETWORK_ROUTER_UPDATE:
+        return CMD(NETWORK_ROUTER_UPDATE, network_router_update,
+                   .id = first_of(w, TABLE_NETWORK_ROUTER), .given = 3, .address = STR("10.1.0.1"),
+                   .pref = 9);
+    case COMMAND_NETWORK_ROUTER_DELETE:
+        return CMD(NETWORK_ROUTER_DELETE, network_router_delete,
+                   .id = first_of(w, TABLE_NETWORK_ROUTER));
+    case COMMAND_NETWORK_ALLOCATE:
+        return CMD(NETWORK_ALLOCATE, network_allocate, .node_id = the_node(w, "n2"),
+                   .network_id = first_of(w, TABLE_NETWORK),
+                   .range_id = first_of(w, TABLE_NETWORK_RANGE));
+    case COMMAND_NETWORK_DEALLOCATE:
+        return CMD(NETWORK_DEALLOCATE, network_deallocate,
+                   .id = first_of(w, TABLE_NETWORK_ALLOCATION));
+    case COMMAND_LEASE_TAKE:
+        return CMD(LEASE_TAKE, lease_take, .range_id = first_of(w, TABLE_NETWORK_RANGE),
+                   .address = STR("10.1.0.91"), .mac = STR("52:54:00:00:00:02"), .lease_s = 600);
+    case COMMAND_LEASE_RELEASE:
+        return CMD(LEASE_RELEASE, lease_release, .address = STR("10.1.0.90"),
+                   .mac = STR("52:54:00:00:00:01"));
+    case COMMAND_LEASE_DECLINE:
+        return CMD(LEASE_DECLINE, lease_decline, .range_id = first_of(w, TABLE_NETWORK_RANGE),
+                   .address = STR("10.1.0.90"), .mac = STR("52:54:00:00:00:01"));
+    case COMMAND_NICS_MAKE: return CMD(NICS_MAKE, nics_make, .unused = 0);
+    case COMMAND_NIC_MOVE:
+        return CMD(NIC_MOVE, nic_move, .node_id = the_node(w, "n1"),
+                   .mac = STR("52:54:00:00:00:0a"));
+    case COMMAND_DNS_NAME_FILTER_CREATE:
+        return CMD(DNS_NAME_FILTER_CREATE, dns_name_filter_create, .given = 31,
+                   .name = STR("fresh"), .matcher = STR("net.category == \"admin\""),
+                   .priority = 9, .service = STR("system"), .template = STR("{{node.id}}"));
+    case COMMAND_DNS_NAME_FILTER_UPDATE:
+        return CMD(DNS_NAME_FILTER_UPDATE, dns_name_filter_update,
+                   .id = first_of(w, TABLE_DNS_NAME_FILTER), .given = 31, .name = STR("fresh"),
+                   .matcher = STR("net.category == \"admin\""), .priority = 9,
+                   .service = STR("system"), .template = STR("{{node.id}}"));
+    case COMMAND_DNS_NAME_FILTER_DELETE:
+        return CMD(DNS_NAME_FILTER_DELETE, dns_name_filter_delete,
+                   .id = first_of(w, TABLE_DNS_NAME_FILTER));
+    default: return sample_node(w, kind);
+    }
+}
+
 static struct command sample_batch(struct world *w)
 {
     struct buf parts = buf_in(&w->arena);
@@ -282,7 +378,7 @@ static struct command sample(struct world *w, enum command_kind kind)
         return CMD(NODE_PIN_KEYS, node_pin_keys, .id = the_node(w, "n1"),
                    .keys = STR("ssh-ed25519 AAAA"));
     case COMMAND_BATCH: return sample_batch(w);
-    default: return sample_node(w, kind);
+    default: return sample_network(w, kind);
     }
 }
 
@@ -452,13 +548,13 @@ TEST(documents_that_are_too_large_or_too_deep_are_refused)
 
 TEST(a_document_of_another_kind_is_refused)
 {
-    static const char *const objects[] = {"template", "data",     "hint",    "discovery",
-                                          "wall",     "settings", "barclamp"};
+    static const char *const objects[] = {"template", "data",     "hint",     "discovery",
+                                          "wall",     "settings", "barclamp", "router"};
     struct world *w = open_full();
     for (int k = 0; k < COMMAND_COUNT; k++) {
         const struct layout *layout = command_layout((enum command_kind)k);
         for (int f = 0; f < layout->count; f++)
-            for (int i = 0; i < 7; i++) {
+            for (int i = 0; i < 8 && layout->fields[f].kind == FIELD_DOC; i++) {
                 if (strcmp(layout->fields[f].name, objects[i]) != 0)
                     continue;
                 struct command command = sample(w, (enum command_kind)k);
