@@ -33,7 +33,7 @@ static const struct range outside[] = {
 static const struct range later[] = {
     { 22,  22, "translations: the user interface"          },
     { 95,  95, "node page: the user interface"             },
-    {138, 165, "networks: the boot issue"                  },
+    {159, 159, "DHCP data of a node: the boot issue"       },
     {172, 177, "boot: the boot issue"                      },
     {185, 239, "pages: the user interface"                 },
 };

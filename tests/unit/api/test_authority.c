@@ -319,8 +319,7 @@ static void add_network_commands(struct hook_commands *all, const struct rights_
     for (int i = 0; i < 4; i++) {
         WISH(places[i], NETWORK_ALLOCATE, network_allocate, .node_id = h->node[i],
              .range_id = h->range[0]);
-        WISH(places[i], NETWORK_ALLOCATE, network_allocate, .node_id = h->node[i],
-             .network_id = 1);
+        WISH(places[i], NETWORK_ALLOCATE, network_allocate, .node_id = h->node[i], .network_id = 1);
         WISH(places[i], NETWORK_DEALLOCATE, network_deallocate, .id = h->allocation[i]);
         WISH(TOP, NETWORK_ALLOCATE, network_allocate, .node_id = h->node[i],
              .range_id = h->range[0], .address = STR("10.1.0.50"));

@@ -288,8 +288,8 @@ static struct command sample_network(struct world *w, enum command_kind kind)
                    .conduit = STR("1g1"));
     case COMMAND_NETWORK_ROUTER_CREATE:
         return CMD(NETWORK_ROUTER_CREATE, network_router_create, .given = 3,
-                   .network_id = found(w, TABLE_NETWORK, "bare"),
-                   .address = STR("10.1.0.1"), .pref = 9);
+                   .network_id = found(w, TABLE_NETWORK, "bare"), .address = STR("10.1.0.1"),
+                   .pref = 9);
     case COMMAND_NETWORK_ROUTER_UPDATE:
         return CMD(NETWORK_ROUTER_UPDATE, network_router_update,
                    .id = first_of(w, TABLE_NETWORK_ROUTER), .given = 3, .address = STR("10.1.0.1"),
@@ -319,8 +319,8 @@ static struct command sample_network(struct world *w, enum command_kind kind)
                    .mac = STR("52:54:00:00:00:0a"));
     case COMMAND_DNS_NAME_FILTER_CREATE:
         return CMD(DNS_NAME_FILTER_CREATE, dns_name_filter_create, .given = 31,
-                   .name = STR("fresh"), .matcher = STR("net.category == \"admin\""),
-                   .priority = 9, .service = STR("system"), .template = STR("{{node.id}}"));
+                   .name = STR("fresh"), .matcher = STR("net.category == \"admin\""), .priority = 9,
+                   .service = STR("system"), .template = STR("{{node.id}}"));
     case COMMAND_DNS_NAME_FILTER_UPDATE:
         return CMD(DNS_NAME_FILTER_UPDATE, dns_name_filter_update,
                    .id = first_of(w, TABLE_DNS_NAME_FILTER), .given = 31, .name = STR("fresh"),
