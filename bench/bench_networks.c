@@ -2,9 +2,9 @@
  *
  *     bench-networks [--machines N] [--strict]
  *
- * All figures are ratios within this process, medians of three, ours and what it is compared with in
- * turns. Changes are collected in batches and encoded as for a store; there is no store. N (100,000)
- * is the size of the fleet; the parts that need fewer machines are reduced with it.
+ * All figures are ratios within this process, medians of three, ours and what it is compared with
+ * in turns. Changes are collected in batches and encoded as for a store; there is no store. N
+ * (100,000) is the size of the fleet; the parts that need fewer machines are reduced with it.
  *
  * 1. The next free address of a range of 65,000 with 50,000 taken, beside one with 100 taken.
  * 2. Machines that are created, bound and committed with an address, a MAC and a name, beside the
@@ -123,12 +123,12 @@ static void fleet_open(struct fleet *f)
     *f = (struct fleet){.core = core_new()};
     core_bootstrap(f->core, 1000);
     /* The service that names are published by exists: the roles that list it are active. */
-    step(f, (struct command){
-                .kind = COMMAND_IMPORT,
-                .import = {.barclamp = json(
-                               f, "{'barclamp':{'name':'bench','source_path':'/bench'},"
-                                  "'jigs':[{'name':'noop','class':'noop'}],"
-                                  "'roles':[{'name':'base','jig':'noop'}]}")}});
+    step(f,
+         (struct command){
+             .kind = COMMAND_IMPORT,
+             .import = {.barclamp = json(f, "{'barclamp':{'name':'bench','source_path':'/bench'},"
+                                            "'jigs':[{'name':'noop','class':'noop'}],"
+                                            "'roles':[{'name':'base','jig':'noop'}]}")}});
 }
 
 static void fleet_close(struct fleet *f)
@@ -287,8 +287,8 @@ static double timed_step(struct fleet *f, const struct command *command, double 
     return cost;
 }
 
-/* The requests update a group. At EVENT_AT the event is executed, if there is one, and then the work
- * that is left, one slice between two requests as the daemon does it. */
+/* The requests update a group. At EVENT_AT the event is executed, if there is one, and then the
+ * work that is left, one slice between two requests as the daemon does it. */
 static struct latency serve(struct fleet *f, int64_t group, const struct command *event)
 {
     static double latency_us[REQUESTS];
@@ -298,8 +298,8 @@ static struct latency serve(struct fleet *f, int64_t group, const struct command
     for (int i = 0; i < REQUESTS; i++) {
         const double arrival = i;
         if (event && i == EVENT_AT)
-            free_at = (free_at > arrival ? free_at : arrival) +
-                      timed_step(f, event, &result.longest_ms);
+            free_at =
+                (free_at > arrival ? free_at : arrival) + timed_step(f, event, &result.longest_ms);
         char text[32];
         snprintf(text, sizeof text, "request %d %lld", i, (long long)f->now);
         const struct command request = {.kind = COMMAND_GROUP_UPDATE,
@@ -485,14 +485,13 @@ static bool within(const char *what, double figure, double bound)
 
 static int usage(FILE *to, int status)
 {
-    fprintf(to,
-            "bench-networks [--machines N] [--strict]\n"
-            "What addresses and names cost in a fleet of N machines (100000), beside the same\n"
-            "without them. With --strict the exit status is 1 when a figure misses its bound:\n"
-            "the next free address with 50000 taken 2 times the one with 100 taken; 10000\n"
-            "machines 3 times those without networks; the 99th percentile of other requests 2\n"
-            "times the one alone; 1200 bytes for nic, address and name; 1.3 times the time of\n"
-            "a node to load a record of them.\n");
+    fprintf(to, "bench-networks [--machines N] [--strict]\n"
+                "What addresses and names cost in a fleet of N machines (100000), beside the same\n"
+                "without them. With --strict the exit status is 1 when a figure misses its bound:\n"
+                "the next free address with 50000 taken 2 times the one with 100 taken; 10000\n"
+                "machines 3 times those without networks; the 99th percentile of other requests 2\n"
+                "times the one alone; 1200 bytes for nic, address and name; 1.3 times the time of\n"
+                "a node to load a record of them.\n");
     return status;
 }
 

@@ -32,8 +32,8 @@ struct conduit {
 /* Parse a conduit; spaces around members are ignored. NULL, or a static phrase that follows the
  * name of the field: "must be ...". The result is unchanged then. */
 const char *conduit_parse(struct str text, struct conduit *out_conduit);
-/* The members of the text that are no interfaces, separated by ", "; at most 8 of them, and of a long
- * one the first bytes. Empty if all are interfaces. */
+/* The members of the text that are no interfaces, separated by ", "; at most 8 of them, and of a
+ * long one the first bytes. Empty if all are interfaces. */
 struct str conduit_wrong_members(struct arena *a, struct str text);
 /* "1g0,1g1": without spaces, in the order of the members. */
 struct str conduit_format(struct arena *a, const struct conduit *conduit);

@@ -1,6 +1,6 @@
-/* Goal: cases 138 to 151, 158 and 160 to 164 of docs/spec/cases.md, and the rules of 152 to 157 that
- * do not concern HTTP: networks, ranges, routers and addresses (docs/spec/networks.md). Method:
- * commands to a core in memory; records, problems and addresses are checked. */
+/* Goal: cases 138 to 151, 158 and 160 to 164 of docs/spec/cases.md, and the rules of 152 to 157
+ * that do not concern HTTP: networks, ranges, routers and addresses (docs/spec/networks.md).
+ * Method: commands to a core in memory; records, problems and addresses are checked. */
 #include "tests/world/world.h"
 
 #include "base/hash/md5.h"

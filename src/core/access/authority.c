@@ -413,10 +413,10 @@ static void authority_check_token(struct authority_check_ctx *j, token_ix t)
                                     token->node);
 }
 
-/* The next free address needs the level for the node only. An address that the caller chooses may be
- * one that another deployment relies on, so it needs the level where the network belongs to; where
- * ranges overlap or machines are not configured any address can be chosen, which needs it in the
- * system deployment. */
+/* The next free address needs the level for the node only. An address that the caller chooses
+ * may be one that another deployment relies on, so it needs the level where the network belongs
+ * to; where ranges overlap or machines are not configured any address can be chosen, which needs
+ * it in the system deployment. */
 static void authority_check_new_address(struct authority_check_ctx *j,
                                         const struct network_allocate_command *p)
 {

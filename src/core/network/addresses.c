@@ -3,17 +3,18 @@
 /* The index of addresses: which allocation, lease or router has an address, and which allocations
  * and leases a range has.
  *
- * An address is found by a hash of its family and number; rows whose addresses have the same hash
- * are chained by address_entry.next. A handle is the index of the row with its kind in the low two
- * bits. An allocation and a lease never have the same address; a router may have the address of an
- * allocation, because a node can be the router.
+ * An address is found by a hash of its address family and number; rows whose addresses have the
+ * same hash are chained by address_entry.next. A handle is the index of the row with its kind in
+ * the low two bits. An allocation and a lease never have the same address; a router may have the
+ * address of an allocation, because a node can be the router.
  *
- * The cursor of a range is the distance from its first address below which no address is free, so
- * that the search for the lowest free address starts there and each used address is passed once.
- * address_freed() moves it back. Ranges that may not overlap are disjoint, so an address is in one
- * of them at most, and vars.ranges, which lists them by their first address, finds it by bisection.
- * A range that may overlap has no cursor: any number of such ranges can contain an address, and a
- * search in them is rare, because machines in their networks request their addresses. */
+ * The cursor of a range is the distance from its first address below which no address is free,
+ * so that the search for the lowest free address starts there and each used address is passed
+ * once. address_freed() moves it back. Ranges that may not overlap are disjoint, so an address
+ * is in one of them at most, and vars.ranges, which lists them by their first address, finds it
+ * by bisection. A range that may overlap has no cursor: any number of such ranges can contain an
+ * address, and a search in them is rare, because machines in their networks request their
+ * addresses. */
 
 enum { KIND_BITS = 2, TABLE_BIT = 43, RANGE_SHIFT = 44 };
 

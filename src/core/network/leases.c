@@ -195,8 +195,8 @@ void do_lease_release(struct core *c, const struct lease_release_command *p)
         lease_end(c, l);
 }
 
-/* Only the client that has the lease can decline it: otherwise a client could take all addresses out
- * of use. As for a release, a lease that the client does not have is not an error. */
+/* Only the client that has the lease can decline it: otherwise a client could take all addresses
+ * out of use. As for a release, a lease that the client does not have is not an error. */
 void do_lease_decline(struct core *c, const struct lease_decline_command *p)
 {
     struct ip ip = {0};

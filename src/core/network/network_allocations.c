@@ -6,9 +6,9 @@
 /* The allocator: addresses of nodes (docs/spec/networks.md, Allocation).
  *
  * This file owns the allocation rows. Candidates are tried in this order: the address that was
- * requested or hinted; for IPv6 an address made of the name of the node; the address whose host part
- * equals that of the node in the admin network of the same group; the lowest free address of the
- * range; at last an address that was freed or declined longer than REST_MS ago. Addresses are
+ * requested or hinted; for IPv6 an address made of the name of the node; the address whose host
+ * part equals that of the node in the admin network of the same group; the lowest free address of
+ * the range; at last an address that was freed or declined longer than REST_MS ago. Addresses are
  * normalized to the prefix length of the range before they are compared, so the same address is not
  * allocated twice with two masks.
  *
@@ -89,8 +89,8 @@ static struct ip allocation_aligned(const struct core *c, network_range_ix r, no
     return (struct ip){0};
 }
 
-/* The lowest address of the range that no row has; IP_NONE if there is none. The cursor of the range
- * is moved to it. */
+/* The lowest address of the range that no row has; IP_NONE if there is none. The cursor of the
+ * range is moved to it. */
 static struct ip allocation_lowest_free(struct core *c, network_range_ix r)
 {
     const struct network_range *range = network_range_at(c, r);

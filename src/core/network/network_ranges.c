@@ -97,43 +97,53 @@ static bool range_check_addresses(struct core *c, network_range_ix r, struct str
     return c->problem_count == before;
 }
 
-static void range_check_overlap(struct core *c, network_range_ix r, network_range_ix other,
-                                struct str in, struct str subject)
+/* A range that is compared with all others. */
+struct range_check {
+    network_range_ix range;
+    const struct conduit *conduit; /* in effect; NULL = wrong */
+    bool has_addresses;            /* they are not wrong */
+    struct str in, subject;        /* of the fields and of the sentences of problems */
+};
+
+static void range_check_overlap(struct core *c, const struct range_check *check,
+                                network_range_ix other)
 {
-    const struct network_range *mine = network_range_at(c, r), *theirs = network_range_at(c, other);
+    const struct network_range *mine = network_range_at(c, check->range);
+    const struct network_range *theirs = network_range_at(c, other);
     if (mine->overlap || theirs->overlap)
         return;
     const struct str label = STR_CONCAT(c->arena, text_of(c, network_at(c, theirs->network)->name),
                                         STR("."), text_of(c, theirs->name));
+    const struct str first = STR_CONCAT(c->arena, check->in, STR("first"));
     const bool has_first = ip_range_has(theirs->addresses, mine->addresses.first);
     const bool has_last = ip_range_has(theirs->addresses, mine->addresses.last);
     if (has_first)
-        network_refuse(c, PROBLEM_RANGE_OVERLAP, STR_CONCAT(c->arena, in, STR("first")), subject,
+        network_refuse(c, PROBLEM_RANGE_OVERLAP, first, check->subject,
                        STR_CONCAT(c->arena, STR("first is in range "), label));
     if (has_last)
-        network_refuse(c, PROBLEM_RANGE_OVERLAP, STR_CONCAT(c->arena, in, STR("last")), subject,
-                       STR_CONCAT(c->arena, STR("last is in range "), label));
+        network_refuse(c, PROBLEM_RANGE_OVERLAP, STR_CONCAT(c->arena, check->in, STR("last")),
+                       check->subject, STR_CONCAT(c->arena, STR("last is in range "), label));
     if (!has_first && !has_last && ip_range_intersects(mine->addresses, theirs->addresses))
-        network_refuse(c, PROBLEM_RANGE_OVERLAP, STR_CONCAT(c->arena, in, STR("first")), subject,
+        network_refuse(c, PROBLEM_RANGE_OVERLAP, first, check->subject,
                        STR_CONCAT(c->arena, STR("the addresses contain those of range "), label));
 }
 
-static void range_check_conduit(struct core *c, network_range_ix r, network_range_ix other,
-                                const struct conduit *mine, struct str in, struct str subject)
+static void range_check_conduit(struct core *c, const struct range_check *check,
+                                network_range_ix other)
 {
     const struct network_range *row = network_range_at(c, other);
     struct conduit theirs;
-    if (conduit_parse(network_range_interface(c, other).conduit, &theirs) ||
-        conduit_eq(mine, &theirs) || conduit_is_disjoint(mine, &theirs))
-        return;
     /* Conduits that both ranges inherit are compared with the networks. */
-    if (!((network_range_at(c, r)->own | row->own) & RANGE_OWN_CONDUIT))
+    if (!((network_range_at(c, check->range)->own | row->own) & RANGE_OWN_CONDUIT))
         return;
-    network_refuse(c, PROBLEM_CONDUIT_OVERLAP, STR_CONCAT(c->arena, in, STR("conduit")), subject,
-                   STR_CONCAT(c->arena, STR("conduit overlaps that of range "),
-                              text_of(c, network_at(c, row->network)->name), STR("."),
-                              text_of(c, row->name),
-                              STR("; use the same interfaces or none of them")));
+    if (conduit_parse(network_range_interface(c, other).conduit, &theirs) ||
+        conduit_eq(check->conduit, &theirs) || conduit_is_disjoint(check->conduit, &theirs))
+        return;
+    network_refuse(
+        c, PROBLEM_CONDUIT_OVERLAP, STR_CONCAT(c->arena, check->in, STR("conduit")), check->subject,
+        STR_CONCAT(c->arena, STR("conduit overlaps that of range "),
+                   text_of(c, network_at(c, row->network)->name), STR("."), text_of(c, row->name),
+                   STR("; use the same interfaces or none of them")));
 }
 
 void network_range_check(struct core *c, network_range_ix r, struct str in)
@@ -150,17 +160,19 @@ void network_range_check(struct core *c, network_range_ix r, struct str in)
         network_refuse(c, PROBLEM_NETWORK_INVALID, STR_CONCAT(c->arena, in, STR("overlap")),
                        subject,
                        STR("overlap is possible only in a network whose configure is false"));
-    const bool has_addresses = range_check_addresses(c, r, in, subject);
-    for (uint32_t ix = core_next_row(c, TABLE_NETWORK_RANGE, 0); ix;
-         ix = core_next_row(c, TABLE_NETWORK_RANGE,
-                            network_range_at(c, (network_range_ix){ix})->o.id)) {
+    const struct range_check check = {.range = r,
+                                      .conduit = has_conduit ? &conduit : NULL,
+                                      .has_addresses = range_check_addresses(c, r, in, subject),
+                                      .in = in,
+                                      .subject = subject};
+    /* In the order of ids, so that the problems have the same order after a load. */
+    for (uint32_t ix = core_next_row(c, TABLE_NETWORK_RANGE, 0); ix;) {
         const network_range_ix other = {ix};
-        if (other.v == r.v)
-            continue;
-        if (has_addresses)
-            range_check_overlap(c, r, other, in, subject);
-        if (has_conduit)
-            range_check_conduit(c, r, other, &conduit, in, subject);
+        if (ix != r.v && check.has_addresses)
+            range_check_overlap(c, &check, other);
+        if (ix != r.v && check.conduit)
+            range_check_conduit(c, &check, other);
+        ix = core_next_row(c, TABLE_NETWORK_RANGE, network_range_at(c, other)->o.id);
     }
 }
 

@@ -1,8 +1,8 @@
 #include "core/core_private.h"
 
-/* Routers of networks, at most one for each. This file owns the router rows. The address of a router
- * is in the index of addresses, so that no node gets it by chance; a node may still have it on
- * request, because a node can be the router.
+/* Routers of networks, at most one for each. This file owns the router rows. The address of a
+ * router is in the index of addresses, so that it is not allocated by itself; a node may still have
+ * it on request, because a node can be the router.
  *
  * Failure: a command is checked before a row is written. */
 

@@ -56,13 +56,14 @@ bool interface_check(struct core *c, const struct interface_settings *s, struct 
     const struct str vlan = STR_CONCAT(c->arena, in, STR("vlan"));
     const char *wrong = s->conduit.len ? conduit_parse(s->conduit, out_conduit) : "is required";
     const uint32_t members = wrong ? 0 : out_conduit->count;
-    if (wrong) {
-        const struct str bad = conduit_wrong_members(c->arena, s->conduit);
+    const struct str bad = conduit_wrong_members(c->arena, s->conduit);
+    if (wrong && s->conduit.len && bad.len)
+        network_refuse(
+            c, PROBLEM_NETWORK_INVALID, conduit, subject,
+            STR_CONCAT(c->arena, STR("conduit "), str_from(wrong), STR("; wrong: "), bad));
+    else if (wrong)
         network_refuse(c, PROBLEM_NETWORK_INVALID, conduit, subject,
-                       STR_CONCAT(c->arena, STR("conduit "), str_from(wrong),
-                                  s->conduit.len && bad.len ? STR("; wrong: ") : STR(""),
-                                  s->conduit.len ? bad : STR("")));
-    }
+                       STR_CONCAT(c->arena, STR("conduit "), str_from(wrong)));
     if (!wrong && !s->use_team && members != 1)
         network_refuse(c, PROBLEM_NETWORK_INVALID, conduit, subject,
                        STR("conduit must be one interface unless use_team is set"));
@@ -203,8 +204,8 @@ static struct str network_hex(struct arena *a, uint32_t value)
     return (struct str){text, 4};
 }
 
-/* A unique local prefix (RFC 4193): fd, 40 random bits, and the id of the network as the subnet. The
- * random bits come from the nonce of the command, because the core has no other source. */
+/* A unique local prefix (RFC 4193): fd, 40 random bits, and the id of the network as the subnet.
+ * The random bits come from the nonce of the command, because the core has no other source. */
 static struct str network_random_v6prefix(struct core *c, network_ix w)
 {
     const uint64_t random = c->command->nonce[0] ^ c->command->nonce[1];

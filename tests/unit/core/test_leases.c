@@ -1,6 +1,6 @@
-/* Goal: a lease belongs to one client, ends in time and never early, is stored rarely, and no address
- * of a node or router is leased (docs/spec/networks.md#leases). Method: commands through the core
- * with a clock that the test moves; world.h checks invariants, refusals and reloads. */
+/* Goal: a lease belongs to one client, ends in time and never early, is stored rarely, and no
+ * address of a node or router is leased (docs/spec/networks.md#leases). Method: commands through
+ * the core with a clock that the test moves; world.h checks invariants, refusals and reloads. */
 #include "tests/unit/core/network_world.h"
 
 static const char mac_a[] = "52:54:00:00:00:0a", mac_b[] = "52-54-00-00-00-0B";
@@ -215,7 +215,7 @@ TEST(a_client_declines_only_its_own_lease)
     DONE(w, cmd_decline(w, "10.1.0.12", mac_b)); /* of the router */
     CHECK(core_edits(w->core) == edits);
     deallocate(w, "n1");
-    DONE(w, cmd_decline(w, "10.1.0.11", mac_b)); /* of nobody: the node may still have it back */
+    DONE(w, cmd_decline(w, "10.1.0.11", mac_b)); /* of no client: it stays with its node */
     DONE(w, cmd_allocate_address(w, "n1", pool(w), "10.1.0.11"));
     DONE(w, cmd_decline(w, "10.1.0.10", mac_a));
     const int64_t id = core_next_id(w->core, TABLE_LEASE, 0);

@@ -529,7 +529,8 @@ TEST(the_next_address_is_always_the_lowest_free_one)
             const char *lowest = naive_lowest(w, host(w));
             world_step(w, cmd_allocate(w, node, host(w)));
             const char *got = address_in(w, node, host(w));
-            /* With a free address the lowest one is taken; without, one that has rested, or none. */
+            /* With a free address the lowest one is taken; without, one that has rested, or
+             * none. */
             if (strcmp(lowest, "none") != 0)
                 EXPECT_STR(got, lowest);
             allocated_count += w->out.verdict == VERDICT_DONE;

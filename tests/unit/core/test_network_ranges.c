@@ -247,7 +247,8 @@ TEST(interface_settings_are_inherited_until_a_range_has_its_own)
     CHECK(read_range(w, "net", "host").own == RANGE_OWN_USE_BRIDGE);
     CHECK(!read_range(w, "net", "host").conduit.len && !read_range(w, "net", "host").vlan);
     CHECK(str_eq(network_range_interface(w->core, r).conduit, STR("1g0")));
-    /* A setting that is given and inherited in one command is inherited; unknown bits are ignored. */
+    /* A setting that is given and inherited in one command is inherited; unknown bits are
+     * ignored. */
     DONE(w, CMD(NETWORK_RANGE_UPDATE, network_range_update, .id = id,
                 .given = GIVEN_RANGE_INHERIT | GIVEN_RANGE_VLAN | GIVEN_RANGE_USE_BRIDGE, .vlan = 9,
                 .use_bridge = true, .inherit = UINT32_MAX));

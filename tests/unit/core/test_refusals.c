@@ -36,8 +36,8 @@ static int64_t first_of(struct world *w, enum table table)
     return core_next_id(w->core, table, 0);
 }
 
-/* Network `net` with a range, a router, an allocation of n1 and a lease; network `bare`; node `wired`
- * with a nic; a name filter. */
+/* Network `net` with a range, a router, an allocation of n1 and a lease; network `bare`; node
+ * `wired` with a nic; a name filter. */
 static void open_networks(struct world *w)
 {
     DONE(w, CMD(NETWORK_CREATE, network_create, .name = STR("net"), .given = GIVEN_NETWORK_CONDUIT,
