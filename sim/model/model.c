@@ -346,6 +346,20 @@ void model_add_power(struct model *m, struct model_power power)
     m->powers[m->powers_count++] = power;
 }
 
+void model_add_rest(struct model *m, struct model_rest rest)
+{
+    GROW(m, rests, m->rests_count + 1);
+    m->rests[m->rests_count++] = rest;
+}
+
+void model_set_addresses(struct model *m, const struct model_address *all, uint32_t count)
+{
+    GROW(m, addresses, count);
+    if (count)
+        memcpy(m->addresses, all, count * sizeof *all);
+    m->addresses_count = count;
+}
+
 static void model_read_runs(struct model *m, const struct core *c)
 {
     m->runs_count = 0;
@@ -408,4 +422,5 @@ void model_adopt(struct model *m, const struct core *c, struct arena *scratch)
     }
     ignore(model_follow_boots(m, c, NULL, scratch), "nothing is checked without a command");
     ignore(model_follow_readings(m, c, NULL), "nothing is checked without a command");
+    ignore(model_follow_addresses(m, c, NULL, scratch), "a new core has no addresses");
 }

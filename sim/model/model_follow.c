@@ -58,6 +58,25 @@ static const uint8_t some_parts[COMMAND_COUNT] = {
     [COMMAND_USER_DELETE] = MODEL_MOMENT,
     [COMMAND_TOKEN_CREATE] = MODEL_MOMENT,
     [COMMAND_TOKEN_DELETE] = MODEL_MOMENT,
+    /* Networks add and remove roles, and allocations bind them. */
+    [COMMAND_NETWORK_CREATE] = MODEL_ALL,
+    [COMMAND_NETWORK_UPDATE] = MODEL_ALL,
+    [COMMAND_NETWORK_DELETE] = MODEL_ALL,
+    [COMMAND_NETWORK_RANGE_CREATE] = MODEL_ALL,
+    [COMMAND_NETWORK_RANGE_UPDATE] = MODEL_ALL,
+    [COMMAND_NETWORK_ALLOCATE] = MODEL_ALL,
+    [COMMAND_NETWORK_DEALLOCATE] = MODEL_ALL,
+    [COMMAND_NETWORK_ROUTER_CREATE] = MODEL_MOMENT,
+    [COMMAND_NETWORK_ROUTER_UPDATE] = MODEL_MOMENT,
+    [COMMAND_NETWORK_ROUTER_DELETE] = MODEL_MOMENT,
+    [COMMAND_LEASE_TAKE] = MODEL_MOMENT,
+    [COMMAND_LEASE_RELEASE] = MODEL_MOMENT,
+    [COMMAND_LEASE_DECLINE] = MODEL_MOMENT,
+    [COMMAND_NICS_MAKE] = MODEL_MOMENT,
+    [COMMAND_NIC_MOVE] = MODEL_MOMENT,
+    [COMMAND_DNS_NAME_FILTER_CREATE] = MODEL_MOMENT,
+    [COMMAND_DNS_NAME_FILTER_UPDATE] = MODEL_MOMENT,
+    [COMMAND_DNS_NAME_FILTER_DELETE] = MODEL_MOMENT,
     [COMMAND_SETTINGS_UPDATE] = MODEL_CATALOG | MODEL_MOMENT,
     [COMMAND_IMPORT] = MODEL_CATALOG | MODEL_MOMENT,
     [COMMAND_JIG_CREATE] = MODEL_CATALOG | MODEL_MOMENT,
@@ -286,6 +305,7 @@ static const bool changes_values[COMMAND_COUNT] = {
     [COMMAND_DEPLOYMENT_COMMIT] = true, [COMMAND_DEPLOYMENT_ROLE_COMMIT] = true,
     [COMMAND_NODEROLE_COMMIT] = true,   [COMMAND_NODE_COMMIT] = true,
     [COMMAND_NODE_REDEPLOY] = true,     [COMMAND_OUTBOX_DONE] = true,
+    [COMMAND_NIC_MOVE] = true, /* it changes the hints of two nodes */
 };
 
 /* The wall data of a run is visible to descendants, its hint to all noderoles of the node. */
@@ -530,5 +550,7 @@ const char *model_follow(struct model *m, const struct core *c, const struct com
         trouble = model_check_admin(m, &admin, command, outcome);
     if (!trouble)
         trouble = model_follow_boots(m, c, command, scratch);
-    return trouble ? trouble : model_follow_readings(m, c, command);
+    if (!trouble)
+        trouble = model_follow_readings(m, c, command);
+    return trouble ? trouble : model_follow_addresses(m, c, command, scratch);
 }

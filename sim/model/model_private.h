@@ -3,8 +3,8 @@
  * model.c reads the records, model_events.c is the transition table, model_follow.c turns commands
  * into events, model_anneal.c checks the starts of an annealing pass, model_boot.c checks the boot
  * barrier, model_readings.c the power states, model_admin.c the automatic admin node,
- * model_rights.c the rights of users, model_records.c the records against each other, model_why.c
- * the causes of `why`.
+ * model_addresses.c the addresses of nodes and clients, model_rights.c the rights of users,
+ * model_records.c the records against each other, model_why.c the causes of `why`.
  */
 #pragma once
 
@@ -107,6 +107,30 @@ struct model_reading {
     uint64_t driver; /* hash */
 };
 
+/* An address as inet_pton() reads it; prefix -1 = none was written. */
+struct model_ip {
+    bool is_v6;
+    int prefix;
+    uint8_t bytes[16]; /* 4 of IPv4, then zeros */
+};
+
+/* An allocation or a lease, as its record was after the last step. */
+struct model_address {
+    bool is_allocation;
+    bool is_readable; /* the text of the address */
+    uint32_t state;   /* LEASE_...; 0 for an allocation */
+    int64_t id, node_id, network_id, range_id, mac;
+    struct model_ip ip;
+};
+
+/* An address that was freed by a node or declined by a client. */
+struct model_rest {
+    struct model_ip ip;
+    int64_t node_id;  /* the node that may have it back; 0 = none */
+    int64_t range_id;
+    int64_t since_ms; /* monotonic */
+};
+
 #define MODEL_ARRAYS(A)                                                                            \
     A(struct model_noderole, noderoles)                                                            \
     A(struct model_node, nodes)                                                                    \
@@ -118,6 +142,8 @@ struct model_reading {
     A(struct model_reading, readings)                                                              \
     A(struct model_power, powers) /* by id */                                                      \
     A(int64_t, by_cohort)         /* every existing noderole, by (cohort, id) */                   \
+    A(struct model_address, addresses)                                                             \
+    A(struct model_rest, rests)                                                                    \
     A(int64_t, run_owner)         /* by run id: its noderole, also after the run was deleted */    \
     A(int64_t, parents)
 
@@ -167,6 +193,8 @@ struct model_reading *model_reading_of(struct model *m, int64_t node_id); /* gro
 /* The node has reported a later boot than this one (ADR 0049). */
 bool model_boot_is_old(const struct model *m, int64_t node_id, struct str boot_id);
 void model_add_power(struct model *m, struct model_power power);
+void model_add_rest(struct model *m, struct model_rest rest);
+void model_set_addresses(struct model *m, const struct model_address *all, uint32_t count);
 /* Format the description of a violation and return it. It begins with the number of an invariant
  * of docs/invariants.md, or with the name of the mechanism, and a colon: the shrinker of replay.c
  * compares that prefix. */
@@ -240,6 +268,23 @@ bool model_is_instant(const struct model *m, int64_t id);
 /* Check the changes of power states in a step. `command` NULL: take the records unchecked. */
 const char *model_follow_readings(struct model *m, const struct core *c,
                                   const struct command *command);
+
+/* ---- model_addresses.c ---- */
+
+bool model_parse_address(struct str text, struct model_ip *out_ip);
+bool model_ip_eq(const struct model_ip *a, const struct model_ip *b);
+bool model_ip_is_between(const struct model_ip *ip, const struct model_ip *first,
+                         const struct model_ip *last);
+bool model_range_has(const struct core *c, int64_t range_id, const struct model_ip *ip);
+/* All allocations and leases of the core. */
+struct model_address *model_read_addresses(const struct core *c, struct arena *a,
+                                           uint32_t *out_count);
+const struct model_address *model_find_address(const struct model_address *all, uint32_t count,
+                                               const struct model_address *wanted);
+/* Check addresses and MACs after a step, and the addresses that changed their owner in it.
+ * `command` NULL: take the records unchecked. */
+const char *model_follow_addresses(struct model *m, const struct core *c,
+                                   const struct command *command, struct arena *scratch);
 
 /* ---- model_boot.c ---- */
 

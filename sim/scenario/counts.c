@@ -25,6 +25,7 @@ static const struct {
 } impossible_refusals[] = {
     {PROBLEM_CHAIN_TOO_LONG, "it is the message of a failed hook, not a refusal of a command"},
     {PROBLEM_HOOKS_UNSETTLED, "replies change nothing that the veto requests depend on"},
+    {PROBLEM_BUSY, "it is the reply to a plan, which the API requests and operators do not"},
 };
 
 static const struct {

@@ -8,7 +8,8 @@
 #include "sim/world/world_gen.h"
 
 /* Operators of a world: how a command is sent, how its objects are chosen, and how often each
- * action occurs. The actions are in operator_graph.c and operator_objects.c. */
+ * action occurs. The actions are in operator_graph.c, operator_objects.c, operator_networks.c and
+ * operator_addresses.c. */
 
 /* ---- sending ---- */
 
@@ -194,6 +195,25 @@ static const struct {
     {action_token_delete, 2},
     {action_pin_keys, 16},
     {action_forget_key, 3},
+    {action_network_create, 8},
+    {action_network_update, 8},
+    {action_network_delete, 3},
+    {action_range_create, 10},
+    {action_range_update, 10},
+    {action_router_create, 3},
+    {action_router_update, 3},
+    {action_router_delete, 2},
+    {action_allocate, 50},
+    {action_deallocate, 12},
+    {action_lease, 26},
+    {action_lease_decline, 4},
+    {action_hint, 8},
+    {action_nics_make, 1},
+    {action_nic_move, 4},
+    {action_node_register, 3},
+    {action_filter_create, 5},
+    {action_filter_update, 5},
+    {action_filter_delete, 3},
     {action_batch, 12},
 };
 
@@ -206,7 +226,8 @@ void action_batch(struct world *w, const struct core *core)
                                                action_bind,           action_noderole_commit,
                                                action_noderole_retry, action_noderole_delete,
                                                action_attrib_set,     action_group_add,
-                                               action_group_remove};
+                                               action_group_remove,   action_allocate,
+                                               action_hint,           action_deallocate};
     struct buf parts = buf_in(&w->arena);
     struct command command = {.kind = COMMAND_BATCH};
     w->parts = &parts;

@@ -27,6 +27,11 @@ struct str operator_document(struct world *w);
 /* A hash that no plan has. */
 #define STALE_HASH STR("0000000000000000000000000000000000000000000000000000000000000000")
 
+/* Create a network with drawn settings, ranges and router. */
+void operator_create_network(struct world *w, const struct core *core, struct str name);
+/* An address in one of the few subnets that networks use, followed by `suffix`. */
+struct str networks_draw_address(struct world *w, const char *suffix);
+
 /* Bind a random role to a random node; `ordinary`: in the deployment of the node. */
 void operator_bind_random(struct world *w, const struct core *core, bool ordinary);
 
@@ -57,3 +62,12 @@ operator_action action_settings, action_import, action_jig_create, action_jig_up
     action_group_remove, action_pin_keys, action_forget_key, action_hammer_create,
     action_hammer_update, action_hammer_delete, action_user_create, action_user_update,
     action_user_delete, action_token_create, action_token_delete;
+
+/* operator_networks.c */
+operator_action action_network_create, action_network_update, action_network_delete,
+    action_range_create, action_range_update, action_router_create, action_router_update,
+    action_router_delete, action_filter_create, action_filter_update, action_filter_delete;
+
+/* operator_addresses.c */
+operator_action action_allocate, action_deallocate, action_lease, action_lease_decline, action_hint,
+    action_nics_make, action_nic_move, action_node_register;

@@ -25,7 +25,9 @@ static const char machinery[] =
     "{\"name\":\"wol\",\"type\":\"wol\",\"priority\":5}],"
     "\"attribs\":[{\"name\":\"serial\",\"map\":\"dmi/serial\",\"default\":\"none\"},"
     "{\"name\":\"shelf\",\"map\":\"rack/shelf\",\"schema\":{\"type\":\"int\"},\"default\":0},"
-    "{\"name\":\"stay_on\",\"map\":\"stay_on\",\"writable\":true}]}";
+    "{\"name\":\"stay_on\",\"map\":\"stay_on\",\"writable\":true},"
+    "{\"name\":\"hint-admin-macs\",\"map\":\"admin_macs\",\"writable\":true},"
+    "{\"name\":\"hint-admin-v4addr\",\"map\":\"admin-v4addr\",\"writable\":true}]}";
 
 /* Providers: y and q provide x, which is abstract; m is a cluster that requires x; k requires m,
  * and q requires k, so a member of m on the node of a q would be its own ancestor. */
@@ -228,7 +230,7 @@ struct str world_gen_barclamp(struct world *w, enum barclamp_kind kind)
 
 /* ---- setup ---- */
 
-enum { DEPLOYMENTS = 4, BINDS_PER_NODE = 6 };
+enum { DEPLOYMENTS = 4, BINDS_PER_NODE = 6, NETWORKS = 4, NETWORK_TRIES = 12 };
 
 static void world_gen_import(struct world *w, enum barclamp_kind kind)
 {
@@ -282,6 +284,20 @@ static void world_gen_create_node(struct world *w, const struct core *core)
     operator_send_command(w, &command);
 }
 
+/* Half of the worlds start with one to four networks, of which the first is `admin`. A network
+ * whose ranges or conduit clash with those before is refused, so the number of tries is bounded.
+ * False: there are enough. */
+static bool world_gen_create_network(struct world *w, const struct core *core)
+{
+    const uint32_t count = core_count(core, TABLE_NETWORK);
+    const uint64_t wanted = w->scenario.seed / 2 % 2 ? 1 + w->scenario.seed / 4 % NETWORKS : 0;
+    if (count >= wanted || w->network_tries >= NETWORK_TRIES)
+        return false;
+    w->network_tries++;
+    operator_create_network(w, core, count ? operator_name(w, "net-%u") : STR("admin"));
+    return true;
+}
+
 bool world_gen_step(struct world *w)
 {
     const struct core *core = world_core(w);
@@ -292,6 +308,8 @@ bool world_gen_step(struct world *w)
         world_gen_import(w, (enum barclamp_kind)barclamps);
     else if (core_count(core, TABLE_DEPLOYMENT) < DEPLOYMENTS)
         world_gen_create_deployment(w, core);
+    else if (world_gen_create_network(w, core))
+        ; /* one network was requested */
     else if (core_count(core, TABLE_NODE) < w->scenario.nodes + DEPLOYMENTS)
         world_gen_create_node(w, core);
     else if (core_count(core, TABLE_NODEROLE) < w->scenario.nodes * BINDS_PER_NODE &&
