@@ -28,6 +28,7 @@ void checks_fini(struct checks *c)
     durability_oracle_fini(&c->ledger);
     run_history_oracle_fini(&c->book);
     host_key_oracle_fini(&c->keys);
+    address_oracle_fini(&c->addresses);
     arena_fini(&c->scratch);
 }
 

@@ -1,11 +1,13 @@
 /* checks.h - checks of the invariants of docs/invariants.md while a core executes commands.
  *
- * I1  a core loaded from the store equals the core in memory; core_check reports nothing I2
- * readiness at the end of every turn I4  acknowledged changes survive every crash, and no batch is
- * stored in part I10 the naive model agrees: every state after every step, every root cause after
- * every turn I11 every start that ends has one row in the history (run_history_oracle.h) I13 at
- * most one automatic admin node, and none besides another admin node I14 no host key is pinned for
- * two nodes, and none for a deleted node (host_key_oracle.h)
+ * - I1: a core loaded from the store equals the core in memory; core_check reports nothing
+ * - I2: readiness at the end of every turn
+ * - I4: acknowledged changes survive every crash, and no batch is stored in part
+ * - I10: the naive model agrees: every state after every step, every root cause after every turn
+ * - I11: every start that ends has one row in the history (run_history_oracle.h)
+ * - I13: at most one automatic admin node, and none besides another admin node
+ * - I14: no host key is pinned for two nodes, and none for a deleted node (host_key_oracle.h)
+ * - I15, I16: every address and every MAC has one owner (address_oracle.h)
  *
  * Used by simulated worlds and by replays: the driver of a core reports each event and receives
  * NULL, or a message that begins with the number of the violated invariant. I3 and I5 are checked
@@ -20,6 +22,7 @@
 #include "base/mem/arena.h"
 #include "core/core.h"
 #include "sim/model/model.h"
+#include "sim/oracle/address_oracle.h"
 #include "sim/oracle/durability_oracle.h"
 #include "sim/oracle/host_key_oracle.h"
 #include "sim/oracle/run_history_oracle.h"
@@ -40,6 +43,7 @@ struct checks {
     struct durability_oracle ledger;
     struct run_history_oracle book;
     struct host_key_oracle keys;
+    struct address_oracle addresses;
     struct arena scratch;
     int64_t acknowledged;    /* the highest turn that was acknowledged to a client */
     uint32_t reload_every;   /* number of batches between two checks of I1 */

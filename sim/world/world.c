@@ -176,6 +176,7 @@ static void world_watch_durable(void *self, const struct batch *batch)
     const struct arena_mark mark = arena_mark(&w->scratch);
     world_check(w, run_history_oracle_batch(&w->checks->book, batch, w->store, &w->scratch));
     world_check(w, host_key_oracle_batch(&w->checks->keys, batch));
+    world_check(w, address_oracle_batch(&w->checks->addresses, batch));
     arena_rewind(&w->scratch, mark);
     if (!world_has_failed(w))
         world_check(
@@ -279,6 +280,7 @@ static bool world_on_turn_point(void *self, const char *name)
         durability_oracle_reload(&w->checks->ledger, w->store);
         run_history_oracle_reload(&w->checks->book, w->store);
         host_key_oracle_reload(&w->checks->keys, w->store);
+        world_check(w, address_oracle_reload(&w->checks->addresses, w->store));
         world_check(w, checks_begun(w->checks, core, turn));
     }
     if (point == TURN_POINT_SUBMIT_BEFORE)
