@@ -53,6 +53,8 @@ struct model_counts {
     uint64_t waited, went, given_up; /* power actions at the boot barrier */
     uint64_t rerun;                  /* noderoles rerun because content changed their defaults */
     uint64_t replaced, kept;         /* automatic nodes when an operator created an admin node */
+    uint64_t rested;                 /* addresses that were freed or declined */
+    uint64_t names;                  /* DNS names compared */
 };
 
 struct model;
@@ -83,5 +85,9 @@ const char *model_check_why(struct model *m, const struct core *c, struct arena 
 /* Consistency of the records with each other: I2, I3 (one run per node; states of runs and
  * noderoles match), I13, the states of nodes and deployments, and targets. */
 const char *model_check_records(struct model *m, const struct core *c, struct arena *scratch);
+
+/* I17: while no evaluation is pending, the DNS names are those that a naive evaluation of all
+ * filters makes of the records. */
+const char *model_check_names(struct model *m, const struct core *c, struct arena *scratch);
 
 const struct model_counts *model_counts(const struct model *m);

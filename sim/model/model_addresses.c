@@ -114,6 +114,7 @@ static void addresses_add_rest(struct model *m, const struct model_address *row,
                                     .node_id = row->is_allocation ? row->node_id : 0,
                                     .range_id = row->range_id,
                                     .since_ms = mono_ms};
+    m->counts.rested++;
     for (uint32_t i = 0; i < m->rests_count; i++)
         if (model_ip_eq(&m->rests[i].ip, &row->ip)) {
             m->rests[i] = rest;

@@ -184,6 +184,8 @@ const char *checks_collected(struct checks *c, const struct core *core, int64_t 
         said = model_check_why(c->model, core, &c->scratch);
         c->counts->whys += noderoles;
     }
+    if (!said)
+        said = model_check_names(c->model, core, &c->scratch);
     arena_reset(&c->scratch);
     if (said)
         return checks_report(c, "%s", said);

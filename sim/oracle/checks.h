@@ -7,7 +7,9 @@
  * - I11: every start that ends has one row in the history (run_history_oracle.h)
  * - I13: at most one automatic admin node, and none besides another admin node
  * - I14: no host key is pinned for two nodes, and none for a deleted node (host_key_oracle.h)
- * - I15, I16: every address and every MAC has one owner (address_oracle.h)
+ * - I15, I16: every address and every MAC has one owner (address_oracle.h), and a freed or declined
+ *   address has no new owner within an hour
+ * - I17: DNS names equal a naive evaluation of all filters
  *
  * Used by simulated worlds and by replays: the driver of a core reports each event and receives
  * NULL, or a message that begins with the number of the violated invariant. I3 and I5 are checked

@@ -64,6 +64,15 @@ static const char gallery[] =
     "\"hooks\":[\"on_node_change\",\"on_active\"]},"
     "{\"name\":\"gallery-menu\",\"jig\":\"noop\",\"flags\":[\"serves-boot\",\"server\"],"
     "\"hooks\":[\"on_node_change\"]},"
+    "{\"name\":\"gallery-net-{name}\",\"per\":\"network\",\"jig\":\"script\","
+    "\"flags\":[\"implicit\"],\"attribs\":[{\"name\":\"gallery-{name}-wish\","
+    "\"map\":\"net/{name}/wish\",\"default\":1}]},"
+    "{\"name\":\"gallery-names\",\"jig\":\"noop\",\"flags\":[\"implicit\"],"
+    "\"lists-services\":\"gallery-names-list\",\"attribs\":[{\"name\":"
+    "\"gallery-names-list\",\"map\":\"names/list\",\"default\":[{\"name\":\"system\"}]}]},"
+    "{\"name\":\"gallery-watch\",\"jig\":\"noop\",\"hooks\":[\"on_network_create\","
+    "\"on_network_change\",\"on_network_delete\",\"on_network_allocation_create\","
+    "\"on_network_allocation_delete\"]},"
     "{\"name\":\"gallery-boot\",\"jig\":\"script\",\"flags\":[\"bootstrap\"]},"
     "{\"name\":\"gallery-stone\",\"jig\":\"noop\",\"flags\":[\"milestone\"],"
     "\"requires\":[\"gallery-found\"]},"
@@ -73,7 +82,8 @@ static const char gallery[] =
     "\"on_deployment_create\",\"on_deployment_delete\",\"sysdata\",\"template\"]},"
     "{\"name\":\"gallery-user\",\"jig\":\"script\",\"wants-attribs\":[\"service-address\","
     "{\"name\":\"serial\",\"at\":\"machine/serial\"}],\"hooks\":[\"on_proposed\",\"on_commit\","
-    "\"on_node_bind\",\"on_error\"]}]}";
+    "\"on_node_bind\",\"on_error\"]}],\"attribs\":[{\"name\":\"hint-{name}-v4addr\","
+    "\"per\":\"network\",\"map\":\"{name}-v4addr\",\"writable\":true}]}";
 
 static const char late[] =
     "{\"barclamp\":{\"name\":\"late\",\"source_path\":\"/opt/late\"},\"roles\":["
