@@ -360,6 +360,14 @@ void model_set_addresses(struct model *m, const struct model_address *all, uint3
     m->addresses_count = count;
 }
 
+void model_set_belongings(struct model *m, const struct model_belonging *all, uint32_t count)
+{
+    GROW(m, belongings, count);
+    if (count)
+        memcpy(m->belongings, all, count * sizeof *all);
+    m->belongings_count = count;
+}
+
 static void model_read_runs(struct model *m, const struct core *c)
 {
     m->runs_count = 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash/hash.h"
 
 /* The naive model of addresses (docs/invariants.md, I15 and I16): the list of all allocations and
  * leases, read again from the records after every step, and the list of addresses that were freed or
@@ -90,6 +91,31 @@ struct model_address *model_read_addresses(const struct core *c, struct arena *a
                                       .mac = r.lease.mac,
                                       .range_id = r.lease.network_range_id};
         one->is_readable = model_parse_address(r.lease.address, &one->ip);
+    }
+    return all;
+}
+
+struct model_belonging *model_read_belongings(const struct core *c, struct arena *a,
+                                              uint32_t *out_count)
+{
+    struct record r, allocation;
+    struct model_belonging *all =
+        arena_array(a, struct model_belonging,
+                    core_count(c, TABLE_NIC) + core_count(c, TABLE_DNS_NAME_ENTRY) + 1);
+    *out_count = 0;
+    for (int64_t id = 0; (id = core_next_id(c, TABLE_NIC, id)) != 0;) {
+        must(core_record(c, TABLE_NIC, id, &r));
+        all[(*out_count)++] =
+            (struct model_belonging){TABLE_NIC, id, r.nic.node_id, (uint64_t)r.nic.mac};
+    }
+    for (int64_t id = 0; (id = core_next_id(c, TABLE_DNS_NAME_ENTRY, id)) != 0;) {
+        must(core_record(c, TABLE_DNS_NAME_ENTRY, id, &r));
+        const int64_t owner = r.dns_name_entry.network_allocation_id;
+        if (core_record(c, TABLE_NETWORK_ALLOCATION, owner, &allocation))
+            all[(*out_count)++] =
+                (struct model_belonging){TABLE_DNS_NAME_ENTRY, id,
+                                         allocation.network_allocation.node_id,
+                                         hash64(r.dns_name_entry.name, 1)};
     }
     return all;
 }
@@ -243,6 +269,8 @@ const char *model_follow_addresses(struct model *m, const struct core *c,
             !model_find_address(m->addresses, m->addresses_count, &now[i]))
             addresses_add_rest(m, &now[i], mono_ms);
     model_set_addresses(m, now, count);
+    const struct model_belonging *belongings = model_read_belongings(c, scratch, &count);
+    model_set_belongings(m, belongings, count);
     arena_rewind(scratch, mark);
     if (!trouble)
         trouble = addresses_check_all(m, c);

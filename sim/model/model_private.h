@@ -131,6 +131,14 @@ struct model_rest {
     int64_t since_ms; /* monotonic */
 };
 
+/* A nic or a DNS name entry, as its record was after the last step. */
+struct model_belonging {
+    enum table table; /* TABLE_NIC or TABLE_DNS_NAME_ENTRY */
+    int64_t id;
+    int64_t node_id; /* of the nic, or of the allocation that has the name */
+    uint64_t value;  /* the MAC, or a hash of the name */
+};
+
 #define MODEL_ARRAYS(A)                                                                            \
     A(struct model_noderole, noderoles)                                                            \
     A(struct model_node, nodes)                                                                    \
@@ -144,6 +152,7 @@ struct model_rest {
     A(int64_t, by_cohort)         /* every existing noderole, by (cohort, id) */                   \
     A(struct model_address, addresses)                                                             \
     A(struct model_rest, rests)                                                                    \
+    A(struct model_belonging, belongings)                                                          \
     A(int64_t, run_owner)         /* by run id: its noderole, also after the run was deleted */    \
     A(int64_t, parents)
 
@@ -195,6 +204,7 @@ bool model_boot_is_old(const struct model *m, int64_t node_id, struct str boot_i
 void model_add_power(struct model *m, struct model_power power);
 void model_add_rest(struct model *m, struct model_rest rest);
 void model_set_addresses(struct model *m, const struct model_address *all, uint32_t count);
+void model_set_belongings(struct model *m, const struct model_belonging *all, uint32_t count);
 /* Format the description of a violation and return it. It begins with the number of an invariant
  * of docs/invariants.md, or with the name of the mechanism, and a colon: the shrinker of replay.c
  * compares that prefix. */
@@ -279,6 +289,9 @@ bool model_range_has(const struct core *c, int64_t range_id, const struct model_
 /* All allocations and leases of the core. */
 struct model_address *model_read_addresses(const struct core *c, struct arena *a,
                                            uint32_t *out_count);
+/* All nics and DNS name entries of the core. */
+struct model_belonging *model_read_belongings(const struct core *c, struct arena *a,
+                                              uint32_t *out_count);
 const struct model_address *model_find_address(const struct model_address *all, uint32_t count,
                                                const struct model_address *wanted);
 /* Check addresses and MACs after a step, and the addresses that changed their owner in it.

@@ -5,7 +5,9 @@
 
 /* Checks rights across deployments (I12; ADR 0051, rule 2) from the records before and after a
  * step: a noderole that a command of a user created, deleted, committed, proposed or moved must be
- * in a deployment in which that user is an operator. */
+ * in a deployment in which that user is an operator. The same holds for the node of an address, MAC
+ * or DNS name that the command added or removed, and for the network of an address that the user has
+ * chosen. */
 
 static int64_t rights_parent_of(const struct core *c, int64_t deployment_id)
 {
@@ -83,6 +85,79 @@ static const char *rights_check_change(struct model *m, const struct core *c,
                         (long long)deployment_id);
 }
 
+/* ---- addresses, MACs and names ---- */
+
+/* The deployment of the node before the step, or after it if the node is new. */
+static int64_t rights_node_deployment(const struct model *m, const struct core *c, int64_t node_id)
+{
+    struct record node;
+    if (node_id > 0 && node_id < (int64_t)m->nodes_count && m->nodes[node_id].exists)
+        return m->nodes[node_id].deployment_id;
+    return core_record(c, TABLE_NODE, node_id, &node) ? node.node.deployment_id : 0;
+}
+
+/* The user determines the address that these commands allocate, directly or by a hint. */
+static bool rights_is_chosen(const struct command *command)
+{
+    const struct network_allocate_command *allocate = &command->network_allocate;
+    return command->kind == COMMAND_NODE_CREATE || command->kind == COMMAND_ATTRIB_SET ||
+           (command->kind == COMMAND_NETWORK_ALLOCATE &&
+            (allocate->address.len || allocate->suggestion.len));
+}
+
+static const char *rights_check_addresses(struct model *m, const struct core *c,
+                                          const struct command *command, struct arena *scratch)
+{
+    uint32_t count;
+    struct record network;
+    const char *trouble = NULL;
+    const struct model_address *now = model_read_addresses(c, scratch, &count);
+    for (uint32_t i = 0; i < m->addresses_count && !trouble; i++)
+        if (m->addresses[i].is_allocation && !model_find_address(now, count, &m->addresses[i]))
+            trouble = rights_check_change(
+                m, c, command, rights_node_deployment(m, c, m->addresses[i].node_id), scratch);
+    for (uint32_t i = 0; i < count && !trouble; i++) {
+        if (!now[i].is_allocation ||
+            model_find_address(m->addresses, m->addresses_count, &now[i]))
+            continue;
+        trouble = rights_check_change(m, c, command, rights_node_deployment(m, c, now[i].node_id),
+                                      scratch);
+        if (!trouble && rights_is_chosen(command) &&
+            core_record(c, TABLE_NETWORK, now[i].network_id, &network))
+            trouble = rights_check_change(m, c, command, network.network.deployment_id, scratch);
+    }
+    return trouble;
+}
+
+static bool rights_has_belonging(const struct model_belonging *all, uint32_t count,
+                                 const struct model_belonging *wanted)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (all[i].table == wanted->table && all[i].node_id == wanted->node_id &&
+            all[i].value == wanted->value)
+            return true;
+    return false;
+}
+
+static const char *rights_check_belongings(struct model *m, const struct core *c,
+                                           const struct command *command, struct arena *scratch)
+{
+    uint32_t count;
+    const char *trouble = NULL;
+    const struct model_belonging *now = model_read_belongings(c, scratch, &count);
+    for (uint32_t i = 0; i < m->belongings_count && !trouble; i++)
+        if (!rights_has_belonging(now, count, &m->belongings[i]))
+            trouble = rights_check_change(
+                m, c, command, rights_node_deployment(m, c, m->belongings[i].node_id), scratch);
+    for (uint32_t i = 0; i < count && !trouble; i++)
+        if (!rights_has_belonging(m->belongings, m->belongings_count, &now[i]))
+            trouble = rights_check_change(m, c, command,
+                                          rights_node_deployment(m, c, now[i].node_id), scratch);
+    return trouble;
+}
+
+/* ---- one step ---- */
+
 const char *model_check_rights(struct model *m, const struct core *c, const struct command *command,
                                struct arena *scratch)
 {
@@ -107,5 +182,7 @@ const char *model_check_rights(struct model *m, const struct core *c, const stru
     for (int64_t id = 0; (id = core_next_id(c, TABLE_NODEROLE, id)) != 0 && !trouble;)
         if (!model_edit_noderole(m, id) && core_record(c, TABLE_NODEROLE, id, &now))
             trouble = rights_check_change(m, c, command, now.noderole.deployment_id, scratch);
-    return trouble;
+    if (!trouble)
+        trouble = rights_check_addresses(m, c, command, scratch);
+    return trouble ? trouble : rights_check_belongings(m, c, command, scratch);
 }

@@ -25,16 +25,25 @@ static int64_t operator_draw_if_turn(struct world *w, const struct command *comm
 }
 
 /* The principal of a command: mostly the installation itself, which has all rights, otherwise a
- * user or a token, whose rights the core checks. */
-static struct principal operator_draw_caller(struct world *w)
+ * user or a token, whose rights the core checks. Addresses and hints are requested by users more
+ * often, because the rights to them depend on two deployments. */
+static struct principal operator_draw_caller(struct world *w, enum command_kind kind)
 {
     const struct core *core = world_core(w);
-    struct record token;
+    const bool is_address = kind == COMMAND_NETWORK_ALLOCATE || kind == COMMAND_ATTRIB_SET ||
+                            kind == COMMAND_NETWORK_DEALLOCATE;
+    struct record token, user;
     struct principal by = {0};
-    if (!core || !prng_chance(&w->rng, 60))
+    if (!core || !prng_chance(&w->rng, is_address ? 250 : 60))
         return by;
     by.is_external = true;
     by.user_id = operator_pick(w, core, TABLE_USER);
+    for (uint32_t i = 0; is_address && i < 4; i++) {
+        /* A user with rights in some deployments only. */
+        if (!core_record(core, TABLE_USER, by.user_id, &user) || user.user.grants.len > 2)
+            break;
+        by.user_id = operator_pick(w, core, TABLE_USER);
+    }
     if (prng_chance(&w->rng, 300))
         by.token_id = operator_pick(w, core, TABLE_TOKEN);
     if (by.token_id > 0 && core_record(core, TABLE_TOKEN, by.token_id, &token)) {
@@ -54,7 +63,7 @@ void operator_send_command(struct world *w, struct command *command)
     command->request = ++w->last_request;
     command->actor = STR("user sim");
     command->address = STR("192.0.2.7");
-    command->by = operator_draw_caller(w);
+    command->by = operator_draw_caller(w, command->kind);
     w->operator_commands++;
     world_send(w, (int64_t)prng_below(&w->rng, 3), command);
 }
