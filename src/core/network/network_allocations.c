@@ -47,7 +47,7 @@ struct str network_hint_key(const struct core *c, network_range_ix r, enum ip_fa
 }
 
 /* The address that the hint of the node requests in the network; IP_NONE if there is none or it is
- * no address. */
+ * no address. The hint of a system node requests none, because that is no machine. */
 static struct ip allocation_hint(const struct core *c, network_range_ix r, node_ix n,
                                  struct arena *a)
 {
@@ -56,7 +56,7 @@ static struct ip allocation_hint(const struct core *c, network_range_ix r, node_
     const struct json *value = json_get(doc_tree(a, doc_of(c, node_at(c, n)->hint)), key);
     struct ip ip = {0};
     const char *wrong;
-    if (value && value->kind == JSON_STRING)
+    if (value && value->kind == JSON_STRING && !node_at(c, n)->system)
         ignore(ip_parse(value->text, &ip, &wrong), "a hint that is no address requests none");
     return ip;
 }
