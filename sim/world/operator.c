@@ -31,7 +31,7 @@ static struct principal operator_draw_caller(struct world *w, enum command_kind 
 {
     const struct core *core = world_core(w);
     const bool is_address = kind == COMMAND_NETWORK_ALLOCATE || kind == COMMAND_ATTRIB_SET ||
-                            kind == COMMAND_NETWORK_DEALLOCATE;
+                            kind == COMMAND_NETWORK_DEALLOCATE || kind == COMMAND_NODE_CREATE;
     struct record token, user;
     struct principal by = {0};
     if (!core || !prng_chance(&w->rng, is_address ? 250 : 60))
@@ -216,10 +216,10 @@ static const struct {
     {action_deallocate, 12},
     {action_lease, 26},
     {action_lease_decline, 4},
-    {action_hint, 8},
+    {action_hint, 12},
     {action_nics_make, 1},
     {action_nic_move, 4},
-    {action_node_register, 3},
+    {action_node_register, 4},
     {action_filter_create, 5},
     {action_filter_update, 5},
     {action_filter_delete, 3},

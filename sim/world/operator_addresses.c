@@ -213,25 +213,40 @@ static struct str addresses_draw_macs(struct world *w)
     return buf_str(&b);
 }
 
-/* Set the MACs or the wanted address in the hint of a node. */
+/* The hint of a node requests an address in one of the networks. */
+static void addresses_hint_address(struct world *w, const struct core *core,
+                                   struct attrib_set_command *set)
+{
+    struct buf name = buf_in(&w->arena), value = buf_in(&w->arena);
+    struct record range, network;
+    const int64_t range_id = operator_pick(w, core, TABLE_NETWORK_RANGE);
+    const bool is_known =
+        core_record(core, TABLE_NETWORK_RANGE, range_id, &range) &&
+        core_record(core, TABLE_NETWORK, range.network_range.network_id, &network);
+    buf_put_z(&name, "hint-");
+    buf_put_str(&name, is_known ? network.network.name : STR("admin"));
+    buf_put_z(&name, "-v4addr");
+    set->attrib_id = core_find(core, TABLE_ATTRIB, buf_str(&name));
+    buf_put_c(&value, '"');
+    buf_put_str(&value, prng_chance(&w->rng, 700) ? addresses_draw_in_range(w, core, range_id)
+                                                  : networks_draw_address(w, ""));
+    buf_put_c(&value, '"');
+    set->value = buf_str(&value);
+}
+
+/* Set the MACs or a wanted address in the hint of a node. */
 void action_hint(struct world *w, const struct core *core)
 {
     struct command command = {.kind = COMMAND_ATTRIB_SET};
     struct attrib_set_command *set = &command.attrib_set;
-    const bool is_mac = prng_chance(&w->rng, 500);
     set->target = TABLE_NODE;
     set->id = addresses_pick_machine(w, core);
     set->bucket = BUCKET_USER;
-    set->attrib_id = core_find(core, TABLE_ATTRIB,
-                               is_mac ? STR("hint-admin-macs") : STR("hint-admin-v4addr"));
-    if (is_mac) {
-        set->value = addresses_draw_macs(w);
+    if (prng_chance(&w->rng, 600)) {
+        addresses_hint_address(w, core, set);
     } else {
-        struct buf b = buf_in(&w->arena);
-        buf_put_c(&b, '"');
-        buf_put_str(&b, networks_draw_address(w, ""));
-        buf_put_c(&b, '"');
-        set->value = buf_str(&b);
+        set->attrib_id = core_find(core, TABLE_ATTRIB, STR("hint-admin-macs"));
+        set->value = addresses_draw_macs(w);
     }
     operator_send_command(w, &command);
 }
