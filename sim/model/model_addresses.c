@@ -68,9 +68,9 @@ struct model_address *model_read_addresses(const struct core *c, struct arena *a
                                            uint32_t *out_count)
 {
     struct record r;
-    struct model_address *all = arena_array(
-        a, struct model_address,
-        core_count(c, TABLE_NETWORK_ALLOCATION) + core_count(c, TABLE_LEASE) + 1);
+    struct model_address *all =
+        arena_array(a, struct model_address,
+                    core_count(c, TABLE_NETWORK_ALLOCATION) + core_count(c, TABLE_LEASE) + 1);
     *out_count = 0;
     for (int64_t id = 0; (id = core_next_id(c, TABLE_NETWORK_ALLOCATION, id)) != 0;) {
         must(core_record(c, TABLE_NETWORK_ALLOCATION, id, &r));
@@ -112,10 +112,9 @@ struct model_belonging *model_read_belongings(const struct core *c, struct arena
         must(core_record(c, TABLE_DNS_NAME_ENTRY, id, &r));
         const int64_t owner = r.dns_name_entry.network_allocation_id;
         if (core_record(c, TABLE_NETWORK_ALLOCATION, owner, &allocation))
-            all[(*out_count)++] =
-                (struct model_belonging){TABLE_DNS_NAME_ENTRY, id,
-                                         allocation.network_allocation.node_id,
-                                         hash64(r.dns_name_entry.name, 1)};
+            all[(*out_count)++] = (struct model_belonging){TABLE_DNS_NAME_ENTRY, id,
+                                                           allocation.network_allocation.node_id,
+                                                           hash64(r.dns_name_entry.name, 1)};
     }
     return all;
 }
@@ -157,7 +156,7 @@ static void addresses_drop_rests(struct model *m, const struct core *c, int64_t 
             m->rests[i] = m->rests[--m->rests_count];
 }
 
-/* The row is new in this step: nobody else may have had its address within the hour. */
+/* The row is new in this step: no other node or client may have had its address within the hour. */
 static const char *addresses_check_rest(struct model *m, const struct model_address *row,
                                         int64_t mono_ms)
 {
@@ -169,8 +168,7 @@ static const char *addresses_check_rest(struct model *m, const struct model_addr
             m->rests[i] = m->rests[--m->rests_count];
             return NULL;
         }
-        return model_report(m,
-                            "I15: the address of %s %lld was %s %lld ms before, by node %lld",
+        return model_report(m, "I15: the address of %s %lld was %s %lld ms before, by node %lld",
                             row->is_allocation ? "allocation" : "lease", (long long)row->id,
                             rest->node_id ? "freed" : "declined",
                             (long long)(mono_ms - rest->since_ms), (long long)rest->node_id);
@@ -186,8 +184,7 @@ static const char *addresses_check_row(struct model *m, const struct core *c,
     struct record node, range;
     struct model_ip first, last;
     const char *kind = row->is_allocation ? "allocation" : "lease";
-    if (!row->is_readable ||
-        !core_record(c, TABLE_NETWORK_RANGE, row->range_id, &range) ||
+    if (!row->is_readable || !core_record(c, TABLE_NETWORK_RANGE, row->range_id, &range) ||
         !model_parse_address(range.network_range.first, &first) ||
         !model_parse_address(range.network_range.last, &last) ||
         !model_ip_is_between(&row->ip, &first, &last))
@@ -196,9 +193,9 @@ static const char *addresses_check_row(struct model *m, const struct core *c,
     if (row->ip.prefix != first.prefix || first.prefix != last.prefix)
         return model_report(m, "I15: the address of %s %lld has another prefix than range %lld",
                             kind, (long long)row->id, (long long)row->range_id);
-    if (row->is_allocation && (row->network_id != range.network_range.network_id ||
-                               !core_record(c, TABLE_NODE, row->node_id, &node) ||
-                               node.node.system))
+    if (row->is_allocation &&
+        (row->network_id != range.network_range.network_id ||
+         !core_record(c, TABLE_NODE, row->node_id, &node) || node.node.system))
         return model_report(m, "I15: allocation %lld has no node, or the network of another range",
                             (long long)row->id);
     return NULL;
@@ -213,13 +210,12 @@ static const char *addresses_check_all(struct model *m, const struct core *c)
         for (uint32_t k = 0; k < i && !trouble; k++) {
             const struct model_address *other = &m->addresses[k];
             if (model_ip_eq(&one->ip, &other->ip))
-                trouble = model_report(m, "I15: %s %lld and %s %lld have one address",
-                                       other->is_allocation ? "allocation" : "lease",
-                                       (long long)other->id,
-                                       one->is_allocation ? "allocation" : "lease",
-                                       (long long)one->id);
-            else if (one->is_allocation && other->is_allocation &&
-                     one->node_id == other->node_id && one->range_id == other->range_id)
+                trouble = model_report(
+                    m, "I15: %s %lld and %s %lld have one address",
+                    other->is_allocation ? "allocation" : "lease", (long long)other->id,
+                    one->is_allocation ? "allocation" : "lease", (long long)one->id);
+            else if (one->is_allocation && other->is_allocation && one->node_id == other->node_id &&
+                     one->range_id == other->range_id)
                 trouble = model_report(m, "I15: node %lld has two addresses in range %lld",
                                        (long long)one->node_id, (long long)one->range_id);
         }

@@ -53,8 +53,8 @@ static bool names_has_service(const struct core *c, struct str service, struct a
             !core_record(c, TABLE_ROLE, nr.noderole.role_id, &role) ||
             !role.role.lists_services.len)
             continue;
-        const struct json *list = names_read_value(c, (struct subject){TABLE_NODEROLE, id},
-                                                   role.role.lists_services, a);
+        const struct json *list =
+            names_read_value(c, (struct subject){TABLE_NODEROLE, id}, role.role.lists_services, a);
         for (const struct json *item = list && list->kind == JSON_ARRAY ? list->first : NULL; item;
              item = item->next) {
             const struct json *name =
@@ -140,8 +140,8 @@ static bool names_matcher_holds(const struct name_subject *s, struct str matcher
     for (uint32_t at = 0; at < matcher.len;) {
         uint32_t len = 0;
         for (; at < matcher.len && matcher.at[at] != '"'; at++) {
-            const bool is_operator = matcher.at[at] == '=' && len && left[len - 1] != '=' &&
-                                     left[len - 1] != ' ';
+            const bool is_operator =
+                matcher.at[at] == '=' && len && left[len - 1] != '=' && left[len - 1] != ' ';
             if (is_operator)
                 left[len++] = ' ';
             if (matcher.at[at] != ' ' || (len && left[len - 1] != ' '))
@@ -221,8 +221,8 @@ static struct str names_expand(const struct name_subject *s, struct str template
         uint32_t end = at + 2;
         while (end + 1 < template.len && (template.at[end] != '}' || template.at[end + 1] != '}'))
             end++;
-        const bool is_braced = end + 1 < template.len && template.at[at] == '{' &&
-                               template.at[at + 1] == '{';
+        const bool is_braced =
+            end + 1 < template.len && template.at[at] == '{' && template.at[at + 1] == '{';
         if (is_braced && names_token(s, str_slice(template, at + 2, end), &text)) {
             buf_put_str(&b, text);
             at = end + 2;

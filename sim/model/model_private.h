@@ -126,7 +126,7 @@ struct model_address {
 /* An address that was freed by a node or declined by a client. */
 struct model_rest {
     struct model_ip ip;
-    int64_t node_id;  /* the node that may have it back; 0 = none */
+    int64_t node_id; /* the node that may have it back; 0 = none */
     int64_t range_id;
     int64_t since_ms; /* monotonic */
 };
@@ -153,7 +153,7 @@ struct model_belonging {
     A(struct model_address, addresses)                                                             \
     A(struct model_rest, rests)                                                                    \
     A(struct model_belonging, belongings)                                                          \
-    A(int64_t, run_owner)         /* by run id: its noderole, also after the run was deleted */    \
+    A(int64_t, run_owner) /* by run id: its noderole, also after the run was deleted */            \
     A(int64_t, parents)
 
 /* `x_count` entries of `x_cap`. For the ones indexed by id, count is the highest id + 1. */

@@ -117,8 +117,7 @@ static const char *rights_check_addresses(struct model *m, const struct core *c,
             trouble = rights_check_change(
                 m, c, command, rights_node_deployment(m, c, m->addresses[i].node_id), scratch);
     for (uint32_t i = 0; i < count && !trouble; i++) {
-        if (!now[i].is_allocation ||
-            model_find_address(m->addresses, m->addresses_count, &now[i]))
+        if (!now[i].is_allocation || model_find_address(m->addresses, m->addresses_count, &now[i]))
             continue;
         trouble = rights_check_change(m, c, command, rights_node_deployment(m, c, now[i].node_id),
                                       scratch);

@@ -10,8 +10,8 @@
  * machines that are created with an address and a MAC.
  *
  * Pool clients have no state of their own. The daemon would send a command for each message of a
- * client; here a lease that exists is renewed, given back or declined by its client or by a stranger,
- * and a lease that nobody renews belongs to a client that has disappeared. Clients and nodes draw
+ * client; here a lease that exists is renewed, given back or declined by its client or by another one,
+ * and a lease that is not renewed belongs to a client that has disappeared. Clients and nodes draw
  * their MACs from two short lists with some in common, so that the same MAC is used by several. */
 
 enum { CLIENTS = 10, NODE_MACS = 14 };
@@ -20,8 +20,12 @@ enum { CLIENTS = 10, NODE_MACS = 14 };
 
 static struct str addresses_draw_mac(struct world *w, uint64_t count)
 {
-    static const char *const bad[] = {"", "52:54:00", "ff:ff:ff:ff:ff:ff", "00:00:00:00:00:00",
-                                      "01:00:5e:00:00:01", "52:54:00:bb:00:zz"};
+    static const char *const bad[] = {"",
+                                      "52:54:00",
+                                      "ff:ff:ff:ff:ff:ff",
+                                      "00:00:00:00:00:00",
+                                      "01:00:5e:00:00:01",
+                                      "52:54:00:bb:00:zz"};
     if (world_fault(w, FAULT_OPERATOR_WRONG))
         return str_from(bad[prng_below(&w->rng, sizeof bad / sizeof *bad)]);
     return operator_format(w, prng_chance(&w->rng, 900) ? "52:54:00:bb:00:%u" : "52-54-00-BB-00-%u",
@@ -192,7 +196,8 @@ void action_lease_decline(struct world *w, const struct core *core)
 {
     struct command command = {.kind = COMMAND_LEASE_DECLINE};
     command.lease_decline.range_id = operator_pick(w, core, TABLE_NETWORK_RANGE);
-    command.lease_decline.address = addresses_draw_in_range(w, core, command.lease_decline.range_id);
+    command.lease_decline.address =
+        addresses_draw_in_range(w, core, command.lease_decline.range_id);
     command.lease_decline.mac = addresses_draw_mac(w, CLIENTS);
     operator_send_command(w, &command);
 }

@@ -28,7 +28,7 @@ struct str networks_draw_address(struct world *w, const char *suffix)
 
 static struct str networks_draw_bad_address(struct world *w)
 {
-    static const char *const bad[] = {"",           "10.20.0.1/40", "10.20.0.300", "FD00::1/64",
+    static const char *const bad[] = {"",           "10.20.0.1/40", "10.20.0.300",  "FD00::1/64",
                                       "fd00::1/64", "10.20.9.0/29", "10.20.1.7/29", "\xff"};
     return str_from(bad[prng_below(&w->rng, sizeof bad / sizeof *bad)]);
 }
@@ -142,8 +142,7 @@ void operator_create_network(struct world *w, const struct core *core, struct st
     create->deployment_id =
         prng_chance(&w->rng, 500) ? 0 : operator_pick(w, core, TABLE_DEPLOYMENT);
     create->configure = is_admin || prng_chance(&w->rng, 800);
-    create->category =
-        is_admin ? STR("admin") : str_from(categories[prng_below(&w->rng, 4)]);
+    create->category = is_admin ? STR("admin") : str_from(categories[prng_below(&w->rng, 4)]);
     create->conduit = networks_draw_conduit(w);
     if (prng_chance(&w->rng, 300)) {
         create->given |= GIVEN_NETWORK_V6PREFIX;
@@ -245,8 +244,7 @@ void action_range_update(struct world *w, const struct core *core)
     update->overlap = prng_chance(&w->rng, 300);
     update->inherit = (uint32_t)prng_below(&w->rng, RANGE_OWN_ALL + 1);
     /* Shrink or enlarge the range where it is: addresses in use must stay inside. */
-    if (prng_chance(&w->rng, 500) &&
-        core_record(core, TABLE_NETWORK_RANGE, update->id, &range)) {
+    if (prng_chance(&w->rng, 500) && core_record(core, TABLE_NETWORK_RANGE, update->id, &range)) {
         struct ip first, last, moved;
         const char *wrong;
         update->given = GIVEN_RANGE_LAST;
@@ -310,8 +308,12 @@ static struct str networks_draw_matcher(struct world *w)
         "node.colour == \"red\"",
         "net.category==\"storage\" , deployment.name == \"site-1\"",
     };
-    static const char *const bad[] = {"", "net.category", "net.category = \"admin\"",
-                                      "net.category == \"admin", "net.name == \"a\" x", "\xff"};
+    static const char *const bad[] = {"",
+                                      "net.category",
+                                      "net.category = \"admin\"",
+                                      "net.category == \"admin",
+                                      "net.name == \"a\" x",
+                                      "\xff"};
     return world_fault(w, FAULT_OPERATOR_WRONG)
                ? str_from(bad[prng_below(&w->rng, sizeof bad / sizeof *bad)])
                : str_from(good[prng_below(&w->rng, sizeof good / sizeof *good)]);
@@ -342,8 +344,8 @@ void action_filter_create(struct world *w, const struct core *core)
     (void)core;
     struct command command = {.kind = COMMAND_DNS_NAME_FILTER_CREATE};
     struct dns_name_filter_create_command *create = &command.dns_name_filter_create;
-    create->given = GIVEN_FILTER_NAME | GIVEN_FILTER_PRIORITY |
-                    (uint32_t)prng_below(&w->rng, 32) | GIVEN_FILTER_MATCHER;
+    create->given = GIVEN_FILTER_NAME | GIVEN_FILTER_PRIORITY | (uint32_t)prng_below(&w->rng, 32) |
+                    GIVEN_FILTER_MATCHER;
     create->name = operator_dubious_name(w, "filter-%u");
     create->matcher = networks_draw_matcher(w);
     create->priority = (uint32_t)prng_below(&w->rng, 30);

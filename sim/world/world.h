@@ -111,11 +111,11 @@ struct world {
     int64_t hook_ms[HOOK_QUEUES]; /* monotonic time of the last result of each queue */
     uint32_t operator_commands;   /* number of commands of operators so far */
     int64_t last_request;
-    bool set_up;         /* the setup is complete; operators act at random */
-    uint32_t imported;   /* number of additional barclamps */
-    uint32_t names_used; /* number of generated names */
+    bool set_up;            /* the setup is complete; operators act at random */
+    uint32_t imported;      /* number of additional barclamps */
+    uint32_t names_used;    /* number of generated names */
     uint32_t network_tries; /* number of networks that the setup tried to create */
-    struct buf *parts;   /* bulk command that is being assembled; NULL = send to the turn */
+    struct buf *parts;      /* bulk command that is being assembled; NULL = send to the turn */
 
     struct checks *checks;
     struct transcript *transcript;
