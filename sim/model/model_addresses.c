@@ -8,8 +8,8 @@
 #include "base/hash/hash.h"
 
 /* The naive model of addresses (docs/invariants.md, I15 and I16): the list of all allocations and
- * leases, read again from the records after every step, and the list of addresses that were freed or
- * declined lately, computed from the differences between two such lists.
+ * leases, read again from the records after every step, and the list of addresses that were freed
+ * or declined lately, computed from the differences between two such lists.
  *
  * Addresses are read with inet_pton(), and every rule is a comparison of each row with each other
  * one. A freed or declined address may be given to another node only an hour of the monotonic clock

@@ -13,9 +13,9 @@
  *
  * Everything is computed again from the records: for each filter whether its service exists, for
  * each allocation and filter whether the matcher holds and which name the template makes. Matchers
- * and templates are read here by simple scanners that share nothing with model/name_filter.c. Values
- * of attribs are those that core_value() returns, because data layers are not the subject of this
- * check. */
+ * and templates are read here by simple scanners that share nothing with model/name_filter.c.
+ * Values of attribs are those that core_value() returns, because data layers are not the subject of
+ * this check. */
 
 enum { NAME_MAX = 253, LABEL_MAX = 63 };
 

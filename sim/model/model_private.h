@@ -4,7 +4,8 @@
  * into events, model_anneal.c checks the starts of an annealing pass, model_boot.c checks the boot
  * barrier, model_readings.c the power states, model_admin.c the automatic admin node,
  * model_addresses.c the addresses of nodes and clients, model_names.c the DNS names,
- * model_rights.c the rights of users, model_records.c the records against each other, model_why.c the causes of `why`.
+ * model_rights.c the rights of users, model_records.c the records against each other, model_why.c
+ * the causes of `why`.
  */
 #pragma once
 

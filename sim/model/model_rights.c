@@ -6,8 +6,8 @@
 /* Checks rights across deployments (I12; ADR 0051, rule 2) from the records before and after a
  * step: a noderole that a command of a user created, deleted, committed, proposed or moved must be
  * in a deployment in which that user is an operator. The same holds for the node of an address, MAC
- * or DNS name that the command added or removed, and for the network of an address that the user has
- * chosen. */
+ * or DNS name that the command added or removed, and for the network of an address that the user
+ * has chosen. */
 
 static int64_t rights_parent_of(const struct core *c, int64_t deployment_id)
 {

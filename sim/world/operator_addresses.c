@@ -10,9 +10,10 @@
  * machines that are created with an address and a MAC.
  *
  * Pool clients have no state of their own. The daemon would send a command for each message of a
- * client; here a lease that exists is renewed, given back or declined by its client or by another one,
- * and a lease that is not renewed belongs to a client that has disappeared. Clients and nodes draw
- * their MACs from two short lists with some in common, so that the same MAC is used by several. */
+ * client; here a lease that exists is renewed, given back or declined by its client or by another
+ * one, and a lease that is not renewed belongs to a client that has disappeared. Clients and nodes
+ * draw their MACs from two short lists with some in common, so that the same MAC is used by
+ * several. */
 
 enum { CLIENTS = 10, NODE_MACS = 14 };
 
