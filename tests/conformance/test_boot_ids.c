@@ -64,7 +64,7 @@ static struct world *open_one(void)
 
 /* ---- boot ids ---- */
 
-TEST(a_late_report_of_an_earlier_boot_changes_nothing)
+TEST(c176_a_late_report_of_an_earlier_boot_changes_nothing)
 {
     struct world *w = open_one();
     DONE(w, cmd_report(w, "n1", "boot-1", true));

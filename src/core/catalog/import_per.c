@@ -320,16 +320,16 @@ static const char *network_role_check(const struct core *c, const struct role *r
     const struct str pattern = text_of(c, role->per_name);
     const network_ix w = network_by_id(c, role->network_id);
     if (!role->network_id)
-        return pattern.len ? "I15: a role without a network has a pattern of names" : NULL;
+        return pattern.len ? "C19: a role without a network has a pattern of names" : NULL;
     if (!w.v)
-        return "I15: a role is made for a network that does not exist";
+        return "C19: a role is made for a network that does not exist";
     if (!ids_has(c, &network_at(c, w)->roles, TABLE_ROLE,
                  name_find(c, TABLE_ROLE, text_of(c, role->name))))
-        return "C11: a network does not list one of its roles";
+        return "C19: a network does not list one of its roles";
     return str_eq(per_replace_name(a, pattern, text_of(c, network_at(c, w)->name)),
                   text_of(c, role->name))
                ? NULL
-               : "I15: the name of a role is not made of its network";
+               : "C19: the name of a role is not made of its network";
 }
 
 const char *network_roles_check(const struct core *c, struct arena *a)
@@ -340,7 +340,7 @@ const char *network_roles_check(const struct core *c, struct arena *a)
     for (uint32_t ix = pool_next(barclamps, 0); ix; ix = pool_next(barclamps, ix)) {
         const struct barclamp *b = barclamp_at(c, (barclamp_ix){ix});
         if (b->has_per != barclamp_document_has_per(text_of(c, b->cfg_data)))
-            return "C11: a barclamp is not marked as having entries for networks";
+            return "C19: a barclamp is not marked as having entries for networks";
     }
     uint32_t of_networks = 0, listed = 0;
     for (uint32_t ix = pool_next(roles, 0); ix; ix = pool_next(roles, ix)) {
@@ -351,5 +351,5 @@ const char *network_roles_check(const struct core *c, struct arena *a)
     }
     for (uint32_t ix = pool_next(networks, 0); ix; ix = pool_next(networks, ix))
         listed += network_at(c, (network_ix){ix})->roles.count;
-    return listed == of_networks ? NULL : "C11: a network lists a role that is not its own";
+    return listed == of_networks ? NULL : "C19: a network lists a role that is not its own";
 }

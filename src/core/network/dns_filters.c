@@ -386,7 +386,7 @@ const char *dns_filters_check(const struct core *c)
     bool served[NAME_FILTERS_MAX];
     const struct vec *filters = &c->vars.name_filters;
     if (filters->count != c->tables[TABLE_DNS_NAME_FILTER].pool.live)
-        return "C11: a DNS name filter is not in the list of filters";
+        return "C18: a DNS name filter is not in the list of filters";
     services_find(c, served);
     for (uint32_t i = 0; i < filters->count; i++) {
         const dns_name_filter_ix f = {vec_at(c, filters, i)};
@@ -394,11 +394,11 @@ const char *dns_filters_check(const struct core *c)
             (i &&
              dns_name_filter_at(c, (dns_name_filter_ix){vec_at(c, filters, i - 1)})->priority >=
                  dns_name_filter_at(c, f)->priority))
-            return "C11: the list of DNS name filters is not sorted by priority";
+            return "C18: the list of DNS name filters is not sorted by priority";
         if (!c->vars.services_due && dns_name_filter_at(c, f)->is_served != served[i])
-            return "C11: a DNS name filter is not marked by whether its service exists";
+            return "C18: a DNS name filter is not marked by whether its service exists";
     }
     return c->vars.services_due || c->vars.name_needs == filters_find_needs(c)
                ? NULL
-               : "C11: the rows that DNS name filters read are not known";
+               : "C18: the rows that DNS name filters read are not known";
 }

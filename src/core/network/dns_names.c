@@ -462,13 +462,13 @@ static const char *names_check_allocation(const struct core *c, network_allocati
          e = dns_name_entry_at(c, e)->next, listed++) {
         if (listed > entries->live || !pool_is_live(entries, e.v) ||
             dns_name_entry_at(c, e)->allocation.v != a.v)
-            return "C11: an allocation lists a DNS name that is not its own";
+            return "C18: an allocation lists a DNS name that is not its own";
         const struct dns_name_entry *row = dns_name_entry_at(c, e);
         if (!pool_is_live(&c->tables[TABLE_DNS_NAME_FILTER].pool, row->filter.v) ||
             entry_find(c, a, row->filter).v != e.v)
-            return "I15: a DNS name has no filter, or its filter gave two names to the allocation";
+            return "I17: a DNS name has no filter, or its filter gave two names to the allocation";
         if (omap_find(&c->name_rows, entry_key(row->filter, row->o.id)) != e.v)
-            return "C11: a DNS name is not in the index of its filter";
+            return "C18: a DNS name is not in the index of its filter";
     }
     const struct name_facts facts = name_facts_of(reader, a);
     for (uint32_t i = 0; i < c->vars.name_filters.count && is_settled; i++) {
@@ -480,10 +480,10 @@ static const char *names_check_allocation(const struct core *c, network_allocati
         found += e.v != 0;
         if ((e.v && (!is_given || !str_eq(text_of(c, dns_name_entry_at(c, e)->name), name))) ||
             (!e.v && is_given && entries->live < entries->max))
-            return "C11: the DNS names of an allocation are not those that its filters give";
+            return "C18: the DNS names of an allocation are not those that its filters give";
     }
     return !is_settled || found == listed ? NULL
-                                          : "C11: a DNS name is of a filter that is not listed";
+                                          : "C18: a DNS name is of a filter that is not listed";
 }
 
 const char *dns_names_check(const struct core *c)
@@ -506,6 +506,6 @@ const char *dns_names_check(const struct core *c)
                        ->entry_count;
     if (!what && (listed != c->tables[TABLE_DNS_NAME_ENTRY].pool.live || counted != listed ||
                   c->name_rows.count != listed))
-        what = "C11: a DNS name is not listed by its allocation, or counts of names are wrong";
+        what = "C18: a DNS name is not listed by its allocation, or counts of names are wrong";
     return what;
 }

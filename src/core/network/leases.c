@@ -278,10 +278,10 @@ const char *leases_check(const struct core *c)
         if (omap_find(&c->lease_ends, lease_timer_key(c, l)) != ix)
             return "C16: a live lease has no timer";
     }
+    if (live != c->lease_ends.count)
+        return "C16: a timer has no live lease";
     const struct pool *ranges = &c->tables[TABLE_NETWORK_RANGE].pool;
     for (uint32_t ix = pool_next(ranges, 0); ix; ix = pool_next(ranges, ix))
         counted += network_range_at(c, (network_range_ix){ix})->live_count;
-    if (counted != live)
-        return "C16: the counts of live leases are wrong";
-    return live == c->lease_ends.count ? NULL : "C16: a timer has no live lease";
+    return counted == live ? NULL : "C16: the counts of live leases are wrong";
 }

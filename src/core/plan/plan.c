@@ -167,9 +167,10 @@ static void plan_put_addresses(struct plan *p, noderole_ix nr, const char *how)
 static uint64_t plan_lists_bytes(const struct plan *p)
 {
     const struct plan_lists *l = &p->lists;
-    return (uint64_t)l->addresses.len + l->announced.len + l->changed.len + l->changed_destructive.len +
-           l->commits.len + l->consent.len + l->destructive.len + l->held.len + l->missing.len +
-           l->removes.len + l->reruns.len + l->role_commits.len + l->runs.len + l->unproposed.len;
+    return (uint64_t)l->addresses.len + l->announced.len + l->changed.len +
+           l->changed_destructive.len + l->commits.len + l->consent.len + l->destructive.len +
+           l->held.len + l->missing.len + l->removes.len + l->reruns.len + l->role_commits.len +
+           l->runs.len + l->unproposed.len;
 }
 
 struct str core_plan_too_large(void)
@@ -182,9 +183,9 @@ void plan_begin_lists(struct plan *p)
 {
     struct plan_lists *l = &p->lists;
     p->lists_max = ANSWER_DOC_MAX;
-    struct buf *const lists[] = {&l->announced, &l->changed, &l->changed_destructive, &l->commits,
-                                 &l->consent,   &l->held,    &l->destructive,         &l->missing,
-                                 &l->removes,   &l->reruns,  &l->role_commits,        &l->runs,
+    struct buf *const lists[] = {&l->announced,  &l->changed,  &l->changed_destructive, &l->commits,
+                                 &l->consent,    &l->held,     &l->destructive,         &l->missing,
+                                 &l->removes,    &l->reruns,   &l->role_commits,        &l->runs,
                                  &l->unproposed, &l->addresses};
     for (uint32_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         *lists[i] = buf_in(&p->arena);

@@ -18,7 +18,6 @@ struct rights_world {
     int64_t router;                                    /* in system */
     int64_t run;                                       /* in lab */
     int64_t group;
-    int64_t range[2], allocation[4]; /* ranges of networks of system and of lab; of the nodes */
     int64_t admin, oper, viewer, granted; /* users; the last is operator in lab */
     int64_t admin_token, node_token, other_node_token;
 };
@@ -73,36 +72,12 @@ static void make_network(struct rights_world *h, int where, int64_t deployment)
     snprintf(ranges, sizeof ranges,
              "[{\"first\":\"10.0.%d.1/24\",\"last\":\"10.0.%d.99/24\",\"name\":\"host\"}]", where,
              where);
-    h->network[where] =
-        DONE(h->w, CMD(NETWORK_CREATE, network_create, .name = str_from(name),
-                       .deployment_id = deployment, .given = GIVEN_NETWORK_CONDUIT,
-                       .conduit = STR("1g0"), .ranges = str_from(ranges)));
+    h->network[where] = DONE(h->w, CMD(NETWORK_CREATE, network_create, .name = str_from(name),
+                                       .deployment_id = deployment, .given = GIVEN_NETWORK_CONDUIT,
+                                       .conduit = STR("1g0"), .ranges = str_from(ranges)));
     h->range[where] = core_ranges_of(h->w->core, h->network[where], &h->w->arena, &count)[0];
-    h->address[where] = DONE(h->w, CMD(NETWORK_ALLOCATE, network_allocate, .node_id = h->node[where],
-                                       .range_id = h->range[where]));
-}
-
-/* Network `top` of system and `own` of lab. Each node has an address in the first one. */
-static void make_networks(struct rights_world *h)
-{
-    struct world *w = h->w;
-    static const char *const names[] = {"top", "own"};
-    static const char *const ranges[] = {
-        "[{'name':'host','first':'10.1.0.10/24','last':'10.1.0.99/24'}]",
-        "[{'name':'host','first':'10.2.0.10/24','last':'10.2.0.99/24'}]"};
-    struct record record;
-    for (int i = 0; i < 2; i++) {
-        const int64_t network =
-            DONE(w, CMD(NETWORK_CREATE, network_create, .name = str_from(names[i]),
-                        .deployment_id = i ? h->lab : SYSTEM, .given = GIVEN_NETWORK_CONDUIT,
-                        .conduit = STR("1g0"), .ranges = world_json(w, ranges[i])));
-        h->range[i] = core_next_id(w->core, TABLE_NETWORK_RANGE, i ? h->range[0] : 0);
-        CHECK(core_record(w->core, TABLE_NETWORK_RANGE, h->range[i], &record));
-        CHECK(record.network_range.network_id == network);
-    }
-    for (int i = 0; i < 4; i++)
-        h->allocation[i] = DONE(w, CMD(NETWORK_ALLOCATE, network_allocate, .node_id = h->node[i],
-                                       .range_id = h->range[0]));
+    h->address[where] = DONE(h->w, CMD(NETWORK_ALLOCATE, network_allocate,
+                                       .node_id = h->node[where], .range_id = h->range[where]));
 }
 
 static struct rights_world rights_world_open(void)
@@ -123,14 +98,13 @@ static struct rights_world rights_world_open(void)
     make_network(&h, IN_LAB, h.lab);
     make_network(&h, IN_BENCH, h.bench);
     make_network(&h, IN_YARD, h.yard);
-    h.router = DONE(w, CMD(NETWORK_ROUTER_CREATE, network_router_create,
-                           .network_id = h.network[IN_SYSTEM]));
+    h.router = DONE(
+        w, CMD(NETWORK_ROUTER_CREATE, network_router_create, .network_id = h.network[IN_SYSTEM]));
     DONE(w, CMD(DEPLOYMENT_COMMIT, deployment_commit, .id = h.lab));
     world_anneal(w);
     h.run = core_next_id(w->core, TABLE_RUN, 0);
     CHECK(h.run != 0);
     h.group = DONE(w, CMD(GROUP_CREATE, group_create, .name = STR("g")));
-    make_networks(&h);
     h.admin = 1;
     h.oper = make_user(&h, "op", false, ACCESS_OPERATOR, "{}");
     h.viewer = make_user(&h, "view", false, ACCESS_VIEWER, "{}");
@@ -152,7 +126,7 @@ struct hook_command {
     struct command command;
 };
 
-enum { WISHES_MAX = 400 };
+enum { WISHES_MAX = 320 };
 
 struct hook_commands {
     struct hook_command list[WISHES_MAX];
@@ -297,44 +271,6 @@ static void add_lab_commands(struct hook_commands *all, const struct rights_worl
     WISH(TOP, DNS_NAME_FILTER_DELETE, dns_name_filter_delete, .id = 1);
 }
 
-/* Networks belong to operators of system. The next free address needs the level for the node; an
- * address that the caller chooses needs it where the network belongs to as well. */
-static void add_network_commands(struct hook_commands *all, const struct rights_world *h)
-{
-    static const enum where_at places[] = {TOP, LAB, BENCH, YARD};
-    WISH(TOP, NETWORK_CREATE, network_create, .name = STR("x"));
-    WISH(TOP, NETWORK_CREATE, network_create, .name = STR("x"), .deployment_id = h->lab);
-    WISH(TOP, NETWORK_UPDATE, network_update, .id = 1);
-    WISH(TOP, NETWORK_UPDATE, network_update, .id = 2);
-    WISH(TOP, NETWORK_DELETE, network_delete, .id = 2);
-    WISH(TOP, NETWORK_RANGE_CREATE, network_range_create, .network_id = 2);
-    WISH(TOP, NETWORK_RANGE_UPDATE, network_range_update, .id = h->range[1]);
-    WISH(TOP, NETWORK_ROUTER_CREATE, network_router_create, .network_id = 2);
-    WISH(TOP, NETWORK_ROUTER_UPDATE, network_router_update, .id = 1);
-    WISH(TOP, NETWORK_ROUTER_DELETE, network_router_delete, .id = 1);
-    WISH(TOP, NIC_MOVE, nic_move, .node_id = h->node[IN_LAB]);
-    WISH(TOP, DNS_NAME_FILTER_CREATE, dns_name_filter_create, .name = STR("x"));
-    WISH(TOP, DNS_NAME_FILTER_UPDATE, dns_name_filter_update, .id = 1);
-    WISH(TOP, DNS_NAME_FILTER_DELETE, dns_name_filter_delete, .id = 1);
-    for (int i = 0; i < 4; i++) {
-        WISH(places[i], NETWORK_ALLOCATE, network_allocate, .node_id = h->node[i],
-             .range_id = h->range[0]);
-        WISH(places[i], NETWORK_ALLOCATE, network_allocate, .node_id = h->node[i], .network_id = 1);
-        WISH(places[i], NETWORK_DEALLOCATE, network_deallocate, .id = h->allocation[i]);
-        WISH(TOP, NETWORK_ALLOCATE, network_allocate, .node_id = h->node[i],
-             .range_id = h->range[0], .address = STR("10.1.0.50"));
-        WISH(TOP, NETWORK_ALLOCATE, network_allocate, .node_id = h->node[i], .network_id = 1,
-             .suggestion = STR("10.1.0.50"));
-    }
-    WISH(LAB, NETWORK_ALLOCATE, network_allocate, .node_id = h->node[IN_LAB],
-         .range_id = h->range[1], .address = STR("10.2.0.50"));
-    WISH(LAB, NETWORK_ALLOCATE, network_allocate, .node_id = h->node[IN_LAB], .network_id = 2,
-         .suggestion = STR("10.2.0.50"));
-    WISH(BOTH, NETWORK_ALLOCATE, network_allocate, .node_id = h->node[IN_YARD],
-         .range_id = h->range[1], .address = STR("10.2.0.50"));
-    WISH(ANYWHERE, NETWORK_DEALLOCATE, network_deallocate, .id = 99999);
-}
-
 /* Commands about users; `self` is the caller. */
 static void add_user_commands(struct hook_commands *all, const struct rights_world *h, int64_t self,
                               int64_t own_token)
@@ -393,7 +329,6 @@ static void add_all_commands(struct hook_commands *all, const struct rights_worl
     add_two_deployment_commands(all, h);
     add_lab_commands(all, h);
     add_global_commands(all, h);
-    add_network_commands(all, h);
     add_user_commands(all, h, self, token);
 }
 

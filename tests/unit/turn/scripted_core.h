@@ -246,12 +246,6 @@ bool core_has_only_names_left(const struct core *c)
     return c->work == 0 && c->name_slices > 0;
 }
 
-bool core_has_only_names_left(const struct core *c)
-{
-    (void)c; /* a scripted core has no names */
-    return false;
-}
-
 bool core_needs_reload(const struct core *c)
 {
     return c->needs_reload;
