@@ -123,6 +123,26 @@ TEST(jigs_roles_and_hammers_may_have_dashes)
     }
 }
 
+TEST(names_in_documents_may_contain_the_name_of_a_network)
+{
+    static const char once[] = "may contain {name} only once";
+    check_name(names_check_role_pattern, STR("network-{name}"), NULL);
+    check_name(names_check_role_pattern, STR("{name}-x"), NULL);
+    check_name(names_check_role_pattern, STR("plain"), NULL);
+    check_name(names_check_role_pattern, STR("{name}{name}"), once);
+    check_name(names_check_role_pattern, STR(""), "is required");
+    check_name(names_check_role_pattern, STR("-{name}"), "must begin with a letter");
+    check_name(names_check_role_pattern, STR("a-{nam}"),
+               "may contain only letters, digits, dashes and underscores");
+    check_name(names_check_role_pattern, STR("a-{name"),
+               "may contain only letters, digits, dashes and underscores");
+    check_name(names_check_role_pattern, letters(255), NULL);
+    check_name(names_check_role_pattern, letters(256), too_long);
+    check_name(names_check_attrib_pattern, STR("hint-{name}-{name}"), NULL);
+    check_name(names_check_attrib_pattern, STR("{name}.x"), NULL);
+    check_name(names_check_attrib_pattern, letters(256), too_long);
+}
+
 TEST(a_deployment_leaves_room_for_its_phantom)
 {
     check_as_identifier(names_check_deployment, dashes);

@@ -251,7 +251,7 @@ static void check_scripts(struct world *w, const char *barclamp, const char *pat
     DIR *entries = opendir(path);
     CHECK(entries != NULL);
     for (const struct dirent *e = readdir(entries); e; e = readdir(entries)) {
-        if (e->d_name[0] == '.')
+        if (e->d_name[0] == '.' || e->d_type == DT_DIR) /* scripts may keep other files in one */
             continue;
         CHECK(e->d_name[0] >= '0' && e->d_name[0] <= '9' && e->d_name[2] == '-');
         CHECK(str_ends(str_from(e->d_name), STR(".sh")));
