@@ -138,8 +138,7 @@ static void import_node_attrib(struct import *im, const struct json *entry, stru
     if (!im->network.v) {
         if (is_per)
             import_check_per_name(im, entry, path);
-        import_attrib(im, import_per_copy(a, entry, import_per_sample(a)), path, (role_ix){0},
-                      false);
+        import_attrib(im, import_per_sample(im, entry, path), path, (role_ix){0}, false);
     }
     im->is_copy = true;
     for (network_ix w = import_next_network(im, (network_ix){0}); w.v && im->problems == before;

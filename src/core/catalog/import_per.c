@@ -56,12 +56,21 @@ struct json *import_per_copy(struct arena *a, const struct json *value, struct s
     return copy;
 }
 
-struct str import_per_sample(struct arena *a)
+/* All copies of an entry are in memory at the same time, up to NETWORKS_MAX of them. */
+enum { ENTRY_BYTES_MAX = 16384 };
+_Static_assert(ENTRY_BYTES_MAX == 16384, "a message contains this number");
+
+struct json *import_per_sample(struct import *im, const struct json *entry, struct str path)
 {
-    struct buf b = buf_in(a);
+    struct arena *a = im->c->arena;
+    struct buf name = buf_in(a);
     for (uint32_t i = 0; i < NETWORK_NAME_LEN_MAX; i++)
-        buf_put_c(&b, 'n');
-    return buf_str(&b);
+        buf_put_c(&name, 'n');
+    struct json *copy = import_per_copy(a, entry, buf_str(&name));
+    if (json_write(a, copy).len > ENTRY_BYTES_MAX)
+        import_refuse(im, PROBLEM_LIMIT_REACHED, path,
+                      STR("is longer than 16384 bytes with the name of a network"));
+    return copy;
 }
 
 /* ---- checks of an entry ---- */

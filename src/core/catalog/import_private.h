@@ -98,9 +98,9 @@ void import_check_per_role(struct import *im, const struct json *entry, uint32_t
 /* True if a copy cannot define the attrib, which its barclamp owns, because another entry does. */
 bool import_attrib_is_in_the_way(const struct import *im, attrib_ix ix,
                                  const struct attrib_def *def);
-/* A copy with "{name}" replaced, and a name of the maximum length to check an entry with. */
+/* A copy with "{name}" replaced; and one with a name of the maximum length, to check the entry. */
 struct json *import_per_copy(struct arena *a, const struct json *value, struct str name);
-struct str import_per_sample(struct arena *a);
+struct json *import_per_sample(struct import *im, const struct json *entry, struct str path);
 /* The networks that entries are imported for, by id. */
 network_ix import_next_network(const struct import *im, network_ix after);
 uint32_t import_network_count(const struct core *c, network_ix only);

@@ -465,7 +465,7 @@ static void import_role(struct import *im, const struct json *entry, uint32_t i)
     if (!im->network.v) {
         if (is_per)
             import_check_per_role(im, entry, i);
-        import_check_role(im, import_per_copy(a, entry, import_per_sample(a)), path);
+        import_check_role(im, import_per_sample(im, entry, path), path);
     }
     im->is_copy = true;
     for (network_ix w = import_next_network(im, (network_ix){0}); w.v && im->problems == before;

@@ -307,6 +307,10 @@ static bool hooks_may_request(enum command_kind kind)
     case COMMAND_NODE_PIN_KEYS:
     case COMMAND_NODE_FORGET_KEY:
     case COMMAND_NODE_POWER_READ:
+    case COMMAND_LEASE_TAKE:
+    case COMMAND_LEASE_RELEASE:
+    case COMMAND_LEASE_DECLINE:
+    case COMMAND_NICS_MAKE:
     case COMMAND_ANNEAL:
     case COMMAND_TICK:
     case COMMAND_BATCH: return false;

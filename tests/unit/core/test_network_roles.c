@@ -252,6 +252,29 @@ TEST(names_are_bounded_for_the_longest_network)
     }
 }
 
+/* The entry {"jig":"script","name":"a-{name}","per":"network","description":"..."} with a network
+ * name of 48 characters has exactly the bytes that are permitted, or one more. */
+TEST(an_entry_is_bounded_with_the_longest_network)
+{
+    for (uint32_t more = 0; more <= 1; more++) {
+        struct world *w = world_open();
+        struct buf b = buf_in(&w->arena);
+        const uint32_t fixed =
+            (uint32_t)strlen("{'description':'','jig':'script','name':'a-','per':'network'}") + 48;
+        buf_put_z(&b, "{'barclamp':{'name':'net','source_path':'/src'},'roles':[{'description':'");
+        for (uint32_t i = fixed; i < 16384 + more; i++)
+            buf_put_c(&b, 'x');
+        buf_put_z(&b, "','jig':'script','name':'a-{name}','per':'network'}]}");
+        const struct command import =
+            CMD(IMPORT, import, .barclamp = world_json(w, str_z(&w->arena, buf_str(&b))));
+        if (more)
+            REFUSED(w, import, LIMIT_REACHED, "roles/0");
+        else
+            DONE(w, import);
+        world_close(w);
+    }
+}
+
 TEST(a_role_lists_the_services_of_an_attrib)
 {
     struct world *w = world_open();
