@@ -235,8 +235,8 @@ int64_t *core_hammers_of(const struct core *c, int64_t node_id, struct arena *a,
 /* ---- networks (docs/spec/networks.md) ---- */
 
 /* The ranges of the network, the interfaces of the node, and the allocations of a node, network or
- * range (TABLE_NODE, TABLE_NETWORK, TABLE_NETWORK_RANGE): ids in ascending order; those of a network
- * range by range. */
+ * range (TABLE_NODE, TABLE_NETWORK, TABLE_NETWORK_RANGE): ids in ascending order; those of a
+ * network range by range. */
 int64_t *core_ranges_of(const struct core *c, int64_t network_id, struct arena *a,
                         uint32_t *out_count);
 int64_t *core_nics_of(const struct core *c, int64_t node_id, struct arena *a, uint32_t *out_count);
@@ -249,8 +249,8 @@ int64_t core_router_of(const struct core *c, int64_t network_id);
 int64_t core_address_row(const struct core *c, enum table table, struct ip ip);
 /* The interface with this MAC as a number; 0 = none. */
 int64_t core_nic_of_mac(const struct core *c, uint64_t mac);
-/* The network that has a range with this address, of this category unless that is empty; 0 = none. A
- * range that does not overlap others comes first, then the oldest network. */
+/* The network that has a range with this address, of this category unless that is empty; 0 = none.
+ * A range that does not overlap others comes first, then the oldest network. */
 int64_t core_network_of_address(const struct core *c, struct ip ip, struct str category);
 /* The ranges from which the node gets addresses of the network by default, at most
  * AUTO_RANGES_MAX. */

@@ -60,6 +60,11 @@ static struct object_view_value view_number(int64_t value)
     return (struct object_view_value){.kind = VALUE_INT, .number = value};
 }
 
+static struct object_view_value view_text(struct str text)
+{
+    return (struct object_view_value){.kind = VALUE_TEXT, .text = text};
+}
+
 static struct object_view_value view_document(struct str doc, struct str empty)
 {
     return (struct object_view_value){.kind = VALUE_DOC, .text = doc.len ? doc : empty};
@@ -135,17 +140,18 @@ static struct object_view_value view_range_setting(const struct object_view_fiel
     case RANGE_OWN_USE_VLAN: return view_bool(range.use_vlan);
     case RANGE_OWN_USE_BRIDGE: return view_bool(range.use_bridge);
     case RANGE_OWN_USE_TEAM: return view_bool(range.use_team);
-    default: return (struct object_view_value){.kind = VALUE_TEXT, .text = range.conduit};
+    default: return view_text(range.conduit);
     }
 }
 
-static struct str view_range_full_name(const struct core *core,
-                                       const struct network_range_record *range, struct arena *a)
+static struct object_view_value view_range_full_name(const struct core *core,
+                                                     const struct network_range_record *range,
+                                                     struct arena *a)
 {
     struct record network;
-    return core_record(core, TABLE_NETWORK, range->network_id, &network)
-               ? STR_CONCAT(a, network.network.name, STR("."), range->name)
-               : range->name;
+    return view_string_or_null(core_record(core, TABLE_NETWORK, range->network_id, &network)
+                                   ? STR_CONCAT(a, network.network.name, STR("."), range->name)
+                                   : range->name);
 }
 
 /* A value of the allocation that a DNS name belongs to; null if it does not exist. */
@@ -167,6 +173,21 @@ static struct object_view_value view_entry_value(enum object_view_kind kind,
                                        : STR("A"));
 }
 
+static struct object_view_value view_time(int64_t ms)
+{
+    return (struct object_view_value){.kind = ms ? VALUE_TIME : VALUE_NULL, .number = ms};
+}
+
+/* The number of noderoles of a deployment that ran with other defaults; of destructive roles or of
+ * the others. */
+static struct object_view_value view_changed(const struct core *core, int64_t deployment_id,
+                                             bool is_destructive)
+{
+    uint32_t changed, destructive;
+    core_count_changed(core, deployment_id, &changed, &destructive);
+    return view_number(is_destructive ? destructive : changed);
+}
+
 struct object_view_value object_view_value(const struct object_view_field *f,
                                            const struct core *core, const struct record *record,
                                            struct arena *a)
@@ -181,13 +202,10 @@ struct object_view_value object_view_value(const struct object_view_field *f,
     case PROP_BOOL: return view_bool(*(const bool *)at);
     case PROP_BOOL_INVERTED: return view_bool(!*(const bool *)at);
     case PROP_FLAG: return view_bool(*(const uint32_t *)at & f->bit);
-    case PROP_TEXT:
-        return (struct object_view_value){.kind = VALUE_TEXT, .text = *(const struct str *)at};
+    case PROP_TEXT: return view_text(*(const struct str *)at);
     case PROP_ARRAY: return view_document(*(const struct str *)at, STR("[]"));
     case PROP_OBJECT: return view_document(*(const struct str *)at, STR("{}"));
-    case PROP_TIME:
-        return (struct object_view_value){.kind = *(const int64_t *)at ? VALUE_TIME : VALUE_NULL,
-                                          .number = *(const int64_t *)at};
+    case PROP_TIME: return view_time(*(const int64_t *)at);
     case PROP_NODEROLE_STATE: return view_number(object_view_noderole_state(*(const uint32_t *)at));
     case PROP_DEPLOYMENT_STATE:
         return view_number(
@@ -211,20 +229,13 @@ struct object_view_value object_view_value(const struct object_view_field *f,
     case PROP_RANGE_CONDUIT:
     case PROP_RANGE_NUMBER:
     case PROP_RANGE_FLAG: return view_range_setting(f, core, record);
-    case PROP_RANGE_FULL_NAME:
-        return view_string_or_null(view_range_full_name(core, &record->network_range, a));
-    case PROP_LEASE_END:
-        return (struct object_view_value){.kind = VALUE_TIME,
-                                          .number = core_lease_end(core, record->id)};
+    case PROP_RANGE_FULL_NAME: return view_range_full_name(core, &record->network_range, a);
+    case PROP_LEASE_END: return view_time(core_lease_end(core, record->id));
     case PROP_RR_TYPE:
     case PROP_ENTRY_ADDRESS:
     case PROP_ENTRY_NODE: return view_entry_value(f->kind, core, record);
-    case PROP_CHANGED:
-    case PROP_CHANGED_DESTRUCTIVE: {
-        uint32_t changed, destructive;
-        core_count_changed(core, *(const int64_t *)at, &changed, &destructive);
-        return view_number(f->kind == PROP_CHANGED ? changed : destructive);
-    }
+    case PROP_CHANGED: return view_changed(core, *(const int64_t *)at, false);
+    case PROP_CHANGED_DESTRUCTIVE: return view_changed(core, *(const int64_t *)at, true);
     case PROP_UNPROPOSED: return view_number(core_count_unproposed(core, *(const int64_t *)at));
     case PROP_UNUSABLE:
         return view_string_or_null(core_role_unusable(core, *(const int64_t *)at, a));

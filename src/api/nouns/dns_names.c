@@ -1,16 +1,17 @@
 #include "api/rest/standard_routes.h"
 
-/* Filters that give DNS names to the addresses of nodes, and the names that result. Constant tables
- * without state; a change of a filter is one command, and a problem before it changes nothing. Names
- * follow the filters by themselves, so they are read only and appear some time after the reply to a
- * change. An entry is found by its id only, because several may have one name and there can be
- * millions: a list with a filter finds them in steps. */
+/* Filters that give DNS names to the addresses of nodes, and the names that result. Constant
+ * tables without state; a change of a filter is one command, and a problem before it changes
+ * nothing. Names follow the filters by themselves, so they are read only and appear some time
+ * after the reply to a change. An entry is found by its id only, because several may have one name
+ * and there can be millions: a list with a filter finds them in steps. */
 
 /* clang-format off */
 static const struct object_view_field filter_fields[] = {
     {"id",       PROP_INT,    PROP_AT(dns_name_filter.id),       0, NULL},
     {"name",     PROP_TEXT,   PROP_AT(dns_name_filter.name),     0, "\"default\""},
-    {"matcher",  PROP_TEXT,   PROP_AT(dns_name_filter.matcher),  0, "\"net.category == \\\"admin\\\"\""},
+    {"matcher",  PROP_TEXT,   PROP_AT(dns_name_filter.matcher),  0,
+     "\"net.category == \\\"admin\\\"\""},
     {"priority", PROP_UINT32, PROP_AT(dns_name_filter.priority), 0, "50"},
     {"service",  PROP_TEXT,   PROP_AT(dns_name_filter.service),  0, "\"system\""},
     {"template", PROP_TEXT,   PROP_AT(dns_name_filter.template), 0, "\"{{node.name}}\""},

@@ -11,7 +11,8 @@
  * by the attrib. The file has no state.
  *
  * Order: the list and the precondition, the turn of the deployment role, are read from the same
- * core, so that a change in between makes the precondition fail; then the request is computed again.
+ * core, so that a change in between makes the precondition fail; then the request is computed
+ * again.
  *
  * Failure: without the attrib or the role in system there is no place for the maps, and the reply
  * says what is missing. */

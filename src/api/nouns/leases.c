@@ -1,8 +1,8 @@
 #include "api/rest/standard_routes.h"
 
-/* Leases: addresses that clients have which are not nodes, and addresses that were freed by nodes or
- * declined by clients. Read only: the DHCP server makes them. Constant tables without state. A lease
- * is found by its id or by its address; a key that is neither is not found. */
+/* Leases: addresses that clients have which are not nodes, and addresses that were freed by nodes
+ * or declined by clients. Read only: the DHCP server makes them. Constant tables without state. A
+ * lease is found by its id or by its address; a key that is neither is not found. */
 
 /* clang-format off */
 static const struct object_view_field lease_fields[] = {

@@ -9,10 +9,11 @@
  * without state; a change is one command, or one batch if a node frees several addresses, and a
  * problem before it changes nothing.
  *
- * Order: the network is known before the range is read, because a range is named within its network.
- * The reply to an allocation is read after the commit: one object if a range or an address was
- * requested, otherwise the list of all addresses that the node has in the network; null or an empty
- * list if it got none, which happens in a network that machines do not configure. */
+ * Order: the network is known before the range is read, because a range is named within its
+ * network. The reply to an allocation is read after the commit: one object if a range or an
+ * address was requested, otherwise the list of all addresses that the node has in the network;
+ * null or an empty list if it got none, which happens in a network that machines do not configure.
+ */
 
 /* clang-format off */
 static const struct object_view_field allocation_fields[] = {
@@ -59,8 +60,8 @@ static const struct object_view shape_network_allocation = {
 
 /* ---- parameters ---- */
 
-/* Reads the range under either key: its name in the network, if that is given, NETWORK.RANGE, a name
- * that only one network has, or an id. */
+/* Reads the range under either key: its name in the network, if that is given, NETWORK.RANGE, a
+ * name that only one network has, or an id. */
 static void allocation_read_range(struct call *call, const struct param_ref *ref,
                                   struct network_allocate_command *p)
 {

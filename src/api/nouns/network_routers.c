@@ -1,8 +1,8 @@
 #include "api/rest/standard_routes.h"
 
-/* Routers of networks: fields, parameters and routes. Constant tables without state; a change is one
- * command, and a problem before it changes nothing. A router has no name: it is found by its id or by
- * the name of its network, which has at most one. */
+/* Routers of networks: fields, parameters and routes. Constant tables without state; a change is
+ * one command, and a problem before it changes nothing. A router has no name: it is found by its
+ * id or by the name of its network, which has at most one. */
 
 /* clang-format off */
 static const struct object_view_field router_fields[] = {

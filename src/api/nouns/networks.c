@@ -3,10 +3,10 @@
 #include "api/rest/nested.h"
 #include "api/rest/standard_routes.h"
 
-/* Networks: fields, parameters and routes, with the routes of the ranges, router and addresses below
- * a network. Constant tables without state; a change is one command, and a problem before it changes
- * nothing. A network is found by name, by id and, for reading it, by an address of one of its
- * ranges. */
+/* Networks: fields, parameters and routes, with the routes of the ranges, router and addresses
+ * below a network. Constant tables without state; a change is one command, and a problem before it
+ * changes nothing. A network is found by name, by id and, for reading it, by an address of one of
+ * its ranges. */
 
 /* clang-format off */
 static const struct object_view_field network_fields[] = {

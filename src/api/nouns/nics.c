@@ -2,9 +2,10 @@
 
 #include "api/rest/standard_routes.h"
 
-/* Interfaces of nodes. They follow the hints and the discovery of their nodes and cannot be changed,
- * except that a MAC can be moved to another node. Constant tables without state. An interface is
- * found by its id or by its MAC in either spelling; a key that is neither is not found. */
+/* Interfaces of nodes. They follow the hints and the discovery of their nodes and cannot be
+ * changed, except that a MAC can be moved to another node. Constant tables without state. An
+ * interface is found by its id or by its MAC in either spelling; a key that is neither is not
+ * found. */
 
 /* clang-format off */
 static const struct object_view_field nic_fields[] = {

@@ -411,8 +411,8 @@ static void explain_put_unproposed(struct buf *b, const struct json *doc)
     }
 }
 
-/* "address      n1.example.com: 192.168.124.81/24 in admin"; an address whose noderole is removed is
- * marked, because it stays allocated. */
+/* "address      n1.example.com: 192.168.124.81/24 in admin"; an address whose noderole is removed
+ * is marked, because it stays allocated. */
 static void explain_put_addresses(struct buf *b, const struct json *doc)
 {
     const struct json *list = json_get(doc, STR("addresses"));

@@ -16,13 +16,13 @@
 /* Creates the network admin from an interface of the host that this program runs on, which must be
  * the admin node. Nothing is kept.
  *
- * Order: the interface and its default route are read, the daemon is asked for the name of the admin
- * node and whether there is such a network already, the proposal is shown and confirmed, and only
- * then the network is created, with ranges and router in one request. After that a filter for DNS
- * names is created if there is none.
+ * Order: the interface and its default route are read, the daemon is asked for the name of the
+ * admin node and whether there is such a network already, the proposal is shown and confirmed, and
+ * only then the network is created, with ranges and router in one request. After that a filter for
+ * DNS names is created if there is none.
  *
- * Failure: whatever fails before the confirmation changes nothing. If the filter cannot be created,
- * the network remains, and the error is printed. */
+ * Failure: whatever fails before the confirmation changes nothing. If the filter cannot be
+ * created, the network remains, and the error is printed. */
 
 #define ROUTES_FILE "/proc/net/route"
 

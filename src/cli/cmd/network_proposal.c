@@ -2,12 +2,12 @@
 
 /* Division of a subnet into ranges. Pure; owns nothing.
  *
- * Order: the range admin is chosen first, because it must have the address of the host; then what is
- * left between it, the router and the ends of the subnet is compared. In a subnet of 16 addresses
- * the largest part has at least 4 of them, so both other ranges have at least 2.
+ * Order: the range admin is chosen first, because it must have the address of the host; then what
+ * is left between it, the router and the ends of the subnet is compared. In a subnet of 16
+ * addresses the largest part has at least 4 of them, so both other ranges have at least 2.
  *
- * Failure: an address that is not an address of a host in an IPv4 subnet of at least 16 addresses is
- * refused with the reason. */
+ * Failure: an address that is not an address of a host in an IPv4 subnet of at least 16 addresses
+ * is refused with the reason. */
 
 enum { DHCP_MIN = 2, DHCP_MAX = 1024, DHCP_PART = 4 };
 
@@ -53,8 +53,8 @@ const char *network_proposal_make(struct ip host, struct ip router, struct netwo
     if (host.family != IP_V4)
         return "is not an IPv4 address";
     if (host.prefix > PROPOSAL_PREFIX_MAX)
-        return "is in a subnet with less than 16 addresses, which is too small for the ranges admin, "
-               "dhcp and host; use a /28 or a larger one";
+        return "is in a subnet with less than 16 addresses, which is too small for the ranges "
+               "admin, dhcp and host; use a /28 or a larger one";
     if (ip_cmp(host, ip_subnet(host)) == 0 || ip_cmp(host, ip_subnet_last(host)) == 0)
         return "is not an address of a host";
     struct network_proposal p = {.subnet = ip_subnet(host)};

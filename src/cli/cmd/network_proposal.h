@@ -19,7 +19,7 @@ struct network_proposal {
 };
 
 /* Divide the subnet of `host`. The ranges dhcp and host are in the largest part of the subnet that
- * has neither the range admin nor the router; dhcp gets a quarter of it, at least 2 and at most 1024
- * addresses. A router outside of the subnet is left out. Returns NULL, or why no ranges can be
- * proposed: a phrase that follows the address. */
+ * has neither the range admin nor the router; dhcp gets a quarter of it, at least 2 and at most
+ * 1024 addresses. A router outside of the subnet is left out. Returns NULL, or why no ranges can
+ * be proposed: a phrase that follows the address. */
 const char *network_proposal_make(struct ip host, struct ip router, struct network_proposal *out);

@@ -4,9 +4,9 @@
 #include "cli/cmd/cmd_propose.h"
 
 /* Constant tables: the nouns of the command line about networks, addresses, interfaces and DNS
- * names, with the verbs and the table columns of each. nouns_config.c explains how to read an entry;
- * nouns.c lists all nouns. The order of entries is only the order of output. Nothing here runs or can
- * fail. */
+ * names, with the verbs and the table columns of each. nouns_config.c explains how to read an
+ * entry; nouns.c lists all nouns. The order of entries is only the order of output. Nothing here
+ * runs or can fail. */
 
 /* ---- networks, ranges, routers ---- */
 

@@ -1,8 +1,8 @@
 #include "core/core_private.h"
 
 /* Read queries about networks, ranges, addresses and interfaces, for the API and other readers of
- * the core. The file owns nothing and changes nothing, and no function depends on another one having
- * been called. An id that does not exist is no failure: the result is empty or 0. */
+ * the core. The file owns nothing and changes nothing, and no function depends on another one
+ * having been called. An id that does not exist is no failure: the result is empty or 0. */
 
 int64_t network_range_find_id(const struct core *c, struct str name)
 {

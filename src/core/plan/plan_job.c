@@ -216,8 +216,9 @@ static bool plan_watches_deployment(const struct plan *p, deployment_ix d, bool 
            (is_edit && p->view.deployment_reads[d.v]);
 }
 
-/* Every edit of content and settings counts. Counters, groups, users, tokens, leases, interfaces and
- * DNS names are not read; a new or deleted address of a node also changes the row of the node. */
+/* Every edit of content and settings counts. Counters, groups, users, tokens, leases, interfaces
+ * and DNS names are not read; a new or deleted address of a node also changes the row of the node.
+ */
 static bool plan_watches_row(const struct plan *p, enum table table, uint32_t ix, bool is_edit)
 {
     const struct core *c = p->c;
