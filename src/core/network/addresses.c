@@ -273,7 +273,7 @@ static const char *addresses_check_disjoint(const struct core *c)
         const network_range_ix next = {i + 1 < listed->count ? vec_at(c, listed, i + 1) : 0};
         if (next.v && ip_cmp(network_range_at(c, r)->addresses.last,
                              network_range_at(c, next)->addresses.first) >= 0)
-            return "I15: two ranges have addresses in common";
+            return "C15: two ranges have addresses in common";
     }
     return listed->count == disjoint ? NULL : "C16: a range is not in the list of disjoint ranges";
 }

@@ -466,7 +466,7 @@ static const char *names_check_allocation(const struct core *c, network_allocati
         const struct dns_name_entry *row = dns_name_entry_at(c, e);
         if (!pool_is_live(&c->tables[TABLE_DNS_NAME_FILTER].pool, row->filter.v) ||
             entry_find(c, a, row->filter).v != e.v)
-            return "I17: a DNS name has no filter, or its filter gave two names to the allocation";
+            return "C18: a DNS name has no filter, or its filter gave two names to the allocation";
         if (omap_find(&c->name_rows, entry_key(row->filter, row->o.id)) != e.v)
             return "C18: a DNS name is not in the index of its filter";
     }
@@ -480,7 +480,7 @@ static const char *names_check_allocation(const struct core *c, network_allocati
         found += e.v != 0;
         if ((e.v && (!is_given || !str_eq(text_of(c, dns_name_entry_at(c, e)->name), name))) ||
             (!e.v && is_given && entries->live < entries->max))
-            return "C18: the DNS names of an allocation are not those that its filters give";
+            return "I17: the DNS names of an allocation are not those that its filters give";
     }
     return !is_settled || found == listed ? NULL
                                           : "C18: a DNS name is of a filter that is not listed";
