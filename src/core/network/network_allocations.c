@@ -83,8 +83,13 @@ static struct ip allocation_aligned(const struct core *c, network_range_ix r, no
         const struct network *network = network_at(c, row->network);
         if (str_eq(text_of(c, network->category), STR("admin")) &&
             network->group == network_at(c, range->network)->group &&
-            row->at.ip.family == range->addresses.first.family)
-            return ip_with_host_part(range->addresses.first, row->at.ip);
+            row->at.ip.family == range->addresses.first.family) {
+            /* Without the bits of its own subnet: they would remain in a larger subnet. */
+            struct ip host = row->at.ip;
+            host.hi ^= ip_subnet(row->at.ip).hi;
+            host.lo ^= ip_subnet(row->at.ip).lo;
+            return ip_with_host_part(range->addresses.first, host);
+        }
     }
     return (struct ip){0};
 }
