@@ -73,7 +73,9 @@ def test_a_network_is_changed_and_deleted(daemon):
     make(me, "networks", name="nw-change", conduit="1g0")
     tag = me.get("networks/nw-change").headers["ETag"]
     changed = shown(me.put("networks/nw-change", {"description": "d", "category": "storage", "vlan": 7}))
-    assert changed["category"] == "storage" and changed["vlan"] == 7 and changed["use_vlan"], changed
+    assert changed["category"] == "storage" and changed["vlan"] == 7 and not changed["use_vlan"], changed
+    # A number that a new network is given is meant to be used.
+    assert make(me, "networks", name="nw-meant", conduit="1g0", vlan=7)["use_vlan"] is True
     stale = me.ask("PUT", "networks/nw-change", {"description": "e"}, headers={"If-Match": tag})
     check_error(stale, 412, "precondition_failed", "if_turn")
     patched = me.patch("networks/nw-change", [{"op": "replace", "path": "/group", "value": "g2"}])
