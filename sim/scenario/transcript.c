@@ -52,6 +52,8 @@ void transcript_effect(struct transcript *t, const char *label, int64_t id, int6
 
 /* ---- files ---- */
 
+enum { TEXT_SHOWN = 60 }; /* bytes of a text in a comment, without control characters */
+
 void transcript_print_command(FILE *out, const struct command *command)
 {
     fprintf(out, "%s", command_name(command->kind));
@@ -68,7 +70,9 @@ void transcript_print_command(FILE *out, const struct command *command)
             fprintf(out, " %s=%d", field->name, *(const bool *)(const void *)where);
         else if (field->kind != FIELD_RAW) {
             const struct str *text = (const struct str *)(const void *)where;
-            fprintf(out, " %s=%.*s", field->name, text->len < 60 ? (int)text->len : 60, text->at);
+            fprintf(out, " %s=", field->name);
+            for (uint32_t k = 0; k < text->len && k < TEXT_SHOWN; k++)
+                fputc((unsigned char)text->at[k] < ' ' ? ' ' : text->at[k], out);
         }
     }
 }

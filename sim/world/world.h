@@ -114,6 +114,7 @@ struct world {
     bool set_up;            /* the setup is complete; operators act at random */
     uint32_t imported;      /* number of additional barclamps */
     uint32_t names_used;    /* number of generated names */
+    uint32_t user_tries;    /* number of users that the setup tried to create */
     uint32_t network_tries; /* number of networks that the setup tried to create */
     struct buf *parts;      /* bulk command that is being assembled; NULL = send to the turn */
 

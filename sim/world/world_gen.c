@@ -240,7 +240,7 @@ struct str world_gen_barclamp(struct world *w, enum barclamp_kind kind)
 
 /* ---- setup ---- */
 
-enum { DEPLOYMENTS = 4, BINDS_PER_NODE = 6, NETWORKS = 4, NETWORK_TRIES = 12 };
+enum { DEPLOYMENTS = 4, BINDS_PER_NODE = 6, NETWORKS = 4, NETWORK_TRIES = 12, USER_TRIES = 6 };
 
 static void world_gen_import(struct world *w, enum barclamp_kind kind)
 {
@@ -318,7 +318,20 @@ bool world_gen_step(struct world *w)
         world_gen_import(w, (enum barclamp_kind)barclamps);
     else if (core_count(core, TABLE_DEPLOYMENT) < DEPLOYMENTS)
         world_gen_create_deployment(w, core);
-    else if (world_gen_create_network(w, core))
+    else if (core_count(core, TABLE_USER) < 2 && w->user_tries++ < USER_TRIES) {
+        /* For the rights across deployments (I12): an administrator, and an operator of one
+         * deployment only. */
+        const bool is_first = core_count(core, TABLE_USER) == 0;
+        struct command command = {.kind = COMMAND_USER_CREATE};
+        command.user_create.username = is_first ? STR("root") : STR("local");
+        command.user_create.email = is_first ? STR("root@sim.local") : STR("local@sim.local");
+        command.user_create.password_hash = STR("$argon2id$sim");
+        command.user_create.is_admin = is_first;
+        command.user_create.access = ACCESS_VIEWER;
+        command.user_create.grants = operator_format(w, is_first ? "" : "{\"%u\":\"operator\"}",
+                                                     2 + prng_below(&w->rng, DEPLOYMENTS - 1));
+        operator_send_command(w, &command);
+    } else if (world_gen_create_network(w, core))
         ; /* one network was requested */
     else if (core_count(core, TABLE_NODE) < w->scenario.nodes + DEPLOYMENTS)
         world_gen_create_node(w, core);
