@@ -697,6 +697,9 @@ network_allocation_ix network_allocate(struct core *c, network_range_ix r, node_
 void network_allocate_default(struct core *c, network_ix w, node_ix n);
 /* The range from which the node gets an IPv4 address by default; {0} if the network has none. */
 network_range_ix allocation_default_range(const struct core *c, network_ix w, node_ix n);
+/* True if the hint of an admin node other than `n` has the address, in whatever network: a daemon
+ * uses it, so it is never given to another machine. */
+bool network_is_admin_address(const struct core *c, struct ip ip, node_ix n);
 /* Delete it. is_kept: the address stays reserved for a time. */
 void network_allocation_destroy(struct core *c, network_allocation_ix a, bool is_kept);
 void network_allocations_forget_node(struct core *c, node_ix n);

@@ -366,7 +366,8 @@ static void load_index_object(struct core *c, enum table table, uint32_t ix)
     } else if (table == TABLE_DNS_NAME_ENTRY) {
         dns_name_entry_index(c, (dns_name_entry_ix){ix});
     } else if (table == TABLE_NODE) {
-        vars_edit(c)->admin_count += node_at(c, (node_ix){ix})->admin;
+        if (node_at(c, (node_ix){ix})->admin)
+            ids_insert(c, &vars_edit(c)->admins, TABLE_NODE, ix);
     } else if (table == TABLE_OUTBOX) {
         const struct outbox *row = outbox_at(c, (outbox_ix){ix});
         const noderole_ix nr =

@@ -452,7 +452,7 @@ struct vars {
     struct row row;
     node_ix dirty_first, dirty_last;
     uint32_t busy[QUEUE_COUNT]; /* workers in use */
-    uint32_t admin_count;       /* admin nodes */
+    struct vec admins;          /* node_ix of the admin nodes, by id */
     uint32_t rerunning;         /* deployments that rerun noderoles with changed defaults */
     uint32_t provider_count;    /* roles that provide another */
     uint32_t server_count;      /* roles whose data are visible on other nodes */

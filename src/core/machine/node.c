@@ -45,7 +45,7 @@ node_ix node_make(struct core *c, const struct node_create_command *p, deploymen
     put_doc(c, &node->discovery, p->discovery);
     name_add(c, TABLE_NODE, n.v);
     if (p->admin)
-        vars_edit(c)->admin_count++;
+        ids_insert(c, &vars_edit(c)->admins, TABLE_NODE, n.v);
     return n;
 }
 
@@ -72,7 +72,7 @@ static void node_destroy(struct core *c, node_ix n)
     boot_forget_node(c, n);
     anneal_forget_node(c, n);
     if (node_at(c, n)->admin)
-        vars_edit(c)->admin_count--;
+        ids_remove(c, &vars_edit(c)->admins, TABLE_NODE, n.v);
     name_remove(c, TABLE_NODE, n.v);
     struct node *node = node_edit(c, n);
     text_h *const texts[] = {&node->name,         &node->description, &node->bootenv,

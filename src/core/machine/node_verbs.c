@@ -134,7 +134,7 @@ static bool node_is_phantom(const struct core *c, node_ix n)
  * is exactly one admin node, no search is needed. */
 static node_ix node_find_automatic(const struct core *c)
 {
-    if (c->vars.admin_count != 1)
+    if (c->vars.admins.count != 1)
         return (node_ix){0};
     for (uint32_t ix = core_next_row(c, TABLE_NODE, 0); ix;
          ix = core_next_row(c, TABLE_NODE, node_at(c, (node_ix){ix})->o.id))
@@ -244,7 +244,7 @@ void do_node_create(struct core *c, const struct node_create_command *p)
     if (!p->system)
         node_add_ssh_hammer(c, n);
     node_set_alive(c, n, p->alive);
-    if (wanted.admin && c->vars.admin_count == 1)
+    if (wanted.admin && c->vars.admins.count == 1)
         node_bind_flagged(c, n, ROLE_BOOTSTRAP);
     hooks_node(c, HOOK_NODE_CREATE, n);
 }
@@ -259,7 +259,7 @@ void do_node_delete(struct core *c, const struct node_delete_command *p)
     if (node_is_phantom(c, n))
         refuse(c, PROBLEM_IN_USE, STR("id"),
                STR("the node carries the services of its deployment and is deleted with it"));
-    if (node_at(c, n)->admin && c->vars.admin_count == 1)
+    if (node_at(c, n)->admin && c->vars.admins.count == 1)
         refuse(c, PROBLEM_LAST_ADMIN, STR("id"), STR("the last admin node cannot be deleted"));
     if (!refused(c))
         node_remove(c, n);

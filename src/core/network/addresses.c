@@ -226,6 +226,18 @@ static const char *addresses_check_kind(const struct core *c, enum address_kind 
     return NULL;
 }
 
+/* The number of rows in the index; more than there are rows means that a removed one is left. */
+static uint32_t addresses_count_entries(const struct core *c)
+{
+    uint64_t key = 0;
+    uint32_t handle, count = 0;
+    for (bool has = omap_ceil(&c->addresses, 0, &key, &handle); has;
+         has = key != UINT64_MAX && omap_ceil(&c->addresses, key + 1, &key, &handle))
+        for (; handle; handle = address_entry_at(c, handle)->next)
+            count++;
+    return count;
+}
+
 /* The cursor is checked for the first addresses only, because a range can have 2^128 of them. */
 static const char *addresses_check_range(const struct core *c, network_range_ix r)
 {
@@ -294,6 +306,8 @@ const char *addresses_check(const struct core *c)
         what = addresses_check_range(c, (network_range_ix){ix});
         listed += range->allocation_count + range->lease_count;
     }
+    if (!what && rows != addresses_count_entries(c))
+        what = "C12: the index has an address that no row has";
     if (!what && listed != c->range_rows.count)
         what = "C16: an address belongs to a range that does not exist";
     if (!what &&

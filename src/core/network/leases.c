@@ -170,6 +170,7 @@ void do_lease_take(struct core *c, const struct lease_take_command *p)
         return;
     }
     if (address_find(c, ADDRESS_ALLOCATION, ip) || address_find(c, ADDRESS_ROUTER, ip) ||
+        network_is_admin_address(c, ip, (node_ix){0}) ||
         (held.v && !lease_is_available(c, held, 0))) {
         lease_refuse_taken(c);
         return;

@@ -19,6 +19,28 @@
 
 /* ---- which addresses are available ---- */
 
+bool network_is_admin_address(const struct core *c, struct ip ip, node_ix n)
+{
+    struct arena scratch = {0};
+    bool is_found = false;
+    for (uint32_t i = 0; i < c->vars.admins.count && !is_found; i++) {
+        const node_ix admin = {vec_at(c, &c->vars.admins, i)};
+        if (admin.v == n.v || !node_at(c, admin)->hint)
+            continue;
+        const struct json *hint = doc_tree(&scratch, doc_of(c, node_at(c, admin)->hint));
+        for (const struct json *member = hint->first; member && !is_found; member = member->next) {
+            const char *wrong;
+            struct ip own;
+            is_found =
+                member->kind == JSON_STRING &&
+                (str_ends(member->key, STR("-v4addr")) || str_ends(member->key, STR("-v6addr"))) &&
+                ip_parse(member->text, &own, &wrong) && ip_cmp(own, ip) == 0;
+        }
+    }
+    arena_fini(&scratch);
+    return is_found;
+}
+
 /* A freed address may return to its node at once. Routers are skipped unless the node is asked to
  * have exactly that address: then it is the router. */
 static bool allocation_is_available(const struct core *c, struct ip ip, node_ix n, bool is_asked)
@@ -26,7 +48,8 @@ static bool allocation_is_available(const struct core *c, struct ip ip, node_ix 
     const lease_ix l = {address_find(c, ADDRESS_LEASE, ip)};
     return !address_find(c, ADDRESS_ALLOCATION, ip) &&
            (is_asked || !address_find(c, ADDRESS_ROUTER, ip)) &&
-           (!l.v || lease_is_available(c, l, node_at(c, n)->o.id));
+           (!l.v || lease_is_available(c, l, node_at(c, n)->o.id)) &&
+           !network_is_admin_address(c, ip, n);
 }
 
 static bool allocation_is_candidate(const struct core *c, network_range_ix r, struct ip ip,
@@ -94,25 +117,29 @@ static struct ip allocation_aligned(const struct core *c, network_range_ix r, no
     return (struct ip){0};
 }
 
-/* The lowest address of the range that no row has; IP_NONE if there is none. The cursor of the
- * range is moved to it. */
-static struct ip allocation_lowest_free(struct core *c, network_range_ix r)
+/* The lowest address of the range that no row and no other admin node has; IP_NONE if there is none.
+ * The cursor of the range is moved to the lowest one that no row has. */
+static struct ip allocation_lowest_free(struct core *c, network_range_ix r, node_ix n)
 {
     const struct network_range *range = network_range_at(c, r);
     const struct ip_range addresses = range->addresses;
     if ((uint64_t)range->allocation_count + range->lease_count >= ip_range_count(addresses))
         return (struct ip){0};
-    uint64_t offset = range->cursor;
+    uint64_t offset = range->cursor, cursor = UINT64_MAX;
     struct ip ip, found = {0};
-    while (ip_add(addresses.first, offset, &ip) && ip_range_has(addresses, ip)) {
-        if (!address_is_used(c, ip)) {
+    while (found.family == IP_NONE && ip_add(addresses.first, offset, &ip) &&
+           ip_range_has(addresses, ip)) {
+        const bool is_used = address_is_used(c, ip);
+        if (!is_used && cursor == UINT64_MAX)
+            cursor = offset;
+        if (!is_used && !network_is_admin_address(c, ip, n))
             found = ip;
-            break;
-        }
         offset++;
     }
-    if (!range->overlap && offset != range->cursor)
-        network_range_derive(c, r)->cursor = offset;
+    if (cursor == UINT64_MAX)
+        cursor = offset;
+    if (!range->overlap && cursor != range->cursor)
+        network_range_derive(c, r)->cursor = cursor;
     return found;
 }
 
@@ -202,7 +229,7 @@ network_allocation_ix network_allocate(struct core *c, network_range_ix r, node_
         return allocation_make(c, r, n, suggestion);
     if (allocation_is_candidate(c, r, aligned, n, false))
         return allocation_make(c, r, n, aligned);
-    const struct ip lowest = allocation_lowest_free(c, r);
+    const struct ip lowest = allocation_lowest_free(c, r, n);
     const struct ip last = lowest.family != IP_NONE ? lowest : allocation_rested(c, r, n);
     if (last.family != IP_NONE)
         return allocation_make(c, r, n, last);

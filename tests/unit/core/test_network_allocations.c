@@ -221,6 +221,8 @@ TEST(a_network_without_configure_gives_only_what_is_requested)
                  "conduit", "1g1"));
     const int64_t loose = range_named(w, "loose", "host");
     CHECK(DONE(w, cmd_allocate(w, "n1", loose)) == 0);
+    CHECK(DONE(w, CMD(NETWORK_ALLOCATE, network_allocate, .node_id = the_node(w, "n1"),
+                      .network_id = core_find(w->core, TABLE_NETWORK, STR("loose")))) == 0);
     EXPECT_STR(address_in(w, "n1", loose), "none");
     DONE(w, cmd_suggest(w, "n1", loose, "10.1.0.10"));
     EXPECT_STR(address_in(w, "n1", loose), "10.1.0.10/0");
@@ -410,6 +412,44 @@ TEST(a_new_range_takes_the_addresses_that_hints_request)
     world_close(w);
 }
 
+TEST(an_address_of_the_daemon_is_given_to_no_other_machine)
+{
+    struct world *w = open_with_nodes();
+    /* The hint is that of another network, as on an installation without a network `admin`. */
+    DONE(w, CMD(NODE_CREATE, node_create, .name = STR("boss.example.com"), .admin = true,
+                .hint = world_json(w, "{'admin-v4addr':'10.1.0.10/24','admin-v6addr':7,"
+                                      "'other':'10.1.0.11','x-v4addr':'nonsense'}")));
+    EXPECT_STR(address_in(w, "boss", host(w)), "none");
+    REFUSED(w, cmd_allocate_address(w, "n1", host(w), "10.1.0.10"), ADDRESS_TAKEN, "address");
+    REFUSED(w,
+            CMD(LEASE_TAKE, lease_take, .range_id = host(w), .address = STR("10.1.0.10"),
+                .mac = STR("52:54:00:00:00:01"), .lease_s = 600),
+            ADDRESS_TAKEN, "address");
+    EXPECT_STR(allocated(w, "n1", host(w)), "10.1.0.11/24");
+    DONE(w, cmd_suggest(w, "n2", host(w), "10.1.0.10"));
+    EXPECT_STR(address_in(w, "n2", host(w)), "10.1.0.12/24");
+    world_reload(w);
+    EXPECT_STR(allocated(w, "n3", host(w)), "10.1.0.13/24");
+    DONE(w, cmd_allocate_address(w, "boss", host(w), "10.1.0.10"));
+    EXPECT_STR(address_in(w, "boss", host(w)), "10.1.0.10/24");
+    world_close(w);
+}
+
+TEST(an_address_of_a_deleted_admin_node_is_free)
+{
+    struct world *w = open_with_nodes();
+    static const char *const names[] = {"boss.example.com", "chief.example.com"};
+    for (int i = 0; i < 2; i++)
+        DONE(w, CMD(NODE_CREATE, node_create, .name = str_from(names[i]), .admin = true,
+                    .hint = world_json(w, i ? "{'admin-v4addr':'10.1.0.11'}"
+                                            : "{'admin-v4addr':'10.1.0.10'}")));
+    EXPECT_STR(allocated(w, "n1", host(w)), "10.1.0.12/24");
+    DONE(w, CMD(NODE_DELETE, node_delete, .id = the_node(w, "boss")));
+    EXPECT_STR(allocated(w, "n2", host(w)), "10.1.0.10/24");
+    EXPECT_STR(allocated(w, "n3", host(w)), "10.1.0.13/24");
+    world_close(w);
+}
+
 TEST(machines_without_an_allocation_are_left_alone)
 {
     struct world *w = open_with_nodes();
@@ -448,6 +488,11 @@ TEST(the_check_finds_an_index_that_does_not_match_the_rows)
     range->cursor = 4;
     HAS(core_check(c, &w->arena), "below the cursor");
     range->cursor = 0;
+    CHECK(core_check(c, &w->arena) == NULL);
+    /* A handle that is left in the index, of a row that another key has. */
+    omap_put(&c->addresses, 12345, a.v << 2);
+    HAS(core_check(c, &w->arena), "no row has");
+    omap_remove(&c->addresses, 12345);
     CHECK(core_check(c, &w->arena) == NULL);
     world_close(w);
 }

@@ -406,6 +406,8 @@ TEST(an_ipv6_prefix_makes_the_range_host_v6)
     HAS(shown(w, record.network_range.last), ":ffff:ffff:ffff:fffe/64");
     CHECK(strncmp(whole, shown(w, record.network_range.first), 4) == 0);
     /* The router is in the first range of the list. */
+    CHECK(core_record(w->core, TABLE_NETWORK_ROUTER, 1, &record) &&
+          record.network_router.pref == 1);
     CHECK(core_record(w->core, TABLE_NETWORK_ROUTER, 1, &record));
     CHECK(str_eq(record.network_router.address, STR("10.1.0.10/24")));
 
