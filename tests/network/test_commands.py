@@ -36,7 +36,7 @@ def awk(machine, programs, wanted=None, dropped=(), restore=0, replace=None):
             with open(inputs[name], "w", encoding="utf-8") as file:
                 file.writelines(f"{line}\n" for line in lines)
     arguments = [word for name, path in inputs.items() for word in (f"what={name}", path)]
-    files = [word for name in programs for word in ("-f", os.path.join(SCRIPTS, name))]
+    files = [word for name in programs for word in ("-f", os.path.join(SCRIPTS, "lib", name))]
     done = subprocess.run(["awk", "-v", f"restore={restore}", *files, *arguments], check=True,
                           capture_output=True, text=True, timeout=PLENTY)
     return done.stdout.splitlines()

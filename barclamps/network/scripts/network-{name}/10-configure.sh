@@ -17,8 +17,8 @@
 set -eu
 
 # shellcheck disable=SC2034 # used by functions
-tools=$PWD
-. ./functions
+tools=$PWD/lib
+. ./lib/functions
 
 sysfs=${HALLIGAN_SYSFS:-/sys}
 state=${HALLIGAN_NETWORK_STATE:-/var/lib/halligan/network}
@@ -120,9 +120,9 @@ product=$(cat "$sysfs/class/dmi/id/product_name" 2> /dev/null) || product=
     product=$(tr -d '\0' < "$sysfs/firmware/devicetree/base/model" 2> /dev/null) || product=
 bus_order > map
 list_interfaces > interfaces.unsorted
-LC_ALL=C awk -f order.awk what=map map what=interfaces interfaces.unsorted |
+LC_ALL=C awk -f lib/order.awk what=map map what=interfaces interfaces.unsorted |
     LC_ALL=C sort | cut -f 5- > interfaces
-LC_ALL=C awk -v network="$network" -v product="$product" -f plan.awk what=interfaces interfaces \
+LC_ALL=C awk -v network="$network" -v product="$product" -f lib/plan.awk what=interfaces interfaces \
     what=attributes attributes.flat > plan
 
 mkdir -p "$state" machine networkd
@@ -136,8 +136,8 @@ done
 if [ -f "$state/$network.plan" ]; then
     cp "$state/$network.plan" plan.before
 fi
-LC_ALL=C awk -f merge.awk plan "$@" > wanted
-LC_ALL=C awk -f merge.awk plan.before "$@" > dropped 2> /dev/null
+LC_ALL=C awk -f lib/merge.awk plan "$@" > wanted
+LC_ALL=C awk -f lib/merge.awk plan.before "$@" > dropped 2> /dev/null
 
 has_networkd=no
 if [ -n "$networkd_dir" ]; then
@@ -146,7 +146,7 @@ elif [ -x /lib/systemd/systemd-networkd ] || [ -x /usr/lib/systemd/systemd-netwo
     has_networkd=yes
     networkd_dir=/etc/systemd/network
 fi
-LC_ALL=C awk -v directory=networkd -f networkd.awk wanted
+LC_ALL=C awk -v directory=networkd -f lib/networkd.awk wanted
 
 if [ "${HALLIGAN_NETWORK_PLAN:-0}" = 1 ]; then
     missing_commands machine 0 wanted dropped > commands
@@ -240,10 +240,10 @@ arm_rollback() {
     mkdir -p "$guards"
     guard=$(mktemp -d "$guards/XXXXXX")
     mkdir "$guard/tools"
-    cp machine.awk commands.awk functions "$guard/tools/"
-    cp rollback "$guard/"
+    cp lib/machine.awk lib/commands.awk lib/functions "$guard/tools/"
+    cp lib/rollback "$guard/"
     printf "networkd_dir='%s'\nsystemd_dir='%s'\n" "$networkd_dir" "$systemd_dir" > "$guard/settings"
-    with_machine machine -f machine.awk -f snapshot.awk > "$guard/snapshot"
+    with_machine machine -f lib/machine.awk -f lib/snapshot.awk > "$guard/snapshot"
     cp wanted "$guard/undo"
     if [ "$has_networkd" = yes ]; then
         mkdir -p "$networkd_dir" "$guard/networkd"
