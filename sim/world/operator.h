@@ -70,4 +70,4 @@ operator_action action_network_create, action_network_update, action_network_del
 
 /* operator_addresses.c */
 operator_action action_allocate, action_deallocate, action_lease, action_lease_decline, action_hint,
-    action_nics_make, action_nic_move, action_node_register;
+    action_nics_make, action_nic_move, action_node_register, action_named_node;

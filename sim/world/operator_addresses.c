@@ -300,3 +300,40 @@ void action_node_register(struct world *w, const struct core *core)
     }
     operator_send_command(w, &command);
 }
+
+/* ---- what names depend on ---- */
+
+/* Change a node that has an address in one of the ways that filters read: its name, its deployment,
+ * an attrib or its roles. */
+void action_named_node(struct world *w, const struct core *core)
+{
+    struct command command = {.kind = COMMAND_NODE_UPDATE};
+    struct record allocation;
+    const int64_t id = operator_pick(w, core, TABLE_NETWORK_ALLOCATION);
+    const uint64_t which = prng_below(&w->rng, 8);
+    if (!core_record(core, TABLE_NETWORK_ALLOCATION, id, &allocation))
+        return;
+    const int64_t node_id = allocation.network_allocation.node_id;
+    if (which < 3) {
+        command.node_update.id = node_id;
+        command.node_update.given = GIVEN_NAME;
+        command.node_update.name = operator_dubious_name(w, "d%u.sim.local");
+    } else if (which < 4) {
+        command.node_update.id = node_id;
+        command.node_update.given = GIVEN_NODE_DEPLOYMENT;
+        command.node_update.deployment_id = operator_pick(w, core, TABLE_DEPLOYMENT);
+    } else if (which < 6) {
+        command.kind = COMMAND_ATTRIB_SET;
+        command.attrib_set.target = TABLE_NODE;
+        command.attrib_set.id = node_id;
+        command.attrib_set.bucket = BUCKET_USER;
+        command.attrib_set.attrib_id = core_find(core, TABLE_ATTRIB, STR("stay_on"));
+        command.attrib_set.value = operator_format(w, "%u", prng_below(&w->rng, 2));
+    } else {
+        command.kind = COMMAND_NODEROLE_BIND;
+        command.noderole_bind.node_id = node_id;
+        command.noderole_bind.role_id =
+            core_find(core, TABLE_ROLE, which < 7 ? STR("gallery-found") : STR("field-1"));
+    }
+    operator_send_command(w, &command);
+}

@@ -303,6 +303,7 @@ static struct str networks_draw_matcher(struct world *w)
         "node.role has \"gallery-found\"",
         "node.role has \"field-1\"",
         "node.attr.shelf == \"3\"",
+        "node.attr.stay_on == \"1\"",
         "node.attr.stay_on == \"1\", net.category == \"admin\"",
         "net.category == \"admin\",range.name == \"host\"",
         "node.colour == \"red\"",

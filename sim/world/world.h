@@ -115,6 +115,7 @@ struct world {
     uint32_t imported;      /* number of additional barclamps */
     uint32_t names_used;    /* number of generated names */
     uint32_t user_tries;    /* number of users that the setup tried to create */
+    uint32_t service_tries; /* number of times that it tried to bind the role of DNS services */
     uint32_t network_tries; /* number of networks that the setup tried to create */
     struct buf *parts;      /* bulk command that is being assembled; NULL = send to the turn */
 

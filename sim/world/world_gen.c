@@ -240,7 +240,14 @@ struct str world_gen_barclamp(struct world *w, enum barclamp_kind kind)
 
 /* ---- setup ---- */
 
-enum { DEPLOYMENTS = 4, BINDS_PER_NODE = 6, NETWORKS = 4, NETWORK_TRIES = 12, USER_TRIES = 6 };
+enum {
+    DEPLOYMENTS = 4,
+    BINDS_PER_NODE = 6,
+    NETWORKS = 4,
+    NETWORK_TRIES = 12,
+    USER_TRIES = 6,
+    SERVICE_TRIES = 3
+};
 
 static void world_gen_import(struct world *w, enum barclamp_kind kind)
 {
@@ -335,8 +342,14 @@ bool world_gen_step(struct world *w)
         ; /* one network was requested */
     else if (core_count(core, TABLE_NODE) < w->scenario.nodes + DEPLOYMENTS)
         world_gen_create_node(w, core);
-    else if (core_count(core, TABLE_NODEROLE) < w->scenario.nodes * BINDS_PER_NODE &&
-             w->operator_commands < 4 * w->scenario.nodes * BINDS_PER_NODE)
+    else if (!core_count(core, TABLE_NODEROLE) && w->service_tries++ < SERVICE_TRIES) {
+        /* The role that lists the DNS services comes first, on any node. */
+        struct command command = {.kind = COMMAND_NODEROLE_BIND};
+        command.noderole_bind.node_id = operator_pick(w, core, TABLE_NODE);
+        command.noderole_bind.role_id = core_find(core, TABLE_ROLE, STR("gallery-names"));
+        operator_send_command(w, &command);
+    } else if (core_count(core, TABLE_NODEROLE) < w->scenario.nodes * BINDS_PER_NODE &&
+               w->operator_commands < 4 * w->scenario.nodes * BINDS_PER_NODE)
         operator_bind_random(w, core, true);
     else {
         for (int64_t id = 0; (id = core_next_id(core, TABLE_DEPLOYMENT, id)) != 0;) {
