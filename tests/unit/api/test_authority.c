@@ -14,10 +14,9 @@ struct rights_world {
     struct world *w;
     int64_t lab, bench, yard;
     int64_t node[4], noderole[4], drole[4], hammer[4]; /* of system, lab, bench, yard */
-    int64_t network[4], range[4], address[4];          /* the same; the address is that of a node */
-    int64_t router;                                    /* in system */
     int64_t run;                                       /* in lab */
     int64_t group;
+    int64_t range[3], allocation[4];      /* ranges of networks; of the nodes */
     int64_t admin, oper, viewer, granted; /* users; the last is operator in lab */
     int64_t admin_token, node_token, other_node_token;
 };
@@ -63,21 +62,30 @@ static void populate_deployment(struct rights_world *h, int where, int64_t deplo
     h->hammer[where] = core_hammers_of(w->core, h->node[where], &w->arena, &count)[0];
 }
 
-/* A network of the deployment with a range, and an address of it for the node that is there. */
-static void make_network(struct rights_world *h, int where, int64_t deployment)
+/* Network `top` of system, `own` of lab, and `loose` of lab without configure. Each node has an
+ * address in the first one. */
+static void make_networks(struct rights_world *h)
 {
-    char name[8], ranges[128];
-    uint32_t count;
-    snprintf(name, sizeof name, "net%d", where);
-    snprintf(ranges, sizeof ranges,
-             "[{\"first\":\"10.0.%d.1/24\",\"last\":\"10.0.%d.99/24\",\"name\":\"host\"}]", where,
-             where);
-    h->network[where] = DONE(h->w, CMD(NETWORK_CREATE, network_create, .name = str_from(name),
-                                       .deployment_id = deployment, .given = GIVEN_NETWORK_CONDUIT,
-                                       .conduit = STR("1g0"), .ranges = str_from(ranges)));
-    h->range[where] = core_ranges_of(h->w->core, h->network[where], &h->w->arena, &count)[0];
-    h->address[where] = DONE(h->w, CMD(NETWORK_ALLOCATE, network_allocate,
-                                       .node_id = h->node[where], .range_id = h->range[where]));
+    struct world *w = h->w;
+    static const char *const names[] = {"top", "own", "loose"};
+    static const char *const ranges[] = {
+        "[{'name':'host','first':'10.1.0.10/24','last':'10.1.0.99/24'}]",
+        "[{'name':'host','first':'10.2.0.10/24','last':'10.2.0.99/24'}]",
+        "[{'name':'host','first':'0.0.0.1/0','last':'223.0.0.1/0','overlap':true}]"};
+    struct record record;
+    for (int i = 0; i < 3; i++) {
+        const int64_t network = DONE(
+            w, CMD(NETWORK_CREATE, network_create, .name = str_from(names[i]),
+                   .deployment_id = i ? h->lab : SYSTEM,
+                   .given = GIVEN_NETWORK_CONDUIT | GIVEN_NETWORK_CONFIGURE, .conduit = STR("1g0"),
+                   .configure = i < 2, .ranges = world_json(w, ranges[i])));
+        h->range[i] = core_next_id(w->core, TABLE_NETWORK_RANGE, i ? h->range[i - 1] : 0);
+        CHECK(core_record(w->core, TABLE_NETWORK_RANGE, h->range[i], &record));
+        CHECK(record.network_range.network_id == network);
+    }
+    for (int i = 0; i < 4; i++)
+        h->allocation[i] = DONE(w, CMD(NETWORK_ALLOCATE, network_allocate, .node_id = h->node[i],
+                                       .range_id = h->range[0]));
 }
 
 static struct rights_world rights_world_open(void)
@@ -94,17 +102,12 @@ static struct rights_world rights_world_open(void)
     populate_deployment(&h, IN_LAB, h.lab, "l.example.com");
     populate_deployment(&h, IN_BENCH, h.bench, "b.example.com");
     populate_deployment(&h, IN_YARD, h.yard, "y.example.com");
-    make_network(&h, IN_SYSTEM, SYSTEM);
-    make_network(&h, IN_LAB, h.lab);
-    make_network(&h, IN_BENCH, h.bench);
-    make_network(&h, IN_YARD, h.yard);
-    h.router = DONE(
-        w, CMD(NETWORK_ROUTER_CREATE, network_router_create, .network_id = h.network[IN_SYSTEM]));
     DONE(w, CMD(DEPLOYMENT_COMMIT, deployment_commit, .id = h.lab));
     world_anneal(w);
     h.run = core_next_id(w->core, TABLE_RUN, 0);
     CHECK(h.run != 0);
     h.group = DONE(w, CMD(GROUP_CREATE, group_create, .name = STR("g")));
+    make_networks(&h);
     h.admin = 1;
     h.oper = make_user(&h, "op", false, ACCESS_OPERATOR, "{}");
     h.viewer = make_user(&h, "view", false, ACCESS_VIEWER, "{}");
@@ -126,7 +129,7 @@ struct hook_command {
     struct command command;
 };
 
-enum { WISHES_MAX = 320 };
+enum { WISHES_MAX = 400 };
 
 struct hook_commands {
     struct hook_command list[WISHES_MAX];
@@ -197,21 +200,6 @@ static void add_node_commands(struct hook_commands *all, enum where_at where,
     WISH(where, DEPLOYMENT_ROLE_DATA, deployment_role_data, .id = drole);
     WISH(where, ATTRIB_SET, attrib_set, .target = TABLE_DEPLOYMENT_ROLE, .id = drole);
     WISH(where, TOKEN_CREATE, token_create, .node_id = node);
-    /* Networks belong to operators of system, whatever their deployment is. */
-    WISH(TOP, NETWORK_UPDATE, network_update, .id = h->network[at]);
-    WISH(TOP, NETWORK_DELETE, network_delete, .id = h->network[at]);
-    WISH(TOP, NETWORK_RANGE_CREATE, network_range_create, .network_id = h->network[at]);
-    WISH(TOP, NETWORK_RANGE_UPDATE, network_range_update, .id = h->range[at]);
-    WISH(TOP, NETWORK_ROUTER_CREATE, network_router_create, .network_id = h->network[at]);
-    WISH(TOP, NIC_MOVE, nic_move, .node_id = node, .mac = STR("52:54:00:00:00:01"));
-    /* The next free address, of any network, needs the node; a chosen one the network as well. */
-    WISH(where, NETWORK_ALLOCATE, network_allocate, .node_id = node,
-         .network_id = h->network[IN_YARD]);
-    WISH(where, NETWORK_ALLOCATE, network_allocate, .node_id = node, .range_id = h->range[at],
-         .address = STR("10.0.0.50"));
-    WISH(TOP, NETWORK_ALLOCATE, network_allocate, .node_id = node,
-         .network_id = h->network[IN_SYSTEM], .suggestion = STR("10.0.0.50"));
-    WISH(where, NETWORK_DEALLOCATE, network_deallocate, .id = h->address[at]);
 }
 
 static void add_two_deployment_commands(struct hook_commands *all, const struct rights_world *h)
@@ -220,10 +208,6 @@ static void add_two_deployment_commands(struct hook_commands *all, const struct 
          .deployment_id = h->yard);
     WISH(BOTH, NODE_UPDATE, node_update, .id = h->node[IN_YARD], .given = GIVEN_NODE_DEPLOYMENT,
          .deployment_id = h->lab);
-    WISH(BOTH, NETWORK_ALLOCATE, network_allocate, .node_id = h->node[IN_LAB],
-         .range_id = h->range[IN_YARD], .address = STR("10.0.3.50"));
-    WISH(BOTH, NETWORK_ALLOCATE, network_allocate, .node_id = h->node[IN_YARD],
-         .range_id = h->range[IN_LAB], .suggestion = STR("10.0.1.50"));
     WISH(BOTH, NODEROLE_BIND, noderole_bind, .node_id = h->node[IN_LAB], .deployment_id = h->yard);
     WISH(BOTH, NODEROLE_BIND, noderole_bind, .node_id = h->node[IN_YARD], .deployment_id = h->lab);
 }
@@ -263,12 +247,51 @@ static void add_lab_commands(struct hook_commands *all, const struct rights_worl
     WISH(YARD, TOKEN_DELETE, token_delete, .id = h->other_node_token);
     WISH(TOP, NODE_CREATE, node_create, .name = STR("n.example.com"));
     WISH(TOP, DEPLOYMENT_CREATE, deployment_create, .name = STR("n"));
-    WISH(TOP, NETWORK_CREATE, network_create, .name = STR("n"), .deployment_id = h->lab);
-    WISH(TOP, NETWORK_ROUTER_UPDATE, network_router_update, .id = h->router);
-    WISH(TOP, NETWORK_ROUTER_DELETE, network_router_delete, .id = h->router);
-    WISH(TOP, DNS_NAME_FILTER_CREATE, dns_name_filter_create, .name = STR("n"));
+}
+
+/* Networks belong to operators of system. The next free address needs the level for the node; an
+ * address that the caller chooses needs it where the network belongs to as well. */
+static void add_network_commands(struct hook_commands *all, const struct rights_world *h)
+{
+    static const enum where_at places[] = {TOP, LAB, BENCH, YARD};
+    WISH(TOP, NETWORK_CREATE, network_create, .name = STR("x"));
+    WISH(TOP, NETWORK_CREATE, network_create, .name = STR("x"), .deployment_id = h->lab);
+    WISH(TOP, NETWORK_UPDATE, network_update, .id = 1);
+    WISH(TOP, NETWORK_UPDATE, network_update, .id = 2);
+    WISH(TOP, NETWORK_DELETE, network_delete, .id = 2);
+    WISH(TOP, NETWORK_RANGE_CREATE, network_range_create, .network_id = 2);
+    WISH(TOP, NETWORK_RANGE_UPDATE, network_range_update, .id = h->range[1]);
+    WISH(TOP, NETWORK_ROUTER_CREATE, network_router_create, .network_id = 2);
+    WISH(TOP, NETWORK_ROUTER_UPDATE, network_router_update, .id = 1);
+    WISH(TOP, NETWORK_ROUTER_DELETE, network_router_delete, .id = 1);
+    WISH(TOP, NIC_MOVE, nic_move, .node_id = h->node[IN_LAB]);
+    WISH(TOP, DNS_NAME_FILTER_CREATE, dns_name_filter_create, .name = STR("x"));
     WISH(TOP, DNS_NAME_FILTER_UPDATE, dns_name_filter_update, .id = 1);
     WISH(TOP, DNS_NAME_FILTER_DELETE, dns_name_filter_delete, .id = 1);
+    for (int i = 0; i < 4; i++) {
+        WISH(places[i], NETWORK_ALLOCATE, network_allocate, .node_id = h->node[i],
+             .range_id = h->range[0]);
+        WISH(places[i], NETWORK_ALLOCATE, network_allocate, .node_id = h->node[i], .network_id = 1);
+        WISH(places[i], NETWORK_DEALLOCATE, network_deallocate, .id = h->allocation[i]);
+        WISH(TOP, NETWORK_ALLOCATE, network_allocate, .node_id = h->node[i],
+             .range_id = h->range[0], .address = STR("10.1.0.50"));
+        WISH(TOP, NETWORK_ALLOCATE, network_allocate, .node_id = h->node[i], .network_id = 1,
+             .suggestion = STR("10.1.0.50"));
+    }
+    WISH(LAB, NETWORK_ALLOCATE, network_allocate, .node_id = h->node[IN_LAB],
+         .range_id = h->range[1], .address = STR("10.2.0.50"));
+    WISH(LAB, NETWORK_ALLOCATE, network_allocate, .node_id = h->node[IN_LAB], .network_id = 2,
+         .suggestion = STR("10.2.0.50"));
+    WISH(BOTH, NETWORK_ALLOCATE, network_allocate, .node_id = h->node[IN_YARD],
+         .range_id = h->range[1], .address = STR("10.2.0.50"));
+    /* Any address can be chosen there, also one that another deployment relies on. */
+    WISH(TOP, NETWORK_ALLOCATE, network_allocate, .node_id = h->node[IN_LAB],
+         .range_id = h->range[2], .address = STR("10.1.0.60"));
+    WISH(TOP, NETWORK_ALLOCATE, network_allocate, .node_id = h->node[IN_LAB], .network_id = 3,
+         .suggestion = STR("10.1.0.60"));
+    WISH(LAB, NETWORK_ALLOCATE, network_allocate, .node_id = h->node[IN_LAB],
+         .range_id = h->range[2]);
+    WISH(ANYWHERE, NETWORK_DEALLOCATE, network_deallocate, .id = 99999);
 }
 
 /* Commands about users; `self` is the caller. */
@@ -329,6 +352,7 @@ static void add_all_commands(struct hook_commands *all, const struct rights_worl
     add_two_deployment_commands(all, h);
     add_lab_commands(all, h);
     add_global_commands(all, h);
+    add_network_commands(all, h);
     add_user_commands(all, h, self, token);
 }
 

@@ -139,7 +139,8 @@ static inline int64_t allocation_of(struct world *w, const char *node)
 
 static inline void deallocate(struct world *w, const char *node)
 {
-    DONE(w, CMD(NETWORK_DEALLOCATE, network_deallocate, .id = allocation_of(w, node)));
+    const int64_t id = allocation_of(w, node);
+    CHECK(DONE(w, CMD(NETWORK_DEALLOCATE, network_deallocate, .id = id)) == id);
 }
 
 static inline uint32_t problem_count(const struct world *w)

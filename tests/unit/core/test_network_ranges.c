@@ -287,7 +287,7 @@ TEST(a_range_keeps_the_addresses_that_are_in_use)
     const int64_t id = range_named(w, "net", "host");
     DONE(w, cmd_allocate(w, "n1", id));
     DONE(w, cmd_allocate_address(w, "n2", id, "10.1.0.50"));
-    DONE(w, cmd_range_span(id, "10.1.0.10/24", "10.1.0.50/24"));
+    CHECK(DONE(w, cmd_range_span(id, "10.1.0.10/24", "10.1.0.50/24")) == id);
     HAS(REFUSED(w, cmd_range_span(id, "10.1.0.11/24", "10.1.0.49/24"), IN_USE, "first"),
         "2 addresses in use");
     REFUSED(w, cmd_range_span(id, "10.1.0.10/25", "10.1.0.50/25"), IN_USE, "first");

@@ -254,8 +254,8 @@ TEST(a_number_is_used_if_a_new_network_is_given_a_positive_one)
     struct world *w = world_open();
     struct command command = cmd_network(w, "net", "", "");
     command.network_create.given |= GIVEN_NETWORK_VLAN | GIVEN_NETWORK_TEAM_MODE;
-    command.network_create.vlan = 3;
-    command.network_create.team_mode = 4;
+    command.network_create.vlan = 1;
+    command.network_create.team_mode = 1;
     command.network_create.conduit = STR("1g0,1g1");
     DONE(w, command);
     CHECK(read_network(w, "net").use_vlan && read_network(w, "net").use_team);
@@ -470,7 +470,7 @@ TEST(an_update_that_changes_nothing_makes_no_edit)
     struct world *w = open_with_net();
     DONE(w, update_full(w));
     const uint64_t edits = core_edits(w->core);
-    DONE(w, update_full(w));
+    CHECK(DONE(w, update_full(w)) == core_find(w->core, TABLE_NETWORK, STR("net")));
     DONE(w, with(update_full(w), "conduit", " 1g0 "));
     DONE(w, CMD(NETWORK_UPDATE, network_update, .id = 2, .given = 0, .order = 99));
     CHECK(core_edits(w->core) == edits);
@@ -539,7 +539,7 @@ TEST(a_network_is_deleted_with_all_that_belongs_to_it)
                 .mac = STR("52:54:00:00:00:01"), .lease_s = 600));
     CHECK(core_count(w->core, TABLE_LEASE) == 2);
     REFUSED(w, CMD(NETWORK_DELETE, network_delete, .id = 99), NOT_FOUND, "id");
-    DONE(w, CMD(NETWORK_DELETE, network_delete, .id = id));
+    CHECK(DONE(w, CMD(NETWORK_DELETE, network_delete, .id = id)) == id);
     CHECK(core_count(w->core, TABLE_NETWORK) == 1 && core_count(w->core, TABLE_NETWORK_RANGE) == 0);
     CHECK(core_count(w->core, TABLE_NETWORK_ROUTER) == 0 && core_count(w->core, TABLE_LEASE) == 0);
     CHECK(core_count(w->core, TABLE_NETWORK_ALLOCATION) == 0);
