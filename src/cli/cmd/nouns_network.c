@@ -1,7 +1,6 @@
 #include "cli/cmd/nouns_private.h"
 
 #include "cli/cmd/cmd_networks.h"
-#include "cli/cmd/cmd_propose.h"
 
 /* Constant tables: the nouns of the command line about networks, addresses, interfaces and DNS
  * names, with the verbs and the table columns of each. nouns_config.c explains how to read an

@@ -9,7 +9,7 @@
 #include "base/text/suggest.h"
 #include "cli/args/noun.h"
 #include "cli/args/option.h"
-#include "cli/cmd/barclamp_exec.h"
+#include "cli/host/barclamp_exec.h"
 #include "cli/cmd/cmd_auth.h"
 #include "cli/cmd/cmd_explain.h"
 #include "cli/cmd/nouns.h"

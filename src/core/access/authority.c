@@ -1,4 +1,4 @@
-#include "core/core_private.h"
+#include "core/network/network_private.h"
 
 #include "base/json/json.h"
 
@@ -413,22 +413,15 @@ static void authority_check_token(struct authority_check_ctx *j, token_ix t)
                                     token->node);
 }
 
-/* The next free address needs the level for the node only. An address that the caller chooses
- * may be one that another deployment relies on, so it needs the level where the network belongs
- * to; where ranges overlap or machines are not configured any address can be chosen, which needs
- * it in the system deployment. */
+/* The next free address needs the level for the node only; a chosen one also that for the network.
+ * */
 static void authority_check_new_address(struct authority_check_ctx *j,
                                         const struct network_allocate_command *p)
 {
-    const network_range_ix r = network_range_by_id(j->c, p->range_id);
-    const network_ix w =
-        r.v ? network_range_at(j->c, r)->network : network_by_id(j->c, p->network_id);
     authority_check_node(j, node_by_id(j->c, p->node_id));
-    if ((!p->address.len && !p->suggestion.len) || !w.v)
-        return;
-    const bool is_any =
-        !network_at(j->c, w)->configure || (r.v && network_range_at(j->c, r)->overlap);
-    authority_check_in(j, is_any ? deployment_system(j->c) : network_at(j->c, w)->deployment);
+    const deployment_ix d = network_choice_deployment(j->c, p);
+    if (d.v)
+        authority_check_in(j, d);
 }
 
 /* Applies rules 1, 3 and 4. The payload of a command about an existing object starts with the
@@ -486,11 +479,7 @@ static void authority_check_user_command(struct authority_check_ctx *j,
         break;
     case OF_TOKEN: authority_check_token(j, token_by_id(c, id)); break;
     case OF_NEW_ADDRESS: authority_check_new_address(j, &command->network_allocate); break;
-    case OF_ADDRESS: {
-        const network_allocation_ix a = network_allocation_by_id(c, id);
-        authority_check_node(j, a.v ? network_allocation_at(c, a)->node : (node_ix){0});
-        break;
-    }
+    case OF_ADDRESS: authority_check_node(j, network_allocation_node(c, id)); break;
     }
     if (!j->is_placed)
         authority_check_in(j, (deployment_ix){0});

@@ -1,4 +1,5 @@
 #include "core/catalog/import_private.h"
+#include "core/network/network_private.h"
 
 #include "model/hammer_class.h"
 #include "model/jig_class.h"

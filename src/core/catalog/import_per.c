@@ -1,4 +1,5 @@
 #include "core/catalog/import_private.h"
+#include "core/network/network_private.h"
 
 #include "model/names.h"
 

@@ -1,4 +1,5 @@
 #include "core/data/data.h"
+#include "core/network/network_private.h"
 
 #include <stddef.h>
 

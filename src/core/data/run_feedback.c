@@ -1,4 +1,5 @@
 #include "core/data/data.h"
+#include "core/network/network_private.h"
 
 /* Feedback of a run that returned other wall data than before (docs/spec/data.md, "Feedback"): the
  * run succeeded, was parked or continues asynchronously. Wall data is the document that runs

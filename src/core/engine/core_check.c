@@ -1,4 +1,5 @@
 #include "core/catalog/roles_private.h"
+#include "core/network/network_private.h"
 
 /* core_check(): the invariants of one core, verified from its durable fields. The numbers in the
  * messages are those of docs/invariants.md. Counters and lists are recomputed and compared, never

@@ -2,7 +2,7 @@
 
 #include "base/json/json.h"
 #include "base/mem/pages.h"
-#include "core/core_private.h"
+#include "core/network/network_private.h"
 
 /* Tables, interned strings, name maps and sorted lists of rows. This file owns the access to all of
  * them: every change of a row in a step goes through core_edit_row() or core_derive_row(). Only

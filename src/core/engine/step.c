@@ -1,4 +1,4 @@
-#include "core/core_private.h"
+#include "core/network/network_private.h"
 
 #include "base/containers/sort.h"
 #include "base/json/json.h"
@@ -6,15 +6,16 @@
 
 /* Execution of one command (docs/tour.md, section 4).
  *
- * A step is: open an undo mark, validate every string and document of the command, check the
- * caller's rights, call the handler, evaluate the boot barrier and DNS names, then keep the changes
- * or roll them back. This file owns the undo mark and the frame of the step (command, arena, effects, outcome);
- * handlers only change rows or call refuse().
+  * A step is: open an undo mark, validate every string and document of the command, check the
+  * caller's rights, call the handler, evaluate the boot barrier and DNS names, then keep the
+  * changes or roll them back. This file owns the undo mark and the frame of the step (command,
+  * arena, effects, outcome); handlers only change rows or call refuse().
  *
- * Ordering: validation copies the command and makes its documents canonical before any handler sees
- * them, so documents that reach a row are always canonical JSON. The boot barrier and DNS names are
- * evaluated last, because a handler may change several conditions that they depend on. The verdict is computed
- * last of all: one recorded problem refuses the step, whatever the handler did after it.
+  * Ordering: validation copies the command and makes its documents canonical before any handler
+  * sees them, so documents that reach a row are always canonical JSON. The boot barrier and DNS
+  * names are evaluated last, because a handler may change several conditions that they depend on.
+  * The verdict is computed last of all: one recorded problem refuses the step, whatever the handler
+  * did after it.
  *
  * Failure: a refused step, or one that needs replies of hooks, is rolled back with everything it
  * changed: rows, the lists of dirty rows, relations and archive rows, the staleness of plans, and

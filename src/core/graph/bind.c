@@ -1,4 +1,4 @@
-#include "core/core_private.h"
+#include "core/network/network_private.h"
 
 /* Binding a role to a node, with every parent that is missing (docs/spec/binding.md, ADR 0021).
  * This file creates the rows of noderoles and deployment roles.

@@ -1,4 +1,4 @@
-#include "core/core_private.h"
+#include "core/network/network_private.h"
 
 #include "base/json/json.h"
 #include "model/hammer_class.h"

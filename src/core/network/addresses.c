@@ -1,4 +1,4 @@
-#include "core/core_private.h"
+#include "core/network/network_private.h"
 
 /* The index of addresses: which allocation, lease or router has an address, and which allocations
  * and leases a range has.

@@ -1,4 +1,4 @@
-#include "core/core_private.h"
+#include "core/network/network_private.h"
 
 #include "base/hash/md5.h"
 #include "base/json/json.h"
@@ -117,8 +117,8 @@ static struct ip allocation_aligned(const struct core *c, network_range_ix r, no
     return (struct ip){0};
 }
 
-/* The lowest address of the range that no row and no other admin node has; IP_NONE if there is none.
- * The cursor of the range is moved to the lowest one that no row has. */
+/* The lowest address of the range that no row and no other admin node has; IP_NONE if there is
+ * none. The cursor of the range is moved to the lowest one that no row has. */
 static struct ip allocation_lowest_free(struct core *c, network_range_ix r, node_ix n)
 {
     const struct network_range *range = network_range_at(c, r);
@@ -449,6 +449,28 @@ void do_network_deallocate(struct core *c, const struct network_deallocate_comma
     c->out->id = p->id;
     network_allocation_destroy(c, a, true);
     node_changed(c, n);
+}
+
+/* ---- rights ---- */
+
+/* An address that the caller chooses may be one that another deployment relies on, so it needs the
+ * level where the network belongs to. Where ranges overlap, or machines are not configured, any
+ * address can be chosen, which needs it in the system deployment. */
+deployment_ix network_choice_deployment(const struct core *c,
+                                        const struct network_allocate_command *p)
+{
+    const network_range_ix r = network_range_by_id(c, p->range_id);
+    const network_ix w = r.v ? network_range_at(c, r)->network : network_by_id(c, p->network_id);
+    if ((!p->address.len && !p->suggestion.len) || !w.v)
+        return (deployment_ix){0};
+    const bool is_any = !network_at(c, w)->configure || (r.v && network_range_at(c, r)->overlap);
+    return is_any ? deployment_system(c) : network_at(c, w)->deployment;
+}
+
+node_ix network_allocation_node(const struct core *c, int64_t id)
+{
+    const network_allocation_ix a = network_allocation_by_id(c, id);
+    return a.v ? network_allocation_at(c, a)->node : (node_ix){0};
 }
 
 /* ---- load ---- */

@@ -1,4 +1,4 @@
-#include "core/core_private.h"
+#include "core/network/network_private.h"
 
 /* Read queries about networks, ranges, addresses and interfaces, for the API and other readers of
  * the core. The file owns nothing and changes nothing, and no function depends on another one

@@ -1,4 +1,4 @@
-#include "core/core_private.h"
+#include "core/network/network_private.h"
 
 /* The roles of a network (`per: network`, catalog/import_per.c) and the addresses of nodes: binding
  * such a role gives the node an address, and a node that gets an address gets the roles.

@@ -1,4 +1,4 @@
-#include "core/core_private.h"
+#include "core/network/network_private.h"
 
 /* Routers of networks, at most one for each. This file owns the router rows. The address of a
  * router is in the index of addresses, so that it is not allocated by itself; a node may still have

@@ -1,4 +1,4 @@
-#include "core/core_private.h"
+#include "core/network/network_private.h"
 
 #include "base/containers/sort.h"
 #include "base/json/json.h"
@@ -15,10 +15,11 @@
  * changes nothing stores nothing. Rows that are no longer mentioned are removed first: the limit of
  * a node applies to what it has after the change.
  *
- * Failure: a hint with the MAC of another node is refused with the name of that node; NIC_MOVE
- * moves it. A hint that had the MAC before is not refused for it, so that stores of versions without
- * this rule can be changed. A discovery with such a MAC is accepted and the MAC is not taken, since the report of a
- * machine must not fail for what another machine reports; nics_next_conflict() lists these. */
+  * Failure: a hint with the MAC of another node is refused with the name of that node; NIC_MOVE
+  * moves it. A hint that had the MAC before is not refused for it, so that stores of versions
+  * without this rule can be changed. A discovery with such a MAC is accepted and the MAC is not
+  * taken, since the report of a machine must not fail for what another machine reports;
+  * nics_next_conflict() lists these. */
 
 struct nic_facts {
     uint64_t mac;
@@ -306,9 +307,9 @@ static void nic_remove_hint(struct core *c, node_ix n, uint64_t mac)
     put_doc(c, &node_edit(c, n)->hint, json_write(c->arena, hint));
 }
 
-/* The hint of the new owner gets the MAC, and the hint of the old one loses it. The discovery of the
- * old owner still mentions it, until that machine reports again; the MAC stays with the new owner,
- * because the first node that has it keeps it. */
+/* The hint of the new owner gets the MAC, and the hint of the old one loses it. The discovery of
+ * the old owner still mentions it, until that machine reports again; the MAC stays with the new
+ * owner, because the first node that has it keeps it. */
 void do_nic_move(struct core *c, const struct nic_move_command *p)
 {
     struct mac parsed;

@@ -1,5 +1,5 @@
 #include "base/containers/sort.h"
-#include "core/core_private.h"
+#include "core/network/network_private.h"
 
 /* Read access for modules outside the core (core.h). The file owns nothing, no function changes a
  * row, and no order of calls matters.

@@ -1,4 +1,5 @@
 #include "core/plan/commit_view.h"
+#include "core/network/network_private.h"
 
 /* Why an object is not in the desired state: the chain from the first unmet condition down to its
  * root cause (ADR 0027). The conditions are those under which a noderole starts; the first one that

@@ -1,4 +1,4 @@
-#include "core/core_private.h"
+#include "core/network/network_private.h"
 
 /* The scheduler ("annealer"): which noderole starts, and when (docs/spec/runs.md, ADR 0019).
  *

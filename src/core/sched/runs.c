@@ -1,4 +1,4 @@
-#include "core/core_private.h"
+#include "core/network/network_private.h"
 
 /* The state machine of a run, the execution of one noderole (docs/spec/runs.md).
  *

@@ -2,7 +2,7 @@
  * or an address that no machine can have.
  * Method: the worked examples, and every host and router in subnets of 16 and 32 addresses, checked
  * against these rules. */
-#include "cli/cmd/network_proposal.h"
+#include "cli/host/network_proposal.h"
 
 #include <string.h>
 

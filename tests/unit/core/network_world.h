@@ -2,7 +2,7 @@
  * leases. Addresses are written as in the API; an absent allocation or lease is "none". */
 #pragma once
 
-#include "core/core_private.h"
+#include "core/network/network_private.h"
 #include "tests/world/world.h"
 
 #include <stdio.h>

@@ -3,6 +3,7 @@
  * contradict each other are not loaded. Method: commands through the core, the bounds of each field
  * at N-1, N and N+1; records of the store are altered. */
 #include "tests/world/dns_world.h"
+#include "core/network/network_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,7 @@
  * each thing that a name depends on. core_check(), which world.h calls after each step, compares
  * all names with an evaluation from nothing unless one is pending; here pending is checked too. */
 #include "tests/world/dns_world.h"
+#include "core/network/network_private.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "core/core_private.h"
+#include "core/network/network_private.h"
 #include "tests/world/world.h"
 
 /* Loading and collecting: what a load refuses and with which message, what it rebuilds, and which
@@ -342,7 +342,7 @@ TEST(derived_state_is_rebuilt)
     const struct node *n1 = node_at(c, node_by_id(c, the_node(w, "n1")));
     const struct deployment *d = deployment_at(c, deployment_by_id(c, the_deployment(w, "d")));
     CHECK(n1->hammers.count == hammers && n1->group_count == 1);
-    CHECK(c->vars.admin_count == 1);
+    CHECK(c->vars.admins.count == 1);
     CHECK(d->child_count == 1 && d->proposed_roles == 1 && d->committed);
     CHECK(deployment_at(c, deployment_by_id(c, 1))->child_count == 1);
     CHECK(d->roles.count == 4 && c->vars.busy[QUEUE_NORMAL] == 1);

@@ -158,10 +158,10 @@ TEST(the_host_part_of_the_admin_address_is_used_in_networks_of_its_group)
     DONE(w, cmd_allocate_address(w, "n4", boss, "192.168.0.14"));
     EXPECT_STR(allocated(w, "n4", host(w)), "10.1.0.11/24");
     /* The host part of a /24 has 8 bits, in a larger subnet too. */
-    DONE(w, with(cmd_network(w, "wide",
-                             "[{'name':'host','first':'10.20.0.1/16','last':'10.20.255.254/16'}]",
-                             ""),
-                 "conduit", "1g2"));
+    DONE(w,
+         with(cmd_network(w, "wide",
+                          "[{'name':'host','first':'10.20.0.1/16','last':'10.20.255.254/16'}]", ""),
+              "conduit", "1g2"));
     EXPECT_STR(allocated(w, "n1", range_named(w, "wide", "host")), "10.20.0.13/16");
     world_close(w);
 }

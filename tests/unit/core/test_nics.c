@@ -1,8 +1,8 @@
 /* Goal: nic rows follow the hint and the discovery of their node and nothing else, a MAC belongs to
- * one node, and a node that is created with `ip` and `mac` gets both or is refused. Method: commands
- * through the core, with reloads that compare digests (world.h); rows are altered for what the check
- * must detect. */
-#include "core/core_private.h"
+ * one node, and a node that is created with `ip` and `mac` gets both or is refused. Method:
+ * commands through the core, with reloads that compare digests (world.h); rows are altered for what
+ * the check must detect. */
+#include "core/network/network_private.h"
 #include "tests/world/world.h"
 
 #include <stdio.h>

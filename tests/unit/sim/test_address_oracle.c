@@ -93,8 +93,8 @@ static const char *write_batch(struct fixture *f)
     return said ? said : "";
 }
 
-/* Nodes 2 and 3, which are machines; network 1 with two ranges; allocation 1 of node 2 with a nic, a
- * filter and a name. */
+/* Nodes 2 and 3, which are machines; network 1 with two ranges; allocation 1 of node 2 with a nic,
+ * a filter and a name. */
 static void write_first(struct fixture *f)
 {
     put_node(f, 1, true);

@@ -1,4 +1,4 @@
-#include "cli/cmd/network_proposal.h"
+#include "cli/host/network_proposal.h"
 
 /* Division of a subnet into ranges. Pure; owns nothing.
  *

@@ -1,4 +1,4 @@
-#include "cli/cmd/barclamp_exec.h"
+#include "cli/host/barclamp_exec.h"
 
 #include <errno.h>
 #include <limits.h>
