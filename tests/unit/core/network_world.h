@@ -133,7 +133,7 @@ static inline int64_t allocation_of(struct world *w, const char *node)
         if (record.network_allocation.node_id == the_node(w, node))
             return id;
     }
-    CHECK(!"the node has an allocation");
+    world_fail(HERE, "%s has no allocation", node);
     return 0;
 }
 
