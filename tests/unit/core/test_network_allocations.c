@@ -497,6 +497,41 @@ TEST(the_check_finds_an_index_that_does_not_match_the_rows)
     world_close(w);
 }
 
+/* A record is loaded only if a command can have made it. */
+TEST(records_of_allocations_that_no_command_makes_are_not_loaded)
+{
+    struct world *w = open_with_nodes();
+    struct core *c = w->core;
+    DONE(w, cmd_allocate_address(w, "n1", host(w), "10.1.0.10"));
+    const network_range_ix range = network_range_by_id(c, host(w));
+    const struct network_allocation good = {.node = node_by_id(c, the_node(w, "n2")),
+                                            .range = range,
+                                            .network = network_range_at(c, range)->network};
+    const struct network_allocation_record record = {.id = 9, .address = STR("10.1.0.11/24")};
+    struct network_allocation row = good;
+    CHECK(network_allocation_fill(c, &row, &record));
+    static const char *const wrong[] = {"10.1.0.10/24", "10.1.0.9/24", "10.1.0.11/25",
+                                        "10.1.0.11",    "nonsense",    ""};
+    for (int i = 0; i < 6; i++) {
+        struct network_allocation_record bad = record;
+        bad.address = str_from(wrong[i]);
+        row = good;
+        CHECK(!network_allocation_fill(c, &row, &bad));
+    }
+    struct network_allocation rows[4] = {good, good, good, good};
+    rows[0].node.v = 0;
+    rows[1].range.v = 0;
+    rows[2].network.v = 0;
+    rows[3].node = node_by_id(c, the_node(w, "n1")); /* has one in the range */
+    for (int i = 0; i < 4; i++)
+        CHECK(!network_allocation_fill(c, &rows[i], &record));
+    struct network_allocation_record high = record;
+    high.id = ADDRESS_ID_MAX;
+    row = good;
+    CHECK(!network_allocation_fill(c, &row, &high));
+    world_close(w);
+}
+
 /* ---- random commands ---- */
 
 /* The lowest address of the range that no row has; "none". */

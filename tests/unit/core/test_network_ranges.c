@@ -310,7 +310,8 @@ TEST(leases_are_in_use_and_resting_addresses_are_not)
     deallocate(w, "n1");
     deallocate(w, "n2");
     CHECK(core_count(w->core, TABLE_LEASE) == 3);
-    REFUSED(w, cmd_range_span(id, "10.1.0.10/24", "10.1.0.60/24"), IN_USE, "first");
+    HAS(REFUSED(w, cmd_range_span(id, "10.1.0.10/24", "10.1.0.60/24"), IN_USE, "first"),
+        ": 1 addresses in use");
     REFUSED(w, cmd_range_span(id, "10.1.0.10/23", "10.1.0.99/23"), IN_USE, "first");
     DONE(w, CMD(LEASE_RELEASE, lease_release, .address = STR("10.1.0.90"),
                 .mac = STR("52:54:00:00:00:01")));
@@ -382,5 +383,41 @@ TEST(the_check_finds_ranges_that_overlap_or_are_not_listed)
     HAS(core_check(c, &w->arena), "counts of a range");
     *row = before;
     CHECK(core_check(c, &w->arena) == NULL);
+    world_close(w);
+}
+
+/* A record is loaded only if a command can have made it. */
+TEST(records_of_ranges_that_no_command_makes_are_not_loaded)
+{
+    struct world *w = open_with_range();
+    const struct network_range_record good = {.id = 9,
+                                              .network_id = 1,
+                                              .name = STR("more"),
+                                              .first = STR("10.1.0.100/24"),
+                                              .last = STR("10.1.0.100/24"),
+                                              .own = RANGE_OWN_CONDUIT,
+                                              .conduit = STR("1g5")};
+    const network_ix net = {name_find(w->core, TABLE_NETWORK, STR("net"))};
+    struct network_range row = {.network = net};
+    CHECK(network_range_fill(&row, &good));
+    struct network_range_record bad[10];
+    for (int i = 0; i < 10; i++)
+        bad[i] = good;
+    bad[0].name = STR("1st");
+    bad[1].first = STR("nonsense");
+    bad[2].last = STR("");
+    bad[3].last = STR("10.1.0.99/24");
+    bad[4].last = STR("10.1.0.100/25");
+    bad[5].last = STR("fd00::1/24");
+    bad[6].conduit = STR("cow");
+    bad[7].own = 0; /* and a conduit of its own */
+    bad[8].own = RANGE_OWN_ALL + 1;
+    bad[9].first = STR("");
+    for (int i = 0; i < 10; i++) {
+        row = (struct network_range){.network = net};
+        CHECK(!network_range_fill(&row, &bad[i]));
+    }
+    row.network.v = 0;
+    CHECK(!network_range_fill(&row, &good));
     world_close(w);
 }

@@ -123,6 +123,9 @@ static const struct bad_value create_values[] = {
     {"ranges", "[{}]", INVALID, "ranges/0/last"},
     {"ranges", "[{\"name\":1}]", PROBLEM_BAD_VALUE, "ranges/0/name"},
     {"ranges", "[{\"first\":null}]", INVALID, "ranges/0/first"},
+    {"ranges",
+     "[{\"name\":\"a\",\"first\":\"10.3.0.1/24\",\"last\":\"10.3.0.2/24\",\"vlan\":null}]",
+     PROBLEM_NONE, NULL},
     {"ranges", "[{\"use_vlan\":1}]", PROBLEM_BAD_VALUE, "ranges/0/use_vlan"},
     {"ranges", "[{\"vlan\":\"3\"}]", PROBLEM_BAD_VALUE, "ranges/0/vlan"},
     {"ranges", "[{\"vlan\":1.5}]", PROBLEM_BAD_VALUE, "ranges/0/vlan"},
@@ -599,6 +602,32 @@ TEST(a_deployment_with_networks_is_not_deleted)
 
 /* ---- check ---- */
 
+TEST(records_of_networks_and_routers_that_no_command_makes_are_not_loaded)
+{
+    struct world *w = open_with_net();
+    const struct network_record good = {
+        .id = 9, .name = STR("more"), .deployment_id = SYSTEM, .conduit = STR("1g5")};
+    CHECK(network_can_load(&good));
+    struct network_record bad[4] = {good, good, good, good};
+    bad[0].name = STR("1st");
+    bad[1].deployment_id = 0;
+    bad[2].conduit = STR("");
+    bad[3].v6prefix = STR("auto");
+    for (int i = 0; i < 4; i++)
+        CHECK(!network_can_load(&bad[i]));
+    const network_ix other = {name_find(w->core, TABLE_NETWORK, STR("other"))};
+    const struct network_router_record router = {.id = 9, .address = STR("10.9.0.1/24")};
+    struct network_router row = {.network = other};
+    CHECK(network_router_fill(w->core, &row, &router));
+    const struct network_router_record wrong = {.id = 9, .address = STR("10.9.0")};
+    CHECK(!network_router_fill(w->core, &row, &wrong));
+    row.network.v = name_find(w->core, TABLE_NETWORK, STR("net")); /* has one */
+    CHECK(!network_router_fill(w->core, &row, &router));
+    row.network.v = 0;
+    CHECK(!network_router_fill(w->core, &row, &router));
+    world_close(w);
+}
+
 TEST(the_check_finds_lists_that_do_not_match_the_rows)
 {
     struct world *w = open_with_net();
@@ -613,7 +642,7 @@ TEST(the_check_finds_lists_that_do_not_match_the_rows)
     row->router.v = 0;
     HAS(core_check(c, &w->arena), "two routers");
     *row = before;
-    row->router.v = 99;
+    row->router.v = 99; /* in no row */
     HAS(core_check(c, &w->arena), "a router that is not its own");
     *row = before;
     row->deployment.v = 99;
