@@ -384,6 +384,29 @@ TEST(a_full_table_of_leases_does_not_keep_a_node)
     world_close(w);
 }
 
+TEST(a_live_lease_is_not_removed_to_make_room)
+{
+    struct world *w = open_with_nodes();
+    struct pool *leases = &w->core->tables[TABLE_LEASE].pool;
+    const uint32_t max = leases->max;
+    leases->max = 3;
+    const int64_t live =
+        DONE(w, CMD(LEASE_TAKE, lease_take, .range_id = host(w), .address = STR("10.1.0.14"),
+                    .mac = STR("52:54:00:00:00:01"), .lease_s = 604800));
+    DONE(w, cmd_allocate(w, "n1", host(w)));
+    DONE(w, cmd_allocate(w, "n2", host(w)));
+    DONE(w, cmd_allocate(w, "n3", host(w)));
+    deallocate(w, "n1");
+    deallocate(w, "n2");
+    w->now_ms += REST_MS;
+    deallocate(w, "n3"); /* ends the row of n1 */
+    struct record record;
+    CHECK(core_record(w->core, TABLE_LEASE, live, &record) &&
+          core_count(w->core, TABLE_LEASE) == 2);
+    leases->max = max;
+    world_close(w);
+}
+
 /* ---- hints ---- */
 
 TEST(a_new_range_takes_the_addresses_that_hints_request)
@@ -447,6 +470,27 @@ TEST(an_address_of_a_deleted_admin_node_is_free)
     DONE(w, CMD(NODE_DELETE, node_delete, .id = the_node(w, "boss")));
     EXPECT_STR(allocated(w, "n2", host(w)), "10.1.0.10/24");
     EXPECT_STR(allocated(w, "n3", host(w)), "10.1.0.13/24");
+    world_close(w);
+}
+
+TEST(the_address_of_a_router_is_given_by_a_hint_but_not_by_alignment)
+{
+    struct world *w = open_with_nodes();
+    DONE(w, CMD(NETWORK_ROUTER_CREATE, network_router_create, .network_id = 1,
+                .given = GIVEN_ROUTER_ADDRESS, .address = STR("10.1.0.100")));
+    DONE(w, CMD(NODE_CREATE, node_create, .name = STR("gate.example.com"),
+                .hint = world_json(w, "{'net-v4addr':'10.1.0.100'}")));
+    const int64_t more = DONE(w, cmd_range(1, "more", "10.1.0.100/24", "10.1.0.110/24"));
+    EXPECT_STR(address_in(w, "gate", more), "10.1.0.100/24");
+    deallocate(w, "gate");
+    DONE(w, CMD(NODE_DELETE, node_delete, .id = the_node(w, "gate")));
+    w->now_ms += REST_MS;
+    DONE(w, with(cmd_network_of(w, "boss", "admin", true,
+                                "[{'name':'host','first':'192.168.0.10/24',"
+                                "'last':'192.168.0.200/24'}]"),
+                 "conduit", "1g1"));
+    DONE(w, cmd_allocate_address(w, "n1", range_named(w, "boss", "host"), "192.168.0.100"));
+    EXPECT_STR(allocated(w, "n1", more), "10.1.0.101/24");
     world_close(w);
 }
 
