@@ -404,9 +404,9 @@ void do_network_create(struct core *c, const struct network_create_command *p)
     network_make_ranges(c, w, p->ranges, subject);
     network_apply_v6prefix(c, w); /* unless the list has a range host-v6 */
     network_make_router(c, w, p->router, subject);
-    dns_filter_make_default(c, w);
     if (refused(c))
         return;
+    dns_filter_make_default(c, w);
     network_roles_make(c, w);
     hooks_network(c, HOOK_NETWORK_CREATE, w);
 }
