@@ -113,15 +113,14 @@ void inventory_write_addresses(const struct core *core, int64_t node_id, struct 
 
 /* ---- interfaces of a node ---- */
 
-/* The device of the network in the data of a noderole: the last one of the list, which is made of
- * those before it (a VLAN of a bond, a bridge of a VLAN). Empty if no run has reported one. */
+/* The device that has the first address of the network, from the report of the run: an object of
+ * devices by address. Empty if no run has reported one. */
 static struct str inventory_device(const struct json *data, struct str network)
 {
     const struct str path[] = {STR("crowbar"), STR("network"), network, STR("resolved_interfaces")};
     for (uint32_t i = 0; data && i < sizeof path / sizeof *path; i++)
         data = data->kind == JSON_OBJECT ? json_get(data, path[i]) : NULL;
-    if (data && data->kind == JSON_ARRAY)
-        data = data->last;
+    data = data && data->kind == JSON_OBJECT ? data->first : NULL;
     return data && data->kind == JSON_STRING ? data->text : STR("");
 }
 

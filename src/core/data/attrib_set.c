@@ -288,7 +288,8 @@ static void attrib_set_on_node(struct core *c, const struct attrib_write_ctx *s)
         return;
     if (nics_depend_on(map))
         nics_follow(c, n, old_hint, STR("value"));
-    network_allocate_hints(c, n);
+    if (network_hints_depend_on(map))
+        network_allocate_hints(c, n);
     if (changed)
         data_rerun_wanting(c, n, s->attrib, (noderole_ix){0});
     node_changed(c, n);

@@ -301,6 +301,12 @@ void network_allocate_hinted(struct core *c, network_range_ix r)
     }
 }
 
+bool network_hints_depend_on(struct str map)
+{
+    const struct str first = str_slice(map, 0, str_find(map, '/', 0));
+    return !first.len || str_ends(first, STR("-v4addr")) || str_ends(first, STR("-v6addr"));
+}
+
 /* The hint has a member for each network that it requests an address in. */
 void network_allocate_hints(struct core *c, node_ix n)
 {

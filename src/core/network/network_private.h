@@ -137,6 +137,8 @@ void network_allocate_hinted(struct core *c, network_range_ix r);
 /* Allocate the addresses that the hint of the node requests, where they are free and the node has
  * none in the network. */
 void network_allocate_hints(struct core *c, node_ix n);
+/* True if a change of the value at this path of a hint can request an address. */
+bool network_hints_depend_on(struct str map);
 /* The range from which a node that is created with this address gets it. None if there are no
  * networks; refused for this field if no range contains it. */
 network_range_ix network_range_for_address(struct core *c, struct ip ip, struct str field);

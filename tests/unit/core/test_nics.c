@@ -276,6 +276,12 @@ TEST(a_hint_that_names_a_free_address_allocates_it)
     DONE(w, cmd_set(w, TABLE_NODE, node_id(w, "n2.example.com"), "hint-admin-v4addr", BUCKET_USER,
                     "\"192.168.124.91/24\""));
     CHECK(core_count(w->core, TABLE_NETWORK_ALLOCATION) == 2);
+
+    /* A freed address is not taken again because another value of the node changes. */
+    DONE(w, CMD(NETWORK_DEALLOCATE, network_deallocate,
+                .id = core_next_id(w->core, TABLE_NETWORK_ALLOCATION, 0)));
+    DONE(w, cmd_macs(w, "n1.example.com", "[\"52:54:00:00:00:0b\"]"));
+    CHECK(core_count(w->core, TABLE_NETWORK_ALLOCATION) == 1);
     world_close(w);
 }
 
