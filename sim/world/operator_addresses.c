@@ -29,8 +29,10 @@ static struct str addresses_draw_mac(struct world *w, uint64_t count)
                                       "52:54:00:bb:00:zz"};
     if (world_fault(w, FAULT_OPERATOR_WRONG))
         return str_from(bad[prng_below(&w->rng, sizeof bad / sizeof *bad)]);
+    /* The order of the draws is that of the statements: the order of arguments is unspecified. */
+    const uint64_t last = 20 + prng_below(&w->rng, count);
     return operator_format(w, prng_chance(&w->rng, 900) ? "52:54:00:bb:00:%u" : "52-54-00-BB-00-%u",
-                           20 + prng_below(&w->rng, count));
+                           last);
 }
 
 static struct str addresses_format_mac(struct world *w, int64_t number)

@@ -50,9 +50,11 @@ static void networks_draw_range(struct world *w, struct str *out_first, struct s
         buf_put_z(&b, is_v6 ? "/64" : "/29");
         *(i ? out_last : out_first) = buf_str(&b);
     }
-    if (world_fault(w, FAULT_OPERATOR_WRONG))
-        *(prng_chance(&w->rng, 500) ? out_first : out_last) = networks_draw_bad_address(w);
-    else if (world_fault(w, FAULT_OPERATOR_WRONG)) {
+    if (world_fault(w, FAULT_OPERATOR_WRONG)) {
+        /* Two statements: the order of the two sides of an assignment is unspecified. */
+        struct str *bad = prng_chance(&w->rng, 500) ? out_first : out_last;
+        *bad = networks_draw_bad_address(w);
+    } else if (world_fault(w, FAULT_OPERATOR_WRONG)) {
         const struct str keep = *out_first;
         *out_first = *out_last;
         *out_last = keep;
