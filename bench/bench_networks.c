@@ -122,13 +122,24 @@ static void fleet_open(struct fleet *f)
 {
     *f = (struct fleet){.core = core_new()};
     core_bootstrap(f->core, 1000);
-    /* The service that names are published by exists: the roles that list it are active. */
     step(f,
          (struct command){
              .kind = COMMAND_IMPORT,
              .import = {.barclamp = json(f, "{'barclamp':{'name':'bench','source_path':'/bench'},"
                                             "'jigs':[{'name':'noop','class':'noop'}],"
-                                            "'roles':[{'name':'base','jig':'noop'}]}")}});
+                                            "'roles':[{'name':'base','jig':'noop'},"
+                                            "{'name':'names','jig':'noop',"
+                                            "'lists-services':'names-list','attribs':["
+                                            "{'name':'names-list','map':'names/list',"
+                                            "'default':[{'name':'system'}]}]}]}")}});
+    /* The service that names are published by exists while the role that lists it is active. */
+    step(f, (struct command){
+                .kind = COMMAND_NODEROLE_BIND,
+                .noderole_bind = {.node_id = core_next_id(f->core, TABLE_NODE, 0),
+                                  .role_id = core_find(f->core, TABLE_ROLE, STR("names"))}});
+    step(f, (struct command){.kind = COMMAND_DEPLOYMENT_COMMIT, .deployment_commit = {.id = 1}});
+    anneal(f);
+    collect(f);
 }
 
 static void fleet_close(struct fleet *f)
