@@ -28,7 +28,7 @@ const char *names_check_deployment(struct str name);
 const char *names_check_network(struct str name);
 
 /* Names in a barclamp document, which may be made for each network: a name of a role or attrib in
- * which "{name}" stands for the name of the network. A role may contain it once. */
+ * which "{name}" is replaced by the name of the network. A role may contain it once. */
 #define NAME_VARIABLE "{name}"
 const char *names_check_role_pattern(struct str name);
 const char *names_check_attrib_pattern(struct str name);

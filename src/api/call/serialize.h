@@ -57,7 +57,7 @@ enum object_view_kind {
     PROP_RANGE_FULL_NAME,     /* NETWORK.RANGE */
     PROP_LEASE_END,           /* when a lease ends */
     PROP_RR_TYPE,             /* type of the record of a DNS name: A or AAAA */
-    PROP_ENTRY_ADDRESS,       /* address that a DNS name stands for, without prefix length */
+    PROP_ENTRY_ADDRESS,       /* address that a DNS name resolves to, without prefix length */
     PROP_ENTRY_NODE,          /* id of the node that has it */
 };
 

@@ -100,8 +100,8 @@ static const struct params_schema create = {.kind = COMMAND_NETWORK_CREATE,
 static const struct params_schema update = {
     .kind = COMMAND_NETWORK_UPDATE, PARAM_RULES(update_rules), GIVEN_MASK_AT(network_update)};
 
-/* An address stands for its network only where the network is read: a change must not hit a network
- * because an address in the path was mistyped. */
+/* An address in the path is resolved to its network for GET only: otherwise a mistyped address
+ * could select another network for a change. */
 static int64_t network_find(struct call *call, struct str key)
 {
     const int64_t id = core_find(call->core, TABLE_NETWORK, key);

@@ -84,11 +84,10 @@ static struct node_registration node_read_registration(struct core *c,
                                                        const struct node_create_command *p)
 {
     struct node_registration reg = {.hint = p->hint};
-    struct mac mac;
+    struct mac mac = {{0}};
     const char *wrong;
-    if (p->mac.len && (!mac_parse(p->mac, &mac) || !mac_is_unicast(mac)))
-        refuse(c, PROBLEM_BAD_VALUE, STR("mac"),
-               STR("mac must be the MAC address of an interface, such as 52:54:00:12:34:56"));
+    if (p->mac.len)
+        ignore(!nic_parse_mac(c, p->mac, &mac), "a refusal is tested below, with those of ip");
     if (p->ip.len && !ip_parse(p->ip, &reg.ip, &wrong))
         refuse(c, PROBLEM_BAD_VALUE, STR("ip"), STR_CONCAT(c->arena, STR("ip "), str_from(wrong)));
     if (reg.ip.family != IP_NONE)

@@ -1,7 +1,5 @@
 #include "core/network/network_private.h"
 
-#include "base/net/mac.h"
-
 /* Leases: addresses that no allocation has and that are not free either. A live lease belongs to a
  * client that is not a node yet. A declined address is used by an unknown host. A freed address
  * belonged to a node that no longer has it.
@@ -123,10 +121,7 @@ static bool lease_parse(struct core *c, struct str address, struct str mac, stru
     if (!ip_parse(address, out_ip, &wrong))
         refuse(c, PROBLEM_BAD_VALUE, STR("address"),
                STR_CONCAT(c->arena, STR("address "), str_from(wrong)));
-    if (!mac_parse(mac, &parsed) || !mac_is_unicast(parsed))
-        refuse(c, PROBLEM_BAD_VALUE, STR("mac"),
-               STR("mac must be the MAC address of an interface, such as 52:54:00:12:34:56"));
-    else
+    if (nic_parse_mac(c, mac, &parsed))
         *out_mac = (int64_t)mac_number(parsed);
     return !refused(c);
 }

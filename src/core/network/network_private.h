@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/net/mac.h"
 #include "core/core_private.h"
 #include "model/conduit.h"
 
@@ -179,6 +180,8 @@ const char *leases_check(const struct core *c);
 /* The row of the MAC; none = no node has it. */
 nic_ix nic_find(const struct core *c, uint64_t mac);
 struct str nic_format_mac(struct arena *a, uint64_t mac);
+/* Parse the field `mac` of a command; refused with BAD_VALUE unless it identifies an interface. */
+bool nic_parse_mac(struct core *c, struct str text, struct mac *out_mac);
 /* Write the rows of the node after its hint or discovery changed. A hinted MAC that another node
  * has and that is not in old_hint, and more MACs than a node may have, are refused for this field;
  * if `field` is empty they are left out. */

@@ -277,6 +277,14 @@ uint64_t nics_next_conflict(const struct core *c, node_ix n, struct arena *a, ui
 
 /* ---- commands ---- */
 
+bool nic_parse_mac(struct core *c, struct str text, struct mac *out_mac)
+{
+    if (mac_parse(text, out_mac) && mac_is_unicast(*out_mac))
+        return true;
+    return refuse(c, PROBLEM_BAD_VALUE, STR("mac"),
+                  STR("mac must be the MAC address of an interface, such as 52:54:00:12:34:56"));
+}
+
 /* Nodes are visited by id, so the older of two nodes with one MAC gets it. */
 void do_nics_make(struct core *c, const struct nics_make_command *p)
 {
@@ -316,11 +324,7 @@ void do_nic_move(struct core *c, const struct nic_move_command *p)
     const node_ix n = node_by_id(c, p->node_id);
     if (!n.v)
         refuse_missing(c, "node_id", "node", p->node_id);
-    const bool is_mac = mac_parse(p->mac, &parsed) && mac_is_unicast(parsed);
-    if (!is_mac)
-        refuse(c, PROBLEM_BAD_VALUE, STR("mac"),
-               STR("mac must be the MAC address of an interface, such as 52:54:00:12:34:56"));
-    if (refused(c))
+    if (!nic_parse_mac(c, p->mac, &parsed) || refused(c))
         return;
     const uint64_t mac = mac_number(parsed);
     const nic_ix k = nic_find(c, mac);
