@@ -5,7 +5,7 @@
  *   bodies/KIND/FILE  request bodies as they are sent; KIND is json, form, yaml or multipart
  *   lines.txt         header fields that break a rule of HTTP or of this API, one to a line
  *   targets.txt       request targets that do the same
- * In lines.txt and targets.txt the escapes \r \n \t \0 \\ and \xNN stand for bytes. In all files
+ * In lines.txt and targets.txt the escapes \r \n \t \0 \\ and \xNN denote bytes. In all files
  * but bodies {NAME} is replaced by the value given for NAME (corpus_fill), so that stored requests
  * carry credentials of the daemon under test. Files are read in the order of their names: the
  * same directory and the same values give the same corpus.

@@ -54,7 +54,7 @@ def test_help_needs_no_daemon(bench):
         assert bench.halligan(*words, env=env).status == 0, words
 
 
-def test_one_of_a_noun_stands_for_it(bench):
+def test_the_singular_of_a_noun_is_accepted(bench):
     assert bench.halligan("node", "list", "--help").out == bench.halligan("nodes", "list", "--help").out
     assert "check" in bench.halligan("barclamp", "--help").out
     for words, nearest in [(["ndoes"], '"nodes"'), (["deployment", "comit"], '"commit"'), (["nodes", "list", "--fliter", "a=b"], "--filter"),

@@ -48,7 +48,7 @@ static int64_t number_at(const struct json *object, const char *path)
     return number;
 }
 
-/* A text stands for itself, so that broken documents can be given. */
+/* A string is used as it is, so that broken documents can be given. */
 static struct str document_at(struct arena *a, const struct json *object, const char *key)
 {
     const struct json *found = json_get(object, str_from(key));

@@ -29,7 +29,7 @@ SIGNALS = [1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 31, 34, 50, 6
 
 
 class Shape:
-    """How a script misbehaves, and how its run is to end. SLEEPS stands for what never ends."""
+    """How a script misbehaves, and how its run is to end. SLEEPS means that it never ends."""
 
     def __init__(self, name, script, says=None, **more):
         self.name = name

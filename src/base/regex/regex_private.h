@@ -91,5 +91,5 @@ bool regex_fail(struct regex_parser *p, err e, const char *what);
 /* The next character without taking it, or 0 at the end (a clean pattern holds no zero). */
 uint32_t regex_peek(const struct regex_parser *p);
 uint32_t regex_take(struct regex_parser *p);
-/* Takes what follows a backslash when it stands for one character. */
+/* Takes what follows a backslash when it denotes one character. */
 bool regex_take_escaped(struct regex_parser *p, uint32_t *out_char);

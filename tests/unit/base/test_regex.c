@@ -358,7 +358,7 @@ TEST(word_boundaries_are_between_a_word_and_other_characters)
     CHECK_ROWS(rows);
 }
 
-TEST(escapes_stand_for_one_character)
+TEST(escapes_denote_one_character)
 {
     static const struct row rows[] = {
         {"\\n", "\n", YES},    {"\\t", "\t", YES},        {"\\r", "\r", YES},

@@ -149,7 +149,7 @@ TEST(only_the_first_document_is_read)
 
 /* ---- anchors and merge keys ---- */
 
-TEST(aliases_stand_for_what_was_anchored)
+TEST(aliases_are_replaced_by_what_was_anchored)
 {
     CHECK(reads("a: &x [1, {b: 2}]\nc: *x\nd: [*x]\n",
                 "{'a':[1,{'b':2}],'c':[1,{'b':2}],'d':[[1,{'b':2}]]}"));
