@@ -15,11 +15,11 @@
  * changes nothing stores nothing. Rows that are no longer mentioned are removed first: the limit of
  * a node applies to what it has after the change.
  *
-  * Failure: a hint with the MAC of another node is refused with the name of that node; NIC_MOVE
-  * moves it. A hint that had the MAC before is not refused for it, so that stores of versions
-  * without this rule can be changed. A discovery with such a MAC is accepted and the MAC is not
-  * taken, since the report of a machine must not fail for what another machine reports;
-  * nics_next_conflict() lists these. */
+ * Failure: a hint with the MAC of another node is refused with the name of that node; NIC_MOVE
+ * moves it. A hint that had the MAC before is not refused for it, so that stores of versions
+ * without this rule can be changed. A discovery with such a MAC is accepted and the MAC is not
+ * taken, since the report of a machine must not fail for what another machine reports;
+ * nics_next_conflict() lists these. */
 
 struct nic_facts {
     uint64_t mac;
@@ -340,14 +340,15 @@ void do_nic_move(struct core *c, const struct nic_move_command *p)
     nic_remove_hint(c, from, mac);
     nic_destroy(c, k);
 
-    struct json *hint = json_clone(c->arena, doc_tree(c->arena, doc_of(c, node_at(c, n)->hint)));
+    const struct str old_hint = doc_of(c, node_at(c, n)->hint);
+    struct json *hint = json_clone(c->arena, doc_tree(c->arena, old_hint));
     const struct json *old = json_get(hint, STR("admin_macs"));
     struct json *macs = old && old->kind == JSON_ARRAY ? json_clone(c->arena, old)
                                                        : json_make(c->arena, JSON_ARRAY);
     json_append(macs, json_make_string(c->arena, nic_format_mac(c->arena, mac)));
     json_set(hint, STR("admin_macs"), macs);
     put_doc(c, &node_edit(c, n)->hint, json_write(c->arena, hint));
-    nics_follow(c, n, STR(""), STR("mac"));
+    nics_follow(c, n, old_hint, STR("mac"));
     if (refused(c))
         return;
     c->out->id = nic_at(c, nic_find(c, mac))->o.id;

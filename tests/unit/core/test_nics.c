@@ -305,3 +305,19 @@ TEST(rows_are_made_once_for_a_store_without_them)
     CHECK(core_count(c, TABLE_NIC) == 1);
     world_close(w);
 }
+
+TEST(a_mac_moves_to_a_node_whose_hint_has_one_of_another_node)
+{
+    struct world *w = open_with_attribs();
+    struct core *c = w->core;
+    DONE(w, cmd_create(w, "n1.example.com", "{'admin_macs':['52:54:00:00:00:0a']}"));
+    DONE(w, cmd_create(w, "n2.example.com", "{}"));
+    DONE(w, cmd_create(w, "n3.example.com", "{'admin_macs':['52:54:00:00:00:0b']}"));
+    /* As in a store of a version without these rows. */
+    put_doc(c, &node_edit(c, (node_ix){name_find(c, TABLE_NODE, STR("n2.example.com"))})->hint,
+            world_json(w, "{'admin_macs':['52:54:00:00:00:0a']}"));
+    DONE(w, cmd_move(w, "n2.example.com", mac_b));
+    CHECK(owner_of(w, mac_b) == node_id(w, "n2.example.com"));
+    CHECK(owner_of(w, mac_a) == node_id(w, "n1.example.com"));
+    world_close(w);
+}
