@@ -14,7 +14,7 @@
  *
  * Failure: a command is checked before a row is written. */
 
-enum { TIMER_BITS = 21, RENEW_MULTIPLE = 4, RENEW_BELOW = 2 };
+enum { TIMER_BITS = 21, RENEW_MULTIPLE = 4, RENEW_BELOW = 2, ENDED_PER_STEP_MAX = 512 };
 _Static_assert(LEASES_MAX < 1u << TIMER_BITS, "the index of a lease must fit below the deadline");
 
 static uint64_t lease_timer_key(const struct core *c, lease_ix l)
@@ -216,8 +216,12 @@ void leases_tick(struct core *c)
 {
     uint64_t key;
     uint32_t ix;
-    while (omap_ceil(&c->lease_ends, 0, &key, &ix) && (int64_t)(key >> TIMER_BITS) <= c->mono_ms)
+    for (uint32_t i = 0; i < ENDED_PER_STEP_MAX && omap_ceil(&c->lease_ends, 0, &key, &ix) &&
+                         (int64_t)(key >> TIMER_BITS) <= c->mono_ms;
+         i++)
         lease_end(c, (lease_ix){ix});
+/* After a load all leases begin again together, and those that no client renews end together. What
+ * one step leaves over is due at once, so the next turn has another tick. */
 }
 
 int64_t leases_next_deadline(const struct core *c)

@@ -167,6 +167,38 @@ TEST(a_lease_ends_by_the_clock)
     world_close(w);
 }
 
+TEST(many_leases_that_end_together_are_removed_in_several_steps)
+{
+    enum { LEASES = 1500, PER_STEP = 512 };
+    struct world *w = world_open();
+    DONE(w,
+         cmd_network(w, "net", "[{'name':'dhcp','first':'10.1.0.1/16','last':'10.1.9.0/16'}]", ""));
+    struct arena scratch = {0};
+    for (uint32_t i = 0; i < LEASES; i++) {
+        char address[20], mac[20];
+        struct effects fx = {0};
+        struct outcome out;
+        snprintf(address, sizeof address, "10.1.%u.%u", (i + 1) / 256, (i + 1) % 256);
+        snprintf(mac, sizeof mac, "52:54:00:00:%02x:%02x", i / 256, i % 256);
+        struct command take = cmd_take(w, address, mac);
+        take.now_ms = w->now_ms;
+        take.mono_ms = w->now_ms - 1600000000000;
+        core_step(w->core, &take, &scratch, &fx, &out);
+        CHECK(out.verdict == VERDICT_DONE);
+        arena_reset(&scratch);
+    }
+    arena_fini(&scratch);
+    w->now_ms += STORED_MS;
+    for (uint32_t left_over = LEASES - PER_STEP; left_over < LEASES; left_over -= PER_STEP) {
+        tick(w);
+        CHECK(core_count(w->core, TABLE_LEASE) == left_over);
+        CHECK(left(w) <= 0); /* the turn steps another tick at once */
+    }
+    tick(w);
+    CHECK(core_count(w->core, TABLE_LEASE) == 0 && core_next_deadline(w->core) == -1);
+    world_close(w);
+}
+
 TEST(a_lease_ends_by_release_of_its_client_only)
 {
     struct world *w = open_with_pool();
