@@ -74,41 +74,70 @@ static void node_add_ssh_hammer(struct core *c, node_ix n)
 /* The fields `ip` and `mac` of a creation, after lookup. */
 struct node_registration {
     struct str hint;        /* the hint of the node, with both */
+    struct mac mac;         /* 0 = none */
     struct ip ip;           /* IP_NONE = none */
     network_range_ix range; /* that contains the address; none if there are no networks */
+    bool is_leased;         /* the machine has the address by a lease, which stays until its end */
 };
 
-/* Store the MAC in the hint, and the address as the hint for its network. An installation without
- * networks stores the address for the network `admin`, which can be created later. */
+static bool node_hint_is_object(const struct node_create_command *p)
+{
+    return p->hint.len == 0 || p->hint.at[0] == '{'; /* anything else is refused below */
+}
+
+/* Read both fields, and store the MAC in the hint. */
 static struct node_registration node_read_registration(struct core *c,
                                                        const struct node_create_command *p)
 {
     struct node_registration reg = {.hint = p->hint};
-    struct mac mac = {{0}};
     const char *wrong;
     if (p->mac.len)
-        ignore(!nic_parse_mac(c, p->mac, &mac), "a refusal is tested below, with those of ip");
+        ignore(!nic_parse_mac(c, p->mac, &reg.mac), "a refusal is tested below, with those of ip");
     if (p->ip.len && !ip_parse(p->ip, &reg.ip, &wrong))
         refuse(c, PROBLEM_BAD_VALUE, STR("ip"), STR_CONCAT(c->arena, STR("ip "), str_from(wrong)));
-    if (reg.ip.family != IP_NONE)
-        reg.range = network_range_for_address(c, reg.ip, STR("ip"));
-    if (refused(c) || (!p->mac.len && !p->ip.len) || (p->hint.len && p->hint.at[0] != '{'))
+    if (p->ip.len && p->system)
+        refuse(c, PROBLEM_BAD_VALUE, STR("ip"),
+               STR("a system node is no machine and has no addresses"));
+    if (refused(c) || !p->mac.len || !node_hint_is_object(p))
         return reg;
     struct json *hint = json_clone(c->arena, doc_tree(c->arena, p->hint));
-    if (p->mac.len) {
-        struct json *macs = json_make(c->arena, JSON_ARRAY);
-        json_append(macs, json_make_string(c->arena, mac_format(c->arena, mac)));
-        json_set(hint, STR("admin_macs"), macs);
-    }
-    if (reg.range.v) {
-        const struct network_range *range = network_range_at(c, reg.range);
-        reg.ip = ip_with_prefix(reg.ip, range->addresses.first.prefix);
-    }
-    if (p->ip.len)
-        json_set(hint, network_hint_key(c, reg.range, reg.ip.family, c->arena),
-                 json_make_string(c->arena, ip_format(c->arena, reg.ip)));
+    struct json *macs = json_make(c->arena, JSON_ARRAY);
+    json_append(macs, json_make_string(c->arena, mac_format(c->arena, reg.mac)));
+    json_set(hint, STR("admin_macs"), macs);
     reg.hint = json_write(c->arena, hint);
     return reg;
+}
+
+/* Find the range of the address, and store the address as the hint for its network. An
+ * installation without networks stores it for the network `admin`, which can be created later. An
+ * address that the machine has by a lease is not that of the node. */
+static void node_find_address(struct core *c, const struct node_create_command *p,
+                              struct node_registration *reg)
+{
+    if (reg->ip.family == IP_NONE)
+        return;
+    reg->range = network_range_for_address(c, reg->ip, STR("ip"));
+    reg->is_leased = lease_is_held_by(c, reg->ip, mac_number(reg->mac));
+    if (refused(c) || reg->is_leased || !node_hint_is_object(p))
+        return;
+    if (reg->range.v)
+        reg->ip = ip_with_prefix(reg->ip, network_range_at(c, reg->range)->addresses.first.prefix);
+    struct json *hint = json_clone(c->arena, doc_tree(c->arena, reg->hint));
+    json_set(hint, network_hint_key(c, reg->range, reg->ip.family, c->arena),
+             json_make_string(c->arena, ip_format(c->arena, reg->ip)));
+    reg->hint = json_write(c->arena, hint);
+}
+
+/* Give the new node the address. A machine that has it by a lease gets another one of the
+ * network. */
+static void node_take_address(struct core *c, node_ix n, const struct node_registration *reg)
+{
+    const network_ix w = network_range_at(c, reg->range)->network;
+    const struct address_request wanted = {.address = reg->ip, .field = STR("ip")};
+    if (reg->is_leased)
+        network_allocate_default(c, w, n, wanted.field);
+    else
+        network_allocate(c, reg->range, n, &wanted);
 }
 
 /* A machine registers once per network card, and again if a reply was lost. A request whose name
@@ -216,10 +245,11 @@ void do_node_create(struct core *c, const struct node_create_command *p)
     if (p->automatic && !node_needs_automatic(c))
         return;
     wanted.alive = false; /* set below, because that queues a probe */
-    const struct node_registration reg = node_read_registration(c, p);
-    wanted.hint = reg.hint;
+    struct node_registration reg = node_read_registration(c, p);
     if (node_is_registered(c, wanted.name, reg.hint))
         return;
+    node_find_address(c, p, &reg);
+    wanted.hint = reg.hint;
     if (wanted.admin)
         node_replace_automatic(c); /* before the name check: the new node may have the same name */
     node_check_name(c, wanted.name, (node_ix){0});
@@ -235,8 +265,7 @@ void do_node_create(struct core *c, const struct node_create_command *p)
     c->out->id = node_at(c, n)->o.id;
     nics_follow(c, n, STR(""), p->mac.len ? STR("mac") : STR("hint"));
     if (reg.range.v)
-        network_allocate(c, reg.range, n,
-                         &(struct address_request){.address = reg.ip, .field = STR("ip")});
+        node_take_address(c, n, &reg);
     network_allocate_hints(c, n);
     if (reg.range.v && !refused(c))
         network_bind_roles(c, network_range_at(c, reg.range)->network, n);

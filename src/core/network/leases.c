@@ -102,6 +102,12 @@ void lease_set_prefix(struct core *c, lease_ix l, uint8_t prefix)
     put_text(c, &lease->address, ip_format(c->arena, lease->at.ip));
 }
 
+bool lease_is_held_by(const struct core *c, struct ip ip, uint64_t mac)
+{
+    const lease_ix l = {address_find(c, ADDRESS_LEASE, ip)};
+    return l.v && lease_at(c, l)->state == LEASE_LIVE && lease_at(c, l)->mac == (int64_t)mac;
+}
+
 bool lease_is_available(const struct core *c, lease_ix l, int64_t node_id)
 {
     const struct lease *lease = lease_at(c, l);
@@ -212,6 +218,8 @@ void do_lease_decline(struct core *c, const struct lease_decline_command *p)
 
 /* ---- time ---- */
 
+/* After a load all leases begin again together, and those that no client renews end together. What
+ * one step leaves over is due at once, so the next turn has another tick. */
 void leases_tick(struct core *c)
 {
     uint64_t key;
@@ -220,8 +228,6 @@ void leases_tick(struct core *c)
                          (int64_t)(key >> TIMER_BITS) <= c->mono_ms;
          i++)
         lease_end(c, (lease_ix){ix});
-/* After a load all leases begin again together, and those that no client renews end together. What
- * one step leaves over is due at once, so the next turn has another tick. */
 }
 
 int64_t leases_next_deadline(const struct core *c)

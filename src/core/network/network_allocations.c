@@ -246,9 +246,9 @@ network_range_ix allocation_default_range(const struct core *c, network_ix w, no
     return node_at(c, n)->admin && admin.v ? admin : network_range_find(c, w, STR("host"));
 }
 
-void network_allocate_default(struct core *c, network_ix w, node_ix n)
+void network_allocate_default(struct core *c, network_ix w, node_ix n, struct str field)
 {
-    const struct address_request none = {.field = STR("role_id")};
+    const struct address_request none = {.field = field};
     const network_range_ix ranges[] = {allocation_default_range(c, w, n),
                                        network_range_find(c, w, STR("host-v6"))};
     for (uint32_t i = 0; i < 2; i++)

@@ -123,8 +123,9 @@ struct address_request {
 };
 network_allocation_ix network_allocate(struct core *c, network_range_ix r, node_ix n,
                                        const struct address_request *wanted);
-/* Allocate from the ranges that the network has for the node by default, if there are any. */
-void network_allocate_default(struct core *c, network_ix w, node_ix n);
+/* Allocate from the ranges that the network has for the node by default, if there are any. A
+ * refusal names the field. */
+void network_allocate_default(struct core *c, network_ix w, node_ix n, struct str field);
 /* The range from which the node gets an IPv4 address by default; {0} if the network has none. */
 network_range_ix allocation_default_range(const struct core *c, network_ix w, node_ix n);
 /* True if the hint of an admin node other than `n` has the address, in whatever network: a daemon
@@ -167,6 +168,8 @@ void lease_end(struct core *c, lease_ix l);
 void lease_set_prefix(struct core *c, lease_ix l, uint8_t prefix);
 /* True if the node may be given the address: the lease has ended, or is a freed address of its
  * own. */
+/* True if the client with this MAC has the address by a live lease. */
+bool lease_is_held_by(const struct core *c, struct ip ip, uint64_t mac);
 bool lease_is_available(const struct core *c, lease_ix l, int64_t node_id);
 bool lease_fill(const struct core *c, struct lease *row, const struct lease_record *r);
 void lease_index(struct core *c, lease_ix l);

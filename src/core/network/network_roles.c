@@ -15,7 +15,7 @@ void network_role_bound(struct core *c, role_ix r, node_ix n)
 {
     const network_ix w = network_by_id(c, role_at(c, r)->network_id);
     if (w.v && !node_at(c, n)->system && !network_node_has_address(c, w, n))
-        network_allocate_default(c, w, n);
+        network_allocate_default(c, w, n, STR("role_id"));
 }
 
 bool network_node_has_address(const struct core *c, network_ix w, node_ix n)

@@ -285,6 +285,50 @@ TEST(a_hint_that_names_a_free_address_allocates_it)
     world_close(w);
 }
 
+TEST(a_known_machine_registers_again_whatever_its_address_is)
+{
+    struct world *w = open_with_attribs();
+    make_network(w, "net", "admin", "10.1.0.1/24", "10.1.0.9/24");
+    const int64_t id = DONE(w, cmd_register("n1.example.com", "10.1.0.5", mac_a));
+    CHECK(DONE(w, cmd_register("n1.example.com", "10.9.9.9", mac_a)) == id);
+    CHECK(core_count(w->core, TABLE_NETWORK_ALLOCATION) == 1);
+    REFUSED(w, cmd_register("n1.example.com", "10.9.9", mac_a), BAD_VALUE, "ip");
+    REFUSED(w, cmd_register("n2.example.com", "10.9.9.9", mac_b), NOT_FOUND, "ip");
+    world_close(w);
+}
+
+TEST(a_machine_that_registers_with_its_lease_gets_an_address_of_its_own)
+{
+    struct world *w = open_with_attribs();
+    make_network(w, "net", "admin", "10.1.0.1/24", "10.1.0.9/24");
+    const int64_t pool = DONE(
+        w, CMD(NETWORK_RANGE_CREATE, network_range_create, .network_id = 1,
+               .given = GIVEN_RANGE_NAME | GIVEN_RANGE_FIRST | GIVEN_RANGE_LAST,
+               .name = STR("dhcp"), .first = STR("10.1.0.20/24"), .last = STR("10.1.0.29/24")));
+    const struct command take = CMD(LEASE_TAKE, lease_take, .range_id = pool, .lease_s = 600,
+                                    .address = STR("10.1.0.20"), .mac = str_from(mac_a));
+    DONE(w, take);
+    REFUSED(w, cmd_register("n2.example.com", "10.1.0.20", mac_b), ADDRESS_TAKEN, "ip");
+    DONE(w, cmd_register("n1.example.com", "10.1.0.20", mac_a));
+    struct record record;
+    CHECK(core_record(w->core, TABLE_NETWORK_ALLOCATION, 1, &record));
+    CHECK(str_eq(record.network_allocation.address, STR("10.1.0.1/24")));
+    CHECK(core_count(w->core, TABLE_LEASE) == 1);
+    CHECK(core_record(w->core, TABLE_NODE, node_id(w, "n1.example.com"), &record));
+    CHECK(!str_has(record.node.hint, STR("v4addr")));
+    world_close(w);
+}
+
+TEST(a_system_node_gets_no_address)
+{
+    struct world *w = open_with_attribs();
+    make_network(w, "net", "admin", "10.1.0.1/24", "10.1.0.9/24");
+    struct command command = cmd_register("n1.example.com", "10.1.0.5", "");
+    command.node_create.system = true;
+    REFUSED(w, command, BAD_VALUE, "ip");
+    world_close(w);
+}
+
 /* ---- rows of older versions, check ---- */
 
 TEST(rows_are_made_once_for_a_store_without_them)
