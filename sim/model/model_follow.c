@@ -88,6 +88,8 @@ static uint32_t follow_parts_of(const struct command *command)
 {
     if (command->kind == COMMAND_OUTBOX_DONE && str_is_empty(command->outbox_done.hook_commands))
         return MODEL_NODES | MODEL_MOMENT;
+    if (command->kind == COMMAND_ATTRIB_SET && command->attrib_set.target == TABLE_NODE)
+        return MODEL_ALL; /* a hint can allocate an address, which binds the roles of its network */
     const uint32_t parts = some_parts[command->kind];
     return parts ? parts : MODEL_ALL;
 }

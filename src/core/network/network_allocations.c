@@ -285,7 +285,8 @@ void network_allocations_forget_node(struct core *c, node_ix n)
 }
 
 /* A range that is created later than the hints takes the addresses that they name, so that none of
- * them is given to another node. */
+ * them is given to another node. The roles of the network are not bound: they would configure the
+ * interfaces of machines that are in use. */
 void network_allocate_hinted(struct core *c, network_range_ix r)
 {
     for (uint32_t ix = core_next_row(c, TABLE_NODE, 0); ix;
@@ -326,8 +327,8 @@ void network_allocate_hints(struct core *c, node_ix n)
             if ((addresses.first.family == IP_V4) != is_v4 || allocation_find(c, r, n).v)
                 continue;
             const struct ip ip = allocation_hint(c, r, n, c->arena);
-            if (allocation_is_candidate(c, r, ip, n, true))
-                allocation_make(c, r, n, ip);
+            if (allocation_is_candidate(c, r, ip, n, true) && allocation_make(c, r, n, ip).v)
+                network_bind_roles(c, w, n);
         }
     }
 }

@@ -137,7 +137,7 @@ void network_allocations_forget_node(struct core *c, node_ix n);
 /* Allocate the addresses that the hints of nodes request in a new range. */
 void network_allocate_hinted(struct core *c, network_range_ix r);
 /* Allocate the addresses that the hint of the node requests, where they are free and the node has
- * none in the network. */
+ * none in their range, and bind the roles of their networks. */
 void network_allocate_hints(struct core *c, node_ix n);
 /* True if a change of the value at this path of a hint can request an address. */
 bool network_hints_depend_on(struct str map);

@@ -424,6 +424,23 @@ TEST(a_registered_node_gets_the_roles_of_its_network)
     world_close(w);
 }
 
+TEST(an_address_by_hint_binds_the_roles)
+{
+    struct world *w = open_with_document();
+    world_node_attrib(w, "hint-lab-v4addr", "'map':'lab-v4addr','writable':true");
+    make_network(w, "lab", 1, 9);
+    world_node(w, "n1", NULL);
+    DONE(w,
+         cmd_set(w, TABLE_NODE, the_node(w, "n1"), "hint-lab-v4addr", BUCKET_USER, "\"10.1.0.5\""));
+    EXPECT_STR(addresses_of(w, "n1"), "10.1.0.5/24");
+    CHECK(world_bound(w, "net-lab@n1"));
+    DONE(w, CMD(NODE_CREATE, node_create, .name = STR("n2.example.com"),
+                .hint = world_json(w, "{'lab-v4addr':'10.1.0.6'}")));
+    EXPECT_STR(addresses_of(w, "n2"), "10.1.0.6/24");
+    CHECK(world_bound(w, "net-lab@n2"));
+    world_close(w);
+}
+
 /* ---- hooks ---- */
 
 #define ALL_HOOKS                                                                                  \
