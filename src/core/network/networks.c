@@ -469,9 +469,11 @@ void do_network_update(struct core *c, const struct network_update_command *p)
     c->out->id = p->id;
     if (refused(c) || network_settings_eq(&now, &s))
         return;
+    const bool has_new_category = !str_eq(now.category, s.category);
     network_write(c, w, &s);
     network_apply_v6prefix(c, w);
-    dns_filter_make_default(c, w);
+    if (has_new_category)
+        dns_filter_make_default(c, w);
     /* The settings that ranges inherit have changed. */
     for (uint32_t i = 0; i < network_at(c, w)->ranges.count; i++)
         network_range_check(c, (network_range_ix){vec_at(c, &network_at(c, w)->ranges, i)},

@@ -238,6 +238,18 @@ TEST(the_default_filter_does_not_come_if_there_is_another_one)
     world_close(w);
 }
 
+TEST(a_deleted_default_filter_comes_back_with_a_new_category_only)
+{
+    struct world *w = world_open();
+    const int64_t id = dns_network(w, "alpha", "admin", "1g0", "[]");
+    DONE(w, CMD(DNS_NAME_FILTER_DELETE, dns_name_filter_delete,
+                .id = core_find(w->core, TABLE_DNS_NAME_FILTER, STR("default"))));
+    DONE(w, CMD(NETWORK_UPDATE, network_update, .id = id, .given = GIVEN_NETWORK_DESCRIPTION,
+                .description = STR("words")));
+    CHECK(core_count(w->core, TABLE_DNS_NAME_FILTER) == 0);
+    world_close(w);
+}
+
 TEST(a_refused_network_brings_no_filter)
 {
     struct world *w = world_open();
