@@ -351,6 +351,20 @@ void do_network_range_create(struct core *c, const struct network_range_create_c
 }
 
 /* True if the command would change nothing; such a command must not make the row dirty. */
+/* The texts of a command may be other spellings of what is stored. */
+static bool range_is_address(struct str text, struct ip now)
+{
+    struct ip ip;
+    const char *wrong;
+    return ip_parse(text, &ip, &wrong) && ip_eq(ip, now);
+}
+
+static bool range_is_conduit(const struct core *c, struct str text, struct str now)
+{
+    struct conduit conduit;
+    return !conduit_parse(text, &conduit) && str_eq(conduit_format(c->arena, &conduit), now);
+}
+
 static bool range_is_unchanged(const struct core *c, network_range_ix r,
                                const struct range_settings *s)
 {
@@ -360,9 +374,10 @@ static bool range_is_unchanged(const struct core *c, network_range_ix r,
     const uint32_t own = (given / GIVEN_RANGE_CONDUIT & RANGE_OWN_ALL) & ~inherit;
     return !(now->own & inherit) && !(own & ~now->own) &&
            (!(given & GIVEN_RANGE_NAME) || str_eq(text_of(c, now->name), s->name)) &&
-           (!(given & GIVEN_RANGE_FIRST) || str_eq(text_of(c, now->first), s->first)) &&
-           (!(given & GIVEN_RANGE_LAST) || str_eq(text_of(c, now->last), s->last)) &&
-           (!(own & RANGE_OWN_CONDUIT) || str_eq(text_of(c, now->conduit), s->conduit)) &&
+           (!(given & GIVEN_RANGE_FIRST) || range_is_address(s->first, now->addresses.first)) &&
+           (!(given & GIVEN_RANGE_LAST) || range_is_address(s->last, now->addresses.last)) &&
+           (!(own & RANGE_OWN_CONDUIT) ||
+            range_is_conduit(c, s->conduit, text_of(c, now->conduit))) &&
            (!(own & RANGE_OWN_VLAN) || now->vlan == s->vlan) &&
            (!(own & RANGE_OWN_USE_VLAN) || now->use_vlan == s->use_vlan) &&
            (!(own & RANGE_OWN_USE_BRIDGE) || now->use_bridge == s->use_bridge) &&

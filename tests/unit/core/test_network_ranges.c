@@ -156,6 +156,22 @@ TEST(all_problems_of_a_range_are_reported_at_once)
     world_close(w);
 }
 
+TEST(the_same_range_in_other_words_is_no_change)
+{
+    struct world *w = open_with_range();
+    struct command command = update_full(w);
+    struct network_range_update_command *p = &command.network_range_update;
+    p->first = STR("10.1.0.10/24");
+    p->last = STR("10.1.0.99/24");
+    DONE(w, command);
+    const uint64_t edits = core_edits(w->core);
+    p->first = STR("10.1.0.10/255.255.255.0");
+    p->conduit = STR(" 01g00");
+    DONE(w, command);
+    CHECK(core_edits(w->core) == edits);
+    world_close(w);
+}
+
 /* ---- addresses ---- */
 
 TEST(a_subnet_of_two_addresses_has_no_broadcast_address)
