@@ -24,8 +24,9 @@ struct interface_settings {
  * sentence. Always returns false. */
 bool network_refuse(struct core *c, enum problem_code code, struct str field, struct str subject,
                     struct str text);
-/* Check conduit, team and VLAN. False if one is wrong; otherwise *out_conduit is the parsed
- * conduit. `in` precedes the names of fields. */
+/* Check conduit, team and VLAN. True if the conduit is a list of interfaces, so that it can be
+ * compared with others even if something else is wrong; *out_conduit is set then. `in` precedes the
+ * names of fields. */
 bool interface_check(struct core *c, const struct interface_settings *s, struct str in,
                      struct str subject, struct conduit *out_conduit);
 struct interface_settings network_interface(const struct core *c, network_ix w);
@@ -40,8 +41,9 @@ struct range_settings {
 };
 network_range_ix network_range_make(struct core *c, network_ix w, const struct range_settings *s,
                                     struct str in);
-/* Check a range against all others, after its settings or those of its network changed. */
-void network_range_check(struct core *c, network_range_ix r, struct str in);
+/* Check a range against all others, after its settings or those of its network changed. False if
+ * its addresses are not first and last of a range. */
+bool network_range_check(struct core *c, network_range_ix r, struct str in);
 void network_range_destroy(struct core *c, network_range_ix r);
 /* The range with this name; none if the network has none. */
 network_range_ix network_range_find(const struct core *c, network_ix w, struct str name);
@@ -151,8 +153,8 @@ bool network_allocation_fill(const struct core *c, struct network_allocation *ro
                              const struct network_allocation_record *r);
 void network_allocation_index(struct core *c, network_allocation_ix a);
 
-/* The deployment in which a request that chooses an address needs rights; none if it chooses none.
- * */
+/* The deployment in which a request needs rights because it chooses an address; none if it chooses
+ * none. */
 deployment_ix network_choice_deployment(const struct core *c,
                                         const struct network_allocate_command *p);
 /* The node of the allocation with this id; none if there is no such allocation. */
@@ -166,10 +168,10 @@ void lease_destroy(struct core *c, lease_ix l);
 void lease_end(struct core *c, lease_ix l);
 /* The prefix length of the range has changed. */
 void lease_set_prefix(struct core *c, lease_ix l, uint8_t prefix);
-/* True if the node may be given the address: the lease has ended, or is a freed address of its
- * own. */
 /* True if the client with this MAC has the address by a live lease. */
 bool lease_is_held_by(const struct core *c, struct ip ip, uint64_t mac);
+/* True if the node may be given the address: the lease has ended, or is a freed address of its
+ * own. */
 bool lease_is_available(const struct core *c, lease_ix l, int64_t node_id);
 bool lease_fill(const struct core *c, struct lease *row, const struct lease_record *r);
 void lease_index(struct core *c, lease_ix l);

@@ -146,7 +146,7 @@ static void range_check_conduit(struct core *c, const struct range_check *check,
                    STR("; use the same interfaces or none of them")));
 }
 
-void network_range_check(struct core *c, network_range_ix r, struct str in)
+bool network_range_check(struct core *c, network_range_ix r, struct str in)
 {
     const struct str subject = range_subject(c, r);
     const struct interface_settings s = network_range_interface(c, r);
@@ -174,6 +174,7 @@ void network_range_check(struct core *c, network_range_ix r, struct str in)
             range_check_conduit(c, &check, other);
         ix = core_next_row(c, TABLE_NETWORK_RANGE, network_range_at(c, other)->o.id);
     }
+    return check.has_addresses;
 }
 
 /* The addresses that nodes and clients have must stay in the range. */
@@ -350,7 +351,6 @@ void do_network_range_create(struct core *c, const struct network_range_create_c
     hooks_network(c, HOOK_NETWORK_CHANGE, w);
 }
 
-/* True if the command would change nothing; such a command must not make the row dirty. */
 /* The texts of a command may be other spellings of what is stored. */
 static bool range_is_address(struct str text, struct ip now)
 {
@@ -365,6 +365,7 @@ static bool range_is_conduit(const struct core *c, struct str text, struct str n
     return !conduit_parse(text, &conduit) && str_eq(conduit_format(c->arena, &conduit), now);
 }
 
+/* True if the command would change nothing; such a command must not make the row dirty. */
 static bool range_is_unchanged(const struct core *c, network_range_ix r,
                                const struct range_settings *s)
 {
@@ -402,11 +403,11 @@ void do_network_range_update(struct core *c, const struct network_range_update_c
     address_remove_range(c, r);
     range_write(c, r, &s, STR(""));
     address_add_range(c, r);
-    network_range_check(c, r, STR(""));
+    if (network_range_check(c, r, STR("")))
+        range_check_used(c, r, range_subject(c, r));
     if (refused(c))
         return;
-    range_check_used(c, r, range_subject(c, r));
-    if (!refused(c) && p->given & (GIVEN_RANGE_FIRST | GIVEN_RANGE_LAST))
+    if (p->given & (GIVEN_RANGE_FIRST | GIVEN_RANGE_LAST))
         network_allocate_hinted(c, r);
     hooks_network(c, HOOK_NETWORK_CHANGE, network_range_at(c, r)->network);
 }

@@ -28,11 +28,9 @@ network_router_ix network_router_make(struct core *c, network_ix w,
     const struct network *network = network_at(c, w);
     const struct str field = STR_CONCAT(c->arena, in, STR("address"));
     struct ip ip = {0};
-    if (network->router.v) {
+    if (network->router.v)
         network_refuse(c, PROBLEM_IN_USE, STR("network_id"), router_subject(c, w),
                        STR("the network has a router already; change or delete that one"));
-        return (network_router_ix){0};
-    }
     if (p->given & GIVEN_ROUTER_ADDRESS)
         network_parse_address(c, p->address, field, router_subject(c, w), &ip);
     else if (network->ranges.count)
@@ -42,7 +40,7 @@ network_router_ix network_router_make(struct core *c, network_ix w,
         network_refuse(c, PROBLEM_NETWORK_INVALID, field, router_subject(c, w),
                        STR("address is required, because the network has no range"));
     const network_router_ix r =
-        ip.family == IP_NONE ? (network_router_ix){0} : network_router_add(c);
+        ip.family == IP_NONE || network->router.v ? (network_router_ix){0} : network_router_add(c);
     if (!r.v)
         return r;
     network_router_edit(c, r)->network = w;

@@ -13,7 +13,7 @@
  * Order: a command is checked completely, and all problems are reported, before a row is written;
  * ranges and router of a new network are made after the network, because they refer to it, and a
  * problem of one rolls everything back. An update writes the network first and then checks its
- * ranges, which inherit its settings.
+ * ranges, which inherit its settings, also if a setting is wrong: the step is rolled back then.
  *
  * Failure: a refused command changes nothing. */
 
@@ -50,7 +50,6 @@ static void interface_check_number(struct core *c, int64_t number, struct str fi
 bool interface_check(struct core *c, const struct interface_settings *s, struct str in,
                      struct str subject, struct conduit *out_conduit)
 {
-    const uint32_t before = c->problem_count;
     const struct str conduit = STR_CONCAT(c->arena, in, STR("conduit"));
     const struct str team_mode = STR_CONCAT(c->arena, in, STR("team_mode"));
     const struct str vlan = STR_CONCAT(c->arena, in, STR("vlan"));
@@ -78,7 +77,7 @@ bool interface_check(struct core *c, const struct interface_settings *s, struct 
                        STR("vlan must be from 1 to 4094"));
     interface_check_number(c, s->team_mode, team_mode, subject);
     interface_check_number(c, s->vlan, vlan, subject);
-    return c->problem_count == before;
+    return !wrong;
 }
 
 struct interface_settings network_interface(const struct core *c, network_ix w)
@@ -467,17 +466,20 @@ void do_network_update(struct core *c, const struct network_update_command *p)
         network_refuse(c, PROBLEM_IN_USE, STR("v6prefix"), subject,
                        STR("v6prefix cannot change, because addresses have it"));
     c->out->id = p->id;
-    if (refused(c) || network_settings_eq(&now, &s))
+    if (network_settings_eq(&now, &s))
         return;
     const bool has_new_category = !str_eq(now.category, s.category);
+    const uint32_t ranges = network_at(c, w)->ranges.count;
     network_write(c, w, &s);
-    network_apply_v6prefix(c, w);
-    if (has_new_category)
-        dns_filter_make_default(c, w);
     /* The settings that ranges inherit have changed. */
-    for (uint32_t i = 0; i < network_at(c, w)->ranges.count; i++)
+    for (uint32_t i = 0; i < ranges; i++)
         network_range_check(c, (network_range_ix){vec_at(c, &network_at(c, w)->ranges, i)},
                             STR(""));
+    network_apply_v6prefix(c, w); /* may add a range, which is checked when it is made */
+    if (refused(c))
+        return;
+    if (has_new_category)
+        dns_filter_make_default(c, w);
     hooks_network(c, HOOK_NETWORK_CHANGE, w);
 }
 

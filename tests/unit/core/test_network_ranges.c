@@ -156,6 +156,33 @@ TEST(all_problems_of_a_range_are_reported_at_once)
     world_close(w);
 }
 
+TEST(one_wrong_setting_hides_no_other_problem)
+{
+    struct world *w = open_with_range();
+    DONE(w, with(cmd_network(w, "far", "", ""), "conduit", "1g5"));
+    DONE(w, with(with(cmd_range(network_id(w, "far"), "own", "10.5.0.1/24", "10.5.0.9/24"),
+                      "conduit", "1g5"),
+                 "given", "15"));
+    struct command command = make_full(w);
+    struct network_range_create_command *p = &command.network_range_create;
+    p->conduit = STR("1g5,1g6");
+    p->use_vlan = p->use_team = true;
+    REFUSED(w, command, NONE, NULL);
+    CHECK(problem_count(w) == 2 && has_problem(w, INVALID, "vlan"));
+    CHECK(has_problem(w, PROBLEM_CONDUIT_OVERLAP, "conduit"));
+
+    /* Addresses in use are checked beside other settings, also beside an overlap. */
+    DONE(w, cmd_allocate_address(w, "n1", range_named(w, "net", "host"), "10.1.0.20"));
+    DONE(w, cmd_range(network_id(w, "net"), "next", "10.1.0.150/24", "10.1.0.160/24"));
+    command = update_full(w);
+    command.network_range_update.name = STR("next");
+    REFUSED(w, command, NONE, NULL);
+    CHECK(problem_count(w) == 3 && has_problem(w, PROBLEM_NAME_TAKEN, "name"));
+    CHECK(has_problem(w, PROBLEM_RANGE_OVERLAP, "first") &&
+          has_problem(w, PROBLEM_IN_USE, "first"));
+    world_close(w);
+}
+
 TEST(the_same_range_in_other_words_is_no_change)
 {
     struct world *w = open_with_range();

@@ -90,6 +90,15 @@ TEST(a_network_has_one_router)
     world_close(w);
 }
 
+TEST(all_problems_of_a_router_are_reported_at_once)
+{
+    struct world *w = open_with_router();
+    REFUSED(w, with(make_router(w), "address", "nowhere"), NONE, NULL);
+    CHECK(problem_count(w) == 2 && has_problem(w, PROBLEM_IN_USE, "network_id"));
+    CHECK(has_problem(w, PROBLEM_NETWORK_INVALID, "address"));
+    world_close(w);
+}
+
 TEST(a_router_has_defaults)
 {
     struct world *w = open_with_net();

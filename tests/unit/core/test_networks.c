@@ -513,6 +513,33 @@ TEST(ranges_are_checked_again_when_what_they_inherit_changes)
     world_close(w);
 }
 
+TEST(one_wrong_setting_hides_no_other_problem)
+{
+    struct world *w = open_with_other();
+    struct command command = cmd_network(w, "net", "", "");
+    struct network_create_command *p = &command.network_create;
+    p->given |= GIVEN_NETWORK_VLAN | GIVEN_NETWORK_USE_VLAN | GIVEN_NETWORK_USE_TEAM;
+    p->conduit = STR("1g7,1g8");
+    p->use_vlan = p->use_team = true;
+    REFUSED(w, command, NONE, NULL);
+    CHECK(problem_count(w) == 2 && has_problem(w, INVALID, "vlan"));
+    CHECK(has_problem(w, PROBLEM_CONDUIT_OVERLAP, "conduit"));
+
+    /* A change is checked with the ranges that inherit it, whatever else is wrong. */
+    command = cmd_network_of(
+        w, "loose", "general", false,
+        "[{'name':'any','first':'10.1.0.10/24','last':'10.1.0.99/24','overlap':true}]");
+    const int64_t id = DONE(w, command);
+    REFUSED(w,
+            CMD(NETWORK_UPDATE, network_update, .id = id,
+                .given = GIVEN_NETWORK_CONFIGURE | GIVEN_NETWORK_PBR | GIVEN_NETWORK_V6PREFIX,
+                .configure = true, .pbr = STR("a\nb"), .v6prefix = STR("x")),
+            NONE, NULL);
+    CHECK(problem_count(w) == 3 && has_problem(w, INVALID, "pbr"));
+    CHECK(has_problem(w, INVALID, "v6prefix") && has_problem(w, INVALID, "overlap"));
+    world_close(w);
+}
+
 TEST(the_conduit_of_the_admin_network_stays)
 {
     struct world *w = world_open();
