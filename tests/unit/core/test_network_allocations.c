@@ -291,6 +291,116 @@ TEST(a_full_range_is_refused_and_changes_nothing)
     world_close(w);
 }
 
+TEST(overlapping_ranges_have_no_address_twice)
+{
+    struct world *w = open_with_nodes();
+    static const char *const names[] = {"loose", "slack"};
+    int64_t ranges[2];
+    for (int i = 0; i < 2; i++) {
+        DONE(w, with(cmd_network_of(w, names[i], "unmanaged", false,
+                                    "[{'name':'any','first':'10.9.0.1/24','last':'10.9.0.9/24',"
+                                    "'overlap':true}]"),
+                     "conduit", i ? "1g2" : "1g1"));
+        ranges[i] = range_named(w, names[i], "any");
+    }
+    DONE(w, cmd_suggest(w, "n1", ranges[0], "10.9.0.1"));
+    REFUSED(w, cmd_allocate_address(w, "n2", ranges[1], "10.9.0.1"), ADDRESS_TAKEN, "address");
+    DONE(w, cmd_suggest(w, "n2", ranges[1], "10.9.0.1"));
+    EXPECT_STR(address_in(w, "n2", ranges[1]), "10.9.0.2/24");
+    /* The same for a live lease of the other range, and for an address that rests there. */
+    DONE(w, CMD(LEASE_TAKE, lease_take, .range_id = ranges[0], .address = STR("10.9.0.3"),
+                .mac = STR("52:54:00:00:00:01"), .lease_s = 600));
+    REFUSED(w,
+            CMD(LEASE_TAKE, lease_take, .range_id = ranges[1], .address = STR("10.9.0.3"),
+                .mac = STR("52:54:00:00:00:02"), .lease_s = 600),
+            ADDRESS_TAKEN, "address");
+    deallocate(w, "n1");
+    DONE(w, cmd_suggest(w, "n3", ranges[1], "10.9.0.1"));
+    EXPECT_STR(address_in(w, "n3", ranges[1]), "10.9.0.4/24");
+    world_close(w);
+}
+
+TEST(large_ranges_and_ends_of_the_address_space_are_allocated)
+{
+    struct world *w = open_with_nodes();
+    struct range_usage usage;
+    static const struct {
+        const char *first, *last, *got;
+        uint64_t size;
+    } rows[] = {
+        {"11.0.0.1/8", "11.255.255.254/8", "11.0.0.1/8", 16777214},
+        {"12.0.0.1/16", "12.0.255.254/16", "12.0.0.1/16", 65534},
+        {"255.255.255.254/24", "255.255.255.254/24", "255.255.255.254/24", 1},
+        {"255.255.255.255/32", "255.255.255.255/32", "255.255.255.255/32", 1},
+        {"0.0.0.0/32", "0.0.0.0/32", "0.0.0.0/32", 1},
+        {"fd01::1/64", "fd01::ffff:ffff:ffff:fffe/64", NULL, UINT64_MAX - 1},
+        {"fd02::1/32", "fd02:0:ffff::1/32", NULL, UINT64_MAX},
+        {"ffff::ffff/128", "ffff::ffff/128", "ffff::ffff/128", 1},
+        {"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+         "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128", 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "r%zu", i);
+        const int64_t range = DONE(w, cmd_range(1, name, rows[i].first, rows[i].last));
+        const char *got = allocated(w, "n1", range);
+        if (rows[i].got)
+            EXPECT_STR(got, rows[i].got);
+        CHECK(core_range_usage(w->core, range, &usage) && usage.size == rows[i].size);
+        CHECK(usage.allocated == 1);
+        CHECK(usage.free == (usage.size == UINT64_MAX ? UINT64_MAX : usage.size - 1));
+        if (rows[i].size == 1)
+            REFUSED(w, cmd_allocate(w, "n2", range), RANGE_FULL, "range_id");
+        deallocate(w, "n1");
+    }
+    world_close(w);
+}
+
+TEST(a_refused_batch_gives_no_address)
+{
+    struct world *w = open_with_nodes();
+    const int64_t range = host(w);
+    EXPECT_STR(allocated(w, "n1", range), "10.1.0.10/24");
+    const struct command parts[] = {
+        cmd_allocate(w, "n2", range),
+        CMD(NETWORK_DEALLOCATE, network_deallocate, .id = allocation_of(w, "n1")),
+        cmd_allocate_address(w, "n3", range, "10.1.0.10"), /* it rests */
+    };
+    struct buf b = buf_in(&w->arena);
+    for (int i = 0; i < 3; i++)
+        command_encode(&parts[i], &b);
+    REFUSED(w, CMD(BATCH, batch, .commands = buf_str(&b)), ADDRESS_TAKEN, NULL);
+    EXPECT_STR(address_in(w, "n2", range), "none");
+    CHECK(core_count(w->core, TABLE_LEASE) == 0);
+    EXPECT_STR(allocated(w, "n2", range), "10.1.0.11/24");
+    world_close(w);
+}
+
+TEST(an_address_stays_when_its_node_is_moved_or_renamed)
+{
+    struct world *w = open_with_nodes();
+    const int64_t range = range_named(w, "net", "host-v6");
+    const char *before = allocated(w, "n1", range);
+    const int64_t id = the_node(w, "n1");
+    world_deployment(w, "d");
+    DONE(w, CMD(NODE_UPDATE, node_update, .id = id, .given = GIVEN_NODE_DEPLOYMENT,
+                .deployment_id = the_deployment(w, "d")));
+    EXPECT_STR(address_in(w, "n1", range), before);
+    DONE(w, CMD(NODE_UPDATE, node_update, .id = id, .given = GIVEN_NAME,
+                .name = STR("n9.example.com")));
+    EXPECT_STR(address_in(w, "n9", range), before);
+    /* Another allocation is made of the new name. */
+    deallocate(w, "n9");
+    uint8_t digest[16];
+    md5(STR("n9.example.com"), digest);
+    struct ip ip;
+    const char *wrong;
+    CHECK(ip_parse(str_from(allocated(w, "n9", range)), &ip, &wrong));
+    for (int i = 0; i < 8; i++)
+        CHECK((uint8_t)(ip.lo >> (56 - 8 * i)) == digest[8 + i]);
+    world_close(w);
+}
+
 /* ---- freed addresses ---- */
 
 TEST(a_freed_address_rests_and_is_used_last)

@@ -139,6 +139,41 @@ TEST(a_document_without_the_entry_removes_the_roles)
     world_close(w);
 }
 
+TEST(a_role_in_use_that_is_no_longer_defined_goes_with_its_network)
+{
+    struct world *w = open_with_document();
+    make_network(w, "lab", 1, 9);
+    world_node(w, "n1", NULL);
+    world_node(w, "n2", NULL);
+    DONE(w, cmd_allocate(w, "n1", "lab"));
+    DONE(w, cmd_import(w, "{" HEAD ",'roles':[" ROLE_SERVER "]}"));
+    CHECK(read_role(w, "net-lab").flags & ROLE_WITHDRAWN);
+    /* It is bound to no further node, and the address does not depend on it. */
+    DONE(w, cmd_allocate(w, "n2", "lab"));
+    CHECK(world_bound(w, "net-lab@n1") && !world_bound(w, "net-lab@n2"));
+    DONE(w, cmd_unmake(w, "lab"));
+    CHECK(!exists(w, TABLE_ROLE, "net-lab"));
+    world_close(w);
+}
+
+TEST(removing_the_noderole_frees_no_address)
+{
+    struct world *w = open_with_document();
+    make_network(w, "lab", 1, 9);
+    world_node(w, "n1", NULL);
+    DONE(w, cmd_allocate(w, "n1", "lab"));
+    const int64_t nr = the_noderole(w, "net-lab@n1");
+    DONE(w, CMD(NODEROLE_COMMIT, noderole_commit, .id = nr));
+    DONE(w, CMD(NODEROLE_PROPOSE, noderole_propose, .id = nr));
+    EXPECT_STR(addresses_of(w, "n1"), "10.1.0.1/24");
+    DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = nr));
+    EXPECT_STR(addresses_of(w, "n1"), "10.1.0.1/24");
+    /* Bound again, it allocates nothing more. */
+    world_bind(w, "net-lab@n1");
+    EXPECT_STR(addresses_of(w, "n1"), "10.1.0.1/24");
+    world_close(w);
+}
+
 TEST(an_attrib_of_another_barclamp_is_used_for_the_network)
 {
     struct world *w = world_open();
