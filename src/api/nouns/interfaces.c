@@ -1,6 +1,7 @@
 #include "api/call/params.h"
 #include "api/call/reply.h"
 #include "api/rest/standard_routes.h"
+#include "model/names.h"
 
 /* Interface maps: in which order the interfaces of a model of machine are counted. A map has a
  * pattern for the product name and a list of bus addresses; the first map whose pattern matches is
@@ -159,11 +160,11 @@ static struct str interfaces_trim(struct str s)
     return s;
 }
 
-/* Appends one bus address; false if it is empty or there are too many. */
+/* Appends one bus address; false if it is no line of 1 to 255 characters or there are too many. */
 static bool interfaces_add_bus(struct call *call, struct json *order, struct str bus)
 {
     bus = interfaces_trim(bus);
-    if (bus.len == 0 || order->count >= BUS_ORDER_MAX)
+    if (names_check_label(bus) || order->count >= BUS_ORDER_MAX)
         return false;
     json_append(order, json_make_string(call->arena, bus));
     return true;
@@ -188,9 +189,23 @@ static struct json *interfaces_read_order(struct call *call)
     if (reads && order->count)
         return order;
     call_refuse(call, PROBLEM_BAD_VALUE, STR("bus_order"),
-                STR("bus_order must be 1 to 256 bus addresses, as a list of strings or as one "
-                    "string with | between them"));
+                STR("bus_order must be 1 to 256 bus addresses of at most 255 characters, as a list "
+                    "of strings or as one string with | between them"));
     return NULL;
+}
+
+/* The pattern is part of the path of a map, so one that is too long for a path could never be
+ * deleted. */
+static struct str interfaces_read_pattern(struct call *call)
+{
+    struct str pattern = STR("");
+    if (!param_required(call, "pattern") || !param_text(call, "pattern", &pattern))
+        return pattern;
+    const char *wrong = names_check_label(pattern);
+    if (wrong)
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("pattern"),
+                    STR_CONCAT(call->arena, STR("pattern "), str_from(wrong)));
+    return pattern;
 }
 
 static void interfaces_reply_changed(struct call *call, int64_t id)
@@ -238,13 +253,11 @@ static enum handler_result serve_interface_create(struct call *call)
 {
     struct command unused = {0};
     struct interface_maps maps;
-    struct str pattern = STR("");
     if (!params_read(call, "interface"))
         return SERVED_REPLY;
     params_schema_read(call, &create, 0, &unused); /* refuses unknown fields */
     struct json *order = interfaces_read_order(call);
-    if (param_required(call, "pattern") && param_text(call, "pattern", &pattern) && !pattern.len)
-        call_refuse(call, PROBLEM_BAD_VALUE, STR("pattern"), STR("pattern must not be empty"));
+    const struct str pattern = interfaces_read_pattern(call);
     if (call->problems || !interfaces_read(call, &maps))
         return SERVED_REPLY;
     if (interfaces_find(&maps, pattern))
