@@ -336,6 +336,9 @@ def test_ranges_are_found_by_name_within_their_network(daemon):
     changed = me.put("networks/nw-find-b/network_ranges/host", {"name": "nw-only"})
     assert shown(changed)["name"] == "nw-only"
     assert shown(me.get("network_ranges/nw-only"))["id"] == found["id"]
+    renamed = [{"op": "replace", "path": "/name", "value": "nw-patched"}]
+    assert shown(me.patch("networks/nw-find-b/network_ranges/nw-only", renamed))["name"] == "nw-patched"
+    check_error(me.patch("networks/nw-find-a/network_ranges/nw-patched", renamed), 404, "not_found", "id")
     more = me.post("networks/nw-find-b/network_ranges",
                    {"name": "more", "first": "10.16.17.40/24", "last": "10.16.17.41/24"})
     assert shown(more)["network_id"] == other["id"]
@@ -392,6 +395,8 @@ def test_case_156_157_routers(daemon):
                 "network_id")
     check_error(me.put("network_routers/nw-157", {"address": "10.16.21.2/33"}), 409, "network_invalid", "address")
     check_error(me.put("network_routers/nw-157", {"pref": -1}), 400, "bad_value", "pref")
+    patched = me.patch("networks/nw-157/network_routers/x", [{"op": "replace", "path": "/pref", "value": 7}])
+    assert shown(patched) == {**changed, "pref": 7, "updated_at": patched.json()["updated_at"]}, patched
     assert me.delete("networks/nw-157/network_routers/x").status == 200
     assert shown(me.get("networks/nw-157/network_routers")) == []
     check_error(me.get("networks/nw-157/network_routers/x"), 404, "not_found", "id")
@@ -453,7 +458,7 @@ def test_what_is_wrong_with_a_request_for_an_address(daemon):
     check_error(me.post("network_allocations", {**ask, "address": "10.16.31.11", "suggestion": "10.16.31.12"}), 400,
                 "bad_value", "suggestion")
     refused = me.post("network_allocations", {**ask, "network_range": f"{other['name']}.host"})
-    check_error(refused, 400, "bad_value", "range_id")
+    check_error(refused, 400, "bad_value", "network_range")
     assert shown(me.get("nodes/nw-wrong.example.com/network_allocations")) == []
     check_error(me.put("network_allocations/1", {}), 405, "not_supported")
 
@@ -489,6 +494,8 @@ def test_addresses_through_the_network(daemon):
     check_error(me.delete("networks/nw-ip/deallocate_ip"), 400, "missing", "node")
     check_error(me.delete("networks/nw-ip/deallocate_ip?address=10.16.33.14"), 404, "not_found", "address")
     check_error(me.delete("networks/nw-ip-none/ip?address=10.16.33.12"), 404, "not_found", "address")
+    check_error(me.delete(f"networks/nw-ip/ip?node={name}&address="), 400, "bad_value", "address")
+    assert len(shown(me.get(f"networks/nw-ip/ip?node={name}"))) == 2
     assert me.delete("networks/nw-ip/deallocate_ip?address=10.16.33.12").status == 200
     shown(me.post("networks/nw-ip/ip", {"node": name}))
     assert me.delete(f"networks/nw-ip/ip?node={name}").status == 200

@@ -394,8 +394,8 @@ RENAMED = {"PUT": {"name": "other"}, "PATCH": [{"op": "replace", "path": "/name"
 for method, body in RENAMED.items():
     row(f"{method} {V}network_ranges/{{id}}", "of here", SYSTEM,
         lambda w, p, body=body: (f"network_ranges/{w.network('here')}.host", body))
-row(f"PUT {V}networks/{{id}}/network_ranges/{{id2}}", "of here", SYSTEM,
-    lambda w, p: (f"networks/{w.network('here')}/network_ranges/host", {"name": "other"}))
+    row(f"{method} {V}networks/{{id}}/network_ranges/{{id2}}", "of here", SYSTEM,
+        lambda w, p, body=body: (f"networks/{w.network('here')}/network_ranges/host", body))
 row(f"POST {V}network_routers", "of here", SYSTEM,
     lambda w, p: ("network_routers", {"network": w.network("here", has_router=False)}))
 row(f"POST {V}networks/{{id}}/network_routers", "of here", SYSTEM,
@@ -405,10 +405,8 @@ PREFERRED = {"PUT": {"pref": 3}, "PATCH": [{"op": "replace", "path": "/pref", "v
 for method, body in PREFERRED.items():
     row(f"{method} {V}network_routers/{{id}}", "of here", SYSTEM,
         lambda w, p, body=body: (f"network_routers/{w.network('here')}", body))
-for method in ("PUT", "DELETE"):
     row(f"{method} {V}networks/{{id}}/network_routers/{{id2}}", "of here", SYSTEM,
-        lambda w, p, method=method: (f"networks/{w.network('here')}/network_routers/any",
-                                     PREFERRED[method]))
+        lambda w, p, body=body: (f"networks/{w.network('here')}/network_routers/any", body))
 row(f"POST {V}dns_name_filters", "any", SYSTEM, lambda w, p: ("dns_name_filters", w.filter_fields()))
 FILTERED = {"PUT": {"service": "other"}, "PATCH": [{"op": "replace", "path": "/service", "value": "other"}],
             "DELETE": None}

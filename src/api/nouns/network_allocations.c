@@ -65,10 +65,13 @@ static const struct object_view shape_network_allocation = {
 static void allocation_read_range(struct call *call, const struct param_ref *ref,
                                   struct network_allocate_command *p)
 {
-    const struct json *value = json_get(call->params, str_from(ref->name));
-    struct record network;
-    if (!value)
-        value = json_get(call->params, str_from(ref->id_name));
+    struct str name = str_from(ref->name);
+    const struct json *value = json_get(call->params, name);
+    struct record network, range;
+    if (!value) {
+        name = str_from(ref->id_name);
+        value = json_get(call->params, name);
+    }
     if (value && value->kind == JSON_STRING && !str_is_digits(value->text) &&
         core_record(call->core, TABLE_NETWORK, p->network_id, &network))
         p->range_id =
@@ -76,6 +79,10 @@ static void allocation_read_range(struct call *call, const struct param_ref *ref
                       STR_CONCAT(call->arena, network.network.name, STR("."), value->text));
     if (!p->range_id)
         param_ref_unless_null(call, ref, &p->range_id);
+    if (p->range_id && p->network_id &&
+        core_record(call->core, TABLE_NETWORK_RANGE, p->range_id, &range) &&
+        range.network_range.network_id != p->network_id)
+        call_refuse(call, PROBLEM_BAD_VALUE, name, STR("the range is not of this network"));
 }
 
 static void allocation_check_create(struct call *call, struct command *command)
@@ -230,6 +237,11 @@ static const int64_t *allocation_read_freed(struct call *call, const struct netw
     int64_t node_id = 0;
     param_ref_unless_null(call, &ref, &node_id);
     param_text(call, "address", &text);
+    /* An empty string is a wrong address: if it counted as absent, a request that names a node as
+     * well would free all addresses of the node. */
+    const struct json *given = json_get(call->params, STR("address"));
+    if (given && given->kind == JSON_STRING && !text.len)
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("address"), STR("address must not be empty"));
     if (!node_id && !text.len && !call->problems)
         call_refuse(call, PROBLEM_MISSING, STR("node"), STR("node or address is required"));
     if (call->problems)

@@ -89,8 +89,7 @@ static int64_t nested_id(struct call *call, int64_t owner_id, struct str key)
     return core_noderole(call->core, owner_id, nested_role_id(call, key));
 }
 
-/* False after a problem was added. */
-static bool nested_find(struct call *call, struct record *out_record)
+bool nested_find(struct call *call, struct record *out_record)
 {
     const struct route *route = call->route;
     struct record owner;

@@ -18,6 +18,9 @@
 
 #include "api/call/call.h"
 
+/* Finds the object that both keys of the path name. False after a problem was added. */
+bool nested_find(struct call *call, struct record *out_record);
+
 enum handler_result serve_nested_show(struct call *call);
 enum handler_result serve_nested_update(struct call *call);
 enum handler_result serve_nested_create(struct call *call);
@@ -33,6 +36,11 @@ enum handler_result serve_nested_delete(struct call *call);
     {                                                                                              \
         .method = HTTP_PUT, .pattern = V path "/:id", .serve = serve_nested_update,                \
         .resource = &noun, .within = &owner, .does = "update the object"                           \
+    }
+#define ROUTE_NESTED_PATCH(path, noun, owner)                                                      \
+    {                                                                                              \
+        .method = HTTP_PATCH, .pattern = V path "/:id", .serve = serve_patch, .resource = &noun,   \
+        .within = &owner, .does = "update the object with a JSON Patch"                            \
     }
 #define ROUTE_NESTED_CREATE(path, noun, owner, summary)                                            \
     {                                                                                              \

@@ -3,6 +3,7 @@
 #include "api/call/params.h"
 #include "api/call/reply.h"
 #include "api/rest/json_pointer.h"
+#include "api/rest/nested.h"
 #include "api/rest/standard_routes.h"
 
 /* PATCH: an array of operations (RFC 6902) on the object as it is returned, plus its hidden
@@ -265,8 +266,11 @@ enum handler_result serve_patch(struct call *call)
 {
     struct command command = {0};
     struct record record;
-    if (!resource_find(call, call->route->resource, call->keys[0], &record) ||
-        !object_condition(call))
+    const struct route *route = call->route;
+    const bool is_found = route->within
+                              ? nested_find(call, &record)
+                              : resource_find(call, route->resource, call->keys[0], &record);
+    if (!is_found || !object_condition(call))
         return SERVED_REPLY;
     const int64_t turn =
         record.settings.turn; /* all object records have `turn` at the same offset */
