@@ -139,5 +139,17 @@ def test_missing_parameters_are_named(daemon):
     assert missed >= 4
 
 
+def test_the_owner_in_the_path_is_no_required_parameter(daemon):
+    checked = 0
+    for _, path, method, operation in walk(daemon.client()):
+        content = operation.get("requestBody", {}).get("content", {})
+        required = content.get("application/json", {}).get("schema", {}).get("required", [])
+        nouns = path.split("/")
+        if method == "POST" and "{id}" in nouns and nouns[-1] != "{id}":
+            assert nouns[nouns.index("{id}") - 1].removesuffix("s") not in required, (path, required)
+            checked += 1
+    assert checked > 5
+
+
 def test_it_needs_authentication(daemon):
     assert daemon.stranger().get("/api/openapi.json").status == 401

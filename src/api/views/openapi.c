@@ -224,11 +224,20 @@ static const struct params_schema *route_params_schema(const struct route *route
     return updates ? route->resource->update : NULL;
 }
 
-static void openapi_put_required(struct openapi_writer *p, const struct params_schema *schema)
+/* The owner of a nested creation is in the path. */
+static bool openapi_is_required(const struct route *route, const struct param_rule *rule)
+{
+    const bool is_owner = route->serve == serve_nested_create &&
+                          str_eq(str_from(rule->name), str_from(route->within->view->type));
+    return rule->is_required && !is_owner;
+}
+
+static void openapi_put_required(struct openapi_writer *p, const struct route *route,
+                                 const struct params_schema *schema)
 {
     bool any = false;
     for (uint32_t i = 0; i < schema->count; i++) {
-        if (!schema->rules[i].is_required)
+        if (!openapi_is_required(route, &schema->rules[i]))
             continue;
         if (!any) {
             openapi_put_key(p, STR("required"));
@@ -242,11 +251,12 @@ static void openapi_put_required(struct openapi_writer *p, const struct params_s
         buf_put_c(&p->b, ']');
 }
 
-static void openapi_put_params(struct openapi_writer *p, const struct params_schema *schema)
+static void openapi_put_params(struct openapi_writer *p, const struct route *route,
+                               const struct params_schema *schema)
 {
     openapi_open_object(p, "schema");
     openapi_put_string(p, "type", "object");
-    openapi_put_required(p, schema);
+    openapi_put_required(p, route, schema);
     openapi_open_object(p, "properties");
     for (uint32_t i = 0; i < schema->count; i++) {
         openapi_put_json(p, schema->rules[i].name, openapi_param_schema(schema->rules[i].kind));
@@ -270,11 +280,11 @@ static void openapi_put_body(struct openapi_writer *p, const struct route *route
     if (is_patch)
         openapi_put_json(p, "schema", "{\"$ref\":\"#/components/schemas/patch\"}");
     else
-        openapi_put_params(p, schema);
+        openapi_put_params(p, route, schema);
     openapi_close_object(p);
     if (!is_patch) {
         openapi_open_object(p, "application/x-www-form-urlencoded");
-        openapi_put_params(p, schema);
+        openapi_put_params(p, route, schema);
         openapi_close_object(p);
     }
     openapi_close_object(p);
