@@ -9,7 +9,8 @@ empty. Prints PASS or FAIL for each; the exit status is 0 when all passed.
 
 A test is given the daemon it names: `daemon` has a few roles of its own, `shipped` has the
 barclamps that come with the program, and a database of its own beside the one given. `fixture` has
-those too, and what the numbered cases of the specification start from (fixture.py).
+those too, and what the numbered cases of the specification start from (fixture.py). A test that gives
+another name has a daemon of that name for itself, with those barclamps.
 """
 import inspect
 import os
