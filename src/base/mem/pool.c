@@ -6,7 +6,9 @@
 
 /* pool.c - allocation and release of rows, under undo.
  *
- * The pool owns its chunks, which are kept until pool_fini(), also if a rollback makes them unused.
+ * The pool owns its chunks, which are kept until pool_fini(), also if a rollback makes them unused,
+ * and the directory of their addresses, which is doubled when it is full, also under a mark: a
+ * directory for `max` rows would be megabytes of unused pages in a small core.
  * Order: the struct and the row are saved in the undo log before they are changed. A removed slot
  * is first in the list `pending` and moves to the list `free` in pool_settle(), when no mark is
  * open and no rollback can need the row again. A full pool is the only error result (index 0); a
@@ -15,6 +17,8 @@
  * The rows of a chunk are followed by one word per row: the next slot in the list of free or
  * pending slots. The link is not in the row itself, because dead rows stay readable until
  * pool_settle(). */
+enum { DIRECTORY_FIRST = 512 }; /* entries: one page */
+
 static size_t pool_chunk_bytes(const struct pool *p)
 {
     return (size_t)POOL_CHUNK_ROWS * (p->row_size + sizeof(uint32_t));
@@ -36,17 +40,26 @@ void pool_init(struct pool *p, struct undo *undo, uint32_t row_size, uint32_t ma
     must(row_size >= 16 && row_size % 8 == 0 && row_size <= 1u << 20);
     must(max > 0);
     *p = (struct pool){.undo = undo, .row_size = row_size, .max = max};
-    p->chunks = (char **)sys_pages_get(chunks_max(p) * sizeof *p->chunks);
 }
 
 void pool_fini(struct pool *p)
 {
-    if (!p->chunks)
-        return;
-    for (uint32_t i = 0; i < chunks_max(p) && p->chunks[i]; i++) /* allocated in order */
+    for (uint32_t i = 0; i < p->cap && p->chunks[i]; i++) /* allocated in order */
         sys_pages_put(p->chunks[i], pool_chunk_bytes(p));
-    sys_pages_put(p->chunks, chunks_max(p) * sizeof *p->chunks);
+    sys_pages_put(p->chunks, p->cap * sizeof *p->chunks);
     *p = (struct pool){0};
+}
+
+static void pool_grow_directory(struct pool *p)
+{
+    const uint32_t twice = p->cap ? 2 * p->cap : DIRECTORY_FIRST;
+    const uint32_t cap = twice < chunks_max(p) ? twice : chunks_max(p);
+    char **chunks = (char **)sys_pages_get(cap * sizeof *chunks);
+    if (p->cap)
+        memcpy(chunks, p->chunks, p->cap * sizeof *chunks);
+    sys_pages_put(p->chunks, p->cap * sizeof *p->chunks);
+    p->chunks = chunks;
+    p->cap = cap;
 }
 
 static void pool_note(struct pool *p)
@@ -67,6 +80,8 @@ static uint32_t take_slot(struct pool *p)
     ix = ++p->high;
     /* A rollback lowers `high` and keeps the chunk; it is found here when the index is used
      * again. */
+    if ((ix - 1) / POOL_CHUNK_ROWS == p->cap)
+        pool_grow_directory(p);
     char **chunk = &p->chunks[(ix - 1) / POOL_CHUNK_ROWS];
     if (!*chunk)
         *chunk = (char *)sys_pages_get(pool_chunk_bytes(p));

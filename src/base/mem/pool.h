@@ -32,7 +32,8 @@ struct row {
 
 struct pool {
     struct undo *undo;
-    char **chunks;     /* directory, sized for `max` at init; chunks are allocated when needed */
+    char **chunks;     /* directory of chunks; it grows, and chunks are allocated, when needed */
+    uint32_t cap;      /* entries of the directory */
     uint32_t row_size; /* bytes */
     uint32_t max;      /* highest index allowed */
     uint32_t high;     /* highest index ever used; 0 = none */

@@ -291,6 +291,32 @@ TEST(a_pool_matches_its_copy_and_rolls_back_to_the_byte)
 
 /* ---- failed assertions ---- */
 
+/* The directory of chunks is doubled at 512 chunks, here under a mark that is rolled back. */
+TEST(rows_stay_where_they_are_when_the_directory_of_chunks_grows)
+{
+    enum { BEFORE = 512 * POOL_CHUNK_ROWS - 3, MANY = 3 * BEFORE };
+    struct world w;
+    open_world(&w, MANY + 1000);
+    for (uint32_t i = 1; i <= BEFORE; i++)
+        edit(&w, pool_add(&w.pool))->value = i;
+    const struct thing *first = at(&w, 1), *last = at(&w, BEFORE);
+    const struct undo_mark mark = undo_begin(&w.undo);
+    for (uint32_t i = BEFORE + 1; i <= MANY; i++)
+        CHECK(pool_add(&w.pool) == i);
+    edit(&w, 1)->value = 0;
+    CHECK(at(&w, 1) == first && at(&w, BEFORE) == last);
+    undo_rollback(&w.undo, mark);
+    CHECK(w.pool.live == BEFORE && !pool_is_live(&w.pool, BEFORE + 1));
+    for (uint32_t i = BEFORE + 1; i <= MANY + 1000; i++) {
+        CHECK(pool_add(&w.pool) == i && at(&w, i)->value == 0);
+        edit(&w, i)->value = i;
+    }
+    CHECK(pool_add(&w.pool) == 0);
+    for (uint32_t i = 1; i <= MANY + 1000; i++)
+        CHECK(at(&w, i)->value == i);
+    close_world(&w);
+}
+
 static bool fails_an_assertion(void (*body)(struct world *))
 {
     fflush(NULL);
