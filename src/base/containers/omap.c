@@ -98,10 +98,20 @@ static uint32_t count_below(const uint64_t *keys, uint32_t count, uint64_t key)
         return 0;
     if (keys[count - 1] < key) /* appending is the common case */
         return count;
+    if (key <= keys[0])
+        return 0;
+    /* Keys are distinct, so the key at index i is keys[0] + i or more, and the result is at most
+     * key - keys[0]. Ids without gaps are found there at once. */
+    if (key - keys[0] < count) {
+        count = (uint32_t)(key - keys[0]);
+        if (keys[count] == key)
+            return count;
+    }
     const uint64_t *at = keys;
     while (count > 1) {
         uint32_t half = count / 2;
-        at = at[half - 1] < key ? at + half : at;
+        /* By a mask: a branch would be mispredicted in every second iteration. */
+        at += half & (0u - (uint32_t)(at[half - 1] < key));
         count -= half;
     }
     return (uint32_t)(at - keys) + (at[0] < key);
