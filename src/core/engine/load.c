@@ -185,8 +185,11 @@ static bool load_is_canonical(struct str text)
 {
     struct arena scratch = {0};
     struct str canonical = STR("");
-    uint32_t offset;
+    uint32_t offset, depth;
     const char *what;
+    if (json_text_is_canonical(text, &depth))
+        return true;
+    /* It can still be canonical, with escapes in keys or control characters. */
     const bool same =
         json_canonical(&scratch, text, &canonical, &offset, &what) == OK && str_eq(text, canonical);
     arena_fini(&scratch);
