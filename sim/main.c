@@ -115,7 +115,7 @@ static void sim_shrink(const struct options *options, uint64_t seed)
     sim_read_failure(path, failure, sizeof failure);
     const struct scenario scenario = options_scenario(options, seed);
     struct transcript transcript;
-    transcript_init(&transcript, &scenario);
+    transcript_init(&transcript, &scenario, false);
     const bool readable = transcript_read(&transcript, path) == OK;
     const uint32_t before = transcript.count;
     if (!readable)
@@ -148,7 +148,7 @@ static bool sim_run_world(const struct options *options, uint64_t seed, struct c
 {
     const struct scenario scenario = options_scenario(options, seed);
     struct transcript transcript;
-    transcript_init(&transcript, &scenario);
+    transcript_init(&transcript, &scenario, options->transcript);
     current = &transcript;
     const struct world_result result = world_run(&scenario, &transcript, counts);
     if (result.failed) {
@@ -305,7 +305,7 @@ static int sim_replay(const char *path)
     ignore(options_parse(0, none, &options, &what), "there is nothing to parse");
     const struct scenario scenario = options_scenario(&options, 1);
     struct transcript transcript;
-    transcript_init(&transcript, &scenario);
+    transcript_init(&transcript, &scenario, false);
     if (transcript_read(&transcript, path) != OK) {
         fprintf(stderr, "halligan-sim: the replay file \"%s\" cannot be read\n", path);
         transcript_fini(&transcript);

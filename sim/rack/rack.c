@@ -103,7 +103,8 @@ void rack_note(struct rack *r, const char *what, int64_t a, int64_t b)
     if (r->scenario.trace && strcmp(what, "durable") != 0)
         printf("%10.3f %s %lld %lld\n", (double)r->mono_ms / 1000, what, (long long)a,
                (long long)b);
-    transcript_hash_effect(&r->transcript, &r->scratch, what, numbers, (struct str){0});
+    if (r->scenario.has_hash)
+        transcript_hash_effect(&r->transcript, &r->scratch, what, numbers, (struct str){0});
 }
 
 const struct core *rack_core(const struct rack *r)
@@ -279,7 +280,8 @@ static void rack_watch_stepped(void *self, const struct command *command,
                                const struct outcome *outcome)
 {
     struct rack *r = self;
-    transcript_hash_command(&r->transcript, &r->scratch, command, outcome);
+    if (r->scenario.has_hash)
+        transcript_hash_command(&r->transcript, &r->scratch, command, outcome);
     r->counts.commands++;
     if (r->scenario.trace && command->kind != COMMAND_ANNEAL)
         rack_print_command(r, command, outcome);

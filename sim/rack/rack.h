@@ -75,6 +75,7 @@ struct rack_scenario {
     int64_t hours;      /* simulated hours of the phase with faults */
     bool two_databases; /* two databases of each kind on two nodes; a machine asks either of them */
     bool trace;         /* print every command and effect to standard output */
+    bool has_hash;      /* compute the hash of the transcript */
     uint32_t rate[RACK_FAULT_COUNT]; /* per mille of the opportunities; 0 = never */
 };
 

@@ -137,6 +137,7 @@ static bool racks_simulate(const struct options *options, uint32_t job, uint32_t
     for (uint64_t i = job; i < options->seeds && good; i += jobs) {
         struct rack_scenario scenario = rack_draw_scenario(options->seed + i, options->barclamps);
         scenario.trace = options->trace;
+        scenario.has_hash = options->transcript;
         const struct rack_result result = rack_simulate(&scenario, counts);
         if (options->transcript)
             printf("rack %llu %s\n", (unsigned long long)scenario.seed, result.transcript);

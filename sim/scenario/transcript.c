@@ -10,9 +10,9 @@
 static const char letters[] = {
     [MARK_COMMAND] = 'c', [MARK_BATCH] = 'b', [MARK_DURABLE] = 'd', [MARK_RELOAD] = 'r'};
 
-void transcript_init(struct transcript *t, const struct scenario *scenario)
+void transcript_init(struct transcript *t, const struct scenario *scenario, bool has_hash)
 {
-    *t = (struct transcript){.scenario = *scenario};
+    *t = (struct transcript){.has_hash = has_hash, .scenario = *scenario};
     transcript_hash_init(&t->hash);
 }
 
@@ -40,14 +40,16 @@ void transcript_command(struct transcript *t, const struct command *command,
     struct buf b = buf_in(&t->arena);
     command_encode(command, &b);
     transcript_add(t, MARK_COMMAND, 0, buf_str(&b));
-    transcript_hash_command(&t->hash, &t->arena, command, outcome);
+    if (t->has_hash)
+        transcript_hash_command(&t->hash, &t->arena, command, outcome);
 }
 
 void transcript_effect(struct transcript *t, const char *label, int64_t id, int64_t detail,
                        struct str text)
 {
     const int64_t numbers[] = {id, detail, 0};
-    transcript_hash_effect(&t->hash, &t->arena, label, numbers, text);
+    if (t->has_hash)
+        transcript_hash_effect(&t->hash, &t->arena, label, numbers, text);
 }
 
 /* ---- files ---- */

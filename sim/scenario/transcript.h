@@ -36,10 +36,11 @@ struct transcript {
     uint32_t count;
     uint32_t cap;
     struct transcript_hash hash;
+    bool has_hash; /* compute it; otherwise it is that of an empty transcript */
     struct scenario scenario;
 };
 
-void transcript_init(struct transcript *t, const struct scenario *scenario);
+void transcript_init(struct transcript *t, const struct scenario *scenario, bool has_hash);
 void transcript_fini(struct transcript *t);
 
 void transcript_add(struct transcript *t, enum mark_kind kind, int64_t turn, struct str bytes);

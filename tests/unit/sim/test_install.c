@@ -648,11 +648,15 @@ TEST(a_daemon_that_crashes_repeatedly_installs_all_machines)
 TEST(the_same_seed_has_the_same_transcript)
 {
     struct rack_counts counts = {0};
-    const struct rack_scenario draw = rack_draw_scenario(3, shipped());
+    struct rack_scenario draw = rack_draw_scenario(3, shipped());
+    draw.has_hash = true;
     log_setup(LOG_ERROR, LOG_TEXT);
     const struct rack_result first = rack_simulate(&draw, &counts);
     const struct rack_result second = rack_simulate(&draw, &counts);
     CHECK(!first.failed && !second.failed);
     CHECK(!strcmp(first.transcript, second.transcript));
-    CHECK(counts.racks == 2 && counts.commands > 1000);
+    draw.has_hash = false;
+    const struct rack_result unhashed = rack_simulate(&draw, &counts);
+    CHECK(!unhashed.failed && strcmp(first.transcript, unhashed.transcript) != 0);
+    CHECK(counts.racks == 3 && counts.commands > 1000);
 }
