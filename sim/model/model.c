@@ -75,6 +75,7 @@ void model_copy(struct model *m, const struct model *from)
     m->test_jig = from->test_jig;
     m->barrier_s = from->barrier_s;
     m->outbox_seen = from->outbox_seen;
+    m->first_hook = from->first_hook;
 }
 
 const char *model_report(struct model *m, const char *format, ...)
@@ -403,8 +404,12 @@ void model_read(struct model *m, const struct core *c, uint32_t parts, struct ar
         model_read_nodes(m, c);
     if (parts & MODEL_MOMENT) {
         model_read_runs(m, c);
-        for (uint32_t i = 0; i < m->hooks_count; i++)
-            m->hooks[i].waiting = false;
+        MODEL_HOOKS(m, id)
+        {
+            m->hooks[id].waiting = false;
+        }
+        const int64_t first = core_next_id(c, TABLE_OUTBOX, 0);
+        m->first_hook = first ? first : m->hooks_count;
         model_read_hooks(m, c, 0, false);
     }
     arena_rewind(scratch, mark);

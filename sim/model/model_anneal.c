@@ -15,7 +15,8 @@
 
 static bool pass_waits_for_hook(const struct model *m, int64_t id)
 {
-    for (uint32_t i = 0; i < m->hooks_count; i++) {
+    MODEL_HOOKS(m, i)
+    {
         const struct model_hook *hook = &m->hooks[i];
         if (hook->waiting && hook->kind == OUTBOX_HOOK && hook->about_noderole &&
             hook->object_id == id)
@@ -69,10 +70,12 @@ bool model_has_worker(const struct model *m, enum queue queue)
 
 bool model_is_probed(const struct model *m, int64_t node_id)
 {
-    for (uint32_t i = 0; i < m->hooks_count; i++)
+    MODEL_HOOKS(m, i)
+    {
         if (m->hooks[i].waiting && m->hooks[i].kind == OUTBOX_PROBE &&
             m->hooks[i].object_id == node_id)
             return true;
+    }
     return false;
 }
 

@@ -477,7 +477,8 @@ static const char *follow_check_accepted(struct model *m, const struct command *
  * the start itself causes it. */
 static const char *follow_check_started_hooks(struct model *m)
 {
-    for (uint32_t i = 0; i < m->hooks_count; i++) {
+    MODEL_HOOKS(m, i)
+    {
         const struct model_hook *hook = &m->hooks[i];
         if (!hook->waiting || hook->kind != OUTBOX_HOOK || !hook->about_noderole ||
             hook->hook == HOOK_TRANSITION)

@@ -15,7 +15,7 @@
  * each allocation and filter whether the matcher holds and which name the template makes. Matchers
  * and templates are read here by simple scanners that share nothing with model/name_filter.c.
  * Values of attribs are those that core_value() returns, because data layers are not the subject of
- * this check. */
+ * this check. Noderoles are those of the model, whose states equal the records after every step. */
 
 enum { NAME_MAX = 253, LABEL_MAX = 63 };
 
@@ -44,41 +44,71 @@ static const struct json *names_read_value(const struct core *c, struct subject 
     return tree;
 }
 
-/* An ACTIVE noderole of a role with lists_services names the service. */
-static bool names_has_service(const struct core *c, struct str service, struct arena *a)
+static bool names_noderole_lists(const struct core *c, int64_t id, struct str attrib,
+                                 struct str service, struct arena *a)
 {
-    struct record nr, role;
-    for (int64_t id = 0; (id = core_next_id(c, TABLE_NODEROLE, id)) != 0;) {
-        if (!core_record(c, TABLE_NODEROLE, id, &nr) || nr.noderole.state != NODEROLE_ACTIVE ||
-            !core_record(c, TABLE_ROLE, nr.noderole.role_id, &role) ||
-            !role.role.lists_services.len)
-            continue;
-        const struct json *list =
-            names_read_value(c, (struct subject){TABLE_NODEROLE, id}, role.role.lists_services, a);
-        for (const struct json *item = list && list->kind == JSON_ARRAY ? list->first : NULL; item;
-             item = item->next) {
-            const struct json *name =
-                item->kind == JSON_OBJECT ? json_get(item, STR("name")) : item;
-            if (name && name->kind == JSON_STRING && str_eq(name->text, service))
-                return true;
-        }
+    const struct json *list = names_read_value(c, (struct subject){TABLE_NODEROLE, id}, attrib, a);
+    for (const struct json *item = list && list->kind == JSON_ARRAY ? list->first : NULL; item;
+         item = item->next) {
+        const struct json *name = item->kind == JSON_OBJECT ? json_get(item, STR("name")) : item;
+        if (name && name->kind == JSON_STRING && str_eq(name->text, service))
+            return true;
     }
     return false;
 }
 
-static bool names_node_has_role(const struct core *c, int64_t node_id, struct str role_name)
+/* A role whose noderoles list the services that they provide. */
+struct name_provider {
+    int64_t role_id;
+    struct str lists_services; /* the attrib with the list */
+};
+
+/* All such roles, followed by an entry with id 0. */
+static const struct name_provider *names_read_providers(const struct core *c, struct arena *a)
 {
-    struct record nr, role;
-    for (int64_t id = 0; (id = core_next_id(c, TABLE_NODEROLE, id)) != 0;)
-        if (core_record(c, TABLE_NODEROLE, id, &nr) && nr.noderole.node_id == node_id &&
-            core_record(c, TABLE_ROLE, nr.noderole.role_id, &role) &&
+    struct record role;
+    struct name_provider *all = arena_array(a, struct name_provider, core_count(c, TABLE_ROLE) + 1);
+    uint32_t count = 0;
+    for (int64_t id = 0; (id = core_next_id(c, TABLE_ROLE, id)) != 0;)
+        if (core_record(c, TABLE_ROLE, id, &role) && role.role.lists_services.len)
+            all[count++] = (struct name_provider){id, role.role.lists_services};
+    all[count] = (struct name_provider){0};
+    return all;
+}
+
+/* An ACTIVE noderole of one of these roles names the service. */
+static bool names_has_service(const struct model *m, const struct core *c,
+                              const struct name_provider *providers, struct str service,
+                              struct arena *a)
+{
+    for (const struct name_provider *p = providers; p->role_id; p++)
+        MODEL_NODEROLES(m, id)
+        {
+            const struct model_noderole *nr = &m->noderoles[id];
+            if (nr->role_id == p->role_id && nr->state == NODEROLE_ACTIVE &&
+                names_noderole_lists(c, id, p->lists_services, service, a))
+                return true;
+        }
+    return false;
+}
+
+static bool names_node_has_role(const struct model *m, const struct core *c, int64_t node_id,
+                                struct str role_name)
+{
+    struct record role;
+    MODEL_NODEROLES(m, id)
+    {
+        if (m->noderoles[id].node_id == node_id &&
+            core_record(c, TABLE_ROLE, m->noderoles[id].role_id, &role) &&
             str_eq(role.role.name, role_name))
             return true;
+    }
     return false;
 }
 
 /* The records that a filter reads about one allocation. */
 struct name_subject {
+    const struct model *m;
     const struct core *c;
     struct node_record node;
     struct network_record network;
@@ -87,11 +117,11 @@ struct name_subject {
     struct arena *a;
 };
 
-static bool names_read_subject(const struct core *c, int64_t allocation_id, struct arena *a,
-                               struct name_subject *out)
+static bool names_read_subject(const struct model *m, const struct core *c, int64_t allocation_id,
+                               struct arena *a, struct name_subject *out)
 {
     struct record r;
-    *out = (struct name_subject){.c = c, .a = a};
+    *out = (struct name_subject){.m = m, .c = c, .a = a};
     if (!core_record(c, TABLE_NETWORK_ALLOCATION, allocation_id, &r))
         return false;
     const struct network_allocation_record allocation = r.network_allocation;
@@ -123,7 +153,7 @@ static bool names_test_holds(const struct name_subject *s, const char *left, str
     if (!strcmp(left, "deployment.name =="))
         return str_eq(s->deployment.name, right);
     if (!strcmp(left, "node.role has"))
-        return names_node_has_role(s->c, s->node.id, right);
+        return names_node_has_role(s->m, s->c, s->node.id, right);
     if (strncmp(left, "node.attr.", 10) != 0 || strlen(left) < 14 ||
         strcmp(left + strlen(left) - 3, " ==") != 0)
         return false;
@@ -275,14 +305,16 @@ const char *model_check_names(struct model *m, const struct core *c, struct aren
         (!core_count(c, TABLE_DNS_NAME_FILTER) && !core_count(c, TABLE_DNS_NAME_ENTRY)))
         return NULL;
     const struct arena_mark mark = arena_mark(scratch);
+    const struct name_provider *providers = names_read_providers(c, scratch);
     for (int64_t f = 0; (f = core_next_id(c, TABLE_DNS_NAME_FILTER, f)) != 0;) {
         must(core_record(c, TABLE_DNS_NAME_FILTER, f, &filter));
         const struct dns_name_filter_record *row = &filter.dns_name_filter;
-        if (!names_has_service(c, row->service, scratch))
+        if (!names_has_service(m, c, providers, row->service, scratch))
             continue;
         for (int64_t id = 0; (id = core_next_id(c, TABLE_NETWORK_ALLOCATION, id)) != 0;) {
             struct name_subject s;
-            if (!names_read_subject(c, id, scratch, &s) || !names_matcher_holds(&s, row->matcher))
+            if (!names_read_subject(m, c, id, scratch, &s) ||
+                !names_matcher_holds(&s, row->matcher))
                 continue;
             const struct str name = names_expand(&s, row->template);
             if (!names_is_host_name(name))

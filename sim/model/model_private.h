@@ -167,6 +167,7 @@ struct model {
     uint32_t name##_cap;
     MODEL_ARRAYS(A)
 #undef A
+    int64_t first_hook; /* index: no hook before it waits */
     uint32_t pool[QUEUE_COUNT];
     bool test_jig;
     uint32_t barrier_s;
@@ -175,6 +176,9 @@ struct model {
     struct model *spare; /* copy from before a step with two possible outcomes */
     char trouble[512];
 };
+
+/* The indices of hooks that may be waiting: by far the most have their result. */
+#define MODEL_HOOKS(m, id) for (int64_t id = (m)->first_hook; id < (int64_t)(m)->hooks_count; id++)
 
 #define MODEL_NODEROLES(m, id)                                                                     \
     for (int64_t id = 1; id < (int64_t)(m)->noderoles_count; id++)                                 \

@@ -52,12 +52,16 @@ static enum noderole_state records_node_state(const struct model *m, int64_t nod
 {
     static const enum noderole_state order[] = {NODEROLE_ERROR, NODEROLE_TRANSITION,
                                                 NODEROLE_PROPOSED};
+    bool has[NODEROLE_STATE_COUNT] = {false};
+    MODEL_NODEROLES(m, id)
+    {
+        if (m->noderoles[id].node_id == node_id)
+            has[m->noderoles[id].state] = true;
+    }
     for (uint32_t i = 0; i < sizeof order / sizeof *order; i++)
-        if (model_has_state(m, node_id, order[i], NULL))
+        if (has[order[i]])
             return order[i];
-    const bool waits = model_has_state(m, node_id, NODEROLE_TODO, NULL) ||
-                       model_has_state(m, node_id, NODEROLE_BLOCKED, NULL);
-    return waits ? NODEROLE_TODO : NODEROLE_ACTIVE;
+    return has[NODEROLE_TODO] || has[NODEROLE_BLOCKED] ? NODEROLE_TODO : NODEROLE_ACTIVE;
 }
 
 static enum deployment_state records_deployment_state(const struct model *m, int64_t deployment_id)
@@ -104,6 +108,8 @@ static const char *records_check_targets(struct model *m)
             return model_report(
                 m, "target: noderole %lld is unavailable although its node has no target",
                 (long long)id);
+        if (!target_role)
+            continue;
         int64_t target = 0;
         MODEL_NODEROLES(m, other)
         {

@@ -42,11 +42,12 @@ static int64_t model_why_first_inactive_parent(const struct model *m,
 
 static int64_t model_why_find_hook(const struct model *m, int64_t id)
 {
-    for (uint32_t i = 0; i < m->hooks_count; i++) {
+    MODEL_HOOKS(m, i)
+    {
         const struct model_hook *hook = &m->hooks[i];
         if (hook->waiting && hook->kind == OUTBOX_HOOK && hook->about_noderole &&
             hook->object_id == id)
-            return (int64_t)i;
+            return i;
     }
     return 0;
 }

@@ -237,8 +237,10 @@ static err address_oracle_note_record(void *self, const struct record *record)
 const char *address_oracle_reload(struct address_oracle *oracle, const struct memory_store *store)
 {
     address_oracle_fini(oracle);
-    if (memory_store_load(store, (struct record_callback){oracle, address_oracle_note_record}) !=
-        OK)
-        impossible("the store cannot be read");
+    for (enum table table = 0; table < TABLE_LOADED; table++)
+        if (address_oracle_knows(table) &&
+            memory_store_load_table(
+                store, table, (struct record_callback){oracle, address_oracle_note_record}) != OK)
+            impossible("the store cannot be read");
     return address_oracle_check(oracle);
 }

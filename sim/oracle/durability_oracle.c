@@ -60,7 +60,9 @@ static err durability_oracle_note_record(void *self, const struct record *record
 void durability_oracle_reload(struct durability_oracle *l, const struct memory_store *store)
 {
     durability_oracle_fini(l);
-    if (memory_store_load(store, (struct record_callback){l, durability_oracle_note_record}) != OK)
+    const struct record_callback note = {l, durability_oracle_note_record};
+    if (memory_store_load_table(store, TABLE_RUN, note) != OK ||
+        memory_store_load_table(store, TABLE_OUTBOX, note) != OK)
         impossible("the store cannot be read");
 }
 

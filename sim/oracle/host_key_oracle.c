@@ -107,7 +107,8 @@ static err host_key_oracle_note_record(void *self, const struct record *record)
 void host_key_oracle_reload(struct host_key_oracle *oracle, const struct memory_store *store)
 {
     host_key_oracle_fini(oracle);
-    if (memory_store_load(store, (struct record_callback){oracle, host_key_oracle_note_record}) !=
-        OK)
+    const struct record_callback note = {oracle, host_key_oracle_note_record};
+    if (memory_store_load_table(store, TABLE_NODE, note) != OK ||
+        memory_store_load_table(store, TABLE_HOST_KEY, note) != OK)
         impossible("the store cannot be read");
 }

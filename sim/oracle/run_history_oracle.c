@@ -166,7 +166,8 @@ static err run_history_oracle_note_record(void *self, const struct record *recor
 void run_history_oracle_reload(struct run_history_oracle *oracle, const struct memory_store *store)
 {
     run_history_oracle_fini(oracle);
-    if (memory_store_load(store,
-                          (struct record_callback){oracle, run_history_oracle_note_record}) != OK)
+    const struct record_callback note = {oracle, run_history_oracle_note_record};
+    if (memory_store_load_table(store, TABLE_SETTINGS, note) != OK ||
+        memory_store_load_table(store, TABLE_RUN, note) != OK)
         impossible("the store cannot be read");
 }

@@ -407,6 +407,18 @@ err memory_store_load(const struct memory_store *m, struct record_callback callb
     return store_read_rows(m, callback, UINT64_MAX);
 }
 
+err memory_store_load_table(const struct memory_store *m, enum table table,
+                            struct record_callback callback)
+{
+    must(table < TABLE_LOADED);
+    for (uint32_t i = 0; i < m->tables[table].count; i++) {
+        const err e = row_read(&m->tables[table].at[i], callback);
+        if (e != OK)
+            return e;
+    }
+    return OK;
+}
+
 static bool interval_covers(const struct record *r, int64_t deployment_id, int64_t seq)
 {
     if (r->table == TABLE_OLD_MEMBER)

@@ -76,6 +76,9 @@ void memory_store_set_mark(struct memory_store *m, struct store_mark mark);
 void memory_store_usurp(struct memory_store *m);
 /* Read every record below TABLE_LOADED, as load() does but without faults. */
 NODISCARD err memory_store_load(const struct memory_store *m, struct record_callback callback);
+/* The same for one table. */
+NODISCARD err memory_store_load_table(const struct memory_store *m, enum table table,
+                                      struct record_callback callback);
 /* The archived records (old_member, old_data) that cover snapshot `seq` of a deployment;
  * allocated in the arena, with their strings. */
 struct record *memory_store_old(const struct memory_store *m, int64_t deployment_id, int64_t seq,
