@@ -38,6 +38,9 @@
 #define NAME_FILTERS_MAX     256u
 #define NAME_ENTRIES_MAX     (1u << 23)
 #define BLOBS_MAX            (1u << 25)  /* distinct documents, interned                         */
+#define BOOT_MACS_MAX        NICS_OWN_MAX /* of one machine in the boot view                     */
+#define BOOT_ADDRESSES_MAX   256u        /* the same; those with the lowest ids                  */
+#define BOOT_INITRDS_MAX     16u         /* of one boot environment                              */
 
 /* Length of strings in bytes. */
 #define NAME_LEN_MAX            255u          /* names; the longest possible host name          */
