@@ -29,6 +29,8 @@ void checks_fini(struct checks *c)
     run_history_oracle_fini(&c->book);
     host_key_oracle_fini(&c->keys);
     address_oracle_fini(&c->addresses);
+    c->counts->boot_changes += c->boot_view.compared;
+    boot_view_oracle_fini(&c->boot_view);
     arena_fini(&c->scratch);
 }
 
@@ -91,6 +93,7 @@ static const char *checks_return_to_stored(struct checks *c, const struct core *
 const char *checks_begun(struct checks *c, const struct core *core, int64_t turn)
 {
     c->has_before = false;
+    boot_view_oracle_begin(&c->boot_view, core, turn, &c->scratch);
     if (turn == 0) {
         model_adopt(c->model, core, &c->scratch);
         moment_set(&c->durable, 0, core_digest(core), c->model);
@@ -244,8 +247,8 @@ static const char *checks_plan(struct checks *c, struct core *core, int64_t depl
     return NULL;
 }
 
-static const char *checks_reload(struct checks *c, const struct memory_store *store,
-                                 int64_t mono_ms)
+static const char *checks_reload(struct checks *c, const struct core *core,
+                                 const struct memory_store *store, int64_t mono_ms)
 {
     c->counts->reloads++;
     struct loading loading = {.core = core_new(), .what = "the store cannot be read"};
@@ -257,6 +260,9 @@ static const char *checks_reload(struct checks *c, const struct memory_store *st
         said = checks_report(c, "I1: the stored rows cannot be loaded: %s", loading.what);
     else if (!digest_eq(core_digest(loading.core), c->durable.digest))
         said = checks_report(c, "I1: a core loaded at turn %lld differs from the one in memory",
+                             (long long)c->durable.turn);
+    else if (core && !digest_eq(core_boot_digest(loading.core), core_boot_digest(core)))
+        said = checks_report(c, "I19: a core loaded at turn %lld has another boot view",
                              (long long)c->durable.turn);
     else
         said = checks_core(c, loading.core, "of a second core, loaded from the store");
@@ -278,10 +284,11 @@ const char *checks_durable(struct checks *c, const struct core *core, int64_t tu
     c->durable = c->pending;
     c->pending = keep;
     c->pending.turn = 0;
-    if (++c->batches < c->reload_every)
-        return NULL;
+    const char *said = boot_view_oracle_batch(&c->boot_view, core, turn, &c->scratch);
+    if (said || ++c->batches < c->reload_every)
+        return said;
     c->batches = 0;
-    const char *said = checks_reload(c, store, mono_ms);
+    said = checks_reload(c, core, store, mono_ms);
     return said ? said : checks_core(c, core, "of the core in memory");
 }
 

@@ -10,6 +10,8 @@
  * - I15, I16: every address and every MAC has one owner (address_oracle.h), and a freed or declined
  *   address has no new owner within an hour
  * - I17: DNS names equal a naive evaluation of all filters
+ * - I19: a copy of the boot view that applies the changes of each batch equals the view of the core
+ *   (boot_view_oracle.h)
  *
  * Used by simulated worlds and by replays: the driver of a core reports each event and receives
  * NULL, or a message that begins with the number of the violated invariant. I3 and I5 are checked
@@ -25,6 +27,7 @@
 #include "core/core.h"
 #include "sim/model/model.h"
 #include "sim/oracle/address_oracle.h"
+#include "sim/oracle/boot_view_oracle.h"
 #include "sim/oracle/durability_oracle.h"
 #include "sim/oracle/host_key_oracle.h"
 #include "sim/oracle/run_history_oracle.h"
@@ -46,6 +49,7 @@ struct checks {
     struct run_history_oracle book;
     struct host_key_oracle keys;
     struct address_oracle addresses;
+    struct boot_view_oracle boot_view;
     struct arena scratch;
     int64_t acknowledged;    /* the highest turn that was acknowledged to a client */
     uint32_t reload_every;   /* number of batches between two checks of I1 */

@@ -176,6 +176,7 @@ void counts_print(const struct counts *counts, FILE *out)
             (unsigned long long)counts->model.replaced, (unsigned long long)counts->model.kept);
     fprintf(out, "networks: %llu addresses freed or declined, %llu DNS names compared\n",
             (unsigned long long)counts->model.rested, (unsigned long long)counts->model.names);
+    fprintf(out, "boot view: %llu changes compared\n", (unsigned long long)counts->boot_changes);
     fprintf(out, "faults\n");
     for (uint32_t i = 0; i < FAULT_COUNT; i++)
         counts_print_pair(out, &column, fault_name((enum sim_fault)i), counts->faults[i]);
@@ -255,6 +256,7 @@ uint32_t counts_missing(const struct counts *counts, const struct options *optio
                                    "action that waited and was performed");
     count += counts_report_missing(out, !counts->model.given_up, "power",
                                    "action that waited until its timeout");
+    count += counts_report_missing(out, !counts->boot_changes, "boot view", "change");
     count += counts_report_missing(out, !counts->model.rerun, "commit",
                                    "that reruns noderoles with old defaults");
     count +=

@@ -1,6 +1,7 @@
 #include "core/core.h"
 
 #include "base/mem/pages.h"
+#include "core/boot/boot_changes.h"
 #include "core/core_private.h"
 
 /* Creation and destruction of a core, and the rows of a new installation. A core owns all its
@@ -85,6 +86,7 @@ void core_free(struct core *c)
     list_fini(&c->relations, sizeof(struct relation_change));
     list_fini(&c->archives, sizeof(struct archived));
     list_fini(&c->visited, sizeof(uint32_t));
+    boot_view_fini(c);
     sys_pages_put(c, sizeof *c);
 }
 
@@ -135,6 +137,7 @@ void core_bootstrap(struct core *c, int64_t now_ms)
     const deployment_ix system =
         deployment_make(c, STR("system"), STR("discovery and bootstrap"), (deployment_ix){0}, true);
     must(system.v && deployment_at(c, system)->o.id == 1 && !refused(c));
+    boot_view_settle(c);
 
     c->arena = NULL;
     c->out = NULL;

@@ -20,6 +20,7 @@
 #include "base/hash/hash.h"
 #include "base/mem/arena.h"
 #include "base/net/ip.h"
+#include "model/boot_view.h"
 #include "model/command.h"
 #include "model/problem.h"
 #include "model/reason.h"
@@ -157,6 +158,27 @@ void core_collect(struct core *c, int64_t turn,
 struct digest128 core_digest(const struct core *c);
 /* The same, computed from all rows and including changes that are not collected yet. */
 struct digest128 core_digest_now(const struct core *c);
+
+/* ---- the boot view (docs/spec/boot.md): what a boot server needs to answer machines ---- */
+
+/* The entry of the key, made of the rows as they are now; false if it is not in the view. Lists are
+ * in the arena, strings are valid until the next step. */
+bool core_boot_view(const struct core *c, struct boot_key key, struct arena *a,
+                    struct boot_entry *out);
+/* Move to the next entry in the order of a base image; begin with a zeroed key. False at the
+ * end. */
+bool core_boot_next(const struct core *c, struct boot_key *key);
+/* The keys of the entries that the last collected batch changed, added or removed, each once, with
+ * the turn of that batch; valid until the next collect. A key may be listed although its entry is
+ * the same as before, or was never in the view. */
+const struct boot_key *core_boot_changes(const struct core *c, uint32_t *out_count,
+                                         int64_t *out_turn);
+/* The turn that changed the entry last; of an entry that has not changed since a load, the highest
+ * turn of any row. BOOT_TURN_OPEN if it has changed since the last collect; 0 if there was none. */
+#define BOOT_TURN_OPEN INT64_MAX
+int64_t core_boot_turn(const struct core *c, struct boot_key key);
+/* The sum of the hashes of all entries, including changes that are not collected yet. */
+struct digest128 core_boot_digest(const struct core *c);
 
 /* ---- queries ---- */
 

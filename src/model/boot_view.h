@@ -5,9 +5,9 @@
  * (core/boot), a boot server keeps copies of them. A key names an entry; ids are those of the rows,
  * so a key is never used for another object.
  *
- * Encoding: the key (one byte for the kind, a varint for the id), then the fields as fields_encode()
- * writes them, then each list with its length first. Every entry has exactly one encoding, so equal
- * entries have equal hashes.
+ * Encoding: the key (one byte for the kind, a varint for the id), then the fields as
+ * fields_encode() writes them, then each list with its length first. Every entry has exactly one
+ * encoding, so equal entries have equal hashes.
  */
 #pragma once
 

@@ -92,6 +92,8 @@ void world_reload(struct world *w)
         world_fail(HERE, "loading: %s", what);
     if (!digest_eq(core_digest_now(fresh), core_digest(w->core)))
         world_fail(HERE, "the core that was loaded differs from the one that was saved");
+    if (!digest_eq(core_boot_digest(fresh), core_boot_digest(w->core)))
+        world_fail(HERE, "the core that was loaded has another boot view");
     const char *wrong = core_check(fresh, &w->arena);
     if (wrong)
         world_fail(HERE, "after loading: %s", wrong);

@@ -2,6 +2,7 @@
 
 #include "base/containers/sort.h"
 #include "base/text/buf.h"
+#include "core/boot/boot_changes.h"
 
 /* The end of a batch: the net changes since the last collect, and the digest. This file owns
  * vars.digest and the hash of each row, and empties the lists of dirty rows, relations and archive
@@ -200,6 +201,7 @@ void core_collect(struct core *c, int64_t turn, visit_fn *visit, void *context)
     }
     collect_relations(c, &to);
     collect_archives(c, &to);
+    boot_view_collect(c, turn);
     list_trim(&c->dirty, sizeof(uint64_t), KEEP_ITEMS);
     list_trim(&c->relations, sizeof(struct relation_change), KEEP_ITEMS);
     list_trim(&c->archives, sizeof(struct archived), KEEP_ITEMS);

@@ -1,3 +1,4 @@
+#include "core/boot/boot_changes.h"
 #include "core/catalog/roles_private.h"
 #include "core/network/network_private.h"
 
@@ -327,6 +328,8 @@ const char *core_check(const struct core *c, struct arena *a)
         what = nics_check(c);
     if (!what)
         what = dns_names_check(c);
+    if (!what)
+        what = boot_view_check(c, a);
     if (!what)
         what = check_queues(c);
     if (!what)

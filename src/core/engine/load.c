@@ -1,6 +1,7 @@
 #include "core/network/network_private.h"
 
 #include "base/json/json.h"
+#include "core/boot/boot_changes.h"
 #include "core/engine/row_maps.h"
 
 /* Conversion of the records of a store into rows, and the computation of all derived state.
@@ -266,6 +267,8 @@ static const char *load_object(struct core *c, const struct record *r)
     o->created_at = r->settings.created_at;
     o->updated_at = r->settings.updated_at;
     o->turn = r->settings.turn;
+    if (o->turn > c->boot_turn)
+        c->boot_turn = o->turn;
     if (!load_fill_row(c, o, r))
         return "a row has an invalid value or refers to a row that does not exist";
     if (load_table_has_names(r->table) && name_is_taken(c, r->table, ix))
@@ -454,6 +457,7 @@ err core_load_end(struct core *c, int64_t mono_ms, const char **out_what)
     boot_load(c);
     leases_load(c);
     dns_names_load(c);
+    boot_view_load(c);
     outbox_load_probes(c);
     anneal_enqueue_all_nodes(c);
     c->arena = NULL;

@@ -40,6 +40,8 @@ struct network {
     struct vec roles;  /* role_ix that are made for it, by id */
     network_router_ix router;
     struct hook_batch batches[2]; /* for its own roles */
+    struct boot_state boot;
+    bool is_admin; /* its category is admin, as of the last settling of the boot view */
 };
 
 struct network_range {
@@ -54,6 +56,7 @@ struct network_range {
     uint64_t cursor;           /* no free address is closer to `first` than this */
     uint32_t allocation_count, lease_count;
     uint32_t live_count; /* of lease_count: leases that clients have */
+    struct boot_state boot;
 };
 
 struct network_router {
@@ -62,6 +65,7 @@ struct network_router {
     network_ix network;
     text_h address;
     uint32_t pref;
+    struct boot_state boot; /* derived */
 };
 
 struct network_allocation {
@@ -81,8 +85,9 @@ struct lease {
     text_h address;
     uint32_t state; /* enum lease_state */
     int64_t mac, node_id;
-    int64_t left_ms;  /* as of the moment it was written */
-    int64_t deadline; /* derived: mono_ms at which left_ms has passed */
+    int64_t left_ms;        /* as of the moment it was written */
+    int64_t deadline;       /* derived: mono_ms at which left_ms has passed */
+    struct boot_state boot; /* derived */
 };
 
 struct nic {
@@ -112,6 +117,7 @@ struct dns_name_entry {
     dns_name_filter_ix filter;
     text_h name;
     dns_name_entry_ix next; /* derived: the next name of the allocation */
+    struct boot_state boot; /* derived */
 };
 
 /* Which rows DNS name filters read, besides allocations with their node, network and range. */

@@ -44,6 +44,12 @@ INDEX(dns_name_entry);
 typedef uint32_t text_h; /* handle of an interned string; 0 = "" */
 typedef uint32_t doc_h;  /* handle of an interned document; 0 = {} (or none) */
 
+/* Derived: the entry of a row in the boot view (core/boot). */
+struct boot_state {
+    struct digest128 hash; /* of the entry; 0 = it is not in the view */
+    int64_t turn;          /* that changed it last, or BOOT_TURN_OPEN; 0 = never in the view */
+};
+
 /* The common first part of every row. Rows with a name have `name_next` as their next field: it
  * chains rows whose names have the same hash. */
 struct object {

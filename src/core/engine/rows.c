@@ -2,6 +2,7 @@
 
 #include "base/json/json.h"
 #include "base/mem/pages.h"
+#include "core/boot/boot_changes.h"
 #include "core/network/network_private.h"
 
 /* Tables, interned strings, name maps and sorted lists of rows. This file owns the access to all of
@@ -67,6 +68,8 @@ void *core_edit_row(struct core *c, enum table table, uint32_t ix)
         plans_row_changed(c, table, ix, true);
     if (c->vars.name_filters.count)
         dns_names_row_changed(c, table, ix);
+    if (BOOT_VIEW_TABLES >> table & 1)
+        boot_row_changed(c, table, ix);
     if (!(o->row.flags & ROW_DIRTY)) {
         o->row.flags |= ROW_DIRTY;
         *(uint64_t *)list_push(&c->dirty, sizeof(uint64_t)) = (uint64_t)table << 32 | ix;

@@ -66,6 +66,13 @@ struct hammer_kind {
     uint32_t priority;
 };
 
+/* What a noderole of a role does for its machine to be in the boot view. */
+enum boot_part {
+    BOOT_PART_NONE,
+    BOOT_PART_DISCOVERY, /* puts it there */
+    BOOT_PART_PROVIDER,  /* the same while its environment is not "local" */
+};
+
 struct role {
     struct object o;
     uint32_t name_next;
@@ -91,6 +98,7 @@ struct role {
     struct vec attaching;  /* string handles of the lower-case names of roles it attaches to */
     uint32_t own_requires; /* the first so many of `requires` are its own; the rest were attached */
     bool unresolved;       /* a required role or wanted attrib does not exist */
+    uint8_t boot_part;     /* enum boot_part */
 };
 
 struct attrib {
@@ -191,6 +199,7 @@ struct node {
     bool in_dirty_queue;           /* is in the dirty queue */
     uint32_t power_step;           /* scratch: step that ordered power on for it */
     uint64_t waiting[QUEUE_COUNT]; /* key of its candidate in core.waiting; 0 = no candidate */
+    struct boot_state boot;
 };
 
 struct noderole {
@@ -314,6 +323,7 @@ struct vars {
     uint32_t name_needs;          /* mask of enum names_need */
     struct vec name_filters;      /* dns_name_filter_ix by priority */
     struct digest128 digest;      /* as of the last collect */
+    struct digest128 boot_digest; /* of the boot view: the sum of the hashes of its entries */
 };
 
 /* A relation that was added or removed in this batch. */
@@ -396,6 +406,11 @@ struct core {
     uint64_t edits;           /* number of changes of rows, relations and archives, ever */
     struct list relations;    /* struct relation_change */
     struct list archives;     /* struct archived */
+    struct list boot_rows;    /* like `dirty`: rows whose entries must be settled in this step */
+    uint32_t boot_from;       /* the first of them that the innermost step has changed */
+    struct list boot_open;    /* struct boot_key: entries that changed since the last collect */
+    struct list boot_changes; /* those of the batch that was collected last */
+    int64_t boot_turn;        /* turn of that batch; after a load the highest turn of a row */
     uint32_t visit;           /* scratch: number of the last walk over the graph */
     struct list visited;      /* scratch: uint32 per noderole index: last walk that visited it */
     uint32_t step_number;

@@ -2,6 +2,7 @@
 
 #include "base/containers/sort.h"
 #include "base/json/json.h"
+#include "core/boot/boot_changes.h"
 #include "model/subject.h"
 
 /* Execution of one command (docs/tour.md, section 4).
@@ -207,7 +208,7 @@ static void step_dispatch(struct core *c, const struct command *command)
 /* Everything that a rollback restores. */
 struct step_mark {
     struct undo_mark undo;
-    uint32_t dirty, relations, archives, stale_plans;
+    uint32_t dirty, relations, archives, stale_plans, boot_rows, boot_open;
     struct effects fx;
 };
 
@@ -217,6 +218,8 @@ static struct step_mark step_begin(struct core *c)
                               .dirty = c->dirty.count,
                               .relations = c->relations.count,
                               .archives = c->archives.count,
+                              .boot_rows = c->boot_rows.count,
+                              .boot_open = c->boot_open.count,
                               .stale_plans = plans_stale(c),
                               .fx = *c->fx};
 }
@@ -227,6 +230,8 @@ static void step_rollback(struct core *c, struct step_mark mark)
     c->dirty.count = mark.dirty;
     c->relations.count = mark.relations;
     c->archives.count = mark.archives;
+    c->boot_rows.count = mark.boot_rows;
+    c->boot_open.count = mark.boot_open;
     plans_set_stale(c, mark.stale_plans);
     *c->fx = mark.fx;
     if (c->fx->last)
@@ -291,6 +296,8 @@ static void step_execute(struct core *c, const struct command *command, const st
                          bool dry)
 {
     const struct step_mark mark = step_begin(c);
+    const uint32_t boot_from = c->boot_from;
+    c->boot_from = c->undo.depth > 1 ? mark.boot_rows : 0;
 
     /* Validate. Every check is made, so that the caller gets all problems at once. */
     struct command *checked = step_check_command(c, command);
@@ -309,6 +316,8 @@ static void step_execute(struct core *c, const struct command *command, const st
         boot_settle(c);
     if (!refused(c))
         dns_names_settle(c);
+    if (!refused(c))
+        boot_view_settle(c);
 
     /* Keep the changes or roll back. A part that needs replies of hooks is kept, so that the later
      * parts see its changes; the batch itself is rolled back then. */
@@ -324,6 +333,7 @@ static void step_execute(struct core *c, const struct command *command, const st
         undo_keep(&c->undo, mark.undo);
     else
         step_rollback(c, mark);
+    c->boot_from = boot_from;
 }
 
 void core_step(struct core *c, const struct command *command, struct arena *arena,
