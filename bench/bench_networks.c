@@ -15,6 +15,8 @@
  *    is the measured processor time of its steps and batches; the arrivals are computed.
  * 4. Resident memory of nic, allocation and name of a machine.
  * 5. The time to load their records, beside that of nodes, for each record.
+ * 6. The step that creates a range, which reads the hints of all nodes, beside the time to load
+ *    their records.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -473,7 +475,7 @@ static void time_load(struct core *from, double *out_node_us, double *out_other_
     *out_other_us = sum * 1e3 / count;
 }
 
-static double measure_load(struct fleet *f)
+static double measure_load(struct fleet *f, double *out_node_us)
 {
     double node_us[ROUNDS], other_us[ROUNDS];
     for (int i = 0; i < ROUNDS; i++)
@@ -481,7 +483,36 @@ static double measure_load(struct fleet *f)
     const double node = median(node_us), other = median(other_us);
     printf("loading a record: %.2f us of a node, %.2f us of nic, address and name, ratio %.2f\n",
            node, other, other / node);
+    *out_node_us = node;
     return other / node;
+}
+
+/* ---- 6: a range beside the hints of all nodes ---- */
+
+static double measure_range(struct fleet *f, double node_us)
+{
+    double us[ROUNDS];
+    const uint32_t nodes = core_count(f->core, TABLE_NODE);
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        char name[16], first[32], last[32];
+        snprintf(name, sizeof name, "more%u", round);
+        snprintf(first, sizeof first, "10.200.%u.10/24", round);
+        snprintf(last, sizeof last, "10.200.%u.99/24", round);
+        const struct command create = {
+            .kind = COMMAND_NETWORK_RANGE_CREATE,
+            .network_range_create = {.network_id = core_find(f->core, TABLE_NETWORK, STR("one")),
+                                     .name = str_from(name),
+                                     .first = str_from(first),
+                                     .last = str_from(last)}};
+        const double before = busy_ms();
+        step(f, create);
+        us[round] = (busy_ms() - before) * 1e3 / nodes;
+    }
+    const double each = median(us);
+    printf(
+        "creating a range: %.3f us for each of %u nodes, %.1f ms in all, ratio %.2f to loading\n",
+        each, nodes, each * nodes / 1e3, each / node_us);
+    return each / node_us;
 }
 
 /* ---- all of it ---- */
@@ -502,7 +533,7 @@ static int usage(FILE *to, int status)
                 "the next free address with 50000 taken 2 times the one with 100 taken; 10000\n"
                 "machines 3 times those without networks; the 99th percentile of other requests 2\n"
                 "times the one alone; 1200 bytes for nic, address and name; 1.3 times the time of\n"
-                "a node to load a record of them.\n");
+                "a node to load a record of them; half of that for each node to create a range.\n");
     return status;
 }
 
@@ -530,7 +561,9 @@ int main(int argc, char **argv)
     ok &= within("p99 beside the deletion of a network", measure_deletion(count / 10), 2);
     ok &= within("p99 beside the change of a filter", measure_filter(count), 2);
     ok &= within("bytes of nic, address and name", measure_memory(count, &fleet), 1200);
-    ok &= within("time to load a record", measure_load(&fleet), 1.3);
+    double node_us;
+    ok &= within("time to load a record", measure_load(&fleet, &node_us), 1.3);
+    ok &= within("time of a range for each node", measure_range(&fleet, node_us), 0.5);
     fleet_close(&fleet);
     return ok || !is_strict ? 0 : 1;
 }
