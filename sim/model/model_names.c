@@ -76,7 +76,7 @@ static const struct name_provider *names_read_providers(const struct core *c, st
     return all;
 }
 
-/* An ACTIVE noderole of one of these roles names the service. */
+/* A committed noderole of one of these roles that has succeeded names the service. */
 static bool names_has_service(const struct model *m, const struct core *c,
                               const struct name_provider *providers, struct str service,
                               struct arena *a)
@@ -85,7 +85,7 @@ static bool names_has_service(const struct model *m, const struct core *c,
         MODEL_NODEROLES(m, id)
         {
             const struct model_noderole *nr = &m->noderoles[id];
-            if (nr->role_id == p->role_id && nr->state == NODEROLE_ACTIVE &&
+            if (nr->role_id == p->role_id && nr->state != NODEROLE_PROPOSED && nr->run_count &&
                 names_noderole_lists(c, id, p->lists_services, service, a))
                 return true;
         }

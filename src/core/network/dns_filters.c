@@ -7,8 +7,8 @@
  *
  * This file owns the filter rows, the list vars.name_filters, which is sorted by priority, the
  * parsed forms of matcher and template in each row, and the flag is_served: the DNS service of the
- * filter exists. A service exists while an ACTIVE noderole of a role with lists_services names it
- * in the value of that attrib.
+ * filter exists. A service exists while a noderole that lists services names it in the value of
+ * its attrib (service_is_listed_by).
  *
  * Order: all checks of a command precede its first change. The parsed forms are made when the texts
  * are stored. Whether services exist is determined at the end of a step that changed a noderole or
@@ -31,6 +31,15 @@ static bool service_list_has(const struct json *list, struct str service)
             return true;
     }
     return false;
+}
+
+/* A noderole lists services from its first success until it is proposed or deleted. Its state does
+ * not count, because a run that only repeats the work, or a node that is not alive for a while,
+ * would otherwise remove all names and make them again; a run that fails does not stop a service
+ * that ran before. The rule reads stored fields only, so that a load gives the same services. */
+static bool service_is_listed_by(const struct noderole *nr)
+{
+    return nr->state != NODEROLE_PROPOSED && nr->run_count > 0;
 }
 
 /* The services that one noderole lists: set the flag of each filter in `served`, which is in the
@@ -70,7 +79,7 @@ static void services_find(const struct core *c, bool served[NAME_FILTERS_MAX])
                      ->noderoles;
             for (uint32_t i = 0; i < noderoles->count && missing; i++) {
                 const noderole_ix nr = {vec_at(c, noderoles, i)};
-                if (noderole_at(c, nr)->state != NODEROLE_ACTIVE)
+                if (!service_is_listed_by(noderole_at(c, nr)))
                     continue;
                 missing -= service_mark_listed(c, nr, attrib, served, &scratch);
                 arena_reset(&scratch);
