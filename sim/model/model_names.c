@@ -15,7 +15,8 @@
  * each allocation and filter whether the matcher holds and which name the template makes. Matchers
  * and templates are read here by simple scanners that share nothing with model/name_filter.c.
  * Values of attribs are those that core_value() returns, because data layers are not the subject of
- * this check. Noderoles are those of the model, whose states equal the records after every step. */
+ * this check. Noderoles are those of the model, whose states equal the records after every step.
+ * core_why_names() has to list each filter that matches an allocation and gives it no name. */
 
 enum { NAME_MAX = 253, LABEL_MAX = 63 };
 
@@ -110,6 +111,8 @@ static bool names_node_has_role(const struct model *m, const struct core *c, int
 struct name_subject {
     const struct model *m;
     const struct core *c;
+    int64_t allocation_id;
+    struct str address; /* without the prefix length */
     struct node_record node;
     struct network_record network;
     struct network_range_record range;
@@ -121,10 +124,11 @@ static bool names_read_subject(const struct model *m, const struct core *c, int6
                                struct arena *a, struct name_subject *out)
 {
     struct record r;
-    *out = (struct name_subject){.m = m, .c = c, .a = a};
+    *out = (struct name_subject){.m = m, .c = c, .allocation_id = allocation_id, .a = a};
     if (!core_record(c, TABLE_NETWORK_ALLOCATION, allocation_id, &r))
         return false;
     const struct network_allocation_record allocation = r.network_allocation;
+    out->address = str_slice(allocation.address, 0, str_find(allocation.address, '/', 0));
     if (!core_record(c, TABLE_NODE, allocation.node_id, &r))
         return false;
     out->node = r.node;
@@ -297,10 +301,50 @@ static struct str names_entry_of(const struct core *c, int64_t allocation_id, in
     return STR("");
 }
 
+/* core_why_names() has to list a filter that matches and gives no name: for the address, or, if its
+ * service does not exist, for the node. A list that is not complete is not compared. */
+static bool names_why_lists(struct model *m, const struct name_subject *s, int64_t filter_id,
+                            enum cause_code code)
+{
+    bool is_all, is_listed = false;
+    for (const struct cause *cause = core_why_names(s->c, s->node.id, s->a, &is_all); cause;
+         cause = cause->next)
+        is_listed |= cause->object_id == filter_id && cause->code == code &&
+                     (code == CAUSE_NAME_NOT_SERVED || str_eq(cause->subject, s->address));
+    m->counts.causes[code] += is_listed;
+    return is_listed || !is_all;
+}
+
+/* One filter and one allocation; adds 1 to *expected if there has to be an entry. */
+static const char *names_check_pair(struct model *m, const struct name_subject *s,
+                                    const struct dns_name_filter_record *filter, bool is_served,
+                                    uint32_t *expected)
+{
+    if (!names_matcher_holds(s, filter->matcher))
+        return NULL;
+    const struct str name = names_expand(s, filter->template);
+    if (!is_served || !names_is_host_name(name)) {
+        const enum cause_code code = is_served ? CAUSE_NAME_INVALID : CAUSE_NAME_NOT_SERVED;
+        return names_why_lists(m, s, filter->id, code)
+                   ? NULL
+                   : model_report(m, "I17: why of node %lld does not list filter %lld",
+                                  (long long)s->node.id, (long long)filter->id);
+    }
+    *expected += 1;
+    const struct str seen = names_entry_of(s->c, s->allocation_id, filter->id);
+    return str_eq(seen, name)
+               ? NULL
+               : model_report(
+                     m, "I17: allocation %lld has the name \"%.*s\" by filter %lld, not \"%.*s\"",
+                     (long long)s->allocation_id, STR_FMT_ARGS(seen), (long long)filter->id,
+                     STR_FMT_ARGS(name));
+}
+
 const char *model_check_names(struct model *m, const struct core *c, struct arena *scratch)
 {
     struct record filter;
     uint32_t expected = 0;
+    const char *what = NULL;
     if (core_dns_names_are_pending(c) ||
         (!core_count(c, TABLE_DNS_NAME_FILTER) && !core_count(c, TABLE_DNS_NAME_ENTRY)))
         return NULL;
@@ -309,22 +353,13 @@ const char *model_check_names(struct model *m, const struct core *c, struct aren
     for (int64_t f = 0; (f = core_next_id(c, TABLE_DNS_NAME_FILTER, f)) != 0;) {
         must(core_record(c, TABLE_DNS_NAME_FILTER, f, &filter));
         const struct dns_name_filter_record *row = &filter.dns_name_filter;
-        if (!names_has_service(m, c, providers, row->service, scratch))
-            continue;
+        const bool is_served = names_has_service(m, c, providers, row->service, scratch);
         for (int64_t id = 0; (id = core_next_id(c, TABLE_NETWORK_ALLOCATION, id)) != 0;) {
             struct name_subject s;
-            if (!names_read_subject(m, c, id, scratch, &s) ||
-                !names_matcher_holds(&s, row->matcher))
-                continue;
-            const struct str name = names_expand(&s, row->template);
-            if (!names_is_host_name(name))
-                continue;
-            expected++;
-            const struct str seen = names_entry_of(c, id, f);
-            if (!str_eq(seen, name))
-                return model_report(
-                    m, "I17: allocation %lld has the name \"%.*s\" by filter %lld, not \"%.*s\"",
-                    (long long)id, STR_FMT_ARGS(seen), (long long)f, STR_FMT_ARGS(name));
+            if (names_read_subject(m, c, id, scratch, &s))
+                what = names_check_pair(m, &s, row, is_served, &expected);
+            if (what)
+                return what;
         }
     }
     arena_rewind(scratch, mark);

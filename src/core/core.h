@@ -431,6 +431,8 @@ enum cause_code {
     CAUSE_BOOT_NOT_SERVED,  /* its power action waits at the boot barrier        */
     CAUSE_POWER_FAILED,     /* the last power action was given up, or failed     */
     CAUSE_MAC_TAKEN,        /* another node has a MAC that the node reports      */
+    CAUSE_NAME_INVALID,     /* a name filter makes a text that is no DNS name    */
+    CAUSE_NAME_NOT_SERVED,  /* the DNS service of a name filter does not exist   */
     CAUSE_COUNT,
     CAUSE_REASON = CAUSE_COUNT /* why the previous cause of the chain failed: see `reason` */
 };
@@ -449,6 +451,13 @@ struct cause {
 
 /* The chain of causes of a noderole, node or deployment. NULL if there is no such object. */
 struct cause *core_why(const struct core *c, enum table table, int64_t id, struct arena *a);
+/* Which name filters match addresses of a node and give them no DNS name. These causes are no
+ * chain: each is independent of the others, and of the chain of the node. Their object is the
+ * filter, the subject the address or the DNS service. NULL: none, or no such node. *out_is_all is
+ * false if there may be more than the first WHY_NAMES that are returned. */
+enum { WHY_NAMES = 20 };
+struct cause *core_why_names(const struct core *c, int64_t node_id, struct arena *a,
+                             bool *out_is_all);
 const char *cause_name(enum cause_code code);
 /* The same, or the name of the reason for a CAUSE_REASON. */
 const char *cause_code_name(const struct cause *cause);

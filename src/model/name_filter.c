@@ -285,21 +285,31 @@ bool name_template_expand(struct str text, const struct name_template *template,
 
 /* ---- names ---- */
 
-bool dns_name_is_valid(struct str name)
+const char *dns_name_wrong(struct str name)
 {
+    _Static_assert(DNS_NAME_LEN_MAX == 253 && LABEL_LEN_MAX == 63, "the phrases name the limits");
     uint32_t label = 0; /* length of the current label */
-    if (name.len == 0 || name.len > DNS_NAME_LEN_MAX)
-        return false;
+    if (name.len == 0)
+        return "is empty";
+    if (name.len > DNS_NAME_LEN_MAX)
+        return "is longer than 253 characters";
     for (uint32_t i = 0; i < name.len; i++) {
         const char ch = name.at[i];
         const bool is_last = i + 1 == name.len || name.at[i + 1] == '.';
-        if (ch == '.' ? label == 0 || is_last
-                      : !(char_is_letter(ch) || char_is_digit(ch) ||
-                          (ch == '-' && label > 0 && !is_last)))
-            return false;
+        if (ch == '.' && (label == 0 || is_last))
+            return "has an empty label";
+        if (ch == '-' && (label == 0 || is_last))
+            return "has a label that begins or ends with a hyphen";
+        if (ch != '.' && ch != '-' && !char_is_letter(ch) && !char_is_digit(ch))
+            return "has a character other than letters, digits, hyphens and dots";
         label = ch == '.' ? 0 : label + 1;
         if (label > LABEL_LEN_MAX)
-            return false;
+            return "has a label of more than 63 characters";
     }
-    return true;
+    return NULL;
+}
+
+bool dns_name_is_valid(struct str name)
+{
+    return !dns_name_wrong(name);
 }

@@ -108,3 +108,5 @@ bool name_template_expand(struct str text, const struct name_template *template,
 /* True for a host name of RFC 1123: labels of 1 to 63 letters, digits and hyphens that neither
  * begin nor end with a hyphen, separated by dots, at most 253 characters in all. */
 bool dns_name_is_valid(struct str name);
+/* Why it is not: a static phrase that follows "the text"; NULL if it is valid. */
+const char *dns_name_wrong(struct str name);

@@ -705,6 +705,27 @@ def test_a_filter_needs_all_its_fields(daemon):
                       "template": "{{node.name}}"}, sample
 
 
+def test_why_of_a_node_says_which_addresses_have_no_name(daemon):
+    me = daemon.client()
+    network(me, "nw-why", 70)
+    node(me, "nw-why")
+    make(me, "network_allocations", node="nw-why.example.com", network="nw-why")
+    made = make(me, "dns_name_filters", **{**filter_of("nw-why", 1620), "matcher": 'net.name == "nw-why"'})
+    full = shown(me.get("dns_name_filters/nw-why?view=full"))
+    assert full == {**made, "has_service": False}, full
+    assert "nw-why" in [f["name"] for f in shown(me.get("dns_name_filters?has_service=false"))]
+    assert not shown(me.get("dns_name_filters?has_service=true"))
+    check_error(me.get("dns_name_filters?has_service=7"), 400, "bad_value", "has_service")
+    why = shown(me.get("nodes/nw-why.example.com/why"))
+    assert why["names_complete"] is True and why["chain"][-1]["code"] == "none", why
+    [cause] = why["names"]
+    assert [cause[key] for key in ("code", "object", "object_id", "name", "subject")] == [
+        "name_not_served", "dns_name_filter", made["id"], "nw-why", "system"], cause
+    assert "gives 10.16.70.10 of network `nw-why` no name" in cause["text"], cause
+    assert me.delete("dns_name_filters/nw-why").status == 200
+    assert shown(me.get("nodes/nw-why.example.com/why"))["names"] == []
+
+
 def test_entries_are_read_only_and_found_by_id(daemon):
     me = daemon.client()
     answer = me.get("dns_name_entries")

@@ -85,6 +85,23 @@ def test_interfaces_filters_names_and_nics(bench):
     assert answer.status == NOT_FOUND and "network_interface_maps" in answer.err, answer
 
 
+def test_why_of_a_node_prints_addresses_without_a_name(bench):
+    network(bench, "cn-why", 9)
+    node(bench, "cn-why.example.com")
+    bench.says("allocations", "create", "node=cn-why.example.com", "network=cn-why")
+    assert "DNS name" not in bench.says("nodes", "why", "cn-why.example.com")
+    for number in range(21):
+        fields = [f"name=cn-why{number}", 'matcher=net.name == "cn-why"', f"priority:={1800 + number}", "service=cn-none",
+                  "template={{node.name}}"]
+        (row,) = rows(bench.says("filters", "create", *fields))
+        assert row["HAS SERVICE"] == "false", row
+    lines = [line for line in bench.says("nodes", "why", "cn-why.example.com").splitlines() if "DNS name, " in line]
+    assert len(lines) == 21 and lines[20] == "DNS name, more filters may give none", lines
+    assert lines[0].startswith("DNS name, name_not_served: filter `cn-why0` gives 10.17.9.10 of network `cn-why` no name"), lines
+    for number in range(21):
+        bench.says("filters", "destroy", f"cn-why{number}")
+
+
 MAPS = """
 barclamp: {name: cnmaps}
 roles:

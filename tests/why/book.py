@@ -2,17 +2,18 @@
 
 `how` is a maker (making.py), all of which run in one daemon at the same time, or the name of a scene
 (scenes.py) that has a daemon of its own. `code` is that of the last cause of the chain, or of an entry
-of `installation`; `about` is the object it has to name: node_role, node, role or attrib, which are
-those of the maker, or a part of the installation.
+of `installation` or `names`; `about` is the object it has to name: node_role, node, role, attrib or
+dns_name_filter, which are those of the maker, or a part of the installation.
 """
 import collections
 
-from making import (Cancelled, Chain, Far, Gone, Ipmi, Large, Lua, Machine, NoCode, OwnKey, Probe,
-                    Redfish, Script, SmallDisk, Value)
+from making import (Cancelled, Chain, Far, Gone, Ipmi, Large, Lua, Machine, Named, NoCode, OwnKey,
+                    Probe, Redfish, Script, SmallDisk, Value)
 
 Fault = collections.namedtuple("Fault", "group name how code about subject", defaults=(None,))
 
 NODEROLE, NODE, ROLE, ATTRIB = "node_role", "node", "role", "attrib"
+FILTER = "dns_name_filter"
 STORE, SUPERVISOR, CLOCK = "store", "supervisor", "clock"
 
 KILL_FIRST = 'kill -{} "$(cat "$HALLIGAN_PLACE/pid")"; sleep LONG'
@@ -187,6 +188,15 @@ BOOK = [
     Fault("boot", "never served", "boot", "boot_not_served", NODE, "reset"),
     Fault("boot", "boot server in error", "boot_error", "boot_not_served", NODE, "reset"),
     Fault("boot", "boot device not set", "boot_error", "power_refused", NODE, "boot disk"),
+    # -- names -----------------------------------------------------------------------------------
+    Fault("names", "name with an underscore", Named(1, "{{node.name}}_x"), "name_invalid", FILTER,
+          "10.77.1.10"),
+    Fault("names", "token that does not exist", Named(2, "{{node.color}}"), "name_invalid", FILTER,
+          "10.77.2.10"),
+    Fault("names", "name of a MAC that is missing", Named(3, "{{node.mac}}"), "name_invalid", FILTER,
+          "10.77.3.10"),
+    Fault("names", "no DNS service", Named(4, "{{node.name}}", is_served=False), "name_not_served",
+          FILTER, "no-dns-service"),
     # -- clock -----------------------------------------------------------------------------------
     Fault("clock", "set back an hour", "clock", "clock_behind", CLOCK),
     Fault("clock", "set ahead a day", "clock", "clock_ahead", CLOCK),

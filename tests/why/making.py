@@ -282,6 +282,38 @@ class Chain(Maker):
         return bool(self.first) or self.root.is_there(scene)
 
 
+# -- names -----------------------------------------------------------------------------------------
+
+
+class Named(Maker):
+    """A node with the address 10.77.THIRD.10, and a name filter that matches it and gives no name."""
+
+    def __init__(self, third, template, is_served=True):
+        self.third, self.template, self.is_served = third, template, is_served
+
+    def declare(self, scene, name):
+        """The role lists the DNS service of the filter; it is not bound if that shall be missing."""
+        self.role = name
+        lists = {"name": "lists-" + name, "map": f"why/{name}", "default": [name]}
+        scene.y.role(name, attribs=[lists], **{"lists-services": lists["name"]})
+
+    def post(self, scene, noun, **fields):
+        answer = scene.y.me.post(noun, fields)
+        assert answer.status == 200, answer
+
+    def make(self, scene, name):
+        self.node = scene.y.node(name)
+        if self.is_served:
+            scene.y.commit(scene.y.bind(self.node, self.role))
+        ends = {"first": f"10.77.{self.third}.10/24", "last": f"10.77.{self.third}.19/24"}
+        self.post(scene, "networks", name=name, conduit="1g0", ranges=[{"name": "host", **ends}])
+        self.post(scene, "network_allocations", node=self.node, network=name)
+        self.post(scene, "dns_name_filters", name=name, matcher=f'net.name == "{name}"',
+                  priority=self.third, service=name, template=self.template)
+        self.dns_name_filter = name
+        self.target = "nodes/" + self.node
+
+
 # -- power -----------------------------------------------------------------------------------------
 
 

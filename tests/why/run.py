@@ -30,7 +30,8 @@ WRONG_MAX = 2
 FAULTS_MIN = 48
 EACH_MIN = 4
 GROUPS = (("ssh",), ("exit", "signal"), ("deadline", "memory"), ("disk",), ("supervisor",), ("lua",),
-          ("wall", "schema"), ("parents",), ("store",), ("power",), ("boot",), ("clock",))
+          ("wall", "schema"), ("parents",), ("store",), ("power",), ("boot",), ("clock",),
+          ("names",))
 # Faults whose reason is looked for in every place that shows it.
 SHOWN = ("status 3", "key refused", "deadline of the role", "signal 9", "loop without end")
 WAIT_S = 30  # for an answer; most are there at once
@@ -140,6 +141,9 @@ def is_right(fault, why, names):
     if fault.about in ("store", "supervisor", "clock"):
         return any(one["code"] == fault.code and one["object"] == fault.about
                    for one in why.get("installation", []))
+    if fault.about == "dns_name_filter":
+        return any(one["code"] == fault.code and one["subject"] == fault.subject and
+                   about(fault, one, names) for one in why.get("names", []))
     chain = why.get("chain")
     if not chain or chain[-1]["code"] != fault.code:
         return False
@@ -150,7 +154,7 @@ def is_right(fault, why, names):
 
 def shown(why):
     keys = ("code", "object", "name", "subject", "node", "role", "text")
-    causes = why.get("chain", []) + why.get("installation", [])
+    causes = why.get("chain", []) + why.get("names", []) + why.get("installation", [])
     return "; ".join(str({k: c[k] for k in keys if k in c}) for c in causes[-2:]) or str(why)
 
 

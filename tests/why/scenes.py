@@ -83,8 +83,8 @@ class Scene:
 
     # -- answers ---------------------------------------------------------------------------------
 
-    def ask(self, fault, target, node=None, role=None, attrib=None):
-        self.world.judge(self, fault, target, {"node": node, "role": role, "attrib": attrib})
+    def ask(self, fault, target, node=None, role=None, **others):
+        self.world.judge(self, fault, target, {"node": node, "role": role, **others})
 
     def close(self):
         self.y.close()
@@ -118,7 +118,8 @@ def play_maker(scene, fault):
             return
         time.sleep(0.05)
     attrib = getattr(how, "attrib", None) or getattr(getattr(how, "root", None), "attrib", None)
-    scene.ask(fault.name, how.target, how.node, how.role, attrib)
+    scene.ask(fault.name, how.target, how.node, how.role, attrib=attrib,
+              dns_name_filter=getattr(how, "dns_name_filter", None))
     how.close()
 
 

@@ -264,7 +264,8 @@ static const char *query_check_value(struct query_parser *r, const struct query_
         return w->has_time ? NULL : "must be a time such as 2015-01-02T03:04:05Z";
     const bool is_truth = kind == PROP_BOOL || kind == PROP_BOOL_INVERTED || kind == PROP_FLAG ||
                           kind == PROP_IS_SET || kind == PROP_NODE_ERROR ||
-                          kind == PROP_JIG_ACTIVE || kind == PROP_RANGE_FLAG;
+                          kind == PROP_JIG_ACTIVE || kind == PROP_RANGE_FLAG ||
+                          kind == PROP_FILTER_HAS_SERVICE;
     if (!is_truth || str_eq(w->text, STR("true")) || str_eq(w->text, STR("false")))
         return NULL;
     return "must be true or false";

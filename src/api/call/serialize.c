@@ -173,6 +173,11 @@ static struct object_view_value view_entry_value(enum object_view_kind kind,
                                        : STR("A"));
 }
 
+static struct object_view_value view_reference(int64_t id)
+{
+    return id ? view_number(id) : (struct object_view_value){.kind = VALUE_NULL};
+}
+
 static struct object_view_value view_time(int64_t ms)
 {
     return (struct object_view_value){.kind = ms ? VALUE_TIME : VALUE_NULL, .number = ms};
@@ -196,9 +201,7 @@ struct object_view_value object_view_value(const struct object_view_field *f,
     switch (f->kind) {
     case PROP_INT: return view_number(*(const int64_t *)at);
     case PROP_UINT32: return view_number(*(const uint32_t *)at);
-    case PROP_REF:
-        return *(const int64_t *)at ? view_number(*(const int64_t *)at)
-                                    : (struct object_view_value){.kind = VALUE_NULL};
+    case PROP_REF: return view_reference(*(const int64_t *)at);
     case PROP_BOOL: return view_bool(*(const bool *)at);
     case PROP_BOOL_INVERTED: return view_bool(!*(const bool *)at);
     case PROP_FLAG: return view_bool(*(const uint32_t *)at & f->bit);
@@ -234,6 +237,8 @@ struct object_view_value object_view_value(const struct object_view_field *f,
     case PROP_RR_TYPE:
     case PROP_ENTRY_ADDRESS:
     case PROP_ENTRY_NODE: return view_entry_value(f->kind, core, record);
+    case PROP_FILTER_HAS_SERVICE:
+        return view_bool(core_dns_name_filter_is_served(core, *(const int64_t *)at));
     case PROP_CHANGED: return view_changed(core, *(const int64_t *)at, false);
     case PROP_CHANGED_DESTRUCTIVE: return view_changed(core, *(const int64_t *)at, true);
     case PROP_UNPROPOSED: return view_number(core_count_unproposed(core, *(const int64_t *)at));

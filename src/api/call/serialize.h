@@ -59,6 +59,7 @@ enum object_view_kind {
     PROP_RR_TYPE,             /* type of the record of a DNS name: A or AAAA */
     PROP_ENTRY_ADDRESS,       /* address that a DNS name resolves to, without prefix length */
     PROP_ENTRY_NODE,          /* id of the node that has it */
+    PROP_FILTER_HAS_SERVICE,  /* does the DNS service of the name filter exist? */
 };
 
 struct object_view_field {

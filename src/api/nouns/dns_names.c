@@ -3,8 +3,9 @@
 /* Filters that give DNS names to the addresses of nodes, and the names that result. Constant
  * tables without state; a change of a filter is one command, and a problem before it changes
  * nothing. Names follow the filters by themselves, so they are read only and appear some time
- * after the reply to a change. An entry is found by its id only, because several may have one name
- * and there can be millions: a list with a filter finds them in steps. */
+ * after the reply to a change. A filter whose has_service is false gives no names, because no
+ * noderole lists its DNS service. An entry is found by its id only, because several may have one
+ * name and there can be millions: a list with a filter finds them in steps. */
 
 /* clang-format off */
 static const struct object_view_field filter_fields[] = {
@@ -16,6 +17,7 @@ static const struct object_view_field filter_fields[] = {
     {"service",  PROP_TEXT,   PROP_AT(dns_name_filter.service),  0, "\"system\""},
     {"template", PROP_TEXT,   PROP_AT(dns_name_filter.template), 0, "\"{{node.name}}\""},
     PROP_TIMES(dns_name_filter)
+    {"has_service", PROP_FILTER_HAS_SERVICE, PROP_AT(dns_name_filter.id), 0, NULL},
 };
 
 static const struct object_view_field entry_fields[] = {
@@ -45,8 +47,10 @@ static const struct param_rule create_rules[] = {FILTER_RULES(dns_name_filter_cr
 static const struct param_rule update_rules[] = {FILTER_RULES(dns_name_filter_update, false)};
 /* clang-format on */
 
-static const struct object_view shape_dns_name_filter = {
-    .type = "dns_name_filter", .table = TABLE_DNS_NAME_FILTER, PROP_ROWS(filter_fields)};
+static const struct object_view shape_dns_name_filter = {.type = "dns_name_filter",
+                                                         .table = TABLE_DNS_NAME_FILTER,
+                                                         PROP_ROWS(filter_fields),
+                                                         .extras = 1};
 static const struct object_view shape_dns_name_entry = {
     .type = "dns_name_entry", .table = TABLE_DNS_NAME_ENTRY, PROP_ROWS(entry_fields), .extras = 2};
 

@@ -96,6 +96,8 @@ struct str object_name(const struct core *core, enum table table, int64_t id, st
         return record.deployment.name;
     if (table == TABLE_ATTRIB)
         return record.attrib.name;
+    if (table == TABLE_DNS_NAME_FILTER)
+        return record.dns_name_filter.name;
     return table == TABLE_NODEROLE ? object_noderole_name(core, &record.noderole, a) : STR("");
 }
 

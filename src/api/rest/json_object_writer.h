@@ -27,8 +27,8 @@ void object_put_bool(struct object_writer *m, const char *key, bool value);
 void object_put_time(struct object_writer *m, const char *key, int64_t ms); /* 0 is null */
 void object_put_json(struct object_writer *m, const char *key, struct str json);
 
-/* The name of a node, role, deployment or attrib; `<deployment>: <node>: <role>` of a noderole.
- * Empty if the object does not exist, or for any other table. */
+/* The name of a node, role, deployment, attrib or name filter; `<deployment>: <node>: <role>` of a
+ * noderole. Empty if the object does not exist, or for any other table. */
 struct str object_name(const struct core *core, enum table table, int64_t id, struct arena *a);
 /* The name of the table in the API. */
 const char *object_noun(enum table table);

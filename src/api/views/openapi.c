@@ -78,6 +78,7 @@ static const char *openapi_field_schema(enum object_view_kind kind)
     case PROP_FLAG:
     case PROP_IS_SET:
     case PROP_JIG_ACTIVE:
+    case PROP_FILTER_HAS_SERVICE:
     case PROP_RANGE_FLAG:
     case PROP_NODE_ERROR: return "{\"type\":\"boolean\"}";
     case PROP_RANGE_CONDUIT:

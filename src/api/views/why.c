@@ -149,6 +149,26 @@ static void why_put_groups(struct call *call, struct why_walk *walk, struct obje
     buf_put_c(b, ']');
 }
 
+/* ---- names of a node ---- */
+
+/* Addresses of the node that filters match and give no DNS name. They hold back nothing, so they
+ * are no part of the chain. */
+static void why_put_names(struct call *call, int64_t node_id, struct object_writer *m,
+                          struct buf *b)
+{
+    bool is_all;
+    const struct cause *first = core_why_names(call->core, node_id, call->arena, &is_all);
+    if (object_put_key(m, "names")) {
+        buf_put_c(b, '[');
+        for (const struct cause *cause = first; cause; cause = cause->next) {
+            buf_put_z(b, cause == first ? "" : ",\n");
+            why_put_cause(call, cause, b);
+        }
+        buf_put_c(b, ']');
+    }
+    object_put_bool(m, "names_complete", is_all);
+}
+
 /* ---- installation ---- */
 
 static void why_put_faults(struct call *call, struct buf *b)
@@ -199,6 +219,8 @@ static void reply_why(struct call *call, enum table table, int64_t id, const str
         why_put_chain(call, first, &b);
     if (walk)
         why_put_groups(call, walk, &m, &b);
+    if (table == TABLE_NODE)
+        why_put_names(call, id, &m, &b);
     if (object_put_key(&m, "installation"))
         why_put_faults(call, &b);
     object_writer_close(&m);

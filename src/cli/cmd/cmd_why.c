@@ -9,8 +9,9 @@
  * Stateless; one GET request for each call.
  *
  * The reply has faults of the installation, which may be the cause of everything else and are
- * printed first; the chain of causes, from the object to the root; and for a deployment groups of
- * noderoles with the same root cause. A reply without a chain is printed as a document.
+ * printed first; the chain of causes, from the object to the root; for a deployment groups of
+ * noderoles with the same root cause; and for a node its addresses without a DNS name. A reply
+ * without a chain is printed as a document.
  *
  * Failure: cmd_why_show prints the error and returns the status. cmd_why_print adds an explanation
  * to another failure, so it prints nothing if its own request fails. */
@@ -71,6 +72,20 @@ static void why_put_chain(struct buf *b, const struct json *chain)
         }
         buf_put_c(b, '\n');
     }
+}
+
+/* Addresses of a node that have no DNS name. */
+static void why_put_names(struct buf *b, const struct json *why)
+{
+    const struct json *names = json_get(why, STR("names"));
+    for (const struct json *name = names ? names->first : NULL; name; name = name->next) {
+        buf_put_z(b, "DNS name, ");
+        why_put_cause(b, name);
+        buf_put_c(b, '\n');
+    }
+    const struct json *complete = json_get(why, STR("names_complete"));
+    if (complete && !json_is_true(complete))
+        buf_put_z(b, "DNS name, more filters may give none\n");
 }
 
 static void why_put_examples(struct buf *b, const struct json *group)
@@ -142,6 +157,7 @@ enum cli_exit cmd_why_show(struct cli_request *req)
     why_put_chain(&b, chain);
     why_put_hint(&b, chain);
     why_put_groups(&b, why);
+    why_put_names(&b, why);
     output_text(buf_str(&b));
     return CLI_OK;
 }

@@ -122,9 +122,9 @@ static const struct cli_verb map_verbs[] = {
 
 /* ---- names ---- */
 
-static const struct cli_column filter_columns[] = {{"id", NULL},       {"name", NULL},
-                                                   {"priority", NULL}, {"matcher", NULL},
-                                                   {"service", NULL},  {"template", NULL}};
+static const struct cli_column filter_columns[] = {
+    {"id", NULL},      {"name", NULL},     {"priority", NULL},   {"matcher", NULL},
+    {"service", NULL}, {"template", NULL}, {"has_service", NULL}};
 static const struct cli_verb filter_verbs[] = {LIST, SHOW, CREATE, UPDATE, DESTROY, WATCH};
 
 static const struct cli_column name_columns[] = {

@@ -32,6 +32,9 @@
  * CHANGE_UNITS. */
 enum { WORK_MAX = 600, DOC_UNITS = 5, UNIT_BYTES = 64, CHANGE_UNITS = 4 };
 
+/* The work of a search for faults, which is done in one piece. */
+enum { FAULT_WORK_MAX = 5 * WORK_MAX };
+
 /* ---- entries ---- */
 
 static uint64_t entry_key(dns_name_filter_ix f, int64_t entry_id)
@@ -447,6 +450,49 @@ enum dns_name_verdict core_dns_name(const struct core *c, int64_t allocation_id,
     *out_name = str_copy(a, name);
     arena_fini(&reader.scratch);
     return verdict;
+}
+
+/* True if the filter matches and gives no name; the rest of *fault is then set. */
+static bool name_find_fault(const struct core *c, const struct name_facts *facts, struct arena *a,
+                            struct name_fault *fault)
+{
+    const struct dns_name_filter *filter = dns_name_filter_at(c, fault->filter);
+    char buffer[DNS_NAME_LEN_MAX];
+    uint32_t len = 0;
+    if (!name_matcher_holds(text_of(c, filter->matcher), &filter->matches, facts))
+        return false;
+    if (!filter->is_served)
+        return true;
+    if (!name_template_expand(text_of(c, filter->template), &filter->makes, facts, buffer, &len)) {
+        fault->wrong = "is longer than 253 characters";
+        return true;
+    }
+    fault->text = str_copy(a, (struct str){buffer, len});
+    fault->wrong = dns_name_wrong(fault->text);
+    return fault->wrong != NULL;
+}
+
+void dns_names_find_faults(const struct core *c, node_ix n, struct arena *a,
+                           struct name_faults *out)
+{
+    const struct vec *allocations = &node_at(c, n)->allocations;
+    struct name_reader reader = {.c = c};
+    *out = (struct name_faults){.is_all = true};
+    for (uint32_t i = 0; i < c->vars.name_filters.count && out->is_all; i++)
+        for (uint32_t k = 0; k < allocations->count && out->is_all; k++) {
+            struct name_fault fault = {.filter = {vec_at(c, &c->vars.name_filters, i)},
+                                       .allocation = {vec_at(c, allocations, k)}};
+            const struct name_facts facts = name_facts_of(&reader, fault.allocation);
+            out->is_all = ++reader.work <= FAULT_WORK_MAX;
+            if (!out->is_all || !name_find_fault(c, &facts, a, &fault))
+                continue;
+            out->is_all = out->count < WHY_NAMES;
+            if (out->is_all)
+                out->at[out->count++] = fault;
+            if (!fault.wrong)
+                break; /* the missing service is the same for the other allocations */
+        }
+    arena_fini(&reader.scratch);
 }
 
 /* ---- check ---- */

@@ -235,5 +235,20 @@ void dns_names_forget_filter(struct core *c, dns_name_filter_ix f);
 bool dns_name_entry_fill(const struct core *c, const struct dns_name_entry *row,
                          const struct dns_name_entry_record *r);
 void dns_name_entry_index(struct core *c, dns_name_entry_ix e);
+/* A filter that matches an allocation of a node and gives it no name. */
+struct name_fault {
+    dns_name_filter_ix filter;
+    network_allocation_ix allocation;
+    const char *wrong; /* dns_name_wrong() of the text; NULL: the DNS service does not exist */
+    struct str text;   /* that the template makes; empty if it is too long */
+};
+/* By priority of the filters; of a filter without a service the first one only. */
+struct name_faults {
+    struct name_fault at[WHY_NAMES];
+    uint32_t count;
+    bool is_all; /* false: there may be more, because the work is bounded, too */
+};
+void dns_names_find_faults(const struct core *c, node_ix n, struct arena *a,
+                           struct name_faults *out);
 void dns_names_load(struct core *c); /* evaluate all allocations after a load */
 const char *dns_names_check(const struct core *c);

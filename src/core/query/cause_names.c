@@ -30,6 +30,8 @@ const char *cause_name(enum cause_code code)
         [CAUSE_BOOT_NOT_SERVED] = "boot_not_served",
         [CAUSE_POWER_FAILED] = "power_failed",
         [CAUSE_MAC_TAKEN] = "mac_taken",
+        [CAUSE_NAME_INVALID] = "name_invalid",
+        [CAUSE_NAME_NOT_SERVED] = "name_not_served",
         [CAUSE_REASON] = "reason",
     };
     must(code <= CAUSE_REASON);

@@ -167,6 +167,8 @@ static uint32_t why_groups_rank(enum cause_code code)
     case CAUSE_PROPOSED:
     case CAUSE_HEAD_PROPOSED:
     case CAUSE_NOT_AVAILABLE:
+    case CAUSE_NAME_INVALID:
+    case CAUSE_NAME_NOT_SERVED:
     case CAUSE_HELD_BY_TARGET: return 1;
     case CAUSE_NONE:
     case CAUSE_PARENT:

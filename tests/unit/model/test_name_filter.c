@@ -393,3 +393,24 @@ TEST(a_dns_name_is_one_of_rfc_1123)
         CHECK(dns_name_is_valid((struct str){name, len}) == (len <= DNS_NAME_LEN_MAX));
     }
 }
+
+TEST(what_is_wrong_with_a_dns_name_is_known)
+{
+    static const char hyphen[] = "has a label that begins or ends with a hyphen";
+    static const char other[] = "has a character other than letters, digits, hyphens and dots";
+    static const char label[] = "has an empty label";
+    const struct {
+        const char *name, *wrong;
+    } rows[] = {{"", "is empty"}, {".a", label},  {"a.", label},    {"a..b", label},
+                {"-a", hyphen},   {"a-", hyphen}, {"a.-b", hyphen}, {"a-.b", hyphen},
+                {"a_b", other},   {"a b", other}, {"{{x}}", other}, {"a\xc3\xa4", other}};
+    char name[DNS_NAME_LEN_MAX + 1];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        CHECK(strcmp(dns_name_wrong(str_from(rows[i].name)), rows[i].wrong) == 0);
+    memset(name, 'a', sizeof name);
+    CHECK(dns_name_wrong((struct str){name, LABEL_LEN_MAX}) == NULL);
+    CHECK(strcmp(dns_name_wrong((struct str){name, LABEL_LEN_MAX + 1}),
+                 "has a label of more than 63 characters") == 0);
+    CHECK(strcmp(dns_name_wrong((struct str){name, sizeof name}),
+                 "is longer than 253 characters") == 0);
+}
