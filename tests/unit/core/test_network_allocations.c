@@ -136,6 +136,15 @@ TEST(a_second_request_returns_the_first_address)
     CHECK(core_edits(w->core) == edits);
     HAS(REFUSED(w, cmd_allocate_address(w, "n1", host(w), "10.1.0.11"), ADDRESS_TAKEN, "address"),
         "is not the one that the node has in range net.host");
+    /* The first request changes the node, the second one does not. */
+    world_role(w, "watch", "'hooks':['on_node_change']");
+    DONE(w, CMD(NODE_UPDATE, node_update, .id = the_node(w, "n2"), .given = GIVEN_NODE_AVAILABLE,
+                .available = true));
+    world_clear_effects(w);
+    DONE(w, cmd_allocate(w, "n2", host(w)));
+    EXPECT_EFFECTS(w, "on_node_change watch n2");
+    DONE(w, cmd_allocate(w, "n2", host(w)));
+    EXPECT_EFFECTS(w, "");
     world_close(w);
 }
 
@@ -163,6 +172,12 @@ TEST(the_host_part_of_the_admin_address_is_used_in_networks_of_its_group)
                           "[{'name':'host','first':'10.20.0.1/16','last':'10.20.255.254/16'}]", ""),
               "conduit", "1g2"));
     EXPECT_STR(allocated(w, "n1", range_named(w, "wide", "host")), "10.20.0.13/16");
+    /* The same for the upper half of an IPv6 address. */
+    DONE(w, cmd_range(2, "six", "fd01:0:0:7::1/64", "fd01:0:0:7::99/64"));
+    DONE(w, cmd_range(3, "six", "fd02::1/32", "fd02:0:ffff::1/32"));
+    DONE(w, cmd_allocate_address(w, "n1", range_named(w, "boss", "six"), "fd01:0:0:7::42"));
+    DONE(w, cmd_suggest(w, "n1", range_named(w, "wide", "six"), "fd09::1")); /* outside */
+    EXPECT_STR(address_in(w, "n1", range_named(w, "wide", "six")), "fd02::42/32");
     world_close(w);
 }
 

@@ -210,6 +210,8 @@ TEST(a_node_has_at_most_64_macs)
             REFUSED(w, cmd_macs(w, "n1.example.com", list), LIMIT_REACHED, "value");
         CHECK(core_count(w->core, TABLE_NIC) == (count < 65 ? count : 64));
     }
+    DONE(w, cmd_create(w, "n2.example.com", "{'admin_macs':['52:54:00:00:01:00']}"));
+    REFUSED(w, cmd_move(w, "n1.example.com", "52:54:00:00:01:00"), LIMIT_REACHED, "mac");
     world_close(w);
 }
 
@@ -330,6 +332,34 @@ TEST(a_system_node_gets_no_address)
 }
 
 /* ---- rows of older versions, check ---- */
+
+TEST(records_of_nics_that_no_command_makes_are_not_loaded)
+{
+    struct world *w = open_with_attribs();
+    DONE(w, cmd_create(w, "n1.example.com", "{'admin_macs':['52:54:00:00:00:0a']}"));
+    struct nic_record record = find_nic(w, mac_a);
+    struct nic row = *nic_at(w->core, nic_find(w->core, (uint64_t)record.mac));
+    static const int64_t wrong[] = {0, -1, 0x52540000000a, 0x01005e000001, INT64_C(1) << 48};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        record.mac = wrong[i];
+        CHECK(!nic_can_load(w->core, &row, &record));
+    }
+    record.mac = 0xfe0000000001;
+    CHECK(nic_can_load(w->core, &row, &record));
+    row.node.v = 0;
+    CHECK(!nic_can_load(w->core, &row, &record));
+    /* A node with 64 of them gets no other. */
+    char list[64 * 22 + 30] = "{'admin_macs':[";
+    uint32_t at = (uint32_t)strlen(list);
+    for (uint32_t i = 0; i < 64; i++)
+        at += (uint32_t)snprintf(list + at, sizeof list - at, "%s'52:54:00:00:01:%02x'",
+                                 i ? "," : "", i + 1);
+    snprintf(list + at, sizeof list - at, "]}");
+    DONE(w, cmd_create(w, "n2.example.com", list));
+    row.node = (node_ix){name_find(w->core, TABLE_NODE, STR("n2.example.com"))};
+    CHECK(!nic_can_load(w->core, &row, &record));
+    world_close(w);
+}
 
 TEST(rows_are_made_once_for_a_store_without_them)
 {
