@@ -267,6 +267,112 @@ TEST(the_identity_of_a_node_needs_operators_of_system)
     world_close(s.w);
 }
 
+/* ---- networks and addresses ---- */
+
+TEST(networks_routers_and_filters_are_changed_by_operators_of_system)
+{
+    struct site s = site_open();
+    const struct command commands[] = {
+        CMD(NETWORK_CREATE, network_create, .name = STR("net"), .deployment_id = s.lab,
+            .given = GIVEN_NETWORK_CONDUIT, .conduit = STR("1g0")),
+        CMD(NETWORK_UPDATE, network_update, .id = 1, .given = GIVEN_NETWORK_ORDER, .order = 3),
+        CMD(NETWORK_RANGE_CREATE, network_range_create, .network_id = 1, .name = STR("host"),
+            .given = GIVEN_RANGE_NAME | GIVEN_RANGE_FIRST | GIVEN_RANGE_LAST,
+            .first = STR("10.1.0.1/24"), .last = STR("10.1.0.9/24")),
+        CMD(NETWORK_RANGE_UPDATE, network_range_update, .id = 1, .given = GIVEN_RANGE_NAME,
+            .name = STR("hosts")),
+        CMD(NETWORK_ROUTER_CREATE, network_router_create, .network_id = 1),
+        CMD(NETWORK_ROUTER_UPDATE, network_router_update, .id = 1, .given = GIVEN_ROUTER_PREF,
+            .pref = 7),
+        CMD(NETWORK_ROUTER_DELETE, network_router_delete, .id = 1),
+        CMD(NODE_CREATE, node_create, .name = STR("n2.example.com"), .deployment_id = s.lab,
+            .ip = STR("10.1.0.5"), .mac = STR("52:54:00:00:00:0a")),
+        CMD(NIC_MOVE, nic_move, .node_id = s.node, .mac = STR("52:54:00:00:00:0a")),
+        CMD(DNS_NAME_FILTER_CREATE, dns_name_filter_create, .name = STR("f"), .given = 1),
+        CMD(DNS_NAME_FILTER_UPDATE, dns_name_filter_update, .id = 1, .given = 1, .name = STR("g")),
+        CMD(DNS_NAME_FILTER_DELETE, dns_name_filter_delete, .id = 1),
+        CMD(NETWORK_DELETE, network_delete, .id = 1),
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        REFUSED(s.w, by(s.viewer, commands[i]), FORBIDDEN, "deployment");
+        HAS(REFUSED(s.w, by(s.both_user, commands[i]), FORBIDDEN, "deployment"), "system");
+        DONE(s.w, by(s.system_user, commands[i]));
+    }
+    const struct command internal[] = {
+        CMD(LEASE_TAKE, lease_take, .range_id = 1, .address = STR("10.1.0.1")),
+        CMD(LEASE_RELEASE, lease_release, .address = STR("10.1.0.1")),
+        CMD(LEASE_DECLINE, lease_decline, .range_id = 1, .address = STR("10.1.0.1")),
+        CMD(NICS_MAKE, nics_make, .unused = 0),
+    };
+    for (size_t i = 0; i < sizeof internal / sizeof *internal; i++) {
+        world_step(s.w, by(s.system_user, internal[i]));
+        CHECK(s.w->out.verdict == VERDICT_REFUSED);
+        CHECK(s.w->out.problems->code == PROBLEM_FORBIDDEN);
+    }
+    world_close(s.w);
+}
+
+/* Network `net` of prod and `loose`, which is not configured, of lab. */
+static struct site site_open_with_networks(void)
+{
+    struct site s = site_open();
+    DONE(s.w, CMD(NETWORK_CREATE, network_create, .name = STR("net"), .deployment_id = s.prod,
+                  .given = GIVEN_NETWORK_CONDUIT, .conduit = STR("1g0"),
+                  .ranges = world_json(s.w, "[{'name':'host','first':'10.1.0.1/24',"
+                                            "'last':'10.1.0.9/24'}]")));
+    DONE(s.w, CMD(NETWORK_CREATE, network_create, .name = STR("loose"), .deployment_id = s.lab,
+                  .given = GIVEN_NETWORK_CONDUIT | GIVEN_NETWORK_CONFIGURE, .conduit = STR("1g1"),
+                  .ranges = world_json(s.w, "[{'name':'host','first':'10.1.0.1/16',"
+                                            "'last':'10.1.9.9/16','overlap':true}]")));
+    return s;
+}
+
+TEST(a_chosen_address_needs_the_level_in_the_deployment_of_its_network)
+{
+    struct site s = site_open_with_networks();
+    struct world *w = s.w;
+    const int64_t other = world_node(w, "n2", "prod");
+    const struct command next =
+        CMD(NETWORK_ALLOCATE, network_allocate, .node_id = s.node, .network_id = 1);
+    struct command chosen = next, suggested = next, by_range = next;
+    chosen.network_allocate.address = STR("10.1.0.7");
+    suggested.network_allocate.suggestion = STR("10.1.0.8");
+    by_range.network_allocate.network_id = 0;
+    by_range.network_allocate.range_id = 1;
+    by_range.network_allocate.address = STR("10.1.0.9");
+    const struct command all[] = {next, chosen, suggested, by_range};
+    for (size_t i = 0; i < 4; i++) {
+        REFUSED(w, by(s.viewer, all[i]), FORBIDDEN, "deployment");
+        if (i)
+            HAS(REFUSED(w, by(s.lab_user, all[i]), FORBIDDEN, "deployment"), "prod");
+        const int64_t id = DONE(w, by(i ? s.both_user : s.lab_user, all[i]));
+        const struct command back = CMD(NETWORK_DEALLOCATE, network_deallocate, .id = id);
+        REFUSED(w, by(s.viewer, back), FORBIDDEN, "deployment");
+        DONE(w, by(s.lab_user, back));
+    }
+    /* For a node of prod, and its address, lab has no say. */
+    struct command theirs = next;
+    theirs.network_allocate.node_id = other;
+    REFUSED(w, by(s.lab_user, theirs), FORBIDDEN, "deployment");
+    const int64_t id = DONE(w, by(s.both_user, theirs));
+    REFUSED(w, by(s.lab_user, CMD(NETWORK_DEALLOCATE, network_deallocate, .id = id)), FORBIDDEN,
+            "deployment");
+    world_close(w);
+}
+
+TEST(an_address_of_a_network_that_is_not_configured_is_chosen_by_operators_of_system)
+{
+    struct site s = site_open_with_networks();
+    struct command chosen = CMD(NETWORK_ALLOCATE, network_allocate, .node_id = s.node,
+                                .network_id = 2, .suggestion = STR("10.1.0.5"));
+    HAS(REFUSED(s.w, by(s.both_user, chosen), FORBIDDEN, "deployment"), "system");
+    chosen.network_allocate.network_id = 0;
+    chosen.network_allocate.range_id = 2;
+    HAS(REFUSED(s.w, by(s.both_user, chosen), FORBIDDEN, "deployment"), "system");
+    DONE(s.w, by(s.system_user, chosen));
+    world_close(s.w);
+}
+
 /* The phantom node of lab is the host of the daemon. */
 static int64_t phantom_of_lab(const struct site *s)
 {

@@ -361,6 +361,34 @@ TEST(records_of_nics_that_no_command_makes_are_not_loaded)
     world_close(w);
 }
 
+TEST(the_check_finds_nics_that_do_not_match_their_nodes)
+{
+    struct world *w = open_with_attribs();
+    struct core *c = w->core;
+    DONE(w, cmd_create(w, "n1.example.com", "{'admin_macs':['52:54:00:00:00:0a']}"));
+    DONE(w, cmd_create(w, "n2.example.com", "{'admin_macs':['52:54:00:00:00:0b']}"));
+    const nic_ix k = nic_find(c, 0x52540000000a);
+    const node_ix n1 = nic_at(c, k)->node;
+    nic_edit(c, k)->hinted = false;
+    HAS(core_check(c, &w->arena), "neither hint nor discovery mentions a nic");
+    nic_edit(c, k)->hinted = true;
+    nic_edit(c, k)->mac = 0x52540000000b;
+    HAS(core_check(c, &w->arena), "two nodes have one MAC");
+    nic_edit(c, k)->mac = 0x52540000000a;
+    nic_edit(c, k)->node = (node_ix){name_find(c, TABLE_NODE, STR("n2.example.com"))};
+    HAS(core_check(c, &w->arena), "a node lists a nic that is not its own");
+    nic_edit(c, k)->node.v = 99;
+    HAS(core_check(c, &w->arena), "the node of a nic does not exist");
+    nic_edit(c, k)->node = n1;
+    ids_remove(c, &node_derive(c, n1)->nics, TABLE_NIC, k.v);
+    HAS(core_check(c, &w->arena), "incomplete");
+    ids_insert(c, &node_derive(c, n1)->nics, TABLE_NIC, k.v);
+    omap_put(&c->macs, 7, k.v);
+    HAS(core_check(c, &w->arena), "incomplete");
+    CHECK(omap_remove(&c->macs, 7) && core_check(c, &w->arena) == NULL);
+    world_close(w);
+}
+
 TEST(rows_are_made_once_for_a_store_without_them)
 {
     struct world *w = open_with_attribs();
