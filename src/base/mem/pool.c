@@ -105,6 +105,11 @@ uint32_t pool_add(struct pool *p)
     return ix;
 }
 
+bool pool_is_full(const struct pool *p)
+{
+    return p->live >= p->max || (!p->free && p->high >= p->max);
+}
+
 bool pool_is_live(const struct pool *p, uint32_t ix)
 {
     if (ix - 1 >= p->high)

@@ -51,6 +51,9 @@ void pool_fini(struct pool *p);
  * pool is full. A rollback makes the slot unused again and leaves the bytes after its struct row
  * undefined. */
 uint32_t pool_add(struct pool *p);
+/* True if pool_add() would return 0. Slots of removed rows are used again only after the turn, so a
+ * pool can be full with fewer live rows than its maximum. */
+bool pool_is_full(const struct pool *p);
 
 /* For reading: any live or dead row. The index must come from pool_add. */
 static inline void *pool_at(const struct pool *p, uint32_t ix)

@@ -107,7 +107,7 @@ static uint32_t core_add_row_at_id(struct core *c, enum table table, int64_t id)
 
 uint32_t core_add_row(struct core *c, enum table table)
 {
-    if (c->tables[table].pool.live >= c->tables[table].pool.max) {
+    if (pool_is_full(&c->tables[table].pool)) {
         refuse(c, PROBLEM_LIMIT_REACHED, str_from(table_name(table)),
                STR_CONCAT(c->arena, STR("the limit of "),
                           str_from_i64(c->arena, c->tables[table].pool.max),

@@ -78,8 +78,7 @@ void dns_name_entry_index(struct core *c, dns_name_entry_ix e)
 static void entry_make(struct core *c, network_allocation_ix a, dns_name_filter_ix f,
                        struct str name)
 {
-    const struct pool *rows = &c->tables[TABLE_DNS_NAME_ENTRY].pool;
-    if (rows->live >= rows->max)
+    if (pool_is_full(&c->tables[TABLE_DNS_NAME_ENTRY].pool))
         return;
     const dns_name_entry_ix e = dns_name_entry_add(c);
     struct dns_name_entry *row = dns_name_entry_edit(c, e);
@@ -525,7 +524,7 @@ static const char *names_check_allocation(const struct core *c, network_allocati
         const bool is_given = name_evaluate(c, f, &facts, buffer, &name) == DNS_NAME_GIVEN;
         found += e.v != 0;
         if ((e.v && (!is_given || !str_eq(text_of(c, dns_name_entry_at(c, e)->name), name))) ||
-            (!e.v && is_given && entries->live < entries->max))
+            (!e.v && is_given && !pool_is_full(entries)))
             return "I17: the DNS names of an allocation are not those that its filters give";
     }
     return !is_settled || found == listed ? NULL

@@ -66,8 +66,7 @@ void lease_make_freed(struct core *c, network_range_ix r, struct ip ip, int64_t 
         if (old.v && is_done)
             lease_end(c, old);
     }
-    /* The slot of a removed row is used again only after the turn. */
-    if (leases->live >= leases->max || (!leases->free && leases->high == leases->max)) {
+    if (pool_is_full(leases)) {
         address_freed(c, ip);
         return;
     }

@@ -511,6 +511,17 @@ TEST(a_full_table_of_names_refuses_nothing)
     DONE(w, CMD(NODE_UPDATE, node_update, .id = the_node(w, "n2"), .given = GIVEN_DESCRIPTION,
                 .description = STR("again")));
     NOW(w, "n1 A by f, n2 A by f");
+    /* The slot of a name that was removed is used again only after the turn. */
+    world_collect(w);
+    rows->max = rows->live;
+    DONE(w, CMD(NODE_DELETE, node_delete, .id = the_node(w, "n1")));
+    dns_node(w, "n3", "prod");
+    NOW(w, "n2 A by f");
+    world_collect(w);
+    rows->max = max;
+    DONE(w, CMD(NODE_UPDATE, node_update, .id = the_node(w, "n3"), .given = GIVEN_DESCRIPTION,
+                .description = STR("again")));
+    NOW(w, "n2 A by f, n3 A by f");
     world_close(w);
 }
 

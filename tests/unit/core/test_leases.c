@@ -236,6 +236,26 @@ TEST(a_declined_address_rests)
     world_close(w);
 }
 
+TEST(a_full_table_refuses_a_lease_and_its_decline)
+{
+    struct world *w = open_with_pool();
+    struct pool *leases = &w->core->tables[TABLE_LEASE].pool;
+    const uint32_t max = leases->max;
+    leases->max = 2;
+    DONE(w, cmd_take(w, "10.1.0.10", mac_a));
+    DONE(w, cmd_decline(w, "10.1.0.10", mac_a));
+    world_collect(w);
+    DONE(w, with(cmd_take(w, "10.1.0.11", mac_b), "lease_s", "604800"));
+    w->now_ms += REST_MS;
+    /* The row of the address that has rested is replaced, but its slot is used again only after the
+     * turn. */
+    REFUSED(w, cmd_take(w, "10.1.0.10", mac_a), LIMIT_REACHED, "lease");
+    REFUSED(w, cmd_decline(w, "10.1.0.11", mac_b), LIMIT_REACHED, "lease");
+    leases->max = max;
+    DONE(w, cmd_take(w, "10.1.0.10", mac_a));
+    world_close(w);
+}
+
 TEST(a_client_declines_only_its_own_lease)
 {
     struct world *w = open_with_pool();

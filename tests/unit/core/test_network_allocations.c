@@ -416,6 +416,51 @@ TEST(an_address_stays_when_its_node_is_moved_or_renamed)
     world_close(w);
 }
 
+/* The command is refused while the table has no free slot, and done afterwards. */
+static void is_limited(struct world *w, enum table table, struct command command)
+{
+    struct pool *rows = &w->core->tables[table].pool;
+    const uint32_t max = rows->max;
+    rows->max = rows->live;
+    REFUSED(w, command, LIMIT_REACHED, table_name(table));
+    rows->max = max;
+    DONE(w, command);
+}
+
+TEST(full_tables_refuse_what_needs_a_row)
+{
+    struct world *w = open_with_nodes();
+    const struct command net =
+        cmd_network(w, "new", "[{'name':'host','first':'10.5.0.1/24','last':'10.5.0.9/24'}]",
+                    "{'address':'10.5.0.1'}");
+    is_limited(w, TABLE_NETWORK, net);
+    DONE(w, CMD(NETWORK_DELETE, network_delete, .id = 2));
+    is_limited(w, TABLE_NETWORK_ROUTER, net);
+    is_limited(w, TABLE_NETWORK_RANGE, cmd_range(1, "more", "10.6.0.1/24", "10.6.0.9/24"));
+    is_limited(w, TABLE_NETWORK_ALLOCATION, cmd_allocate(w, "n1", host(w)));
+    is_limited(w, TABLE_NIC,
+               CMD(NODE_CREATE, node_create, .name = STR("n8.example.com"),
+                   .mac = STR("52:54:00:00:00:01"), .ip = STR("10.1.0.2")));
+    /* A hint that could allocate is refused as well, instead of being stored without. */
+    is_limited(w, TABLE_NETWORK_ALLOCATION, cmd_hint(w, "n2", "'10.1.0.13'"));
+    world_close(w);
+}
+
+TEST(a_slot_that_is_free_after_the_turn_is_not_taken_before)
+{
+    struct world *w = open_with_nodes();
+    struct pool *rows = &w->core->tables[TABLE_NETWORK_ALLOCATION].pool;
+    const uint32_t max = rows->max;
+    DONE(w, cmd_allocate(w, "n1", host(w)));
+    rows->max = 1;
+    deallocate(w, "n1");
+    REFUSED(w, cmd_allocate(w, "n2", host(w)), LIMIT_REACHED, "network_allocation");
+    world_collect(w);
+    DONE(w, cmd_allocate(w, "n2", host(w)));
+    rows->max = max;
+    world_close(w);
+}
+
 /* ---- freed addresses ---- */
 
 TEST(a_freed_address_rests_and_is_used_last)
