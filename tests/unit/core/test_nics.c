@@ -118,6 +118,51 @@ TEST(a_discovered_interface_becomes_a_row_with_its_facts)
     world_close(w);
 }
 
+TEST(parts_of_a_report_that_have_another_form_are_left_out)
+{
+    static const char *const nothing[] = {
+        "'eth0'",
+        "{'eth0':7}",
+        "{'eth0':{}}",
+        "{'eth0':{'addresses':['52:54:00:00:00:0a']}}",
+        "{'eth0':{'addresses':{'52:54:00:00:00:0a':{}}}}",
+        "{'eth0':{'addresses':{'52:54:00:00:00:0a':{'family':7}}}}",
+        "{'eth0':{'addresses':{'52:54:00:00:00:0a':{'family':'inet'}}}}",
+        "{'eth0':{'addresses':{'52:54:00:00:00':{'family':'lladdr'}}}}",
+        "{'eth0':{'bus':'','permanent_address':'52:54:00:00:00:0a'}}",
+        "{'eth0':{'bus':7,'permanent_address':'52:54:00:00:00:0a'}}",
+        "{'eth0':{'permanent_address':'01:00:5e:00:00:01'}}",
+    };
+    for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
+        struct world *w = open_with_attribs();
+        DONE(w, cmd_create(w, "n1.example.com", "{'admin_macs':'52:54:00:00:00:0a'}"));
+        DONE(w, cmd_discover(w, "n1.example.com", nothing[i]));
+        CHECK(core_count(w->core, TABLE_NIC) == 0);
+        world_close(w);
+    }
+    /* Facts that are wrong do not prevent the row. The first device of two with one MAC counts. */
+    struct world *w = open_with_attribs();
+    DONE(w, cmd_create(w, "n1.example.com", "{}"));
+    static const char *const odd[] = {"'fast'", "-1", "0", "4294967296", "1.5", "null"};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        char report[400];
+        snprintf(report, sizeof report,
+                 "{'eth0':{'permanent_address':'52:54:00:00:00:0a','driver':7,'link':'yes',"
+                 "'speed_max':%s},'eth1':{'permanent_address':'52:54:00:00:00:0a','link':true}}",
+                 odd[i]);
+        DONE(w, cmd_discover(w, "n1.example.com", report));
+        const struct nic_record nic = find_nic(w, mac_a);
+        if (!nic.discovered || nic.link || nic.speed_max || nic.driver.len)
+            world_fail(HERE, "%s: speed %u", odd[i], nic.speed_max);
+        CHECK(str_eq(nic.name, STR("eth0")) && core_count(w->core, TABLE_NIC) == 1);
+    }
+    DONE(w, cmd_discover(w, "n1.example.com",
+                         "{\"eth0\":{\"permanent_address\":"
+                         "\"52:54:00:00:00:0a\",\"speed_max\":4294967295}}"));
+    CHECK(find_nic(w, mac_a).speed_max == UINT32_MAX);
+    world_close(w);
+}
+
 TEST(a_report_that_changes_nothing_writes_no_row)
 {
     struct world *w = open_with_attribs();
