@@ -337,6 +337,32 @@ TEST(a_deleted_network_takes_its_roles_and_noderoles)
     world_close(w);
 }
 
+TEST(a_chain_of_roles_goes_with_its_network_while_one_of_them_runs)
+{
+    struct world *w = world_open();
+    DONE(w, cmd_import(w, "{" HEAD ",'roles':[" ROLE_SERVER "," ROLE_PER
+                          ",{'name':'top-{name}','per':'network','jig':'script',"
+                          "'requires':['net-{name}']}],'attribs':[" ATTRIB_PER "]}"));
+    make_network(w, "lab", 1, 9);
+    world_node(w, "n1", NULL);
+    world_bind(w, "top-lab@n1");
+    world_bring(w, "net-server@n1", "active");
+    world_bring(w, "net-lab@n1", "transition");
+    IS(w, "top-lab@n1", "proposed");
+    world_clear_effects(w);
+    DONE(w, cmd_unmake(w, "lab"));
+    CHECK(!exists(w, TABLE_ROLE, "net-lab") && !exists(w, TABLE_ROLE, "top-lab"));
+    CHECK(core_count(w->core, TABLE_NODEROLE) == 1 && world_bound(w, "net-server@n1"));
+    CHECK(core_count(w->core, TABLE_NETWORK_ALLOCATION) == 0);
+    world_run_all(w);
+    CHECK(core_count(w->core, TABLE_RUN) == 0);
+    /* A network of the same name begins anew. */
+    make_network(w, "lab", 1, 9);
+    world_bind(w, "top-lab@n1");
+    IS(w, "net-lab@n1", "proposed");
+    world_close(w);
+}
+
 TEST(a_dependant_of_another_role_keeps_the_network)
 {
     struct world *w = open_with_document();
