@@ -6,7 +6,7 @@ a test's own for the same reason.
 """
 import re
 
-from daemon import Client
+from daemon import Client, eventually
 from test_objects import TIME, check_error, make, vnd
 
 NETWORK = set("id deployment_id name description order vlan use_vlan use_bridge team_mode use_team v6prefix "
@@ -583,6 +583,80 @@ def test_a_plan_without_networks_lists_no_addresses(daemon):
     me = daemon.client()
     make(me, "deployments", name="nw-plan-none")
     assert shown(me.get("deployments/nw-plan-none/plan"))["addresses"] == []
+
+
+NAMED = """
+barclamp: {name: nwnamed}
+roles:
+  - name: nwnamed-dns
+    jig: test
+    lists-services: nwnamed-services
+    attribs:
+      - {name: nwnamed-services, map: nwnamed/services, default: [nwnamed], schema: {type: seq, sequence: [{type: str}]}}
+  - name: nwnamed-use
+    jig: test
+    attribs:
+      - {name: nwnamed-use, map: nwnamed/use, default: none, writable: true, schema: {type: str}}
+"""
+
+
+def test_a_plan_lists_the_names_that_it_changes(daemon):
+    me = daemon.client()
+    shown(me.post("barclamps", {"value": NAMED}))
+    network(me, "nw-named", 40)
+    make(me, "deployments", name="nw-named")
+    make(me, "nodes", name="nw-named.example.com", deployment="nw-named", alive=True, available=True)
+    [address] = shown(me.post("network_allocations", {"node": "nw-named.example.com", "network": "nw-named"}))
+
+    def commit():
+        """And waits for the runs: only what has run is kept when the deployment is proposed again."""
+        shown(me.put("deployments/nw-named/commit"))
+        eventually(lambda: all(r["state"] == 0 for r in shown(me.get("nodes/nw-named.example.com/node_roles"))),
+                   "all noderoles are active")
+        shown(me.put("deployments/nw-named/propose"))
+
+    for role in ("nwnamed-dns", "nwnamed-use"):
+        make(me, "node_roles", node="nw-named.example.com", role=role, deployment="nw-named")
+        commit()
+    for name, matcher in (("nw-named-a", 'node.attr.nwnamed-use == "web"'),
+                          ("nw-named-b", 'node.role has "nwnamed-use", net.name == "nw-named"')):
+        make(me, "dns_name_filters", **{**filter_of(name, 1700 + ord(name[-1])), "matcher": matcher,
+                                        "service": "nwnamed", "template": name + "-{{node.name}}"})
+    found = {"address": address["address"], "node": address["node_id"], "node_name": "nw-named.example.com"}
+
+    def names():
+        return {n["name"] for n in shown(me.get("dns_name_entries"))
+                if n["network_allocation_id"] == address["id"]}
+
+    def plan():
+        summary = shown(me.get("deployments/nw-named/plan?summary=true"))["summary"]
+        assert len(summary["names"]) == summary["names_count"], summary
+        return summary["names"]
+
+    eventually(lambda: names() == {"nw-named-b-nw-named"}, "the name of the role")
+    assert plan() == []
+    role_id = shown(me.get("roles/nwnamed-use"))["id"]
+    [use] = [r["id"] for r in shown(me.get("nodes/nw-named.example.com/node_roles")) if r["role_id"] == role_id]
+    shown(me.put(f"node_roles/{use}/propose"))
+    attrib = "nodes/nw-named.example.com/attribs/nwnamed-use"
+    shown(me.put(attrib, {"value": "web"}))
+    added = {**found, "filter": "nw-named-a", "from": None, "to": "nw-named-a-nw-named"}
+    assert plan() == [added]
+    # A plan is computed again when a filter changes, and its names are those that the commit makes.
+    shown(me.put("dns_name_filters/nw-named-a", {"template": "www-{{node.name}}"}))
+    assert plan() == [{**added, "to": "www-nw-named"}]
+    commit()
+    eventually(lambda: names() == {"nw-named-b-nw-named", "www-nw-named"}, "the name of the value")
+    # A role that is removed takes the names with it that test it or its value.
+    first = min(snapshot["id"] for snapshot in shown(me.get("deployments/nw-named/snapshots")))
+    shown(me.put("deployments/nw-named/revert", {"snapshot": first}))
+    gone = [{**found, "filter": "nw-named-a", "from": "www-nw-named", "to": None},
+            {**found, "filter": "nw-named-b", "from": "nw-named-b-nw-named", "to": None}]
+    assert plan() == gone
+    shown(me.put("deployments/nw-named/commit"))
+    eventually(lambda: names() == set(), "no names")
+    for name in ("nw-named-a", "nw-named-b"):
+        shown(me.delete(f"dns_name_filters/{name}"))
 
 
 # ---- interfaces of nodes ----

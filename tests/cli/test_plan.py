@@ -71,3 +71,36 @@ def test_host_keys_are_forgotten_by_name(bench):
     assert bench.online("nodes", "forget-key", "pl4.example.com").status == OK
     answer = bench.online("nodes", "forget-key", "pl5.example.com")
     assert answer.status == NOT_FOUND, answer
+
+
+NAMED = """
+barclamp: {name: pn, source_path: pn}
+roles:
+  - name: pn-dns
+    jig: test
+    lists-services: pn-services
+    attribs:
+      - {name: pn-services, map: pn/services, default: [pn], schema: {type: seq, sequence: [{type: str}]}}
+  - name: pn-use
+    jig: test
+    attribs:
+      - {name: pn-use, map: pn/use, writable: true, default: none, schema: {type: str}}
+"""
+
+
+def test_a_plan_lists_the_names_that_it_changes(bench):
+    bench.write("pn.yml", NAMED)
+    bench.says("barclamps", "upload", "pn.yml")
+    deployment(bench, "pn", "pn1.example.com")
+    for role in ("pn-dns", "pn-use"):
+        bench.says("nodes", "bind", "pn1.example.com", role)
+    bench.says("networks", "create", "name=pn", "conduit=9g0",
+               'ranges:=[{"name": "host", "first": "10.77.0.10/24", "last": "10.77.0.19/24"}]')
+    bench.says("allocations", "create", "network=pn", "node=pn1.example.com")
+    bench.says("filters", "create", "name=pn", "priority=77", 'matcher=node.attr.pn-use == "web"', "service=pn",
+               "template=www-{{node.name}}")
+    assert bench.online("deployments", "commit", "pn", "--wait", "--timeout", "60").status == OK
+    assert bench.online("noderoles", "set", "pn1.example.com/pn-use", "pn-use", "web", "--propose").status == OK
+    plan, lines = both(bench, "pn")
+    assert plan["summary"]["names_count"] == 1, plan
+    assert "names        10.77.0.10/24 of pn1.example.com: - -> www-pn1" in lines, lines

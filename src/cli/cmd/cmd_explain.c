@@ -339,6 +339,30 @@ static void explain_put_new_values(struct buf *b, const struct json *summary)
     }
 }
 
+/* "names        10.0.0.5/24 of n1.example.com: old -> new", with - for no name */
+static void explain_put_names(struct buf *b, const struct json *summary)
+{
+    const struct json *list = json_get(summary, STR("names"));
+    const int64_t hidden = explain_count(summary, "names_count") - (list ? list->count : 0);
+    for (const struct json *entry = list ? list->first : NULL; entry; entry = entry->next) {
+        const struct str from = explain_text(entry, "from"), to = explain_text(entry, "to");
+        buf_put_z(b, "names        ");
+        term_put_escaped(b, explain_text(entry, "address"));
+        buf_put_z(b, " of ");
+        term_put_escaped(b, explain_text(entry, "node_name"));
+        buf_put_z(b, ": ");
+        term_put_escaped(b, from.len ? from : STR("-"));
+        buf_put_z(b, " -> ");
+        term_put_escaped(b, to.len ? to : STR("-"));
+        buf_put_c(b, '\n');
+    }
+    if (hidden > 0) {
+        buf_put_z(b, "names        ");
+        buf_put_i64(b, hidden);
+        buf_put_z(b, " more\n");
+    }
+}
+
 /* "held         12: not_alive 8, error 4" */
 static void explain_put_held(struct buf *b, const struct json *summary)
 {
@@ -386,6 +410,7 @@ static void explain_put_summary(struct buf *b, const struct json *doc)
     explain_put_destructive(b, summary);
     explain_put_reruns(b, summary);
     explain_put_new_values(b, summary);
+    explain_put_names(b, summary);
     explain_put_total(b, summary, "changed", "new defaults ");
     explain_put_total(b, summary, "changed_destructive", "new defaults, never rerun: ");
     explain_put_held(b, summary);

@@ -3,6 +3,7 @@
 #include "base/json/json.h"
 #include "base/net/mac.h"
 #include "core/data/data.h"
+#include "core/plan/commit_view.h"
 
 /* DNS names of allocations (docs/spec/networks.md, Names).
  *
@@ -223,8 +224,10 @@ static bool name_has_role(void *context, struct str role)
 {
     struct name_reader *reader = context;
     const role_ix r = {name_find(reader->c, TABLE_ROLE, role)};
-    return r.v && str_eq(text_of(reader->c, role_at(reader->c, r)->name), role) &&
-           noderole_find(reader->c, reader->node, r).v;
+    if (!r.v || !str_eq(text_of(reader->c, role_at(reader->c, r)->name), role))
+        return false;
+    const noderole_ix nr = noderole_find(reader->c, reader->node, r);
+    return nr.v && view_state(reader->c, nr) != STATE_REMOVED;
 }
 
 /* Strings are compared by their text, numbers and booleans as they are written in JSON. */
@@ -251,6 +254,8 @@ static bool name_has_attrib_value(void *context, struct str name, struct str val
     if (owner.table == TABLE_NODEROLE) {
         const noderole_ix nr = {owner.ix};
         const struct noderole *row = noderole_at(c, nr);
+        if (view_state(c, nr) == STATE_REMOVED)
+            return false;
         reader->work += name_doc_units(c, row->wall) + name_doc_units(c, row->sysdata) +
                         name_doc_units(c, row->committed_data);
         return name_value_is(
@@ -318,6 +323,45 @@ static enum dns_name_verdict name_evaluate(const struct core *c, dns_name_filter
         return DNS_NAME_INVALID;
     *out_name = (struct str){buffer, len};
     return dns_name_is_valid(*out_name) ? DNS_NAME_GIVEN : DNS_NAME_INVALID;
+}
+
+static struct str name_copy(struct arena *a, enum dns_name_verdict verdict, struct str name)
+{
+    return verdict == DNS_NAME_GIVEN ? str_copy(a, name) : STR("");
+}
+
+/* A commit does not change documents of nodes, so both readers would find the same there; those of
+ * noderoles differ. Names are computed before the commit as well, instead of being read from the
+ * entries, because an evaluation of all allocations may be under way. */
+uint32_t dns_names_compare(struct core *c, node_ix n, struct arena *a, dns_name_changed *changed,
+                           void *self)
+{
+    struct projection *view = c->view;
+    struct name_reader now = {.c = c}, later = {.c = c};
+    char buffer[DNS_NAME_LEN_MAX];
+    for (uint32_t i = 0; i < node_at(c, n)->allocations.count; i++) {
+        struct dns_name_change change = {.allocation = {vec_at(c, &node_at(c, n)->allocations, i)}};
+        const struct name_facts facts = name_facts_of(&now, change.allocation);
+        const struct name_facts facts_later = name_facts_of(&later, change.allocation);
+        for (uint32_t k = 0; k < c->vars.name_filters.count; k++) {
+            const struct arena_mark mark = arena_mark(a);
+            struct str name;
+            change.filter = (dns_name_filter_ix){vec_at(c, &c->vars.name_filters, k)};
+            c->view = NULL;
+            change.before =
+                name_copy(a, name_evaluate(c, change.filter, &facts, buffer, &name), name);
+            c->view = view;
+            change.after =
+                name_copy(a, name_evaluate(c, change.filter, &facts_later, buffer, &name), name);
+            if (!str_eq(change.before, change.after))
+                changed(self, &change);
+            now.work += 2;
+            arena_rewind(a, mark);
+        }
+    }
+    arena_fini(&now.scratch);
+    arena_fini(&later.scratch);
+    return now.work + later.work;
 }
 
 static void names_evaluate(struct core *c, network_allocation_ix a, struct name_reader *reader)

@@ -251,4 +251,15 @@ struct name_faults {
 void dns_names_find_faults(const struct core *c, node_ix n, struct arena *a,
                            struct name_faults *out);
 void dns_names_load(struct core *c); /* evaluate all allocations after a load */
+/* A name that a commit changes; before or after is empty if the filter gives none. */
+struct dns_name_change {
+    network_allocation_ix allocation;
+    dns_name_filter_ix filter;
+    struct str before, after; /* in the arena of the comparison */
+};
+typedef void dns_name_changed(void *self, const struct dns_name_change *change);
+/* Call changed() for each name of the node that is another one in core.view. Services count as they
+ * are now. Returns the work in units of about one microsecond. */
+uint32_t dns_names_compare(struct core *c, node_ix n, struct arena *a, dns_name_changed *changed,
+                           void *self);
 const char *dns_names_check(const struct core *c);

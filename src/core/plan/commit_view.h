@@ -29,6 +29,7 @@ enum seen_node_flag {
     SEEN_NODE_FAILED = 1 << 3,   /* a noderole of it changes to ERROR */
     SEEN_NODE_QUEUED = 1 << 4,   /* a run is enqueued on it */
     SEEN_NODE_STARTS = 1 << 5,   /* a run starts on it; for the summary */
+    SEEN_NODE_NAMED = 1 << 6,    /* its DNS names were compared; for the summary */
 };
 
 struct projection {

@@ -571,6 +571,7 @@ bool plan_unit(struct plan *p)
         [PHASE_PUT_REQUESTED] = plan_requested_unit,
         [PHASE_PUT_HELD] = plan_held_unit,
         [PHASE_PUT_VALUES] = summary_values_unit,
+        [PHASE_PUT_NAMES] = summary_names_unit,
         [PHASE_WRITE] = plan_write_unit,
     };
     must(p->phase >= PHASE_COLLECT && p->phase < sizeof units / sizeof *units);

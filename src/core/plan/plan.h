@@ -36,6 +36,7 @@ enum plan_phase {
     PHASE_PUT_REQUESTED,
     PHASE_PUT_HELD,
     PHASE_PUT_VALUES,
+    PHASE_PUT_NAMES,
     PHASE_WRITE,
     PHASE_DONE,
 };
@@ -139,6 +140,8 @@ struct plan {
     struct plan_lists lists;
     uint32_t lists_max;           /* limit of the total size, in bytes */
     struct plan_summary *summary; /* NULL: the commit was executed, and no summary is written */
+    struct buf names;             /* [{...},... of the summary */
+    uint32_t names_count;
     struct str doc, brief_doc;
 };
 
@@ -197,5 +200,8 @@ void summary_held(struct plan *p, noderole_ix nr, const char *cause);
 void summary_missing(struct plan *p);
 /* Writes one of the changed values that the summary shows; true at the end. */
 bool summary_values_unit(struct plan *p);
+/* Compares the DNS names of one node; true at the end. */
+bool summary_names_unit(struct plan *p);
+void summary_put_names(const struct plan *p, struct buf *b);
 /* {"actions":{...},...} */
 void summary_put(struct plan *p, struct buf *b);

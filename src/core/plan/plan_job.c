@@ -216,8 +216,8 @@ static bool plan_watches_deployment(const struct plan *p, deployment_ix d, bool 
            (is_edit && p->view.deployment_reads[d.v]);
 }
 
-/* Every edit of content and settings counts. Counters, groups, users, tokens, leases, interfaces
- * and DNS names are not read; a new or deleted address of a node also changes the row of the node.
+/* Every edit of content and settings counts, also of name filters. Counters, groups, users, tokens,
+ * leases, interfaces and the rows of DNS names are not read; a new or deleted address of a node also changes the row of the node.
  */
 static bool plan_watches_row(const struct plan *p, enum table table, uint32_t ix, bool is_edit)
 {
@@ -245,8 +245,7 @@ static bool plan_watches_row(const struct plan *p, enum table table, uint32_t ix
                plan_watches_node(p, node_by_id(c, outbox_at(c, (outbox_ix){ix})->object_id));
     return is_edit && table != TABLE_COUNTER && table != TABLE_GROUP && table != TABLE_USER &&
            table != TABLE_TOKEN && table != TABLE_LEASE && table != TABLE_NIC &&
-           table != TABLE_NETWORK_ALLOCATION && table != TABLE_DNS_NAME_FILTER &&
-           table != TABLE_DNS_NAME_ENTRY;
+           table != TABLE_NETWORK_ALLOCATION && table != TABLE_DNS_NAME_ENTRY;
 }
 
 void plans_row_changed(struct core *c, enum table table, uint32_t ix, bool is_edit)

@@ -75,6 +75,8 @@ struct plan_summary *plan_summary_new(struct plan *p)
     s->waves = arena_zalloc(&p->arena, (WAVES_SHOWN_MAX + 1) * sizeof *s->waves);
     s->values_text = buf_in(&p->arena);
     buf_put_c(&s->values_text, '[');
+    p->names = buf_in(&p->arena);
+    buf_put_c(&p->names, '[');
     return s;
 }
 
@@ -393,6 +395,7 @@ void summary_put(struct plan *p, struct buf *b)
     summary_put_held(p, b);
     summary_put_count(b, "machines", p->summary->machines);
     summary_put_count(b, "missing", p->summary->missing);
+    summary_put_names(p, b);
     summary_put_reruns(p, b);
     summary_put_roles(p, b);
     summary_put_count(b, "unproposed", p->unproposed_count);

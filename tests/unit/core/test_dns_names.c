@@ -207,6 +207,68 @@ TEST(a_name_follows_the_committed_value_of_a_role_attrib)
     world_close(w);
 }
 
+/* ---- plans ---- */
+
+static const char *names_of_plan(struct world *w, const char *key)
+{
+    const struct command commit =
+        CMD(DEPLOYMENT_COMMIT, deployment_commit, .id = the_deployment(w, "prod"));
+    core_plan(w->core, &commit, &w->arena, &w->out);
+    CHECK(w->out.verdict == VERDICT_DONE);
+    return world_path(w, w->out.doc, key);
+}
+
+TEST(a_plan_lists_the_names_that_the_values_of_a_noderole_change)
+{
+    struct world *w = open_served();
+    world_role(w, "web",
+               "'attribs':[{'name':'web-zone','map':'web/zone','schema':{'type':'str'}}]");
+    world_anneal(w);
+    const int64_t nr = world_bind_in(w, "web@n1", "prod");
+    EXPECT_STR(names_of_plan(w, "summary/names_count"), "0"); /* no filter tests values */
+    dns_filter(w, "dmz", "node.attr.web-zone == \"dmz\"", 10, "{{node.name}}");
+    dns_filter(w, "lab", "node.attr.web-zone == \"lab\"", 20, "lab-{{node.name}}");
+    EXPECT_STR(names_of_plan(w, "summary/names"), "[]");
+    DONE(w, cmd_set(w, TABLE_NODEROLE, nr, "web-zone", BUCKET_USER, "'dmz'"));
+    EXPECT_STR(names_of_plan(w, "summary/names"),
+               "[{'address':'192.168.124.81/24','filter':'dmz','from':null,'node':4,"
+               "'node_name':'n1.example.com','to':'n1'}]");
+    NOW(w, "");
+    world_commit_deployment(w, "prod");
+    NOW(w, "n1 A by dmz");
+    EXPECT_STR(names_of_plan(w, "summary/names"), "[]");
+    world_close(w);
+}
+
+TEST(a_plan_lists_the_names_that_the_values_of_a_deployment_role_change)
+{
+    struct world *w = open_served();
+    enum { MANY = 101 };
+    world_role(w, "web",
+               "'attribs':[{'name':'web-zone','map':'web/zone','schema':{'type':'str'}}]");
+    world_anneal(w);
+    world_bind_in(w, "web@n1", "prod");
+    for (int i = 0; i < MANY - 1; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "many%d", i);
+        dns_node(w, name, "prod");
+        snprintf(name, sizeof name, "web@many%d", i);
+        world_bind_in(w, name, "prod");
+    }
+    world_node(w, "bare", "prod");
+    world_bind_in(w, "web@bare", "prod"); /* has no address */
+    world_commit_deployment(w, "prod");
+    dns_filter(w, "f", "node.attr.web-zone == \"dmz\"", 10, "{{node.name}}");
+    DONE(w, cmd_set(w, TABLE_DEPLOYMENT_ROLE, the_deployment_role(w, "web", "prod"), "web-zone",
+                    BUCKET_USER, "'dmz'"));
+    EXPECT_STR(names_of_plan(w, "summary/names_count"), "101");
+    uint32_t listed = 0;
+    for (const char *at = names_of_plan(w, "summary/names"); (at = strstr(at, "filter")); at++)
+        listed++;
+    CHECK(listed == MANY - 1);
+    world_close(w);
+}
+
 /* ---- networks ---- */
 
 TEST(a_name_follows_category_and_range)
