@@ -246,7 +246,8 @@ NODE = {
                 empty=True, shown=False)],
 }
 MOVE = {
-    "node": [ref(["nb-idle.example.com"], [None])],
+    "node": [ref(["nb-idle.example.com"], [None]),
+             Values([], ["system-phantom.internal.local"], fields=("node_id",))],
     "node_id": [ref([Id("nodes/nb-idle.example.com")], [None], fields=("node_id", "node"))],
     "mac": [text(["52:54:00:66:00:01", "52-54-00-66-00-01"], BAD_MAC + ["52:54:00:66:ff:ff"], shown=False)],
 }

@@ -324,6 +324,9 @@ void do_nic_move(struct core *c, const struct nic_move_command *p)
     const node_ix n = node_by_id(c, p->node_id);
     if (!n.v)
         refuse_missing(c, "node_id", "node", p->node_id);
+    else if (node_at(c, n)->system)
+        refuse(c, PROBLEM_BAD_VALUE, STR("node_id"),
+               STR("a system node is no machine and has no interfaces"));
     if (!nic_parse_mac(c, p->mac, &parsed) || refused(c))
         return;
     const uint64_t mac = mac_number(parsed);

@@ -234,6 +234,10 @@ TEST(a_moved_mac_belongs_to_the_other_node_and_leaves_the_old_hint)
     REFUSED(w, cmd_move(w, "n2.example.com", "52:54:00:00:00:0c"), NOT_FOUND, "mac");
     REFUSED(w, cmd_move(w, "n2.example.com", "01:00:5e:00:00:01"), BAD_VALUE, "mac");
     REFUSED(w, cmd_move(w, "none", mac_a), NOT_FOUND, "node_id");
+    struct command system = cmd_create(w, "s.example.com", "{}");
+    system.node_create.system = true;
+    DONE(w, system);
+    REFUSED(w, cmd_move(w, "s.example.com", mac_a), BAD_VALUE, "node_id");
     world_close(w);
 }
 
