@@ -155,15 +155,19 @@ void address_remove_range(struct core *c, network_range_ix r)
         vec_remove(&c->heap, &vars_edit(c)->ranges, at);
 }
 
-void address_freed(struct core *c, struct ip ip)
+network_range_ix address_find_range(const struct core *c, struct ip ip)
 {
     const uint32_t count = address_count_ranges(c, ip);
-    if (!count)
+    const network_range_ix r = {count ? vec_at(c, &c->vars.ranges, count - 1) : 0};
+    return r.v && ip_range_has(network_range_at(c, r)->addresses, ip) ? r : (network_range_ix){0};
+}
+
+void address_freed(struct core *c, struct ip ip)
+{
+    const network_range_ix r = address_find_range(c, ip);
+    if (!r.v)
         return;
-    const network_range_ix r = {vec_at(c, &c->vars.ranges, count - 1)};
     const struct network_range *range = network_range_at(c, r);
-    if (!ip_range_has(range->addresses, ip))
-        return;
     const struct ip_range below = {range->addresses.first, ip};
     const uint64_t offset = ip_range_count(below) - 1;
     if (offset < range->cursor)

@@ -336,33 +336,24 @@ void network_allocate_hints(struct core *c, node_ix n)
     }
 }
 
-/* Ranges of networks of category admin come first, then other ranges that do not overlap, then the
- * network `unmanaged`, whose ranges contain every address. */
+/* Of ranges without `overlap` one at most contains the address, whatever the category of its
+ * network. Of the others only those of the network `unmanaged` are meant for any machine. */
 network_range_ix network_range_for_address(struct core *c, struct ip ip, struct str field)
 {
-    network_range_ix best = {0};
-    uint32_t best_rank = 3;
-    for (uint32_t ix = core_next_row(c, TABLE_NETWORK_RANGE, 0); ix;
-         ix = core_next_row(c, TABLE_NETWORK_RANGE,
-                            network_range_at(c, (network_range_ix){ix})->o.id)) {
-        const struct network_range *range = network_range_at(c, (network_range_ix){ix});
-        const struct network *network = network_at(c, range->network);
-        const uint32_t rank = !range->overlap && str_eq(text_of(c, network->category), STR("admin"))
-                                  ? 0
-                              : !range->overlap                                     ? 1
-                              : str_eq(text_of(c, network->name), STR("unmanaged")) ? 2
-                                                                                    : 3;
-        if (rank < best_rank && ip_range_has(range->addresses, ip)) {
-            best = (network_range_ix){ix};
-            best_rank = rank;
-        }
+    network_range_ix found = address_find_range(c, ip);
+    const network_ix unmanaged = {name_find(c, TABLE_NETWORK, STR("unmanaged"))};
+    const struct vec *ranges = unmanaged.v ? &network_at(c, unmanaged)->ranges : NULL;
+    for (uint32_t i = 0; ranges && i < ranges->count && !found.v; i++) {
+        const network_range_ix r = {vec_at(c, ranges, i)};
+        if (ip_range_has(network_range_at(c, r)->addresses, ip))
+            found = r;
     }
-    if (!best.v && c->tables[TABLE_NETWORK].pool.live)
+    if (!found.v && c->tables[TABLE_NETWORK].pool.live)
         refuse(c, PROBLEM_NOT_FOUND, field,
                STR_CONCAT(c->arena, STR("no range of a network contains "),
                           ip_format_address(c->arena, ip),
                           STR("; create one, or a network called unmanaged")));
-    return best;
+    return found;
 }
 
 /* ---- commands ---- */

@@ -99,6 +99,8 @@ void address_remove(struct core *c, enum address_kind kind, uint32_t ix);
 bool address_is_used(const struct core *c, struct ip ip);
 /* No row has the address any more: the search for a free one must find it. */
 void address_freed(struct core *c, struct ip ip);
+/* The range without `overlap` that contains the address; there is one at most. */
+network_range_ix address_find_range(const struct core *c, struct ip ip);
 /* List the range among those that may not overlap, or remove it; ranges with `overlap` are not
  * listed. To be called before and after its addresses or the flag change. */
 void address_add_range(struct core *c, network_range_ix r);

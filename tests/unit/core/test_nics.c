@@ -226,7 +226,8 @@ TEST(a_moved_mac_belongs_to_the_other_node_and_leaves_the_old_hint)
     DONE(w, cmd_create(w, "n1.example.com",
                        "{'admin_macs':['52:54:00:00:00:0a','52:54:00:00:00:0b']}"));
     DONE(w, cmd_create(w, "n2.example.com", "{}"));
-    DONE(w, cmd_move(w, "n2.example.com", "52-54-00-00-00-0A"));
+    const int64_t moved = DONE(w, cmd_move(w, "n2.example.com", "52-54-00-00-00-0A"));
+    CHECK(moved == find_nic(w, mac_a).id);
     CHECK(owner_of(w, mac_a) == node_id(w, "n2.example.com") && find_nic(w, mac_a).hinted);
     CHECK(owner_of(w, mac_b) == node_id(w, "n1.example.com"));
     DONE(w, cmd_move(w, "n2.example.com", mac_a));
@@ -312,6 +313,26 @@ TEST(the_address_of_a_new_node_is_allocated_in_the_range_that_contains_it)
     REFUSED(w, cmd_register("n2.example.com", "10.0.0.9", "x"), BAD_VALUE, "mac");
     DONE(w, cmd_register("n2.example.com", "10.0.0.9", mac_b));
     CHECK(core_count(w->core, TABLE_NETWORK_ALLOCATION) == 2);
+
+    /* Of the ranges that overlap, those of the network `unmanaged` only. */
+    static const char *const names[] = {"loose", "unmanaged"};
+    for (int i = 0; i < 2; i++) {
+        REFUSED(w, cmd_register("n3.example.com", "172.16.0.1", ""), NOT_FOUND, "ip");
+        DONE(w, CMD(NETWORK_CREATE, network_create, .name = str_from(names[i]),
+                    .given = GIVEN_NETWORK_CONDUIT | GIVEN_NETWORK_CONFIGURE, .conduit = STR("1g0"),
+                    .ranges = world_json(w, "[{'name':'v6','first':'fd00::1/64',"
+                                            "'last':'fd00::9/64','overlap':true},"
+                                            "{'name':'any','first':'0.0.0.1/0',"
+                                            "'last':'223.255.255.254/0','overlap':true}]")));
+    }
+    DONE(w, cmd_register("n3.example.com", "172.16.0.1", ""));
+    DONE(w, cmd_register("n4.example.com", "10.0.0.10", ""));
+    REFUSED(w, cmd_register("n5.example.com", "224.0.0.1", ""), NOT_FOUND, "ip");
+    CHECK(core_record(w->core, TABLE_NETWORK_ALLOCATION, 3, &row));
+    CHECK(str_eq(row.network_allocation.address, STR("172.16.0.1/0")));
+    CHECK(row.network_allocation.network_id == core_find(w->core, TABLE_NETWORK, STR("unmanaged")));
+    CHECK(core_record(w->core, TABLE_NETWORK_ALLOCATION, 4, &row));
+    CHECK(str_eq(row.network_allocation.address, STR("10.0.0.10/24")));
     world_close(w);
 }
 
