@@ -183,6 +183,15 @@ TEST(a_range_shows_the_settings_that_it_inherits)
     CHECK(record.network_range.conduit.len == 0);
     core_range_inherit(w->core, &record.network_range);
     CHECK(str_eq(record.network_range.conduit, STR("1g1")) && record.network_range.team_mode == 5);
+    CHECK(!record.network_range.use_bridge && !record.network_range.use_vlan);
+    DONE(w, CMD(NETWORK_UPDATE, network_update, .id = 2, .vlan = 9, .use_vlan = true,
+                .use_bridge = true, .use_team = true, .team_mode = 6, .conduit = STR("1g1,1g2"),
+                .given = GIVEN_NETWORK_VLAN | GIVEN_NETWORK_USE_VLAN | GIVEN_NETWORK_USE_BRIDGE |
+                         GIVEN_NETWORK_USE_TEAM | GIVEN_NETWORK_TEAM_MODE | GIVEN_NETWORK_CONDUIT));
+    core_range_inherit(w->core, &record.network_range);
+    CHECK(record.network_range.use_bridge && record.network_range.use_vlan);
+    CHECK(record.network_range.use_team && record.network_range.team_mode == 6);
+    CHECK(record.network_range.vlan == 9);
     record.network_range.id = 99;
     record.network_range.conduit = STR("");
     core_range_inherit(w->core, &record.network_range);

@@ -296,6 +296,12 @@ TEST(interface_settings_are_inherited_until_a_range_has_its_own)
                 .given = GIVEN_RANGE_INHERIT | GIVEN_RANGE_VLAN | GIVEN_RANGE_USE_BRIDGE, .vlan = 9,
                 .use_bridge = true, .inherit = UINT32_MAX));
     CHECK(read_range(w, "net", "host").own == 0 && !read_range(w, "net", "host").use_bridge);
+    DONE(w, CMD(NETWORK_RANGE_UPDATE, network_range_update, .id = id,
+                .given = GIVEN_RANGE_TEAM_MODE | GIVEN_RANGE_USE_TEAM | GIVEN_RANGE_CONDUIT,
+                .conduit = STR("1g4,1g5"), .team_mode = 6, .use_team = true));
+    DONE(w, CMD(NETWORK_RANGE_UPDATE, network_range_update, .id = id, .given = GIVEN_RANGE_INHERIT,
+                .inherit = RANGE_OWN_ALL));
+    CHECK(!read_range(w, "net", "host").team_mode && !read_range(w, "net", "host").use_team);
     world_close(w);
 }
 
@@ -350,6 +356,7 @@ TEST(leases_are_in_use_and_resting_addresses_are_not)
                 .mac = STR("52:54:00:00:00:01"), .lease_s = 600));
     DONE(w, cmd_allocate_address(w, "n1", id, "10.1.0.80"));
     DONE(w, cmd_allocate_address(w, "n2", id, "10.1.0.20"));
+    REFUSED(w, cmd_range_span(id, "10.1.0.10/24", "10.1.0.85/24"), IN_USE, "first");
     deallocate(w, "n1");
     deallocate(w, "n2");
     CHECK(core_count(w->core, TABLE_LEASE) == 3);

@@ -170,6 +170,10 @@ TEST(two_networks_may_have_the_same_router)
     command.network_router_create.network_id =
         DONE(w, with(cmd_network(w, "other", "", ""), "conduit", "1g5"));
     DONE(w, command);
+    command.network_router_create.network_id =
+        DONE(w, with(cmd_network(w, "third", "", ""), "conduit", "1g6"));
+    DONE(w, command);
+    DONE(w, CMD(NETWORK_ROUTER_DELETE, network_router_delete, .id = read_router(w).id));
     DONE(w, CMD(NETWORK_ROUTER_DELETE, network_router_delete, .id = read_router(w).id));
     CHECK(core_count(w->core, TABLE_NETWORK_ROUTER) == 1);
     world_reload(w);
