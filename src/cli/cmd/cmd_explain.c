@@ -339,30 +339,6 @@ static void explain_put_new_values(struct buf *b, const struct json *summary)
     }
 }
 
-/* "names        10.0.0.5/24 of n1.example.com: old -> new", with - for no name */
-static void explain_put_names(struct buf *b, const struct json *summary)
-{
-    const struct json *list = json_get(summary, STR("names"));
-    const int64_t hidden = explain_count(summary, "names_count") - (list ? list->count : 0);
-    for (const struct json *entry = list ? list->first : NULL; entry; entry = entry->next) {
-        const struct str from = explain_text(entry, "from"), to = explain_text(entry, "to");
-        buf_put_z(b, "names        ");
-        term_put_escaped(b, explain_text(entry, "address"));
-        buf_put_z(b, " of ");
-        term_put_escaped(b, explain_text(entry, "node_name"));
-        buf_put_z(b, ": ");
-        term_put_escaped(b, from.len ? from : STR("-"));
-        buf_put_z(b, " -> ");
-        term_put_escaped(b, to.len ? to : STR("-"));
-        buf_put_c(b, '\n');
-    }
-    if (hidden > 0) {
-        buf_put_z(b, "names        ");
-        buf_put_i64(b, hidden);
-        buf_put_z(b, " more\n");
-    }
-}
-
 /* "held         12: not_alive 8, error 4" */
 static void explain_put_held(struct buf *b, const struct json *summary)
 {
@@ -389,6 +365,26 @@ static void explain_put_total(struct buf *b, const struct json *summary, const c
     buf_put_z(b, label);
     buf_put_i64(b, explain_count(summary, key));
     buf_put_c(b, '\n');
+}
+
+/* "names        1", followed by a line for each of the first ones, with - for no name:
+ * "    10.0.0.5/24 of n1.example.com: old -> new" */
+static void explain_put_names(struct buf *b, const struct json *summary)
+{
+    const struct json *list = json_get(summary, STR("names"));
+    explain_put_total(b, summary, "names_count", "names        ");
+    for (const struct json *entry = list ? list->first : NULL; entry; entry = entry->next) {
+        const struct str from = explain_text(entry, "from"), to = explain_text(entry, "to");
+        buf_put_z(b, "    ");
+        term_put_escaped(b, explain_text(entry, "address"));
+        buf_put_z(b, " of ");
+        term_put_escaped(b, explain_text(entry, "node_name"));
+        buf_put_z(b, ": ");
+        term_put_escaped(b, from.len ? from : STR("-"));
+        buf_put_z(b, " -> ");
+        term_put_escaped(b, to.len ? to : STR("-"));
+        buf_put_c(b, '\n');
+    }
 }
 
 static void explain_put_summary(struct buf *b, const struct json *doc)

@@ -217,8 +217,8 @@ static bool plan_watches_deployment(const struct plan *p, deployment_ix d, bool 
 }
 
 /* Every edit of content and settings counts, also of name filters. Counters, groups, users, tokens,
- * leases, interfaces and the rows of DNS names are not read; a new or deleted address of a node also changes the row of the node.
- */
+ * leases, interfaces and the rows of DNS names are not read; a new or deleted address of a node
+ * also changes the row of the node. */
 static bool plan_watches_row(const struct plan *p, enum table table, uint32_t ix, bool is_edit)
 {
     const struct core *c = p->c;
