@@ -13,6 +13,7 @@ function __halligan_nouns
         printf '%s\t%s\n' jigs 'ways to execute roles'
         printf '%s\t%s\n' hammers 'endpoints to control the power of nodes and to reach them'
         printf '%s\t%s\n' available-hammers 'kinds of hammers (drivers)'
+        printf '%s\t%s\n' bootenvs 'systems that machines boot over the network'
         printf '%s\t%s\n' groups 'sets of nodes'
         printf '%s\t%s\n' users 'accounts and their rights'
         printf '%s\t%s\n' tokens 'credentials for programs'
@@ -156,6 +157,9 @@ function __halligan_verbs
         printf '%s\t%s\n' watch 'Print the list again after each change'
         printf '%s\t%s\n' perform 'Execute an action of the hammer on its node'
     case available-hammers
+        printf '%s\t%s\n' list 'List all objects, or those that match'
+        printf '%s\t%s\n' show 'Show all fields'
+    case bootenvs
         printf '%s\t%s\n' list 'List all objects, or those that match'
         printf '%s\t%s\n' show 'Show all fields'
     case groups
@@ -550,6 +554,11 @@ function __halligan_others
     case available-hammers/show
         set options --output --quiet --url --user --token-file --ca --help
         set named available-hammers
+    case bootenvs/list
+        set options --output --quiet --filter --sort --limit --after --watch --url --user --token-file --ca --help
+    case bootenvs/show
+        set options --output --quiet --url --user --token-file --ca --help
+        set named bootenvs
     case groups/list
         set options --output --quiet --filter --sort --limit --after --watch --url --user --token-file --ca --help
     case groups/show

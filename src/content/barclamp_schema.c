@@ -53,6 +53,11 @@ static const char *check_short_name(struct str word)
     return word.len == 0 || word.len > NAME_LEN_MAX ? "must not be empty or too long" : NULL;
 }
 
+static const char *check_optional_label(struct str label)
+{
+    return label.len ? names_check_label(label) : NULL;
+}
+
 /* clang-format off */
 static const struct key_rule want_keys[] = {
     {"name",          VALUE_STRING,     true,  names_check_attrib_pattern, NULL},
@@ -111,6 +116,16 @@ static const struct key_rule hammer_keys[] = {
 };
 static const struct map_rule hammer_rule = MAP("a hammer", hammer_keys);
 
+static const struct key_rule bootenv_keys[] = {
+    {"name",          VALUE_STRING,     true,  names_check_bootenv,     NULL},
+    {"kernel",        VALUE_STRING,     true,  names_check_boot_path,   NULL},
+    {"initrd",        VALUE_NAMES,    false, names_check_boot_path,   NULL},
+    {"args",          VALUE_STRING,     false, names_check_boot_args,   NULL},
+    {"method",        VALUE_STRING,     true,  names_check_boot_method, NULL},
+    {"os",            VALUE_STRING,     false, check_optional_label,    NULL},
+};
+static const struct map_rule bootenv_rule = MAP("a boot environment", bootenv_keys);
+
 static const struct key_rule barclamp_keys[] = {
     {"name",          VALUE_STRING,     true,  names_check_barclamp, NULL},
     {"parent",        VALUE_STRING,     false, names_check_text,     NULL},
@@ -143,6 +158,7 @@ static const struct key_rule file_keys[] = {
     {"crowbar",       VALUE_MAP,      false, NULL,                 &crowbar_rule},
     {"jigs",          VALUE_MAPS,     false, NULL,                 &jig_rule},
     {"hammers",       VALUE_MAPS,     false, NULL,                 &hammer_rule},
+    {"bootenvs",      VALUE_MAPS,     false, NULL,                 &bootenv_rule},
     {"roles",         VALUE_MAPS,     false, NULL,                 &role_rule},
     {"attribs",       VALUE_MAPS,     false, NULL,                 &attrib_rule},
     {"os_support",    VALUE_LIST,     false, NULL,                 NULL},

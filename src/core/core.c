@@ -46,6 +46,7 @@ static const struct table_limits table_limits[TABLE_OBJECTS] = {
     [TABLE_NIC] = {sizeof(struct nic), NICS_MAX},
     [TABLE_DNS_NAME_FILTER] = {sizeof(struct dns_name_filter), NAME_FILTERS_MAX},
     [TABLE_DNS_NAME_ENTRY] = {sizeof(struct dns_name_entry), NAME_ENTRIES_MAX},
+    [TABLE_BOOTENV] = {sizeof(struct bootenv), BOOTENVS_MAX},
 };
 
 struct core *core_new(void)

@@ -560,6 +560,8 @@ void role_refuse_unusable(struct core *c, role_ix r);
 /* Refuse a role that its barclamp no longer defines: existing noderoles stay, new ones are refused.
  * */
 void role_refuse_withdrawn(struct core *c, role_ix r);
+/* True if the fields of the record are valid. */
+bool bootenv_can_load(const struct bootenv *row, const struct bootenv_record *r);
 /* True if any role provides another; otherwise the checks of provided roles are skipped. */
 bool roles_have_provides(const struct core *c);
 void group_join(struct core *c, group_ix g, node_ix n);

@@ -38,6 +38,7 @@
 #define NAME_FILTERS_MAX     256u
 #define NAME_ENTRIES_MAX     (1u << 23)
 #define BLOBS_MAX            (1u << 25)  /* distinct documents, interned                         */
+#define BOOTENVS_MAX         (1u << 12)  /* boot environments of all barclamps                    */
 #define BOOT_MACS_MAX        NICS_OWN_MAX /* of one machine in the boot view                     */
 #define BOOT_ADDRESSES_MAX   256u        /* the same; those with the lowest ids                  */
 #define BOOT_INITRDS_MAX     16u         /* of one boot environment                              */
@@ -50,6 +51,7 @@
 #define TOKEN_HASH_LEN          64u           /* hex SHA-256                                    */
 #define HOST_KEY_LEN_MAX        4096u         /* type and base64 of an ssh host key             */
 #define NETWORK_NAME_LEN_MAX    48u           /* names of networks and ranges                   */
+#define BOOT_ARGS_LEN_MAX       2000u         /* kernel arguments; kernels accept 2048 or more  */
 #define MATCHER_LEN_MAX         1024u         /* which allocations a DNS name filter selects    */
 #define NAME_TEMPLATE_LEN_MAX   512u          /* how it makes their names                       */
 #define DNS_NAME_LEN_MAX        253u          /* RFC 1035: 255 octets on the wire               */

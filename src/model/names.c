@@ -254,6 +254,47 @@ const char *names_check_attrib(struct str name)
     return NULL;
 }
 
+const char *names_check_bootenv(struct str name)
+{
+    const char *wrong = names_check_attrib(name);
+    if (wrong)
+        return wrong;
+    return str_eq_nocase(name, STR("local")) ? "must not be local, which means the disk" : NULL;
+}
+
+const char *names_check_boot_path(struct str path)
+{
+    if (path.len == 0)
+        return IS_REQUIRED;
+    if (path.len > NAME_LEN_MAX)
+        return OVER_255;
+    if (!str_is_made_of(path, "-_.+/"))
+        return "may contain only letters, digits and the characters - _ . + /";
+    for (uint32_t from = 0, to; from <= path.len; from = to + 1) {
+        to = str_find(path, '/', from);
+        const struct str segment = str_slice(path, from, to);
+        if (segment.len == 0 || str_eq(segment, STR(".")) || str_eq(segment, STR("..")))
+            return "must be a relative path without empty segments, . and ..";
+    }
+    return NULL;
+}
+
+const char *names_check_boot_args(struct str args)
+{
+    if (args.len > BOOT_ARGS_LEN_MAX)
+        return "must be at most 2000 bytes";
+    if (!str_is_clean(args))
+        return NOT_UTF8;
+    return str_has_control(args) ? "must be one line without control characters" : NULL;
+}
+
+const char *names_check_boot_method(struct str method)
+{
+    const bool is_known = str_eq(method, STR("discovery")) || str_eq(method, STR("image")) ||
+                          str_eq(method, STR("installer"));
+    return is_known ? NULL : "must be discovery, image or installer";
+}
+
 static bool name_is_blank(struct str s)
 {
     for (uint32_t i = 0; i < s.len; i++)

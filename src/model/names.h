@@ -33,6 +33,13 @@ const char *names_check_network(struct str name);
 const char *names_check_role_pattern(struct str name);
 const char *names_check_attrib_pattern(struct str name);
 
+/* Boot environments (docs/spec/boot.md): a name as of an attrib, but not "local", which means the
+ * disk; a path below the files of a boot server; kernel arguments; a method. */
+const char *names_check_bootenv(struct str name);
+const char *names_check_boot_path(struct str path);
+const char *names_check_boot_args(struct str args);
+const char *names_check_boot_method(struct str method);
+
 /* The category and group of a network: a line of text. */
 const char *names_check_label(struct str label);
 

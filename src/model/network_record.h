@@ -1,4 +1,5 @@
-/* network_record.h - fields of the records of networks, addresses, interfaces and DNS names.
+/* network_record.h - fields of the records of networks, addresses, interfaces, DNS names and
+ * boot environments.
  *
  * A part of record.h, which includes it and explains the lists: the order of fields is that of the
  * encoding and of the columns.
@@ -98,6 +99,19 @@
     F(I64, network_allocation_id)                                                                  \
     F(I64, dns_name_filter_id)                                                                     \
     F(TEXT, name)
+
+/* A boot environment of a barclamp: what a machine with this value of `bootenv` boots. Paths are
+ * below the files of the boot server. */
+#define BOOTENV_FIELDS(F)                                                                          \
+    OBJECT_FIELDS(F)                                                                               \
+    F(TEXT, name)                                                                                  \
+    F(TEXT, kernel)                                                                                \
+    F(DOC, initrd)     /* ["path", ...], in the order in which they are loaded; empty = none */    \
+    F(TEXT, args)      /* template of the kernel arguments */                                      \
+    F(TEXT, method)    /* "discovery", "image" or "installer" */                                   \
+    F(TEXT, os)                                                                                    \
+    F(BOOL, available) /* a boot server has reported that its files exist */                       \
+    F(I64, barclamp_id)
 
 /* clang-format on */
 

@@ -42,6 +42,7 @@
     T(NIC, nic)                                                                                    \
     T(DNS_NAME_FILTER, dns_name_filter)                                                            \
     T(DNS_NAME_ENTRY, dns_name_entry)                                                              \
+    T(BOOTENV, bootenv)                                                                            \
     /* relations */                                                                                \
     T(EDGE, edge)                                                                                  \
     T(LINK, link)                                                                                  \
@@ -433,6 +434,7 @@ struct lease_record { LEASE_FIELDS(FIELD_MEMBER) };
 struct nic_record { NIC_FIELDS(FIELD_MEMBER) };
 struct dns_name_filter_record { DNS_NAME_FILTER_FIELDS(FIELD_MEMBER) };
 struct dns_name_entry_record { DNS_NAME_ENTRY_FIELDS(FIELD_MEMBER) };
+struct bootenv_record { BOOTENV_FIELDS(FIELD_MEMBER) };
 struct edge_record { EDGE_FIELDS(FIELD_MEMBER) };
 struct link_record { LINK_FIELDS(FIELD_MEMBER) };
 struct membership_record { MEMBERSHIP_FIELDS(FIELD_MEMBER) };

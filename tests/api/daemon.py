@@ -27,6 +27,8 @@ BARCLAMP = {
         {"name": "script", "class": "script"},
     ],
     "hammers": [{"name": "ssh", "type": "ssh", "priority": 0}],
+    "bootenvs": [{"name": "apitest-install", "kernel": "apitest/linux", "initrd": ["apitest/initrd"],
+                  "args": "quiet", "method": "installer", "os": "apitest"}],
     "roles": [
         {"name": "base", "jig": "test", "flags": ["implicit"]},
         {

@@ -8,6 +8,7 @@ KNOWN = {
     "roles": "base",
     "jigs": "noop",
     "available_hammers": "ssh",
+    "bootenvs": "apitest-install",
     "barclamps": "apitest",
     "users": "admin",
     "snapshots": "system",

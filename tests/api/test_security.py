@@ -84,6 +84,7 @@ KNOWN = {
     "roles": "base",
     "jigs": "noop",
     "available_hammers": "ssh",
+    "bootenvs": "apitest-install",
     "barclamps": "apitest",
     "users": "scoped-user",
     "snapshots": "scoped",

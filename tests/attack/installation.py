@@ -28,6 +28,7 @@ BARCLAMP = {
         {"name": "ssh", "type": "ssh", "priority": 0},
         {"name": "redfish", "type": "redfish", "priority": 5},
     ],
+    "bootenvs": [{"name": "attack-install", "kernel": "attack/linux", "method": "installer"}],
     "roles": [
         {
             "name": "base",

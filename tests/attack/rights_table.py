@@ -54,7 +54,7 @@ for path in ("/healthz", "/readyz"):
 for noun in ("attribs", "barclamps", "deployment_roles", "deployments", "available_hammers",
              "hammers", "jigs", "node_roles", "nodes", "roles", "snapshots", "users", "networks",
              "network_ranges", "network_routers", "network_allocations", "leases", "nics",
-             "dns_name_filters", "dns_name_entries"):
+             "dns_name_filters", "dns_name_entries", "bootenvs"):
     reads(f"{V}{noun}", noun)
     reads(f"{V}{noun}/sample", f"{noun}/sample")
     matches(noun)
@@ -75,6 +75,7 @@ for operation, path in (
     ("barclamps/{id}", "barclamps/attack"),
     ("jigs/{id}", "jigs/test"),
     ("available_hammers/{id}", "available_hammers/ssh"),
+    ("bootenvs/{id}", "bootenvs/attack-install"),
     ("users/{id}", "users/p-admin"),
     ("groups/{id}", "groups/{group}"),
     ("groups/{id}/nodes", "groups/{group}/nodes"),

@@ -42,6 +42,10 @@ ADDED = {
             "network", "network_range", "network_router", "network_allocation", "lease", "nic",
             "dns_name_filter", "dns_name_entry")]},
     },
+    "0014_bootenv": {
+        "tables": ["bootenv"],
+        "rows": {"counter": [{"id": "bootenv", "last": 0}]},
+    },
 }
 
 

@@ -27,6 +27,7 @@ struct resource {
 
 extern const struct resource resource_attribs;
 extern const struct resource resource_barclamps;
+extern const struct resource resource_bootenvs;
 extern const struct resource resource_deployment_roles;
 extern const struct resource resource_deployments;
 extern const struct resource resource_dns_name_entries;

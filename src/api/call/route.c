@@ -16,6 +16,7 @@
     X(attribs)                                                                                     \
     X(audit)                                                                                       \
     X(barclamps)                                                                                   \
+    X(bootenvs)                                                                                    \
     X(deployment_roles)                                                                            \
     X(digest)                                                                                      \
     X(dns_name_entries)                                                                            \

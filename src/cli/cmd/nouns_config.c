@@ -74,6 +74,13 @@ static const struct cli_column hammer_kind_columns[] = {
     {"id", NULL}, {"name", NULL}, {"klass", NULL}, {"priority", NULL}};
 static const struct cli_verb hammer_kind_verbs[] = {LIST, SHOW};
 
+/* ---- boot environments ---- */
+
+static const struct cli_column bootenv_columns[] = {{"id", NULL},     {"name", NULL},
+                                                    {"method", NULL}, {"available", NULL},
+                                                    {"kernel", NULL}, {"barclamp_id", "barclamps"}};
+static const struct cli_verb bootenv_verbs[] = {LIST, SHOW};
+
 /* ---- groups ---- */
 
 static const struct cli_column group_columns[] = {
@@ -242,6 +249,16 @@ const struct cli_noun available_hammers_noun = {
     .key = "name",
     VERBS(hammer_kind_verbs),
     COLUMNS(hammer_kind_columns),
+};
+
+const struct cli_noun bootenvs_noun = {
+    .name = "bootenvs",
+    .singular = "bootenv",
+    .summary = "systems that machines boot over the network",
+    .collection = "bootenvs",
+    .key = "name",
+    VERBS(bootenv_verbs),
+    COLUMNS(bootenv_columns),
 };
 
 const struct cli_noun groups_noun = {

@@ -27,7 +27,7 @@
  * last turn that changed a row. */
 
 static const enum table boot_tables[BOOT_FACT_COUNT] = {
-    [BOOT_BOOTENV] = TABLE_COUNT,       [BOOT_NETWORK] = TABLE_NETWORK,
+    [BOOT_BOOTENV] = TABLE_BOOTENV,     [BOOT_NETWORK] = TABLE_NETWORK,
     [BOOT_RANGE] = TABLE_NETWORK_RANGE, [BOOT_ROUTER] = TABLE_NETWORK_ROUTER,
     [BOOT_LEASE] = TABLE_LEASE,         [BOOT_MACHINE] = TABLE_NODE,
     [BOOT_NAME] = TABLE_DNS_NAME_ENTRY,
@@ -42,10 +42,7 @@ int64_t boot_row_id(const struct core *c, enum boot_fact kind, uint32_t ix)
 static uint32_t boot_find_row(const struct core *c, struct boot_key key)
 {
     must(key.kind < BOOT_FACT_COUNT);
-    const enum table table = boot_tables[key.kind];
-    return table < TABLE_OBJECTS && key.id > 0
-               ? omap_find(&c->tables[table].by_id, (uint64_t)key.id)
-               : 0;
+    return key.id > 0 ? omap_find(&c->tables[boot_tables[key.kind]].by_id, (uint64_t)key.id) : 0;
 }
 
 /* In the row, so that settling needs no lookup. */
@@ -59,10 +56,10 @@ static struct boot_state *boot_state_of(const struct core *c, enum boot_fact kin
     case BOOT_LEASE: return &((struct lease *)row)->boot;
     case BOOT_MACHINE: return &((struct node *)row)->boot;
     case BOOT_NAME: return &((struct dns_name_entry *)row)->boot;
-    case BOOT_BOOTENV:
+    case BOOT_BOOTENV: return &((struct bootenv *)row)->boot;
     case BOOT_FACT_COUNT: break;
     }
-    impossible("a kind of boot entry without rows");
+    impossible("a kind of boot entry outside the enum");
 }
 
 static bool boot_is_in_view(const struct boot_state *state)
@@ -197,6 +194,7 @@ static void boot_update_row(struct core *c, enum table table, uint32_t ix, struc
     case TABLE_NETWORK_ROUTER: boot_update(c, BOOT_ROUTER, ix, scratch); return;
     case TABLE_LEASE: boot_update(c, BOOT_LEASE, ix, scratch); return;
     case TABLE_DNS_NAME_ENTRY: boot_update(c, BOOT_NAME, ix, scratch); return;
+    case TABLE_BOOTENV: boot_update(c, BOOT_BOOTENV, ix, scratch); return;
     case TABLE_ROLE: return; /* boot_update_roles() */
     default: break;
     }
@@ -266,9 +264,8 @@ void boot_view_load(struct core *c)
     if (c->boot_turn < 1)
         c->boot_turn = 1;
     for (uint32_t kind = 0; kind < BOOT_FACT_COUNT; kind++) {
-        const enum table table = boot_tables[kind];
-        const struct pool *rows = table < TABLE_OBJECTS ? &c->tables[table].pool : NULL;
-        for (uint32_t ix = rows ? pool_next(rows, 0) : 0; ix; ix = pool_next(rows, ix)) {
+        const struct pool *rows = &c->tables[boot_tables[kind]].pool;
+        for (uint32_t ix = pool_next(rows, 0); ix; ix = pool_next(rows, ix)) {
             struct boot_state *state = boot_state_of(c, (enum boot_fact)kind, ix);
             state->hash = boot_hash_now(c, (enum boot_fact)kind, ix, &scratch);
             state->turn = boot_is_in_view(state) ? c->boot_turn : 0;
@@ -311,10 +308,7 @@ bool core_boot_next(const struct core *c, struct boot_key *key)
 {
     struct boot_key at = *key;
     for (; at.kind < BOOT_FACT_COUNT; at = (struct boot_key){(enum boot_fact)(at.kind + 1), 0}) {
-        const enum table table = boot_tables[at.kind];
-        if (table >= TABLE_OBJECTS)
-            continue;
-        for (uint32_t ix; (ix = core_next_row(c, table, at.id));) {
+        for (uint32_t ix; (ix = core_next_row(c, boot_tables[at.kind], at.id));) {
             at.id = boot_row_id(c, at.kind, ix);
             if (boot_is_in_view(boot_state_of(c, at.kind, ix))) {
                 *key = at;
@@ -357,8 +351,7 @@ const char *boot_view_check(const struct core *c, struct arena *a)
         if (network_at(c, (network_ix){ix})->is_admin != boot_network_is_admin(c, (network_ix){ix}))
             return "C21: a network and its category disagree";
     for (uint32_t kind = 0; kind < BOOT_FACT_COUNT && !what; kind++)
-        if (boot_tables[kind] < TABLE_OBJECTS)
-            what = boot_check_kind(c, (enum boot_fact)kind, a, &sum);
+        what = boot_check_kind(c, (enum boot_fact)kind, a, &sum);
     if (!what && !digest_eq(sum, c->vars.boot_digest))
         what = "I19: the digest of the boot view is not the sum of its entries";
     return what;

@@ -12,7 +12,8 @@
     (UINT64_C(1) << TABLE_ROLE | UINT64_C(1) << TABLE_NODE | UINT64_C(1) << TABLE_NODEROLE |       \
      UINT64_C(1) << TABLE_NETWORK | UINT64_C(1) << TABLE_NETWORK_RANGE |                           \
      UINT64_C(1) << TABLE_NETWORK_ROUTER | UINT64_C(1) << TABLE_NETWORK_ALLOCATION |               \
-     UINT64_C(1) << TABLE_LEASE | UINT64_C(1) << TABLE_NIC | UINT64_C(1) << TABLE_DNS_NAME_ENTRY)
+     UINT64_C(1) << TABLE_LEASE | UINT64_C(1) << TABLE_NIC | UINT64_C(1) << TABLE_DNS_NAME_ENTRY | \
+     UINT64_C(1) << TABLE_BOOTENV)
 _Static_assert(TABLE_COUNT <= 64, "a set of tables is a mask of 64 bits");
 
 /* ---- boot_entries.c ---- */

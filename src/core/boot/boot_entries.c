@@ -168,12 +168,29 @@ static void boot_put_name(const struct core *c, dns_name_entry_ix e, struct aren
                               .node = node_at(c, row->node)->o.id};
 }
 
+static void boot_put_bootenv(const struct core *c, bootenv_ix e, struct arena *a,
+                             struct boot_bootenv *out)
+{
+    const struct bootenv *bootenv = bootenv_at(c, e);
+    const struct json *list =
+        bootenv->initrd ? doc_tree(a, text_of(c, bootenv->initrd)) : json_make(a, JSON_ARRAY);
+    struct str *initrds = arena_array(a, struct str, list->count + (size_t)1);
+    *out = (struct boot_bootenv){.name = text_of(c, bootenv->name),
+                                 .kernel = text_of(c, bootenv->kernel),
+                                 .args = text_of(c, bootenv->args),
+                                 .method = text_of(c, bootenv->method),
+                                 .os = text_of(c, bootenv->os),
+                                 .initrds = initrds};
+    for (const struct json *item = list->first; item; item = item->next)
+        initrds[out->initrd_count++] = item->text;
+}
+
 bool boot_entry_of_row(const struct core *c, enum boot_fact kind, uint32_t ix, struct arena *a,
                        struct boot_entry *out)
 {
     bool is_there = true;
     switch (kind) {
-    case BOOT_BOOTENV: return false;
+    case BOOT_BOOTENV: boot_put_bootenv(c, (bootenv_ix){ix}, a, &out->bootenv); break;
     case BOOT_NETWORK: boot_put_network(c, (network_ix){ix}, &out->network); break;
     case BOOT_RANGE: boot_put_range(c, (network_range_ix){ix}, &out->range); break;
     case BOOT_ROUTER: boot_put_router(c, (network_router_ix){ix}, &out->router); break;

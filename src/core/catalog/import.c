@@ -9,7 +9,8 @@ enum { JIG_ORDER = 100 }; /* field `order` of imported jigs */
 
 /* Import of one barclamp document: the rows of the barclamp, its jigs and hammer kinds, and the
  * order of an import (import_private.h). import_roles.c imports the roles, import_attribs.c the
- * attribs. The order of sections matters. The barclamp comes first, because it owns the other
+ * attribs, import_bootenvs.c the boot environments.
+ * The order of sections matters. The barclamp comes first, because it owns the other
  * rows. Jigs precede roles, which warn about unknown jigs. Attribs of nodes precede the removal of
  * roles (see import_private.h). Requirements are written after the last role exists; names are
  * resolved last. A row is written only if a field differs. Any problem refuses the whole import. */
@@ -515,6 +516,7 @@ void do_import(struct core *c, const struct import_command *p)
     import_barclamp(&im, p->barclamp);
     import_jigs(&im);
     import_hammers(&im);
+    import_bootenvs(&im);
     import_roles(&im);
     import_node_attribs(&im);
     import_remove_left_out(&im);

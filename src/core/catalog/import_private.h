@@ -79,6 +79,9 @@ bool import_spelling_matches(struct import *im, struct str name, struct str stor
 void import_role_attribs(struct import *im, const struct json *entry, struct str path, role_ix r);
 void import_node_attribs(struct import *im);
 
+/* import_bootenvs.c: the boot environments of the document. */
+void import_bootenvs(struct import *im);
+
 /* The beginning and the end of an import; import_end() resolves names. With `network`, the document
  * is imported for that network alone. */
 struct import import_begin(struct core *c, const struct json *doc, network_ix network);

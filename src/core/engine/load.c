@@ -130,6 +130,7 @@ static bool load_fill_by_hand(struct core *c, void *row, const struct record *r)
     case TABLE_NIC: return nic_can_load(c, row, &r->nic);
     case TABLE_DNS_NAME_FILTER: return dns_name_filter_fill(c, row, &r->dns_name_filter);
     case TABLE_DNS_NAME_ENTRY: return dns_name_entry_fill(c, row, &r->dns_name_entry);
+    case TABLE_BOOTENV: return bootenv_can_load(row, &r->bootenv);
     default: return true;
     }
 }
@@ -220,7 +221,8 @@ static bool load_table_has_names(enum table t)
 {
     return t == TABLE_BARCLAMP || t == TABLE_JIG || t == TABLE_HAMMER_KIND || t == TABLE_ROLE ||
            t == TABLE_ATTRIB || t == TABLE_DEPLOYMENT || t == TABLE_NODE || t == TABLE_GROUP ||
-           t == TABLE_USER || t == TABLE_TOKEN || t == TABLE_NETWORK || t == TABLE_DNS_NAME_FILTER;
+           t == TABLE_USER || t == TABLE_TOKEN || t == TABLE_NETWORK ||
+           t == TABLE_DNS_NAME_FILTER || t == TABLE_BOOTENV;
 }
 
 /* The same rules as the input validation of step.c, and the bound of names. */

@@ -1,4 +1,4 @@
-/* network_rows.h - rows of networks, addresses, interfaces and DNS names.
+/* network_rows.h - rows of networks, addresses, interfaces, DNS names and boot environments.
  *
  * A part of rows.h, which explains how rows are read and written.
  */
@@ -117,6 +117,16 @@ struct dns_name_entry {
     dns_name_filter_ix filter;
     text_h name;
     dns_name_entry_ix next; /* derived: the next name of the allocation */
+    struct boot_state boot; /* derived */
+};
+
+struct bootenv {
+    struct object o;
+    uint32_t name_next;
+    text_h name, kernel, args, method, os;
+    doc_h initrd;
+    bool available;
+    barclamp_ix barclamp;
     struct boot_state boot; /* derived */
 };
 

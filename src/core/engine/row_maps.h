@@ -124,6 +124,9 @@
 #define DNS_NAME_ENTRY_MAP(TEXT, SAME, REF)                                                        \
     REF(allocation, network_allocation, network_allocation_id)                                     \
     REF(filter, dns_name_filter, dns_name_filter_id) TEXT(name)
+#define BOOTENV_MAP(TEXT, SAME, REF)                                                               \
+    TEXT(name) TEXT(kernel) TEXT(initrd) TEXT(args) TEXT(method) TEXT(os) SAME(available)          \
+    REF(barclamp, barclamp, barclamp_id)
 
 /* OBJECTS(X) expands to X(UPPER, lower) for every table of objects. */
 #define OBJECTS(X)                                                                                 \
@@ -153,6 +156,7 @@
     X(LEASE, lease)                                                                                \
     X(NIC, nic)                                                                                    \
     X(DNS_NAME_FILTER, dns_name_filter)                                                            \
-    X(DNS_NAME_ENTRY, dns_name_entry)
+    X(DNS_NAME_ENTRY, dns_name_entry)                                                              \
+    X(BOOTENV, bootenv)
 
 /* clang-format on */

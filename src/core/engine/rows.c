@@ -236,6 +236,7 @@ static struct str name_of_row(const struct core *c, enum table table, uint32_t i
     case TABLE_NETWORK: return text_of(c, network_at(c, (network_ix){ix})->name);
     case TABLE_DNS_NAME_FILTER:
         return text_of(c, dns_name_filter_at(c, (dns_name_filter_ix){ix})->name);
+    case TABLE_BOOTENV: return text_of(c, bootenv_at(c, (bootenv_ix){ix})->name);
     case TABLE_TOKEN: return text_of(c, token_at(c, (token_ix){ix})->hash);
     case TABLE_GROUP: {
         const struct group *g = group_at(c, (group_ix){ix});

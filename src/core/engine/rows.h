@@ -506,6 +506,7 @@ ACCESS(TABLE_LEASE, lease)
 ACCESS(TABLE_NIC, nic)
 ACCESS(TABLE_DNS_NAME_FILTER, dns_name_filter)
 ACCESS(TABLE_DNS_NAME_ENTRY, dns_name_entry)
+ACCESS(TABLE_BOOTENV, bootenv)
 
 /* Prefetch a row that is needed soon: long walks over rows are otherwise bound by memory latency.
  * */

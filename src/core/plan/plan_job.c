@@ -245,7 +245,8 @@ static bool plan_watches_row(const struct plan *p, enum table table, uint32_t ix
                plan_watches_node(p, node_by_id(c, outbox_at(c, (outbox_ix){ix})->object_id));
     return is_edit && table != TABLE_COUNTER && table != TABLE_GROUP && table != TABLE_USER &&
            table != TABLE_TOKEN && table != TABLE_LEASE && table != TABLE_NIC &&
-           table != TABLE_NETWORK_ALLOCATION && table != TABLE_DNS_NAME_ENTRY;
+           table != TABLE_NETWORK_ALLOCATION && table != TABLE_DNS_NAME_ENTRY &&
+           table != TABLE_BOOTENV;
 }
 
 void plans_row_changed(struct core *c, enum table table, uint32_t ix, bool is_edit)

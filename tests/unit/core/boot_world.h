@@ -107,7 +107,11 @@ static inline void put_entry(struct world *w, struct buf *b, const struct boot_e
         buf_put_str(b, e->name.address);
         put_number(b, " of ", e->name.node);
         return;
-    case BOOT_BOOTENV: buf_put_str(b, e->bootenv.name); return;
+    case BOOT_BOOTENV:
+        buf_put_str(b, e->bootenv.name);
+        buf_put_c(b, ' ');
+        buf_put_str(b, e->bootenv.kernel);
+        return;
     case BOOT_FACT_COUNT: break;
     }
     world_fail(HERE, "a kind outside the enum");
@@ -279,14 +283,19 @@ static inline bool naive_entry(struct world *w, const struct record *r, struct b
                                      str_slice(address, 0, str_find(address, '/', 0)), node.id};
         return true;
     }
+    case TABLE_BOOTENV:
+        e->key.kind = BOOT_BOOTENV;
+        e->bootenv = (struct boot_bootenv){.name = r->bootenv.name, .kernel = r->bootenv.kernel};
+        return true;
     default: return false;
     }
 }
 
 static inline const char *naive_text(struct world *w)
 {
-    static const enum table tables[] = {TABLE_NETWORK, TABLE_NETWORK_RANGE, TABLE_NETWORK_ROUTER,
-                                        TABLE_LEASE,   TABLE_NODE,          TABLE_DNS_NAME_ENTRY};
+    static const enum table tables[] = {TABLE_BOOTENV,        TABLE_NETWORK, TABLE_NETWORK_RANGE,
+                                        TABLE_NETWORK_ROUTER, TABLE_LEASE,   TABLE_NODE,
+                                        TABLE_DNS_NAME_ENTRY};
     struct buf b = buf_in(&w->arena);
     for (uint32_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (int64_t id = 0; (id = core_next_id(w->core, tables[t], id)) != 0;) {

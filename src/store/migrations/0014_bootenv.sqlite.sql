@@ -1,0 +1,22 @@
+-- Boot environments of barclamps (docs/spec/boot.md).
+CREATE TABLE bootenv (
+    id INTEGER PRIMARY KEY,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    turn INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    kernel TEXT NOT NULL,
+    initrd TEXT NOT NULL,
+    args TEXT NOT NULL,
+    method TEXT NOT NULL,
+    os TEXT NOT NULL,
+    available INTEGER NOT NULL,
+    barclamp_id INTEGER NOT NULL
+) STRICT;
+
+-- An empty store gets its counters when it is founded.
+INSERT INTO counter (id, created_at, updated_at, turn, last)
+    SELECT 'bootenv', created_at, updated_at, turn, 0 FROM counter WHERE id = 'outbox';
+
+-- The digest covers one more table.
+UPDATE leadership SET digest = '';
