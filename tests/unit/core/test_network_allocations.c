@@ -125,6 +125,19 @@ TEST(a_hint_or_suggestion_is_skipped_when_it_is_not_available)
     world_close(w);
 }
 
+TEST(a_hint_is_used_again_and_moves_no_address)
+{
+    struct world *w = open_with_nodes();
+    DONE(w, cmd_hint(w, "n1", "'10.1.0.13'"));
+    EXPECT_STR(address_in(w, "n1", host(w)), "10.1.0.13/24");
+    DONE(w, cmd_hint(w, "n1", "'10.1.0.12'"));
+    EXPECT_STR(address_in(w, "n1", host(w)), "10.1.0.13/24");
+    CHECK(core_count(w->core, TABLE_NETWORK_ALLOCATION) == 1);
+    deallocate(w, "n1");
+    EXPECT_STR(allocated(w, "n1", host(w)), "10.1.0.12/24");
+    world_close(w);
+}
+
 TEST(a_second_request_returns_the_first_address)
 {
     struct world *w = open_with_nodes();

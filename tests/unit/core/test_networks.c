@@ -273,6 +273,12 @@ TEST(a_number_is_used_if_a_new_network_is_given_a_positive_one)
          CMD(NETWORK_UPDATE, network_update, .id = core_find(w->core, TABLE_NETWORK, STR("net2")),
              .given = GIVEN_NETWORK_VLAN | GIVEN_NETWORK_TEAM_MODE, .vlan = 9, .team_mode = 1));
     CHECK(!read_network(w, "net2").use_vlan && read_network(w, "net2").vlan == 9);
+    /* Neither does 0 in a new network. */
+    command = cmd_network(w, "net3", "", "");
+    command.network_create.given |= GIVEN_NETWORK_VLAN | GIVEN_NETWORK_TEAM_MODE;
+    command.network_create.conduit = STR("1g6");
+    DONE(w, command);
+    CHECK(!read_network(w, "net3").use_vlan && !read_network(w, "net3").use_team);
     world_close(w);
 }
 

@@ -160,6 +160,9 @@ TEST(parts_of_a_report_that_have_another_form_are_left_out)
                          "{\"eth0\":{\"permanent_address\":"
                          "\"52:54:00:00:00:0a\",\"speed_max\":4294967295}}"));
     CHECK(find_nic(w, mac_a).speed_max == UINT32_MAX);
+    DONE(w, cmd_discover(w, "n1.example.com",
+                         "{'eth0':{'permanent_address':'52:54:00:00:00:0a','speed_max':1}}"));
+    CHECK(find_nic(w, mac_a).speed_max == 1);
     world_close(w);
 }
 
