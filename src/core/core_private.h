@@ -256,6 +256,8 @@ void run_collect(const struct core *c, const struct archived *old,
 void hooks_state(struct core *c, noderole_ix nr, enum noderole_state state, bool committed_run,
                  bool silent);
 void hooks_proposed(struct core *c, noderole_ix nr);
+/* The same for all noderoles of a deployment role, after data changed that they are given. */
+void hooks_proposed_all(struct core *c, const struct vec *noderoles);
 /* Request the hooks that compute data for the noderole (template, sysdata). False if its role
  * defines none. */
 bool hooks_compute(struct core *c, noderole_ix nr);
@@ -494,6 +496,9 @@ struct sha256;
 void consent_hash(const struct core *c, struct sha256 *hash, noderole_ix nr);
 /* {...,"steps":["wipe"]} */
 void consent_put_entry(const struct core *c, noderole_ix nr, struct buf *list);
+/* "steps":["wipe"],"targets":{"wipe":[{...}]}: the steps that the role announces, and what they act
+ * on according to the user data that is in force. */
+void plan_put_steps(const struct core *c, noderole_ix nr, struct buf *list);
 /* One element of the chain of causes of a noderole, without texts; returns the noderole that
  * explains it, or none if this cause is the root. */
 noderole_ix why_step(const struct core *c, noderole_ix nr, struct arena *a,

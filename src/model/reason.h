@@ -79,7 +79,9 @@
     X(CLOCK_AHEAD, "clock_ahead", NONE)                                                            \
     X(STOPPING, "stopping", NONE)                                                                  \
     /* ssh again; the subject is the node that the key is pinned for */                            \
-    X(HOST_KEY_TAKEN, "host_key_taken", NODE)
+    X(HOST_KEY_TAKEN, "host_key_taken", NODE)                                                      \
+    /* a script found another disk than the committed one; the subject is the name of the disk */  \
+    X(DISK_DIFFERS, "disk_differs", NODEROLE)
 
 enum reason_code {
 #define X(name, text, object) REASON_##name,

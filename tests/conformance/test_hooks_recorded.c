@@ -220,7 +220,8 @@ TEST(state_hooks_are_given_the_noderole_as_it_is_then)
     EXPECT_STR(without_host(w, "on_proposed record-base@n1"),
                "{'available':true,'cohort':0,'data':{'record':{'kind':'recorded'}},"
                "'deployment':'system','deployment_id':1,'id':1,'node':'n1.example.com','node_id':2,"
-               "'notes':{},'role':'record-base','role_id':1,'run_count':0,'state':'proposed',"
+               "'notes':{},'proposed':{'record':{'kind':'recorded'}},'role':'record-base',"
+               "'role_id':1,'run_count':0,'state':'proposed',"
                "'status':'','system':{},'wall':{}}");
     check_context(w, "on_proposed record-base@n1",
                   "[{'deployment':'system','id':1,'node':'n1.example.com','node_id':2,"
@@ -228,6 +229,8 @@ TEST(state_hooks_are_given_the_noderole_as_it_is_then)
     set_data(w, "record-base@n1", "{'record':{'value':5}}");
     EXPECT_STR(live_argument(w, "on_proposed record-base@n1", "data/record"),
                "{'kind':'recorded','value':0}");
+    EXPECT_STR(live_argument(w, "on_proposed record-base@n1", "proposed/record"),
+               "{'kind':'recorded','value':5}");
     world_commit(w, "record-base@n1");
     EXPECT_STR(live_argument(w, "on_todo record-base@n1", "state"), "'todo'");
     EXPECT_STR(without_host(w, "on_transition record-base@n1"),
@@ -314,13 +317,15 @@ TEST(veto_hooks_are_given_the_object_as_it_would_be)
     EXPECT_STR(shown(w, live_call(w, "on_deployment_create record-base in system")->argument),
                "{'data':{},'deployment':'system','role':'record-base'}");
     EXPECT_STR(shown(w, live_call(w, "on_node_bind record-base@n1")->argument),
-               "{'data':{},'deployment':'system','node':'n1.example.com','role':'record-base'}");
+               "{'bootenv':'sledgehammer','data':{},'deployment':'system','node':'n1.example.com',"
+               "'proposed':{'record':{'kind':'recorded'}},'role':'record-base','run_count':0}");
     EXPECT_STR(shown(w, live_call(w, "on_node_bind record-base@n1")->context), "null");
     set_data(w, "record-base@n1", "{'record':{'value':3}}");
     world_commit(w, "record-base@n1");
     EXPECT_STR(shown(w, live_call(w, "on_commit record-base@n1")->argument),
-               "{'data':{'record':{'value':3}},'deployment':'system','node':'n1.example.com',"
-               "'role':'record-base'}");
+               "{'bootenv':'sledgehammer','data':{'record':{'value':3}},'deployment':'system',"
+               "'node':'n1.example.com','proposed':{'record':{'kind':'recorded','value':3}},"
+               "'role':'record-base','run_count':0}");
     const int64_t dr = the_deployment_role(w, "record-base", "system");
     DONE(w, CMD(DEPLOYMENT_ROLE_DATA, deployment_role_data, .id = dr,
                 .data = world_json(w, "{'x':1}")));

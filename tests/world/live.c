@@ -428,6 +428,7 @@ static void live_settle(struct live *l)
         if (status != TURN_QUIET)
             live_give_up(l, "the turn is neither busy nor idle");
         moved = hooks_run_until_idle(l->hooks);
+        moved = turn_slice(l->turn) || moved;
         moved = transitions_pump(l->transitions) || moved;
         moved = moved || (hooks_pending_count(l->hooks) && !l->write_closed);
     }

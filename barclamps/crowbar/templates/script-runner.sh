@@ -26,6 +26,9 @@
 #                               value, \ TAB and line ends are written \\ \t \n
 #   write_attribute PATH VALUE  adds the value to the wall data; VALUE is JSON if it starts with { or [
 #   die TEXT                    prints the text to standard error and fails
+#   die_because CODE SUBJECT TEXT
+#                               the same; the failure gets that reason code (docs/runbook.md), if
+#                               scripts may report it, with the subject that the code is about
 set -eu
 
 # A JSON parser in awk, because every machine has awk. It assumes valid JSON.
@@ -148,6 +151,10 @@ die)
     shift
     printf '%s\n' "$*" >&2
     exit 1 ;;
+die_because)
+    printf '%s %s\t%s' "$2" "$3" "$4" | tr '\n' ' ' > "$HALLIGAN_RUN_DIR/.reason"
+    printf '%s\n' "$4" >&2
+    exit 1 ;;
 esac
 
 if [ $# -ne 1 ] || [ ! -f "$1/attrs.json" ]; then
@@ -160,7 +167,7 @@ export HALLIGAN_RUN_DIR
 cd "$HALLIGAN_RUN_DIR"
 
 mkdir -p bin
-for command in read_attribute get_keys flat_attributes write_attribute die; do
+for command in read_attribute get_keys flat_attributes write_attribute die die_because; do
     printf '#!/bin/sh\nexec sh '\''%s'\'' %s "$@"\n' "$self" "$command" > "bin/$command"
     chmod 755 "bin/$command"
 done

@@ -4,15 +4,15 @@
 
 #include "cli/cmd/nouns.h"
 #include "cli/cmd/response_output.h"
+#include "cli/output/targets.h"
 #include "cli/output/term_escape.h"
 
 /* Prints what the daemon computed: plans of commits, differences of snapshots, and the inventory
  * for Ansible. Also looks up objects that are named by two names, such as NODE/ROLE.
  *
  * Nothing is kept or changed; all requests are GET. A plan lists what a commit would do, with a
- * hash for commit --plan. A wave of a plan is the set of noderoles that can start together: a
- * noderole is in the wave after the last of its parents. A snapshot is the content of a deployment
- * at one commit.
+ * hash for commit --plan. A wave is the set of noderoles that can start together: a noderole is in
+ * the wave after the last of its parents. A snapshot is the content of a deployment at one commit.
  *
  * Order: the lines of a plan are in the order in which an operator reads them: totals, details,
  * values that the commit would not publish, and the hash last. The reply is complete before
@@ -489,6 +489,7 @@ enum cli_exit cmd_explain_plan(struct cli_request *req)
         explain_put_summary(&b, plan);
         if (req->options.detail)
             explain_put_detail(&b, plan);
+        targets_put_destroyed(&b, plan);
         explain_put_unproposed(&b, plan);
         buf_put_z(&b, "plan         ");
         term_put_escaped(&b, explain_text(plan, "hash"));

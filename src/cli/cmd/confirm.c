@@ -7,6 +7,7 @@
 #include "cli/cmd/cmd_objects.h"
 #include "cli/cmd/id_names.h"
 #include "cli/output/prompt.h"
+#include "cli/output/targets.h"
 #include "cli/output/term_escape.h"
 
 /* Collects what a verb would destroy and asks the operator once. Owns nothing that outlives the
@@ -38,6 +39,8 @@ enum cli_exit confirm_ask(struct cli_request *req, const char *what, const struc
     fprintf(stderr, "%s: %s:\n%.*s", req->prog, what, STR_FMT_ARGS(buf_str(&losses->lines)));
     if (losses->count > LOSSES_SHOWN_MAX)
         fprintf(stderr, "  and %u more\n", losses->count - LOSSES_SHOWN_MAX);
+    if (losses->has_wipe)
+        fputs(TARGETS_WIPE_NOTE "\n", stderr);
     const bool can_ask = prompt_is_possible();
     const char *typed = can_ask ? prompt_text(req->arena, "Type yes to continue", "") : NULL;
     if (typed && strcmp(typed, "yes") == 0)
@@ -55,7 +58,7 @@ static struct str confirm_text(const struct json *object, const char *key)
     return value && value->kind == JSON_STRING ? value->text : STR("");
 }
 
-/* "n1.example.com: os-install (wipe, boot)" */
+/* "n1.example.com: os-install (wipe, boot): wipe disk/by-id/a, 480.1 GB, serial S1" */
 static struct str confirm_noderole_text(struct cli_request *req, const struct json *noderole)
 {
     struct buf b = buf_in(req->arena);
@@ -69,6 +72,11 @@ static struct str confirm_noderole_text(struct cli_request *req, const struct js
         term_put_escaped(&b, step->text);
     }
     buf_put_z(&b, first ? ")" : "");
+    struct buf targets = buf_in(req->arena);
+    if (targets_put(&targets, noderole)) {
+        buf_put_z(&b, ": ");
+        buf_put_str(&b, buf_str(&targets));
+    }
     return buf_str(&b);
 }
 
@@ -89,8 +97,10 @@ static enum cli_exit confirm_fetch_commit(struct cli_request *req, struct agreem
         !json_as_i64(json_get(reply, STR("destroys_count")), &count) || count < list->count)
         return request_report_failure(
             req, "unexpected reply: the list of what the commit destroys is missing");
-    for (const struct json *noderole = list->first; noderole; noderole = noderole->next)
+    for (const struct json *noderole = list->first; noderole; noderole = noderole->next) {
         losses_add(losses, confirm_noderole_text(req, noderole));
+        losses->has_wipe = losses->has_wipe || targets_has_wipe(noderole);
+    }
     losses->count += (uint32_t)(count - list->count);
     return CLI_OK;
 }

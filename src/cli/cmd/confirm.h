@@ -15,6 +15,7 @@
 struct losses {
     struct buf lines;
     uint32_t count;
+    bool has_wipe; /* a disk is among them */
 };
 
 enum { LOSSES_SHOWN_MAX = 20 };

@@ -132,6 +132,7 @@ static void role_set_template(struct core *c, role_ix ix, struct str template, b
         for (uint32_t k = 0; k < deployment_role_at(c, dr)->noderoles.count; k++)
             noderole_request_rerun(
                 c, (noderole_ix){vec_at(c, &deployment_role_at(c, dr)->noderoles, k)});
+        hooks_proposed_all(c, &deployment_role_at(c, dr)->noderoles);
     }
 }
 

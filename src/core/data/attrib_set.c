@@ -154,7 +154,7 @@ static uint32_t attrib_path_levels(struct str path)
 static bool attrib_set_check_value(struct core *c, const struct attrib_write_ctx *s)
 {
     const struct attrib *attrib = attrib_at(c, s->attrib);
-    if (s->bucket == BUCKET_USER && !attrib->writable)
+    if (s->bucket == BUCKET_USER && !attrib->writable && c->depth == 0) /* a client, not a hook */
         refuse(c, PROBLEM_READ_ONLY, STR("attrib_id"),
                STR_CONCAT(c->arena, STR("attrib "), text_of(c, attrib->name),
                           STR(" is not writable")));
@@ -299,6 +299,12 @@ static void attrib_set_on_noderole(struct core *c, const struct attrib_write_ctx
 {
     bool changed;
     const noderole_ix nr = {s->owner.ix};
+    /* A hook chooses user data for the next commit. If the noderole was committed before the
+     * commands of the hook are executed, the choice is too late and is dropped: it would stay
+     * behind as a value that no operator has stored. */
+    if (c->depth > 0 && (s->bucket == BUCKET_USER || s->bucket == BUCKET_HINT) &&
+        noderole_at(c, nr)->state != NODEROLE_PROPOSED)
+        return;
     if (!attrib_write_doc(c, s, &changed) || s->bucket == BUCKET_NOTE)
         return;
     if (noderole_at(c, nr)->state == NODEROLE_PROPOSED)
@@ -319,6 +325,7 @@ static void attrib_set_on_deployment_role(struct core *c, const struct attrib_wr
             deployment_role_set_data(c, dr, doc);
     } else if (attrib_write_doc(c, s, &changed) && changed) {
         data_rerun_all(c, &row->noderoles);
+        hooks_proposed_all(c, &row->noderoles);
     }
 }
 
@@ -331,6 +338,7 @@ static void attrib_set_on_role(struct core *c, const struct attrib_write_ctx *s)
     for (uint32_t i = 0; i < role_at(c, r)->deployed.count; i++) {
         const deployment_role_ix dr = {vec_at(c, &role_at(c, r)->deployed, i)};
         data_rerun_all(c, &deployment_role_at(c, dr)->noderoles);
+        hooks_proposed_all(c, &deployment_role_at(c, dr)->noderoles);
     }
 }
 

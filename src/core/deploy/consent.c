@@ -17,7 +17,10 @@
  * determined from its result, in the order (cohort, id). Failure: if the hash of the client
  * differs, the step is refused with PLAN_CHANGED and the commit is rolled back. */
 
-enum { SHOWN_MAX = 100 }; /* entries in the reply to a client that requests the consent only */
+enum {
+    SHOWN_MAX = 100, /* entries in the reply to a client that requests the consent only */
+    TARGETS_BYTES_MAX = 16 << 10 /* of one noderole */
+};
 
 bool consent_is_needed(const struct core *c, noderole_ix nr)
 {
@@ -68,12 +71,57 @@ static struct str consent_hash_all(struct core *c, const noderole_ix *items, uin
     return buf_str(&hex);
 }
 
+/* Copies a list for the document of a plan; at most that many bytes of its items. */
+static struct json *plan_clip_targets(struct arena *a, const struct json *list, bool *out_clipped)
+{
+    uint32_t bytes = 0;
+    struct json *shown = json_make(a, JSON_ARRAY);
+    for (const struct json *item = list->first; item; item = item->next) {
+        bytes += json_write(a, item).len;
+        if (bytes > TARGETS_BYTES_MAX) {
+            *out_clipped = true;
+            break;
+        }
+        json_append(shown, json_clone(a, item));
+    }
+    return shown;
+}
+
+/* The role lists the targets of a step in the user data of the noderole, below "announced", its own
+ * name and the step. The hash covers them with the other user data. */
+void plan_put_steps(const struct core *c, noderole_ix nr, struct buf *list)
+{
+    struct arena scratch = {0};
+    bool is_clipped = false;
+    const struct noderole *row = noderole_at(c, nr);
+    const struct role *role = role_at(c, row->role);
+    const struct json *steps =
+        doc_tree(&scratch, role->announces ? text_of(c, role->announces) : STR("[]"));
+    buf_put_z(list, "\"steps\":");
+    json_write_to(list, steps);
+    const struct str data = doc_of(c, view_noderole_data(c, row));
+    if (str_has(data, STR("\"announced\":"))) {
+        struct json *targets = json_make(&scratch, JSON_OBJECT);
+        const struct json *own =
+            json_get(json_get(doc_tree(&scratch, data), STR("announced")), text_of(c, role->name));
+        for (const struct json *step = steps->first; step && own; step = step->next) {
+            const struct json *of_step = json_get(own, step->text);
+            if (of_step && of_step->kind == JSON_ARRAY && of_step->first)
+                json_set(targets, step->text, plan_clip_targets(&scratch, of_step, &is_clipped));
+        }
+        buf_put_z(list, targets->first ? ",\"targets\":" : "");
+        if (targets->first)
+            json_write_to(list, targets);
+        buf_put_z(list, is_clipped ? ",\"targets_clipped\":true" : "");
+    }
+    arena_fini(&scratch);
+}
+
 void consent_put_entry(const struct core *c, noderole_ix nr, struct buf *list)
 {
-    const doc_h announces = role_at(c, noderole_at(c, nr)->role)->announces;
     plan_put_item(c, list, nr);
-    buf_put_z(list, ",\"steps\":");
-    buf_put_str(list, announces ? text_of(c, announces) : STR("[]"));
+    buf_put_c(list, ',');
+    plan_put_steps(c, nr, list);
     buf_put_c(list, '}');
 }
 

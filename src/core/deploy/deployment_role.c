@@ -27,11 +27,15 @@ void deployment_role_set_data(struct core *c, deployment_role_ix dr, struct str 
 {
     authority_touch(c, deployment_role_at(c, dr)->deployment);
     struct deployment_role *row = deployment_role_edit(c, dr);
+    const doc_h before = row->proposed ? row->proposed_data : row->committed_data;
+    const bool changed = !str_eq(doc_of(c, before), object.len ? object : STR("{}"));
     put_doc(c, &row->proposed_data, object);
-    if (row->proposed)
-        return;
-    row->proposed = true;
-    deployment_derive(c, row->deployment)->proposed_roles++;
+    if (!row->proposed) {
+        row->proposed = true;
+        deployment_derive(c, row->deployment)->proposed_roles++;
+    }
+    if (changed)
+        hooks_proposed_all(c, &row->noderoles);
 }
 
 void do_deployment_role_data(struct core *c, const struct deployment_role_data_command *p)

@@ -424,6 +424,8 @@ static void args_put_noderole(struct writer *w, noderole_ix ix, bool with_parent
     args_put_stored(w, "notes", nr->notes, "{}");
     if (with_parents)
         args_put_parents(w, nr);
+    if (nr->state == NODEROLE_PROPOSED)
+        args_put_tree(w, "proposed", data_noderole(w->c, ix, false, w->arena));
     args_put_string(w, "role", text_of(w->c, role_at(w->c, nr->role)->name));
     args_put_number(w, "role_id", role_at(w->c, nr->role)->o.id);
     if (run.v)

@@ -1,4 +1,4 @@
-#include "core/core_private.h"
+#include "core/data/data.h"
 
 #include "base/json/json.h"
 
@@ -105,6 +105,15 @@ void hooks_proposed(struct core *c, noderole_ix ix)
     const struct noderole *nr = noderole_at(c, ix);
     if (nr->state == NODEROLE_PROPOSED && hooks_role_defines(c, nr->role, HOOK_PROPOSED))
         outbox_add_noderole_hook(c, HOOK_PROPOSED, ix);
+}
+
+void hooks_proposed_all(struct core *c, const struct vec *noderoles)
+{
+    if (!noderoles->count)
+        return;
+    const role_ix role = noderole_at(c, (noderole_ix){vec_at(c, noderoles, 0)})->role;
+    for (uint32_t i = 0; i < noderoles->count && hooks_role_defines(c, role, HOOK_PROPOSED); i++)
+        hooks_proposed(c, (noderole_ix){vec_at(c, noderoles, i)});
 }
 
 bool hooks_compute(struct core *c, noderole_ix ix)
@@ -265,11 +274,17 @@ struct str hooks_noderole_argument(struct core *c, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);
     struct json *o = json_make(c->arena, JSON_OBJECT);
+    outbox_put_member(c->arena, o, "bootenv", text_of(c, node_at(c, nr->node)->bootenv));
     outbox_put_member(c->arena, o, "deployment",
                       text_of(c, deployment_at(c, nr->deployment)->name));
     outbox_put_member(c->arena, o, "node", text_of(c, node_at(c, nr->node)->name));
     outbox_put_member(c->arena, o, "role", text_of(c, role_at(c, nr->role)->name));
     json_set(o, STR("data"), doc_tree(c->arena, doc_of(c, nr->proposed_data)));
+    /* Data that are too deep to be parsed inside the argument are shown as {}. */
+    struct json *proposed = data_noderole(c, ix, false, c->arena);
+    json_set(o, STR("proposed"),
+             json_depth(proposed) < JSON_DEPTH_MAX ? proposed : json_make(c->arena, JSON_OBJECT));
+    json_set(o, STR("run_count"), json_make_i64(c->arena, nr->run_count));
     return json_write(c->arena, o);
 }
 

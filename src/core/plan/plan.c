@@ -15,7 +15,10 @@
  * hashes and totals are, and the request for the lists is refused when the plan is complete
  * (core_plan_outcome). */
 
-enum { SHOWN_MAX = CHANGED_SHOWN_MAX }; /* entries of lists that no hash covers */
+enum {
+    SHOWN_MAX = CHANGED_SHOWN_MAX, /* entries of lists that no hash covers */
+    DESTROYS_SHOWN_MAX = 100,      /* entries of "destroys" in a plan without lists */
+};
 
 /* ---- the hash ---- */
 
@@ -183,10 +186,11 @@ void plan_begin_lists(struct plan *p)
 {
     struct plan_lists *l = &p->lists;
     p->lists_max = ANSWER_DOC_MAX;
-    struct buf *const lists[] = {&l->announced,  &l->changed,  &l->changed_destructive, &l->commits,
-                                 &l->consent,    &l->held,     &l->destructive,         &l->missing,
-                                 &l->removes,    &l->reruns,   &l->role_commits,        &l->runs,
-                                 &l->unproposed, &l->addresses};
+    struct buf *const lists[] = {&l->announced,   &l->changed,      &l->changed_destructive,
+                                 &l->commits,     &l->consent,      &l->held,
+                                 &l->destructive, &l->missing,      &l->removes,
+                                 &l->reruns,      &l->role_commits, &l->runs,
+                                 &l->unproposed,  &l->addresses,    &l->consent_brief};
     for (uint32_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         *lists[i] = buf_in(&p->arena);
         buf_put_c(lists[i], '[');
@@ -197,6 +201,11 @@ void plan_begin_lists(struct plan *p)
 }
 
 /* ---- units of the phases ---- */
+
+static void plan_cost_of_steps(struct plan *p, noderole_ix nr)
+{
+    plan_cost(p, doc_of(p->c, view_noderole_data(p->c, noderole_at(p->c, nr))).len / 64);
+}
 
 /* Sorts one member of the deployment, as the commit leaves it, into the lists. */
 static bool plan_collect_unit(struct plan *p)
@@ -231,9 +240,11 @@ static bool plan_consent_unit(struct plan *p)
         if (!consent_is_needed(p->c, nr))
             return false;
         consent_hash(p->c, &p->consent, nr);
-        p->destroys_count++;
+        if (p->destroys_count++ < DESTROYS_SHOWN_MAX)
+            consent_put_entry(p->c, nr, &p->lists.consent_brief);
         if (p->is_detailed)
             consent_put_entry(p->c, nr, &p->lists.consent);
+        plan_cost_of_steps(p, nr);
         return false;
     }
     return true;
@@ -292,8 +303,8 @@ static void plan_put_announced(struct plan *p, noderole_ix nr)
         return;
     plan_put_item(p->c, list, nr);
     buf_put_c(list, ',');
-    plan_put_key(list, "steps");
-    buf_put_str(list, text_of(p->c, announces));
+    plan_put_steps(p->c, nr, list);
+    plan_cost_of_steps(p, nr);
     buf_put_c(list, '}');
 }
 
@@ -508,12 +519,14 @@ static struct str plan_write_detailed(struct plan *p)
     return buf_str(&doc);
 }
 
-/* The totals, and the values that the commit does not publish. */
+/* The totals, the first noderoles that destroy data, and the values that the commit does not
+ * publish. */
 static struct str plan_write_brief(struct plan *p)
 {
     struct buf doc = buf_in(&p->arena);
     buf_put_c(&doc, '{');
     plan_put_string(&doc, "consent", p->consent_text);
+    plan_put_list(&doc, "destroys", &p->lists.consent_brief);
     plan_put_string(&doc, "hash", p->hash_text);
     plan_put_number(&doc, "seq", p->seq);
     plan_put_summary(p, &doc);

@@ -60,8 +60,8 @@ struct plan_noderoles {
 };
 
 struct plan_lists {
-    struct buf addresses, announced, changed, changed_destructive, commits, consent, destructive,
-        held, missing, removes, reruns, role_commits, runs, unproposed;
+    struct buf addresses, announced, changed, changed_destructive, commits, consent, consent_brief,
+        destructive, held, missing, removes, reruns, role_commits, runs, unproposed;
 };
 
 /* Children of `parent` that have not been notified; the last entry is processed first. */

@@ -360,10 +360,33 @@ bool launch_spec_lack(const struct jig_work *w, const struct jig_end *end, struc
     return false;
 }
 
+/* Codes that scripts may report with die_because. The line of script.sh on the result channel is
+ * "#halligan-reason CODE SUBJECT<TAB>SENTENCE". */
+static const enum reason_code reported_codes[] = {REASON_DISK_DIFFERS};
+
+static bool launch_spec_reported(const struct jig_end *end, struct arena *a, struct reason *out_why)
+{
+    for (uint32_t i = 0; i < sizeof reported_codes / sizeof *reported_codes; i++) {
+        const struct str word = STR_CONCAT(a, STR("#halligan-reason "),
+                                           str_from(reason_name(reported_codes[i])), STR(" "));
+        const struct str found = launch_spec_find_measured(end->out, word);
+        const uint32_t tab = str_find(found, '\t', 0);
+        if (tab == 0 || tab == found.len)
+            continue;
+        *out_why = (struct reason){.code = reported_codes[i],
+                                   .subject = str_slice(found, 0, tab),
+                                   .text = str_slice(found, tab + 1, found.len)};
+        return true;
+    }
+    return false;
+}
+
 struct reason launch_spec_status(const struct jig_work *w, const struct jig_end *end,
                                  struct arena *a, struct str what)
 {
     struct reason why;
+    if (launch_spec_reported(end, a, &why))
+        return why;
     if (launch_spec_lack(w, end, a, what, &why))
         return why;
     const struct shortage *shortage =

@@ -15,6 +15,7 @@ if [ "$code" -eq 255 ]; then # ssh reports its own failures with this status
     code=254
 fi
 if [ $((code & 15)) -ne 0 ]; then
+    [ ! -f "$place/scripts/.reason" ] || echo "#halligan-reason $(head -n 1 "$place/scripts/.reason")"
     . "$place/measure.sh"
     measure_end "$place"
     exit "$code"

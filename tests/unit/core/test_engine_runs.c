@@ -547,14 +547,16 @@ TEST(a_veto_request_has_its_object_and_a_veto_its_role)
     EXPECT_STR(shown(w, ask->argument), "{'data':{},'deployment':'system','role':'a'}");
     CHECK(ask->next->hook == HOOK_NODE_BIND && ask->next->key != ask->key);
     EXPECT_STR(shown(w, ask->next->argument),
-               "{'data':{},'deployment':'system','node':'n1.example.com','role':'a'}");
+               "{'bootenv':'sledgehammer','data':{},'deployment':'system','node':'n1.example.com',"
+               "'proposed':{},'role':'a','run_count':0}");
     world_bind(w, "a@n1");
     DONE(w, CMD(NODEROLE_DATA, noderole_data, .id = the_noderole(w, "a@n1"),
                 .data = world_json(w, "{'x':1}")));
     out = step_without_replies(w, cmd_commit(w, "a@n1"));
     CHECK(out->veto_call_count == 1 && out->veto_calls->hook == HOOK_COMMIT);
     EXPECT_STR(shown(w, out->veto_calls->argument),
-               "{'data':{'x':1},'deployment':'system','node':'n1.example.com','role':'a'}");
+               "{'bootenv':'sledgehammer','data':{'x':1},'deployment':'system',"
+               "'node':'n1.example.com','proposed':{'x':1},'role':'a','run_count':0}");
     w->veto = "on_commit";
     EXPECT_STR(REFUSED(w, cmd_commit(w, "a@n1"), HOOK_VETO, "on_commit"),
                "role a vetoed this: I say no");

@@ -100,8 +100,8 @@ TEST(a_noderole_that_was_just_bound)
     check_facts(
         w, noderole_facts(w, "r@n1"),
         "{'available':true,'cohort':0,'data':{},'deployment':'system','deployment_id':1," SEEN_HOST
-        "'id':1,'node':'n1.example.com','node_id':2,'notes':{},'role':'r','role_id':2,"
-        "'run_count':0,'state':'proposed','status':'','system':{},'wall':{}}",
+        "'id':1,'node':'n1.example.com','node_id':2,'notes':{},'proposed':{},'role':'r',"
+        "'role_id':2,'run_count':0,'state':'proposed','status':'','system':{},'wall':{}}",
         "{'noderoles':[{'deployment':'system','id':1,'node':'n1.example.com','node_id':2,"
         "'state':'proposed'}],'role':{'id':2,'name':'r'}}");
     world_close(w);

@@ -2,6 +2,8 @@
  * failures of hooks that have no run log. */
 #include "tests/world/world.h"
 
+#include <stdio.h>
+
 static void put_command(struct buf *b, struct command command)
 {
     command_encode(&command, b);
@@ -105,6 +107,88 @@ TEST(on_proposed_that_fails_after_the_commit_reverts_the_commit)
     world_answer(w, "on_proposed a@n1", true, STR("not like this"));
     IS(w, "a@n1", "proposed");
     HAS(shown(w, read_noderole(w, "a@n1").status), "on_proposed: ");
+    world_close(w);
+}
+
+/* ---- user data that a hook chooses ---- */
+
+static const char choosing[] = "'hooks':['on_proposed'],'attribs':[{'name':'pick','map':'x/pick'},"
+                               "{'name':'all','map':'db','schema':{'type':'any'}}]";
+
+/* The answer of on_proposed sets user data. */
+static void choose(struct world *w, const char *noderole, const char *quoted)
+{
+    char line[100];
+    const struct command pick = CMD(
+        ATTRIB_SET, attrib_set, .target = TABLE_NODEROLE, .id = the_noderole(w, noderole),
+        .attrib_id = the_attrib(w, "pick"), .bucket = BUCKET_USER, .value = world_json(w, quoted));
+    snprintf(line, sizeof line, "on_proposed %s", noderole);
+    world_answer(w, line, false, encode_command(w, pick));
+}
+
+/* A client may not write the attrib: it has no schema and is not writable. */
+TEST(a_hook_sets_user_data_of_a_proposed_noderole_and_of_no_other)
+{
+    struct world *w = world_open();
+    world_role(w, "a", choosing);
+    world_node(w, "n1", NULL);
+    world_bind(w, "a@n1");
+    const int64_t id = the_noderole(w, "a@n1");
+    REFUSED(w, cmd_set(w, TABLE_NODEROLE, id, "pick", BUCKET_USER, "'mine'"), READ_ONLY,
+            "attrib_id");
+    choose(w, "a@n1", "'first'");
+    EXPECT_STR(world_value(w, TABLE_NODEROLE, id, "pick", VIEW_USER), "'first'");
+    /* The change calls the hook again; the noderole is committed before it answers. */
+    world_commit(w, "a@n1");
+    choose(w, "a@n1", "'second'");
+    EXPECT_STR(world_value(w, TABLE_NODEROLE, id, "pick", VIEW_USER), "'first'");
+    EXPECT_STR(world_staged(w, "a@n1", "x/pick"), "'first'");
+    CHECK(core_count_unproposed(w->core, SYSTEM) == 0);
+    world_close(w);
+}
+
+static uint32_t rows(const struct world *w)
+{
+    return core_count(w->core, TABLE_OUTBOX);
+}
+
+/* Two of three noderoles are PROPOSED. */
+TEST(on_proposed_is_called_when_the_data_change_that_a_noderole_is_given)
+{
+    struct world *w = world_open();
+    world_role(w, "a", choosing);
+    world_role(w, "b", "'attribs':[{'name':'other','map':'o','schema':{'type':'any'}}]");
+    for (uint32_t i = 1; i <= 3; i++) {
+        char names[3][10];
+        snprintf(names[0], sizeof names[0], "n%u", i);
+        snprintf(names[1], sizeof names[1], "a@n%u", i);
+        snprintf(names[2], sizeof names[2], "b@n%u", i);
+        world_node(w, names[0], NULL);
+        world_bind(w, names[1]);
+        world_bind(w, names[2]);
+    }
+    world_deliver(w);
+    world_commit(w, "a@n1");
+    world_deliver(w);
+    uint32_t before = rows(w);
+    DONE(w, cmd_set(w, TABLE_DEPLOYMENT, SYSTEM, "all", BUCKET_USER, "1"));
+    CHECK(rows(w) == before + 2);
+    DONE(w, cmd_set(w, TABLE_DEPLOYMENT, SYSTEM, "all", BUCKET_USER, "1")); /* no change */
+    CHECK(rows(w) == before + 2);
+    DONE(w, cmd_set(w, TABLE_ROLE, the_role(w, "a"), "all", BUCKET_USER, "2"));
+    CHECK(rows(w) == before + 4);
+    DONE(w, CMD(ROLE_UPDATE, role_update, .id = the_role(w, "a"), .given = GIVEN_ROLE_TEMPLATE,
+                .template = world_json(w, "{'db':3}")));
+    CHECK(rows(w) == before + 6);
+    struct command wall = cmd_set(w, TABLE_DEPLOYMENT, SYSTEM, "all", BUCKET_WALL, "4");
+    wall.depth = 1;
+    DONE(w, wall);
+    CHECK(rows(w) == before + 8);
+    DONE(w, CMD(DEPLOYMENT_ROLE_PROPOSE, deployment_role_propose,
+                .id = the_deployment_role(w, "a", "system")));
+    CHECK(rows(w) == before + 10);
+    DONE(w, cmd_set(w, TABLE_DEPLOYMENT, SYSTEM, "other", BUCKET_USER, "1")); /* b has no hook */
+    CHECK(rows(w) == before + 10);
     world_close(w);
 }
 
