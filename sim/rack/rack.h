@@ -142,6 +142,8 @@ const char *rack_env_name(enum rack_env env);
 struct rack_disk {
     char name[40]; /* unique_name */
     char path[16];
+    char serial[32];
+    int64_t size; /* bytes */
     bool removable;
     bool claimed; /* by another owner than the operating system */
     bool wiped;   /* and not written to since */
@@ -177,6 +179,7 @@ struct rack_machine {
     int64_t call_seq;      /* sequence number of that request; only increases */
     int64_t received_seq;  /* the highest sequence number that the API has received */
     int64_t power_done_id; /* outbox id of the last power action that was performed */
+    struct str committed;  /* the disks that were committed last, canonical JSON */
     char rootdev[40];      /* the disk of the installer, as the provisioner serves it */
     char marker[32];       /* /run/halligan/wiped of the wipe script; lost at every boot */
     bool was_cut;          /* its power failed since the last wipe */
@@ -223,6 +226,8 @@ struct rack_code {
 struct rack_flaws {
     bool stays_alive;  /* the install run requests a reboot and does not report the node as dead */
     bool ignores_join; /* the install run does not check whether the machine runs from its disk  */
+    bool wipes_all;    /* the install run wipes every disk of the machine, not those of its list  */
+    bool ignores_serial; /* the install run does not compare a disk with the committed one        */
 };
 
 struct hooks;

@@ -91,6 +91,10 @@ static void call_put_disks(struct buf *b, const struct rack_machine *m)
         buf_put_z(b, disk->path);
         buf_put_z(b, "\",\"removable\":");
         buf_put_z(b, disk->removable ? "true" : "false");
+        buf_put_z(b, ",\"serial\":\"");
+        buf_put_z(b, disk->serial);
+        buf_put_z(b, "\",\"size\":");
+        buf_put_i64(b, disk->size);
         buf_put_z(b, ",\"unique_name\":\"");
         buf_put_z(b, disk->name);
         buf_put_z(b, "\"}");

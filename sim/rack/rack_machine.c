@@ -50,6 +50,8 @@ static void machine_make_disks(struct rack *r, struct rack_machine *m, uint32_t 
         struct rack_disk *disk = &m->disks[i];
         snprintf(disk->name, sizeof disk->name, "scsi-disk-%u-%u", number, i);
         snprintf(disk->path, sizeof disk->path, "/dev/sd%c", 'a' + (int)i);
+        snprintf(disk->serial, sizeof disk->serial, "SERIAL-%u-%u", number, i);
+        disk->size = (int64_t)(i + 1) << 30;
         if (i == free_disk)
             continue;
         disk->removable = prng_chance(&r->rng, 300);

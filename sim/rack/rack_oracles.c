@@ -13,6 +13,7 @@
  *   early run        no role above crowbar-installed-node runs before the machine is installed
  *   disk             only provisioner-os-install wipes, only in the discovery image, and only disks
  *                    that are neither claimed nor removable
+ *   committed disk   only disks are wiped whose name, serial number and size were committed
  *   repeated wipe    an installed machine is wiped only after a new request to install it
  *   boot loop        no machine boots more often than requests and faults explain
  *   unwiped install  the installer boots only on a machine that a run has wiped
@@ -64,6 +65,45 @@ void rack_check_begin(struct rack *r, const struct rack_attempt *attempt)
                   STR_FMT_ARGS(attempt->role), m->name, rack_env_name(m->env));
 }
 
+static bool oracle_is_committed(struct rack *r, const struct rack_machine *m,
+                                const struct rack_disk *disk)
+{
+    struct json *list = NULL;
+    uint32_t offset;
+    const char *what;
+    if (!m->committed.len || json_read(&r->scratch, m->committed, &list, &offset, &what) != OK)
+        return false;
+    for (const struct json *entry = list->first; entry; entry = entry->next) {
+        int64_t size = 0;
+        const struct json *name = json_get(entry, STR("name"));
+        const struct json *serial = json_get(entry, STR("serial"));
+        const struct json *bytes = json_get(entry, STR("size"));
+        if (name && serial && bytes && str_eq(name->text, str_from(disk->name)) &&
+            str_eq(serial->text, str_from(disk->serial)) && json_as_i64(bytes, &size) &&
+            size == disk->size)
+            return true;
+    }
+    return false;
+}
+
+/* Keeps the committed disks of a machine: its node may be deleted while the script still runs. */
+static void oracle_note_committed(struct rack *r, uint32_t machine)
+{
+    struct noderole_record install;
+    struct json *data;
+    uint32_t offset;
+    const char *what;
+    struct rack_machine *m = &r->machines[machine];
+    if (!rack_noderole(r, machine, "provisioner-os-install", &install) ||
+        install.state == NODEROLE_PROPOSED || !install.committed_data.len ||
+        json_read(&r->scratch, install.committed_data, &data, &offset, &what) != OK)
+        return;
+    const struct json *list = json_at(data, STR("announced/provisioner-os-install/wipe"));
+    const struct str text = list ? json_write(&r->scratch, list) : STR("");
+    if (!str_eq(text, m->committed))
+        m->committed = str_copy(&r->arena, text);
+}
+
 void rack_check_wipe(struct rack *r, const struct rack_attempt *attempt, struct rack_disk *disk)
 {
     const struct rack_machine *m = &r->machines[attempt->machine];
@@ -76,6 +116,9 @@ void rack_check_wipe(struct rack *r, const struct rack_attempt *attempt, struct 
     if (disk->claimed || disk->removable)
         rack_fail(r, "disk: %s of %s is wiped although it is %s", disk->name, m->name,
                   disk->claimed ? "claimed by another owner" : "removable");
+    if (!oracle_is_committed(r, m, disk))
+        rack_fail(r, "committed disk: %s of %s (serial number %s) is wiped, but was not committed",
+                  disk->name, m->name, disk->serial);
     if (m->installed_for_request == m->install_requests)
         rack_fail(r,
                   "repeated wipe: %s is wiped although it is installed and no new installation "
@@ -198,8 +241,10 @@ void rack_check_durable(struct rack *r)
         if (core_record(core, TABLE_OUTBOX, id, &record) && record.outbox.generation)
             oracle_note_waiting(r, &record.outbox);
     }
-    for (uint32_t i = 0; i < r->scenario.machines; i++)
+    for (uint32_t i = 0; i < r->scenario.machines; i++) {
         oracle_check_machine(r, i);
+        oracle_note_committed(r, i);
+    }
 }
 
 /* ---- the goal ---- */

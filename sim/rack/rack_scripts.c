@@ -158,6 +158,16 @@ static struct rack_disk *script_find_disk(struct rack_machine *m, struct str nam
     return NULL;
 }
 
+static bool script_is_committed_disk(const struct rack *r, const struct rack_disk *disk,
+                                     const struct json *entry)
+{
+    int64_t size = 0;
+    const struct json *number = json_get(entry, STR("size"));
+    return r->flaws.ignores_serial ||
+           (str_eq(script_read_attribute(entry, "serial"), str_from(disk->serial)) && number &&
+            json_as_i64(number, &size) && size == disk->size);
+}
+
 /* Check every disk of the list before any of them is changed. Empty: no problem. */
 static struct str script_check_disks(struct rack *r, const struct rack_attempt *attempt,
                                      const struct json *data, const struct json *list)
@@ -167,13 +177,22 @@ static struct str script_check_disks(struct rack *r, const struct rack_attempt *
     for (const struct json *entry = list->first; entry; entry = entry->next) {
         const struct str name = script_read_attribute(entry, "name");
         const struct json *owner = json_get(claims, name);
-        if (!script_find_disk(m, name))
-            return STR("a disk is on the list, but this machine does not have it: nothing was "
-                       "wiped");
+        const struct rack_disk *disk = script_find_disk(m, name);
         if (owner && owner->kind == JSON_STRING && !str_eq(owner->text, STR("operating system")))
-            return STR("a disk belongs to another owner: nothing was wiped");
+            return STR("a disk belongs to another owner. Nothing was wiped");
+        if (!disk || !script_is_committed_disk(r, disk, entry))
+            return STR("a disk differs from the committed one. Nothing was wiped");
     }
     return STR("");
+}
+
+static void script_wipe_disk(struct rack *r, const struct rack_attempt *attempt,
+                             struct rack_disk *disk)
+{
+    rack_check_wipe(r, attempt, disk);
+    disk->wiped = true;
+    disk->has_os = false;
+    disk->wipes++;
 }
 
 static void script_wipe(struct rack *r, const struct rack_attempt *attempt, const struct json *list)
@@ -181,13 +200,11 @@ static void script_wipe(struct rack *r, const struct rack_attempt *attempt, cons
     struct rack_machine *m = &r->machines[attempt->machine];
     for (const struct json *entry = list->first; entry; entry = entry->next) {
         struct rack_disk *disk = script_find_disk(m, script_read_attribute(entry, "name"));
-        if (!disk)
-            continue;
-        rack_check_wipe(r, attempt, disk);
-        disk->wiped = true;
-        disk->has_os = false;
-        disk->wipes++;
+        if (disk)
+            script_wipe_disk(r, attempt, disk);
     }
+    for (uint32_t i = 0; i < m->disk_count && r->flaws.wipes_all; i++)
+        script_wipe_disk(r, attempt, &m->disks[i]);
     rack_count_reached(r, m->wipes ? RACK_REACHED_WIPED_AGAIN : RACK_REACHED_WIPED);
     m->wipes++;
     m->was_cut = false;
@@ -235,17 +252,20 @@ static struct command script_os_install(struct rack *r, const struct rack_attemp
 {
     struct rack_machine *m = &r->machines[attempt->machine];
     const struct json *data = script_staged_data(r, attempt);
-    const struct json *list = json_at(data, STR("provisioner/wipe"));
+    const struct json *list = json_at(data, STR("announced/provisioner-os-install/wipe"));
     const struct str target = script_read_attribute(data, "provisioner/target_os");
     if (m->env == RACK_ENV_LOCAL && !r->flaws.ignores_join) { /* /etc/halligan/joined exists */
         rack_count_reached(r, RACK_REACHED_SKIPPED);
         return script_result(attempt, RESULT_OK);
     }
-    if (!list || !list->first)
+    if (json_is_true(json_at(data, STR("provisioner/runs_from_disk"))))
         return script_result(attempt, RESULT_OK);
+    if (!list || !list->first)
+        return script_die(attempt,
+                          STR("no disk was committed for this machine. Nothing was wiped"));
     if (!target.len)
         return script_die(attempt,
-                          STR("the attrib provisioner-target_os is not set: nothing was wiped"));
+                          STR("the attrib provisioner-target_os is not set. Nothing was wiped"));
     const struct str wanted = STR_CONCAT(&r->scratch, target, STR("-install"));
     const struct str wiped = script_read_attribute(data, "hints/crowbar_wall/provisioner/wiped");
     if (m->marker[0] && str_eq(wiped, str_from(m->marker)))

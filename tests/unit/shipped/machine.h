@@ -14,9 +14,13 @@
 #define ADDRESS "'admin-v4addr':'192.168.124.81/24'"
 #define MAC     "'admin_macs':['52:54:00:ab:cd:0f']"
 #define DISKS                                                                                      \
-    "'reservations':{'disks':[{'unique_name':'disk/by-id/stick','removable':true},"                \
-    "{'unique_name':'disk/by-id/a'},{'unique_name':'disk/by-id/b','path':'/dev/sdb'},"             \
-    "{'unique_name':'disk/by-id/v','virtual':true}]}"
+    "'reservations':{'disks':[{'unique_name':'disk/by-id/stick','removable':true,'serial':'S0',"   \
+    "'size':1000},{'unique_name':'disk/by-id/a','serial':'S1','size':2000},"                       \
+    "{'unique_name':'disk/by-id/b','path':'/dev/sdb','wwn':'0x5000C5','size':3000},"               \
+    "{'unique_name':'disk/by-id/v','virtual':true,'serial':'S3','size':4000}]}"
+#define DISK_A "{'name':'disk/by-id/a','path':'/dev/disk/by-id/a','serial':'S1','size':2000}"
+#define DISK_B "{'name':'disk/by-id/b','path':'/dev/disk/by-id/b','size':3000,'wwn':'5000c5'}"
+#define WIPE   "announced/provisioner-os-install/wipe"
 
 /* Returns canonical JSON of a document with single quotes and keys in any order. */
 static inline struct str json(struct world *w, const char *quoted)

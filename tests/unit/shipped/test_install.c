@@ -16,8 +16,7 @@ TEST(a_machine_is_installed_once)
      * loses power boots what it booted before. */
     EXPECT_STR(node_value(m.w, "n1", "operating-system-disk"), "'disk/by-id/a'");
     EXPECT_STR(node_value(m.w, "n1", "claimed-disks"), "{'disk/by-id/a':'operating system'}");
-    EXPECT_STR(world_staged(m.w, "provisioner-os-install@n1", "provisioner/wipe"),
-               "[{'name':'disk/by-id/a'},{'name':'disk/by-id/b','path':'/dev/sdb'}]");
+    EXPECT_STR(world_staged(m.w, "provisioner-os-install@n1", WIPE), "[" DISK_A "]");
     EXPECT_STR(str_z(&m.w->arena, read_node(m.w, "n1").bootenv), "sledgehammer");
     CHECK(world_run(m.w, "provisioner-os-install@n1", RUN_RUNNING));
     work(&m);
@@ -62,35 +61,223 @@ TEST(an_installed_machine_is_not_installed_again)
     live_close(m.w);
 }
 
-TEST(without_a_free_disk_nothing_is_wiped)
+/* ---- the choice of the disk (ADR 0088) ---- */
+
+#define OS_INSTALL "provisioner-os-install@n1"
+
+/* Binds the role in a new deployment, without a commit. */
+static struct machine propose_install(const char *quoted_hint)
 {
     struct machine m = begin();
-    discover(&m, "n1",
-             "{" ADDRESS "," MAC ",'reservations':{'disks':{'a':{'removable':true},'b':{}}},"
-             "'claimed-disks':{'b':'ceph'}}");
-    order_install(&m, "crowbar-installed-node@n1");
+    char hint[2000];
+    snprintf(hint, sizeof hint, "{%s,%s,%s}", ADDRESS, MAC, quoted_hint);
+    discover(&m, "n1", hint);
+    world_deployment(m.w, "prod");
+    world_bind_in(m.w, OS_INSTALL, "prod");
+    return m;
+}
+
+static void set_on_node(struct machine *m, const char *attrib, const char *value)
+{
+    DONE(m->w, cmd_set(m->w, TABLE_NODE, the_node(m->w, "n1"), attrib, BUCKET_USER, value));
+}
+
+static void set_on_install(struct machine *m, const char *attrib, const char *value)
+{
+    DONE(m->w,
+         cmd_set(m->w, TABLE_NODEROLE, the_noderole(m->w, OS_INSTALL), attrib, BUCKET_USER, value));
+}
+
+static struct command commit_of(struct machine *m)
+{
+    return CMD(DEPLOYMENT_COMMIT, deployment_commit, .id = the_deployment(m->w, "prod"));
+}
+
+static const char *plan_of(struct machine *m)
+{
+    struct command commit = commit_of(m);
+    commit.is_dry = true;
+    world_step(m->w, commit);
+    CHECK(m->w->out.verdict == VERDICT_DONE);
+    return shown(m->w, m->w->out.doc);
+}
+
+/* A value of the user data that a commit would publish. */
+static const char *proposed(struct machine *m, const char *attrib)
+{
+    return world_value(m->w, TABLE_NODEROLE, the_noderole(m->w, OS_INSTALL), attrib, VIEW_USER);
+}
+
+TEST(the_disk_is_chosen_while_the_noderole_is_proposed)
+{
+    struct machine m = propose_install(DISKS);
+    IS(m.w, OS_INSTALL, "proposed");
+    EXPECT_STR(proposed(&m, "provisioner-wipe"), "[" DISK_A "]");
+    /* Claims and inventory change: the choice follows. The node itself is not changed by it. */
+    set_on_node(&m, "claimed-disks", "{'disk/by-id/a':'ceph'}");
+    EXPECT_STR(proposed(&m, "provisioner-wipe"), "[" DISK_B "]");
+    EXPECT_STR(node_value(m.w, "n1", "claimed-disks"), "{'disk/by-id/a':'ceph'}");
+    EXPECT_STR(node_value(m.w, "n1", "operating-system-disk"), "null");
+    set_on_node(&m, "claimed-disks", "{'disk/by-id/a':''}");
+    EXPECT_STR(proposed(&m, "provisioner-wipe"), "[" DISK_A "]");
+    /* A change of the node that concerns no disk writes nothing. */
+    int64_t before, after;
+    const int64_t id = the_noderole(m.w, OS_INSTALL);
+    CHECK(core_last_turn(m.w->core, TABLE_NODEROLE, id, &before));
+    set_on_node(&m, "hint-admin-v4addr", "'192.168.124.99/24'");
+    CHECK(core_last_turn(m.w->core, TABLE_NODEROLE, id, &after) && before == after);
+    live_close(m.w);
+}
+
+TEST(after_the_commit_the_inventory_does_not_change_the_choice)
+{
+    struct machine m = propose_install(DISKS);
+    m.stopped = "provisioner-os-install";
+    DONE(m.w, commit_of(&m));
     work(&m);
-    IS(m.w, "provisioner-os-install@n1", "error");
-    HAS(str_z(&m.w->arena, read_noderole(m.w, "provisioner-os-install@n1").runlog),
-        "all of the 2 known disks are removable or claimed. Nothing was wiped");
-    CHECK(m.wipes == 0 && !world_run(m.w, "provisioner-os-install@n1", RUN_RUNNING));
-    live_hook_log(m.w);
-    /* A disk is released, and the noderole is retried. */
-    DONE(m.w, cmd_set(m.w, TABLE_NODE, the_node(m.w, "n1"), "claimed-disks", BUCKET_SYSTEM,
-                      "{'b':null}"));
-    DONE(m.w, cmd_retry(m.w, "provisioner-os-install@n1"));
+    EXPECT_STR(world_staged(m.w, OS_INSTALL, WIPE), "[" DISK_A "]");
+    set_on_node(&m, "claimed-disks", "{'disk/by-id/a':'ceph'}");
+    set_on_install(&m, "provisioner-disk", "'disk/by-id/b'");
+    work(&m);
+    EXPECT_STR(world_staged(m.w, OS_INSTALL, WIPE), "[" DISK_A "]");
+    EXPECT_STR(proposed(&m, "provisioner-wipe"), "[" DISK_A "]");
+    /* Proposed again it is chosen again, and committed. */
+    DONE(m.w, cmd_propose(m.w, OS_INSTALL));
+    EXPECT_STR(proposed(&m, "provisioner-wipe"), "[" DISK_B "]");
+    m.stopped = NULL;
+    DONE(m.w, commit_of(&m));
+    work(&m);
+    CHECK(m.wipes == 1);
+    EXPECT_STR(node_value(m.w, "n1", "operating-system-disk"), "'disk/by-id/b'");
+    live_close(m.w);
+}
+
+TEST(without_a_usable_disk_the_commit_is_refused_with_the_machine)
+{
+    static const char *const hints[][2] = {
+        {"'a':1", "no disk of n1.example.com is known: its inventory lists none"},
+        {"'reservations':{'disks':{'a':{'removable':true},'b':{'serial':'S','size':7}}},"
+         "'claimed-disks':{'b':'ceph'}",
+         "no disk of n1.example.com can be used for the operating system: a is removable, "
+         "b is claimed by ceph"},
+        {"'reservations':{'disks':{'a':{'readonly':true},'b':{'size':7},'c':{'wwn':'5','size':0},"
+         "'d':{'serial':'S','size':'x'},'e':{'serial':''},'f':{},'g':{}}}",
+         "a is read-only, b has neither a serial number nor a WWN in the inventory, c has no size "
+         "in the inventory, d has no size in the inventory, e has neither a serial number "
+         "nor a WWN "
+         "in the inventory, and 2 more"},
+    };
+    for (uint32_t i = 0; i < sizeof hints / sizeof *hints; i++) {
+        struct machine m = propose_install(hints[i][0]);
+        HAS(REFUSED(m.w, commit_of(&m), HOOK_VETO, NULL), hints[i][1]);
+        IS(m.w, OS_INSTALL, "proposed");
+        EXPECT_STR(proposed(&m, "provisioner-wipe"), "[]");
+        live_close(m.w);
+    }
+    /* A disk is released, and the machine is committed. */
+    struct machine m = propose_install("'reservations':{'disks':{'b':{'serial':'S','size':'7'}}},"
+                                       "'claimed-disks':{'b':'ceph'}");
+    set_on_node(&m, "claimed-disks", "{'b':null}");
+    DONE(m.w, commit_of(&m));
     work(&m);
     CHECK(m.wipes == 1 && !read_node(m.w, "n1").alive);
     EXPECT_STR(node_value(m.w, "n1", "operating-system-disk"), "'b'");
     live_close(m.w);
 }
 
-TEST(the_disk_chosen_before_is_kept_while_it_exists_and_has_no_other_owner)
+TEST(an_operator_chooses_the_disk_before_the_commit)
+{
+    struct machine m = propose_install(DISKS);
+    set_on_install(&m, "provisioner-disk", "'/dev/disk/by-id/b'");
+    EXPECT_STR(proposed(&m, "provisioner-wipe"), "[" DISK_B "]");
+    /* A disk that cannot be used is not replaced by another one. */
+    static const char *const wrong[][2] = {
+        {"'disk/by-id/gone'", "the disk disk/by-id/gone of n1.example.com, which the attrib "
+                              "provisioner-disk names, is not in the inventory"},
+        {"'disk/by-id/stick'", "provisioner-disk names, is removable"},
+    };
+    for (uint32_t i = 0; i < 2; i++) {
+        set_on_install(&m, "provisioner-disk", wrong[i][0]);
+        HAS(REFUSED(m.w, commit_of(&m), HOOK_VETO, NULL), wrong[i][1]);
+    }
+    set_on_install(&m, "provisioner-disk", "'disk/by-id/b'");
+    set_on_node(&m, "claimed-disks", "{'disk/by-id/b':'ceph'}");
+    HAS(REFUSED(m.w, commit_of(&m), HOOK_VETO, NULL), "is claimed by ceph");
+    set_on_install(&m, "provisioner-disk", "null");
+    DONE(m.w, commit_of(&m));
+    EXPECT_STR(world_staged(m.w, OS_INSTALL, WIPE), "[" DISK_A "]");
+    live_close(m.w);
+}
+
+TEST(unclaimed_disks_are_wiped_only_in_that_scope)
+{
+    struct machine m = propose_install(DISKS);
+    set_on_install(&m, "provisioner-wipe_scope", "'unclaimed'");
+    EXPECT_STR(proposed(&m, "provisioner-wipe"), "[" DISK_A "," DISK_B "]");
+    set_on_node(&m, "claimed-disks", "{'disk/by-id/b':'ceph'}");
+    EXPECT_STR(proposed(&m, "provisioner-wipe"), "[" DISK_A "]");
+    set_on_node(&m, "claimed-disks", "{'disk/by-id/b':''}");
+    REFUSED(m.w,
+            cmd_set(m.w, TABLE_NODEROLE, the_noderole(m.w, OS_INSTALL), "provisioner-wipe_scope",
+                    BUCKET_USER, "'all'"),
+            SCHEMA_VIOLATED, NULL);
+    set_on_install(&m, "provisioner-wipe_scope", "'disk'");
+    EXPECT_STR(proposed(&m, "provisioner-wipe"), "[" DISK_A "]");
+    live_close(m.w);
+    /* For all machines of the deployment. */
+    m = propose_install(DISKS);
+    DONE(m.w, cmd_set(m.w, TABLE_DEPLOYMENT, the_deployment(m.w, "prod"), "provisioner-wipe_scope",
+                      BUCKET_USER, "'unclaimed'"));
+    EXPECT_STR(proposed(&m, "provisioner-wipe"), "[" DISK_A "," DISK_B "]");
+    DONE(m.w, commit_of(&m));
+    EXPECT_STR(world_staged(m.w, OS_INSTALL, WIPE), "[" DISK_A "," DISK_B "]");
+    EXPECT_STR(node_value(m.w, "n1", "claimed-disks"), "{'disk/by-id/a':'operating system'}");
+    live_close(m.w);
+}
+
+/* Results of hooks are lost, as after a crash: a commit sees settings that the choice does not
+ * include yet. */
+TEST(a_setting_that_the_choice_does_not_include_refuses_the_commit)
+{
+    struct machine m = propose_install(DISKS);
+    static const char *const settings[][2] = {{"provisioner-disk", "'disk/by-id/b'"},
+                                              {"provisioner-wipe_scope", "'unclaimed'"}};
+    for (uint32_t i = 0; i < 2; i++) {
+        live_drop_results(m.w, true);
+        set_on_install(&m, settings[i][0], settings[i][1]);
+        HAS(REFUSED(m.w, commit_of(&m), HOOK_VETO, NULL),
+            "the disk of n1.example.com is not chosen yet");
+        live_drop_results(m.w, false);
+        live_restart(m.w);
+    }
+    EXPECT_STR(proposed(&m, "provisioner-wipe"), "[" DISK_B "," DISK_A "]");
+    DONE(m.w, commit_of(&m));
+    live_close(m.w);
+}
+
+TEST(the_plan_lists_the_disks_and_its_hash_covers_them)
+{
+    struct machine m = propose_install(DISKS);
+    struct command commit = commit_of(&m);
+    const char *plan = plan_of(&m);
+    HAS(plan, "'targets':{'wipe':[" DISK_A "]}");
+    const char *at = strstr(plan, "'hash':'");
+    CHECK(at);
+    commit.deployment_commit.plan = str_copy(&m.w->arena, (struct str){at + 8, 64});
+    set_on_node(&m, "claimed-disks", "{'disk/by-id/a':'ceph'}");
+    REFUSED(m.w, commit, PLAN_CHANGED, NULL);
+    set_on_node(&m, "claimed-disks", "{'disk/by-id/a':''}");
+    DONE(m.w, commit);
+    live_close(m.w);
+}
+
+TEST(the_disk_used_before_is_kept_while_it_can_be_used)
 {
     static const char *const hints[][2] = {
         {"'operating-system-disk':'disk/by-id/b','claimed-disks':{'disk/by-id/b':"
          "'operating system'}",
          "'disk/by-id/b'"},
+        {"'operating-system-disk':'disk/by-id/b'", "'disk/by-id/b'"},
         {"'operating-system-disk':'disk/by-id/gone','claimed-disks':{'disk/by-id/gone':"
          "'operating system'}",
          "'disk/by-id/a'"},
@@ -100,20 +287,62 @@ TEST(the_disk_chosen_before_is_kept_while_it_exists_and_has_no_other_owner)
     };
     for (uint32_t i = 0; i < sizeof hints / sizeof *hints; i++) {
         struct machine m = begin();
-        char hint[800];
+        char hint[1200];
         snprintf(hint, sizeof hint, "{%s,%s,%s,%s}", ADDRESS, MAC, DISKS, hints[i][0]);
         discover(&m, "n1", hint);
         order_install(&m, "provisioner-os-install@n1");
         EXPECT_STR(node_value(m.w, "n1", "operating-system-disk"), hints[i][1]);
         const char *claims = node_value(m.w, "n1", "claimed-disks");
         CHECK(!strstr(claims, "gone"));
-        if (i >= 2)
+        if (i >= 3)
             HAS(claims, "ceph");
-        if (i >= 2) /* a disk with another owner is not wiped */
-            CHECK(!strstr(world_staged(m.w, "provisioner-os-install@n1", "provisioner/wipe"),
-                          i == 2 ? "by-id/b" : "by-id/a"));
         live_close(m.w);
     }
+}
+
+/* A disk is claimed between the commit and the start of the run. */
+TEST(a_committed_disk_that_another_owner_claims_is_not_wiped)
+{
+    struct machine m = propose_install(DISKS);
+    world_alive(m.w, "n1", false);
+    DONE(m.w, commit_of(&m));
+    IS(m.w, OS_INSTALL, "blocked");
+    EXPECT_STR(node_value(m.w, "n1", "claimed-disks"), "{'disk/by-id/a':'operating system'}");
+    set_on_node(&m, "claimed-disks", "{'disk/by-id/a':'ceph'}");
+    world_alive(m.w, "n1", true);
+    work(&m);
+    IS(m.w, OS_INSTALL, "error");
+    HAS(str_z(&m.w->arena, read_noderole(m.w, OS_INSTALL).runlog),
+        "the committed disk disk/by-id/a of n1.example.com is claimed by ceph. Nothing was wiped");
+    CHECK(m.wipes == 0);
+    live_hook_log(m.w);
+    live_close(m.w);
+}
+
+/* A redeploy commits what is chosen; it needs a disk as any other commit. */
+TEST(a_redeploy_wipes_the_disk_that_is_committed)
+{
+    struct machine m = propose_install(DISKS);
+    DONE(m.w, commit_of(&m));
+    work(&m);
+    set_bootenv(m.w, "n1", "local");
+    world_alive(m.w, "n1", true);
+    work(&m);
+    IS(m.w, OS_INSTALL, "active");
+    set_on_node(&m, "claimed-disks", "{'disk/by-id/a':'ceph','disk/by-id/b':''}");
+    /* Proposed, it is chosen again; an installed machine needs no disk for its commit. */
+    DONE(m.w, cmd_propose(m.w, OS_INSTALL));
+    EXPECT_STR(proposed(&m, "provisioner-wipe"), "[" DISK_B "]");
+    DONE(m.w, commit_of(&m));
+    work(&m);
+    CHECK(m.wipes == 1);
+    DONE(m.w, CMD(NODE_REDEPLOY, node_redeploy, .id = the_node(m.w, "n1")));
+    work(&m);
+    world_alive(m.w, "n1", true);
+    work(&m);
+    CHECK(m.wipes == 2);
+    EXPECT_STR(node_value(m.w, "n1", "operating-system-disk"), "'disk/by-id/b'");
+    live_close(m.w);
 }
 
 TEST(a_machine_that_runs_from_its_disk_may_not_be_wiped)
@@ -122,8 +351,15 @@ TEST(a_machine_that_runs_from_its_disk_may_not_be_wiped)
     discover(&m, "n1", "{" ADDRESS "," MAC "," DISKS "}");
     set_bootenv(m.w, "n1", "local");
     order_install(&m, "provisioner-os-install@n1");
-    EXPECT_STR(world_staged(m.w, "provisioner-os-install@n1", "provisioner/wipe"), "[]");
+    EXPECT_STR(world_staged(m.w, "provisioner-os-install@n1", "provisioner/runs_from_disk"),
+               "true");
     EXPECT_STR(node_value(m.w, "n1", "operating-system-disk"), "null");
+    live_close(m.w);
+    /* It needs no disk. */
+    m = begin();
+    discover(&m, "n1", "{" ADDRESS "," MAC "}");
+    set_bootenv(m.w, "n1", "local");
+    order_install(&m, "provisioner-os-install@n1");
     live_close(m.w);
 }
 

@@ -1,8 +1,8 @@
 /* Goal: the shipped scripts do what they document, and the one that wipes disks wipes only the
  * disks on its list.
  * Method: script-runner.sh runs them as on a machine, with every path that they write below a
- * temporary directory. Disks are files below /dev/shm; fake versions of lsblk and other tools read
- * their output from files. */
+ * temporary directory. Disks are files below /dev/shm; they are described by
+ * directories in the form of sysfs, procfs and the database of udev. */
 #include "base/mem/arena.h"
 #include "base/text/buf.h"
 #include "sys/files.h"
@@ -66,9 +66,9 @@ static void end(void)
     arena_reset(&arena);
 }
 
-/* Runs the scripts of a role with the given data, in which ' means " and @ the temporary directory.
- * Returns the exit status. */
-static int run(const char *barclamp, const char *role, const char *quoted)
+/* Puts the scripts of a role and their data into the directory `run`; in the data ' means " and @
+ * the temporary directory. */
+static void stage(const char *barclamp, const char *role, const char *quoted)
 {
     struct buf json = buf_in(&arena);
     for (const char *c = quoted; *c; c++)
@@ -76,11 +76,21 @@ static int run(const char *barclamp, const char *role, const char *quoted)
             buf_put_z(&json, work_dir);
         else
             buf_put_c(&json, *c == '\'' ? '"' : *c);
-    CHECK(shell("rm -rf run/attrs run/*.sh && cp $SOURCE/barclamps/%s/scripts/%s/*.sh run/",
-                barclamp, role) == 0);
+    CHECK(
+        shell(
+            "rm -rf run/attrs run/.reason run/*.sh && cp $SOURCE/barclamps/%s/scripts/%s/*.sh run/",
+            barclamp, role) == 0);
     write_file("run/attrs.json", str_z(&arena, buf_str(&json)));
+}
+
+/* Runs the scripts of a role; returns the exit status. */
+static int run(const char *barclamp, const char *role, const char *quoted)
+{
+    stage(barclamp, role, quoted);
     return shell("FAKE=$PWD/fake PATH=$PWD/fake:$PATH HALLIGAN_RUN=$PWD/state/run "
                  "HALLIGAN_JOINED=$PWD/state/joined HALLIGAN_STATE=$PWD/state/publish "
+                 "HALLIGAN_SYSFS=$PWD/sys HALLIGAN_PROC=$PWD/proc HALLIGAN_DEV=$PWD/dev "
+                 "HALLIGAN_UDEV=$PWD/udev "
                  "HALLIGAN_SSH_DIR=$PWD/state/ssh HALLIGAN_KEY_DIR=$PWD/state/keys "
                  "HALLIGAN_PUBLISHERS=$PWD/fake/publishers "
                  "sh $SOURCE/barclamps/crowbar/templates/script-runner.sh run > log 2>&1");
@@ -125,22 +135,32 @@ TEST(scripts_are_given_their_data)
 
 /* ---- provisioner-os-install ---- */
 
-/* Makes three disks of 4.5 MiB with text on them, and a fake lsblk that describes them. */
+/* A disk of a fake sysfs: sysfs_disk NAME MAJOR:MINOR, with its size from the file dev/NAME. */
+#define SYSFS_DISK                                                                                 \
+    "sysfs_disk() { d=sys/block/$1; mkdir -p $d/holders $d/slaves; echo $2 > $d/dev; "             \
+    "echo 0 > $d/ro; echo $(($(stat -c %s dev/$1) / 512)) > $d/size; }; "                          \
+    "sysfs_part() { d=sys/block/$1/$2; mkdir -p $d/holders; echo 1 > $d/partition; "               \
+    "echo $3 > $d/dev; head -c 1048576 dev/$1 > dev/$2; echo 2048 > $d/size; }; "                  \
+    "sysfs_on() { mkdir -p $1/holders $2/slaves; ln -s x $1/holders/${2##*/}; "                    \
+    "ln -s x $2/slaves/${1##*/}; }; "
+
+/* Makes three disks of 4.5 MiB with text on them, and the directories of sysfs, procfs and udev
+ * that describe them. Programs that only a complete system has are fake and note their calls. */
 static void begin_disks(void)
 {
     begin();
-    CHECK(shell("for d in a b other; do yes $d | head -c 4718592 > $d; done; sha256sum a b other "
-                "> before") == 0);
-    write_file("fake/lsblk",
-               "#!/bin/sh\n"
-               "for last; do :; done\n"
-               "name=$(basename \"$last\")\n"
-               "case $1 in\n"
-               "-nrpo) cat \"$FAKE/$name.tree\" 2> /dev/null || echo \"$last disk\" ;;\n"
-               "-nrpso) cat \"$FAKE/$name.below\" ;;\n"
-               "-dnro) echo disk ;;\n"
-               "-bdnro) stat -c %s \"$last\" ;;\n"
-               "esac\n");
+    CHECK(shell("mkdir -p dev/disk/by-id sys/block sys/fs proc/self udev && "
+                "for d in a b other; do yes $d | head -c 4718592 > dev/$d; done && "
+                "cp -r dev before && : > proc/self/mountinfo && echo Filename > proc/swaps") == 0);
+    write_file("sysfs", SYSFS_DISK);
+    CHECK(shell(". ./sysfs && sysfs_disk a 8:0 && sysfs_disk b 8:16 && sysfs_disk other 8:32 && "
+                "mkdir sys/block/b/device sys/block/other/device && "
+                "printf '  SERIAL   A \\n' > sys/block/a/serial && "
+                "printf '\\0\\200\\0\\10  SER-B ' > sys/block/b/device/vpd_pg80 && "
+                "echo naa.5000C500A1 > sys/block/b/device/wwid && "
+                "echo SER-O > sys/block/other/device/serial && "
+                "ln -s ../../a dev/disk/by-id/ata-a && "
+                "ln -s ../../b dev/disk/by-id/wwn-0x5000c500a1") == 0);
     write_file("fake/noted", "#!/bin/sh\necho \"$(basename $0) $*\" >> \"$FAKE/noted.log\"\n");
     CHECK(shell("chmod +x fake/*; for c in wipefs blockdev dmsetup mdadm; do ln -s noted fake/$c; "
                 "done; : > fake/noted.log") == 0);
@@ -148,12 +168,17 @@ static void begin_disks(void)
 
 static bool untouched(void)
 {
-    return shell("sha256sum --quiet -c before") == 0 &&
+    return shell("for d in a b other; do cmp dev/$d before/$d || exit 1; done") == 0 &&
            strcmp(read_text("fake/noted.log"), "") == 0;
 }
 
-#define TWO_DISKS                                                                                  \
-    "'provisioner':{'target_os':'debian-12','wipe':[{'name':'@/a'},{'name':'b','path':'@/b'}]}"
+#define DISK_A                                                                                     \
+    "{'name':'disk/by-id/ata-a','path':'/dev/disk/by-id/ata-a','serial':'SERIAL A','size':4718592}"
+#define DISK_B "{'name':'sdb','path':'/dev/b','size':4718592,'wwn':'5000c500a1'}"
+#define WIPES(list)                                                                                \
+    "'announced':{'provisioner-os-install':{'wipe':[" list "]}},"                                  \
+    "'provisioner':{'target_os':'debian-12'}"
+#define TWO_DISKS WIPES(DISK_A "," DISK_B)
 
 static const char *install_with(const char *hints)
 {
@@ -169,13 +194,16 @@ static int run_install(const char *data)
 TEST(only_the_disks_on_the_list_are_wiped_and_the_run_parks)
 {
     begin_disks();
-    CHECK(run_install(install_with("'claimed-disks':{'@/a':'operating system'}")) == 128);
-    CHECK(shell("grep other before | sha256sum --quiet -c -") == 0);
-    CHECK(shell("for d in a b; do [ $(stat -c %%s $d) = 4718592 ] && "
-                "[ $(head -c 1048576 $d | tr -d '\\0' | wc -c) = 0 ] && "
-                "[ $(tail -c 1048576 $d | tr -d '\\0' | wc -c) = 0 ] && "
-                "[ $(head -c 2097152 $d | tail -c 1048576 | tr -d '\\0' | wc -c) = 1048576 ] || "
-                "exit 1; done") == 0);
+    CHECK(run_install(install_with("'claimed-disks':{'disk/by-id/ata-a':'operating system'}")) ==
+          128);
+    CHECK(shell("cmp dev/other before/other") == 0);
+    CHECK(
+        shell("for d in a b; do [ $(stat -c %%s dev/$d) = 4718592 ] && "
+              "[ $(head -c 1048576 dev/$d | tr -d '\\0' | wc -c) = 0 ] && "
+              "[ $(tail -c 1048576 dev/$d | tr -d '\\0' | wc -c) = 0 ] && "
+              "[ $(head -c 2097152 dev/$d | tail -c 1048576 | tr -d '\\0' | wc -c) = 1048576 ] || "
+              "exit 1; done") == 0);
+    CHECK(log_contains("wiped /dev/b: serial SER-B, WWN 5000c500a1, 4718592 bytes"));
     CHECK(strlen(read_text("run/attrs/crowbar_wall/provisioner/wiped/wall")) == 36);
     CHECK(strcmp(read_text("run/attrs/crowbar_wall/provisioner/wiped/wall"),
                  read_text("state/run/wiped")) == 0);
@@ -219,58 +247,150 @@ TEST(a_wipe_with_another_mark_does_not_count)
     end();
 }
 
-TEST(one_disk_in_use_stops_everything)
+/* Runs the installation after a change of the machine; it must stop before the first write. */
+static void stops(const char *change, const char *message)
 {
     begin_disks();
-    char tree[300];
-    snprintf(tree, sizeof tree, "%s/b disk\n%s/b1 part /srv\n", work_dir, work_dir);
-    write_file("fake/b.tree", tree);
+    CHECK(shell(". ./sysfs && { %s; }", change) == 0);
     CHECK(run_install(install_with("")) == 1);
-    CHECK(log_contains("/b1 on /srv. Nothing was wiped") && untouched());
-    snprintf(tree, sizeof tree, "%s/b disk [SWAP]\n", work_dir);
-    write_file("fake/b.tree", tree);
-    CHECK(run_install(install_with("")) == 1 && untouched());
+    CHECK(log_contains(message) && untouched());
     end();
+}
+
+TEST(one_disk_in_use_stops_everything)
+{
+    stops(
+        "sysfs_part b b1 8:17; echo '36 35 8:17 / /srv rw - ext4 /dev/b1 rw' > proc/self/mountinfo",
+        "in use: b1 is mounted on /srv. Nothing was wiped");
+    stops("sysfs_part b b1 8:17; echo '36 35 0:44 / /srv rw shared:1 - btrfs /dev/b1 rw' "
+          "> proc/self/mountinfo",
+          "in use: b1 is mounted on /srv");
+    stops("printf 'Filename\\n/dev/b partition 1 0 -2\\n' > proc/swaps",
+          "in use: b is used for swap");
+    stops("mkdir -p sys/fs/btrfs/u/devices/b", "in use: b is part of a btrfs file system");
+    stops("echo 1 > sys/block/b/ro", "the disk sdb (/dev/b) is read-only. Nothing was wiped");
 }
 
 TEST(one_disk_with_another_owner_stops_everything)
 {
     begin_disks();
-    CHECK(run_install(install_with("'claimed-disks':{'b':'ceph'}")) == 1);
-    CHECK(log_contains("the disk b belongs to ceph: nothing was wiped") && untouched());
+    CHECK(run_install(install_with("'claimed-disks':{'sdb':'ceph'}")) == 1);
+    CHECK(log_contains("the disk sdb belongs to ceph. Nothing was wiped") && untouched());
+    end();
+}
+
+/* The reason that the run reports: script.sh sends the file to the daemon. */
+static void differs(const char *change, const char *message)
+{
+    char reason[800];
+    begin_disks();
+    CHECK(shell("%s", change) == 0);
+    CHECK(run_install(install_with("")) == 1);
+    CHECK(log_contains(message) && untouched());
+    snprintf(reason, sizeof reason, "disk_differs %s\t%s",
+             strstr(message, "ata-a") ? "disk/by-id/ata-a" : "sdb", message);
+    CHECK(strstr(read_text("run/.reason"), reason));
+    end();
+}
+
+TEST(a_disk_that_differs_from_the_committed_one_stops_everything)
+{
+#define A_DIFFERS                                                                                  \
+    "the disk disk/by-id/ata-a differs from the committed one: committed serial SERIAL A, "        \
+    "4718592 bytes, found "
+#define B_DIFFERS                                                                                  \
+    "the disk sdb differs from the committed one: committed WWN 5000c500a1, 4718592 bytes, found "
+    differs("echo SERIAL-X > sys/block/a/serial",
+            A_DIFFERS "serial SERIAL-X, 4718592 bytes at /dev/disk/by-id/ata-a. Nothing was wiped");
+    differs("echo 9215 > sys/block/a/size", A_DIFFERS "serial SERIAL A, 4718080 bytes at /dev/a");
+    differs("rm sys/block/a/serial", A_DIFFERS "4718592 bytes at /dev/disk/by-id/ata-a");
+    differs("rm -r sys/block/a dev/disk/by-id/ata-a", A_DIFFERS "no such disk on this machine");
+    differs("echo naa.7 > sys/block/b/device/wwid; rm dev/disk/by-id/wwn*",
+            B_DIFFERS "serial SER-B, WWN 7, 4718592 bytes at /dev/b. Nothing was wiped");
+    differs("rm -r sys/block/b dev/disk/by-id/wwn*", B_DIFFERS "no such disk on this machine");
+    differs(
+        "mv sys/block/b sys/block/c; echo 8:48 > sys/block/c/dev; cp -r sys/block/c sys/block/d; "
+        "rm dev/disk/by-id/wwn*",
+        B_DIFFERS "several disks with these numbers: c d. Nothing was wiped");
+}
+
+/* Names such as /dev/sdb are given in another order at each boot; the committed disk is found. */
+TEST(a_disk_with_another_kernel_name_is_found)
+{
+    begin_disks();
+    CHECK(shell("mv sys/block/b sys/block/c && mv sys/block/other sys/block/b && mv dev/b dev/c && "
+                "mv dev/other dev/b && rm dev/disk/by-id/wwn* && "
+                "mkdir -p udev && printf 'E:ID_SERIAL_SHORT=SERIAL  A\\n' > udev/b8:0 && "
+                "rm sys/block/a/serial") == 0);
+    CHECK(run_install(install_with("")) == 128);
+    CHECK(shell("cmp dev/b before/other && ! cmp -s dev/c before/b && ! cmp -s dev/a before/a") ==
+          0);
     end();
 }
 
 TEST(a_volume_that_also_uses_other_disks_stops_everything)
 {
+    stops("mkdir -p sys/block/md0/md; echo 9:0 > sys/block/md0/dev; sysfs_on sys/block/b "
+          "sys/block/md0; sysfs_on sys/block/other sys/block/md0",
+          "/dev/md0 also uses /dev/other, which is not on the list. Nothing was wiped");
+    /* A logical volume on an array on a partition of another disk. */
+    stops("mkdir -p sys/block/md0/md sys/block/dm-0/dm; echo 9:0 > sys/block/md0/dev; "
+          "echo 253:0 > sys/block/dm-0/dev; sysfs_part other other1 8:33; sysfs_part b b1 8:17; "
+          "sysfs_on sys/block/other/other1 sys/block/md0; sysfs_on sys/block/md0 sys/block/dm-0; "
+          "sysfs_on sys/block/b/b1 sys/block/dm-0",
+          "/dev/dm-0 also uses /dev/other, which is not on the list. Nothing was wiped");
+    stops("mkdir sys/block/bcache0; echo 252:0 > sys/block/bcache0/dev; sysfs_on sys/block/b "
+          "sys/block/bcache0",
+          "/dev/bcache0 is on a disk of the list and cannot be removed. Nothing was wiped");
+    stops("ln -s x sys/block/b/holders/dm-7", "sys has no device dm-7");
+}
+
+/* A volume on an array on two partitions of one disk and on another disk of the list. */
+TEST(volumes_are_removed_from_the_top_down)
+{
     begin_disks();
-    char text[300];
-    snprintf(text, sizeof text, "%s/b disk\n/dev/md0 raid1\n", work_dir);
-    write_file("fake/b.tree", text);
-    snprintf(text, sizeof text, "/dev/md0 raid1\n%s/b disk\n%s/other disk\n", work_dir, work_dir);
-    write_file("fake/md0.below", text);
-    CHECK(run_install(install_with("")) == 1);
-    CHECK(log_contains("/dev/md0 also uses") && untouched());
-    snprintf(text, sizeof text, "/dev/md0 raid1\n%s/b disk\n%s/a disk\n", work_dir, work_dir);
-    write_file("fake/md0.below", text);
+    CHECK(shell(". ./sysfs && mkdir -p sys/block/md0/md sys/block/dm-0/dm && "
+                "echo vg-root > sys/block/dm-0/dm/name && echo 9:0 > sys/block/md0/dev && "
+                "echo 253:0 > sys/block/dm-0/dev && sysfs_part a a1 8:1 && sysfs_part a a2 8:2 && "
+                "sysfs_on sys/block/a/a1 sys/block/md0 && sysfs_on sys/block/a/a2 sys/block/md0 && "
+                "sysfs_on sys/block/b sys/block/md0 && sysfs_on sys/block/md0 sys/block/dm-0") ==
+          0);
     CHECK(run_install(install_with("")) == 128);
-    CHECK(strstr(read_text("fake/noted.log"), "mdadm --stop /dev/md0\n") != NULL);
+    char wanted[1000];
+    snprintf(wanted, sizeof wanted,
+             "dmsetup remove --retry vg-root\nmdadm --stop %s/dev/md0\nwipefs -aq %s/dev/a2\n"
+             "wipefs -aq %s/dev/a1\nwipefs -aq %s/dev/a\nblockdev --rereadpt %s/dev/a\n"
+             "wipefs -aq %s/dev/b\nblockdev --rereadpt %s/dev/b\n",
+             work_dir, work_dir, work_dir, work_dir, work_dir, work_dir, work_dir);
+    if (strcmp(read_text("fake/noted.log"), wanted))
+        printf("seen: %s\n", read_text("fake/noted.log"));
+    CHECK(strcmp(read_text("fake/noted.log"), wanted) == 0);
+    CHECK(shell("cmp dev/other before/other && "
+                "[ $(head -c 1048576 dev/a1 | tr -d '\\0' | wc -c) = 0 ]") == 0);
     end();
 }
 
-TEST(names_of_other_files_than_disks_are_refused)
+TEST(entries_that_cannot_be_verified_are_refused)
 {
-    static const char *const lists[] = {
-        "[{'name':'@/a'},{'name':'@/gone'}]",
-        "[{'name':'@/a'},{'name':'../..@/b'}]",
-        "[{'name':'@/a'},{'name':'/etc/passwd','path':'/etc/passwd'}]",
-        "[{'name':'@/a'},{'path':'@/b'}]",
+    static const char *const lists[][2] = {
+        {DISK_A ",{'path':'/dev/b','size':4718592,'wwn':'5000c500a1'}",
+         "disk 1 of the list has no name"},
+        {DISK_A ",{'name':'b','size':4718592}", "neither serial number nor WWN of the disk b"},
+        {DISK_A ",{'name':'b','wwn':'5000c500a1'}", "the size of the disk b was not committed"},
+        {DISK_A ",{'name':'b','wwn':'5000c500a1','size':'1; true'}",
+         "the size of the disk b was not"},
+        {DISK_A "," DISK_A, "is on the list twice"},
+        {DISK_A ",{'name':'../../b','path':'/dev/../../etc/passwd','wwn':'1','size':1}",
+         "found no such disk on this machine"},
+        {"", "no disk was committed for this machine. Nothing was wiped"},
     };
     begin_disks();
     for (uint32_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        const struct str data = STR_CONCAT(&arena, STR("{'provisioner':{'target_os':'x','wipe':"),
-                                           str_from(lists[i]), STR("}}"));
+        const struct str data =
+            STR_CONCAT(&arena, STR("{'announced':{'provisioner-os-install':{'wipe':["),
+                       str_from(lists[i][0]), STR("]}},'provisioner':{'target_os':'x'}}"));
         CHECK(run_install(str_z(&arena, data)) == 1 && untouched());
+        CHECK(log_contains(lists[i][1]));
     }
     end();
 }
@@ -278,11 +398,34 @@ TEST(names_of_other_files_than_disks_are_refused)
 TEST(a_machine_with_an_installed_system_is_not_wiped)
 {
     begin_disks();
-    CHECK(run_install("{'provisioner':{'target_os':'debian-12','wipe':[]}}") == 0 && untouched());
-    CHECK(run_install("{}") == 0 && untouched());
+    CHECK(run_install("{" TWO_DISKS "}") == 128);
+    end();
+    begin_disks();
+    CHECK(run_install("{'announced':{'provisioner-os-install':{'wipe':[" DISK_A
+                      "]}},'provisioner':{'runs_from_disk':true,'target_os':'x'}}") == 0);
+    CHECK(log_contains("is to boot from its disk: nothing is wiped") && untouched());
+    CHECK(run_install("{}") == 1 && untouched());
     CHECK(shell(": > state/joined") == 0);
     CHECK(run_install(install_with("")) == 0);
     CHECK(log_contains("already runs from its disk") && untouched());
+    end();
+}
+
+/* A discovery image may have nothing but busybox, and no udev. */
+TEST(busybox_alone_is_enough)
+{
+    begin_disks();
+    CHECK(
+        shell(
+            "mkdir box && for c in $(busybox --list); do ln -s $(command -v busybox) box/$c; done "
+            "&& rm -f box/blockdev box/dmsetup box/mdadm box/wipefs") == 0);
+    stage("provisioner", "provisioner-os-install", install_with(""));
+    CHECK(shell("PATH=$PWD/box HALLIGAN_RUN=$PWD/state/run HALLIGAN_JOINED=$PWD/state/joined "
+                "HALLIGAN_SYSFS=$PWD/sys HALLIGAN_PROC=$PWD/proc HALLIGAN_DEV=$PWD/dev "
+                "HALLIGAN_UDEV=$PWD/udev "
+                "sh $SOURCE/barclamps/crowbar/templates/script-runner.sh run > log 2>&1") == 128);
+    CHECK(shell("cmp dev/other before/other && for d in a b; do "
+                "[ $(tail -c 1048576 dev/$d | tr -d '\\0' | wc -c) = 0 ] || exit 1; done") == 0);
     end();
 }
 

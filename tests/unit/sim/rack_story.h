@@ -242,7 +242,13 @@ static inline void request_installation(struct rack *r)
         CHECK(rack_bind(r, i, "crowbar-installed-node", "blue").is_done);
         CHECK(rack_bind(r, i, "rack-application", "blue").is_done);
     }
-    CHECK(rack_commit(r, "blue").is_done || r->failure[0]);
+    /* Refused until the hooks of the role have chosen a disk of each machine. */
+    bool is_committed = false;
+    for (uint32_t i = 0; i < 30 && !is_committed && !r->failure[0]; i++) {
+        rack_pass(r, 10 * SECOND);
+        is_committed = rack_commit(r, "blue").is_done;
+    }
+    CHECK(is_committed || r->failure[0]);
 }
 
 /* Discover and install all machines, or stop at the first violation. */
