@@ -33,6 +33,11 @@ from yard import ACTIVE, BLOCKED, ERROR, TODO, TRANSITION, eventually  # noqa: E
 
 NODE = "n1.example.com"  # has a pinned host key and hammers
 DARK = "n2.example.com"  # is not alive
+NAMES = {  # a role that lists the DNS service of the names
+    "barclamp": {"name": "upgrade_names"},
+    "roles": [{"name": "names", "jig": "noop", "lists-services": "names-list",
+               "attribs": [{"name": "names-list", "map": "names/list", "default": ["system"]}]}],
+}
 TEXT = "quote ' double \" backslash \\ zwölf\nsecond line"
 PLACE = "/var/lib/halligan"
 
@@ -124,6 +129,21 @@ def add_snapshots(m, lab):
     assert len(m.rows("SELECT 1 FROM snapshot WHERE deployment_id = ?", lab)) == 3
 
 
+def add_networks(m):
+    """Two nodes have an address and a name; one address was freed; one node has a MAC."""
+    m.ask("POST", "barclamps", {"value": NAMES})
+    m.reaches(m.run(ADMIN_NODE, "names"), ACTIVE)
+    m.ask("POST", "networks", {
+        "name": "racks", "category": "admin", "conduit": "1g0", "description": TEXT,
+        "ranges": [{"name": "host", "first": "198.51.100.10/24", "last": "198.51.100.99/24"}],
+        "router": {"address": "198.51.100.1/24"}})
+    m.ask("POST", "nodes", {"name": "n3.example.com", "mac": "52:54:00:12:34:56"})
+    made = [m.ask("POST", "network_allocations", {"node": node, "network": "racks"})[0]["id"]
+            for node in (NODE, DARK, "n3.example.com")]
+    eventually(lambda: len(m.rows("SELECT 1 FROM dns_name_entry")) == len(made), "they have names")
+    m.ask("DELETE", f"network_allocations/{made[1]}")
+
+
 def add_states(m):
     """A noderole in each state. On the admin node one is under way and the next waits for it."""
     broken = m.run(NODE, "broken")
@@ -182,6 +202,7 @@ def make(m, cluster):
     add_people(m, lab)
     host_key = add_hammers(m)
     add_snapshots(m, lab)
+    add_networks(m)
     add_states(m)
     kill(m)
     return dump(m, cluster, {"host_key": host_key, "node": NODE, "token": m.token})
