@@ -98,6 +98,7 @@ static const char *replay_reload(struct replay *r, const struct mark *mark)
     r->held_turn = 0;
     core_free(r->core);
     r->core = core_new();
+    core_set_deletion_rows(r->core, SIM_DELETION_ROWS);
     const int64_t turn = memory_store_mark(r->store).turn;
     if (turn == 0) {
         int64_t now_ms = 0;

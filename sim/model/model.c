@@ -353,6 +353,12 @@ void model_add_rest(struct model *m, struct model_rest rest)
     m->rests[m->rests_count++] = rest;
 }
 
+void model_add_marked(struct model *m, int64_t network_id)
+{
+    GROW(m, marked, m->marked_count + 1);
+    m->marked[m->marked_count++] = network_id;
+}
+
 void model_set_addresses(struct model *m, const struct model_address *all, uint32_t count)
 {
     GROW(m, addresses, count);

@@ -55,6 +55,7 @@ struct model_counts {
     uint64_t replaced, kept;         /* automatic nodes when an operator created an admin node */
     uint64_t rested;                 /* addresses that were freed or declined */
     uint64_t names;                  /* DNS names compared */
+    uint64_t sliced;                 /* steps in which a network or filter was being deleted */
 };
 
 struct model;
@@ -85,6 +86,10 @@ const char *model_check_why(struct model *m, const struct core *c, struct arena 
 /* Consistency of the records with each other: I2, I3 (one run per node; states of runs and
  * noderoles match), I13, the states of nodes and deployments, and targets. */
 const char *model_check_records(struct model *m, const struct core *c, struct arena *scratch);
+
+/* Rows of a slice of a deletion in all simulated cores: networks are small there, and many of them
+ * are to be deleted in several slices. */
+#define SIM_DELETION_ROWS 1u
 
 /* I17: while no evaluation is pending, the DNS names are those that a naive evaluation of all
  * filters makes of the records. */

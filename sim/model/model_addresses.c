@@ -64,6 +64,16 @@ bool model_range_has(const struct core *c, int64_t range_id, const struct model_
            model_ip_is_between(ip, &first, &last);
 }
 
+/* The same, and the network of the range is not being deleted: its addresses rest. */
+static bool addresses_rest_in(const struct core *c, int64_t range_id, const struct model_ip *ip)
+{
+    struct record range, network;
+    return model_range_has(c, range_id, ip) &&
+           core_record(c, TABLE_NETWORK_RANGE, range_id, &range) &&
+           core_record(c, TABLE_NETWORK, range.network_range.network_id, &network) &&
+           !network.network.deleting;
+}
+
 struct model_address *model_read_addresses(const struct core *c, struct arena *a,
                                            uint32_t *out_count)
 {
@@ -152,7 +162,7 @@ static void addresses_drop_rests(struct model *m, const struct core *c, int64_t 
 {
     for (uint32_t i = m->rests_count; i-- > 0;)
         if (mono_ms - m->rests[i].since_ms >= ADDRESS_REST_MS ||
-            !model_range_has(c, m->rests[i].range_id, &m->rests[i].ip))
+            !addresses_rest_in(c, m->rests[i].range_id, &m->rests[i].ip))
             m->rests[i] = m->rests[--m->rests_count];
 }
 
@@ -238,6 +248,49 @@ static const char *addresses_check_nics(struct model *m, const struct core *c)
     return NULL;
 }
 
+/* ---- deletions ---- */
+
+static bool addresses_is_marked(const struct model *m, int64_t network_id)
+{
+    for (uint32_t i = 0; i < m->marked_count; i++)
+        if (m->marked[i] == network_id)
+            return true;
+    return false;
+}
+
+/* I18: a network that was being deleted before the step has got no address in it. */
+static const char *addresses_check_marked(struct model *m, const struct core *c,
+                                          const struct model_address *row)
+{
+    struct record range;
+    if (!core_record(c, TABLE_NETWORK_RANGE, row->range_id, &range) ||
+        !addresses_is_marked(m, range.network_range.network_id))
+        return NULL;
+    return model_report(m, "I18: network %lld got the address of %s %lld while it was deleted",
+                        (long long)range.network_range.network_id,
+                        row->is_allocation ? "allocation" : "lease", (long long)row->id);
+}
+
+/* I18: a mark stays until the network is gone. */
+static const char *addresses_follow_marks(struct model *m, const struct core *c)
+{
+    struct record r;
+    const char *trouble = NULL;
+    bool is_deleting = false;
+    for (uint32_t i = 0; i < m->marked_count && !trouble; i++)
+        if (core_record(c, TABLE_NETWORK, m->marked[i], &r) && !r.network.deleting)
+            trouble = model_report(m, "I18: network %lld is not deleted any more",
+                                   (long long)m->marked[i]);
+    m->marked_count = 0;
+    for (int64_t id = 0; (id = core_next_id(c, TABLE_NETWORK, id)) != 0;)
+        if (core_record(c, TABLE_NETWORK, id, &r) && r.network.deleting)
+            model_add_marked(m, id);
+    for (int64_t id = 0; (id = core_next_id(c, TABLE_DNS_NAME_FILTER, id)) != 0;)
+        is_deleting |= core_record(c, TABLE_DNS_NAME_FILTER, id, &r) && r.dns_name_filter.deleting;
+    m->counts.sliced += m->marked_count || is_deleting;
+    return trouble;
+}
+
 /* ---- one step ---- */
 
 const char *model_follow_addresses(struct model *m, const struct core *c,
@@ -253,12 +306,15 @@ const char *model_follow_addresses(struct model *m, const struct core *c,
      * must not move from one node to another either. */
     for (uint32_t i = 0; i < m->addresses_count; i++)
         if (m->addresses[i].is_allocation && !model_find_address(now, count, &m->addresses[i]) &&
-            model_range_has(c, m->addresses[i].range_id, &m->addresses[i].ip))
+            addresses_rest_in(c, m->addresses[i].range_id, &m->addresses[i].ip))
             addresses_add_rest(m, &m->addresses[i], mono_ms);
     for (uint32_t i = 0; i < count && command && !trouble; i++) {
         const bool is_live = now[i].is_allocation || now[i].state == LEASE_LIVE;
-        if (is_live && !model_find_address(m->addresses, m->addresses_count, &now[i]))
-            trouble = addresses_check_rest(m, &now[i], mono_ms);
+        if (!is_live || model_find_address(m->addresses, m->addresses_count, &now[i]))
+            continue;
+        trouble = addresses_check_rest(m, &now[i], mono_ms);
+        if (!trouble)
+            trouble = addresses_check_marked(m, c, &now[i]);
     }
     for (uint32_t i = 0; i < count; i++)
         if (!now[i].is_allocation && now[i].state == LEASE_DECLINED &&
@@ -270,5 +326,7 @@ const char *model_follow_addresses(struct model *m, const struct core *c,
     arena_rewind(scratch, mark);
     if (!trouble)
         trouble = addresses_check_all(m, c);
+    if (!trouble)
+        trouble = addresses_follow_marks(m, c);
     return trouble ? trouble : addresses_check_nics(m, c);
 }

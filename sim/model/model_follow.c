@@ -84,8 +84,10 @@ static const uint8_t some_parts[COMMAND_COUNT] = {
     [COMMAND_ROLE_UPDATE] = MODEL_CATALOG | MODEL_MOMENT,
 };
 
-static uint32_t follow_parts_of(const struct command *command)
+static uint32_t follow_parts_of(const struct model *m, const struct command *command)
 {
+    if (command->kind == COMMAND_ANNEAL && m->marked_count)
+        return MODEL_ALL; /* noderoles and roles of a network that is being deleted are removed */
     if (command->kind == COMMAND_OUTBOX_DONE && str_is_empty(command->outbox_done.hook_commands))
         return MODEL_NODES | MODEL_MOMENT;
     if (command->kind == COMMAND_ATTRIB_SET && command->attrib_set.target == TABLE_NODE)
@@ -495,7 +497,7 @@ static const char *follow_accepted(struct model *m, const struct core *c,
                                    const struct command *command, bool commands_refused,
                                    struct arena *scratch)
 {
-    const uint32_t parts = follow_parts_of(command);
+    const uint32_t parts = follow_parts_of(m, command);
     model_read(m, c, parts & (MODEL_CATALOG | MODEL_STRUCTURE), scratch);
     model_block_unready(m);
     const char *trouble = NULL;

@@ -289,6 +289,17 @@ static bool names_is_host_name(struct str name)
 
 /* ---- comparison ---- */
 
+/* The names by this filter that are left. */
+static uint32_t names_count_of(const struct core *c, int64_t filter_id)
+{
+    struct record r;
+    uint32_t count = 0;
+    for (int64_t id = 0; (id = core_next_id(c, TABLE_DNS_NAME_ENTRY, id)) != 0;)
+        count += core_record(c, TABLE_DNS_NAME_ENTRY, id, &r) &&
+                 r.dns_name_entry.dns_name_filter_id == filter_id;
+    return count;
+}
+
 /* The entry of the allocation and filter; empty if there is none. */
 static struct str names_entry_of(const struct core *c, int64_t allocation_id, int64_t filter_id)
 {
@@ -343,7 +354,7 @@ static const char *names_check_pair(struct model *m, const struct name_subject *
 const char *model_check_names(struct model *m, const struct core *c, struct arena *scratch)
 {
     struct record filter;
-    uint32_t expected = 0;
+    uint32_t expected = 0, ending = 0;
     const char *what = NULL;
     if (core_dns_names_are_pending(c) ||
         (!core_count(c, TABLE_DNS_NAME_FILTER) && !core_count(c, TABLE_DNS_NAME_ENTRY)))
@@ -353,6 +364,10 @@ const char *model_check_names(struct model *m, const struct core *c, struct aren
     for (int64_t f = 0; (f = core_next_id(c, TABLE_DNS_NAME_FILTER, f)) != 0;) {
         must(core_record(c, TABLE_DNS_NAME_FILTER, f, &filter));
         const struct dns_name_filter_record *row = &filter.dns_name_filter;
+        if (row->deleting) {
+            ending += names_count_of(c, f);
+            continue;
+        }
         const bool is_served = names_has_service(m, c, providers, row->service, scratch);
         for (int64_t id = 0; (id = core_next_id(c, TABLE_NETWORK_ALLOCATION, id)) != 0;) {
             struct name_subject s;
@@ -364,7 +379,7 @@ const char *model_check_names(struct model *m, const struct core *c, struct aren
     }
     arena_rewind(scratch, mark);
     m->counts.names += expected;
-    if (expected != core_count(c, TABLE_DNS_NAME_ENTRY))
+    if (expected + ending != core_count(c, TABLE_DNS_NAME_ENTRY))
         return model_report(m, "I17: there are %u names, the filters make %u",
                             core_count(c, TABLE_DNS_NAME_ENTRY), expected);
     return NULL;

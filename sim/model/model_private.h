@@ -154,6 +154,7 @@ struct model_belonging {
     A(struct model_address, addresses)                                                             \
     A(struct model_rest, rests)                                                                    \
     A(struct model_belonging, belongings)                                                          \
+    A(int64_t, marked)    /* networks that were being deleted after the last step */               \
     A(int64_t, run_owner) /* by run id: its noderole, also after the run was deleted */            \
     A(int64_t, parents)
 
@@ -208,6 +209,7 @@ struct model_reading *model_reading_of(struct model *m, int64_t node_id); /* gro
 bool model_boot_is_old(const struct model *m, int64_t node_id, struct str boot_id);
 void model_add_power(struct model *m, struct model_power power);
 void model_add_rest(struct model *m, struct model_rest rest);
+void model_add_marked(struct model *m, int64_t network_id);
 void model_set_addresses(struct model *m, const struct model_address *all, uint32_t count);
 void model_set_belongings(struct model *m, const struct model_belonging *all, uint32_t count);
 /* Format the description of a violation and return it. It begins with the number of an invariant

@@ -174,8 +174,12 @@ void counts_print(const struct counts *counts, FILE *out)
             (unsigned long long)counts->model.rerun);
     fprintf(out, "automatic admin nodes: %llu replaced, %llu kept\n",
             (unsigned long long)counts->model.replaced, (unsigned long long)counts->model.kept);
-    fprintf(out, "networks: %llu addresses freed or declined, %llu DNS names compared\n",
-            (unsigned long long)counts->model.rested, (unsigned long long)counts->model.names);
+    fprintf(
+        out,
+        "networks: %llu addresses freed or declined, %llu DNS names compared, %llu steps beside a "
+        "deletion\n",
+        (unsigned long long)counts->model.rested, (unsigned long long)counts->model.names,
+        (unsigned long long)counts->model.sliced);
     fprintf(out, "boot view: %llu changes compared\n", (unsigned long long)counts->boot_changes);
     fprintf(out, "faults\n");
     for (uint32_t i = 0; i < FAULT_COUNT; i++)
@@ -264,6 +268,7 @@ uint32_t counts_missing(const struct counts *counts, const struct options *optio
     count += counts_report_missing(out, !counts->model.kept, "automatic node", "that is kept");
     count += counts_report_missing(out, !counts->model.rested, "address", "that is freed");
     count += counts_report_missing(out, !counts->model.names, "DNS name", "of an allocation");
+    count += counts_report_missing(out, !counts->model.sliced, "deletion", "in slices");
     for (uint32_t i = 0; i < COMMAND_COUNT; i++) {
         const enum command_kind kind = (enum command_kind)i;
         /* These two are only part of the result of a hook and are never sent alone. */

@@ -204,8 +204,21 @@ void action_network_update(struct world *w, const struct core *core)
 void action_network_delete(struct world *w, const struct core *core)
 {
     struct command command = {.kind = COMMAND_NETWORK_DELETE};
-    command.network_delete.id = operator_pick(w, core, TABLE_NETWORK);
+    const int64_t id = operator_pick(w, core, TABLE_NETWORK);
+    command.network_delete.id = id;
     operator_send_command(w, &command);
+    if (!prng_chance(&w->rng, 500))
+        return;
+    /* Requests that arrive while the network is being deleted. */
+    struct command late = {.kind = COMMAND_NETWORK_ALLOCATE};
+    late.network_allocate.node_id = operator_pick(w, core, TABLE_NODE);
+    late.network_allocate.network_id = id;
+    operator_send_command(w, &late);
+    struct command change = {.kind = COMMAND_NETWORK_UPDATE};
+    change.network_update.id = id;
+    change.network_update.given = GIVEN_NETWORK_ORDER;
+    change.network_update.order = 7;
+    operator_send_command(w, &change);
 }
 
 /* ---- ranges ---- */

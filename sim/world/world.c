@@ -308,6 +308,7 @@ static void world_daemon_start(struct world *w)
                   .durable = world_watch_durable,
                   .part = world_watch_part},
         .crash = {.self = w, .crash = world_on_turn_point},
+        .deletion_rows = SIM_DELETION_ROWS,
     };
     w->turn = turn_new(&ports);
     w->started = false;

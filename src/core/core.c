@@ -52,6 +52,7 @@ static const struct table_limits table_limits[TABLE_OBJECTS] = {
 struct core *core_new(void)
 {
     struct core *c = sys_pages_get(sizeof *c);
+    c->deletion_rows = DELETION_ROWS;
     undo_init(&c->undo);
     heap_init(&c->heap, &c->undo);
     blobs_init(&c->blobs, &c->heap, &c->undo, BLOBS_MAX);
@@ -89,6 +90,12 @@ void core_free(struct core *c)
     list_fini(&c->visited, sizeof(uint32_t));
     boot_view_fini(c);
     sys_pages_put(c, sizeof *c);
+}
+
+void core_set_deletion_rows(struct core *c, uint32_t rows)
+{
+    must(rows > 0);
+    c->deletion_rows = rows;
 }
 
 bool core_needs_reload(const struct core *c)

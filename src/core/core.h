@@ -31,6 +31,9 @@ struct core;
 struct json;
 
 struct core *core_new(void);
+/* The rows of one slice of a deletion, and of the largest network or DNS name filter that is
+ * deleted in one step. DELETION_ROWS unless it is set; a simulator sets it lower. */
+void core_set_deletion_rows(struct core *c, uint32_t rows);
 void core_free(struct core *c); /* NULL is fine */
 
 /* ---- creating and loading ---- */
@@ -131,9 +134,9 @@ void core_import_dry_run(struct core *c, const struct str *barclamps, uint32_t c
 
 /* True if a COMMAND_ANNEAL would make progress. */
 bool core_has_work(const struct core *c);
-/* True if all that is left to do is the evaluation of DNS names, of which a COMMAND_ANNEAL does a
- * slice. */
-bool core_has_only_names_left(const struct core *c);
+/* True if all that is left to do are deletions and the evaluation of DNS names, of which a
+ * COMMAND_ANNEAL does a slice. */
+bool core_has_only_slices_left(const struct core *c);
 /* True if a 32-bit step counter has passed half of its range (2^31 steps: months of operation). The
  * caller then loads a new core from the store between two batches; the other half is the margin. */
 bool core_needs_reload(const struct core *c);

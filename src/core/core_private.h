@@ -562,8 +562,8 @@ void boot_id_record(struct core *c, node_ix n, struct str boot_id);
 void roles_resolve(struct core *c);
 /* Refuse, with every reason, a role that cannot be bound: core_role_unusable(). */
 void role_refuse_unusable(struct core *c, role_ix r);
-/* Refuse a role that its barclamp no longer defines: existing noderoles stay, new ones are refused.
- * */
+/* Refuse a role that its barclamp no longer defines, or whose network is being deleted: existing
+ * noderoles stay, new ones are refused. */
 void role_refuse_withdrawn(struct core *c, role_ix r);
 /* True if the fields of the record are valid. */
 bool bootenv_can_load(const struct bootenv *row, const struct bootenv_record *r);

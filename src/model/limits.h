@@ -82,6 +82,7 @@
 #define LEASE_S_MAX     604800u /* time of one lease, in seconds                                 */
 #define REST_MS         3600000 /* a freed or declined address is given to no other node so long */
 #define POOL_SIZE_MAX   10000u
+#define DELETION_ROWS   250u    /* rows of one slice of a deletion of a network or name filter    */
 #define BATCH_ROWS      2500u   /* changed rows after which a batch is closed                    */
 #define BATCH_BYTES_MAX (1u << 30) /* bytes of one batch, also if it holds a single command      */
 

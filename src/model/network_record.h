@@ -24,7 +24,8 @@
     F(BOOL, configure) /* machines configure their interfaces for it */                            \
     F(TEXT, category)                                                                              \
     F(TEXT, group)                                                                                 \
-    F(TEXT, pbr)
+    F(TEXT, pbr)                                                                                   \
+    F(BOOL, deleting) /* it is deleted in slices */
 
 /* own: mask of the interface settings that the range has itself (RANGE_OWN_...); it inherits the
  * others from its network, and their fields here are empty. */
@@ -91,7 +92,8 @@
     F(TEXT, matcher)                                                                               \
     F(U32, priority) /* unique; filters are evaluated in ascending order */                        \
     F(TEXT, service) /* name of the DNS service that publishes its entries */                      \
-    F(TEXT, template)
+    F(TEXT, template)                                                                              \
+    F(BOOL, deleting) /* it is deleted in slices */
 
 /* The name that a filter gives to an allocation; A or AAAA by the family of its address. */
 #define DNS_NAME_ENTRY_FIELDS(F)                                                                   \

@@ -60,6 +60,7 @@ static const char *const code_names[PROBLEM_COUNT] = {
     [PROBLEM_ADDRESS_TAKEN]      = "address_taken",
     [PROBLEM_RANGE_FULL]         = "range_full",
     [PROBLEM_MAC_TAKEN]          = "mac_taken",
+    [PROBLEM_BEING_DELETED]      = "being_deleted",
 };
 /* clang-format on */
 

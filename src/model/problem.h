@@ -63,7 +63,8 @@
     X(RANGE_OVERLAP, 409)       /* another range contains some of the addresses            */      \
     X(ADDRESS_TAKEN, 409)       /* the address is in use or was freed lately               */      \
     X(RANGE_FULL, 409)          /* the range has no free address                           */      \
-    X(MAC_TAKEN, 409)           /* another node has the MAC                                */
+    X(MAC_TAKEN, 409)           /* another node has the MAC                                */      \
+    X(BEING_DELETED, 409)       /* the network or name filter is deleted in slices         */
 
 enum problem_code {
     PROBLEM_NONE,

@@ -234,6 +234,8 @@ static err recover_load_records(struct turn *t, struct loading *loading)
     plans_forget(t);
     core_free(t->core);
     t->core = core_new();
+    if (t->ports.deletion_rows)
+        core_set_deletion_rows(t->core, t->ports.deletion_rows);
     err e = store->load(store->self, (struct record_callback){loading, recover_load_record});
     if (e != OK)
         return e;

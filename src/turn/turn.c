@@ -58,6 +58,7 @@ struct turn *turn_new(const struct turn_ports *ports)
     t->trouble_text = "not started";
     t->events = turn_no_events(t);
     t->rows_max = BATCH_ROWS;
+    t->slice_began_ms = -1;
     pending_init(&t->pending);
     return t;
 }
@@ -74,8 +75,26 @@ void turn_free(struct turn *t)
     sys_pages_put(t, sizeof *t);
 }
 
+/* After a batch with a slice, further slices wait for as long as its commit took. A command that
+ * arrives while a batch is in flight waits for that batch and then for its own; without the pause
+ * this would concern every command while there are slices (ADR 0085). */
+static void turn_pause_slices(struct turn *t)
+{
+    enum { PAUSE_MS_MAX = 100 };
+    const int64_t pause_ms = t->mono_ms - t->slice_began_ms;
+    if (t->slice_began_ms >= 0)
+        t->slices_ms = t->mono_ms + (pause_ms < PAUSE_MS_MAX ? pause_ms : PAUSE_MS_MAX);
+    t->slice_began_ms = -1;
+}
+
+bool turn_pauses_slices(const struct turn *t)
+{
+    return t->mono_ms < t->slices_ms && core_has_only_slices_left(t->core);
+}
+
 void turn_now_durable(struct turn *t)
 {
+    turn_pause_slices(t);
     t->mark.turn = t->batch.turn;
     t->mark.now_ms = t->batch.now_ms;
     t->commits_failed = 0;
@@ -95,6 +114,7 @@ void turn_forget_batch(struct turn *t)
     t->replies = t->last_reply = NULL;
     t->batch = (struct batch){0};
     t->in_flight = t->in_doubt = t->replies_unsent = false;
+    t->slice_began_ms = -1;
 }
 
 /* ---- perform ---- */
@@ -277,7 +297,7 @@ static void turn_step_input(struct turn *t, struct input *input)
 
 static bool turn_has_work(const struct turn *t)
 {
-    return !t->anneal_refused && core_has_work(t->core);
+    return !t->anneal_refused && core_has_work(t->core) && !turn_pauses_slices(t);
 }
 
 static bool turn_has_row_budget(const struct turn *t)
@@ -326,9 +346,9 @@ static bool turn_step_tick(struct turn *t)
 
 /* Anneal until the batch has rows_max changed rows. If the inputs alone exceeded that, a tenth of
  * rows_max is allowed on top; rows that have changed already do not count again. So a commit of a
- * large deployment and the no-ops that it starts are written in one batch, not in two. If only DNS
- * names are left to evaluate, a batch has one slice of them, so that requests are served between
- * two slices. */
+ * large deployment and the no-ops that it starts are written in one batch, not in two. If only
+ * deletions and DNS names are left, a batch has one slice of them, so that requests are served
+ * between two slices. */
 static bool turn_step_anneal(struct turn *t)
 {
     const uint32_t before = core_changed(t->core);
@@ -348,8 +368,10 @@ static bool turn_step_anneal(struct turn *t)
             return false;
         t->anneal_refused = outcome.verdict != VERDICT_DONE;
         /* A slice may change nothing, so the number of rows does not bound it. */
-        if (core_has_only_names_left(t->core))
+        if (core_has_only_slices_left(t->core)) {
+            t->slice_began_ms = t->mono_ms;
             return true;
+        }
     }
     return true;
 }

@@ -95,6 +95,7 @@ struct turn_ports {
     struct watch_port watch;
     struct crash_port crash;
     uint32_t batch_bytes_max; /* 0: BATCH_BYTES_MAX */
+    uint32_t deletion_rows;   /* core_set_deletion_rows(); 0: the default */
 };
 
 enum turn_status {

@@ -69,6 +69,8 @@ struct turn {
     uint32_t rows_max;   /* changed rows that close a batch; reduced after one was too large */
     struct retention retention; /* deletion of old history rows */
     bool anneal_refused;        /* annealing was refused by a limit; tried again after new input */
+    int64_t slice_began_ms;     /* mono_ms at which the batch with a slice was begun; -1: none */
+    int64_t slices_ms;          /* mono_ms before which no slice of deletions or names is done */
 
     /* Failure and recovery. */
     bool is_stalled;         /* the store does not answer */
@@ -88,6 +90,8 @@ bool turn_crashes_at(struct turn *t, enum turn_point point);
 /* turn.c: perform effects and send replies of a durable batch. False: crashed in between. */
 bool turn_perform_effects(struct turn *t, const struct effects *effects);
 bool turn_send_replies(struct turn *t);
+/* turn.c: slices are left and nothing else, and the pause after the last one is not over. */
+bool turn_pauses_slices(const struct turn *t);
 /* turn.c: the batch is durable. */
 void turn_now_durable(struct turn *t);
 /* turn.c: free the batch, whatever its result was. */

@@ -39,10 +39,19 @@ err turn_import_dry_run(struct turn *t, const struct str *barclamps, uint32_t co
     return OK;
 }
 
+/* The next deadline, or the end of the pause between two slices if that is earlier. */
+static int64_t turn_live_next_ms(const struct turn *t)
+{
+    const int64_t deadline = core_next_deadline(t->core);
+    const bool is_slice =
+        !t->anneal_refused && turn_pauses_slices(t) && (deadline < 0 || t->slices_ms < deadline);
+    return is_slice ? t->slices_ms : deadline;
+}
+
 int64_t turn_next_ms(const struct turn *t)
 {
     switch (t->phase) {
-    case PHASE_LIVE: return t->in_flight || t->is_stalled ? -1 : core_next_deadline(t->core);
+    case PHASE_LIVE: return t->in_flight || t->is_stalled ? -1 : turn_live_next_ms(t);
     case PHASE_DOWN: return t->reload ? t->reload_ms : t->write_ms;
     case PHASE_STOPPED:
     case PHASE_CRASHED: return -1;

@@ -42,6 +42,8 @@ ADDED = {
             "network", "network_range", "network_router", "network_allocation", "lease", "nic",
             "dns_name_filter", "dns_name_entry")]},
     },
+    "0013_deleting": {"columns": {"network": {"deleting": False},
+                                  "dns_name_filter": {"deleting": False}}},
     "0014_bootenv": {
         "tables": ["bootenv"],
         "rows": {"counter": [{"id": "bootenv", "last": 0}]},

@@ -18,6 +18,7 @@ static const struct object_view_field filter_fields[] = {
     {"template", PROP_TEXT,   PROP_AT(dns_name_filter.template), 0, "\"{{node.name}}\""},
     PROP_TIMES(dns_name_filter)
     {"has_service", PROP_FILTER_HAS_SERVICE, PROP_AT(dns_name_filter.id), 0, NULL},
+    {"deleting", PROP_BOOL,   PROP_AT(dns_name_filter.deleting), 0, "false"},
 };
 
 static const struct object_view_field entry_fields[] = {
@@ -50,7 +51,7 @@ static const struct param_rule update_rules[] = {FILTER_RULES(dns_name_filter_up
 static const struct object_view shape_dns_name_filter = {.type = "dns_name_filter",
                                                          .table = TABLE_DNS_NAME_FILTER,
                                                          PROP_ROWS(filter_fields),
-                                                         .extras = 1};
+                                                         .extras = 2};
 static const struct object_view shape_dns_name_entry = {
     .type = "dns_name_entry", .table = TABLE_DNS_NAME_ENTRY, PROP_ROWS(entry_fields), .extras = 2};
 

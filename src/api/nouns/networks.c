@@ -27,6 +27,7 @@ static const struct object_view_field network_fields[] = {
     {"group",         PROP_TEXT,     PROP_AT(network.group),         0, "\"default\""},
     {"pbr",           PROP_OPTIONAL, PROP_AT(network.pbr),           0, "null"},
     PROP_TIMES(network)
+    {"deleting",      PROP_BOOL,     PROP_AT(network.deleting),      0, "false"},
 };
 
 /* The settings that POST and PUT have in common, for one of the commands. */
@@ -76,7 +77,7 @@ static const struct param_rule update_rules[] = {
 /* clang-format on */
 
 static const struct object_view shape_network = {
-    .type = "network", .table = TABLE_NETWORK, PROP_ROWS(network_fields)};
+    .type = "network", .table = TABLE_NETWORK, PROP_ROWS(network_fields), .extras = 1};
 
 /* The list of ranges may be absent, null or, in a form, a string of JSON. */
 static void network_check_create(struct call *call, struct command *command)

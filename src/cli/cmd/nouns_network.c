@@ -10,12 +10,12 @@
 /* ---- networks, ranges, routers ---- */
 
 static const struct cli_column network_columns[] = {
-    {"id", NULL},         {"name", NULL},
-    {"category", NULL},   {"group", NULL},
-    {"conduit", NULL},    {"vlan", NULL},
-    {"use_vlan", NULL},   {"configure", NULL},
-    {"v6prefix", NULL},   {"deployment_id", "deployments"},
-    {"description", NULL}};
+    {"id", NULL},       {"name", NULL},
+    {"category", NULL}, {"group", NULL},
+    {"conduit", NULL},  {"vlan", NULL},
+    {"use_vlan", NULL}, {"configure", NULL},
+    {"v6prefix", NULL}, {"deployment_id", "deployments"},
+    {"deleting", NULL}, {"description", NULL}};
 static const struct cli_verb network_verbs[] = {
     LIST,
     SHOW,
@@ -26,7 +26,9 @@ static const struct cli_verb network_verbs[] = {
      .summary = "Delete, together with ranges, router and addresses",
      .help = "If nodes have addresses in the network, they are listed and consent is asked for on\n"
              "the terminal; without a terminal, --yes is required. Without consent nothing is\n"
-             "deleted, and the exit status is 9.\n",
+             "deleted, and the exit status is 9.\n"
+             "A network with many addresses is deleted in parts: until then it is listed with\n"
+             "deleting = true, and its name and its addresses cannot be used again.\n",
      .run_online = cmd_networks_destroy,
      .options = SHOWN | OPTION_YES,
      .operands_min = 1,
@@ -123,8 +125,8 @@ static const struct cli_verb map_verbs[] = {
 /* ---- names ---- */
 
 static const struct cli_column filter_columns[] = {
-    {"id", NULL},      {"name", NULL},     {"priority", NULL},   {"matcher", NULL},
-    {"service", NULL}, {"template", NULL}, {"has_service", NULL}};
+    {"id", NULL},      {"name", NULL},     {"priority", NULL},    {"matcher", NULL},
+    {"service", NULL}, {"template", NULL}, {"has_service", NULL}, {"deleting", NULL}};
 static const struct cli_verb filter_verbs[] = {LIST, SHOW, CREATE, UPDATE, DESTROY, WATCH};
 
 static const struct cli_column name_columns[] = {

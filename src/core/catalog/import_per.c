@@ -20,6 +20,8 @@
  * once with a network name of the maximum length when it is imported, also if there is no network,
  * so later only names that exist already can be in the way. */
 
+enum { NODEROLE_ROWS = 4 }; /* the work of removing a noderole, in rows of other tables */
+
 static const struct str VARIABLE = {NAME_VARIABLE, sizeof NAME_VARIABLE - 1};
 
 /* ---- copies of an entry ---- */
@@ -179,7 +181,12 @@ network_ix import_next_network(const struct import *im, network_ix after)
     const struct core *c = im->c;
     if (im->network.v)
         return after.v ? (network_ix){0} : im->network;
-    return (network_ix){core_next_row(c, TABLE_NETWORK, after.v ? network_at(c, after)->o.id : 0)};
+    /* What was made for a network that is being deleted stays as it is until then. */
+    network_ix w = after;
+    do
+        w.v = core_next_row(c, TABLE_NETWORK, w.v ? network_at(c, w)->o.id : 0);
+    while (w.v && network_at(c, w)->deleting);
+    return w;
 }
 
 uint32_t import_network_count(const struct core *c, network_ix only)
@@ -266,17 +273,47 @@ static void network_role_check_dependants(struct core *c, role_ix r)
     }
 }
 
-static void network_role_unbind_all(struct core *c, role_ix r)
+/* Remove noderoles one by one, each without children, because a child is removed with its parents.
+ * Children have higher cohorts, so the walk down ends. */
+static bool deployment_role_empty_some(struct core *c, deployment_role_ix dr, struct deletion *d)
 {
-    while (role_at(c, r)->deployed.count) {
-        const deployment_role_ix dr = {vec_at(c, &role_at(c, r)->deployed, 0)};
-        while (deployment_role_at(c, dr)->noderoles.count) {
-            const struct vec *members = &deployment_role_at(c, dr)->noderoles;
-            const noderole_ix last = {vec_at(c, members, members->count - 1)};
-            noderole_destroy_all(c, &last, 1);
+    while (deployment_role_at(c, dr)->noderoles.count) {
+        if (!deletion_goes_on(c, d))
+            return false;
+        const struct vec *members = &deployment_role_at(c, dr)->noderoles;
+        noderole_ix last = {vec_at(c, members, members->count - 1)};
+        while (noderole_at(c, last)->children.count) {
+            const struct vec *children = &noderole_at(c, last)->children;
+            last.v = vec_at(c, children, children->count - 1);
         }
-        deployment_role_destroy(c, dr);
+        deletion_count(d, NODEROLE_ROWS);
+        noderole_destroy_all(c, &last, 1);
     }
+    return true;
+}
+
+bool network_roles_unbind_some(struct core *c, network_ix w, struct deletion *d)
+{
+    for (uint32_t i = 0; i < network_at(c, w)->roles.count; i++) {
+        const role_ix r = {vec_at(c, &network_at(c, w)->roles, i)};
+        while (role_at(c, r)->deployed.count) {
+            const struct vec *deployed = &role_at(c, r)->deployed;
+            const deployment_role_ix dr = {vec_at(c, deployed, deployed->count - 1)};
+            if (!deployment_role_empty_some(c, dr, d) || !deletion_goes_on(c, d))
+                return false;
+            deletion_count(d, NODEROLE_ROWS);
+            deployment_role_destroy(c, dr);
+        }
+    }
+    return true;
+}
+
+uint32_t network_roles_count_bound(const struct core *c, network_ix w)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < network_at(c, w)->roles.count; i++)
+        count += role_count_bound(c, (role_ix){vec_at(c, &network_at(c, w)->roles, i)});
+    return count;
 }
 
 /* Remove the attribs of nodes that the barclamp defines for the network. An attrib of another
@@ -299,17 +336,24 @@ static void per_remove_node_attribs(struct import *im, barclamp_ix b, struct str
     }
 }
 
-bool network_roles_remove(struct core *c, network_ix w)
+bool network_roles_check_removal(struct core *c, network_ix w)
+{
+    for (uint32_t i = 0; i < network_at(c, w)->roles.count; i++) {
+        const role_ix r = {vec_at(c, &network_at(c, w)->roles, i)};
+        network_role_check_dependants(c, r);
+        for (uint32_t k = 0; k < role_at(c, r)->deployed.count; k++)
+            authority_touch(c, deployment_role_at(
+                                   c, (deployment_role_ix){vec_at(c, &role_at(c, r)->deployed, k)})
+                                   ->deployment);
+    }
+    return !refused(c);
+}
+
+void network_roles_remove(struct core *c, network_ix w)
 {
     const struct role_list roles = network_roles_list(c, w);
     const struct str name = text_of(c, network_at(c, w)->name);
-    for (uint32_t i = 0; i < roles.count; i++)
-        network_role_check_dependants(c, roles.items[i]);
-    if (refused(c))
-        return false;
     struct import im = import_begin(c, json_make(c->arena, JSON_OBJECT), w);
-    for (uint32_t i = 0; i < roles.count; i++)
-        network_role_unbind_all(c, roles.items[i]);
     for (uint32_t i = 0; i < roles.count; i++)
         import_remove_role(&im, roles.items[i]);
     for (barclamp_ix b = per_next_barclamp(c, 0); b.v;
@@ -319,7 +363,6 @@ bool network_roles_remove(struct core *c, network_ix w)
         roles_drop_references(c);
     import_write_requires(&im);
     import_end(&im);
-    return !refused(c);
 }
 
 /* ---- check ---- */

@@ -481,7 +481,9 @@ static void import_role(struct import *im, const struct json *entry, uint32_t i)
 /* The role belongs to this barclamp and is not in its document. */
 static bool import_role_is_left_out(const struct import *im, role_ix r)
 {
-    return role_at(im->c, r)->barclamp.v == im->barclamp.v && !(im->role_marks[r.v] & MARK_SEEN);
+    const network_ix w = network_by_id(im->c, role_at(im->c, r)->network_id);
+    return role_at(im->c, r)->barclamp.v == im->barclamp.v && !(im->role_marks[r.v] & MARK_SEEN) &&
+           !(w.v && network_at(im->c, w)->deleting);
 }
 
 static bool import_role_stays(const struct import *im, struct str name)

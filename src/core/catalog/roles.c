@@ -157,6 +157,10 @@ static const struct problem *role_faults(const struct core *c, role_ix r, struct
         ROLE_FAULT(&f, PROBLEM_WRONG_STATE, STR(" is no longer in barclamp "),
                    text_of(c, barclamp_at(c, f.role->barclamp)->name),
                    STR(" and cannot be bound anew"));
+    const network_ix w = network_by_id(c, f.role->network_id);
+    if (w.v && network_at(c, w)->deleting)
+        ROLE_FAULT(&f, PROBLEM_BEING_DELETED, STR(" is made for network "),
+                   text_of(c, network_at(c, w)->name), STR(", which is being deleted"));
     if (f.role->unresolved)
         role_find_missing_names(&f);
     if (!role_can_run(c, r))
@@ -173,7 +177,8 @@ void role_refuse_unusable(struct core *c, role_ix r)
 
 void role_refuse_withdrawn(struct core *c, role_ix r)
 {
-    if (!(role_at(c, r)->flags & ROLE_WITHDRAWN))
+    const network_ix w = network_by_id(c, role_at(c, r)->network_id);
+    if (!(role_at(c, r)->flags & ROLE_WITHDRAWN) && !(w.v && network_at(c, w)->deleting))
         return;
     const struct problem *first = role_faults(c, r, c->arena);
     refuse(c, first->code, first->field, first->text);

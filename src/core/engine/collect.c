@@ -205,7 +205,7 @@ void core_collect(struct core *c, int64_t turn, visit_fn *visit, void *context)
     list_trim(&c->dirty, sizeof(uint64_t), KEEP_ITEMS);
     list_trim(&c->relations, sizeof(struct relation_change), KEEP_ITEMS);
     list_trim(&c->archives, sizeof(struct archived), KEEP_ITEMS);
-    c->names_sliced = false;
+    c->sliced = false;
     for (uint32_t t = 0; t < TABLE_OBJECTS; t++)
         pool_settle(&c->tables[t].pool);
     blobs_settle(&c->blobs);

@@ -321,6 +321,8 @@ const char *core_check(const struct core *c, struct arena *a)
     if (!what)
         what = network_roles_check(c, a);
     if (!what)
+        what = deletions_check(c);
+    if (!what)
         what = addresses_check(c);
     if (!what)
         what = leases_check(c);

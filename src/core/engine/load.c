@@ -371,6 +371,11 @@ static void load_index_object(struct core *c, enum table table, uint32_t ix)
         nic_index(c, (nic_ix){ix});
     } else if (table == TABLE_DNS_NAME_FILTER) {
         dns_name_filter_index(c, (dns_name_filter_ix){ix});
+        if (dns_name_filter_at(c, (dns_name_filter_ix){ix})->deleting)
+            deletions_index(c, table, ix);
+    } else if (table == TABLE_NETWORK) {
+        if (network_at(c, (network_ix){ix})->deleting)
+            deletions_index(c, table, ix);
     } else if (table == TABLE_DNS_NAME_ENTRY) {
         dns_name_entry_index(c, (dns_name_entry_ix){ix});
     } else if (table == TABLE_NODE) {

@@ -35,6 +35,7 @@ struct network {
     uint32_t order;
     int64_t vlan, team_mode;
     bool use_vlan, use_bridge, use_team, configure;
+    bool deleting; /* its rows are removed in slices (deletions.c) */
     /* derived */
     struct vec ranges; /* network_range_ix by id */
     struct vec roles;  /* role_ix that are made for it, by id */
@@ -104,6 +105,7 @@ struct dns_name_filter {
     uint32_t name_next;
     text_h name, matcher, service, template;
     uint32_t priority;
+    bool deleting; /* its entries are removed in slices (deletions.c) */
     /* derived */
     struct name_matcher matches; /* `matcher`, parsed */
     struct name_template makes;  /* `template`, parsed */

@@ -103,7 +103,8 @@
 #define NETWORK_MAP(TEXT, SAME, REF)                                                               \
     TEXT(name) TEXT(description) REF(deployment, deployment, deployment_id) SAME(order) SAME(vlan) \
     SAME(use_vlan) SAME(use_bridge) SAME(team_mode) SAME(use_team) TEXT(v6prefix) TEXT(conduit)    \
-    SAME(configure) TEXT(category) TEXT(group) TEXT(pbr)
+    SAME(configure) TEXT(category) TEXT(group) TEXT(pbr)         \
+    SAME(deleting)
 #define NETWORK_RANGE_MAP(TEXT, SAME, REF)                                                         \
     REF(network, network, network_id) TEXT(name) TEXT(first) TEXT(last) SAME(own) TEXT(conduit)    \
     SAME(vlan) SAME(use_vlan) SAME(use_bridge) SAME(team_mode) SAME(use_team) SAME(overlap)
@@ -120,7 +121,7 @@
     REF(node, node, node_id) SAME(mac) TEXT(name) TEXT(bus) TEXT(driver) SAME(speed_max)           \
     SAME(hinted) SAME(discovered) SAME(link)
 #define DNS_NAME_FILTER_MAP(TEXT, SAME, REF)                                                       \
-    TEXT(name) TEXT(matcher) SAME(priority) TEXT(service) TEXT(template)
+    TEXT(name) TEXT(matcher) SAME(priority) TEXT(service) TEXT(template) SAME(deleting)
 #define DNS_NAME_ENTRY_MAP(TEXT, SAME, REF)                                                        \
     REF(allocation, network_allocation, network_allocation_id)                                     \
     REF(filter, dns_name_filter, dns_name_filter_id) TEXT(name)

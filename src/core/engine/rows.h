@@ -322,6 +322,8 @@ struct vars {
     int64_t names_cursor;         /* the last allocation that this evaluation has reached */
     uint32_t name_needs;          /* mask of enum names_need */
     struct vec name_filters;      /* dns_name_filter_ix by priority */
+    struct vec deleting_networks; /* network_ix that are deleted in slices, by id */
+    struct vec deleting_filters;  /* dns_name_filter_ix that are deleted in slices, by id */
     struct digest128 digest;      /* as of the last collect */
     struct digest128 boot_digest; /* of the boot view: the sum of the hashes of its entries */
 };
@@ -401,7 +403,8 @@ struct core {
     struct omap macs;         /* MAC as a number -> nic_ix */
     struct omap name_rows;    /* DNS name filter and entry id -> dns_name_entry_ix */
     struct omap name_nodes;   /* id of nodes whose DNS names must be evaluated -> node_ix */
-    bool names_sliced;        /* a slice of DNS names was evaluated since the last collect */
+    bool sliced;              /* a slice of deletions or names was done since the last collect */
+    uint32_t deletion_rows;   /* rows of one slice of a deletion */
     struct list dirty;        /* uint64: table << 32 | index */
     uint64_t edits;           /* number of changes of rows, relations and archives, ever */
     struct list relations;    /* struct relation_change */

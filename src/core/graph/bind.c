@@ -206,6 +206,9 @@ static noderole_ix bind_create_noderole(struct core *c, role_ix r, node_ix n, de
 /* Add an edge from the parent. If it is a member of a cluster, all members become parents. */
 static void bind_add_parent(struct core *c, noderole_ix parent, noderole_ix child)
 {
+    const network_ix w = network_by_id(c, role_at(c, noderole_at(c, parent)->role)->network_id);
+    if (w.v && network_refuse_deleting(c, w, STR("role_id")))
+        return;
     graph_add_edge(c, parent, child);
     const struct noderole *nr = noderole_at(c, parent);
     if (!(role_at(c, nr->role)->flags & ROLE_CLUSTER))

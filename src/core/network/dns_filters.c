@@ -122,7 +122,7 @@ void dns_services_settle(struct core *c)
     vars->name_needs = filters_find_needs(c);
     for (uint32_t i = 0; i < vars->name_filters.count; i++) {
         const dns_name_filter_ix f = {vec_at(c, &vars->name_filters, i)};
-        if (dns_name_filter_at(c, f)->is_served == served[i])
+        if (dns_name_filter_at(c, f)->deleting || dns_name_filter_at(c, f)->is_served == served[i])
             continue;
         dns_name_filter_derive(c, f)->is_served = served[i];
         if (served[i] || dns_name_filter_at(c, f)->entry_count)
@@ -307,6 +307,12 @@ void do_dns_name_filter_update(struct core *c, const struct dns_name_filter_upda
         refuse_missing(c, "id", "DNS name filter", p->id);
         return;
     }
+    if (dns_name_filter_at(c, f)->deleting) {
+        refuse(c, PROBLEM_BEING_DELETED, STR("id"),
+               STR_CONCAT(c->arena, STR("the DNS name filter "),
+                          text_of(c, dns_name_filter_at(c, f)->name), STR(" is being deleted")));
+        return;
+    }
     const struct filter_settings given = {.name = p->name,
                                           .matcher = p->matcher,
                                           .priority = p->priority,
@@ -353,8 +359,25 @@ void do_dns_name_filter_delete(struct core *c, const struct dns_name_filter_dele
         refuse_missing(c, "id", "DNS name filter", p->id);
         return;
     }
+    struct deletion whole = {.left = UINT32_MAX, .until = UINT32_MAX};
     c->out->id = p->id;
-    dns_names_forget_filter(c, f);
+    if (dns_name_filter_at(c, f)->deleting)
+        return;
+    if (dns_name_filter_at(c, f)->entry_count <= c->deletion_rows) {
+        dns_name_filter_delete_some(c, f, &whole);
+    } else {
+        dns_name_filter_edit(c, f)->deleting = true;
+        deletions_index(c, TABLE_DNS_NAME_FILTER, f.v);
+        dns_name_filter_derive(c, f)->is_served = false; /* it gives no names any more */
+    }
+}
+
+bool dns_name_filter_delete_some(struct core *c, dns_name_filter_ix f, struct deletion *d)
+{
+    if (!dns_names_forget_some(c, f, d))
+        return false;
+    if (dns_name_filter_at(c, f)->deleting)
+        ids_remove(c, &vars_edit(c)->deleting_filters, TABLE_DNS_NAME_FILTER, f.v);
     name_remove(c, TABLE_DNS_NAME_FILTER, f.v);
     filter_unindex(c, f);
     vars_edit(c)->services_due = true; /* for vars.name_needs */
@@ -363,6 +386,7 @@ void do_dns_name_filter_delete(struct core *c, const struct dns_name_filter_dele
     for (uint32_t i = 0; i < sizeof slots / sizeof *slots; i++)
         put_text(c, slots[i], STR(""));
     core_remove_row(c, TABLE_DNS_NAME_FILTER, f.v);
+    return true;
 }
 
 /* ---- queries and check ---- */
@@ -404,7 +428,8 @@ const char *dns_filters_check(const struct core *c)
              dns_name_filter_at(c, (dns_name_filter_ix){vec_at(c, filters, i - 1)})->priority >=
                  dns_name_filter_at(c, f)->priority))
             return "C18: the list of DNS name filters is not sorted by priority";
-        if (!c->vars.services_due && dns_name_filter_at(c, f)->is_served != served[i])
+        if (!c->vars.services_due && dns_name_filter_at(c, f)->is_served !=
+                                         (served[i] && !dns_name_filter_at(c, f)->deleting))
             return "C18: a DNS name filter is not marked by whether its service exists";
     }
     return c->vars.services_due || c->vars.name_needs == filters_find_needs(c)

@@ -31,10 +31,10 @@
 /* The work of one slice, in units of about one microsecond: an evaluation of one filter for one
  * allocation. Reading a document costs DOC_UNITS and one for every UNIT_BYTES, writing an entry
  * CHANGE_UNITS. */
-enum { WORK_MAX = 600, DOC_UNITS = 5, UNIT_BYTES = 64, CHANGE_UNITS = 4 };
+enum { WORK_MAX = 1200, DOC_UNITS = 5, UNIT_BYTES = 64, CHANGE_UNITS = 4 };
 
 /* The work of a search for faults, which is done in one piece. */
-enum { FAULT_WORK_MAX = 5 * WORK_MAX };
+enum { FAULT_WORK_MAX = 3000 };
 
 /* ---- entries ---- */
 
@@ -124,10 +124,24 @@ static dns_name_entry_ix entry_next_of(const struct core *c, dns_name_filter_ix 
     return (dns_name_entry_ix){found ? ix : 0};
 }
 
-void dns_names_forget_filter(struct core *c, dns_name_filter_ix f)
+uint32_t dns_names_count(const struct core *c, network_allocation_ix a)
 {
-    for (dns_name_entry_ix e; (e = entry_next_of(c, f, 0)).v;)
+    uint32_t count = 0;
+    for (dns_name_entry_ix e = network_allocation_at(c, a)->names; e.v;
+         e = dns_name_entry_at(c, e)->next)
+        count++;
+    return count;
+}
+
+bool dns_names_forget_some(struct core *c, dns_name_filter_ix f, struct deletion *d)
+{
+    for (dns_name_entry_ix e; (e = entry_next_of(c, f, 0)).v;) {
+        if (!deletion_goes_on(c, d))
+            return false;
+        deletion_count(d, 1);
         entry_destroy(c, e);
+    }
+    return true;
 }
 
 /* ---- what changed ---- */
@@ -183,10 +197,12 @@ void dns_names_row_changed(struct core *c, enum table table, uint32_t ix)
             dns_names_evaluate_all(c);
         break;
     }
-    case TABLE_NETWORK:
-        if (network_at(c, (network_ix){ix})->ranges.count)
+    case TABLE_NETWORK: {
+        const struct network *network = network_at(c, (network_ix){ix});
+        if (network->ranges.count && !network->deleting)
             dns_names_evaluate_all(c);
         break;
+    }
     case TABLE_NETWORK_RANGE:
         if (network_range_at(c, (network_range_ix){ix})->allocation_count)
             dns_names_evaluate_all(c);
@@ -445,20 +461,6 @@ void dns_names_load(struct core *c)
 
 /* ---- queries ---- */
 
-int64_t *core_dns_name_entries_of(const struct core *c, int64_t allocation_id, struct arena *a,
-                                  uint32_t *out_count)
-{
-    const network_allocation_ix allocation = network_allocation_by_id(c, allocation_id);
-    int64_t *ids = arena_array(a, int64_t, c->vars.name_filters.count + 1);
-    uint32_t count = 0;
-    dns_name_entry_ix e =
-        allocation.v ? network_allocation_at(c, allocation)->names : (dns_name_entry_ix){0};
-    for (; e.v; e = dns_name_entry_at(c, e)->next)
-        ids[count++] = dns_name_entry_at(c, e)->o.id;
-    *out_count = count;
-    return ids;
-}
-
 int64_t core_next_dns_name_entry_of(const struct core *c, int64_t filter_id, int64_t after)
 {
     const dns_name_filter_ix f = dns_name_filter_by_id(c, filter_id);
@@ -466,15 +468,6 @@ int64_t core_next_dns_name_entry_of(const struct core *c, int64_t filter_id, int
                                     ? entry_next_of(c, f, after)
                                     : (dns_name_entry_ix){0};
     return e.v ? dns_name_entry_at(c, e)->o.id : 0;
-}
-
-struct str core_dns_name_entry_type(const struct core *c, int64_t entry_id)
-{
-    const dns_name_entry_ix e = dns_name_entry_by_id(c, entry_id);
-    if (!e.v)
-        return STR("");
-    const network_allocation_ix a = dns_name_entry_at(c, e)->allocation;
-    return network_allocation_at(c, a)->at.ip.family == IP_V6 ? STR("AAAA") : STR("A");
 }
 
 enum dns_name_verdict core_dns_name(const struct core *c, int64_t allocation_id, int64_t filter_id,
@@ -502,7 +495,8 @@ static bool name_find_fault(const struct core *c, const struct name_facts *facts
     const struct dns_name_filter *filter = dns_name_filter_at(c, fault->filter);
     char buffer[DNS_NAME_LEN_MAX];
     uint32_t len = 0;
-    if (!name_matcher_holds(text_of(c, filter->matcher), &filter->matches, facts))
+    if (filter->deleting ||
+        !name_matcher_holds(text_of(c, filter->matcher), &filter->matches, facts))
         return false;
     if (!filter->is_served)
         return true;
@@ -567,6 +561,8 @@ static const char *names_check_allocation(const struct core *c, network_allocati
         struct str name;
         const bool is_given = name_evaluate(c, f, &facts, buffer, &name) == DNS_NAME_GIVEN;
         found += e.v != 0;
+        if (dns_name_filter_at(c, f)->deleting)
+            continue;
         if ((e.v && (!is_given || !str_eq(text_of(c, dns_name_entry_at(c, e)->name), name))) ||
             (!e.v && is_given && !pool_is_full(entries)))
             return "I17: the DNS names of an allocation are not those that its filters give";

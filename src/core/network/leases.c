@@ -159,6 +159,8 @@ void do_lease_take(struct core *c, const struct lease_take_command *p)
     const network_range_ix r = lease_get_range(c, p->range_id, ip);
     if (!r.v)
         return;
+    if (network_refuse_deleting(c, network_range_at(c, r)->network, STR("range_id")))
+        return;
     const int64_t lease_ms = (int64_t)p->lease_s * 1000;
     const lease_ix held = {address_find(c, ADDRESS_LEASE, ip)};
     const bool is_own =

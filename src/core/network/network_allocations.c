@@ -263,13 +263,14 @@ void network_allocation_destroy(struct core *c, network_allocation_ix a, bool is
     const network_range_ix r = row->range;
     const struct ip ip = row->at.ip;
     const int64_t node_id = node_at(c, row->node)->o.id;
+    const bool is_ending = network_at(c, row->network)->deleting;
     dns_names_forget_allocation(c, a);
     address_remove(c, ADDRESS_ALLOCATION, a.v);
     address_remove_from_range(c, r, TABLE_NETWORK_ALLOCATION, row->o.id);
     ids_remove(c, &node_derive(c, row->node)->allocations, TABLE_NETWORK_ALLOCATION, a.v);
     put_text(c, &network_allocation_edit(c, a)->address, STR(""));
     core_remove_row(c, TABLE_NETWORK_ALLOCATION, a.v);
-    if (is_kept)
+    if (is_kept && !is_ending)
         lease_make_freed(c, r, ip, node_id);
     else
         address_freed(c, ip);
@@ -323,7 +324,8 @@ void network_allocate_hints(struct core *c, node_ix n)
             continue;
         const struct str name = str_slice(member->key, 0, member->key.len - 7);
         const network_ix w = {name_find(c, TABLE_NETWORK, name)};
-        const struct vec *ranges = w.v ? &network_at(c, w)->ranges : NULL;
+        const struct vec *ranges =
+            w.v && !network_at(c, w)->deleting ? &network_at(c, w)->ranges : NULL;
         for (uint32_t i = 0; ranges && i < ranges->count; i++) {
             const network_range_ix r = {vec_at(c, ranges, i)};
             const struct ip_range addresses = network_range_at(c, r)->addresses;
@@ -353,6 +355,8 @@ network_range_ix network_range_for_address(struct core *c, struct ip ip, struct 
                STR_CONCAT(c->arena, STR("no range of a network contains "),
                           ip_format_address(c->arena, ip),
                           STR("; create one, or a network called unmanaged")));
+    if (found.v)
+        network_refuse_deleting(c, network_range_at(c, found)->network, field);
     return found;
 }
 
@@ -417,6 +421,8 @@ void do_network_allocate(struct core *c, const struct network_allocate_command *
         refuse_missing(c, "network_id", "network", p->network_id);
     else if (p->network_id && network_at(c, w)->o.id != p->network_id)
         refuse(c, PROBLEM_BAD_VALUE, STR("range_id"), STR("the range is not of this network"));
+    else
+        network_refuse_deleting(c, w, r.v ? STR("range_id") : STR("network_id"));
     if (n.v && node_at(c, n)->system)
         refuse(c, PROBLEM_BAD_VALUE, STR("node_id"),
                STR("a system node is no machine and has no addresses"));

@@ -10,6 +10,27 @@
 #include "core/core_private.h"
 #include "model/conduit.h"
 
+/* ---- deletions.c: deletion of networks and DNS name filters in slices ---- */
+
+/* The rows that a slice may still remove, and the bound of c->dirty.count. */
+struct deletion {
+    uint32_t left, until;
+};
+bool deletion_goes_on(const struct core *c, const struct deletion *d);
+/* Count rows that were removed. */
+void deletion_count(struct deletion *d, uint32_t rows);
+bool deletions_are_pending(const struct core *c);
+void deletions_step(struct core *c, uint32_t until);
+/* List a network or filter that is marked, after a load. */
+void deletions_index(struct core *c, enum table table, uint32_t ix);
+/* Refuse with BEING_DELETED if the network is being deleted; true if it is. */
+bool network_refuse_deleting(struct core *c, network_ix w, struct str field);
+const char *deletions_check(const struct core *c);
+/* Remove rows that depend on the network, and at last the network itself: true if it is gone. */
+bool network_delete_some(struct core *c, network_ix w, struct deletion *d);
+/* Remove entries of the filter, and at last the filter itself: true if it is gone. */
+bool dns_name_filter_delete_some(struct core *c, dns_name_filter_ix f, struct deletion *d);
+
 /* ---- networks: networks.c, network_ranges.c, network_routers.c ---- */
 
 /* The interface settings that are in effect: those of a network, or those of a range with what it
@@ -44,7 +65,10 @@ network_range_ix network_range_make(struct core *c, network_ix w, const struct r
 /* Check a range against all others, after its settings or those of its network changed. False if
  * its addresses are not first and last of a range. */
 bool network_range_check(struct core *c, network_range_ix r, struct str in);
+/* Remove the range, which has neither allocations nor leases. */
 void network_range_destroy(struct core *c, network_range_ix r);
+/* Remove allocations and leases: true if none is left. */
+bool network_range_empty_some(struct core *c, network_range_ix r, struct deletion *d);
 /* The range with this name; none if the network has none. */
 network_range_ix network_range_find(const struct core *c, network_ix w, struct str name);
 /* The id of a range by "NETWORK.RANGE", or by the name of the range if no other network has one of
@@ -69,9 +93,15 @@ const char *networks_check(const struct core *c);
 bool barclamp_document_has_per(struct str document);
 /* A network was created: make its roles and attribs. */
 void network_roles_make(struct core *c, network_ix w);
-/* A network is being deleted: remove its roles with their noderoles, and its attribs. Refused with
- * HAS_DEPENDANTS if a noderole of another role depends on one of them. */
-bool network_roles_remove(struct core *c, network_ix w);
+/* A network is to be deleted: refused with HAS_DEPENDANTS if a noderole of another role depends on
+ * one of its roles, or if the caller may not remove the noderoles. */
+bool network_roles_check_removal(struct core *c, network_ix w);
+/* The number of noderoles of its roles. */
+uint32_t network_roles_count_bound(const struct core *c, network_ix w);
+/* Remove noderoles and deployment roles of its roles: true if none is left. */
+bool network_roles_unbind_some(struct core *c, network_ix w, struct deletion *d);
+/* Remove its roles, which are in no deployment any more, and its attribs. */
+void network_roles_remove(struct core *c, network_ix w);
 const char *network_roles_check(const struct core *c, struct arena *a);
 void network_roles_load(struct core *c); /* list the roles of each network after a load */
 
@@ -233,7 +263,10 @@ void dns_names_settle(struct core *c);
 /* A slice of what is left; c->dirty.count stays about below `until`. */
 void dns_names_step(struct core *c, uint32_t until);
 void dns_names_forget_allocation(struct core *c, network_allocation_ix a);
-void dns_names_forget_filter(struct core *c, dns_name_filter_ix f);
+/* The number of names of the allocation. */
+uint32_t dns_names_count(const struct core *c, network_allocation_ix a);
+/* Remove entries of the filter: true if none is left. */
+bool dns_names_forget_some(struct core *c, dns_name_filter_ix f, struct deletion *d);
 bool dns_name_entry_fill(const struct core *c, const struct dns_name_entry *row,
                          const struct dns_name_entry_record *r);
 void dns_name_entry_index(struct core *c, dns_name_entry_ix e);

@@ -1,8 +1,9 @@
 #include "core/network/network_private.h"
 
-/* Read queries about networks, ranges, addresses and interfaces, for the API and other readers of
- * the core. The file owns nothing and changes nothing, and no function depends on another one
- * having been called. An id that does not exist is no failure: the result is empty or 0. */
+/* Read queries about networks, ranges, addresses, names and interfaces, for the API and other
+ * readers of the core. The file owns nothing and changes nothing, and no function depends on
+ * another one having been called. An id that does not exist is no failure: the result is empty or
+ * 0. */
 
 int64_t network_range_find_id(const struct core *c, struct str name)
 {
@@ -187,4 +188,29 @@ int64_t core_lease_end(const struct core *c, int64_t lease_id)
 {
     const lease_ix l = lease_by_id(c, lease_id);
     return l.v ? c->now_ms + lease_at(c, l)->deadline - c->mono_ms : 0;
+}
+
+/* ---- DNS names ---- */
+
+int64_t *core_dns_name_entries_of(const struct core *c, int64_t allocation_id, struct arena *a,
+                                  uint32_t *out_count)
+{
+    const network_allocation_ix allocation = network_allocation_by_id(c, allocation_id);
+    int64_t *ids = arena_array(a, int64_t, c->vars.name_filters.count + 1);
+    uint32_t count = 0;
+    dns_name_entry_ix e =
+        allocation.v ? network_allocation_at(c, allocation)->names : (dns_name_entry_ix){0};
+    for (; e.v; e = dns_name_entry_at(c, e)->next)
+        ids[count++] = dns_name_entry_at(c, e)->o.id;
+    *out_count = count;
+    return ids;
+}
+
+struct str core_dns_name_entry_type(const struct core *c, int64_t entry_id)
+{
+    const dns_name_entry_ix e = dns_name_entry_by_id(c, entry_id);
+    if (!e.v)
+        return STR("");
+    const network_allocation_ix a = dns_name_entry_at(c, e)->allocation;
+    return network_allocation_at(c, a)->at.ip.family == IP_V6 ? STR("AAAA") : STR("A");
 }

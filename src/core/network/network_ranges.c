@@ -316,12 +316,26 @@ network_range_ix network_range_make(struct core *c, network_ix w, const struct r
     return r;
 }
 
+bool network_range_empty_some(struct core *c, network_range_ix r, struct deletion *d)
+{
+    for (uint32_t ix; (ix = address_next_in_range(c, r, TABLE_NETWORK_ALLOCATION, 0));) {
+        if (!deletion_goes_on(c, d))
+            return false;
+        deletion_count(d, 1 + dns_names_count(c, (network_allocation_ix){ix}));
+        network_allocation_destroy(c, (network_allocation_ix){ix}, false);
+    }
+    for (uint32_t ix; (ix = address_next_in_range(c, r, TABLE_LEASE, 0));) {
+        if (!deletion_goes_on(c, d))
+            return false;
+        deletion_count(d, 1);
+        lease_end(c, (lease_ix){ix});
+    }
+    return true;
+}
+
 void network_range_destroy(struct core *c, network_range_ix r)
 {
-    for (uint32_t ix; (ix = address_next_in_range(c, r, TABLE_NETWORK_ALLOCATION, 0));)
-        network_allocation_destroy(c, (network_allocation_ix){ix}, false);
-    for (uint32_t ix; (ix = address_next_in_range(c, r, TABLE_LEASE, 0));)
-        lease_end(c, (lease_ix){ix});
+    must(!network_range_at(c, r)->allocation_count && !network_range_at(c, r)->lease_count);
     address_remove_range(c, r);
     struct network_range *range = network_range_edit(c, r);
     ids_remove(c, &network_derive(c, range->network)->ranges, TABLE_NETWORK_RANGE, r.v);
@@ -344,6 +358,8 @@ void do_network_range_create(struct core *c, const struct network_range_create_c
         refuse_missing(c, "network_id", "network", p->network_id);
         return;
     }
+    if (network_refuse_deleting(c, w, STR("network_id")))
+        return;
     const network_range_ix r = network_range_make(c, w, &s, STR(""));
     if (!r.v || refused(c))
         return;
@@ -395,6 +411,8 @@ void do_network_range_update(struct core *c, const struct network_range_update_c
         refuse_missing(c, "id", "network range", p->id);
         return;
     }
+    if (network_refuse_deleting(c, network_range_at(c, r)->network, STR("id")))
+        return;
     c->out->id = p->id;
     if (range_is_unchanged(c, r, &s))
         return;

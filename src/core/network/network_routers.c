@@ -70,6 +70,8 @@ void do_network_router_create(struct core *c, const struct network_router_create
         refuse_missing(c, "network_id", "network", p->network_id);
         return;
     }
+    if (network_refuse_deleting(c, w, STR("network_id")))
+        return;
     const network_router_ix r = network_router_make(c, w, p, STR(""));
     if (!r.v)
         return;
@@ -82,6 +84,8 @@ static network_router_ix router_get_for_command(struct core *c, int64_t id)
     const network_router_ix r = network_router_by_id(c, id);
     if (!r.v)
         refuse_missing(c, "id", "network router", id);
+    else if (network_refuse_deleting(c, network_router_at(c, r)->network, STR("id")))
+        return (network_router_ix){0};
     return r;
 }
 

@@ -452,6 +452,8 @@ void do_network_update(struct core *c, const struct network_update_command *p)
         refuse_missing(c, "id", "network", p->id);
         return;
     }
+    if (network_refuse_deleting(c, w, STR("id")))
+        return;
     const struct str subject = network_subject(c, text_of(c, network_at(c, w)->name));
     const struct network_settings asked = {NETWORK_SETTINGS(COPY_SETTING)};
     const struct network_settings now = network_settings_now(c, w);
@@ -483,6 +485,26 @@ void do_network_update(struct core *c, const struct network_update_command *p)
     hooks_network(c, HOOK_NETWORK_CHANGE, w);
 }
 
+/* The rows that are removed before the network: noderoles, allocations with their names, leases.
+ * Counted only until there are more than `most`. */
+static uint32_t network_count_rows(const struct core *c, network_ix w, uint32_t most)
+{
+    const struct vec *ranges = &network_at(c, w)->ranges;
+    uint32_t count = network_roles_count_bound(c, w);
+    for (uint32_t i = 0; i < ranges->count && count <= most; i++) {
+        const network_range_ix r = {vec_at(c, ranges, i)};
+        int64_t id = 0;
+        count += network_range_at(c, r)->lease_count;
+        for (uint32_t ix;
+             count <= most && (ix = address_next_in_range(c, r, TABLE_NETWORK_ALLOCATION, id));) {
+            const network_allocation_ix a = {ix};
+            id = network_allocation_at(c, a)->o.id;
+            count += 1 + dns_names_count(c, a);
+        }
+    }
+    return count;
+}
+
 void do_network_delete(struct core *c, const struct network_delete_command *p)
 {
     const network_ix w = network_by_id(c, p->id);
@@ -494,16 +516,34 @@ void do_network_delete(struct core *c, const struct network_delete_command *p)
         refuse(c, PROBLEM_NOT_SUPPORTED, STR("id"), STR("the network admin cannot be deleted"));
         return;
     }
+    struct deletion whole = {.left = UINT32_MAX, .until = UINT32_MAX};
     c->out->id = p->id;
-    if (!network_roles_remove(c, w))
+    if (network_at(c, w)->deleting || !network_roles_check_removal(c, w))
         return;
+    /* Derived first: a network that is being deleted starts no evaluation of names. */
+    network_derive(c, w)->deleting = true;
+    network_edit(c, w)->deleting = true;
+    deletions_index(c, TABLE_NETWORK, w.v);
+    if (network_count_rows(c, w, c->deletion_rows) <= c->deletion_rows)
+        network_delete_some(c, w, &whole);
+}
+
+bool network_delete_some(struct core *c, network_ix w, struct deletion *d)
+{
+    const struct vec *ranges = &network_at(c, w)->ranges;
+    bool is_empty = network_roles_unbind_some(c, w, d);
+    for (uint32_t i = 0; i < ranges->count && is_empty; i++)
+        is_empty = network_range_empty_some(c, (network_range_ix){vec_at(c, ranges, i)}, d);
+    if (!is_empty || refused(c))
+        return false;
+    network_roles_remove(c, w);
     hooks_network(c, HOOK_NETWORK_DELETE, w);
     if (network_at(c, w)->router.v)
         network_router_destroy(c, network_at(c, w)->router);
-    while (network_at(c, w)->ranges.count) {
-        const struct vec *ranges = &network_at(c, w)->ranges;
-        network_range_destroy(c, (network_range_ix){vec_at(c, ranges, ranges->count - 1)});
-    }
+    while (network_at(c, w)->ranges.count)
+        network_range_destroy(c, (network_range_ix){vec_at(c, &network_at(c, w)->ranges,
+                                                           network_at(c, w)->ranges.count - 1)});
+    ids_remove(c, &vars_edit(c)->deleting_networks, TABLE_NETWORK, w.v);
     name_remove(c, TABLE_NETWORK, w.v);
     struct network *network = network_edit(c, w);
     text_h *const slots[] = {&network->name,    &network->description, &network->v6prefix,
@@ -512,6 +552,7 @@ void do_network_delete(struct core *c, const struct network_delete_command *p)
     for (uint32_t i = 0; i < sizeof slots / sizeof *slots; i++)
         put_text(c, slots[i], STR(""));
     core_remove_row(c, TABLE_NETWORK, w.v);
+    return true;
 }
 
 /* ---- load and check ---- */

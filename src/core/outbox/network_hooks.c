@@ -140,12 +140,15 @@ static void allocation_hook(struct core *c, enum hook hook, network_allocation_i
     if (!c->vars.hook_roles[hook].count)
         return;
     if (allocation_hook_is_full(c, &c->vars.batches[which]) &&
-        allocation_hook_is_full(c, &network_at(c, w)->batches[which]))
+        (network_at(c, w)->deleting ||
+         allocation_hook_is_full(c, &network_at(c, w)->batches[which])))
         return;
     const struct str member = allocation_hook_member(c, hook, a);
     const struct hook_batch of_all =
         allocation_hook_add(c, c->vars.batches[which], hook, 0, member);
     vars_edit(c)->batches[which] = of_all;
+    if (network_at(c, w)->deleting)
+        return; /* with it, its roles are deleted */
     const struct hook_batch of_network = allocation_hook_add(c, network_at(c, w)->batches[which],
                                                              hook, network_at(c, w)->o.id, member);
     network_derive(c, w)->batches[which] = of_network;

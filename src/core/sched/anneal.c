@@ -248,6 +248,11 @@ static bool anneal_can_progress(const struct core *c)
            (anneal_worker_is_free(c, QUEUE_NORMAL) && c->waiting[QUEUE_NORMAL].count);
 }
 
+static bool anneal_has_slices(const struct core *c)
+{
+    return deletions_are_pending(c) || core_dns_names_are_pending(c);
+}
+
 /* Nodes evaluated in one step. The bound keeps the undo log of a step in the CPU cache. */
 enum { NODES_PER_STEP_MAX = 512 };
 
@@ -255,10 +260,14 @@ void do_anneal(struct core *c, const struct anneal_command *p)
 {
     const uint32_t until = p->budget ? c->dirty.count + p->budget : UINT32_MAX;
     const bool is_idle = !anneal_can_progress(c);
-    /* A slice of DNS names in each batch at least, and in each step if there is nothing else. */
-    if (core_dns_names_are_pending(c) && (is_idle || !c->names_sliced)) {
-        dns_names_step(c, until);
-        c->names_sliced = true;
+    /* One slice in each batch at least, and in each step if there is nothing else. Deletions come
+     * first: names of addresses that are deleted need no evaluation. */
+    if (anneal_has_slices(c) && (is_idle || !c->sliced)) {
+        if (deletions_are_pending(c))
+            deletions_step(c, until);
+        else
+            dns_names_step(c, until);
+        c->sliced = true;
     }
     /* Noderoles with changed defaults are rerun only when there is nothing else to do. */
     if (is_idle) {
@@ -275,12 +284,12 @@ void do_anneal(struct core *c, const struct anneal_command *p)
 
 bool core_has_work(const struct core *c)
 {
-    return c->vars.rerunning || core_dns_names_are_pending(c) || anneal_can_progress(c);
+    return c->vars.rerunning || anneal_has_slices(c) || anneal_can_progress(c);
 }
 
-bool core_has_only_names_left(const struct core *c)
+bool core_has_only_slices_left(const struct core *c)
 {
-    return core_dns_names_are_pending(c) && !c->vars.rerunning && !anneal_can_progress(c);
+    return anneal_has_slices(c) && !c->vars.rerunning && !anneal_can_progress(c);
 }
 
 void anneal_forget_candidates(struct core *c, node_ix n)

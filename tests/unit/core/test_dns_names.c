@@ -405,7 +405,7 @@ TEST(an_evaluation_of_all_is_done_in_slices)
     struct world *w = open_with_many();
     DONE(w, cmd_filter("f", "net.name == \"alpha\"", 10, "{{node.name}}"));
     CHECK(core_dns_names_are_pending(w->core) && core_has_work(w->core) &&
-          core_has_only_names_left(w->core));
+          core_has_only_slices_left(w->core));
     anneal_rows(w, 5);
     CHECK(core_count(w->core, TABLE_DNS_NAME_ENTRY) == 5 && core_dns_names_are_pending(w->core));
     /* A node that changes meanwhile is evaluated in its step. */
@@ -485,7 +485,7 @@ TEST(a_slice_is_bounded_by_its_work)
 /* Reading a large document counts as work: of hints for a MAC, of data for an attrib. */
 TEST(a_slice_reads_a_bounded_amount_of_data)
 {
-    static char large[20000];
+    static char large[40000];
     struct world *w = open_with_many();
     memset(large, 'x', sizeof large - 1);
     const struct str hint =
@@ -543,7 +543,7 @@ TEST(names_are_evaluated_while_the_annealer_has_other_work)
     world_collect(w);
     DONE(w, cmd_filter("f", "net.name == \"alpha\"", 10, "{{node.name}}"));
     anneal_enqueue_all_nodes(w->core);
-    CHECK(!core_has_only_names_left(w->core));
+    CHECK(!core_has_only_slices_left(w->core));
     DONE(w, CMD(ANNEAL, anneal, .budget = 1));
     CHECK(core_count(w->core, TABLE_DNS_NAME_ENTRY) == 1);
     anneal_enqueue_all_nodes(w->core);

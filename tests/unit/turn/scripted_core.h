@@ -29,8 +29,9 @@ struct core {
     uint32_t count, cap, changed;
     int64_t work, deadline, now_ms;
     uint64_t steps;
-    int64_t name_slices; /* slices of DNS names that are left; set by a test in the same way */
-    bool needs_reload;   /* set by a test, which casts away the const of turn_core() */
+    uint32_t deletion_rows; /* 0: not set */
+    int64_t name_slices;    /* slices that are left; set by a test in the same way */
+    bool needs_reload;      /* set by a test, which casts away the const of turn_core() */
 };
 
 static const char *script_load_error; /* if set, core_load_end() fails with it */
@@ -236,12 +237,17 @@ void core_step(struct core *c, const struct command *cmd, struct arena *a, struc
     }
 }
 
+void core_set_deletion_rows(struct core *c, uint32_t rows)
+{
+    c->deletion_rows = rows;
+}
+
 bool core_has_work(const struct core *c)
 {
     return c->work > 0 || c->name_slices > 0;
 }
 
-bool core_has_only_names_left(const struct core *c)
+bool core_has_only_slices_left(const struct core *c)
 {
     return c->work == 0 && c->name_slices > 0;
 }

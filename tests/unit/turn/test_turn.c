@@ -127,6 +127,55 @@ TEST(a_batch_has_one_slice_of_dns_names)
     world_fini(&w);
 }
 
+/* Slices wait after each batch for as long as its commit took. Commands, ticks and other work of
+ * the annealer do not wait. */
+TEST(slices_pause_after_a_batch)
+{
+    struct world w;
+    world_init(&w);
+    struct core *c = (struct core *)(uintptr_t)turn_core(w.turn);
+    c->name_slices = 9;
+    CHECK(submit_create(&w, 1, STR("")) == OK);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && c->name_slices == 8);
+    w.mono_ms += 7;
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && says(&w, "1 done 2 @2; "));
+    CHECK(turn_advance(w.turn) == TURN_QUIET && c->name_slices == 8);
+    CHECK(turn_next_ms(w.turn) == w.mono_ms + 7);
+    c->deadline = w.mono_ms + 3;
+    CHECK(turn_next_ms(w.turn) == w.mono_ms + 3);
+    c->deadline = -1;
+    w.mono_ms += 6;
+    CHECK(turn_advance(w.turn) == TURN_QUIET);
+    CHECK(submit_create(&w, 2, STR("")) == OK);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && turn_advance(w.turn) == TURN_AGAIN);
+    CHECK(says(&w, "2 done 3 @3; ") && c->name_slices == 8);
+    w.mono_ms += 1;
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && c->name_slices == 7);
+    /* A store that is slow delays them by 100 ms at most. */
+    CHECK(submit_create(&w, 3, STR("")) == OK);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && c->name_slices == 6);
+    w.mono_ms += 5000;
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && turn_next_ms(w.turn) == w.mono_ms + 100);
+    c->work = 1;
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && c->work == 0);
+    world_fini(&w);
+}
+
+TEST(the_size_of_slices_is_set_at_every_load)
+{
+    struct world w;
+    world_init(&w);
+    CHECK(turn_core(w.turn)->deletion_rows == 0);
+    world_fini(&w);
+    w = (struct world){.now_ms = 0};
+    world_init(&w);
+    turn_free(w.turn);
+    w.ports.deletion_rows = 5;
+    w.turn = turn_new(&w.ports);
+    CHECK(turn_start(w.turn) == TURN_AGAIN && turn_core(w.turn)->deletion_rows == 5);
+    world_fini(&w);
+}
+
 TEST(a_tick_is_stepped_at_its_deadline)
 {
     struct world w;
