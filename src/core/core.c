@@ -65,6 +65,7 @@ struct core *core_new(void)
         omap_init(&c->waiting[q], &c->heap);
     omap_init(&c->timers, &c->heap);
     omap_init(&c->barrier, &c->heap);
+    omap_init(&c->installs, &c->heap);
     omap_init(&c->attachers, &c->heap);
     omap_init(&c->addresses, &c->heap);
     omap_init(&c->range_rows, &c->heap);
@@ -133,6 +134,7 @@ void core_bootstrap(struct core *c, int64_t now_ms)
     settings->keep_runs = KEEP_RUNS_DEFAULT;
     settings->run_deadline_s = RUN_DEADLINE_S_DEFAULT;
     settings->barrier_s = BARRIER_S_DEFAULT;
+    settings->install_wait_s = INSTALL_WAIT_S_DEFAULT;
 
     const group_ix unsorted = group_add(c);
     struct group *group = group_edit(c, unsorted);

@@ -22,6 +22,7 @@
 #include "base/net/ip.h"
 #include "model/boot_view.h"
 #include "model/command.h"
+#include "model/grant.h"
 #include "model/problem.h"
 #include "model/reason.h"
 #include "model/record.h"
@@ -298,6 +299,19 @@ bool core_range_usage(const struct core *c, int64_t range_id, struct range_usage
 /* When the lease ends, or when others may have the address: ms since 1970. */
 int64_t core_lease_end(const struct core *c, int64_t lease_id);
 
+/* The grant of a node (docs/spec/machines.md), and the stamp that stopped its installer. */
+struct grant {
+    enum grant_state state;
+    enum grant_void void_reason;
+    int64_t noderole_id;      /* its owner, which may have been deleted; 0 = none */
+    int64_t generation;       /* boot generation of the node, to which the grant belongs */
+    int64_t used_at;          /* ms since 1970; 0 = never */
+    struct str ticket;        /* hex SHA-256; empty unless USED. Valid until the next step */
+    int64_t stamp_generation; /* 0 = none */
+};
+/* False if there is no such node. */
+bool core_grant(const struct core *c, int64_t node_id, struct grant *out_grant);
+
 bool core_is_in_group(const struct core *c, int64_t group_id, int64_t node_id);
 /* The nodes in the group by id. */
 int64_t *core_nodes_of_group(const struct core *c, int64_t group_id, struct arena *a,
@@ -436,6 +450,8 @@ enum cause_code {
     CAUSE_MAC_TAKEN,        /* another node has a MAC that the node reports      */
     CAUSE_NAME_INVALID,     /* a name filter makes a text that is no DNS name    */
     CAUSE_NAME_NOT_SERVED,  /* the DNS service of a name filter does not exist   */
+    CAUSE_NO_GRANT,         /* its machine may not start the installer it is to boot */
+    CAUSE_INSTALL_STOPPED,  /* its installer is silent, or stopped at a stamp    */
     CAUSE_COUNT,
     CAUSE_REASON = CAUSE_COUNT /* why the previous cause of the chain failed: see `reason` */
 };

@@ -503,6 +503,7 @@ void plan_put_steps(const struct core *c, noderole_ix nr, struct buf *list);
  * explains it, or none if this cause is the root. */
 noderole_ix why_step(const struct core *c, noderole_ix nr, struct arena *a,
                      struct cause *out_cause);
+struct str why_state_phrase(uint8_t state);
 /* The state whose first noderole explains a deployment with these counts; STATE_COUNT if all are
  * active. */
 uint8_t why_explaining_state(const uint32_t counts[NODEROLE_STATE_COUNT]);
@@ -515,7 +516,8 @@ struct cause *why_noderole(const struct core *c, noderole_ix nr, bool but_hooks,
  * which the caller calls once at the end. */
 void node_set_alive(struct core *c, node_ix n, bool alive);
 void node_set_available(struct core *c, node_ix n, bool available);
-void node_set_bootenv(struct core *c, node_ix n, struct str bootenv);
+/* by: the noderole whose parked run sets it, which is given the grant of an installer; or none. */
+void node_set_bootenv(struct core *c, node_ix n, struct str bootenv, noderole_ix by);
 /* Noderoles of any node may be runnable again: evaluate all nodes and enqueue ACTIVE noderoles with
  * a rerun mark (ADR 0010). */
 void nodes_resume_all(struct core *c);

@@ -97,6 +97,7 @@
     C(DNS_NAME_FILTER_CREATE, dns_name_filter_create)                                              \
     C(DNS_NAME_FILTER_UPDATE, dns_name_filter_update)                                              \
     C(DNS_NAME_FILTER_DELETE, dns_name_filter_delete)                                              \
+    C(GRANT_USE, grant_use)                                                                        \
     C(BATCH, batch)
 
 enum command_kind {
@@ -109,7 +110,8 @@ enum command_kind {
 /* clang-format off */
 #define SETTINGS_UPDATE_FIELDS(F)                                                                  \
     F(U32, given) F(U32, pool_normal) F(U32, pool_high) F(U32, max_depth) F(BOOL, test_jig) \
-    F(U32, keep_runs) F(U32, run_deadline_s) F(U32, barrier_s) F(BOOL, host_keys_imported)
+    F(U32, keep_runs) F(U32, run_deadline_s) F(U32, barrier_s) F(BOOL, host_keys_imported) \
+    F(U32, install_wait_s)
 /* A whole barclamp (a package of roles): the parsed YAML as JSON, with barclamp.source_path; each
  * role has a list `hooks` with the names of the hooks that its code defines. */
 #define IMPORT_FIELDS(F) F(DOC, barclamp)
@@ -154,12 +156,13 @@ enum command_kind {
     F(DOC, discovery) F(BOOL, automatic) F(TEXT, ip) F(TEXT, mac)
 /* boot_id: the boot of the machine that sent this; reports of earlier boots are ignored.
  * environment: the boot environment that the machine reports; boot_generation: the generation that
- * it was given to boot. parked_run: apply the update only while that run is parked. */
+ * it was given to boot. parked_run: apply the update only while that run is parked.
+ * stamp_generation: the stamp on a disk that stopped the installer (ADR 0089). */
 #define NODE_UPDATE_FIELDS(F)                                                                      \
     F(I64, id) F(U32, given) F(TEXT, name) F(TEXT, description) F(I64, deployment_id)              \
     F(I64, old_deployment_id) F(I64, target_role_id) F(BOOL, allocated) F(BOOL, alive)             \
     F(BOOL, available) F(TEXT, bootenv) F(DOC, quirks) F(TEXT, boot_id) F(TEXT, environment)       \
-    F(I64, boot_generation) F(I64, parked_run)
+    F(I64, boot_generation) F(I64, parked_run) F(I64, stamp_generation)
 #define NODE_DELETE_FIELDS(F) ID_ONLY(F)
 #define NODE_PROPOSE_FIELDS(F) ID_ONLY(F)
 #define NODE_COMMIT_FIELDS(F) F(I64, id) F(TEXT, consent)
@@ -295,6 +298,9 @@ enum command_kind {
 #define DNS_NAME_FILTER_CREATE_FIELDS(F) F(U32, given) DNS_NAME_FILTER_SETTINGS(F)
 #define DNS_NAME_FILTER_UPDATE_FIELDS(F) F(I64, id) F(U32, given) DNS_NAME_FILTER_SETTINGS(F)
 #define DNS_NAME_FILTER_DELETE_FIELDS(F) ID_ONLY(F)
+/* The machine of the node, which boots this generation, asks for the installer. ticket: lower-case
+ * hex SHA-256 of its ticket. The outcome has one of enum grant_answer (model/grant.h). */
+#define GRANT_USE_FIELDS(F) F(I64, node_id) F(I64, generation) F(TEXT, ticket)
 
 enum run_result {
     RESULT_OK, RESULT_FAILED, RESULT_ASYNC, RESULT_PARKED, RESULT_LOST, RESULT_COUNT,
@@ -305,6 +311,7 @@ enum {
     GIVEN_SETTINGS_POOL_NORMAL = 1, GIVEN_SETTINGS_POOL_HIGH = 2, GIVEN_SETTINGS_MAX_DEPTH = 4,
     GIVEN_SETTINGS_TEST_JIG = 8, GIVEN_SETTINGS_KEEP_RUNS = 16, GIVEN_SETTINGS_RUN_DEADLINE = 32,
     GIVEN_SETTINGS_BARRIER = 64, GIVEN_SETTINGS_HOST_KEYS_IMPORTED = 128,
+    GIVEN_SETTINGS_INSTALL_WAIT = 256,
     GIVEN_JIG_DESCRIPTION = 1, GIVEN_JIG_ACTIVE = 2, GIVEN_JIG_SERVER = 4,
     GIVEN_JIG_CLIENT_NAME = 8, GIVEN_JIG_KEY = 16,
     GIVEN_ROLE_DESCRIPTION = 1, GIVEN_ROLE_TEMPLATE = 2,
@@ -315,6 +322,7 @@ enum {
     GIVEN_NODE_ALIVE = 64, GIVEN_NODE_AVAILABLE = 128, GIVEN_NODE_BOOTENV = 256,
     GIVEN_NODE_QUIRKS = 512, GIVEN_NODE_BOOT_ID = 1024, GIVEN_NODE_ENVIRONMENT = 2048,
     GIVEN_NODE_BOOT_GENERATION = 4096, GIVEN_NODE_PARKED_RUN = 8192,
+    GIVEN_NODE_STAMP = 16384,
     GIVEN_GROUP_CATEGORY = 4, GIVEN_GROUP_ORDER = 8,
     GIVEN_HAMMER_PRIORITY = 1, GIVEN_HAMMER_ENDPOINT = 2, GIVEN_HAMMER_USERNAME = 4,
     GIVEN_HAMMER_AUTHENTICATOR = 8, GIVEN_HAMMER_EXTRA = 16,

@@ -103,6 +103,7 @@
 #define KEEP_RUNS_DEFAULT      10u
 #define RUN_DEADLINE_S_DEFAULT 14400u /* four hours, so that no run occupies its node for ever */
 #define BARRIER_S_DEFAULT      600u
+#define INSTALL_WAIT_S_DEFAULT 3600u /* seconds */
 
 /* clang-format on */
 

@@ -81,7 +81,11 @@
     /* ssh again; the subject is the node that the key is pinned for */                            \
     X(HOST_KEY_TAKEN, "host_key_taken", NODE)                                                      \
     /* a script found another disk than the committed one; the subject is the name of the disk */  \
-    X(DISK_DIFFERS, "disk_differs", NODEROLE)
+    X(DISK_DIFFERS, "disk_differs", NODEROLE)                                                      \
+    /* installations; the subject is the environment, the generation of the stamp, or the cause */ \
+    X(INSTALLER_SILENT, "installer_silent", NODE)                                                  \
+    X(DISK_STAMPED, "disk_stamped", NODE)                                                          \
+    X(COMMIT_OUTDATED, "commit_outdated", NODEROLE)
 
 enum reason_code {
 #define X(name, text, object) REASON_##name,

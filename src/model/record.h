@@ -1,12 +1,10 @@
 /* record.h - the stored form of all data: one record type per table.
  *
  * A record holds all durable fields of one object, with durable ids and strings and without pool
- * indices of the core. The core converts its rows to records when a batch is stored, and records to
- * rows when it loads. Stores, the simulator and readers of the core see records only.
+ * indices of the core, which converts rows to records and back. All others see records only.
  *
  * Objects have an id and are updated. Relations have no fields but their key, and are inserted and
- * deleted. Archives are written once and never loaded into the core; ended runs are deleted when
- * there are too many or they are too old (docs/spec/timeline.md, docs/spec/runs.md).
+ * deleted. Archives are written once and never loaded; old runs are deleted (docs/spec/runs.md).
  */
 #pragma once
 
@@ -62,8 +60,7 @@ enum table {
     TABLE_LOADED = TABLE_OLD_MEMBER, /* tables with lower numbers are loaded into the core   */
 };
 
-/* Fields of every object: id, times in ms since 1970, and the turn of the last change (the
- * ETag). */
+/* Fields of every object: id, times in ms since 1970, turn of the last change (the ETag). */
 #define OBJECT_FIELDS(F)                                                                           \
     F(I64, id)                                                                                     \
     F(I64, created_at)                                                                             \
@@ -81,7 +78,8 @@ enum table {
     F(U32, run_deadline_s)      /* deadline of runs whose role has none; 0 = none */               \
     F(U32, barrier_s)           /* timeout of the boot barrier; 0 = power actions do not wait */   \
     F(BOOL, host_keys_imported) /* known_hosts of an older version was converted to rows */        \
-    F(BOOL, nics_made)          /* nic rows were made of the hints and discoveries of all nodes */
+    F(BOOL, nics_made)          /* nic rows were made of the hints and discoveries of all nodes */ \
+    F(U32, install_wait_s)      /* silence of an installer that is a fault; 0 = no bound */
 
 /* id = table number + 1; the last id that was assigned in that table. */
 #define COUNTER_FIELDS(F)                                                                          \
@@ -221,14 +219,19 @@ enum table {
     F(DOC, old_boots)       /* array of earlier boot ids, newest first; empty = [] */              \
     F(U32, reason)          /* of that status: REASON_..., model/reason.h */                       \
     F(TEXT, reason_subject)                                                                        \
-    F(BOOL, automatic)    /* created by the first start for the host of the daemon (ADR 0070) */   \
-    F(U32, power_state)   /* last reading: POWER_STATE_... */                                      \
-    F(I64, power_read_at) /* time of that reading, ms since 1970; 0 = never */                     \
-    F(TEXT, power_driver) /* hammer (power driver) that read it */                                 \
-    F(U32, power_reason)  /* failure of a later reading: REASON_...; REASON_NONE = none */         \
-    F(TEXT, power_error)  /* message of that failure */                                            \
-    F(I64, power_order)   /* newest performed power action; older readings are outdated */         \
-    F(DOC, power_results) /* array of the last power actions and results; empty = [] */
+    F(BOOL, automatic)     /* created by the first start for the host of the daemon (ADR 0070) */  \
+    F(U32, power_state)    /* last reading: POWER_STATE_... */                                     \
+    F(I64, power_read_at)  /* time of that reading, ms since 1970; 0 = never */                    \
+    F(TEXT, power_driver)  /* hammer (power driver) that read it */                                \
+    F(U32, power_reason)   /* failure of a later reading: REASON_...; REASON_NONE = none */        \
+    F(TEXT, power_error)   /* message of that failure */                                           \
+    F(I64, power_order)    /* newest performed power action; older readings are outdated */        \
+    F(DOC, power_results)  /* array of the last power actions and results; empty = [] */           \
+    F(I64, grant_noderole) /* owner of the grant (model/grant.h); 0 = none */                      \
+    F(TEXT, grant_ticket)  /* hash of the ticket that has used it; empty = unused, or void */      \
+    F(I64, grant_at)       /* time of that use, ms since 1970; 0 = never */                        \
+    F(U32, grant_void)     /* GRANT_VOID_... */                                                    \
+    F(I64, stamp_generation) /* of a stamp that stopped the installer; 0 = none */
 
 #define NODEROLE_FIELDS(F)                                                                         \
     OBJECT_FIELDS(F)                                                                               \
@@ -259,7 +262,8 @@ enum table {
     F(U32, reason)   /* of the failure of its last run or hook: REASON_..., model/reason.h */      \
     F(TEXT, reason_subject)                                                                        \
     F(TEXT, reason_text)                                                                           \
-    F(U32, status_hook) /* 1 + enum hook whose failure is quoted in status; 0: none is */
+    F(U32, status_hook)  /* 1 + enum hook whose failure is quoted in status; 0: none is */         \
+    F(U32, grant_barred) /* GRANT_VOID_...: committed before the store was restored or imported */
 
 #define RUN_FIELDS(F)                                                                              \
     OBJECT_FIELDS(F)                                                                               \
@@ -320,8 +324,7 @@ enum table {
     F(I64, node_id)       /* owner, if user_id is 0 */                                             \
     F(U32, kind)          /* TOKEN_BEARER ... */
 
-/* An outgoing request that is stored until its result arrives: a hook call, a power action or a
- * liveness probe (ADR 0007). */
+/* A request that is stored until its result arrives: hook call, power action, probe (ADR 0007). */
 #define OUTBOX_FIELDS(F)                                                                           \
     OBJECT_FIELDS(F)                                                                               \
     F(U32, kind)    /* OUTBOX_HOOK ... */                                                          \
@@ -335,8 +338,7 @@ enum table {
     F(I64, left_ms)    /* remaining time of that wait */                                           \
     F(BOOL, begun)     /* power: sent to the machine; it is not sent again */
 
-/* A host key that the ssh server of a node presented at first contact. A key is pinned for one node
- * only. */
+/* A host key that the ssh server of a node presented at first contact, pinned for one node only. */
 #define HOST_KEY_FIELDS(F)                                                                         \
     OBJECT_FIELDS(F)                                                                               \
     F(I64, node_id)                                                                                \
@@ -454,9 +456,8 @@ struct record {
     };
 };
 
-/* The effect of a batch on one row: its after-image, or its deletion (then only the id, or the
- * key of the relation, is used). The deletion of an old_run deletes all ended runs of that
- * noderole up to that attempt; there may be none. */
+/* The effect of a batch on one row: its after-image, or its deletion (by its id or key). That of an
+ * old_run deletes all ended runs of that noderole up to that attempt; there may be none. */
 struct change {
     bool gone;
     struct str bytes; /* the record as record_encode writes it, if already encoded; else empty */
@@ -503,8 +504,7 @@ const char *noderole_state_name(enum noderole_state state);
 
 enum snapshot_state { SNAPSHOT_PROPOSED, SNAPSHOT_COMMITTED, SNAPSHOT_ARCHIVED };
 
-/* State of a deployment as operators see it: derived from its head and its noderoles, not
- * stored. */
+/* State of a deployment as operators see it, not stored: of its head and its noderoles. */
 enum deployment_state {
     DEPLOYMENT_PROPOSED,
     DEPLOYMENT_COMMITTED,

@@ -4,6 +4,7 @@
 
 #include "base/json/json.h"
 #include "core/core.h"
+#include "model/grant.h"
 #include "model/reason.h"
 #include "model/subject.h"
 #include "port/batch.h"
@@ -127,6 +128,8 @@ static const char *audit_enum_name(enum table table, struct str name, uint32_t v
         return value == REASON_NONE ? "" : reason_name((enum reason_code)value);
     if (str_eq(name, STR("power_state")))
         return power_state_name((enum power_state)value);
+    if (str_eq(name, STR("grant_void")) || str_eq(name, STR("grant_barred")))
+        return value ? grant_void_name((enum grant_void)value) : "";
     if (str_eq(name, STR("access")))
         return access_name((enum access)value);
     return NULL;

@@ -189,7 +189,7 @@ static const char host[] =
     "'boot_served':true,"
     "'bootenv':'sledgehammer',"
     "'data':{},'deployment':'system','deployment_id':1,'description':'',"
-    "'hint':{},'id':2,'macs':{},'name':'n1.example.com','quirks':{},"
+    "'grant':'none','hint':{},'id':2,'macs':{},'name':'n1.example.com','quirks':{},"
     "'status':'','system':false}";
 
 /* Returns the argument of a call without its member `host`, which is compared here. An empty list
@@ -280,7 +280,7 @@ TEST(hooks_of_nodes_are_given_the_node_its_roles_and_their_own_noderole)
         shown(w, live_call(w, line)->argument),
         "{'addresses':{},'admin':false,'alive':true,'available':true,'boot_generation':1,"
         "'boot_served':true,'bootenv':'local','data':{},"
-        "'deployment':'system','deployment_id':1,'description':'','hint':{},'id':2,"
+        "'deployment':'system','deployment_id':1,'description':'','grant':'none','hint':{},'id':2,"
         "'macs':{},'name':'n1.example.com','quirks':{},"
         "'roles':{'record-base':'proposed','record-child':'proposed'},'status':'','system':false}");
     EXPECT_STR(live_context(w, line, "noderole/id"), "2");

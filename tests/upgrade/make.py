@@ -38,6 +38,11 @@ NAMES = {  # a role that lists the DNS service of the names
     "roles": [{"name": "names", "jig": "noop", "lists-services": "names-list",
                "attribs": [{"name": "names-list", "map": "names/list", "default": ["system"]}]}],
 }
+BOOTENVS = {
+    "barclamp": {"name": "upgrade_bootenvs"},
+    "bootenvs": [{"name": "upgrade-install", "method": "installer", "os": "upgrade",
+                  "kernel": "upgrade/linux", "initrd": ["upgrade/initrd"], "args": "quiet"}],
+}
 TEXT = "quote ' double \" backslash \\ zwölf\nsecond line"
 PLACE = "/var/lib/halligan"
 
@@ -133,6 +138,7 @@ def add_networks(m):
     """Two nodes have an address and a name; one address was freed; one node has a MAC."""
     m.ask("POST", "barclamps", {"value": NAMES})
     m.reaches(m.run(ADMIN_NODE, "names"), ACTIVE)
+    m.ask("POST", "barclamps", {"value": BOOTENVS})
     m.ask("POST", "networks", {
         "name": "racks", "category": "admin", "conduit": "1g0", "description": TEXT,
         "ranges": [{"name": "host", "first": "198.51.100.10/24", "last": "198.51.100.99/24"}],

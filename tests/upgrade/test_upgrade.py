@@ -48,6 +48,14 @@ ADDED = {
         "tables": ["bootenv"],
         "rows": {"counter": [{"id": "bootenv", "last": 0}]},
     },
+    "0015_grants": {
+        "columns": {
+            "settings": {"install_wait_s": 3600},
+            "node": {"grant_noderole": 0, "grant_ticket": "", "grant_at": 0, "grant_void": 0,
+                     "stamp_generation": 0},
+            "noderole": {"grant_barred": 0},
+        },
+    },
 }
 
 

@@ -206,5 +206,7 @@ int64_t world_waiting(struct world *w, const char *line);
 void world_collect(struct world *w);
 /* Restart: collect, and replace the core by one that is loaded from the store. */
 void world_reload(struct world *w);
+/* The same after `halligand restore` or `import`: GRANT_VOID_RESTORED, GRANT_VOID_IMPORTED. */
+void world_restore(struct world *w, enum grant_void how);
 /* The content of snapshot `seq`. */
 struct str world_snapshot(struct world *w, const char *deployment, int64_t seq);

@@ -79,9 +79,8 @@ void world_collect(struct world *w)
     CHECK(digest_eq(core_digest(w->core), core_digest_now(w->core)));
 }
 
-void world_reload(struct world *w)
+static struct core *world_load(struct world *w)
 {
-    world_collect(w);
     qsort(w->kept, w->kept_count, sizeof *w->kept, world_compare_keys);
     struct core *fresh = core_new();
     const char *what = NULL;
@@ -90,13 +89,30 @@ void world_reload(struct world *w)
             world_fail(HERE, "loading a %s: %s", table_name(w->kept[i].table), what);
     if (core_load_end(fresh, w->now_ms - 1600000000000, &what) != OK)
         world_fail(HERE, "loading: %s", what);
+    const char *wrong = core_check(fresh, &w->arena);
+    if (wrong)
+        world_fail(HERE, "after loading: %s", wrong);
+    return fresh;
+}
+
+void world_reload(struct world *w)
+{
+    world_collect(w);
+    struct core *fresh = world_load(w);
     if (!digest_eq(core_digest_now(fresh), core_digest(w->core)))
         world_fail(HERE, "the core that was loaded differs from the one that was saved");
     if (!digest_eq(core_boot_digest(fresh), core_boot_digest(w->core)))
         world_fail(HERE, "the core that was loaded has another boot view");
-    const char *wrong = core_check(fresh, &w->arena);
-    if (wrong)
-        world_fail(HERE, "after loading: %s", wrong);
+    core_free(w->core);
+    w->core = fresh;
+}
+
+void world_restore(struct world *w, enum grant_void how)
+{
+    world_collect(w);
+    for (size_t i = 0; i < w->kept_count; i++)
+        ignore(grant_void_record(&w->kept[i], how), "most records are not about grants");
+    struct core *fresh = world_load(w);
     core_free(w->core);
     w->core = fresh;
 }

@@ -109,7 +109,8 @@ static const struct param_rule update_rules[] = {
      .kind = PARAM_TEXT,
      .at = COMMAND_AT(node_update.bootenv),
      .given = GIVEN_NODE_BOOTENV},
-    /* Sent by machines: id of the boot, the environment that runs, and the boot generation. */
+    /* Sent by machines: id of the boot, the environment that runs, the boot generation, and that of
+     * a stamp that stopped the installer. */
     {.name = "boot_id",
      .kind = PARAM_TEXT,
      .at = COMMAND_AT(node_update.boot_id),
@@ -122,6 +123,10 @@ static const struct param_rule update_rules[] = {
      .kind = PARAM_INT64,
      .at = COMMAND_AT(node_update.boot_generation),
      .given = GIVEN_NODE_BOOT_GENERATION},
+    {.name = "stamp_generation",
+     .kind = PARAM_INT64,
+     .at = COMMAND_AT(node_update.stamp_generation),
+     .given = GIVEN_NODE_STAMP},
 };
 
 static const struct params_schema create = {.kind = COMMAND_NODE_CREATE, PARAM_RULES(create_rules)};

@@ -97,6 +97,12 @@ struct digest128 hash128(struct str bytes, uint64_t seed)
     return (struct digest128){s.x, s.y};
 }
 
+struct digest128 digest_of_row(struct str bytes)
+{
+    enum { ROW_SEED = 1 };
+    return hash128(bytes, ROW_SEED);
+}
+
 void digest_add(struct digest128 *sum, struct digest128 part)
 {
     uint64_t lo = sum->lo + part.lo;

@@ -206,6 +206,7 @@ static const struct rule rules[COMMAND_COUNT] = {
     [COMMAND_DNS_NAME_FILTER_CREATE]  = {ACCESS_OPERATOR, IN_SYSTEM},
     [COMMAND_DNS_NAME_FILTER_UPDATE]  = {ACCESS_OPERATOR, IN_SYSTEM},
     [COMMAND_DNS_NAME_FILTER_DELETE]  = {ACCESS_OPERATOR, IN_SYSTEM},
+    [COMMAND_GRANT_USE]               = {ACCESS_NONE,     EVERYWHERE},
     [COMMAND_BATCH]                   = {ACCESS_VIEWER,   OF_PARTS},
 };
 /* clang-format on */
@@ -327,7 +328,8 @@ static void authority_check_node_update(struct authority_check_ctx *j,
         (p->given & GIVEN_NODE_AVAILABLE && p->available != node->available) ||
         (p->given & GIVEN_NODE_BOOTENV && !str_eq(p->bootenv, text_of(j->c, node->bootenv))) ||
         (p->given & GIVEN_NODE_TARGET && target.v != node->target.v) ||
-        p->given & (GIVEN_NODE_BOOT_ID | GIVEN_NODE_ENVIRONMENT | GIVEN_NODE_BOOT_GENERATION);
+        p->given & (GIVEN_NODE_BOOT_ID | GIVEN_NODE_ENVIRONMENT | GIVEN_NODE_BOOT_GENERATION |
+                    GIVEN_NODE_STAMP);
     if (concerns_whole_node)
         authority_check_whole_node(j, n);
     else
@@ -490,7 +492,7 @@ static void authority_check_user_command(struct authority_check_ctx *j,
 enum {
     /* Fields that a node may report about itself. */
     GIVEN_NODE_OWN = GIVEN_NODE_ALIVE | GIVEN_NODE_BOOTENV | GIVEN_NODE_BOOT_ID |
-                     GIVEN_NODE_ENVIRONMENT | GIVEN_NODE_BOOT_GENERATION,
+                     GIVEN_NODE_ENVIRONMENT | GIVEN_NODE_BOOT_GENERATION | GIVEN_NODE_STAMP,
 };
 
 /* The value that the node has, or `local` at the end of an installation. The latter requires the
@@ -521,8 +523,8 @@ static void authority_check_node_command(struct authority_check_ctx *j,
         authority_forbid(j, STR(""), STR("the token of a node permits updates of this node only"));
     else if (p->given & ~(uint32_t)GIVEN_NODE_OWN)
         authority_forbid(j, STR(""),
-                         STR("a node may report only alive, bootenv, boot_id, environment and "
-                             "boot_generation of itself"));
+                         STR("a node may report only alive, bootenv, boot_id, environment, "
+                             "boot_generation and stamp_generation of itself"));
     else if (!authority_is_own_bootenv(j->c, p))
         authority_forbid(
             j, STR(""),

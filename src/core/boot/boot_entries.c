@@ -109,7 +109,8 @@ static bool boot_put_machine(const struct core *c, node_ix n, struct arena *a,
         return false;
     *machine = (struct boot_machine){.name = text_of(c, node->name),
                                      .bootenv = text_of(c, node->bootenv),
-                                     .generation = node->boot_generation};
+                                     .generation = node->boot_generation,
+                                     .ticket = text_of(c, node->grant_ticket)};
     boot_put_macs(c, n, a, machine);
     boot_put_addresses(c, n, a, machine);
     return true;

@@ -1,4 +1,5 @@
 #include "core/catalog/roles_private.h"
+#include "core/machine/grants.h"
 
 #include "base/json/json.h"
 #include "model/jig_class.h"
@@ -167,6 +168,7 @@ static void settings_check(struct core *c, const struct settings_update_command 
         {"keep_runs", g & GIVEN_SETTINGS_KEEP_RUNS, p->keep_runs, 1, KEEP_RUNS_MAX},
         {"run_deadline_s", g & GIVEN_SETTINGS_RUN_DEADLINE, p->run_deadline_s, 0, RUN_TIME_S_MAX},
         {"barrier_s", g & GIVEN_SETTINGS_BARRIER, p->barrier_s, 0, RUN_TIME_S_MAX},
+        {"install_wait_s", g & GIVEN_SETTINGS_INSTALL_WAIT, p->install_wait_s, 0, RUN_TIME_S_MAX},
     };
     for (uint32_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
         const struct range *r = &ranges[i];
@@ -194,6 +196,8 @@ static void settings_apply(struct settings *s, const struct settings_update_comm
         s->run_deadline_s = p->run_deadline_s;
     if (p->given & GIVEN_SETTINGS_BARRIER)
         s->barrier_s = p->barrier_s;
+    if (p->given & GIVEN_SETTINGS_INSTALL_WAIT)
+        s->install_wait_s = p->install_wait_s;
     if (p->given & GIVEN_SETTINGS_HOST_KEYS_IMPORTED)
         s->host_keys_imported = p->host_keys_imported;
 }
@@ -209,7 +213,7 @@ static bool settings_eq(const struct settings *a, const struct settings *b)
     return settings_same_pools(a, b) && a->max_depth == b->max_depth &&
            a->test_jig == b->test_jig && a->keep_runs == b->keep_runs &&
            a->run_deadline_s == b->run_deadline_s && a->barrier_s == b->barrier_s &&
-           a->host_keys_imported == b->host_keys_imported;
+           a->install_wait_s == b->install_wait_s && a->host_keys_imported == b->host_keys_imported;
 }
 
 void do_settings_update(struct core *c, const struct settings_update_command *p)
@@ -227,4 +231,6 @@ void do_settings_update(struct core *c, const struct settings_update_command *p)
         hooks_index(c);
     if (test_jig_changed || !settings_same_pools(&before, &after))
         nodes_resume_all(c);
+    if (before.install_wait_s != after.install_wait_s)
+        grants_restart_timers(c);
 }

@@ -17,8 +17,6 @@
  * Failure: after core_collect() the core treats the changes as stored. There is no way back; if
  * the store fails, the caller drops the core. */
 
-enum { ROW_SEED = 1 };
-
 typedef void visit_fn(void *context, const struct change *change);
 
 static struct str record_bytes(const struct record *record, struct arena *scratch)
@@ -31,7 +29,7 @@ static struct str record_bytes(const struct record *record, struct arena *scratc
 static struct digest128 record_hash(const struct record *record, struct arena *scratch)
 {
     const struct arena_mark mark = arena_mark(scratch);
-    const struct digest128 hash = hash128(record_bytes(record, scratch), ROW_SEED);
+    const struct digest128 hash = digest_of_row(record_bytes(record, scratch));
     arena_rewind(scratch, mark);
     return hash;
 }
@@ -73,7 +71,7 @@ static void collect_row(struct core *c, enum table table, uint32_t ix, struct co
     if (o->row.flags & ROW_STORED)
         digest_sub(&c->vars.digest, o->hash);
     o->row.flags |= ROW_STORED;
-    o->hash = hash128(change.bytes, ROW_SEED);
+    o->hash = digest_of_row(change.bytes);
     digest_add(&c->vars.digest, o->hash);
     to->visit(to->context, &change);
     arena_rewind(&to->scratch, mark);

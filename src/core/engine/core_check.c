@@ -1,6 +1,7 @@
 #include "core/boot/boot_changes.h"
 #include "core/catalog/roles_private.h"
 #include "core/network/network_private.h"
+#include "core/machine/grants.h"
 
 /* core_check(): the invariants of one core, verified from its durable fields. The numbers in the
  * messages are those of docs/invariants.md. Counters and lists are recomputed and compared, never
@@ -314,6 +315,8 @@ const char *core_check(const struct core *c, struct arena *a)
         what = check_outbox(c, a);
     if (!what)
         what = boot_check(c);
+    if (!what)
+        what = grants_check(c);
     if (!what)
         what = host_keys_check(c);
     if (!what)

@@ -3,6 +3,7 @@
 #include "base/json/json.h"
 #include "core/boot/boot_changes.h"
 #include "core/engine/row_maps.h"
+#include "core/machine/grants.h"
 
 /* Conversion of the records of a store into rows, and the computation of all derived state.
  *
@@ -462,6 +463,7 @@ err core_load_end(struct core *c, int64_t mono_ms, const char **out_what)
         if (run_at(c, (run_ix){ix})->state == RUN_PARKED)
             run_load_timer(c, (run_ix){ix});
     boot_load(c);
+    grants_load(c);
     leases_load(c);
     dns_names_load(c);
     boot_view_load(c);

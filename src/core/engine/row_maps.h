@@ -15,7 +15,7 @@
 
 #define SETTINGS_MAP(TEXT, SAME, REF)                                                              \
     SAME(max_depth) SAME(test_jig) SAME(keep_runs) SAME(run_deadline_s) SAME(barrier_s) \
-    SAME(host_keys_imported) SAME(nics_made)
+    SAME(host_keys_imported) SAME(nics_made) SAME(install_wait_s)
 #define COUNTER_MAP(TEXT, SAME, REF)  SAME(last)
 #define BARCLAMP_MAP(TEXT, SAME, REF)                                                              \
     TEXT(name)                                                                                     \
@@ -66,7 +66,9 @@
                 TEXT(hint) TEXT(notes) SAME(boot_generation) TEXT(boot_seen) TEXT(status)     \
                 TEXT(boot_id) TEXT(old_boots) SAME(reason) TEXT(reason_subject)             \
                 SAME(automatic) SAME(power_state) SAME(power_read_at) TEXT(power_driver)    \
-                SAME(power_reason) TEXT(power_error) SAME(power_order) TEXT(power_results)
+                SAME(power_reason) TEXT(power_error) SAME(power_order) TEXT(power_results)       \
+                SAME(grant_noderole) TEXT(grant_ticket) SAME(grant_at) SAME(grant_void)     \
+                SAME(stamp_generation)
 #define NODEROLE_MAP(TEXT, SAME, REF)                                                              \
     REF(deployment, deployment, deployment_id)                                                     \
     REF(role, role, role_id)                                                                       \
@@ -75,7 +77,7 @@
         SAME(rerun) SAME(removing) SAME(hook_failed) SAME(member_from) SAME(data_from)             \
             TEXT(status) TEXT(runlog) TEXT(proposed_data) TEXT(committed_data) TEXT(computed)      \
                 TEXT(sysdata) TEXT(wall) TEXT(notes) SAME(defaults) SAME(reason)                   \
-                    TEXT(reason_subject) TEXT(reason_text) SAME(status_hook)
+                    TEXT(reason_subject) TEXT(reason_text) SAME(status_hook) SAME(grant_barred)
 #define RUN_MAP(TEXT, SAME, REF)                                                                   \
     SAME(node_id)                                                                                  \
     SAME(noderole_id)                                                                              \

@@ -31,6 +31,7 @@ struct settings {
     bool test_jig;
     uint32_t keep_runs, run_deadline_s, barrier_s;
     bool host_keys_imported, nics_made;
+    uint32_t install_wait_s;
 };
 
 struct counter {
@@ -181,7 +182,13 @@ struct node {
     text_h power_error;
     int64_t power_order;
     doc_h power_results;
+    int64_t grant_noderole; /* id of a noderole of this node */
+    text_h grant_ticket;
+    int64_t grant_at;
+    uint32_t grant_void; /* enum grant_void */
+    int64_t stamp_generation;
     /* derived */
+    int64_t install_deadline; /* mono_ms at which its installer counts as silent; 0 = none */
     uint32_t group_count;
     uint32_t counts[NODEROLE_STATE_COUNT];
     struct vec noderoles;          /* noderole_ix by (cohort, id) */
@@ -218,6 +225,7 @@ struct noderole {
     uint32_t reason;      /* enum reason_code */
     text_h reason_subject, reason_text;
     doc_h proposed_data, committed_data, computed, sysdata, wall, notes;
+    uint32_t grant_barred; /* enum grant_void */
     /* derived */
     uint32_t inactive_parents;    /* number of parents that are not ACTIVE */
     uint32_t hooks_pending_count; /* number of its hooks without a result */
@@ -396,6 +404,7 @@ struct core {
         waiting[QUEUE_COUNT]; /* NORMAL: cohort and id -> noderole_ix; HIGH: run id -> run_ix */
     struct omap timers;       /* deadline of parked runs -> run_ix */
     struct omap barrier;      /* deadline of rows at the boot barrier -> outbox_ix */
+    struct omap installs;     /* deadline of installers that run -> node_ix */
     struct omap attachers;    /* string handle of a role name, attaching role -> role_ix */
     struct omap addresses;    /* hash of an address -> handle of the row that has it */
     struct omap range_rows;   /* range, table and id -> allocation or lease of the range */

@@ -1,4 +1,5 @@
 #include "core/plan/commit_view.h"
+#include "core/machine/grants.h"
 
 /* The state machine of a noderole, one role bound to one node (docs/spec/states.md, ADR 0006).
  *
@@ -116,8 +117,13 @@ static void noderole_enter_by(struct core *c, noderole_ix ix, enum noderole_stat
         node_lower_todo_cursor(c, ix);
     }
     sched_enqueue_node(c, nr->node);
-    if (to == NODEROLE_ERROR || to == NODEROLE_PROPOSED)
+    if (to == NODEROLE_ERROR || to == NODEROLE_PROPOSED) {
         boot_server_changed(c, ix);
+        grant_noderole_changed(c, ix,
+                               to == NODEROLE_ERROR ? GRANT_VOID_ERROR : GRANT_VOID_PROPOSED);
+    }
+    if (from == NODEROLE_PROPOSED)
+        nr->grant_barred = GRANT_VOID_NONE; /* a new commit */
 
     /* Hooks of this noderole, then its children and descendants. */
     hooks_state(c, ix, to, committed_run, silent);

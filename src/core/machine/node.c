@@ -1,4 +1,5 @@
 #include "core/network/network_private.h"
+#include "core/machine/grants.h"
 
 #include "base/json/json.h"
 #include "model/hammer_class.h"
@@ -70,16 +71,17 @@ static void node_destroy(struct core *c, node_ix n)
     nics_forget_node(c, n);
     run_forget_node(c, n);
     boot_forget_node(c, n);
+    grant_forget_node(c, n);
     anneal_forget_node(c, n);
     if (node_at(c, n)->admin)
         ids_remove(c, &vars_edit(c)->admins, TABLE_NODE, n.v);
     name_remove(c, TABLE_NODE, n.v);
     struct node *node = node_edit(c, n);
-    text_h *const texts[] = {&node->name,         &node->description, &node->bootenv,
-                             &node->quirks,       &node->discovery,   &node->hint,
-                             &node->notes,        &node->boot_seen,   &node->status,
-                             &node->boot_id,      &node->old_boots,   &node->reason_subject,
-                             &node->power_driver, &node->power_error, &node->power_results};
+    text_h *const texts[] = {
+        &node->name,         &node->description, &node->bootenv,       &node->quirks,
+        &node->discovery,    &node->hint,        &node->notes,         &node->boot_seen,
+        &node->status,       &node->boot_id,     &node->old_boots,     &node->reason_subject,
+        &node->power_driver, &node->power_error, &node->power_results, &node->grant_ticket};
     for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++)
         put_text(c, texts[i], STR(""));
     core_remove_row(c, TABLE_NODE, n.v);
@@ -212,15 +214,34 @@ void node_set_available(struct core *c, node_ix n, bool available)
     node_resume(c, n);
 }
 
-void node_set_bootenv(struct core *c, node_ix n, struct str bootenv)
+/* Also with an equal text this is another boot: nothing that was given for the last one counts. */
+static void node_open_generation(struct core *c, node_ix n, struct str bootenv, noderole_ix by)
 {
-    if (str_eq(text_of(c, node_at(c, n)->bootenv), bootenv))
-        return;
     struct node *node = node_edit(c, n);
+    const bool is_same = str_eq(text_of(c, node->bootenv), bootenv);
     put_text(c, &node->bootenv, bootenv);
     node->boot_generation++;
-    if (node_can_select_boot(c, n))
+    grant_follow_environment(c, n, by);
+    if (!is_same && node_can_select_boot(c, n))
         outbox_power(c, n, str_eq(bootenv, STR("local")) ? STR("boot disk") : STR("boot pxe"));
+}
+
+void node_set_bootenv(struct core *c, node_ix n, struct str bootenv, noderole_ix by)
+{
+    const bool is_same = str_eq(text_of(c, node_at(c, n)->bootenv), bootenv);
+    if (!is_same || grant_is_needed(c, n, by))
+        node_open_generation(c, n, bootenv, by);
+}
+
+void node_pass_stamp(struct core *c, node_ix n)
+{
+    const int64_t stamp = node_at(c, n)->stamp_generation;
+    if (!stamp)
+        return;
+    /* Copied: the text is replaced while it is read. */
+    const struct str bootenv = STR_CONCAT(c->arena, text_of(c, node_at(c, n)->bootenv));
+    node_edit(c, n)->boot_generation = stamp;
+    node_open_generation(c, n, bootenv, (noderole_ix){0});
 }
 
 void node_changed(struct core *c, node_ix n)

@@ -1,4 +1,5 @@
 #include "core/core_private.h"
+#include "core/machine/grants.h"
 
 #include "base/json/json.h"
 
@@ -193,7 +194,7 @@ static struct str node_choose_action(struct core *c, node_ix n, struct str first
  * the boot environment, and with it the boot generation, stays the same. */
 static void node_boot_sledgehammer(struct core *c, node_ix n)
 {
-    node_set_bootenv(c, n, STR("sledgehammer"));
+    node_set_bootenv(c, n, STR("sledgehammer"), (noderole_ix){0});
     host_keys_expire(c, n);
 }
 
@@ -206,6 +207,7 @@ void do_node_redeploy(struct core *c, const struct node_redeploy_command *p)
     for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++)
         noderole_reset(c, (noderole_ix){vec_at(c, &node_at(c, n)->noderoles, i)});
     node_boot_sledgehammer(c, n);
+    node_pass_stamp(c, n);
     /* Commit while the node still counts as alive: a commit switches on machines that are not
      * alive, and this machine is reset next. */
     node_commit_all(c, n, &(struct commit){0});
@@ -284,6 +286,6 @@ void do_node_undebug(struct core *c, const struct node_undebug_command *p)
     const struct str action = node_choose_action(c, n, STR("reboot"), STR("reset"));
     if (refused(c))
         return;
-    node_set_bootenv(c, n, STR("local"));
+    node_set_bootenv(c, n, STR("local"), (noderole_ix){0});
     node_restart_with_target(c, n, (role_ix){0}, action);
 }

@@ -1,4 +1,5 @@
 #include "core/network/network_private.h"
+#include "core/machine/grants.h"
 
 #include "base/containers/sort.h"
 #include "base/json/json.h"
@@ -484,6 +485,8 @@ static void node_check_boot(struct core *c, const struct node_update *u)
         refuse(c, PROBLEM_STALE, STR("parked_run"),
                STR_CONCAT(c->arena, STR("run "), str_from_i64(c->arena, u->p->parked_run),
                           STR(" is not parked any more")));
+    if (node_update_has(u, GIVEN_NODE_STAMP))
+        grant_check_stamp(c, u->p->stamp_generation);
 }
 
 static bool node_check_update(struct core *c, struct node_update *u)
@@ -538,6 +541,8 @@ static bool node_update_fields(struct core *c, const struct node_update *u)
     }
     if (node_update_has(u, GIVEN_NODE_BOOT_ID))
         boot_id_record(c, u->n, u->p->boot_id); /* not passed to hooks, so `changed` stays */
+    if (node_update_has(u, GIVEN_NODE_STAMP))
+        grant_report_stamp(c, u->n, u->p->stamp_generation);
     if (u->to.v != node->deployment.v) {
         node_move(c, u->n, u->to);
         changed = true;
@@ -545,13 +550,22 @@ static bool node_update_fields(struct core *c, const struct node_update *u)
     return changed;
 }
 
+/* The noderole whose parked run sets the environment; none if the update names no run. */
+static noderole_ix node_update_run_owner(const struct core *c, const struct node_update *u)
+{
+    return node_update_has(u, GIVEN_NODE_PARKED_RUN)
+               ? run_at(c, run_by_id(c, u->p->parked_run))->noderole
+               : (noderole_ix){0};
+}
+
 /* `alive` is set last: it allows runs to start, and they must see all other flags. */
 static bool node_update_flags(struct core *c, const struct node_update *u)
 {
     const struct node before = *node_at(c, u->n);
     node_set_target(c, u->n, u->target);
-    if (node_update_has(u, GIVEN_NODE_BOOTENV))
-        node_set_bootenv(c, u->n, u->p->bootenv);
+    const noderole_ix by = node_update_run_owner(c, u);
+    if (node_update_has(u, GIVEN_NODE_BOOTENV) && !grant_fail_barred(c, by, u->p->bootenv))
+        node_set_bootenv(c, u->n, u->p->bootenv, by);
     if (node_update_has(u, GIVEN_NODE_AVAILABLE))
         node_set_available(c, u->n, u->p->available);
     if (node_update_has(u, GIVEN_NODE_ALIVE))

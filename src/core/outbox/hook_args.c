@@ -1,5 +1,6 @@
 #include "core/data/data.h"
 #include "core/network/network_private.h"
+#include "core/machine/grants.h"
 
 #include "base/containers/sort.h"
 
@@ -304,6 +305,13 @@ static struct json *args_roles_of_node(const struct writer *w, node_ix n)
     return roles;
 }
 
+static struct str args_grant_state(const struct core *c, node_ix n)
+{
+    struct grant grant;
+    must(core_grant(c, node_at(c, n)->o.id, &grant));
+    return str_from(grant_state_name(grant.state));
+}
+
 static void args_put_node(struct writer *w, node_ix n, bool with_roles)
 {
     const struct node *node = node_at(w->c, n);
@@ -319,6 +327,7 @@ static void args_put_node(struct writer *w, node_ix n, bool with_roles)
     args_put_string(w, "deployment", text_of(w->c, deployment_at(w->c, node->deployment)->name));
     args_put_number(w, "deployment_id", deployment_at(w->c, node->deployment)->o.id);
     args_put_string(w, "description", text_of(w->c, node->description));
+    args_put_string(w, "grant", args_grant_state(w->c, n));
     args_put_stored(w, "hint", node->hint, "{}");
     args_put_number(w, "id", node->o.id);
     args_put_macs(w, n);

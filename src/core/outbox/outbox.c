@@ -1,4 +1,5 @@
 #include "core/data/data.h"
+#include "core/machine/grants.h"
 
 #include "base/json/json.h"
 
@@ -140,6 +141,7 @@ void outbox_forget_noderole(struct core *c, noderole_ix ix)
     const int64_t id = noderole_at(c, ix)->o.id;
     int64_t at = 0;
     boot_server_changed(c, ix); /* a power action may wait for this noderole */
+    grant_noderole_changed(c, ix, GRANT_VOID_DELETED);
     while (noderole_at(c, ix)->hooks_pending_count) {
         const outbox_ix row = {core_next_row(c, TABLE_OUTBOX, at)};
         must(row.v); /* hooks_pending_count counts these rows */

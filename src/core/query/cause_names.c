@@ -1,4 +1,4 @@
-#include "core/core.h"
+#include "core/core_private.h"
 
 #include "model/reason.h"
 
@@ -32,6 +32,8 @@ const char *cause_name(enum cause_code code)
         [CAUSE_MAC_TAKEN] = "mac_taken",
         [CAUSE_NAME_INVALID] = "name_invalid",
         [CAUSE_NAME_NOT_SERVED] = "name_not_served",
+        [CAUSE_NO_GRANT] = "no_grant",
+        [CAUSE_INSTALL_STOPPED] = "install_stopped",
         [CAUSE_REASON] = "reason",
     };
     must(code <= CAUSE_REASON);
@@ -41,4 +43,14 @@ const char *cause_name(enum cause_code code)
 const char *cause_code_name(const struct cause *cause)
 {
     return cause->code == CAUSE_REASON ? reason_name(cause->reason) : cause_name(cause->code);
+}
+
+struct str why_state_phrase(uint8_t state)
+{
+    static const char *const phrases[NODEROLE_STATE_COUNT] = {
+        [NODEROLE_PROPOSED] = "is proposed", [NODEROLE_BLOCKED] = "is blocked",
+        [NODEROLE_TODO] = "has not run yet", [NODEROLE_TRANSITION] = "is in transition",
+        [NODEROLE_ACTIVE] = "is active",     [NODEROLE_ERROR] = "is in error"};
+    must(state < NODEROLE_STATE_COUNT);
+    return str_from(phrases[state]);
 }

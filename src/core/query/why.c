@@ -1,5 +1,6 @@
 #include "core/plan/commit_view.h"
 #include "core/network/network_private.h"
+#include "core/machine/grants.h"
 
 /* Why an object is not in the desired state: the chain from the first unmet condition down to its
  * root cause (ADR 0027). The conditions are those under which a noderole starts; the first one that
@@ -44,16 +45,6 @@ static struct str why_noderole_name(struct why_chain *ch, noderole_ix nr)
 static struct str why_node_name(struct why_chain *ch, node_ix n)
 {
     return CAUSE_TEXT(ch, STR("node `"), text_of(ch->c, node_at(ch->c, n)->name), STR("`"));
-}
-
-static struct str why_state_phrase(uint8_t state)
-{
-    static const char *const phrases[NODEROLE_STATE_COUNT] = {
-        [NODEROLE_PROPOSED] = "is proposed", [NODEROLE_BLOCKED] = "is blocked",
-        [NODEROLE_TODO] = "has not run yet", [NODEROLE_TRANSITION] = "is in transition",
-        [NODEROLE_ACTIVE] = "is active",     [NODEROLE_ERROR] = "is in error"};
-    must(state < NODEROLE_STATE_COUNT);
-    return str_from(phrases[state]);
 }
 
 /* Adds a cause about the noderole itself, since it is in its state. */
@@ -218,8 +209,9 @@ static bool why_power(struct why_chain *ch, node_ix n)
     int64_t generation = 0;
     const noderole_ix server = boot_blocking_noderole(ch->c, n, ch->arena, &generation);
     const struct node *node = node_at(ch->c, n);
-    const struct str status = text_of(ch->c, node->status);
-    /* The status of a node is either about its power or about reaching it by ssh. */
+    const struct str status =
+        grant_has_reason(node->reason) ? STR("") : text_of(ch->c, node->status);
+    /* Such a status is about power, or about reaching the node by ssh. */
     const bool is_about_ssh =
         node->reason >= REASON_SSH_KEY_REFUSED && node->reason <= REASON_SSH_FAILED;
     struct buf number = buf_in(ch->arena);
@@ -234,6 +226,18 @@ static bool why_power(struct why_chain *ch, node_ix n)
     if (!server.v && status.len)
         why_add_node_reason(ch, n);
     return server.v || status.len;
+}
+
+/* Adds what keeps the machine from being installed. Returns false if nothing is known. */
+static bool why_install(struct why_chain *ch, node_ix n)
+{
+    struct cause cause;
+    if (!grant_why(ch->c, n, ch->brief != NULL, ch->arena, &cause))
+        return false;
+    why_add(ch, cause);
+    if (cause.code == CAUSE_INSTALL_STOPPED)
+        why_add_node_reason(ch, n);
+    return true;
 }
 
 /* ---- conditions of the noderole ---- */
@@ -303,7 +307,8 @@ static bool why_own(struct why_chain *ch, noderole_ix ix)
     } else if (!node->alive) {
         why_add_node(ch, CAUSE_NOT_ALIVE, nr->node, node->alive_since,
                      CAUSE_TEXT(ch, why_node_name(ch, nr->node), STR(" is not alive")));
-        why_power(ch, nr->node);
+        if (!why_power(ch, nr->node))
+            why_install(ch, nr->node);
     } else if (!view_is_available(c, nr->node)) {
         why_add_node(ch, CAUSE_NOT_AVAILABLE, nr->node, node->available_since,
                      CAUSE_TEXT(ch, why_node_name(ch, nr->node), STR(" is not available")));
@@ -514,7 +519,7 @@ static struct cause *why_of_node(const struct core *c, node_ix n, struct arena *
         return ch.first;
     if (nr.v)
         ch.first = why_noderole(c, nr, false, a);
-    else
+    else if (node_at(c, n)->alive || !why_install(&ch, n))
         why_add_node(&ch, CAUSE_NONE, n, 0,
                      CAUSE_TEXT(&ch, why_node_name(&ch, n), STR(" has nothing left to do")));
 

@@ -163,13 +163,15 @@ static uint32_t why_groups_rank(enum cause_code code)
     case CAUSE_NODE_STOPPED:
     case CAUSE_BOOT_NOT_SERVED:
     case CAUSE_POWER_FAILED:
-    case CAUSE_MAC_TAKEN: return 0;
+    case CAUSE_MAC_TAKEN:
+    case CAUSE_INSTALL_STOPPED: return 0;
     case CAUSE_PROPOSED:
     case CAUSE_HEAD_PROPOSED:
     case CAUSE_NOT_AVAILABLE:
     case CAUSE_NAME_INVALID:
     case CAUSE_NAME_NOT_SERVED:
-    case CAUSE_HELD_BY_TARGET: return 1;
+    case CAUSE_HELD_BY_TARGET:
+    case CAUSE_NO_GRANT: return 1;
     case CAUSE_NONE:
     case CAUSE_PARENT:
     case CAUSE_NODE_BUSY:

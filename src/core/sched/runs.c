@@ -1,4 +1,5 @@
 #include "core/network/network_private.h"
+#include "core/machine/grants.h"
 
 /* The state machine of a run, the execution of one noderole (docs/spec/runs.md).
  *
@@ -17,8 +18,7 @@
  * that it has ended; otherwise a second run could start on the node while the first still acts.
  *
  * Failure: a runner may repeat results, and results may arrive late. They carry (run, attempt), and
- * every start has a new attempt number, so a result that matches no live attempt changes nothing.
- * */
+ * every start has a new attempt number, so a result of no live attempt changes nothing. */
 
 /* ---- slot, queue and timer ---- */
 
@@ -357,8 +357,7 @@ static struct str run_choose_power_action(const struct core *c, node_ix n, struc
     return replaced ? forced : action;
 }
 
-/* The requests of a run about its machine. They come after the state of its noderole has changed,
- * so that `node_dead` also settles that noderole. */
+/* Called after the state of its noderole has changed, so that `node_dead` settles it as well. */
 static void run_apply_machine_requests(struct core *c, node_ix n, const struct run_done_command *p)
 {
     if (p->stop && !node_at(c, n)->stopped)
@@ -388,8 +387,7 @@ static void run_handle_ok(struct core *c, run_ix run, noderole_ix nr,
 
 enum { BACKOFF_S_DEFAULT = 10 };
 
-/* The wait before the next attempt in ms: doubled with each failure, PARK_MS_MAX (a week) at most.
- * */
+/* The wait before the next attempt in ms: doubled with each failure, at most PARK_MS_MAX. */
 static int64_t run_backoff_ms(const struct role *role, uint32_t tries)
 {
     int64_t ms = (role->backoff_s ? role->backoff_s : BACKOFF_S_DEFAULT) * INT64_C(1000);
@@ -577,6 +575,7 @@ void do_tick(struct core *c, const struct tick_command *p)
     while (omap_ceil(&c->timers, 0, &key, &ix) && (int64_t)(key >> TIMER_BITS) <= c->mono_ms)
         run_set_state(c, (run_ix){ix}, RUN_QUEUED);
     boot_tick(c);
+    grants_tick(c);
     leases_tick(c);
 }
 
@@ -585,7 +584,8 @@ int64_t core_next_deadline(const struct core *c)
     uint64_t key;
     uint32_t ix;
     int64_t next = omap_ceil(&c->timers, 0, &key, &ix) ? (int64_t)(key >> TIMER_BITS) : -1;
-    const int64_t others[] = {boot_next_deadline(c), leases_next_deadline(c)};
+    const int64_t others[] = {boot_next_deadline(c), grants_next_deadline(c),
+                              leases_next_deadline(c)};
     for (uint32_t i = 0; i < sizeof others / sizeof *others; i++)
         if (next < 0 || (others[i] >= 0 && others[i] < next))
             next = others[i];

@@ -243,6 +243,7 @@ static void config_parse_settings(struct config_parser *r)
         {CONFIG_RUN_DEADLINE, GIVEN_SETTINGS_RUN_DEADLINE, 0, RUN_TIME_S_MAX, &s->run_deadline_s},
         {CONFIG_KEEP_RUNS, GIVEN_SETTINGS_KEEP_RUNS, 1, KEEP_RUNS_MAX, &s->keep_runs},
         {CONFIG_BOOT_WAIT, GIVEN_SETTINGS_BARRIER, 0, RUN_TIME_S_MAX, &s->barrier_s},
+        {CONFIG_INSTALL_WAIT, GIVEN_SETTINGS_INSTALL_WAIT, 0, RUN_TIME_S_MAX, &s->install_wait_s},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         config_parse_number(r, &all[i]);

@@ -333,6 +333,7 @@ static const enum command_kind internal_commands[] = {
     COMMAND_NODE_PIN_KEYS,
     COMMAND_NODE_POWER_READ,
     COMMAND_LEASE_TAKE,
+    COMMAND_GRANT_USE,
     COMMAND_LEASE_RELEASE,
     COMMAND_LEASE_DECLINE,
     COMMAND_NICS_MAKE,

@@ -265,7 +265,8 @@ static inline bool naive_entry(struct world *w, const struct record *r, struct b
         e->key.kind = BOOT_MACHINE;
         e->machine = (struct boot_machine){.name = r->node.name,
                                            .bootenv = r->node.bootenv,
-                                           .generation = r->node.boot_generation};
+                                           .generation = r->node.boot_generation,
+                                           .ticket = r->node.grant_ticket};
         if (!naive_is_managed(w, &r->node))
             return false;
         naive_put_macs(w, r->id, &e->machine);

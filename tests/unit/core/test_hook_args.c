@@ -88,7 +88,8 @@ static struct world *open_scene(void)
     "'host':{'addresses':[],'admin':false,'alive':true,'available':true,'boot_generation':0,"      \
     "'boot_served':true,"                                                                          \
     "'bootenv':'sledgehammer','data':" data                                                        \
-    ",'deployment':'system','deployment_id':1,'description':'the \\'first\\'','hint':" hint        \
+    ",'deployment':'system','deployment_id':1,'description':'the \\'first\\'',"                    \
+    "'grant':'none','hint':" hint                                                                  \
     ",'id':2,'macs':[],'name':'n1.example.com','quirks':['loud','slow'],'status':'',"              \
     "'system':false},"
 #define SEEN_HOST   HOST(SEEN, "{}")
@@ -199,7 +200,8 @@ TEST(a_node_has_its_roles_and_provided_roles)
                 "'boot_served':true,"
                 "'bootenv':'sledgehammer','data':" SEEN
                 ",'deployment':'system','deployment_id':1,'description':'the \\'first\\'',"
-                "'hint':{},'id':2,'macs':[],'name':'n1.example.com','quirks':['loud','slow'],"
+                "'grant':'none','hint':{},'id':2,'macs':[],'name':'n1.example.com',"
+                "'quirks':['loud','slow'],"
                 "'roles':{'p':'active','r':'active'},'status':'','system':false}",
                 "{'noderoles':[],'role':{'id':3,'name':'idle'}}");
     world_close(w);
@@ -216,7 +218,7 @@ TEST(a_node_without_data_has_all_fields)
         "{'addresses':[],'admin':true,'alive':false,'available':false,'boot_generation':0,"
         "'boot_served':true,"
         "'bootenv':'sledgehammer','data':{},"
-        "'deployment':'system','deployment_id':1,'description':'','hint':{},'id':3,"
+        "'deployment':'system','deployment_id':1,'description':'','grant':'none','hint':{},'id':3,"
         "'macs':[],'name':'n2.example.com','quirks':[],'roles':{},'status':'','system':false}");
     world_close(w);
 }

@@ -326,6 +326,10 @@ static struct command sample_network(struct world *w, enum command_kind kind)
                    .id = first_of(w, TABLE_DNS_NAME_FILTER), .given = 31, .name = STR("fresh"),
                    .matcher = STR("net.category == \"admin\""), .priority = 9,
                    .service = STR("system"), .template = STR("{{node.id}}"));
+    case COMMAND_GRANT_USE:
+        return CMD(GRANT_USE, grant_use, .node_id = the_node(w, "n1"),
+                   .ticket = STR("00112233445566778899aabbccddeeff"
+                                 "00112233445566778899aabbccddeeff"));
     case COMMAND_DNS_NAME_FILTER_DELETE:
         return CMD(DNS_NAME_FILTER_DELETE, dns_name_filter_delete,
                    .id = first_of(w, TABLE_DNS_NAME_FILTER));
