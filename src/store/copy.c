@@ -3,9 +3,15 @@
  * The source is read at one turn. The target is filled in one transaction, whose last statement
  * sets the store position, so that an interrupted copy leaves an empty store. After a failure the
  * transaction is rolled back and the message of the engine that failed is returned.
+ *
+ * In a copy that a daemon will lead, the grants of installations are void (ADR 0089): what has
+ * happened to the machines since the copied turn is not known. That is done to the records on their
+ * way, so a store that was filled at all has no grant that could be used.
  */
 #include <time.h>
 
+#include "base/hash/hash.h"
+#include "base/text/buf.h"
 #include "store/engine.h"
 #include "store/store_thread.h"
 
@@ -20,15 +26,37 @@ static int64_t store_copy_epoch(int64_t epoch)
     return by_time > epoch + ABOVE ? by_time : epoch + ABOVE;
 }
 
-static err store_copy_record(void *self, const struct record *record)
+struct store_copying {
+    struct engine *to;
+    enum grant_void voids; /* GRANT_VOID_NONE: grants are copied as they are */
+    struct arena scratch;
+    struct digest128 digest;
+};
+
+static struct digest128 store_copy_digest(struct store_copying *copy, const struct record *record)
 {
-    struct engine *to = self;
-    return to->ops->fill_put(to, record);
+    struct buf b = buf_in(&copy->scratch);
+    record_encode(record, &b);
+    return digest_of_row(buf_str(&b));
 }
 
-static err store_copy_tables(struct engine *from, struct engine *to, const struct store_mark *mark)
+static err store_copy_record(void *self, const struct record *record)
 {
-    const struct record_callback callback = {to, store_copy_record};
+    struct store_copying *copy = self;
+    struct record changed = *record;
+    if (copy->voids && grant_void_record(&changed, copy->voids)) {
+        digest_sub(&copy->digest, store_copy_digest(copy, record));
+        digest_add(&copy->digest, store_copy_digest(copy, &changed));
+        arena_reset(&copy->scratch);
+    }
+    return copy->to->ops->fill_put(copy->to, &changed);
+}
+
+static err store_copy_tables(struct engine *from, struct store_copying *copy,
+                             const struct store_mark *mark)
+{
+    struct engine *to = copy->to;
+    const struct record_callback callback = {copy, store_copy_record};
     err why = to->ops->fill_begin(to);
     if (why != OK)
         return why;
@@ -36,13 +64,15 @@ static err store_copy_tables(struct engine *from, struct engine *to, const struc
         why = from->ops->table(from, (enum table)t, callback);
     struct store_mark raised = *mark;
     raised.epoch = store_copy_epoch(mark->epoch);
+    raised.digest = copy->digest;
     if (why == OK)
         return to->ops->fill_end(to, &raised);
     ignore(to->ops->fill_end(to, NULL), "the first failure is reported");
     return why;
 }
 
-static err store_copy_into(struct engine *from, const char *to_url, struct store_why *out_why)
+static err store_copy_into(struct engine *from, const char *to_url, enum grant_void voids,
+                           struct store_why *out_why)
 {
     struct engine *to;
     struct store_mark mark;
@@ -51,7 +81,9 @@ static err store_copy_into(struct engine *from, const char *to_url, struct store
         return why;
     why = from->ops->begin(from, &mark);
     if (why == OK) {
-        why = store_copy_tables(from, to, &mark);
+        struct store_copying copy = {.to = to, .voids = voids, .digest = mark.digest};
+        why = store_copy_tables(from, &copy, &mark);
+        arena_fini(&copy.scratch);
         from->ops->end(from);
     }
     if (why != OK)
@@ -60,13 +92,14 @@ static err store_copy_into(struct engine *from, const char *to_url, struct store
     return why;
 }
 
-err store_copy(const char *from_url, const char *to_url, struct store_why *out_why)
+err store_copy(const char *from_url, const char *to_url, enum grant_void voids,
+               struct store_why *out_why)
 {
     struct engine *from;
     err why = engine_open(from_url, ENGINE_READ, "copy", &from, out_why);
     if (why != OK)
         return why;
-    why = store_copy_into(from, to_url, out_why);
+    why = store_copy_into(from, to_url, voids, out_why);
     from->ops->close(from);
     return why;
 }

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "model/grant.h"
 #include "model/record.h"
 #include "port/history_port.h"
 #include "port/store_port.h"
@@ -104,5 +105,9 @@ NODISCARD err store_reader_verify(struct store_reader *r, struct store_why *out_
 
 /* Copies the content of `from` at one turn into the empty or absent store `to`. ERR_REFUSED: `to`
  * is not empty. ERR_EXISTS: another process leads it. The epoch of the copy is raised far above
- * that of the original, so that supervisors and agents reject the original once the copy leads. */
-NODISCARD err store_copy(const char *from_url, const char *to_url, struct store_why *out_why);
+ * that of the original, so that supervisors and agents reject the original once the copy leads.
+ * voids: GRANT_VOID_RESTORED or GRANT_VOID_IMPORTED makes every grant of the copy void, and bars
+ * committed noderoles from new ones until they are committed again (ADR 0089); GRANT_VOID_NONE
+ * copies all fields as they are. */
+NODISCARD err store_copy(const char *from_url, const char *to_url, enum grant_void voids,
+                         struct store_why *out_why);

@@ -94,14 +94,14 @@ static void check_copy(enum kind from_kind, enum kind to_kind)
 {
     char *from = make(from_kind), *to = make(to_kind);
     struct store_why why = {""};
-    write_randomly(from, 11, 80);
+    write_randomly(from, 11, 100);
     struct model before = {0}, copied = {0};
     const struct store_mark mark = real_read(from, &before);
-    if (store_copy(from, to, &why) != OK)
+    if (store_copy(from, to, GRANT_VOID_NONE, &why) != OK)
         check_failed(from, 0, why.text);
     const struct store_mark copy = real_read(to, &copied);
     CHECK(marks_eq(mark, copy) && copy.epoch > mark.epoch + 1000);
-    CHECK(mark.turn == 83 && mark.has_digest);
+    CHECK(mark.turn == 103 && mark.has_digest);
     CHECK(models_eq(&before, &copied, 0, TABLE_COUNT));
     uint32_t archived = 0;
     for (uint32_t i = 0; i < copied.count; i++)
@@ -123,7 +123,7 @@ static void check_refusal(enum kind from_kind, enum kind to_kind)
     write_randomly(to, 13, 5);
     struct model there = {0}, source = {0};
     const struct store_mark mark = real_read(to, &there), source_mark = real_read(from, &source);
-    CHECK(store_copy(from, to, &why) == ERR_REFUSED);
+    CHECK(store_copy(from, to, GRANT_VOID_NONE, &why) == ERR_REFUSED);
     CHECK(strstr(why.text, "not empty"));
     check_untouched(to, mark, &there);
     check_untouched(from, source_mark, &source);
@@ -141,7 +141,7 @@ static void check_founded_target(enum kind from_kind, enum kind to_kind)
     write_randomly(from, 14, 5);
     struct session s = session_open(to);
     session_close(&s);
-    CHECK(store_copy(from, to, &why) == OK);
+    CHECK(store_copy(from, to, GRANT_VOID_NONE, &why) == OK);
     struct model before = {0}, copied = {0};
     const struct store_mark mark = real_read(from, &before);
     CHECK(marks_eq(mark, real_read(to, &copied)));
@@ -204,7 +204,7 @@ static void check_onto_itself(enum kind kind)
     write_randomly(url, 15, 5);
     struct model there = {0};
     const struct store_mark mark = real_read(url, &there);
-    CHECK(store_copy(url, url, &why) == ERR_REFUSED);
+    CHECK(store_copy(url, url, GRANT_VOID_NONE, &why) == ERR_REFUSED);
     check_untouched(url, mark, &there);
     model_fini(&there);
     destroy(kind, url);
@@ -225,11 +225,87 @@ static void check_nothing_to_copy(enum kind from_kind, enum kind to_kind)
     char *from = make(from_kind), *to = make(to_kind);
     struct store_why why = {""};
     struct store_reader *reader;
-    CHECK(store_copy(from, to, &why) != OK && why.text[0]);
+    CHECK(store_copy(from, to, GRANT_VOID_NONE, &why) != OK && why.text[0]);
     CHECK(store_reader_open(to, &reader, &why) != OK); /* nothing was made */
     CHECK(store_reader_open(from, &reader, &why) != OK);
     destroy(from_kind, from);
     destroy(to_kind, to);
+}
+
+/* ---- grants ---- */
+
+static void put_grants(char *url)
+{
+    struct session s = session_open(url);
+    struct draft d = {0};
+    struct model m = {0};
+    struct record unused = some_node(901), used = some_node(902), lost = some_node(903);
+    struct record none = some_node(904), done, proposed;
+    unused.node.grant_noderole = used.node.grant_noderole = lost.node.grant_noderole = 7;
+    used.node.grant_ticket = STR("ab");
+    used.node.grant_at = 12;
+    lost.node.grant_void = GRANT_VOID_ERROR;
+    done = (struct record){.table = TABLE_NODEROLE, .noderole = {.id = 905}};
+    proposed = (struct record){.table = TABLE_NODEROLE, .noderole = {.id = 906}};
+    done.noderole.role_id = 1;
+    done.noderole.state = NODEROLE_ACTIVE;
+    proposed.noderole.role_id = 2;
+    proposed.noderole.state = NODEROLE_PROPOSED;
+    const struct record *const all[] = {&unused, &used, &lost, &none, &done, &proposed};
+    draft_begin(&d);
+    for (uint32_t i = 0; i < sizeof all / sizeof *all; i++)
+        draft_put(&d, all[i]);
+    draft_write(&d, &s, &m);
+    session_close(&s);
+    draft_fini(&d);
+    model_fini(&m);
+}
+
+/* The copy differs in the grants only, and its digest is that of its rows. */
+static void check_grants(enum kind from_kind, enum kind to_kind, enum grant_void how)
+{
+    char *from = make(from_kind), *to = make(to_kind);
+    struct store_why why = {""};
+    put_grants(from);
+    struct model before = {0}, copied = {0};
+    struct store_mark mark = real_read(from, &before);
+    CHECK(store_copy(from, to, how, &why) == OK);
+    uint32_t changed = 0;
+    struct arena arena = {0};
+    for (uint32_t i = 0; i < before.count; i++) {
+        struct record row = before.rows[i].record;
+        if (!grant_void_record(&row, how))
+            continue;
+        changed++;
+        CHECK(row.table == TABLE_NODEROLE
+                  ? row.id == 905 && row.noderole.grant_barred == how
+                  : (row.id == 901 || row.id == 902) && row.node.grant_void == how &&
+                        row.node.grant_ticket.len == 0);
+        const struct str was = {before.rows[i].bytes, before.rows[i].size};
+        struct buf b = buf_in(&arena);
+        record_encode(&row, &b);
+        digest_sub(&mark.digest, digest_of_row(was));
+        digest_add(&mark.digest, digest_of_row(buf_str(&b)));
+        model_apply(&before, &(struct change){.record = row});
+    }
+    arena_fini(&arena);
+    CHECK(changed == 3);
+    CHECK(marks_eq(mark, real_read(to, &copied)));
+    CHECK(models_eq(&before, &copied, 0, TABLE_COUNT));
+    model_fini(&before);
+    model_fini(&copied);
+    destroy(from_kind, from);
+    destroy(to_kind, to);
+}
+
+TEST(grants_are_void_in_a_file_that_is_restored)
+{
+    check_grants(FILE_STORE, FILE_STORE, GRANT_VOID_RESTORED);
+}
+
+TEST(grants_are_void_in_a_server_that_is_imported)
+{
+    check_grants(FILE_STORE, SERVER_STORE, GRANT_VOID_IMPORTED);
 }
 
 TEST(a_file_that_is_not_there_is_not_copied)
@@ -249,7 +325,7 @@ TEST(urls_that_are_none_are_refused)
     for (uint32_t i = 0; i < sizeof urls / sizeof urls[0]; i++) {
         why.text[0] = '\0';
         CHECK(!store_url_check(urls[i], &why) && why.text[0]);
-        CHECK(store_copy(urls[i], "sqlite:/nonexistent/x.db", &why) == ERR_SYNTAX);
+        CHECK(store_copy(urls[i], "sqlite:/nonexistent/x.db", GRANT_VOID_NONE, &why) == ERR_SYNTAX);
     }
     CHECK(store_url_check("sqlite:x", &why) && store_url_check("postgresql:///x", &why));
 }
@@ -266,7 +342,7 @@ TEST(a_store_can_be_copied_while_it_is_led)
     draft_begin(&d);
     draft_put(&d, &first);
     draft_write(&d, &s, &m);
-    CHECK(store_copy(from, to, &why) == OK);
+    CHECK(store_copy(from, to, GRANT_VOID_NONE, &why) == OK);
     CHECK(real_read(to, &copied).turn == 1);
     CHECK(models_eq(&copied, &m, 0, TABLE_COUNT));
     draft_begin(&d);

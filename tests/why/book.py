@@ -193,6 +193,8 @@ BOOK = [
     Fault("boot", "never served", "boot", "boot_not_served", NODE, "reset"),
     Fault("boot", "boot server in error", "boot_error", "boot_not_served", NODE, "reset"),
     Fault("boot", "boot device not set", "boot_error", "power_refused", NODE, "boot disk"),
+    Fault("boot", "installer silent", "installer", "installer_silent", NODE, "debian-install"),
+    Fault("boot", "disk with a later stamp", "installer", "disk_stamped", NODE, "9"),
     # -- names -----------------------------------------------------------------------------------
     Fault("names", "name with an underscore", Named(1, "{{node.name}}_x"), "name_invalid", FILTER,
           "10.77.1.10"),

@@ -407,6 +407,23 @@ def boot_error(scene):
     scene.ask("boot device not set", "nodes/" + metal, metal)
 
 
+def installer(scene):
+    """The grant of the first was used; its ticket is written into the store, because no machine asks
+    for its installer over HTTP."""
+    y = scene.y
+    site = borrow.grants.Site(y, *POOL)
+    site.touch("the wipe is done")
+    site.is_granted(1)
+    stamped = y.node("stamped", admin=False, alive=False)
+    y.set_node(stamped, bootenv="debian-install")
+    y.set_node(stamped, boot_generation=1, stamp_generation=9)
+    scene.ask("disk with a later stamp", "nodes/" + stamped, stamped)
+    site.boots_installer()
+    y.start(*POOL, "--install-wait", "1")
+    borrow.yard.eventually(lambda: site.shown()["status"], "it is silent")
+    scene.ask("installer silent", "nodes/" + site.node, site.node)
+
+
 # -- clocks ----------------------------------------------------------------------------------------
 
 
@@ -433,4 +450,4 @@ def clock(scene):
 
 SCENES = (works, disks, memory, own_disk, ssh_key, supervisor, no_supervisor, open_supervisor, no_shell,
           sqlite_full, postgres_full, postgres_down, postgres_stalled, sqlite_stalled, boot,
-          boot_error, clock)
+          boot_error, installer, clock)

@@ -177,10 +177,10 @@ static enum exit_status store_admin_io_error(const char *verb, const char *path)
     return DAEMON_EXIT_FAILURE;
 }
 
-static enum exit_status store_admin_copy(const char *from, const char *to)
+static enum exit_status store_admin_copy(const char *from, const char *to, enum grant_void voids)
 {
     struct store_why why = {0};
-    const err e = store_copy(from, to, &why);
+    const err e = store_copy(from, to, voids, &why);
     if (e == OK) {
         store_check_print_step("copy", "done");
         return DAEMON_EXIT_OK;
@@ -223,7 +223,8 @@ enum exit_status store_admin_remove_beside(const char *path)
     return store_admin_remove_sqlite_files(path, false);
 }
 
-enum exit_status store_admin_copy_to_file(const char *from, const char *path)
+static enum exit_status store_admin_copy_checked(const char *from, const char *path,
+                                                 enum grant_void voids)
 {
     char partial[PATH_MAX], url[PATH_MAX + 16];
     if (file_exists(path)) {
@@ -238,7 +239,7 @@ enum exit_status store_admin_copy_to_file(const char *from, const char *path)
     snprintf(url, sizeof url, "%s%s", sqlite_prefix, partial);
     enum exit_status status = store_admin_remove_partial(partial);
     if (status == DAEMON_EXIT_OK)
-        status = store_admin_copy(from, url);
+        status = store_admin_copy(from, url, voids);
     if (status == DAEMON_EXIT_OK)
         status = store_check_url(url);
     if (status == DAEMON_EXIT_OK)
@@ -249,6 +250,11 @@ enum exit_status store_admin_copy_to_file(const char *from, const char *path)
         status = store_admin_io_error("written", path);
     ignore(store_admin_remove_partial(partial), "what remains is named .partial");
     return status;
+}
+
+enum exit_status store_admin_copy_to_file(const char *from, const char *path)
+{
+    return store_admin_copy_checked(from, path, GRANT_VOID_NONE);
 }
 
 enum exit_status store_admin_export(const struct config *c, const char *path)
@@ -276,12 +282,13 @@ enum exit_status store_admin_fill_store(struct config *c, const char *from, bool
 {
     const char *path = c->store + sizeof sqlite_prefix - 1;
     const bool is_file = strncmp(c->store, sqlite_prefix, sizeof sqlite_prefix - 1) == 0;
+    const enum grant_void voids = is_restore ? GRANT_VOID_RESTORED : GRANT_VOID_IMPORTED;
     enum exit_status status;
     if (is_restore && is_file) {
         status = file_exists(path) ? DAEMON_EXIT_OK : store_admin_move_journal(c);
-        return status == DAEMON_EXIT_OK ? store_admin_copy_to_file(from, path) : status;
+        return status == DAEMON_EXIT_OK ? store_admin_copy_checked(from, path, voids) : status;
     }
-    status = store_admin_copy(from, c->store);
+    status = store_admin_copy(from, c->store, voids);
     if (status == DAEMON_EXIT_OK)
         status = store_admin_move_journal(c);
     return status == DAEMON_EXIT_OK ? store_check_url(c->store) : status;
