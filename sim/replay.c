@@ -38,6 +38,7 @@ struct replay {
     int64_t held_turn; /* turn of `held` in the transcript; 0 = there is no such batch */
     int64_t mono_ms;
     int64_t now_ms;
+    bool is_imported;         /* at the next reload the store was imported */
     const char *part_trouble; /* violation in a part of the bulk command that is executed */
 };
 
@@ -95,6 +96,10 @@ static const char *replay_reload(struct replay *r, const struct mark *mark)
 {
     if (r->held_turn && r->held_turn == mark->turn)
         replay_store_batch(r);
+    const bool is_imported = r->is_imported;
+    r->is_imported = false;
+    if (is_imported)
+        memory_store_void_grants(r->store);
     r->held_turn = 0;
     core_free(r->core);
     r->core = core_new();
@@ -112,7 +117,7 @@ static const char *replay_reload(struct replay *r, const struct mark *mark)
         if (e != OK)
             return loading.what;
     }
-    return checks_begun(&r->checks, r->core, turn);
+    return checks_begun(&r->checks, r->core, turn, is_imported && turn > 0);
 }
 
 static void replay_part(void *self, const struct command *part, const struct outcome *outcome)
@@ -144,6 +149,8 @@ static const char *replay_command(struct replay *r, const struct mark *mark)
 
 static const char *replay_mark(struct replay *r, const struct mark *mark)
 {
+    if (mark->kind == MARK_IMPORT)
+        r->is_imported = true;
     if (mark->kind == MARK_RELOAD)
         return replay_reload(r, mark);
     if (!r->core) {
@@ -157,6 +164,7 @@ static const char *replay_mark(struct replay *r, const struct mark *mark)
     case MARK_BATCH: return r->held_turn ? NULL : replay_collect(r, mark->turn);
     case MARK_DURABLE: return replay_durable(r);
     case MARK_RELOAD:
+    case MARK_IMPORT:
     case MARK_COUNT: break;
     }
     return NULL;

@@ -74,6 +74,7 @@ void model_copy(struct model *m, const struct model *from)
     memcpy(m->pool, from->pool, sizeof m->pool);
     m->test_jig = from->test_jig;
     m->barrier_s = from->barrier_s;
+    m->install_wait_s = from->install_wait_s;
     m->outbox_seen = from->outbox_seen;
     m->first_hook = from->first_hook;
 }
@@ -198,6 +199,7 @@ static void model_read_catalog(struct model *m, const struct core *c)
         m->pool[QUEUE_HIGH] = record.settings.pool_high;
         m->test_jig = record.settings.test_jig;
         m->barrier_s = record.settings.barrier_s;
+        m->install_wait_s = record.settings.install_wait_s;
     }
     for (int64_t id = 0; (id = core_next_id(c, TABLE_ROLE, id)) != 0;)
         if (core_record(c, TABLE_ROLE, id, &record))
@@ -331,6 +333,11 @@ void model_drop_run(struct model *m, int64_t run_id)
         }
 }
 
+struct model_grant *model_grant_of(struct model *m, int64_t node_id)
+{
+    return ENTRY(m, grants, node_id);
+}
+
 struct model_boot *model_boot_of(struct model *m, int64_t node_id)
 {
     return ENTRY(m, boots, node_id);
@@ -438,8 +445,10 @@ void model_adopt(struct model *m, const struct core *c, struct arena *scratch)
         m->noderoles[id].run_count = record.noderole.run_count;
         m->noderoles[id].rerun = record.noderole.rerun;
         m->noderoles[id].unavailable = record.noderole.unavailable;
+        m->noderoles[id].barred = record.noderole.grant_barred != 0;
     }
     ignore(model_follow_boots(m, c, NULL, scratch), "nothing is checked without a command");
+    ignore(model_follow_grants(m, c, NULL, NULL), "nothing is checked without a command");
     ignore(model_follow_readings(m, c, NULL), "nothing is checked without a command");
     ignore(model_follow_addresses(m, c, NULL, scratch), "a new core has no addresses");
 }

@@ -56,6 +56,8 @@ struct model_counts {
     uint64_t rested;                 /* addresses that were freed or declined */
     uint64_t names;                  /* DNS names compared */
     uint64_t sliced;                 /* steps in which a network or filter was being deleted */
+    uint64_t answers[GRANT_ANSWER_COUNT]; /* to machines that ask for an installer */
+    uint64_t voids[GRANT_VOID_COUNT];     /* grants that became void, by reason */
 };
 
 struct model;
@@ -70,6 +72,10 @@ void model_copy(struct model *m, const struct model *from);
 
 /* The daemon restarted: deadlines of waiting power actions start again at the next step. */
 void model_restart_deadlines(struct model *m);
+/* The same of installers that run. */
+void model_restart_installs(struct model *m);
+/* The store was imported from a copy of itself: predict what that does to grants, and compare. */
+const char *model_import(struct model *m, const struct core *c);
 
 /* Apply one step to the model and compare every state with the core. Returns NULL if they agree,
  * otherwise a sentence, valid until the next call. `c` is the core directly after the step. */

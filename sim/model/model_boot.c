@@ -131,6 +131,9 @@ static const char *boot_follow_node(struct model *m, const struct node_record *n
     *boot = (struct model_boot){.exists = true,
                                 .alive = node->alive,
                                 .has_status = node->status.len > 0,
+                                .has_power_status = node->status.len > 0 &&
+                                                    node->reason != REASON_INSTALLER_SILENT &&
+                                                    node->reason != REASON_DISK_STAMPED,
                                 .generation = node->boot_generation,
                                 .bootenv = hash64(node->bootenv, 0)};
     boot_copy_str(boot->boot_id, sizeof boot->boot_id, node->boot_id);
@@ -142,9 +145,13 @@ static const char *boot_follow_node(struct model *m, const struct node_record *n
         return trouble;
     /* A hook result may contain any number of commands, so only a lower bound is known. */
     const bool has_commands = command->kind == COMMAND_OUTBOX_DONE;
+    /* These may open a generation without a change of the environment (model_grants.c). */
+    const bool may_open_more = has_commands || command->kind == COMMAND_NODE_REDEPLOY ||
+                               (command->kind == COMMAND_NODE_UPDATE &&
+                                command->node_update.given & GIVEN_NODE_PARKED_RUN);
     const bool changed = before.bootenv != boot->bootenv;
     const int64_t steps = boot->generation - before.generation;
-    if (steps < 0 || (changed && steps == 0) || (!has_commands && steps != (changed ? 1 : 0)))
+    if (steps < 0 || (changed && steps == 0) || (!may_open_more && steps != (changed ? 1 : 0)))
         return model_report(
             m, "boot barrier: %s changed the boot generation of node %lld from %lld to %lld",
             command_name(command->kind), (long long)node->id, (long long)before.generation,

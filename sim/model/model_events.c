@@ -126,6 +126,7 @@ void model_commit(struct model *m, int64_t id)
 {
     must(m->noderoles[id].state == NODEROLE_PROPOSED);
     model_count(m, id, MODEL_COMMIT);
+    m->noderoles[id].barred = false;
     model_settle(m, id);
     const int64_t role_id = m->noderoles[id].role_id;
     if (m->roles[role_id].flags & ROLE_CLUSTER)

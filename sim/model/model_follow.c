@@ -77,6 +77,7 @@ static const uint8_t some_parts[COMMAND_COUNT] = {
     [COMMAND_DNS_NAME_FILTER_CREATE] = MODEL_MOMENT,
     [COMMAND_DNS_NAME_FILTER_UPDATE] = MODEL_MOMENT,
     [COMMAND_DNS_NAME_FILTER_DELETE] = MODEL_MOMENT,
+    [COMMAND_GRANT_USE] = MODEL_MOMENT,
     [COMMAND_SETTINGS_UPDATE] = MODEL_CATALOG | MODEL_MOMENT,
     [COMMAND_IMPORT] = MODEL_CATALOG | MODEL_MOMENT,
     [COMMAND_JIG_CREATE] = MODEL_CATALOG | MODEL_MOMENT,
@@ -199,6 +200,9 @@ static void follow_run_cancel(struct model *m, const struct core *c, int64_t run
 
 static void follow_node_update(struct model *m, const struct node_update_command *update)
 {
+    const int64_t refused_id = model_grant_refused_run(m, update);
+    if (refused_id)
+        model_failed(m, refused_id);
     if (!(update->given & GIVEN_NODE_ALIVE) || update->id <= 0 ||
         update->id >= (int64_t)m->nodes_count)
         return;
@@ -383,6 +387,9 @@ static const char *follow_compare_noderole(struct model *m, int64_t id,
     if (nr->rerun && !seen->rerun)
         return model_report(m, "I10: after %s noderole %lld has lost its rerun mark",
                             command_name(command->kind), (long long)id);
+    if (nr->barred != (seen->grant_barred != 0))
+        return model_report(m, "I20: after %s noderole %lld is barred from grants, or should be",
+                            command_name(command->kind), (long long)id);
     nr->rerun = seen->rerun;
     nr->unavailable = seen->unavailable;
     nr->attempt = seen->attempt;
@@ -553,6 +560,8 @@ const char *model_follow(struct model *m, const struct core *c, const struct com
     }
     if (!trouble)
         trouble = model_check_admin(m, &admin, command, outcome);
+    if (!trouble)
+        trouble = model_follow_grants(m, c, command, outcome);
     if (!trouble)
         trouble = model_follow_boots(m, c, command, scratch);
     if (!trouble)

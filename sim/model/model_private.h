@@ -2,10 +2,10 @@
  *
  * model.c reads the records, model_events.c is the transition table, model_follow.c turns commands
  * into events, model_anneal.c checks the starts of an annealing pass, model_boot.c checks the boot
- * barrier, model_readings.c the power states, model_admin.c the automatic admin node,
- * model_addresses.c the addresses of nodes and clients, model_names.c the DNS names,
- * model_rights.c the rights of users, model_records.c the records against each other, model_why.c
- * the causes of `why`.
+ * barrier, model_grants.c the grants of installations, model_readings.c the power states,
+ * model_admin.c the automatic admin node, model_addresses.c the addresses of nodes and
+ * clients, model_names.c the DNS names, model_rights.c the rights of users, model_records.c the
+ * records against each other, model_why.c the causes of `why`.
  */
 #pragma once
 
@@ -18,6 +18,7 @@ struct model_noderole {
     bool unavailable;
     bool rerun;
     bool started;              /* computed: a run of it was started in this step */
+    bool barred;               /* computed: not committed since the store was imported */
     enum noderole_state state; /* computed; compared with the record after every step */
     uint32_t run_count;        /* computed; compared with the record after every step */
     uint32_t attempt;
@@ -81,10 +82,26 @@ struct model_boot {
     bool exists;
     bool alive;
     bool has_status;
+    bool has_power_status; /* about its power or ssh, not about its installer */
     int64_t generation;
     uint64_t bootenv; /* hash */
     char boot_id[24];
     char old_boots[200]; /* JSON array, copied from the record */
+};
+
+/* The grant of a node; computed, and compared with the record after every step. */
+struct model_grant {
+    bool exists;
+    bool installs;    /* its environment starts an installer */
+    uint64_t bootenv; /* hash */
+    int64_t generation;
+    enum grant_state state;
+    enum grant_void why;
+    int64_t owner;   /* noderole */
+    uint64_t ticket; /* hash; 0 = none */
+    int64_t stamp;
+    int64_t since_ms; /* monotonic: lower bound of the start of the installer's time    */
+    int64_t again_ms; /* monotonic: upper bound, after the last load; -1 = not known    */
 };
 
 /* A power action that waits at the boot barrier. */
@@ -148,6 +165,7 @@ struct model_belonging {
     A(struct model_run, runs)                                                                      \
     A(struct model_hook, hooks)                                                                    \
     A(struct model_boot, boots)                                                                    \
+    A(struct model_grant, grants)                                                                  \
     A(struct model_reading, readings)                                                              \
     A(struct model_power, powers) /* by id */                                                      \
     A(int64_t, by_cohort)         /* every existing noderole, by (cohort, id) */                   \
@@ -171,7 +189,7 @@ struct model {
     int64_t first_hook; /* index: no hook before it waits */
     uint32_t pool[QUEUE_COUNT];
     bool test_jig;
-    uint32_t barrier_s;
+    uint32_t barrier_s, install_wait_s;
     int64_t outbox_seen; /* the highest id of the outbox ever assigned */
     struct model_counts counts;
     struct model *spare; /* copy from before a step with two possible outcomes */
@@ -204,6 +222,7 @@ void model_read_fresh_hooks(struct model *m, const struct core *c);
 void model_add_run(struct model *m, struct model_run run);
 void model_drop_run(struct model *m, int64_t run_id);
 struct model_boot *model_boot_of(struct model *m, int64_t node_id);       /* grows the array */
+struct model_grant *model_grant_of(struct model *m, int64_t node_id);     /* grows the array */
 struct model_reading *model_reading_of(struct model *m, int64_t node_id); /* grows the array */
 /* The node has reported a later boot than this one (ADR 0049). */
 bool model_boot_is_old(const struct model *m, int64_t node_id, struct str boot_id);
@@ -261,6 +280,16 @@ void model_block_unready(struct model *m);
 void model_count(struct model *m, int64_t id, enum model_event event);
 /* The noderole after `after` by (cohort, id), of one node or (0) of all nodes. 0: the end. */
 int64_t model_next_by_cohort(const struct model *m, int64_t node_id, int64_t after);
+
+/* ---- model_grants.c ---- */
+
+/* Without a command: adopt the grants as they are. */
+const char *model_follow_grants(struct model *m, const struct core *c,
+                                const struct command *command, const struct outcome *outcome);
+/* The noderole whose run fails, because it may not set this environment; 0 = none. */
+int64_t model_grant_refused_run(const struct model *m, const struct node_update_command *update);
+/* The root cause of a machine that is not alive and whose power is in order. */
+enum cause_code model_why_install(const struct model *m, int64_t node_id);
 
 /* ---- model_anneal.c ---- */
 

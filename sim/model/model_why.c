@@ -100,15 +100,17 @@ static struct model_cause model_why_node(const struct model *m, int64_t node_id)
     return model_why_make(CAUSE_NONE, TABLE_NODE, node_id);
 }
 
-/* A node that is not alive: its power action waits, its last power action failed, or neither. */
+/* A node that is not alive: its power action waits, its last power action failed, its machine is
+ * not installed, or none of these. */
 static struct model_cause model_why_power(const struct model *m, int64_t node_id)
 {
     const int64_t server = model_power_waits_for(m, node_id);
     if (server)
         return model_why_make(CAUSE_BOOT_NOT_SERVED, TABLE_NODEROLE, server);
     const bool has_status = node_id < (int64_t)m->boots_count && m->boots[node_id].exists &&
-                            m->boots[node_id].has_status;
-    return model_why_make(has_status ? CAUSE_POWER_FAILED : CAUSE_NOT_ALIVE, TABLE_NODE, node_id);
+                            m->boots[node_id].has_power_status;
+    return model_why_make(has_status ? CAUSE_POWER_FAILED : model_why_install(m, node_id),
+                          TABLE_NODE, node_id);
 }
 
 static struct model_cause model_why_todo(const struct model *m, int64_t id)

@@ -28,6 +28,7 @@ void checks_fini(struct checks *c)
     durability_oracle_fini(&c->ledger);
     run_history_oracle_fini(&c->book);
     host_key_oracle_fini(&c->keys);
+    grant_oracle_fini(&c->grants);
     address_oracle_fini(&c->addresses);
     c->counts->boot_changes += c->boot_view.compared;
     boot_view_oracle_fini(&c->boot_view);
@@ -70,7 +71,8 @@ static void moment_set(struct moment *moment, int64_t turn, struct digest128 dig
 }
 
 /* The turn of the store decides which of the two moments the core has returned to. */
-static const char *checks_return_to_stored(struct checks *c, const struct core *core, int64_t turn)
+static const char *checks_return_to_stored(struct checks *c, const struct core *core, int64_t turn,
+                                           bool is_imported)
 {
     if (turn < c->acknowledged)
         return checks_report(c, "I4: turn %lld was acknowledged, the store is at %lld",
@@ -80,17 +82,23 @@ static const char *checks_return_to_stored(struct checks *c, const struct core *
         return checks_report(c, "I4: the store is at turn %lld, neither %lld nor %lld",
                              (long long)turn, (long long)c->durable.turn,
                              (long long)c->pending.turn);
-    const struct moment *moment = is_pending ? &c->pending : &c->durable;
-    if (!digest_eq(core_digest(core), moment->digest))
+    struct moment *moment = is_pending ? &c->pending : &c->durable;
+    if (!is_imported && !digest_eq(core_digest(core), moment->digest))
         return checks_report(c, "I1: the core loaded at turn %lld differs", (long long)turn);
     model_copy(c->model, moment->model);
     model_restart_deadlines(c->model);
+    model_restart_installs(c->model);
+    const char *said = is_imported ? model_import(c->model, core) : NULL;
+    if (said)
+        return checks_report(c, "%s", said);
+    if (is_imported)
+        moment_set(moment, turn, core_digest(core), c->model);
     if (is_pending)
         moment_set(&c->durable, turn, moment->digest, c->model);
     return NULL;
 }
 
-const char *checks_begun(struct checks *c, const struct core *core, int64_t turn)
+const char *checks_begun(struct checks *c, const struct core *core, int64_t turn, bool is_imported)
 {
     c->has_before = false;
     boot_view_oracle_begin(&c->boot_view, core, turn, &c->scratch);
@@ -100,7 +108,7 @@ const char *checks_begun(struct checks *c, const struct core *core, int64_t turn
         c->pending.turn = 0;
         return NULL;
     }
-    const char *said = checks_return_to_stored(c, core, turn);
+    const char *said = checks_return_to_stored(c, core, turn, is_imported);
     c->pending.turn = 0;
     return said ? said : checks_core(c, core, "after a load");
 }

@@ -6,6 +6,7 @@
  * - I10: the naive model agrees: every state after every step, every root cause after every turn
  * - I11: every start that ends has one row in the history (run_history_oracle.h)
  * - I13: at most one automatic admin node, and none besides another admin node
+ * - I20: of each boot generation at most one ticket is granted an installer (grant_oracle.h)
  * - I14: no host key is pinned for two nodes, and none for a deleted node (host_key_oracle.h)
  * - I15, I16: every address and every MAC has one owner (address_oracle.h), and a freed or declined
  *   address has no new owner within an hour
@@ -29,6 +30,7 @@
 #include "sim/oracle/address_oracle.h"
 #include "sim/oracle/boot_view_oracle.h"
 #include "sim/oracle/durability_oracle.h"
+#include "sim/oracle/grant_oracle.h"
 #include "sim/oracle/host_key_oracle.h"
 #include "sim/oracle/run_history_oracle.h"
 #include "sim/scenario/counts.h"
@@ -48,6 +50,7 @@ struct checks {
     struct durability_oracle ledger;
     struct run_history_oracle book;
     struct host_key_oracle keys;
+    struct grant_oracle grants;
     struct address_oracle addresses;
     struct boot_view_oracle boot_view;
     struct arena scratch;
@@ -68,8 +71,9 @@ struct checks {
 void checks_init(struct checks *c, const struct scenario *scenario, struct counts *counts);
 void checks_fini(struct checks *c);
 
-/* A core was bootstrapped or loaded at turn `turn`. */
-const char *checks_begun(struct checks *c, const struct core *core, int64_t turn);
+/* A core was bootstrapped or loaded at turn `turn`; is_imported: for the first time after an import
+ * of the store. */
+const char *checks_begun(struct checks *c, const struct core *core, int64_t turn, bool is_imported);
 /* A command was executed. */
 const char *checks_stepped(struct checks *c, const struct core *core, const struct command *command,
                            const struct outcome *outcome);

@@ -153,6 +153,18 @@ static void counts_print_cells(const struct counts *counts, FILE *out)
     fprintf(out, "\n");
 }
 
+static void counts_print_installers(const struct counts *counts, FILE *out)
+{
+    fprintf(out, "installers: %llu granted, %llu answered local, %llu stale; grants void:",
+            (unsigned long long)counts->model.answers[GRANT_GRANTED],
+            (unsigned long long)counts->model.answers[GRANT_LOCAL],
+            (unsigned long long)counts->model.answers[GRANT_STALE]);
+    for (uint32_t i = GRANT_VOID_NONE + 1; i < GRANT_VOID_COUNT; i++)
+        fprintf(out, " %s %llu", grant_void_name((enum grant_void)i),
+                (unsigned long long)counts->model.voids[i]);
+    fprintf(out, "\n");
+}
+
 void counts_print(const struct counts *counts, FILE *out)
 {
     uint32_t column = 0;
@@ -181,6 +193,7 @@ void counts_print(const struct counts *counts, FILE *out)
         (unsigned long long)counts->model.rested, (unsigned long long)counts->model.names,
         (unsigned long long)counts->model.sliced);
     fprintf(out, "boot view: %llu changes compared\n", (unsigned long long)counts->boot_changes);
+    counts_print_installers(counts, out);
     fprintf(out, "faults\n");
     for (uint32_t i = 0; i < FAULT_COUNT; i++)
         counts_print_pair(out, &column, fault_name((enum sim_fault)i), counts->faults[i]);
@@ -269,6 +282,15 @@ uint32_t counts_missing(const struct counts *counts, const struct options *optio
     count += counts_report_missing(out, !counts->model.rested, "address", "that is freed");
     count += counts_report_missing(out, !counts->model.names, "DNS name", "of an allocation");
     count += counts_report_missing(out, !counts->model.sliced, "deletion", "in slices");
+    static const char *const answers[GRANT_ANSWER_COUNT] = {"granted", "local", "stale"};
+    for (uint32_t i = 0; i < GRANT_ANSWER_COUNT; i++)
+        count += counts_report_missing(out, !counts->model.answers[i], "answer", answers[i]);
+    /* A store that is restored is at an older turn, which the oracles of a world do not follow; the
+     * records are changed as those of an import. */
+    for (uint32_t i = GRANT_VOID_NONE + 1; i < GRANT_VOID_COUNT; i++)
+        count += counts_report_missing(out, !counts->model.voids[i] && i != GRANT_VOID_RESTORED,
+                                       "grant that is void because",
+                                       grant_void_name((enum grant_void)i));
     for (uint32_t i = 0; i < COMMAND_COUNT; i++) {
         const enum command_kind kind = (enum command_kind)i;
         /* These two are only part of the result of a hook and are never sent alone. */

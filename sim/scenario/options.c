@@ -159,7 +159,10 @@ static void scenario_draw_rates(const struct options *options, struct prng *chan
         scenario->rate[FAULT_RUNNER_CRASH] = 20;
     if (scenario->rate[FAULT_STORE_REFUSED] > 60)
         scenario->rate[FAULT_STORE_REFUSED] = 60;
-    /* Evaluated only if a process crashes while a batch is in flight, which is rare enough. */
+    /* Evaluated only if a process crashes, or crashes while a batch is in flight, which is rare
+     * enough. */
+    if (scenario->rate[FAULT_STORE_IMPORTED])
+        scenario->rate[FAULT_STORE_IMPORTED] = 300;
     if (scenario->rate[FAULT_STORE_LOST_TAIL])
         scenario->rate[FAULT_STORE_LOST_TAIL] = 500;
 }

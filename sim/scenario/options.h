@@ -40,6 +40,7 @@
     X(STORE_UNANSWERED, "store_unanswered", "store")  /* stored, but the result is lost         */ \
     X(STORE_LATE, "store_late", "store")              /* takes seconds                          */ \
     X(STORE_LOST_TAIL, "store_lost_tail", "store")    /* a crash loses the unanswered batch     */ \
+    X(STORE_IMPORTED, "store_imported", "store")      /* it is imported after a crash           */ \
     X(CRASH, "crash", "crash")                        /* the daemon dies at a point of its turn */ \
     X(CRASH_AGAIN, "crash_again", "crash")            /* and again while it recovers            */ \
     X(CLOCK_FORWARD, "clock_forward", "clock")        /* the wall clock jumps                   */ \

@@ -7,8 +7,11 @@
 
 #include "base/text/buf.h"
 
-static const char letters[] = {
-    [MARK_COMMAND] = 'c', [MARK_BATCH] = 'b', [MARK_DURABLE] = 'd', [MARK_RELOAD] = 'r'};
+static const char letters[] = {[MARK_COMMAND] = 'c',
+                               [MARK_BATCH] = 'b',
+                               [MARK_DURABLE] = 'd',
+                               [MARK_RELOAD] = 'r',
+                               [MARK_IMPORT] = 'i'};
 
 void transcript_init(struct transcript *t, const struct scenario *scenario, bool has_hash)
 {

@@ -21,6 +21,7 @@ enum mark_kind {
     MARK_BATCH,   /* the changes since the last batch were collected */
     MARK_DURABLE, /* that batch is stored                            */
     MARK_RELOAD,  /* the core was discarded and loaded again         */
+    MARK_IMPORT,  /* before that, the store was imported             */
     MARK_COUNT
 };
 

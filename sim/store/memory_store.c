@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text/buf.h"
+#include "model/grant.h"
 #include "model/limits.h"
 
 /* Each table is an array of encoded rows, sorted by key and searched by bisection. A batch is
@@ -395,6 +396,29 @@ uint32_t memory_store_count(const struct memory_store *m, enum table table)
 void memory_store_set_mark(struct memory_store *m, struct store_mark mark)
 {
     m->mark = mark;
+}
+
+void memory_store_void_grants(struct memory_store *m)
+{
+    static const enum table tables[] = {TABLE_NODE, TABLE_NODEROLE};
+    struct arena scratch = {0};
+    for (uint32_t t = 0; t < 2; t++)
+        for (uint32_t i = 0; i < m->tables[tables[t]].count; i++) {
+            struct row *row = &m->tables[tables[t]].at[i];
+            struct record record = row_decode(row);
+            struct buf b = buf_in(&scratch);
+            if (!grant_void_record(&record, GRANT_VOID_IMPORTED))
+                continue;
+            record_encode(&record, &b);
+            digest_sub(&m->mark.digest, digest_of_row((struct str){row->bytes, row->size}));
+            digest_add(&m->mark.digest, digest_of_row(buf_str(&b)));
+            /* The strings of the record point into the old bytes. */
+            free(row->bytes);
+            row->bytes = memory_realloc(NULL, buf_str(&b).len);
+            memcpy(row->bytes, buf_str(&b).at, buf_str(&b).len);
+            row->size = buf_str(&b).len;
+        }
+    arena_fini(&scratch);
 }
 
 void memory_store_usurp(struct memory_store *m)

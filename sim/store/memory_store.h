@@ -72,6 +72,8 @@ struct store_mark memory_store_mark(const struct memory_store *m);
 uint32_t memory_store_count(const struct memory_store *m, enum table table);
 /* Replace epoch, turn and time of the store, as a restore would; the rows are unchanged. */
 void memory_store_set_mark(struct memory_store *m, struct store_mark mark);
+/* What an import of the store into another one does to the grants in it (store/copy.c). */
+void memory_store_void_grants(struct memory_store *m);
 /* Another process takes the leadership: every session is fenced. */
 void memory_store_usurp(struct memory_store *m);
 /* Read every record below TABLE_LOADED, as load() does but without faults. */

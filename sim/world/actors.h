@@ -34,6 +34,11 @@ void nodes_sim_fini(struct world *w);
 /* ---- operator*.c (operator.h): random commands of operators ---- */
 
 void operator_acts(struct world *w);
+/* The hook of an installing role: the parked run sets the environment of its node. The machine asks
+ * for its installer several times afterwards. */
+void operator_install(struct world *w, int64_t run_id, int64_t node_id);
+/* The machine of the node asks for its installer. */
+void operator_ask_installer(struct world *w, int64_t node_id);
 
 /* ---- repair.c: repairs after the phase with faults; everything must become ACTIVE (I7) ---- */
 

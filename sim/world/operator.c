@@ -8,8 +8,8 @@
 #include "sim/world/world_gen.h"
 
 /* Operators of a world: how a command is sent, how its objects are chosen, and how often each
- * action occurs. The actions are in operator_graph.c, operator_objects.c, operator_networks.c and
- * operator_addresses.c. */
+ * action occurs. The actions are in operator_graph.c, operator_grants.c, operator_objects.c,
+ * operator_networks.c and operator_addresses.c. */
 
 /* ---- sending ---- */
 
@@ -156,6 +156,9 @@ static const struct {
     {action_boot_served, 1},
     {action_run_resume, 5},
     {action_run_cancel, 10},
+    {action_install, 10},
+    {action_grant_use, 30},
+    {action_stamp, 3},
     {action_deployment_create, 4},
     {action_deployment_update, 4},
     {action_deployment_delete, 3},

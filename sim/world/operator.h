@@ -42,6 +42,9 @@ typedef void operator_action(struct world *w, const struct core *core);
 /* operator.c */
 operator_action action_batch;
 
+/* operator_grants.c */
+operator_action action_install, action_grant_use, action_stamp;
+
 /* operator_graph.c */
 operator_action action_bind, action_cycle, action_noderole_delete, action_noderole_propose,
     action_noderole_commit, action_noderole_retry, action_noderole_data, action_noderole_enqueue,

@@ -18,6 +18,8 @@ void action_settings(struct world *w, const struct core *core)
     update->given = (uint32_t)prng_below(&w->rng, 32) |
                     (prng_chance(&w->rng, 500) ? GIVEN_SETTINGS_BARRIER : 0);
     update->barrier_s = (uint32_t)prng_below(&w->rng, 3) * 60;
+    update->given |= prng_chance(&w->rng, 500) ? GIVEN_SETTINGS_INSTALL_WAIT : 0;
+    update->install_wait_s = (uint32_t)prng_below(&w->rng, 4) * 600;
     update->pool_normal = (uint32_t)prng_between(&w->rng, 1, 12);
     update->pool_high = (uint32_t)prng_between(&w->rng, 1, 4);
     update->max_depth = prng_chance(&w->rng, 500) ? 0 : 2;

@@ -188,6 +188,8 @@ static void runner_sim_schedule_resume(struct world *w, const struct attempt *at
     struct command command = {.kind = COMMAND_NODEROLE_RETRY, .actor = STR("runner")};
     command.noderole_retry.id = attempt->noderole_id;
     if (result == RESULT_PARKED) {
+        if (prng_chance(&w->rng, 700))
+            operator_install(w, attempt->run_id, attempt->node_id);
         command.kind = COMMAND_RUN_RESUME;
         command.run_resume.run_id = attempt->run_id;
         if (prng_chance(&w->rng, 300))

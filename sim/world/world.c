@@ -144,6 +144,8 @@ static void world_reply_outcome(void *self, int64_t request, const struct outcom
     struct world *w = self;
     transcript_effect(w->transcript, "reply", request, (int64_t)outcome->verdict, (struct str){0});
     world_check(w, checks_acknowledged(w->checks, turn, w->store));
+    if (outcome->verdict == VERDICT_DONE)
+        world_check(w, grant_oracle_reply(&w->checks->grants, request, outcome->doc));
 }
 
 static void world_reply_failed(void *self, int64_t request, err why)
@@ -277,12 +279,15 @@ static bool world_on_turn_point(void *self, const char *name)
         const int64_t turn = memory_store_mark(w->store).turn;
         struct buf now = buf_in(&w->arena);
         buf_put_i64(&now, world_clock_now(w));
+        if (w->is_imported)
+            transcript_add(w->transcript, MARK_IMPORT, turn, (struct str){0});
         transcript_add(w->transcript, MARK_RELOAD, turn, buf_str(&now));
         durability_oracle_reload(&w->checks->ledger, w->store);
         run_history_oracle_reload(&w->checks->book, w->store);
         host_key_oracle_reload(&w->checks->keys, w->store);
         world_check(w, address_oracle_reload(&w->checks->addresses, w->store));
-        world_check(w, checks_begun(w->checks, core, turn));
+        world_check(w, checks_begun(w->checks, core, turn, w->is_imported && turn > 0));
+        w->is_imported = false;
     }
     if (point == TURN_POINT_SUBMIT_BEFORE)
         world_draw_store_fault(w);
@@ -319,6 +324,10 @@ static void world_daemon_crash(struct world *w)
     const bool loses_tail = w->session.busy && world_fault(w, FAULT_STORE_LOST_TAIL);
     turn_free(w->turn);
     memory_session_crash(&w->session, !loses_tail);
+    if (world_fault(w, FAULT_STORE_IMPORTED)) {
+        memory_store_void_grants(w->store);
+        w->is_imported = true;
+    }
     w->turn = NULL;
     w->crashes++;
     w->recovering = world_fault(w, FAULT_CRASH_AGAIN) || prng_chance(&w->rng, 200);
@@ -352,6 +361,7 @@ static void world_dispatch(struct world *w, const struct event *event)
     case EVENT_NODE_FAILS: nodes_sim_fails(w, event->id); return;
     case EVENT_NODE_RETURNS: nodes_sim_returns(w, event->id); return;
     case EVENT_NODE_REPORTS: nodes_sim_reports(w, event->id); return;
+    case EVENT_NODE_ASKS: operator_ask_installer(w, event->id); return;
     case EVENT_RUNNER_CRASHES: runner_sim_crash(w); return;
     case EVENT_CLOCK_JUMPS: world_clock_jump(w); return;
     }

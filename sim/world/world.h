@@ -37,6 +37,7 @@ enum event_kind {
     EVENT_NODE_FAILS,   /* the machine of node `id` fails                  */
     EVENT_NODE_RETURNS, /* the machine of node `id` returns                */
     EVENT_NODE_REPORTS, /* periodic report of the machine of node `id`     */
+    EVENT_NODE_ASKS,    /* the machine of node `id` asks for its installer */
     EVENT_RUNNER_CRASHES,
     EVENT_CLOCK_JUMPS,
 };
@@ -98,7 +99,8 @@ struct world {
     bool started;
     uint32_t crashes;
     uint64_t crashes_left;
-    bool recovering; /* the next crash is planned for the recovery after the last one */
+    bool recovering;  /* the next crash is planned for the recovery after the last one */
+    bool is_imported; /* the store was imported since the last load */
     struct {
         enum turn_point point;
         uint32_t visits;   /* of that point, before the crash happens */
