@@ -37,7 +37,7 @@ def test_a_plan_has_a_summary_and_can_be_the_summary_alone(daemon):
     whole = me.get("deployments/pl-sum/plan").json()
     brief = me.get("deployments/pl-sum/plan?summary=true").json()
     assert brief["hash"] == whole["hash"] and brief["summary"] == whole["summary"], (whole, brief)
-    assert sorted(brief) == ["consent", "hash", "seq", "summary", "unproposed"], brief
+    assert sorted(brief) == ["consent", "destroys", "hash", "seq", "summary", "unproposed"], brief
     summary = brief["summary"]
     assert summary["actions"]["commit"] == 3 == len(whole["commits"]) and summary["machines"] == 3, summary
     assert [w["wave"] for w in summary["waves"]] == [1] and summary["waves"][0]["run"] == 3, summary

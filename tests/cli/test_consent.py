@@ -10,12 +10,12 @@ barclamp: {name: co_wipe, source_path: co_wipe}
 roles:
   - {name: co-wipe, jig: test, flags: [destructive], announces: [wipe, boot]}
   - {name: co-plain, jig: test}
-  - name: co-disk
+  - name: co-raid
     jig: test
     flags: [destructive]
     announces: [wipe, boot]
     attribs:
-      - {name: co-targets, map: announced/co-disk/wipe, writable: true}
+      - {name: co-targets, map: announced/co-raid/wipe, writable: true}
 """
 NOTE = "not a secure erase"
 PROPOSED = 4
@@ -70,19 +70,19 @@ def test_a_destructive_commit_needs_consent_wherever_it_is_made(bench):
 
 
 def test_the_disks_that_are_wiped_are_shown_wherever_it_asks(bench):
-    prepare(bench, "co-disks", *[f"co-disk{i}.example.com" for i in range(3)], role="co-disk")
+    prepare(bench, "co-disks", *[f"co-disk{i}.example.com" for i in range(3)], role="co-raid")
     assert NOTE not in bench.online("deployments", "commit", "co-disks").err
     disks = [{"name": "disk/by-id/a", "size": 480103981056, "serial": "S-1", "path": "/dev/sda"},
              {"name": "b\u001b[31m", "size": 999, "wwn": "5000c5"}]
-    bench.says("noderoles", "set", "co-disk0.example.com/co-disk", "co-targets", json.dumps(disks))
+    bench.says("noderoles", "set", "co-disk0.example.com/co-raid", "co-targets", json.dumps(disks))
     many = [{"name": f"disk{i}", "serial": "x" * 200} for i in range(200)]
-    bench.says("noderoles", "set", "co-disk1.example.com/co-disk", "co-targets", json.dumps(many))
-    bench.says("noderoles", "set", "co-disk2.example.com/co-disk", "co-targets", '"no list"')
-    shown = ("co-disk0.example.com: co-disk (wipe, boot): wipe disk/by-id/a, 480.1 GB, serial S-1; "
+    bench.says("noderoles", "set", "co-disk1.example.com/co-raid", "co-targets", json.dumps(many))
+    bench.says("noderoles", "set", "co-disk2.example.com/co-raid", "co-targets", '"no list"')
+    shown = ("co-disk0.example.com: co-raid (wipe, boot): wipe disk/by-id/a, 480.1 GB, serial S-1; "
              "wipe b [31m, 999 bytes, WWN 5000c5")
     for words in [["deployments", "commit", "co-disks"],
                   ["nodes", "commit", "co-disk0.example.com"],
-                  ["noderoles", "commit", "co-disk0.example.com/co-disk"]]:
+                  ["noderoles", "commit", "co-disk0.example.com/co-raid"]]:
         answer = bench.online(*words)
         assert answer.status == NOT_AGREED and shown in answer.err and NOTE in answer.err, answer
     # The plan of the totals and the one with all lists.
@@ -97,7 +97,7 @@ def test_the_disks_that_are_wiped_are_shown_wherever_it_asks(bench):
         assert second["targets_clipped"] and 10 < len(second["targets"]["wipe"]) < 100, plan
         assert "targets" not in third, plan
     # The hash of the plan and the consent cover the disks.
-    bench.says("noderoles", "set", "co-disk0.example.com/co-disk", "co-targets", json.dumps(disks[1:]))
+    bench.says("noderoles", "set", "co-disk0.example.com/co-raid", "co-targets", json.dumps(disks[1:]))
     changed = json.loads(bench.says("deployments", "plan", "co-disks", "-o", "json"))
     assert changed["hash"] != plan["hash"] and changed["consent"] != plan["consent"], changed
     answer = bench.online("deployments", "commit", "co-disks", "--plan", plan["hash"])
