@@ -478,6 +478,16 @@ struct import import_begin(struct core *c, const struct json *doc, network_ix ne
     return im;
 }
 
+/* The code of the role has a new on_proposed: call it for the noderoles that are PROPOSED already,
+ * because a commit may need what it chooses. */
+static void import_call_proposed(struct core *c, role_ix role)
+{
+    for (uint32_t i = 0; i < role_at(c, role)->deployed.count; i++) {
+        const deployment_role_ix dr = {vec_at(c, &role_at(c, role)->deployed, i)};
+        hooks_proposed_all(c, &deployment_role_at(c, dr)->noderoles);
+    }
+}
+
 void import_end(struct import *im)
 {
     struct core *c = im->c;
@@ -492,8 +502,11 @@ void import_end(struct import *im)
         /* Noderoles may be able to run now; those of a new role do not exist yet. */
         if (!refused(c) && !im->network.v)
             nodes_resume_all(c);
-        for (uint32_t i = 0; i < im->touched_count && !refused(c); i++)
+        for (uint32_t i = 0; i < im->touched_count && !refused(c); i++) {
             hooks_compute_template(c, im->touched[i]);
+            if (im->role_marks[im->touched[i].v] & MARK_PROPOSES)
+                import_call_proposed(c, im->touched[i]);
+        }
     }
     if (refused(c) || im->network.v)
         return;

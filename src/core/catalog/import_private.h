@@ -41,6 +41,7 @@ enum role_mark {
     MARK_SEEN = 1,    /* defined in this document */
     MARK_TOUCHED = 2, /* is in `touched` */
     MARK_QUEUED = 4,  /* is in `requires_queue` */
+    MARK_PROPOSES = 8 /* its code has a new on_proposed */
 };
 
 /* True after PROBLEMS_MAX problems: the rest of the document is not read. */

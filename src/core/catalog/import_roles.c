@@ -431,6 +431,8 @@ static void import_one_role(struct import *im, const struct json *entry, uint32_
     }
     /* Write the row only if a field differs. */
     if (ix.v && !role_reads_as(c, role_at(c, ix), &def)) {
+        if (def.hooks & ~role_at(c, ix)->hooks & 1u << HOOK_PROPOSED)
+            im->role_marks[ix.v] |= MARK_PROPOSES;
         role_write(c, ix, &def);
         import_touch_role(im, ix, i);
     }

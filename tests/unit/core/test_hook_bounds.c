@@ -192,6 +192,35 @@ TEST(on_proposed_is_called_when_the_data_change_that_a_noderole_is_given)
     world_close(w);
 }
 
+static void import_with_hooks(struct world *w, const char *hooks)
+{
+    char doc[300];
+    snprintf(doc, sizeof doc,
+             "{'barclamp':{'name':'again','source_path':'x'},'roles':[{'name':'c','jig':'script',"
+             "'hooks':[%s]}]}",
+             hooks);
+    DONE(w, CMD(IMPORT, import, .barclamp = world_json(w, doc)));
+}
+
+/* A new version of a barclamp brings an on_proposed: it is called for what is PROPOSED already. */
+TEST(on_proposed_is_called_when_an_import_brings_it)
+{
+    struct world *w = world_open();
+    world_role(w, "a", ""); /* imports the jig */
+    import_with_hooks(w, "'on_todo'");
+    world_node(w, "n1", NULL);
+    world_node(w, "n2", NULL);
+    world_bind(w, "c@n1");
+    world_bind(w, "c@n2");
+    world_commit(w, "c@n2");
+    world_deliver(w);
+    import_with_hooks(w, "'on_todo','on_proposed'");
+    CHECK(rows(w) == 1 && world_waiting(w, "on_proposed c@n1"));
+    import_with_hooks(w, "'on_proposed'"); /* it is not new */
+    CHECK(rows(w) == 1);
+    world_close(w);
+}
+
 /* ---- failures that change no state ---- */
 
 TEST(a_failed_on_blocked_is_in_status_and_runlog)
