@@ -190,9 +190,10 @@ static void world_watch_durable(void *self, const struct batch *batch)
 static void world_plan_crash(struct world *w)
 {
     static const enum turn_point while_recovering[] = {
-        TURN_POINT_LEAD_BEFORE,  TURN_POINT_LEAD_AFTER,   TURN_POINT_LOAD_BEFORE,
-        TURN_POINT_LOAD_RECORD,  TURN_POINT_LOAD_AFTER,   TURN_POINT_RESUME_BEFORE,
-        TURN_POINT_EFFECT_AFTER, TURN_POINT_RESUME_AFTER, TURN_POINT_FOUND_AFTER};
+        TURN_POINT_LEAD_BEFORE,        TURN_POINT_LEAD_AFTER,       TURN_POINT_LOAD_BEFORE,
+        TURN_POINT_LOAD_RECORD,        TURN_POINT_LOAD_AFTER,       TURN_POINT_RESUME_BEFORE,
+        TURN_POINT_EFFECT_AFTER,       TURN_POINT_RESUME_AFTER,     TURN_POINT_FOUND_AFTER,
+        TURN_POINT_BOOT_LOADED_BEFORE, TURN_POINT_BOOT_LOADED_AFTER};
     const uint64_t all = sizeof while_recovering / sizeof *while_recovering;
     if (w->recovering) {
         w->plan.point = while_recovering[prng_below(&w->rng, all)];

@@ -12,7 +12,8 @@
  *   take     Commands leave the queue in order of arrival and are stamped with time and nonce.
  *   step     The core executes each one; outcomes and effects are kept in the arena of the batch.
  *   commit   All changed rows are encoded into one batch, which is submitted to the store.
- *   perform  After the store has committed, effects are performed, then replies are sent.
+ *   perform  After the store has committed, the changes of the boot view are reported to the boot
+ *            port, then effects are performed, then replies are sent.
  *
  * This file owns struct turn and with it the core, the queue of commands and the batch in
  * progress, from its first step until turn_forget_batch().
@@ -464,6 +465,8 @@ static enum turn_status turn_poll_commit(struct turn *t)
         return turn_commit_failed(t, e, "the store could not commit a batch");
     t->in_flight = false;
     turn_now_durable(t);
+    if (!turn_report_boot_changes(t))
+        return TURN_CRASHED;
     return turn_perform(t);
 }
 

@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/mem/arena.h"
 #include "model/command.h"
+#include "port/boot_port.h"
 #include "port/clock_port.h"
 #include "port/hooks_port.h"
 #include "port/power_port.h"
@@ -43,6 +44,8 @@ struct turn;
     X(LOAD_RECORD, "load.record")                                                                  \
     X(LOAD_AFTER, "load.after")                                                                    \
     X(FOUND_AFTER, "found.after")                                                                  \
+    X(BOOT_LOADED_BEFORE, "boot.loaded.before")                                                    \
+    X(BOOT_LOADED_AFTER, "boot.loaded.after")                                                      \
     X(RESUME_BEFORE, "resume.before")                                                              \
     X(RESUME_AFTER, "resume.after")                                                                \
     X(TAKE_BEFORE, "take.before")                                                                  \
@@ -60,6 +63,8 @@ struct turn;
     X(POLL_BUSY, "poll.busy")                                                                      \
     X(POLL_OK, "poll.ok")                                                                          \
     X(POLL_FAILED, "poll.failed")                                                                  \
+    X(BOOT_CHANGED_BEFORE, "boot.changed.before")                                                  \
+    X(BOOT_CHANGED_AFTER, "boot.changed.after")                                                    \
     X(PERFORM_BEFORE, "perform.before")                                                            \
     X(EFFECT_BEFORE, "effect.before")                                                              \
     X(EFFECT_AFTER, "effect.after")                                                                \
@@ -93,6 +98,7 @@ struct turn_ports {
     struct power_port power;
     struct reply_port reply;
     struct watch_port watch;
+    struct boot_port boot; /* the daemon has none yet: it has no connection to boot servers */
     struct crash_port crash;
     uint32_t batch_bytes_max; /* 0: BATCH_BYTES_MAX */
     uint32_t deletion_rows;   /* core_set_deletion_rows(); 0: the default */

@@ -1,8 +1,9 @@
 /* turn_private.h - the state of the turn, shared by the files of src/turn.
  *
  * turn.c has the pipeline, command_queue.c the commands that wait, audit.c the events, recover.c
- * the failures and the reload, plan_queue.c plans in slices, turn_times.c the clocks, retention.c
- * the age of history rows, turn_state.c the queries. Only files of src/turn include this.
+ * the failures and the reload, boot_report.c what boot servers must know, plan_queue.c plans in
+ * slices, turn_times.c the clocks, retention.c the age of history rows, turn_state.c the queries.
+ * Only files of src/turn include this.
  */
 #pragma once
 
@@ -117,6 +118,13 @@ enum turn_status turn_recover(struct turn *t);
 bool turn_wait_for_hooks(struct turn *t, const struct input *input, const struct outcome *outcome);
 /* turn.c: the refusal after too many rounds of veto requests that changed each time. */
 struct outcome turn_hooks_unsettled(struct arena *a);
+
+/* ---- boot_report.c: false means crashed in between ---- */
+
+/* A core was loaded; `turn` is that of the store. */
+bool turn_report_boot_load(struct turn *t, int64_t turn);
+/* The batch is durable, and the core has exactly its rows. */
+bool turn_report_boot_changes(struct turn *t);
 
 /* ---- plan_queue.c ---- */
 

@@ -11,6 +11,8 @@
  *   NODE_POWER          an outbox row of kind `id`, and its delivery
  *   OUTBOX_DONE         removes the row
  *   GROUP_ADD           the annealer creates `id` nodes later; the next tick is due in `node_id` ms
+ *
+ * Its boot view has one entry for each node, a machine whose generation is the id of the node.
  */
 #pragma once
 
@@ -24,14 +26,19 @@ struct scripted_row {
     struct record record;
 };
 
+enum { SCRIPT_BOOT_CHANGES_MAX = 32768 };
+
 struct core {
     struct scripted_row *rows; /* row i has the id i + 1, whatever its table */
     uint32_t count, cap, changed;
     int64_t work, deadline, now_ms;
     uint64_t steps;
-    uint32_t deletion_rows; /* 0: not set */
-    int64_t name_slices;    /* slices that are left; set by a test in the same way */
-    bool needs_reload;      /* set by a test, which casts away the const of turn_core() */
+    uint32_t deletion_rows;        /* 0: not set */
+    int64_t name_slices;           /* slices that are left; set by a test in the same way */
+    struct boot_key *boot_changes; /* of the last batch; SCRIPT_BOOT_CHANGES_MAX at most */
+    uint32_t boot_change_count;
+    int64_t boot_turn;
+    bool needs_reload; /* set by a test, which casts away the const of turn_core() */
 };
 
 static const char *script_load_error; /* if set, core_load_end() fails with it */
@@ -41,13 +48,17 @@ struct core *core_new(void)
     struct core *c = calloc(1, sizeof *c);
     must(c != NULL);
     c->deadline = -1;
+    c->boot_changes = calloc(SCRIPT_BOOT_CHANGES_MAX, sizeof *c->boot_changes);
+    must(c->boot_changes != NULL);
     return c;
 }
 
 void core_free(struct core *c)
 {
-    if (c)
+    if (c) {
         free(c->rows);
+        free(c->boot_changes);
+    }
     free(c);
 }
 
@@ -286,11 +297,18 @@ uint32_t core_changed(const struct core *c)
 void core_collect(struct core *c, int64_t turn, void (*visit)(void *, const struct change *),
                   void *context)
 {
+    c->boot_change_count = 0;
+    c->boot_turn = turn;
     for (uint32_t i = 0; i < c->count; i++) {
         struct scripted_row *row = &c->rows[i];
         if (!row->dirty)
             continue;
         row->dirty = false;
+        if (row->record.table == TABLE_NODE) {
+            must(c->boot_change_count < SCRIPT_BOOT_CHANGES_MAX);
+            c->boot_changes[c->boot_change_count++] =
+                (struct boot_key){BOOT_MACHINE, row->record.id};
+        }
         struct change change = {.gone = !row->live, .record = row->record};
         if (row->record.table == TABLE_NODE)
             change.record.node.turn = row->record.node.turn = turn;
@@ -317,6 +335,22 @@ bool core_record(const struct core *c, enum table table, int64_t id, struct reco
     if (row)
         *out_record = row->record;
     return row != NULL;
+}
+
+bool core_boot_view(const struct core *c, struct boot_key key, struct arena *a,
+                    struct boot_entry *out)
+{
+    must(a && key.kind == BOOT_MACHINE);
+    *out = (struct boot_entry){.key = key, .machine = {.generation = key.id}};
+    return row_find(c, TABLE_NODE, key.id) != NULL;
+}
+
+const struct boot_key *core_boot_changes(const struct core *c, uint32_t *out_count,
+                                         int64_t *out_turn)
+{
+    *out_count = c->boot_change_count;
+    *out_turn = c->boot_turn;
+    return c->boot_changes;
 }
 
 /* Its nodes have no host keys. */

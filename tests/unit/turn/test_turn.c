@@ -663,6 +663,111 @@ TEST(a_core_that_needs_a_reload_is_replaced_between_batches)
     world_fini(&w);
 }
 
+/* ---- boot servers ---- */
+
+TEST(boot_changes_are_reported_before_effects_and_replies)
+{
+    struct world w;
+    world_init(&w);
+    w.logs_boot = true;
+    w.session.faults.late = 1;
+    CHECK(submit_create(&w, 1, STR("")) == OK && submit_create(&w, 2, STR("")) == OK);
+    CHECK(submit_id(&w, COMMAND_NODEROLE_ENQUEUE, 3, 40) == OK);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && turn_advance(w.turn) == TURN_WAITING);
+    CHECK(says(&w, "")); /* the batch is not durable yet */
+    CHECK(run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "changed @2: 2 3; start 4/1 e1; 1 done 2 @2; 2 done 3 @2; 3 done 4 @2; "));
+    CHECK(submit_id(&w, COMMAND_NODE_DELETE, 4, 3) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "changed @3: -3; 4 done 0 @3; "));
+    /* A batch without changes of the view, and a refusal without a batch. */
+    CHECK(submit_id(&w, COMMAND_NODEROLE_ENQUEUE, 5, 40) == OK);
+    CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, "start 5/1 e1; 5 done 5 @4; "));
+    CHECK(submit_id(&w, COMMAND_NODE_DELETE, 6, 99) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "6 not_found @4; "));
+    world_fini(&w);
+}
+
+TEST(a_load_is_reported_before_effects_are_repeated)
+{
+    struct world w;
+    world_init(&w);
+    CHECK(w.boot_loads == 1 && w.boot_turn == 0);
+    CHECK(submit_id(&w, COMMAND_NODEROLE_ENQUEUE, 0, 1) == OK && run_until_quiet(&w) == TURN_QUIET);
+    process_end(&w, false);
+    w.call_log[0] = 0;
+    w.logs_boot = true;
+    process_start(&w);
+    CHECK(turn_start(w.turn) == TURN_AGAIN && says(&w, "loaded @2; query 2/1; "));
+    /* A core that is near the end of its step counter. */
+    ((struct core *)(uintptr_t)turn_core(w.turn))->needs_reload = true;
+    CHECK(submit_create(&w, 7, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "loaded @2; query 2/1; changed @3: 3; 7 done 3 @3; "));
+    /* A connection that was lost: the leadership is acquired again. */
+    err lost = ERR_UNAVAILABLE;
+    w.notice = &lost;
+    CHECK(run_until_quiet(&w) != TURN_CRASHED);
+    w.mono_ms += 10000;
+    CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, "loaded @3; query 2/1; "));
+    world_fini(&w);
+}
+
+TEST(a_failed_batch_is_not_reported_but_the_load_after_it)
+{
+    struct world w;
+    world_init(&w);
+    w.logs_boot = true;
+    w.session.faults.fate = MEMORY_REFUSED_LATE;
+    w.session.faults.error = ERR_NO_SPACE;
+    CHECK(submit_create(&w, 1, STR("")) == OK);
+    CHECK(run_until_quiet(&w) == TURN_DOWN);
+    w.session.faults = (struct memory_faults){0};
+    w.mono_ms += 10000;
+    CHECK(run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "1 unavailable; loaded @1; ") && !w.boot_copy[2]);
+    world_fini(&w);
+}
+
+/* The load covers the batch, so its changes are not reported on their own. */
+TEST(a_batch_in_doubt_is_reported_by_the_load)
+{
+    for (int is_in = 0; is_in < 2; is_in++) {
+        struct world w;
+        world_init(&w);
+        w.logs_boot = true;
+        w.session.faults.fate = is_in ? MEMORY_UNANSWERED_IN : MEMORY_UNANSWERED_OUT;
+        CHECK(submit_create(&w, 1, STR("")) == OK);
+        CHECK(run_until_quiet(&w) == TURN_DOWN);
+        w.session.faults = (struct memory_faults){0};
+        w.mono_ms += 10000;
+        CHECK(run_until_quiet(&w) == TURN_QUIET);
+        CHECK(says(&w, is_in ? "loaded @2; 1 done 2 @2; " : "1 unavailable; loaded @1; "));
+        CHECK(w.boot_copy[2] == (is_in == 1));
+        world_fini(&w);
+    }
+}
+
+/* The rows are readable while another load is due, so the load is reported although the leadership
+ * could not be acquired. */
+TEST(a_load_without_leadership_is_reported)
+{
+    struct world w;
+    world_init(&w);
+    w.logs_boot = true;
+    w.session.faults.fate = MEMORY_REFUSED;
+    w.session.faults.error = ERR_IO;
+    w.session.faults.lead_fails = 1;
+    CHECK(submit_create(&w, 1, STR("")) == OK);
+    CHECK(run_until_quiet(&w) == TURN_DOWN);
+    for (int i = 0; i < 5; i++) {
+        w.session.faults.fate = MEMORY_TAKEN;
+        w.mono_ms += 10000;
+        ignore(run_until_quiet(&w), "the leadership may not be acquired yet");
+    }
+    CHECK(run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "1 unavailable; loaded @1; loaded @1; "));
+    world_fini(&w);
+}
+
 /* ---- crashes ---- */
 
 /* A sequence of commands of all kinds; it ends where the process crashes. */
@@ -743,6 +848,9 @@ static bool crash_and_recover(struct world *w, const char *point, uint32_t hit, 
     CHECK(acknowledged_commands_are_stored(w));
     CHECK(turn_seen(w->turn) == turn_durable(w->turn));
     CHECK(script_nodes(turn_core(w->turn)) == memory_store_count(w->store, TABLE_NODE));
+    /* The copy of a boot server that was notified only by the port is complete. */
+    for (int64_t id = 1; id < 4096; id++)
+        CHECK(w->boot_copy[id] == (row_find(turn_core(w->turn), TABLE_NODE, id) != NULL));
     world_fini(w);
     return died;
 }

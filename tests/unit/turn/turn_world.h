@@ -24,6 +24,10 @@ struct world {
     uint32_t rows;         /* of the last durable batch, events not counted */
     uint32_t bytes_max;    /* of a batch; 0 = as usual */
     err *notice;           /* next result of store_port.notice(); NULL = none */
+    bool logs_boot;        /* log the calls of the boot port as well */
+    int64_t boot_turn;     /* of the last call of the boot port */
+    uint32_t boot_loads;   /* calls of boot_port.loaded() by this process */
+    bool boot_copy[4096];  /* by id: the nodes that a boot server knows */
     char call_log[2000];
     /* Crash when the crash point `crash_at` is passed for the `crash_hit`th time. */
     const char *crash_at;
@@ -140,6 +144,41 @@ static inline void reply_failed(void *self, int64_t request, err why)
     note(self, "%d %s; ", (int)request, name);
 }
 
+/* A boot server that has its base image at once. */
+static inline void boot_loaded(void *self, int64_t turn)
+{
+    struct world *w = self;
+    CHECK(memory_store_mark(w->store).turn == turn && turn_core(w->turn));
+    if (w->logs_boot)
+        note(w, "loaded @%d; ", (int)turn);
+    w->boot_loads++;
+    w->boot_turn = turn;
+    for (int64_t id = 1; id < 4096; id++)
+        w->boot_copy[id] = row_find(turn_core(w->turn), TABLE_NODE, id) != NULL;
+}
+
+static inline void boot_changed(void *self, int64_t turn, const struct boot_change *changes,
+                                uint32_t count)
+{
+    struct world *w = self;
+    CHECK(memory_store_mark(w->store).turn == turn && turn > w->boot_turn && count);
+    w->boot_turn = turn;
+    if (w->logs_boot)
+        note(w, "changed @%d:", (int)turn);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct boot_entry *entry = changes[i].entry;
+        const int64_t id = changes[i].key.id;
+        CHECK(changes[i].key.kind == BOOT_MACHINE);
+        CHECK(!entry || (entry->key.id == id && entry->machine.generation == id));
+        if (w->logs_boot)
+            note(w, " %s%d", entry ? "" : "-", (int)id);
+        if (id < 4096)
+            w->boot_copy[id] = entry != NULL;
+    }
+    if (w->logs_boot)
+        note(w, "; ");
+}
+
 static inline void watch_stepped(void *self, const struct command *command,
                                  const struct outcome *outcome)
 {
@@ -189,8 +228,10 @@ static inline void process_start(struct world *w)
         .power = {w, power_act, power_probe},
         .reply = {w, reply_outcome, reply_failed},
         .watch = {.self = w, .stepped = watch_stepped, .durable = watch_durable},
+        .boot = {w, boot_loaded, boot_changed},
         .crash = {w, crash},
     };
+    w->boot_loads = 0;
     w->ports.store.notice = notices;
     w->ports.batch_bytes_max = w->bytes_max;
     w->turn = turn_new(&w->ports);
