@@ -161,6 +161,7 @@ static const struct key_rule file_keys[] = {
     {"bootenvs",      VALUE_MAPS,     false, NULL,                 &bootenv_rule},
     {"roles",         VALUE_MAPS,     false, NULL,                 &role_rule},
     {"attribs",       VALUE_MAPS,     false, NULL,                 &attrib_rule},
+    {"removed-attribs", VALUE_NAMES,  false, names_check_attrib,   NULL},
     {"os_support",    VALUE_LIST,     false, NULL,                 NULL},
     {"extra_files",   VALUE_LIST,     false, NULL,                 NULL},
     {"debs",          VALUE_PACKAGES, false, NULL,                 NULL},

@@ -9,7 +9,8 @@ enum { JIG_ORDER = 100 }; /* field `order` of imported jigs */
 
 /* Import of one barclamp document: the rows of the barclamp, its jigs and hammer kinds, and the
  * order of an import (import_private.h). import_roles.c imports the roles, import_attribs.c the
- * attribs, import_bootenvs.c the boot environments.
+ * attribs, import_removed.c removes those of earlier versions, import_bootenvs.c imports the boot
+ * environments.
  * The order of sections matters. The barclamp comes first, because it owns the other
  * rows. Jigs precede roles, which warn about unknown jigs. Attribs of nodes precede the removal of
  * roles (see import_private.h). Requirements are written after the last role exists; names are
@@ -533,6 +534,7 @@ void do_import(struct core *c, const struct import_command *p)
     import_roles(&im);
     import_node_attribs(&im);
     import_remove_left_out(&im);
+    import_removed_attribs(&im);
     import_write_requires(&im);
     import_end(&im);
 }

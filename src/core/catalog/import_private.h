@@ -64,6 +64,9 @@ struct str import_text(struct import *im, const struct json *object, const char 
 /* The first element of a list; NULL if there is none or the value is not a list. */
 const struct json *import_list(struct import *im, const struct json *object, const char *key,
                                struct str path);
+/* A list of strings that satisfy `check`; a string that is repeated is kept once. */
+struct json *import_words(struct import *im, const struct json *entry, const char *key,
+                          struct str path, const char *(*check)(struct str));
 /* Checks a required name with `check`; refuses and returns false if it is invalid. */
 bool import_name(struct import *im, struct str name, struct str field,
                  const char *(*check)(struct str));
@@ -82,6 +85,10 @@ void import_node_attribs(struct import *im);
 
 /* import_bootenvs.c: the boot environments of the document. */
 void import_bootenvs(struct import *im);
+
+/* import_removed.c: the attribs of earlier versions that the document lists as removed. Called when
+ * its attribs are written and the roles that it left out are removed. */
+void import_removed_attribs(struct import *im);
 
 /* The beginning and the end of an import; import_end() resolves names. With `network`, the document
  * is imported for that network alone. */

@@ -63,9 +63,8 @@ static const char *import_check_word(struct str step)
     return step.len == 0 || step.len > NAME_LEN_MAX ? "must be a word" : NULL;
 }
 
-/* Reads a list of strings that satisfy `check`; a string that is repeated is kept once. */
-static struct json *import_words(struct import *im, const struct json *entry, const char *key,
-                                 struct str path, const char *(*check)(struct str))
+struct json *import_words(struct import *im, const struct json *entry, const char *key,
+                          struct str path, const char *(*check)(struct str))
 {
     struct json *words = json_make(im->c->arena, JSON_ARRAY);
     const struct str list = import_path_of(im, path, key);

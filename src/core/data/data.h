@@ -1,8 +1,8 @@
 /* data.h - documents and attribs: which row owns a value, and how values are written and merged.
  *
- * Shared by the files of core/data and by deployment_role.c and hook_args.c; the rest of the core
- * uses the functions in core_private.h. JSON trees are allocated in the given arena and may point
- * into strings of the core, so they are valid until the end of the step. */
+ * Shared by the files of core/data and by deployment_role.c, hook_args.c and import_removed.c; the
+ * rest of the core uses the functions in core_private.h. JSON trees are in the given arena and may
+ * point into strings of the core, so they are valid until the end of the step. */
 #pragma once
 
 #include "base/json/json.h"
@@ -46,6 +46,16 @@ uint32_t data_depth(struct str path, const struct json *value);
 /* Merges `value` into the object `tree` at `path`; with an empty path the value must be an object.
  * Returns false and leaves the tree as it was if the result would be too deep. */
 bool data_put(struct arena *a, struct json *tree, struct str path, const struct json *value);
+
+/* Paths of attribs that an import has removed. */
+struct removed_values {
+    struct str *maps;
+    uint32_t count;
+};
+/* Remove the values at these paths, which were those of attribs of nodes, or of the role `owner`.
+ * Called after the rows of the attribs are removed; values that another attrib shows stay. */
+void data_remove_node_values(struct core *c, const struct removed_values *v);
+void data_remove_role_values(struct core *c, role_ix owner, const struct removed_values *v);
 
 /* Replaces the proposed data of a deployment role. */
 void deployment_role_set_data(struct core *c, deployment_role_ix dr, struct str object);

@@ -113,6 +113,7 @@ TEST(a_whole_file_is_carried_over)
         "  pkgs: [chef]\n"
         "rpms: {centos-6.5: {raw_pkgs: [http://example.com/x.rpm]}}\n"
         "gems: {pkgs: [json]}\n"
+        "removed-attribs: [chef-old]\n"
         "extra_files: [http://example.com/file]\n",
         "{'attribs':[{'map':'chef/key','name':'chef-key','type':'BarclampChef::Key',"
         "'writable':true}],"
@@ -127,6 +128,7 @@ TEST(a_whole_file_is_carried_over)
         "'hammers':[{'name':'ssh','priority':0,'type':'SecureShellHammer'}],"
         "'jigs':[{'class':'BarclampChef::Jig','description':'Recipes','implementor':'chef-client',"
         "'name':'chef'}],'os_support':['ubuntu-12.04','centos-6.5'],"
+        "'removed-attribs':['chef-old'],"
         "'roles':[{'announces':['reboot'],'attaches':['chef-client'],'attribs':[{'default':443,"
         "'description':'Where it listens','map':'chef/port','name':'chef-port',"
         "'schema':{'required':true,'type':'int'},'ui_renderer':'attribs/port'}],"
@@ -347,6 +349,13 @@ TEST(strings_and_names_are_checked)
         "13:5 error name must be a string, but is read as the boolean false; put it in quotes\n"
         "14:5 error jig is required\n"
         "15:5 error type must be a string, not a map\n"));
+}
+
+TEST(removed_attribs_are_checked_name_by_name)
+{
+    CHECK(complains("barclamp: {name: a}\nremoved-attribs: b\n",
+                    "2:1 error removed-attribs must be a list, not a string\n"));
+    CHECK(complains("barclamp: {name: a}\nremoved-attribs:\n  - old.one\n  - a b\n  - 3\n", "?"));
 }
 
 TEST(lists_of_names_are_checked_name_by_name)

@@ -107,23 +107,6 @@ TEST(a_missing_or_superfluous_attachment_is_detected)
 
 /* ---- the order of imports ---- */
 
-static struct core *loaded_again(struct world *w)
-{
-    struct core *c = core_new();
-    const char *what = NULL;
-    for (uint32_t t = 0; t < TABLE_LOADED; t++)
-        for (int64_t id = t < TABLE_OBJECTS ? core_next_id(w->c, (enum table)t, 0) : 0; id;
-             id = core_next_id(w->c, (enum table)t, id)) {
-            struct record record;
-            CHECK(core_record(w->c, (enum table)t, id, &record));
-            CHECK(core_load(c, &record, &what) == OK);
-        }
-    const err r = core_load_end(c, 0, &what);
-    if (r != OK)
-        check_failed("load", 0, what);
-    return c;
-}
-
 /* "name cohort requires own attached-to;" of every role from r00 on. */
 static struct str facts_of(const struct core *c, struct arena *a, uint32_t count)
 {
