@@ -355,7 +355,10 @@ TEST(removed_attribs_are_checked_name_by_name)
 {
     CHECK(complains("barclamp: {name: a}\nremoved-attribs: b\n",
                     "2:1 error removed-attribs must be a list, not a string\n"));
-    CHECK(complains("barclamp: {name: a}\nremoved-attribs:\n  - old.one\n  - a b\n  - 3\n", "?"));
+    CHECK(complains("barclamp: {name: a}\nremoved-attribs:\n  - old.one\n  - a b\n  - 3\n",
+                    "4:5 error a name in removed-attribs may contain only letters, digits, dashes, "
+                    "underscores and dots: \"a b\"\n"
+                    "5:5 error removed-attribs must be a list of names, this is a number\n"));
 }
 
 TEST(lists_of_names_are_checked_name_by_name)
