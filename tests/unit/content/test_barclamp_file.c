@@ -361,6 +361,44 @@ TEST(removed_attribs_are_checked_name_by_name)
                     "5:5 error removed-attribs must be a list of names, this is a number\n"));
 }
 
+TEST(boot_environments_are_checked_key_by_key)
+{
+    CHECK(complains(
+        "barclamp: {name: a}\n"
+        "bootenvs:\n"
+        "  - text\n"
+        "  - os: x\n"
+        "  - {name: local, kernel: /k, method: magic, initrd: i}\n"
+        "  - {name: 1x, kernel: [], method: {}, args: [a], os: yes}\n"
+        "  - {name: x, kernel: a/../k, method: image, initrd: [i, /i, [], 7]}\n"
+        "  - {name: y, kernel: k, method: on, initrd: {}, args: \"a\\nb\", os: \"a\\tb\"}\n"
+        "  - {name: z, kernel: k, method: Image}\n",
+        "3:5 error bootenvs must be a list of maps, this is a string\n"
+        "4:5 error a boot environment must have a name\n"
+        "4:5 error a boot environment must have a kernel\n"
+        "4:5 error a boot environment must have a method\n"
+        "5:6 error name must not be local, which means the disk: \"local\"\n"
+        "5:19 error kernel must be a relative path without empty segments, . and ..: \"/k\"\n"
+        "5:31 error method must be discovery, image or installer: \"magic\"\n"
+        "5:46 error initrd must be a list, not a string\n"
+        "6:6 error name must not begin with a digit: \"1x\"\n"
+        "6:16 error kernel must be a string, not a list\n"
+        "6:28 error method must be a string, not a map\n"
+        "6:40 error args must be a string, not a list\n"
+        "6:51 error os must be a string, but is read as the boolean true; put it in quotes\n"
+        "7:15 error kernel must be a relative path without empty segments, . and ..: \"a/../k\"\n"
+        "7:58 error a name in initrd must be a relative path without empty segments, . and ..: "
+        "\"/i\"\n"
+        "7:62 error initrd must be a list of names, this is a list\n"
+        "7:66 error initrd must be a list of names, this is a number\n"
+        "8:26 error method must be a string, but is read as the boolean true; put it in quotes\n"
+        "8:38 error initrd must be a list, not a map\n"
+        "8:50 error args must be one line without control characters: \"a\n"
+        "b\"\n"
+        "8:64 error os must not contain control characters: \"a\tb\"\n"
+        "9:26 error method must be discovery, image or installer: \"Image\"\n"));
+}
+
 TEST(lists_of_names_are_checked_name_by_name)
 {
     CHECK(complains("barclamp: {name: a}\n"

@@ -164,6 +164,53 @@ TEST(only_configured_settings_are_given)
     end(&c);
 }
 
+/* One key with that value, in the file and as an option. */
+static void expect_wait(const char *key, enum config_key number, const char *value, bool is_right,
+                        uint32_t wanted)
+{
+    static char text[8192];
+    for (int from_file = 0; from_file < 2; from_file++) {
+        struct config c;
+        snprintf(text, sizeof text, "%s = %s\n", key, value);
+        begin(from_file ? text : "");
+        struct config_flags flags = {.file = file};
+        flags.values[number] = from_file ? NULL : value;
+        CHECK(config_read(&flags, &c) == is_right);
+        CHECK(is_right == (c.problems == NULL));
+        if (is_right)
+            CHECK((number == CONFIG_BOOT_WAIT ? c.settings.barrier_s : c.settings.install_wait_s) ==
+                  wanted);
+        else if (str_is_clean(str_from(value)))
+            CHECK(strstr(c.problems->text, key) && !c.problems->next);
+        end(&c);
+    }
+}
+
+TEST(waits_for_boots_are_checked_at_their_bounds)
+{
+    static const struct {
+        const char *value;
+        uint32_t seconds;
+    } right[] = {{"0", 0}, {"1", 1}, {"604799", 604799}, {"604800", 604800}};
+    static const char *const wrong[] = {
+        "604801", "-1",  "4294967295", "4294967296", "9223372036854775808",
+        "1.5",    "1e3", "0x10",       "60s",        "true",
+        "auto",   "1 2", "\xff",       "{}"};
+    static char digits[4000];
+    memset(digits, '9', sizeof digits - 1);
+    static const struct {
+        const char *key;
+        enum config_key number;
+    } keys[] = {{"boot-wait", CONFIG_BOOT_WAIT}, {"install-wait", CONFIG_INSTALL_WAIT}};
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        for (size_t i = 0; i < sizeof right / sizeof *right; i++)
+            expect_wait(keys[k].key, keys[k].number, right[i].value, true, right[i].seconds);
+        for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+            expect_wait(keys[k].key, keys[k].number, wrong[i], false, 0);
+        expect_wait(keys[k].key, keys[k].number, digits, false, 0);
+    }
+}
+
 TEST(proxies_are_addresses_separated_by_commas_or_blanks)
 {
     static const uint8_t v4[16] = {[10] = 0xff, 0xff, 10, 0, 0, 5}, v6[16] = {[15] = 1};
