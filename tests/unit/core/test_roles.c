@@ -373,23 +373,6 @@ static struct str random_document(struct world *w, struct prng *r, uint32_t n)
     return buf_str(&b);
 }
 
-static struct core *loaded_again(struct world *w)
-{
-    struct core *c = core_new();
-    const char *what = NULL;
-    for (uint32_t t = 0; t < TABLE_OBJECTS; t++)
-        for (int64_t id = core_next_id(w->c, (enum table)t, 0); id;
-             id = core_next_id(w->c, (enum table)t, id)) {
-            struct record record;
-            CHECK(core_record(w->c, (enum table)t, id, &record));
-            CHECK(core_load(c, &record, &what) == OK);
-        }
-    const err r = core_load_end(c, 0, &what);
-    if (r != OK)
-        check_failed("load", 0, what);
-    return c;
-}
-
 static bool same_rows(const struct core *a, const struct vec *x, const struct core *b,
                       const struct vec *y, enum table table, uint32_t stride)
 {
