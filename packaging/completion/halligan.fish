@@ -24,6 +24,7 @@ function __halligan_nouns
         printf '%s\t%s\n' routers 'routers of networks, at most one for each'
         printf '%s\t%s\n' allocations 'addresses of nodes'
         printf '%s\t%s\n' leases 'addresses of unknown machines, and those that were freed or declined'
+        printf '%s\t%s\n' dhcp 'DHCP clients: what managed machines are given and boot'
         printf '%s\t%s\n' interfaces 'interface maps: the order of interfaces by product name'
         printf '%s\t%s\n' filters 'rules that give DNS names to addresses of nodes'
         printf '%s\t%s\n' names 'DNS names of addresses of nodes'
@@ -222,6 +223,10 @@ function __halligan_verbs
         printf '%s\t%s\n' destroy 'Delete'
         printf '%s\t%s\n' watch 'Print the list again after each change'
     case leases
+        printf '%s\t%s\n' list 'List all objects, or those that match'
+        printf '%s\t%s\n' show 'Show all fields'
+        printf '%s\t%s\n' watch 'Print the list again after each change'
+    case dhcp
         printf '%s\t%s\n' list 'List all objects, or those that match'
         printf '%s\t%s\n' show 'Show all fields'
         printf '%s\t%s\n' watch 'Print the list again after each change'
@@ -691,6 +696,13 @@ function __halligan_others
         set options --output --quiet --url --user --token-file --ca --help
         set named leases
     case leases/watch
+        set options --output --quiet --filter --sort --limit --after --url --user --token-file --ca --help
+    case dhcp/list
+        set options --output --quiet --filter --sort --limit --after --watch --url --user --token-file --ca --help
+    case dhcp/show
+        set options --output --quiet --url --user --token-file --ca --help
+        set named dhcp
+    case dhcp/watch
         set options --output --quiet --filter --sort --limit --after --url --user --token-file --ca --help
     case interfaces/list
         set options --output --quiet --url --user --token-file --ca --help

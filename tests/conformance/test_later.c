@@ -27,6 +27,7 @@ static const struct range outside[] = {
     { 96,  96, "discovery"                                 },
     {104, 104, "buckets"                                   },
     {106, 137, "objects"                                   },
+    {159, 159, "DHCP clients"                              },
     {165, 165, "interface maps"                            },
     {184, 184, "snapshots"                                 },
 };
@@ -34,7 +35,6 @@ static const struct range outside[] = {
 static const struct range later[] = {
     { 22,  22, "translations: the user interface"          },
     { 95,  95, "node page: the user interface"             },
-    {159, 159, "DHCP data of a node: the boot issue"       },
     {172, 175, "boot: the boot issue"                      },
     {177, 177, "boot: the boot issue"                      },
     {185, 239, "pages: the user interface"                 },

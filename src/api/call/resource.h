@@ -30,6 +30,7 @@ extern const struct resource resource_barclamps;
 extern const struct resource resource_bootenvs;
 extern const struct resource resource_deployment_roles;
 extern const struct resource resource_deployments;
+extern const struct resource resource_dhcp;
 extern const struct resource resource_dns_name_entries;
 extern const struct resource resource_dns_name_filters;
 extern const struct resource resource_groups;

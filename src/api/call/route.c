@@ -18,6 +18,7 @@
     X(barclamps)                                                                                   \
     X(bootenvs)                                                                                    \
     X(deployment_roles)                                                                            \
+    X(dhcp)                                                                                        \
     X(digest)                                                                                      \
     X(dns_name_entries)                                                                            \
     X(dns_name_filters)                                                                            \

@@ -173,6 +173,34 @@ static struct object_view_value view_entry_value(enum object_view_kind kind,
                                        : STR("A"));
 }
 
+struct str object_view_macs(const struct boot_machine *machine, struct arena *a)
+{
+    struct buf b = buf_in(a);
+    buf_put_c(&b, '[');
+    for (uint32_t i = 0; i < machine->mac_count; i++) {
+        const struct str mac = view_mac_text(machine->macs[i], a);
+        buf_put_z(&b, i ? ",\"" : "\"");
+        for (uint32_t k = 0; k < mac.len; k++)
+            buf_put_c(&b, (char)(mac.at[k] >= 'a' ? mac.at[k] - 'a' + 'A' : mac.at[k]));
+        buf_put_c(&b, '"');
+    }
+    buf_put_c(&b, ']');
+    return buf_str(&b);
+}
+
+/* A value of the entry of a node in the boot view; empty or null if it is not in the view. */
+static struct object_view_value view_boot_value(enum object_view_kind kind, const struct core *core,
+                                                int64_t node_id, struct arena *a)
+{
+    struct boot_entry entry;
+    struct boot_machine none = {0};
+    const bool is_there = core_boot_view(core, (struct boot_key){BOOT_MACHINE, node_id}, a, &entry);
+    const struct boot_machine *machine = is_there ? &entry.machine : &none;
+    if (kind == PROP_BOOT_MACS)
+        return view_document(object_view_macs(machine, a), STR("[]"));
+    return view_string_or_null(machine->address_count ? machine->addresses[0].address : STR(""));
+}
+
 static struct object_view_value view_reference(int64_t id)
 {
     return id ? view_number(id) : (struct object_view_value){.kind = VALUE_NULL};
@@ -193,6 +221,11 @@ static struct object_view_value view_changed(const struct core *core, int64_t de
     return view_number(is_destructive ? destructive : changed);
 }
 
+static struct object_view_value view_deployment_state(const struct core *core, int64_t id)
+{
+    return view_number(object_view_deployment_state(core_deployment_state(core, id)));
+}
+
 struct object_view_value object_view_value(const struct object_view_field *f,
                                            const struct core *core, const struct record *record,
                                            struct arena *a)
@@ -210,9 +243,7 @@ struct object_view_value object_view_value(const struct object_view_field *f,
     case PROP_OBJECT: return view_document(*(const struct str *)at, STR("{}"));
     case PROP_TIME: return view_time(*(const int64_t *)at);
     case PROP_NODEROLE_STATE: return view_number(object_view_noderole_state(*(const uint32_t *)at));
-    case PROP_DEPLOYMENT_STATE:
-        return view_number(
-            object_view_deployment_state(core_deployment_state(core, *(const int64_t *)at)));
+    case PROP_DEPLOYMENT_STATE: return view_deployment_state(core, *(const int64_t *)at);
     case PROP_SNAPSHOT_STATE:
         return view_number(object_view_snapshot_state(core, &record->snapshot));
     case PROP_NODE_ERROR:
@@ -239,6 +270,8 @@ struct object_view_value object_view_value(const struct object_view_field *f,
     case PROP_ENTRY_NODE: return view_entry_value(f->kind, core, record);
     case PROP_FILTER_HAS_SERVICE:
         return view_bool(core_dns_name_filter_is_served(core, *(const int64_t *)at));
+    case PROP_BOOT_MACS:
+    case PROP_BOOT_ADDRESS: return view_boot_value(f->kind, core, *(const int64_t *)at, a);
     case PROP_CHANGED: return view_changed(core, *(const int64_t *)at, false);
     case PROP_CHANGED_DESTRUCTIVE: return view_changed(core, *(const int64_t *)at, true);
     case PROP_UNPROPOSED: return view_number(core_count_unproposed(core, *(const int64_t *)at));

@@ -60,6 +60,8 @@ enum object_view_kind {
     PROP_ENTRY_ADDRESS,       /* address that a DNS name resolves to, without prefix length */
     PROP_ENTRY_NODE,          /* id of the node that has it */
     PROP_FILTER_HAS_SERVICE,  /* does the DNS service of the name filter exist? */
+    PROP_BOOT_MACS,           /* MACs of a node in the boot view, in upper case */
+    PROP_BOOT_ADDRESS,        /* its first address in the boot view, with prefix length */
 };
 
 struct object_view_field {
@@ -127,6 +129,8 @@ struct object_view_value {
 struct object_view_value object_view_value(const struct object_view_field *field,
                                            const struct core *core, const struct record *record,
                                            struct arena *a);
+/* The MACs of a machine as OpenCrowbar shows them: a JSON array of texts in upper case. */
+struct str object_view_macs(const struct boot_machine *machine, struct arena *a);
 /* The numbers by which OpenCrowbar shows states (docs/spec/objects.md, States). */
 int64_t object_view_noderole_state(uint32_t state);
 int64_t object_view_deployment_state(enum deployment_state state);

@@ -84,6 +84,7 @@ static const char *openapi_field_schema(enum object_view_kind kind)
     case PROP_RANGE_CONDUIT:
     case PROP_RANGE_FULL_NAME:
     case PROP_TEXT: return "{\"type\":\"string\"}";
+    case PROP_BOOT_MACS:
     case PROP_ARRAY: return "{\"type\":\"array\",\"items\":{}}";
     case PROP_OBJECT:
     case PROP_ACTIONS: return "{\"type\":\"object\"}";
@@ -102,6 +103,7 @@ static const char *openapi_field_schema(enum object_view_kind kind)
     case PROP_MAC:
     case PROP_RR_TYPE:
     case PROP_ENTRY_ADDRESS:
+    case PROP_BOOT_ADDRESS:
     case PROP_OPTIONAL:
     case PROP_ACCESS:
     case PROP_TOKEN_KIND:

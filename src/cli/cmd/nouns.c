@@ -50,13 +50,13 @@ const char destroy_help[] =
 
 /* "Online": their verbs send requests to a daemon. All of them have a collection. */
 const struct cli_noun *const online_nouns[] = {
-    &nodes_noun,     &roles_noun,       &deployments_noun, &deployment_roles_noun,
-    &noderoles_noun, &runs_noun,        &snapshots_noun,   &attribs_noun,
-    &barclamps_noun, &jigs_noun,        &hammers_noun,     &available_hammers_noun,
-    &bootenvs_noun,  &groups_noun,      &users_noun,       &tokens_noun,
-    &events_noun,    &audit_noun,       &networks_noun,    &ranges_noun,
-    &routers_noun,   &allocations_noun, &leases_noun,      &interfaces_noun,
-    &filters_noun,   &names_noun,       &nics_noun,
+    &nodes_noun,      &roles_noun,       &deployments_noun, &deployment_roles_noun,
+    &noderoles_noun,  &runs_noun,        &snapshots_noun,   &attribs_noun,
+    &barclamps_noun,  &jigs_noun,        &hammers_noun,     &available_hammers_noun,
+    &bootenvs_noun,   &groups_noun,      &users_noun,       &tokens_noun,
+    &events_noun,     &audit_noun,       &networks_noun,    &ranges_noun,
+    &routers_noun,    &allocations_noun, &leases_noun,      &dhcp_noun,
+    &interfaces_noun, &filters_noun,     &names_noun,       &nics_noun,
 };
 
 const uint32_t online_noun_count = sizeof online_nouns / sizeof online_nouns[0];

@@ -83,6 +83,11 @@ static const struct cli_column lease_columns[] = {
     {"ends_at", NULL}};
 static const struct cli_verb lease_verbs[] = {LIST, SHOW, WATCH};
 
+static const struct cli_column dhcp_columns[] = {{"node_id", NULL},    {"node", NULL},
+                                                 {"v4addr", NULL},     {"bootenv", NULL},
+                                                 {"generation", NULL}, {"mac_addresses", NULL}};
+static const struct cli_verb dhcp_verbs[] = {LIST, SHOW, WATCH};
+
 /* ---- interfaces ---- */
 
 static const struct cli_column nic_columns[] = {
@@ -184,6 +189,15 @@ const struct cli_noun leases_noun = {
     .key = "address",
     VERBS(lease_verbs),
     COLUMNS(lease_columns),
+};
+
+const struct cli_noun dhcp_noun = {
+    .name = "dhcp",
+    .summary = "DHCP clients: what managed machines are given and boot",
+    .collection = "dhcp",
+    .key = "node",
+    VERBS(dhcp_verbs),
+    COLUMNS(dhcp_columns),
 };
 
 const struct cli_noun interfaces_noun = {

@@ -153,6 +153,7 @@ extern const struct cli_noun ranges_noun;
 extern const struct cli_noun routers_noun;
 extern const struct cli_noun allocations_noun;
 extern const struct cli_noun leases_noun;
+extern const struct cli_noun dhcp_noun;
 extern const struct cli_noun interfaces_noun;
 extern const struct cli_noun filters_noun;
 extern const struct cli_noun names_noun;
