@@ -25,10 +25,12 @@ struct boot_change {
 
 struct boot_port {
     void *self;
-    /* A core was loaded, with the rows of the store at `turn`: all copies are outdated, and base
-     * images that are in progress begin again. Called after every load and before any effect is
-     * performed or any reply is sent; a load may be repeated before that. The changes of a batch
-     * that was found to be committed when its answer had been lost are part of the loaded rows. */
+    /* A core was loaded: all copies are outdated, and base images that are in progress begin
+     * again. A base image that is completed before the next call of `changed` is that of `turn`,
+     * the highest turn of any row; that of the store may be higher. Called after every load and
+     * before any effect is performed or any reply is sent; a load may be repeated before that. The
+     * changes of a batch that was found to be committed when its answer had been lost are part of
+     * the loaded rows. */
     void (*loaded)(void *self, int64_t turn);
     /* The entries that a batch changed, each key once. Called when the batch is durable, before any
      * of its effects is performed and any reply is sent; not called if the batch changed none. An

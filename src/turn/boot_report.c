@@ -6,11 +6,16 @@
  * While a batch is in flight the core is not stepped, so when the batch is durable the entries are
  * those of exactly that turn. They are built in the arena of the turn; without a receiver none is
  * built. A batch in doubt that turned out to be committed is not reported: the load that follows
- * covers it. */
+ * covers it. The turn of a load is the one that the core knows, not that of the store: a batch that
+ * only deleted rows leaves no row with its turn, and the core refuses an acknowledgement of a turn
+ * that it does not know. */
 
-bool turn_report_boot_load(struct turn *t, int64_t turn)
+bool turn_report_boot_load(struct turn *t)
 {
     const struct boot_port *port = &t->ports.boot;
+    uint32_t count;
+    int64_t turn;
+    ignore(core_boot_changes(t->core, &count, &turn), "only the turn is needed");
     if (turn_crashes_at(t, TURN_POINT_BOOT_LOADED_BEFORE))
         return false;
     if (port->loaded)

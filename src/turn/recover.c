@@ -271,7 +271,7 @@ static enum turn_status recover_load(struct turn *t, const struct store_mark *ma
     t->loads_failed = 0;
     /* Now, although the leadership may have to be acquired yet: if that fails, the core that was
      * loaded remains, and a base image must not have entries of two cores. */
-    return turn_report_boot_load(t, mark->turn) ? TURN_AGAIN : TURN_CRASHED;
+    return turn_report_boot_load(t) ? TURN_AGAIN : TURN_CRASHED;
 }
 
 /* Repeat the effects that may not have been performed; it is not recorded which were. */

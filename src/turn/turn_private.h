@@ -121,8 +121,8 @@ struct outcome turn_hooks_unsettled(struct arena *a);
 
 /* ---- boot_report.c: false means crashed in between ---- */
 
-/* A core was loaded; `turn` is that of the store. */
-bool turn_report_boot_load(struct turn *t, int64_t turn);
+/* A core was loaded. */
+bool turn_report_boot_load(struct turn *t);
 /* The batch is durable, and the core has exactly its rows. */
 bool turn_report_boot_changes(struct turn *t);
 

@@ -108,6 +108,8 @@ err core_load(struct core *c, const struct record *record, const char **out_what
         row_next(c);
     struct scripted_row *row = &c->rows[record->id - 1];
     *row = (struct scripted_row){true, true, false, *record};
+    if (record->node.turn > c->boot_turn)
+        c->boot_turn = record->node.turn;
     if (record->table == TABLE_RUN)
         row->record.run.data = STR("{}"); /* the bytes it was decoded from do not stay valid */
     return OK;
@@ -310,8 +312,8 @@ void core_collect(struct core *c, int64_t turn, void (*visit)(void *, const stru
                 (struct boot_key){BOOT_MACHINE, row->record.id};
         }
         struct change change = {.gone = !row->live, .record = row->record};
-        if (row->record.table == TABLE_NODE)
-            change.record.node.turn = row->record.node.turn = turn;
+        /* The turn has the same place in all object tables. */
+        change.record.node.turn = row->record.node.turn = turn;
         if (row->live || row->stored)
             visit(context, &change);
         row->stored = row->live;

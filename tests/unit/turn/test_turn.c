@@ -711,6 +711,20 @@ TEST(a_load_is_reported_before_effects_are_repeated)
     world_fini(&w);
 }
 
+/* No row has the turn of a batch that only deletes; after a load the core does not know it. */
+TEST(the_turn_of_a_load_is_one_of_a_row)
+{
+    struct world w;
+    world_init(&w);
+    CHECK(submit_create(&w, 0, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(submit_id(&w, COMMAND_NODE_DELETE, 0, 2) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(turn_durable(w.turn) == 3 && w.boot_turn == 3);
+    process_end(&w, false);
+    process_start(&w);
+    CHECK(turn_start(w.turn) == TURN_AGAIN && turn_durable(w.turn) == 3 && w.boot_turn == 1);
+    world_fini(&w);
+}
+
 TEST(a_failed_batch_is_not_reported_but_the_load_after_it)
 {
     struct world w;

@@ -148,7 +148,7 @@ static inline void reply_failed(void *self, int64_t request, err why)
 static inline void boot_loaded(void *self, int64_t turn)
 {
     struct world *w = self;
-    CHECK(memory_store_mark(w->store).turn == turn && turn_core(w->turn));
+    CHECK(turn_core(w->turn));
     if (w->logs_boot)
         note(w, "loaded @%d; ", (int)turn);
     w->boot_loads++;
