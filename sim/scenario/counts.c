@@ -153,8 +153,10 @@ static void counts_print_cells(const struct counts *counts, FILE *out)
     fprintf(out, "\n");
 }
 
-static void counts_print_installers(const struct counts *counts, FILE *out)
+static void counts_print_boots(const struct counts *counts, FILE *out)
 {
+    fprintf(out, "boot view: %llu changes and %llu copies of boot servers compared\n",
+            (unsigned long long)counts->boot_changes, (unsigned long long)counts->boot_copies);
     fprintf(out, "installers: %llu granted, %llu answered local, %llu stale; grants void:",
             (unsigned long long)counts->model.answers[GRANT_GRANTED],
             (unsigned long long)counts->model.answers[GRANT_LOCAL],
@@ -192,8 +194,7 @@ void counts_print(const struct counts *counts, FILE *out)
         "deletion\n",
         (unsigned long long)counts->model.rested, (unsigned long long)counts->model.names,
         (unsigned long long)counts->model.sliced);
-    fprintf(out, "boot view: %llu changes compared\n", (unsigned long long)counts->boot_changes);
-    counts_print_installers(counts, out);
+    counts_print_boots(counts, out);
     fprintf(out, "faults\n");
     for (uint32_t i = 0; i < FAULT_COUNT; i++)
         counts_print_pair(out, &column, fault_name((enum sim_fault)i), counts->faults[i]);
@@ -274,6 +275,7 @@ uint32_t counts_missing(const struct counts *counts, const struct options *optio
     count += counts_report_missing(out, !counts->model.given_up, "power",
                                    "action that waited until its timeout");
     count += counts_report_missing(out, !counts->boot_changes, "boot view", "change");
+    count += counts_report_missing(out, !counts->boot_copies, "boot view", "copy of a boot server");
     count += counts_report_missing(out, !counts->model.rerun, "commit",
                                    "that reruns noderoles with old defaults");
     count +=

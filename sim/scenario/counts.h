@@ -33,7 +33,8 @@ struct counts {
     uint64_t done[COMMAND_COUNT];
     uint64_t refused[COMMAND_COUNT];
     struct model_counts model;
-    uint64_t boot_changes;            /* changes of the boot view, compared with a base image */
+    uint64_t boot_changes; /* changes of the boot view, compared with a base image */
+    uint64_t boot_copies;  /* copies of boot servers, compared with the view of their turn */
     uint32_t noderoles[COUNTS_SIZES]; /* worlds by their largest number of noderoles */
     uint32_t commands[COUNTS_SIZES];  /* worlds by the commands of operators */
 };

@@ -31,6 +31,21 @@ void nodes_sim_add_new(struct world *w);
 bool nodes_sim_is_up(const struct world *w, int64_t node_id);
 void nodes_sim_fini(struct world *w);
 
+/* ---- boot_sim.c: boot servers, which keep copies of the boot view ---- */
+
+void boot_sim_init(struct world *w);
+void boot_sim_fini(struct world *w);
+struct boot_port boot_sim_port(struct world *w);
+/* Begin to simulate boot servers for the admin nodes that were created since the last call. */
+void boot_sim_add_new(struct world *w);
+void boot_sim_daemon_crashed(struct world *w);
+/* The events of their names. */
+void boot_sim_connect(struct world *w, int64_t node_id);
+void boot_sim_read(struct world *w, int64_t connection);
+void boot_sim_arrives(struct world *w, int64_t connection, struct str bytes);
+void boot_sim_notice_loss(struct world *w, int64_t connection);
+void boot_sim_trouble(struct world *w, int64_t node_id);
+
 /* ---- operator*.c (operator.h): random commands of operators ---- */
 
 void operator_acts(struct world *w);

@@ -296,6 +296,7 @@ void operator_acts(struct world *w)
     if (w->phase != PHASE_SAFETY)
         return;
     nodes_sim_add_new(w);
+    boot_sim_add_new(w);
     if (core && !world_gen_step(w)) {
         operator_act_once(w, core);
         for (uint32_t i = world_fault(w, FAULT_OPERATOR_BURST) ? 8 : 0; i > 0; i--)

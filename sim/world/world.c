@@ -308,6 +308,7 @@ static void world_daemon_start(struct world *w)
         .runner = runner_sim_port(w),
         .hooks = hooks_sim_port(w),
         .power = nodes_sim_port(w),
+        .boot = boot_sim_port(w),
         .reply = {.self = w, .outcome = world_reply_outcome, .failed = world_reply_failed},
         .watch = {.self = w,
                   .stepped = world_watch_stepped,
@@ -324,6 +325,7 @@ static void world_daemon_crash(struct world *w)
 {
     const bool loses_tail = w->session.busy && world_fault(w, FAULT_STORE_LOST_TAIL);
     turn_free(w->turn);
+    boot_sim_daemon_crashed(w);
     memory_session_crash(&w->session, !loses_tail);
     if (world_fault(w, FAULT_STORE_IMPORTED)) {
         memory_store_void_grants(w->store);
@@ -365,6 +367,11 @@ static void world_dispatch(struct world *w, const struct event *event)
     case EVENT_NODE_ASKS: operator_ask_installer(w, event->id); return;
     case EVENT_RUNNER_CRASHES: runner_sim_crash(w); return;
     case EVENT_CLOCK_JUMPS: world_clock_jump(w); return;
+    case EVENT_BOOT_CONNECTS: boot_sim_connect(w, event->id); return;
+    case EVENT_BOOT_READS: boot_sim_read(w, event->id); return;
+    case EVENT_BOOT_ARRIVES: boot_sim_arrives(w, event->id, event->bytes); return;
+    case EVENT_BOOT_LOST: boot_sim_notice_loss(w, event->id); return;
+    case EVENT_BOOT_TROUBLE: boot_sim_trouble(w, event->id); return;
     }
 }
 
@@ -436,6 +443,7 @@ static void world_init(struct world *w, const struct scenario *scenario)
     memory_session_init(&w->session, w->store);
     w->recovering = prng_chance(&w->rng, 200);
     world_plan_crash(w);
+    boot_sim_init(w);
     world_daemon_start(w);
     world_gen_begin(w);
     world_in(w, prng_between(&w->rng, 1000, 60000), EVENT_OPERATOR, 0);
@@ -467,6 +475,7 @@ static void world_fini(struct world *w)
     event_queue_fini(&w->events);
     runner_sim_fini(w);
     nodes_sim_fini(w);
+    boot_sim_fini(w);
     arena_fini(&w->arena);
     arena_fini(&w->scratch);
 }

@@ -25,6 +25,7 @@
 #include "sim/store/memory_store.h"
 #include "turn/turn.h"
 
+struct boot_servers;
 struct checks;
 struct transcript;
 
@@ -40,6 +41,11 @@ enum event_kind {
     EVENT_NODE_ASKS,    /* the machine of node `id` asks for its installer */
     EVENT_RUNNER_CRASHES,
     EVENT_CLOCK_JUMPS,
+    EVENT_BOOT_CONNECTS, /* the boot server of node `id` connects                  */
+    EVENT_BOOT_READS,    /* connection `id` reads the next part of its base image  */
+    EVENT_BOOT_ARRIVES,  /* the message in `bytes` arrives by connection `id`      */
+    EVENT_BOOT_LOST,     /* the daemon notices that connection `id` is lost        */
+    EVENT_BOOT_TROUBLE,  /* the boot server of node `id` may fail                  */
 };
 
 /* One attempt of a run. Entries are never deleted, so that a second start is detected (I3). */
@@ -110,6 +116,7 @@ struct world {
     /* actors */
     struct attempts attempts;
     struct machines machines;
+    struct boot_servers *boot_servers;
     int64_t hook_ms[HOOK_QUEUES]; /* monotonic time of the last result of each queue */
     uint32_t operator_commands;   /* number of commands of operators so far */
     int64_t last_request;
