@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/call/change_feed.h"
 #include "core/core.h"
 #include "daemon/clock_watch.h"
 #include "daemon/installation_faults.h"
@@ -135,6 +136,20 @@ static void wiring_on_stepped(void *self, const struct command *command,
              "command executed");
 }
 
+/* The rows are decoded only while clients read changes. */
+static void wiring_report_changes(struct wiring *w, const struct batch *batch)
+{
+    struct change_feed *feed = api_change_feed(w->loop->api);
+    struct change change;
+    if (!change_feed_begin(feed, batch->turn, sys_mono_ms()))
+        return;
+    for (uint32_t at = 0; at < batch->changes.len;) {
+        must(batch_next(batch->changes, &at, &change) == OK);
+        change_feed_add(feed, wiring_core(w), &change.record, change.gone);
+    }
+    change_feed_end(feed);
+}
+
 static void wiring_on_durable(void *self, const struct batch *batch)
 {
     struct wiring *w = self;
@@ -145,8 +160,10 @@ static void wiring_on_durable(void *self, const struct batch *batch)
                  LOG_FIELDS(LOG_I64("turn", batch->turn), LOG_I64("epoch", batch->epoch),
                             LOG_I64("rows", batch->rows)),
                  "batch committed");
-    if (w->loop->api)
-        api_durable(w->loop->api, batch->turn);
+    if (!w->loop->api)
+        return;
+    wiring_report_changes(w, batch);
+    api_durable(w->loop->api, batch->turn);
 }
 
 static bool wiring_pass_failpoint(void *self, const char *point)

@@ -62,7 +62,7 @@ for path in ("/version", "/metrics", "/api/openapi.json", "/api/status/nodes",
              "/api/status/deployments", "/api/status/snapshots", "/api/status/queue",
              "/api/status/heartbeat", "/api/status/inventory"):
     reads(path, path)
-for noun in ("anneal", "events", "groups", "runs"):
+for noun in ("anneal", "changes", "events", "groups", "runs"):
     reads(V + noun, noun, statuses=(200, 202))
 reads(V + "audit", "audit", ADMIN)
 reads(V + "tokens", "tokens", READ)

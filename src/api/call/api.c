@@ -5,6 +5,7 @@
 #include "api/call/auth.h"
 #include "api/call/authorize.h"
 #include "api/call/call.h"
+#include "api/call/change_feed.h"
 #include "api/call/csrf.h"
 #include "api/call/metrics.h"
 #include "api/call/params.h"
@@ -45,6 +46,7 @@ struct api {
     struct reply_streams streams;
     struct request_counts counts;
     struct refused_reports refusals;
+    struct change_feed changes;
 };
 
 struct api *api_new(struct api_engine engine, struct passwords *passwords)
@@ -66,6 +68,11 @@ const struct api_engine *call_engine(const struct call *call)
 const struct refused_reports *call_refusals(const struct call *call)
 {
     return &call->api->refusals;
+}
+
+struct change_feed *api_change_feed(struct api *api)
+{
+    return &api->changes;
 }
 
 struct request_counts *call_counts(const struct call *call)
@@ -586,5 +593,6 @@ void api_free(struct api *api)
         call_answer(call);
     }
     auth_state_close(&api->auth);
+    change_feed_fini(&api->changes);
     free(api);
 }

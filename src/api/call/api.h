@@ -26,6 +26,7 @@
 #include "model/record.h"
 
 struct api;
+struct change_feed;
 struct core;
 struct outcome;
 struct record;
@@ -154,6 +155,8 @@ bool api_has_infinite_streams(const struct api *api);
 void api_poll_streams(struct api *api);
 /* The store has committed this turn: sends the replies that waited for it. */
 void api_durable(struct api *api, int64_t turn);
+/* Receives the rows of each batch that the store has committed, before api_durable(). */
+struct change_feed *api_change_feed(struct api *api);
 /* The core was dropped and loaded again, or the store is stalled: replies that were held back may
  * show changes that were lost or will not be durable soon. They are computed again. */
 void api_reloaded(struct api *api);

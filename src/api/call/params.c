@@ -419,3 +419,16 @@ void param_ref_unless_null(struct call *call, const struct param_ref *ref, int64
     if (value && value->kind != JSON_NULL)
         param_ref(call, ref, out_id);
 }
+
+void params_refuse_unknown(struct call *call, const char *const *names, struct str known)
+{
+    for (const struct http_pair *pair = call->request->query; pair; pair = pair->next) {
+        uint32_t i = 0;
+        while (names[i] && !str_eq(pair->name, str_from(names[i])))
+            i++;
+        if (!names[i])
+            call_refuse(call, PROBLEM_BAD_VALUE, pair->name,
+                        STR_CONCAT(call->arena, STR("unknown parameter \""), pair->name,
+                                   STR("\"; supported: "), known));
+    }
+}

@@ -22,6 +22,10 @@ struct json *params_read_many(struct call *call);
 /* The body alone, as any JSON value; NULL if it is invalid, and the reply is made. */
 struct json *params_read_operations(struct call *call);
 
+/* Refuses parameters of the query string that are not in `names`, which ends with NULL: an ignored
+ * filter would look as if it matched. `known` is the list for the text of the problem. */
+void params_refuse_unknown(struct call *call, const char *const *names, struct str known);
+
 /* Reads which keys the reply shall have into the call: x-return-attributes: ["a","b"], or
  * ?view=full. False if the header is invalid; the reply is made then. */
 bool params_read_projection(struct call *call);

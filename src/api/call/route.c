@@ -17,6 +17,7 @@
     X(audit)                                                                                       \
     X(barclamps)                                                                                   \
     X(bootenvs)                                                                                    \
+    X(changes)                                                                                     \
     X(deployment_roles)                                                                            \
     X(dhcp)                                                                                        \
     X(digest)                                                                                      \

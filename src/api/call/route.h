@@ -34,6 +34,8 @@ struct route {
     const struct resource *within;      /* type of the object of the first :id, if different */
     enum command_kind command;          /* for handlers that serve several verbs */
     const struct params_schema *params; /* parameters, if not those of the resource */
+    const char
+        *query; /* names of parameters of the query string, "a,b", for the document; NULL: none */
     enum route_form form;
     enum route_access access;
     bool is_immediate; /* the reply is read from the newest core and never waits for durability */

@@ -190,20 +190,6 @@ static void events_read_after(struct call *call, struct str text, struct api_eve
                     STR("after must be the id of an event, such as 17.0"));
 }
 
-/* Unknown parameters are refused: an ignored filter would look as if it matched. */
-static void events_refuse_unknown(struct call *call, const char *const *names, struct str known)
-{
-    for (const struct http_pair *pair = call->request->query; pair; pair = pair->next) {
-        uint32_t i = 0;
-        while (names[i] && !str_eq(pair->name, str_from(names[i])))
-            i++;
-        if (!names[i])
-            call_refuse(call, PROBLEM_BAD_VALUE, pair->name,
-                        STR_CONCAT(call->arena, STR("unknown parameter \""), pair->name,
-                                   STR("\"; supported: "), known));
-    }
-}
-
 /* Reads the order, oldest or newest first, and the start. */
 static void events_read_order(struct call *call, struct api_event_cursor *out)
 {
@@ -238,7 +224,7 @@ static void events_read_filters(struct call *call, struct event_search *s)
 {
     static const char *const names[] = {"after",  "limit",     "since", "actor", "address", "verb",
                                         "object", "object_id", "sort",  "view",  NULL};
-    events_refuse_unknown(
+    params_refuse_unknown(
         call, names, STR("actor, address, verb, object, object_id, since, sort, after and limit"));
     param_number(call, "limit", 1, LIMIT_MAX, &s->limit);
     param_number(call, "object_id", 1, INT64_MAX, &s->object_id);
@@ -358,7 +344,7 @@ static enum handler_result events_begin_stream(struct call *call)
 {
     static const char *const names[] = {"after", NULL};
     struct event_stream *w = arena_new(call->arena, struct event_stream);
-    events_refuse_unknown(call, names, STR("after; a stream cannot be filtered"));
+    params_refuse_unknown(call, names, STR("after; a stream cannot be filtered"));
     w->stream = (struct reply_stream){.step = events_stream_step,
                                       .fini = events_stream_fini,
                                       .self = w,

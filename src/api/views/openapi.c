@@ -294,6 +294,19 @@ static void openapi_put_body(struct openapi_writer *p, const struct route *route
     openapi_close_object(p);
 }
 
+/* The parameters that the route lists in `query`. */
+static void openapi_put_query(struct openapi_writer *p, const struct route *route, bool is_first)
+{
+    const struct str names = str_from(route->query ? route->query : "");
+    for (uint32_t from = 0, to; from < names.len; from = to + 1) {
+        to = str_find(names, ',', from);
+        buf_put_z(&p->b, is_first ? "{\"name\":" : ",{\"name\":");
+        json_write_string(&p->b, str_slice(names, from, to));
+        buf_put_z(&p->b, ",\"in\":\"query\",\"schema\":{\"type\":\"string\"}}");
+        is_first = false;
+    }
+}
+
 static void openapi_put_parameters(struct openapi_writer *p, const struct route *route,
                                    uint32_t keys)
 {
@@ -310,7 +323,7 @@ static void openapi_put_parameters(struct openapi_writer *p, const struct route 
         ",{\"name\":\"summary\",\"in\":\"query\",\"description\":\"only the totals\","
         "\"schema\":{\"type\":\"boolean\"}}";
     const bool is_list = route->form == REPLY_LIST && route->method == HTTP_GET;
-    if (!keys && !is_list)
+    if (!keys && !is_list && !route->query)
         return;
     openapi_put_key(p, STR("parameters"));
     buf_put_c(&p->b, '[');
@@ -322,6 +335,7 @@ static void openapi_put_parameters(struct openapi_writer *p, const struct route 
     buf_put_z(&p->b, keys && is_list ? "," : "");
     buf_put_z(&p->b, is_list ? list_parameters : "");
     buf_put_z(&p->b, route->serve == serve_plan ? plan_parameter : "");
+    openapi_put_query(p, route, !keys && !is_list);
     buf_put_c(&p->b, ']');
 }
 
