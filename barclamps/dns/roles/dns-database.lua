@@ -5,19 +5,9 @@
 -- two concurrent changes cannot overwrite each other. Other networks, and names created by filters,
 -- are not part of this version.
 
--- The first IPv4 address that the node has in a network of category admin, else the hinted one.
-local function address_of(node)
-  for _, own in ipairs(node.addresses or {}) do
-    if own.category == 'admin' and not halligan.find(own.address, ':') then
-      return own.address
-    end
-  end
-  return node.data['admin-v4addr']
-end
-
 local function record_of(node)
-  local address = address_of(node)
-  if node.system or type(address) ~= 'string' or address == '' then
+  local address = node.admin_address
+  if node.system or address == '' then
     return nil
   end
   return { type = 'A', address = halligan.split(address, '/')[1] }

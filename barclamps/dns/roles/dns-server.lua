@@ -6,16 +6,6 @@
 -- (default_name, default_domain) and are used only if nothing is set. template has the initial
 -- values of a zone.
 
--- The first IPv4 address that the node has in a network of category admin, else the hinted one.
-local function address_of(host)
-  for _, own in ipairs(host.addresses or {}) do
-    if own.category == 'admin' and not halligan.find(own.address, ':') then
-      return own.address
-    end
-  end
-  return host.hint['admin-v4addr']
-end
-
 -- Runs the noderole again if the address that it announces may have changed.
 local function on_address(changed)
   for _, allocation in ipairs(changed.allocations) do
@@ -34,8 +24,8 @@ end
 
 return {
   sysdata = function(noderole)
-    local address = address_of(noderole.host)
-    if type(address) ~= 'string' or address == '' then
+    local address = noderole.host.admin_address
+    if address == '' then
       error('node ' .. noderole.node .. ' has no address in the admin network: set its attrib '
         .. 'hint-admin-v4addr (like 192.168.124.10/24), or set admin-address and restart halligand '
         .. 'if the node was made for its host; then retry', 0)

@@ -22,6 +22,9 @@ _Static_assert(TABLE_COUNT <= 64, "a set of tables is a mask of 64 bits");
  * are valid until the next step. */
 bool boot_entry_of_row(const struct core *c, enum boot_fact kind, uint32_t ix, struct arena *a,
                        struct boot_entry *out);
+/* The first address of the machine that an entry of the node would have, with its prefix length;
+ * empty if it has none. Also for nodes that are not in the view. */
+struct str boot_first_address(const struct core *c, node_ix n, struct arena *a);
 /* What the noderoles of the role, as it is now, do for the presence of their machines. */
 enum boot_part boot_part_of_role(const struct core *c, role_ix r);
 

@@ -101,6 +101,13 @@ static void boot_put_addresses(const struct core *c, node_ix n, struct arena *a,
     machine->address_count = count;
 }
 
+struct str boot_first_address(const struct core *c, node_ix n, struct arena *a)
+{
+    struct boot_machine machine = {0};
+    boot_put_addresses(c, n, a, &machine);
+    return machine.address_count ? machine.addresses[0].address : STR("");
+}
+
 static bool boot_put_machine(const struct core *c, node_ix n, struct arena *a,
                              struct boot_machine *machine)
 {

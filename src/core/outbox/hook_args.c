@@ -1,3 +1,4 @@
+#include "core/boot/boot_changes.h"
 #include "core/data/data.h"
 #include "core/network/network_private.h"
 #include "core/machine/grants.h"
@@ -287,8 +288,7 @@ static void args_put_allocations(struct writer *w, const struct outbox_record *r
 
 /* ---- nodes ---- */
 
-/* {"role": "state"} for the noderoles of the node, also under the names of roles that they provide.
- * */
+/* {"role": "state"} of the noderoles of the node, also by the names of roles that they provide. */
 static struct json *args_roles_of_node(const struct writer *w, node_ix n)
 {
     struct json *roles = json_make(w->arena, JSON_OBJECT);
@@ -318,6 +318,7 @@ static void args_put_node(struct writer *w, node_ix n, bool with_roles)
     args_begin_object(w);
     args_put_addresses(w, n, (network_ix){0});
     args_put_bool(w, "admin", node->admin);
+    args_put_string(w, "admin_address", boot_first_address(w->c, n, w->arena));
     args_put_bool(w, "alive", node->alive);
     args_put_bool(w, "available", node->available);
     args_put_number(w, "boot_generation", node->boot_generation);
@@ -375,7 +376,6 @@ static void args_put_node_names(struct writer *w, const struct noderole *nr)
     args_put_number(w, "node_id", node_at(w->c, nr->node)->o.id);
 }
 
-/* The fields that identify a noderole in commands of hooks. */
 static void args_put_noderole_names(struct writer *w, const struct noderole *nr)
 {
     args_put_number(w, "id", nr->o.id);

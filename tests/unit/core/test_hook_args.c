@@ -1,7 +1,7 @@
 /* The arguments of role code, compared byte by byte (docs/hooks.md). Tests in Lua cannot do that:
  * an empty list is an empty table there. */
 #include "model/limits.h"
-#include "tests/world/world.h"
+#include "tests/unit/core/network_world.h"
 
 #include <stdio.h>
 
@@ -85,7 +85,8 @@ static struct world *open_scene(void)
 #define SEEN   "{'net':{'ip':'10.0.0.1'}}"
 #define HINTED "{'net':{'ip':'10.0.0.2'}}"
 #define HOST(data, hint)                                                                           \
-    "'host':{'addresses':[],'admin':false,'alive':true,'available':true,'boot_generation':0,"      \
+    "'host':{'addresses':[],'admin':false,'admin_address':'','alive':true,"                        \
+    "'available':true,'boot_generation':0,"                                                        \
     "'boot_served':true,"                                                                          \
     "'bootenv':'sledgehammer','data':" data                                                        \
     ",'deployment':'system','deployment_id':1,'description':'the \\'first\\'',"                    \
@@ -196,7 +197,8 @@ TEST(a_node_has_its_roles_and_provided_roles)
     world_bring(w, "r@n1", "active");
     const struct hook_call_args facts = node_facts(w, "idle", "n1");
     check_facts(w, facts,
-                "{'addresses':[],'admin':false,'alive':true,'available':true,'boot_generation':0,"
+                "{'addresses':[],'admin':false,'admin_address':'','alive':true,'available':true,"
+                "'boot_generation':0,"
                 "'boot_served':true,"
                 "'bootenv':'sledgehammer','data':" SEEN
                 ",'deployment':'system','deployment_id':1,'description':'the \\'first\\'',"
@@ -215,11 +217,47 @@ TEST(a_node_without_data_has_all_fields)
     DONE(w, command);
     EXPECT_STR(
         shown(w, node_facts(w, "r", "n2").argument),
-        "{'addresses':[],'admin':true,'alive':false,'available':false,'boot_generation':0,"
+        "{'addresses':[],'admin':true,'admin_address':'','alive':false,'available':false,"
+        "'boot_generation':0,"
         "'boot_served':true,"
         "'bootenv':'sledgehammer','data':{},"
         "'deployment':'system','deployment_id':1,'description':'','grant':'none','hint':{},'id':3,"
         "'macs':[],'name':'n2.example.com','quirks':[],'roles':{},'status':'','system':false}");
+    world_close(w);
+}
+
+TEST(the_admin_address_is_an_allocation_or_the_hint)
+{
+    static const struct {
+        const char *hint, *address;
+    } cases[] = {
+        {"{'admin-v4addr':'10.9.0.7/16'}", "'10.9.0.7/16'"},
+        {"{'admin-v4addr':'10.9.0.8'}", "'10.9.0.8/32'"},
+        {"{'admin-v4addr':'fd00::1/64'}", "''"},
+        {"{'admin-v4addr':'x'}", "''"},
+        {"{}", "''"},
+    };
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct world *w = open_scene();
+        struct command command = cmd_node(w, "n2");
+        command.node_create.hint = world_json(w, cases[i].hint);
+        DONE(w, command);
+        EXPECT_STR(world_path(w, node_facts(w, "r", "n2").argument, "admin_address"),
+                   cases[i].address);
+        world_close(w);
+    }
+    struct world *w = open_scene();
+    struct command command = cmd_node(w, "n2");
+    command.node_create.hint = world_json(w, "{'admin-v4addr':'10.9.0.7/16'}");
+    DONE(w, command);
+    DONE(w, cmd_network_of(w, "bmc", "bmc", true,
+                           "[{'name':'host','first':'10.8.0.5/16','last':'10.8.0.9/16'}]"));
+    DONE(w, cmd_allocate(w, "n2", range_named(w, "bmc", "host")));
+    EXPECT_STR(world_path(w, node_facts(w, "r", "n2").argument, "admin_address"), "'10.9.0.7/16'");
+    DONE(w, cmd_network_of(w, "admin", "admin", true,
+                           "[{'name':'host','first':'10.7.0.5/16','last':'10.7.0.9/16'}]"));
+    DONE(w, cmd_allocate(w, "n2", range_named(w, "admin", "host")));
+    EXPECT_STR(world_path(w, node_facts(w, "r", "n2").argument, "admin_address"), "'10.7.0.5/16'");
     world_close(w);
 }
 
