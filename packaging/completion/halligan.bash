@@ -4,7 +4,7 @@ _halligan_tables() {
     nouns="nodes roles deployments deployment-roles noderoles runs snapshots attribs barclamps jigs hammers available-hammers bootenvs groups users tokens events audit networks ranges routers allocations leases dhcp interfaces filters names nics barclamp wait inventory login logout completion --help --version"
     verbs= options= named=
     case "$1" in
-        nodes) verbs="list show create update destroy wait watch bind commit propose retry why move addresses power redeploy debug undebug forget-key get set token --help" ;;
+        nodes) verbs="list show create update destroy wait watch bind commit propose retry why move addresses boot power redeploy debug undebug forget-key get set token --help" ;;
         roles) verbs="list show update wait watch get set --help" ;;
         deployments) verbs="list show create update destroy wait watch bind plan commit propose recall revert diff retry why graph get set --help" ;;
         deployment-roles) verbs="list show create update destroy watch commit propose get set --help" ;;
@@ -49,6 +49,7 @@ _halligan_tables() {
         nodes/why) options=" --output --url --user --token-file --ca --help"; named=nodes ;;
         nodes/move) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;
         nodes/addresses) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;
+        nodes/boot) options=" --output --url --user --token-file --ca --help"; named=nodes ;;
         nodes/power) options=" --output --wait --timeout --url --user --token-file --ca --help"; named=nodes ;;
         nodes/redeploy) options=" --output --quiet --yes --url --user --token-file --ca --help"; named=nodes ;;
         nodes/debug) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;

@@ -54,6 +54,7 @@ function __halligan_verbs
         printf '%s\t%s\n' why 'Explain the state: the chain of causes down to the root'
         printf '%s\t%s\n' move 'Move the node to another deployment'
         printf '%s\t%s\n' addresses 'List the addresses of the node by network'
+        printf '%s\t%s\n' boot 'Show what the machine boots, and what keeps it from booting'
         printf '%s\t%s\n' power 'Execute a power action; without ACTION, list the available ones'
         printf '%s\t%s\n' redeploy 'Install the node again: reset, discovery and all bound roles'
         printf '%s\t%s\n' debug 'Restart into the discovery image and hold the node there'
@@ -300,6 +301,9 @@ function __halligan_others
         set named nodes
     case nodes/addresses
         set options --output --quiet --url --user --token-file --ca --help
+        set named nodes
+    case nodes/boot
+        set options --output --url --user --token-file --ca --help
         set named nodes
     case nodes/power
         set options --output --wait --timeout --url --user --token-file --ca --help

@@ -452,6 +452,10 @@ enum cause_code {
     CAUSE_NAME_NOT_SERVED,  /* the DNS service of a name filter does not exist   */
     CAUSE_NO_GRANT,         /* its machine may not start the installer it is to boot */
     CAUSE_INSTALL_STOPPED,  /* its installer is silent, or stopped at a stamp    */
+    CAUSE_NOT_MANAGED,      /* its machine is not in the boot view               */
+    CAUSE_NO_MAC,           /* no MAC of its machine is known                    */
+    CAUSE_NO_BOOT_ADDRESS,  /* its machine has no address to boot with           */
+    CAUSE_BOOTENV_UNKNOWN,  /* no barclamp defines its boot environment          */
     CAUSE_COUNT,
     CAUSE_REASON = CAUSE_COUNT /* why the previous cause of the chain failed: see `reason` */
 };
@@ -477,6 +481,11 @@ struct cause *core_why(const struct core *c, enum table table, int64_t id, struc
 enum { WHY_NAMES = 20 };
 struct cause *core_why_names(const struct core *c, int64_t node_id, struct arena *a,
                              bool *out_is_all);
+/* What keeps the machine of a node from booting its environment, for example that it is not in the
+ * boot view. These are no chain either. NULL: nothing, a system node, or no such node. */
+struct cause *core_why_boot(const struct core *c, int64_t node_id, struct arena *a);
+/* True if a noderole of a role that serves boots is committed: machines boot what nodes say. */
+bool core_boot_is_used(const struct core *c);
 const char *cause_name(enum cause_code code);
 /* The same, or the name of the reason for a CAUSE_REASON. */
 const char *cause_code_name(const struct cause *cause);

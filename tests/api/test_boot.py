@@ -79,3 +79,77 @@ def test_dhcp_clients_are_listed_filtered_and_paged(fixture):
     check_error(me.get("dhcp?mac=x"), 400, "bad_value", "mac")
     check_error(me.get("dhcp?generation=x"), 400, "bad_value", "generation")
     check_error(me.get("dhcp?limit=x"), 400, "bad_value", "limit")
+
+
+# -- nodes/NODE/boot -----------------------------------------------------------------------------
+
+BOOT = ["node", "node_id", "bootenv", "generation", "missing", "entry", "environment", "grant", "problems"]
+NO_GRANT = {"state": "none", "reason": None, "node_role_id": None, "role": None, "used_at": None,
+            "stamp_generation": None}
+
+
+def problems_of(me, name):
+    return {problem["code"]: problem for problem in shown(me.get(f"nodes/{name}/boot"))["problems"]}
+
+
+def test_the_boot_of_a_machine_has_its_entry_environment_and_grant(fixture):
+    me = fixture.client()
+    made = machine(me, "boots", mac="52:54:00:1c:00:01", ip="192.168.124.190/24")
+    answer = me.get("nodes/boots.example.com/boot")
+    boot = shown(answer)
+    assert answer.type == vnd("boot", "obj") and list(boot) == BOOT, (answer.type, list(boot))
+    assert boot["entry"] == {
+        "name": "boots.example.com", "mac_addresses": ["52:54:00:1C:00:01"],
+        "addresses": [{"address": "192.168.124.190/24", "network": "admin", "network_range": "host"}],
+        "bootenv": "sledgehammer", "generation": 0, "installer_started": False}, boot["entry"]
+    assert (boot["node"], boot["node_id"], boot["missing"]) == ("boots.example.com", made["id"], None), boot
+    known = shown(me.get("bootenvs/sledgehammer"))
+    assert boot["environment"] == {"name": "sledgehammer", "exists": True, "available": False,
+                                   "bootenv_id": known["id"], "method": "discovery"}, boot["environment"]
+    assert boot["grant"] == NO_GRANT and boot["problems"] == [], boot
+    assert shown(me.get(f"nodes/{made['id']}/boot")) == boot
+    only = me.ask("GET", "nodes/boots.example.com/boot", None, headers={"x-return-attributes": '["generation"]'})
+    assert shown(only) == {"generation": 0}
+    # `local` is the disk: it is no object, and always there.
+    shown(me.put("nodes/boots.example.com", {"bootenv": "local"}))
+    boot = shown(me.get("nodes/boots.example.com/boot"))
+    assert boot["environment"] == {"name": "local", "exists": True, "available": True, "bootenv_id": None,
+                                   "method": None}, boot["environment"]
+    assert (boot["generation"], boot["entry"]["generation"], boot["problems"]) == (1, 1, []), boot
+    # An environment of an operator has no grant.
+    shown(me.put("nodes/boots.example.com", {"bootenv": "debian-12-install"}))
+    boot = shown(me.get("nodes/boots.example.com/boot"))
+    assert boot["environment"]["method"] == "installer" and boot["grant"] == NO_GRANT, boot
+    check_error(me.get("nodes/nothing.example.com/boot"), 404, "not_found", "id")
+    assert me.post("nodes/boots.example.com/boot", {}).status == 405
+
+
+def test_what_keeps_a_machine_from_booting_is_named(fixture):
+    me = fixture.client()
+    made = make(me, "nodes", name="strange.example.com")
+    boot = shown(me.get("nodes/strange.example.com/boot"))
+    assert boot["entry"] is None and boot["missing"].startswith("it is not managed"), boot
+    assert list(problems_of(me, "strange.example.com")) == ["not_managed"]
+    shown(me.put(f"nodes/{made['id']}/commit"))
+    named = problems_of(me, "strange.example.com")
+    assert list(named) == ["no_mac", "no_boot_address"], named
+    assert named["no_mac"]["object"] == "node" and named["no_mac"]["object_id"] == made["id"], named
+    assert shown(me.get("nodes/strange.example.com/boot"))["entry"]["addresses"] == []
+    shown(me.put("nodes/strange.example.com", {"bootenv": "no-such-environment"}))
+    named = problems_of(me, "strange.example.com")
+    assert list(named) == ["no_mac", "no_boot_address", "bootenv_unknown"], named
+    assert "`no-such-environment`, which no barclamp defines" in named["bootenv_unknown"]["text"], named
+    environment = shown(me.get("nodes/strange.example.com/boot"))["environment"]
+    assert environment == {"name": "no-such-environment", "exists": False, "available": False,
+                           "bootenv_id": None, "method": None}, environment
+    # A MAC that another node has is named first: it is why this one has none.
+    machine(me, "owner", mac="52:54:00:1c:00:02", ip="192.168.124.191/24")
+    machine(me, "second", ip="192.168.124.192/24",
+            discovery={"ohai": {"network": {"interfaces": {
+                "eth0": {"addresses": {"52:54:00:1C:00:02": {"family": "lladdr"}}}}}}})
+    named = problems_of(me, "second.example.com")
+    assert list(named) == ["mac_taken", "no_mac"], named
+    assert named["mac_taken"]["name"] == "owner.example.com", named
+    # A node that boots its disk needs no entry.
+    make(me, "nodes", name="disk.example.com", bootenv="local")
+    assert problems_of(me, "disk.example.com") == {}

@@ -138,7 +138,7 @@ for noun, key in (("nodes", MACHINE), ("deployments", "elsewhere"), ("snapshots"
                   ("inventory", "elsewhere")):
     reads(f"/api/status/{noun}/{{id}}", f"/api/status/{noun}/{key}")
 for below in ("", "/node_roles", "/roles", "/hammers", "/power", "/attribs", "/addresses",
-              "/network_allocations", "/nics"):
+              "/network_allocations", "/nics", "/boot"):
     operation = f"{V}nodes/{{id}}{below}"
     reads(operation, f"nodes/{MACHINE}{below}", READ_AND_NODE, case="own node")
     row("GET " + operation, "foreign node", READ,

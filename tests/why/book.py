@@ -195,6 +195,11 @@ BOOK = [
     Fault("boot", "boot device not set", "boot_error", "power_refused", NODE, "boot disk"),
     Fault("boot", "installer silent", "installer", "installer_silent", NODE, "debian-install"),
     Fault("boot", "disk with a later stamp", "installer", "disk_stamped", NODE, "9"),
+    Fault("boot", "not managed", "unbootable", "not_managed", NODE),
+    Fault("boot", "no MAC known", "unbootable", "no_mac", NODE),
+    Fault("boot", "no address", "unbootable", "no_boot_address", NODE),
+    Fault("boot", "environment that no barclamp defines", "unbootable", "bootenv_unknown", NODE),
+    Fault("boot", "MAC of another machine", "unbootable", "mac_taken", NODE),
     # -- names -----------------------------------------------------------------------------------
     Fault("names", "name with an underscore", Named(1, "{{node.name}}_x"), "name_invalid", FILTER,
           "10.77.1.10"),

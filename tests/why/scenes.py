@@ -424,6 +424,35 @@ def installer(scene):
     scene.ask("installer silent", "nodes/" + site.node, site.node)
 
 
+def unbootable(scene):
+    """Machines that no boot server can answer, for a reason of their own."""
+    y = scene.y
+    y.role("found", flags=["discovery", "implicit", "milestone"])
+    y.role("plain")
+    y.role("pxe", "say published", flags=["serves-boot"])
+    y.start(*POOL)
+    y.run(y.node("server"), "pxe")
+    hints = {"admin_macs": ["52:54:00:1d:00:01"], "admin-v4addr": "10.78.0.10/24"}
+
+    def machine(fault, name, role="found", hint=None, **fields):
+        node = y.node(name, admin=False, alive=False, hint=hint or {}, **fields)
+        y.run(node, role)
+        if fault:
+            scene.ask(fault, "nodes/" + node, node)
+        return node
+
+    machine("not managed", "stranger", role="plain", hint={"admin-v4addr": "10.78.0.13/24"})
+    owner = machine(None, "owner", hint=hints)
+    machine("no MAC known", "macless", hint={"admin-v4addr": "10.78.0.11/24"})
+    machine("no address", "homeless", hint={"admin_macs": ["52:54:00:1d:00:02"]})
+    machine("environment that no barclamp defines", "lost", bootenv="no-such-environment",
+            hint={"admin_macs": ["52:54:00:1d:00:03"], "admin-v4addr": "10.78.0.12/24"})
+    twin = y.node("twin", admin=False, alive=False, discovery={"ohai": {"network": {"interfaces": {
+        "eth0": {"addresses": {"52:54:00:1D:00:01": {"family": "lladdr"}}}}}}})
+    y.run(twin, "found")
+    scene.ask("MAC of another machine", "nodes/" + twin, owner)
+
+
 # -- clocks ----------------------------------------------------------------------------------------
 
 
@@ -450,4 +479,4 @@ def clock(scene):
 
 SCENES = (works, disks, memory, own_disk, ssh_key, supervisor, no_supervisor, open_supervisor, no_shell,
           sqlite_full, postgres_full, postgres_down, postgres_stalled, sqlite_stalled, boot,
-          boot_error, installer, clock)
+          boot_error, installer, unbootable, clock)

@@ -1,4 +1,5 @@
 #include "api/call/reply.h"
+#include "api/nouns/node_boot.h"
 #include "api/rest/standard_routes.h"
 
 /* DHCP clients: what a DHCP server is configured with for each machine, as OpenCrowbar's
@@ -29,9 +30,9 @@ const struct resource resource_dhcp = {.view = &shape_dhcp, .order = ORDER_BY_ID
 static struct str dhcp_missing(struct call *call, int64_t node_id)
 {
     struct boot_entry entry;
-    if (!core_boot_view(call->core, (struct boot_key){BOOT_MACHINE, node_id}, call->arena, &entry))
-        return STR("it is not managed: it has no committed noderole of a discovery role, or was "
-                   "installed otherwise and boots from its disk");
+    struct str why;
+    if (!node_boot_entry(call, node_id, &entry, &why))
+        return why;
     if (!entry.machine.mac_count)
         return STR("none of its MACs is known");
     if (!entry.machine.address_count)

@@ -2,6 +2,7 @@
 #include "api/nouns/attribs.h"
 #include "api/nouns/hammers.h"
 #include "api/nouns/network_allocations.h"
+#include "api/nouns/node_boot.h"
 #include "api/nouns/tokens.h"
 #include "api/rest/nested.h"
 #include "api/rest/standard_routes.h"
@@ -229,6 +230,14 @@ static const struct route routes[] = {
      .access = ROUTE_AUTH_OR_NODE,
      .does =
          "its addresses by network; of one network with network=, of categories with category="},
+    {.method = HTTP_GET,
+     .pattern = V "nodes/:id/boot",
+     .serve = serve_node_boot,
+     .resource = &resource_nodes,
+     .form = REPLY_CUSTOM,
+     .access = ROUTE_AUTH_OR_NODE,
+     .does = "what its machine boots: its entry in the boot view, the boot environment, the grant "
+             "of its installation, and what keeps it from booting"},
     {.method = HTTP_GET,
      .pattern = V "nodes/:id/power",
      .serve = serve_power_actions,

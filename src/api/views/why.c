@@ -58,6 +58,16 @@ static void why_put_cause(struct call *call, const struct cause *cause, struct b
     object_writer_close(&m);
 }
 
+void why_put_causes(struct call *call, const struct cause *first, struct buf *b)
+{
+    buf_put_c(b, '[');
+    for (const struct cause *cause = first; cause; cause = cause->next) {
+        buf_put_z(b, cause == first ? "" : ",\n");
+        why_put_cause(call, cause, b);
+    }
+    buf_put_c(b, ']');
+}
+
 /* ---- power actions before a retry ---- */
 
 /* The core has the order; the failure before a retry is known to the daemon only. */
@@ -149,7 +159,17 @@ static void why_put_groups(struct call *call, struct why_walk *walk, struct obje
     buf_put_c(b, ']');
 }
 
-/* ---- names of a node ---- */
+/* ---- boot and names of a node ---- */
+
+/* What keeps the machine from booting, while boots are served at all. */
+static void why_put_boot(struct call *call, int64_t node_id, struct object_writer *m, struct buf *b)
+{
+    if (object_put_key(m, "boot"))
+        why_put_causes(
+            call,
+            core_boot_is_used(call->core) ? core_why_boot(call->core, node_id, call->arena) : NULL,
+            b);
+}
 
 /* Addresses of the node that filters match and give no DNS name. They hold back nothing, so they
  * are no part of the chain. */
@@ -158,14 +178,8 @@ static void why_put_names(struct call *call, int64_t node_id, struct object_writ
 {
     bool is_all;
     const struct cause *first = core_why_names(call->core, node_id, call->arena, &is_all);
-    if (object_put_key(m, "names")) {
-        buf_put_c(b, '[');
-        for (const struct cause *cause = first; cause; cause = cause->next) {
-            buf_put_z(b, cause == first ? "" : ",\n");
-            why_put_cause(call, cause, b);
-        }
-        buf_put_c(b, ']');
-    }
+    if (object_put_key(m, "names"))
+        why_put_causes(call, first, b);
     object_put_bool(m, "names_complete", is_all);
 }
 
@@ -219,8 +233,10 @@ static void reply_why(struct call *call, enum table table, int64_t id, const str
         why_put_chain(call, first, &b);
     if (walk)
         why_put_groups(call, walk, &m, &b);
-    if (table == TABLE_NODE)
+    if (table == TABLE_NODE) {
+        why_put_boot(call, id, &m, &b);
         why_put_names(call, id, &m, &b);
+    }
     if (object_put_key(&m, "installation"))
         why_put_faults(call, &b);
     object_writer_close(&m);

@@ -10,8 +10,8 @@
  *
  * The reply has faults of the installation, which may be the cause of everything else and are
  * printed first; the chain of causes, from the object to the root; for a deployment groups of
- * noderoles with the same root cause; and for a node its addresses without a DNS name. A reply
- * without a chain is printed as a document.
+ * noderoles with the same root cause; and for a node what keeps its machine from booting, and its
+ * addresses without a DNS name. A reply without a chain is printed as a document.
  *
  * Failure: cmd_why_show prints the error and returns the status. cmd_why_print adds an explanation
  * to another failure, so it prints nothing if its own request fails. */
@@ -70,6 +70,17 @@ static void why_put_chain(struct buf *b, const struct json *chain)
             term_put_escaped(b, since);
             buf_put_c(b, ')');
         }
+        buf_put_c(b, '\n');
+    }
+}
+
+/* What keeps the machine of a node from booting. */
+static void why_put_boot(struct buf *b, const struct json *why)
+{
+    const struct json *boot = json_get(why, STR("boot"));
+    for (const struct json *cause = boot ? boot->first : NULL; cause; cause = cause->next) {
+        buf_put_z(b, "boot, ");
+        why_put_cause(b, cause);
         buf_put_c(b, '\n');
     }
 }
@@ -157,6 +168,7 @@ enum cli_exit cmd_why_show(struct cli_request *req)
     why_put_chain(&b, chain);
     why_put_hint(&b, chain);
     why_put_groups(&b, why);
+    why_put_boot(&b, why);
     why_put_names(&b, why);
     output_text(buf_str(&b));
     return CLI_OK;

@@ -34,6 +34,10 @@ const char *cause_name(enum cause_code code)
         [CAUSE_NAME_NOT_SERVED] = "name_not_served",
         [CAUSE_NO_GRANT] = "no_grant",
         [CAUSE_INSTALL_STOPPED] = "install_stopped",
+        [CAUSE_NOT_MANAGED] = "not_managed",
+        [CAUSE_NO_MAC] = "no_mac",
+        [CAUSE_NO_BOOT_ADDRESS] = "no_boot_address",
+        [CAUSE_BOOTENV_UNKNOWN] = "bootenv_unknown",
         [CAUSE_REASON] = "reason",
     };
     must(code <= CAUSE_REASON);

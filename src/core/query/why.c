@@ -1,13 +1,12 @@
 #include "core/plan/commit_view.h"
-#include "core/network/network_private.h"
 #include "core/machine/grants.h"
+#include "core/query/why_boot.h"
 
 /* Why an object is not in the desired state: the chain from the first unmet condition down to its
  * root cause (ADR 0027). The conditions are those under which a noderole starts; the first one that
  * is unmet is reported. Each further noderole is earlier by (cohort, id) than the one it explains,
  * so every chain ends. The file owns no state, and nothing is changed or fails; an object that does
- * not exist has no chain. With a view in place (commit_view.h) the chain is that after the commit.
- * */
+ * not exist has no chain. With a view in place (commit_view.h) it is that after the commit. */
 
 struct why_chain {
     const struct core *c;
@@ -228,11 +227,13 @@ static bool why_power(struct why_chain *ch, node_ix n)
     return server.v || status.len;
 }
 
-/* Adds what keeps the machine from being installed. Returns false if nothing is known. */
-static bool why_install(struct why_chain *ch, node_ix n)
+/* Adds what keeps the machine from being installed, or from booting. Returns false if nothing is
+ * known. A plan has no boot view. */
+static bool why_machine(struct why_chain *ch, node_ix n)
 {
     struct cause cause;
-    if (!grant_why(ch->c, n, ch->brief != NULL, ch->arena, &cause))
+    if (!grant_why(ch->c, n, ch->brief != NULL, ch->arena, &cause) &&
+        (ch->but_hooks || !boot_why(ch->c, n, ch->arena, &cause)))
         return false;
     why_add(ch, cause);
     if (cause.code == CAUSE_INSTALL_STOPPED)
@@ -308,7 +309,7 @@ static bool why_own(struct why_chain *ch, noderole_ix ix)
         why_add_node(ch, CAUSE_NOT_ALIVE, nr->node, node->alive_since,
                      CAUSE_TEXT(ch, why_node_name(ch, nr->node), STR(" is not alive")));
         if (!why_power(ch, nr->node))
-            why_install(ch, nr->node);
+            why_machine(ch, nr->node);
     } else if (!view_is_available(c, nr->node)) {
         why_add_node(ch, CAUSE_NOT_AVAILABLE, nr->node, node->available_since,
                      CAUSE_TEXT(ch, why_node_name(ch, nr->node), STR(" is not available")));
@@ -519,24 +520,18 @@ static struct cause *why_of_node(const struct core *c, node_ix n, struct arena *
         return ch.first;
     if (nr.v)
         ch.first = why_noderole(c, nr, false, a);
-    else if (node_at(c, n)->alive || !why_install(&ch, n))
+    else if (node_at(c, n)->alive || !why_machine(&ch, n))
         why_add_node(&ch, CAUSE_NONE, n, 0,
                      CAUSE_TEXT(&ch, why_node_name(&ch, n), STR(" has nothing left to do")));
 
     /* A machine whose MAC another node has boots what that node is given, so it may never become
      * alive, and nothing else would name the reason. */
+    struct cause taken;
     for (ch.last = ch.first; ch.last->next;)
         ch.last = ch.last->next;
-    node_ix owner = {0};
-    const uint64_t mac = ch.last->code == CAUSE_NONE || ch.last->code == CAUSE_NOT_ALIVE
-                             ? nics_next_conflict(c, n, a, 0, &owner)
-                             : 0;
-    if (mac)
-        why_add_node(&ch, CAUSE_MAC_TAKEN, owner, 0,
-                     CAUSE_TEXT(&ch, why_node_name(&ch, n), STR(" reports the MAC "),
-                                nic_format_mac(a, mac), STR(", which belongs to "),
-                                why_node_name(&ch, owner),
-                                STR("; run \"halligan nics move\" if the interface was moved")));
+    if ((ch.last->code == CAUSE_NONE || ch.last->code == CAUSE_NOT_ALIVE) &&
+        boot_why_mac_taken(c, n, 0, a, &taken))
+        why_add(&ch, taken);
     return ch.first;
 }
 

@@ -46,7 +46,7 @@ enum { LEFT_OFF = KEPT_MAX + 1 }; /* in group_of: its group is not kept */
 
 /* ---- set of root causes ---- */
 
-_Static_assert(REASON_COUNT <= 1 << 7 && CAUSE_REASON < 1 << 5, "both must fit below the id");
+_Static_assert(REASON_COUNT <= 1 << 7 && CAUSE_REASON < 1 << 6, "both must fit below the id");
 
 /* Returns true if the root was not in the set. Roots about a role or an attrib are counted by
  * noderole. */
@@ -54,7 +54,7 @@ static bool why_groups_add_root(struct why_walk *g, const struct cause *root, no
 {
     const bool is_node = root->object == TABLE_NODE;
     const int64_t id = is_node ? root->object_id : noderole_at(g->c, nearest)->o.id;
-    const uint64_t key = (uint64_t)id << 13 | (uint64_t)is_node << 12 | (uint64_t)root->code << 7 |
+    const uint64_t key = (uint64_t)id << 14 | (uint64_t)is_node << 13 | (uint64_t)root->code << 7 |
                          (uint64_t)root->reason;
     uint64_t mixed = key * UINT64_C(0x9e3779b97f4a7c15);
     for (mixed >>= 32;; mixed++) {
@@ -164,14 +164,18 @@ static uint32_t why_groups_rank(enum cause_code code)
     case CAUSE_BOOT_NOT_SERVED:
     case CAUSE_POWER_FAILED:
     case CAUSE_MAC_TAKEN:
-    case CAUSE_INSTALL_STOPPED: return 0;
+    case CAUSE_INSTALL_STOPPED:
+    case CAUSE_NO_MAC:
+    case CAUSE_NO_BOOT_ADDRESS:
+    case CAUSE_BOOTENV_UNKNOWN: return 0;
     case CAUSE_PROPOSED:
     case CAUSE_HEAD_PROPOSED:
     case CAUSE_NOT_AVAILABLE:
     case CAUSE_NAME_INVALID:
     case CAUSE_NAME_NOT_SERVED:
     case CAUSE_HELD_BY_TARGET:
-    case CAUSE_NO_GRANT: return 1;
+    case CAUSE_NO_GRANT:
+    case CAUSE_NOT_MANAGED: return 1;
     case CAUSE_NONE:
     case CAUSE_PARENT:
     case CAUSE_NODE_BUSY:

@@ -1,0 +1,132 @@
+#include "api/nouns/node_boot.h"
+
+#include "api/call/reply.h"
+#include "api/call/resource.h"
+#include "api/rest/json_object_writer.h"
+#include "api/views/graph.h"
+
+/* What the machine of a node boots (docs/spec/boot.md): its entry in the boot view, its boot
+ * environment, the grant of its installation, and what keeps it from booting. Everything is read
+ * from the core for each request; the file has no state, and nothing is changed.
+ *
+ * Failure: a node without an entry in the boot view is no error: `entry` is null, and `missing`
+ * says why. An unknown node is 404. */
+
+bool node_boot_entry(struct call *call, int64_t node_id, struct boot_entry *out_entry,
+                     struct str *out_why)
+{
+    *out_why = STR("it is not managed: it has no committed noderole of a discovery role, or was "
+                   "installed otherwise and boots from its disk");
+    return core_boot_view(call->core, (struct boot_key){BOOT_MACHINE, node_id}, call->arena,
+                          out_entry);
+}
+
+static void boot_put_addresses(struct call *call, const struct boot_machine *machine, struct buf *b)
+{
+    struct record network, range;
+    buf_put_c(b, '[');
+    for (uint32_t i = 0; i < machine->address_count; i++) {
+        const struct boot_address *at = &machine->addresses[i];
+        const bool has_network = at->network &&
+                                 core_record(call->core, TABLE_NETWORK, at->network, &network) &&
+                                 core_record(call->core, TABLE_NETWORK_RANGE, at->range, &range);
+        buf_put_z(b, i ? "," : "");
+        struct object_writer m = object_writer_open(b, NULL);
+        object_put_text(&m, "address", at->address);
+        object_put_optional(&m, "network", has_network ? network.network.name : STR(""));
+        object_put_optional(&m, "network_range", has_network ? range.network_range.name : STR(""));
+        object_writer_close(&m);
+    }
+    buf_put_c(b, ']');
+}
+
+/* The ticket is left out: its hash is of no use to others than boot servers. */
+static void boot_put_entry(struct call *call, const struct boot_machine *machine, struct buf *b)
+{
+    struct object_writer m = object_writer_open(b, NULL);
+    object_put_text(&m, "name", machine->name);
+    object_put_json(&m, "mac_addresses", object_view_macs(machine, call->arena));
+    if (object_put_key(&m, "addresses"))
+        boot_put_addresses(call, machine, b);
+    object_put_text(&m, "bootenv", machine->bootenv);
+    object_put_number(&m, "generation", machine->generation);
+    object_put_bool(&m, "installer_started", machine->ticket.len != 0);
+    object_writer_close(&m);
+}
+
+/* `local` is the disk: it always exists, and no boot server needs files for it. */
+static void boot_put_environment(struct call *call, struct str name, struct buf *b)
+{
+    struct record record;
+    const bool is_local = str_eq(name, STR("local"));
+    const int64_t id = is_local ? 0 : core_find(call->core, TABLE_BOOTENV, name);
+    const bool is_known = id && core_record(call->core, TABLE_BOOTENV, id, &record);
+    struct object_writer m = object_writer_open(b, NULL);
+    object_put_text(&m, "name", name);
+    object_put_bool(&m, "exists", is_local || is_known);
+    object_put_bool(&m, "available", is_local || (is_known && record.bootenv.available));
+    if (is_known)
+        object_put_number(&m, "bootenv_id", id);
+    else
+        object_put_json(&m, "bootenv_id", STR("null"));
+    object_put_optional(&m, "method", is_known ? record.bootenv.method : STR(""));
+    object_writer_close(&m);
+}
+
+static void boot_put_grant(struct call *call, int64_t node_id, struct buf *b)
+{
+    struct grant grant;
+    struct record noderole;
+    must(core_grant(call->core, node_id, &grant));
+    const bool has_owner =
+        grant.noderole_id && core_record(call->core, TABLE_NODEROLE, grant.noderole_id, &noderole);
+    struct object_writer m = object_writer_open(b, NULL);
+    object_put_text(&m, "state", str_from(grant_state_name(grant.state)));
+    object_put_optional(&m, "reason",
+                        grant.state == GRANT_VOID ? str_from(grant_void_name(grant.void_reason))
+                                                  : STR(""));
+    if (grant.noderole_id)
+        object_put_number(&m, "node_role_id", grant.noderole_id);
+    else
+        object_put_json(&m, "node_role_id", STR("null"));
+    object_put_optional(
+        &m, "role",
+        has_owner ? object_name(call->core, TABLE_ROLE, noderole.noderole.role_id, call->arena)
+                  : STR(""));
+    object_put_time(&m, "used_at", grant.used_at);
+    if (grant.stamp_generation)
+        object_put_number(&m, "stamp_generation", grant.stamp_generation);
+    else
+        object_put_json(&m, "stamp_generation", STR("null"));
+    object_writer_close(&m);
+}
+
+enum handler_result serve_node_boot(struct call *call)
+{
+    struct record node;
+    struct boot_entry entry;
+    struct str why;
+    struct buf b = buf_in(call->arena);
+    if (!resource_find(call, &resource_nodes, call->keys[0], &node))
+        return SERVED_REPLY;
+    const bool has_entry = node_boot_entry(call, node.id, &entry, &why);
+    struct object_writer m = object_writer_open(&b, call->wanted);
+    object_put_text(&m, "node", node.node.name);
+    object_put_number(&m, "node_id", node.id);
+    object_put_text(&m, "bootenv", node.node.bootenv);
+    object_put_number(&m, "generation", node.node.boot_generation);
+    object_put_optional(&m, "missing", has_entry ? STR("") : why);
+    if (has_entry && object_put_key(&m, "entry"))
+        boot_put_entry(call, &entry.machine, &b);
+    else if (!has_entry)
+        object_put_json(&m, "entry", STR("null"));
+    if (object_put_key(&m, "environment"))
+        boot_put_environment(call, node.node.bootenv, &b);
+    if (object_put_key(&m, "grant"))
+        boot_put_grant(call, node.id, &b);
+    if (object_put_key(&m, "problems"))
+        why_put_causes(call, core_why_boot(call->core, node.id, call->arena), &b);
+    object_writer_close(&m);
+    reply_json(call, "boot", "obj", buf_str(&b));
+    return SERVED_REPLY;
+}
