@@ -786,7 +786,7 @@ def test_why_of_a_node_says_which_addresses_have_no_name(daemon):
     make(me, "network_allocations", node="nw-why.example.com", network="nw-why")
     made = make(me, "dns_name_filters", **{**filter_of("nw-why", 1620), "matcher": 'net.name == "nw-why"'})
     full = shown(me.get("dns_name_filters/nw-why?view=full"))
-    assert full == {**made, "has_service": False}, full
+    assert full == {**made, "has_service": False, "deleting": False}, full
     assert "nw-why" in [f["name"] for f in shown(me.get("dns_name_filters?has_service=false"))]
     assert not shown(me.get("dns_name_filters?has_service=true"))
     check_error(me.get("dns_name_filters?has_service=7"), 400, "bad_value", "has_service")
