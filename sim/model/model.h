@@ -87,7 +87,7 @@ const char *model_follow(struct model *m, const struct core *c, const struct com
 const char *model_check_idle(struct model *m);
 
 /* I10: for every noderole, the last cause that core_why() returns is the one that a naive walk over
- * the records finds. */
+ * the records finds; for every node, so are the causes that core_why_boot() returns. */
 const char *model_check_why(struct model *m, const struct core *c, struct arena *scratch);
 /* Consistency of the records with each other: I2, I3 (one run per node; states of runs and
  * noderoles match), I13, the states of nodes and deployments, and targets. */

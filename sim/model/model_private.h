@@ -5,7 +5,8 @@
  * barrier, model_grants.c the grants of installations, model_readings.c the power states,
  * model_admin.c the automatic admin node, model_addresses.c the addresses of nodes and
  * clients, model_names.c the DNS names, model_rights.c the rights of users, model_records.c the
- * records against each other, model_why.c the causes of `why`.
+ * records against each other, model_machines.c what keeps machines from booting, model_why.c the
+ * causes of `why`.
  */
 #pragma once
 
@@ -290,6 +291,23 @@ const char *model_follow_grants(struct model *m, const struct core *c,
 int64_t model_grant_refused_run(const struct model *m, const struct node_update_command *update);
 /* The root cause of a machine that is not alive and whose power is in order. */
 enum cause_code model_why_install(const struct model *m, int64_t node_id);
+
+/* ---- model_machines.c ---- */
+
+/* A cause of `why`. */
+struct model_cause {
+    enum cause_code code;
+    enum table object;
+    int64_t object_id;
+};
+
+/* At most 8 MACs, and one cause each for MAC, address and environment. */
+enum { MODEL_BOOT_PROBLEMS_MAX = 11 };
+/* What keeps the machine of a node from booting, in the order of `why`. Returns the number. */
+uint32_t model_find_boot_problems(const struct model *m, const struct core *c, int64_t node_id,
+                                  struct arena *a, struct model_cause out[MODEL_BOOT_PROBLEMS_MAX]);
+/* A noderole of a role with the flag serves-boot is committed. */
+bool model_boots_are_served(const struct model *m);
 
 /* ---- model_anneal.c ---- */
 

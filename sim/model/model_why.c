@@ -14,13 +14,14 @@
  *                             then an earlier noderole of the node, and whether a worker is free
  */
 
-struct model_cause {
-    enum cause_code code;
-    enum table object;
-    int64_t object_id;
+/* What the walk reads. */
+struct why_input {
+    const struct model *m;
+    const struct core *c; /* records of machines */
+    struct arena *a;
 };
 
-static struct model_cause model_why_root(const struct model *m, int64_t noderole_id);
+static struct model_cause model_why_root(const struct why_input *in, int64_t noderole_id);
 
 static struct model_cause model_why_make(enum cause_code code, enum table object, int64_t id)
 {
@@ -82,8 +83,9 @@ static int64_t model_why_find_earlier(const struct model *m, int64_t node_id, in
 }
 
 /* The condition of the node as a whole that keeps a TODO noderole from starting, or CAUSE_NONE. */
-static struct model_cause model_why_node(const struct model *m, int64_t node_id)
+static struct model_cause model_why_node(const struct why_input *in, int64_t node_id)
 {
+    const struct model *m = in->m;
     int64_t other = 0;
     if (m->nodes[node_id].stopped)
         return model_why_make(CAUSE_NODE_STOPPED, TABLE_NODE, node_id);
@@ -92,7 +94,7 @@ static struct model_cause model_why_node(const struct model *m, int64_t node_id)
     if (model_has_state(m, node_id, NODEROLE_ERROR, &other))
         return model_why_make(CAUSE_ERROR, TABLE_NODEROLE, other);
     if (model_has_state(m, node_id, NODEROLE_TRANSITION, &other))
-        return model_why_root(m, other);
+        return model_why_root(in, other);
     if (model_node_run(m, node_id))
         return model_why_run(model_node_run(m, node_id));
     if (model_why_find_queued(m, node_id))
@@ -101,20 +103,27 @@ static struct model_cause model_why_node(const struct model *m, int64_t node_id)
 }
 
 /* A node that is not alive: its power action waits, its last power action failed, its machine is
- * not installed, or none of these. */
-static struct model_cause model_why_power(const struct model *m, int64_t node_id)
+ * not installed, its machine cannot boot, or none of these. */
+static struct model_cause model_why_dead(const struct why_input *in, int64_t node_id)
 {
+    const struct model *m = in->m;
     const int64_t server = model_power_waits_for(m, node_id);
     if (server)
         return model_why_make(CAUSE_BOOT_NOT_SERVED, TABLE_NODEROLE, server);
-    const bool has_status = node_id < (int64_t)m->boots_count && m->boots[node_id].exists &&
-                            m->boots[node_id].has_power_status;
-    return model_why_make(has_status ? CAUSE_POWER_FAILED : model_why_install(m, node_id),
-                          TABLE_NODE, node_id);
+    if (node_id < (int64_t)m->boots_count && m->boots[node_id].exists &&
+        m->boots[node_id].has_power_status)
+        return model_why_make(CAUSE_POWER_FAILED, TABLE_NODE, node_id);
+    const enum cause_code install = model_why_install(m, node_id);
+    struct model_cause problems[MODEL_BOOT_PROBLEMS_MAX];
+    if (install == CAUSE_NOT_ALIVE && !m->nodes[node_id].admin && model_boots_are_served(m) &&
+        model_find_boot_problems(m, in->c, node_id, in->a, problems))
+        return problems[0];
+    return model_why_make(install, TABLE_NODE, node_id);
 }
 
-static struct model_cause model_why_todo(const struct model *m, int64_t id)
+static struct model_cause model_why_todo(const struct why_input *in, int64_t id)
 {
+    const struct model *m = in->m;
     const struct model_noderole *nr = &m->noderoles[id];
     const struct model_node *node = &m->nodes[nr->node_id];
     if (model_why_find_hook(m, id))
@@ -124,25 +133,26 @@ static struct model_cause model_why_todo(const struct model *m, int64_t id)
     if (!m->deployments[nr->deployment_id].committed)
         return model_why_make(CAUSE_HEAD_PROPOSED, TABLE_DEPLOYMENT, nr->deployment_id);
     if (!node->alive)
-        return model_why_power(m, nr->node_id);
+        return model_why_dead(in, nr->node_id);
     if (!node->available)
         return model_why_make(CAUSE_NOT_AVAILABLE, TABLE_NODE, nr->node_id);
     if (!m->roles[nr->role_id].usable)
         return model_why_make(CAUSE_JIG_INACTIVE, TABLE_ROLE, nr->role_id);
-    const struct model_cause closed = model_why_node(m, nr->node_id);
+    const struct model_cause closed = model_why_node(in, nr->node_id);
     if (closed.code != CAUSE_NONE)
         return closed;
     const int64_t earlier = model_why_find_earlier(m, nr->node_id, id);
     if (earlier)
-        return model_why_todo(m,
+        return model_why_todo(in,
                               earlier); /* recursion depth 1: `earlier` is the first of its node */
     if (!model_is_instant(m, id) && !model_has_worker(m, QUEUE_NORMAL))
         return model_why_make(CAUSE_NO_WORKER, TABLE_SETTINGS, 1);
     return model_why_make(CAUSE_READY, TABLE_NODEROLE, id);
 }
 
-static struct model_cause model_why_root(const struct model *m, int64_t noderole_id)
+static struct model_cause model_why_root(const struct why_input *in, int64_t noderole_id)
 {
+    const struct model *m = in->m;
     for (int64_t id = noderole_id;;) {
         const struct model_noderole *nr = model_find_noderole(m, id);
         must(nr);
@@ -151,7 +161,7 @@ static struct model_cause model_why_root(const struct model *m, int64_t noderole
         case NODEROLE_PROPOSED: return model_why_make(CAUSE_PROPOSED, TABLE_NODEROLE, id);
         case NODEROLE_ERROR: return model_why_make(CAUSE_ERROR, TABLE_NODEROLE, id);
         case NODEROLE_ACTIVE: return model_why_make(CAUSE_NONE, TABLE_NODEROLE, id);
-        case NODEROLE_TODO: return model_why_todo(m, id);
+        case NODEROLE_TODO: return model_why_todo(in, id);
         case NODEROLE_TRANSITION:
             return run ? model_why_run(run) : model_why_make(CAUSE_ASYNC, TABLE_NODEROLE, id);
         case NODEROLE_BLOCKED: id = model_why_first_inactive_parent(m, nr); break;
@@ -160,8 +170,39 @@ static struct model_cause model_why_root(const struct model *m, int64_t noderole
     }
 }
 
+/* core_why_boot() lists exactly the problems of the machine, in their order. */
+static const char *model_check_boot_problems(struct model *m, const struct core *c, int64_t node_id,
+                                             struct arena *scratch)
+{
+    struct model_cause ours[MODEL_BOOT_PROBLEMS_MAX];
+    const uint32_t count = model_find_boot_problems(m, c, node_id, scratch, ours);
+    uint32_t i = 0;
+    const struct cause *cause = core_why_boot(c, node_id, scratch);
+    for (; cause && i < count; cause = cause->next, i++)
+        if (cause->code != ours[i].code || cause->object != ours[i].object ||
+            cause->object_id != ours[i].object_id)
+            break;
+    if (!cause && i == count) {
+        while (i > 0)
+            m->counts.causes[ours[--i].code]++;
+        return NULL;
+    }
+    return model_report(m, "I10: boot of node %lld: problem %u is %s of node %lld, should be %s",
+                        (long long)node_id, i + 1, cause ? cause_name(cause->code) : "none",
+                        cause ? (long long)cause->object_id : 0,
+                        i < count ? cause_name(ours[i].code) : "none");
+}
+
 const char *model_check_why(struct model *m, const struct core *c, struct arena *scratch)
 {
+    const struct why_input in = {m, c, scratch};
+    for (int64_t id = 0; (id = core_next_id(c, TABLE_NODE, id)) != 0;) {
+        const struct arena_mark mark = arena_mark(scratch);
+        const char *trouble = model_check_boot_problems(m, c, id, scratch);
+        if (trouble)
+            return trouble;
+        arena_rewind(scratch, mark);
+    }
     MODEL_NODEROLES(m, id)
     {
         const struct arena_mark mark = arena_mark(scratch);
@@ -170,7 +211,7 @@ const char *model_check_why(struct model *m, const struct core *c, struct arena 
             return model_report(m, "I10: core_why has no result for noderole %lld", (long long)id);
         while (last->next && last->next->code != CAUSE_REASON)
             last = last->next;
-        const struct model_cause ours = model_why_root(m, id);
+        const struct model_cause ours = model_why_root(&in, id);
         m->counts.causes[ours.code]++;
         if (last->code != ours.code || last->object != ours.object ||
             last->object_id != ours.object_id)
