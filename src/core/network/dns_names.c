@@ -1,8 +1,5 @@
 #include "core/network/network_private.h"
 
-#include "base/json/json.h"
-#include "base/net/mac.h"
-#include "core/data/data.h"
 #include "core/plan/commit_view.h"
 
 /* DNS names of allocations (docs/spec/networks.md, Names).
@@ -29,9 +26,8 @@
  * changing. The entry is added by a later evaluation. */
 
 /* The work of one slice, in units of about one microsecond: an evaluation of one filter for one
- * allocation. Reading a document costs DOC_UNITS and one for every UNIT_BYTES, writing an entry
- * CHANGE_UNITS. */
-enum { WORK_MAX = 1200, DOC_UNITS = 5, UNIT_BYTES = 64, CHANGE_UNITS = 4 };
+ * allocation. What it reads is counted by dns_facts.c, and writing an entry costs CHANGE_UNITS. */
+enum { WORK_MAX = 1200, CHANGE_UNITS = 4 };
 
 /* The work of a search for faults, which is done in one piece. */
 enum { FAULT_WORK_MAX = 3000 };
@@ -213,115 +209,6 @@ void dns_names_row_changed(struct core *c, enum table table, uint32_t ix)
 
 /* ---- evaluation ---- */
 
-/* The documents that tests and tokens of one node read. */
-struct name_reader {
-    const struct core *c;
-    node_ix node;
-    struct json *node_data; /* discovery and hint, merged; NULL until a test reads them */
-    uint32_t work;          /* units so far */
-    struct arena scratch;
-};
-
-static void name_reader_set_node(struct name_reader *reader, node_ix n)
-{
-    if (reader->node.v == n.v)
-        return;
-    reader->node = n;
-    reader->node_data = NULL;
-    arena_reset(&reader->scratch);
-}
-
-static uint32_t name_doc_units(const struct core *c, doc_h doc)
-{
-    return DOC_UNITS + doc_of(c, doc).len / UNIT_BYTES;
-}
-
-static bool name_has_role(void *context, struct str role)
-{
-    struct name_reader *reader = context;
-    const role_ix r = {name_find(reader->c, TABLE_ROLE, role)};
-    if (!r.v || !str_eq(text_of(reader->c, role_at(reader->c, r)->name), role))
-        return false;
-    const noderole_ix nr = noderole_find(reader->c, reader->node, r);
-    return nr.v && view_state(reader->c, nr) != STATE_REMOVED;
-}
-
-/* Strings are compared by their text, numbers and booleans as they are written in JSON. */
-static bool name_value_is(const struct json *found, struct str value)
-{
-    if (!found)
-        return false;
-    if (found->kind == JSON_STRING || found->kind == JSON_NUMBER)
-        return str_eq(found->text, value);
-    return (found->kind == JSON_TRUE && str_eq(value, STR("true"))) ||
-           (found->kind == JSON_FALSE && str_eq(value, STR("false")));
-}
-
-/* The committed value of an attrib of the node, or of a role on the node. */
-static bool name_has_attrib_value(void *context, struct str name, struct str value)
-{
-    struct name_reader *reader = context;
-    const struct core *c = reader->c;
-    const attrib_ix attrib = {name_find(c, TABLE_ATTRIB, name)};
-    const struct node *node = node_at(c, reader->node);
-    struct data_owner owner;
-    if (!attrib.v || !data_find_owner(c, TABLE_NODE, node->o.id, attrib, &owner))
-        return false;
-    if (owner.table == TABLE_NODEROLE) {
-        const noderole_ix nr = {owner.ix};
-        const struct noderole *row = noderole_at(c, nr);
-        if (view_state(c, nr) == STATE_REMOVED)
-            return false;
-        reader->work += name_doc_units(c, row->wall) + name_doc_units(c, row->sysdata) +
-                        name_doc_units(c, row->committed_data);
-        return name_value_is(
-            data_value(c, attrib, data_noderole(c, nr, true, &reader->scratch), &reader->scratch),
-            value);
-    }
-    if (!reader->node_data) {
-        reader->work += name_doc_units(c, node->discovery) + name_doc_units(c, node->hint);
-        reader->node_data = data_node(c, reader->node, &reader->scratch);
-    }
-    return name_value_is(data_value(c, attrib, reader->node_data, &reader->scratch), value);
-}
-
-static struct str name_first_mac(void *context)
-{
-    struct name_reader *reader = context;
-    const struct core *c = reader->c;
-    const doc_h hint = node_at(c, reader->node)->hint;
-    struct mac mac;
-    reader->work += name_doc_units(c, hint);
-    const struct json *macs =
-        json_get(data_object(&reader->scratch, doc_of(c, hint)), STR("admin_macs"));
-    for (const struct json *item = macs && macs->kind == JSON_ARRAY ? macs->first : NULL; item;
-         item = item->next)
-        if (item->kind == JSON_STRING && mac_parse(item->text, &mac))
-            return mac_format(&reader->scratch, mac);
-    return STR("");
-}
-
-static struct name_facts name_facts_of(struct name_reader *reader, network_allocation_ix a)
-{
-    const struct core *c = reader->c;
-    const struct network_allocation *row = network_allocation_at(c, a);
-    const struct node *node = node_at(c, row->node);
-    const struct network *network = network_at(c, row->network);
-    name_reader_set_node(reader, row->node);
-    return (struct name_facts){
-        .node_name = text_of(c, node->name),
-        .node_id = node->o.id,
-        .deployment = text_of(c, deployment_at(c, node->deployment)->name),
-        .network = text_of(c, network->name),
-        .range = text_of(c, network_range_at(c, row->range)->name),
-        .category = text_of(c, network->category),
-        .has_role = name_has_role,
-        .has_attrib_value = name_has_attrib_value,
-        .first_mac = name_first_mac,
-        .context = reader,
-    };
-}
-
 /* The name that the filter gives to the allocation of the facts. It is in `buffer`, also if it is
  * no DNS name; one that is too long is empty. */
 static enum dns_name_verdict name_evaluate(const struct core *c, dns_name_filter_ix f,
@@ -353,12 +240,12 @@ uint32_t dns_names_compare(struct core *c, node_ix n, struct arena *a, dns_name_
                            void *self)
 {
     struct projection *view = c->view;
-    struct name_reader now = {.c = c}, later = {.c = c};
+    struct dns_facts now = {.c = c}, later = {.c = c};
     char buffer[DNS_NAME_LEN_MAX];
     for (uint32_t i = 0; i < node_at(c, n)->allocations.count; i++) {
         struct dns_name_change change = {.allocation = {vec_at(c, &node_at(c, n)->allocations, i)}};
-        const struct name_facts facts = name_facts_of(&now, change.allocation);
-        const struct name_facts facts_later = name_facts_of(&later, change.allocation);
+        const struct name_facts facts = dns_facts_of(&now, change.allocation);
+        const struct name_facts facts_later = dns_facts_of(&later, change.allocation);
         for (uint32_t k = 0; k < c->vars.name_filters.count; k++) {
             const struct arena_mark mark = arena_mark(a);
             struct str name;
@@ -380,9 +267,9 @@ uint32_t dns_names_compare(struct core *c, node_ix n, struct arena *a, dns_name_
     return now.work + later.work;
 }
 
-static void names_evaluate(struct core *c, network_allocation_ix a, struct name_reader *reader)
+static void names_evaluate(struct core *c, network_allocation_ix a, struct dns_facts *reader)
 {
-    const struct name_facts facts = name_facts_of(reader, a);
+    const struct name_facts facts = dns_facts_of(reader, a);
     char buffer[DNS_NAME_LEN_MAX];
     struct str name;
     for (uint32_t i = 0; i < c->vars.name_filters.count; i++) {
@@ -406,7 +293,7 @@ static void names_evaluate(struct core *c, network_allocation_ix a, struct name_
 /* The nodes of the queue, and then allocations of an evaluation of all. */
 static void names_evaluate_some(struct core *c, uint32_t until, bool is_annealing)
 {
-    struct name_reader reader = {.c = c};
+    struct dns_facts reader = {.c = c};
     uint64_t node_id;
     uint32_t ix;
     while (reader.work < WORK_MAX && c->dirty.count < until &&
@@ -475,13 +362,13 @@ enum dns_name_verdict core_dns_name(const struct core *c, int64_t allocation_id,
 {
     const network_allocation_ix allocation = network_allocation_by_id(c, allocation_id);
     const dns_name_filter_ix f = dns_name_filter_by_id(c, filter_id);
-    struct name_reader reader = {.c = c};
+    struct dns_facts reader = {.c = c};
     char buffer[DNS_NAME_LEN_MAX];
     struct str name;
     *out_name = STR("");
     if (!allocation.v || !f.v)
         return DNS_NAME_NO_MATCH;
-    const struct name_facts facts = name_facts_of(&reader, allocation);
+    const struct name_facts facts = dns_facts_of(&reader, allocation);
     const enum dns_name_verdict verdict = name_evaluate(c, f, &facts, buffer, &name);
     *out_name = str_copy(a, name);
     arena_fini(&reader.scratch);
@@ -513,13 +400,13 @@ void dns_names_find_faults(const struct core *c, node_ix n, struct arena *a,
                            struct name_faults *out)
 {
     const struct vec *allocations = &node_at(c, n)->allocations;
-    struct name_reader reader = {.c = c};
+    struct dns_facts reader = {.c = c};
     *out = (struct name_faults){.is_all = true};
     for (uint32_t i = 0; i < c->vars.name_filters.count && out->is_all; i++)
         for (uint32_t k = 0; k < allocations->count && out->is_all; k++) {
             struct name_fault fault = {.filter = {vec_at(c, &c->vars.name_filters, i)},
                                        .allocation = {vec_at(c, allocations, k)}};
-            const struct name_facts facts = name_facts_of(&reader, fault.allocation);
+            const struct name_facts facts = dns_facts_of(&reader, fault.allocation);
             out->is_all = ++reader.work <= FAULT_WORK_MAX;
             if (!out->is_all || !name_find_fault(c, &facts, a, &fault))
                 continue;
@@ -537,7 +424,7 @@ void dns_names_find_faults(const struct core *c, node_ix n, struct arena *a,
 /* The entries of one allocation: each is of a live filter, and no filter has two. `is_settled`:
  * compare them with an evaluation. */
 static const char *names_check_allocation(const struct core *c, network_allocation_ix a,
-                                          struct name_reader *reader, bool is_settled)
+                                          struct dns_facts *reader, bool is_settled)
 {
     const struct pool *entries = &c->tables[TABLE_DNS_NAME_ENTRY].pool;
     uint32_t listed = 0, found = 0;
@@ -553,7 +440,7 @@ static const char *names_check_allocation(const struct core *c, network_allocati
         if (omap_find(&c->name_rows, entry_key(row->filter, row->o.id)) != e.v)
             return "C18: a DNS name is not in the index of its filter";
     }
-    const struct name_facts facts = name_facts_of(reader, a);
+    const struct name_facts facts = dns_facts_of(reader, a);
     for (uint32_t i = 0; i < c->vars.name_filters.count && is_settled; i++) {
         const dns_name_filter_ix f = {vec_at(c, &c->vars.name_filters, i)};
         const dns_name_entry_ix e = entry_find(c, a, f);
@@ -575,7 +462,7 @@ const char *dns_names_check(const struct core *c)
 {
     const struct pool *allocations = &c->tables[TABLE_NETWORK_ALLOCATION].pool;
     const bool is_settled = !core_dns_names_are_pending(c) && !c->vars.services_due;
-    struct name_reader reader = {.c = c};
+    struct dns_facts reader = {.c = c};
     const char *what = dns_filters_check(c);
     uint32_t listed = 0, counted = 0;
     for (uint32_t ix = pool_next(allocations, 0); ix && !what; ix = pool_next(allocations, ix)) {

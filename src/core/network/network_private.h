@@ -249,6 +249,20 @@ bool dns_name_filter_fill(const struct core *c, struct dns_name_filter *row,
 void dns_name_filter_index(struct core *c, dns_name_filter_ix f);
 const char *dns_filters_check(const struct core *c);
 
+/* ---- dns_facts.c: what filters read about nodes ---- */
+
+/* The documents that tests and tokens of one node read. {.c = c} reads none yet; arena_fini() of
+ * `scratch` ends it. */
+struct dns_facts {
+    const struct core *c;
+    node_ix node;
+    struct json *node_data; /* discovery and hint, merged; NULL until a test reads them */
+    uint32_t work;          /* units of about one microsecond so far */
+    struct arena scratch;
+};
+/* The facts of an allocation. They are valid until the next call for another node. */
+struct name_facts dns_facts_of(struct dns_facts *reader, network_allocation_ix a);
+
 /* ---- dns_names.c: DNS names of allocations ---- */
 
 /* A row is about to be written; there is at least one filter. */
