@@ -371,6 +371,8 @@ void power_reading_failed(struct core *c, node_ix n, enum reason_code reason, st
 /* The merged layers of an object (docs/spec/data.md, Layers). */
 struct json *data_noderole(const struct core *c, noderole_ix nr, bool committed_only,
                            struct arena *a);
+/* The bytes that data_noderole(committed only) parses and merges: all layers. */
+uint32_t data_noderole_size(const struct core *c, noderole_ix nr);
 struct json *data_deployment_role(const struct core *c, deployment_role_ix dr, bool committed_only,
                                   struct arena *a);
 struct json *data_node(const struct core *c, node_ix n, struct arena *a);

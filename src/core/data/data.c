@@ -122,6 +122,23 @@ struct json *data_noderole(const struct core *c, noderole_ix nr, bool committed_
                           a);
 }
 
+uint32_t data_noderole_size(const struct core *c, noderole_ix nr)
+{
+    const struct noderole *row = noderole_at(c, nr);
+    const struct deployment_role *dr = deployment_role_at(c, row->dr);
+    const doc_h layers[] = {role_at(c, dr->role)->template,
+                            dr->wall,
+                            view_role_data(c, dr),
+                            row->wall,
+                            row->computed,
+                            row->sysdata,
+                            data_user_doc(c, row, true)};
+    uint32_t size = 0;
+    for (uint32_t i = 0; i < sizeof layers / sizeof *layers; i++)
+        size += doc_of(c, layers[i]).len;
+    return size;
+}
+
 struct json *data_own(const struct core *c, noderole_ix nr, struct arena *a)
 {
     const struct noderole *row = noderole_at(c, nr);

@@ -27,12 +27,19 @@ static void dns_facts_set_node(struct dns_facts *reader, node_ix n)
         return;
     reader->node = n;
     reader->node_data = NULL;
+    reader->role_of = (noderole_ix){0};
     arena_reset(&reader->scratch);
 }
 
-static uint32_t dns_facts_units_of(const struct core *c, doc_h doc)
+void dns_facts_fini(struct dns_facts *reader)
 {
-    return DOC_UNITS + doc_of(c, doc).len / UNIT_BYTES;
+    arena_fini(&reader->scratch);
+    arena_fini(&reader->role_scratch);
+}
+
+static uint32_t dns_facts_units_of(uint32_t size)
+{
+    return DOC_UNITS + size / UNIT_BYTES;
 }
 
 static bool dns_facts_have_role(void *context, struct str role)
@@ -56,6 +63,27 @@ static bool dns_facts_equal(const struct json *found, struct str value)
            (found->kind == JSON_FALSE && str_eq(value, STR("false")));
 }
 
+/* The data of one noderole are kept, because several filters usually test the same role; those of
+ * all noderoles of a node would need too much memory. */
+static void dns_facts_read_role(struct dns_facts *reader, noderole_ix nr)
+{
+    if (reader->role_of.v == nr.v)
+        return;
+    arena_reset(&reader->role_scratch);
+    reader->role_of = nr;
+    reader->work += dns_facts_units_of(data_noderole_size(reader->c, nr));
+    reader->role_data = data_noderole(reader->c, nr, true, &reader->role_scratch);
+}
+
+/* The value of the attrib in `data`, or its default. */
+static const struct json *dns_facts_value(struct dns_facts *reader, attrib_ix attrib,
+                                          const struct json *data)
+{
+    reader->work +=
+        dns_facts_units_of(doc_of(reader->c, attrib_at(reader->c, attrib)->default_value).len);
+    return data_value(reader->c, attrib, data, &reader->scratch);
+}
+
 /* The committed value of an attrib of the node, or of a role on the node. */
 static bool dns_facts_have_attrib_value(void *context, struct str name, struct str value)
 {
@@ -68,36 +96,34 @@ static bool dns_facts_have_attrib_value(void *context, struct str name, struct s
         return false;
     if (owner.table == TABLE_NODEROLE) {
         const noderole_ix nr = {owner.ix};
-        const struct noderole *row = noderole_at(c, nr);
         if (view_state(c, nr) == STATE_REMOVED)
             return false;
-        reader->work += dns_facts_units_of(c, row->wall) + dns_facts_units_of(c, row->sysdata) +
-                        dns_facts_units_of(c, row->committed_data);
-        return dns_facts_equal(
-            data_value(c, attrib, data_noderole(c, nr, true, &reader->scratch), &reader->scratch),
-            value);
+        dns_facts_read_role(reader, nr);
+        return dns_facts_equal(dns_facts_value(reader, attrib, reader->role_data), value);
     }
     if (!reader->node_data) {
-        reader->work += dns_facts_units_of(c, node->discovery) + dns_facts_units_of(c, node->hint);
+        reader->work += dns_facts_units_of(doc_of(c, node->discovery).len) +
+                        dns_facts_units_of(doc_of(c, node->hint).len);
         reader->node_data = data_node(c, reader->node, &reader->scratch);
     }
-    return dns_facts_equal(data_value(c, attrib, reader->node_data, &reader->scratch), value);
+    return dns_facts_equal(dns_facts_value(reader, attrib, reader->node_data), value);
 }
 
 static struct str dns_facts_first_mac(void *context)
 {
     struct dns_facts *reader = context;
     const struct core *c = reader->c;
-    const doc_h hint = node_at(c, reader->node)->hint;
+    const struct str hint = doc_of(c, node_at(c, reader->node)->hint);
+    const struct arena_mark mark = arena_mark(&reader->scratch);
     struct mac mac;
-    reader->work += dns_facts_units_of(c, hint);
-    const struct json *macs =
-        json_get(data_object(&reader->scratch, doc_of(c, hint)), STR("admin_macs"));
-    for (const struct json *item = macs && macs->kind == JSON_ARRAY ? macs->first : NULL; item;
-         item = item->next)
-        if (item->kind == JSON_STRING && mac_parse(item->text, &mac))
-            return mac_format(&reader->scratch, mac);
-    return STR("");
+    bool is_found = false;
+    reader->work += dns_facts_units_of(hint.len);
+    const struct json *macs = json_get(data_object(&reader->scratch, hint), STR("admin_macs"));
+    for (const struct json *item = macs && macs->kind == JSON_ARRAY ? macs->first : NULL;
+         item && !is_found; item = item->next)
+        is_found = item->kind == JSON_STRING && mac_parse(item->text, &mac);
+    arena_rewind(&reader->scratch, mark); /* each filter reads the hint again */
+    return is_found ? mac_format(&reader->scratch, mac) : STR("");
 }
 
 struct name_facts dns_facts_of(struct dns_facts *reader, network_allocation_ix a)

@@ -262,8 +262,8 @@ uint32_t dns_names_compare(struct core *c, node_ix n, struct arena *a, dns_name_
             arena_rewind(a, mark);
         }
     }
-    arena_fini(&now.scratch);
-    arena_fini(&later.scratch);
+    dns_facts_fini(&now);
+    dns_facts_fini(&later);
     return now.work + later.work;
 }
 
@@ -315,7 +315,7 @@ static void names_evaluate_some(struct core *c, uint32_t until, bool is_annealin
         if (a.v)
             names_evaluate(c, a, &reader);
     }
-    arena_fini(&reader.scratch);
+    dns_facts_fini(&reader);
 }
 
 void dns_names_settle(struct core *c)
@@ -371,7 +371,7 @@ enum dns_name_verdict core_dns_name(const struct core *c, int64_t allocation_id,
     const struct name_facts facts = dns_facts_of(&reader, allocation);
     const enum dns_name_verdict verdict = name_evaluate(c, f, &facts, buffer, &name);
     *out_name = str_copy(a, name);
-    arena_fini(&reader.scratch);
+    dns_facts_fini(&reader);
     return verdict;
 }
 
@@ -416,7 +416,7 @@ void dns_names_find_faults(const struct core *c, node_ix n, struct arena *a,
             if (!fault.wrong)
                 break; /* the missing service is the same for the other allocations */
         }
-    arena_fini(&reader.scratch);
+    dns_facts_fini(&reader);
 }
 
 /* ---- check ---- */
@@ -472,7 +472,7 @@ const char *dns_names_check(const struct core *c)
              e = dns_name_entry_at(c, e)->next)
             listed++;
     }
-    arena_fini(&reader.scratch);
+    dns_facts_fini(&reader);
     for (uint32_t i = 0; i < c->vars.name_filters.count && !what; i++)
         counted += dns_name_filter_at(c, (dns_name_filter_ix){vec_at(c, &c->vars.name_filters, i)})
                        ->entry_count;

@@ -251,17 +251,20 @@ const char *dns_filters_check(const struct core *c);
 
 /* ---- dns_facts.c: what filters read about nodes ---- */
 
-/* The documents that tests and tokens of one node read. {.c = c} reads none yet; arena_fini() of
- * `scratch` ends it. */
+/* The documents that tests and tokens of one node read. {.c = c} reads none yet; dns_facts_fini()
+ * frees them. */
 struct dns_facts {
     const struct core *c;
     node_ix node;
     struct json *node_data; /* discovery and hint, merged; NULL until a test reads them */
-    uint32_t work;          /* units of about one microsecond so far */
-    struct arena scratch;
+    noderole_ix role_of;    /* whose data are role_data; none until a test reads some */
+    struct json *role_data;
+    uint32_t work; /* units of about one microsecond so far */
+    struct arena scratch, role_scratch;
 };
 /* The facts of an allocation. They are valid until the next call for another node. */
 struct name_facts dns_facts_of(struct dns_facts *reader, network_allocation_ix a);
+void dns_facts_fini(struct dns_facts *reader);
 
 /* ---- dns_names.c: DNS names of allocations ---- */
 

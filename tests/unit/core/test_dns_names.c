@@ -516,6 +516,66 @@ TEST(a_slice_reads_a_bounded_amount_of_data)
     world_close(w);
 }
 
+/* All layers that are merged count, also those that the noderoles of a role have in common. */
+TEST(a_slice_counts_every_layer_of_the_data_of_a_role)
+{
+    static char large[80000];
+    memset(large, 'x', sizeof large - 1);
+    for (int layer = 0; layer < 7; layer++) {
+        struct world *w = open_with_many();
+        const struct str doc =
+            STR_CONCAT(&w->arena, STR("{\"large\":\""), str_from(large), STR("\"}"));
+        world_role(w, "web", "'attribs':[{'name':'web-zone','map':'web/zone'}]");
+        world_bind_in(w, "web@n0", "prod");
+        world_bind_in(w, "web@n1", "prod");
+        dns_filter(w, "f", "node.attr.web-zone == \"7\"", 10, "x");
+        CHECK(count_slices(w) == 1);
+        for (int node = 0; node < 2; node++) {
+            struct core *c = w->core;
+            const noderole_ix nr = noderole_by_id(c, the_noderole(w, node ? "web@n1" : "web@n0"));
+            const deployment_role_ix dr = noderole_at(c, nr)->dr;
+            struct noderole *row = noderole_edit(c, nr);
+            doc_h *const layers[] = {&role_edit(c, row->role)->template,
+                                     &deployment_role_edit(c, dr)->wall,
+                                     &deployment_role_edit(c, dr)->committed_data,
+                                     &row->wall,
+                                     &row->computed,
+                                     &row->sysdata,
+                                     &row->committed_data};
+            put_doc(c, layers[layer], doc);
+        }
+        if (count_slices(w) < 2)
+            world_fail(HERE, "layer %d is not counted", layer);
+        world_close(w);
+    }
+}
+
+/* The data of a noderole are merged once for all filters that test them, so their work is bounded
+ * by the number of noderoles and not by that of filters. */
+TEST(filters_of_one_role_merge_its_data_once)
+{
+    static char large[40000];
+    memset(large, 'x', sizeof large - 1);
+    struct world *w = open_with_many();
+    world_role(w, "web", "'attribs':[{'name':'web-zone','map':'web/zone'}]");
+    world_bind_in(w, "web@n0", "prod");
+    for (uint32_t i = 0; i < 20; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "f%u", i);
+        DONE(w, cmd_filter(name, "node.attr.web-zone == \"7\"", i, "x"));
+    }
+    world_anneal(w);
+    const uint32_t before = count_slices(w);
+    struct noderole *nr =
+        noderole_edit(w->core, noderole_by_id(w->core, the_noderole(w, "web@n0")));
+    put_doc(w->core, &nr->wall,
+            STR_CONCAT(&w->arena, STR("{\"large\":\""), str_from(large),
+                       STR("\",\"web\":{\"zone\":\"7\"}}")));
+    CHECK(count_slices(w) <= before + 1);
+    CHECK(core_count(w->core, TABLE_DNS_NAME_ENTRY) == 20);
+    world_close(w);
+}
+
 /* More nodes than a step evaluates: the rest is left to annealing. */
 TEST(a_step_that_changes_many_nodes_evaluates_some_of_them)
 {
