@@ -42,12 +42,14 @@ void command_sort_veto_replies(struct core *c, struct command *command);
 /* ---- authority.c ---- */
 
 /* Called before the handler of the command in progress: refused if its caller may not execute it
- * (ADR 0051, rules 1, 3, 4). A part of a batch is checked with the rights of the batch. */
+ * (ADR 0051, rules 1, 3, 4, 5). A part of a batch is checked with the rights of the batch. */
 bool authority_check(struct core *c, bool is_part);
 /* Called before a noderole or deployment role of the deployment is created, deleted, committed,
  * proposed or moved, before its data change, and before its head is proposed or recalled: refused
  * if the caller lacks the access level there (rule 2). The step continues and is rolled back. */
 void authority_touch(struct core *c, deployment_ix d);
+/* Called as well before user data of the role are changed, in whatever deployment (rule 5). */
+void authority_touch_data(struct core *c, role_ix r);
 
 /* One handler for each kind of command, in the file of its noun. A handler changes rows or calls
  * refuse(); the step rolls back the changes of a refused handler. */
@@ -320,8 +322,7 @@ void boot_power_done(struct core *c, outbox_ix ix, const struct outbox_done_comm
 void node_set_status(struct core *c, node_ix n, const struct reason *why);
 /* Clear the flag `stopped`: noderoles may start on the node again. */
 void node_clear_stopped(struct core *c, node_ix n);
-/* True if a restart of the machine waits at the barrier: reports of the current boot are obsolete.
- * */
+/* True if a restart of the machine waits at the barrier: reports of this boot are obsolete. */
 bool boot_restart_is_pending(const struct core *c, node_ix n);
 /* True if the row waits at the barrier and has not been delivered. */
 bool boot_order_is_waiting(const struct core *c, outbox_ix ix);
@@ -371,8 +372,6 @@ void power_reading_failed(struct core *c, node_ix n, enum reason_code reason, st
 /* The merged layers of an object (docs/spec/data.md, Layers). */
 struct json *data_noderole(const struct core *c, noderole_ix nr, bool committed_only,
                            struct arena *a);
-/* The bytes that data_noderole(committed only) parses and merges: all layers. */
-uint32_t data_noderole_size(const struct core *c, noderole_ix nr);
 struct json *data_deployment_role(const struct core *c, deployment_role_ix dr, bool committed_only,
                                   struct arena *a);
 struct json *data_node(const struct core *c, node_ix n, struct arena *a);
@@ -453,8 +452,7 @@ const char *defaults_check(const struct core *c);
 
 /* True if values were stored while it was not PROPOSED: a commit does not publish them. */
 bool noderole_has_unproposed(const struct noderole *nr);
-/* Called with false before and with true after each change of the state, user data or deployment.
- * */
+/* Called with false before and true after each change of the state, user data or deployment. */
 void unproposed_count(struct core *c, noderole_ix nr, bool is_more);
 /* Append one of them as an entry of a list of a plan. */
 void unproposed_put_entry(const struct core *c, noderole_ix nr, struct buf *list);

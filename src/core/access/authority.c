@@ -1,6 +1,5 @@
+#include "core/access/levels.h"
 #include "core/network/network_private.h"
-
-#include "base/json/json.h"
 
 /* Authorization of commands: which access level a command needs, and in which deployments (ADR
  * 0051).
@@ -11,83 +10,15 @@
  *
  * Order: the core checks a command in the step that executes it, so that no row can change between
  * the check and the change: a grant that is revoked while the command is queued is revoked. Rules
- * 1 (the named object), 3 (the node as a whole) and 4 (the identity of a node) are checked before
- * the handler runs, from the command alone. Rule 2 (every deployment that is touched) is checked
- * while the handler runs: the functions that write noderoles and deployment roles call
- * authority_touch() before they write.
+ * 1 (the named object), 3 (the node as a whole), 4 (the identity of a node) and 5 (the data of
+ * network roles) are checked before the handler runs, from the command alone. Rule 2 (every
+ * deployment that is touched) is checked while the handler runs: the functions that write noderoles
+ * and deployment roles call authority_touch() before they write; those that write user data call
+ * authority_touch_data() for rule 5, since a revert names no noderole.
  *
  * Failure: each missing right is a problem FORBIDDEN, and all of them are reported. A refusal
  * before the handler keeps it from running. After a refusal by authority_touch() the handler
  * continues, and the whole step is rolled back at its end. */
-
-/* ---- the level of a caller ---- */
-
-static bool authority_is_within(const struct core *c, deployment_ix d, deployment_ix outer)
-{
-    while (d.v && d.v != outer.v)
-        d = deployment_at(c, d)->parent;
-    return d.v != 0;
-}
-
-static struct rights authority_rights_of(const struct core *c, const struct principal *who,
-                                         struct arena *a)
-{
-    struct rights rights = {.most = ACCESS_ADMIN};
-    const user_ix u = user_by_id(c, who->user_id);
-    if (!u.v || user_at(c, u)->is_locked)
-        return rights;
-    const struct user *user = user_at(c, u);
-    if (who->token_id) {
-        const token_ix t = token_by_id(c, who->token_id);
-        if (!t.v || token_at(c, t)->user.v != u.v)
-            return rights;
-        rights.within = token_at(c, t)->deployment;
-        rights.is_unrestricted = !token_at(c, t)->access && !rights.within.v;
-        if (token_at(c, t)->access)
-            rights.most = (enum access)token_at(c, t)->access;
-    } else {
-        rights.is_unrestricted = true;
-    }
-    rights.access = user->is_admin ? ACCESS_ADMIN : (enum access)user->access;
-    if (!user->is_admin && user->grants)
-        rights.grants = doc_tree(a, doc_of(c, user->grants));
-    return rights;
-}
-
-/* Grants are {"ID":"operator"}. A grant holds in its deployment and in those below it, so the
- * highest one on the path from `d` to the root counts. */
-static enum access authority_granted_level(const struct core *c, const struct json *grants,
-                                           deployment_ix d, struct arena *a)
-{
-    enum access level = ACCESS_NONE;
-    for (; grants && d.v; d = deployment_at(c, d)->parent) {
-        struct buf key = buf_in(a);
-        buf_put_i64(&key, deployment_at(c, d)->o.id);
-        const struct json *grant = json_get(grants, buf_str(&key));
-        const enum access more =
-            grant && grant->kind == JSON_STRING ? access_find(grant->text) : ACCESS_NONE;
-        level = more > level ? more : level;
-    }
-    return level;
-}
-
-/* No `d`: the level that holds everywhere, to which grants do not contribute. */
-static enum access authority_level_in(const struct core *c, const struct rights *rights,
-                                      deployment_ix d, struct arena *a)
-{
-    const enum access granted = authority_granted_level(c, rights->grants, d, a);
-    const enum access level = granted > rights->access ? granted : rights->access;
-    const bool is_outside = rights->within.v && !authority_is_within(c, d, rights->within);
-    const enum access most = is_outside ? ACCESS_VIEWER : rights->most;
-    return level < most ? level : most;
-}
-
-enum access core_level(const struct core *c, const struct principal *who, int64_t deployment_id,
-                       struct arena *a)
-{
-    const struct rights rights = authority_rights_of(c, who, a);
-    return authority_level_in(c, &rights, deployment_by_id(c, deployment_id), a);
-}
 
 /* ---- the rule of each command ---- */
 
@@ -100,15 +31,17 @@ enum rule_scope {
     OF_SNAPSHOT,    /* the one of the snapshot */
     OF_NEW_DROLE,   /* the one of the new deployment role */
     OF_DROLE,       /* the one of the deployment role */
+    OF_DROLE_DATA,  /* the same, and rule 5 */
     OF_NODE,        /* the one of the node */
     OF_UPDATE,      /* of the node; 3 and 4 depend on the fields */
     OF_COMMIT,      /* of the node; 3 if it becomes available */
     OF_WHOLE_NODE,  /* rule 3 */
-    OF_BOUND_NODE,  /* of the node and of the new noderole */
+    OF_BOUND_NODE,  /* of the node and of the new noderole; 5 if it has data */
     OF_NODEROLE,    /* the one of the noderole */
+    OF_NR_DATA,     /* the same, and rule 5 */
     OF_RUN,         /* the one of the noderole of the run */
     IN_SYSTEM,      /* rule 4: the system deployment */
-    OF_TARGET,      /* of the object that the attrib is set on */
+    OF_TARGET,      /* of the object that the attrib is set on, and rule 5 */
     OF_USER,        /* none; users may change their own account */
     OF_NEW_TOKEN,   /* as OF_USER; rule 3 for a node token */
     OF_TOKEN,       /* as OF_NEW_TOKEN */
@@ -144,7 +77,7 @@ static const struct rule rules[COMMAND_COUNT] = {
     [COMMAND_DEPLOYMENT_ROLE_DELETE]  = {ACCESS_OPERATOR, OF_DROLE},
     [COMMAND_DEPLOYMENT_ROLE_PROPOSE] = {ACCESS_OPERATOR, OF_DROLE},
     [COMMAND_DEPLOYMENT_ROLE_COMMIT]  = {ACCESS_OPERATOR, OF_DROLE},
-    [COMMAND_DEPLOYMENT_ROLE_DATA]    = {ACCESS_OPERATOR, OF_DROLE},
+    [COMMAND_DEPLOYMENT_ROLE_DATA]    = {ACCESS_OPERATOR, OF_DROLE_DATA},
     [COMMAND_NODE_CREATE]             = {ACCESS_OPERATOR, IN_SYSTEM},
     [COMMAND_NODE_UPDATE]             = {ACCESS_OPERATOR, OF_UPDATE},
     [COMMAND_NODE_DELETE]             = {ACCESS_OPERATOR, OF_NODE},
@@ -159,7 +92,7 @@ static const struct rule rules[COMMAND_COUNT] = {
     [COMMAND_NODEROLE_PROPOSE]        = {ACCESS_OPERATOR, OF_NODEROLE},
     [COMMAND_NODEROLE_COMMIT]         = {ACCESS_OPERATOR, OF_NODEROLE},
     [COMMAND_NODEROLE_RETRY]          = {ACCESS_OPERATOR, OF_NODEROLE},
-    [COMMAND_NODEROLE_DATA]           = {ACCESS_OPERATOR, OF_NODEROLE},
+    [COMMAND_NODEROLE_DATA]           = {ACCESS_OPERATOR, OF_NR_DATA},
     [COMMAND_NODEROLE_COMPUTED]       = {ACCESS_NONE,     EVERYWHERE},
     [COMMAND_NODEROLE_ENQUEUE]        = {ACCESS_OPERATOR, OF_NODEROLE},
     [COMMAND_GROUP_CREATE]            = {ACCESS_OPERATOR, EVERYWHERE},
@@ -246,7 +179,7 @@ static void authority_forbid(struct authority_check_ctx *j, struct str field, st
 
 static void authority_check_in(struct authority_check_ctx *j, deployment_ix d)
 {
-    const enum access has = authority_level_in(j->c, j->rights, d, j->a);
+    const enum access has = level_in(j->c, j->rights, d, j->a);
     j->is_placed |= d.v != 0;
     if (has < j->needs)
         authority_forbid(j, d.v ? STR("deployment") : STR(""),
@@ -271,6 +204,33 @@ static void authority_check_drole(struct authority_check_ctx *j, deployment_role
 {
     if (dr.v)
         authority_check_in(j, deployment_role_at(j->c, dr)->deployment);
+}
+
+/* Rule 5: the data of the role of a network determine which addresses a machine uses and which
+ * interfaces; both are decided by operators of system, as the network itself. */
+static bool authority_is_network_role(const struct core *c, role_ix r)
+{
+    return r.v && role_at(c, r)->network_id;
+}
+
+static void authority_check_data(struct authority_check_ctx *j, role_ix r)
+{
+    if (authority_is_network_role(j->c, r))
+        authority_check_in(j, deployment_system(j->c));
+}
+
+static void authority_check_noderole_data(struct authority_check_ctx *j, noderole_ix nr)
+{
+    authority_check_noderole(j, nr);
+    if (nr.v)
+        authority_check_data(j, noderole_at(j->c, nr)->role);
+}
+
+static void authority_check_drole_data(struct authority_check_ctx *j, deployment_role_ix dr)
+{
+    authority_check_drole(j, dr);
+    if (dr.v)
+        authority_check_data(j, deployment_role_at(j->c, dr)->role);
 }
 
 static void authority_check_snapshot(struct authority_check_ctx *j, snapshot_ix s)
@@ -304,7 +264,7 @@ static void authority_check_whole_node(struct authority_check_ctx *j, node_ix n)
     for (uint32_t i = 0; i < node->noderoles.count; i++) {
         const noderole_ix nr = {vec_at(j->c, &node->noderoles, i)};
         const deployment_ix d = noderole_at(j->c, nr)->deployment;
-        if (d.v == checked_last.v || authority_is_within(j->c, node->deployment, d))
+        if (d.v == checked_last.v || level_is_within(j->c, node->deployment, d))
             continue;
         authority_check_in(j, d);
         checked_last = d;
@@ -368,6 +328,11 @@ static void authority_check_attrib_target(struct authority_check_ctx *j,
         authority_check_noderole(j, noderole_by_id(j->c, owner.id));
     else if (owner.table == TABLE_DEPLOYMENT_ROLE && p->target != TABLE_DEPLOYMENT_ROLE)
         authority_check_drole(j, deployment_role_by_id(j->c, owner.id));
+    if (owner.table == TABLE_NODEROLE && p->bucket != BUCKET_NOTE)
+        authority_check_data(j, noderole_at(j->c, noderole_by_id(j->c, owner.id))->role);
+    else if (owner.table == TABLE_DEPLOYMENT_ROLE && p->bucket != BUCKET_NOTE)
+        authority_check_data(j,
+                             deployment_role_at(j->c, deployment_role_by_id(j->c, owner.id))->role);
 }
 
 /* The phantom node of a deployment is the host of the daemon and carries services only (rule 4). */
@@ -383,6 +348,8 @@ static void authority_check_bind(struct authority_check_ctx *j,
     const bool is_service = r.v && role_at(j->c, r)->flags & ROLE_SERVICE;
     if (node_at(j->c, n)->system && !is_service)
         authority_check_in(j, deployment_system(j->c));
+    else if (p->data.len)
+        authority_check_data(j, r);
 }
 
 enum {
@@ -426,7 +393,7 @@ static void authority_check_new_address(struct authority_check_ctx *j,
         authority_check_in(j, d);
 }
 
-/* Applies rules 1, 3 and 4. The payload of a command about an existing object starts with the
+/* Applies rules 1, 3, 4 and 5. The payload of a command about an existing object starts with the
  * id. */
 static void authority_check_user_command(struct authority_check_ctx *j,
                                          const struct command *command)
@@ -454,6 +421,7 @@ static void authority_check_user_command(struct authority_check_ctx *j,
         authority_check_in_id(j, command->deployment_role_create.deployment_id);
         break;
     case OF_DROLE: authority_check_drole(j, deployment_role_by_id(c, id)); break;
+    case OF_DROLE_DATA: authority_check_drole_data(j, deployment_role_by_id(c, id)); break;
     case OF_NODE: authority_check_node(j, node_by_id(c, id)); break;
     case OF_UPDATE: authority_check_node_update(j, &command->node_update); break;
     case OF_COMMIT: {
@@ -467,6 +435,7 @@ static void authority_check_user_command(struct authority_check_ctx *j,
     case OF_WHOLE_NODE: authority_check_whole_node(j, node_by_id(c, id)); break;
     case OF_BOUND_NODE: authority_check_bind(j, &command->noderole_bind); break;
     case OF_NODEROLE: authority_check_noderole(j, noderole_by_id(c, id)); break;
+    case OF_NR_DATA: authority_check_noderole_data(j, noderole_by_id(c, id)); break;
     case OF_RUN: authority_check_run(j, run_by_id(c, id)); break;
     case IN_SYSTEM: authority_check_in(j, deployment_system(c)); break;
     case OF_TARGET: authority_check_attrib_target(j, &command->attrib_set); break;
@@ -548,7 +517,7 @@ static const struct problem *authority_check_command(const struct core *c,
 const struct problem *core_check_rights(const struct core *c, const struct principal *who,
                                         const struct command *command, struct arena *a)
 {
-    const struct rights rights = authority_rights_of(c, who, a);
+    const struct rights rights = level_rights_of(c, who, a);
     return authority_check_command(c, &rights, command, who, a);
 }
 
@@ -559,7 +528,7 @@ bool authority_check(struct core *c, bool is_part)
     const struct command *command = c->command;
     const struct rights rights = !command->by.is_external ? (struct rights){0}
                                  : is_part                ? c->authority.rights
-                                           : authority_rights_of(c, &command->by, c->arena);
+                                           : level_rights_of(c, &command->by, c->arena);
     c->authority = (struct authority){.rights = rights};
     if (!command->by.is_external || command->kind == COMMAND_BATCH)
         return true;
@@ -589,10 +558,16 @@ void authority_touch(struct core *c, deployment_ix d)
             return;
     now->judged[now->next++ % AUTHORITY_KEPT] = d;
     if (now->exempt_above.v && now->exempt_above.v != d.v &&
-        authority_is_within(c, now->exempt_above, d))
+        level_is_within(c, now->exempt_above, d))
         return;
-    const enum access has = authority_level_in(c, &now->rights, d, c->arena);
+    const enum access has = level_in(c, &now->rights, d, c->arena);
     if (has < now->needs)
         refuse(c, PROBLEM_FORBIDDEN, STR("deployment"),
                authority_missing_level(c, now->needs, has, d, c->arena));
+}
+
+void authority_touch_data(struct core *c, role_ix r)
+{
+    if (authority_is_network_role(c, r))
+        authority_touch(c, deployment_system(c));
 }

@@ -443,6 +443,7 @@ bool noderole_set_data(struct core *c, noderole_ix nr, struct str object)
     if (str_eq(object.len ? object : STR("{}"), doc_of(c, row->proposed_data)))
         return true;
     authority_touch(c, row->deployment);
+    authority_touch_data(c, row->role);
     put_doc(c, &noderole_edit(c, nr)->proposed_data, object);
     hooks_proposed(c, nr);
     return true;

@@ -1,8 +1,9 @@
 /* data.h - documents and attribs: which row owns a value, and how values are written and merged.
  *
- * Shared by the files of core/data and by deployment_role.c, hook_args.c and import_removed.c; the
- * rest of the core uses the functions in core_private.h. JSON trees are in the given arena and may
- * point into strings of the core, so they are valid until the end of the step. */
+ * Shared by the files of core/data and by deployment_role.c, dns_facts.c, hook_args.c and
+ * import_removed.c; the rest of the core uses the functions in core_private.h. JSON trees are in
+ * the given arena and may point into strings of the core, so they are valid until the end of the
+ * step. */
 #pragma once
 
 #include "base/json/json.h"
@@ -30,6 +31,8 @@ struct json *data_view(const struct core *c, struct data_owner owner, enum view 
 attrib_ix *data_attribs_of(const struct core *c, role_ix role, struct arena *a,
                            uint32_t *out_count);
 
+/* The bytes that data_noderole(committed only) parses and merges: all layers. */
+uint32_t data_noderole_size(const struct core *c, noderole_ix nr);
 /* The own documents of a noderole, merged: wall, computed and system data, committed user data. */
 struct json *data_own(const struct core *c, noderole_ix nr, struct arena *a);
 /* As data_noderole(committed only), with another wall document instead of its own. */

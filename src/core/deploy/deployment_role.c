@@ -29,6 +29,8 @@ void deployment_role_set_data(struct core *c, deployment_role_ix dr, struct str 
     struct deployment_role *row = deployment_role_edit(c, dr);
     const doc_h before = row->proposed ? row->proposed_data : row->committed_data;
     const bool changed = !str_eq(doc_of(c, before), object.len ? object : STR("{}"));
+    if (changed && !str_eq(doc_of(c, row->committed_data), object.len ? object : STR("{}")))
+        authority_touch_data(c, row->role); /* a proposal may be withdrawn */
     put_doc(c, &row->proposed_data, object);
     if (!row->proposed) {
         row->proposed = true;

@@ -338,8 +338,10 @@ static noderole_ix bind_complete_frame(struct core *c, const struct frame *f, no
     if (!bind_may_create(c, f->role, n))
         return (noderole_ix){0};
     const noderole_ix ix = bind_create_noderole(c, f->role, n, d);
-    if (ix.v && data.len)
+    if (ix.v && data.len) {
+        authority_touch_data(c, f->role);
         put_doc(c, &noderole_edit(c, ix)->proposed_data, data);
+    }
     if (ix.v && role_at(c, f->role)->network_id)
         network_role_bound(c, f->role, n); /* hooks see the address */
     for (uint32_t i = 0; i < f->next && ix.v && !refused(c); i++)

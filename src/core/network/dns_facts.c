@@ -5,16 +5,16 @@
 #include "core/data/data.h"
 #include "core/plan/commit_view.h"
 
-/* What DNS name filters read about a node (docs/spec/networks.md, Filters): its roles, values of its
- * attribs and its first MAC.
+/* What DNS name filters read about a node (docs/spec/networks.md, Filters): its roles, values of
+ * its attribs and its first MAC.
  *
  * The file owns no rows and changes none. The documents of a node are parsed when a test reads them
- * first, and kept until the reader is used for another node. The work of reading is counted, so that
- * the caller can end a slice in time.
+ * first, and kept until the reader is used for another node. The work of reading is counted, so
+ * that the caller can end a slice in time.
  *
  * Order: dns_facts_of() sets the node; the functions in its result read that node until the next
- * call. If a plan is being computed (core.view), roles and values are read as if its commit had been
- * executed.
+ * call. If a plan is being computed (core.view), roles and values are read as if its commit had
+ * been executed.
  *
  * Failure: what does not exist has no role, no value and no MAC. */
 

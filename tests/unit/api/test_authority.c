@@ -16,8 +16,9 @@ struct rights_world {
     int64_t node[4], noderole[4], drole[4], hammer[4]; /* of system, lab, bench, yard */
     int64_t run;                                       /* in lab */
     int64_t group;
-    int64_t range[3], allocation[4];      /* ranges of networks; of the nodes */
-    int64_t admin, oper, viewer, granted; /* users; the last is operator in lab */
+    int64_t range[3], allocation[4];           /* ranges of networks; of the nodes */
+    int64_t network_role[2], network_drole[2]; /* of network `top`, bound in lab and yard */
+    int64_t admin, oper, viewer, granted;      /* users; the last is operator in lab */
     int64_t admin_token, node_token, other_node_token;
 };
 
@@ -31,7 +32,9 @@ static const char barclamp[] = "{'barclamp':{'name':'house','source_path':'/hous
                                "'roles':[{'name':'r','jig':'script',"
                                "'attribs':[{'name':'size','map':'r/size'}]},"
                                "{'name':'s','jig':'script'},"
-                               "{'name':'serves','jig':'script','flags':['service']}]}";
+                               "{'name':'serves','jig':'script','flags':['service']},"
+                               "{'name':'on-{name}','per':'network','jig':'script','attribs':["
+                               "{'name':'{name}-addresses','map':'{name}/addresses'}]}]}";
 
 static int64_t make_user(struct rights_world *h, const char *name, bool is_admin,
                          enum access access, const char *grants)
@@ -83,9 +86,17 @@ static void make_networks(struct rights_world *h)
         CHECK(core_record(w->core, TABLE_NETWORK_RANGE, h->range[i], &record));
         CHECK(record.network_range.network_id == network);
     }
+    /* The first address of a node binds the role of the network, in the deployment of the node. */
     for (int i = 0; i < 4; i++)
         h->allocation[i] = DONE(w, CMD(NETWORK_ALLOCATE, network_allocate, .node_id = h->node[i],
                                        .range_id = h->range[0]));
+    for (int i = 0; i < 2; i++) {
+        const char *label = i ? "on-top@y" : "on-top@l";
+        h->network_role[i] = world_bound(w, label);
+        h->network_drole[i] =
+            core_deployment_role(w->core, i ? h->yard : h->lab, the_role(w, "on-top"));
+        CHECK(h->network_role[i] && h->network_drole[i]);
+    }
 }
 
 static struct rights_world rights_world_open(void)
@@ -292,6 +303,47 @@ static void add_network_commands(struct hook_commands *all, const struct rights_
     WISH(LAB, NETWORK_ALLOCATE, network_allocate, .node_id = h->node[IN_LAB],
          .range_id = h->range[2]);
     WISH(ANYWHERE, NETWORK_DEALLOCATE, network_deallocate, .id = 99999);
+    /* A network or range that does not exist chooses nothing; the node counts. */
+    WISH(LAB, NETWORK_ALLOCATE, network_allocate, .node_id = h->node[IN_LAB], .network_id = 99999,
+         .address = STR("10.1.0.50"));
+    /* The range counts, whatever network is named beside it. */
+    WISH(TOP, NETWORK_ALLOCATE, network_allocate, .node_id = h->node[IN_LAB], .network_id = 2,
+         .range_id = h->range[0], .address = STR("10.1.0.50"));
+    WISH(TOP, NIC_MOVE, nic_move, .node_id = h->node[IN_YARD]);
+    WISH(TOP, NODE_CREATE, node_create, .name = STR("m.example.com"), .deployment_id = h->lab,
+         .ip = STR("10.2.0.60"), .mac = STR("52:54:00:00:00:01"));
+}
+
+/* The data of the role of a network belong to operators of system, wherever it is bound; its state
+ * and its notes belong to those of its deployment. */
+static void add_network_role_commands(struct hook_commands *all, const struct rights_world *h)
+{
+    const int64_t attrib = the_attrib(h->w, "top-addresses"), role = the_role(h->w, "on-top");
+    const struct str data = world_json(h->w, "{'top':{'addresses':['10.1.0.9/24']}}");
+    for (int i = 0; i < 2; i++) {
+        const enum where_at where = i ? YARD : LAB;
+        const int at = i ? IN_YARD : IN_LAB;
+        const int64_t nr = h->network_role[i], dr = h->network_drole[i];
+        WISH(TOP, NODEROLE_DATA, noderole_data, .id = nr, .data = data);
+        WISH(TOP, DEPLOYMENT_ROLE_DATA, deployment_role_data, .id = dr, .data = data);
+        WISH(TOP, NODEROLE_BIND, noderole_bind, .node_id = h->node[at], .role_id = role,
+             .data = data);
+        WISH(where, NODEROLE_BIND, noderole_bind, .node_id = h->node[at], .role_id = role);
+        WISH(TOP, ATTRIB_SET, attrib_set, .target = TABLE_NODE, .id = h->node[at],
+             .attrib_id = attrib);
+        WISH(TOP, ATTRIB_SET, attrib_set, .target = TABLE_NODEROLE, .id = nr, .attrib_id = attrib);
+        WISH(TOP, ATTRIB_SET, attrib_set, .target = TABLE_DEPLOYMENT_ROLE, .id = dr,
+             .attrib_id = attrib);
+        WISH(TOP, ATTRIB_SET, attrib_set, .target = TABLE_DEPLOYMENT, .id = i ? h->yard : h->lab,
+             .attrib_id = attrib);
+        WISH(where, ATTRIB_SET, attrib_set, .target = TABLE_NODEROLE, .id = nr, .attrib_id = attrib,
+             .bucket = BUCKET_NOTE);
+        WISH(ELSE, ATTRIB_SET, attrib_set, .target = TABLE_ROLE, .id = role, .attrib_id = attrib);
+        WISH(where, NODEROLE_COMMIT, noderole_commit, .id = nr);
+        WISH(where, NODEROLE_PROPOSE, noderole_propose, .id = nr);
+        WISH(where, NODEROLE_DELETE, noderole_delete, .id = nr);
+        WISH(where, DEPLOYMENT_ROLE_PROPOSE, deployment_role_propose, .id = dr);
+    }
 }
 
 /* Commands about users; `self` is the caller. */
@@ -354,6 +406,7 @@ static void add_all_commands(struct hook_commands *all, const struct rights_worl
     add_lab_commands(all, h);
     add_global_commands(all, h);
     add_network_commands(all, h);
+    add_network_role_commands(all, h);
     add_user_commands(all, h, self, token);
 }
 

@@ -360,6 +360,73 @@ TEST(a_chosen_address_needs_the_level_in_the_deployment_of_its_network)
     world_close(w);
 }
 
+/* ---- rule 5: the data of network roles ---- */
+
+/* The role of a network is bound in lab. Its data would give the machine any address. */
+TEST(data_of_the_role_of_a_network_are_set_by_operators_of_system)
+{
+    struct site s = site_open();
+    struct world *w = s.w;
+    DONE(w, cmd_import(w, "{'barclamp':{'name':'net','source_path':'/src'},'roles':["
+                          "{'name':'net-{name}','per':'network','jig':'script','attribs':["
+                          "{'name':'net-{name}_addresses','map':'net/{name}/addresses',"
+                          "'writable':true}]}]}"));
+    DONE(w, CMD(NETWORK_CREATE, network_create, .name = STR("a"), .deployment_id = s.lab,
+                .given = GIVEN_NETWORK_CONDUIT, .conduit = STR("1g0"),
+                .ranges = world_json(w, "[{'name':'host','first':'10.1.0.1/24',"
+                                        "'last':'10.1.0.9/24'}]")));
+    const struct str data = world_json(w, "{'net':{'a':{'addresses':['10.9.0.1/24']}}}");
+    struct command bind = cmd_bind(w, "net-a@n1", "lab");
+    bind.noderole_bind.data = data;
+    REFUSED(w, by(s.both_user, bind), FORBIDDEN, "deployment");
+    bind.noderole_bind.data = STR("");
+    DONE(w, by(s.lab_user, bind)); /* the next free address needs the level for the node only */
+    const int64_t nr = the_noderole(w, "net-a@n1");
+    const int64_t dr = core_deployment_role(w->core, s.lab, the_role(w, "net-a"));
+    const char *const value = "['10.9.0.1/24']", *const name = "net-a_addresses";
+    const struct command sets[] = {
+        CMD(NODEROLE_DATA, noderole_data, .id = nr, .data = data),
+        CMD(DEPLOYMENT_ROLE_DATA, deployment_role_data, .id = dr, .data = data),
+        cmd_set(w, TABLE_NODE, s.node, name, BUCKET_USER, value),
+        cmd_set(w, TABLE_NODEROLE, nr, name, BUCKET_USER, "['10.9.0.2/24']"),
+        cmd_set(w, TABLE_DEPLOYMENT_ROLE, dr, name, BUCKET_USER, "['10.9.0.3/24']"),
+        cmd_set(w, TABLE_DEPLOYMENT, s.lab, name, BUCKET_USER, "['10.9.0.4/24']"),
+    };
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        HAS(REFUSED(w, by(s.both_user, sets[i]), FORBIDDEN, "deployment"), "system");
+        DONE(w, by(s.system_user, sets[i]));
+    }
+    /* Notes are no data of a run; what operators of system proposed may be withdrawn, committed. */
+    DONE(w, by(s.lab_user, cmd_set(w, TABLE_NODEROLE, nr, name, BUCKET_NOTE, "'x'")));
+    DONE(w, by(s.lab_user, CMD(DEPLOYMENT_ROLE_PROPOSE, deployment_role_propose, .id = dr)));
+    DONE(w, by(s.lab_user, CMD(DEPLOYMENT_COMMIT, deployment_commit, .id = s.lab)));
+    world_close(w);
+}
+
+TEST(a_revert_that_changes_data_of_the_role_of_a_network_needs_operators_of_system)
+{
+    struct site s = site_open();
+    struct world *w = s.w;
+    DONE(w, cmd_import(w, "{'barclamp':{'name':'net','source_path':'/src'},'roles':["
+                          "{'name':'net-{name}','per':'network','jig':'script'}]}"));
+    DONE(w, CMD(NETWORK_CREATE, network_create, .name = STR("a"), .given = GIVEN_NETWORK_CONDUIT,
+                .conduit = STR("1g0")));
+    DONE(w, cmd_bind(w, "net-a@n1", "lab"));
+    const int64_t nr = the_noderole(w, "net-a@n1");
+    DONE(w, CMD(NODEROLE_DATA, noderole_data, .id = nr, .data = world_json(w, "{'x':1}")));
+    world_commit_deployment(w, "lab");
+    const int64_t seq = read_head(w, "lab").seq;
+    const struct command revert = CMD(DEPLOYMENT_REVERT, deployment_revert, .id = s.lab, .seq = seq,
+                                      .content = world_snapshot(w, "lab", seq));
+    DONE(w, by(s.lab_user, revert)); /* the data are as they were */
+    DONE(w, cmd_propose(w, "net-a@n1"));
+    DONE(w, CMD(NODEROLE_DATA, noderole_data, .id = nr, .data = world_json(w, "{'x':2}")));
+    world_commit_deployment(w, "lab");
+    HAS(REFUSED(w, by(s.lab_user, revert), FORBIDDEN, "deployment"), "system");
+    DONE(w, by(s.system_user, revert));
+    world_close(w);
+}
+
 TEST(an_address_of_a_network_that_is_not_configured_is_chosen_by_operators_of_system)
 {
     struct site s = site_open_with_networks();
