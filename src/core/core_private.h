@@ -385,8 +385,8 @@ struct str stage_noderole(const struct core *c, noderole_ix nr, struct arena *a)
 /* Rebuild the attrib links of a noderole after its ancestors changed. */
 void links_rebuild(struct core *c, noderole_ix nr);
 void links_clear(struct core *c, noderole_ix nr);
-/* A run returned new wall data: copy node attribs and reservations into the hint of the node, and
- * rerun linked children whose value changed. `old_wall` is the previous document. */
+/* A run returned wall data. If they are new, copy node attribs and reservations into the hint of
+ * the node, and rerun linked children whose value changed. `old_wall` is the previous document. */
 void data_after_run(struct core *c, noderole_ix nr, struct str old_wall);
 /* Publish the proposed data of a deployment role and rerun its noderoles if the value of an attrib
  * changed. */

@@ -284,8 +284,14 @@ static void attrib_set_on_node(struct core *c, const struct attrib_write_ctx *s)
     const node_ix n = {s->owner.ix};
     const struct str map = text_of(c, attrib_at(c, s->attrib)->map);
     const struct str old_hint = doc_of(c, node_at(c, n)->hint);
-    if (!attrib_write_doc(c, s, &changed) || s->bucket == BUCKET_NOTE)
+    const bool is_written = attrib_write_doc(c, s, &changed);
+    if (refused(c) || s->bucket == BUCKET_NOTE)
         return;
+    if (!is_written) {
+        if (nics_depend_on(map))
+            nics_follow_repeated(c, n);
+        return;
+    }
     if (nics_depend_on(map))
         nics_follow(c, n, old_hint, STR("value"));
     if (network_hints_depend_on(map))
@@ -362,8 +368,10 @@ static void attrib_set_discovery(struct core *c, const struct attrib_set_command
         return;
     }
     c->out->id = p->id;
-    if (str_eq(doc, old))
+    if (str_eq(doc, old)) {
+        nics_follow_repeated(c, n);
         return;
+    }
     put_doc(c, &node_edit(c, n)->discovery, doc);
     nics_follow(c, n, STR(""), STR(""));
     data_rerun_all(c, &node_at(c, n)->noderoles);

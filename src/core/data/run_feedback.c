@@ -1,8 +1,9 @@
 #include "core/data/data.h"
 #include "core/network/network_private.h"
 
-/* Feedback of a run that returned other wall data than before (docs/spec/data.md, "Feedback"): the
- * run succeeded, was parked or continues asynchronously. Wall data is the document that runs
+/* Feedback of a run that returned wall data (docs/spec/data.md, "Feedback"): the run succeeded, was
+ * parked or continues asynchronously. If they are the same as before, only MACs in them are
+ * compared again, since their owner may have gone. Wall data is the document that runs
  * return. Values in it that are attribs of nodes are copied to the hint of the node (the document
  * that overrides its discovery data), and the reservations (claimed disks, ports) of all noderoles
  * of the node are merged into it. Then noderoles that use a value that changed are rerun: on the
@@ -154,8 +155,12 @@ void data_rerun_linked(struct core *c, noderole_ix nr, const struct json *before
 void data_after_run(struct core *c, noderole_ix nr, struct str old_wall)
 {
     const struct str wall = doc_of(c, noderole_at(c, nr)->wall);
-    if (noderole_at(c, nr)->wall)
+    const bool is_other = !str_eq(wall, old_wall.len ? old_wall : STR("{}"));
+    if (noderole_at(c, nr)->wall && is_other)
         feedback_write_node(c, nr, data_object(c->arena, wall));
-    if (!str_eq(wall, old_wall.len ? old_wall : STR("{}")))
+    /* Walls without this member are not followed: the documents of their nodes need no reading. */
+    if (str_has(wall, STR("\"admin_macs\"")))
+        nics_follow_repeated(c, noderole_at(c, nr)->node);
+    if (is_other)
         data_rerun_linked(c, nr, data_with_wall(c, nr, old_wall, c->arena));
 }

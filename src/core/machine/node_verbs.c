@@ -142,11 +142,15 @@ static void node_take_address(struct core *c, node_ix n, const struct node_regis
 }
 
 /* A machine registers once per network card, and again if a reply was lost. A request whose name
- * and MAC addresses are known succeeds with the id of the existing node and changes nothing. */
+ * and MAC addresses are known succeeds with the id of the existing node. It changes nothing, except
+ * that the node gets those of its MACs whose owner has gone. */
 static bool node_is_registered(struct core *c, struct str name, struct str hint)
 {
     const node_ix n = {name_find(c, TABLE_NODE, name)};
-    if (!n.v || !nics_are_of_node(c, n, hint))
+    if (!n.v)
+        return false;
+    nics_follow_repeated(c, n);
+    if (!nics_are_of_node(c, n, hint))
         return false;
     c->out->id = node_at(c, n)->o.id;
     return true;

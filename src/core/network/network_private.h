@@ -223,6 +223,8 @@ bool nic_parse_mac(struct core *c, struct str text, struct mac *out_mac);
  * has and that is not in old_hint, and more MACs than a node may have, are refused for this field;
  * if `field` is empty they are left out. */
 void nics_follow(struct core *c, node_ix n, struct str old_hint, struct str field);
+/* A report of the node repeats what is stored: take those of its MACs that no node has any more. */
+void nics_follow_repeated(struct core *c, node_ix n);
 /* True if a change of the value at this path of the hint or discovery can change the interfaces. */
 bool nics_depend_on(struct str map);
 /* True if the hint names MACs, and all of them are those of the node. */

@@ -19,7 +19,8 @@
  * moves it. A hint that had the MAC before is not refused for it, so that stores of versions
  * without this rule can be changed. A discovery with such a MAC is accepted and the MAC is not
  * taken, since the report of a machine must not fail for what another machine reports;
- * nics_next_conflict() lists these. */
+ * nics_next_conflict() lists these. The next report takes it if its owner has gone meanwhile, also
+ * one that repeats the last report. */
 
 struct nic_facts {
     uint64_t mac;
@@ -238,6 +239,14 @@ void nics_follow(struct core *c, node_ix n, struct str old_hint, struct str fiel
         }
         nic_write(c, k, facts);
     }
+}
+
+void nics_follow_repeated(struct core *c, node_ix n)
+{
+    const uint32_t before = node_at(c, n)->nics.count;
+    nics_follow(c, n, STR(""), STR(""));
+    if (node_at(c, n)->nics.count != before)
+        node_changed(c, n);
 }
 
 bool nics_depend_on(struct str map)

@@ -342,8 +342,7 @@ static void run_store_wall(struct core *c, noderole_ix ix, const struct run_done
     struct noderole *nr = noderole_edit(c, ix);
     const struct str old = str_copy(c->arena, doc_of(c, nr->wall));
     put_doc(c, &nr->wall, p->wall);
-    if (!str_eq(old, doc_of(c, noderole_at(c, ix)->wall)))
-        data_after_run(c, ix, old);
+    data_after_run(c, ix, old);
 }
 
 /* Replace a graceful power action that no hammer of the node offers by the forced one. */

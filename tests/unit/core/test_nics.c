@@ -223,6 +223,119 @@ TEST(a_reported_mac_of_another_node_is_not_taken_and_is_listed)
     world_close(w);
 }
 
+/* ---- a MAC whose owner has gone ---- */
+
+static const char report_a[] = "{\"eth0\":{\"permanent_address\":\"52:54:00:00:00:0a\"}}";
+
+static struct command cmd_delete(struct world *w, const char *name)
+{
+    return CMD(NODE_DELETE, node_delete, .id = node_id(w, name));
+}
+
+/* n1 has the MAC a, and n2 has reported it. */
+static struct world *open_with_reported(struct command (*report)(struct world *w))
+{
+    struct world *w = open_with_attribs();
+    DONE(w, cmd_create(w, "n1.example.com", "{'admin_macs':['52:54:00:00:00:0a']}"));
+    DONE(w, cmd_create(w, "n2.example.com", "{}"));
+    DONE(w, report(w));
+    CHECK(owner_of(w, mac_a) == node_id(w, "n1.example.com"));
+    return w;
+}
+
+static struct command report_attrib(struct world *w)
+{
+    return cmd_discover(w, "n2.example.com", report_a);
+}
+
+static struct command report_discovery(struct world *w)
+{
+    struct command command =
+        CMD(ATTRIB_SET, attrib_set, .target = TABLE_NODE, .id = node_id(w, "n2.example.com"),
+            .bucket = BUCKET_DISCOVERY,
+            .value = STR_CONCAT(&w->arena, STR("{\"ohai\":{\"network\":{\"interfaces\":"),
+                                str_from(report_a), STR("}}}")));
+    command.depth = 1;
+    return command;
+}
+
+TEST(a_reported_mac_is_taken_by_the_next_report_after_its_owner_was_deleted)
+{
+    struct command (*const reports[])(struct world *) = {report_attrib, report_discovery};
+    for (size_t i = 0; i < 2; i++) {
+        struct world *w = open_with_reported(reports[i]);
+        DONE(w, reports[i](w)); /* the owner is there: nothing changes */
+        CHECK(owner_of(w, mac_a) == node_id(w, "n1.example.com"));
+        DONE(w, cmd_delete(w, "n1.example.com"));
+        CHECK(owner_of(w, mac_a) == 0);
+        DONE(w, reports[i](w));
+        CHECK(owner_of(w, mac_a) == node_id(w, "n2.example.com") && find_nic(w, mac_a).discovered);
+        const struct digest128 before = core_digest_now(w->core);
+        DONE(w, reports[i](w));
+        CHECK(digest_eq(core_digest_now(w->core), before));
+        world_close(w);
+    }
+}
+
+/* An owner that has dropped the MAC is like one that was deleted. */
+TEST(a_reported_mac_is_taken_by_the_next_report_after_its_owner_dropped_it)
+{
+    struct world *w = open_with_reported(report_discovery);
+    DONE(w, cmd_macs(w, "n1.example.com", "[]"));
+    DONE(w, report_discovery(w));
+    CHECK(owner_of(w, mac_a) == node_id(w, "n2.example.com"));
+    world_close(w);
+}
+
+/* A store of an earlier version may have one MAC in two hints. */
+TEST(a_mac_in_an_unchanged_hint_is_taken_after_its_owner_was_deleted)
+{
+    for (int way = 0; way < 2; way++) {
+        struct world *w = open_with_attribs();
+        const char *hint = "{'admin_macs':['52:54:00:00:00:0a']}";
+        DONE(w, cmd_create(w, "n1.example.com", hint));
+        DONE(w, cmd_create(w, "n2.example.com", "{}"));
+        const node_ix n2 = node_by_id(w->core, node_id(w, "n2.example.com"));
+        put_doc(w->core, &node_edit(w->core, n2)->hint, world_json(w, hint));
+        DONE(w, cmd_delete(w, "n1.example.com"));
+        if (way)
+            DONE(w, cmd_macs(w, "n2.example.com", "['52:54:00:00:00:0a']"));
+        else
+            DONE(w, cmd_create(w, "n2.example.com", hint)); /* registers again */
+        CHECK(owner_of(w, mac_a) == node_id(w, "n2.example.com") && find_nic(w, mac_a).hinted);
+        world_close(w);
+    }
+}
+
+TEST(a_mac_in_the_unchanged_result_of_a_run_is_taken_after_its_owner_was_deleted)
+{
+    struct world *w = world_open();
+    DONE(w, cmd_import(w, "{'barclamp':{'name':'found','source_path':'/f'},"
+                          "'roles':[{'name':'finds','jig':'script'}],"
+                          "'attribs':[{'name':'hint-macs','map':'admin_macs'}]}"));
+    const struct run_done_command result = {
+        .result = RESULT_OK,
+        .has_wall = true,
+        .wall = world_json(w, "{'admin_macs':['52:54:00:00:00:0a']}")};
+    DONE(w, cmd_create(w, "n1.example.com", "{'admin_macs':['52:54:00:00:00:0a']}"));
+    world_node(w, "n2", NULL);
+    world_bind(w, "finds@n2");
+    world_commit(w, "finds@n2");
+    for (int run = 0; run < 2; run++) {
+        if (run)
+            DONE(w, cmd_enqueue(w, "finds@n2"));
+        world_deliver(w);
+        world_anneal(w);
+        world_finish_with(w, "finds@n2", result);
+        world_deliver(w);
+        world_anneal(w);
+        CHECK(owner_of(w, mac_a) == node_id(w, run ? "n2.example.com" : "n1.example.com"));
+        if (!run)
+            DONE(w, cmd_delete(w, "n1.example.com"));
+    }
+    world_close(w);
+}
+
 TEST(a_moved_mac_belongs_to_the_other_node_and_leaves_the_old_hint)
 {
     struct world *w = open_with_attribs();
