@@ -107,7 +107,7 @@ struct outcome {
 void core_step(struct core *c, const struct command *command, struct arena *arena,
                struct effects *fx, struct outcome *out);
 
-/* Authorization before a command is queued (ADR 0051, rules 1, 3 and 4): a list of FORBIDDEN
+/* Authorization before a command is queued (ADR 0051, rules 1, 3, 4 and 5): a list of FORBIDDEN
  * problems in the arena, or NULL if the caller may execute the command. For a COMMAND_BATCH every
  * part is checked. The step checks again with the rows as they are then, and also refuses a change
  * in a deployment in which the caller lacks the access level (rule 2). */
@@ -474,6 +474,8 @@ struct cause {
 
 /* The chain of causes of a noderole, node or deployment. NULL if there is no such object. */
 struct cause *core_why(const struct core *c, enum table table, int64_t id, struct arena *a);
+/* False if hint and discovery of the node mention more MACs than a node may have. */
+bool core_nics_are_complete(const struct core *c, int64_t node_id);
 /* Which name filters match addresses of a node and give them no DNS name. These causes are no
  * chain: each is independent of the others, and of the chain of the node. Their object is the
  * filter, the subject the address or the DNS service. NULL: none, or no such node. *out_is_all is

@@ -362,8 +362,10 @@ def test_why_leads_to_the_first_cause(daemon):
     assert told.status == 200 and told.type == vnd("why", "obj"), told
     assert set(told.json()) == {"object", "id", "name", "chain", "installation"}
     of_node = me.get("nodes/why1.example.com/why").json()
-    assert set(of_node) == {*told.json(), "boot", "names", "names_complete"}, of_node
+    own = {"boot", "names", "names_complete", "interfaces_complete"}
+    assert set(of_node) == {*told.json(), *own}, of_node
     assert of_node["boot"] == of_node["names"] == [] and of_node["names_complete"] is True, of_node
+    assert of_node["interfaces_complete"] is True, of_node
     assert told.json()["object"] == "node_role" and told.json()["id"] == top
     assert told.json()["name"] == "why: why1.example.com: top"
     assert told.json()["chain"][0]["code"] == "proposed", told

@@ -779,6 +779,23 @@ def test_a_filter_needs_all_its_fields(daemon):
                       "template": "{{node.name}}"}, sample
 
 
+def test_a_machine_with_many_interfaces_is_accepted_and_why_says_what_is_used(daemon):
+    me = daemon.client()
+    macs = [f"52:54:00:16:72:{i:02x}" for i in range(70)]
+    interfaces = {f"eth{i:03}": {"permanent_address": mac} for i, mac in enumerate(macs)}
+    made = make(me, "nodes", name="nw-many.example.com", hint={"admin_macs": macs[-2:]},
+                discovery={"ohai": {"network": {"interfaces": interfaces}}})
+    assert [n["mac"] for n in shown(me.get("nodes/nw-many.example.com/nics"))] == macs[-2:] + macs[:62]
+    assert shown(me.get("nodes/nw-many.example.com/why"))["interfaces_complete"] is False
+    make(me, "nodes", name="nw-few.example.com", mac="52:54:00:16:73:01")
+    assert shown(me.get("nodes/nw-few.example.com/why"))["interfaces_complete"] is True
+    make(me, "nodes", name="nw-full.example.com", hint={"admin_macs": [m.replace(":72:", ":74:") for m in macs]})
+    assert len(shown(me.get("nodes/nw-full.example.com/nics"))) == 64
+    moved = me.post("nics/move", {"node": "nw-full.example.com", "mac": "52:54:00:16:73:01"})
+    check_error(moved, 409, "limit_reached", "mac")
+    assert me.delete(f"nodes/{made['id']}").status == 200
+
+
 def test_why_of_a_node_says_which_addresses_have_no_name(daemon):
     me = daemon.client()
     network(me, "nw-why", 70)

@@ -102,6 +102,15 @@ def test_why_of_a_node_prints_addresses_without_a_name(bench):
         bench.says("filters", "destroy", f"cn-why{number}")
 
 
+def test_why_of_a_node_says_that_it_has_more_interfaces_than_are_used(bench):
+    macs = ",".join(f'"52:54:00:17:02:{i:02x}"' for i in range(65))
+    node(bench, "cn-many.example.com", f'hint:={{"admin_macs": [{macs}]}}')
+    said = bench.says("nodes", "why", "cn-many.example.com")
+    assert "interfaces, more than 64 MAC addresses are reported; the first 64 are used\n" in said, said
+    node(bench, "cn-few.example.com", "mac=52:54:00:17:03:01")
+    assert "interfaces, " not in bench.says("nodes", "why", "cn-few.example.com")
+
+
 MAPS = """
 barclamp: {name: cnmaps}
 roles:

@@ -236,6 +236,7 @@ static void reply_why(struct call *call, enum table table, int64_t id, const str
     if (table == TABLE_NODE) {
         why_put_boot(call, id, &m, &b);
         why_put_names(call, id, &m, &b);
+        object_put_bool(&m, "interfaces_complete", core_nics_are_complete(call->core, id));
     }
     if (object_put_key(&m, "installation"))
         why_put_faults(call, &b);

@@ -99,6 +99,14 @@ static void why_put_names(struct buf *b, const struct json *why)
         buf_put_z(b, "DNS name, more filters may give none\n");
 }
 
+static void why_put_interfaces(struct buf *b, const struct json *why)
+{
+    const struct json *complete = json_get(why, STR("interfaces_complete"));
+    if (complete && !json_is_true(complete))
+        buf_put_z(b,
+                  "interfaces, more than 64 MAC addresses are reported; the first 64 are used\n");
+}
+
 static void why_put_examples(struct buf *b, const struct json *group)
 {
     const struct json *examples = json_get(group, STR("examples"));
@@ -170,6 +178,7 @@ enum cli_exit cmd_why_show(struct cli_request *req)
     why_put_groups(&b, why);
     why_put_boot(&b, why);
     why_put_names(&b, why);
+    why_put_interfaces(&b, why);
     output_text(buf_str(&b));
     return CLI_OK;
 }

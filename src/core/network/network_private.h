@@ -220,8 +220,8 @@ struct str nic_format_mac(struct arena *a, uint64_t mac);
 /* Parse the field `mac` of a command; refused with BAD_VALUE unless it identifies an interface. */
 bool nic_parse_mac(struct core *c, struct str text, struct mac *out_mac);
 /* Write the rows of the node after its hint or discovery changed. A hinted MAC that another node
- * has and that is not in old_hint, and more MACs than a node may have, are refused for this field;
- * if `field` is empty they are left out. */
+ * has and that is not in old_hint is refused for this field; if `field` is empty it is left out, as
+ * are MACs beyond those that a node may have. */
 void nics_follow(struct core *c, node_ix n, struct str old_hint, struct str field);
 /* A report of the node repeats what is stored: take those of its MACs that no node has any more. */
 void nics_follow_repeated(struct core *c, node_ix n);

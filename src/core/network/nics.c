@@ -20,7 +20,8 @@
  * without this rule can be changed. A discovery with such a MAC is accepted and the MAC is not
  * taken, since the report of a machine must not fail for what another machine reports;
  * nics_next_conflict() lists these. The next report takes it if its owner has gone meanwhile, also
- * one that repeats the last report. */
+ * one that repeats the last report. Of more than NICS_OWN_MAX MACs the first are kept, hints before
+ * discovery: a machine with many interfaces is not refused for it (core_nics_are_complete). */
 
 struct nic_facts {
     uint64_t mac;
@@ -211,8 +212,6 @@ void nics_follow(struct core *c, node_ix n, struct str old_hint, struct str fiel
     nic_set_of_node(c, n, c->arena, &set);
     if (field.len && old_hint.len)
         nic_set_read(&old, doc_tree(c->arena, old_hint), NULL);
-    if (set.is_full && field.len)
-        refuse(c, PROBLEM_LIMIT_REACHED, field, STR("a node has at most 64 MAC addresses"));
 
     /* Remove the rows that neither document mentions. */
     for (uint32_t i = node_at(c, n)->nics.count; i-- > 0;) {
@@ -282,6 +281,17 @@ uint64_t nics_next_conflict(const struct core *c, node_ix n, struct arena *a, ui
         *out_owner = nic_at(c, k)->node;
     }
     return next;
+}
+
+bool core_nics_are_complete(const struct core *c, int64_t node_id)
+{
+    const node_ix n = node_by_id(c, node_id);
+    struct arena scratch = {0};
+    struct nic_set set = {.count = 0};
+    if (n.v)
+        nic_set_of_node(c, n, &scratch, &set);
+    arena_fini(&scratch);
+    return !set.is_full;
 }
 
 /* ---- commands ---- */
@@ -361,9 +371,12 @@ void do_nic_move(struct core *c, const struct nic_move_command *p)
     json_set(hint, STR("admin_macs"), macs);
     put_doc(c, &node_edit(c, n)->hint, json_write(c->arena, hint));
     nics_follow(c, n, old_hint, STR("mac"));
+    const nic_ix moved = nic_find(c, mac);
+    if (!refused(c) && !moved.v) /* it is the last of the hint */
+        refuse(c, PROBLEM_LIMIT_REACHED, STR("mac"), STR("a node has at most 64 MAC addresses"));
     if (refused(c))
         return;
-    c->out->id = nic_at(c, nic_find(c, mac))->o.id;
+    c->out->id = nic_at(c, moved)->o.id;
     node_changed(c, from);
     node_changed(c, n);
 }

@@ -358,10 +358,11 @@ TEST(a_moved_mac_belongs_to_the_other_node_and_leaves_the_old_hint)
     world_close(w);
 }
 
+/* Of more MACs the first are kept, and the hint or report as a whole is stored. */
 TEST(a_node_has_at_most_64_macs)
 {
     struct world *w = open_with_attribs();
-    char list[64 * 22 + 30];
+    char list[66 * 22 + 30];
     for (uint32_t count = 63; count <= 65; count++) {
         uint32_t at = 0;
         for (uint32_t i = 0; i < count; i++)
@@ -370,15 +371,61 @@ TEST(a_node_has_at_most_64_macs)
         snprintf(list + at, sizeof list - at, "]");
         if (count == 63)
             DONE(w, cmd_create(w, "n1.example.com", "{}"));
-        if (count <= 64)
-            DONE(w, cmd_macs(w, "n1.example.com", list));
-        else
-            REFUSED(w, cmd_macs(w, "n1.example.com", list), LIMIT_REACHED, "value");
+        DONE(w, cmd_macs(w, "n1.example.com", list));
         CHECK(core_count(w->core, TABLE_NIC) == (count < 65 ? count : 64));
+        CHECK(core_nics_are_complete(w->core, node_id(w, "n1.example.com")) == (count < 65));
     }
+    CHECK(owner_of(w, "52:54:00:00:00:40") && !owner_of(w, "52:54:00:00:00:41"));
     DONE(w, cmd_create(w, "n2.example.com", "{'admin_macs':['52:54:00:00:01:00']}"));
     REFUSED(w, cmd_move(w, "n1.example.com", "52:54:00:00:01:00"), LIMIT_REACHED, "mac");
+    CHECK(core_nics_are_complete(w->core, node_id(w, "n2.example.com")));
+    CHECK(core_nics_are_complete(w->core, 4711)); /* no such node */
     world_close(w);
+}
+
+static struct str many_interfaces(struct world *w, uint32_t count)
+{
+    struct buf b = buf_in(&w->arena);
+    for (uint32_t i = 0; i < count; i++) {
+        char one[100];
+        snprintf(one, sizeof one, "%s\"eth%03u\":{\"permanent_address\":\"52:54:00:00:02:%02x\"}",
+                 i ? "," : "{", i, i);
+        buf_put_z(&b, one);
+    }
+    buf_put_z(&b, "}");
+    return buf_str(&b);
+}
+
+TEST(a_machine_with_more_interfaces_than_a_node_may_have_is_not_refused)
+{
+    for (int way = 0; way < 3; way++) {
+        struct world *w = open_with_attribs();
+        const struct str all = many_interfaces(w, 100);
+        const struct str document =
+            STR_CONCAT(&w->arena, STR("{\"ohai\":{\"network\":{\"interfaces\":"), all, STR("}}}"));
+        struct command create =
+            cmd_create(w, "n1.example.com", "{'admin_macs':['52:54:00:00:00:0a']}");
+        if (way == 0)
+            create.node_create.discovery = document;
+        DONE(w, create);
+        struct command report =
+            CMD(ATTRIB_SET, attrib_set, .target = TABLE_NODE, .id = node_id(w, "n1.example.com"),
+                .bucket = BUCKET_DISCOVERY, .value = document);
+        if (way == 1) /* by the attrib */
+            report = cmd_discover(w, "n1.example.com", str_z(&w->arena, all));
+        report.depth = 1;
+        if (way)
+            DONE(w, report);
+        /* The hinted one, and the first 63 of the report. */
+        CHECK(core_count(w->core, TABLE_NIC) == 64 && owner_of(w, mac_a));
+        CHECK(owner_of(w, "52:54:00:00:02:3e") && !owner_of(w, "52:54:00:00:02:3f"));
+        CHECK(!core_nics_are_complete(w->core, node_id(w, "n1.example.com")));
+        CHECK(str_has(read_node(w, "n1").discovery, STR("eth099")));
+        /* Other hints of the node can be changed. */
+        DONE(w, cmd_macs(w, "n1.example.com", "[\"52:54:00:00:00:0b\"]"));
+        CHECK(owner_of(w, mac_b) && !owner_of(w, mac_a));
+        world_close(w);
+    }
 }
 
 /* ---- registration ---- */
