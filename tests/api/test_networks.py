@@ -738,6 +738,16 @@ def test_case_165_interface_maps(daemon):
     assert me.delete("interfaces/other").status == 200
     check_error(me.get("interfaces/other"), 404, "not_found", "id")
     assert list(shown(me.get("interfaces"))) == ["ProLiant .*"]
+    # All maps are one document.
+    longest = [f"{i:03}" + "x" * 252 for i in range(256)]
+    for number in range(15):
+        shown(me.post("interfaces", {"pattern": f"long{number}", "bus_order": longest}))
+    check_error(me.post("interfaces", {"pattern": "long15", "bus_order": longest}), 409, "limit_reached", "bus_order")
+    check_error(me.put("interfaces/ProLiant%20.*", {"bus_order": longest}), 409, "limit_reached", "bus_order")
+    shown(me.put("interfaces/long3", {"bus_order": longest[:-1]}))
+    for number in range(15):
+        assert me.delete(f"interfaces/long{number}").status == 200
+    assert list(shown(me.get("interfaces"))) == ["ProLiant .*"]
 
 
 # ---- names ----

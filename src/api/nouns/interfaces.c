@@ -1,6 +1,7 @@
 #include "api/call/params.h"
 #include "api/call/reply.h"
 #include "api/rest/standard_routes.h"
+#include "model/limits.h"
 #include "model/names.h"
 
 /* Interface maps: in which order the interfaces of a model of machine are counted. A map has a
@@ -232,12 +233,37 @@ static void interfaces_reply_deleted(struct call *call, int64_t id)
         STR_CONCAT(call->arena, STR("interface map "), call->keys[0], STR(" was deleted")));
 }
 
+/* The length of the document after the change, with some room for the names of its members. The
+ * core refuses one that is too long, but its problem names the value of the attrib, which no client
+ * has sent. */
+static uint64_t interfaces_new_length(struct call *call, const struct interface_maps *maps,
+                                      const struct deployment_role_record *place, struct str list)
+{
+    const struct str map = maps->attrib.attrib.map;
+    const struct str now = place->proposed ? place->proposed_data : place->committed_data;
+    struct json *tree = NULL;
+    uint32_t offset;
+    const char *what;
+    if (now.len)
+        must(json_read(call->arena, now, &tree, &offset, &what) == OK);
+    const struct json *old = tree ? json_at(tree, map) : NULL;
+    return (uint64_t)now.len + list.len + (old ? 0 : 6 * (uint64_t)map.len) -
+           (old ? json_write(call->arena, old).len : 0);
+}
+
 /* Stores the list, if nothing has changed the deployment role since it was read. */
 static enum handler_result interfaces_submit(struct call *call, const struct interface_maps *maps,
                                              void (*finish)(struct call *call, int64_t id))
 {
     struct record place;
     must(core_record(call->core, TABLE_DEPLOYMENT_ROLE, maps->deployment_role_id, &place));
+    const struct str list = json_write(call->arena, maps->list);
+    if (interfaces_new_length(call, maps, &place.deployment_role, list) > DOC_MAX) {
+        call_refuse(call, PROBLEM_LIMIT_REACHED, STR("bus_order"),
+                    STR("the interface maps together would be longer than a document may be; "
+                        "shorten bus_order, or delete a map first"));
+        return SERVED_REPLY;
+    }
     call->can_try_again = true;
     call->if_turn = place.deployment_role.turn;
     struct command command = {.kind = COMMAND_ATTRIB_SET,
@@ -245,7 +271,7 @@ static enum handler_result interfaces_submit(struct call *call, const struct int
                                              .id = maps->deployment_role_id,
                                              .attrib_id = maps->attrib.id,
                                              .bucket = BUCKET_USER,
-                                             .value = json_write(call->arena, maps->list)}};
+                                             .value = list}};
     return object_submit(call, &command, finish);
 }
 
