@@ -81,7 +81,7 @@ static struct ip allocation_hint(const struct core *c, network_range_ix r, node_
     const char *wrong;
     if (value && value->kind == JSON_STRING && !node_at(c, n)->system)
         ignore(ip_parse(value->text, &ip, &wrong), "a hint that is no address requests none");
-    return ip;
+    return ip.family != IP_NONE && ip_is_unicast(ip) ? ip : (struct ip){0};
 }
 
 /* An IPv6 address whose interface id is the second half of the MD5 of the name of the node. */
@@ -338,10 +338,23 @@ void network_allocate_hints(struct core *c, node_ix n)
     }
 }
 
+/* Ranges that overlap may contain addresses that are those of no machine, or of the daemon itself
+ * (127.0.0.1), which would be reached instead. */
+static bool allocation_check_unicast(struct core *c, struct ip ip, struct str field)
+{
+    return ip_is_unicast(ip) ||
+           refuse(c, PROBLEM_BAD_VALUE, field,
+                  STR_CONCAT(c->arena, field, STR(" "), ip_format_address(c->arena, ip),
+                             STR(" is no address of an interface: it is loopback, multicast, "
+                                 "broadcast, unspecified, or IPv4 in IPv6")));
+}
+
 /* Of ranges without `overlap` one at most contains the address, whatever the category of its
  * network. Of the others only those of the network `unmanaged` are meant for any machine. */
 network_range_ix network_range_for_address(struct core *c, struct ip ip, struct str field)
 {
+    if (c->tables[TABLE_NETWORK].pool.live && !allocation_check_unicast(c, ip, field))
+        return (network_range_ix){0};
     network_range_ix found = address_find_range(c, ip);
     const network_ix unmanaged = {name_find(c, TABLE_NETWORK, STR("unmanaged"))};
     const struct vec *ranges = unmanaged.v ? &network_at(c, unmanaged)->ranges : NULL;
@@ -367,6 +380,8 @@ static bool allocation_parse(struct core *c, struct str text, struct str field, 
     const char *wrong;
     if (text.len && !ip_parse(text, out_ip, &wrong))
         refuse(c, PROBLEM_BAD_VALUE, field, STR_CONCAT(c->arena, field, STR(" "), str_from(wrong)));
+    else if (text.len)
+        allocation_check_unicast(c, *out_ip, field);
     return !refused(c);
 }
 

@@ -208,6 +208,48 @@ static struct ip_range range(const char *first, const char *last)
     return (struct ip_range){read_ip(first), read_ip(last)};
 }
 
+TEST(addresses_of_no_interface_are_not_unicast)
+{
+    static const struct {
+        const char *text;
+        bool is_unicast;
+    } table[] = {
+        {"0.0.0.0", false},
+        {"0.0.0.1", true},
+        {"126.255.255.255", true},
+        {"127.0.0.0", false},
+        {"127.0.0.1", false},
+        {"127.255.255.255", false},
+        {"128.0.0.0", true},
+        {"223.255.255.255", true},
+        {"224.0.0.0", false},
+        {"239.255.255.255", false},
+        {"240.0.0.0", true},
+        {"255.255.255.254", true},
+        {"255.255.255.255", false},
+        {"10.0.0.255", true},
+        {"::", false},
+        {"::1", false},
+        {"::2", true},
+        {"::fffe:ffff:ffff", true},
+        {"::ffff:0.0.0.0", false},
+        {"::ffff:10.0.0.1", false},
+        {"::1:0:0:0", true},
+        {"1::ffff:10.0.0.1", true},
+        {"fe80::1", true},
+        {"feff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", true},
+        {"ff00::", false},
+        {"ff02::1", false},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct ip ip;
+        const char *wrong;
+        CHECK(ip_parse(str_from(table[i].text), &ip, &wrong));
+        if (ip_is_unicast(ip) != table[i].is_unicast)
+            check_failed(__FILE__, __LINE__, table[i].text);
+    }
+}
+
 TEST(a_range_contains_both_of_its_ends)
 {
     const struct ip_range r = range("192.0.2.21/24", "192.0.2.80/24");

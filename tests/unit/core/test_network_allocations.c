@@ -348,6 +348,36 @@ TEST(overlapping_ranges_have_no_address_twice)
     world_close(w);
 }
 
+/* The network `unmanaged` contains nearly all addresses, also those that lead to the daemon. */
+TEST(an_address_that_no_interface_can_have_is_not_requested)
+{
+    static const char *const wrong[] = {
+        "127.0.0.1", "224.0.0.5", "255.255.255.255", "::", "::1", "ff02::1", "::ffff:10.1.0.10"};
+    struct world *w = open_with_nodes();
+    DONE(w, with(cmd_network_of(w, "unmanaged", "unmanaged", false,
+                                "[{'name':'host','first':'0.0.0.1/0','last':'255.255.255.254/0',"
+                                "'overlap':true},{'name':'host-v6','first':'::1/0','last':"
+                                "'ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe/0','overlap':true}]"),
+                 "conduit", "1g1"));
+    world_node_attrib(w, "any-v4", "'map':'unmanaged-v4addr','writable':true");
+    world_node_attrib(w, "any-v6", "'map':'unmanaged-v6addr','writable':true");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const bool is_v6 = strchr(wrong[i], ':') != NULL;
+        const int64_t range = range_named(w, "unmanaged", is_v6 ? "host-v6" : "host");
+        REFUSED(w, cmd_allocate_address(w, "n1", range, wrong[i]), BAD_VALUE, "address");
+        REFUSED(w, cmd_suggest(w, "n1", range, wrong[i]), BAD_VALUE, "suggestion");
+        const struct command create =
+            CMD(NODE_CREATE, node_create, .name = STR("n9.example.com"), .ip = str_from(wrong[i]));
+        HAS(REFUSED(w, create, BAD_VALUE, "ip"), "no address of an interface");
+        const char *quoted =
+            str_z(&w->arena, STR_CONCAT(&w->arena, STR("'"), str_from(wrong[i]), STR("'")));
+        DONE(w, cmd_set(w, TABLE_NODE, the_node(w, "n1"), is_v6 ? "any-v6" : "any-v4", BUCKET_USER,
+                        quoted));
+        EXPECT_STR(address_in(w, "n1", range), "none");
+    }
+    world_close(w);
+}
+
 TEST(large_ranges_and_ends_of_the_address_space_are_allocated)
 {
     struct world *w = open_with_nodes();
