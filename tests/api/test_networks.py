@@ -416,6 +416,24 @@ def test_case_158_a_hinted_address_is_allocated_in_the_admin_network(fixture):
     assert found["addresses"] == ["192.168.124.126/24"], found
 
 
+def test_a_range_is_named_in_either_way_by_both_routes(daemon):
+    me = daemon.client()
+    network(me, "nw-way", 73, ranges=[{"name": "host", "first": "10.16.73.10/24", "last": "10.16.73.19/24"},
+                                      {"name": "vip", "first": "10.16.73.20/24", "last": "10.16.73.29/24"}])
+    vip = shown(me.get("network_ranges/nw-way.vip"))["id"]
+    ways = [{"range": "vip"}, {"range_id": vip}, {"network_range": "vip"}, {"network_range_id": vip}]
+    for number, way in enumerate(ways):
+        for path, where in (("network_allocations", {"network": "nw-way"}), ("networks/nw-way/allocate_ip", {})):
+            name = f"nw-way-{number}-{len(where)}"
+            node(me, name)
+            got = shown(me.post(path, {"node": f"{name}.example.com", **where, **way}))
+            assert got["network_range_id"] == vip, (path, way, got)
+    check_error(me.post("network_allocations", {"node": "nw-way-0-0.example.com", "network": "nw-way", "range": "none"}),
+                404, "not_found", "range")
+    check_error(me.post("networks/nw-way/allocate_ip", {"node": "nw-way-0-0.example.com", "network_range": "none"}),
+                404, "not_found", "network_range")
+
+
 def test_case_160_addresses_are_allocated_once_and_a_full_range_refuses(daemon):
     me = daemon.client()
     network(me, "nw-160", 30)

@@ -28,6 +28,13 @@ static const struct object_view_field allocation_fields[] = {
 #define ALLOCATED_NODE                                                                             \
     {.name = "node", .kind = PARAM_REF, .at = COMMAND_AT(network_allocate.node_id),                \
      .is_required = true, .to = TABLE_NODE, .id_key = "node_id"}
+/* Both routes accept both names: a range under the other one would be ignored, as unknown fields
+ * are, and the address would come from another range. */
+#define ALLOCATED_RANGE                                                                            \
+    {.name = "network_range", .kind = PARAM_REF, .to = TABLE_NETWORK_RANGE,                        \
+     .id_key = "network_range_id", .read_by_handler = true},                                       \
+    {.name = "range", .kind = PARAM_REF, .to = TABLE_NETWORK_RANGE, .id_key = "range_id",          \
+     .read_by_handler = true}
 #define ALLOCATED_ADDRESS                                                                          \
     {.name = "address", .kind = PARAM_TEXT, .at = COMMAND_AT(network_allocate.address)},           \
     {.name = "suggestion", .kind = PARAM_TEXT, .at = COMMAND_AT(network_allocate.suggestion)}
@@ -36,15 +43,13 @@ static const struct param_rule create_rules[] = {
     ALLOCATED_NODE,
     {.name = "network", .kind = PARAM_REF, .at = COMMAND_AT(network_allocate.network_id),
      .to = TABLE_NETWORK, .id_key = "network_id"},
-    {.name = "network_range", .kind = PARAM_REF, .to = TABLE_NETWORK_RANGE,
-     .id_key = "network_range_id", .read_by_handler = true},
+    ALLOCATED_RANGE,
     ALLOCATED_ADDRESS,
 };
 
 static const struct param_rule allocate_rules[] = {
     ALLOCATED_NODE,
-    {.name = "range", .kind = PARAM_REF, .to = TABLE_NETWORK_RANGE, .id_key = "range_id",
-     .read_by_handler = true},
+    ALLOCATED_RANGE,
     ALLOCATED_ADDRESS,
 };
 
@@ -60,11 +65,23 @@ static const struct object_view shape_network_allocation = {
 
 /* ---- parameters ---- */
 
+/* The first of the keys that the request has; the first one if it has none. */
+static const struct param_ref *allocation_range_ref(struct call *call)
+{
+    static const struct param_ref refs[] = {
+        {"network_range", "network_range_id", TABLE_NETWORK_RANGE, false},
+        {"range", "range_id", TABLE_NETWORK_RANGE, false}};
+    const bool has_first = json_get(call->params, str_from(refs[0].name)) ||
+                           json_get(call->params, str_from(refs[0].id_name));
+    return &refs[!has_first && (json_get(call->params, str_from(refs[1].name)) ||
+                                json_get(call->params, str_from(refs[1].id_name)))];
+}
+
 /* Reads the range under either key: its name in the network, if that is given, NETWORK.RANGE, a
  * name that only one network has, or an id. */
-static void allocation_read_range(struct call *call, const struct param_ref *ref,
-                                  struct network_allocate_command *p)
+static void allocation_read_range(struct call *call, struct network_allocate_command *p)
 {
+    const struct param_ref *ref = allocation_range_ref(call);
     struct str name = str_from(ref->name);
     const struct json *value = json_get(call->params, name);
     struct record network, range;
@@ -87,9 +104,8 @@ static void allocation_read_range(struct call *call, const struct param_ref *ref
 
 static void allocation_check_create(struct call *call, struct command *command)
 {
-    const struct param_ref ref = {"network_range", "network_range_id", TABLE_NETWORK_RANGE, false};
     struct network_allocate_command *p = &command->network_allocate;
-    allocation_read_range(call, &ref, p);
+    allocation_read_range(call, p);
     if (!p->range_id && !p->network_id && !call->problems)
         call_refuse(call, PROBLEM_MISSING, STR("network"),
                     STR("network or network_range is required"));
@@ -184,7 +200,6 @@ static enum handler_result serve_allocation_create(struct call *call)
 
 enum handler_result serve_network_allocate(struct call *call)
 {
-    const struct param_ref ref = {"range", "range_id", TABLE_NETWORK_RANGE, false};
     struct command command = {0};
     struct record network;
     if (!resource_find(call, &resource_networks, call->keys[0], &network) ||
@@ -192,7 +207,7 @@ enum handler_result serve_network_allocate(struct call *call)
         return SERVED_REPLY;
     params_schema_read(call, &network_allocate_params, 0, &command);
     command.network_allocate.network_id = network.id;
-    allocation_read_range(call, &ref, &command.network_allocate);
+    allocation_read_range(call, &command.network_allocate);
     return allocation_submit(call, &command);
 }
 
