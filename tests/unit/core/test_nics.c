@@ -490,7 +490,7 @@ TEST(the_address_of_a_new_node_is_allocated_in_the_range_that_contains_it)
     }
     DONE(w, cmd_register("n3.example.com", "172.16.0.1", ""));
     DONE(w, cmd_register("n4.example.com", "10.0.0.10", ""));
-    REFUSED(w, cmd_register("n5.example.com", "224.0.0.1", ""), NOT_FOUND, "ip");
+    REFUSED(w, cmd_register("n5.example.com", "240.0.0.1", ""), NOT_FOUND, "ip");
     CHECK(core_record(w->core, TABLE_NETWORK_ALLOCATION, 3, &row));
     CHECK(str_eq(row.network_allocation.address, STR("172.16.0.1/0")));
     CHECK(row.network_allocation.network_id == core_find(w->core, TABLE_NETWORK, STR("unmanaged")));
