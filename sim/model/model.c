@@ -180,12 +180,19 @@ static void model_read_role(struct model *m, const struct core *c, const struct 
     *r = (struct model_role){.exists = true, .flags = role->flags, .attempts = role->attempts};
     struct record jig;
     const int64_t jig_id = core_find(c, TABLE_JIG, role->jig_name);
+    const bool serves = role->flags & ROLE_SERVES_BOOT && !m->test_jig;
     if (!jig_id || !core_record(c, TABLE_JIG, jig_id, &jig)) {
         r->usable = m->test_jig;
+        r->service = serves ? MODEL_SERVES_PUBLISHED : MODEL_SERVES_NOTHING;
         return;
     }
     const struct str class_name = jig.jig.class_name;
-    r->instant = model_jig_is_class(class_name, "noop");
+    const bool native = model_jig_is_class(class_name, "native");
+    r->instant = native || model_jig_is_class(class_name, "noop");
+    if (serves)
+        r->service = native       ? MODEL_SERVES_NATIVE
+                     : r->instant ? MODEL_SERVES_NOTHING
+                                  : MODEL_SERVES_PUBLISHED;
     const bool own = r->instant || model_jig_is_class(class_name, "test") ||
                      model_jig_is_class(class_name, "role-provided");
     r->usable = m->test_jig && !own ? true : jig.jig.active;

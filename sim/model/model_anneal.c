@@ -281,6 +281,15 @@ static const char *pass_report_forbidden(struct model *m, const struct model_run
                         (long long)run->id, rule);
 }
 
+/* A noderole that publishes boots and has something to publish is enqueued in the pass itself after
+ * a load or a change of roles, so the run was not there before it. */
+static bool pass_publishes(const struct model *m, const struct model_run *run)
+{
+    const struct model_noderole *nr = &m->noderoles[run->noderole_id];
+    return run->queue == QUEUE_HIGH && nr->state == NODEROLE_ACTIVE &&
+           m->roles[nr->role_id].service == MODEL_SERVES_PUBLISHED;
+}
+
 static const char *pass_follow_start(struct model *m, const struct model_run *run)
 {
     const int64_t id = run->noderole_id;
@@ -290,7 +299,8 @@ static const char *pass_follow_start(struct model *m, const struct model_run *ru
     const bool ours = queued && queued->id == run->id;
     const bool again = ours && m->noderoles[id].state == NODEROLE_TRANSITION;
     const bool allowed = again ? pass_may_start_resumed(m, id)
-                               : (ours ? pass_may_start_queued(m, id) : pass_may_anneal(m, id));
+                         : ours || pass_publishes(m, run) ? pass_may_start_queued(m, id)
+                                                          : pass_may_anneal(m, id);
     if (!allowed || !model_has_worker(m, run->queue))
         return pass_report_forbidden(m, run, ours);
     if (!again)

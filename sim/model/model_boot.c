@@ -24,35 +24,18 @@ struct unserved {
     bool has_error;
 };
 
-static int64_t barrier_served_generation(const struct json *seen, int64_t id)
-{
-    for (const struct json *entry = seen->first; entry; entry = entry->next) {
-        int64_t key = 0, value = 0;
-        if (str_parse_i64(entry->key, &key) && key == id && json_as_i64(entry, &value))
-            return value;
-    }
-    return 0;
-}
-
-static struct unserved barrier_find_unserved(const struct model *m, const struct node_record *node,
-                                             int64_t generation, struct arena *scratch)
+static struct unserved barrier_find_unserved(const struct model *m, const struct core *c,
+                                             const struct node_record *node, struct arena *scratch)
 {
     struct unserved unserved = {0};
-    struct json *seen = json_make(scratch, JSON_OBJECT);
-    uint32_t offset;
-    const char *what;
-    if (m->test_jig)
-        return unserved;
-    if (node->boot_seen.len)
-        must(json_read(scratch, node->boot_seen, &seen, &offset, &what) == OK);
-    MODEL_NODEROLES(m, id)
-    {
-        const struct model_noderole *nr = &m->noderoles[id];
-        if (!(m->roles[nr->role_id].flags & ROLE_SERVES_BOOT) || nr->state == NODEROLE_PROPOSED ||
-            barrier_served_generation(seen, id) >= generation)
+    struct boot_serving *all;
+    const uint32_t count = core_boot_servings(c, node->id, scratch, &all);
+    for (uint32_t i = 0; i < count && node->boot_generation; i++) {
+        if (all[i].is_served)
             continue;
-        unserved.first = unserved.first ? unserved.first : id;
-        unserved.has_error = unserved.has_error || nr->state == NODEROLE_ERROR;
+        unserved.first = unserved.first ? unserved.first : all[i].noderole_id;
+        unserved.has_error =
+            unserved.has_error || m->noderoles[all[i].noderole_id].state == NODEROLE_ERROR;
     }
     return unserved;
 }
@@ -180,11 +163,12 @@ static const char *boot_follow_nodes(struct model *m, const struct core *c,
 /* ---- waiting power actions ---- */
 
 /* A power action that waited before this step and was deleted in it: it was given up. */
-static const char *barrier_check_given_up(struct model *m, const struct model_power *power,
+static const char *barrier_check_given_up(struct model *m, const struct core *c,
+                                          const struct model_power *power,
                                           const struct node_record *node,
                                           const struct command *command, struct arena *scratch)
 {
-    const struct unserved unserved = barrier_find_unserved(m, node, power->generation, scratch);
+    const struct unserved unserved = barrier_find_unserved(m, c, node, scratch);
     m->counts.given_up++;
     const bool is_restart = power->restarts;
     const bool is_expired = command->mono_ms >= power->since_ms + power->left_ms;
@@ -205,11 +189,12 @@ static const char *barrier_check_given_up(struct model *m, const struct model_po
     return NULL;
 }
 
-static const char *barrier_check_sent(struct model *m, const struct model_power *power,
+static const char *barrier_check_sent(struct model *m, const struct core *c,
+                                      const struct model_power *power,
                                       const struct node_record *node, struct arena *scratch)
 {
     m->counts.went++;
-    if (power->left_ms && barrier_find_unserved(m, node, power->generation, scratch).first)
+    if (power->left_ms && barrier_find_unserved(m, c, node, scratch).first)
         return model_report(
             m,
             "boot barrier: power action %lld was sent before boot generation %lld of node %lld "
@@ -246,9 +231,9 @@ static const char *barrier_follow_waiting(struct model *m, const struct core *c,
             barrier_is_superseded(m, c, power))
             continue;
         if (!core_record(c, TABLE_OUTBOX, power->id, &row))
-            trouble = barrier_check_given_up(m, power, &node.node, command, scratch);
+            trouble = barrier_check_given_up(m, c, power, &node.node, command, scratch);
         else if (!row.outbox.generation)
-            trouble = barrier_check_sent(m, power, &node.node, scratch);
+            trouble = barrier_check_sent(m, c, power, &node.node, scratch);
         if (trouble)
             return trouble;
     }
@@ -299,13 +284,13 @@ void model_restart_deadlines(struct model *m)
 
 /* A power action that was created in this step and does not wait. The result of a hook is exempt:
  * one of its commands may change the boot environment after another one requested the power. */
-static const char *barrier_check_immediate(struct model *m, const struct outbox_record *row,
+static const char *barrier_check_immediate(struct model *m, const struct core *c,
+                                           const struct outbox_record *row,
                                            const struct node_record *node,
                                            const struct command *command, struct arena *scratch)
 {
     if (row->id <= m->outbox_seen || !barrier_action_boots(row->detail) || !m->barrier_s ||
-        command->kind == COMMAND_OUTBOX_DONE ||
-        !barrier_find_unserved(m, node, node->boot_generation, scratch).first)
+        command->kind == COMMAND_OUTBOX_DONE || !barrier_find_unserved(m, c, node, scratch).first)
         return NULL;
     return model_report(
         m, "boot barrier: after %s node %lld is switched before boot generation %lld is served",
@@ -335,11 +320,10 @@ static const char *barrier_read_rows(struct model *m, const struct core *c,
         const struct outbox_record *row = &record.outbox;
         if (!row->generation) {
             trouble =
-                command ? barrier_check_immediate(m, row, &node.node, command, scratch) : NULL;
+                command ? barrier_check_immediate(m, c, row, &node.node, command, scratch) : NULL;
             continue;
         }
-        const struct unserved unserved =
-            barrier_find_unserved(m, &node.node, row->generation, scratch);
+        const struct unserved unserved = barrier_find_unserved(m, c, &node.node, scratch);
         struct model_power power = {.id = id,
                                     .node_id = row->object_id,
                                     .generation = row->generation,

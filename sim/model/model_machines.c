@@ -61,7 +61,7 @@ bool model_boots_are_served(const struct model *m)
     MODEL_NODEROLES(m, id)
     {
         if (m->noderoles[id].state != NODEROLE_PROPOSED &&
-            m->roles[m->noderoles[id].role_id].flags & ROLE_SERVES_BOOT)
+            m->roles[m->noderoles[id].role_id].service != MODEL_SERVES_NOTHING)
             return true;
     }
     return false;

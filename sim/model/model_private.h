@@ -44,10 +44,14 @@ struct model_node {
     int64_t target_role_id;
 };
 
+/* How the noderoles of a role serve boots (docs/spec/boot.md, "Served"). */
+enum model_service { MODEL_SERVES_NOTHING, MODEL_SERVES_NATIVE, MODEL_SERVES_PUBLISHED };
+
 struct model_role {
     bool exists;
     bool usable;  /* its effective jig is active */
     bool instant; /* its jig is a no-op */
+    enum model_service service;
     uint32_t flags;
     uint32_t attempts; /* number of starts until a failure sets ERROR */
 };
@@ -306,7 +310,7 @@ enum { MODEL_BOOT_PROBLEMS_MAX = 11 };
 /* What keeps the machine of a node from booting, in the order of `why`. Returns the number. */
 uint32_t model_find_boot_problems(const struct model *m, const struct core *c, int64_t node_id,
                                   struct arena *a, struct model_cause out[MODEL_BOOT_PROBLEMS_MAX]);
-/* A noderole of a role with the flag serves-boot is committed. */
+/* A committed noderole serves boots. */
 bool model_boots_are_served(const struct model *m);
 
 /* ---- model_anneal.c ---- */

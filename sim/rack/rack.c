@@ -29,6 +29,7 @@ enum {
     STORE_MS = 4,      /* between two polls of a busy store */
     SPINS_MAX = 20000, /* iterations without progress of time */
     CRASHES_MAX = 8,
+    RESTORES_MAX = 2,
     POINTS_TO_PASS_MAX = 1500, /* maximum number of points of the turn before a crash is due */
     CHECK_TURNS = 64,          /* turns between two core_check() */
     ANSWER_MS_MAX = 20,        /* usual delay of a hook result */
@@ -285,6 +286,8 @@ static void rack_watch_stepped(void *self, const struct command *command,
     r->counts.commands++;
     if (r->scenario.trace && command->kind != COMMAND_ANNEAL)
         rack_print_command(r, command, outcome);
+    if (!rack_has_failed(r))
+        rack_check_stepped(r, command, outcome);
 }
 
 static void rack_watch_durable(void *self, const struct batch *batch)
@@ -292,6 +295,9 @@ static void rack_watch_durable(void *self, const struct batch *batch)
     struct rack *r = self;
     rack_note(r, "durable", batch->turn, batch->rows);
     r->counts.turns++;
+    const char *said = boot_view_oracle_batch(&r->view, rack_core(r), batch->turn, &r->scratch);
+    if (said)
+        rack_fail(r, "boot view: %s", said);
     if (!rack_has_failed(r))
         rack_check_durable(r);
     if (rack_has_failed(r) || batch->turn % CHECK_TURNS)
@@ -388,6 +394,7 @@ static void rack_daemon_start(struct rack *r)
         .runner = rack_runner_port(r),
         .hooks = {.self = r, .deliver = rack_hooks_deliver, .ask = rack_hooks_ask},
         .power = rack_power_port(r),
+        .boot = rack_boot_port(r),
         .reply = {.self = r, .outcome = rack_reply_outcome, .failed = rack_reply_failed},
         .watch = {.self = r, .stepped = rack_watch_stepped, .durable = rack_watch_durable},
         .crash = {.self = r, .crash = rack_on_turn_point},
@@ -414,6 +421,9 @@ static void rack_daemon_crash(struct rack *r)
     rack_note(r, "dies", r->daemon_starts, 0);
     rack_daemon_free(r);
     memory_session_crash(&r->session, prng_chance(&r->rng, 500));
+    rack_servers_daemon_crashed(r);
+    if (r->restore_now || r->import_now)
+        rack_replace_store(r);
     r->mono_ms += prng_between(&r->rng, 100, 30 * RACK_SECOND);
     rack_daemon_start(r);
     rack_content_import_later(r);
@@ -455,6 +465,12 @@ static void rack_dispatch(struct rack *r, const struct event *event)
     case RACK_EVENT_RESEND: rack_attempt_resend(r, event->id); return;
     case RACK_EVENT_OPERATOR: rack_operator_acts(r); return;
     case RACK_EVENT_ADMIN: rack_operator_admin(r, event->detail); return;
+    case RACK_EVENT_SERVER_SAYS: rack_server_says(r, id); return;
+    case RACK_EVENT_SERVER_GETS: rack_server_gets(r, event); return;
+    case RACK_EVENT_SERVER_READS: rack_server_reads(r, event->id); return;
+    case RACK_EVENT_SERVER_CONNECTS: rack_server_connects(r, id); return;
+    case RACK_EVENT_SERVER_LOST: rack_server_lost(r, event->id); return;
+    case RACK_EVENT_SERVER_TROUBLE: rack_server_trouble(r, id); return;
     }
 }
 
@@ -556,10 +572,12 @@ struct rack *rack_new(const struct rack_scenario *scenario, char *failure, uint3
     transcript_hash_init(&r->transcript);
     r->mono_ms = BEGIN_MS;
     r->is_admin_up = true;
-    r->dhcp = r->provisioner = STR("{}");
+    r->history = r->history_seen = 1;
+    r->restores_left = RESTORES_MAX;
     r->crashes_left = (uint32_t)prng_between(&r->rng, 1, CRASHES_MAX);
     r->store = memory_store_new();
     memory_session_init(&r->session, r->store);
+    rack_servers_init(r);
     rack_machines_make(r);
     rack_daemon_start(r);
     if (rack_content_read(r))
@@ -576,6 +594,10 @@ void rack_free(struct rack *r)
     rack_daemon_free(r);
     memory_session_crash(&r->session, false);
     memory_store_free(r->store);
+    memory_store_free(r->backup);
+    rack_servers_fini(r);
+    rack_databases_fini(r);
+    grant_oracle_fini(&r->grants);
     event_queue_fini(&r->events);
     rack_attempts_fini(r);
     arena_fini(&r->arena);

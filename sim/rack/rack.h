@@ -4,7 +4,8 @@
  * read from their files, and their Lua code runs in the real hook thread. Store, clock, scripts,
  * machines and operators are simulated and driven by one seeded generator, so a seed always
  * produces the same transcript. A machine boots what the last runs of the DHCP and provisioner
- * databases published, not what the core has stored, and the oracles observe its disks.
+ * databases published, or what the boot server of an admin node has received, not what the core has
+ * stored, and the oracles observe its disks.
  *
  * rack_simulate() simulates one seed with all its faults. The other functions let a test drive a
  * rack step by step: a test may read every field and may write disks, `delay_ms` and `flaws`.
@@ -23,6 +24,8 @@
 #include "base/prng.h"
 #include "core/core.h"
 #include "model/command.h"
+#include "sim/oracle/boot_view_oracle.h"
+#include "sim/oracle/grant_oracle.h"
 #include "sim/scenario/event_queue.h"
 #include "sim/scenario/transcript_hash.h"
 #include "sim/store/memory_store.h"
@@ -30,9 +33,10 @@
 
 #define RACK_MACHINES_MAX 8u
 #define RACK_DISKS_MAX    4u
-#define RACK_WAITING_MAX  64u
+#define RACK_ORDERS_MAX   256u
 #define RACK_ADMIN        RACK_MACHINES_MAX       /* machine number of the admin node         */
 #define RACK_SECOND_ADMIN (RACK_MACHINES_MAX + 1) /* and of that with the second databases    */
+#define RACK_ADMINS       2u /* admin nodes; below, 0 is the first one and 1 is the second */
 
 /* kind, name */
 #define RACK_FAULTS(X)                                                                             \
@@ -56,7 +60,19 @@
     X(DEBUGGED, "debugged")                   /* an operator boots the discovery image        */   \
     X(RENAMED_OS, "renamed_os")               /* an operator changes the target OS late       */   \
     X(ADMIN_DEAD, "admin_dead")               /* the admin node is not alive for a while      */   \
-    X(ADMIN_UNAVAILABLE, "admin_unavailable") /* the admin node is not available for a while  */
+    X(ADMIN_UNAVAILABLE, "admin_unavailable") /* the admin node is not available for a while  */   \
+    X(RUN_HALF, "run_half")                   /* a run publishes half of its entries and dies */   \
+    X(POWER_STEP, "power_step")               /* a machine loses power between two steps      */   \
+    X(RECALLED, "recalled")                   /* an operator recalls a deployment             */   \
+    X(WITHDRAWN, "withdrawn")                 /* an operator proposes an installation         */   \
+    X(DATABASE_PROPOSED, "database_proposed") /* an operator proposes a database              */   \
+    X(SERVER_LATE, "server_late")             /* a message to a boot server takes minutes     */   \
+    X(SERVER_LOST, "server_lost")             /* the connection to a boot server is lost      */   \
+    X(SERVER_RESTARTED, "server_restarted")   /* a boot server restarts without its copy      */   \
+    X(SERVER_FAILED, "server_failed")         /* a boot server reports what it cannot serve   */   \
+    X(STAMPED, "stamped")                     /* a disk has the stamp of a later boot         */   \
+    X(RESTORED, "restored")                   /* the store is restored from an older backup   */   \
+    X(IMPORTED, "imported")                   /* the store is imported from a copy of itself  */
 
 enum rack_fault {
 #define X(upper, name) RACK_##upper,
@@ -67,6 +83,9 @@ enum rack_fault {
 
 const char *rack_fault_name(enum rack_fault fault);
 
+/* The two services that a machine asks when it boots, each with a role that serves boots. */
+enum rack_service { RACK_DHCP, RACK_PROVISIONER, RACK_SERVICE_COUNT };
+
 /* The parameters of a rack, drawn from its seed. */
 struct rack_scenario {
     uint64_t seed;
@@ -74,9 +93,10 @@ struct rack_scenario {
     uint32_t machines;
     int64_t hours;      /* simulated hours of the phase with faults */
     bool two_databases; /* two databases of each kind on two nodes; a machine asks either of them */
-    bool trace;         /* print every command and effect to standard output */
-    bool has_hash;      /* compute the hash of the transcript */
-    uint32_t rate[RACK_FAULT_COUNT]; /* per mille of the opportunities; 0 = never */
+    bool is_native[RACK_SERVICE_COUNT]; /* the role has a native jig: boot servers serve it */
+    bool trace;                         /* print every command and effect to standard output */
+    bool has_hash;                      /* compute the hash of the transcript */
+    uint32_t rate[RACK_FAULT_COUNT];    /* per mille of the opportunities; 0 = never */
 };
 
 /* ---- coverage over all seeds ---- */
@@ -90,7 +110,8 @@ struct rack_scenario {
     X(INSTALLED, "installed")                                                                      \
     X(REINSTALLED, "installed again after a redeploy")                                             \
     X(INSTALLED_AFTER_CUT, "installed though its power failed on the way")                         \
-    X(PARKED, "parked until the databases agree")                                                  \
+    X(PARKED, "parked until the installer is served")                                              \
+    X(NOT_SERVED, "not rebooted, because the installer is not served")                             \
     X(SKIPPED, "came back without being wiped")                                                    \
     X(APPLICATION_RAN, "application run")                                                          \
     X(DATABASE_PUBLISHED, "database published")                                                    \
@@ -101,7 +122,22 @@ struct rack_scenario {
     X(POWER_WAITED, "power action waited at the boot barrier")                                     \
     X(POWER_AGAIN, "operator requested again a power action that was given up")                    \
     X(REFUSED_REBOOTED, "operator rebooted a machine that is in another environment")              \
-    X(SERVED_BY_SECOND, "booted what the second databases served")
+    X(SERVED_BY_SECOND, "booted what the second databases served")                                 \
+    X(SERVED_NATIVE, "booted what a boot server served")                                           \
+    X(SERVED_SILENT, "got no answer, because the boot server has no copy")                         \
+    X(TOLD_AGAIN, "database told of all machines again")                                           \
+    X(BASE_RECEIVED, "boot server received a base image")                                          \
+    X(VIEW_COMPARED, "boot server compared with the core at an acknowledged turn")                 \
+    X(GRANTED, "granted the installer")                                                            \
+    X(GRANTED_AGAIN, "granted the installer again, with the same ticket")                          \
+    X(TICKET_REFUSED, "refused the installer, because another ticket has used the grant")          \
+    X(GRANT_REFUSED, "refused the installer without a valid grant")                                \
+    X(GRANT_STALE, "told to ask again what to boot")                                               \
+    X(PHONED_TWICE, "end of an installation reported again")                                       \
+    X(STAMP_STOPPED, "installer stopped at a stamp")                                               \
+    X(STOPPED_REDEPLOYED, "operator redeployed a machine whose installer `why` names")             \
+    X(COMMITTED_AGAIN, "operator committed an installation again after a restore")                 \
+    X(RESTORED_INSTALLING, "store restored while an installer was running")
 
 enum rack_reached {
 #define X(upper, text) RACK_REACHED_##upper,
@@ -131,6 +167,7 @@ enum rack_env {
     RACK_ENV_OFF,
     RACK_ENV_FIRMWARE, /* about to send a DHCP request */
     RACK_ENV_SLEDGEHAMMER,
+    RACK_ENV_LOADER, /* the installer is loaded and not started: it asks for its grant */
     RACK_ENV_INSTALLER,
     RACK_ENV_LOCAL,
     RACK_ENV_NOWHERE, /* boot from disk, but no disk has an operating system */
@@ -148,6 +185,7 @@ struct rack_disk {
     bool claimed; /* by another owner than the operating system */
     bool wiped;   /* and not written to since */
     bool has_os;
+    int64_t stamp;  /* boot generation of the installation that stamped it; 0 = none */
     uint32_t wipes; /* count */
 };
 
@@ -161,7 +199,18 @@ enum rack_call {
     CALL_INSTALLED, /* bootenv=local                    */
     CALL_LEAVING,   /* alive=false                      */
     CALL_JOINED,    /* alive=true bootenv=local         */
+    CALL_GRANT,     /* may I start the installer?       */
+    CALL_STAMPED,   /* the installer found a stamp      */
     CALL_COUNT
+};
+
+/* What a machine is told when it boots. */
+struct rack_answer {
+    int64_t node_id;
+    int64_t generation;
+    uint32_t history; /* rack.history when it was published, or the base image was read */
+    char bootenv[64];
+    char rootdev[40]; /* empty: not part of the answer */
 };
 
 struct rack_machine {
@@ -181,18 +230,30 @@ struct rack_machine {
     int64_t power_done_id; /* outbox id of the last power action that was performed */
     struct str committed;  /* the disks that were committed last, canonical JSON */
     char rootdev[40];      /* the disk of the installer, as the provisioner serves it */
-    char marker[32];       /* /run/halligan/wiped of the wipe script; lost at every boot */
-    bool was_cut;          /* its power failed since the last wipe */
+    struct rack_answer told;  /* by the provisioner, at the last boot                    */
+    char ticket[65];          /* of this boot                                            */
+    char granted[65];         /* the ticket that was granted an installer last           */
+    char node_disk[40];       /* of the operating system, when the grant was given       */
+    uint32_t history;         /* rack.history when it was granted the installer          */
+    struct rack_answer wrote; /* the boot in which an installer wrote a disk last       */
+    char marker[32];          /* /run/halligan/wiped of the wipe script; lost at every boot */
+    int64_t wiped_ms;         /* monotonic time of that wipe */
+    bool was_cut;             /* its power failed since the last wipe */
 
     uint32_t boots;         /* count */
     uint32_t boots_allowed; /* upper bound of `boots`; above it the machine is in a boot loop */
     uint32_t boots_into[RACK_ENV_COUNT];
-    uint32_t wipes;            /* number of runs that wiped it */
-    uint32_t installs;         /* number of successful installations */
-    bool may_install;          /* the machine was wiped before the served installer was published */
-    uint32_t install_requests; /* number of requests to install it: the first one, redeploys ... */
-    uint32_t wiped_for_request;     /* the request (number) for which it was wiped last */
+    uint32_t wipes;             /* number of runs that wiped it */
+    uint32_t installs;          /* number of successful installations */
+    uint32_t install_requests;  /* number of requests to install it: the first one, redeploys ... */
+    uint32_t wiped_for_request; /* the request (number) for which it was wiped last */
     uint32_t installed_for_request; /* the request (number) for which it was installed last */
+
+    /* seen by the oracles */
+    bool is_committed;      /* its installation is committed                           */
+    int64_t committed_node; /* the node of which the installation was committed last   */
+    uint32_t committed_in;  /* rack.history then; 0 = never                            */
+    uint32_t reported_in;   /* rack.history when it reported last that it is alive     */
 };
 
 /* ---- scripts ---- */
@@ -211,7 +272,16 @@ struct rack_attempt {
     bool is_reached; /* the machine was reachable at the start and has not lost power since */
     bool is_ended;
     uint32_t generation; /* increases with every state change; older end events are void */
+    bool is_void;        /* of a store that was replaced by a backup */
     struct str answer;   /* result as an encoded command; empty = none yet */
+};
+
+/* What the runs of a database on an admin node have published: the boot database that machines
+ * ask. */
+struct rack_database {
+    struct rack_entry *entries;
+    uint32_t count;
+    uint32_t cap;
 };
 
 struct rack_code {
@@ -228,10 +298,12 @@ struct rack_flaws {
     bool ignores_join; /* the install run does not check whether the machine runs from its disk  */
     bool wipes_all;    /* the install run wipes every disk of the machine, not those of its list  */
     bool ignores_serial; /* the install run does not compare a disk with the committed one        */
+    bool ignores_served; /* the install run does not look whether the installer is served */
 };
 
 struct hooks;
 struct transitions;
+struct rack_server;
 
 /* The reply to a command that a test sent with rack_send(). */
 struct rack_reply {
@@ -278,24 +350,36 @@ struct rack {
     struct rack_attempt *attempts;
     uint32_t attempt_count;
     uint32_t attempt_cap;
-    struct str dhcp;        /* clients that dhcp-database published, canonical JSON */
-    struct str provisioner; /* clients that provisioner-database published */
-    struct str second_dhcp; /* of the databases on the second admin node; empty = there are none */
-    struct str second_provisioner;
+    struct rack_database databases[RACK_ADMINS][RACK_SERVICE_COUNT];
+    struct rack_server *servers; /* boot servers, one for each admin node */
+    int64_t loads;               /* number of loads of a core, and of crashes of the daemon */
+    int64_t view_turn;           /* of the last load or change of the boot view */
+    int64_t connections;         /* number of the last connection of a boot server */
     struct rack_machine machines[RACK_MACHINES_MAX];
-    struct rack_waiting {
-        int64_t outbox_id;
-        int64_t generation;
-    } waiting[RACK_WAITING_MAX]; /* ring buffer of power actions that waited at the barrier */
-    uint32_t waiting_count;      /* number of entries ever written */
-    bool is_admin_up;            /* the admin node is reachable */
-    bool is_database_due;        /* a database run is due while its node cannot run it */
+    int64_t released[RACK_ORDERS_MAX]; /* ring buffer: power actions that passed the boot barrier */
+    uint32_t released_count;           /* number of entries ever written */
+    int64_t waited[RACK_ORDERS_MAX];   /* the same for those that waited there */
+    uint32_t waited_count;
+    bool is_admin_up;     /* the admin node is reachable */
+    bool is_database_due; /* a database run is due while its node cannot run it */
+
+    /* backups */
+    struct memory_store *backup; /* NULL: none yet */
+    uint32_t history;            /* number of the history: 1, plus 1 for each restore or import */
+    uint32_t history_seen;  /* the last one for which the operator has restarted all machines */
+    uint32_t restores_left; /* number of restores and imports that may still happen */
+    bool restore_now;       /* the daemon is stopped for a restore ... */
+    bool import_now;        /* ... or for an import */
 
     /* the operator */
     int64_t last_request;
     int64_t awaited_request; /* the request that rack_send() waits for; 0 = none */
     struct rack_reply reply;
     uint32_t wipe_serial;
+
+    /* oracles */
+    struct boot_view_oracle view;
+    struct grant_oracle grants;
 
     struct rack_flaws flaws;
     struct rack_counts counts;
@@ -343,6 +427,8 @@ struct rack_reply rack_node_verb(struct rack *r, uint32_t machine, enum command_
  * ACTIVE. */
 bool rack_add_databases(struct rack *r);
 
+/* The connection of the boot server of an admin node (0, 1) is lost for that long. */
+void rack_lose_server(struct rack *r, uint32_t admin, int64_t ms);
 void rack_power_on(struct rack *r, uint32_t machine);
 /* The power of the machine fails now and returns only with rack_power_on(). */
 void rack_power_cut(struct rack *r, uint32_t machine);
@@ -355,8 +441,14 @@ bool rack_node(const struct rack *r, uint32_t machine, struct node_record *out_n
 /* The noderole of a role on a machine (or on an admin node: RACK_ADMIN, RACK_SECOND_ADMIN). */
 bool rack_noderole(const struct rack *r, uint32_t machine, const char *role,
                    struct noderole_record *out_noderole);
-/* The boot environment that `clients` contains for a machine; empty if it is not listed. */
-struct str rack_served(struct rack *r, struct str clients, uint32_t machine);
+/* The boot environment that a service of an admin node (0, 1) tells a machine; empty if it does not
+ * know the machine, or does not answer. */
+const char *rack_served(struct rack *r, uint32_t admin, enum rack_service service,
+                        uint32_t machine);
+/* The store is replaced by the last backup at the next point of the turn, or by a copy of itself. */
+void rack_backup(struct rack *r);
+void rack_restore(struct rack *r);
+void rack_import(struct rack *r);
 /* The first unmet part of the goal: every machine installed, every noderole ACTIVE, and both
  * databases as the records require. NULL: the goal is reached. */
 const char *rack_missing(struct rack *r);

@@ -1,7 +1,10 @@
 #include "sim/rack/rack_private.h"
 
+#include <stdio.h>
+
 #include "base/err.h"
 #include "base/json/json.h"
+#include "model/grant.h"
 #include "base/text/buf.h"
 
 /* API requests of machines.
@@ -14,7 +17,7 @@
  *
  * A request travels as one number, the call reference: boot, sequence number and kind. */
 
-enum { CALL_BITS = 4, BOOT_SHIFT = 32, MACHINE_BITS = 4, CALL_TIMEOUT_S = 20 };
+enum { CALL_BITS = 4, BOOT_SHIFT = 32, MACHINE_BITS = 4, REPLY_BITS = 2, CALL_TIMEOUT_S = 20 };
 
 _Static_assert(CALL_COUNT <= 1 << CALL_BITS, "enum rack_call must fit into CALL_BITS");
 _Static_assert(RACK_MACHINES_MAX <= 1 << MACHINE_BITS, "a machine must fit into MACHINE_BITS");
@@ -49,10 +52,30 @@ static enum rack_call call_ref_kind(int64_t call_ref)
 
 /* ---- machine: send ---- */
 
+/* What the boot is: a question for a grant, and the report of the end of an installation, may arrive
+ * when the machine has booted again. */
+static struct str call_boot(struct rack *r, const struct rack_machine *m)
+{
+    struct command command = {.kind = COMMAND_GRANT_USE, .actor = STR("boot server")};
+    command.grant_use.node_id = m->told.node_id;
+    command.grant_use.generation = m->told.generation;
+    command.grant_use.ticket = str_from(m->ticket);
+    return m->call == CALL_GRANT || m->call == CALL_INSTALLED ? rack_encode(r, &command) : STR("");
+}
+
+static struct command call_boot_of(struct rack *r, const struct event *event)
+{
+    struct command command;
+    uint32_t at = 0;
+    if (command_decode(&r->scratch, event->bytes, &at, &command) != OK)
+        impossible("a stored command cannot be decoded");
+    return command;
+}
+
 static void call_send(struct rack *r, uint32_t machine)
 {
     const struct rack_machine *m = &r->machines[machine];
-    const struct event event = {.id = machine, .detail = call_ref_of(m)};
+    const struct event event = {.id = machine, .detail = call_ref_of(m), .bytes = call_boot(r, m)};
     const bool is_late = rack_fault(r, RACK_CALL_LATE);
     rack_at(r, CALL_TIMEOUT_S * RACK_SECOND, RACK_EVENT_CALL_AGAIN, event);
     if (rack_fault(r, RACK_CALL_LOST))
@@ -158,6 +181,15 @@ static struct str call_boot_id(struct rack *r, uint32_t boot)
     return buf_str(&b);
 }
 
+static int64_t call_stamp(const struct rack_machine *m)
+{
+    int64_t stamp = 1;
+    for (uint32_t i = 0; i < m->disk_count; i++)
+        if (m->disks[i].stamp > stamp)
+            stamp = m->disks[i].stamp;
+    return stamp;
+}
+
 static bool call_make_update(struct rack *r, uint32_t machine, int64_t call_ref,
                              struct command *command)
 {
@@ -165,6 +197,11 @@ static bool call_make_update(struct rack *r, uint32_t machine, int64_t call_ref,
     const enum rack_call call = call_ref_kind(call_ref);
     command->kind = COMMAND_NODE_UPDATE;
     update->id = rack_node_id(r, machine);
+    if (call == CALL_STAMPED) {
+        update->given = GIVEN_NODE_STAMP;
+        update->stamp_generation = call_stamp(&r->machines[machine]);
+        return true;
+    }
     if (call != CALL_INSTALLED)
         update->given = GIVEN_NODE_ALIVE;
     update->alive = call == CALL_ALIVE || call == CALL_JOINED;
@@ -174,6 +211,8 @@ static bool call_make_update(struct rack *r, uint32_t machine, int64_t call_ref,
      * succeeded, the roles above it would run without an operating system. */
     if (call == CALL_INSTALLED || call == CALL_JOINED)
         update->given |= GIVEN_NODE_BOOTENV;
+    if (call == CALL_INSTALLED) /* the token of a node permits it with the generation alone */
+        update->given |= GIVEN_NODE_BOOT_GENERATION;
     update->bootenv = STR("local");
     update->given |= GIVEN_NODE_BOOT_ID;
     update->boot_id = call_boot_id(r, call_ref_boot(call_ref));
@@ -225,11 +264,25 @@ static bool call_is_accepted(struct rack *r, uint32_t machine, int64_t call_ref)
     return is_known;
 }
 
-static void call_reply(struct rack *r, uint32_t machine, int64_t seq, bool gone)
+static void call_reply(struct rack *r, uint32_t machine, int64_t seq, enum rack_reply_kind kind)
 {
     if (!rack_fault(r, RACK_REPLY_LOST))
         rack_at(r, prng_between(&r->rng, 1, 200), RACK_EVENT_REPLY,
-                (struct event){.id = machine, .detail = seq << 1 | gone});
+                (struct event){.id = machine, .detail = seq << REPLY_BITS | kind});
+}
+
+static int64_t call_request_id(uint32_t machine, int64_t seq)
+{
+    return (seq << MACHINE_BITS | machine) << 1 | 1;
+}
+
+/* The question for a grant is executed whenever it arrives. */
+static void call_ask_grant(struct rack *r, const struct event *event)
+{
+    struct command command = call_boot_of(r, event);
+    command.request = call_request_id((uint32_t)event->id, call_ref_seq(event->detail));
+    grant_oracle_ask(&r->grants, command.request, &command.grant_use);
+    ignore(turn_submit(r->turn, &command), "the machine repeats a request without a reply");
 }
 
 void rack_call_arrives(struct rack *r, const struct event *event)
@@ -239,42 +292,88 @@ void rack_call_arrives(struct rack *r, const struct event *event)
     struct command command = {.actor = STR("machine")};
     if (!rack_core(r))
         return; /* the daemon is down: the request times out and is repeated */
+    if (call_ref_kind(event->detail) == CALL_GRANT) {
+        call_ask_grant(r, event);
+        return;
+    }
     if (!call_is_accepted(r, machine, event->detail))
         return;
     if (call_ref_kind(event->detail) != CALL_REGISTER && !rack_node_id(r, machine)) {
-        call_reply(r, machine, seq, true);
+        call_reply(r, machine, seq, REPLY_GONE);
     } else if (!call_make_command(r, machine, event->detail, &command)) {
-        call_reply(r, machine, seq, false);
+        call_reply(r, machine, seq, REPLY_DONE);
     } else {
-        command.request = (seq << MACHINE_BITS | machine) << 1 | 1;
+        command.request = call_request_id(machine, seq);
+        if (call_ref_kind(event->detail) == CALL_INSTALLED)
+            command.node_update.boot_generation = call_boot_of(r, event).grant_use.generation;
         ignore(turn_submit(r->turn, &command), "the machine repeats a request without a reply");
     }
 }
 
 /* ---- machine: reply ---- */
 
+static void call_note_disk(struct rack *r, uint32_t machine)
+{
+    struct node_record node;
+    struct json *hint;
+    uint32_t offset;
+    const char *what;
+    struct rack_machine *m = &r->machines[machine];
+    if (!rack_node(r, machine, &node) ||
+        json_read(&r->scratch, node.hint, &hint, &offset, &what) != OK)
+        return;
+    const struct json *disk = json_get(hint, STR("operating-system-disk"));
+    snprintf(m->node_disk, sizeof m->node_disk, "%.*s",
+             STR_FMT_ARGS(disk && disk->kind == JSON_STRING ? disk->text : STR("")));
+}
+
+/* The answer of the core to the question for a grant. */
+static enum rack_reply_kind call_grant_reply(struct rack *r, uint32_t machine, struct str doc)
+{
+    if (str_eq(doc, grant_answer_doc(GRANT_GRANTED))) {
+        call_note_disk(r, machine);
+        return REPLY_DONE;
+    }
+    return str_eq(doc, grant_answer_doc(GRANT_LOCAL)) ? REPLY_LOCAL : REPLY_STALE;
+}
+
+/* The node may have been created or deleted, ordered to restart, or changed its environment between
+ * the arrival of the request and its execution. The machine repeats a request without a reply. */
+static bool call_is_repeated(const struct problem *problem)
+{
+    return problem && (problem->code == PROBLEM_NAME_TAKEN || problem->code == PROBLEM_WRONG_STATE);
+}
+
 void rack_call_answered(struct rack *r, int64_t request, const struct outcome *outcome)
 {
     const uint32_t machine = (uint32_t)(request >> 1) & ((1 << MACHINE_BITS) - 1);
     const int64_t seq = request >> (1 + MACHINE_BITS);
     const struct problem *problem = outcome->problems;
-    const bool gone = problem && problem->code == PROBLEM_NOT_FOUND;
-    /* The node may have been created or deleted, or ordered to restart, between the arrival of the
-     * request and its execution. The machine repeats the request without a reply. */
-    if (outcome->verdict == VERDICT_DONE || gone)
-        call_reply(r, machine, seq, gone);
-    else if (!problem ||
-             (problem->code != PROBLEM_NAME_TAKEN && problem->code != PROBLEM_WRONG_STATE))
+    const char *said = grant_oracle_reply(&r->grants, request, outcome->doc);
+    if (said)
+        rack_fail(r, "grant: %s", said);
+    if (outcome->verdict == VERDICT_DONE) {
+        call_reply(r, machine, seq,
+                   outcome->doc.len ? call_grant_reply(r, machine, outcome->doc) : REPLY_DONE);
+    } else if (problem && problem->code == PROBLEM_NOT_FOUND) {
+        call_reply(r, machine, seq, REPLY_GONE);
+    } else if (problem && problem->code == PROBLEM_STALE) {
+        /* The end of this installation was reported before, or the node boots something else. */
+        rack_count_reached(r, RACK_REACHED_PHONED_TWICE);
+        call_reply(r, machine, seq, REPLY_DONE);
+    } else if (!call_is_repeated(problem)) {
         rack_fail(r, "a request of machine %s was refused: %.*s", r->machines[machine].name,
                   STR_FMT_ARGS(problem ? problem->text : STR("it needs hooks")));
+    }
 }
 
 void rack_reply_arrives(struct rack *r, const struct event *event)
 {
     struct rack_machine *m = &r->machines[event->id];
     const enum rack_call call = m->call;
-    if (call == CALL_NONE || m->call_seq != event->detail >> 1)
+    if (call == CALL_NONE || m->call_seq != event->detail >> REPLY_BITS)
         return;
     m->call = CALL_NONE;
-    rack_machine_answered(r, (uint32_t)event->id, call, event->detail & 1);
+    rack_machine_answered(r, (uint32_t)event->id, call,
+                          (enum rack_reply_kind)(event->detail & ((1 << REPLY_BITS) - 1)));
 }

@@ -11,13 +11,45 @@
  * start, and the Lua code of a role loaded when its first hook is called. A barclamp that cannot
  * be read or code that cannot be loaded is a failure of the rack. */
 
-/* A role that requires an installed operating system. */
+/* A role that requires an installed operating system, and the environment of the second system that
+ * operators choose. */
 static const char application[] =
     "{\"barclamp\":{\"name\":\"rack\",\"source_path\":\"/usr/share/halligan/rack\"},"
+    "\"bootenvs\":[{\"initrd\":[\"debian-13/initrd.gz\"],\"kernel\":\"debian-13/linux\","
+    "\"method\":\"installer\",\"name\":\"debian-13-install\",\"os\":\"debian-13\"}],"
     "\"roles\":[{\"flags\":[\"implicit\"],\"jig\":\"script\",\"name\":\"rack-application\","
     "\"requires\":[\"crowbar-installed-node\"]}]}";
 
 /* ---- files ---- */
+
+static bool rack_content_is_native(const struct rack *r, struct str role)
+{
+    for (uint32_t i = 0; i < RACK_SERVICE_COUNT; i++)
+        if (r->scenario.is_native[i] &&
+            str_eq(role, str_from(rack_service_role((enum rack_service)i))))
+            return true;
+    return false;
+}
+
+/* The document of a barclamp, with the native jig for the roles that the scenario names. */
+static struct str rack_content_document(struct rack *r, const struct barclamp_file *file)
+{
+    struct json *tree;
+    uint32_t offset;
+    const char *what;
+    if (json_read(&r->arena, file->document, &tree, &offset, &what) != OK)
+        impossible("a barclamp that was read is not JSON");
+    bool is_changed = false;
+    const struct json *roles = json_get(tree, STR("roles"));
+    for (struct json *role = roles ? roles->first : NULL; role; role = role->next) {
+        const struct json *name = json_get(role, STR("name"));
+        if (!name || !rack_content_is_native(r, name->text))
+            continue;
+        json_set(role, STR("jig"), json_make_string(&r->arena, STR("native")));
+        is_changed = true;
+    }
+    return is_changed ? json_write(&r->arena, tree) : file->document;
+}
 
 static const struct json *rack_content_roles_of(const struct barclamp_file *file)
 {
@@ -36,7 +68,7 @@ static void rack_content_add_files(struct rack *r, const struct content_tree *tr
     r->codes = arena_array(&r->arena, struct rack_code, roles + 1);
     for (uint32_t i = 0; i < tree->count; i++) {
         const struct barclamp_file *file = &tree->files[i];
-        r->documents[r->document_count++] = file->document;
+        r->documents[r->document_count++] = rack_content_document(r, file);
         for (const struct json *role = rack_content_roles_of(file); role; role = role->next) {
             const struct json *name = json_get(role, STR("name"));
             const char *path;

@@ -7,7 +7,10 @@
 
 /* Simulated machines. Each boots what DHCP and the provisioner serve, performs the sequence of the
  * booted environment, and can lose its power between any two steps. A machine has no access to the
- * core: it sends API requests (rack_calls.c) and reads the published client lists.
+ * core: it sends API requests (rack_calls.c) and asks what is served (rack_served.c).
+ *
+ * A machine that is told to boot an installer loads it, makes a ticket and asks for its grant, again
+ * and again while the daemon does not answer. Only the answer that it is granted starts it.
  *
  * Every change of the environment increases the number of the boot, which voids the pending events
  * and interrupts the scripts of the previous boot. The memory of a boot (marker, request, step) is
@@ -31,6 +34,7 @@ const char *rack_env_name(enum rack_env env)
 {
     static const char *const names[RACK_ENV_COUNT] = {[RACK_ENV_OFF] = "off",
                                                       [RACK_ENV_FIRMWARE] = "firmware",
+                                                      [RACK_ENV_LOADER] = "loader",
                                                       [RACK_ENV_INSTALLER] = "installer",
                                                       [RACK_ENV_SLEDGEHAMMER] = "sledgehammer",
                                                       [RACK_ENV_LOCAL] = "local",
@@ -90,50 +94,19 @@ bool rack_is_reachable(const struct rack *r, int32_t machine)
     return machine < 0 ? r->is_admin_up : r->machines[machine].is_ready;
 }
 
-/* ---- published clients ---- */
-
-static const struct json *machine_find_client(struct rack *r, struct str clients,
-                                              const struct rack_machine *m)
-{
-    struct json *tree;
-    uint32_t offset;
-    const char *what;
-    if (json_read(&r->scratch, clients, &tree, &offset, &what) != OK)
-        impossible("published clients are not JSON");
-    const struct json *found = json_get(tree, str_from(m->name));
-    return found && found->kind == JSON_OBJECT ? found : NULL;
-}
-
-static struct str machine_client_member(const struct json *object, const char *key)
-{
-    const struct json *value = object ? json_get(object, str_from(key)) : NULL;
-    return value && value->kind == JSON_STRING ? value->text : STR("");
-}
-
-struct str rack_served(struct rack *r, struct str clients, uint32_t machine)
-{
-    return machine_client_member(machine_find_client(r, clients, &r->machines[machine]), "bootenv");
-}
-
 /* True if every provisioner serves the machine that boot environment. */
 static bool machine_is_served_by_all(struct rack *r, uint32_t machine, const char *bootenv)
 {
-    return str_eq(rack_served(r, r->provisioner, machine), str_from(bootenv)) &&
-           (!r->second_provisioner.len ||
-            str_eq(rack_served(r, r->second_provisioner, machine), str_from(bootenv)));
+    for (uint32_t admin = 0; admin < RACK_ADMINS; admin++)
+        if ((!admin || r->scenario.two_databases) &&
+            strcmp(rack_served(r, admin, RACK_PROVISIONER, machine), bootenv) != 0)
+            return false;
+    return true;
 }
 
-int64_t rack_served_generation(struct rack *r, struct str clients, uint32_t machine)
+void rack_allow_boots(struct rack *r, uint32_t machine)
 {
-    int64_t node_id = 0, generation = 0;
-    const struct json *found =
-        clients.len ? machine_find_client(r, clients, &r->machines[machine]) : NULL;
-    const struct json *id = found ? json_get(found, STR("node_id")) : NULL;
-    const struct json *number = found ? json_get(found, STR("generation")) : NULL;
-    if (!id || !number || !json_as_i64(id, &node_id) || !json_as_i64(number, &generation) ||
-        node_id != rack_node_id(r, machine))
-        return -1;
-    return generation;
+    r->machines[machine].boots_allowed += BOOTS_FAULT;
 }
 
 /* ---- boot and power ---- */
@@ -222,42 +195,90 @@ static bool machine_has_os(const struct rack_machine *m)
     return false;
 }
 
-/* The DHCP server decides first. A machine that it does not list gets an address of the pool and
- * boots the discovery image, because the provisioner identifies clients by address. */
-static enum rack_env machine_choose_boot(struct rack *r, struct rack_machine *m)
+static enum rack_env machine_boot_disk(const struct rack_machine *m)
 {
-    const bool second = r->second_dhcp.len && prng_chance(&r->rng, 500);
-    const struct json *dhcp = machine_find_client(r, second ? r->second_dhcp : r->dhcp, m);
-    const struct json *boot =
-        machine_find_client(r, second ? r->second_provisioner : r->provisioner, m);
-    if (second && dhcp)
-        rack_count_reached(r, RACK_REACHED_SERVED_BY_SECOND);
-    const struct str bootenv = machine_client_member(boot, "bootenv");
-    if (dhcp && (str_eq(machine_client_member(dhcp, "bootenv"), STR("local")) ||
-                 str_eq(bootenv, STR("local"))))
-        return machine_has_os(m) ? RACK_ENV_LOCAL : RACK_ENV_NOWHERE;
-    if (!dhcp || !str_ends(bootenv, STR("-install")))
-        return RACK_ENV_SLEDGEHAMMER;
-    snprintf(m->rootdev, sizeof m->rootdev, "%.*s",
-             STR_FMT_ARGS(machine_client_member(boot, "rootdev")));
-    return RACK_ENV_INSTALLER;
+    return machine_has_os(m) ? RACK_ENV_LOCAL : RACK_ENV_NOWHERE;
 }
 
-static void machine_boot(struct rack *r, uint32_t machine)
+/* The DHCP server decides first. A machine that it does not list gets an address of the pool and
+ * boots the discovery image. FIRMWARE: nothing answers; the firmware asks again. */
+static enum rack_env machine_choose_boot(struct rack *r, uint32_t machine)
+{
+    struct rack_answer dhcp;
+    struct rack_machine *m = &r->machines[machine];
+    const uint32_t admin = r->scenario.two_databases && prng_chance(&r->rng, 500) ? 1 : 0;
+    const enum rack_answered answered = rack_ask(r, admin, RACK_DHCP, machine, &dhcp);
+    const enum rack_answered listed = rack_ask(r, admin, RACK_PROVISIONER, machine, &m->told);
+    if (answered == RACK_SILENT || listed == RACK_SILENT) {
+        rack_count_reached(r, RACK_REACHED_SERVED_SILENT);
+        return RACK_ENV_FIRMWARE;
+    }
+    const bool is_known = answered == RACK_ANSWERED;
+    if (admin && is_known)
+        rack_count_reached(r, RACK_REACHED_SERVED_BY_SECOND);
+    if (is_known && rack_has_servers(r))
+        rack_count_reached(r, RACK_REACHED_SERVED_NATIVE);
+    if (is_known && (!strcmp(dhcp.bootenv, "local") || !strcmp(m->told.bootenv, "local")))
+        return machine_boot_disk(m);
+    if (!is_known || !str_ends(str_from(m->told.bootenv), STR("-install")))
+        return RACK_ENV_SLEDGEHAMMER;
+    return RACK_ENV_LOADER;
+}
+
+/* Enter an environment that runs from the network or a disk. */
+static void machine_run(struct rack *r, uint32_t machine, enum rack_env env)
 {
     static const enum rack_reached reached[RACK_ENV_COUNT] = {
         [RACK_ENV_SLEDGEHAMMER] = RACK_REACHED_BOOTED_SLEDGEHAMMER,
         [RACK_ENV_INSTALLER] = RACK_REACHED_BOOTED_INSTALLER,
         [RACK_ENV_LOCAL] = RACK_REACHED_BOOTED_LOCAL};
     struct rack_machine *m = &r->machines[machine];
-    const enum rack_env env = machine_choose_boot(r, m);
     machine_enter(r, machine, env);
-    m->boots += env != RACK_ENV_NOWHERE;
+    m->boots += env != RACK_ENV_NOWHERE && env != RACK_ENV_LOADER;
     m->boots_into[env]++;
     rack_check_boot(r, machine);
-    if (env != RACK_ENV_NOWHERE)
+    if (env != RACK_ENV_NOWHERE && env != RACK_ENV_LOADER)
         rack_count_reached(r, reached[env]);
     machine_schedule_step(r, machine, START_S_MIN, START_S_MAX);
+}
+
+static void machine_boot(struct rack *r, uint32_t machine)
+{
+    const enum rack_env env = machine_choose_boot(r, machine);
+    if (env == RACK_ENV_FIRMWARE)
+        machine_schedule_step(r, machine, FIRMWARE_S_MIN, FIRMWARE_S_MAX);
+    else
+        machine_run(r, machine, env);
+}
+
+/* ---- the grant of an installer ---- */
+
+/* A ticket is made once for each boot. */
+static void machine_ask_grant(struct rack *r, uint32_t machine)
+{
+    struct rack_machine *m = &r->machines[machine];
+    snprintf(m->ticket, sizeof m->ticket, "%032x%032x", machine + 1, m->boot);
+    rack_call(r, machine, CALL_GRANT);
+}
+
+static void machine_start_installer(struct rack *r, uint32_t machine)
+{
+    struct rack_machine *m = &r->machines[machine];
+    m->history = r->history;
+    /* A boot server names no disk: its installer reads the node, when its grant is given. */
+    snprintf(m->rootdev, sizeof m->rootdev, "%s",
+             m->told.rootdev[0] ? m->told.rootdev : m->node_disk);
+    machine_run(r, machine, RACK_ENV_INSTALLER);
+}
+
+static void machine_grant_answered(struct rack *r, uint32_t machine, enum rack_reply_kind reply)
+{
+    switch (reply) {
+    case REPLY_DONE: machine_start_installer(r, machine); return;
+    case REPLY_LOCAL: machine_run(r, machine, machine_boot_disk(&r->machines[machine])); return;
+    case REPLY_GONE:
+    case REPLY_STALE: rack_machine_reset(r, machine); return;
+    }
 }
 
 /* ---- sequence of the discovery image ---- */
@@ -284,6 +305,16 @@ static void machine_step_sledgehammer(struct rack *r, uint32_t machine)
 
 enum { INSTALL_STARTS, INSTALL_FORMATS, INSTALL_WRITES, INSTALL_TELLS, INSTALL_LOOKS };
 
+/* It stops at a stamp of this installation that is not older, and reports it. */
+static bool machine_stops_at_stamp(struct rack *r, uint32_t machine, const struct rack_disk *disk)
+{
+    if (disk->stamp < r->machines[machine].told.generation)
+        return false;
+    rack_count_reached(r, RACK_REACHED_STAMP_STOPPED);
+    rack_call(r, machine, CALL_STAMPED);
+    return true;
+}
+
 /* rack_check_boot() has checked that the machine has this disk. */
 static struct rack_disk *machine_root_disk(struct rack_machine *m)
 {
@@ -298,7 +329,6 @@ static void machine_write_os(struct rack *r, uint32_t machine)
     struct rack_machine *m = &r->machines[machine];
     struct rack_disk *disk = machine_root_disk(m);
     disk->has_os = true;
-    disk->wiped = false;
     rack_count_reached(r, m->installs ? RACK_REACHED_REINSTALLED : RACK_REACHED_INSTALLED);
     if (m->was_cut)
         rack_count_reached(r, RACK_REACHED_INSTALLED_AFTER_CUT);
@@ -310,12 +340,18 @@ static void machine_write_os(struct rack *r, uint32_t machine)
 static void machine_step_installer(struct rack *r, uint32_t machine)
 {
     struct rack_machine *m = &r->machines[machine];
+    struct rack_disk *disk = machine_root_disk(m);
     switch (m->step++) {
     case INSTALL_STARTS:
-        machine_schedule_step(r, machine, INSTALL_S_MIN / 4, INSTALL_S_MAX / 4);
+        if (rack_fault(r, RACK_STAMPED)) /* somebody has written an image of a later system */
+            disk->stamp = m->told.generation + prng_between(&r->rng, 0, 3);
+        if (!machine_stops_at_stamp(r, machine, disk))
+            machine_schedule_step(r, machine, INSTALL_S_MIN / 4, INSTALL_S_MAX / 4);
         return;
     case INSTALL_FORMATS:
-        machine_root_disk(m)->has_os = false;
+        rack_check_write(r, machine);
+        disk->has_os = disk->wiped = false;
+        disk->stamp = m->told.generation;
         machine_schedule_step(r, machine, INSTALL_S_MIN, INSTALL_S_MAX);
         return;
     case INSTALL_WRITES:
@@ -323,6 +359,7 @@ static void machine_step_installer(struct rack *r, uint32_t machine)
         rack_call(r, machine, CALL_INSTALLED);
         return;
     case INSTALL_TELLS: rack_call(r, machine, CALL_INSTALLED); return;
+    case INSTALL_LOOKS:
     default:
         if (machine_is_served_by_all(r, machine, "local")) {
             rack_machine_reset(r, machine);
@@ -345,12 +382,23 @@ static void machine_step_local(struct rack *r, uint32_t machine)
 
 /* ---- steps and replies ---- */
 
+static bool machine_cut_at_step(struct rack *r, uint32_t machine)
+{
+    if (!prng_chance(&r->rng, 300) || !rack_fault(r, RACK_POWER_STEP))
+        return false;
+    rack_power_cut(r, machine);
+    rack_at(r, RACK_SECOND * prng_between(&r->rng, 1, 60 * POWERLESS_MIN_MAX), RACK_EVENT_BACK,
+            (struct event){.id = machine});
+    return true;
+}
+
 void rack_machine_step(struct rack *r, uint32_t machine, int64_t boot_number)
 {
-    if (r->machines[machine].boot != boot_number)
+    if (r->machines[machine].boot != boot_number || machine_cut_at_step(r, machine))
         return;
     switch (r->machines[machine].env) {
     case RACK_ENV_FIRMWARE: machine_boot(r, machine); return;
+    case RACK_ENV_LOADER: machine_ask_grant(r, machine); return;
     case RACK_ENV_SLEDGEHAMMER: machine_step_sledgehammer(r, machine); return;
     case RACK_ENV_INSTALLER: machine_step_installer(r, machine); return;
     case RACK_ENV_LOCAL: machine_step_local(r, machine); return;
@@ -362,20 +410,33 @@ void rack_machine_step(struct rack *r, uint32_t machine, int64_t boot_number)
     }
 }
 
-void rack_machine_answered(struct rack *r, uint32_t machine, enum rack_call call, bool gone)
+/* The node was deleted: the discovery image registers again; the others repeat their report until
+ * an operator power cycles the machine. */
+static void machine_has_no_node(struct rack *r, uint32_t machine)
 {
     struct rack_machine *m = &r->machines[machine];
-    if (gone) {
-        /* The node was deleted: the discovery image registers again; the others repeat their report
-         * until an operator power cycles the machine. */
-        if (m->env == RACK_ENV_SLEDGEHAMMER)
-            m->step = SLEDGE_STARTS;
-        else if (m->env == RACK_ENV_INSTALLER)
-            m->step = INSTALL_TELLS;
-        else
-            m->step = LOCAL_STARTS;
-        m->is_ready = false;
-        machine_schedule_step(r, machine, 10, 30);
+    if (m->env == RACK_ENV_SLEDGEHAMMER)
+        m->step = SLEDGE_STARTS;
+    else if (m->env == RACK_ENV_INSTALLER)
+        m->step = INSTALL_TELLS;
+    else
+        m->step = LOCAL_STARTS;
+    m->is_ready = false;
+    machine_schedule_step(r, machine, 10, 30);
+}
+
+void rack_machine_answered(struct rack *r, uint32_t machine, enum rack_call call,
+                           enum rack_reply_kind reply)
+{
+    struct rack_machine *m = &r->machines[machine];
+    if (machine_cut_at_step(r, machine))
+        return;
+    if (call == CALL_GRANT) {
+        machine_grant_answered(r, machine, reply);
+        return;
+    }
+    if (reply == REPLY_GONE && call != CALL_STAMPED) {
+        machine_has_no_node(r, machine);
         return;
     }
     switch (call) {
@@ -394,7 +455,9 @@ void rack_machine_answered(struct rack *r, uint32_t machine, enum rack_call call
         rack_call(r, machine, CALL_JOINED);
         return;
     case CALL_JOINED: m->step = LOCAL_RESTS; return;
+    case CALL_STAMPED: /* it waits for somebody to look at the console */
     case CALL_ALIVE:
+    case CALL_GRANT:
     case CALL_NONE:
     case CALL_COUNT: return;
     }

@@ -218,12 +218,13 @@ static bool operator_create_admin(struct rack *r, uint32_t admin)
 
 bool rack_add_databases(struct rack *r)
 {
-    static const char *const databases[] = {"dhcp-database", "provisioner-database"};
     if (!operator_create_admin(r, RACK_SECOND_ADMIN))
         return false;
-    r->second_dhcp = r->second_provisioner = STR("{}");
-    for (uint32_t i = 0; i < 2; i++) {
-        const struct rack_reply reply = rack_bind(r, RACK_SECOND_ADMIN, databases[i], "system");
+    r->scenario.two_databases = true;
+    rack_server_install(r, 1);
+    for (uint32_t i = 0; i < RACK_SERVICE_COUNT; i++) {
+        const char *role = rack_service_role((enum rack_service)i);
+        const struct rack_reply reply = rack_bind(r, RACK_SECOND_ADMIN, role, "system");
         if (!reply.is_done)
             rack_fail(r, "binding a second database was refused: %s", reply.problem);
     }
@@ -238,6 +239,7 @@ bool rack_set_up(struct rack *r)
     if (!operator_import_all(r) || !operator_create_automatic(r) ||
         !operator_create_admin(r, RACK_ADMIN))
         return false;
+    rack_server_install(r, 0);
     for (uint32_t i = 0; i < sizeof deployments / sizeof *deployments; i++) {
         struct command command = {.kind = COMMAND_DEPLOYMENT_CREATE};
         command.deployment_create.name = str_from(deployments[i]);
@@ -294,7 +296,18 @@ static void operator_choose_os(struct rack *r, uint32_t machine)
         operator_send(r, &command);
 }
 
-/* Commit the deployments that contain proposed machines, sometimes after choosing another OS. */
+/* True if the deployment was committed and is PROPOSED again. */
+static bool operator_is_recalled(const struct rack *r, const char *name)
+{
+    struct record deployment, head;
+    const int64_t id = operator_find(r, TABLE_DEPLOYMENT, name);
+    return id && core_record(rack_core(r), TABLE_DEPLOYMENT, id, &deployment) &&
+           core_record(rack_core(r), TABLE_SNAPSHOT, deployment.deployment.head_id, &head) &&
+           head.snapshot.state == SNAPSHOT_PROPOSED && head.snapshot.committed_at;
+}
+
+/* Commit the deployments that contain proposed machines, sometimes after choosing another OS, and
+ * those that were recalled. */
 static void operator_commit_proposed(struct rack *r)
 {
     bool is_proposed[2] = {false, false};
@@ -312,7 +325,7 @@ static void operator_commit_proposed(struct rack *r)
             is_proposed[i % 2] = true;
     }
     for (uint32_t i = 0; i < 2; i++)
-        if (is_proposed[i]) {
+        if (is_proposed[i] || operator_is_recalled(r, deployments[i])) {
             const struct command command = operator_make_commit(r, deployments[i]);
             operator_send(r, &command);
         }
@@ -332,15 +345,20 @@ static bool operator_parents_active(struct rack *r, int64_t noderole_id)
 }
 
 /* A noderole in ERROR keeps the annealer from starting other noderoles of its node. If one of its
- * parents is not ACTIVE, it cannot be retried; it is proposed and committed again instead. */
-static void operator_retry_error(struct rack *r, int64_t noderole_id)
+ * parents is not ACTIVE, it cannot be retried; it is proposed and committed again instead. So is an
+ * installation that was committed before a restore: a retry is no commit. */
+static void operator_retry_error(struct rack *r, const struct noderole_record *noderole)
 {
+    const int64_t noderole_id = noderole->id;
+    const bool is_outdated = noderole->reason == REASON_COMMIT_OUTDATED;
+    if (is_outdated)
+        rack_count_reached(r, RACK_REACHED_COMMITTED_AGAIN);
     struct command retry = {.kind = COMMAND_NODEROLE_RETRY};
     struct command propose = {.kind = COMMAND_NODEROLE_PROPOSE};
     struct command commit = {.kind = COMMAND_NODEROLE_COMMIT};
     retry.noderole_retry.id = propose.noderole_propose.id = noderole_id;
     commit.noderole_commit.id = noderole_id;
-    if (operator_parents_active(r, noderole_id)) {
+    if (operator_parents_active(r, noderole_id) && !is_outdated) {
         operator_send(r, &retry);
         return;
     }
@@ -364,7 +382,7 @@ static void operator_retry_errors(struct rack *r, uint32_t per_mille)
         if (record.noderole.state != NODEROLE_ERROR)
             continue;
         rack_count_reached(r, RACK_REACHED_OPERATOR_RETRIED);
-        operator_retry_error(r, id);
+        operator_retry_error(r, &record.noderole);
     }
 }
 
@@ -392,6 +410,66 @@ static void operator_delete_node(struct rack *r, uint32_t machine)
     struct rack_machine *m = &r->machines[machine];
     m->boots_allowed += 2 * BOOTS_REQUESTED;
     operator_send(r, &command);
+}
+
+/* Redeploy a machine whose installer cannot start, is silent or has stopped, as `why` names it. */
+static void operator_redeploy_stopped(struct rack *r, uint32_t machine)
+{
+    struct rack_machine *m = &r->machines[machine];
+    const int64_t node_id = rack_node_id(r, machine);
+    const struct cause *cause =
+        node_id ? core_why(rack_core(r), TABLE_NODE, node_id, &r->scratch) : NULL;
+    while (cause && cause->code != CAUSE_INSTALL_STOPPED && cause->code != CAUSE_NO_GRANT)
+        cause = cause->next;
+    if (!cause || (r->has_faults && prng_chance(&r->rng, 500)))
+        return;
+    const struct command command = operator_make_verb(r, machine, COMMAND_NODE_REDEPLOY);
+    m->install_requests++;
+    m->boots_allowed += BOOTS_REQUESTED;
+    rack_count_reached(r, RACK_REACHED_STOPPED_REDEPLOYED);
+    operator_send(r, &command);
+}
+
+/* Propose a noderole; a later round commits it again. */
+static void operator_propose(struct rack *r, uint32_t machine, const char *role)
+{
+    struct command propose = {.kind = COMMAND_NODEROLE_PROPOSE};
+    propose.noderole_propose.id = operator_noderole_id(r, machine, role);
+    if (propose.noderole_propose.id)
+        operator_send(r, &propose);
+}
+
+/* Withdraw what was committed, at any time: the installation of a machine, a deployment, or what
+ * serves boots. */
+static void operator_withdraw(struct rack *r, uint32_t machine)
+{
+    if (rack_fault(r, RACK_WITHDRAWN))
+        operator_propose(r, machine, "provisioner-os-install");
+    if (rack_fault(r, RACK_DATABASE_PROPOSED)) {
+        const uint32_t admin = r->scenario.two_databases && prng_chance(&r->rng, 500) ? 1 : 0;
+        const enum rack_service service = prng_chance(&r->rng, 500) ? RACK_DHCP : RACK_PROVISIONER;
+        operator_propose(r, rack_admin_machine(admin), rack_service_role(service));
+    }
+    if (rack_fault(r, RACK_RECALLED)) {
+        struct command recall = {.kind = COMMAND_DEPLOYMENT_RECALL};
+        recall.deployment_recall.id = operator_find(r, TABLE_DEPLOYMENT, deployments[machine % 2]);
+        operator_send(r, &recall);
+    }
+}
+
+/* Make a backup now and then, and lose the store: it is restored from the backup, or moved. */
+static void operator_replace_store(struct rack *r)
+{
+    const bool may = r->restores_left && !r->restore_now && !r->import_now;
+    if (!r->backup || prng_chance(&r->rng, 100))
+        rack_backup(r);
+    if (may && rack_fault(r, RACK_RESTORED)) {
+        r->restores_left--;
+        rack_restore(r);
+    } else if (may && rack_fault(r, RACK_IMPORTED)) {
+        r->restores_left--;
+        rack_import(r);
+    }
 }
 
 /* Boot an installed machine into the discovery image. The boot barrier must delay the restart until
@@ -477,6 +555,8 @@ static void operator_set_admin(struct rack *r, uint32_t given, bool value)
 
 void rack_operator_admin(struct rack *r, int64_t what)
 {
+    if (!r->has_faults)
+        return; /* rack_operator_repair() has done it */
     if (what == ADMIN_ALIVE_AGAIN)
         r->is_admin_up = true;
     operator_set_admin(r, what == ADMIN_ALIVE_AGAIN ? GIVEN_NODE_ALIVE : GIVEN_NODE_AVAILABLE,
@@ -510,16 +590,33 @@ static void operator_power_cycle(struct rack *r, uint32_t machine)
         rack_power_on(r, machine);
 }
 
+/* After a restore the nodes are as they were when the backup was made. Restart all machines by hand,
+ * so that they report what they are. */
+static void operator_follow_restore(struct rack *r)
+{
+    if (r->history_seen == r->history)
+        return;
+    r->history_seen = r->history;
+    r->is_admin_up = true;
+    operator_set_admin(r, GIVEN_NODE_ALIVE | GIVEN_NODE_AVAILABLE, true);
+    for (uint32_t i = 0; i < r->scenario.machines; i++) {
+        r->machines[i].boots_allowed += BOOTS_REQUESTED;
+        rack_machine_reset(r, i);
+    }
+}
+
 /* ---- rounds ---- */
 
 static void operator_check_machines(struct rack *r)
 {
+    operator_follow_restore(r);
     for (uint32_t i = 0; i < r->scenario.machines; i++) {
         operator_bind_application(r, i);
         operator_undebug(r, i);
         operator_repeat_power(r, i);
         operator_reboot_refused(r, i);
         operator_power_cycle(r, i);
+        operator_redeploy_stopped(r, i);
     }
     operator_commit_proposed(r);
 }
@@ -538,9 +635,11 @@ void rack_operator_acts(struct rack *r)
     operator_redeploy(r, machine);
     operator_delete_node(r, machine);
     operator_debug(r, machine);
+    operator_withdraw(r, machine);
     operator_disturb_admin(r);
     if (rack_fault(r, RACK_RENAMED_OS))
         operator_choose_os(r, machine);
+    operator_replace_store(r);
 }
 
 /* A machine whose node boots from disk, but whose disk has no system, needs a new installation.

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/text/buf.h"
+#include "model/grant.h"
 
 /* Oracles of the rack: invariants that are checked from the point of view of the machines, not of
  * the core, and the goal that must be reached at the end. A violation begins with the name of the
@@ -16,8 +16,16 @@
  *   committed disk   only disks are wiped whose name, serial number and size were committed
  *   repeated wipe    an installed machine is wiped only after a new request to install it
  *   boot loop        no machine boots more often than requests and faults explain
- *   unwiped install  the installer boots only on a machine that a run has wiped
- *   boot barrier     a machine is switched only when what it waits for is served
+ *   unwiped install  the installer starts only on a disk that a run has wiped and nothing has
+ *                    written to since
+ *   grant            an installer starts only with the grant of an installation that is committed,
+ *                    in the boot generation of its node, and once
+ *   written twice    an installer writes once in a boot generation
+ *   restore          after a restore or an import nothing is wiped and no installer starts before
+ *                    the installation is committed again
+ *   boot barrier     a machine is switched only when all that serve boots serve the boot generation
+ *                    of its node
+ *   boot view        the copy of a boot server is the view of the core at the acknowledged turn
  *   alive install    while the installer is still to be booted, its node is not alive
  *   published        at the end, each database publishes what the records require */
 
@@ -59,7 +67,8 @@ void rack_check_begin(struct rack *r, const struct rack_attempt *attempt)
     if (attempt->machine < 0)
         return;
     const struct rack_machine *m = &r->machines[attempt->machine];
-    if (m->env != RACK_ENV_LOCAL &&
+    /* After a restore the node is as alive as it was when the backup was made. */
+    if (m->reported_in == r->history && m->env != RACK_ENV_LOCAL &&
         oracle_has_ancestor(r, attempt->noderole_id, "crowbar-installed-node"))
         rack_fail(r, "early run: %.*s runs on %s in environment %s, before an OS is installed",
                   STR_FMT_ARGS(attempt->role), m->name, rack_env_name(m->env));
@@ -84,6 +93,12 @@ static bool oracle_is_committed(struct rack *r, const struct rack_machine *m,
             return true;
     }
     return false;
+}
+
+/* True if its installation was committed in the present history. */
+static bool oracle_is_committed_now(const struct rack *r, const struct rack_machine *m)
+{
+    return m->committed_in == r->history;
 }
 
 /* Keeps the committed disks of a machine: its node may be deleted while the script still runs. */
@@ -119,6 +134,9 @@ void rack_check_wipe(struct rack *r, const struct rack_attempt *attempt, struct 
     if (!oracle_is_committed(r, m, disk))
         rack_fail(r, "committed disk: %s of %s (serial number %s) is wiped, but was not committed",
                   disk->name, m->name, disk->serial);
+    if (!oracle_is_committed_now(r, m))
+        rack_fail(r, "restore: %s is wiped, but its installation was committed before the restore",
+                  m->name);
     if (m->installed_for_request == m->install_requests)
         rack_fail(r,
                   "repeated wipe: %s is wiped although it is installed and no new installation "
@@ -151,20 +169,107 @@ void rack_check_boot(struct rack *r, uint32_t machine)
     else if (disk->claimed || disk->removable)
         rack_fail(r, "disk: the installer of %s gets the root disk %s, which is %s", m->name,
                   m->rootdev, disk->claimed ? "claimed by another owner" : "removable");
-    else if (!m->may_install)
-        rack_fail(r, "unwiped install: %s boots the installer, but no run has wiped it", m->name);
+    else if (!disk->wiped)
+        rack_fail(r, "unwiped install: %s starts the installer, but no run has wiped its disk",
+                  m->name);
+}
+
+/* An installer that was running while the store was restored is not stopped. */
+void rack_check_write(struct rack *r, uint32_t machine)
+{
+    struct rack_machine *m = &r->machines[machine];
+    const struct rack_answer *before = &m->wrote, *now = &m->told;
+    if (before->node_id == now->node_id && before->generation == now->generation &&
+        before->history == m->history)
+        rack_fail(r, "written twice: an installer of %s writes again in boot generation %lld",
+                  m->name, (long long)now->generation);
+    m->wrote = *now;
+    m->wrote.history = m->history;
+}
+
+/* ---- grants ---- */
+
+/* A redeploy proposes the installation and commits it in one step. */
+static void oracle_follow_redeploy(struct rack *r, int64_t node_id)
+{
+    const int32_t machine = rack_machine_of(r, node_id);
+    if (machine < 0 || !r->machines[machine].is_committed)
+        return;
+    r->machines[machine].committed_in = r->history;
+    r->machines[machine].committed_node = node_id;
+}
+
+/* The core has said that the installer is granted, as far as the batch becomes durable. */
+static void oracle_check_granted(struct rack *r, const struct grant_use_command *use)
+{
+    struct node_record node;
+    struct noderole_record install;
+    const int32_t machine = rack_machine_of(r, use->node_id);
+    if (machine < 0) {
+        rack_fail(r, "grant: an installer of node %lld is granted, which no machine has",
+                  (long long)use->node_id);
+        return;
+    }
+    const struct rack_machine *m = &r->machines[machine];
+    must(rack_node(r, (uint32_t)machine, &node));
+    const bool is_bound = rack_noderole(r, (uint32_t)machine, "provisioner-os-install", &install);
+    if (!is_bound || install.state == NODEROLE_PROPOSED || install.state == NODEROLE_ERROR)
+        rack_fail(r, "grant: the installer of %s is granted, but its installation is not committed",
+                  m->name);
+    if (node.boot_generation != use->generation || !str_ends(node.bootenv, STR("-install")))
+        rack_fail(r, "grant: the installer of %s is granted in another boot generation", m->name);
+    if (!oracle_is_committed_now(r, m) || m->committed_node != use->node_id)
+        rack_fail(r,
+                  "restore: the installer of %s is granted, but its installation was committed "
+                  "before the restore",
+                  m->name);
+}
+
+/* Count the answers; "local" has two reasons. */
+static void oracle_count_answer(struct rack *r, const struct grant_use_command *use, struct str doc)
+{
+    struct grant grant = {0};
+    const bool is_known = core_grant(rack_core(r), use->node_id, &grant);
+    const int32_t machine = rack_machine_of(r, use->node_id);
+    enum rack_reached what = RACK_REACHED_GRANT_REFUSED;
+    if (str_eq(doc, grant_answer_doc(GRANT_GRANTED))) {
+        char *ticket = machine < 0 ? NULL : r->machines[machine].granted;
+        const bool is_again = ticket && str_eq(use->ticket, str_from(ticket));
+        what = is_again ? RACK_REACHED_GRANTED_AGAIN : RACK_REACHED_GRANTED;
+        if (ticket)
+            snprintf(ticket, sizeof r->machines[0].granted, "%.*s", STR_FMT_ARGS(use->ticket));
+    } else if (str_eq(doc, grant_answer_doc(GRANT_STALE))) {
+        what = RACK_REACHED_GRANT_STALE;
+    } else if (is_known && grant.state == GRANT_USED) {
+        what = RACK_REACHED_TICKET_REFUSED;
+    }
+    rack_count_reached(r, what);
+}
+
+/* An installation is committed when its noderole is not PROPOSED any more. */
+static void oracle_follow_commits(struct rack *r, bool is_loaded)
+{
+    for (uint32_t i = 0; i < r->scenario.machines; i++) {
+        struct noderole_record install;
+        struct rack_machine *m = &r->machines[i];
+        const bool was = m->is_committed;
+        const bool is_bound = rack_noderole(r, i, "provisioner-os-install", &install);
+        m->is_committed = is_bound && install.state != NODEROLE_PROPOSED;
+        if (m->is_committed && !was && !is_loaded) {
+            m->committed_in = r->history;
+            m->committed_node = install.node_id;
+        }
+    }
 }
 
 /* ---- power ---- */
 
-static void oracle_note_waiting(struct rack *r, const struct outbox_record *row)
+static bool oracle_has_order(const int64_t *orders, int64_t outbox_id)
 {
-    for (uint32_t i = 0; i < RACK_WAITING_MAX; i++)
-        if (r->waiting[i].outbox_id == row->id)
-            return;
-    r->waiting[r->waiting_count++ % RACK_WAITING_MAX] =
-        (struct rack_waiting){.outbox_id = row->id, .generation = row->generation};
-    rack_count_reached(r, RACK_REACHED_POWER_WAITED);
+    for (uint32_t i = 0; i < RACK_ORDERS_MAX; i++)
+        if (orders[i] == outbox_id)
+            return true;
+    return false;
 }
 
 static bool oracle_action_boots(struct str action)
@@ -173,27 +278,107 @@ static bool oracle_action_boots(struct str action)
            str_eq(action, STR("reset")) || str_eq(action, STR("cycle"));
 }
 
-/* Boot barrier: every database that lists the machine publishes the boot generation that the action
- * waited for, or a later one. */
+/* Nobody waits for boot servers before the first one of the installation has connected. */
+static bool oracle_is_waited_for(const struct rack *r, enum rack_service service)
+{
+    struct record settings;
+    return !r->scenario.is_native[service] ||
+           (core_record(rack_core(r), TABLE_SETTINGS, 1, &settings) &&
+            settings.settings.boot_server);
+}
+
+/* A power action passes the boot barrier now. A boot server without a copy answers nothing, so a
+ * machine waits for it. */
+static void oracle_check_release(struct rack *r, const struct outbox_record *row, uint32_t machine)
+{
+    struct node_record node;
+    const struct rack_machine *m = &r->machines[machine];
+    struct boot_entry entry;
+    if (!rack_node(r, machine, &node) || node.id != row->object_id ||
+        !core_boot_view(rack_core(r), (struct boot_key){BOOT_MACHINE, node.id}, &r->scratch,
+                        &entry))
+        return;
+    for (uint32_t admin = 0; admin < RACK_ADMINS; admin++)
+        for (uint32_t i = 0; i < RACK_SERVICE_COUNT; i++) {
+            struct rack_answer answer;
+            const enum rack_service service = (enum rack_service)i;
+            if (!rack_is_serving(r, admin, service) || !oracle_is_waited_for(r, service))
+                continue;
+            const enum rack_answered answered =
+                rack_served_node(r, admin, service, node.id, &answer);
+            if (answered == RACK_SILENT ||
+                (answered == RACK_ANSWERED && answer.history == r->history &&
+                 answer.generation >= node.boot_generation))
+                continue;
+            rack_fail(r,
+                      "boot barrier: %s is switched while %s on admin node %u serves generation "
+                      "%lld%s, not %lld",
+                      m->name, rack_service_role(service), admin + 1, (long long)answer.generation,
+                      answered == RACK_ANSWERED && answer.history != r->history
+                          ? " of the time before the restore"
+                          : "",
+                      (long long)node.boot_generation);
+        }
+}
+
+/* Power actions that wait at the boot barrier, and those that pass it in this step. Those that had
+ * passed it when the core was stored are sent again. */
+static void oracle_follow_power(struct rack *r, bool is_loaded)
+{
+    const struct core *core = rack_core(r);
+    for (int64_t id = 0; (id = core_next_id(core, TABLE_OUTBOX, id)) != 0;) {
+        struct record record;
+        if (!core_record(core, TABLE_OUTBOX, id, &record) || record.outbox.kind != OUTBOX_POWER ||
+            !oracle_action_boots(record.outbox.detail))
+            continue;
+        if (record.outbox.generation) {
+            if (!oracle_has_order(r->waited, id)) {
+                r->waited[r->waited_count++ % RACK_ORDERS_MAX] = id;
+                rack_count_reached(r, RACK_REACHED_POWER_WAITED);
+            }
+        } else if (!oracle_has_order(r->released, id)) {
+            const int32_t machine = rack_machine_of(r, record.outbox.object_id);
+            r->released[r->released_count++ % RACK_ORDERS_MAX] = id;
+            if (machine >= 0 && !is_loaded)
+                oracle_check_release(r, &record.outbox, (uint32_t)machine);
+        }
+    }
+}
+
 void rack_check_power(struct rack *r, uint32_t machine, const struct outbox_record *row)
 {
-    const struct str served[] = {r->dhcp, r->provisioner, r->second_dhcp, r->second_provisioner};
-    static const char *const names[] = {"dhcp", "provisioner", "the second dhcp",
-                                        "the second provisioner"};
     if (row->generation)
         rack_fail(r, "boot barrier: %s is switched while power action %lld still waits",
                   r->machines[machine].name, (long long)row->id);
-    for (uint32_t i = 0; i < RACK_WAITING_MAX && oracle_action_boots(row->detail); i++) {
-        if (r->waiting[i].outbox_id != row->id)
-            continue;
-        for (uint32_t k = 0; k < sizeof served / sizeof *served; k++) {
-            const int64_t generation = rack_served_generation(r, served[k], machine);
-            if (generation >= 0 && generation < r->waiting[i].generation)
-                rack_fail(r,
-                          "boot barrier: %s is switched while %s serves generation %lld, not %lld",
-                          r->machines[machine].name, names[k], (long long)generation,
-                          (long long)r->waiting[i].generation);
-        }
+}
+
+/* ---- every command ---- */
+
+void rack_check_loaded(struct rack *r)
+{
+    oracle_follow_commits(r, true);
+    oracle_follow_power(r, true);
+}
+
+void rack_check_stepped(struct rack *r, const struct command *command,
+                        const struct outcome *outcome)
+{
+    if (outcome->verdict != VERDICT_DONE)
+        return;
+    oracle_follow_commits(r, false);
+    if (command->kind == COMMAND_NODE_REDEPLOY)
+        oracle_follow_redeploy(r, command->node_redeploy.id);
+    oracle_follow_power(r, false);
+    if (command->kind == COMMAND_GRANT_USE) {
+        oracle_count_answer(r, &command->grant_use, outcome->doc);
+        if (str_eq(outcome->doc, grant_answer_doc(GRANT_GRANTED)))
+            oracle_check_granted(r, &command->grant_use);
+    }
+    if (command->kind == COMMAND_NODE_UPDATE && command->node_update.alive &&
+        command->node_update.given & GIVEN_NODE_ALIVE) {
+        const int32_t machine = rack_machine_of(r, command->node_update.id);
+        if (machine >= 0)
+            r->machines[machine].reported_in = r->history;
     }
 }
 
@@ -234,13 +419,6 @@ static void oracle_count_due_database(struct rack *r)
 void rack_check_durable(struct rack *r)
 {
     oracle_count_due_database(r);
-    /* Record the power actions that wait: rack_check_power() compares them when they are sent. */
-    const struct core *core = rack_core(r);
-    for (int64_t id = 0; (id = core_next_id(core, TABLE_OUTBOX, id)) != 0;) {
-        struct record record;
-        if (core_record(core, TABLE_OUTBOX, id, &record) && record.outbox.generation)
-            oracle_note_waiting(r, &record.outbox);
-    }
     for (uint32_t i = 0; i < r->scenario.machines; i++) {
         oracle_check_machine(r, i);
         oracle_note_committed(r, i);
@@ -293,52 +471,6 @@ static const char *oracle_missing_of_machine(struct rack *r, uint32_t machine)
     return NULL;
 }
 
-/* ---- expected clients, computed from the records alone ---- */
-
-static void oracle_put_upper(struct json *list, struct arena *a, struct str mac)
-{
-    char *upper = arena_copy(a, mac.at, mac.len);
-    for (uint32_t i = 0; i < mac.len; i++)
-        if (upper[i] >= 'a' && upper[i] <= 'f')
-            upper[i] = (char)(upper[i] - 'a' + 'A');
-    json_append(list, json_make_string(a, (struct str){upper, mac.len}));
-}
-
-/* Each simulated machine has exactly one MAC address, in its hint. */
-static struct json *oracle_expected_entry(struct rack *r, uint32_t machine, bool is_dhcp)
-{
-    struct node_record node;
-    struct noderole_record managed;
-    struct json *hint, *entry = json_make(&r->scratch, JSON_OBJECT);
-    uint32_t offset;
-    const char *what;
-    if (!rack_node(r, machine, &node) ||
-        !rack_noderole(r, machine, "crowbar-managed-node", &managed) ||
-        json_read(&r->scratch, node.hint, &hint, &offset, &what) != OK)
-        return NULL;
-    json_set(entry, STR("bootenv"), json_make_string(&r->scratch, node.bootenv));
-    json_set(entry, STR("generation"), json_make_i64(&r->scratch, node.boot_generation));
-    json_set(entry, STR("node_id"), json_make_i64(&r->scratch, node.id));
-    json_set(entry, STR("v4addr"), json_clone(&r->scratch, json_get(hint, STR("admin-v4addr"))));
-    if (is_dhcp) {
-        struct json *macs = json_make(&r->scratch, JSON_ARRAY);
-        oracle_put_upper(macs, &r->scratch, str_from(r->machines[machine].mac));
-        json_set(entry, STR("mac_addresses"), macs);
-    }
-    return entry;
-}
-
-static struct str oracle_expected_clients(struct rack *r, bool is_dhcp)
-{
-    struct json *clients = json_make(&r->scratch, JSON_OBJECT);
-    for (uint32_t i = 0; i < r->scenario.machines; i++) {
-        struct json *entry = oracle_expected_entry(r, i, is_dhcp);
-        if (entry)
-            json_set(clients, str_from(r->machines[i].name), entry);
-    }
-    return json_write(&r->scratch, clients);
-}
-
 const char *rack_missing(struct rack *r)
 {
     const struct core *core = rack_core(r);
@@ -351,16 +483,7 @@ const char *rack_missing(struct rack *r)
         missing = "a row of the outbox has no result";
     if (!missing && core_count(core, TABLE_RUN))
         missing = "a run has not ended";
-    if (!missing && !str_eq(r->dhcp, oracle_expected_clients(r, true)))
-        missing = oracle_sentence(r, "published: dhcp-database", "serves ", r->dhcp);
-    if (!missing && !str_eq(r->provisioner, oracle_expected_clients(r, false)))
-        missing = oracle_sentence(r, "published: provisioner-database", "serves ", r->provisioner);
-    if (!missing && r->second_dhcp.len && !str_eq(r->second_dhcp, oracle_expected_clients(r, true)))
-        missing =
-            oracle_sentence(r, "published: the second dhcp-database", "serves ", r->second_dhcp);
-    if (!missing && r->second_provisioner.len &&
-        !str_eq(r->second_provisioner, oracle_expected_clients(r, false)))
-        missing = oracle_sentence(r, "published: the second provisioner-database", "serves ",
-                                  r->second_provisioner);
+    if (!missing)
+        missing = rack_missing_served(r);
     return missing;
 }

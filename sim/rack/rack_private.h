@@ -1,6 +1,7 @@
 /* rack_private.h - interfaces between the source files of the rack. */
 #pragma once
 
+#include "port/boot_port.h"
 #include "port/power_port.h"
 #include "port/runner_port.h"
 #include "sim/rack/rack.h"
@@ -21,10 +22,16 @@ enum rack_event {
     RACK_EVENT_POWER,      /* the power action of outbox row `detail` reaches machine `id`   */
     RACK_EVENT_CUT,        /* machine `id` may lose power (random); repeats itself           */
     RACK_EVENT_BACK,       /* the power of machine `id` returns                              */
-    RACK_EVENT_ATTEMPT_ENDS, /* attempt `id` ends; void if its generation is not `detail`      */
-    RACK_EVENT_RESEND,       /* the result of attempt `id` is sent again                       */
-    RACK_EVENT_OPERATOR,     /* the operators act                                              */
-    RACK_EVENT_ADMIN,        /* the admin node returns: `detail` is one of enum admin_change   */
+    RACK_EVENT_ATTEMPT_ENDS,    /* attempt `id` ends; void if its generation is not `detail`      */
+    RACK_EVENT_RESEND,          /* the result of attempt `id` is sent again                       */
+    RACK_EVENT_OPERATOR,        /* the operators act                                              */
+    RACK_EVENT_ADMIN,           /* the admin node returns: `detail` is one of enum admin_change   */
+    RACK_EVENT_SERVER_SAYS,     /* the daemon end of boot server `id` has news for the core    */
+    RACK_EVENT_SERVER_GETS,     /* a message arrives over connection `id`                      */
+    RACK_EVENT_SERVER_READS,    /* the next part of the base image of connection `id`          */
+    RACK_EVENT_SERVER_CONNECTS, /* boot server `id` connects                                   */
+    RACK_EVENT_SERVER_LOST,     /* the daemon notices that connection `id` is lost             */
+    RACK_EVENT_SERVER_TROUBLE,  /* boot server `id` may have a fault; repeats itself           */
 };
 
 /* ---- rack.c: daemon, time, faults ---- */
@@ -64,9 +71,61 @@ void rack_machine_cut(struct rack *r, const struct event *event);
 void rack_machine_reset(struct rack *r, uint32_t machine);
 bool rack_machine_power(struct rack *r, uint32_t machine, struct str action);
 bool rack_is_reachable(const struct rack *r, int32_t machine);
-/* The boot generation that `clients` contains for a machine; -1 if the machine is not listed, or is
- * listed with another node id. */
-int64_t rack_served_generation(struct rack *r, struct str clients, uint32_t machine);
+/* A fault or a request may cause some boots more. */
+void rack_allow_boots(struct rack *r, uint32_t machine);
+
+/* ---- rack_served.c: published databases, and what machines are answered ---- */
+
+enum rack_answered {
+    RACK_SILENT,     /* nothing answers */
+    RACK_NOT_LISTED, /* the machine is not known */
+    RACK_ANSWERED
+};
+
+/* The role whose noderoles serve it. */
+const char *rack_service_role(enum rack_service service);
+/* The machine number of an admin node (0, 1). */
+uint32_t rack_admin_machine(uint32_t admin);
+/* True if the noderole of the service on the admin node is committed. */
+bool rack_is_serving(const struct rack *r, uint32_t admin, enum rack_service service);
+bool rack_publishes(const struct rack *r, const struct rack_attempt *attempt);
+/* Apply the staged entries to the database, or half of them. */
+void rack_publish(struct rack *r, const struct rack_attempt *attempt, bool is_half);
+enum rack_answered rack_ask(struct rack *r, uint32_t admin, enum rack_service service,
+                            uint32_t machine, struct rack_answer *out);
+/* The entry of a node. */
+enum rack_answered rack_served_node(struct rack *r, uint32_t admin, enum rack_service service,
+                                    int64_t node_id, struct rack_answer *out);
+/* A sentence if a database or boot server does not serve what the records require. */
+const char *rack_missing_served(struct rack *r);
+void rack_databases_fini(struct rack *r);
+
+/* ---- rack_servers.c: boot servers of native roles ---- */
+
+bool rack_has_servers(const struct rack *r);
+/* All of them are connected, and the core knows what they have acknowledged. */
+bool rack_servers_are_up(const struct rack *r);
+struct boot_port rack_boot_port(struct rack *r);
+void rack_servers_init(struct rack *r);
+void rack_servers_fini(struct rack *r);
+void rack_servers_daemon_crashed(struct rack *r);
+/* The process is installed on the admin node, if any role is native. */
+void rack_server_install(struct rack *r, uint32_t admin);
+void rack_server_says(struct rack *r, uint32_t admin);
+void rack_server_gets(struct rack *r, const struct event *event);
+void rack_server_reads(struct rack *r, int64_t connection);
+void rack_server_connects(struct rack *r, uint32_t admin);
+void rack_server_lost(struct rack *r, int64_t connection);
+void rack_server_trouble(struct rack *r, uint32_t admin);
+enum rack_answered rack_server_ask(struct rack *r, uint32_t admin, uint32_t machine,
+                                   struct rack_answer *out);
+enum rack_answered rack_server_has(struct rack *r, uint32_t admin, int64_t node_id,
+                                   struct rack_answer *out);
+
+/* ---- rack_restore.c ---- */
+
+/* The daemon was stopped for a restore or an import: replace the store. */
+void rack_replace_store(struct rack *r);
 
 /* ---- rack_calls.c: API requests of machines and their replies ---- */
 
@@ -78,8 +137,15 @@ void rack_reply_arrives(struct rack *r, const struct event *event);
 void rack_call_answered(struct rack *r, int64_t request, const struct outcome *outcome);
 /* True if the request id belongs to a machine: these ids are odd, those of operators are even. */
 bool rack_is_call(int64_t request);
-/* The reply has arrived at the machine: start its next step. `gone`: there is no such node. */
-void rack_machine_answered(struct rack *r, uint32_t machine, enum rack_call call, bool gone);
+enum rack_reply_kind {
+    REPLY_DONE,
+    REPLY_GONE,  /* there is no such node */
+    REPLY_LOCAL, /* no installer: boot the disk */
+    REPLY_STALE, /* another generation: ask again what to boot */
+};
+/* The reply has arrived at the machine: start its next step. */
+void rack_machine_answered(struct rack *r, uint32_t machine, enum rack_call call,
+                           enum rack_reply_kind reply);
 
 /* ---- rack_runner.c: the simulated runner, power and probes ---- */
 
@@ -90,13 +156,16 @@ void rack_attempt_resend(struct rack *r, int64_t attempt);
 void rack_power_arrives(struct rack *r, const struct event *event);
 /* The machine has rebooted or lost power: its scripts are interrupted. */
 void rack_attempts_interrupt(struct rack *r, uint32_t machine);
+/* The supervisors follow another daemon: nothing of the old one runs any more, or is reported. */
+void rack_attempts_void(struct rack *r);
 void rack_attempts_fini(struct rack *r);
 
 /* ---- rack_scripts.c: simulation of the shipped scripts ---- */
 
 /* Perform the script and return its result. */
 struct command rack_script(struct rack *r, struct rack_attempt *attempt);
-/* The script was interrupted: it is performed completely or not at all, without a result. */
+/* The script was interrupted: it is performed completely or not at all, without a result; a run
+ * that publishes may have applied half of its entries. */
 void rack_script_broken(struct rack *r, struct rack_attempt *attempt);
 
 /* ---- rack_oracles.c: invariants, and the goal at the end ---- */
@@ -106,6 +175,13 @@ void rack_check_begin(struct rack *r, const struct rack_attempt *attempt);
 void rack_check_wipe(struct rack *r, const struct rack_attempt *attempt, struct rack_disk *disk);
 void rack_check_boot(struct rack *r, uint32_t machine);
 void rack_check_durable(struct rack *r);
+/* A core was loaded. */
+void rack_check_loaded(struct rack *r);
+/* A command was executed. */
+void rack_check_stepped(struct rack *r, const struct command *command,
+                        const struct outcome *outcome);
+/* An installer begins to write to its disk. */
+void rack_check_write(struct rack *r, uint32_t machine);
 /* A power action is sent to a machine. */
 void rack_check_power(struct rack *r, uint32_t machine, const struct outbox_record *row);
 

@@ -45,15 +45,19 @@ struct rack_scenario rack_draw_scenario(uint64_t seed, const char *barclamps)
     if (scenario.rate[RACK_POWER_LOSS])
         scenario.rate[RACK_POWER_LOSS] = 700;
     scenario.two_databases = prng_chance(&rng, 300);
+    for (uint32_t i = 0; i < RACK_SERVICE_COUNT; i++)
+        scenario.is_native[i] = prng_chance(&rng, 450);
     return scenario;
 }
 
 static void racks_describe(const struct rack_scenario *scenario, char *text, uint32_t size)
 {
     int len =
-        snprintf(text, size, "rack %llu: %u machines, %lld hours%s, faults:",
+        snprintf(text, size, "rack %llu: %u machines, %lld hours%s%s%s, faults:",
                  (unsigned long long)scenario->seed, scenario->machines, (long long)scenario->hours,
-                 scenario->two_databases ? ", two databases of each kind" : "");
+                 scenario->two_databases ? ", two databases of each kind" : "",
+                 scenario->is_native[RACK_DHCP] ? ", native DHCP" : "",
+                 scenario->is_native[RACK_PROVISIONER] ? ", native provisioner" : "");
     for (uint32_t i = 0; i < RACK_FAULT_COUNT && len > 0 && (uint32_t)len < size; i++)
         if (scenario->rate[i])
             len += snprintf(text + len, size - (uint32_t)len, " %s=%u",

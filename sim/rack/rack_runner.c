@@ -25,7 +25,8 @@ enum {
 static struct rack_attempt *attempt_find(struct rack *r, int64_t run_id, uint32_t attempt)
 {
     for (uint32_t i = r->attempt_count; i-- > 0;)
-        if (r->attempts[i].run_id == run_id && r->attempts[i].attempt == attempt)
+        if (r->attempts[i].run_id == run_id && r->attempts[i].attempt == attempt &&
+            !r->attempts[i].is_void)
             return &r->attempts[i];
     return NULL;
 }
@@ -165,8 +166,26 @@ void rack_attempt_ends(struct rack *r, const struct event *event)
         attempt_set_result(r, attempt, &command);
         return;
     }
+    if (rack_publishes(r, attempt) && rack_fault(r, RACK_RUN_HALF)) {
+        const struct command command =
+            attempt_make_failed(attempt, STR("the publisher was killed"));
+        rack_publish(r, attempt, true);
+        attempt_set_result(r, attempt, &command);
+        return;
+    }
     const struct command command = rack_script(r, attempt);
     attempt_set_result(r, attempt, &command);
+}
+
+void rack_attempts_void(struct rack *r)
+{
+    for (uint32_t i = 0; i < r->attempt_count; i++) {
+        struct rack_attempt *attempt = &r->attempts[i];
+        if (!attempt->is_ended && attempt->is_reached)
+            rack_script_broken(r, attempt);
+        attempt->is_void = attempt->is_ended = true;
+        attempt->answer = (struct str){0};
+    }
 }
 
 void rack_attempts_interrupt(struct rack *r, uint32_t machine)

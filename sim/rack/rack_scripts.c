@@ -8,12 +8,10 @@
 
 /* C versions of the shipped scripts (barclamps/.../scripts), transcribed line by line. Their input
  * is the staged data (the document that a run receives) and the memory of the machine; they change
- * its disks, the published clients and the wall data (the data that a run returns). Scripts that
+ * its disks, the published databases and the wall data (the data that a run returns). Scripts that
  * only write files on their machine do nothing here. A change of a shipped script must be repeated
  * here.
  */
-
-enum { PARK_MS = 30 * RACK_MINUTE, WIPED_SIZE = 32 };
 
 /* ---- input and result of a run ---- */
 
@@ -57,84 +55,7 @@ static void script_put_wall(struct rack *r, struct command *command, const char 
     command->run_done.wall = json_write(&r->arena, json_wrap(&r->arena, str_from(path), value));
 }
 
-/* Update whether the machine may boot the installer: it may from the wipe on until another
- * environment is published, several times if its power fails in between. */
-static void script_update_may_install(struct rack *r, uint32_t machine)
-{
-    struct rack_machine *m = &r->machines[machine];
-    const bool installs =
-        str_ends(rack_served(r, r->provisioner, machine), STR("-install")) ||
-        (r->second_provisioner.len &&
-         str_ends(rack_served(r, r->second_provisioner, machine), STR("-install")));
-    m->may_install = installs && m->may_install;
-    for (uint32_t i = 0; i < m->disk_count; i++)
-        m->may_install = m->may_install || (installs && m->disks[i].wiped);
-}
-
-/* ---- dhcp-database, provisioner-database, provisioner-base-images ---- */
-
-static void script_copy_number(struct rack *r, struct json *to, const struct json *from,
-                               const char *key)
-{
-    const struct json *number = json_get(from, str_from(key));
-    if (number)
-        json_set(to, str_from(key), json_clone(&r->scratch, number));
-}
-
-/* {"NODE":{"bootenv":"...","generation":N,"node_id":N}} of every client that has a bootenv. */
-static struct json *script_published_clients(struct rack *r, const struct json *clients)
-{
-    struct json *out = json_make(&r->scratch, JSON_OBJECT);
-    for (const struct json *c = clients ? clients->first : NULL; c; c = c->next) {
-        const struct json *bootenv = json_get(c, STR("bootenv"));
-        if (!bootenv || bootenv->kind != JSON_STRING)
-            continue;
-        struct json *entry = json_make(&r->scratch, JSON_OBJECT);
-        json_set(entry, STR("bootenv"), json_make_string(&r->scratch, bootenv->text));
-        script_copy_number(r, entry, c, "generation");
-        script_copy_number(r, entry, c, "node_id");
-        json_set(out, c->key, entry);
-    }
-    return out;
-}
-
-static const struct json *script_publish(struct rack *r, const struct rack_attempt *attempt,
-                                         const char *path, struct str *served)
-{
-    const struct json *clients = json_at(script_staged_data(r, attempt), str_from(path));
-    *served = clients ? json_write(&r->arena, clients) : STR("{}");
-    rack_count_reached(r, RACK_REACHED_DATABASE_PUBLISHED);
-    return clients;
-}
-
-/* True if the run publishes the clients of the second admin node. */
-static bool script_is_second(const struct rack_attempt *attempt)
-{
-    return str_eq(attempt->node, STR(RACK_SECOND_NAME));
-}
-
-static struct command script_dhcp_database(struct rack *r, const struct rack_attempt *attempt)
-{
-    struct command command = script_result(attempt, RESULT_OK);
-    const struct json *clients = script_publish(
-        r, attempt, "crowbar/dhcp/clients", script_is_second(attempt) ? &r->second_dhcp : &r->dhcp);
-    script_put_wall(r, &command, "crowbar_wall/dhcp/clients", script_published_clients(r, clients));
-    return command;
-}
-
-static struct command script_provisioner_database(struct rack *r,
-                                                  const struct rack_attempt *attempt)
-{
-    struct command command = script_result(attempt, RESULT_OK);
-    const struct json *clients =
-        script_publish(r, attempt, "crowbar/provisioner/clients",
-                       script_is_second(attempt) ? &r->second_provisioner : &r->provisioner);
-    for (uint32_t i = 0; i < r->scenario.machines; i++)
-        script_update_may_install(r, i);
-    script_put_wall(r, &command, "crowbar_wall/provisioner/clients",
-                    script_published_clients(r, clients));
-    return command;
-}
+/* ---- provisioner-base-images ---- */
 
 /* All images of the list exist. */
 static struct command script_base_images(struct rack *r, const struct rack_attempt *attempt)
@@ -192,6 +113,7 @@ static void script_wipe_disk(struct rack *r, const struct rack_attempt *attempt,
     rack_check_wipe(r, attempt, disk);
     disk->wiped = true;
     disk->has_os = false;
+    disk->stamp = 0; /* at the beginning of the disk */
     disk->wipes++;
 }
 
@@ -209,42 +131,69 @@ static void script_wipe(struct rack *r, const struct rack_attempt *attempt, cons
     m->wipes++;
     m->was_cut = false;
     m->wiped_for_request = m->install_requests;
-    script_update_may_install(r, (uint32_t)attempt->machine);
 }
 
-static struct command script_park(struct rack *r, const struct rack_attempt *attempt)
+static int64_t script_read_number(const struct json *data, const char *path)
 {
-    struct rack_machine *m = &r->machines[attempt->machine];
+    int64_t number = 0;
+    const struct json *value = json_at(data, str_from(path));
+    return value && json_as_i64(value, &number) ? number : 0;
+}
+
+/* How long the run waits for what serves the installer; with boot-wait 0 an hour. */
+static int64_t script_wait_ms(const struct json *data)
+{
+    const int64_t wait_s = script_read_number(data, "boot/wait_s");
+    return wait_s > 0 ? wait_s * RACK_SECOND : RACK_HOUR;
+}
+
+/* The marker of the last wipe is part of every result. */
+static struct command script_park(struct rack *r, const struct rack_attempt *attempt, int64_t ms)
+{
     struct command command = script_result(attempt, RESULT_PARKED);
-    snprintf(m->marker, sizeof m->marker, "wipe-%u", ++r->wipe_serial);
-    command.run_done.park_ms = PARK_MS;
+    command.run_done.park_ms = ms;
     script_put_wall(r, &command, "crowbar_wall/provisioner/wiped",
-                    json_make_string(&r->scratch, str_copy(&r->arena, str_from(m->marker))));
+                    json_make_string(&r->scratch, str_from(r->machines[attempt->machine].marker)));
     rack_count_reached(r, RACK_REACHED_PARKED);
     return command;
 }
 
-/* The second execution: reboot only if both databases would boot the installer. */
+static struct command script_fail_unserved(struct rack *r, const struct rack_attempt *attempt,
+                                           const struct json *data, struct str wanted)
+{
+    struct command command =
+        script_die(attempt, STR_CONCAT(&r->arena, STR("the machine is not rebooted into "), wanted,
+                                       STR(": "), script_read_attribute(data, "boot/problem")));
+    command.run_done.reason = REASON_BOOT_NOT_SERVED;
+    command.run_done.reason_subject = STR("reboot");
+    script_put_wall(r, &command, "crowbar_wall/provisioner/wiped",
+                    json_make_string(&r->scratch, str_from(r->machines[attempt->machine].marker)));
+    rack_count_reached(r, RACK_REACHED_NOT_SERVED);
+    return command;
+}
+
+/* The second execution: reboot if everything that serves boots serves the installer; fail if
+ * something cannot, or has not within boot-wait; otherwise park again. */
 static struct command script_reboot(struct rack *r, const struct rack_attempt *attempt,
                                     const struct json *data, struct str wanted)
 {
+    enum { AGAIN_MS = 10 * RACK_SECOND };
     struct rack_machine *m = &r->machines[attempt->machine];
-    const bool boots =
-        str_eq(script_read_attribute(data, "hints/provisioner-active-bootstate"), wanted);
-    const bool dhcp = str_eq(script_read_attribute(data, "hints/dhcp-active-bootstate"), wanted);
+    const int64_t left_ms = m->wiped_ms + script_wait_ms(data) - r->mono_ms;
     struct command command = script_result(attempt, RESULT_OK);
-    if (!boots || !dhcp)
-        command = script_die(attempt, STR_CONCAT(&r->arena,
-                                                 STR("the machine is not rebooted, because it "
-                                                     "would not boot "),
-                                                 wanted));
-    script_put_wall(r, &command, "crowbar_wall/provisioner/wiped",
-                    json_make_string(&r->scratch, str_copy(&r->arena, str_from(m->marker))));
-    m->marker[0] = 0;
-    if (command.run_done.result == RESULT_OK) {
+    const bool is_served =
+        json_is_true(json_at(data, STR("boot/served"))) || r->flaws.ignores_served;
+    if (is_served && str_eq(script_read_attribute(data, "boot/bootenv"), wanted)) {
+        script_put_wall(r, &command, "crowbar_wall/provisioner/wiped",
+                        json_make_string(&r->scratch, str_from(m->marker)));
         command.run_done.node_dead = !r->flaws.stays_alive;
         command.run_done.power = STR("reboot");
+    } else if (left_ms > 0 && !json_is_true(json_at(data, STR("boot/failed")))) {
+        return script_park(r, attempt, left_ms < AGAIN_MS ? left_ms : AGAIN_MS);
+    } else {
+        command = script_fail_unserved(r, attempt, data, wanted);
     }
+    m->marker[0] = 0; /* the next execution is a first one */
     return command;
 }
 
@@ -275,7 +224,9 @@ static struct command script_os_install(struct rack *r, const struct rack_attemp
     if (wrong.len)
         return script_die(attempt, wrong);
     script_wipe(r, attempt, list);
-    return script_park(r, attempt);
+    snprintf(m->marker, sizeof m->marker, "wipe-%u", ++r->wipe_serial);
+    m->wiped_ms = r->mono_ms;
+    return script_park(r, attempt, script_wait_ms(data));
 }
 
 /* ---- dispatch by role ---- */
@@ -287,10 +238,10 @@ static bool script_is_role(const struct rack_attempt *attempt, const char *role)
 
 struct command rack_script(struct rack *r, struct rack_attempt *attempt)
 {
-    if (script_is_role(attempt, "dhcp-database"))
-        return script_dhcp_database(r, attempt);
-    if (script_is_role(attempt, "provisioner-database"))
-        return script_provisioner_database(r, attempt);
+    if (rack_publishes(r, attempt)) {
+        rack_publish(r, attempt, false);
+        return script_result(attempt, RESULT_OK);
+    }
     if (script_is_role(attempt, "provisioner-base-images"))
         return script_base_images(r, attempt);
     if (script_is_role(attempt, "provisioner-os-install") && attempt->machine >= 0)
@@ -302,7 +253,11 @@ struct command rack_script(struct rack *r, struct rack_attempt *attempt)
 
 void rack_script_broken(struct rack *r, struct rack_attempt *attempt)
 {
-    if (prng_chance(&r->rng, 500))
+    if (!prng_chance(&r->rng, 500))
+        return;
+    if (rack_publishes(r, attempt))
+        rack_publish(r, attempt, prng_chance(&r->rng, 500));
+    else
         ignore(rack_script(r, attempt).kind == COMMAND_COUNT,
                "an interrupted script has no result");
 }

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/text/buf.h"
-#include "model/grant.h"
 #include "model/limits.h"
+#include "model/restored.h"
 
 /* Each table is an array of encoded rows, sorted by key and searched by bisection. A batch is
  * copied at submit and applied when its outcome is decided, in poll or by a crash: only then is
@@ -398,7 +398,7 @@ void memory_store_set_mark(struct memory_store *m, struct store_mark mark)
     m->mark = mark;
 }
 
-void memory_store_void_grants(struct memory_store *m)
+static void store_void_grants(struct memory_store *m, enum grant_void voids)
 {
     static const enum table tables[] = {TABLE_NODE, TABLE_NODEROLE};
     struct arena scratch = {0};
@@ -407,7 +407,7 @@ void memory_store_void_grants(struct memory_store *m)
             struct row *row = &m->tables[tables[t]].at[i];
             struct record record = row_decode(row);
             struct buf b = buf_in(&scratch);
-            if (!grant_void_record(&record, GRANT_VOID_IMPORTED))
+            if (!restored_record_forget(&record, voids))
                 continue;
             record_encode(&record, &b);
             digest_sub(&m->mark.digest, digest_of_row((struct str){row->bytes, row->size}));
@@ -419,6 +419,38 @@ void memory_store_void_grants(struct memory_store *m)
             row->size = buf_str(&b).len;
         }
     arena_fini(&scratch);
+}
+
+void memory_store_void_grants(struct memory_store *m)
+{
+    store_void_grants(m, GRANT_VOID_IMPORTED);
+}
+
+static void store_copy_rows(struct rows *to, const struct rows *from)
+{
+    *to = (struct rows){.count = from->count, .cap = from->count};
+    if (!from->count)
+        return;
+    to->at = memory_realloc(NULL, sizeof *to->at * to->cap);
+    for (uint32_t i = 0; i < from->count; i++) {
+        to->at[i] = from->at[i];
+        to->at[i].bytes = memory_realloc(NULL, from->at[i].size);
+        memcpy(to->at[i].bytes, from->at[i].bytes, from->at[i].size);
+    }
+}
+
+struct memory_store *memory_store_copy(const struct memory_store *m, enum grant_void voids)
+{
+    enum { EPOCHS_ABOVE = 1 << 20 };
+    struct memory_store *copy = memory_store_new();
+    for (uint32_t t = 0; t < TABLE_COUNT; t++)
+        store_copy_rows(&copy->tables[t], &m->tables[t]);
+    copy->mark = m->mark;
+    if (voids == GRANT_VOID_NONE)
+        return copy;
+    store_void_grants(copy, voids);
+    copy->mark.epoch += EPOCHS_ABOVE;
+    return copy;
 }
 
 void memory_store_usurp(struct memory_store *m)

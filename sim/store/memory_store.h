@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/mem/arena.h"
+#include "model/grant.h"
 #include "model/record.h"
 #include "port/store_port.h"
 
@@ -74,6 +75,10 @@ uint32_t memory_store_count(const struct memory_store *m, enum table table);
 void memory_store_set_mark(struct memory_store *m, struct store_mark mark);
 /* What an import of the store into another one does to the grants in it (store/copy.c). */
 void memory_store_void_grants(struct memory_store *m);
+/* A copy of the store as a restore (GRANT_VOID_RESTORED) or an import (GRANT_VOID_IMPORTED) makes
+ * it: grants are void, and the epoch is far above that of the original. GRANT_VOID_NONE: as it is,
+ * a backup. */
+struct memory_store *memory_store_copy(const struct memory_store *m, enum grant_void voids);
 /* Another process takes the leadership: every session is fenced. */
 void memory_store_usurp(struct memory_store *m);
 /* Read every record below TABLE_LOADED, as load() does but without faults. */

@@ -89,46 +89,6 @@ static struct str hooks_sim_draw_commands(struct world *w, const struct outbox_r
     return buf_str(&b);
 }
 
-static void hooks_sim_put_served(struct buf *b, int64_t node_id, int64_t noderole_id,
-                                 int64_t generation)
-{
-    struct command command = {
-        .kind = COMMAND_NODE_BOOT_SERVED, .actor = STR("hook"), .if_turn = IF_THERE};
-    command.node_boot_served.id = node_id;
-    command.node_boot_served.noderole_id = noderole_id;
-    command.node_boot_served.generation = generation;
-    command_encode(&command, b);
-}
-
-static bool hooks_sim_serves_boots(const struct core *core, const struct outbox_record *row)
-{
-    struct record role;
-    return core && core_record(core, TABLE_ROLE, row->role_id, &role) &&
-           role.role.flags & ROLE_SERVES_BOOT;
-}
-
-/* A role that serves boots reports what it serves: for the node that changed, or for all nodes.
- * Each of its noderoles reports with a probability of 70 %, sometimes an outdated generation. */
-static struct str hooks_sim_draw_served(struct world *w, const struct outbox_record *row)
-{
-    const struct core *core = world_core(w);
-    struct buf b = buf_in(&w->arena);
-    struct record node;
-    uint32_t count;
-    const int64_t *servers = core_noderoles_of_role(core, row->role_id, 100, &w->scratch, &count);
-    for (int64_t id = 0; (id = core_next_id(core, TABLE_NODE, id)) != 0;) {
-        if (!core_record(core, TABLE_NODE, id, &node) || !node.node.boot_generation ||
-            (row->object == TABLE_NODE && row->object_id != id))
-            continue;
-        for (uint32_t i = 0; i < count; i++)
-            if (prng_chance(&w->rng, 700) &&
-                (row->object == TABLE_NODE || servers[i] == row->object_id))
-                hooks_sim_put_served(&b, id, servers[i],
-                                     node.node.boot_generation - prng_chance(&w->rng, 100));
-    }
-    return buf_str(&b);
-}
-
 /* The data that a role computes: random for sysdata, constant per role for the template, because a
  * template that changes with every call would cause reruns forever. */
 static struct str hooks_sim_draw_computed(struct world *w, const struct outbox_record *row)
@@ -183,10 +143,8 @@ static void hooks_sim_deliver(void *self, const struct outbox_record *row)
     if (done->failed)
         done->text = STR("attempt to index a nil value");
     else
-        done->hook_commands = computes ? hooks_sim_draw_computed(w, row)
-                              : hooks_sim_serves_boots(world_core(w), row)
-                                  ? hooks_sim_draw_served(w, row)
-                                  : hooks_sim_draw_commands(w, row);
+        done->hook_commands =
+            computes ? hooks_sim_draw_computed(w, row) : hooks_sim_draw_commands(w, row);
     int64_t delay_ms = prng_between(&w->rng, 1, 5 * SECOND);
     if (world_fault(w, FAULT_HOOK_LATE))
         delay_ms = prng_between(&w->rng, MINUTE, 3 * HOUR);

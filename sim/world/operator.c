@@ -153,7 +153,7 @@ static const struct {
     {action_noderole_data, 20},
     {action_noderole_enqueue, 30},
     {action_noderole_computed, 1},
-    {action_boot_served, 1},
+    {action_boot_server, 1},
     {action_run_resume, 5},
     {action_run_cancel, 10},
     {action_install, 10},

@@ -48,7 +48,7 @@ operator_action action_install, action_grant_use, action_stamp;
 /* operator_graph.c */
 operator_action action_bind, action_cycle, action_noderole_delete, action_noderole_propose,
     action_noderole_commit, action_noderole_retry, action_noderole_data, action_noderole_enqueue,
-    action_noderole_computed, action_boot_served, action_run_resume, action_run_cancel,
+    action_noderole_computed, action_boot_server, action_run_resume, action_run_cancel,
     action_deployment_create, action_deployment_update, action_deployment_delete,
     action_deployment_commit, action_deployment_propose, action_deployment_recall,
     action_deployment_revert, action_snapshot_update, action_deployment_role_create,

@@ -120,12 +120,13 @@ void action_noderole_computed(struct world *w, const struct core *core)
     operator_send_command(w, &command);
 }
 
-void action_boot_served(struct world *w, const struct core *core)
+/* No boot server has a turn that was never sent to it. */
+void action_boot_server(struct world *w, const struct core *core)
 {
-    struct command command = {.kind = COMMAND_NODE_BOOT_SERVED};
-    command.node_boot_served.id = operator_pick(w, core, TABLE_NODE);
-    command.node_boot_served.noderole_id = operator_pick(w, core, TABLE_NODEROLE);
-    command.node_boot_served.generation = (int64_t)prng_below(&w->rng, 3);
+    struct command command = {.kind = COMMAND_BOOT_SERVER};
+    command.boot_server.node_id = operator_pick(w, core, TABLE_NODE);
+    command.boot_server.event = BOOT_EVENT_TAKEN;
+    command.boot_server.turn = INT64_MAX - (int64_t)prng_below(&w->rng, 3);
     operator_send_command(w, &command);
 }
 

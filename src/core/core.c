@@ -47,6 +47,7 @@ static const struct table_limits table_limits[TABLE_OBJECTS] = {
     [TABLE_DNS_NAME_FILTER] = {sizeof(struct dns_name_filter), NAME_FILTERS_MAX},
     [TABLE_DNS_NAME_ENTRY] = {sizeof(struct dns_name_entry), NAME_ENTRIES_MAX},
     [TABLE_BOOTENV] = {sizeof(struct bootenv), BOOTENVS_MAX},
+    [TABLE_BOOT_DUE] = {sizeof(struct boot_due), BOOT_DUE_MAX},
 };
 
 struct core *core_new(void)
@@ -66,6 +67,8 @@ struct core *core_new(void)
     omap_init(&c->timers, &c->heap);
     omap_init(&c->barrier, &c->heap);
     omap_init(&c->installs, &c->heap);
+    omap_init(&c->boot_due, &c->heap);
+    omap_init(&c->boot_calls, &c->heap);
     omap_init(&c->attachers, &c->heap);
     omap_init(&c->addresses, &c->heap);
     omap_init(&c->range_rows, &c->heap);

@@ -181,6 +181,21 @@ const struct boot_key *core_boot_changes(const struct core *c, uint32_t *out_cou
  * turn of any row. BOOT_TURN_OPEN if it has changed since the last collect; 0 if there was none. */
 #define BOOT_TURN_OPEN INT64_MAX
 int64_t core_boot_turn(const struct core *c, struct boot_key key);
+/* A committed noderole that serves boots, and whether it has served a node (docs/spec/boot.md). */
+struct boot_serving {
+    int64_t noderole_id;
+    bool is_native;    /* by the boot server on its node */
+    bool is_served;    /* the node never had an entry, or its current one is served */
+    bool is_connected; /* native: the boot server is connected */
+    int64_t since_ms;  /* native: when it connected or was lost; 0 = never since the start */
+    int64_t taken;     /* native: the last turn that it acknowledged; 0 = none */
+};
+/* All of them, by the ids of their noderoles. 0 if there is no such node. */
+uint32_t core_boot_servings(const struct core *c, int64_t node_id, struct arena *a,
+                            struct boot_serving **out);
+/* The next node after `after` that the noderole must still publish, in the order of their ids;
+ * 0 = none. Nodes above boot_cursor, which it has not got at all, are not among them. */
+int64_t core_boot_next_due(const struct core *c, int64_t noderole_id, int64_t after);
 /* The sum of the hashes of all entries, including changes that are not collected yet. */
 struct digest128 core_boot_digest(const struct core *c);
 
@@ -486,7 +501,8 @@ struct cause *core_why_names(const struct core *c, int64_t node_id, struct arena
 /* What keeps the machine of a node from booting its environment, for example that it is not in the
  * boot view. These are no chain either. NULL: nothing, a system node, or no such node. */
 struct cause *core_why_boot(const struct core *c, int64_t node_id, struct arena *a);
-/* True if a noderole of a role that serves boots is committed: machines boot what nodes say. */
+/* True if a committed noderole serves boots, which none does with the test jig: machines boot what
+ * nodes say. */
 bool core_boot_is_used(const struct core *c);
 const char *cause_name(enum cause_code code);
 /* The same, or the name of the reason for a CAUSE_REASON. */

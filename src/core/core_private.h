@@ -244,6 +244,8 @@ void run_forget_node(struct core *c, node_ix n); /* node is being deleted */
 struct str runlog_tail(struct str runlog);
 /* Add the ended attempt to the history; once for each attempt. The result of a STOPPING run is
  * recorded as CANCELLED. */
+/* Add an ended run of a noderole that did what it reports without a worker: one more attempt. */
+void run_archive_served(struct core *c, noderole_ix nr, struct str runlog);
 void run_archive(struct core *c, run_ix run, uint32_t result, struct str runlog,
                  const struct reason *why);
 /* At the end of a batch: visit the deletion of the attempt that exceeds keep_runs, then the new
@@ -273,8 +275,6 @@ void hooks_deployment_role(struct core *c, enum hook hook, deployment_role_ix dr
 bool hooks_request_veto(struct core *c, enum hook hook, role_ix role, struct str argument);
 struct str hooks_noderole_argument(struct core *c, noderole_ix nr);
 struct str hooks_deployment_role_argument(struct core *c, deployment_role_ix dr);
-/* hooks_node() restricted to roles with this flag. */
-void hooks_node_of(struct core *c, enum hook hook, node_ix n, uint32_t flag);
 /* A row that calls the hook of the role about an object, with the effect that delivers it. */
 outbox_ix outbox_add_hook(struct core *c, enum hook hook, role_ix role, enum table object,
                           int64_t id);
@@ -311,8 +311,7 @@ struct json *allocation_describe(const struct core *c, network_allocation_ix a,
 /* ---- boot_barrier.c: power actions and the boot barrier ---- */
 
 /* Order a power action. An action that boots the machine waits until every noderole that serves
- * boots has served the boot generation of the node. Returns the id of the outbox row; 0 when
- * refused. */
+ * boots has served the node. Returns the id of the outbox row; 0 when refused. */
 int64_t outbox_power(struct core *c, node_ix n, struct str action);
 /* The same at most once for each node and step. */
 void outbox_power_once(struct core *c, node_ix n, struct str action);
@@ -326,23 +325,18 @@ void node_clear_stopped(struct core *c, node_ix n);
 bool boot_restart_is_pending(const struct core *c, node_ix n);
 /* True if the row waits at the barrier and has not been delivered. */
 bool boot_order_is_waiting(const struct core *c, outbox_ix ix);
-/* At the end of a step: deliver or give up the waiting orders whose condition has changed. */
+/* At the end of a step, after the boot view: deliver or give up the waiting orders whose condition
+ * has changed, and call the installers that wait. */
 void boot_settle(struct core *c);
-/* The noderole failed, was proposed or is deleted: if it serves boots, the barrier must be
- * evaluated. */
-void boot_server_changed(struct core *c, noderole_ix nr);
 void boot_forget_node(struct core *c, node_ix n);
-/* Rebuild the list of roles that serve boots after roles or settings changed. */
-void boot_index(struct core *c);
 void boot_tick(struct core *c);
 int64_t boot_next_deadline(const struct core *c); /* mono_ms; -1 = none */
 void boot_load(struct core *c);                   /* enqueue the waiting rows after a load */
-/* The noderole that the power action of the node waits for, and the generation; none = it does not
- * wait. */
-noderole_ix boot_blocking_noderole(const struct core *c, node_ix n, struct arena *a,
-                                   int64_t *out_generation);
-/* True if every noderole that serves boots has served the current boot generation of the node. */
-bool boot_is_served(const struct core *c, node_ix n, struct arena *a);
+/* The noderole that the power action of the node waits for; none = it does not wait. but_native:
+ * see boot_service_late(). */
+noderole_ix boot_blocking_noderole(const struct core *c, node_ix n, bool but_native);
+/* True if every noderole that serves boots has served the node. */
+bool boot_is_served(const struct core *c, node_ix n);
 const char *boot_check(const struct core *c);
 
 /* ---- power_state.c: power states and results of power actions ---- */

@@ -197,18 +197,6 @@ static int lua_api_power(lua_State *lua)
     return lua_api_end_command(lua, command_request);
 }
 
-static int lua_api_boot_served(lua_State *lua)
-{
-    struct hook_command *command_request = lua_api_begin_command(lua, COMMAND_NODE_BOOT_SERVED);
-    lua_api_take_id(lua, 1, TABLE_NODE, command_request, OFFSET(node_boot_served, id));
-    lua_api_take_id(lua, 2, TABLE_NODEROLE, command_request, OFFSET(node_boot_served, noderole_id));
-    int is_whole;
-    const lua_Integer generation = lua_tointegerx(lua, 3, &is_whole);
-    luaL_argcheck(lua, is_whole && generation >= 0, 3, "a generation is a whole number");
-    command_request->command.node_boot_served.generation = generation;
-    return lua_api_end_command(lua, command_request);
-}
-
 static int lua_api_bind(lua_State *lua)
 {
     struct hook_command *command_request = lua_api_begin_command(lua, COMMAND_NODEROLE_BIND);
@@ -327,7 +315,6 @@ void lua_api_open(lua_State *lua)
     static const luaL_Reg functions[] = {
         {"array", lua_api_array},
         {"bind", lua_api_bind},
-        {"boot_served", lua_api_boot_served},
         {"commit", lua_api_commit},
         {"enqueue", lua_api_enqueue},
         {"find", lua_match_find},

@@ -74,7 +74,6 @@
     C(OUTBOX_DONE, outbox_done)                                                                    \
     C(ANNEAL, anneal)                                                                              \
     C(TICK, tick)                                                                                  \
-    C(NODE_BOOT_SERVED, node_boot_served)                                                          \
     C(OUTBOX_BEGUN, outbox_begun)                                                                  \
     C(NODE_PIN_KEYS, node_pin_keys)                                                                \
     C(NODE_FORGET_KEY, node_forget_key)                                                            \
@@ -98,6 +97,8 @@
     C(DNS_NAME_FILTER_UPDATE, dns_name_filter_update)                                              \
     C(DNS_NAME_FILTER_DELETE, dns_name_filter_delete)                                              \
     C(GRANT_USE, grant_use)                                                                        \
+    C(BOOT_SERVER, boot_server)                                                                    \
+    C(BOOTENV_REPORT, bootenv_report)                                                              \
     C(BATCH, batch)
 
 enum command_kind {
@@ -111,7 +112,7 @@ enum command_kind {
 #define SETTINGS_UPDATE_FIELDS(F)                                                                  \
     F(U32, given) F(U32, pool_normal) F(U32, pool_high) F(U32, max_depth) F(BOOL, test_jig) \
     F(U32, keep_runs) F(U32, run_deadline_s) F(U32, barrier_s) F(BOOL, host_keys_imported) \
-    F(U32, install_wait_s)
+    F(U32, install_wait_s) F(BOOL, boot_server)
 /* A whole barclamp (a package of roles): the parsed YAML as JSON, with barclamp.source_path; each
  * role has a list `hooks` with the names of the hooks that its code defines. */
 #define IMPORT_FIELDS(F) F(DOC, barclamp)
@@ -233,9 +234,6 @@ enum command_kind {
 /* budget: number of changed rows after which the annealer stops; 0 = no bound. */
 #define ANNEAL_FIELDS(F) F(U32, budget)
 #define TICK_FIELDS(F) F(U32, unused)
-/* A noderole that serves boots has served this boot generation to the node; accepted from hooks
- * only. */
-#define NODE_BOOT_SERVED_FIELDS(F) F(I64, id) F(I64, noderole_id) F(I64, generation)
 /* keys: all host keys of the ssh server of the node, one line "TYPE BASE64" for each. boot: the
  * boot generation of the node when the keys were read; HOST_KEY_ANY_BOOT: the pins are valid for
  * every boot. is_own: one of the keys is a host key of the machine that the daemon runs on.
@@ -301,6 +299,15 @@ enum command_kind {
 /* The machine of the node, which boots this generation, asks for the installer. ticket: lower-case
  * hex SHA-256 of its ticket. The outcome has one of enum grant_answer (model/grant.h). */
 #define GRANT_USE_FIELDS(F) F(I64, node_id) F(I64, generation) F(TEXT, ticket)
+/* The boot server on a node. event: enum boot_event. turn: of BOOT_EVENT_TAKEN, the turn whose view
+ * it has. text: of BOOT_EVENT_FAILED, what it cannot serve, and why. */
+#define BOOT_SERVER_FIELDS(F) F(I64, node_id) F(U32, event) F(I64, turn) F(TEXT, text)
+/* A boot server has looked for the files of the boot environment. */
+#define BOOTENV_REPORT_FIELDS(F) F(TEXT, name) F(BOOL, available)
+
+enum boot_event {
+    BOOT_EVENT_CONNECTED, BOOT_EVENT_TAKEN, BOOT_EVENT_LOST, BOOT_EVENT_FAILED, BOOT_EVENT_COUNT
+};
 
 enum run_result {
     RESULT_OK, RESULT_FAILED, RESULT_ASYNC, RESULT_PARKED, RESULT_LOST, RESULT_COUNT,
@@ -311,7 +318,7 @@ enum {
     GIVEN_SETTINGS_POOL_NORMAL = 1, GIVEN_SETTINGS_POOL_HIGH = 2, GIVEN_SETTINGS_MAX_DEPTH = 4,
     GIVEN_SETTINGS_TEST_JIG = 8, GIVEN_SETTINGS_KEEP_RUNS = 16, GIVEN_SETTINGS_RUN_DEADLINE = 32,
     GIVEN_SETTINGS_BARRIER = 64, GIVEN_SETTINGS_HOST_KEYS_IMPORTED = 128,
-    GIVEN_SETTINGS_INSTALL_WAIT = 256,
+    GIVEN_SETTINGS_INSTALL_WAIT = 256, GIVEN_SETTINGS_BOOT_SERVER = 512,
     GIVEN_JIG_DESCRIPTION = 1, GIVEN_JIG_ACTIVE = 2, GIVEN_JIG_SERVER = 4,
     GIVEN_JIG_CLIENT_NAME = 8, GIVEN_JIG_KEY = 16,
     GIVEN_ROLE_DESCRIPTION = 1, GIVEN_ROLE_TEMPLATE = 2,

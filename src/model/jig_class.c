@@ -3,20 +3,33 @@
  * its framework, so that a full name has priority over a shortened one. Unknown: NULL. */
 #include "model/jig_class.h"
 
-enum { NOOP, TEST, SCRIPT, ROLE_PROVIDED, PUPPET, ANSIBLE, AGENT, CHEF, CHEF_SOLO, CLASS_COUNT };
+enum {
+    NOOP,
+    NATIVE,
+    TEST,
+    SCRIPT,
+    ROLE_PROVIDED,
+    PUPPET,
+    ANSIBLE,
+    AGENT,
+    CHEF,
+    CHEF_SOLO,
+    CLASS_COUNT
+};
 
 /* clang-format off */
 static const struct jig_class classes[CLASS_COUNT] = {
-    /*                 name             noop   test   itself active */
-    [NOOP]          = {"noop",          true,  false, true,  true},  /* no work */
-    [TEST]          = {"test",          false, true,  true,  false}, /* simulated work */
-    [SCRIPT]        = {"script",        false, false, false, true},  /* shell scripts of the role */
-    [ROLE_PROVIDED] = {"role-provided", false, false, true,  true},  /* Lua code of the role */
-    [PUPPET]        = {"puppet",        false, false, false, true},  /* puppet apply, no server */
-    [ANSIBLE]       = {"ansible",       false, false, false, true},  /* playbook of the role */
-    [AGENT]         = {"agent",         false, false, false, true},  /* agent on the machine */
-    [CHEF]          = {"chef",          false, false, false, true},  /* chef-client with a server */
-    [CHEF_SOLO]     = {"chef-solo",     false, false, false, true},  /* chef without a server */
+    /*                 name             noop   native test   itself active */
+    [NOOP]          = {"noop",          true,  false, false, true,  true},  /* no work */
+    [NATIVE]        = {"native",        true,  true,  false, true,  true},  /* the daemon works */
+    [TEST]          = {"test",          false, false, true,  true,  false}, /* simulated work */
+    [SCRIPT]        = {"script",        false, false, false, false, true},  /* shell scripts */
+    [ROLE_PROVIDED] = {"role-provided", false, false, false, true,  true},  /* Lua code */
+    [PUPPET]        = {"puppet",        false, false, false, false, true},  /* puppet apply */
+    [ANSIBLE]       = {"ansible",       false, false, false, false, true},  /* playbook */
+    [AGENT]         = {"agent",         false, false, false, false, true},  /* on the machine */
+    [CHEF]          = {"chef",          false, false, false, false, true},  /* with a server */
+    [CHEF_SOLO]     = {"chef-solo",     false, false, false, false, true},  /* without one */
 };
 
 static const struct {

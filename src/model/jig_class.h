@@ -15,6 +15,7 @@
 struct jig_class {
     const char *name;
     bool is_noop;       /* no work: the run succeeds in the step that starts it             */
+    bool is_native;     /* is_noop, and the daemon serves boots for it (docs/spec/boot.md)   */
     bool is_test;       /* simulates work; active only if the option test_jig is set        */
     bool stays_itself;  /* is never replaced by the test jig                                */
     bool starts_active; /* a jig of this class is active when it is imported                */

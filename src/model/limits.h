@@ -39,6 +39,9 @@
 #define NAME_ENTRIES_MAX     (1u << 23)
 #define BLOBS_MAX            (1u << 25)  /* distinct documents, interned                         */
 #define BOOTENVS_MAX         (1u << 12)  /* boot environments of all barclamps                    */
+#define BOOT_DUE_MAX         (1u << 22)  /* machines that roles have not published         */
+#define BOOT_DUE_STAGED_MAX  1000u       /* of one run                                     */
+#define BOOT_SERVERS_MAX     64u         /* connected ones, and those that were            */
 #define BOOT_MACS_MAX        NICS_OWN_MAX /* of one machine in the boot view                     */
 #define BOOT_ADDRESSES_MAX   256u        /* the same; those with the lowest ids                  */
 #define BOOT_INITRDS_MAX     16u         /* of one boot environment                              */

@@ -115,6 +115,14 @@
     F(BOOL, available) /* a boot server has reported that its files exist */                       \
     F(I64, barclamp_id)
 
+/* A noderole that publishes boots must publish a node: its entry in the boot view has changed, or
+ * it has none any more. A node may have been deleted since. */
+#define BOOT_DUE_FIELDS(F)                                                                         \
+    OBJECT_FIELDS(F)                                                                               \
+    F(I64, noderole_id)                                                                            \
+    F(I64, node_id)                                                                                \
+    F(U32, attempt) /* of the noderole whose staged data has the current entry; 0 = none */
+
 /* clang-format on */
 
 /* The interface settings of a range that are its own (network_range.own). */

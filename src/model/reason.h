@@ -85,7 +85,9 @@
     /* installations; the subject is the environment, the generation of the stamp, or the cause */ \
     X(INSTALLER_SILENT, "installer_silent", NODE)                                                  \
     X(DISK_STAMPED, "disk_stamped", NODE)                                                          \
-    X(COMMIT_OUTDATED, "commit_outdated", NODEROLE)
+    X(COMMIT_OUTDATED, "commit_outdated", NODEROLE)                                                \
+    /* a boot server cannot serve what was committed */                                            \
+    X(BOOT_SERVER, "boot_server", NODEROLE)
 
 enum reason_code {
 #define X(name, text, object) REASON_##name,

@@ -11,6 +11,7 @@
 #include "model/access_level.h"
 #include "model/fields.h"
 #include "model/network_record.h"
+#include "model/power_state.h"
 
 #define TABLES(T)                                                                                  \
     T(SETTINGS, settings)                                                                          \
@@ -41,6 +42,7 @@
     T(DNS_NAME_FILTER, dns_name_filter)                                                            \
     T(DNS_NAME_ENTRY, dns_name_entry)                                                              \
     T(BOOTENV, bootenv)                                                                            \
+    T(BOOT_DUE, boot_due)                                                                          \
     /* relations */                                                                                \
     T(EDGE, edge)                                                                                  \
     T(LINK, link)                                                                                  \
@@ -79,7 +81,8 @@ enum table {
     F(U32, barrier_s)           /* timeout of the boot barrier; 0 = power actions do not wait */   \
     F(BOOL, host_keys_imported) /* known_hosts of an older version was converted to rows */        \
     F(BOOL, nics_made)          /* nic rows were made of the hints and discoveries of all nodes */ \
-    F(U32, install_wait_s)      /* silence of an installer that is a fault; 0 = no bound */
+    F(U32, install_wait_s)      /* silence of an installer that is a fault; 0 = no bound */        \
+    F(BOOL, boot_server)        /* a boot server has connected: native noderoles serve boots */
 
 /* id = table number + 1; the last id that was assigned in that table. */
 #define COUNTER_FIELDS(F)                                                                          \
@@ -213,7 +216,6 @@ enum table {
     F(DOC, hint)                                                                                   \
     F(DOC, notes)                                                                                  \
     F(I64, boot_generation) /* number of changes of the boot environment */                        \
-    F(DOC, boot_seen)       /* {"noderole id":generation}: served by each boot-serving noderole */ \
     F(TEXT, status)         /* last failure of a power action; empty = none */                     \
     F(TEXT, boot_id)        /* the boot that reported last; empty = no boot sent its id */         \
     F(DOC, old_boots)       /* array of earlier boot ids, newest first; empty = [] */              \
@@ -263,7 +265,11 @@ enum table {
     F(TEXT, reason_subject)                                                                        \
     F(TEXT, reason_text)                                                                           \
     F(U32, status_hook)  /* 1 + enum hook whose failure is quoted in status; 0: none is */         \
-    F(U32, grant_barred) /* GRANT_VOID_...: committed before the store was restored or imported */
+    F(U32, grant_barred) /* GRANT_VOID_...: committed before the store was restored or imported */ \
+    F(I64, boot_cursor)  /* a role that publishes boots: it has got all nodes up to this id */ \
+    F(I64, boot_staged)  /* that cursor after the newest attempt, if it succeeds */
+
+#define BOOT_CURSOR_END INT64_MAX /* boot_cursor: it has got all nodes */
 
 #define RUN_FIELDS(F)                                                                              \
     OBJECT_FIELDS(F)                                                                               \
@@ -437,6 +443,7 @@ struct nic_record { NIC_FIELDS(FIELD_MEMBER) };
 struct dns_name_filter_record { DNS_NAME_FILTER_FIELDS(FIELD_MEMBER) };
 struct dns_name_entry_record { DNS_NAME_ENTRY_FIELDS(FIELD_MEMBER) };
 struct bootenv_record { BOOTENV_FIELDS(FIELD_MEMBER) };
+struct boot_due_record { BOOT_DUE_FIELDS(FIELD_MEMBER) };
 struct edge_record { EDGE_FIELDS(FIELD_MEMBER) };
 struct link_record { LINK_FIELDS(FIELD_MEMBER) };
 struct membership_record { MEMBERSHIP_FIELDS(FIELD_MEMBER) };
@@ -570,24 +577,6 @@ enum hook {
 const char *hook_name(enum hook hook);
 
 enum outbox_kind { OUTBOX_HOOK, OUTBOX_POWER, OUTBOX_PROBE };
-
-/* Power state of a machine as its driver reports it. */
-#define POWER_STATES(X)                                                                            \
-    X(UNKNOWN, "unknown")                                                                          \
-    X(ON, "on")                                                                                    \
-    X(OFF, "off")                                                                                  \
-    X(CHANGING, "changing") /* the service processor reports a transition */
-
-enum power_state {
-#define X(name, text) POWER_STATE_##name,
-    POWER_STATES(X)
-#undef X
-        POWER_STATE_COUNT
-};
-
-const char *power_state_name(enum power_state state);
-/* POWER_STATE_UNKNOWN if the string is not one of the names. */
-enum power_state power_state_find(struct str name);
 
 enum bucket {
     BUCKET_USER,

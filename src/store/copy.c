@@ -12,6 +12,7 @@
 
 #include "base/hash/hash.h"
 #include "base/text/buf.h"
+#include "model/restored.h"
 #include "store/engine.h"
 #include "store/store_thread.h"
 
@@ -44,7 +45,7 @@ static err store_copy_record(void *self, const struct record *record)
 {
     struct store_copying *copy = self;
     struct record changed = *record;
-    if (copy->voids && grant_void_record(&changed, copy->voids)) {
+    if (copy->voids && restored_record_forget(&changed, copy->voids)) {
         digest_sub(&copy->digest, store_copy_digest(copy, record));
         digest_add(&copy->digest, store_copy_digest(copy, &changed));
         arena_reset(&copy->scratch);

@@ -208,6 +208,8 @@ CASES = [
     (BAD, "lua_invalid", "", lua("return { on_active = 3 }\n")),
     (BAD, "lua_invalid", "", lua("error('no')\n")),
     (BAD, "lua_invalid", "", lua("while true do end\n")),
+    (BAD, "lua_invalid", "", lua("return { on_active = function(nr) halligan.boot_served(1, nr, 1) end }\n")),
+    (GOOD, "", "", lua("return { on_node_change = function(n) return n.boot_served end }\n")),
     (GOOD, "", "", lua(WORK, "role-provided")),
     (GOOD, "", "code_missing", lua(LUA, "role-provided")),
     (GOOD, "", "code_missing", {"yml": roles("jig: role-provided"), "README": "empty\n"}),

@@ -186,7 +186,7 @@ TEST(hooks_are_called_when_do_transition_fails_or_waits)
 
 static const char host[] =
     "{'addresses':{},'admin':false,'admin_address':'','alive':true,'available':true,"
-    "'boot_generation':0,'boot_served':true,'bootenv':'sledgehammer',"
+    "'boot_generation':0,'boot_problem':'','boot_served':true,'bootenv':'sledgehammer',"
     "'data':{},'deployment':'system','deployment_id':1,'description':'',"
     "'grant':'none','hint':{},'id':2,'macs':{},'name':'n1.example.com','quirks':{},"
     "'status':'','system':false}";
@@ -278,7 +278,7 @@ TEST(hooks_of_nodes_are_given_the_node_its_roles_and_their_own_noderole)
     EXPECT_STR(
         shown(w, live_call(w, line)->argument),
         "{'addresses':{},'admin':false,'admin_address':'','alive':true,'available':true,"
-        "'boot_generation':1,'boot_served':true,'bootenv':'local','data':{},"
+        "'boot_generation':1,'boot_problem':'','boot_served':true,'bootenv':'local','data':{},"
         "'deployment':'system','deployment_id':1,'description':'','grant':'none','hint':{},'id':2,"
         "'macs':{},'name':'n1.example.com','quirks':{},"
         "'roles':{'record-base':'proposed','record-child':'proposed'},'status':'','system':false}");

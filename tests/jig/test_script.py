@@ -231,6 +231,27 @@ def test_a_script_asks_for_its_machine_by_how_it_ends(bench):
             assert done.get("wall") == (None if wanted[0] == "failed" else {"a": 1}), (code, done)
 
 
+def test_a_script_says_how_long_its_run_parks(bench):
+    for seconds, park_ms in ((1, 1000), (90, 90000), (604800, 604800000), (0, 3600000),
+                             (604801, 3600000), (-1, 3600000)):
+        role = bench.scripts("parks", s10=f"park_for {seconds}; exit 128")
+        for path in shells(bench).values():
+            done = bench.run(role, path=path)
+            assert (done["result"], done["park_ms"]) == ("parked", park_ms), (seconds, done)
+            assert done["wall"] == {}, done
+    role = bench.scripts("values", s10="park_for 7; write_attribute a 1; exit 128")
+    for path in shells(bench).values():
+        done = bench.run(role, path=path)
+        assert (done["park_ms"], done["wall"]) == (7000, {"a": 1}), done
+    role = bench.scripts("ends", s10="park_for 7")
+    for path in shells(bench).values():
+        done = bench.run(role, path=path)
+        assert (done["result"], done["park_ms"]) == ("ok", 0), done
+    role = bench.scripts("odd", s10="park_for soon; exit 128")
+    for path in shells(bench).values():
+        bench.fails("a script of role odd ended with status 1", role, path=path)
+
+
 def test_a_script_that_is_killed_has_failed(bench):
     for name, code in (("KILL", 137), ("TERM", 143), ("SEGV", 139)):
         role = bench.scripts("killed", s10=f"kill -{name} $$")

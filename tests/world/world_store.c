@@ -1,4 +1,5 @@
 /* The store of a world: an array of records, and the reload of the core from it. */
+#include "model/restored.h"
 #include "tests/world/world.h"
 
 #include <stdlib.h>
@@ -111,7 +112,7 @@ void world_restore(struct world *w, enum grant_void how)
 {
     world_collect(w);
     for (size_t i = 0; i < w->kept_count; i++)
-        ignore(grant_void_record(&w->kept[i], how), "most records are not about grants");
+        ignore(restored_record_forget(&w->kept[i], how), "most records are not about grants");
     struct core *fresh = world_load(w);
     core_free(w->core);
     w->core = fresh;

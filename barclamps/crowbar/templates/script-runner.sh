@@ -11,7 +11,7 @@
 #    16  ok; nothing else runs on this node until an operator retries
 #    32  ok; power the machine off
 #    64  ok; reboot the machine
-#   128  not finished; park the run
+#   128  not finished; park the run, for an hour or as park_for says
 #   any other: failed
 #
 # Values that the scripts write with write_attribute are stored in DIR/attrs/PATH/wall.
@@ -25,6 +25,7 @@
 #   flat_attributes PATH        prints every scalar below PATH as a line "path TAB value"; in the
 #                               value, \ TAB and line ends are written \\ \t \n
 #   write_attribute PATH VALUE  adds the value to the wall data; VALUE is JSON if it starts with { or [
+#   park_for SECONDS            if the run parks: it is resumed after this time (1 to 604800)
 #   die TEXT                    prints the text to standard error and fails
 #   die_because CODE SUBJECT TEXT
 #                               the same; the failure gets that reason code (docs/runbook.md), if
@@ -147,6 +148,9 @@ write_attribute)
     mkdir -p "$HALLIGAN_RUN_DIR/attrs/$2"
     printf '%s' "$3" > "$HALLIGAN_RUN_DIR/attrs/$2/wall"
     exit ;;
+park_for)
+    printf '%d' "$2" > "$HALLIGAN_RUN_DIR/.park"
+    exit ;;
 die)
     shift
     printf '%s\n' "$*" >&2
@@ -167,7 +171,7 @@ export HALLIGAN_RUN_DIR
 cd "$HALLIGAN_RUN_DIR"
 
 mkdir -p bin
-for command in read_attribute get_keys flat_attributes write_attribute die die_because; do
+for command in read_attribute get_keys flat_attributes write_attribute park_for die die_because; do
     printf '#!/bin/sh\nexec sh '\''%s'\'' %s "$@"\n' "$self" "$command" > "bin/$command"
     chmod 755 "bin/$command"
 done

@@ -9,15 +9,14 @@
 -- on_todo         there. They do not change the boot environment: a machine that loses power
 --                 before the wipe must boot what it booted before.
 -- on_node_change  also sets the boot environment after the run has wiped the disks and parked, and
---                 resumes the run when both boot databases have published the environment. The run
---                 then reboots the machine.
+--                 resumes the run when the environment is served, or when a noderole that must
+--                 serve it is in ERROR. The run then reboots the machine, or fails.
 --
 -- State hooks do nothing after the first success: an installed machine that reports again, or that
 -- was booted into the discovery image for debugging, is not installed again.
 
 local ROLE = 'provisioner-os-install'
 local OWNER = 'operating system'
-local ASKED = 'asked' -- value of the bootstate attribs: a new acknowledgement is requested
 local DEFAULT_OS = 'debian-12' -- the default of the attrib provisioner-target_os
 
 -- The value at a path, or nil. Any value of a document may have any type.
@@ -293,10 +292,12 @@ local function adopt(noderole)
   return nil
 end
 
--- ---- boot state ----
+-- ---- boot environment ----
 
-local function failed(state)
-  return is_text(state) and halligan.match(state, [[\Afailed]])
+-- Whether the machine may start the installer, or has started it: the environment was set by a run
+-- of this role, and nothing has made the grant void since.
+local function is_granted(node)
+  return node.grant == 'unused' or node.grant == 'used'
 end
 
 return {
@@ -359,23 +360,12 @@ return {
     end
     local target = at(noderole.data, 'provisioner', 'target_os')
     local wanted = (is_text(target) and target or DEFAULT_OS) .. '-install'
-    if node.bootenv ~= wanted then
-      -- Acknowledgements of an earlier attempt are not valid for this one, and some may still be in
-      -- flight. So new ones are requested before the boot environment changes.
-      halligan.set_attrib('node', node, 'provisioner-active-bootstate', ASKED)
-      halligan.set_attrib('node', node, 'dhcp-active-bootstate', ASKED)
+    if node.bootenv ~= wanted or not is_granted(node) then
       -- The command is ignored if the run is not parked any more: it was cancelled, or the machine
       -- was restarted.
       halligan.set_bootenv(halligan.maybe(node), wanted, noderole)
-      return
-    end
-    local boots = at(node.data, 'provisioner-active-bootstate')
-    local dhcp = at(node.data, 'dhcp-active-bootstate')
-    -- If a database has several noderoles, the attribs have the value of the first one that
-    -- reported. boot_served is true only when all of them have served the generation.
-    local served = boots == wanted and dhcp == wanted and node.boot_served
-    if served or failed(boots) or failed(dhcp) then
-      halligan.resume(noderole) -- the run checks both attribs again, and fails if one differs
+    elseif node.boot_served or node.boot_problem ~= '' then
+      halligan.resume(noderole) -- the run looks again, and fails if it is not served
     end
   end,
 }

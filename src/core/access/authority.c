@@ -116,7 +116,6 @@ static const struct rule rules[COMMAND_COUNT] = {
     [COMMAND_OUTBOX_DONE]             = {ACCESS_NONE,     EVERYWHERE},
     [COMMAND_ANNEAL]                  = {ACCESS_NONE,     EVERYWHERE},
     [COMMAND_TICK]                    = {ACCESS_NONE,     EVERYWHERE},
-    [COMMAND_NODE_BOOT_SERVED]        = {ACCESS_NONE,     EVERYWHERE},
     [COMMAND_OUTBOX_BEGUN]            = {ACCESS_NONE,     EVERYWHERE},
     [COMMAND_NODE_PIN_KEYS]           = {ACCESS_NONE,     EVERYWHERE},
     [COMMAND_NODE_FORGET_KEY]         = {ACCESS_OPERATOR, IN_SYSTEM},
@@ -140,6 +139,8 @@ static const struct rule rules[COMMAND_COUNT] = {
     [COMMAND_DNS_NAME_FILTER_UPDATE]  = {ACCESS_OPERATOR, IN_SYSTEM},
     [COMMAND_DNS_NAME_FILTER_DELETE]  = {ACCESS_OPERATOR, IN_SYSTEM},
     [COMMAND_GRANT_USE]               = {ACCESS_NONE,     EVERYWHERE},
+    [COMMAND_BOOT_SERVER]             = {ACCESS_NONE,     EVERYWHERE},
+    [COMMAND_BOOTENV_REPORT]          = {ACCESS_NONE,     EVERYWHERE},
     [COMMAND_BATCH]                   = {ACCESS_VIEWER,   OF_PARTS},
 };
 /* clang-format on */

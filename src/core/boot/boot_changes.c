@@ -1,5 +1,6 @@
 #include "core/boot/boot_changes.h"
 
+#include "core/boot/boot_service.h"
 #include "core/network/network_private.h"
 
 /* The boot view: which entries exist, when each changed last, and what the current batch changed.
@@ -114,6 +115,8 @@ static void boot_update(struct core *c, enum boot_fact kind, uint32_t ix, struct
     if (state->turn != BOOT_TURN_OPEN)
         *(struct boot_key *)list_push(&c->boot_open, sizeof(struct boot_key)) =
             (struct boot_key){kind, boot_row_id(c, kind, ix)};
+    if (kind == BOOT_MACHINE && c->vars.boot_roles.count)
+        boot_due_note(c, boot_row_id(c, kind, ix));
     state->hash = hash;
     state->turn = BOOT_TURN_OPEN;
 }
@@ -224,6 +227,11 @@ void boot_view_settle(struct core *c)
     arena_fini(&scratch);
 }
 
+bool boot_view_has_changes(const struct core *c)
+{
+    return c->boot_rows.count > c->boot_from;
+}
+
 /* ---- batches ---- */
 
 enum { KEEP_ITEMS = 16384 }; /* capacity of the lists that is kept for the next batch */
@@ -242,6 +250,7 @@ void boot_view_collect(struct core *c, int64_t turn)
     c->boot_open = c->boot_changes;
     c->boot_changes = done;
     c->boot_turn = turn;
+    boot_servers_collect(c, turn);
 }
 
 void boot_view_fini(struct core *c)
@@ -249,6 +258,8 @@ void boot_view_fini(struct core *c)
     list_fini(&c->boot_rows, sizeof(uint64_t));
     list_fini(&c->boot_open, sizeof(struct boot_key));
     list_fini(&c->boot_changes, sizeof(struct boot_key));
+    list_fini(&c->boot_moved, sizeof(int64_t));
+    list_fini(&c->boot_history, sizeof(struct boot_served));
 }
 
 void boot_view_load(struct core *c)
@@ -273,6 +284,7 @@ void boot_view_load(struct core *c)
         }
     }
     c->boot_rows.count = c->boot_open.count = 0;
+    c->boot_forgotten = c->boot_turn;
     arena_fini(&scratch);
 }
 

@@ -36,6 +36,8 @@ int64_t boot_row_id(const struct core *c, enum boot_fact kind, uint32_t ix);
 void boot_row_changed(struct core *c, enum table table, uint32_t ix);
 /* Bring the view up to date with all changes of the step in progress; called at its end. */
 void boot_view_settle(struct core *c);
+/* True if rows were written since: settle again. */
+bool boot_view_has_changes(const struct core *c);
 /* At the end of a batch: its list of changes becomes that of core_boot_changes(). */
 void boot_view_collect(struct core *c, int64_t turn);
 /* After a load: compute the view from all rows. */

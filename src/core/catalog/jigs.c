@@ -1,3 +1,4 @@
+#include "core/boot/boot_service.h"
 #include "core/catalog/roles_private.h"
 #include "core/machine/grants.h"
 
@@ -198,6 +199,8 @@ static void settings_apply(struct settings *s, const struct settings_update_comm
         s->barrier_s = p->barrier_s;
     if (p->given & GIVEN_SETTINGS_INSTALL_WAIT)
         s->install_wait_s = p->install_wait_s;
+    if (p->given & GIVEN_SETTINGS_BOOT_SERVER)
+        s->boot_server = p->boot_server;
     if (p->given & GIVEN_SETTINGS_HOST_KEYS_IMPORTED)
         s->host_keys_imported = p->host_keys_imported;
 }
@@ -213,7 +216,8 @@ static bool settings_eq(const struct settings *a, const struct settings *b)
     return settings_same_pools(a, b) && a->max_depth == b->max_depth &&
            a->test_jig == b->test_jig && a->keep_runs == b->keep_runs &&
            a->run_deadline_s == b->run_deadline_s && a->barrier_s == b->barrier_s &&
-           a->install_wait_s == b->install_wait_s && a->host_keys_imported == b->host_keys_imported;
+           a->install_wait_s == b->install_wait_s && a->boot_server == b->boot_server &&
+           a->host_keys_imported == b->host_keys_imported;
 }
 
 void do_settings_update(struct core *c, const struct settings_update_command *p)
@@ -231,6 +235,8 @@ void do_settings_update(struct core *c, const struct settings_update_command *p)
         hooks_index(c);
     if (test_jig_changed || !settings_same_pools(&before, &after))
         nodes_resume_all(c);
+    if (before.boot_server != after.boot_server)
+        boot_service_changed(c);
     if (before.install_wait_s != after.install_wait_s)
         grants_restart_timers(c);
 }

@@ -441,10 +441,12 @@ static void jigs_derive_flags(struct core *c)
         const struct jig *j = jig_at(c, jig);
         const struct jig_class *class = jig_class_find(text_of(c, j->class_name));
         const bool noop = class && class->is_noop;
+        const bool native = class && class->is_native;
         const bool itself = class && class->stays_itself;
-        if (j->is_noop != noop || j->stays_itself != itself) {
+        if (j->is_noop != noop || j->is_native != native || j->stays_itself != itself) {
             struct jig *row = jig_derive(c, jig);
             row->is_noop = noop;
+            row->is_native = native;
             row->stays_itself = itself;
         }
         ix = core_next_row(c, TABLE_JIG, j->o.id);

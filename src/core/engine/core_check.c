@@ -1,3 +1,4 @@
+#include "core/boot/boot_service.h"
 #include "core/boot/boot_changes.h"
 #include "core/catalog/roles_private.h"
 #include "core/network/network_private.h"
@@ -315,6 +316,10 @@ const char *core_check(const struct core *c, struct arena *a)
         what = check_outbox(c, a);
     if (!what)
         what = boot_check(c);
+    if (!what)
+        what = boot_due_check(c);
+    if (!what)
+        what = boot_service_check(c);
     if (!what)
         what = grants_check(c);
     if (!what)

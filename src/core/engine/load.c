@@ -2,6 +2,7 @@
 
 #include "base/json/json.h"
 #include "core/boot/boot_changes.h"
+#include "core/boot/boot_service.h"
 #include "core/engine/row_maps.h"
 #include "core/machine/grants.h"
 
@@ -132,6 +133,7 @@ static bool load_fill_by_hand(struct core *c, void *row, const struct record *r)
     case TABLE_DNS_NAME_FILTER: return dns_name_filter_fill(c, row, &r->dns_name_filter);
     case TABLE_DNS_NAME_ENTRY: return dns_name_entry_fill(c, row, &r->dns_name_entry);
     case TABLE_BOOTENV: return bootenv_can_load(row, &r->bootenv);
+    case TABLE_BOOT_DUE: return boot_due_can_load(c, &r->boot_due);
     default: return true;
     }
 }
@@ -377,6 +379,8 @@ static void load_index_object(struct core *c, enum table table, uint32_t ix)
     } else if (table == TABLE_NETWORK) {
         if (network_at(c, (network_ix){ix})->deleting)
             deletions_index(c, table, ix);
+    } else if (table == TABLE_BOOT_DUE) {
+        boot_due_index(c, (boot_due_ix){ix});
     } else if (table == TABLE_DNS_NAME_ENTRY) {
         dns_name_entry_index(c, (dns_name_entry_ix){ix});
     } else if (table == TABLE_NODE) {
@@ -463,6 +467,7 @@ err core_load_end(struct core *c, int64_t mono_ms, const char **out_what)
         if (run_at(c, (run_ix){ix})->state == RUN_PARKED)
             run_load_timer(c, (run_ix){ix});
     boot_load(c);
+    boot_service_load(c);
     grants_load(c);
     leases_load(c);
     dns_names_load(c);

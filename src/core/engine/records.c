@@ -16,6 +16,7 @@ static int64_t record_id_of(const struct core *c, enum table table, uint32_t ix)
 #define TABLE_of_role               TABLE_ROLE
 #define TABLE_of_deployment         TABLE_DEPLOYMENT
 #define TABLE_of_node               TABLE_NODE
+#define TABLE_of_noderole           TABLE_NODEROLE
 #define TABLE_of_hammer_kind        TABLE_HAMMER_KIND
 #define TABLE_of_user               TABLE_USER
 #define TABLE_of_network            TABLE_NETWORK

@@ -15,7 +15,8 @@
 
 #define SETTINGS_MAP(TEXT, SAME, REF)                                                              \
     SAME(max_depth) SAME(test_jig) SAME(keep_runs) SAME(run_deadline_s) SAME(barrier_s) \
-    SAME(host_keys_imported) SAME(nics_made) SAME(install_wait_s)
+    SAME(host_keys_imported) SAME(nics_made) SAME(install_wait_s) \
+    SAME(boot_server)
 #define COUNTER_MAP(TEXT, SAME, REF)  SAME(last)
 #define BARCLAMP_MAP(TEXT, SAME, REF)                                                              \
     TEXT(name)                                                                                     \
@@ -63,7 +64,7 @@
     SAME(system) REF(deployment, deployment, deployment_id) REF(target, role, target_role_id)      \
         SAME(allocated) SAME(alive) SAME(available) SAME(stopped) SAME(alive_since)                \
             SAME(available_since) TEXT(bootenv) SAME(order) TEXT(quirks) TEXT(discovery)           \
-                TEXT(hint) TEXT(notes) SAME(boot_generation) TEXT(boot_seen) TEXT(status)     \
+                TEXT(hint) TEXT(notes) SAME(boot_generation) TEXT(status)     \
                 TEXT(boot_id) TEXT(old_boots) SAME(reason) TEXT(reason_subject)             \
                 SAME(automatic) SAME(power_state) SAME(power_read_at) TEXT(power_driver)    \
                 SAME(power_reason) TEXT(power_error) SAME(power_order) TEXT(power_results)       \
@@ -77,7 +78,8 @@
         SAME(rerun) SAME(removing) SAME(hook_failed) SAME(member_from) SAME(data_from)             \
             TEXT(status) TEXT(runlog) TEXT(proposed_data) TEXT(committed_data) TEXT(computed)      \
                 TEXT(sysdata) TEXT(wall) TEXT(notes) SAME(defaults) SAME(reason)                   \
-                    TEXT(reason_subject) TEXT(reason_text) SAME(status_hook) SAME(grant_barred)
+                    TEXT(reason_subject) TEXT(reason_text) SAME(status_hook) SAME(grant_barred) \
+                    SAME(boot_cursor) SAME(boot_staged)
 #define RUN_MAP(TEXT, SAME, REF)                                                                   \
     SAME(node_id)                                                                                  \
     SAME(noderole_id)                                                                              \
@@ -130,6 +132,7 @@
 #define BOOTENV_MAP(TEXT, SAME, REF)                                                               \
     TEXT(name) TEXT(kernel) TEXT(initrd) TEXT(args) TEXT(method) TEXT(os) SAME(available)          \
     REF(barclamp, barclamp, barclamp_id)
+#define BOOT_DUE_MAP(TEXT, SAME, REF) REF(noderole, noderole, noderole_id) SAME(node_id) SAME(attempt)
 
 /* OBJECTS(X) expands to X(UPPER, lower) for every table of objects. */
 #define OBJECTS(X)                                                                                 \
@@ -160,6 +163,7 @@
     X(NIC, nic)                                                                                    \
     X(DNS_NAME_FILTER, dns_name_filter)                                                            \
     X(DNS_NAME_ENTRY, dns_name_entry)                                                              \
-    X(BOOTENV, bootenv)
+    X(BOOTENV, bootenv)                                                                            \
+    X(BOOT_DUE, boot_due)
 
 /* clang-format on */

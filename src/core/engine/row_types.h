@@ -41,6 +41,7 @@ INDEX(nic);
 INDEX(dns_name_filter);
 INDEX(dns_name_entry);
 INDEX(bootenv);
+INDEX(boot_due);
 
 typedef uint32_t text_h; /* handle of an interned string; 0 = "" */
 typedef uint32_t doc_h;  /* handle of an interned document; 0 = {} (or none) */

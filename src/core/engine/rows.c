@@ -79,7 +79,7 @@ void *core_edit_row(struct core *c, enum table table, uint32_t ix)
     return o;
 }
 
-static int64_t core_take_id(struct core *c, enum table table)
+int64_t core_take_id(struct core *c, enum table table)
 {
     counter_ix counter = counter_by_id(c, (int64_t)table + 1);
     must(counter.v);
@@ -257,6 +257,7 @@ static struct str name_of_row(const struct core *c, enum table table, uint32_t i
     case TABLE_LEASE:
     case TABLE_NIC:
     case TABLE_DNS_NAME_ENTRY:
+    case TABLE_BOOT_DUE:
     case TABLE_EDGE:
     case TABLE_LINK:
     case TABLE_MEMBERSHIP:

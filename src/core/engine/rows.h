@@ -32,6 +32,7 @@ struct settings {
     uint32_t keep_runs, run_deadline_s, barrier_s;
     bool host_keys_imported, nics_made;
     uint32_t install_wait_s;
+    bool boot_server;
 };
 
 struct counter {
@@ -57,6 +58,7 @@ struct jig {
     uint32_t order;
     bool active;
     bool is_noop;      /* derived from class_name */
+    bool is_native;    /* derived: the daemon serves boots for its roles */
     bool stays_itself; /* derived: the test jig never replaces it (noop, test, role-provided) */
 };
 
@@ -100,6 +102,7 @@ struct role {
     uint32_t own_requires; /* the first so many of `requires` are its own; the rest were attached */
     bool unresolved;       /* a required role or wanted attrib does not exist */
     uint8_t boot_part;     /* enum boot_part */
+    uint8_t boot_service;  /* enum boot_service: how its noderoles serve boots */
 };
 
 struct attrib {
@@ -168,7 +171,6 @@ struct node {
     uint32_t order;
     doc_h quirks, discovery, hint, notes;
     int64_t boot_generation;
-    doc_h boot_seen;
     text_h status, boot_id;
     doc_h old_boots;
     uint32_t reason; /* enum reason_code, of the status */
@@ -226,6 +228,7 @@ struct noderole {
     text_h reason_subject, reason_text;
     doc_h proposed_data, committed_data, computed, sysdata, wall, notes;
     uint32_t grant_barred; /* enum grant_void */
+    int64_t boot_cursor, boot_staged;
     /* derived */
     uint32_t inactive_parents;    /* number of parents that are not ACTIVE */
     uint32_t hooks_pending_count; /* number of its hooks without a result */
@@ -310,6 +313,28 @@ struct host_key {
     int64_t since_ms, boot;
 };
 
+struct boot_due {
+    struct object o;
+    noderole_ix noderole;
+    int64_t node_id;
+    uint32_t attempt;
+};
+
+/* The connection of the boot server on a node. Not stored: a load begins without connections. */
+struct boot_server {
+    int64_t node_id;
+    bool is_connected;
+    int64_t since_ms;  /* when it connected, or was lost */
+    int64_t taken;     /* last turn that it acknowledged on this connection; 0 = none */
+    int64_t logged;    /* last turn whose changes are in the history of its noderoles */
+    int64_t logged_at; /* mono_ms of the last entry there */
+};
+
+/* An entry of a machine that a batch changed. */
+struct boot_served {
+    int64_t turn, node_id;
+};
+
 /* The variables of the core that are under undo, as one row. */
 struct vars {
     struct row row;
@@ -321,10 +346,11 @@ struct vars {
     uint32_t server_count;      /* roles whose data are visible on other nodes */
     struct vec
         hook_roles[HOOK_COUNT];   /* role_ix that define the hook and can run, by (cohort, name) */
-    struct vec boot_roles;        /* role_ix that serve boots, by id */
+    struct vec boot_roles;        /* role_ix that serve boots, by id; none with the test jig */
     struct vec ranges;            /* network_range_ix without `overlap`, by their first address */
     struct hook_batch batches[2]; /* for roles that are made for no network */
-    bool boot_due;                /* evaluate the boot barrier at the end of the step */
+    bool boot_waits;              /* evaluate at the end of the step what waits for boots */
+    bool boot_review;             /* the next annealing step looks for runs that publish boots */
     bool services_due;            /* determine at the end of the step which DNS services exist */
     bool names_all;               /* the DNS names of all allocations are being evaluated */
     int64_t names_cursor;         /* the last allocation that this evaluation has reached */
@@ -405,6 +431,12 @@ struct core {
     struct omap timers;       /* deadline of parked runs -> run_ix */
     struct omap barrier;      /* deadline of rows at the boot barrier -> outbox_ix */
     struct omap installs;     /* deadline of installers that run -> node_ix */
+    struct omap boot_due;     /* noderole and node id -> boot_due_ix */
+    struct omap boot_calls;   /* node_ix with an unused grant -> enum boot_call */
+    struct boot_server boot_servers[BOOT_SERVERS_MAX]; /* by the order of their first connection */
+    uint32_t boot_server_count;
+    struct list boot_history; /* struct boot_served: changes of machines, by turn */
+    int64_t boot_forgotten;   /* changes of this turn and earlier ones are not in the history */
     struct omap attachers;    /* string handle of a role name, attaching role -> role_ix */
     struct omap addresses;    /* hash of an address -> handle of the row that has it */
     struct omap range_rows;   /* range, table and id -> allocation or lease of the range */
@@ -422,6 +454,7 @@ struct core {
     uint32_t boot_from;       /* the first of them that the innermost step has changed */
     struct list boot_open;    /* struct boot_key: entries that changed since the last collect */
     struct list boot_changes; /* those of the batch that was collected last */
+    struct list boot_moved;   /* scratch: ids of nodes whose entry changed since the last settle */
     int64_t boot_turn;        /* turn of that batch; after a load the highest turn of a row */
     uint32_t visit;           /* scratch: number of the last walk over the graph */
     struct list visited;      /* scratch: uint32 per noderole index: last walk that visited it */
@@ -519,6 +552,7 @@ ACCESS(TABLE_NIC, nic)
 ACCESS(TABLE_DNS_NAME_FILTER, dns_name_filter)
 ACCESS(TABLE_DNS_NAME_ENTRY, dns_name_entry)
 ACCESS(TABLE_BOOTENV, bootenv)
+ACCESS(TABLE_BOOT_DUE, boot_due)
 
 /* Prefetch a row that is needed soon: long walks over rows are otherwise bound by memory latency.
  * */
@@ -534,6 +568,8 @@ static inline void row_prefetch(const struct core *c, enum table table, uint32_t
 struct vars *vars_edit(struct core *c);
 const struct settings *core_settings(const struct core *c);
 
+/* Assign the next id of the table. */
+int64_t core_take_id(struct core *c, enum table table);
 /* The last id that was assigned in the table; 0 = none. */
 int64_t core_last_id(const struct core *c, enum table table);
 

@@ -1,3 +1,4 @@
+#include "core/boot/boot_service.h"
 #include "core/network/network_private.h"
 
 #include "base/containers/sort.h"
@@ -290,6 +291,18 @@ static void frame_leave(struct core *c, struct step_frame outer)
 
 /* ---- execution ---- */
 
+/* What is derived at the end of a step. What follows from the boot view can change rows that entries
+ * of the view are made of (a noderole fails, so its grant is void), and then it is settled again. */
+static void step_settle(struct core *c)
+{
+    do {
+        dns_names_settle(c);
+        boot_view_settle(c);
+        boot_due_settle(c);
+        boot_settle(c);
+    } while (!refused(c) && boot_view_has_changes(c));
+}
+
 /* `whole`: the batch that the command is a part of; NULL if it is none. A part uses the veto
  * replies of its batch. */
 static void step_execute(struct core *c, const struct command *command, const struct command *whole,
@@ -313,11 +326,7 @@ static void step_execute(struct core *c, const struct command *command, const st
     if (authority_check(c, whole != NULL) && !refused(c) && !step_target_is_gone(c, checked))
         step_dispatch(c, checked);
     if (!refused(c))
-        boot_settle(c);
-    if (!refused(c))
-        dns_names_settle(c);
-    if (!refused(c))
-        boot_view_settle(c);
+        step_settle(c);
 
     /* Keep the changes or roll back. A part that needs replies of hooks is kept, so that the later
      * parts see its changes; the batch itself is rolled back then. */

@@ -1,3 +1,4 @@
+#include "core/boot/boot_service.h"
 #include "core/plan/commit_view.h"
 #include "core/machine/grants.h"
 
@@ -117,8 +118,10 @@ static void noderole_enter_by(struct core *c, noderole_ix ix, enum noderole_stat
         node_lower_todo_cursor(c, ix);
     }
     sched_enqueue_node(c, nr->node);
+    if (to == NODEROLE_PROPOSED)
+        boot_due_forget(c, ix);
+    boot_service_noderole_changed(c, ix);
     if (to == NODEROLE_ERROR || to == NODEROLE_PROPOSED) {
-        boot_server_changed(c, ix);
         grant_noderole_changed(c, ix,
                                to == NODEROLE_ERROR ? GRANT_VOID_ERROR : GRANT_VOID_PROPOSED);
     }

@@ -1,3 +1,4 @@
+#include "core/boot/boot_service.h"
 #include "core/machine/grants.h"
 
 /* Grants of installations, and the installers that run (docs/spec/machines.md, "Grants"; ADR 0089).
@@ -32,6 +33,11 @@ static bool grant_is_used(const struct node *node)
     return grant_is_open(node) && node->grant_ticket;
 }
 
+bool grant_is_unused(const struct core *c, node_ix n)
+{
+    return grant_is_open(node_at(c, n)) && !node_at(c, n)->grant_ticket;
+}
+
 /* ---- the time of the installer ---- */
 
 static uint64_t install_timer_key(const struct core *c, node_ix n)
@@ -62,6 +68,7 @@ static void install_start_timer(struct core *c, node_ix n)
 static void grant_clear(struct core *c, node_ix n)
 {
     install_stop_timer(c, n);
+    boot_service_unwatch(c, n);
     if (!node_at(c, n)->grant_noderole)
         return;
     struct node *node = node_edit(c, n);
@@ -73,6 +80,7 @@ static void grant_clear(struct core *c, node_ix n)
 static void grant_make_void(struct core *c, node_ix n, enum grant_void why)
 {
     install_stop_timer(c, n);
+    boot_service_unwatch(c, n);
     struct node *node = node_edit(c, n);
     node->grant_void = why;
     put_text(c, &node->grant_ticket, STR(""));
@@ -109,8 +117,10 @@ void grant_follow_environment(struct core *c, node_ix n, noderole_ix by)
         grant_make_void(c, n, GRANT_VOID_REPLACED);
     else if (!installs || is_given)
         grant_clear(c, n);
-    if (is_given)
+    if (is_given) {
         node_edit(c, n)->grant_noderole = noderole_at(c, by)->o.id;
+        boot_service_watch(c, n);
+    }
 }
 
 void grant_noderole_changed(struct core *c, noderole_ix nr, enum grant_void why)
@@ -156,6 +166,7 @@ static enum grant_answer grant_use(struct core *c, node_ix n, const struct grant
     if (!node->grant_ticket) {
         struct node *row = node_edit(c, n);
         put_text(c, &row->grant_ticket, p->ticket);
+        boot_service_unwatch(c, n);
         row->grant_at = c->now_ms;
     } else if (!str_eq(text_of(c, node->grant_ticket), p->ticket)) {
         return GRANT_LOCAL;

@@ -12,6 +12,8 @@
 /* A parked run of the noderole sets the environment that the node has, an installer, and the node
  * has no grant, or a void one. */
 bool grant_is_needed(const struct core *c, node_ix n, noderole_ix by);
+/* Its installer may start and has not. */
+bool grant_is_unused(const struct core *c, node_ix n);
 /* A boot generation was opened. by: see node_set_bootenv(). */
 void grant_follow_environment(struct core *c, node_ix n, noderole_ix by);
 /* The noderole was proposed, failed or is deleted: its grant becomes void. */

@@ -1,3 +1,4 @@
+#include "core/boot/boot_service.h"
 #include "core/network/network_private.h"
 #include "core/machine/grants.h"
 
@@ -71,17 +72,19 @@ static void node_destroy(struct core *c, node_ix n)
     nics_forget_node(c, n);
     run_forget_node(c, n);
     boot_forget_node(c, n);
+    boot_servers_forget_node(c, n);
+    boot_service_unwatch(c, n);
     grant_forget_node(c, n);
     anneal_forget_node(c, n);
     if (node_at(c, n)->admin)
         ids_remove(c, &vars_edit(c)->admins, TABLE_NODE, n.v);
     name_remove(c, TABLE_NODE, n.v);
     struct node *node = node_edit(c, n);
-    text_h *const texts[] = {
-        &node->name,         &node->description, &node->bootenv,       &node->quirks,
-        &node->discovery,    &node->hint,        &node->notes,         &node->boot_seen,
-        &node->status,       &node->boot_id,     &node->old_boots,     &node->reason_subject,
-        &node->power_driver, &node->power_error, &node->power_results, &node->grant_ticket};
+    text_h *const texts[] = {&node->name,        &node->description,    &node->bootenv,
+                             &node->quirks,      &node->discovery,      &node->hint,
+                             &node->notes,       &node->status,         &node->boot_id,
+                             &node->old_boots,   &node->reason_subject, &node->power_driver,
+                             &node->power_error, &node->power_results,  &node->grant_ticket};
     for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++)
         put_text(c, texts[i], STR(""));
     core_remove_row(c, TABLE_NODE, n.v);

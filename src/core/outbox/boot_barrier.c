@@ -1,27 +1,27 @@
+#include "core/boot/boot_service.h"
 #include "core/plan/commit_view.h"
 
-#include "base/json/json.h"
+#include "base/containers/sort.h"
 
 /* Power actions, and the boot barrier (docs/spec/machines.md, ADR 0048).
  *
  * A machine must not boot before the servers it boots from (DHCP, boot files) are configured for
- * what it is to boot. Every change of the boot environment of a node increments its boot
- * generation. A noderole whose role has the flag serves-boot reports the generation that it has
- * served to a node (boot_seen). A power action that boots the machine waits at the barrier until
- * all such noderoles have served the current generation.
+ * what it is to boot. A power action that boots the machine waits at the barrier until every
+ * committed noderole that serves boots has served the node (core/boot/boot_service.c).
  *
  * This file owns the waiting actions, node.barrier and core.barrier, and the status of a node. A
  * waiting action is an outbox row with generation != 0 that has not been delivered. It occupies
  * no worker and no node slot, and is found again after a restart. Each node has a queue of them, in
  * order of id: an action that would not wait by itself still waits behind an earlier one, so
- * actions are performed in the order in which they were ordered. Only rows that wait for a
- * generation have deadlines; rows behind them have none.
+ * actions are performed in the order in which they were ordered. Only rows that boot the machine
+ * have deadlines; the others wait behind them.
  *
- * The barrier is evaluated for a node when a generation is reported as served, and for all nodes at
- * the end of a step that set vars.boot_due. A row is given up, without being performed, when its
- * deadline has passed or a noderole that it waits for is in ERROR; the status of the node then has
- * the reason. Deadlines start anew when the daemon starts, like those of parked runs (ADR 0033),
- * because the time without a daemon is unknown. */
+ * The barrier is evaluated at the end of a step that set vars.boot_waits, when the boot view of the
+ * step is settled: an action that is ordered together with a change of the environment waits for
+ * that change. A row is given up, without being performed, when its deadline has passed or a
+ * noderole that it waits for is in ERROR; the status of the node then has the reason. Deadlines
+ * start anew when the daemon starts, like those of parked runs (ADR 0033), because the time without
+ * a daemon is unknown. */
 
 /* ---- kinds of actions ---- */
 
@@ -56,77 +56,6 @@ static bool boot_action_switches(struct str action)
     return boot_action_boots(action) || ACTION_IS_AMONG(action, names);
 }
 
-/* ---- noderoles that serve boots ---- */
-
-void boot_index(struct core *c)
-{
-    struct vec *roles = &vars_edit(c)->boot_roles;
-    vec_clear(&c->heap, roles);
-    for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
-         ix = core_next_row(c, TABLE_ROLE, role_at(c, (role_ix){ix})->o.id))
-        if (role_at(c, (role_ix){ix})->flags & ROLE_SERVES_BOOT)
-            vec_insert(&c->heap, roles, roles->count, ix);
-    vars_edit(c)->boot_due = true; /* roles changed, or the test jig was switched on or off */
-}
-
-static bool boot_noderole_serves(const struct core *c, noderole_ix nr)
-{
-    return role_at(c, noderole_at(c, nr)->role)->flags & ROLE_SERVES_BOOT;
-}
-
-static int64_t boot_generation_served_by(const struct core *c, const struct json *seen,
-                                         noderole_ix nr, struct arena *a)
-{
-    struct buf key = buf_in(a);
-    buf_put_i64(&key, noderole_at(c, nr)->o.id);
-    const struct json *generation = json_get(seen, buf_str(&key));
-    int64_t value = 0;
-    return generation && json_as_i64(generation, &value) ? value : 0;
-}
-
-/* The noderoles that have not served a generation to a node: the one with the lowest id, and the
- * one in ERROR with the lowest id. Both are none if all have served it. */
-struct unserved_boots {
-    noderole_ix first, failed;
-};
-
-static void unserved_boots_add(const struct core *c, struct unserved_boots *late, noderole_ix nr)
-{
-    const int64_t id = noderole_at(c, nr)->o.id;
-    if (!late->first.v || id < noderole_at(c, late->first)->o.id)
-        late->first = nr;
-    if (noderole_at(c, nr)->state == NODEROLE_ERROR &&
-        (!late->failed.v || id < noderole_at(c, late->failed)->o.id))
-        late->failed = nr;
-}
-
-static struct unserved_boots unserved_boots(const struct core *c, node_ix n, int64_t generation,
-                                            struct arena *a)
-{
-    struct unserved_boots late = {0};
-    const struct vec *roles = &c->vars.boot_roles;
-    if (!generation || !roles->count || core_settings(c)->test_jig)
-        return late;
-    if (c->view)
-        c->view->has_read_boots = true; /* a change of any of them makes the plan stale */
-    const struct json *seen = doc_tree(a, doc_of(c, node_at(c, n)->boot_seen));
-    for (uint32_t i = 0; i < roles->count; i++) {
-        const struct vec *drs = &role_at(c, (role_ix){vec_at(c, roles, i)})->deployed;
-        for (uint32_t k = 0; k < drs->count; k++) {
-            const struct vec *all =
-                &deployment_role_at(c, (deployment_role_ix){vec_at(c, drs, k)})->noderoles;
-            for (uint32_t j = 0; j < all->count; j++) {
-                const noderole_ix nr = {vec_at(c, all, j)};
-                const uint8_t state = view_state(c, nr);
-                if (state != NODEROLE_PROPOSED && state != STATE_REMOVED &&
-                    boot_generation_served_by(c, seen, nr, a) < generation)
-                    unserved_boots_add(c, &late, nr);
-            }
-        }
-    }
-    return late;
-}
-
 /* ---- the queue of a node ---- */
 
 /* A key is the deadline in the high bits and the index of the row in the low bits, so that rows
@@ -150,7 +79,8 @@ bool boot_order_is_waiting(const struct core *c, outbox_ix ix)
     return outbox_at(c, ix)->generation != 0;
 }
 
-/* False for a row that waits only because another one is before it in the queue. */
+/* False for a row that does not boot the machine: it waits because another one is before it in the
+ * queue. */
 static bool barrier_has_deadline(const struct core *c, outbox_ix ix)
 {
     return outbox_at(c, ix)->left_ms != 0;
@@ -202,28 +132,19 @@ int64_t outbox_power(struct core *c, node_ix n, struct str action)
         return 0;
     const int64_t id = outbox_at(c, ix)->o.id;
     const struct node *node = node_at(c, n);
-    const int64_t left_ms =
-        boot_action_boots(action) ? (int64_t)core_settings(c)->barrier_s * 1000 : 0;
-    const struct unserved_boots late = left_ms
-                                           ? unserved_boots(c, n, node->boot_generation, c->arena)
-                                           : (struct unserved_boots){0};
+    const bool may_wait =
+        boot_action_boots(action) && node->boot_generation && c->vars.boot_roles.count;
     struct outbox *row = outbox_edit(c, ix);
     put_text(c, &row->detail, action);
+    row->left_ms = may_wait ? (int64_t)core_settings(c)->barrier_s * 1000 : 0;
     /* A reading of the power state does not wait in the queue: it concerns the present state. */
-    if (power_is_reading(action) || (!late.first.v && !node->barrier.count)) {
+    if (power_is_reading(action) || (!row->left_ms && !node->barrier.count)) {
         outbox_send(c, ix);
         return id;
     }
     row->generation = node->boot_generation;
-    row->left_ms = late.first.v ? left_ms : 0; /* 0: it waits only behind another row */
     barrier_enqueue(c, ix);
-    /* A row that waits for a noderole in ERROR is given up at the end of the step. Otherwise
-     * on_node_change is called again for roles that serve boots: a role that has just started to
-     * serve them has had no call for nodes that have not changed since. */
-    if (late.failed.v)
-        vars_edit(c)->boot_due = true;
-    else if (late.first.v)
-        hooks_node_of(c, HOOK_NODE_CHANGE, n, ROLE_SERVES_BOOT);
+    boot_service_changed(c); /* it is delivered at the end of the step if the node is served */
     return id;
 }
 
@@ -255,30 +176,26 @@ void node_set_status(struct core *c, node_ix n, const struct reason *why)
 }
 
 /* "reboot was not done: dhcp-database on admin.x has not served boot generation 7 within 600 s" */
-static struct str barrier_timeout_text(struct core *c, outbox_ix ix, struct unserved_boots late)
+static struct str barrier_timeout_text(struct core *c, node_ix n, outbox_ix ix,
+                                       struct boot_late late)
 {
     const struct outbox *row = outbox_at(c, ix);
-    const bool failed = late.failed.v != 0;
-    const struct noderole *nr = noderole_at(c, failed ? late.failed : late.first);
-    return STR_CONCAT(
-        c->arena, text_of(c, row->detail), STR(" was not done: "),
-        text_of(c, role_at(c, nr->role)->name), STR(" on "), text_of(c, node_at(c, nr->node)->name),
-        failed ? STR(" is in error and") : STR(""), STR(" has not served boot generation "),
-        str_from_i64(c->arena, row->generation),
-        failed ? STR("")
-               : STR_CONCAT(c->arena, STR(" within "), str_from_i64(c->arena, row->left_ms / 1000),
-                            STR(" s")));
+    const struct str waited = STR_CONCAT(c->arena, STR(" within "),
+                                         str_from_i64(c->arena, row->left_ms / 1000), STR(" s"));
+    return STR_CONCAT(c->arena, text_of(c, row->detail), STR(" was not done: "),
+                      boot_service_problem(c, n, late, node_at(c, n)->boot_generation, c->arena),
+                      late.failed.v ? STR("") : waited);
 }
 
 /* The action is not performed, so the machine continues with its old system. After a restart that
  * was given up nothing may run on the node as if it had rebooted: the node is not alive, and the
  * flag `stopped` keeps noderoles from starting if the old system reports that it is alive. */
-static void barrier_give_up(struct core *c, node_ix n, outbox_ix ix, struct unserved_boots late)
+static void barrier_give_up(struct core *c, node_ix n, outbox_ix ix, struct boot_late late)
 {
     const struct reason why = {.code = REASON_BOOT_NOT_SERVED,
                                .subject =
                                    STR_CONCAT(c->arena, text_of(c, outbox_at(c, ix)->detail)),
-                               .text = barrier_timeout_text(c, ix, late)};
+                               .text = barrier_timeout_text(c, n, ix, late)};
     node_set_status(c, n, &why);
     power_order_ended(c, n,
                       &(struct power_end){.order = outbox_at(c, ix)->o.id,
@@ -300,9 +217,8 @@ static void barrier_advance_node(struct core *c, node_ix n)
     while (staying < node_at(c, n)->barrier.count) {
         const outbox_ix ix = {vec_at(c, &node_at(c, n)->barrier, staying)};
         const struct outbox *row = outbox_at(c, ix);
-        const struct unserved_boots late = barrier_has_deadline(c, ix)
-                                               ? unserved_boots(c, n, row->generation, c->arena)
-                                               : (struct unserved_boots){0};
+        const struct boot_late late =
+            barrier_has_deadline(c, ix) ? boot_service_late(c, n, false) : (struct boot_late){0};
         if (late.failed.v || (late.first.v && row->deadline <= c->mono_ms)) {
             barrier_give_up(c, n, ix, late);
         } else if (late.first.v || staying) {
@@ -314,20 +230,34 @@ static void barrier_advance_node(struct core *c, node_ix n)
     }
 }
 
-void boot_settle(struct core *c)
+static int barrier_cmp_nodes(const void *a, const void *b)
 {
-    if (!c->vars.boot_due)
-        return;
-    vars_edit(c)->boot_due = false;
-    for (uint32_t ix = core_next_row(c, TABLE_NODE, 0); ix && c->barrier.count;
-         ix = core_next_row(c, TABLE_NODE, node_at(c, (node_ix){ix})->o.id))
-        barrier_advance_node(c, (node_ix){ix});
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
 }
 
-void boot_server_changed(struct core *c, noderole_ix nr)
+/* Every queue has a row with a deadline, so the deadlines name all nodes that wait. */
+static void barrier_advance(struct core *c)
 {
-    if (c->barrier.count && boot_noderole_serves(c, nr))
-        vars_edit(c)->boot_due = true;
+    uint32_t *nodes = arena_array(c->arena, uint32_t, c->barrier.count + (size_t)1);
+    uint32_t count = 0, ix;
+    uint64_t key;
+    for (uint64_t from = 0; omap_ceil(&c->barrier, from, &key, &ix); from = key + 1)
+        nodes[count++] = barrier_node_of(c, (outbox_ix){ix}).v;
+    sort_items(nodes, count, sizeof *nodes, barrier_cmp_nodes, c->arena);
+    for (uint32_t i = 0; i < count; i++)
+        if (!i || nodes[i] != nodes[i - 1])
+            barrier_advance_node(c, (node_ix){nodes[i]});
+}
+
+void boot_settle(struct core *c)
+{
+    if (!c->vars.boot_waits)
+        return;
+    vars_edit(c)->boot_waits = false;
+    if (c->barrier.count)
+        barrier_advance(c);
+    boot_service_call_installers(c);
 }
 
 void boot_forget_node(struct core *c, node_ix n)
@@ -411,61 +341,13 @@ bool boot_restart_is_pending(const struct core *c, node_ix n)
     return false;
 }
 
-/* ---- reports of served generations ---- */
-
-/* The document boot_seen with the new generation, without noderoles that were deleted or no longer
- * serve boots. */
-static struct str boot_seen_with(struct core *c, node_ix n, noderole_ix by, int64_t generation)
-{
-    const struct json *old = doc_tree(c->arena, doc_of(c, node_at(c, n)->boot_seen));
-    struct json *fresh = json_make(c->arena, JSON_OBJECT);
-    for (const struct json *entry = old->first; entry; entry = entry->next) {
-        int64_t id = 0;
-        const noderole_ix nr =
-            str_parse_i64(entry->key, &id) ? noderole_by_id(c, id) : (noderole_ix){0};
-        if (nr.v && boot_noderole_serves(c, nr))
-            json_set(fresh, entry->key, json_clone(c->arena, entry));
-    }
-    json_set(fresh, str_from_i64(c->arena, noderole_at(c, by)->o.id),
-             json_make_i64(c->arena, generation));
-    return json_write(c->arena, fresh);
-}
-
-void do_node_boot_served(struct core *c, const struct node_boot_served_command *p)
-{
-    const node_ix n = node_by_id(c, p->id);
-    const noderole_ix by = noderole_by_id(c, p->noderole_id);
-    c->out->id = p->id;
-    if (!n.v)
-        refuse_missing(c, "id", "node", p->id);
-    if (c->depth == 0)
-        refuse(c, PROBLEM_NOT_SUPPORTED, STR("generation"),
-               STR("only a hook of the role that served it can report this"));
-    if (!by.v && c->command->if_turn != IF_THERE)
-        refuse_missing(c, "noderole_id", "noderole", p->noderole_id);
-    if (by.v && !boot_noderole_serves(c, by))
-        refuse(c, PROBLEM_BAD_VALUE, STR("noderole_id"),
-               STR("its role does not serve boots: it lacks the flag serves-boot"));
-    if (refused(c) || !by.v)
-        return;
-    /* Ignore a generation that the node has not reached, or that was reported before. */
-    const struct json *seen = doc_tree(c->arena, doc_of(c, node_at(c, n)->boot_seen));
-    if (p->generation > node_at(c, n)->boot_generation ||
-        p->generation <= boot_generation_served_by(c, seen, by, c->arena))
-        return;
-    put_doc(c, &node_edit(c, n)->boot_seen, boot_seen_with(c, n, by, p->generation));
-    barrier_advance_node(c, n);
-    if (boot_is_served(c, n, c->arena))
-        node_changed(c, n); /* hooks see boot_served = true */
-}
-
 /* ---- deadlines ---- */
 
 void boot_tick(struct core *c)
 {
     const int64_t deadline = boot_next_deadline(c);
     if (deadline >= 0 && deadline <= c->mono_ms)
-        vars_edit(c)->boot_due = true;
+        boot_service_changed(c);
 }
 
 int64_t boot_next_deadline(const struct core *c)
@@ -485,28 +367,17 @@ void boot_load(struct core *c)
 
 /* ---- queries and checks ---- */
 
-noderole_ix boot_blocking_noderole(const struct core *c, node_ix n, struct arena *a,
-                                   int64_t *out_generation)
+noderole_ix boot_blocking_noderole(const struct core *c, node_ix n, bool but_native)
 {
-    const struct vec *rows = &node_at(c, n)->barrier;
-    if (view_node_flags(c, n) & SEEN_NODE_POWER && core_settings(c)->barrier_s) {
-        *out_generation = node_at(c, n)->boot_generation;
-        const noderole_ix first = unserved_boots(c, n, *out_generation, a).first;
-        if (first.v)
-            return first;
-    }
-    for (uint32_t i = 0; i < rows->count; i++) {
-        const outbox_ix ix = {vec_at(c, rows, i)};
-        *out_generation = outbox_at(c, ix)->generation;
-        if (barrier_has_deadline(c, ix))
-            return unserved_boots(c, n, *out_generation, a).first;
-    }
-    return (noderole_ix){0};
+    const bool is_ordered =
+        node_at(c, n)->barrier.count ||
+        (view_node_flags(c, n) & SEEN_NODE_POWER && core_settings(c)->barrier_s);
+    return is_ordered ? boot_service_late(c, n, but_native).first : (noderole_ix){0};
 }
 
-bool boot_is_served(const struct core *c, node_ix n, struct arena *a)
+bool boot_is_served(const struct core *c, node_ix n)
 {
-    return !unserved_boots(c, n, node_at(c, n)->boot_generation, a).first.v;
+    return !boot_service_late(c, n, false).first.v;
 }
 
 static const char *boot_check_probes(const struct core *c)

@@ -1,3 +1,4 @@
+#include "core/boot/boot_service.h"
 #include "core/boot/boot_changes.h"
 #include "core/data/data.h"
 #include "core/network/network_private.h"
@@ -312,6 +313,16 @@ static struct str args_grant_state(const struct core *c, node_ix n)
     return str_from(grant_state_name(grant.state));
 }
 
+/* Why the machine is not served unless an operator does something; empty while that may still
+ * come. */
+static struct str args_boot_problem(const struct writer *w, node_ix n)
+{
+    const struct boot_late late = boot_service_late(w->c, n, false);
+    return late.failed.v
+               ? boot_service_problem(w->c, n, late, node_at(w->c, n)->boot_generation, w->arena)
+               : STR("");
+}
+
 static void args_put_node(struct writer *w, node_ix n, bool with_roles)
 {
     const struct node *node = node_at(w->c, n);
@@ -322,7 +333,8 @@ static void args_put_node(struct writer *w, node_ix n, bool with_roles)
     args_put_bool(w, "alive", node->alive);
     args_put_bool(w, "available", node->available);
     args_put_number(w, "boot_generation", node->boot_generation);
-    args_put_bool(w, "boot_served", boot_is_served(w->c, n, w->arena));
+    args_put_string(w, "boot_problem", args_boot_problem(w, n));
+    args_put_bool(w, "boot_served", boot_is_served(w->c, n));
     args_put_string(w, "bootenv", text_of(w->c, node->bootenv));
     args_put_node_data(w, node);
     args_put_string(w, "deployment", text_of(w->c, deployment_at(w->c, node->deployment)->name));

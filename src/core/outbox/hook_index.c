@@ -1,3 +1,4 @@
+#include "core/boot/boot_service.h"
 #include "core/core_private.h"
 
 /* The roles that define each hook about nodes and networks (vars.hook_roles), in the order in
@@ -46,5 +47,5 @@ void hooks_index(struct core *c)
             if (hooks_role_defines(c, (role_ix){ix}, listed[h]))
                 hooks_insert_role(c, listed[h], (role_ix){ix});
     }
-    boot_index(c);
+    boot_service_index(c);
 }

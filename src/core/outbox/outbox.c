@@ -1,3 +1,4 @@
+#include "core/boot/boot_service.h"
 #include "core/data/data.h"
 #include "core/machine/grants.h"
 
@@ -140,7 +141,8 @@ void outbox_forget_noderole(struct core *c, noderole_ix ix)
 {
     const int64_t id = noderole_at(c, ix)->o.id;
     int64_t at = 0;
-    boot_server_changed(c, ix); /* a power action may wait for this noderole */
+    boot_service_noderole_changed(c, ix); /* a power action may wait for it */
+    boot_due_forget(c, ix);
     grant_noderole_changed(c, ix, GRANT_VOID_DELETED);
     while (noderole_at(c, ix)->hooks_pending_count) {
         const outbox_ix row = {core_next_row(c, TABLE_OUTBOX, at)};
@@ -155,27 +157,15 @@ void outbox_forget_noderole(struct core *c, noderole_ix ix)
 
 /* ---- hooks of nodes and deployment roles ---- */
 
-static void hooks_add_for_node(struct core *c, enum hook hook, node_ix n, uint32_t flag)
+void hooks_node(struct core *c, enum hook hook, node_ix n)
 {
     const struct vec *roles = &c->vars.hook_roles[hook];
     for (uint32_t i = 0; i < roles->count; i++) {
         const role_ix role = {vec_at(c, roles, i)};
-        if (flag && !(role_at(c, role)->flags & flag))
-            continue;
         const outbox_ix ix = outbox_add_hook(c, hook, role, TABLE_NODE, node_at(c, n)->o.id);
         if (ix.v) /* the name is stored, because the node may be deleted before the delivery */
             put_text(c, &outbox_edit(c, ix)->detail, text_of(c, node_at(c, n)->name));
     }
-}
-
-void hooks_node(struct core *c, enum hook hook, node_ix n)
-{
-    hooks_add_for_node(c, hook, n, 0);
-}
-
-void hooks_node_of(struct core *c, enum hook hook, node_ix n, uint32_t flag)
-{
-    hooks_add_for_node(c, hook, n, flag);
 }
 
 void hooks_deployment_role(struct core *c, enum hook hook, deployment_role_ix dr)

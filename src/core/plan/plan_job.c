@@ -225,6 +225,8 @@ static bool plan_watches_row(const struct plan *p, enum table table, uint32_t ix
     if (table == TABLE_NODEROLE)
         return plan_watches_noderole(p, (noderole_ix){ix}) ||
                (is_edit && plan_watches_boots(p, (noderole_ix){ix}));
+    if (table == TABLE_BOOT_DUE)
+        return p->view.has_read_boots;
     if (table == TABLE_NODE)
         return plan_watches_node(p, (node_ix){ix});
     if (table == TABLE_DEPLOYMENT)

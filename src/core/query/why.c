@@ -205,8 +205,7 @@ static void why_transition(struct why_chain *ch, noderole_ix nr)
 /* Adds what prevents the machine from being switched. Returns false if nothing is known. */
 static bool why_power(struct why_chain *ch, node_ix n)
 {
-    int64_t generation = 0;
-    const noderole_ix server = boot_blocking_noderole(ch->c, n, ch->arena, &generation);
+    const noderole_ix server = boot_blocking_noderole(ch->c, n, ch->but_hooks);
     const struct node *node = node_at(ch->c, n);
     const struct str status =
         grant_has_reason(node->reason) ? STR("") : text_of(ch->c, node->status);
@@ -214,7 +213,7 @@ static bool why_power(struct why_chain *ch, node_ix n)
     const bool is_about_ssh =
         node->reason >= REASON_SSH_KEY_REFUSED && node->reason <= REASON_SSH_FAILED;
     struct buf number = buf_in(ch->arena);
-    buf_put_i64(&number, generation);
+    buf_put_i64(&number, node->boot_generation);
     if (server.v)
         why_add_noderole(ch, CAUSE_BOOT_NOT_SERVED, server,
                          CAUSE_TEXT(ch, why_node_name(ch, n), STR(" is waiting for "),

@@ -1,5 +1,6 @@
 #include "core/query/why_boot.h"
 
+#include "core/boot/boot_service.h"
 #include "core/network/network_private.h"
 
 /* What keeps the machine of a node from booting what the node says (docs/spec/boot.md): it has no
@@ -108,18 +109,8 @@ struct cause *core_why_boot(const struct core *c, int64_t node_id, struct arena 
 
 bool core_boot_is_used(const struct core *c)
 {
-    const struct vec *roles = &c->vars.boot_roles;
-    for (uint32_t i = 0; i < roles->count; i++) {
-        const struct vec *drs = &role_at(c, (role_ix){vec_at(c, roles, i)})->deployed;
-        for (uint32_t k = 0; k < drs->count; k++) {
-            const struct vec *all =
-                &deployment_role_at(c, (deployment_role_ix){vec_at(c, drs, k)})->noderoles;
-            for (uint32_t j = 0; j < all->count; j++)
-                if (noderole_at(c, (noderole_ix){vec_at(c, all, j)})->state != NODEROLE_PROPOSED)
-                    return true;
-        }
-    }
-    return false;
+    struct boot_service_cursor at = {0};
+    return boot_service_next(c, &at).v != 0;
 }
 
 bool boot_why(const struct core *c, node_ix n, struct arena *a, struct cause *out_cause)

@@ -1,3 +1,4 @@
+#include "core/boot/boot_service.h"
 #include "core/network/network_private.h"
 
 /* The scheduler ("annealer"): which noderole starts, and when (docs/spec/runs.md, ADR 0019).
@@ -260,6 +261,8 @@ void do_anneal(struct core *c, const struct anneal_command *p)
 {
     const uint32_t until = p->budget ? c->dirty.count + p->budget : UINT32_MAX;
     const bool is_idle = !anneal_can_progress(c);
+    if (c->vars.boot_review)
+        boot_due_review(c);
     /* One slice in each batch at least, and in each step if there is nothing else. Deletions come
      * first: names of addresses that are deleted need no evaluation. */
     if (anneal_has_slices(c) && (is_idle || !c->sliced)) {
@@ -284,12 +287,14 @@ void do_anneal(struct core *c, const struct anneal_command *p)
 
 bool core_has_work(const struct core *c)
 {
-    return c->vars.rerunning || anneal_has_slices(c) || anneal_can_progress(c);
+    return c->vars.rerunning || c->vars.boot_review || anneal_has_slices(c) ||
+           anneal_can_progress(c);
 }
 
 bool core_has_only_slices_left(const struct core *c)
 {
-    return anneal_has_slices(c) && !c->vars.rerunning && !anneal_can_progress(c);
+    return anneal_has_slices(c) && !c->vars.rerunning && !c->vars.boot_review &&
+           !anneal_can_progress(c);
 }
 
 void anneal_forget_candidates(struct core *c, node_ix n)

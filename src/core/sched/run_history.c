@@ -49,6 +49,27 @@ void run_archive(struct core *c, run_ix ix, uint32_t result, struct str runlog,
     put_text(c, &text, STR(""));
 }
 
+void run_archive_served(struct core *c, noderole_ix nr, struct str runlog)
+{
+    struct noderole *row = noderole_edit(c, nr);
+    text_h log = 0;
+    if (row->run.v || row->attempt == UINT32_MAX)
+        return; /* a native role has no runs; one that had another jig may still have one */
+    row->attempt++;
+    put_text(c, &log, runlog_tail(runlog));
+    archive_note(c, (struct archived){.table = TABLE_OLD_RUN,
+                                      .noderole_id = row->o.id,
+                                      .attempt = row->attempt,
+                                      .run_id = core_take_id(c, TABLE_RUN),
+                                      .node_id = node_at(c, row->node)->o.id,
+                                      .role_id = role_at(c, row->role)->o.id,
+                                      .started_at = c->now_ms,
+                                      .ended_at = c->now_ms,
+                                      .result = RESULT_OK,
+                                      .data = log});
+    put_text(c, &log, STR(""));
+}
+
 /* The deletion is visited before the new row. It never refers to a row of the same batch: a start
  * is durable before it can end, so at most one attempt of a noderole ends in one batch. */
 void run_collect(const struct core *c, const struct archived *old,

@@ -1,6 +1,9 @@
 #include "core/network/network_private.h"
 #include "core/machine/grants.h"
 
+#include "base/json/json.h"
+#include "core/boot/boot_service.h"
+
 /* The state machine of a run, the execution of one noderole (docs/spec/runs.md).
  *
  *   QUEUED   -> RUNNING            it starts
@@ -92,8 +95,10 @@ static void run_unlink_noderole(struct core *c, run_ix ix)
     struct noderole *row = noderole_derive(c, nr);
     if (row->run.v == ix.v)
         row->run = (run_ix){0};
-    if (row->queued.v == ix.v)
-        row->queued = (run_ix){0};
+    if (row->queued.v != ix.v)
+        return;
+    row->queued = (run_ix){0};
+    boot_due_run_dropped(c, nr);
 }
 
 static void run_remove(struct core *c, run_ix ix)
@@ -275,13 +280,46 @@ static void run_begin_attempt(struct core *c, noderole_ix ix, run_ix run)
     noderole_derive(c, ix)->run = run;
 }
 
+static bool run_announces_boot(const struct core *c, noderole_ix nr, struct arena *a)
+{
+    const doc_h announces = role_at(c, noderole_at(c, nr)->role)->announces;
+    const struct json *steps = doc_tree(a, announces ? text_of(c, announces) : STR("[]"));
+    for (const struct json *step = steps->first; step; step = step->next)
+        if (str_eq(step->text, STR("boot")))
+            return true;
+    return false;
+}
+
+/* Add the member `boot` to the staged data (docs/spec/boot.md): the machines that a role publishes,
+ * or, for a role that announces to boot its machine, whether that is served. It is of the moment of
+ * the start, also if the rest was staged earlier. */
+static struct str run_stage_boot(struct core *c, noderole_ix ix, struct str staged,
+                                 struct boot_portion *out_part)
+{
+    struct json *boot = NULL;
+    if (boot_service_is_published(c, ix)) {
+        *out_part = boot_due_stage(c, ix, c->arena);
+        boot = out_part->tree;
+    } else if (run_announces_boot(c, ix, c->arena)) {
+        boot = boot_service_stage(c, noderole_at(c, ix)->node, c->arena);
+    }
+    if (!boot)
+        return staged;
+    struct json *tree = doc_tree(c->arena, staged);
+    json_set(tree, STR("boot"), boot);
+    return json_write(c->arena, tree);
+}
+
 void run_start(struct core *c, noderole_ix ix, run_ix queued)
 {
     /* Check the input. Both checks put the noderole into ERROR and start nothing. */
     const bool frozen = queued.v && run_at(c, queued)->frozen;
+    struct boot_portion part = {0};
     if (!frozen && run_fail_if_attrib_missing(c, ix))
         return;
-    const struct str staged = frozen ? STR("") : stage_noderole(c, ix, c->arena);
+    const struct str before =
+        frozen ? doc_of(c, run_at(c, queued)->data) : stage_noderole(c, ix, c->arena);
+    const struct str staged = run_stage_boot(c, ix, before, &part);
     if (run_fail_if_too_large(c, ix, staged))
         return;
     const run_ix run = queued.v ? queued : run_make(c, ix, QUEUE_NORMAL);
@@ -289,11 +327,13 @@ void run_start(struct core *c, noderole_ix ix, run_ix queued)
         return;
 
     /* Fill the row. */
-    if (!frozen) {
+    if (!frozen || staged.at != before.at)
         put_doc(c, &run_edit(c, run)->data, staged);
+    if (!frozen)
         defaults_mark_staged(c, ix);
-    }
     run_begin_attempt(c, ix, run);
+    if (part.tree)
+        boot_due_begin(c, ix, &part);
     struct run *row = run_edit(c, run);
     row->attempt = noderole_at(c, ix)->attempt;
     row->started_at = c->now_ms;
@@ -373,12 +413,14 @@ static void run_handle_ok(struct core *c, run_ix run, noderole_ix nr,
                           const struct run_done_command *p)
 {
     const bool committed = run_at(c, run)->committed;
+    const uint32_t attempt = run_at(c, run)->attempt;
     const node_ix n = run_at(c, run)->node;
     run_remove(c, run);
     run_store_wall(c, nr, p);
     noderole_edit(c, nr)->run_count++;
     run_clear_log(c, nr); /* of earlier attempts that failed */
     run_activate_noderole(c, nr, committed, false);
+    boot_due_end(c, nr, attempt);
     run_apply_machine_requests(c, n, p);
 }
 
@@ -574,6 +616,7 @@ void do_tick(struct core *c, const struct tick_command *p)
     while (omap_ceil(&c->timers, 0, &key, &ix) && (int64_t)(key >> TIMER_BITS) <= c->mono_ms)
         run_set_state(c, (run_ix){ix}, RUN_QUEUED);
     boot_tick(c);
+    boot_servers_tick(c);
     grants_tick(c);
     leases_tick(c);
 }
@@ -583,8 +626,8 @@ int64_t core_next_deadline(const struct core *c)
     uint64_t key;
     uint32_t ix;
     int64_t next = omap_ceil(&c->timers, 0, &key, &ix) ? (int64_t)(key >> TIMER_BITS) : -1;
-    const int64_t others[] = {boot_next_deadline(c), grants_next_deadline(c),
-                              leases_next_deadline(c)};
+    const int64_t others[] = {boot_next_deadline(c), boot_servers_next_deadline(c),
+                              grants_next_deadline(c), leases_next_deadline(c)};
     for (uint32_t i = 0; i < sizeof others / sizeof *others; i++)
         if (next < 0 || (others[i] >= 0 && others[i] < next))
             next = others[i];

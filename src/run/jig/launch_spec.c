@@ -362,7 +362,7 @@ bool launch_spec_lack(const struct jig_work *w, const struct jig_end *end, struc
 
 /* Codes that scripts may report with die_because. The line of script.sh on the result channel is
  * "#halligan-reason CODE SUBJECT<TAB>SENTENCE". */
-static const enum reason_code reported_codes[] = {REASON_DISK_DIFFERS};
+static const enum reason_code reported_codes[] = {REASON_DISK_DIFFERS, REASON_BOOT_NOT_SERVED};
 
 static bool launch_spec_reported(const struct jig_end *end, struct arena *a, struct reason *out_why)
 {

@@ -169,6 +169,20 @@ static err script_prepare(const struct jig_work *w, struct arena *a, struct laun
     return launch_spec_on_node(w, a, &archive, r, out_why);
 }
 
+/* The time that the run parks: that of the command park_for, else an hour. What does not arrive as a
+ * time is left out, since the run is resumed at the end of any other time too. */
+static int64_t script_park_ms(const struct jig_end *end, struct arena *a)
+{
+    struct archive_reader reader = {.arena = a, .bytes = end->out};
+    struct archive_member m;
+    int64_t seconds = 0;
+    while (archive_next(&reader, &m) == OK)
+        if (m.kind == ARCHIVE_FILE && str_eq(m.name, STR(".park")) &&
+            (!str_parse_i64(m.content, &seconds) || seconds < 1 || seconds > PARK_MS_MAX / 1000))
+            seconds = 0;
+    return seconds ? seconds * 1000 : JIG_PARK_MS;
+}
+
 static struct reason script_conclude(const struct jig_work *w, const struct jig_end *end,
                                      struct arena *a, struct run_done_command *done)
 {
@@ -188,7 +202,7 @@ static struct reason script_conclude(const struct jig_work *w, const struct jig_
     done->node_dead = end->code & (SHUT_DOWN | REBOOT);
     /* Both requests together: off. */
     done->power = end->code & SHUT_DOWN ? STR("off") : end->code & REBOOT ? STR("reboot") : STR("");
-    done->park_ms = end->code & UNFINISHED ? JIG_PARK_MS : 0;
+    done->park_ms = end->code & UNFINISHED ? script_park_ms(end, a) : 0;
     return why;
 }
 

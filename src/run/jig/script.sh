@@ -4,7 +4,8 @@
 #   sh script.sh PLACE NODE
 #
 # PLACE is the directory of the unpacked archive. Output of scripts goes to the log; standard output
-# carries only the values, as concatenated archives, and after a failure the measurements.
+# carries only the values and the time that the run parks, as concatenated archives, and after a
+# failure the measurements.
 set -u
 
 place=$1
@@ -21,6 +22,7 @@ if [ $((code & 15)) -ne 0 ]; then
     exit "$code"
 fi
 cd "$place/scripts" || exit 1
+[ ! -f .park ] || tar -cf - .park || exit 1
 [ -d attrs ] || exit "$code"
 cd attrs || exit 1
 find . -type f -name wall -exec tar -cf - '{}' + || {

@@ -17,12 +17,16 @@ static void give_hammer(struct world *w, const char *node)
                 .username = STR("root")));
 }
 
-/* Machine n1; s1 serves boots on two nodes, s2 on one; all of them active. */
+/* Machine n1 in the boot view; s1 serves boots on two nodes, s2 on one: their runs publish it. All
+ * of them are active and have published everything. */
 static struct world *served_world(void)
 {
     struct world *w = world_open();
     DONE(w, cmd_import(w, "{'barclamp':{'name':'tools','source_path':'/tools'},"
                           "'hammers':[{'name':'power','type':'ipmi','priority':1}]}"));
+    DONE(w, CMD(SETTINGS_UPDATE, settings_update,
+                .given = GIVEN_SETTINGS_POOL_NORMAL | GIVEN_SETTINGS_POOL_HIGH, .pool_normal = 9,
+                .pool_high = 9));
     world_role(w, "s1", "'flags':['serves-boot'],'hooks':['on_node_change']");
     world_role(w, "s2", "'flags':['serves-boot']");
     world_role(w, "disco", "'jig':'noop','flags':['discovery','milestone']");
@@ -30,15 +34,16 @@ static struct world *served_world(void)
     world_node(w, "n1", NULL);
     world_node(w, "d1", NULL);
     world_node(w, "d2", NULL);
+    world_node(w, "d3", NULL);
     give_hammer(w, "n1");
-    static const char *const servers[] = {"s1@d1", "s1@d2", "s2@d1"};
+    static const char *const servers[] = {"s1@d1", "s1@d2", "s2@d3"};
     for (uint32_t i = 0; i < 3; i++) {
         world_bind(w, servers[i]);
         world_bring(w, servers[i], "active");
     }
     world_bind(w, "disco@n1");
     world_bring(w, "disco@n1", "active");
-    world_deliver(w);
+    world_run_all(w);
     world_clear_effects(w);
     return w;
 }
@@ -54,17 +59,12 @@ static struct command cmd_power(struct world *w, const char *action)
     return CMD(NODE_POWER, node_power, .id = the_node(w, "n1"), .action = str_from(action));
 }
 
-static struct command cmd_served(struct world *w, const char *server, int64_t generation)
+/* The noderole publishes what it must: one run, with success. */
+static void serve(struct world *w, const char *server)
 {
-    struct command command = CMD(NODE_BOOT_SERVED, node_boot_served, .id = the_node(w, "n1"),
-                                 .noderole_id = the_noderole(w, server), .generation = generation);
-    command.depth = 1; /* sent by a hook */
-    return command;
-}
-
-static void report_served(struct world *w, const char *server, int64_t generation)
-{
-    DONE(w, cmd_served(w, server, generation));
+    if (!world_run(w, server, RUN_RUNNING))
+        world_anneal(w);
+    world_finish(w, server, RESULT_OK);
 }
 
 /* The monotonic clock of the fixture. */
@@ -110,11 +110,6 @@ static const char *sent_orders(struct world *w)
 static const char *status(struct world *w)
 {
     return str_z(&w->arena, read_node(w, "n1").status);
-}
-
-static const char *seen(struct world *w)
-{
-    return shown(w, read_node(w, "n1").boot_seen);
 }
 
 /* The number of power rows in the outbox. */
@@ -166,71 +161,6 @@ TEST(a_change_of_the_boot_environment_increments_the_generation)
     world_close(w);
 }
 
-/* ---- reports of served generations ---- */
-
-TEST(a_served_generation_never_decreases)
-{
-    struct world *w = served_world();
-    DONE(w, cmd_bootenv(w, "local"));
-    DONE(w, cmd_bootenv(w, "debian-install"));
-    EXPECT_STR(seen(w), "{}");
-    report_served(w, "s1@d1", 3); /* the node has not reached it */
-    EXPECT_STR(seen(w), "{}");
-    report_served(w, "s1@d1", 2);
-    const char *two = seen(w);
-    report_served(w, "s1@d1", 1);
-    report_served(w, "s1@d1", 0);
-    report_served(w, "s1@d1", -5);
-    EXPECT_STR(seen(w), two);
-    CHECK(w->fx.count == 0);
-    world_close(w);
-}
-
-TEST(only_noderoles_that_serve_boots_may_report)
-{
-    struct world *w = served_world();
-    DONE(w, cmd_bootenv(w, "local"));
-    EXPECT_STR(REFUSED(w, cmd_served(w, "disco@n1", 1), BAD_VALUE, "noderole_id"),
-               "its role does not serve boots: it lacks the flag serves-boot");
-    struct command command = cmd_served(w, "s1@d1", 1);
-    command.depth = 0; /* sent by an operator */
-    EXPECT_STR(REFUSED(w, command, NOT_SUPPORTED, "generation"),
-               "only a hook of the role that served it can report this");
-    command = cmd_served(w, "s1@d1", 1);
-    command.node_boot_served.id = 999;
-    REFUSED(w, command, NOT_FOUND, "id");
-    command.if_turn = IF_THERE;
-    DONE(w, command);
-    command = cmd_served(w, "s1@d1", 1);
-    command.node_boot_served.noderole_id = 999;
-    REFUSED(w, command, NOT_FOUND, "noderole_id");
-    command.if_turn = IF_THERE;
-    DONE(w, command);
-    EXPECT_STR(seen(w), "{}");
-    world_close(w);
-}
-
-TEST(deleted_servers_are_removed_from_boot_seen)
-{
-    struct world *w = served_world();
-    DONE(w, cmd_bootenv(w, "local"));
-    report_served(w, "s1@d1", 1);
-    report_served(w, "s1@d2", 1);
-    char both[64], one[64];
-    snprintf(both, sizeof both, "{'%lld':1,'%lld':1}", (long long)the_noderole(w, "s1@d1"),
-             (long long)the_noderole(w, "s1@d2"));
-    snprintf(one, sizeof one, "{'%lld':1,'%lld':1}", (long long)the_noderole(w, "s1@d2"),
-             (long long)the_noderole(w, "s2@d1"));
-    EXPECT_STR(seen(w), both);
-    DONE(w, cmd_propose(w, "s1@d1"));
-    DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "s1@d1")));
-    world_commit_deployment(w, "system");
-    CHECK(!world_bound(w, "s1@d1"));
-    report_served(w, "s2@d1", 1);
-    EXPECT_STR(seen(w), one);
-    world_close(w);
-}
-
 /* ---- the barrier ---- */
 
 TEST(a_restart_waits_until_every_noderole_has_served)
@@ -243,11 +173,11 @@ TEST(a_restart_waits_until_every_noderole_has_served)
         DONE(w, cmd_power(w, actions[i]));
         EXPECT_STR(sent_orders(w), "");
         CHECK(is_waiting(w, actions[i]) && orders(w) == 1);
-        report_served(w, "s1@d1", 1);
+        serve(w, "s1@d1");
         EXPECT_STR(sent_orders(w), "");
-        report_served(w, "s2@d1", 1);
+        serve(w, "s2@d3");
         EXPECT_STR(sent_orders(w), "");
-        report_served(w, "s1@d2", 1); /* each noderole counts, not each role */
+        serve(w, "s1@d2"); /* each noderole counts, not each role */
         EXPECT_STR(sent_orders(w), actions[i]);
         CHECK(!is_waiting(w, actions[i]) && orders(w) == 1);
         EXPECT_STR(status(w), "");
@@ -299,16 +229,16 @@ TEST(power_goes_at_once_when_everything_is_served)
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
     discard_effects(w);
-    report_served(w, "s1@d1", 1);
-    report_served(w, "s1@d2", 1);
-    report_served(w, "s2@d1", 1);
+    serve(w, "s1@d1");
+    serve(w, "s1@d2");
+    serve(w, "s2@d3");
     power_goes_at_once(w);
 }
 
 TEST(power_goes_at_once_when_no_role_serves_boots)
 {
     struct world *w = served_world();
-    static const char *const servers[] = {"s1@d1", "s1@d2", "s2@d1"};
+    static const char *const servers[] = {"s1@d1", "s1@d2", "s2@d3"};
     for (uint32_t i = 0; i < 3; i++)
         DONE(w, cmd_propose(w, servers[i])); /* PROPOSED noderoles are not waited for */
     DONE(w, cmd_bootenv(w, "local"));
@@ -329,14 +259,14 @@ TEST(power_goes_at_once_with_the_test_jig_or_without_a_barrier)
     }
 }
 
-TEST(a_role_that_has_not_served_gets_on_node_change_again)
+TEST(an_order_does_not_call_roles_that_have_not_served)
 {
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
     world_alive(w, "n1", false);
     discard_effects(w);
-    DONE(w, cmd_power(w, "on")); /* does not change the node */
-    EXPECT_EFFECTS(w, "power on n1; on_node_change s1 n1");
+    DONE(w, cmd_power(w, "on"));
+    EXPECT_EFFECTS(w, "power on n1"); /* their runs were requested with the change */
     world_close(w);
 }
 
@@ -357,10 +287,10 @@ TEST(redeploy_debug_and_undebug_wait)
         CHECK(read_node(w, "n1").boot_generation == generation);
         CHECK(is_waiting(w, actions[i]) || is_waiting(w, "reset"));
         CHECK(!read_node(w, "n1").alive);
-        report_served(w, "s1@d1", generation);
-        report_served(w, "s1@d2", generation);
+        serve(w, "s1@d1");
+        serve(w, "s1@d2");
         CHECK(orders(w) == 2 && !sent_orders(w)[0]); /* the boot device and the restart */
-        report_served(w, "s2@d1", generation);
+        serve(w, "s2@d3");
         CHECK(sent_orders(w)[0]);
         world_close(w);
     }
@@ -389,19 +319,22 @@ TEST(orders_are_performed_in_order)
     discard_effects(w);
     DONE(w, cmd_power(w, "reset"));
     DONE(w, cmd_power(w, "off"));
+    world_anneal(w);
     EXPECT_STR(sent_orders(w), "");
     DONE(w, cmd_bootenv(w, "debian-install"));
     EXPECT_STR(sent_orders(w), "");
     DONE(w, cmd_power(w, "on"));
     CHECK(is_waiting(w, "off") && is_waiting(w, "boot pxe") && is_waiting(w, "on"));
     world_reload(w);
-    report_served(w, "s1@d1", 2);
-    report_served(w, "s1@d2", 1);
-    report_served(w, "s2@d1", 1);
-    EXPECT_STR(sent_orders(w), "reset; off; boot pxe"); /* "on" waits for the second generation */
-    report_served(w, "s1@d2", 2);
-    report_served(w, "s2@d1", 2);
-    EXPECT_STR(sent_orders(w), "on");
+    serve(w, "s1@d1");
+    serve(w, "s1@d2");
+    serve(w, "s2@d3");
+    CHECK(orders(w) == 4 && !sent_orders(w)[0]); /* they have published the first generation */
+    serve(w, "s1@d1");
+    serve(w, "s1@d2");
+    CHECK(orders(w) == 4 && !sent_orders(w)[0]);
+    serve(w, "s2@d3");
+    EXPECT_STR(sent_orders(w), "reset; off; boot pxe; on");
     world_close(w);
 }
 
@@ -448,8 +381,8 @@ TEST(an_order_is_given_up_at_its_deadline)
     discard_effects(w);
     DONE(w, cmd_power(w, "reboot"));
     const int64_t asked_ms = mono_ms(w);
-    report_served(w, "s1@d1", 1);
-    report_served(w, "s2@d1", 1);
+    serve(w, "s1@d1");
+    serve(w, "s2@d3");
     CHECK(core_next_deadline(w->core) == asked_ms + BARRIER_MS);
     advance_clock(w, BARRIER_MS - 10 * SECOND);
     CHECK(is_waiting(w, "reboot"));
@@ -461,7 +394,7 @@ TEST(an_order_is_given_up_at_its_deadline)
                "within 600 s");
     EXPECT_EFFECTS(w, "on_node_change plain n1; on_node_change s1 n1");
     CHECK(!read_node(w, "n1").alive); /* it does not run the ordered environment */
-    report_served(w, "s1@d2", 1);
+    serve(w, "s1@d2");
     EXPECT_STR(sent_orders(w), "");
 
     DONE(w, cmd_power(w, "reboot")); /* a new order is performed */
@@ -499,9 +432,9 @@ TEST(nothing_runs_after_a_restart_was_given_up)
     HAS(status(w), "reboot was not done");
     why_is(w, TABLE_NODEROLE, the_noderole(w, "disco@n1"), CAUSE_NODE_STOPPED, status(w));
 
-    report_served(w, "s1@d1", 1);
-    report_served(w, "s1@d2", 1);
-    report_served(w, "s2@d1", 1);
+    serve(w, "s1@d1");
+    serve(w, "s1@d2");
+    serve(w, "s2@d3");
     DONE(w, cmd_power(w, "reboot"));
     world_deliver(w);
     CHECK(!read_node(w, "n1").stopped && !read_node(w, "n1").alive && !status(w)[0]);
@@ -538,9 +471,9 @@ TEST(a_later_restart_replaces_a_waiting_one)
     DONE(w, cmd_power(w, "off"));
     DONE(w, cmd_power(w, "reset")); /* not replaced: there is an "off" between the two */
     CHECK(orders(w) == 3);
-    report_served(w, "s1@d1", 1);
-    report_served(w, "s1@d2", 1);
-    report_served(w, "s2@d1", 1);
+    serve(w, "s1@d1");
+    serve(w, "s1@d2");
+    serve(w, "s2@d3");
     EXPECT_STR(sent_orders(w), "reboot; off; reset");
     DONE(w, cmd_power(w, "reset")); /* a delivered order is not replaced */
     CHECK(orders(w) == 4);
@@ -597,11 +530,15 @@ TEST(an_order_is_given_up_if_a_server_is_in_error)
     CHECK(!read_node(w, "n1").alive);
 
     /* A server that enters ERROR after it has served does not block. */
-    report_served(w, "s1@d2", 1);
+    DONE(w, cmd_retry(w, "s1@d2"));
+    serve(w, "s1@d2");
+    DONE(w, cmd_enqueue(w, "s1@d2"));
+    world_anneal(w);
+    world_finish(w, "s1@d2", RESULT_FAILED);
     DONE(w, cmd_power(w, "on"));
     CHECK(is_waiting(w, "on"));
-    report_served(w, "s1@d1", 1);
-    report_served(w, "s2@d1", 1);
+    serve(w, "s1@d1");
+    serve(w, "s2@d3");
     EXPECT_STR(sent_orders(w), "on");
     world_close(w);
 }
@@ -612,10 +549,10 @@ TEST(a_deleted_server_is_not_waited_for)
     DONE(w, cmd_bootenv(w, "local"));
     discard_effects(w);
     DONE(w, cmd_power(w, "reboot"));
-    report_served(w, "s1@d1", 1);
+    serve(w, "s1@d1");
     DONE(w, cmd_propose(w, "s1@d2"));
     CHECK(is_waiting(w, "reboot"));
-    DONE(w, CMD(NODE_PROPOSE, node_propose, .id = the_node(w, "d1")));
+    DONE(w, CMD(NODE_PROPOSE, node_propose, .id = the_node(w, "d3")));
     EXPECT_STR(sent_orders(w), "reboot");
     world_close(w);
 }
@@ -625,8 +562,8 @@ TEST(a_role_without_serves_boot_is_not_waited_for)
     struct world *w = served_world();
     DONE(w, cmd_bootenv(w, "local"));
     discard_effects(w);
-    report_served(w, "s1@d1", 1);
-    report_served(w, "s1@d2", 1);
+    serve(w, "s1@d1");
+    serve(w, "s1@d2");
     DONE(w, cmd_power(w, "reboot"));
     CHECK(is_waiting(w, "reboot"));
     struct record role, barclamp;
@@ -741,7 +678,7 @@ TEST(why_names_the_server_and_the_failure)
     DONE(w, cmd_bootenv(w, "local"));
     discard_effects(w);
     DONE(w, cmd_power(w, "reboot"));
-    report_served(w, "s1@d1", 1);
+    serve(w, "s1@d1");
     const char *waits =
         "node `n1.example.com` is waiting for `s1` on `d2.example.com` to serve boot generation 1";
     discard_effects(w);
@@ -754,8 +691,7 @@ TEST(why_names_the_server_and_the_failure)
     DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "disco@n1")));
     world_commit_deployment(w, "system");
     why_is(w, TABLE_NODE, n1, CAUSE_POWER_FAILED, status(w));
-    report_served(w, "s1@d2", 1);
-    report_served(w, "s2@d1", 1);
+    world_run_all(w); /* without the noderole the machine is not in the boot view: a change */
     DONE(w, cmd_power(w, "reboot"));
     discard_effects(w);
     why_is(w, TABLE_NODE, n1, CAUSE_NONE, "node `n1.example.com` has nothing left to do");

@@ -87,7 +87,7 @@ static struct world *open_scene(void)
 #define HOST(data, hint)                                                                           \
     "'host':{'addresses':[],'admin':false,'admin_address':'','alive':true,"                        \
     "'available':true,'boot_generation':0,"                                                        \
-    "'boot_served':true,"                                                                          \
+    "'boot_problem':'','boot_served':true,"                                                        \
     "'bootenv':'sledgehammer','data':" data                                                        \
     ",'deployment':'system','deployment_id':1,'description':'the \\'first\\'',"                    \
     "'grant':'none','hint':" hint                                                                  \
@@ -199,7 +199,7 @@ TEST(a_node_has_its_roles_and_provided_roles)
     check_facts(w, facts,
                 "{'addresses':[],'admin':false,'admin_address':'','alive':true,'available':true,"
                 "'boot_generation':0,"
-                "'boot_served':true,"
+                "'boot_problem':'','boot_served':true,"
                 "'bootenv':'sledgehammer','data':" SEEN
                 ",'deployment':'system','deployment_id':1,'description':'the \\'first\\'',"
                 "'grant':'none','hint':{},'id':2,'macs':[],'name':'n1.example.com',"
@@ -219,7 +219,7 @@ TEST(a_node_without_data_has_all_fields)
         shown(w, node_facts(w, "r", "n2").argument),
         "{'addresses':[],'admin':true,'admin_address':'','alive':false,'available':false,"
         "'boot_generation':0,"
-        "'boot_served':true,"
+        "'boot_problem':'','boot_served':true,"
         "'bootenv':'sledgehammer','data':{},"
         "'deployment':'system','deployment_id':1,'description':'','grant':'none','hint':{},'id':3,"
         "'macs':[],'name':'n2.example.com','quirks':[],'roles':{},'status':'','system':false}");

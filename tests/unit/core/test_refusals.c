@@ -67,6 +67,10 @@ static struct world *open_full(void)
         w, "a",
         "'flags':['serves-boot'],'attribs':[{'name':'f','map':'f','schema':{'type':'int'}}]");
     world_role(w, "b", "'hooks':['on_proposed']");
+    DONE(w,
+         cmd_import(
+             w, "{'barclamp':{'name':'images','source_path':'/images'},"
+                "'bootenvs':[{'name':'debian-install','method':'installer','kernel':'linux'}]}"));
     world_role(w, "disco", "'jig':'noop','flags':['discovery','milestone']");
     world_node(w, "n1", NULL);
     world_node(w, "n2", NULL);
@@ -372,12 +376,12 @@ static struct command sample(struct world *w, enum command_kind kind)
         return CMD(OUTBOX_BEGUN, outbox_begun, .outbox_id = world_waiting(w, "on_proposed b@n1"));
     case COMMAND_ANNEAL: return CMD(ANNEAL, anneal, .budget = 0);
     case COMMAND_TICK: return CMD(TICK, tick, .unused = 0);
-    case COMMAND_NODE_BOOT_SERVED: {
-        struct command command = CMD(NODE_BOOT_SERVED, node_boot_served, .id = the_node(w, "n1"),
-                                     .noderole_id = the_noderole(w, "a@n1"), .generation = 0);
-        command.depth = 1; /* its hook requests it */
-        return command;
-    }
+    case COMMAND_BOOT_SERVER:
+        return CMD(BOOT_SERVER, boot_server, .node_id = the_node(w, "n1"),
+                   .event = BOOT_EVENT_FAILED, .turn = 0, .text = text);
+    case COMMAND_BOOTENV_REPORT:
+        return CMD(BOOTENV_REPORT, bootenv_report, .name = STR("debian-install"),
+                   .available = true);
     case COMMAND_NODE_PIN_KEYS:
         return CMD(NODE_PIN_KEYS, node_pin_keys, .id = the_node(w, "n1"),
                    .keys = STR("ssh-ed25519 AAAA"));

@@ -82,19 +82,6 @@ TEST(a_noderole_is_hurried_only_when_something_is_due)
     arena_reset(&arena);
 }
 
-TEST(a_served_boot_is_reported)
-{
-    struct command c = wish("halligan.boot_served('n1', nr, 3)");
-    CHECK(c.kind == COMMAND_NODE_BOOT_SERVED && c.if_turn == 0);
-    CHECK(c.node_boot_served.id == 11 && c.node_boot_served.noderole_id == 7);
-    CHECK(c.node_boot_served.generation == 3);
-    c = wish("halligan.boot_served(maybe(12), maybe(nr), 0)");
-    CHECK(c.node_boot_served.id == 12 && c.node_boot_served.noderole_id == 7);
-    CHECK(c.node_boot_served.generation == 0 && c.if_turn == IF_THERE);
-    target_is_gone("halligan.boot_served(maybe('gone'), nr, 1)");
-    arena_reset(&arena);
-}
-
 TEST(a_run_is_resumed_by_its_noderole_or_its_id)
 {
     struct command c = wish("halligan.resume(nr)");

@@ -276,6 +276,48 @@ TEST(a_file_is_inspected_and_loaded)
     close_loop(l);
 }
 
+TEST(code_that_uses_a_removed_function_is_refused_with_its_line)
+{
+    static const struct {
+        const char *code;
+        int line;
+    } refused[] = {
+        {"return { on_todo = function(nr) halligan.boot_served(1, nr, 2) end }", 1},
+        {"-- here\nlocal served = halligan.boot_served\nreturn {}", 2},
+        {"--[==[ a\n]] ]==] local s = [[\n]]\nlocal x = '\\'' .. halligan [ \"boot_served\" ]\n"
+         "return {}",
+         4},
+        {"local x = halligan -- why\n  .\n boot_served\nreturn {}", 3},
+        {"local x = halligan[ [[boot_served]] ]\nreturn {}", 1},
+        {"halligan.boot_served(", 1},
+    };
+    static const char *const accepted[] = {
+        "return { on_node_change = function(node) if node.boot_served then error() end end }",
+        "-- halligan.boot_served(node)\nreturn {}",
+        "--[[ halligan.boot_served(node)\n]]\nreturn {}",
+        "local x = 'halligan.boot_served' .. \"halligan.boot_served\" .. [=[halligan.boot_served]=]\n"
+        "return {}",
+        "local halligan2 = { boot_served = 1, boot_served2 = 2 }\nlocal x = halligan2.boot_served\n"
+        "return {}",
+        "local m = {}\nfunction m.boot_served() end\nm.boot_served()\nreturn {}",
+        "local x = halligan.boot_served_not or 7 - 3\nreturn {}",
+    };
+    struct loop *l = open_loop(SANDBOX_LIMITS);
+    struct hooks_report report;
+    CHECK(load_file(l, 3, "return { on_todo = type }", &report) == OK);
+    for (uint32_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        char place[40];
+        CHECK(load_file(l, 3, refused[i].code, &report) == ERR_SYNTAX && report.has_code);
+        snprintf(place, sizeof place, "/r.lua:%d: halligan.boot_served", refused[i].line);
+        CHECK(has(l, report.text, place) && has(l, report.text, "remove the call"));
+        CHECK(hooks_inspect(path_of(l, "/r.lua"), &l->arena, &report) == ERR_SYNTAX);
+        CHECK(has(l, report.text, place));
+    }
+    for (uint32_t i = 0; i < sizeof accepted / sizeof *accepted; i++)
+        CHECK(load_file(l, 3, accepted[i], &report) == OK);
+    close_loop(l);
+}
+
 TEST(new_code_replaces_the_old_and_wrong_code_does_not)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);

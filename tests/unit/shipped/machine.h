@@ -34,107 +34,112 @@ static inline struct str json(struct world *w, const char *quoted)
 
 /* ---- simulated results of scripts ---- */
 
+/* What a database has published: an object of entries by node id. */
+enum { DATABASE_DHCP, DATABASE_PROVISIONER, DATABASES };
+
 struct machine {
     struct world *w;
     const char *stopped; /* a role whose runs do not end; NULL: none */
-    const char *stale;   /* a database that publishes "sledgehammer" for every node; NULL: none */
+    struct json *published[DATABASES];
     uint32_t wipes;
     bool waits; /* the disks are wiped and the run is parked */
+    int64_t wiped_at;
 };
 
-static inline struct str text_at(struct world *w, struct str json, const char *path)
+static inline struct json *read_tree(struct world *w, struct str text)
 {
     struct json *tree;
     uint32_t offset;
     const char *what;
-    CHECK(json_read(&w->arena, json, &tree, &offset, &what) == OK);
-    const struct json *found = json_at(tree, str_from(path));
+    CHECK(json_read(&w->arena, text, &tree, &offset, &what) == OK);
+    return tree;
+}
+
+static inline struct str text_at(struct world *w, struct str data, const char *path)
+{
+    const struct json *found = json_at(read_tree(w, data), str_from(path));
     return found && found->kind == JSON_STRING ? found->text : STR("");
 }
 
-static inline void put_number(struct buf *b, const struct json *client, const char *key)
+static inline int64_t number_at(struct world *w, struct str data, const char *path, int64_t missing)
 {
-    int64_t value = 0;
-    const struct json *number = json_get(client, str_from(key));
-    if (!number || !json_as_i64(number, &value))
+    int64_t value = missing;
+    const struct json *found = json_at(read_tree(w, data), str_from(path));
+    return found && json_as_i64(found, &value) ? value : missing;
+}
+
+static inline bool is_true_at(struct world *w, struct str data, const char *path)
+{
+    const struct json *found = json_at(read_tree(w, data), str_from(path));
+    CHECK(found);
+    return str_eq(json_write(&w->arena, found), STR("true"));
+}
+
+/* As scripts/dhcp-database and scripts/provisioner-database do it. */
+static inline void publish(struct machine *m, int database, struct str data)
+{
+    struct world *w = m->w;
+    const struct json *due = json_at(read_tree(w, data), STR("boot/due"));
+    struct json *before = m->published[database], *after = json_make(&w->arena, JSON_OBJECT);
+    const bool has_part = number_at(w, data, "boot/part/after", -1) >= 0;
+    const int64_t from = number_at(w, data, "boot/part/after", -1);
+    const int64_t to = number_at(w, data, "boot/part/to", INT64_MAX);
+    if (!due) /* with the test jig no role serves boots */
         return;
-    buf_put_z(b, ",\"");
-    buf_put_z(b, key);
-    buf_put_z(b, "\":");
-    buf_put_i64(b, value);
-}
-
-/* {"crowbar_wall":{"dhcp":{"clients":{NAME:{"bootenv":...,"generation":...,"node_id":...}}}}} */
-static inline struct str published(struct world *w, struct str data, const char *section,
-                                   const char *instead)
-{
-    struct json *tree;
-    uint32_t offset;
-    const char *what;
-    char path[100];
-    struct buf b = buf_in(&w->arena);
-    snprintf(path, sizeof path, "crowbar/%s/clients", section);
-    CHECK(json_read(&w->arena, data, &tree, &offset, &what) == OK);
-    const struct json *clients = json_at(tree, str_from(path));
-    buf_put_z(&b, "{\"crowbar_wall\":{\"");
-    buf_put_z(&b, section);
-    buf_put_z(&b, "\":{\"clients\":{");
-    bool first = true;
-    for (const struct json *c = clients ? clients->first : NULL; c; c = c->next) {
-        if (c->kind != JSON_OBJECT)
-            continue;
-        buf_put_z(&b, first ? "\"" : ",\"");
-        buf_put_str(&b, c->key);
-        buf_put_z(&b, "\":{\"bootenv\":\"");
-        buf_put_str(&b, instead ? str_from(instead) : json_get(c, STR("bootenv"))->text);
-        buf_put_c(&b, '"');
-        if (!instead) {
-            put_number(&b, c, "generation");
-            put_number(&b, c, "node_id");
-        }
-        buf_put_c(&b, '}');
-        first = false;
+    for (const struct json *entry = before ? before->first : NULL; entry; entry = entry->next) {
+        int64_t id;
+        CHECK(str_parse_i64(entry->key, &id));
+        if (!json_get(due, entry->key) && (!has_part || id <= from || id > to))
+            json_set(after, entry->key, json_clone(&w->arena, entry));
     }
-    buf_put_z(&b, "}}}}");
-    return buf_str(&b);
+    for (const struct json *entry = due->first; entry; entry = entry->next)
+        if (entry->kind != JSON_NULL)
+            json_set(after, entry->key, json_clone(&w->arena, entry));
+    m->published[database] = after;
 }
 
-/* The result of scripts/provisioner-os-install: the first run wipes the disks and parks. The
- * resumed run reboots the machine if both databases serve the installer, and fails otherwise. */
+/* As scripts/provisioner-os-install: the first execution wipes the disks and parks. A resumed one
+ * reboots the machine if its installer is served, fails if it cannot be, and parks again otherwise.
+ */
 static inline struct run_done_command install(struct machine *m, struct str data)
 {
     struct world *w = m->w;
     const struct str wanted =
         STR_CONCAT(&w->arena, text_at(w, data, "provisioner/target_os"), STR("-install"));
+    const int64_t wait_ms = number_at(w, data, "boot/wait_s", -1) * 1000;
+    CHECK(wait_ms > 0);
     if (!m->waits) {
         char wall[100];
         snprintf(wall, sizeof wall, "{'crowbar_wall':{'provisioner':{'wiped':'%u'}}}", ++m->wipes);
         m->waits = true;
+        m->wiped_at = w->now_ms;
         return (struct run_done_command){
-            .result = RESULT_PARKED, .has_wall = true, .wall = json(w, wall), .park_ms = 600000};
+            .result = RESULT_PARKED, .has_wall = true, .wall = json(w, wall), .park_ms = wait_ms};
     }
-    m->waits = false;
-    if (str_eq(text_at(w, data, "hints/provisioner-active-bootstate"), wanted) &&
-        str_eq(text_at(w, data, "hints/dhcp-active-bootstate"), wanted))
+    const bool is_set = str_eq(text_at(w, data, "boot/bootenv"), wanted);
+    if (is_set && is_true_at(w, data, "boot/served")) {
+        m->waits = false;
         return (struct run_done_command){
             .result = RESULT_OK, .node_dead = true, .power = STR("reboot")};
-    return (struct run_done_command){.result = RESULT_FAILED, .runlog = STR("not rebooted")};
+    }
+    if (!is_true_at(w, data, "boot/failed") && w->now_ms < m->wiped_at + wait_ms)
+        return (struct run_done_command){.result = RESULT_PARKED, .park_ms = 10000};
+    m->waits = false;
+    return (struct run_done_command){.result = RESULT_FAILED,
+                                     .reason = REASON_BOOT_NOT_SERVED,
+                                     .runlog = text_at(w, data, "boot/problem")};
 }
 
 static inline struct run_done_command simulated_result(struct machine *m, struct str role,
                                                        struct str data)
 {
-    struct run_done_command done = {.result = RESULT_OK};
     if (str_eq(role, STR("provisioner-os-install")))
         return install(m, data);
-    const bool is_dhcp = str_eq(role, STR("dhcp-database"));
-    if (is_dhcp || str_eq(role, STR("provisioner-database"))) {
-        const bool stale = m->stale && str_eq(role, str_from(m->stale));
-        done.has_wall = true;
-        done.wall =
-            published(m->w, data, is_dhcp ? "dhcp" : "provisioner", stale ? "sledgehammer" : NULL);
-    }
-    return done;
+    if (str_eq(role, STR("dhcp-database")))
+        publish(m, DATABASE_DHCP, data);
+    if (str_eq(role, STR("provisioner-database")))
+        publish(m, DATABASE_PROVISIONER, data);
+    return (struct run_done_command){.result = RESULT_OK};
 }
 
 static inline bool end_run(struct machine *m, int64_t id)
@@ -225,21 +230,26 @@ static inline const char *node_value(struct world *w, const char *node, const ch
     return world_value(w, TABLE_NODE, the_node(w, node), attrib, VIEW_ALL);
 }
 
-static inline const char *entry(struct world *w, const char *section, const char *node)
+/* What both databases have published for the node with this id; "absent" if nothing, "different" if
+ * they differ. */
+static inline const char *entry_of(struct machine *m, int64_t id)
 {
-    char noderole[100];
-    snprintf(noderole, sizeof noderole, "%s-database@admin", section);
-    struct json *tree;
-    uint32_t offset;
-    const char *what;
-    const struct str data = read_noderole(w, noderole).sysdata;
-    if (!data.len)
-        return "absent";
-    CHECK(json_read(&w->arena, data, &tree, &offset, &what) == OK);
-    const struct json *at = json_at(tree, STR("crowbar"));
-    at = at ? json_get(at, str_from(section)) : NULL;
-    at = at ? json_get(at, STR("clients")) : NULL;
-    const struct str name = STR_CONCAT(&w->arena, str_from(node), STR(".example.com"));
-    at = at ? json_get(at, name) : NULL;
-    return at ? shown(w, json_write(&w->arena, at)) : "absent";
+    const char *found[DATABASES];
+    for (int i = 0; i < DATABASES; i++) {
+        const struct json *all = m->published[i];
+        const struct json *entry = all ? json_get(all, str_from_i64(&m->w->arena, id)) : NULL;
+        found[i] = entry ? shown(m->w, json_write(&m->w->arena, entry)) : "absent";
+    }
+    /* The attribs of nodes are for the provisioner. */
+    const char *attribs[DATABASES] = {strstr(found[0], "'attribs':"),
+                                      strstr(found[1], "'attribs':")};
+    const bool is_same = attribs[0] && attribs[1] ? strcmp(strstr(attribs[0], "'bootenv'"),
+                                                           strstr(attribs[1], "'bootenv'")) == 0
+                                                  : strcmp(found[0], found[1]) == 0;
+    return is_same ? found[DATABASE_PROVISIONER] : "different";
+}
+
+static inline const char *entry(struct machine *m, const char *node)
+{
+    return entry_of(m, the_node(m->w, node));
 }

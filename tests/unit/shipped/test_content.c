@@ -229,7 +229,7 @@ static void check_lua(struct world *w, const char *barclamp, const char *path, c
 TEST(every_lua_file_belongs_to_a_role_and_defines_what_is_called)
 {
     struct world *w = open_shipped();
-    CHECK(each_file(w, "roles", ".lua", check_lua) == 20);
+    CHECK(each_file(w, "roles", ".lua", check_lua) == 18);
     live_close(w);
 }
 

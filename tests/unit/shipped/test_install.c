@@ -22,7 +22,8 @@ TEST(a_machine_is_installed_once)
     work(&m);
     CHECK(m.wipes == 1);
     EXPECT_STR(str_z(&m.w->arena, read_node(m.w, "n1").bootenv), "debian-12-install");
-    HAS(entry(m.w, "provisioner", "n1"), "'rootdev':'disk/by-id/a'");
+    HAS(entry(&m, "n1"), "'attribs':{'operating-system-disk':'disk/by-id/a'}");
+    HAS(entry(&m, "n1"), "'bootenv':'debian-12-install','generation':1");
     /* ACTIVE and not alive in one step, so no child has run on the machine. */
     CHECK(!read_node(m.w, "n1").alive);
     CHECK(read_noderole(m.w, "provisioner-os-install@n1").run_count == 1);
@@ -30,8 +31,7 @@ TEST(a_machine_is_installed_once)
     /* The installer is finished; the machine boots from its disk. */
     set_bootenv(m.w, "n1", "local");
     work(&m);
-    EXPECT_STR(node_value(m.w, "n1", "dhcp-active-bootstate"), "'local'");
-    CHECK(!strstr(entry(m.w, "provisioner", "n1"), "rootdev"));
+    HAS(entry(&m, "n1"), "'bootenv':'local'");
     world_alive(m.w, "n1", true);
     work(&m);
     IS(m.w, "crowbar-installed-node@n1", "active");
@@ -386,59 +386,101 @@ TEST(the_target_of_the_deployment_counts)
     live_close(m.w);
 }
 
-/* The reboot waits until both databases serve the boot environment that was set last. */
+/* ---- the reboot ---- */
+
+static const char *const databases[] = {"dhcp-database@admin", "provisioner-database@admin"};
+static const char *const roles[] = {"dhcp-database", "provisioner-database"};
+
+/* A machine that waits to be installed, with its run parked: this database does not run. */
+static struct machine wait_for(const char *database)
+{
+    struct machine m = begin();
+    discover(&m, "n1", "{" ADDRESS "," MAC "," DISKS "}");
+    m.stopped = database;
+    order_install(&m, "crowbar-installed-node@n1");
+    work(&m);
+    CHECK(m.wipes == 1 && world_run(m.w, OS_INSTALL, RUN_PARKED) && read_node(m.w, "n1").alive);
+    EXPECT_STR(str_z(&m.w->arena, read_node(m.w, "n1").bootenv), "debian-12-install");
+    return m;
+}
+
 TEST(the_reboot_waits_for_both_databases)
 {
-    static const char *const databases[] = {"dhcp-database@admin", "provisioner-database@admin"};
-    static const char *const roles[] = {"dhcp-database", "provisioner-database"};
     for (uint32_t i = 0; i < 2; i++) {
-        struct machine m = begin();
-        discover(&m, "n1", "{" ADDRESS "," MAC "," DISKS "}");
-        m.stale = roles[i];
-        order_install(&m, "crowbar-installed-node@n1");
+        struct machine m = wait_for(roles[i]);
+        m.stopped = NULL;
         work(&m);
-        CHECK(m.wipes == 1 && world_run(m.w, "provisioner-os-install@n1", RUN_PARKED));
-        CHECK(read_node(m.w, "n1").alive);
-        m.stale = NULL;
-        DONE(m.w, cmd_enqueue(m.w, databases[i]));
-        work(&m);
-        CHECK(!read_node(m.w, "n1").alive);
-        CHECK(read_noderole(m.w, "provisioner-os-install@n1").run_count == 1);
+        CHECK(!read_node(m.w, "n1").alive && m.wipes == 1);
+        CHECK(read_noderole(m.w, OS_INSTALL).run_count == 1);
         live_close(m.w);
     }
 }
 
 TEST(an_installation_that_waits_for_a_database_in_error_fails_with_the_reason)
 {
-    static const char *const databases[] = {"dhcp-database@admin", "provisioner-database@admin"};
-    static const char *const roles[] = {"dhcp-database", "provisioner-database"};
-    static const char *const states[] = {"dhcp-active-bootstate", "provisioner-active-bootstate"};
     for (uint32_t i = 0; i < 2; i++) {
-        struct machine m = begin();
-        discover(&m, "n1", "{" ADDRESS "," MAC "," DISKS "}");
-        m.stale = roles[i];
-        order_install(&m, "crowbar-installed-node@n1");
-        work(&m);
-        CHECK(world_run(m.w, "provisioner-os-install@n1", RUN_PARKED));
-        DONE(m.w, cmd_enqueue(m.w, databases[i]));
+        struct machine m = wait_for(roles[i]);
+        const int64_t generation = read_node(m.w, "n1").boot_generation;
         world_finish(m.w, databases[i], RESULT_FAILED);
-        char reason[100];
-        snprintf(reason, sizeof reason, "'failed: %s is in error on admin.example.com'", roles[i]);
-        EXPECT_STR(node_value(m.w, "n1", states[i]), reason);
         work(&m);
-        IS(m.w, "provisioner-os-install@n1", "error");
+        char reason[120];
+        snprintf(reason, sizeof reason,
+                 "%s on admin.example.com is in error and has not served boot generation %lld",
+                 roles[i], (long long)generation);
+        IS(m.w, OS_INSTALL, "error");
+        EXPECT_STR(str_z(&m.w->arena, read_noderole(m.w, OS_INSTALL).runlog), reason);
+        CHECK(read_noderole(m.w, OS_INSTALL).reason == REASON_BOOT_NOT_SERVED);
         CHECK(read_node(m.w, "n1").alive && m.wipes == 1);
-        /* The database is repaired: the node has the new boot state, and the next attempt
-         * succeeds. */
-        m.stale = NULL;
+        /* The database is repaired, and the next attempt succeeds, with a grant of its own. */
+        m.stopped = NULL;
         DONE(m.w, cmd_retry(m.w, databases[i]));
         work(&m);
-        EXPECT_STR(node_value(m.w, "n1", states[i]), "'debian-12-install'");
-        DONE(m.w, cmd_retry(m.w, "provisioner-os-install@n1"));
+        DONE(m.w, cmd_retry(m.w, OS_INSTALL));
         work(&m);
         CHECK(m.wipes == 2 && !read_node(m.w, "n1").alive);
+        CHECK(read_node(m.w, "n1").boot_generation == generation + 1);
+        CHECK(read_node(m.w, "n1").grant_void == 0);
         live_close(m.w);
     }
+}
+
+/* Case 175: a database that does not run. */
+TEST(an_installation_waits_for_boot_wait_at_most)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        struct machine m = wait_for(roles[i]);
+        m.w->now_ms += 580000;
+        DONE(m.w, CMD(TICK, tick, .unused = 0));
+        work(&m);
+        CHECK(world_run(m.w, OS_INSTALL, RUN_PARKED));
+        m.w->now_ms += 20000;
+        DONE(m.w, CMD(TICK, tick, .unused = 0));
+        work(&m);
+        IS(m.w, OS_INSTALL, "error");
+        char reason[120];
+        snprintf(reason, sizeof reason, "%s on admin.example.com has not served boot generation 1",
+                 roles[i]);
+        EXPECT_STR(str_z(&m.w->arena, read_noderole(m.w, OS_INSTALL).runlog), reason);
+        CHECK(read_node(m.w, "n1").alive && m.wipes == 1);
+        m.stopped = NULL; /* too late */
+        work(&m);
+        IS(m.w, OS_INSTALL, "error");
+        CHECK(read_node(m.w, "n1").alive);
+        live_close(m.w);
+    }
+}
+
+/* An operator resumes the run; it parks again and loses nothing. */
+TEST(a_run_that_is_resumed_too_early_waits_on)
+{
+    struct machine m = wait_for("dhcp-database");
+    DONE(m.w, CMD(RUN_RESUME, run_resume, .run_id = world_run(m.w, OS_INSTALL, RUN_PARKED)));
+    work(&m);
+    CHECK(world_run(m.w, OS_INSTALL, RUN_PARKED) && m.wipes == 1);
+    m.stopped = NULL;
+    work(&m);
+    CHECK(!read_node(m.w, "n1").alive && m.wipes == 1);
+    live_close(m.w);
 }
 
 TEST(an_installation_does_not_wait_for_a_database_that_was_in_error_before)
@@ -450,7 +492,7 @@ TEST(an_installation_does_not_wait_for_a_database_that_was_in_error_before)
     world_finish(m.w, "dhcp-database@admin", RESULT_FAILED);
     order_install(&m, "crowbar-installed-node@n1");
     work(&m);
-    IS(m.w, "provisioner-os-install@n1", "error");
+    IS(m.w, OS_INSTALL, "error");
     CHECK(read_node(m.w, "n1").alive);
     live_close(m.w);
 }

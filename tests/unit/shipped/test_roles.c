@@ -4,6 +4,14 @@
  * Method: the engine with real hooks; only the runs of scripts are simulated (machine.h). */
 #include "tests/unit/shipped/machine.h"
 
+#include "sys/files.h"
+
+#include <stdlib.h>
+
+#define ENTRY(addresses, bootenv, generation, macs, name)                                          \
+    "{'addresses':[" addresses "],'attribs':{},'bootenv':'" bootenv "','generation':" generation   \
+    ",'macs':[" macs "],'name':'" name ".example.com'}"
+
 /* ---- the admin node ---- */
 
 TEST(the_first_admin_node_gets_all_services_and_they_become_active)
@@ -39,8 +47,7 @@ TEST(the_first_admin_node_gets_all_services_and_they_become_active)
                "[{'address':'192.168.124.10','port':8091,'url':'http://192.168.124.10:8091'}]");
     EXPECT_STR(world_staged(m.w, "dns-database@admin", "crowbar/dns/records"),
                "{'admin.example.com':{'address':'192.168.124.10','type':'A'}}");
-    EXPECT_STR(entry(m.w, "dhcp", "admin"), "absent"); /* it joined and boots from its disk */
-    EXPECT_STR(entry(m.w, "provisioner", "admin"), "absent");
+    EXPECT_STR(entry(&m, "admin"), "absent"); /* it joined and boots from its disk */
     live_close(m.w);
 }
 
@@ -181,12 +188,11 @@ TEST(servers_and_databases_use_the_allocated_address_first)
     EXPECT_STR(world_staged(m.w, "dns-database@admin", "crowbar/dns/records"),
                "{'admin.example.com':{'address':'192.168.124.11','type':'A'}}");
     discover(&m, "n1", "{" MAC "}");
-    EXPECT_STR(entry(m.w, "dhcp", "n1"), "absent");
+    HAS(entry(&m, "n1"), "'addresses':[],");
     DONE(m.w, CMD(NETWORK_ALLOCATE, network_allocate, .node_id = the_node(m.w, "n1"),
                   .network_id = admin));
     work(&m);
-    HAS(entry(m.w, "dhcp", "n1"), "'v4addr':'192.168.124.81/24'");
-    HAS(entry(m.w, "provisioner", "n1"), "'v4addr':'192.168.124.81/24'");
+    HAS(entry(&m, "n1"), "'addresses':['192.168.124.81/24']");
     EXPECT_STR(shown(m.w, read_role(m.w, "dns-mgmt_service").lists_services), "dns-mgmt_servers");
     live_close(m.w);
 }
@@ -201,101 +207,90 @@ TEST(a_discovered_machine_is_managed_and_has_entries_in_the_databases)
     IS(m.w, "crowbar-access@n1", "active");
     IS(m.w, "ntp-client@n1", "active");
     CHECK(!world_bound(m.w, "ntp-server@n1") && !world_bound(m.w, "crowbar-joined-node@n1"));
-    EXPECT_STR(entry(m.w, "dhcp", "n1"),
-               "{'bootenv':'sledgehammer','generation':0,'mac_addresses':['52:54:00:AB:CD:0F'],"
-               "'node_id':3,'v4addr':'192.168.124.81/24'}");
-    EXPECT_STR(
-        entry(m.w, "provisioner", "n1"),
-        "{'bootenv':'sledgehammer','generation':0,'node_id':3,'v4addr':'192.168.124.81/24'}");
-    EXPECT_STR(node_value(m.w, "n1", "dhcp-active-bootstate"), "'sledgehammer'");
-    EXPECT_STR(node_value(m.w, "n1", "provisioner-active-bootstate"), "'sledgehammer'");
-    live_close(m.w);
-}
-
-TEST(a_machine_without_an_address_or_a_mac_has_no_entry)
-{
-    struct machine m = begin();
-    discover(&m, "n1", "{" ADDRESS "}");
-    discover(&m, "n2", "{" MAC "}");
-    EXPECT_STR(entry(m.w, "dhcp", "n1"), "absent");
-    EXPECT_STR(entry(m.w, "provisioner", "n2"), "absent");
-    EXPECT_STR(node_value(m.w, "n1", "dhcp-active-bootstate"), "null");
+    EXPECT_STR(entry(&m, "n1"),
+               ENTRY("'192.168.124.81/24'", "sledgehammer", "0", "'52:54:00:ab:cd:0f'", "n1"));
     live_close(m.w);
 }
 
 /* ---- boot generations ---- */
 
-/* Returns the boot generation of the node that the database has served; 0: none. */
-static int64_t served(struct world *w, const char *node, const char *database)
+/* True if the database has served what the node boots. */
+static bool served(struct world *w, const char *node, const char *database)
 {
-    char key[32];
-    struct json *tree;
-    uint32_t offset;
-    const char *what;
-    int64_t value = 0;
-    const struct str seen = read_node(w, node).boot_seen;
-    if (!seen.len)
-        return 0;
-    CHECK(json_read(&w->arena, seen, &tree, &offset, &what) == OK);
-    snprintf(key, sizeof key, "%lld", (long long)the_noderole(w, database));
-    const struct json *generation = json_get(tree, str_from(key));
-    return generation && json_as_i64(generation, &value) ? value : 0;
+    struct boot_serving *all;
+    const uint32_t count = core_boot_servings(w->core, the_node(w, node), &w->arena, &all);
+    CHECK(count == DATABASES);
+    for (uint32_t i = 0; i < count; i++)
+        if (all[i].noderole_id == the_noderole(w, database))
+            return all[i].is_served;
+    CHECK(false);
+    return false;
 }
+
+static const char *const database_roles[] = {"dhcp-database", "provisioner-database"};
+static const char *const noderoles[] = {"dhcp-database@admin", "provisioner-database@admin"};
 
 TEST(a_generation_is_served_when_it_is_published)
 {
-    static const char *const roles[] = {"dhcp-database", "provisioner-database"};
-    static const char *const databases[] = {"dhcp-database@admin", "provisioner-database@admin"};
     for (uint32_t i = 0; i < 2; i++) {
         struct machine m = begin();
         discover(&m, "n1", "{" ADDRESS "," MAC "}");
-        m.stale = roles[i];
+        m.stopped = database_roles[i];
         set_bootenv(m.w, "n1", "local");
         work(&m);
         set_bootenv(m.w, "n1", "sledgehammer");
         work(&m);
-        CHECK(read_node(m.w, "n1").boot_generation == 2);
-        CHECK(served(m.w, "n1", databases[1 - i]) == 2 && served(m.w, "n1", databases[i]) == 0);
-        m.stale = NULL;
-        DONE(m.w, cmd_enqueue(m.w, databases[i]));
+        CHECK(read_node(m.w, "n1").boot_generation == 2 && !served(m.w, "n1", noderoles[i]));
+        world_finish(m.w, noderoles[i], RESULT_FAILED);
         work(&m);
-        CHECK(served(m.w, "n1", databases[0]) == 2 && served(m.w, "n1", databases[1]) == 2);
+        CHECK(served(m.w, "n1", noderoles[1 - i]) && !served(m.w, "n1", noderoles[i]));
+        m.stopped = NULL;
+        DONE(m.w, cmd_retry(m.w, noderoles[i]));
+        work(&m);
+        CHECK(served(m.w, "n1", noderoles[0]) && served(m.w, "n1", noderoles[1]));
         live_close(m.w);
     }
+}
+
+/* Case 172: a change gives both databases new data and a run with priority; no change, no run. */
+TEST(only_a_change_of_what_a_machine_boots_runs_the_databases)
+{
+    struct machine m = begin();
+    discover(&m, "n1", "{" ADDRESS "," MAC "}");
+    discover(&m, "n2", "{'admin-v4addr':'192.168.124.82/24','admin_macs':['52:54:00:ab:cd:02']}");
+    set_bootenv(m.w, "n1", "sledgehammer");
+    DONE(m.w, cmd_set(m.w, TABLE_NODE, the_node(m.w, "n1"), "operating-system-disk", BUCKET_USER,
+                      "'disk/by-id/a'"));
+    CHECK(world_runs(m.w, noderoles[0]) == 0 && world_runs(m.w, noderoles[1]) == 0);
+    set_bootenv(m.w, "n1", "local");
+    /* One after the other, since both are on one node. */
+    for (uint32_t done = 0; done < 2; done++) {
+        const uint32_t i = world_run(m.w, noderoles[0], RUN_RUNNING) ? 0 : 1;
+        const int64_t id = world_run(m.w, noderoles[i], RUN_RUNNING);
+        struct record run;
+        CHECK(core_record(m.w->core, TABLE_RUN, id, &run) && run.run.queue == QUEUE_HIGH);
+        const struct json *boot = json_at(read_tree(m.w, run.run.data), STR("boot"));
+        const struct json *due = json_get(boot, STR("due"));
+        CHECK(due->count == 1 && !json_get(boot, STR("part")));
+        CHECK(str_eq(due->first->key, str_from_i64(&m.w->arena, the_node(m.w, "n1"))));
+        EXPECT_STR(shown(m.w, json_write(&m.w->arena, json_get(due->first, STR("attribs")))),
+                   i ? "{'operating-system-disk':'disk/by-id/a'}" : "{}");
+        CHECK(end_run(&m, id));
+    }
+    work(&m);
+    HAS(entry(&m, "n1"), "'bootenv':'local','generation':1");
+    HAS(entry(&m, "n2"), "'bootenv':'sledgehammer','generation':0");
+    CHECK(world_runs(m.w, NULL) == 0);
+    live_close(m.w);
 }
 
 TEST(a_machine_without_entries_is_served_at_once)
 {
     struct machine m = begin();
-    discover(&m, "n1", "{" ADDRESS "}"); /* its hardware address is not known */
+    create(m.w, "n1", false, "{" ADDRESS "," MAC "}"); /* not committed */
     set_bootenv(m.w, "n1", "local");
-    CHECK(served(m.w, "n1", "dhcp-database@admin") == 1);
-    CHECK(served(m.w, "n1", "provisioner-database@admin") == 1);
-    CHECK(world_runs(m.w, NULL) == 0);
-    live_close(m.w);
-}
-
-/* A late result about a deleted node does not apply to a new node of the same name. */
-TEST(entries_published_for_another_node_of_that_name_do_not_count)
-{
-    struct machine m = begin();
-    discover(&m, "n1", "{" ADDRESS "," MAC "}");
-    const long long old = the_node(m.w, "n1");
-    DONE(m.w, CMD(NODE_DELETE, node_delete, .id = old));
-    discover(&m, "n1", "{" ADDRESS "," MAC "}");
-    m.stopped = "dhcp-database";
-    set_bootenv(m.w, "n1", "debian-12-install");
-    char wall[300];
-    snprintf(wall, sizeof wall,
-             "{'crowbar_wall':{'dhcp':{'clients':{'n1.example.com':{'bootenv':'debian-12-install',"
-             "'generation':1,'node_id':%lld}}}}}",
-             old);
-    world_finish_with(
-        m.w, "dhcp-database@admin",
-        (struct run_done_command){.result = RESULT_OK, .has_wall = true, .wall = json(m.w, wall)});
-    CHECK(served(m.w, "n1", "dhcp-database@admin") == 0);
-    EXPECT_STR(node_value(m.w, "n1", "dhcp-active-bootstate"), "'sledgehammer'");
-    EXPECT_STR(live_hook_log(m.w), "");
+    CHECK(served(m.w, "n1", noderoles[0]) && served(m.w, "n1", noderoles[1]));
+    CHECK(world_runs(m.w, noderoles[0]) == 0 && world_runs(m.w, noderoles[1]) == 0);
     live_close(m.w);
 }
 
@@ -313,9 +308,8 @@ TEST(discovered_macs_count_and_drives_are_counted)
     DONE(m.w, command);
     commit_node(m.w, "n1");
     work(&m);
-    EXPECT_STR(entry(m.w, "dhcp", "n1"),
-               "{'bootenv':'sledgehammer','generation':0,'mac_addresses':['00:00:00:00:00:01',"
-               "'52:54:00:AB:CD:0F'],'node_id':3,'v4addr':'192.168.124.81/24'}");
+    EXPECT_STR(entry(&m, "n1"), ENTRY("'192.168.124.81/24'", "sledgehammer", "0",
+                                      "'00:00:00:00:00:01','52:54:00:ab:cd:0f'", "n1"));
     EXPECT_STR(node_value(m.w, "n1", "number_of_drives"), "2");
     live_close(m.w);
 }
@@ -325,82 +319,132 @@ TEST(a_deleted_machine_leaves_the_databases)
     struct machine m = begin();
     discover(&m, "n1", "{" ADDRESS "," MAC "}");
     discover(&m, "n2", "{'admin-v4addr':'192.168.124.82/24','admin_macs':['52:54:00:ab:cd:02']}");
-    DONE(m.w, CMD(NODE_DELETE, node_delete, .id = the_node(m.w, "n1")));
+    const int64_t gone = the_node(m.w, "n1");
+    DONE(m.w, CMD(NODE_DELETE, node_delete, .id = gone));
     work(&m);
-    EXPECT_STR(entry(m.w, "dhcp", "n1"), "absent");
-    HAS(entry(m.w, "dhcp", "n2"), "192.168.124.82/24");
-    EXPECT_STR(world_staged(m.w, "dhcp-database@admin", "crowbar_wall/dhcp/clients"),
-               "{'n2.example.com':{'bootenv':'sledgehammer','generation':0,'node_id':4}}");
+    EXPECT_STR(entry_of(&m, gone), "absent");
+    HAS(entry(&m, "n2"), "192.168.124.82/24");
     HAS(world_staged(m.w, "dns-database@admin", "crowbar/dns/records"), "n2.example.com");
     CHECK(!strstr(world_staged(m.w, "dns-database@admin", "crowbar/dns/records"), "n1.example"));
     /* A new machine of the same name gets new entries. */
     discover(&m, "n1", "{" ADDRESS "," MAC "}");
-    EXPECT_STR(node_value(m.w, "n1", "dhcp-active-bootstate"), "'sledgehammer'");
+    HAS(entry(&m, "n1"), "192.168.124.81/24");
     live_close(m.w);
 }
 
-TEST(a_machine_that_was_deleted_meanwhile_is_omitted)
-{
-    static const char *const sections[] = {"dhcp", "provisioner"};
-    for (int i = 0; i < 2; i++) {
-        char noderole[100], wall[300];
-        struct machine m = begin();
-        discover(&m, "n1", "{" ADDRESS "," MAC "}");
-        set_bootenv(m.w, "n1", "local");
-        work(&m);
-        snprintf(noderole, sizeof noderole, "%s-database@admin", sections[i]);
-        snprintf(wall, sizeof wall,
-                 "{'crowbar_wall':{'%s':{'clients':{'ghost.example.com':{'bootenv':'local'},"
-                 "'n1.example.com':{'bootenv':'sledgehammer'}}}}}",
-                 sections[i]);
-        DONE(m.w, cmd_enqueue(m.w, noderole));
-        world_finish_with(m.w, noderole,
-                          (struct run_done_command){
-                              .result = RESULT_OK, .has_wall = true, .wall = json(m.w, wall)});
-        IS(m.w, noderole, "active");
-        EXPECT_STR(live_hook_log(m.w), "");
-        snprintf(wall, sizeof wall, "%s-active-bootstate", sections[i]);
-        EXPECT_STR(node_value(m.w, "n1", wall), "'sledgehammer'");
-        live_close(m.w);
-    }
-}
-
-TEST(notes_of_entries_that_are_no_longer_published_are_deleted)
+/* Bound and committed again, a database is told all machines, and removes what it has of others. */
+TEST(a_database_that_is_committed_again_is_told_everything)
 {
     struct machine m = begin();
-    discover(&m, "n1", "{" ADDRESS "," MAC "}");
-    HAS(shown(m.w, read_noderole(m.w, "dhcp-database@admin").notes), "n1.example.com");
-    DONE(m.w, cmd_set(m.w, TABLE_NODE, the_node(m.w, "n1"), "hint-admin-macs", BUCKET_USER, "[]"));
-    work(&m);
-    EXPECT_STR(entry(m.w, "dhcp", "n1"), "absent");
-    EXPECT_STR(entry(m.w, "provisioner", "n1"), "absent");
-    CHECK(!strstr(shown(m.w, read_noderole(m.w, "dhcp-database@admin").notes), "n1"));
-    CHECK(!strstr(shown(m.w, read_noderole(m.w, "provisioner-database@admin").notes), "n1"));
-    live_close(m.w);
-}
-
-TEST(a_change_of_one_machine_does_not_change_the_others)
-{
-    struct machine m = begin();
-    m.stopped = "dhcp-database";
     discover(&m, "n1", "{" ADDRESS "," MAC "}");
     discover(&m, "n2", "{'admin-v4addr':'192.168.124.82/24','admin_macs':['52:54:00:ab:cd:02']}");
-    struct record run;
-    CHECK(core_record(m.w->core, TABLE_RUN, world_run(m.w, "dhcp-database@admin", RUN_RUNNING),
-                      &run));
-    CHECK(run.run.queue == QUEUE_HIGH);
-    set_bootenv(m.w, "n1", "local");
-    set_bootenv(m.w, "n2", "debian-12-install");
-    m.stopped = NULL;
-    work(&m);
-    HAS(entry(m.w, "dhcp", "n1"), "'bootenv':'local'");
-    HAS(entry(m.w, "dhcp", "n2"), "'bootenv':'debian-12-install'");
-    EXPECT_STR(node_value(m.w, "n1", "dhcp-active-bootstate"), "'local'");
-    EXPECT_STR(node_value(m.w, "n2", "dhcp-active-bootstate"), "'debian-12-install'");
+    for (uint32_t i = 0; i < 2; i++) {
+        const int64_t gone = the_node(m.w, "n1");
+        DONE(m.w, cmd_propose(m.w, noderoles[i]));
+        DONE(m.w, CMD(NODE_DELETE, node_delete, .id = gone));
+        work(&m);
+        CHECK(json_get(m.published[i], str_from_i64(&m.w->arena, gone)));
+        world_commit(m.w, noderoles[i]);
+        work(&m);
+        EXPECT_STR(entry_of(&m, gone), "absent");
+        HAS(entry(&m, "n2"), "192.168.124.82/24");
+        discover(&m, "n1", "{" ADDRESS "," MAC "}");
+    }
     live_close(m.w);
 }
 
-/* ---- operating systems, large installations, test roles ---- */
+/* ---- upgrades ---- */
+
+/* Writes a copy of a barclamp document as an earlier version had it. */
+static void write_old_document(struct world *w, const char *dir, const char *barclamp)
+{
+    char path[200], attribs[2000], nodes[500];
+    struct str now;
+    snprintf(path, sizeof path, "%s/%s/%s.yml", dir, barclamp, barclamp);
+    CHECK(file_read(&w->arena, path, 1u << 20, &now) == OK);
+    const char *text = str_z(&w->arena, now);
+    const char *role = strstr(text, "    flags: [serves-boot]\n");
+    const char *removed = strstr(text, "\n# Of versions that kept the entries");
+    CHECK(role && removed && strstr(removed, "removed-attribs:"));
+    snprintf(attribs, sizeof attribs,
+             "    attribs:\n"
+             "      - {name: %s-clients, map: crowbar/%s/clients}\n"
+             "      - {name: %s-published, map: crowbar_wall/%s/clients}\n"
+             "      - {name: %s-acknowledged, map: acknowledged}\n",
+             barclamp, barclamp, barclamp, barclamp, barclamp);
+    snprintf(nodes, sizeof nodes,
+             "%s  - {name: %s-active-bootstate, map: %s-active-bootstate}\n"
+             "  - {name: %s-told, map: %s-told}\n",
+             strstr(text, "\nattribs:\n") ? "" : "attribs:\n", barclamp, barclamp, barclamp,
+             barclamp);
+    /* The list of attribs of nodes is before the list of removed ones, if there is one. */
+    const char *rest = strstr(removed + 1, "\n\n");
+    FILE *file = fopen(path, "w");
+    CHECK(file);
+    fprintf(file, "%.*s\n%s%.*s\n%s%s", (int)(role - text + 24), text, attribs,
+            (int)(removed - role - 24), role + 24, nodes, rest ? rest : "\n");
+    CHECK(fclose(file) == 0);
+}
+
+/* The stored values of attribs that are gone do not disturb, and are gone after the import. */
+TEST(an_upgrade_removes_the_documents_of_the_databases)
+{
+    struct machine m = {.w = live_open()};
+    char dir[] = "/dev/shm/halligan-shipped-XXXXXX", command[300];
+    CHECK(mkdtemp(dir));
+    snprintf(command, sizeof command, "cp -r '%s/.' %s", live_path(m.w, "barclamps"), dir);
+    CHECK(system(command) == 0);
+    write_old_document(m.w, dir, "dhcp");
+    write_old_document(m.w, dir, "provisioner");
+    live_import(m.w, dir);
+    create(m.w, "admin", true, "{'admin-v4addr':'192.168.124.10/24'}");
+    commit_node(m.w, "admin");
+    work(&m);
+    discover(&m, "n1", "{" ADDRESS "," MAC "}");
+    static const char *const sections[] = {"dhcp", "provisioner"};
+    for (uint32_t i = 0; i < 2; i++) {
+        char name[60];
+        static const char *const ends[] = {"clients", "acknowledged", "active-bootstate", "told"};
+        static const uint32_t buckets[] = {BUCKET_SYSTEM, BUCKET_NOTE, BUCKET_HINT, BUCKET_HINT};
+        for (uint32_t k = 0; k < 4; k++) {
+            snprintf(name, sizeof name, "%s-%s", sections[i], ends[k]);
+            struct command set =
+                cmd_set(m.w, k < 2 ? TABLE_NODEROLE : TABLE_NODE,
+                        k < 2 ? the_noderole(m.w, noderoles[i]) : the_node(m.w, "n1"), name,
+                        buckets[k], k < 2 ? "{'n1.example.com':'x'}" : "'x'");
+            set.depth = 1; /* as a hook command */
+            DONE(m.w, set);
+        }
+        snprintf(name, sizeof name, "{'crowbar_wall':{'%s':{'clients':{}}}}", sections[i]);
+        world_finish_with(m.w, noderoles[i],
+                          (struct run_done_command){
+                              .result = RESULT_OK, .has_wall = true, .wall = json(m.w, name)});
+        work(&m);
+        HAS(shown(m.w, read_noderole(m.w, noderoles[i]).sysdata), "n1.example.com");
+    }
+    live_import(m.w, live_path(m.w, "barclamps"));
+    work(&m);
+    EXPECT_STR(live_hook_log(m.w), "");
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct noderole_record nr = read_noderole(m.w, noderoles[i]);
+        CHECK(!strstr(shown(m.w, nr.sysdata), "clients") && !strstr(shown(m.w, nr.notes), "n1"));
+        CHECK(!strstr(shown(m.w, nr.wall), "clients"));
+        IS(m.w, noderoles[i], "active");
+    }
+    EXPECT_STR(shown(m.w, read_node(m.w, "n1").hint),
+               "{'admin-v4addr':'192.168.124.81/24','admin_macs':['52:54:00:ab:cd:0f']}");
+    static const char *const gone[] = {"dhcp-clients", "dhcp-told", "provisioner-active-bootstate"};
+    for (uint32_t i = 0; i < 3; i++)
+        CHECK(!core_find(m.w->core, TABLE_ATTRIB, str_from(gone[i])));
+    set_bootenv(m.w, "n1", "local");
+    work(&m);
+    HAS(entry(&m, "n1"), "'bootenv':'local'");
+    live_close(m.w);
+    snprintf(command, sizeof command, "rm -r %s", dir);
+    CHECK(system(command) == 0);
+}
+
+/* ---- operating systems, test roles ---- */
 
 TEST(the_first_available_operating_system_becomes_the_target)
 {
@@ -419,84 +463,6 @@ TEST(the_first_available_operating_system_becomes_the_target)
     EXPECT_STR(world_staged(m.w, "provisioner-base-images@admin", "provisioner/images"),
                "{'debian-12':['debian-12/install/linux','debian-12/install/initrd.gz']}");
     live_close(m.w);
-}
-
-TEST(more_machines_than_one_hook_call_may_change_are_changed_by_several)
-{
-    struct machine m = begin();
-    struct buf wall = buf_in(&m.w->arena);
-    enum { MACHINES = 310 };
-    buf_put_z(&wall, "{'crowbar_wall':{'dhcp':{'clients':{");
-    for (int i = 0; i < MACHINES; i++) {
-        char name[20], text[100];
-        snprintf(name, sizeof name, "m%03d", i);
-        create(m.w, name, false, "{}");
-        snprintf(text, sizeof text, "%s'%s.example.com':{'bootenv':'sledgehammer'}", i ? "," : "",
-                 name);
-        buf_put_z(&wall, text);
-    }
-    buf_put_z(&wall, "}}}}");
-    const struct run_done_command done = {
-        .result = RESULT_OK,
-        .has_wall = true,
-        .wall = json(m.w, str_z(&m.w->arena, buf_str(&wall))),
-    };
-    DONE(m.w, cmd_enqueue(m.w, "dhcp-database@admin"));
-    world_finish_with(m.w, "dhcp-database@admin", done);
-    EXPECT_STR(node_value(m.w, "m299", "dhcp-active-bootstate"), "'sledgehammer'");
-    EXPECT_STR(node_value(m.w, "m300", "dhcp-active-bootstate"), "null");
-    world_finish_with(m.w, "dhcp-database@admin", done);
-    EXPECT_STR(node_value(m.w, "m309", "dhcp-active-bootstate"), "'sledgehammer'");
-    CHECK(!world_run(m.w, "dhcp-database@admin", RUN_RUNNING));
-    live_close(m.w);
-}
-
-/* Every node waits for the database to serve its installer, and the database fails: the reason is
- * set on all nodes. */
-static void check_database_failure(const char *section)
-{
-    enum { MACHINES = 1900 };
-    char text[200], noderole[100], clients[100], state[100];
-    struct machine m = begin();
-    struct buf value = buf_in(&m.w->arena);
-    snprintf(noderole, sizeof noderole, "%s-database@admin", section);
-    snprintf(clients, sizeof clients, "%s-clients", section);
-    snprintf(state, sizeof state, "%s-active-bootstate", section);
-    for (int i = 0; i < MACHINES; i++) {
-        snprintf(text, sizeof text, "m%04d", i);
-        create(m.w, text, false, "{}");
-        snprintf(text, sizeof text, "%s'm%04d.example.com':{'bootenv':'debian-12-install'}",
-                 i ? "," : "{", i);
-        buf_put_z(&value, text);
-    }
-    buf_put_z(&value, "}");
-    work(&m);
-    struct command set = cmd_set(m.w, TABLE_NODEROLE, the_noderole(m.w, noderole), clients,
-                                 BUCKET_SYSTEM, str_z(&m.w->arena, buf_str(&value)));
-    set.depth = 1; /* as a hook command */
-    DONE(m.w, set);
-    DONE(m.w, cmd_enqueue(m.w, noderole));
-    world_finish_with(m.w, noderole, (struct run_done_command){.result = RESULT_FAILED});
-    IS(m.w, noderole, "error");
-    EXPECT_STR(live_hook_log(m.w), "");
-    snprintf(text, sizeof text, "'failed: %s-database is in error on admin.example.com'", section);
-    for (int i = 0; i < MACHINES; i += 1 + i % 7) {
-        char name[20];
-        snprintf(name, sizeof name, "m%04d", i);
-        EXPECT_STR(node_value(m.w, name, state), text);
-    }
-    EXPECT_STR(node_value(m.w, "m1899", state), text);
-    live_close(m.w);
-}
-
-TEST(an_error_of_the_dhcp_database_is_set_on_all_waiting_nodes)
-{
-    check_database_failure("dhcp");
-}
-
-TEST(an_error_of_the_provisioner_database_is_set_on_all_waiting_nodes)
-{
-    check_database_failure("provisioner");
 }
 
 TEST(test_async_needs_a_second_run)

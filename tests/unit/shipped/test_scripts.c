@@ -78,7 +78,7 @@ static void stage(const char *barclamp, const char *role, const char *quoted)
             buf_put_c(&json, *c == '\'' ? '"' : *c);
     CHECK(
         shell(
-            "rm -rf run/attrs run/.reason run/*.sh && cp $SOURCE/barclamps/%s/scripts/%s/*.sh run/",
+            "rm -rf run/attrs run/.reason run/.park run/*.sh && cp $SOURCE/barclamps/%s/scripts/%s/*.sh run/",
             barclamp, role) == 0);
     write_file("run/attrs.json", str_z(&arena, buf_str(&json)));
 }
@@ -151,7 +151,8 @@ static void begin_disks(void)
     begin();
     CHECK(shell("mkdir -p dev/disk/by-id sys/block sys/fs proc/self udev && "
                 "for d in a b other; do yes $d | head -c 4718592 > dev/$d; done && "
-                "cp -r dev before && : > proc/self/mountinfo && echo Filename > proc/swaps") == 0);
+                "cp -r dev before && : > proc/self/mountinfo && echo Filename > proc/swaps && "
+                "echo '1000.42 7.00' > proc/uptime") == 0);
     write_file("sysfs", SYSFS_DISK);
     CHECK(shell(". ./sysfs && sysfs_disk a 8:0 && sysfs_disk b 8:16 && sysfs_disk other 8:32 && "
                 "mkdir sys/block/b/device sys/block/other/device && "
@@ -175,10 +176,14 @@ static bool untouched(void)
 #define DISK_A                                                                                     \
     "{'name':'disk/by-id/ata-a','path':'/dev/disk/by-id/ata-a','serial':'SERIAL A','size':4718592}"
 #define DISK_B "{'name':'sdb','path':'/dev/b','size':4718592,'wwn':'5000c500a1'}"
-#define WIPES(list)                                                                                \
+#define PLAN(list)                                                                                 \
     "'announced':{'provisioner-os-install':{'wipe':[" list "]}},"                                  \
     "'provisioner':{'target_os':'debian-12'}"
-#define TWO_DISKS WIPES(DISK_A "," DISK_B)
+#define BOOTS(bootenv, served, failed, problem, wait_s)                                            \
+    "'boot':{'bootenv':'" bootenv "','failed':" failed ",'generation':3,'problem':'" problem       \
+    "','served':" served ",'wait_s':" wait_s "}"
+#define WIPES(list) PLAN(list) "," BOOTS("sledgehammer", "true", "false", "", "600")
+#define TWO_DISKS   WIPES(DISK_A "," DISK_B)
 
 static const char *install_with(const char *hints)
 {
@@ -210,29 +215,86 @@ TEST(only_the_disks_on_the_list_are_wiped_and_the_run_parks)
     end();
 }
 
-static const char *after_wipe(const char *boots, const char *dhcp)
+/* The data of a resumed run. */
+static const char *after_wipe(const char *boot)
 {
-    char hints[500];
-    snprintf(hints, sizeof hints,
-             "'crowbar_wall':{'provisioner':{'wiped':'%s'}},'provisioner-active-bootstate':'%s',"
-             "'dhcp-active-bootstate':'%s'",
-             read_text("state/run/wiped"), boots, dhcp);
-    return install_with(hints);
+    return str_z(&arena,
+                 STR_CONCAT(&arena, STR("{'hints':{'crowbar_wall':{'provisioner':{'wiped':'"),
+                            str_from(read_text("state/run/wiped")), STR("'}}},"), str_from(boot),
+                            STR("," PLAN(DISK_A "," DISK_B) "}")));
+}
+
+#define SERVED_BOOT  BOOTS("debian-12-install", "true", "false", "", "600")
+#define LATE_BOOT    BOOTS("debian-12-install", "false", "false", LATE, "600")
+#define LATE         "dhcp-database on a.x has not served boot generation 3"
+#define FAILED_BOOT  BOOTS("debian-12-install", "false", "true", IN_ERROR, "600")
+#define IN_ERROR     "dhcp-database on a.x is in error and has not served boot generation 3"
+#define ANOTHER_BOOT BOOTS("local", "true", "false", "", "600")
+
+static void check_not_served(const char *boot, const char *problem)
+{
+    char reason[300];
+    CHECK(run_install(after_wipe(boot)) == 1);
+    snprintf(reason, sizeof reason,
+             "boot_not_served reboot\tthe machine is not rebooted into debian-12-install: %s",
+             problem);
+    CHECK(log_contains(strchr(reason, '\t') + 1));
+    CHECK(strcmp(read_text("run/.reason"), reason) == 0);
+    CHECK(strlen(read_text("run/attrs/crowbar_wall/provisioner/wiped/wall")) == 36);
+    CHECK(run_install(install_with("")) == 128); /* the next run wipes again */
 }
 
 TEST(run_again_it_reboots_only_into_the_installer)
 {
     begin_disks();
     CHECK(run_install(install_with("")) == 128);
-    CHECK(run_install(after_wipe("debian-12-install", "debian-12-install")) == 64);
+    CHECK(strcmp(read_text("run/.park"), "600") == 0);
+    CHECK(run_install(after_wipe(SERVED_BOOT)) == 64);
     CHECK(log_contains("debian-12-install: rebooting"));
     CHECK(strlen(read_text("run/attrs/crowbar_wall/provisioner/wiped/wall")) == 36);
     CHECK(run_install(install_with("")) == 128); /* the next run wipes again */
-    CHECK(run_install(after_wipe("debian-12-install", "sledgehammer")) == 1);
-    CHECK(log_contains("dhcp-active-bootstate is: sledgehammer"));
-    CHECK(run_install(install_with("")) == 128);
-    CHECK(run_install(after_wipe("failed: out of order", "debian-12-install")) == 1);
-    CHECK(log_contains("provisioner-active-bootstate is: failed: out of order"));
+    check_not_served(FAILED_BOOT, IN_ERROR);
+    CHECK(shell("echo 1600.00 7 > proc/uptime") == 0);
+    check_not_served(LATE_BOOT, LATE " within 600 s");
+    CHECK(shell("echo 2200.10 7 > proc/uptime") == 0);
+    check_not_served(ANOTHER_BOOT, "its boot environment is local within 600 s");
+    end();
+}
+
+/* Something changed after the run was resumed, or an operator resumed it. */
+TEST(a_run_that_is_resumed_too_early_parks_again)
+{
+    static const char *const early[] = {LATE_BOOT, ANOTHER_BOOT};
+    for (uint32_t i = 0; i < 2; i++) {
+        begin_disks();
+        CHECK(run_install(install_with("")) == 128);
+        CHECK(shell("cp -r dev wiped; echo 1200.00 7 > proc/uptime") == 0);
+        CHECK(run_install(after_wipe(early[i])) == 128);
+        CHECK(strcmp(read_text("run/.park"), "10") == 0);
+        CHECK(shell("echo 1597.00 7 > proc/uptime") == 0);
+        CHECK(run_install(after_wipe(early[i])) == 128);
+        CHECK(strcmp(read_text("run/.park"), "3") == 0);
+        CHECK(run_install(after_wipe(SERVED_BOOT)) == 64);
+        CHECK(shell("diff -r dev wiped") == 0);
+        end();
+    }
+}
+
+/* With boot-wait = 0 power actions do not wait. The run needs some time to be served. */
+TEST(without_boot_wait_the_run_waits_an_hour)
+{
+    begin_disks();
+    CHECK(run_install("{" PLAN(DISK_A) "," BOOTS("sledgehammer", "true", "false", "", "0") "}") ==
+          128);
+    CHECK(strcmp(read_text("run/.park"), "3600") == 0);
+    end();
+}
+
+TEST(without_the_state_of_its_boot_nothing_is_wiped)
+{
+    begin_disks();
+    CHECK(run_install("{" PLAN(DISK_A) "}") == 1);
+    CHECK(log_contains("does not announce boot. Nothing was wiped") && untouched());
     end();
 }
 
@@ -241,9 +303,18 @@ TEST(a_wipe_with_another_mark_does_not_count)
 {
     begin_disks();
     CHECK(shell("mkdir -p state/run && printf old > state/run/wiped") == 0);
-    CHECK(run_install(install_with("'crowbar_wall':{'provisioner':{'wiped':'new'}},"
-                                   "'provisioner-active-bootstate':'debian-12-install',"
-                                   "'dhcp-active-bootstate':'debian-12-install'")) == 128);
+    CHECK(run_install("{'hints':{'crowbar_wall':{'provisioner':{'wiped':'new'}}}," PLAN(
+              DISK_A) "," SERVED_BOOT "}") == 128);
+    end();
+}
+
+/* The run parked before an upgrade, which did not note the time. */
+TEST(a_wipe_of_an_earlier_version_counts)
+{
+    begin_disks();
+    CHECK(run_install(install_with("")) == 128 && shell("rm state/run/wiped.since") == 0);
+    CHECK(run_install(after_wipe(LATE_BOOT)) == 128);
+    CHECK(run_install(after_wipe(SERVED_BOOT)) == 64);
     end();
 }
 
@@ -386,9 +457,9 @@ TEST(entries_that_cannot_be_verified_are_refused)
     };
     begin_disks();
     for (uint32_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        const struct str data =
-            STR_CONCAT(&arena, STR("{'announced':{'provisioner-os-install':{'wipe':["),
-                       str_from(lists[i][0]), STR("]}},'provisioner':{'target_os':'x'}}"));
+        const struct str data = STR_CONCAT(
+            &arena, STR("{'announced':{'provisioner-os-install':{'wipe':["), str_from(lists[i][0]),
+            STR("]}},'provisioner':{'target_os':'x'}," SERVED_BOOT "}"));
         CHECK(run_install(str_z(&arena, data)) == 1 && untouched());
         CHECK(log_contains(lists[i][1]));
     }
@@ -452,36 +523,256 @@ TEST(keys_are_added_to_files_with_other_keys)
     end();
 }
 
-TEST(a_database_reports_what_the_publisher_accepted)
+/* ---- databases ---- */
+
+static const char *const databases[] = {"dhcp", "provisioner"};
+
+#define MACHINE(name, address, mac, bootenv, generation)                                           \
+    "{'addresses':['" address                                                                      \
+    "','10.9.9.9/8'],'attribs':{'operating-system-disk':'disk/a\\\\\\'b'},"                        \
+    "'bootenv':'" bootenv "','generation':" generation ",'macs':['" mac "','52:54:00:ff:00:00'],"  \
+    "'name':'" name "'}"
+
+/* Runs a database that is told `boot`; in the data ` means " within a string. */
+static int publish(const char *section, const char *boot)
 {
-    static const char *const sections[] = {"dhcp", "provisioner"};
+    char role[40], data[4000];
+    snprintf(role, sizeof role, "%s-database", section);
+    snprintf(data, sizeof data, "{'boot':%s}", boot);
+    return run(section, role, data);
+}
+
+/* Installs a publisher program that notes the changes; a file fake/broken makes it fail. */
+static void begin_database(const char *section)
+{
+    begin();
+    write_file("fake/publisher", "#!/bin/sh\n[ ! -e \"$FAKE/broken\" ] || exit 1\n"
+                                 "[ -d \"$1/clients\" ] || exit 1\n"
+                                 "sed \"s,$1/,,\" \"$2\" >> \"$FAKE/../changes\"\n");
+    CHECK(shell("mkdir fake/publishers && mv fake/publisher fake/publishers/%s && "
+                "chmod +x fake/publishers/%s && : > changes",
+                section, section) == 0);
+}
+
+/* The changes that the publisher program was told since the last call, sorted. */
+static bool changes_are(const char *wanted)
+{
+    CHECK(shell("sort changes > sorted; : > changes") == 0);
+    if (strcmp(read_text("sorted"), wanted))
+        printf("wanted: %s\nseen: %s\n", wanted, read_text("sorted"));
+    return strcmp(read_text("sorted"), wanted) == 0;
+}
+
+static const char *file_of(const char *section, const char *place)
+{
+    char path[100];
+    snprintf(path, sizeof path, "state/publish/%s/clients/%s", section, place);
+    return read_text(path);
+}
+
+/* The ids in the database, in the order of their numbers: "1 12 1003". */
+static bool ids_are(const char *section, const char *wanted)
+{
+    CHECK(shell("find state/publish/%s/clients -type f | sed 's,.*/,,; s,.json,,' | sort -n | "
+                "xargs echo > ids; [ ! -e state/publish/%s/removing ]",
+                section, section) == 0);
+    const bool same = strncmp(read_text("ids"), wanted, strlen(wanted)) == 0 &&
+                      strcmp(read_text("ids") + strlen(wanted), "\n") == 0;
+    if (!same)
+        printf("wanted: %s\nseen: %s\n", wanted, read_text("ids"));
+    return same;
+}
+
+TEST(a_database_publishes_what_it_is_told)
+{
     for (int i = 0; i < 2; i++) {
-        char data[600], role[100], wall[100], saved[100];
+        const char *section = databases[i];
+        begin_database(section);
+        CHECK(publish(section,
+                      "{'due':{'12':" MACHINE(
+                          "n1.x", "192.168.124.81/24", "52:54:00:ab:cd:0f", "debian-12-install",
+                          "7") ",'1203':" MACHINE("n2.x", "192.168.124.82/24", "52:54:00:ab:cd:10",
+                                                  "local", "3") "}}") == 0);
+        CHECK(log_contains("published 2 machines, removed 0"));
+        CHECK(changes_are("set 12 clients/0/12.json\nset 1203 clients/1/1203.json\n"));
+        CHECK(strcmp(file_of(section, "0/12.json"),
+                     i ? "{\"bootenv\":\"debian-12-install\",\"generation\":7,\"name\":\"n1.x\","
+                         "\"node_id\":12,\"rootdev\":\"disk/a\\\\\\\"b\","
+                         "\"v4addr\":\"192.168.124.81/24\"}\n"
+                       : "{\"bootenv\":\"debian-12-install\",\"generation\":7,\"mac_addresses\":"
+                         "[\"52:54:00:AB:CD:0F\",\"52:54:00:FF:00:00\"],\"name\":\"n1.x\","
+                         "\"node_id\":12,\"v4addr\":\"192.168.124.81/24\"}\n") == 0);
+        CHECK(strstr(file_of(section, "1/1203.json"), "\"bootenv\":\"local\",\"generation\":3") &&
+              !strstr(file_of(section, "1/1203.json"), "rootdev"));
+        /* Without an address or a hardware address no machine can be recognised. */
+        CHECK(shell("stat -c %%i state/publish/%s/clients/1/1203.json > inode", section) == 0);
+        CHECK(publish(section,
+                      "{'due':{'12':{'addresses':[],'attribs':{},'bootenv':'local','generation':8,"
+                      "'macs':['52:54:00:ab:cd:0f'],'name':'n1.x'},'13':{'addresses':['1.2.3.4/8'],"
+                      "'attribs':{},'bootenv':'local','generation':8,'macs':[],'name':'n3.x'}}}") ==
+              0);
+        CHECK(ids_are(section, "1203") && changes_are("remove 12\n"));
+        /* The file of another machine is not touched. */
+        CHECK(shell("stat -c %%i state/publish/%s/clients/1/1203.json | cmp - inode", section) ==
+              0);
+        CHECK(publish(section, "{'due':{'1203':null,'77':null}}") == 0);
+        CHECK(ids_are(section, "") && changes_are("remove 1203\nremove 77\n"));
+        CHECK(publish(section, "{'due':{}}") == 0 && changes_are(""));
+        CHECK(run(section, i ? "provisioner-database" : "dhcp-database", "{}") == 1);
+        CHECK(log_contains("the role lacks the flag serves-boot"));
+        end();
+    }
+}
+
+#define SOME(address) MACHINE("n.x", address, "52:54:00:ab:cd:0f", "local", "1")
+
+TEST(a_part_removes_the_others_of_its_interval)
+{
+    for (int i = 0; i < 2; i++) {
+        const char *section = databases[i];
+        begin_database(section);
+        CHECK(
+            publish(
+                section,
+                "{'due':{'1':" SOME("10.0.0.1/8") ",'999':" SOME("10.0.0.2/8") ",'1000':" SOME(
+                    "10.0.0.3/8") ",'1500':" SOME("10.0.0.4/8") ",'70000':" SOME("10.0.0.5/8") "}}") ==
+            0);
+        CHECK(publish(section,
+                      "{'due':{'999':" SOME("10.0.0.2/8") "},'part':{'after':1,'to':1499}}") == 0);
+        CHECK(ids_are(section, "1 999 1500 70000"));
+        CHECK(publish(section, "{'due':{'1':null},'part':{'after':1499,'to':1500}}") == 0);
+        CHECK(ids_are(section, "999 70000"));
+        CHECK(publish(section, "{'due':{},'part':{'after':0,'to':998}}") == 0);
+        CHECK(ids_are(section, "999 70000"));
+        CHECK(publish(section,
+                      "{'due':{'5':" SOME("10.0.0.6/8") "},'part':{'after':998,'to':null}}") == 0);
+        CHECK(ids_are(section, "5"));
+        end();
+    }
+}
+
+TEST(what_the_publisher_has_not_accepted_is_told_again)
+{
+    for (int i = 0; i < 2; i++) {
+        const char *section = databases[i];
+        begin_database(section);
+        CHECK(publish(section, "{'due':{'4':" SOME("10.0.0.4/8") ",'5':" SOME(
+                                   "10.0.0.5/8") ",'6':" SOME("10.0.0.6/8") "}}") == 0);
+        CHECK(shell(": > changes; : > fake/broken") == 0);
+        CHECK(publish(section,
+                      "{'due':{'5':" SOME("10.0.0.7/8") "},'part':{'after':0,'to':null}}") == 1);
+        CHECK(log_contains("server has not accepted the entries") && changes_are(""));
+        CHECK(shell("rm fake/broken") == 0);
+        /* Node 4 is back; the database was told of 5 and has removed 4 and 6. */
+        CHECK(publish(section, "{'due':{'4':" SOME("10.0.0.4/8") "}}") == 0);
+        CHECK(changes_are("remove 6\nset 4 clients/0/4.json\n") && ids_are(section, "4 5"));
+        end();
+    }
+}
+
+#define OLD(id)                                                                                    \
+    "\"n" #id ".x\":{\"bootenv\":\"debian-12-install\",\"generation\":3,\"mac_addresses\":["       \
+    "\"52:54:00:AB:CD:01\"],\"node_id\":" #id ",\"rootdev\":\"disk/a\",\"v4addr\":\"10.0.0." #id   \
+    "/8\"}"
+
+/* Each command that changes a file kills the script in turn. The first database has entries, the
+ * second one the document of an earlier version. */
+static void begin_with_three(const char *section, bool is_old)
+{
+    CHECK(shell("rm -rf state/publish; mkdir -p state/publish/%s", section) == 0);
+    if (is_old)
+        write_file("state/publish/provisioner/clients.json",
+                   "{" OLD(1) "," OLD(2) "," OLD(3) "}\n");
+    else
+        CHECK(publish(section, "{'due':{'1':" SOME("10.0.0.1/8") ",'2':" SOME(
+                                   "10.0.0.2/8") ",'3':" SOME("10.0.0.3/8") "}}") == 0);
+}
+
+TEST(a_run_that_is_killed_leaves_a_database_that_can_be_used)
+{
+    static const char *const wanted = "remove 1\nremove 3\nset 2 clients/0/2.json\n"
+                                      "set 4 clients/0/4.json\n";
+    const char *told = "{'due':{'2':" SOME("10.0.0.9/8") ",'4':" SOME(
+        "10.0.0.4/8") ",'1':null},"
+                      "'part':{'after':0,'to':null}}";
+    for (int i = 0; i < 2; i++) {
+        const char *section = databases[i];
+        uint32_t kills = 0;
+        begin_database(section);
+        write_file("fake/dies",
+                   "#!/bin/sh\necho >> \"$FAKE/calls\"\n"
+                   "if [ $(wc -l < \"$FAKE/calls\") = \"$(cat \"$FAKE/kill\")\" ]; then\n"
+                   "kill -9 $PPID\nexit 1\nfi\n"
+                   "PATH=${PATH#\"$FAKE:\"}\nPATH=${PATH#*/bin:$FAKE:}\n"
+                   "exec \"$(basename \"$0\")\" \"$@\"\n");
+        for (bool is_killed = true; is_killed; kills++) {
+            begin_with_three(section, i == 1);
+            CHECK(shell("chmod +x fake/dies; for c in mv rm cp sync mkdir; do ln -sf dies fake/$c; "
+                        "done; : > fake/calls; echo %u > fake/kill; : > changes",
+                        kills + 1) == 0);
+            is_killed = publish(section, told) != 0;
+            CHECK(shell("cd fake && rm mv rm cp sync mkdir") == 0);
+            /* Every entry is complete. Node 2 has the old or the new one. */
+            CHECK(shell("cd state/publish/%s && { [ -e clients.json ] || "
+                        "grep -hq '10.0.0.[29]/8\"}$' clients/0/2.json; } && "
+                        "! grep -Lr '}$' clients 2> /dev/null | grep .",
+                        section) == 0);
+            CHECK(is_killed || changes_are(wanted));
+            CHECK(shell(": > changes") == 0);
+            CHECK(publish(section, told) == 0);
+            CHECK(ids_are(section, "2 4") && strstr(file_of(section, "0/2.json"), "10.0.0.9/8"));
+            CHECK(!is_killed || changes_are(wanted));
+        }
+        CHECK(kills > 8 && kills < 60);
+        end();
+    }
+}
+
+/* The document of an earlier version: one for all machines, with their names as keys. */
+TEST(the_document_of_an_earlier_version_is_converted_without_a_removal)
+{
+    for (int i = 0; i < 2; i++) {
+        const char *section = databases[i];
+        begin_database(section);
+        CHECK(shell("mkdir -p state/publish/%s", section) == 0);
+        char path[60];
+        snprintf(path, sizeof path, "state/publish/%s/clients.json", section);
+        write_file(path, "{" OLD(11) "," OLD(12) "," OLD(13) ",\"gone.x\":null}\n");
+        /* The first part has node 11 only; 12 and 13 are in the next one. */
+        CHECK(publish(section,
+                      "{'due':{'11':" SOME("10.0.0.11/8") "},'part':{'after':0,'to':11}}") == 0);
+        CHECK(log_contains("converted 3 entries of an earlier version"));
+        CHECK(ids_are(section, "11 12 13") && strcmp(read_text(path), "absent") == 0);
+        CHECK(changes_are("set 11 clients/0/11.json\n"));
+        CHECK(strcmp(file_of(section, "0/12.json"),
+                     i ? "{\"bootenv\":\"debian-12-install\",\"generation\":3,\"name\":\"n12.x\","
+                         "\"node_id\":12,\"rootdev\":\"disk/a\",\"v4addr\":\"10.0.0.12/8\"}\n"
+                       : "{\"bootenv\":\"debian-12-install\",\"generation\":3,\"mac_addresses\":"
+                         "[\"52:54:00:AB:CD:01\"],\"name\":\"n12.x\",\"node_id\":12,"
+                         "\"v4addr\":\"10.0.0.12/8\"}\n") == 0);
+        CHECK(publish(section, "{'due':{'12':" SOME("10.0.0.12/8") ",'13':" SOME(
+                                   "10.0.0.13/8") "},'part':{'after':11,'to':null}}") == 0);
+        CHECK(ids_are(section, "11 12 13"));
+        CHECK(changes_are("set 12 clients/0/12.json\nset 13 clients/0/13.json\n"));
+        end();
+    }
+}
+
+TEST(databases_need_nothing_but_busybox)
+{
+    for (int i = 0; i < 2; i++) {
+        char role[40];
         begin();
-        snprintf(role, sizeof role, "%s-database", sections[i]);
-        snprintf(wall, sizeof wall, "run/attrs/crowbar_wall/%s/clients/wall", sections[i]);
-        snprintf(saved, sizeof saved, "state/publish/%s/clients.json", sections[i]);
-        snprintf(data, sizeof data,
-                 "{'crowbar':{'%s':{'clients':{'n1.example.com':{'bootenv':'local','generation':7,"
-                 "'mac_addresses':['52:54:00:ab:cd:01'],'node_id':12,'v4addr':'x'},"
-                 "'n2.example.com':null,'n3.example.com':{'bootenv':'b\\\\ad','generation':3},"
-                 "'n4.example.com':{'bootenv':'debian-12-install','generation':'1,x'}}}}}",
-                 sections[i]);
-        CHECK(shell("mkdir fake/publishers && printf '#!/bin/sh\\nexit 1\\n' > "
-                    "fake/publishers/%s && chmod +x fake/publishers/%s",
-                    sections[i], sections[i]) == 0);
-        CHECK(run(sections[i], role, data) == 1);
-        CHECK(strcmp(read_text(wall), "absent") == 0);
-        CHECK(shell("printf '#!/bin/sh\\ngrep -q n1 \"$1\"\\n' > fake/publishers/%s",
-                    sections[i]) == 0);
-        CHECK(run(sections[i], role, data) == 0);
-        CHECK(strcmp(read_text(wall),
-                     "{\"n1.example.com\":{\"bootenv\":\"local\",\"generation\":7,\"node_id\":12},"
-                     "\"n4.example.com\":{\"bootenv\":\"debian-12-install\"}}") == 0);
-        CHECK(log_contains("left out: n3.example.com") &&
-              strstr(read_text(saved), "n4.example.com"));
-        CHECK(shell("rm -r fake/publishers") == 0);
-        CHECK(run(sections[i], role, "{}") == 0 && strcmp(read_text(wall), "{}") == 0);
+        CHECK(shell("mkdir box && for c in $(busybox --list); do "
+                    "ln -s $(command -v busybox) box/$c; done") == 0);
+        begin_with_three(databases[i], i == 1);
+        snprintf(role, sizeof role, "%s-database", databases[i]);
+        stage(databases[i], role,
+              "{'boot':{'due':{'2':" SOME("10.0.0.9/8") ",'4':" SOME(
+                  "10.0.0.4/8") ",'1':null},'part':{'after':0,'to':null}}}");
+        CHECK(shell("PATH=$PWD/box HALLIGAN_STATE=$PWD/state/publish "
+                    "sh $SOURCE/barclamps/crowbar/templates/script-runner.sh run > log 2>&1") == 0);
+        CHECK(ids_are(databases[i], "2 4") && log_contains("published 2 machines, removed 2"));
         end();
     }
 }

@@ -128,10 +128,10 @@ static inline void remove_copy(struct copy *c)
 
 /* ---- racks ---- */
 
-static inline struct rack *rack_with(const char *barclamps, uint32_t machines)
+static inline struct rack *rack_of(struct rack_scenario draw)
 {
-    const struct rack_scenario draw = {.seed = 7, .barclamps = barclamps, .machines = machines};
     char failure[640] = "";
+    draw.seed = 7;
     log_setup(LOG_ERROR, LOG_TEXT);
     struct rack *r = rack_new(&draw, failure, sizeof failure);
     if (!r)
@@ -141,6 +141,11 @@ static inline struct rack *rack_with(const char *barclamps, uint32_t machines)
         fprintf(stderr, "%s\n", r->failure);
     CHECK(!r->failure[0]);
     return r;
+}
+
+static inline struct rack *rack_with(const char *barclamps, uint32_t machines)
+{
+    return rack_of((struct rack_scenario){.barclamps = barclamps, .machines = machines});
 }
 
 static inline void check_goal_and_free(struct rack *r)
@@ -189,10 +194,16 @@ static inline bool will_install(struct rack *r, int64_t unused)
     return str_ends(node(r, 0).bootenv, STR("-install")) && unused == 0;
 }
 
+/* What both services of an admin node tell machine 0. */
+static inline bool admin_serves(struct rack *r, uint32_t admin, const char *bootenv)
+{
+    return !strcmp(rack_served(r, admin, RACK_DHCP, 0), bootenv) &&
+           !strcmp(rack_served(r, admin, RACK_PROVISIONER, 0), bootenv);
+}
+
 static inline bool serves(struct rack *r, const char *bootenv)
 {
-    return str_eq(rack_served(r, r->dhcp, 0), str_from(bootenv)) &&
-           str_eq(rack_served(r, r->provisioner, 0), str_from(bootenv));
+    return admin_serves(r, 0, bootenv);
 }
 
 static inline bool serves_installer(struct rack *r, int64_t unused)
@@ -292,6 +303,38 @@ static inline void expect_violation(const char *barclamps, struct rack_flaws fla
         fprintf(stderr, "expected a violation with \"%s\", got \"%s\"\n", how, r->failure);
     CHECK(strstr(r->failure, how));
     rack_free(r);
+}
+
+/* Power actions do not wait for what serves boots. */
+static inline void remove_barrier(struct rack *r)
+{
+    struct command command = {.kind = COMMAND_SETTINGS_UPDATE};
+    command.settings_update.given = GIVEN_SETTINGS_BARRIER;
+    CHECK(rack_send(r, &command).is_done);
+}
+
+static inline struct rack_reply ask_power(struct rack *r, const char *action)
+{
+    struct command command = {.kind = COMMAND_NODE_POWER};
+    command.node_power.id = node(r, 0).id;
+    command.node_power.action = str_from(action);
+    return rack_send(r, &command);
+}
+
+static inline bool is_waiting(struct rack *r, int64_t unused)
+{
+    const struct core *core = rack_core(r);
+    for (int64_t id = unused; (id = core_next_id(core, TABLE_OUTBOX, id)) != 0;) {
+        struct record record;
+        if (core_record(core, TABLE_OUTBOX, id, &record) && record.outbox.generation)
+            return true;
+    }
+    return false;
+}
+
+static inline bool is_stopped(struct rack *r, int64_t unused)
+{
+    return node(r, 0).stopped && unused == 0;
 }
 
 static inline const char *hint(struct rack *r, const char *path)

@@ -4,10 +4,12 @@
 #
 #   first   Checks every disk before it changes any, wipes them, and ends with 128: not finished.
 #           The new value of provisioner-wiped in the wall data makes the hook of the role change the
-#           boot environment. The run is resumed when the boot databases have published the
-#           environment or failed, or at the deadline.
-#   second  Checks that both databases would boot the installer. If so, it ends with 64: reboot.
-#           Otherwise it fails with the values that it read, and the next attempt is a first one.
+#           boot environment. The run is resumed when the environment is served, when a noderole
+#           that must serve it is in ERROR, and when the setting boot-wait has passed.
+#   second  Reads from the staged data (boot) what the machine would boot. If that is the installer,
+#           and it is served, it ends with 64: reboot. If it cannot be served, or boot-wait has
+#           passed, it fails with the reason, and the next attempt is a first one. Otherwise
+#           something changed after it was resumed, and it parks again, for a short time.
 #
 # Only disks on the list (attrib provisioner-wipe, chosen before the commit) are written to. A disk
 # is recognised by its serial number or WWN (world wide name) and its size; its path is only where
@@ -28,6 +30,7 @@ udev=${HALLIGAN_UDEV:-/run/udev/data}
 marker=$run_dir/wiped
 joined=${HALLIGAN_JOINED:-/etc/halligan/joined}
 owner='operating system'
+since=$run_dir/wiped.since # the time of the wipe, in seconds since the boot of the machine
 list=$HALLIGAN_RUN_DIR/wipe.list
 nothing='Nothing was wiped'
 
@@ -48,25 +51,46 @@ places=$(get_keys announced/provisioner-os-install/wipe)
 target=$(read_attribute provisioner/target_os) ||
     die "the attrib provisioner-target_os is not set. $nothing"
 wanted=$target-install
+wait_s=$(read_attribute boot/wait_s) ||
+    die "the daemon has not staged what the machine boots: the role does not announce boot. $nothing"
+[ "$wait_s" -gt 0 ] || wait_s=3600 # power actions do not wait; this run does, as any that parks
 
-# ---- second execution: check the boot state ----
+# ---- second execution: is the installer served? ----
+
+seconds() {
+    read -r up _ < "$proc/uptime"
+    echo "${up%%.*}"
+}
+
+# The status 128 ends this execution; the run is resumed after this time at the latest.
+park() { # SECONDS
+    echo "waiting until the machine would boot $wanted"
+    park_for "$1"
+    exit 128
+}
 
 if [ -f "$marker" ] && wiped=$(read_attribute hints/crowbar_wall/provisioner/wiped) &&
     [ "$wiped" = "$(cat "$marker")" ]; then
-    boots=$(read_attribute hints/provisioner-active-bootstate) || boots=nothing
-    dhcp=$(read_attribute hints/dhcp-active-bootstate) || dhcp=nothing
     write_attribute crowbar_wall/provisioner/wiped "$wiped"
-    rm -f "$marker" # the next execution is a first one
-    if [ "$boots" = "$wanted" ] && [ "$dhcp" = "$wanted" ]; then
+    bootenv=$(read_attribute boot/bootenv) || bootenv=nothing
+    problem=$(read_attribute boot/problem) || problem=
+    if [ "$bootenv" != "$wanted" ]; then
+        problem="its boot environment is $bootenv"
+    elif [ "$(read_attribute boot/served || :)" = true ]; then
+        rm -f "$marker" "$since"
         echo "the machine would boot $wanted: rebooting"
         exit 64
     fi
-    echo "the machine is not rebooted, because it would not boot $wanted:" >&2
-    echo "provisioner-active-bootstate is: $boots" >&2
-    echo "dhcp-active-bootstate is: $dhcp" >&2
-    exit 1
+    [ -s "$since" ] || seconds > "$since" # the wipe was that of an earlier version
+    left=$(($(cat "$since") + wait_s - $(seconds)))
+    if [ "$left" -gt 0 ] && [ "$(read_attribute boot/failed || :)" != true ]; then
+        park "$((left < 10 ? left : 10))"
+    fi
+    rm -f "$marker" "$since" # the next execution is a first one
+    [ "$left" -gt 0 ] || problem="$problem within $wait_s s"
+    die_because boot_not_served reboot "the machine is not rebooted into $wanted: $problem"
 fi
-rm -f "$marker"
+rm -f "$marker" "$since"
 
 # ---- the devices of this machine ----
 
@@ -407,7 +431,7 @@ done
 
 mkdir -p "$run_dir"
 wiped=$(cat /proc/sys/kernel/random/uuid)
+seconds > "$since"
 printf '%s' "$wiped" > "$marker"
 write_attribute crowbar_wall/provisioner/wiped "$wiped"
-echo "waiting until the machine would boot $wanted"
-exit 128
+park "$wait_s"
