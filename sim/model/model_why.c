@@ -12,13 +12,18 @@
  *                             jig;
  *                             the node: stopped, probe, noderole in ERROR, run, queued run;
  *                             then an earlier noderole of the node, and whether a worker is free
+ *
+ * A machine that is not alive or is to be installed may wait for a noderole that serves boots; then
+ * its boot server, its failure, its run or the condition that keeps the run from starting is the
+ * root. That is followed once.
  */
 
 /* What the walk reads. */
 struct why_input {
     const struct model *m;
-    const struct core *c; /* records of machines */
+    const struct core *c; /* records of machines, and what is served */
     struct arena *a;
+    bool has_server; /* a noderole that serves boots was followed */
 };
 
 static struct model_cause model_why_root(const struct why_input *in, int64_t noderole_id);
@@ -53,19 +58,27 @@ static int64_t model_why_find_hook(const struct model *m, int64_t id)
     return 0;
 }
 
-static struct model_cause model_why_run(const struct model_run *run)
+static int64_t model_why_parked_waits_for(const struct why_input *in, const struct model_run *run);
+static struct model_cause model_why_server(const struct why_input *in, int64_t id);
+
+static struct model_cause model_why_run(const struct why_input *in, const struct model_run *run)
 {
     static const enum cause_code codes[] = {[RUN_QUEUED] = CAUSE_NODE_BUSY,
                                             [RUN_RUNNING] = CAUSE_RUNNING,
                                             [RUN_PARKED] = CAUSE_PARKED,
                                             [RUN_STOPPING] = CAUSE_STOPPING};
-    return model_why_make(codes[run->state], TABLE_RUN, run->id);
+    const int64_t server = model_why_parked_waits_for(in, run);
+    return server ? model_why_server(in, server)
+                  : model_why_make(codes[run->state], TABLE_RUN, run->id);
 }
 
-static const struct model_run *model_why_find_queued(const struct model *m, int64_t node_id)
+/* The first run that is queued on the node, or only that of the noderole. */
+static const struct model_run *model_why_find_queued(const struct model *m, int64_t node_id,
+                                                     int64_t noderole_id)
 {
     for (uint32_t i = 0; i < m->runs_count; i++)
-        if (m->runs[i].node_id == node_id && m->runs[i].state == RUN_QUEUED)
+        if (m->runs[i].node_id == node_id && m->runs[i].state == RUN_QUEUED &&
+            (!noderole_id || m->runs[i].noderole_id == noderole_id))
             return &m->runs[i];
     return NULL;
 }
@@ -96,10 +109,74 @@ static struct model_cause model_why_node(const struct why_input *in, int64_t nod
     if (model_has_state(m, node_id, NODEROLE_TRANSITION, &other))
         return model_why_root(in, other);
     if (model_node_run(m, node_id))
-        return model_why_run(model_node_run(m, node_id));
-    if (model_why_find_queued(m, node_id))
-        return model_why_run(model_why_find_queued(m, node_id));
+        return model_why_run(in, model_node_run(m, node_id));
+    if (model_why_find_queued(m, node_id, 0))
+        return model_why_run(in, model_why_find_queued(m, node_id, 0));
     return model_why_make(CAUSE_NONE, TABLE_NODE, node_id);
+}
+
+/* The conditions of the noderole itself; CAUSE_NONE if all are met. */
+static struct model_cause model_why_own(const struct why_input *in, int64_t id);
+
+/* The noderole publishes with a run that was enqueued. */
+static struct model_cause model_why_publishing(const struct why_input *in, int64_t id)
+{
+    const struct model *m = in->m;
+    const int64_t node_id = m->noderoles[id].node_id;
+    const struct model_run *queued = model_why_find_queued(m, node_id, id);
+    if (!queued)
+        return model_why_make(CAUSE_BOOT_NOT_SERVED, TABLE_NODEROLE, id);
+    const struct model_cause own = model_why_own(in, id);
+    if (own.code != CAUSE_NONE)
+        return own;
+    if (m->nodes[node_id].stopped || model_is_probed(m, node_id))
+        return model_why_node(in, node_id);
+    return model_why_run(in, model_node_run(m, node_id) ? model_node_run(m, node_id) : queued);
+}
+
+/* A machine waits for this noderole to serve what it boots. */
+static struct model_cause model_why_server(const struct why_input *in, int64_t id)
+{
+    const struct model *m = in->m;
+    const struct model_noderole *nr = &m->noderoles[id];
+    const struct why_input once = {m, in->c, in->a, true};
+    struct boot_serving *all;
+    const uint32_t count = core_boot_servings(in->c, nr->node_id, in->a, &all);
+    const bool is_native = m->roles[nr->role_id].service == MODEL_SERVES_NATIVE;
+    bool is_connected = false;
+    for (uint32_t i = 0; i < count; i++)
+        is_connected |= all[i].noderole_id == id && all[i].is_connected;
+    if (in->has_server)
+        return model_why_make(CAUSE_BOOT_NOT_SERVED, TABLE_NODEROLE, id);
+    if (is_native && !is_connected && nr->state != NODEROLE_ERROR)
+        return model_why_make(CAUSE_BOOT_SERVER_LOST, TABLE_NODE, nr->node_id);
+    if (nr->state != NODEROLE_ACTIVE)
+        return model_why_root(&once, id);
+    return is_native ? model_why_make(CAUSE_BOOT_NOT_SERVED, TABLE_NODEROLE, id)
+                     : model_why_publishing(&once, id);
+}
+
+/* A parked run whose machine is to boot an installer that is not served: the noderole it waits for;
+ * 0 = none. One in ERROR is first. */
+static int64_t model_why_parked_waits_for(const struct why_input *in, const struct model_run *run)
+{
+    const struct model *m = in->m;
+    const struct model_grant *g =
+        run->node_id < (int64_t)m->grants_count ? &m->grants[run->node_id] : NULL;
+    struct boot_serving *all;
+    int64_t first = 0;
+    if (in->has_server || run->state != RUN_PARKED || run->tries || !g || !g->exists ||
+        g->state != GRANT_UNUSED || g->owner != run->noderole_id)
+        return 0;
+    const uint32_t count = core_boot_servings(in->c, run->node_id, in->a, &all);
+    for (uint32_t i = 0; i < count; i++) {
+        if (all[i].is_served)
+            continue;
+        if (m->noderoles[all[i].noderole_id].state == NODEROLE_ERROR)
+            return all[i].noderole_id;
+        first = first ? first : all[i].noderole_id;
+    }
+    return first;
 }
 
 /* A node that is not alive: its power action waits, its last power action failed, its machine is
@@ -109,7 +186,7 @@ static struct model_cause model_why_dead(const struct why_input *in, int64_t nod
     const struct model *m = in->m;
     const int64_t server = model_power_waits_for(m, node_id);
     if (server)
-        return model_why_make(CAUSE_BOOT_NOT_SERVED, TABLE_NODEROLE, server);
+        return model_why_server(in, server);
     if (node_id < (int64_t)m->boots_count && m->boots[node_id].exists &&
         m->boots[node_id].has_power_status)
         return model_why_make(CAUSE_POWER_FAILED, TABLE_NODE, node_id);
@@ -121,7 +198,7 @@ static struct model_cause model_why_dead(const struct why_input *in, int64_t nod
     return model_why_make(install, TABLE_NODE, node_id);
 }
 
-static struct model_cause model_why_todo(const struct why_input *in, int64_t id)
+static struct model_cause model_why_own(const struct why_input *in, int64_t id)
 {
     const struct model *m = in->m;
     const struct model_noderole *nr = &m->noderoles[id];
@@ -138,6 +215,16 @@ static struct model_cause model_why_todo(const struct why_input *in, int64_t id)
         return model_why_make(CAUSE_NOT_AVAILABLE, TABLE_NODE, nr->node_id);
     if (!m->roles[nr->role_id].usable)
         return model_why_make(CAUSE_JIG_INACTIVE, TABLE_ROLE, nr->role_id);
+    return model_why_make(CAUSE_NONE, TABLE_NODEROLE, id);
+}
+
+static struct model_cause model_why_todo(const struct why_input *in, int64_t id)
+{
+    const struct model *m = in->m;
+    const struct model_noderole *nr = &m->noderoles[id];
+    const struct model_cause own = model_why_own(in, id);
+    if (own.code != CAUSE_NONE)
+        return own;
     const struct model_cause closed = model_why_node(in, nr->node_id);
     if (closed.code != CAUSE_NONE)
         return closed;
@@ -163,7 +250,7 @@ static struct model_cause model_why_root(const struct why_input *in, int64_t nod
         case NODEROLE_ACTIVE: return model_why_make(CAUSE_NONE, TABLE_NODEROLE, id);
         case NODEROLE_TODO: return model_why_todo(in, id);
         case NODEROLE_TRANSITION:
-            return run ? model_why_run(run) : model_why_make(CAUSE_ASYNC, TABLE_NODEROLE, id);
+            return run ? model_why_run(in, run) : model_why_make(CAUSE_ASYNC, TABLE_NODEROLE, id);
         case NODEROLE_BLOCKED: id = model_why_first_inactive_parent(m, nr); break;
         case NODEROLE_STATE_COUNT: impossible("no such state");
         }
@@ -195,7 +282,7 @@ static const char *model_check_boot_problems(struct model *m, const struct core 
 
 const char *model_check_why(struct model *m, const struct core *c, struct arena *scratch)
 {
-    const struct why_input in = {m, c, scratch};
+    const struct why_input in = {m, c, scratch, false};
     for (int64_t id = 0; (id = core_next_id(c, TABLE_NODE, id)) != 0;) {
         const struct arena_mark mark = arena_mark(scratch);
         const char *trouble = model_check_boot_problems(m, c, id, scratch);

@@ -187,8 +187,10 @@ struct boot_serving {
     bool is_native;    /* by the boot server on its node */
     bool is_served;    /* the node never had an entry, or its current one is served */
     bool is_connected; /* native: the boot server is connected */
-    int64_t since_ms;  /* native: when it connected or was lost; 0 = never since the start */
+    int64_t since_ms;  /* native: when it connected or was lost; 0 = never since the start.
+                          Published: since when the node is due; 0 = not known, or it is not due */
     int64_t taken;     /* native: the last turn that it acknowledged; 0 = none */
+    uint32_t attempt;  /* published: that got the current entry and has not succeeded; 0 = none */
 };
 /* All of them, by the ids of their noderoles. 0 if there is no such node. */
 uint32_t core_boot_servings(const struct core *c, int64_t node_id, struct arena *a,
@@ -196,6 +198,17 @@ uint32_t core_boot_servings(const struct core *c, int64_t node_id, struct arena 
 /* The next node after `after` that the noderole must still publish, in the order of their ids;
  * 0 = none. Nodes above boot_cursor, which it has not got at all, are not among them. */
 int64_t core_boot_next_due(const struct core *c, int64_t noderole_id, int64_t after);
+/* A node that a noderole must still publish, also one above boot_cursor. since_ms and attempt: as in
+ * boot_serving. */
+struct boot_due_node {
+    int64_t node_id;
+    int64_t since_ms;
+    uint32_t attempt;
+};
+/* The one with the lowest id above `after`. False if there is none, or if the noderole publishes no
+ * boots or is not committed. */
+bool core_boot_due_after(const struct core *c, int64_t noderole_id, int64_t after,
+                         struct boot_due_node *out);
 /* The sum of the hashes of all entries, including changes that are not collected yet. */
 struct digest128 core_boot_digest(const struct core *c);
 
@@ -460,7 +473,7 @@ enum cause_code {
     CAUSE_STOPPING,         /* a cancelled run has not stopped yet               */
     CAUSE_PARKED,           /* waits for an acknowledgement                      */
     CAUSE_ASYNC,            /* waits for the external result of an async run     */
-    CAUSE_BOOT_NOT_SERVED,  /* its power action waits at the boot barrier        */
+    CAUSE_BOOT_NOT_SERVED,  /* its machine waits until its boot is served: next  */
     CAUSE_POWER_FAILED,     /* the last power action was given up, or failed     */
     CAUSE_MAC_TAKEN,        /* another node has a MAC that the node reports      */
     CAUSE_NAME_INVALID,     /* a name filter makes a text that is no DNS name    */
@@ -471,6 +484,7 @@ enum cause_code {
     CAUSE_NO_MAC,           /* no MAC of its machine is known                    */
     CAUSE_NO_BOOT_ADDRESS,  /* its machine has no address to boot with           */
     CAUSE_BOOTENV_UNKNOWN,  /* no barclamp defines its boot environment          */
+    CAUSE_BOOT_SERVER_LOST, /* a boot server that must serve boots is not connected */
     CAUSE_COUNT,
     CAUSE_REASON = CAUSE_COUNT /* why the previous cause of the chain failed: see `reason` */
 };

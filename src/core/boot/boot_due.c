@@ -101,6 +101,48 @@ int64_t core_boot_next_due(const struct core *c, int64_t noderole_id, int64_t af
     return ix.v ? boot_due_at(c, ix)->node_id : 0;
 }
 
+/* What is known about a node that is due; its row is none if it is due as a part. */
+static struct boot_due_node boot_due_node(const struct core *c, noderole_ix nr, boot_due_ix ix,
+                                          int64_t node_id)
+{
+    const struct noderole *row = noderole_at(c, nr);
+    if (ix.v)
+        return (struct boot_due_node){node_id, boot_due_at(c, ix)->o.created_at,
+                                      boot_due_at(c, ix)->attempt};
+    return (struct boot_due_node){.node_id = node_id,
+                                  .attempt = node_id <= row->boot_staged ? row->attempt : 0};
+}
+
+void boot_due_describe(const struct core *c, noderole_ix nr, int64_t node_id,
+                       struct boot_serving *out)
+{
+    if (out->is_served)
+        return;
+    const boot_due_ix ix = {
+        boot_due_fits(node_id) ? omap_find(&c->boot_due, boot_due_key(nr, node_id)) : 0};
+    const struct boot_due_node due = boot_due_node(c, nr, ix, node_id);
+    out->since_ms = due.since_ms;
+    out->attempt = due.attempt;
+}
+
+bool core_boot_due_after(const struct core *c, int64_t noderole_id, int64_t after,
+                         struct boot_due_node *out)
+{
+    const noderole_ix nr = noderole_by_id(c, noderole_id);
+    if (!nr.v || !boot_service_is_published(c, nr) || after < 0 || after >= INT64_C(1) << NODE_BITS)
+        return false;
+    const boot_due_ix ix = boot_due_next(c, nr, after);
+    const int64_t cursor = noderole_at(c, nr)->boot_cursor;
+    struct boot_key key = {BOOT_MACHINE, after > cursor ? after : cursor};
+    const bool is_in_part =
+        cursor != BOOT_CURSOR_END && core_boot_next(c, &key) && key.kind == BOOT_MACHINE;
+    if (ix.v && (!is_in_part || boot_due_at(c, ix)->node_id <= key.id))
+        *out = boot_due_node(c, nr, ix, boot_due_at(c, ix)->node_id);
+    else if (is_in_part)
+        *out = boot_due_node(c, nr, (boot_due_ix){0}, key.id);
+    return ix.v || is_in_part;
+}
+
 /* ---- changes ---- */
 
 void boot_due_note(struct core *c, int64_t node_id)

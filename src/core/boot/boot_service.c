@@ -167,6 +167,20 @@ struct str boot_service_problem(const struct core *c, node_ix n, struct boot_lat
                       STR(" has not served boot generation "), str_from_i64(a, generation));
 }
 
+struct boot_serving boot_service_describe(const struct core *c, noderole_ix nr, node_ix n)
+{
+    const struct noderole *row = noderole_at(c, nr);
+    struct boot_serving serving = {
+        .noderole_id = row->o.id,
+        .is_native = role_at(c, row->role)->boot_service == BOOT_SERVICE_NATIVE,
+        .is_served = !node_at(c, n)->boot.turn || boot_service_has_served(c, nr, n)};
+    if (serving.is_native)
+        boot_servers_describe(c, nr, &serving);
+    else
+        boot_due_describe(c, nr, node_at(c, n)->o.id, &serving);
+    return serving;
+}
+
 static int boot_service_cmp(const void *a, const void *b)
 {
     const struct boot_serving *x = a, *y = b;
@@ -186,15 +200,8 @@ uint32_t core_boot_servings(const struct core *c, int64_t node_id, struct arena 
         return 0;
     *out = arena_array(a, struct boot_serving, count);
     at = (struct boot_service_cursor){0};
-    for (noderole_ix nr; (nr = boot_service_next(c, &at)).v; i++) {
-        struct boot_serving *serving = &(*out)[i];
-        *serving = (struct boot_serving){
-            .noderole_id = noderole_at(c, nr)->o.id,
-            .is_native = role_at(c, noderole_at(c, nr)->role)->boot_service == BOOT_SERVICE_NATIVE,
-            .is_served = !node_at(c, n)->boot.turn || boot_service_has_served(c, nr, n)};
-        if (serving->is_native)
-            boot_servers_describe(c, nr, serving);
-    }
+    for (noderole_ix nr; (nr = boot_service_next(c, &at)).v; i++)
+        (*out)[i] = boot_service_describe(c, nr, n);
     must(i == count);
     sort_items(*out, count, sizeof **out, boot_service_cmp, a);
     return count;

@@ -36,6 +36,9 @@ struct boot_late boot_service_late(const struct core *c, node_ix n, bool but_nat
 struct str boot_service_problem(const struct core *c, node_ix n, struct boot_late late,
                                 int64_t generation, struct arena *a);
 
+/* Whether the noderole has served the node, and what is known about that. */
+struct boot_serving boot_service_describe(const struct core *c, noderole_ix nr, node_ix n);
+
 /* The next committed noderole that serves boots after this one, by role, then in the order of the
  * deployments; none at the end. Begin with a cursor of zeros. */
 struct boot_service_cursor {
@@ -64,6 +67,10 @@ void boot_due_note(struct core *c, int64_t node_id);
 void boot_due_settle(struct core *c);
 /* True if the noderole has not published the current entry of the node. */
 bool boot_due_has(const struct core *c, noderole_ix nr, int64_t node_id);
+
+/* The members of `out` about a noderole that publishes boots. */
+void boot_due_describe(const struct core *c, noderole_ix nr, int64_t node_id,
+                       struct boot_serving *out);
 
 /* What a run publishes. */
 struct boot_portion {

@@ -38,6 +38,7 @@ const char *cause_name(enum cause_code code)
         [CAUSE_NO_MAC] = "no_mac",
         [CAUSE_NO_BOOT_ADDRESS] = "no_boot_address",
         [CAUSE_BOOTENV_UNKNOWN] = "bootenv_unknown",
+        [CAUSE_BOOT_SERVER_LOST] = "boot_server_lost",
         [CAUSE_REASON] = "reason",
     };
     must(code <= CAUSE_REASON);

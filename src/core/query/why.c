@@ -1,6 +1,7 @@
 #include "core/plan/commit_view.h"
 #include "core/machine/grants.h"
 #include "core/query/why_boot.h"
+#include "core/query/why_chain.h"
 
 /* Why an object is not in the desired state: the chain from the first unmet condition down to its
  * root cause (ADR 0027). The conditions are those under which a noderole starts; the first one that
@@ -8,15 +9,7 @@
  * so every chain ends. The file owns no state, and nothing is changed or fails; an object that does
  * not exist has no chain. With a view in place (commit_view.h) it is that after the commit. */
 
-struct why_chain {
-    const struct core *c;
-    struct arena *arena;
-    struct cause *first, *last;
-    bool but_hooks;      /* ignore hooks that have not returned */
-    struct cause *brief; /* only the last cause is stored here, without texts; NULL: all causes */
-};
-
-static void why_add(struct why_chain *ch, struct cause cause)
+void why_add(struct why_chain *ch, struct cause cause)
 {
     if (ch->brief) {
         *ch->brief = cause;
@@ -30,18 +23,15 @@ static void why_add(struct why_chain *ch, struct cause cause)
     ch->last = made;
 }
 
-/* The text of a cause; empty if only codes and objects are requested. */
-#define CAUSE_TEXT(ch, ...) ((ch)->brief ? (struct str){0} : STR_CONCAT((ch)->arena, __VA_ARGS__))
-
 /* "`dns-server` on `n3`" */
-static struct str why_noderole_name(struct why_chain *ch, noderole_ix nr)
+struct str why_noderole_name(struct why_chain *ch, noderole_ix nr)
 {
     const struct noderole *row = noderole_at(ch->c, nr);
     return CAUSE_TEXT(ch, STR("`"), text_of(ch->c, role_at(ch->c, row->role)->name), STR("` on `"),
                       text_of(ch->c, node_at(ch->c, row->node)->name), STR("`"));
 }
 
-static struct str why_node_name(struct why_chain *ch, node_ix n)
+struct str why_node_name(struct why_chain *ch, node_ix n)
 {
     return CAUSE_TEXT(ch, STR("node `"), text_of(ch->c, node_at(ch->c, n)->name), STR("`"));
 }
@@ -156,7 +146,7 @@ static void why_proposed(struct why_chain *ch, noderole_ix nr)
         why_add_noderole_reason(ch, nr);
 }
 
-static void why_run(struct why_chain *ch, run_ix ix)
+void why_run(struct why_chain *ch, run_ix ix)
 {
     static const enum cause_code codes[] = {[RUN_QUEUED] = CAUSE_NODE_BUSY,
                                             [RUN_RUNNING] = CAUSE_RUNNING,
@@ -189,6 +179,8 @@ static void why_run(struct why_chain *ch, run_ix ix)
                                                      : str_from(phrases[state]))});
     if (failed && run->noderole.v)
         why_add_noderole_reason(ch, run->noderole);
+    else if (state == RUN_PARKED)
+        why_served_parked(ch, ix);
 }
 
 static void why_transition(struct why_chain *ch, noderole_ix nr)
@@ -212,13 +204,8 @@ static bool why_power(struct why_chain *ch, node_ix n)
     /* Such a status is about power, or about reaching the node by ssh. */
     const bool is_about_ssh =
         node->reason >= REASON_SSH_KEY_REFUSED && node->reason <= REASON_SSH_FAILED;
-    struct buf number = buf_in(ch->arena);
-    buf_put_i64(&number, node->boot_generation);
     if (server.v)
-        why_add_noderole(ch, CAUSE_BOOT_NOT_SERVED, server,
-                         CAUSE_TEXT(ch, why_node_name(ch, n), STR(" is waiting for "),
-                                    why_noderole_name(ch, server),
-                                    STR(" to serve boot generation "), buf_str(&number)));
+        why_served_wait(ch, n, server);
     else if (status.len && !is_about_ssh)
         why_add_node(ch, CAUSE_POWER_FAILED, n, 0, status);
     if (!server.v && status.len)
@@ -288,7 +275,7 @@ static void why_head(struct why_chain *ch, deployment_ix d)
 }
 
 /* Returns true if a condition is unmet; its cause was added. */
-static bool why_own(struct why_chain *ch, noderole_ix ix)
+bool why_own(struct why_chain *ch, noderole_ix ix)
 {
     const struct core *c = ch->c;
     const struct noderole *nr = noderole_at(c, ix);
@@ -371,7 +358,7 @@ static bool why_queued(struct why_chain *ch, node_ix n)
     return false;
 }
 
-static bool why_node(struct why_chain *ch, node_ix n)
+bool why_node(struct why_chain *ch, node_ix n)
 {
     const struct node *node = node_at(ch->c, n);
     const noderole_ix failed = why_first_in_state(ch->c, n, NODEROLE_ERROR);
@@ -466,7 +453,7 @@ static noderole_ix why_blocked(struct why_chain *ch, noderole_ix nr)
     return first;
 }
 
-static noderole_ix why_one(struct why_chain *ch, noderole_ix nr)
+noderole_ix why_one(struct why_chain *ch, noderole_ix nr)
 {
     const noderole_ix none = {0};
     switch ((enum noderole_state)view_state(ch->c, nr)) {

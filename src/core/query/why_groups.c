@@ -167,7 +167,8 @@ static uint32_t why_groups_rank(enum cause_code code)
     case CAUSE_INSTALL_STOPPED:
     case CAUSE_NO_MAC:
     case CAUSE_NO_BOOT_ADDRESS:
-    case CAUSE_BOOTENV_UNKNOWN: return 0;
+    case CAUSE_BOOTENV_UNKNOWN:
+    case CAUSE_BOOT_SERVER_LOST: return 0;
     case CAUSE_PROPOSED:
     case CAUSE_HEAD_PROPOSED:
     case CAUSE_NOT_AVAILABLE:
