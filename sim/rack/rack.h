@@ -224,6 +224,7 @@ struct rack_machine {
     uint32_t boot;         /* number of the boot; scripts and events of an earlier boot are void */
     uint32_t step;         /* of the sequence that this environment performs */
     bool is_ready;         /* ssh is up: scripts can be run on it */
+    bool is_stopped;       /* its installer has stopped at a stamp */
     enum rack_call call;   /* the request that waits for its reply */
     int64_t call_seq;      /* sequence number of that request; only increases */
     int64_t received_seq;  /* the highest sequence number that the API has received */
@@ -253,6 +254,7 @@ struct rack_machine {
     bool is_committed;      /* its installation is committed                           */
     int64_t committed_node; /* the node of which the installation was committed last   */
     uint32_t committed_in;  /* rack.history then; 0 = never                            */
+    uint32_t started_in;    /* rack.history when it was started or restarted last */
     uint32_t reported_in;   /* rack.history when it reported last that it is alive     */
 };
 

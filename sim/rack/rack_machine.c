@@ -126,7 +126,10 @@ static void machine_enter(struct rack *r, uint32_t machine, enum rack_env env)
     m->is_ready = false;
     m->call = CALL_NONE;
     m->marker[0] = 0;
+    m->is_stopped = false;
     m->boot++;
+    if (env == RACK_ENV_FIRMWARE)
+        m->started_in = r->history;
     rack_note(r, rack_env_name(env), machine, m->boot);
 }
 
@@ -310,6 +313,7 @@ static bool machine_stops_at_stamp(struct rack *r, uint32_t machine, const struc
 {
     if (disk->stamp < r->machines[machine].told.generation)
         return false;
+    r->machines[machine].is_stopped = true;
     rack_count_reached(r, RACK_REACHED_STAMP_STOPPED);
     rack_call(r, machine, CALL_STAMPED);
     return true;
@@ -335,6 +339,13 @@ static void machine_write_os(struct rack *r, uint32_t machine)
     m->was_cut = false;
     m->installs++;
     m->installed_for_request = m->wiped_for_request;
+}
+
+bool rack_machine_is_stuck(const struct rack *r, uint32_t machine)
+{
+    const struct rack_machine *m = &r->machines[machine];
+    return m->env == RACK_ENV_NOWHERE || (m->env == RACK_ENV_INSTALLER && m->call == CALL_NONE &&
+                                          (m->step >= INSTALL_LOOKS || m->is_stopped));
 }
 
 static void machine_step_installer(struct rack *r, uint32_t machine)

@@ -525,6 +525,15 @@ static void operator_repeat_power(struct rack *r, uint32_t machine)
     operator_send(r, &command);
 }
 
+static void operator_reboot(struct rack *r, uint32_t machine)
+{
+    struct command command = {.kind = COMMAND_NODE_POWER};
+    command.node_power.id = rack_node_id(r, machine);
+    command.node_power.action = STR("reboot");
+    r->machines[machine].boots_allowed += BOOTS_REQUESTED;
+    operator_send(r, &command);
+}
+
 /* The machine is in the discovery image and reports that it is alive; this is refused, because its
  * node has another boot environment: its power failed before the databases had published that. The
  * remedy in docs/runbook.md is to reboot it. */
@@ -536,12 +545,18 @@ static void operator_reboot_refused(struct rack *r, uint32_t machine)
         node.alive || node.stopped || operator_power_is_pending(r, node.id) ||
         str_eq(node.bootenv, STR("sledgehammer")))
         return;
-    struct command command = {.kind = COMMAND_NODE_POWER};
-    command.node_power.id = node.id;
-    command.node_power.action = STR("reboot");
-    m->boots_allowed += BOOTS_REQUESTED;
     rack_count_reached(r, RACK_REACHED_REFUSED_REBOOTED);
-    operator_send(r, &command);
+    operator_reboot(r, machine);
+}
+
+/* The node is alive, but its console shows that no system runs: it lost its power, and has not been
+ * granted the installer since. The restart states that it is not alive, so that `why` explains it. */
+static void operator_reboot_dead(struct rack *r, uint32_t machine)
+{
+    struct node_record node;
+    if (rack_machine_is_stuck(r, machine) && rack_node(r, machine, &node) && node.alive &&
+        !operator_power_is_pending(r, node.id) && (!r->has_faults || prng_chance(&r->rng, 300)))
+        operator_reboot(r, machine);
 }
 
 static void operator_set_admin(struct rack *r, uint32_t given, bool value)
@@ -590,19 +605,21 @@ static void operator_power_cycle(struct rack *r, uint32_t machine)
         rack_power_on(r, machine);
 }
 
-/* After a restore the nodes are as they were when the backup was made. Restart all machines by hand,
- * so that they report what they are. */
+/* After a restore the nodes are as they were when the backup was made. Restart all machines, so that
+ * they report what they are. */
 static void operator_follow_restore(struct rack *r)
 {
+    for (uint32_t i = 0; i < r->scenario.machines; i++) {
+        struct node_record node;
+        if (r->machines[i].started_in != r->history && rack_node(r, i, &node) && !node.stopped &&
+            !operator_power_is_pending(r, node.id))
+            operator_reboot(r, i);
+    }
     if (r->history_seen == r->history)
         return;
     r->history_seen = r->history;
     r->is_admin_up = true;
     operator_set_admin(r, GIVEN_NODE_ALIVE | GIVEN_NODE_AVAILABLE, true);
-    for (uint32_t i = 0; i < r->scenario.machines; i++) {
-        r->machines[i].boots_allowed += BOOTS_REQUESTED;
-        rack_machine_reset(r, i);
-    }
 }
 
 /* ---- rounds ---- */
@@ -617,6 +634,7 @@ static void operator_check_machines(struct rack *r)
         operator_reboot_refused(r, i);
         operator_power_cycle(r, i);
         operator_redeploy_stopped(r, i);
+        operator_reboot_dead(r, i);
     }
     operator_commit_proposed(r);
 }

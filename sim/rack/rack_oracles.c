@@ -288,13 +288,13 @@ static bool oracle_is_waited_for(const struct rack *r, enum rack_service service
 }
 
 /* A power action passes the boot barrier now. A boot server without a copy answers nothing, so a
- * machine waits for it. */
+ * machine waits for it. In generation 0 nothing waits: such a node was never anything but new. */
 static void oracle_check_release(struct rack *r, const struct outbox_record *row, uint32_t machine)
 {
     struct node_record node;
     const struct rack_machine *m = &r->machines[machine];
     struct boot_entry entry;
-    if (!rack_node(r, machine, &node) || node.id != row->object_id ||
+    if (!rack_node(r, machine, &node) || node.id != row->object_id || !node.boot_generation ||
         !core_boot_view(rack_core(r), (struct boot_key){BOOT_MACHINE, node.id}, &r->scratch,
                         &entry))
         return;
@@ -451,6 +451,16 @@ static const char *oracle_missing_noderole(struct rack *r)
     return NULL;
 }
 
+/* The chain of `why` of a node, for the message. */
+static struct str oracle_why(struct rack *r, int64_t node_id)
+{
+    struct str text = STR("");
+    for (const struct cause *cause = core_why(rack_core(r), TABLE_NODE, node_id, &r->scratch);
+         cause; cause = cause->next)
+        text = STR_CONCAT(&r->scratch, text, STR("; "), cause->text);
+    return text;
+}
+
 static const char *oracle_missing_of_machine(struct rack *r, uint32_t machine)
 {
     const struct rack_machine *m = &r->machines[machine];
@@ -459,7 +469,9 @@ static const char *oracle_missing_of_machine(struct rack *r, uint32_t machine)
     if (!rack_node(r, machine, &node))
         return oracle_sentence(r, m->name, "has no node", STR(""));
     if (m->env != RACK_ENV_LOCAL)
-        return oracle_sentence(r, m->name, "is in environment ", str_from(rack_env_name(m->env)));
+        return oracle_sentence(
+            r, m->name, "is in environment ",
+            STR_CONCAT(&r->scratch, str_from(rack_env_name(m->env)), oracle_why(r, node.id)));
     if (!node.alive || !str_eq(node.bootenv, STR("local")))
         return oracle_sentence(r, m->name, "is not alive, or has the boot environment ",
                                node.bootenv);

@@ -69,6 +69,8 @@ int32_t rack_machine_of(const struct rack *r, int64_t node_id);
 void rack_machine_step(struct rack *r, uint32_t machine, int64_t boot);
 void rack_machine_cut(struct rack *r, const struct event *event);
 void rack_machine_reset(struct rack *r, uint32_t machine);
+/* Its console shows that no system runs, and that it waits. */
+bool rack_machine_is_stuck(const struct rack *r, uint32_t machine);
 bool rack_machine_power(struct rack *r, uint32_t machine, struct str action);
 bool rack_is_reachable(const struct rack *r, int32_t machine);
 /* A fault or a request may cause some boots more. */

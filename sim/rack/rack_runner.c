@@ -1,5 +1,6 @@
 #include "sim/rack/rack_private.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/err.h"
@@ -212,10 +213,21 @@ static bool attempt_is_script(struct rack *r, const struct run_order *order)
            !str_eq(record.jig.class_name, STR("role-provided"));
 }
 
+static void attempt_print(struct rack *r, const struct run_order *order)
+{
+    struct record noderole;
+    if (core_record(rack_core(r), TABLE_NODEROLE, order->noderole_id, &noderole))
+        printf("                noderole %lld, %.*s on %.*s\n", (long long)order->noderole_id,
+               STR_FMT_ARGS(attempt_name_of(r, TABLE_ROLE, noderole.noderole.role_id)),
+               STR_FMT_ARGS(attempt_name_of(r, TABLE_NODE, order->node_id)));
+}
+
 static void rack_runner_start(void *self, const struct run_order *order)
 {
     struct rack *r = self;
     rack_note(r, "start", order->run_id, order->attempt);
+    if (r->scenario.trace)
+        attempt_print(r, order);
     if (!attempt_is_script(r, order)) {
         const struct runner_port port = transitions_port(r->transitions);
         port.start(port.self, order);
