@@ -131,21 +131,40 @@ void grant_noderole_changed(struct core *c, noderole_ix nr, enum grant_void why)
         grant_make_void(c, n, why);
 }
 
-bool grant_fail_barred(struct core *c, noderole_ix nr, struct str bootenv)
+/* What has happened to the machine since the commit is not known. */
+static void grant_fail_outdated(struct core *c, noderole_ix nr, struct str what)
 {
-    const uint32_t barred = nr.v ? noderole_at(c, nr)->grant_barred : GRANT_VOID_NONE;
-    if (barred == GRANT_VOID_NONE || !grant_is_for(bootenv))
-        return false;
-    /* What has happened to the machine since the commit is not known. */
+    const uint32_t barred = noderole_at(c, nr)->grant_barred;
     const struct str how = str_from(grant_void_name((enum grant_void)barred));
     const struct str text =
-        STR_CONCAT(c->arena, STR("committed before the store was "), how,
-                   STR(": the installer is started only after it is proposed and committed again"));
+        STR_CONCAT(c->arena, STR("committed before the store was "), how, STR(": "), what,
+                   STR(" only after it is proposed and committed again"));
     noderole_fail(
         c, nr,
         &(struct failure){.status = text,
                           .runlog = text,
                           .why = {.code = REASON_COMMIT_OUTDATED, .subject = how, .text = text}});
+}
+
+bool grant_fail_barred(struct core *c, noderole_ix nr, struct str bootenv)
+{
+    if (!nr.v || !noderole_at(c, nr)->grant_barred || !grant_is_for(bootenv))
+        return false;
+    grant_fail_outdated(c, nr, STR("the installer is started"));
+    return true;
+}
+
+bool grant_bars_destruction(const struct core *c, noderole_ix nr)
+{
+    return nr.v && noderole_at(c, nr)->grant_barred &&
+           role_at(c, noderole_at(c, nr)->role)->flags & ROLE_DESTRUCTIVE;
+}
+
+bool grant_fail_destruction(struct core *c, noderole_ix nr)
+{
+    if (!grant_bars_destruction(c, nr))
+        return false;
+    grant_fail_outdated(c, nr, STR("it destroys data"));
     return true;
 }
 

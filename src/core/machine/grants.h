@@ -30,6 +30,11 @@ const char *grants_check(const struct core *c);
 /* An update sets this environment for the parked run of the noderole. True if the noderole was
  * committed before the store was restored or imported: it fails, and nothing is to be set. */
 bool grant_fail_barred(struct core *c, noderole_ix nr, struct str bootenv);
+/* True if its role is destructive and it was committed before the store was restored or imported:
+ * no run of it may start. */
+bool grant_bars_destruction(const struct core *c, noderole_ix nr);
+/* If so, it fails. Returns whether it does. */
+bool grant_fail_destruction(struct core *c, noderole_ix nr);
 /* True for a reason of the status of a node that is about its installer and not about its power; it
  * ends with the boot generation. */
 bool grant_has_reason(uint32_t reason);

@@ -1,4 +1,5 @@
 #include "core/core_private.h"
+#include "core/machine/grants.h"
 
 /* core_resume(): the effects to repeat after a load (ADR 0025).
  *
@@ -6,7 +7,10 @@
  * from rows: a RUNNING run may or may not have reached the runner, a STOPPING run may or may not
  * have been cancelled, and an outbox row exists until its result has arrived. Receivers recognise
  * repeats by (run, attempt) or by the id of the outbox row. QUEUED and PARKED runs need no effect:
- * they are started by the annealer and by their timers. The core is not changed. */
+ * they are started by the annealer and by their timers. The core is not changed.
+ *
+ * A runner that does not know a RUNNING run starts it. After a restore that may be a wipe that was
+ * committed at another time, so such a run is cancelled instead (grant_bars_destruction()). */
 
 static struct effect *resume_add_effect(struct effects *fx, struct arena *arena,
                                         enum effect_kind kind, int64_t id)
@@ -30,8 +34,10 @@ void core_resume(const struct core *c, struct arena *arena, struct effects *fx)
         const struct run *run = run_at(c, run_by_id(c, id));
         if (run->state != RUN_RUNNING && run->state != RUN_STOPPING)
             continue;
-        struct effect *e = resume_add_effect(
-            fx, arena, run->state == RUN_RUNNING ? EFFECT_RUN_QUERY : EFFECT_RUN_CANCEL, id);
+        const bool is_queried =
+            run->state == RUN_RUNNING && !grant_bars_destruction(c, run->noderole);
+        struct effect *e =
+            resume_add_effect(fx, arena, is_queried ? EFFECT_RUN_QUERY : EFFECT_RUN_CANCEL, id);
         e->attempt = run->attempt;
         e->node_id = run->node_id;
         e->noderole_id = run->noderole_id;

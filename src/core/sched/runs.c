@@ -312,9 +312,11 @@ static struct str run_stage_boot(struct core *c, noderole_ix ix, struct str stag
 
 void run_start(struct core *c, noderole_ix ix, run_ix queued)
 {
-    /* Check the input. Both checks put the noderole into ERROR and start nothing. */
+    /* Check the input. All checks put the noderole into ERROR and start nothing. */
     const bool frozen = queued.v && run_at(c, queued)->frozen;
     struct boot_portion part = {0};
+    if (grant_fail_destruction(c, ix))
+        return;
     if (!frozen && run_fail_if_attrib_missing(c, ix))
         return;
     const struct str before =
@@ -573,6 +575,9 @@ void do_run_begun(struct core *c, const struct run_begun_command *p)
 void do_run_stopped(struct core *c, const struct run_stopped_command *p)
 {
     const run_ix run = run_find_for_result(c, p->run_id, p->attempt);
+    /* A run that core_resume() stopped: its noderole fails, and it becomes STOPPING. */
+    if (run.v && run_at(c, run)->state == RUN_RUNNING)
+        grant_fail_destruction(c, run_at(c, run)->noderole);
     if (!run.v || run_at(c, run)->state != RUN_STOPPING)
         return;
     run_archive(c, run, RESULT_CANCELLED, STR(""), &(struct reason){.code = REASON_NONE});
