@@ -116,11 +116,15 @@ noderole_ix boot_service_next(const struct core *c, struct boot_service_cursor *
     return (noderole_ix){0};
 }
 
+/* A node without a turn has had no entry since the start. If a row says that it left the view
+ * before, that is still to be published. */
 static bool boot_service_has_served(const struct core *c, noderole_ix nr, node_ix n)
 {
-    const uint8_t service = role_at(c, noderole_at(c, nr)->role)->boot_service;
-    return service == BOOT_SERVICE_NATIVE ? boot_servers_have(c, nr, n)
-                                          : !boot_due_has(c, nr, node_at(c, n)->o.id);
+    const int64_t id = node_at(c, n)->o.id, turn = node_at(c, n)->boot.turn;
+    if (role_at(c, noderole_at(c, nr)->role)->boot_service == BOOT_SERVICE_NATIVE)
+        return !turn || boot_servers_have(c, nr, n);
+    return turn ? !boot_due_has(c, nr, id)
+                : core_boot_next_due(c, noderole_at(c, nr)->o.id, id - 1) != id;
 }
 
 static bool boot_service_is_lower(const struct core *c, noderole_ix nr, noderole_ix than)
@@ -136,7 +140,7 @@ struct boot_late boot_service_late(const struct core *c, node_ix n, bool but_nat
         return late;
     if (c->view)
         c->view->has_read_boots = true; /* a change of any of them makes the plan stale */
-    if (!node_at(c, n)->boot.turn || !node_at(c, n)->boot_generation)
+    if (!node_at(c, n)->boot_generation)
         return late;
     for (noderole_ix nr; (nr = boot_service_next(c, &at)).v;) {
         const bool is_native =
@@ -173,7 +177,7 @@ struct boot_serving boot_service_describe(const struct core *c, noderole_ix nr, 
     struct boot_serving serving = {
         .noderole_id = row->o.id,
         .is_native = role_at(c, row->role)->boot_service == BOOT_SERVICE_NATIVE,
-        .is_served = !node_at(c, n)->boot.turn || boot_service_has_served(c, nr, n)};
+        .is_served = boot_service_has_served(c, nr, n)};
     if (serving.is_native)
         boot_servers_describe(c, nr, &serving);
     else

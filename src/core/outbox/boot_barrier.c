@@ -363,6 +363,7 @@ void boot_load(struct core *c)
     for (uint32_t ix = pool_next(rows, 0); ix; ix = pool_next(rows, ix))
         if (boot_order_is_waiting(c, (outbox_ix){ix}))
             barrier_enqueue(c, (outbox_ix){ix});
+    boot_service_changed(c); /* a node that left the view before waits for no boot server now */
 }
 
 /* ---- queries and checks ---- */
