@@ -801,6 +801,32 @@ TEST(an_installer_is_called_when_its_machine_is_served)
     }
 }
 
+TEST(an_installer_is_called_once_for_each_failure)
+{
+    struct world *w = install_open(DHCP_PUBLISHES);
+    world_anneal(w);
+    world_clear_effects(w);
+    world_finish(w, "dhcp@d1", RESULT_FAILED);
+    EXPECT_EFFECTS(w, "on_node_change watch n1");
+    world_deliver(w);
+    DONE(w, cmd_environment(w, "n2", "rescue"));
+    DONE(w, CMD(TICK, tick, .unused = 0));
+    EXPECT_EFFECTS(w, "");
+    DONE(w, cmd_retry(w, "dhcp@d1"));
+    world_deliver(w);
+    world_anneal(w);
+    world_clear_effects(w);
+    world_finish(w, "dhcp@d1", RESULT_FAILED); /* again */
+    EXPECT_EFFECTS(w, "on_node_change watch n1");
+    DONE(w, cmd_retry(w, "dhcp@d1"));
+    world_deliver(w);
+    world_anneal(w);
+    world_clear_effects(w);
+    world_finish(w, "dhcp@d1", RESULT_OK);
+    EXPECT_EFFECTS(w, "on_node_change watch n1");
+    world_close(w);
+}
+
 TEST(a_server_that_fails_calls_the_installers_that_wait)
 {
     struct world *w = install_open(DHCP_NATIVE);
