@@ -173,8 +173,8 @@ static void boot_servers_record(struct core *c, struct boot_server *server)
     int64_t *ids;
     struct boot_service_cursor at = {0};
     const int64_t after = server->logged;
-    const uint32_t count = boot_servers_changed(c, after, server->taken, &ids);
-    boot_servers_edit(c, server)->logged = server->taken;
+    const uint32_t count = boot_servers_changed(c, after, server->to_log, &ids);
+    boot_servers_edit(c, server)->logged = server->to_log;
     if (!count)
         return;
     server->logged_at = c->mono_ms;
@@ -185,7 +185,7 @@ static void boot_servers_record(struct core *c, struct boot_server *server)
 
 static bool boot_servers_is_due(const struct core *c, const struct boot_server *server)
 {
-    return server->logged < server->taken && server->logged_at + HISTORY_MS <= c->mono_ms;
+    return server->logged < server->to_log && server->logged_at + HISTORY_MS <= c->mono_ms;
 }
 
 void boot_servers_tick(struct core *c)
@@ -201,7 +201,7 @@ int64_t boot_servers_next_deadline(const struct core *c)
     for (uint32_t i = 0; i < c->boot_server_count; i++) {
         const struct boot_server *server = &c->boot_servers[i];
         const int64_t at = server->logged_at + HISTORY_MS;
-        if (server->logged < server->taken && (next < 0 || at < next))
+        if (server->logged < server->to_log && (next < 0 || at < next))
             next = at;
     }
     return next;
@@ -225,8 +225,13 @@ static void boot_servers_take(struct core *c, struct boot_server *server, int64_
     if (!server->is_connected || turn <= server->taken)
         return; /* a late message of an earlier connection, or a repeated one */
     boot_servers_edit(c, server);
-    if (!server->taken) /* the base image, which is no change */
-        server->logged = turn > server->logged ? turn : server->logged;
+    /* A base image is no change, unless acknowledged changes are still to be recorded: then it
+     * includes them. */
+    const bool is_base = !server->taken && server->logged == server->to_log;
+    if (turn > server->to_log)
+        server->to_log = turn;
+    if (is_base)
+        server->logged = server->to_log;
     server->taken = turn;
     if (boot_servers_is_due(c, server))
         boot_servers_record(c, server);

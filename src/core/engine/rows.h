@@ -327,6 +327,7 @@ struct boot_server {
     int64_t since_ms;  /* when it connected, or was lost */
     int64_t taken;     /* last turn that it acknowledged on this connection; 0 = none */
     int64_t logged;    /* last turn whose changes are in the history of its noderoles */
+    int64_t to_log;    /* last turn whose changes must be there; kept when the server is lost */
     int64_t logged_at; /* mono_ms of the last entry there */
 };
 

@@ -491,6 +491,36 @@ TEST(at_most_one_run_a_second_is_recorded)
     world_close(w);
 }
 
+/* A change that was acknowledged is recorded also if the server is lost before the second ends. */
+TEST(changes_that_a_lost_server_acknowledged_are_recorded)
+{
+    for (uint32_t connects = 0; connects < 2; connects++) {
+        struct world *w = taken_open();
+        DONE(w, cmd_environment(w, "n1", "sledgehammer"));
+        take_all(w, "d1");
+        step_after(w, 100);
+        DONE(w, cmd_environment(w, "n2", "local"));
+        world_collect(w);
+        step_after(w, 100);
+        DONE(w, cmd_taken(w, "d1", w->turn));
+        step_after(w, 100);
+        DONE(w, cmd_event(w, "d1", BOOT_EVENT_LOST));
+        if (connects) {
+            step_after(w, 100);
+            connect_server(w, "d1");
+            step_after(w, 100);
+            DONE(w, cmd_taken(w, "d1", w->turn)); /* the base image */
+        }
+        EXPECT_STR(history(w, "dhcp@d1"), "1 1 machine: n1.example.com");
+        CHECK(core_next_deadline(w->core) >= 0);
+        tick_after(w, SECOND);
+        EXPECT_STR(history(w, "dhcp@d1"),
+                   "1 1 machine: n1.example.com; 2 1 machine: n2.example.com");
+        CHECK(core_next_deadline(w->core) == -1);
+        world_close(w);
+    }
+}
+
 TEST(every_native_noderole_of_the_node_has_the_record)
 {
     struct world *w = serve_open();
