@@ -87,13 +87,15 @@ void boot_servers_forget_node(struct core *c, node_ix n)
 
 void boot_servers_collect(struct core *c, int64_t turn)
 {
-    uint32_t count;
+    uint32_t count, machines = 0;
     int64_t of_turn;
     const struct boot_key *keys = core_boot_changes(c, &count, &of_turn);
     struct list *history = &c->boot_history;
     if (!c->boot_server_count)
         return;
-    if (history->count + count > HISTORY_MAX) {
+    for (uint32_t i = 0; i < count; i++)
+        machines += keys[i].kind == BOOT_MACHINE;
+    if (history->count + machines > HISTORY_MAX) {
         c->boot_forgotten =
             history->count ? ((struct boot_served *)history->items)[history->count - 1].turn : turn;
         history->count = 0;

@@ -596,6 +596,35 @@ TEST(changes_that_are_forgotten_are_counted_as_more)
     serve_close(w);
 }
 
+TEST(changes_of_other_entries_are_not_counted)
+{
+    struct world *w = taken_open();
+    DONE(w, cmd_network_of(w, "net", "other", true,
+                           "[{'name':'host','first':'10.1.0.1/16','last':'10.1.255.250/16'}]"));
+    const int64_t range = range_named(w, "net", "host");
+    int64_t turn = w->turn;
+    core_collect(w->core, ++turn, quick_visit, NULL);
+    for (uint32_t i = 0; i < 4200; i++) { /* more than the core remembers of machines */
+        char address[32], mac[32];
+        snprintf(address, sizeof address, "10.1.%u.%u", i / 200 + 1, i % 200 + 1);
+        snprintf(mac, sizeof mac, "52:54:00:00:%02x:%02x", i >> 8, i & 255);
+        quick_step(w, CMD(LEASE_TAKE, lease_take, .range_id = range,
+                          .address = str_copy(&w->arena, str_from(address)),
+                          .mac = str_copy(&w->arena, str_from(mac)), .lease_s = 600));
+    }
+    quick_step(w, cmd_environment(w, "n1", "debian-install"));
+    core_collect(w->core, ++turn, quick_visit, NULL);
+    uint32_t changes;
+    int64_t of_turn;
+    core_boot_changes(w->core, &changes, &of_turn);
+    CHECK(changes == 4201 && of_turn == turn);
+    quick_log[0] = 0;
+    DONE(w, cmd_taken(w, "d1", turn));
+    core_collect(w->core, ++turn, quick_visit, NULL);
+    EXPECT_STR(quick_log, "1 machine: n1.example.com");
+    serve_close(w);
+}
+
 TEST(the_history_keeps_as_many_runs_as_the_setting)
 {
     struct world *w = taken_open();
