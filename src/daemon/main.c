@@ -216,6 +216,8 @@ static void main_print_help(void)
         "  --keep-events DAYS      retention of events and the audit log (0: unlimited)\n"
         "  --boot-wait SECONDS     wait of power actions for boot services (600); 0: no wait\n"
         "  --install-wait SECONDS  silence of an installer that is a fault (3600); 0: never\n"
+        "  --boot-server auto|true|false\n"
+        "                          wait of power actions for boot servers (auto: stored)\n"
         "  --probe-wait SECONDS    timeout of the probe of a node that reports alive (30)\n"
         "  --power-poll SECONDS    interval of reading power states (0: only on request)\n"
         "  --tool-path DIR[:DIR]   search path for the programs of jigs\n"

@@ -48,6 +48,7 @@ static struct settings_update_command reload_changed_settings(const struct setti
         {GIVEN_SETTINGS_RUN_DEADLINE, now->run_deadline_s == wanted.run_deadline_s},
         {GIVEN_SETTINGS_BARRIER, now->barrier_s == wanted.barrier_s},
         {GIVEN_SETTINGS_INSTALL_WAIT, now->install_wait_s == wanted.install_wait_s},
+        {GIVEN_SETTINGS_BOOT_SERVER, now->boot_server == wanted.boot_server},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (all[i].is_same)

@@ -176,20 +176,37 @@ static void config_take_file(struct config_parser *r, const char *path, bool wan
 
 /* ---- values ---- */
 
-static void config_parse_flag(struct config_parser *r, enum config_key key, bool *out)
+static bool config_read_flag(const char *text, bool *out)
 {
     static const char *const yes[] = {"true", "yes", "on", "1"};
     static const char *const no[] = {"false", "no", "off", "0"};
-    const char *text = r->given_values[key].text;
-    if (!text)
-        return;
     for (int i = 0; i < 4; i++) {
         if (strcmp(text, yes[i]) == 0 || strcmp(text, no[i]) == 0) {
             *out = strcmp(text, yes[i]) == 0;
-            return;
+            return true;
         }
     }
-    config_report_value(r, key, "must be true or false");
+    return false;
+}
+
+static void config_parse_flag(struct config_parser *r, enum config_key key, bool *out)
+{
+    const char *text = r->given_values[key].text;
+    if (text && !config_read_flag(text, out))
+        config_report_value(r, key, "must be true or false");
+}
+
+/* Without a value, and with "auto", the stored setting is kept: the first connection of a boot
+ * server sets it. */
+static void config_parse_boot_server(struct config_parser *r, struct settings_update_command *s)
+{
+    const char *text = r->given_values[CONFIG_BOOT_SERVER].text;
+    if (!text || strcmp(text, "auto") == 0)
+        return;
+    if (config_read_flag(text, &s->boot_server))
+        s->given |= GIVEN_SETTINGS_BOOT_SERVER;
+    else
+        config_report_value(r, CONFIG_BOOT_SERVER, "must be auto, true or false");
 }
 
 /* Four runs for each core, because most of them wait for machines. A run needs five descriptors in
@@ -257,6 +274,7 @@ static void config_parse_settings(struct config_parser *r)
                                              &r->config->keep_events_days});
     s->given |= GIVEN_SETTINGS_TEST_JIG;
     config_parse_flag(r, CONFIG_TEST_JIG, &s->test_jig);
+    config_parse_boot_server(r, s);
 }
 
 int64_t config_keep_events_ms(const struct config *c)

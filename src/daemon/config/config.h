@@ -32,6 +32,7 @@
     X(KEEP_EVENTS, "keep-events", "DAYS")                                                          \
     X(BOOT_WAIT, "boot-wait", "SECONDS")                                                           \
     X(INSTALL_WAIT, "install-wait", "SECONDS")                                                     \
+    X(BOOT_SERVER, "boot-server", "auto|true|false")                                               \
     X(PROBE_WAIT, "probe-wait", "SECONDS")                                                         \
     X(POWER_POLL, "power-poll", "SECONDS")                                                         \
     X(TOOL_PATH, "tool-path", "DIR[:DIR]")                                                         \

@@ -211,6 +211,37 @@ TEST(waits_for_boots_are_checked_at_their_bounds)
     }
 }
 
+TEST(boot_server_is_a_flag_or_auto_which_gives_nothing)
+{
+    static const struct {
+        const char *value;
+        bool is_given, is_on;
+    } right[] = {{"auto", false, false}, {"true", true, true}, {"yes", true, true},
+                 {"on", true, true},     {"1", true, true},    {"false", true, false},
+                 {"no", true, false},    {"off", true, false}, {"0", true, false}};
+    static const char *const wrong[] = {"Auto", "TRUE", "2", "-1", "maybe", "{}", "true false"};
+    struct config c;
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        begin("");
+        struct config_flags flags = {.file = file};
+        flags.values[CONFIG_BOOT_SERVER] = right[i].value;
+        CHECK(config_read(&flags, &c));
+        CHECK(((c.settings.given & GIVEN_SETTINGS_BOOT_SERVER) != 0) == right[i].is_given);
+        CHECK(c.settings.boot_server == right[i].is_on);
+        end(&c);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        static char text[100], problem[200];
+        snprintf(text, sizeof text, "boot-server = %s\n", wrong[i]);
+        snprintf(problem, sizeof problem,
+                 "F:1: boot-server: must be auto, true or false, not \"%s\"\n", wrong[i]);
+        begin(text);
+        CHECK(!config_read(&(struct config_flags){.file = file}, &c));
+        CHECK(problems_are(&c, problem));
+        end(&c);
+    }
+}
+
 TEST(proxies_are_addresses_separated_by_commas_or_blanks)
 {
     static const uint8_t v4[16] = {[10] = 0xff, 0xff, 10, 0, 0, 5}, v6[16] = {[15] = 1};
