@@ -8,7 +8,7 @@ _halligan_tables() {
         roles) verbs="list show update wait watch get set --help" ;;
         deployments) verbs="list show create update destroy wait watch bind plan commit propose recall revert diff retry why graph get set --help" ;;
         deployment-roles) verbs="list show create update destroy watch commit propose get set --help" ;;
-        noderoles) verbs="list show create update destroy wait watch bind commit propose retry why log runs get set --help" ;;
+        noderoles) verbs="list show create update destroy wait watch bind commit propose retry why log runs boot-due get set --help" ;;
         runs) verbs="list show wait watch log cancel --help" ;;
         snapshots) verbs="list show update wait watch diff --help" ;;
         attribs) verbs="list show create destroy watch --help" ;;
@@ -108,6 +108,7 @@ _halligan_tables() {
         noderoles/why) options=" --output --url --user --token-file --ca --help"; named=noderoles ;;
         noderoles/log) options=" --follow --attempt --url --user --token-file --ca --help"; named=noderoles ;;
         noderoles/runs) options=" --output --quiet --url --user --token-file --ca --help"; named=noderoles ;;
+        noderoles/boot-due) options=" --output --quiet --limit --after --url --user --token-file --ca --help"; named=noderoles ;;
         noderoles/get) options=" --output --quiet --bucket --url --user --token-file --ca --help"; named=noderoles ;;
         noderoles/set) options=" --output --quiet --bucket --propose --url --user --token-file --ca --help"; named=noderoles ;;
         runs/list) options=" --output --quiet --filter --sort --limit --after --watch --url --user --token-file --ca --help"; named= ;;

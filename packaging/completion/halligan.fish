@@ -117,6 +117,7 @@ function __halligan_verbs
         printf '%s\t%s\n' why 'Explain the state: the chain of causes down to the root'
         printf '%s\t%s\n' log 'Print the log of its newest run'
         printf '%s\t%s\n' runs 'List its ended runs, newest first'
+        printf '%s\t%s\n' boot-due 'List the machines that it must still publish'
         printf '%s\t%s\n' get 'Show values of attribs'
         printf '%s\t%s\n' set 'Set the value of an attrib'
     case runs
@@ -467,6 +468,9 @@ function __halligan_others
         set named noderoles
     case noderoles/runs
         set options --output --quiet --url --user --token-file --ca --help
+        set named noderoles
+    case noderoles/boot-due
+        set options --output --quiet --limit --after --url --user --token-file --ca --help
         set named noderoles
     case noderoles/get
         set options --output --quiet --bucket --url --user --token-file --ca --help

@@ -83,7 +83,8 @@ def test_dhcp_clients_are_listed_filtered_and_paged(fixture):
 
 # -- nodes/NODE/boot -----------------------------------------------------------------------------
 
-BOOT = ["node", "node_id", "bootenv", "generation", "missing", "entry", "environment", "grant", "problems"]
+BOOT = ["node", "node_id", "bootenv", "generation", "missing", "entry", "environment", "grant", "served", "servers",
+        "problems"]
 NO_GRANT = {"state": "none", "reason": None, "node_role_id": None, "role": None, "used_at": None,
             "stamp_generation": None}
 
@@ -101,7 +102,8 @@ def test_the_boot_of_a_machine_has_its_entry_environment_and_grant(fixture):
     assert boot["entry"] == {
         "name": "boots.example.com", "mac_addresses": ["52:54:00:1C:00:01"],
         "addresses": [{"address": "192.168.124.190/24", "network": "admin", "network_range": "host"}],
-        "bootenv": "sledgehammer", "generation": 0, "installer_started": False}, boot["entry"]
+        "bootenv": "sledgehammer", "generation": 0, "installer_started": False,
+        "turn": boot["entry"]["turn"]}, boot["entry"]
     assert (boot["node"], boot["node_id"], boot["missing"]) == ("boots.example.com", made["id"], None), boot
     known = shown(me.get("bootenvs/sledgehammer"))
     assert boot["environment"] == {"name": "sledgehammer", "exists": True, "available": False,

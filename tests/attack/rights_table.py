@@ -105,6 +105,7 @@ for operation, path in (
     ("node_roles/{id}", "node_roles/{noderole}"),
     ("node_roles/{id}/runs", "node_roles/{noderole}/runs"),
     ("node_roles/{id}/why", "node_roles/{noderole}/why"),
+    ("node_roles/{id}/boot_due", "node_roles/{noderole}/boot_due"),
     ("node_roles/{id}/attribs", "node_roles/{noderole}/attribs"),
     ("deployment_roles/{id}", "deployment_roles/{deployment_role}"),
     ("deployment_roles/{id}/roles", "deployment_roles/{deployment_role}/roles"),
@@ -138,7 +139,7 @@ for noun, key in (("nodes", MACHINE), ("deployments", "elsewhere"), ("snapshots"
                   ("inventory", "elsewhere")):
     reads(f"/api/status/{noun}/{{id}}", f"/api/status/{noun}/{key}")
 for below in ("", "/node_roles", "/roles", "/hammers", "/power", "/attribs", "/addresses",
-              "/network_allocations", "/nics", "/boot"):
+              "/network_allocations", "/nics", "/boot", "/bootstate"):
     operation = f"{V}nodes/{{id}}{below}"
     reads(operation, f"nodes/{MACHINE}{below}", READ_AND_NODE, case="own node")
     row("GET " + operation, "foreign node", READ,

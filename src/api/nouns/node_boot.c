@@ -6,8 +6,8 @@
 #include "api/views/graph.h"
 
 /* What the machine of a node boots (docs/spec/boot.md): its entry in the boot view, its boot
- * environment, the grant of its installation, and what keeps it from booting. Everything is read
- * from the core for each request; the file has no state, and nothing is changed.
+ * environment, the grant of its installation, what has served it, and what keeps it from booting.
+ * Everything is read from the core for each request; the file has no state, and nothing is changed.
  *
  * Failure: a node without an entry in the boot view is no error: `entry` is null, and `missing`
  * says why. An unknown node is 404. */
@@ -41,8 +41,10 @@ static void boot_put_addresses(struct call *call, const struct boot_machine *mac
 }
 
 /* The ticket is left out: its hash is of no use to others than boot servers. */
-static void boot_put_entry(struct call *call, const struct boot_machine *machine, struct buf *b)
+static void boot_put_entry(struct call *call, int64_t node_id, const struct boot_machine *machine,
+                           struct buf *b)
 {
+    const int64_t turn = core_boot_turn(call->core, (struct boot_key){BOOT_MACHINE, node_id});
     struct object_writer m = object_writer_open(b, NULL);
     object_put_text(&m, "name", machine->name);
     object_put_json(&m, "mac_addresses", object_view_macs(machine, call->arena));
@@ -51,6 +53,7 @@ static void boot_put_entry(struct call *call, const struct boot_machine *machine
     object_put_text(&m, "bootenv", machine->bootenv);
     object_put_number(&m, "generation", machine->generation);
     object_put_bool(&m, "installer_started", machine->ticket.len != 0);
+    object_put_count(&m, "turn", turn == BOOT_TURN_OPEN ? 0 : turn);
     object_writer_close(&m);
 }
 
@@ -65,10 +68,7 @@ static void boot_put_environment(struct call *call, struct str name, struct buf 
     object_put_text(&m, "name", name);
     object_put_bool(&m, "exists", is_local || is_known);
     object_put_bool(&m, "available", is_local || (is_known && record.bootenv.available));
-    if (is_known)
-        object_put_number(&m, "bootenv_id", id);
-    else
-        object_put_json(&m, "bootenv_id", STR("null"));
+    object_put_count(&m, "bootenv_id", is_known ? id : 0);
     object_put_optional(&m, "method", is_known ? record.bootenv.method : STR(""));
     object_writer_close(&m);
 }
@@ -85,31 +85,72 @@ static void boot_put_grant(struct call *call, int64_t node_id, struct buf *b)
     object_put_optional(&m, "reason",
                         grant.state == GRANT_VOID ? str_from(grant_void_name(grant.void_reason))
                                                   : STR(""));
-    if (grant.noderole_id)
-        object_put_number(&m, "node_role_id", grant.noderole_id);
-    else
-        object_put_json(&m, "node_role_id", STR("null"));
+    object_put_count(&m, "node_role_id", grant.noderole_id);
     object_put_optional(
         &m, "role",
         has_owner ? object_name(call->core, TABLE_ROLE, noderole.noderole.role_id, call->arena)
                   : STR(""));
     object_put_time(&m, "used_at", grant.used_at);
-    if (grant.stamp_generation)
-        object_put_number(&m, "stamp_generation", grant.stamp_generation);
-    else
-        object_put_json(&m, "stamp_generation", STR("null"));
+    object_put_count(&m, "stamp_generation", grant.stamp_generation);
     object_writer_close(&m);
 }
+
+/* ---- what has served it ---- */
+
+static bool boot_is_served_by_all(const struct boot_serving *all, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!all[i].is_served)
+            return false;
+    return true;
+}
+
+static void boot_put_server(struct call *call, const struct boot_serving *s, struct buf *b)
+{
+    struct record row;
+    must(core_record(call->core, TABLE_NODEROLE, s->noderole_id, &row));
+    const struct noderole_record *nr = &row.noderole;
+    struct object_writer m = object_writer_open(b, NULL);
+    object_put_number(&m, "node_role_id", s->noderole_id);
+    object_put_text(&m, "role", object_name(call->core, TABLE_ROLE, nr->role_id, call->arena));
+    object_put_text(&m, "node", object_name(call->core, TABLE_NODE, nr->node_id, call->arena));
+    object_put_text(&m, "state", str_from(noderole_state_name((enum noderole_state)nr->state)));
+    object_put_text(&m, "kind", s->is_native ? STR("native") : STR("published"));
+    object_put_bool(&m, "served", s->is_served);
+    if (s->is_native)
+        object_put_bool(&m, "connected", s->is_connected);
+    else
+        object_put_json(&m, "connected", STR("null"));
+    object_put_time(&m, "since", s->since_ms);
+    object_put_count(&m, "turn", s->taken);
+    object_put_count(&m, "attempt", s->attempt);
+    object_writer_close(&m);
+}
+
+static void boot_put_servers(struct call *call, const struct boot_serving *all, uint32_t count,
+                             struct buf *b)
+{
+    buf_put_c(b, '[');
+    for (uint32_t i = 0; i < count; i++) {
+        buf_put_z(b, i ? ",\n" : "");
+        boot_put_server(call, &all[i], b);
+    }
+    buf_put_c(b, ']');
+}
+
+/* ---- replies ---- */
 
 enum handler_result serve_node_boot(struct call *call)
 {
     struct record node;
     struct boot_entry entry;
     struct str why;
+    struct boot_serving *servers;
     struct buf b = buf_in(call->arena);
     if (!resource_find(call, &resource_nodes, call->keys[0], &node))
         return SERVED_REPLY;
     const bool has_entry = node_boot_entry(call, node.id, &entry, &why);
+    const uint32_t count = core_boot_servings(call->core, node.id, call->arena, &servers);
     struct object_writer m = object_writer_open(&b, call->wanted);
     object_put_text(&m, "node", node.node.name);
     object_put_number(&m, "node_id", node.id);
@@ -117,16 +158,43 @@ enum handler_result serve_node_boot(struct call *call)
     object_put_number(&m, "generation", node.node.boot_generation);
     object_put_optional(&m, "missing", has_entry ? STR("") : why);
     if (has_entry && object_put_key(&m, "entry"))
-        boot_put_entry(call, &entry.machine, &b);
+        boot_put_entry(call, node.id, &entry.machine, &b);
     else if (!has_entry)
         object_put_json(&m, "entry", STR("null"));
     if (object_put_key(&m, "environment"))
         boot_put_environment(call, node.node.bootenv, &b);
     if (object_put_key(&m, "grant"))
         boot_put_grant(call, node.id, &b);
+    object_put_bool(&m, "served", boot_is_served_by_all(servers, count));
+    if (object_put_key(&m, "servers"))
+        boot_put_servers(call, servers, count, &b);
     if (object_put_key(&m, "problems"))
         why_put_causes(call, core_why_boot(call->core, node.id, call->arena), &b);
     object_writer_close(&m);
     reply_json(call, "boot", "obj", buf_str(&b));
+    return SERVED_REPLY;
+}
+
+enum handler_result serve_node_bootstate(struct call *call)
+{
+    struct record node;
+    struct boot_entry entry;
+    struct str why;
+    struct boot_serving *servers;
+    struct buf b = buf_in(call->arena);
+    if (!resource_find(call, &resource_nodes, call->keys[0], &node))
+        return SERVED_REPLY;
+    const bool has_entry = node_boot_entry(call, node.id, &entry, &why);
+    const uint32_t count = core_boot_servings(call->core, node.id, call->arena, &servers);
+    const bool is_served = boot_is_served_by_all(servers, count);
+    struct object_writer m = object_writer_open(&b, call->wanted);
+    object_put_text(&m, "node", node.node.name);
+    object_put_number(&m, "node_id", node.id);
+    object_put_text(&m, "bootenv", node.node.bootenv);
+    object_put_number(&m, "generation", node.node.boot_generation);
+    object_put_bool(&m, "served", is_served);
+    object_put_optional(&m, "bootstate", has_entry && is_served ? node.node.bootenv : STR(""));
+    object_writer_close(&m);
+    reply_json(call, "bootstate", "obj", buf_str(&b));
     return SERVED_REPLY;
 }

@@ -5,6 +5,10 @@
 
 /* GET nodes/:id/boot */
 enum handler_result serve_node_boot(struct call *call);
+/* GET nodes/:id/bootstate */
+enum handler_result serve_node_bootstate(struct call *call);
+/* GET node_roles/:id/boot_due */
+enum handler_result serve_noderole_boot_due(struct call *call);
 
 /* The entry of the machine in the boot view (docs/spec/boot.md). False: it has none, and *out_why
  * is a sentence about the machine. */

@@ -1,4 +1,5 @@
 #include "api/nouns/attribs.h"
+#include "api/nouns/node_boot.h"
 #include "api/nouns/runs.h"
 #include "api/rest/standard_routes.h"
 #include "api/views/graph.h"
@@ -107,6 +108,13 @@ static const struct route routes[] = {
      .resource = &resource_noderoles,
      .form = REPLY_CUSTOM,
      .does = "why it is not active: the chain of causes down to the first one"},
+    {.method = HTTP_GET,
+     .pattern = V "node_roles/:id/boot_due",
+     .serve = serve_noderole_boot_due,
+     .resource = &resource_noderoles,
+     .query = "after,limit",
+     .form = REPLY_CUSTOM,
+     .does = "the machines that it must still publish, by node id"},
     ROUTES_ATTRIBS("node_roles", resource_noderoles, ROUTE_AUTH_REQUIRED),
 };
 

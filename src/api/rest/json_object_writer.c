@@ -39,6 +39,14 @@ void object_put_json(struct object_writer *m, const char *key, struct str json)
         buf_put_str(m->b, json);
 }
 
+void object_put_count(struct object_writer *m, const char *key, int64_t value)
+{
+    if (value)
+        object_put_number(m, key, value);
+    else
+        object_put_json(m, key, STR("null"));
+}
+
 void object_put_text(struct object_writer *m, const char *key, struct str text)
 {
     if (object_put_key(m, key))

@@ -20,6 +20,7 @@ void object_writer_close(struct object_writer *m);
 /* Writes the key; the caller then writes the value. False: the key is not requested. */
 bool object_put_key(struct object_writer *m, const char *key);
 void object_put_number(struct object_writer *m, const char *key, int64_t value);
+void object_put_count(struct object_writer *m, const char *key, int64_t value); /* 0 is null */
 void object_put_text(struct object_writer *m, const char *key, struct str text);
 void object_put_optional(struct object_writer *m, const char *key,
                          struct str text); /* "" is null */

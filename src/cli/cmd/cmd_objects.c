@@ -112,6 +112,39 @@ enum cli_exit cmd_objects_show_below(struct cli_request *req)
     return status;
 }
 
+enum cli_exit cmd_objects_boot_due(struct cli_request *req)
+{
+    enum { PAGE = 100 }; /* of the daemon */
+    static const struct cli_column columns[] = {{"node_id", NULL}, {"node", NULL},
+                                                {"bootenv", NULL}, {"generation", NULL},
+                                                {"since", NULL},   {"attempt", NULL}};
+    const struct cli_noun *noun = req->noun;
+    const struct cli_noun due = {.name = noun->name,
+                                 .collection = noun->collection,
+                                 .key = "node_id",
+                                 .columns = columns,
+                                 .column_count = sizeof columns / sizeof *columns};
+    struct api_request call = {0};
+    const struct json *list;
+    enum cli_exit status = request_path(req, req->args->words[0], &call.path);
+    if (status == CLI_OK) {
+        req->noun = &due;
+        status = filter_query(req, &call.query);
+        call.path = request_join(req, call.path, "boot_due");
+    }
+    if (status == CLI_OK)
+        status = request_send(req, &call, &list);
+    if (status == CLI_OK) {
+        const struct json *last = list->last ? json_get(list->last, STR("node_id")) : NULL;
+        output_list(req, list);
+        if (last && list->count == PAGE && !req->options.limit)
+            fprintf(stderr, "%s: only the first %u are listed; for more: --after %.*s\n", req->prog,
+                    list->count, STR_FMT_ARGS(last->text));
+    }
+    req->noun = noun;
+    return status;
+}
+
 /* ---- create, update, destroy ---- */
 
 enum cli_exit cmd_objects_create(struct cli_request *req)

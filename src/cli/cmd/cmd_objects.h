@@ -15,6 +15,8 @@ enum cli_exit cmd_objects_act(struct cli_request *req);
 /* Print what the path of the verb below one object returns, as a document: deployments/:id/graph.
  */
 enum cli_exit cmd_objects_show_below(struct cli_request *req);
+/* Print the machines that a noderole must still publish: a page, and how to get the next one. */
+enum cli_exit cmd_objects_boot_due(struct cli_request *req);
 
 /* Print the list once, without --watch. */
 enum cli_exit cmd_objects_list_once(struct cli_request *req);

@@ -88,7 +88,8 @@ static const struct cli_verb node_verbs[] = {
      .operands = "NODE",
      .summary = "Show what the machine boots, and what keeps it from booting",
      .help =
-         "Its entry in the boot view, the boot environment, and the grant of its installation.\n",
+         "Its entry in the boot view, the boot environment, the grant of its installation, and\n"
+         "which noderoles have served it.\n",
      .run_online = cmd_objects_show_below,
      .options = OPTION_OUTPUT,
      .operands_min = 1,
@@ -289,6 +290,15 @@ static const struct cli_verb noderole_verbs[] = {
      .help = "",
      .run_online = cmd_log_runs,
      .options = SHOWN,
+     .operands_min = 1,
+     .operands_max = 1},
+    {.name = "boot-due",
+     .operands = "NAME",
+     .summary = "List the machines that it must still publish",
+     .help = "For roles that serve boots. At most --limit machines (100), by node id; --after ID\n"
+             "continues after that node.\n",
+     .run_online = cmd_objects_boot_due,
+     .options = SHOWN | OPTION_LIMIT | OPTION_AFTER,
      .operands_min = 1,
      .operands_max = 1},
     GET,
