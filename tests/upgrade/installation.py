@@ -25,6 +25,8 @@ ROLES = [
     {"name": "next", "jig": "script"},
     {"name": "later", "jig": "script"},
     {"name": "goal", "jig": "noop", "flags": ["milestone"]},
+    {"name": "managed", "jig": "noop", "flags": ["discovery", "milestone"]},
+    {"name": "boots", "jig": "script", "flags": ["serves-boot"]},
 ]
 SCRIPTS = {
     "base": "write_attribute base/text 'it is \"here\"'",
@@ -34,6 +36,7 @@ SCRIPTS = {
     "slow": "true",
     "next": "true",
     "later": "true",
+    "boots": "true",
 }
 
 

@@ -8,9 +8,9 @@ are tests/upgrade/dumps/MIGRATION.sqlite.sql, .postgres.sql and .json, MIGRATION
 in the store. The rows of PostgreSQL are those of SQLite, moved by `export` and `import` of the same
 halligand. The daemon is killed while a run is under way.
 
-The dump is edited in three places: the data directory is called /var/lib/halligan, the name of the
-host is removed from the leadership, and the digest of the rows is therefore empty, as migrations
-leave it. Passwords and tokens in it are used nowhere else.
+The dump is edited in four places: the data directory is called /var/lib/halligan, the name of the
+host is removed from the leadership, the digest of the rows is therefore empty, as migrations leave
+it, and noderoles are not marked as imported, so that both engines have the same rows. Passwords and tokens in it are used nowhere else.
 """
 import argparse
 import json
@@ -43,6 +43,19 @@ BOOTENVS = {
     "bootenvs": [{"name": "upgrade-install", "method": "installer", "os": "upgrade",
                   "kernel": "upgrade/linux", "initrd": ["upgrade/initrd"], "args": "quiet"}],
 }
+MACHINES = 50
+# Until 0016, hooks report which generations of a node are served; later ones than it has are ignored.
+SERVES = f"""\
+return {{
+  on_active = function(noderole)
+    for i = 0, {MACHINES - 1} do
+      for generation = 1, 3 do
+        halligan.boot_served('m' .. i .. '.example.com', noderole, generation)
+      end
+    end
+  end,
+}}
+"""
 TEXT = "quote ' double \" backslash \\ zwölf\nsecond line"
 PLACE = "/var/lib/halligan"
 
@@ -150,6 +163,21 @@ def add_networks(m):
     m.ask("DELETE", f"network_allocations/{made[1]}")
 
 
+def add_machines(m):
+    """In the boot view, and served by the role `boots`; of several environments and generations."""
+    for i in range(MACHINES):
+        name = f"m{i}.example.com"
+        m.ask("POST", "nodes", {"name": name, "mac": f"52:54:00:00:00:{i:02x}"})
+        m.ask("POST", "network_allocations", {"node": name, "network": "racks"})
+        m.run(name, "managed")
+        for bootenv in ("local", "upgrade-install", "local")[:i % 4]:
+            m.ask("PUT", f"nodes/{name}", {"bootenv": bootenv})
+    m.reaches(m.run(ADMIN_NODE, "boots"), ACTIVE)
+    eventually(m.has_ended, "they are served")
+    seen = m.rows("SELECT boot_seen FROM node WHERE boot_seen != '' AND boot_generation > 0")
+    assert len(seen) == len([i for i in range(MACHINES) if i % 4]), len(seen)
+
+
 def add_states(m):
     """A noderole in each state. On the admin node one is under way and the next waits for it."""
     broken = m.run(NODE, "broken")
@@ -193,6 +221,8 @@ def dump(m, cluster, facts):
         assert done.returncode == 0, done.stderr
     name = max(row["name"] for row in store.rows()["schema_migration"])
     facts["known_hosts"] = edited(m, m.read("ssh", "known_hosts"))
+    if "grant_barred" in store.rows()["noderole"][0]:
+        moved.run("UPDATE noderole SET grant_barred = 0")
     for each in (store, moved):
         each.run("UPDATE leadership SET digest = '', holder = 'host.example.com 1'")
         write(name, each.kind + ".sql", edited(m, each.dump()))
@@ -202,6 +232,9 @@ def dump(m, cluster, facts):
 
 def make(m, cluster):
     m.write_content(slow="sleep 1000")
+    os.makedirs(os.path.join(m.folder, "roles"), exist_ok=True)
+    with open(os.path.join(m.folder, "roles", "boots.lua"), "w", encoding="utf-8") as file:
+        file.write(SERVES)
     m.start()
     lab = m.ask("POST", "deployments", {"name": "lab", "description": TEXT})["id"]
     add_nodes(m)
@@ -209,6 +242,7 @@ def make(m, cluster):
     host_key = add_hammers(m)
     add_snapshots(m, lab)
     add_networks(m)
+    add_machines(m)
     add_states(m)
     kill(m)
     return dump(m, cluster, {"host_key": host_key, "node": NODE, "token": m.token})

@@ -1,4 +1,7 @@
 """A store that an older version wrote comes up on this one, and nothing is lost."""
+import glob
+import json
+
 from daemon import Client, basic
 from installation import ADMIN_NODE
 from stores import in_order
@@ -6,7 +9,8 @@ from upgrades import KNOWN_HOSTS, dumped, known_migrations
 from yard import ACTIVE, ERROR, eventually
 
 # What each migration adds: the value that rows of old stores get in a new column, the new tables,
-# which are empty, and new rows of old tables. A new counter has the times of the one of the outbox.
+# which are empty, and new rows of old tables; and the columns that it drops. A new counter has the
+# times of the one of the outbox.
 ADDED = {
     "0005_defaults": {
         "columns": {"role": {"defaults": 0}, "noderole": {"defaults": 0},
@@ -56,6 +60,13 @@ ADDED = {
             "noderole": {"grant_barred": 0},
         },
     },
+    "0016_boot_due": {
+        "columns": {"settings": {"boot_server": False},
+                    "noderole": {"boot_cursor": 0, "boot_staged": 0}},
+        "dropped": {"node": ["boot_seen"]},
+        "tables": ["boot_due"],
+        "rows": {"counter": [{"id": "boot_due", "last": 0}]},
+    },
 }
 
 
@@ -69,6 +80,10 @@ def expected(rows, newer):
             for row in wanted[table]:
                 assert not columns.keys() & row.keys(), (name, table, columns)
                 row.update(columns)
+        for table, columns in added.get("dropped", {}).items():
+            for row in wanted[table]:
+                for column in columns:
+                    del row[column]
         for table in added.get("tables", []):
             assert table not in wanted, (name, table)
             wanted[table] = []
@@ -220,6 +235,9 @@ def test_an_upgraded_daemon_serves_and_goes_on_with_its_work(upgrades):
     for u in upgrades.samples():
         migrated = u.migrate()
         slow, behind = noderole(migrated, "slow"), noderole(migrated, "next")
+        boots = [row["id"] for row in migrated["role"] if row["name"] == "boots"]
+        publishers = [row["id"] for row in migrated["noderole"] if row["role_id"] in boots]
+        changed = {"noderole": [slow, behind, *publishers], "role": boots}  # its hook is gone
         me = u.start()
         u.reaches(slow, ERROR)
         u.verb(slow, "retry")
@@ -235,8 +253,7 @@ def test_an_upgraded_daemon_serves_and_goes_on_with_its_work(upgrades):
         u.check()
         rows = u.tables.rows()
         for table in migrated.keys() - CHANGED:
-            own = [row for row in migrated[table]
-                   if table != "noderole" or row["id"] not in (slow, behind)]
+            own = [row for row in migrated[table] if row.get("id") not in changed.get(table, [])]
             gone = [row for row in own if row not in rows[table]]
             assert not gone, (u, table, gone[:3])
 
@@ -259,3 +276,82 @@ def test_pins_of_known_hosts_are_taken_over_once(upgrades):
         eventually(lambda: u.read(*KNOWN_HOSTS).count("node-") == 1, "the file is written again")
         u.end()
         same(u, {"host_key": first["host_key"]}, {"host_key": u.tables.rows()["host_key"]})
+
+
+# -- who serves boots --------------------------------------------------------------------------------
+
+ALL = 2**63 - 1  # noderole.boot_cursor: told of all machines
+
+
+def machines(rows):
+    """What is published of each machine, made of the rows alone: {node id: entry}."""
+    managed = next(row["id"] for row in rows["role"] if row["name"] == "managed")
+    nodes = {row["node_id"] for row in rows["noderole"] if row["role_id"] == managed}
+    found = {}
+    for row in rows["node"]:
+        if row["id"] not in nodes:
+            continue
+        macs = [f"{nic['mac']:012x}" for nic in rows["nic"] if nic["node_id"] == row["id"]]
+        found[row["id"]] = {
+            "addresses": [each["address"] for each in rows["network_allocation"]
+                          if each["node_id"] == row["id"]],
+            "attribs": {}, "bootenv": row["bootenv"], "generation": row["boot_generation"],
+            "macs": [":".join(mac[i:i + 2] for i in range(0, 12, 2)) for mac in macs],
+            "name": row["name"],
+        }
+    return found
+
+
+def told(u):
+    """What the runs of the role `boots` were told, in order."""
+    paths = glob.glob(u.path("told.*"))
+    found = []
+    for path in sorted(paths, key=lambda path: int(path.rsplit("-", 1)[1])):
+        with open(path, encoding="utf-8") as file:
+            found.append(json.load(file)["boot"])
+    return found
+
+
+def removals(parts, known):
+    """The machines that a database which knows them would remove."""
+    gone = []
+    for part in parts:
+        gone += [name for name, entry in part["due"].items() if entry is None]
+        if "part" in part:
+            last = ALL if part["part"]["to"] is None else part["part"]["to"]
+            gone += [node for node in known
+                     if part["part"]["after"] < node <= last and str(node) not in part["due"]]
+    return gone
+
+
+def boots_are_published(u, noderole):
+    rows = u.tables.rows()
+    row = next(row for row in rows["noderole"] if row["id"] == noderole)
+    return row["boot_cursor"] == ALL and not rows["boot_due"] and not row["rerun"]
+
+
+def test_machines_are_published_after_the_upgrade_without_a_removal(upgrades):
+    """The store is of a version that kept what is served in documents. The same after a change."""
+    for u in upgrades.each(["0015_grants"]):
+        wanted = machines(u.tables.rows())
+        assert len(wanted) >= 50 and {each["generation"] for each in wanted.values()} == {0, 1, 2, 3}
+        u.write_content(boots=f"cp attrs.json {u.path('told')}.$HALLIGAN_RUN_ID")
+        migrated = u.migrate()
+        assert machines(migrated) == wanted and not migrated["boot_due"], u
+        boots = noderole(migrated, "boots")
+        u.start()
+        eventually(lambda: boots_are_published(u, boots), "all machines are published")
+        parts = told(u)
+        assert parts and removals(parts, wanted) == [], (u, removals(parts, wanted))
+        entries = {int(name): entry for part in parts for name, entry in part["due"].items()}
+        assert entries == wanted, (u, entries)
+        assert machines(u.tables.rows()) == wanted, u
+        changed = min(wanted)
+        answer = u.me.put(f"nodes/{wanted[changed]['name']}", {"bootenv": "rescue"})
+        assert answer.status == 200, (u, answer)
+        eventually(lambda: len(told(u)) > len(parts) and boots_are_published(u, boots), "it is, too")
+        last = told(u)[-1]
+        assert "part" not in last and list(last["due"]) == [str(changed)], (u, last)
+        assert last["due"][str(changed)]["bootenv"] == "rescue", (u, last)
+        u.end()
+        u.check()
