@@ -1,4 +1,4 @@
-"""halligan nodes boot, noderoles boot-due, and why of a machine whose boot is not served."""
+"""halligan nodes boot, noderoles boot-due, why of a machine whose boot is not served, and what a plan shows of boots."""
 import json
 import os
 
@@ -17,6 +17,12 @@ roles:
   - {name: found, jig: noop, flags: [discovery, implicit, milestone]}
   - {name: dhcp, jig: script, flags: [serves-boot]}
   - {name: pxe, jig: boots, flags: [serves-boot]}
+  - name: os
+    jig: script
+    flags: [destructive]
+    announces: [wipe, boot]
+    attribs:
+      - {name: os-boot, map: announced/os/boot, writable: true}
 """
 MACHINES = 101  # one more than a page
 
@@ -87,3 +93,25 @@ def test_what_has_served_a_machine_is_shown_and_why_names_the_boot_server(bench)
         assert why[0].startswith("boot_not_served: node `m1.example.com` is waiting for `pxe` on `adm.example.com`")
         assert why[1] == ("  boot_server_lost: the boot server of node `adm.example.com` has not connected "
                           "since the daemon started"), why
+
+
+def test_a_plan_shows_what_is_switched_on_and_what_is_booted(bench):
+    with Own(bench.daemon) as own:
+        halligan = start(bench, own)
+        halligan("deployments", "create", "name=lab")
+        halligan("nodes", "create", "name=m1.example.com", "deployment=lab", "bootenv=rescue")
+        halligan("hammers", "create", "node=m1.example.com", "available_hammer=redfish",
+                 "endpoint=https://127.0.0.1:9", "username=root")
+        halligan("nodes", "bind", "m1.example.com", "found", "os")
+        halligan("noderoles", "set", "m1.example.com/os", "os-boot", '[{"bootenv": "debian-12-install"}]')
+        brief = halligan("deployments", "plan", "lab").out.splitlines()
+        assert "switch on    1" in brief and "destroys     m1.example.com: os: boot debian-12-install" in brief, brief
+        lines = halligan("deployments", "plan", "lab", "--detail").out.splitlines()
+        assert lines.count("power        m1.example.com: on, boots rescue") == 1, lines
+        plan = json.loads(halligan("deployments", "plan", "lab", "-o", "json").out)
+        [on] = plan["power"]
+        assert (on["action"], on["bootenv"], on["node_name"]) == ("on", "rescue", "m1.example.com"), plan
+        assert plan["summary"]["power"] == 1 and plan["destroys"][0]["targets"] == {
+            "boot": [{"bootenv": "debian-12-install"}]}, plan
+        halligan("nodes", "update", "m1.example.com", "alive=true")
+        assert json.loads(halligan("deployments", "plan", "lab", "-o", "json").out)["power"] == []

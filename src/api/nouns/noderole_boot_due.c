@@ -5,10 +5,10 @@
 #include "api/nouns/node_boot.h"
 #include "api/rest/json_object_writer.h"
 
-/* The machines that a noderole must still publish (docs/spec/boot.md, "Served"), a page in the order
- * of their ids. They are no objects: a machine that was deleted is listed until its removal is
- * published. Everything is read from the core for each request; the file has no state, and nothing
- * is changed.
+/* The machines that a noderole must still publish (docs/spec/boot.md, "Served"), a page in the
+ * order of their ids. They are no objects: a machine that was deleted is listed until its removal
+ * is published. Everything is read from the core for each request; the file has no state, and
+ * nothing is changed.
  *
  * Failure: an unknown noderole is 404. One that publishes no boots, or is not committed, has
  * nothing to publish: the list is empty. */

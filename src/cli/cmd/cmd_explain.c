@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "cli/cmd/explain_machines.h"
 #include "cli/cmd/nouns.h"
 #include "cli/cmd/response_output.h"
 #include "cli/output/targets.h"
@@ -395,6 +396,7 @@ static void explain_put_summary(struct buf *b, const struct json *doc)
     buf_put_z(b, "machines     ");
     buf_put_i64(b, explain_count(summary, "machines"));
     buf_put_c(b, '\n');
+    explain_put_total(b, summary, "power", "switch on    ");
     explain_put_action(b, summary, "commit_role", "commit roles ");
     explain_put_action(b, summary, "commit", "commit       ");
     explain_put_action(b, summary, "remove", "remove       ");
@@ -432,29 +434,12 @@ static void explain_put_unproposed(struct buf *b, const struct json *doc)
     }
 }
 
-/* "address      n1.example.com: 192.168.124.81/24 in admin"; an address whose noderole is removed
- * is marked, because it stays allocated. */
-static void explain_put_addresses(struct buf *b, const struct json *doc)
-{
-    const struct json *list = json_get(doc, STR("addresses"));
-    for (const struct json *entry = list ? list->first : NULL; entry; entry = entry->next) {
-        const bool is_kept = str_eq(explain_text(entry, "how"), STR("keep"));
-        buf_put_z(b, "address      ");
-        term_put_escaped(b, explain_text(entry, "node_name"));
-        buf_put_z(b, ": ");
-        term_put_escaped(b, explain_text(entry, "address"));
-        buf_put_z(b, " in ");
-        term_put_escaped(b, explain_text(entry, "network_name"));
-        buf_put_z(b, is_kept ? ", stays allocated\n" : "\n");
-    }
-}
-
 static void explain_put_detail(struct buf *b, const struct json *doc)
 {
     explain_put_entries(b, doc, "role_commits", "commit role  ");
     explain_put_entries(b, doc, "commits", "commit       ");
     explain_put_entries(b, doc, "removes", "remove       ");
-    explain_put_addresses(b, doc);
+    explain_machines_put(b, doc);
     explain_put_entries(b, doc, "reruns", "run again    ");
     explain_put_entries(b, doc, "destructive", "DESTRUCTIVE  ");
     explain_put_entries(b, doc, "announced", "announced    ");

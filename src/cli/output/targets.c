@@ -38,6 +38,7 @@ static void targets_put_one(struct buf *b, struct str step, const struct json *t
     const struct json *size = json_get(target, STR("size"));
     term_put_escaped(b, step);
     targets_put_text(b, target, "name", " ");
+    targets_put_text(b, target, "bootenv", " ");
     if (size && json_as_i64(size, &bytes) && bytes >= 0) {
         buf_put_z(b, ", ");
         targets_put_size(b, bytes);

@@ -1,4 +1,4 @@
-/* targets.h - prints what the announced steps of a noderole act on: the disks that it wipes.
+/* targets.h - prints what the announced steps of a noderole act on: disks, boot environments.
  *
  * An entry is one noderole of a plan or of a consent: {"node_name":..., "role_name":...,
  * "steps":["wipe"], "targets":{"wipe":[{"name":..., "size":..., "serial":..., "wwn":...}]}}.

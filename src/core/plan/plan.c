@@ -80,7 +80,7 @@ static void plan_hash_with_data(struct plan *p, char kind, noderole_ix nr)
 
 /* ---- parts of the document ---- */
 
-static void plan_put_key(struct buf *b, const char *key)
+void plan_put_key(struct buf *b, const char *key)
 {
     buf_put_c(b, '"');
     buf_put_z(b, key);
@@ -105,8 +105,7 @@ void plan_put_role(const struct core *c, struct buf *b, role_ix r)
     json_write_string(b, text_of(c, role_at(c, r)->name));
 }
 
-/* "node":1,"node_name":"n1","role":2,"role_name":"dns-server" */
-static void plan_put_noderole(const struct core *c, struct buf *b, noderole_ix nr)
+void plan_put_noderole(const struct core *c, struct buf *b, noderole_ix nr)
 {
     plan_put_node(c, b, noderole_at(c, nr)->node);
     buf_put_c(b, ',');
@@ -137,43 +136,13 @@ static void plan_put_plain(struct plan *p, struct buf *list, noderole_ix nr)
     buf_put_c(list, '}');
 }
 
-/* The addresses of the node in the network that the role of the noderole was made for. Binding has
- * allocated them already: a commit puts them into effect on the machine (configure), and an address
- * whose noderole is removed stays allocated (keep). */
-static void plan_put_addresses(struct plan *p, noderole_ix nr, const char *how)
-{
-    const struct core *c = p->c;
-    const int64_t network_id = role_at(c, noderole_at(c, nr)->role)->network_id;
-    const struct vec *all = &node_at(c, noderole_at(c, nr)->node)->allocations;
-    struct buf *list = &p->lists.addresses;
-    for (uint32_t i = 0; network_id && p->is_detailed && i < all->count; i++) {
-        const struct network_allocation *row =
-            network_allocation_at(c, (network_allocation_ix){vec_at(c, all, i)});
-        const struct network *network = network_at(c, row->network);
-        if (network->o.id != network_id)
-            continue;
-        buf_put_z(list, list->at[list->len - 1] == '[' ? "{" : ",{");
-        plan_put_key(list, "address");
-        json_write_string(list, text_of(c, row->address));
-        buf_put_z(list, ",\"how\":\"");
-        buf_put_z(list, how);
-        buf_put_z(list, "\",\"network\":");
-        buf_put_i64(list, network_id);
-        buf_put_z(list, ",\"network_name\":");
-        json_write_string(list, text_of(c, network->name));
-        buf_put_c(list, ',');
-        plan_put_noderole(c, list, nr);
-        buf_put_c(list, '}');
-    }
-}
-
 static uint64_t plan_lists_bytes(const struct plan *p)
 {
     const struct plan_lists *l = &p->lists;
     return (uint64_t)l->addresses.len + l->announced.len + l->changed.len +
            l->changed_destructive.len + l->commits.len + l->consent.len + l->destructive.len +
-           l->held.len + l->missing.len + l->removes.len + l->reruns.len + l->role_commits.len +
-           l->runs.len + l->unproposed.len;
+           l->held.len + l->missing.len + l->power.len + l->removes.len + l->reruns.len +
+           l->role_commits.len + l->runs.len + l->unproposed.len;
 }
 
 struct str core_plan_too_large(void)
@@ -186,11 +155,11 @@ void plan_begin_lists(struct plan *p)
 {
     struct plan_lists *l = &p->lists;
     p->lists_max = ANSWER_DOC_MAX;
-    struct buf *const lists[] = {&l->announced,   &l->changed,      &l->changed_destructive,
-                                 &l->commits,     &l->consent,      &l->held,
-                                 &l->destructive, &l->missing,      &l->removes,
-                                 &l->reruns,      &l->role_commits, &l->runs,
-                                 &l->unproposed,  &l->addresses,    &l->consent_brief};
+    struct buf *const lists[] = {
+        &l->announced,  &l->changed,   &l->changed_destructive, &l->commits,
+        &l->consent,    &l->held,      &l->destructive,         &l->missing,
+        &l->removes,    &l->reruns,    &l->role_commits,        &l->runs,
+        &l->unproposed, &l->addresses, &l->consent_brief,       &l->power};
     for (uint32_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         *lists[i] = buf_in(&p->arena);
         buf_put_c(lists[i], '[');
@@ -274,6 +243,7 @@ static bool plan_commits_unit(struct plan *p)
     plan_hash_with_data(p, 'c', nr);
     plan_put_plain(p, &p->lists.commits, nr);
     plan_put_addresses(p, nr, "configure");
+    plan_put_power(p, nr);
     summary_commit(p, nr);
     return p->at == p->items.count;
 }
@@ -508,6 +478,7 @@ static struct str plan_write_detailed(struct plan *p)
     plan_put_string(&doc, "hash", p->hash_text);
     plan_put_list(&doc, "held", &l->held);
     plan_put_list(&doc, "missing", &l->missing);
+    plan_put_list(&doc, "power", &l->power);
     plan_put_list(&doc, "removes", &l->removes);
     plan_put_list(&doc, "reruns", &l->reruns);
     plan_put_list(&doc, "role_commits", &l->role_commits);

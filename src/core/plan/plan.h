@@ -61,7 +61,7 @@ struct plan_noderoles {
 
 struct plan_lists {
     struct buf addresses, announced, changed, changed_destructive, commits, consent, consent_brief,
-        destructive, held, missing, removes, reruns, role_commits, runs, unproposed;
+        destructive, held, missing, power, removes, reruns, role_commits, runs, unproposed;
 };
 
 /* Children of `parent` that have not been notified; the last entry is processed first. */
@@ -131,6 +131,8 @@ struct plan {
     struct pages order_pages;
     uint32_t *next_of_wave;
     uint8_t *role_requires; /* by role index: 0 unknown, 1 no required attrib, 2 some */
+    bool *powered;          /* by node index: it is in the list `power`; NULL: the list is empty */
+    uint32_t power_count;
     uint32_t destroys_count, unproposed_count, changed_count, changed_destructive_count;
     struct sha256 hash, consent;
     struct str hash_text, consent_text;
@@ -184,6 +186,17 @@ bool plan_order_unit(struct plan *p);
 
 void plan_begin_lists(struct plan *p);
 bool plan_unit(struct plan *p);
+void plan_put_key(struct buf *b, const char *key);
+/* "node":1,"node_name":"n1","role":2,"role_name":"dns-server" */
+void plan_put_noderole(const struct core *c, struct buf *b, noderole_ix nr);
+
+/* ---- plan_machines.c ---- */
+
+/* The addresses that the run of the noderole configures ("configure"), or that stay allocated
+ * without it ("keep"). */
+void plan_put_addresses(struct plan *p, noderole_ix nr, const char *how);
+/* The power action that the commit of the noderole orders, once for each node. */
+void plan_put_power(struct plan *p, noderole_ix nr);
 
 /* ---- plan_summary.c ---- */
 

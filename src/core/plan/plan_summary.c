@@ -396,6 +396,7 @@ void summary_put(struct plan *p, struct buf *b)
     summary_put_count(b, "machines", p->summary->machines);
     summary_put_count(b, "missing", p->summary->missing);
     summary_put_names(p, b);
+    summary_put_count(b, "power", p->power_count);
     summary_put_reruns(p, b);
     summary_put_roles(p, b);
     summary_put_count(b, "unproposed", p->unproposed_count);

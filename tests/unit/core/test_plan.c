@@ -131,6 +131,52 @@ TEST(a_plan_lists_what_a_commit_would_do_and_changes_nothing)
     world_close(&s.w);
 }
 
+TEST(machines_that_a_commit_switches_on_are_listed_with_what_they_boot)
+{
+    struct setting s = open_setting();
+    const int64_t machines[] = {s.n2, add_node(&s.w, "n3.example.com"), s.n1};
+    import(&s.w, "{\"barclamp\":{\"name\":\"drivers\",\"source_path\":\"p\"},"
+                 "\"hammers\":[{\"name\":\"power\",\"type\":\"ipmi\",\"priority\":1}]}");
+    /* n2 and n3 are off and n1 runs; n3 has no driver that can switch it. */
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
+        bind_in(&s, machines[i], "app");
+        must_step(&s.w,
+                  (struct command){.kind = COMMAND_NODE_UPDATE,
+                                   .node_update = {.id = machines[i],
+                                                   .given = GIVEN_NODE_ALIVE | GIVEN_NODE_BOOTENV,
+                                                   .alive = machines[i] == s.n1,
+                                                   .bootenv = STR("debug-image")}});
+        if (i != 1)
+            must_step(&s.w, (struct command){
+                                .kind = COMMAND_HAMMER_CREATE,
+                                .hammer_create = {.node_id = machines[i],
+                                                  .hammer_kind_id = core_find(
+                                                      s.w.c, TABLE_HAMMER_KIND, STR("power")),
+                                                  .username = STR("u")}});
+    }
+    const struct json *doc = plan(&s);
+    const struct json *list = json_get(doc, STR("power"));
+    struct buf wanted = buf_in(&s.w.arena);
+    buf_put_z(&wanted, "[{\"action\":\"on\",\"bootenv\":\"debug-image\",\"node\":");
+    buf_put_i64(&wanted, s.n2);
+    buf_put_z(&wanted, ",\"node_name\":\"n2.example.com\"}]");
+    CHECK(str_eq(json_write(&s.w.arena, list), buf_str(&wanted)));
+    CHECK(str_eq(json_get(json_get(doc, STR("summary")), STR("power"))->text, STR("1")));
+    /* What the machine boots is shown, and is no part of what is agreed to. */
+    must_step(&s.w, (struct command){.kind = COMMAND_NODE_UPDATE,
+                                     .node_update = {.id = s.n2,
+                                                     .given = GIVEN_NODE_BOOTENV,
+                                                     .bootenv = STR("rescue")}});
+    const struct json *other = plan(&s);
+    CHECK(str_eq(of_first(other, "power", "bootenv"), STR("rescue")));
+    CHECK(str_eq(hash_of(other), hash_of(doc)));
+    must_step(&s.w, (struct command){
+                        .kind = COMMAND_NODE_UPDATE,
+                        .node_update = {.id = s.n2, .given = GIVEN_NODE_ALIVE, .alive = true}});
+    CHECK(!json_get(plan(&s), STR("power"))->first);
+    world_close(&s.w);
+}
+
 TEST(a_commit_that_would_do_something_else_is_refused)
 {
     struct setting s = open_setting();

@@ -47,7 +47,8 @@ struct play {
     struct str contents[CONTENTS];
     int64_t content_of[CONTENTS];
     struct arena kept;
-    uint32_t compared, asked, refused, with_removals, with_reruns, with_held, with_clusters;
+    uint32_t compared, asked, refused, with_removals, with_reruns, with_held, with_clusters,
+        with_power;
 };
 
 static uint32_t pick(struct play *p, uint32_t count)
@@ -105,6 +106,7 @@ static void fits_summary(const struct json *doc)
               number_at(s, "actions", "noop") + number_at(s, "actions", "skip") ==
           length(doc, "runs"));
     CHECK(number_at(s, "missing", NULL) == length(doc, "missing"));
+    CHECK(number_at(s, "power", NULL) == length(doc, "power"));
     CHECK(number_at(s, "unproposed", NULL) == length(doc, "unproposed"));
     CHECK(number_at(s, "changed", NULL) == length(doc, "changed"));
     int64_t runs = 0;
@@ -169,6 +171,7 @@ static void compare(struct play *p, const struct command *commit)
         p->with_removals += length(tree, "removes") > 0;
         p->with_reruns += length(tree, "reruns") > 0;
         p->with_held += length(tree, "held") > 0;
+        p->with_power += length(tree, "power") > 0;
         for (const struct json *r = json_get(json_get(tree, STR("summary")), STR("reruns"))->first;
              r; r = r->next)
             p->with_clusters += str_eq(json_get(r, STR("reason"))->text, STR("cluster"));
@@ -385,7 +388,7 @@ static void begin_with_cluster(struct play *p)
 TEST(a_plan_in_slices_is_the_dry_commit)
 {
     uint32_t compared = 0, asked = 0, refused_count = 0, removals = 0, reruns = 0, held = 0,
-             clusters = 0;
+             clusters = 0, power = 0;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         struct play p = play_open(seed);
         if (seed % 2)
@@ -402,15 +405,16 @@ TEST(a_plan_in_slices_is_the_dry_commit)
         reruns += p.with_reruns;
         held += p.with_held;
         clusters += p.with_clusters;
+        power += p.with_power;
         play_close(&p);
     }
     printf(
         "%u plans compared: %u asked hooks, %u were refused, %u removed, %u reran, %u were held, "
-        "%u grew clusters\n",
-        compared, asked, refused_count, removals, reruns, held, clusters);
+        "%u grew clusters, %u switched machines on\n",
+        compared, asked, refused_count, removals, reruns, held, clusters, power);
     /* The random worlds contain the cases that are compared. */
     CHECK(compared > 5000 && asked > 100 && refused_count > 50 && removals > 100 && reruns > 100 &&
-          held > 100 && clusters > 10);
+          held > 100 && clusters > 10 && power > 100);
 }
 
 /* ---- what makes a plan stale ---- */

@@ -1,6 +1,6 @@
 /* Goal: `why` of a machine that waits for its boot names the noderole that has not served it, and
- * continues to the root: a boot server that is lost or late, a failure, a run, or what keeps the run
- * from starting. core_boot_due_after() and core_boot_servings() report the same.
+ * continues to the root: a boot server that is lost or late, a failure, a run, or what keeps the
+ * run from starting. core_boot_due_after() and core_boot_servings() report the same.
  * Method: two servers, one with a native role and one with a published one, and machines whose
  * environment changes; the chain is compared as codes, and the sentences by their parts. */
 #include <stdio.h>
