@@ -16,13 +16,14 @@
  * occurs; only documents that contain a value are written. Nothing is rerun and no hook is called,
  * because nothing can read the value. Nothing here fails. */
 
-/* True if one of the paths is the other one, or a beginning of it. */
+/* True if one of the paths is the other one, or a beginning of it. The empty path, of an attrib that
+ * shows the whole document, overlaps none: such an attrib is no reason to keep a value. */
 static bool removed_paths_overlap(struct str a, struct str b)
 {
     const uint32_t len = a.len < b.len ? a.len : b.len;
     if (!str_eq(str_slice(a, 0, len), str_slice(b, 0, len)))
         return false;
-    return len == 0 || a.len == b.len || (a.len > len ? a.at[len] : b.at[len]) == '/';
+    return len && (a.len == b.len || (a.len > len ? a.at[len] : b.at[len]) == '/');
 }
 
 static struct str removed_last_step(struct str map)

@@ -24,6 +24,8 @@ static void import_with(struct world *w, const char *own, const char *nodes, con
 #define NOTE "{\"name\":\"note\",\"map\":\"note\"}"
 #define KEPT "{\"name\":\"kept\",\"map\":\"a/kept\"}"
 #define SEEN "{\"name\":\"seen\",\"map\":\"seen\"}"
+#define ALL                                                                                        \
+    "{\"name\":\"all\",\"map\":\"\"}" /* shows the whole document, and keeps nothing of it */
 
 static struct noderole_record noderole_of(struct world *w, int64_t id)
 {
@@ -70,14 +72,14 @@ TEST(a_removed_attrib_of_a_role_is_gone_with_its_values)
 TEST(a_removed_attrib_of_nodes_is_gone_from_every_node)
 {
     struct world w = world_open();
-    import_with(&w, "", SEEN "," KEPT, NULL);
+    import_with(&w, "", SEEN "," KEPT "," ALL, NULL);
     const int64_t n = add_node(&w, "n.example.com"), m = add_node(&w, "m.example.com");
     set_inside(&w, TABLE_NODE, n, "seen", BUCKET_USER, "\"asked\"");
     set_inside(&w, TABLE_NODE, n, "seen", BUCKET_NOTE, "1");
     set_inside(&w, TABLE_NODE, n, "kept", BUCKET_USER, "\"seen\"");
     store(&w);
     const int64_t turn = node_of(&w, m).turn;
-    import_with(&w, "", KEPT, "[\"seen\"]");
+    import_with(&w, "", KEPT "," ALL, "[\"seen\"]");
     CHECK(!core_find(w.c, TABLE_ATTRIB, STR("seen")));
     CHECK(is(node_of(&w, n).hint, "{\"a\":{\"kept\":\"seen\"}}") && is(node_of(&w, n).notes, ""));
     store(&w);
