@@ -259,6 +259,37 @@ static bool pass_follow_instant_round(struct model *m, const struct core *c, boo
     return moved;
 }
 
+/* ---- destructive runs that were committed before the store was imported ---- */
+
+bool model_bars_destruction(const struct model *m, int64_t id)
+{
+    const struct model_noderole *nr = &m->noderoles[id];
+    return nr->barred && m->roles[nr->role_id].flags & ROLE_DESTRUCTIVE && !model_is_instant(m, id);
+}
+
+static bool pass_may_start(struct model *m, int64_t id)
+{
+    if (m->noderoles[id].state == NODEROLE_TRANSITION)
+        return pass_find_queued(m, id, 0) && pass_may_start_resumed(m, id);
+    return pass_find_queued(m, id, 0) ? pass_may_start_queued(m, id) : pass_may_anneal(m, id);
+}
+
+/* Where a run could start, its noderole fails instead. */
+static void pass_follow_barred(struct model *m, const struct core *c)
+{
+    for (int64_t id = 0; (id = model_next_by_cohort(m, 0, id)) != 0;) {
+        struct record record;
+        if (!model_bars_destruction(m, id) || m->noderoles[id].state == NODEROLE_ERROR ||
+            !core_record(c, TABLE_NODEROLE, id, &record) ||
+            record.noderole.state != NODEROLE_ERROR || !pass_may_start(m, id))
+            continue;
+        const struct model_run *queued = pass_find_queued(m, id, 0);
+        if (queued)
+            model_drop_run(m, queued->id);
+        model_failed(m, id);
+    }
+}
+
 /* ---- runs ---- */
 
 /* The violation for a start that is not allowed: names the first unmet condition. */
@@ -298,7 +329,7 @@ static const char *pass_follow_start(struct model *m, const struct model_run *ru
     struct model_run *queued = pass_find_queued(m, id, 0);
     const bool ours = queued && queued->id == run->id;
     const bool again = ours && m->noderoles[id].state == NODEROLE_TRANSITION;
-    const bool allowed = again ? pass_may_start_resumed(m, id)
+    const bool allowed = again                            ? pass_may_start_resumed(m, id)
                          : ours || pass_publishes(m, run) ? pass_may_start_queued(m, id)
                                                           : pass_may_anneal(m, id);
     if (!allowed || !model_has_worker(m, run->queue))
@@ -350,6 +381,7 @@ const char *model_follow_pass(struct model *m, const struct core *c)
         continue;
     model_read_fresh_hooks(m,
                            c); /* hooks that the instant runs caused; they did not wait for them */
+    pass_follow_barred(m, c);
     const char *trouble = pass_follow_starts(m, c, true);
     return trouble ? trouble : pass_follow_starts(m, c, false);
 }

@@ -330,6 +330,8 @@ bool model_has_worker(const struct model *m, enum queue queue);
 bool model_has_state(const struct model *m, int64_t node_id, enum noderole_state state,
                      int64_t *out_id);
 bool model_is_instant(const struct model *m, int64_t id);
+/* No run of the noderole starts before it is committed again. */
+bool model_bars_destruction(const struct model *m, int64_t id);
 
 /* ---- model_readings.c ---- */
 

@@ -94,14 +94,19 @@ static bool repair_parents_active(struct world *w, const struct core *core, int6
 }
 
 /* A noderole in ERROR with an inactive parent cannot be retried, and keeps a parent on the same
- * node from starting: propose it, the next round commits it. */
-static void repair_failure(struct world *w, const struct core *core, int64_t noderole_id)
+ * node from starting: propose it, the next round commits it. So does one that was committed before
+ * the store was imported: a retry is no commit. */
+static void repair_failure(struct world *w, const struct core *core,
+                           const struct noderole_record *noderole)
 {
+    const int64_t noderole_id = noderole->id;
+    const bool may_retry = noderole->reason != REASON_COMMIT_OUTDATED &&
+                           repair_parents_active(w, core, noderole_id);
     struct command retry = {.kind = COMMAND_NODEROLE_RETRY};
     struct command propose = {.kind = COMMAND_NODEROLE_PROPOSE};
     retry.noderole_retry.id = noderole_id;
     propose.noderole_propose.id = noderole_id;
-    repair_send(w, repair_parents_active(w, core, noderole_id) ? &retry : &propose);
+    repair_send(w, may_retry ? &retry : &propose);
 }
 
 static void repair_noderole(struct world *w, const struct core *core,
@@ -119,7 +124,7 @@ static void repair_noderole(struct world *w, const struct core *core,
     const bool waits =
         noderole->state == NODEROLE_TRANSITION && !repair_has_run(core, noderole->id);
     if (noderole->state == NODEROLE_ERROR || waits) {
-        repair_failure(w, core, noderole->id);
+        repair_failure(w, core, noderole);
     } else if (noderole->state == NODEROLE_PROPOSED && noderole->hook_failed) {
         /* on_proposed is called again when the data of the noderole changes. */
         struct command command = {.kind = COMMAND_NODEROLE_DATA};

@@ -394,6 +394,48 @@ TEST(a_noderole_that_is_proposed_at_the_restore_is_not_barred)
     world_close(w);
 }
 
+/* The run that wipes is RUNNING in the backup: a runner that does not know it would start it. */
+TEST(a_destructive_run_of_a_restored_store_is_stopped)
+{
+    struct world *w = world_open();
+    struct effects fx = {0};
+    world_role(w, "os", "'flags':['destructive']");
+    world_role(w, "other", "");
+    world_node(w, "n1", NULL);
+    world_node(w, "n2", NULL);
+    world_bind(w, "os@n1");
+    world_bind(w, "other@n2");
+    world_commit_deployment(w, "system");
+    world_anneal(w);
+    const int64_t run = world_run(w, "os@n1", RUN_RUNNING);
+    world_restore(w, GRANT_VOID_RESTORED);
+    core_resume(w->core, &w->arena, &fx);
+    CHECK(fx.first->kind == EFFECT_RUN_CANCEL && fx.first->id == run);
+    CHECK(fx.first->next->kind == EFFECT_RUN_QUERY); /* of the other run */
+    DONE(w, CMD(RUN_STOPPED, run_stopped, .run_id = run, .attempt = 1));
+    IS(w, "os@n1", "error");
+    CHECK(read_noderole(w, "os@n1").reason == REASON_COMMIT_OUTDATED);
+    CHECK(core_count(w->core, TABLE_RUN) == 1);
+    /* Another run is not stopped by such a message. */
+    DONE(w, CMD(RUN_STOPPED, run_stopped, .run_id = world_run(w, "other@n2", RUN_RUNNING),
+                .attempt = 1));
+    IS(w, "other@n2", "transition");
+    world_close(w);
+}
+
+TEST(a_parked_destructive_run_of_a_restored_store_is_not_resumed)
+{
+    struct world *w = install_world();
+    const int64_t run = world_run(w, "os@n1", RUN_PARKED);
+    world_restore(w, GRANT_VOID_RESTORED);
+    DONE(w, CMD(RUN_RESUME, run_resume, .run_id = run));
+    world_anneal(w);
+    CHECK(!world_run(w, "os@n1", RUN_RUNNING));
+    IS(w, "os@n1", "error");
+    CHECK(read_noderole(w, "os@n1").reason == REASON_COMMIT_OUTDATED);
+    world_close(w);
+}
+
 /* ---- a silent installer ---- */
 
 TEST(an_installer_that_does_not_report_in_time_is_silent)
