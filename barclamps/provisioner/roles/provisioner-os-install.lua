@@ -264,9 +264,8 @@ end
 local function adopt(noderole)
   local host = noderole.host
   local runs_from_disk = host.bootenv == 'local'
-  if runs_from_disk ~= (at(noderole.system, 'provisioner', 'runs_from_disk') == true) then
-    halligan.set_attrib('noderole', noderole, 'provisioner-runs_from_disk', runs_from_disk)
-  end
+  -- Always, because an earlier call that saw another environment may not be executed yet.
+  halligan.set_attrib('noderole', noderole, 'provisioner-runs_from_disk', runs_from_disk)
   if runs_from_disk then -- the run may wipe nothing
     return nil
   end

@@ -486,6 +486,37 @@ TEST(a_machine_that_lost_power_while_its_run_was_parked_is_installed)
     check_goal_and_free(r);
 }
 
+static bool is_alive(struct rack *r, int64_t unused)
+{
+    return node(r, 0).alive && unused == 0;
+}
+
+/* The hook that saw the installed system has no result yet when the machine is redeployed, and the
+ * hooks of the redeploy are called before that: the last one decides whether the run may wipe. */
+TEST(a_late_hook_of_an_installed_system_does_not_skip_a_redeploy)
+{
+    struct rack *r = rack_with(shipped(), 1);
+    discover(r);
+    request_installation(r);
+    r->delay_ms[RACK_HOOK_LATE] = 30 * SECOND;
+    CHECK(rack_until(r, serves_installer, 0, HOUR));
+    rack_power_cut(r, 0);
+    rack_pass(r, MINUTE);
+    rack_power_on(r, 0);
+    CHECK(rack_until(r, is_in_env, RACK_ENV_INSTALLER, HOUR));
+    r->delay_ms[RACK_HOOK_LATE] = 20 * MINUTE;
+    CHECK(rack_until(r, is_in_env, RACK_ENV_LOCAL, HOUR) && rack_until(r, is_alive, 0, HOUR));
+    rack_pass(r, MINUTE);
+    redeploy(r);
+    CHECK(rack_until(r, is_in_env, RACK_ENV_SLEDGEHAMMER, HOUR) &&
+          rack_until(r, is_alive, 0, HOUR));
+    rack_pass(r, MINUTE);
+    r->delay_ms[RACK_HOOK_LATE] = 0;
+    CHECK(rack_until(r, goal_is_reached, 0, 4 * HOUR));
+    CHECK(r->machines[0].wipes == 2 && r->machines[0].installs == 2);
+    check_goal_and_free(r);
+}
+
 /* ---- no usable disk, deleted machines ---- */
 
 TEST(without_a_free_disk_the_commit_is_refused)
