@@ -461,7 +461,7 @@ static void operator_withdraw(struct rack *r, uint32_t machine)
 static void operator_replace_store(struct rack *r)
 {
     const bool may = r->restores_left && !r->restore_now && !r->import_now;
-    if (!r->backup || prng_chance(&r->rng, 100))
+    if (!r->backup || prng_chance(&r->rng, 40))
         rack_backup(r);
     if (may && rack_fault(r, RACK_RESTORED)) {
         r->restores_left--;

@@ -35,15 +35,18 @@ struct rack_scenario rack_draw_scenario(uint64_t seed, const char *barclamps)
     prng_init(&rng, seed * 0x9e3779b97f4a7c15u + 7);
     struct rack_scenario scenario = {.seed = seed, .barclamps = barclamps};
     scenario.machines = (uint32_t)prng_between(&rng, 2, RACK_MACHINES_MAX);
-    scenario.hours = prng_between(&rng, 1, 5);
+    scenario.hours = prng_between(&rng, 1, 8);
     for (uint32_t i = 0; i < RACK_FAULT_COUNT; i++) {
         const bool on = prng_chance(&rng, 500);
         const uint32_t rate = rates[prng_below(&rng, 4)];
         scenario.rate[i] = on ? rate : 0;
     }
-    /* The opportunities are rare (once in hours per machine), so the rate is high. */
+    /* The opportunities are rare (once in hours per machine or server), so the rates are high. */
     if (scenario.rate[RACK_POWER_LOSS])
         scenario.rate[RACK_POWER_LOSS] = 700;
+    for (uint32_t i = RACK_SERVER_LOST; i <= RACK_SERVER_FAILED; i++)
+        if (scenario.rate[i])
+            scenario.rate[i] = 300;
     scenario.two_databases = prng_chance(&rng, 300);
     for (uint32_t i = 0; i < RACK_SERVICE_COUNT; i++)
         scenario.is_native[i] = prng_chance(&rng, 450);
