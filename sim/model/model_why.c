@@ -118,20 +118,22 @@ static struct model_cause model_why_node(const struct why_input *in, int64_t nod
 /* The conditions of the noderole itself; CAUSE_NONE if all are met. */
 static struct model_cause model_why_own(const struct why_input *in, int64_t id);
 
-/* The noderole publishes with a run that was enqueued. */
+/* The noderole publishes with a run that was enqueued, or has a rerun mark. */
 static struct model_cause model_why_publishing(const struct why_input *in, int64_t id)
 {
     const struct model *m = in->m;
     const int64_t node_id = m->noderoles[id].node_id;
     const struct model_run *queued = model_why_find_queued(m, node_id, id);
-    if (!queued)
-        return model_why_make(CAUSE_BOOT_NOT_SERVED, TABLE_NODEROLE, id);
+    const struct model_run *busy = model_node_run(m, node_id);
+    const struct model_cause late = model_why_make(CAUSE_BOOT_NOT_SERVED, TABLE_NODEROLE, id);
+    if (!queued && !m->noderoles[id].rerun)
+        return late;
     const struct model_cause own = model_why_own(in, id);
     if (own.code != CAUSE_NONE)
         return own;
     if (m->nodes[node_id].stopped || model_is_probed(m, node_id))
         return model_why_node(in, node_id);
-    return model_why_run(in, model_node_run(m, node_id) ? model_node_run(m, node_id) : queued);
+    return busy ? model_why_run(in, busy) : queued ? model_why_run(in, queued) : late;
 }
 
 /* A machine waits for this noderole to serve what it boots. */

@@ -58,14 +58,16 @@ static void served_add_lost(struct why_chain *ch, noderole_ix server, int64_t si
                                          : STR(" has not connected since the daemon started"))});
 }
 
-/* An ACTIVE noderole publishes with a run that was enqueued: what keeps it from starting. */
+/* An ACTIVE noderole publishes with a run that was enqueued, or is marked to be run when it can be:
+ * what keeps it from starting. */
 static void served_explain_queued(struct why_chain *ch, noderole_ix server)
 {
     const struct noderole *row = noderole_at(ch->c, server);
     const struct node *node = node_at(ch->c, row->node);
-    if (!row->queued.v)
+    if (row->queued.v)
+        why_run(ch, row->queued);
+    else if (!row->rerun)
         return;
-    why_run(ch, row->queued);
     if (why_own(ch, server))
         return;
     if (node->stopped || node->probe.v)

@@ -221,6 +221,14 @@ TEST(a_noderole_that_cannot_run_is_followed_to_its_cause)
     world_available(w, "p", false);
     EXPECT_STR(chain(w, "n1"), "boot_not_served node_busy not_available");
     world_available(w, "p", true);
+    world_run_all(w);
+    /* The same if it was closed before, so that no run could be enqueued. */
+    world_available(w, "p", false);
+    change_and_restart(w, "n1", "local");
+    EXPECT_STR(chain(w, "n1"), "boot_not_served not_available");
+    world_available(w, "p", true);
+    world_anneal(w);
+    EXPECT_STR(chain(w, "n1"), "boot_not_served running");
     world_close(w);
 }
 
