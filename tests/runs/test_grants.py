@@ -26,6 +26,16 @@ return {
 """
 
 
+def write_store(y, *statements):
+    """Into the store of a daemon that has stopped."""
+    store = sqlite3.connect(y.path("halligan.db"))
+    for statement in statements:
+        store.execute(statement)
+    store.execute("UPDATE leadership SET digest = ''")
+    store.commit()
+    store.close()
+
+
 class Site:
     """One machine, whose run has wiped it and waits for the installer to be served."""
 
@@ -60,13 +70,7 @@ class Site:
         assert (row["grant_void"], row["grant_ticket"]) == (0, ""), row
 
     def write(self, *statements):
-        """Into the store of a daemon that has stopped."""
-        store = sqlite3.connect(self.y.path("halligan.db"))
-        for statement in statements:
-            store.execute(statement)
-        store.execute("UPDATE leadership SET digest = ''")
-        store.commit()
-        store.close()
+        write_store(self.y, *statements)
 
     def boots_installer(self):
         """The machine is restarted, and uses the grant while no daemon runs."""

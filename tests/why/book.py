@@ -3,7 +3,8 @@
 `how` is a maker (making.py), all of which run in one daemon at the same time, or the name of a scene
 (scenes.py) that has a daemon of its own. `code` is that of the last cause of the chain, or of an entry
 of `installation` or `names`; `about` is the object it has to name: node_role, node, role, attrib or
-dns_name_filter, which are those of the maker, or a part of the installation.
+dns_name_filter, which are those of the maker, a run, which has no name, or a part of the
+installation.
 """
 import collections
 
@@ -12,7 +13,7 @@ from making import (Cancelled, Chain, Far, Gone, Ipmi, Large, Lua, Machine, Name
 
 Fault = collections.namedtuple("Fault", "group name how code about subject", defaults=(None,))
 
-NODEROLE, NODE, ROLE, ATTRIB = "node_role", "node", "role", "attrib"
+NODEROLE, NODE, ROLE, ATTRIB, RUN = "node_role", "node", "role", "attrib", "run"
 FILTER = "dns_name_filter"
 STORE, SUPERVISOR, CLOCK = "store", "supervisor", "clock"
 
@@ -191,11 +192,15 @@ BOOK = [
     Fault("power", "no such system", Redfish(extra={"system": "77"}), "power_setting", NODE, "on"),
     Fault("power", "IPMI password wrong", Ipmi("wrong"), "power_auth", NODE, "on"),
     # -- boot ------------------------------------------------------------------------------------
-    Fault("boot", "waits for its boot server", "boot", "boot_not_served", NODEROLE),
-    Fault("boot", "noderole of a machine that waits", "boot", "boot_not_served", NODEROLE),
+    Fault("boot", "waits for a run that publishes", "boot", "running", RUN),
+    Fault("boot", "noderole of a machine that waits", "boot", "running", RUN),
+    Fault("boot", "database on a closed node", "boot", "not_available", NODE),
     Fault("boot", "never served", "boot", "boot_not_served", NODE, "reset"),
-    Fault("boot", "boot server in error", "boot_error", "boot_not_served", NODE, "reset"),
+    Fault("boot", "database in error", "boot_error", "boot_not_served", NODE, "reset"),
     Fault("boot", "boot device not set", "boot_error", "power_refused", NODE, "boot disk"),
+    Fault("boot", "boot server never connected", "boot_server", "boot_server_lost", NODE),
+    Fault("boot", "boot server cannot serve", "boot_server", "boot_server", NODEROLE),
+    Fault("boot", "grant void", "grant", "no_grant", NODE),
     Fault("boot", "installer silent", "installer", "installer_silent", NODE, "debian-install"),
     Fault("boot", "disk with a later stamp", "installer", "disk_stamped", NODE, "9"),
     Fault("boot", "not managed", "unbootable", "not_managed", NODE),

@@ -24,7 +24,6 @@ def borrow(name, *directories):
 
 yard = borrow("yard", "runs", "api")  # a daemon whose roles run real scripts
 sshd = borrow("sshd", "jig")  # a real OpenSSH server
-barrier = borrow("test_barrier", "runs", "api", "redfish")  # a machine that waits for boot servers
 grants = borrow("test_grants", "runs", "api")  # a machine that waits for its installer
 redfish = borrow("service", "redfish")
 peers = borrow("test_peers", "hammer", "redfish")  # ipmi_sim

@@ -1,6 +1,7 @@
 """Scenes: a daemon and what is done to it. `works` runs all makers of the book in one daemon; each
 other scene makes the faults that need a daemon of their own, one after the other."""
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,8 +14,9 @@ import making
 ACTIVE, ERROR = borrow.yard.ACTIVE, borrow.yard.ERROR
 WAIT_S = 40
 POOL = ("--pool-normal", "64", "--pool-high", "8")
-SCRIPTS = ("noop", "script", "role-provided")
+SCRIPTS = ("noop", "script", "role-provided", "native")
 HAMMERS = ("redfish", "ipmi")
+STORED_ERROR = 5  # of enum noderole_state
 
 
 class Yard(borrow.yard.Yard):
@@ -376,35 +378,101 @@ def sqlite_stalled(scene):
 # -- boot ------------------------------------------------------------------------------------------
 
 
+def serve_boots(scene, script, *flags):
+    """A machine in the boot view, behind a Redfish service, and the noderole that serves its boots with a
+    run of that script; without one, with a boot server."""
+    y = scene.y
+    y.role("found", flags=["discovery", "implicit", "milestone"])
+    y.role("pxe", *([script] if script else []), flags=["serves-boot"], jig="script" if script else "native")
+    y.start(*POOL, *flags)
+    server, node = y.node("server"), y.node("metal", bootenv="sledgehammer", hint={
+        "admin_macs": ["52:54:00:1d:00:09"], "admin-v4addr": "10.78.0.19/24"})
+    for hammer in y.me.get(f"nodes/{node}/hammers").json():
+        assert y.me.delete(f"hammers/{hammer['id']}").status == 200  # only its power is left
+    cert, key = scene.certificate("trusted")
+    service = borrow.redfish.Service("generic", cert=cert, key=key)
+    y.things.append(service)
+    y.hammer(node, "redfish", endpoint=service.url, username="root", authenticator="calvin", extra={"ca": cert})
+    pxe, found = y.run(server, "pxe"), y.run(node, "found")
+    y.reaches(pxe, ACTIVE)
+    y.reaches(found, ACTIVE)
+    return server, node, pxe, found
+
+
+def restart(y, node, bootenv):
+    y.set_node(node, bootenv=bootenv)
+    answer = y.me.put(f"nodes/{node}/power?poweraction=reset")
+    assert answer.status == 200, answer
+
+
+def is_served(y, node):
+    return y.me.get(f"nodes/{node}/boot").json()["served"]
+
+
+def gave_up(y, node):
+    borrow.yard.eventually(lambda: y.me.get(f"nodes/{node}?view=full").json()["status"], "it was given up")
+
+
 def boot(scene):
     y = scene.y
-    rack = borrow.barrier.Rack(y, "--boot-wait", "4")
-    found = y.rows("SELECT id FROM noderole WHERE node_id = (SELECT id FROM node WHERE name = ?)",
-                   rack.node)[0]["id"]
-    server = y.one("SELECT node.name FROM node JOIN noderole ON node.id = node_id "
-                   "WHERE noderole.id = ?", rack.pxe)["name"]
+    server, node, pxe, found = serve_boots(scene, "gate pxe; say published", "--boot-wait", "20")
+    borrow.yard.eventually(lambda: is_served(y, node), "it is served")
     y.shut("pxe")
-    rack.verb("redeploy")
-    scene.ask("waits for its boot server", "nodes/" + rack.node, server, "pxe")
-    scene.ask("noderole of a machine that waits", f"node_roles/{found}", server, "pxe")
-    borrow.yard.eventually(lambda: rack.row()["status"], "it was given up")
-    scene.ask("never served", "nodes/" + rack.node, rack.node)
+    restart(y, node, "local")
+    scene.ask("waits for a run that publishes", "nodes/" + node, run=None)
+    scene.ask("noderole of a machine that waits", f"node_roles/{found}", run=None)
+    y.set_node(server, available=False)
+    y.open("pxe")
+    y.settles(pxe)
+    restart(y, node, "sledgehammer")
+    scene.ask("database on a closed node", "nodes/" + node, server)
+    gave_up(y, node)
+    scene.ask("never served", "nodes/" + node, node)
 
 
 def boot_error(scene):
     y = scene.y
-    rack = borrow.barrier.Rack(y)
+    _, node, pxe, _ = serve_boots(scene, "say published")
+    borrow.yard.eventually(lambda: is_served(y, node), "it is served")
     y.role("pxe", "say broken; exit 1")
-    rack.verb("redeploy")
-    borrow.yard.eventually(lambda: rack.row()["status"], "it was given up")
-    scene.ask("boot server in error", "nodes/" + rack.node, rack.node)
+    restart(y, node, "local")
+    gave_up(y, node)
+    y.reaches(pxe, ERROR)
+    scene.ask("database in error", "nodes/" + node, node)
     metal = y.node("metal2", admin=False, alive=False)
     y.hammer(metal, "redfish", endpoint=f"https://127.0.0.1:{borrow.sshd.free_port()}",
              username="root", authenticator="calvin")
     y.set_node(metal, bootenv="local")
-    borrow.yard.eventually(lambda: y.me.get(f"nodes/{metal}?view=full").json()["status"],
-                           "its boot device was not set")
+    gave_up(y, metal)
     scene.ask("boot device not set", "nodes/" + metal, metal)
+
+
+def boot_server(scene):
+    """No boot server connects over HTTP, so what one reported is written into the store."""
+    y = scene.y
+    server, node, pxe, _ = serve_boots(scene, None, "--boot-server", "true")
+    restart(y, node, "local")
+    scene.ask("boot server never connected", "nodes/" + node, server)
+    y.stop()
+    with open(os.path.join(borrow.TESTS, "..", "src", "model", "reason.h"), encoding="utf-8") as file:
+        reasons = re.findall(r'^    X\(\w+, "(\w+)", \w+\)', file.read(), re.MULTILINE)
+    borrow.grants.write_store(y, f"UPDATE noderole SET state = {STORED_ERROR}, status = 'it failed', "
+                              f"reason = {reasons.index('boot_server')}, reason_text = 'no kernel' WHERE id = {pxe}")
+    y.start(*POOL)
+    scene.ask("boot server cannot serve", f"node_roles/{pxe}", server, "pxe")
+
+
+def grant(scene):
+    """The run that waited for the installer fails; the machine is down and may not start it."""
+    y = scene.y
+    site = borrow.grants.Site(y, *POOL)
+    found = y.one("SELECT noderole.id FROM noderole JOIN role ON role.id = role_id WHERE role.name = 'found' "
+                  "AND node_id = (SELECT id FROM node WHERE name = ?)", site.node)["id"]
+    site.touch("the wipe is done")
+    site.is_granted(1)
+    y.verb(site.install, "propose")
+    y.set_node(site.node, alive=False)
+    scene.ask("grant void", f"node_roles/{found}", site.node)
 
 
 def installer(scene):
@@ -479,4 +547,4 @@ def clock(scene):
 
 SCENES = (works, disks, memory, own_disk, ssh_key, supervisor, no_supervisor, open_supervisor, no_shell,
           sqlite_full, postgres_full, postgres_down, postgres_stalled, sqlite_stalled, boot,
-          boot_error, installer, unbootable, clock)
+          boot_error, boot_server, grant, installer, unbootable, clock)
