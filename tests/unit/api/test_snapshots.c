@@ -141,7 +141,7 @@ TEST(a_plan_is_a_dry_commit)
     STATUS(p, 200);
     EXPECT_STR(keys(p, body_of(p)),
                "addresses,announced,changed,changed_destructive,commits,consent,destroys,"
-               "destructive,hash,held,missing,removes,"
+               "destructive,hash,held,missing,power,removes,"
                "reruns,role_commits,runs,seq,summary,unproposed");
     CHECK(read_head(f->w, "d").state == SNAPSHOT_PROPOSED);
     front_close(f);

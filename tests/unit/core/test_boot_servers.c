@@ -817,14 +817,15 @@ static struct world *install_open(const char *dhcp)
 TEST(a_run_that_announces_a_boot_is_staged_with_it)
 {
     struct world *w = install_open(DHCP_NATIVE);
-    EXPECT_STR(shown(w, json_write(&w->arena, staged_boot(w, "os@n1"))),
-               "{'bootenv':'local','generation':1,'problem':'','served':true}");
+    EXPECT_STR(
+        shown(w, json_write(&w->arena, staged_boot(w, "os@n1"))),
+        "{'bootenv':'local','failed':false,'generation':1,'problem':'','served':true,'wait_s':600}");
     DONE(w, CMD(RUN_RESUME, run_resume, .run_id = world_run(w, "os@n1", RUN_PARKED)));
     world_anneal(w);
     EXPECT_STR(shown(w, json_write(&w->arena, staged_boot(w, "os@n1"))),
-               "{'bootenv':'debian-install','generation':2,"
+               "{'bootenv':'debian-install','failed':false,'generation':2,"
                "'problem':'dhcp on d1.example.com has not served boot generation 2',"
-               "'served':false}");
+               "'served':false,'wait_s':600}");
     world_finish_with(w, "os@n1",
                       (struct run_done_command){.result = RESULT_PARKED, .park_ms = 3600000});
     DONE(w, cmd_event(w, "d1", BOOT_EVENT_FAILED));

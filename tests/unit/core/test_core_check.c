@@ -542,6 +542,7 @@ TEST(every_table_has_the_limit_of_its_kind)
         [TABLE_DNS_NAME_FILTER] = NAME_FILTERS_MAX,
         [TABLE_DNS_NAME_ENTRY] = NAME_ENTRIES_MAX,
         [TABLE_BOOTENV] = BOOTENVS_MAX,
+        [TABLE_BOOT_DUE] = BOOT_DUE_MAX,
     };
     struct core *c = core_new();
     for (uint32_t t = 0; t < TABLE_OBJECTS; t++)

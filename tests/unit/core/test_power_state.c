@@ -15,7 +15,10 @@ static struct world *power_world(void)
     DONE(w, cmd_import(w, "{'barclamp':{'name':'tools','source_path':'/tools'},"
                           "'hammers':[{'name':'power','type':'ipmi','priority':1}]}"));
     world_role(w, "s1", "'flags':['serves-boot']");
+    world_role(w, "found", "'jig':'noop','flags':['discovery','milestone']");
     world_node(w, "n1", NULL);
+    world_bind(w, "found@n1");
+    world_bring(w, "found@n1", "active");
     DONE(w, CMD(HAMMER_CREATE, hammer_create, .node_id = the_node(w, "n1"),
                 .hammer_kind_id = core_find(w->core, TABLE_HAMMER_KIND, STR("power")),
                 .username = STR("root")));
