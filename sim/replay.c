@@ -104,10 +104,15 @@ static const char *replay_reload(struct replay *r, const struct mark *mark)
     core_free(r->core);
     r->core = core_new();
     core_set_deletion_rows(r->core, SIM_DELETION_ROWS);
+    const uint32_t space = str_find(mark->bytes, ' ', 0);
+    int64_t part = 0;
+    if (space < mark->bytes.len &&
+        str_parse_i64(str_slice(mark->bytes, space + 1, mark->bytes.len), &part) && part > 0)
+        core_set_boot_part(r->core, (uint32_t)part);
     const int64_t turn = memory_store_mark(r->store).turn;
     if (turn == 0) {
         int64_t now_ms = 0;
-        ignore(str_parse_i64(mark->bytes, &now_ms), "the time is arbitrary");
+        ignore(str_parse_i64(str_slice(mark->bytes, 0, space), &now_ms), "the time is arbitrary");
         core_bootstrap(r->core, now_ms);
     } else {
         struct loading loading = {.core = r->core, .what = "the store could not be read"};

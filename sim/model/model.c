@@ -73,6 +73,9 @@ void model_copy(struct model *m, const struct model *from)
 #undef A
     memcpy(m->pool, from->pool, sizeof m->pool);
     m->test_jig = from->test_jig;
+    m->boot_server = from->boot_server;
+    m->has_servers = from->has_servers;
+    m->step = from->step;
     m->barrier_s = from->barrier_s;
     m->install_wait_s = from->install_wait_s;
     m->outbox_seen = from->outbox_seen;
@@ -180,7 +183,8 @@ static void model_read_role(struct model *m, const struct core *c, const struct 
     *r = (struct model_role){.exists = true, .flags = role->flags, .attempts = role->attempts};
     struct record jig;
     const int64_t jig_id = core_find(c, TABLE_JIG, role->jig_name);
-    const bool serves = role->flags & ROLE_SERVES_BOOT && !m->test_jig;
+    const bool serves =
+        role->flags & ROLE_SERVES_BOOT && !(role->flags & ROLE_DESTRUCTIVE) && !m->test_jig;
     if (!jig_id || !core_record(c, TABLE_JIG, jig_id, &jig)) {
         r->usable = m->test_jig;
         r->service = serves ? MODEL_SERVES_PUBLISHED : MODEL_SERVES_NOTHING;
@@ -205,6 +209,7 @@ static void model_read_catalog(struct model *m, const struct core *c)
         m->pool[QUEUE_NORMAL] = record.settings.pool_normal;
         m->pool[QUEUE_HIGH] = record.settings.pool_high;
         m->test_jig = record.settings.test_jig;
+        m->boot_server = record.settings.boot_server;
         m->barrier_s = record.settings.barrier_s;
         m->install_wait_s = record.settings.install_wait_s;
     }
@@ -355,6 +360,42 @@ struct model_reading *model_reading_of(struct model *m, int64_t node_id)
     return ENTRY(m, readings, node_id);
 }
 
+struct model_entry *model_entry_of(struct model *m, int64_t node_id)
+{
+    return ENTRY(m, entries, node_id);
+}
+
+struct model_server *model_server_of(struct model *m, int64_t node_id)
+{
+    return ENTRY(m, servers, node_id);
+}
+
+void model_add_told(struct model *m, struct model_told told)
+{
+    GROW(m, tolds, m->tolds_count + 1);
+    m->tolds[m->tolds_count++] = told;
+}
+
+void model_add_move(struct model *m, struct model_move move)
+{
+    GROW(m, moves, m->moves_count + 1);
+    m->moves[m->moves_count++] = move;
+}
+
+void model_add_log(struct model *m, struct model_log log)
+{
+    GROW(m, logs, m->logs_count + 1);
+    m->logs[m->logs_count++] = log;
+}
+
+bool model_take_log(struct model *m, struct model_log *out_log)
+{
+    if (!m->logs_count)
+        return false;
+    *out_log = m->logs[--m->logs_count];
+    return true;
+}
+
 void model_add_power(struct model *m, struct model_power power)
 {
     GROW(m, powers, m->powers_count + 1);
@@ -454,7 +495,8 @@ void model_adopt(struct model *m, const struct core *c, struct arena *scratch)
         m->noderoles[id].unavailable = record.noderole.unavailable;
         m->noderoles[id].barred = record.noderole.grant_barred != 0;
     }
-    ignore(model_follow_boots(m, c, NULL, scratch), "nothing is checked without a command");
+    ignore(model_follow_served(m, c, NULL, scratch), "nothing is served in a new core");
+    ignore(model_follow_boots(m, c, NULL), "nothing is checked without a command");
     ignore(model_follow_grants(m, c, NULL, NULL), "nothing is checked without a command");
     ignore(model_follow_readings(m, c, NULL), "nothing is checked without a command");
     ignore(model_follow_addresses(m, c, NULL, scratch), "a new core has no addresses");

@@ -51,13 +51,28 @@ struct model_counts {
     uint64_t instant; /* runs that ended in the step that started them */
     uint64_t causes[CAUSE_COUNT];
     uint64_t waited, went, given_up; /* power actions at the boot barrier */
-    uint64_t rerun;                  /* noderoles rerun because content changed their defaults */
-    uint64_t replaced, kept;         /* automatic nodes when an operator created an admin node */
-    uint64_t rested;                 /* addresses that were freed or declined */
-    uint64_t names;                  /* DNS names compared */
-    uint64_t sliced;                 /* steps in which a network or filter was being deleted */
+    uint64_t told, parts,
+        short_parts;              /* machines and parts that runs publish; parts before others */
+    uint64_t due_most;            /* due rows at one time; the sum over worlds */
+    uint64_t unpublished;         /* failed runs that were to publish */
+    uint64_t taken, lost, failed; /* events of boot servers */
+    uint64_t logs;                /* records of acknowledged changes */
+    uint64_t announced, calls;    /* staged data and hook arguments that say who is served */
+    uint64_t ended_run, ended_taken, ended_error, ended_time; /* waits, by what ended them */
+    uint64_t rerun;          /* noderoles rerun because content changed their defaults */
+    uint64_t replaced, kept; /* automatic nodes when an operator created an admin node */
+    uint64_t rested;         /* addresses that were freed or declined */
+    uint64_t names;          /* DNS names compared */
+    uint64_t sliced;         /* steps in which a network or filter was being deleted */
     uint64_t answers[GRANT_ANSWER_COUNT]; /* to machines that ask for an installer */
     uint64_t voids[GRANT_VOID_COUNT];     /* grants that became void, by reason */
+};
+
+/* An ended run of a native noderole, which records what its boot server has acknowledged. */
+struct model_log {
+    int64_t noderole_id;
+    uint32_t attempt;
+    uint64_t hash; /* of the text */
 };
 
 struct model;
@@ -74,6 +89,12 @@ void model_copy(struct model *m, const struct model *from);
 void model_restart_deadlines(struct model *m);
 /* The same of installers that run. */
 void model_restart_installs(struct model *m);
+/* The same of boot servers and acknowledgements, which the core does not store. */
+void model_restart_served(struct model *m, const struct core *c);
+/* The changes were collected as turn `turn`. */
+const char *model_collect_served(struct model *m, const struct core *c, int64_t turn);
+/* The next record of a native noderole that must be in a batch; false: there is no other one. */
+bool model_take_log(struct model *m, struct model_log *out_log);
 /* The store was imported from a copy of itself: predict what that does to grants, and compare. */
 const char *model_import(struct model *m, const struct core *c);
 

@@ -388,6 +388,9 @@ const char *model_follow_pass(struct model *m, const struct core *c)
 
 const char *model_check_idle(struct model *m)
 {
+    const char *trouble = model_check_publishers(m);
+    if (trouble)
+        return trouble;
     MODEL_NODEROLES(m, id)
     {
         const struct model_run *queued = pass_find_queued(m, id, 0);

@@ -17,29 +17,6 @@
  *
  * The violations begin with "boot barrier:" or "boot ids:". */
 
-/* ---- unserved boots ---- */
-
-struct unserved {
-    int64_t first; /* the noderole with the smallest id that has not served; 0 = none */
-    bool has_error;
-};
-
-static struct unserved barrier_find_unserved(const struct model *m, const struct core *c,
-                                             const struct node_record *node, struct arena *scratch)
-{
-    struct unserved unserved = {0};
-    struct boot_serving *all;
-    const uint32_t count = core_boot_servings(c, node->id, scratch, &all);
-    for (uint32_t i = 0; i < count && node->boot_generation; i++) {
-        if (all[i].is_served)
-            continue;
-        unserved.first = unserved.first ? unserved.first : all[i].noderole_id;
-        unserved.has_error =
-            unserved.has_error || m->noderoles[all[i].noderole_id].state == NODEROLE_ERROR;
-    }
-    return unserved;
-}
-
 static bool barrier_action_restarts(struct str action)
 {
     return str_eq(action, STR("reboot")) || str_eq(action, STR("reset")) ||
@@ -166,10 +143,14 @@ static const char *boot_follow_nodes(struct model *m, const struct core *c,
 static const char *barrier_check_given_up(struct model *m, const struct core *c,
                                           const struct model_power *power,
                                           const struct node_record *node,
-                                          const struct command *command, struct arena *scratch)
+                                          const struct command *command)
 {
-    const struct unserved unserved = barrier_find_unserved(m, c, node, scratch);
+    const struct model_unserved unserved = model_find_unserved(m, c, node->id);
     m->counts.given_up++;
+    if (power->left_ms && unserved.has_error)
+        m->counts.ended_error++;
+    else if (power->left_ms)
+        m->counts.ended_time++;
     const bool is_restart = power->restarts;
     const bool is_expired = command->mono_ms >= power->since_ms + power->left_ms;
     if (power->left_ms && (!unserved.first || !(unserved.has_error || is_expired)))
@@ -191,10 +172,12 @@ static const char *barrier_check_given_up(struct model *m, const struct core *c,
 
 static const char *barrier_check_sent(struct model *m, const struct core *c,
                                       const struct model_power *power,
-                                      const struct node_record *node, struct arena *scratch)
+                                      const struct node_record *node, const struct command *command)
 {
     m->counts.went++;
-    if (power->left_ms && barrier_find_unserved(m, c, node, scratch).first)
+    m->counts.ended_run += power->left_ms && command->kind == COMMAND_RUN_DONE;
+    m->counts.ended_taken += power->left_ms && command->kind == COMMAND_BOOT_SERVER;
+    if (power->left_ms && model_find_unserved(m, c, node->id).first)
         return model_report(
             m,
             "boot barrier: power action %lld was sent before boot generation %lld of node %lld "
@@ -221,7 +204,7 @@ static bool barrier_is_superseded(const struct model *m, const struct core *c,
 
 /* Check each power action that waited before the step: given up, sent, or still waiting. */
 static const char *barrier_follow_waiting(struct model *m, const struct core *c,
-                                          const struct command *command, struct arena *scratch)
+                                          const struct command *command)
 {
     for (uint32_t i = 0; i < m->powers_count; i++) {
         const struct model_power *power = &m->powers[i];
@@ -231,9 +214,9 @@ static const char *barrier_follow_waiting(struct model *m, const struct core *c,
             barrier_is_superseded(m, c, power))
             continue;
         if (!core_record(c, TABLE_OUTBOX, power->id, &row))
-            trouble = barrier_check_given_up(m, c, power, &node.node, command, scratch);
+            trouble = barrier_check_given_up(m, c, power, &node.node, command);
         else if (!row.outbox.generation)
-            trouble = barrier_check_sent(m, c, power, &node.node, scratch);
+            trouble = barrier_check_sent(m, c, power, &node.node, command);
         if (trouble)
             return trouble;
     }
@@ -244,7 +227,7 @@ static const char *barrier_follow_waiting(struct model *m, const struct core *c,
  * have exceeded its deadline. */
 static const char *barrier_check_waiting(struct model *m, const struct model_power *power,
                                          bool is_first, const struct command *command,
-                                         struct unserved unserved)
+                                         struct model_unserved unserved)
 {
     m->counts.waited += power->id > m->outbox_seen;
     if (is_first && !unserved.first)
@@ -287,10 +270,10 @@ void model_restart_deadlines(struct model *m)
 static const char *barrier_check_immediate(struct model *m, const struct core *c,
                                            const struct outbox_record *row,
                                            const struct node_record *node,
-                                           const struct command *command, struct arena *scratch)
+                                           const struct command *command)
 {
     if (row->id <= m->outbox_seen || !barrier_action_boots(row->detail) || !m->barrier_s ||
-        command->kind == COMMAND_OUTBOX_DONE || !barrier_find_unserved(m, c, node, scratch).first)
+        command->kind == COMMAND_OUTBOX_DONE || !model_find_unserved(m, c, node->id).first)
         return NULL;
     return model_report(
         m, "boot barrier: after %s node %lld is switched before boot generation %lld is served",
@@ -308,7 +291,7 @@ static bool barrier_is_first_of_node(const struct model *m, uint32_t from, int64
 /* Read the waiting actions as they are now. They are appended to those of the previous step, which
  * barrier_set_since() still needs, and then moved to the front. */
 static const char *barrier_read_rows(struct model *m, const struct core *c,
-                                     const struct command *command, struct arena *scratch)
+                                     const struct command *command)
 {
     const uint32_t before = m->powers_count;
     const char *trouble = NULL;
@@ -319,11 +302,10 @@ static const char *barrier_read_rows(struct model *m, const struct core *c,
             continue;
         const struct outbox_record *row = &record.outbox;
         if (!row->generation) {
-            trouble =
-                command ? barrier_check_immediate(m, c, row, &node.node, command, scratch) : NULL;
+            trouble = command ? barrier_check_immediate(m, c, row, &node.node, command) : NULL;
             continue;
         }
-        const struct unserved unserved = barrier_find_unserved(m, c, &node.node, scratch);
+        const struct model_unserved unserved = model_find_unserved(m, c, node.node.id);
         struct model_power power = {.id = id,
                                     .node_id = row->object_id,
                                     .generation = row->generation,
@@ -342,20 +324,17 @@ static const char *barrier_read_rows(struct model *m, const struct core *c,
     return trouble;
 }
 
-const char *model_follow_boots(struct model *m, const struct core *c, const struct command *command,
-                               struct arena *scratch)
+const char *model_follow_boots(struct model *m, const struct core *c, const struct command *command)
 {
-    const struct arena_mark mark = arena_mark(scratch);
-    const char *trouble = command ? barrier_follow_waiting(m, c, command, scratch) : NULL;
+    const char *trouble = command ? barrier_follow_waiting(m, c, command) : NULL;
     if (!trouble)
         trouble = boot_follow_nodes(m, c, command);
     if (!trouble)
-        trouble = barrier_read_rows(m, c, command, scratch);
+        trouble = barrier_read_rows(m, c, command);
     /* Power actions of the next step have ids above this one. */
     struct record last;
     if (core_record(c, TABLE_COUNTER, TABLE_OUTBOX + 1, &last))
         m->outbox_seen = last.counter.last;
-    arena_rewind(scratch, mark);
     return trouble;
 }
 

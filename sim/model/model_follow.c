@@ -172,7 +172,10 @@ static void follow_run_done(struct model *m, const struct run_done_command *done
         return;
     if (done->result != RESULT_PARKED)
         model_drop_run(m, run->id);
+    m->counts.unpublished +=
+        failed && m->roles[m->noderoles[id].role_id].service == MODEL_SERVES_PUBLISHED;
     if (ok) {
+        model_told_ok(m, id, done->attempt);
         m->noderoles[id].run_count++;
         model_ok(m, id);
     } else if (failed) {
@@ -275,6 +278,20 @@ static void follow_outbox_done(struct model *m, const struct core *c,
         follow_hook_commands(m, c, done->hook_commands);
 }
 
+/* A boot server cannot serve: the noderoles on its node fail. */
+static void follow_boot_server(struct model *m, const struct boot_server_command *event)
+{
+    if (event->event != BOOT_EVENT_FAILED || !model_server_is_connected(m, event->node_id))
+        return;
+    MODEL_NODEROLES(m, id)
+    {
+        const struct model_noderole *nr = &m->noderoles[id];
+        if (nr->node_id == event->node_id && nr->state != NODEROLE_PROPOSED &&
+            m->roles[nr->role_id].service == MODEL_SERVES_NATIVE)
+            model_failed(m, id);
+    }
+}
+
 static void follow_command(struct model *m, const struct core *c, const struct command *command)
 {
     const enum command_kind kind = command->kind;
@@ -305,6 +322,8 @@ static void follow_command(struct model *m, const struct core *c, const struct c
         follow_run_cancel(m, c, command->run_cancel.run_id);
     else if (kind == COMMAND_OUTBOX_DONE)
         follow_outbox_done(m, c, &command->outbox_done);
+    else if (kind == COMMAND_BOOT_SERVER)
+        follow_boot_server(m, &command->boot_server);
 }
 
 /* ---- nodes that died by another command than an update ---- */
@@ -577,7 +596,9 @@ const char *model_follow(struct model *m, const struct core *c, const struct com
     if (!trouble)
         trouble = model_follow_grants(m, c, command, outcome);
     if (!trouble)
-        trouble = model_follow_boots(m, c, command, scratch);
+        trouble = model_follow_served(m, c, command, scratch);
+    if (!trouble)
+        trouble = model_follow_boots(m, c, command);
     if (!trouble)
         trouble = model_follow_readings(m, c, command);
     return trouble ? trouble : model_follow_addresses(m, c, command, scratch);

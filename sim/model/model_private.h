@@ -18,8 +18,9 @@ struct model_noderole {
     bool exists;
     bool unavailable;
     bool rerun;
-    bool started;              /* computed: a run of it was started in this step */
-    bool barred;               /* computed: not committed since the store was imported */
+    bool was_native; /* computed: it had no run after the last step, and served natively */
+    bool started;    /* computed: a run of it was started in this step */
+    bool barred;     /* computed: not committed since the store was imported */
     enum noderole_state state; /* computed; compared with the record after every step */
     uint32_t run_count;        /* computed; compared with the record after every step */
     uint32_t attempt;
@@ -27,8 +28,12 @@ struct model_noderole {
     int64_t node_id;
     int64_t role_id;
     int64_t deployment_id;
-    uint32_t cohort_index; /* index in `by_cohort` */
-    uint32_t parent_first; /* index of the first parent in `parents` */
+    uint32_t read_attempt;   /* computed: the attempt whose staged data were read last */
+    uint32_t served_attempt; /* computed: the attempt after the last step */
+    uint32_t logs;           /* computed: records of acknowledged changes in this step */
+    uint64_t log_hash;       /* of the text of that record */
+    uint32_t cohort_index;   /* index in `by_cohort` */
+    uint32_t parent_first;   /* index of the first parent in `parents` */
     uint32_t parent_count;
 };
 
@@ -162,6 +167,41 @@ struct model_belonging {
     uint64_t value;  /* the MAC, or a hash of the name */
 };
 
+/* The entry of a machine in the boot view. */
+struct model_entry {
+    bool exists;      /* the node */
+    bool was_in_view; /* it had an entry at some time since the load */
+    bool is_open;     /* it has changed since the last collect */
+    int64_t turn;     /* of the last change */
+    int64_t generation;
+    int64_t changed_step;
+    uint64_t hash; /* of all of it; 0 = it has none */
+    uint64_t told; /* of what noderoles are told */
+};
+
+/* What a run was told: of one node, or of all nodes with after < id <= to, which then have no entry
+ * unless a later element says so. */
+struct model_told {
+    int64_t noderole_id;
+    uint32_t attempt;
+    bool is_part; /* all nodes of an interval */
+    bool is_done; /* its success was accepted */
+    int64_t after, to;
+    int64_t step; /* in which it started */
+    uint64_t hash;
+};
+
+/* A boot server, by its node. */
+struct model_server {
+    bool is_known, is_connected;
+    int64_t taken, logged, logged_ms;
+};
+
+/* A machine that a turn changed. */
+struct model_move {
+    int64_t turn, node_id;
+};
+
 #define MODEL_ARRAYS(A)                                                                            \
     A(struct model_noderole, noderoles)                                                            \
     A(struct model_node, nodes)                                                                    \
@@ -177,6 +217,11 @@ struct model_belonging {
     A(struct model_address, addresses)                                                             \
     A(struct model_rest, rests)                                                                    \
     A(struct model_belonging, belongings)                                                          \
+    A(struct model_entry, entries)                                                                 \
+    A(struct model_told, tolds) /* oldest first */                                                 \
+    A(struct model_server, servers)                                                                \
+    A(struct model_move, moves)                                                                    \
+    A(struct model_log, logs)                                                                      \
     A(int64_t, marked)    /* networks that were being deleted after the last step */               \
     A(int64_t, run_owner) /* by run id: its noderole, also after the run was deleted */            \
     A(int64_t, parents)
@@ -193,7 +238,9 @@ struct model {
 #undef A
     int64_t first_hook; /* index: no hook before it waits */
     uint32_t pool[QUEUE_COUNT];
-    bool test_jig;
+    bool test_jig, boot_server;
+    bool has_servers; /* a boot server was connected since the load */
+    int64_t step;     /* number of this step */
     uint32_t barrier_s, install_wait_s;
     int64_t outbox_seen; /* the highest id of the outbox ever assigned */
     struct model_counts counts;
@@ -232,6 +279,11 @@ struct model_reading *model_reading_of(struct model *m, int64_t node_id); /* gro
 /* The node has reported a later boot than this one (ADR 0049). */
 bool model_boot_is_old(const struct model *m, int64_t node_id, struct str boot_id);
 void model_add_power(struct model *m, struct model_power power);
+struct model_entry *model_entry_of(struct model *m, int64_t node_id);   /* grows the array */
+struct model_server *model_server_of(struct model *m, int64_t node_id); /* grows the array */
+void model_add_told(struct model *m, struct model_told told);
+void model_add_move(struct model *m, struct model_move move);
+void model_add_log(struct model *m, struct model_log log);
 void model_add_rest(struct model *m, struct model_rest rest);
 void model_add_marked(struct model *m, int64_t network_id);
 void model_set_addresses(struct model *m, const struct model_address *all, uint32_t count);
@@ -359,11 +411,32 @@ const struct model_address *model_find_address(const struct model_address *all, 
 const char *model_follow_addresses(struct model *m, const struct core *c,
                                    const struct command *command, struct arena *scratch);
 
+/* ---- model_served.c ---- */
+
+/* The committed noderoles that have not served the node. */
+struct model_unserved {
+    int64_t first; /* the one with the smallest id; 0 = none */
+    bool has_error;
+};
+struct model_unserved model_find_unserved(struct model *m, const struct core *c, int64_t node_id);
+/* Follow entries, runs and boot servers in a step, and compare who has served what. `command` NULL:
+ * take the records unchecked. */
+const char *model_follow_served(struct model *m, const struct core *c,
+                                const struct command *command, struct arena *scratch);
+bool model_server_is_connected(const struct model *m, int64_t node_id);
+/* The noderole is told of all machines again. */
+void model_forget_told(struct model *m, int64_t noderole_id);
+/* The run with this attempt succeeded. */
+void model_told_ok(struct model *m, int64_t noderole_id, uint32_t attempt);
+void model_import_served(struct model *m);
+/* A noderole that has something to publish has a run, unless the core has work. */
+const char *model_check_publishers(struct model *m);
+
 /* ---- model_boot.c ---- */
 
 /* Check boot generations, boot ids and the power actions that waited, were sent or were given up
  * in a step. `command` NULL: take the records unchecked. */
-const char *model_follow_boots(struct model *m, const struct core *c, const struct command *command,
-                               struct arena *scratch);
+const char *model_follow_boots(struct model *m, const struct core *c,
+                               const struct command *command);
 /* The noderole that the power action of a node waits for: the smallest id. 0: none waits. */
 int64_t model_power_waits_for(const struct model *m, int64_t node_id);

@@ -88,6 +88,7 @@ static const char *checks_return_to_stored(struct checks *c, const struct core *
     model_copy(c->model, moment->model);
     model_restart_deadlines(c->model);
     model_restart_installs(c->model);
+    model_restart_served(c->model, core);
     const char *said = is_imported ? model_import(c->model, core) : NULL;
     if (said)
         return checks_report(c, "%s", said);
@@ -191,6 +192,10 @@ const char *checks_collected(struct checks *c, const struct core *core, int64_t 
     const char *said = model_check_records(c->model, core, &c->scratch);
     if (!said && !core_has_work(core))
         said = model_check_idle(c->model);
+    if (!said)
+        said = model_collect_served(c->model, core, turn);
+    for (struct model_log log; model_take_log(c->model, &log);)
+        run_history_oracle_expect(&c->book, log.noderole_id, log.attempt, log.hash);
     if (!said) {
         said = model_check_why(c->model, core, &c->scratch);
         c->counts->whys += noderoles;

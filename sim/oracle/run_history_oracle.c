@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash/hash.h"
 #include "model/command.h"
 
 void run_history_oracle_fini(struct run_history_oracle *oracle)
@@ -12,6 +13,21 @@ void run_history_oracle_fini(struct run_history_oracle *oracle)
     free(oracle->runs);
     oracle->runs = NULL;
     oracle->cap = 0;
+    free(oracle->expected);
+    oracle->expected = NULL;
+    oracle->expected_count = oracle->expected_cap = 0;
+}
+
+void run_history_oracle_expect(struct run_history_oracle *oracle, int64_t noderole_id,
+                               uint32_t attempt, uint64_t log)
+{
+    if (oracle->expected_count == oracle->expected_cap) {
+        oracle->expected_cap = oracle->expected_cap ? 2 * oracle->expected_cap : 16;
+        oracle->expected =
+            realloc(oracle->expected, oracle->expected_cap * sizeof *oracle->expected);
+        must(oracle->expected);
+    }
+    oracle->expected[oracle->expected_count++] = (struct run_recorded){{noderole_id, attempt}, log};
 }
 
 static struct run_start *run_history_oracle_at(struct run_history_oracle *oracle, int64_t id)
@@ -50,13 +66,29 @@ static bool run_start_eq(struct run_start a, struct run_start b)
     return a.noderole_id == b.noderole_id && a.attempt == b.attempt;
 }
 
+static bool run_history_oracle_take_expected(struct run_history_oracle *oracle,
+                                             const struct old_run_record *row)
+{
+    for (uint32_t i = 0; i < oracle->expected_count; i++) {
+        const struct run_recorded *e = &oracle->expected[i];
+        if (e->start.noderole_id != row->noderole_id || e->start.attempt != row->attempt)
+            continue;
+        const bool is_same = e->log == hash64(row->runlog, 0) && row->result == RESULT_OK &&
+                             row->started_at == row->ended_at;
+        oracle->expected[i] = oracle->expected[--oracle->expected_count];
+        return is_same;
+    }
+    return false;
+}
+
 static void run_history_oracle_note(struct run_history_oracle *oracle, const struct change *change,
                                     struct account *account)
 {
     const struct record *record = &change->record;
     if (record->table == TABLE_SETTINGS && !change->gone)
         oracle->keep = record->settings.keep_runs;
-    if (record->table == TABLE_OLD_RUN && !change->gone)
+    if (record->table == TABLE_OLD_RUN && !change->gone &&
+        !run_history_oracle_take_expected(oracle, &record->old_run))
         account->kept[account->kept_count++] =
             (struct run_start){record->old_run.noderole_id, (uint32_t)record->old_run.attempt};
     if (record->table != TABLE_RUN)
@@ -137,6 +169,9 @@ const char *run_history_oracle_batch(struct run_history_oracle *oracle, const st
         run_history_oracle_note(oracle, &change, &account);
     }
     oracle->ended += account.ended_count;
+    if (oracle->expected_count)
+        return run_history_oracle_report(oracle, "was recorded and has no row in the history",
+                                         oracle->expected[0].start);
     const struct run_start *odd =
         first_unmatched(account.ended, account.ended_count, account.kept, account.kept_count);
     if (odd)

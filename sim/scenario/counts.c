@@ -295,9 +295,8 @@ uint32_t counts_missing(const struct counts *counts, const struct options *optio
                                        grant_void_name((enum grant_void)i));
     for (uint32_t i = 0; i < COMMAND_COUNT; i++) {
         const enum command_kind kind = (enum command_kind)i;
-        /* These two are only part of the result of a hook and are never sent alone. */
-        const bool is_inside =
-            kind == COMMAND_NODEROLE_COMPUTED || kind == COMMAND_BOOT_SERVER;
+        /* It is only part of the result of a hook and is never sent alone. */
+        const bool is_inside = kind == COMMAND_NODEROLE_COMPUTED;
         count +=
             counts_report_missing(out, !counts->done[i] && !is_inside, "done", command_name(kind));
         count += counts_report_missing(out, !counts->refused[i] && !is_never_refused(kind),

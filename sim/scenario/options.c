@@ -33,7 +33,7 @@ const char *options_help(void)
            "  --roles R       roles in each world (derived from the seed)\n"
            "  --hours H       simulated hours with faults (derived from the seed)\n"
            "  --faults LIST   inject only these kinds or groups of faults: run answer runner hook\n"
-           "                  veto node power store crash clock operator; or none (all)\n"
+           "                  veto node boot power store crash clock operator; or none (all)\n"
            "  --jobs J        number of processes (number of processors)\n"
            "  --transcript    print for each world a hash of all commands and effects\n"
            "  --replay FILE   execute the recorded commands of a failure again\n"
@@ -183,6 +183,8 @@ struct scenario options_scenario(const struct options *options, uint64_t seed)
     scenario.pool_high = (uint32_t)prng_between(&chance, 1, 3);
     scenario.test_jig = prng_chance(&chance, 300);
     scenario.thorough = prng_chance(&chance, 60);
+    static const uint32_t parts[] = {1, 2, 3, 1000};
+    scenario.boot_part = parts[prng_below(&chance, 4)];
     if (options->nodes)
         scenario.nodes = options->nodes;
     if (options->roles)
@@ -194,13 +196,13 @@ struct scenario options_scenario(const struct options *options, uint64_t seed)
 
 void options_describe(const struct scenario *scenario, char *text, uint32_t size)
 {
-    int len =
-        snprintf(text, size,
-                 "seed %llu: %u nodes, %u roles, %lld hours, %u commands, pools %u+%u, "
-                 "test jig %s, I1 every %u, faults:",
-                 (unsigned long long)scenario->seed, scenario->nodes, scenario->roles,
-                 (long long)scenario->hours, scenario->commands, scenario->pool_normal,
-                 scenario->pool_high, scenario->test_jig ? "on" : "off", scenario->reload_every);
+    int len = snprintf(text, size,
+                       "seed %llu: %u nodes, %u roles, %lld hours, %u commands, pools %u+%u, "
+                       "test jig %s, parts of %u, I1 every %u, faults:",
+                       (unsigned long long)scenario->seed, scenario->nodes, scenario->roles,
+                       (long long)scenario->hours, scenario->commands, scenario->pool_normal,
+                       scenario->pool_high, scenario->test_jig ? "on" : "off", scenario->boot_part,
+                       scenario->reload_every);
     for (uint32_t i = 0; i < FAULT_COUNT && len > 0 && (uint32_t)len < size; i++)
         if (scenario->rate[i])
             len += snprintf(text + len, size - (uint32_t)len, " %s=%u", faults[i].name,

@@ -35,6 +35,9 @@
     X(NODE_FLAP, "node_flap", "node")                 /* down and up between two probes         */ \
     X(NODE_LATE_WORD, "node_late_word", "node")       /* a late report of an earlier boot       */ \
     X(PROBE_FAILED, "probe_failed", "node")           /* reported alive, does not answer        */ \
+    X(BOOT_FAILED, "boot_failed", "boot")             /* a boot server cannot serve             */ \
+    X(BOOT_LATE, "boot_late", "boot")                 /* it acknowledges after hours            */ \
+    X(BOOT_TWICE, "boot_twice", "boot")               /* an event of it arrives twice           */ \
     X(POWER_FAILED, "power_failed", "power")          /* the BMC does not answer                */ \
     X(STORE_REFUSED, "store_refused", "store")        /* the batch is not stored                */ \
     X(STORE_UNANSWERED, "store_unanswered", "store")  /* stored, but the result is lost         */ \
@@ -86,6 +89,7 @@ struct scenario {
     uint32_t reload_every;      /* batches between two checks of I1 */
     uint32_t pool_normal;
     uint32_t pool_high;
+    uint32_t boot_part; /* machines that one run publishes at most */
     bool test_jig;
     bool thorough; /* recompute the digest after every step */
 };

@@ -45,6 +45,8 @@ void boot_sim_read(struct world *w, int64_t connection);
 void boot_sim_arrives(struct world *w, int64_t connection, struct str bytes);
 void boot_sim_notice_loss(struct world *w, int64_t connection);
 void boot_sim_trouble(struct world *w, int64_t node_id);
+void boot_sim_taken(struct world *w, int64_t connection, struct str bytes);
+void boot_sim_tells(struct world *w, int64_t node_id);
 
 /* ---- operator*.c (operator.h): random commands of operators ---- */
 

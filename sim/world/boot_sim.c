@@ -15,7 +15,12 @@
  * a copy of the boot view and acknowledges each turn that it has reached; then the copy is compared
  * with the view at that turn (I19).
  *
- * Messages of one connection arrive in order. A connection is lost with everything that is on its
+ * The daemon end tells the core what happens to its connection, in order: CONNECTED when it begins
+ * and after every load of a core, TAKEN when an acknowledgement arrives, LOST when it notices the
+ * loss, and FAILED when the process reports that it cannot serve. What the turn does not accept is
+ * kept and told later. Acknowledgements of an earlier load are dropped, as the daemon does.
+ *
+ * Messages of one connection arrive in order; acknowledgements may be late, and arrive twice. A connection is lost with everything that is on its
  * way, the daemon notices that later, and a new connection begins with a base image. A process that
  * restarts loses its copy; otherwise it keeps the copy until the next base image is complete. A
  * crash of the daemon ends all connections. */
@@ -27,9 +32,17 @@ enum {
     ENTRIES_READ = 8, /* of a base image, in one event */
 };
 
+/* An event that the core is to be told. */
+struct boot_tell {
+    enum boot_event event;
+    int64_t turn;
+};
+
 struct boot_server {
     int64_t node_id;
     /* the daemon end */
+    struct boot_tell *tells;
+    uint32_t tell_count, tell_cap;
     int64_t connection; /* number of the connection; 0 = none */
     bool is_begun;      /* the first part of the base image was sent */
     bool is_complete;   /* the whole base image was sent */
@@ -77,6 +90,69 @@ static struct boot_server *boot_sim_of_node(struct world *w, int64_t node_id)
         if (all->at[i].node_id == node_id)
             return &all->at[i];
     return NULL;
+}
+
+/* ---- events for the core ---- */
+
+void boot_sim_tells(struct world *w, int64_t node_id)
+{
+    struct boot_server *server = boot_sim_of_node(w, node_id);
+    uint32_t done = 0;
+    must(server);
+    for (; done < server->tell_count; done++) {
+        const struct boot_tell *tell = &server->tells[done];
+        struct command command = {.kind = COMMAND_BOOT_SERVER, .actor = STR("boot")};
+        command.boot_server.node_id = node_id;
+        command.boot_server.event = tell->event;
+        command.boot_server.turn = tell->turn;
+        if (tell->event == BOOT_EVENT_FAILED)
+            command.boot_server.text = STR("port 67 is in use by another process");
+        if (turn_submit(w->turn, &command) != OK)
+            break;
+    }
+    server->tell_count -= done;
+    memmove(server->tells, server->tells + done, server->tell_count * sizeof *server->tells);
+    if (server->tell_count)
+        world_in(w, prng_between(&w->boot_servers->rng, SECOND, 20 * SECOND), EVENT_BOOT_TELLS,
+                 node_id);
+}
+
+/* It is submitted by an event, because the turn may be at work. */
+static void boot_sim_tell(struct world *w, struct boot_server *server, struct boot_tell tell)
+{
+    if (server->tell_count == server->tell_cap) {
+        server->tell_cap = server->tell_cap ? 2 * server->tell_cap : 8;
+        server->tells = realloc(server->tells, server->tell_cap * sizeof *server->tells);
+        must(server->tells);
+    }
+    server->tells[server->tell_count++] = tell;
+    if (server->tell_count == 1)
+        world_in(w, 0, EVENT_BOOT_TELLS, server->node_id);
+}
+
+static void boot_sim_tell_event(struct world *w, struct boot_server *server, enum boot_event event)
+{
+    boot_sim_tell(w, server, (struct boot_tell){event, 0});
+    if (event != BOOT_EVENT_CONNECTED && world_fault(w, FAULT_BOOT_TWICE))
+        boot_sim_tell(w, server, (struct boot_tell){event, 0});
+}
+
+/* The process reports whether it has the files of an environment; some reports are of one that
+ * does not exist any more. */
+static void boot_sim_report_bootenv(struct world *w)
+{
+    const struct core *core = world_core(w);
+    struct prng *rng = &w->boot_servers->rng;
+    struct record record;
+    struct command command = {.kind = COMMAND_BOOTENV_REPORT, .actor = STR("boot")};
+    const int64_t id = core ? core_next_id(core, TABLE_BOOTENV, 0) : 0;
+    command.bootenv_report.available = prng_chance(rng, 700);
+    command.bootenv_report.name = STR("removed");
+    if (id && prng_chance(rng, 900)) {
+        must(core_record(core, TABLE_BOOTENV, id, &record));
+        command.bootenv_report.name = record.bootenv.name;
+    }
+    world_send(w, prng_between(rng, 0, MINUTE), &command);
 }
 
 /* ---- messages ---- */
@@ -165,9 +241,14 @@ static void boot_sim_loaded(void *self, int64_t turn)
     struct boot_servers *all = w->boot_servers;
     all->loads++;
     all->turn = turn;
-    for (uint32_t i = 0; i < all->count; i++)
-        if (all->at[i].connection)
-            boot_sim_begin_base(w, &all->at[i]);
+    for (uint32_t i = 0; i < all->count; i++) {
+        struct boot_server *server = &all->at[i];
+        if (!server->connection)
+            continue;
+        server->tell_count = 0; /* the core knows no connection */
+        boot_sim_tell_event(w, server, BOOT_EVENT_CONNECTED);
+        boot_sim_begin_base(w, server);
+    }
 }
 
 static void boot_sim_changed(void *self, int64_t turn, const struct boot_change *changes,
@@ -204,7 +285,21 @@ void boot_sim_connect(struct world *w, int64_t node_id)
         return;
     server->connection = server->joined = ++w->boot_servers->connections;
     server->is_receiving = false;
+    boot_sim_tell_event(w, server, BOOT_EVENT_CONNECTED);
     boot_sim_begin_base(w, server);
+    boot_sim_report_bootenv(w);
+}
+
+/* An acknowledgement of the process arrives. */
+void boot_sim_taken(struct world *w, int64_t connection, struct str bytes)
+{
+    struct boot_server *server = boot_sim_find(w, connection);
+    uint64_t loads, turn;
+    uint32_t at = 0;
+    must(varint_read(bytes, &at, &loads) && varint_read(bytes, &at, &turn));
+    if (server && server->connection == connection && server->joined == connection &&
+        (int64_t)loads == w->boot_servers->loads)
+        boot_sim_tell(w, server, (struct boot_tell){BOOT_EVENT_TAKEN, (int64_t)turn});
 }
 
 /* The daemon notices that the connection is lost. */
@@ -214,6 +309,7 @@ void boot_sim_notice_loss(struct world *w, int64_t connection)
     if (!server || server->connection != connection)
         return;
     server->connection = 0;
+    boot_sim_tell_event(w, server, BOOT_EVENT_LOST);
     world_in(w, prng_between(&w->boot_servers->rng, SECOND, HOUR), EVENT_BOOT_CONNECTS,
              server->node_id);
 }
@@ -232,6 +328,21 @@ static void boot_sim_read_entries(struct boot_copy *copy, struct str bytes, uint
     }
 }
 
+static void boot_sim_acknowledge(struct world *w, const struct boot_server *server, int64_t turn)
+{
+    struct prng *rng = &w->boot_servers->rng;
+    struct buf bytes = buf_in(&w->arena);
+    int64_t delay_ms = prng_between(rng, 0, 3 * SECOND);
+    if (world_fault(w, FAULT_BOOT_LATE))
+        delay_ms = prng_between(rng, MINUTE, 3 * HOUR);
+    buf_put_varint(&bytes, (uint64_t)w->boot_servers->loads);
+    buf_put_varint(&bytes, (uint64_t)turn);
+    world_at(w, w->mono_ms + delay_ms, EVENT_BOOT_TAKEN, server->joined, buf_str(&bytes));
+    if (world_fault(w, FAULT_BOOT_TWICE))
+        world_at(w, w->mono_ms + delay_ms + prng_between(rng, 0, HOUR), EVENT_BOOT_TAKEN,
+                 server->joined, buf_str(&bytes));
+}
+
 /* The process has the view of a turn. */
 static void boot_sim_reach(struct world *w, struct boot_server *server, struct boot_message header)
 {
@@ -242,6 +353,7 @@ static void boot_sim_reach(struct world *w, struct boot_server *server, struct b
     if (said)
         world_fail(w, "%s", said);
     w->counts.boot_copies++;
+    boot_sim_acknowledge(w, server, header.turn);
 }
 
 void boot_sim_arrives(struct world *w, int64_t connection, struct str bytes)
@@ -280,6 +392,10 @@ void boot_sim_trouble(struct world *w, int64_t node_id)
     if (w->phase != PHASE_SAFETY)
         return;
     world_in(w, prng_between(rng, 10 * MINUTE, 6 * HOUR), EVENT_BOOT_TROUBLE, node_id);
+    if (prng_chance(rng, 200))
+        boot_sim_report_bootenv(w);
+    if (server->connection && world_fault(w, FAULT_BOOT_FAILED))
+        boot_sim_tell_event(w, server, BOOT_EVENT_FAILED);
     const bool restarts = prng_chance(rng, 60);
     if (!server->joined || (!restarts && !prng_chance(rng, 60)))
         return;
@@ -299,6 +415,7 @@ void boot_sim_daemon_crashed(struct world *w)
     for (uint32_t i = 0; i < all->count; i++) {
         struct boot_server *server = &all->at[i];
         server->joined = 0;
+        server->tell_count = 0;
         if (server->connection)
             world_in(w, prng_between(&all->rng, 1, MINUTE), EVENT_BOOT_CONNECTS, server->node_id);
         server->connection = 0;
@@ -320,6 +437,7 @@ void boot_sim_fini(struct world *w)
     for (uint32_t i = 0; i < all->count; i++) {
         boot_copy_fini(&all->at[i].copy);
         boot_copy_fini(&all->at[i].base);
+        free(all->at[i].tells);
     }
     free(all->at);
     free(all);

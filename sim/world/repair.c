@@ -203,6 +203,8 @@ const char *repair_missing(struct world *w)
             record.noderole.state != NODEROLE_ACTIVE)
             return repair_missing_text(w, core, id);
     }
+    if (core_count(core, TABLE_BOOT_DUE))
+        return "a machine is due at a noderole that publishes boots";
     if (core_count(core, TABLE_RUN))
         return "a run has not ended";
     if (core_count(core, TABLE_OUTBOX))

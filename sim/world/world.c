@@ -280,6 +280,8 @@ static bool world_on_turn_point(void *self, const char *name)
         const int64_t turn = memory_store_mark(w->store).turn;
         struct buf now = buf_in(&w->arena);
         buf_put_i64(&now, world_clock_now(w));
+        buf_put_c(&now, ' ');
+        buf_put_u64(&now, w->scenario.boot_part);
         if (w->is_imported)
             transcript_add(w->transcript, MARK_IMPORT, turn, (struct str){0});
         transcript_add(w->transcript, MARK_RELOAD, turn, buf_str(&now));
@@ -316,6 +318,7 @@ static void world_daemon_start(struct world *w)
                   .part = world_watch_part},
         .crash = {.self = w, .crash = world_on_turn_point},
         .deletion_rows = SIM_DELETION_ROWS,
+        .boot_part = w->scenario.boot_part,
     };
     w->turn = turn_new(&ports);
     w->started = false;
@@ -372,6 +375,8 @@ static void world_dispatch(struct world *w, const struct event *event)
     case EVENT_BOOT_ARRIVES: boot_sim_arrives(w, event->id, event->bytes); return;
     case EVENT_BOOT_LOST: boot_sim_notice_loss(w, event->id); return;
     case EVENT_BOOT_TROUBLE: boot_sim_trouble(w, event->id); return;
+    case EVENT_BOOT_TAKEN: boot_sim_taken(w, event->id, event->bytes); return;
+    case EVENT_BOOT_TELLS: boot_sim_tells(w, event->id); return;
     }
 }
 

@@ -46,6 +46,8 @@ enum event_kind {
     EVENT_BOOT_ARRIVES,  /* the message in `bytes` arrives by connection `id`      */
     EVENT_BOOT_LOST,     /* the daemon notices that connection `id` is lost        */
     EVENT_BOOT_TROUBLE,  /* the boot server of node `id` may fail                  */
+    EVENT_BOOT_TAKEN,    /* an acknowledgement arrives by connection `id`          */
+    EVENT_BOOT_TELLS,    /* what the daemon end of node `id` has to tell the core  */
 };
 
 /* One attempt of a run. Entries are never deleted, so that a second start is detected (I3). */
@@ -124,6 +126,7 @@ struct world {
     uint32_t imported;      /* number of additional barclamps */
     uint32_t names_used;    /* number of generated names */
     uint32_t user_tries;    /* number of users that the setup tried to create */
+    uint32_t boot_tries;    /* number of times that it bound a role that serves boots */
     uint32_t service_tries; /* number of times that it tried to bind the role of DNS services */
     uint32_t network_tries; /* number of networks that the setup tried to create */
     struct buf *parts;      /* bulk command that is being assembled; NULL = send to the turn */

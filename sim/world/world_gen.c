@@ -15,6 +15,7 @@
 static const char machinery[] =
     "{\"barclamp\":{\"name\":\"machinery\",\"source_path\":\"/opt/machinery\"},"
     "\"jigs\":[{\"name\":\"noop\",\"class\":\"noop\"},"
+    "{\"name\":\"native\",\"class\":\"native\"},"
     "{\"name\":\"test\",\"class\":\"test\"},"
     "{\"name\":\"script\",\"class\":\"script\"},"
     "{\"name\":\"provided\",\"class\":\"role-provided\"},"
@@ -55,13 +56,17 @@ static const char gallery[] =
     "{\"name\":\"gallery-client\",\"jig\":\"noop\",\"flags\":[\"implicit\"]},"
     "{\"name\":\"gallery-solo\",\"jig\":\"solo\"},"
     "{\"name\":\"gallery-wipe\",\"jig\":\"script\",\"flags\":[\"destructive\"],"
-    "\"announces\":[\"wipe\"],\"hooks\":[\"on_todo\",\"on_active\",\"on_transition\"]},"
+    "\"announces\":[\"wipe\",\"boot\"],\"hooks\":[\"on_todo\",\"on_active\",\"on_transition\"]},"
     "{\"name\":\"gallery-after\",\"jig\":\"script\",\"requires\":[\"gallery-wipe\"]},"
     "{\"name\":\"gallery-sleep\",\"jig\":\"noop\",\"flags\":[\"powersave\",\"milestone\"]},"
     "{\"name\":\"gallery-found\",\"jig\":\"noop\",\"flags\":[\"discovery\",\"milestone\","
     "\"implicit\"]},"
     "{\"name\":\"gallery-lease\",\"jig\":\"script\",\"flags\":[\"serves-boot\"],"
-    "\"hooks\":[\"on_node_change\",\"on_active\"]},"
+    "\"wants-attribs\":[\"shelf\"],\"hooks\":[\"on_node_change\",\"on_active\"]},"
+    "{\"name\":\"gallery-zone\",\"jig\":\"provided\",\"flags\":[\"serves-boot\"],"
+    "\"attempts\":3,\"backoff\":60},"
+    "{\"name\":\"gallery-dhcp\",\"jig\":\"native\",\"flags\":[\"serves-boot\",\"server\"],"
+    "\"hooks\":[\"on_error\"]},"
     "{\"name\":\"gallery-menu\",\"jig\":\"noop\",\"flags\":[\"serves-boot\",\"server\"],"
     "\"hooks\":[\"on_node_change\"]},"
     "{\"name\":\"gallery-net-{name}\",\"per\":\"network\",\"jig\":\"script\","
@@ -83,7 +88,9 @@ static const char gallery[] =
     "{\"name\":\"gallery-user\",\"jig\":\"script\",\"wants-attribs\":[\"service-address\","
     "{\"name\":\"serial\",\"at\":\"machine/serial\"}],\"hooks\":[\"on_proposed\",\"on_commit\","
     "\"on_node_bind\",\"on_error\"]}],\"attribs\":[{\"name\":\"hint-{name}-v4addr\","
-    "\"per\":\"network\",\"map\":\"{name}-v4addr\",\"writable\":true}]}";
+    "\"per\":\"network\",\"map\":\"{name}-v4addr\",\"writable\":true}],"
+    "\"bootenvs\":[{\"name\":\"sledgehammer\",\"kernel\":\"sledgehammer/vmlinuz\","
+    "\"method\":\"discovery\"}]}";
 
 static const char late[] =
     "{\"barclamp\":{\"name\":\"late\",\"source_path\":\"/opt/late\"},\"roles\":["
@@ -246,7 +253,8 @@ enum {
     NETWORKS = 4,
     NETWORK_TRIES = 12,
     USER_TRIES = 6,
-    SERVICE_TRIES = 3
+    SERVICE_TRIES = 3,
+    BOOT_TRIES = 4
 };
 
 static void world_gen_import(struct world *w, enum barclamp_kind kind)
@@ -315,6 +323,23 @@ static bool world_gen_create_network(struct world *w, const struct core *core)
     return true;
 }
 
+/* Three of four worlds have roles that serve boots from the start, on admin nodes: by boot servers,
+ * by publishing, or both. */
+static void world_gen_bind_boots(struct world *w, const struct core *core)
+{
+    static const char *const roles[] = {"gallery-dhcp", "gallery-lease", "gallery-zone",
+                                        "gallery-found"};
+    const uint64_t which = (w->scenario.seed + w->boot_tries) % 4;
+    struct command command = {.kind = COMMAND_NODEROLE_BIND};
+    struct record node;
+    command.noderole_bind.node_id = operator_pick(w, core, TABLE_NODE);
+    for (int64_t id = 0; which < 3 && (id = core_next_id(core, TABLE_NODE, id)) != 0;)
+        if (core_record(core, TABLE_NODE, id, &node) && node.node.admin && !node.node.system)
+            command.noderole_bind.node_id = id;
+    command.noderole_bind.role_id = core_find(core, TABLE_ROLE, str_from(roles[which]));
+    operator_send_command(w, &command);
+}
+
 bool world_gen_step(struct world *w)
 {
     const struct core *core = world_core(w);
@@ -348,8 +373,10 @@ bool world_gen_step(struct world *w)
         command.noderole_bind.node_id = operator_pick(w, core, TABLE_NODE);
         command.noderole_bind.role_id = core_find(core, TABLE_ROLE, STR("gallery-names"));
         operator_send_command(w, &command);
-    } else if (core_count(core, TABLE_NODEROLE) < w->scenario.nodes * BINDS_PER_NODE &&
-               w->operator_commands < 4 * w->scenario.nodes * BINDS_PER_NODE)
+    } else if (w->scenario.seed % 4 && w->boot_tries++ < BOOT_TRIES)
+        world_gen_bind_boots(w, core);
+    else if (core_count(core, TABLE_NODEROLE) < w->scenario.nodes * BINDS_PER_NODE &&
+             w->operator_commands < 4 * w->scenario.nodes * BINDS_PER_NODE)
         operator_bind_random(w, core, true);
     else {
         for (int64_t id = 0; (id = core_next_id(core, TABLE_DEPLOYMENT, id)) != 0;) {

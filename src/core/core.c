@@ -54,6 +54,7 @@ struct core *core_new(void)
 {
     struct core *c = sys_pages_get(sizeof *c);
     c->deletion_rows = DELETION_ROWS;
+    c->boot_part = BOOT_DUE_STAGED_MAX;
     undo_init(&c->undo);
     heap_init(&c->heap, &c->undo);
     blobs_init(&c->blobs, &c->heap, &c->undo, BLOBS_MAX);
@@ -100,6 +101,12 @@ void core_set_deletion_rows(struct core *c, uint32_t rows)
 {
     must(rows > 0);
     c->deletion_rows = rows;
+}
+
+void core_set_boot_part(struct core *c, uint32_t machines)
+{
+    must(machines > 0);
+    c->boot_part = machines;
 }
 
 bool core_needs_reload(const struct core *c)

@@ -35,6 +35,9 @@ struct core *core_new(void);
 /* The rows of one slice of a deletion, and of the largest network or DNS name filter that is
  * deleted in one step. DELETION_ROWS unless it is set; a simulator sets it lower. */
 void core_set_deletion_rows(struct core *c, uint32_t rows);
+/* The machines that one run publishes at most. BOOT_DUE_STAGED_MAX unless it is set; a simulator
+ * sets it lower. */
+void core_set_boot_part(struct core *c, uint32_t machines);
 void core_free(struct core *c); /* NULL is fine */
 
 /* ---- creating and loading ---- */

@@ -236,6 +236,8 @@ static err recover_load_records(struct turn *t, struct loading *loading)
     t->core = core_new();
     if (t->ports.deletion_rows)
         core_set_deletion_rows(t->core, t->ports.deletion_rows);
+    if (t->ports.boot_part)
+        core_set_boot_part(t->core, t->ports.boot_part);
     err e = store->load(store->self, (struct record_callback){loading, recover_load_record});
     if (e != OK)
         return e;

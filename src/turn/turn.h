@@ -102,6 +102,7 @@ struct turn_ports {
     struct crash_port crash;
     uint32_t batch_bytes_max; /* 0: BATCH_BYTES_MAX */
     uint32_t deletion_rows;   /* core_set_deletion_rows(); 0: the default */
+    uint32_t boot_part;       /* core_set_boot_part(); 0: the default */
 };
 
 enum turn_status {

@@ -15,7 +15,7 @@
  * deleted. The cost of a change is therefore the same in a small and in a large fleet, and a
  * noderole that is bound in a large fleet makes no rows.
  *
- * A run is staged with some of the rows and the next part, together at most BOOT_DUE_STAGED_MAX
+ * A run is staged with some of the rows and the next part, together at most core.boot_part
  * nodes with their current entries. The rows get its attempt number, and boot_staged the end of the
  * part. If the attempt succeeds, rows that still have its number are removed and the cursor is
  * moved. A node that changes in between loses the number, or gets a row, so it is published again.
@@ -309,7 +309,7 @@ static int64_t boot_due_put_part(struct boot_staging *s, int64_t from)
 {
     struct boot_key key = {BOOT_MACHINE, from};
     while (core_boot_next(s->c, &key) && key.kind == BOOT_MACHINE) {
-        if (boot_due_is_full(s, BOOT_DUE_STAGED_MAX))
+        if (boot_due_is_full(s, s->c->boot_part))
             return from;
         boot_due_put(s, key.id);
         from = key.id;
@@ -325,7 +325,7 @@ struct boot_portion boot_due_stage(const struct core *c, noderole_ix nr, struct 
         .c = c, .arena = a, .role = row->role, .due = json_make(a, JSON_OBJECT)};
     const bool is_complete = row->boot_cursor == BOOT_CURSOR_END;
     part.last =
-        boot_due_put_changed(&s, nr, is_complete ? BOOT_DUE_STAGED_MAX : BOOT_DUE_STAGED_MAX / 2);
+        boot_due_put_changed(&s, nr, is_complete ? c->boot_part : c->boot_part / 2);
     part.to = is_complete ? BOOT_CURSOR_END : boot_due_put_part(&s, part.from);
     json_set(part.tree, STR("due"), s.due);
     if (!is_complete) {

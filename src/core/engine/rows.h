@@ -447,6 +447,7 @@ struct core {
     struct omap name_nodes;   /* id of nodes whose DNS names must be evaluated -> node_ix */
     bool sliced;              /* a slice of deletions or names was done since the last collect */
     uint32_t deletion_rows;   /* rows of one slice of a deletion */
+    uint32_t boot_part;       /* machines that one run publishes at most */
     struct list dirty;        /* uint64: table << 32 | index */
     uint64_t edits;           /* number of changes of rows, relations and archives, ever */
     struct list relations;    /* struct relation_change */

@@ -34,6 +34,7 @@ struct core {
     int64_t work, deadline, now_ms;
     uint64_t steps;
     uint32_t deletion_rows;        /* 0: not set */
+    uint32_t boot_part;            /* the same */
     int64_t name_slices;           /* slices that are left; set by a test in the same way */
     struct boot_key *boot_changes; /* of the last batch; SCRIPT_BOOT_CHANGES_MAX at most */
     uint32_t boot_change_count;
@@ -253,6 +254,11 @@ void core_step(struct core *c, const struct command *cmd, struct arena *a, struc
 void core_set_deletion_rows(struct core *c, uint32_t rows)
 {
     c->deletion_rows = rows;
+}
+
+void core_set_boot_part(struct core *c, uint32_t machines)
+{
+    c->boot_part = machines;
 }
 
 bool core_has_work(const struct core *c)

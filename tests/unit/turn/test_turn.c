@@ -161,7 +161,7 @@ TEST(slices_pause_after_a_batch)
     world_fini(&w);
 }
 
-TEST(the_size_of_slices_is_set_at_every_load)
+TEST(the_size_of_slices_and_parts_is_set_at_every_load)
 {
     struct world w;
     world_init(&w);
@@ -171,8 +171,10 @@ TEST(the_size_of_slices_is_set_at_every_load)
     world_init(&w);
     turn_free(w.turn);
     w.ports.deletion_rows = 5;
+    w.ports.boot_part = 7;
     w.turn = turn_new(&w.ports);
     CHECK(turn_start(w.turn) == TURN_AGAIN && turn_core(w.turn)->deletion_rows == 5);
+    CHECK(turn_core(w.turn)->boot_part == 7);
     world_fini(&w);
 }
 

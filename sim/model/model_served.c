@@ -1,0 +1,669 @@
+#include "sim/model/model_private.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/hash/hash.h"
+#include "base/json/json.h"
+#include "base/text/buf.h"
+
+/* Which machine is served by which noderole (invariant I21), without the due rows and cursors of
+ * the core.
+ *
+ * For noderoles that publish, the model keeps a book of what their runs were told: the staged data
+ * of every run, read when it starts, and whether its success was accepted. A machine is served if
+ * the newest run that was told of it succeeded, was told its present entry, and the entry has not
+ * changed since the step in which that run started.
+ *
+ * For native noderoles, the model follows the events of boot servers. A machine is served if the
+ * server on the node of the noderole has acknowledged the turn in which the entry changed last.
+ *
+ * The entries are those of the boot view, which I19 checks; when they change, the model finds out
+ * by comparing them after every step. An entry that changes and changes back within one step is
+ * published again by the core, which is allowed: the model takes such changes from
+ * core_boot_turn().
+ *
+ * The violations begin with "I21:". */
+
+enum { HISTORY_SURE = 3000, LOG_NAMES_MAX = 40, LOG_EVERY_MS = 1000 };
+
+/* ---- entries ---- */
+
+/* What a noderole is told of a machine; 0 if it is not in the view. */
+static uint64_t served_hash_told(const struct boot_machine *e, struct arena *a)
+{
+    struct buf b = buf_in(a);
+    buf_put_str(&b, e->name);
+    buf_put_c(&b, '\n');
+    buf_put_str(&b, e->bootenv);
+    buf_put_c(&b, '\n');
+    buf_put_i64(&b, e->generation);
+    for (uint32_t i = 0; i < e->mac_count; i++) {
+        buf_put_c(&b, '\n');
+        for (int shift = 40; shift >= 0; shift -= 8) {
+            static const char digits[] = "0123456789abcdef";
+            buf_put_c(&b, digits[e->macs[i] >> (shift + 4) & 15]);
+            buf_put_c(&b, digits[e->macs[i] >> shift & 15]);
+            if (shift)
+                buf_put_c(&b, ':');
+        }
+    }
+    buf_put_c(&b, '\n');
+    for (uint32_t i = 0; i < e->address_count; i++) {
+        buf_put_c(&b, '\n');
+        buf_put_str(&b, e->addresses[i].address);
+    }
+    const uint64_t hash = hash64(buf_str(&b), 21);
+    return hash ? hash : 1;
+}
+
+static void served_put_list(struct buf *b, const struct json *list)
+{
+    for (const struct json *item = list ? list->first : NULL; item; item = item->next) {
+        buf_put_c(b, '\n');
+        buf_put_str(b, item->text);
+    }
+}
+
+/* The same of the staged data. */
+static uint64_t served_hash_staged(const struct json *entry, struct arena *a)
+{
+    struct buf b = buf_in(a);
+    int64_t generation = 0;
+    if (entry->kind != JSON_OBJECT)
+        return 0;
+    const struct json *name = json_get(entry, STR("name"));
+    const struct json *bootenv = json_get(entry, STR("bootenv"));
+    if (!name || !bootenv || !json_as_i64(json_get(entry, STR("generation")), &generation))
+        return 2; /* of no entry */
+    buf_put_str(&b, name->text);
+    buf_put_c(&b, '\n');
+    buf_put_str(&b, bootenv->text);
+    buf_put_c(&b, '\n');
+    buf_put_i64(&b, generation);
+    served_put_list(&b, json_get(entry, STR("macs")));
+    buf_put_c(&b, '\n');
+    served_put_list(&b, json_get(entry, STR("addresses")));
+    const uint64_t hash = hash64(buf_str(&b), 21);
+    return hash ? hash : 1;
+}
+
+static void served_change(struct model *m, struct model_entry *entry)
+{
+    entry->was_in_view = true;
+    entry->is_open = true;
+    entry->changed_step = m->step;
+}
+
+static void served_read_entry(struct model *m, const struct core *c, int64_t node_id,
+                              struct arena *a)
+{
+    const struct boot_key key = {BOOT_MACHINE, node_id};
+    struct model_entry *entry = model_entry_of(m, node_id);
+    struct boot_entry now;
+    uint64_t hash = 0, told = 0;
+    if (core_boot_view(c, key, a, &now)) {
+        struct buf bytes = buf_in(a);
+        boot_entry_encode(&now, &bytes);
+        hash = hash64(buf_str(&bytes), 19);
+        told = served_hash_told(&now.machine, a);
+    }
+    if (hash != entry->hash || (!entry->is_open && core_boot_turn(c, key) == BOOT_TURN_OPEN))
+        served_change(m, entry);
+    struct record node;
+    must(core_record(c, TABLE_NODE, node_id, &node));
+    entry->generation = node.node.boot_generation;
+    entry->exists = true;
+    entry->hash = hash;
+    entry->told = told;
+}
+
+static void served_read_entries(struct model *m, const struct core *c, struct arena *a)
+{
+    for (int64_t id = 0; (id = core_next_id(c, TABLE_NODE, id)) != 0;)
+        served_read_entry(m, c, id, a);
+    for (uint32_t id = 1; id < m->entries_count; id++) {
+        struct model_entry *entry = &m->entries[id];
+        if (!entry->exists || core_next_id(c, TABLE_NODE, (int64_t)id - 1) == (int64_t)id)
+            continue;
+        if (entry->hash)
+            served_change(m, entry);
+        entry->exists = false;
+        entry->hash = entry->told = 0;
+    }
+}
+
+/* ---- the book ---- */
+
+static bool served_is_published(const struct model *m, const struct model_noderole *nr)
+{
+    return nr->exists && nr->state != NODEROLE_PROPOSED &&
+           m->roles[nr->role_id].service == MODEL_SERVES_PUBLISHED;
+}
+
+void model_forget_told(struct model *m, int64_t noderole_id)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < m->tolds_count; i++)
+        if (m->tolds[i].noderole_id != noderole_id)
+            m->tolds[kept++] = m->tolds[i];
+    m->tolds_count = kept;
+}
+
+void model_told_ok(struct model *m, int64_t noderole_id, uint32_t attempt)
+{
+    for (uint32_t i = 0; i < m->tolds_count; i++)
+        if (m->tolds[i].noderole_id == noderole_id && m->tolds[i].attempt == attempt)
+            m->tolds[i].is_done = true;
+}
+
+/* The newest that the noderole was told of the node; NULL: nothing. */
+static const struct model_told *served_find_told(const struct model *m, int64_t noderole_id,
+                                                 int64_t node_id)
+{
+    for (uint32_t i = m->tolds_count; i-- > 0;)
+        if (m->tolds[i].noderole_id == noderole_id && m->tolds[i].after < node_id &&
+            m->tolds[i].to >= node_id)
+            return &m->tolds[i];
+    return NULL;
+}
+
+/* A part covers what earlier runs were told of its machines. */
+static void served_add_told(struct model *m, struct model_told told)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < m->tolds_count; i++)
+        if (m->tolds[i].noderole_id != told.noderole_id || m->tolds[i].after < told.after ||
+            m->tolds[i].to > told.to || (m->tolds[i].is_part && !told.is_part))
+            m->tolds[kept++] = m->tolds[i];
+    m->tolds_count = kept;
+    model_add_told(m, told);
+}
+
+/* Parts that include the node have been published; before that it is told of it again, even if it
+ * was due. */
+static bool served_has_part(const struct model *m, int64_t noderole_id, int64_t node_id)
+{
+    for (uint32_t i = 0; i < m->tolds_count; i++) {
+        const struct model_told *told = &m->tolds[i];
+        if (told->noderole_id == noderole_id && told->is_part && told->is_done &&
+            told->after < node_id && told->to >= node_id)
+            return true;
+    }
+    return false;
+}
+
+static bool served_changed_now(const struct model *m, int64_t node_id)
+{
+    return node_id > 0 && node_id < (int64_t)m->entries_count &&
+           m->entries[node_id].changed_step == m->step;
+}
+
+/* The present entry of a node, also of one that does not exist: 0. */
+static uint64_t served_present(const struct model *m, int64_t node_id)
+{
+    return node_id > 0 && node_id < (int64_t)m->entries_count ? m->entries[node_id].told : 0;
+}
+
+/* A part has every machine of its interval that is in the view. */
+static const char *served_check_part(struct model *m, int64_t noderole_id, const struct json *due,
+                                     const struct model_told *part, struct arena *a)
+{
+    for (int64_t id = part->after + 1; id <= part->to && id < (int64_t)m->entries_count; id++) {
+        struct buf key = buf_in(a);
+        buf_put_i64(&key, id);
+        if (m->entries[id].told && !served_changed_now(m, id) && !json_get(due, buf_str(&key)))
+            return model_report(m, "I21: noderole %lld is not told of node %lld in its part",
+                                (long long)noderole_id, (long long)id);
+    }
+    return NULL;
+}
+
+static const char *served_read_part(struct model *m, const struct model_run *run,
+                                    const struct json *boot, struct arena *a)
+{
+    const int64_t id = run->noderole_id;
+    const struct json *due = json_get(boot, STR("due"));
+    const struct json *range = json_get(boot, STR("part"));
+    struct model_told told = {.noderole_id = id, .attempt = run->attempt, .step = m->step};
+    if (!due || due->kind != JSON_OBJECT)
+        return model_report(m, "I21: run %lld is staged without due machines", (long long)run->id);
+    if (range) {
+        const struct json *to = json_get(range, STR("to"));
+        told.to = INT64_MAX;
+        if (!json_as_i64(json_get(range, STR("after")), &told.after) || !to ||
+            (to->kind != JSON_NULL && !json_as_i64(to, &told.to)))
+            return model_report(m, "I21: run %lld is staged with a wrong part", (long long)run->id);
+        told.is_part = true;
+        m->counts.parts++;
+        m->counts.short_parts += told.to != INT64_MAX;
+        served_add_told(m, told);
+        const char *trouble = served_check_part(m, id, due, &told, a);
+        if (trouble)
+            return trouble;
+    }
+    told.is_part = false;
+    for (const struct json *item = due->first; item; item = item->next) {
+        int64_t node_id = 0;
+        if (!str_parse_i64(item->key, &node_id))
+            return model_report(m, "I21: run %lld is told of a node without id",
+                                (long long)run->id);
+        told.after = node_id - 1;
+        told.to = node_id;
+        told.hash = served_hash_staged(item, a);
+        if (told.hash != served_present(m, node_id) && !served_changed_now(m, node_id))
+            return model_report(m, "I21: run %lld is told an entry of node %lld that it has not",
+                                (long long)run->id, (long long)node_id);
+        m->counts.told++;
+        served_add_told(m, told);
+    }
+    return NULL;
+}
+
+/* Runs of roles that announce to boot their machine are told how its boot stands. */
+static const char *served_check_announced(struct model *m, const struct core *c,
+                                          const struct model_run *run, const struct json *boot)
+{
+    const struct json *served = json_get(boot, STR("served"));
+    const struct json *problem = json_get(boot, STR("problem"));
+    const bool is_served = !model_find_unserved(m, c, run->node_id).first;
+    if (!served || (served->kind != JSON_TRUE && served->kind != JSON_FALSE) || !problem ||
+        problem->kind != JSON_STRING)
+        return model_report(m, "I21: run %lld is staged without the boot of its machine",
+                            (long long)run->id);
+    if (!served_changed_now(m, run->node_id) &&
+        ((served->kind == JSON_TRUE) != is_served || (problem->text.len == 0) != is_served))
+        return model_report(m, "I21: run %lld is told that node %lld is%s served",
+                            (long long)run->id, (long long)run->node_id,
+                            served->kind == JSON_TRUE ? "" : " not");
+    m->counts.announced++;
+    return NULL;
+}
+
+/* Read the staged data of the runs that were started in this step. */
+static const char *served_read_starts(struct model *m, const struct core *c, struct arena *a)
+{
+    for (uint32_t i = 0; i < m->runs_count; i++) {
+        const struct model_run *run = &m->runs[i];
+        struct model_noderole *nr = model_edit_noderole(m, run->noderole_id);
+        struct record record;
+        struct json *tree;
+        uint32_t offset;
+        const char *what;
+        if (!nr || run->state != RUN_RUNNING || run->attempt == nr->read_attempt)
+            continue;
+        nr->read_attempt = run->attempt;
+        must(core_record(c, TABLE_RUN, run->id, &record));
+        if (!record.run.data.len || json_read(a, record.run.data, &tree, &offset, &what) != OK)
+            continue;
+        const struct json *boot = json_get(tree, STR("boot"));
+        const bool publishes = m->roles[nr->role_id].service == MODEL_SERVES_PUBLISHED;
+        if (publishes && !boot)
+            return model_report(m, "I21: run %lld is staged without boots", (long long)run->id);
+        const char *trouble = !boot       ? NULL
+                              : publishes ? served_read_part(m, run, boot, a)
+                                          : served_check_announced(m, c, run, boot);
+        if (trouble)
+            return trouble;
+    }
+    return NULL;
+}
+
+/* ---- boot servers ---- */
+
+static struct model_server *served_find_server(struct model *m, int64_t node_id)
+{
+    return node_id > 0 && node_id < (int64_t)m->servers_count ? &m->servers[node_id] : NULL;
+}
+
+bool model_server_is_connected(const struct model *m, int64_t node_id)
+{
+    return node_id > 0 && node_id < (int64_t)m->servers_count && m->servers[node_id].is_connected;
+}
+
+/* The machines that changed in the turns (after, to], as the history names them. */
+static uint64_t served_hash_log(struct model *m, const struct core *c, int64_t after, int64_t to,
+                                struct arena *a)
+{
+    struct buf names = buf_in(a), log = buf_in(a);
+    uint32_t count = 0;
+    for (uint32_t id = 1; id < m->entries_count; id++) {
+        bool changed = false;
+        for (uint32_t i = 0; i < m->moves_count; i++)
+            changed = changed || (m->moves[i].node_id == (int64_t)id && m->moves[i].turn > after &&
+                                  m->moves[i].turn <= to);
+        struct record node;
+        if (!changed || ++count > LOG_NAMES_MAX)
+            continue;
+        buf_put_z(&names, count > 1 ? ", " : "");
+        if (core_record(c, TABLE_NODE, id, &node)) {
+            buf_put_str(&names, node.node.name);
+        } else {
+            buf_put_z(&names, "deleted node ");
+            buf_put_u64(&names, id);
+        }
+    }
+    if (!count)
+        return 0;
+    buf_put_u64(&log, count);
+    buf_put_z(&log, count == 1 ? " machine: " : " machines: ");
+    buf_put_str(&log, buf_str(&names));
+    buf_put_z(&log, count > LOG_NAMES_MAX ? ", ..." : "");
+    return hash64(buf_str(&log), 0);
+}
+
+/* The changes that the server has acknowledged are recorded, at most once in a second. */
+static void served_expect_log(struct model *m, const struct core *c, int64_t node_id,
+                              int64_t mono_ms, struct arena *a)
+{
+    struct model_server *server = &m->servers[node_id];
+    if (server->logged >= server->taken || mono_ms - server->logged_ms < LOG_EVERY_MS)
+        return;
+    const uint64_t hash = served_hash_log(m, c, server->logged, server->taken, a);
+    server->logged = server->taken;
+    if (!hash)
+        return;
+    server->logged_ms = mono_ms;
+    MODEL_NODEROLES(m, id)
+    {
+        struct model_noderole *nr = &m->noderoles[id];
+        if (nr->node_id != node_id || nr->state == NODEROLE_PROPOSED ||
+            m->roles[nr->role_id].service != MODEL_SERVES_NATIVE || model_live_run(m, id))
+            continue;
+        nr->log_hash = hash;
+        nr->logs++;
+    }
+}
+
+static void served_follow_server(struct model *m, const struct core *c,
+                                 const struct boot_server_command *event, int64_t mono_ms,
+                                 struct arena *a)
+{
+    struct model_server *server = model_server_of(m, event->node_id);
+    switch ((enum boot_event)event->event) {
+    case BOOT_EVENT_CONNECTED:
+        server->is_known = server->is_connected = true;
+        server->taken = 0;
+        m->has_servers = true;
+        return;
+    case BOOT_EVENT_LOST:
+        m->counts.lost += server->is_connected;
+        server->is_connected = false;
+        server->taken = 0;
+        return;
+    case BOOT_EVENT_TAKEN:
+        if (!server->is_connected || event->turn <= server->taken)
+            return;
+        m->counts.taken++;
+        if (!server->taken && event->turn > server->logged)
+            server->logged = event->turn; /* the base image */
+        server->taken = event->turn;
+        served_expect_log(m, c, event->node_id, mono_ms, a);
+        return;
+    case BOOT_EVENT_FAILED: m->counts.failed += server->is_connected; return;
+    case BOOT_EVENT_COUNT: break;
+    }
+}
+
+/* The attempts of native noderoles are exactly the records of their histories. */
+static const char *served_check_logs(struct model *m, const struct core *c)
+{
+    MODEL_NODEROLES(m, id)
+    {
+        struct model_noderole *nr = &m->noderoles[id];
+        struct record record;
+        must(core_record(c, TABLE_NODEROLE, id, &record));
+        const bool is_native = m->roles[nr->role_id].service == MODEL_SERVES_NATIVE;
+        const uint32_t expected = nr->served_attempt + nr->logs;
+        nr->served_attempt = record.noderole.attempt;
+        if (nr->logs) {
+            model_add_log(m, (struct model_log){id, record.noderole.attempt, nr->log_hash});
+            m->counts.logs++;
+        }
+        nr->logs = 0;
+        if (is_native && nr->was_native && m->moves_count < HISTORY_SURE &&
+            record.noderole.attempt != expected)
+            return model_report(m, "I21: noderole %lld has %u attempts and should have %u",
+                                (long long)id, record.noderole.attempt, expected);
+        nr->was_native = is_native && !model_live_run(m, id);
+    }
+    return NULL;
+}
+
+/* ---- comparison ---- */
+
+enum served { SERVED_NO, SERVED_YES, SERVED_UNKNOWN };
+
+static bool served_is_late(const struct model *m, int64_t noderole_id, int64_t node_id)
+{
+    const struct model_told *told = served_find_told(m, noderole_id, node_id);
+    return !told || !told->is_done || !served_has_part(m, noderole_id, node_id) ||
+           (node_id < (int64_t)m->entries_count && m->entries[node_id].changed_step >= told->step);
+}
+
+/* Whether a node that was in no view since the load has a row is not known to the model unless the
+ * noderole was told of it. */
+static enum served served_by_noderole(struct model *m, int64_t id, int64_t node_id)
+{
+    const struct model_noderole *nr = &m->noderoles[id];
+    const struct model_entry *entry = model_entry_of(m, node_id);
+    if (m->roles[nr->role_id].service == MODEL_SERVES_NATIVE) {
+        const struct model_server *server = served_find_server(m, nr->node_id);
+        if (!m->boot_server || !entry->was_in_view)
+            return SERVED_YES;
+        return !entry->is_open && server && server->is_connected && server->taken >= entry->turn
+                   ? SERVED_YES
+                   : SERVED_NO;
+    }
+    if (!entry->was_in_view && !served_has_part(m, id, node_id))
+        return SERVED_UNKNOWN;
+    return served_is_late(m, id, node_id) ? SERVED_NO : SERVED_YES;
+}
+
+struct model_unserved model_find_unserved(struct model *m, const struct core *c, int64_t node_id)
+{
+    struct model_unserved unserved = {0};
+    if (!model_entry_of(m, node_id)->generation)
+        return unserved;
+    MODEL_NODEROLES(m, id)
+    {
+        const struct model_noderole *nr = &m->noderoles[id];
+        if (nr->state == NODEROLE_PROPOSED || m->roles[nr->role_id].service == MODEL_SERVES_NOTHING)
+            continue;
+        const enum served served = served_by_noderole(m, id, node_id);
+        if (served == SERVED_YES ||
+            (served == SERVED_UNKNOWN && core_boot_next_due(c, id, node_id - 1) != node_id))
+            continue;
+        unserved.first = unserved.first ? unserved.first : id;
+        unserved.has_error = unserved.has_error || nr->state == NODEROLE_ERROR;
+    }
+    return unserved;
+}
+
+static const char *served_compare_node(struct model *m, const struct core *c, int64_t node_id,
+                                       const struct command *command, struct arena *a)
+{
+    struct boot_serving *all;
+    const uint32_t count = core_boot_servings(c, node_id, a, &all);
+    const struct model_entry *entry = model_entry_of(m, node_id);
+    uint32_t i = 0;
+    MODEL_NODEROLES(m, id)
+    {
+        const struct model_noderole *nr = &m->noderoles[id];
+        const enum model_service service = m->roles[nr->role_id].service;
+        if (nr->state == NODEROLE_PROPOSED || service == MODEL_SERVES_NOTHING)
+            continue;
+        const bool is_native = service == MODEL_SERVES_NATIVE;
+        if (i == count || all[i].noderole_id != id || all[i].is_native != is_native)
+            return model_report(m, "I21: noderole %lld serves boots, and the core does not know it",
+                                (long long)id);
+        const enum served served = served_by_noderole(m, id, node_id);
+        if (served != SERVED_UNKNOWN && all[i].is_served != (served == SERVED_YES))
+            return model_report(
+                m, "I21: after %s node %lld is%s served by noderole %lld for the core only",
+                command_name(command ? command->kind : COMMAND_TICK), (long long)node_id,
+                all[i].is_served ? "" : " not", (long long)id);
+        const struct model_told *told = served_find_told(m, id, node_id);
+        if (!is_native && all[i].is_served && told && told->hash != entry->told)
+            return model_report(m, "I21: noderole %lld was told another entry of node %lld",
+                                (long long)id, (long long)node_id);
+        const struct model_server *server = served_find_server(m, nr->node_id);
+        if (is_native && (all[i].is_connected != (server && server->is_connected) ||
+                          all[i].taken != (server ? server->taken : 0)))
+            return model_report(m, "I21: the boot server of noderole %lld is in another state",
+                                (long long)id);
+        i++;
+    }
+    return i == count ? NULL
+                      : model_report(m, "I21: noderole %lld serves boots for the core only",
+                                     (long long)all[i].noderole_id);
+}
+
+/* A row is of a noderole that publishes, and of a machine that it must be told of. */
+static const char *served_check_rows(struct model *m, const struct core *c)
+{
+    uint64_t count = 0;
+    for (int64_t id = 0; (id = core_next_id(c, TABLE_BOOT_DUE, id)) != 0; count++) {
+        struct record row;
+        must(core_record(c, TABLE_BOOT_DUE, id, &row));
+        const int64_t nr = row.boot_due.noderole_id, node_id = row.boot_due.node_id;
+        const struct model_noderole *noderole = model_find_noderole(m, nr);
+        if (!noderole || !served_is_published(m, noderole) || !served_is_late(m, nr, node_id))
+            return model_report(m, "I21: node %lld is due at noderole %lld without a change",
+                                (long long)node_id, (long long)nr);
+    }
+    if (count > m->counts.due_most)
+        m->counts.due_most = count;
+    return NULL;
+}
+
+/* The arguments of the calls of on_node_change that were added in this step. */
+static const char *served_check_hooks(struct model *m, const struct core *c, struct arena *a)
+{
+    for (int64_t id = m->outbox_seen; (id = core_next_id(c, TABLE_OUTBOX, id)) != 0;) {
+        struct record row;
+        struct hook_call_args args;
+        struct json *tree;
+        uint32_t offset;
+        const char *what;
+        must(core_record(c, TABLE_OUTBOX, id, &row));
+        if (row.outbox.kind != OUTBOX_HOOK || row.outbox.hook != HOOK_NODE_CHANGE ||
+            !core_hook_args(c, &row.outbox, a, &args) ||
+            json_read(a, args.argument, &tree, &offset, &what) != OK)
+            continue;
+        const struct model_unserved unserved = model_find_unserved(m, c, row.outbox.object_id);
+        const struct json *served = json_get(tree, STR("boot_served"));
+        const struct json *problem = json_get(tree, STR("boot_problem"));
+        if (!served || !problem || (served->kind == JSON_TRUE) != !unserved.first ||
+            (problem->text.len != 0) != unserved.has_error)
+            return model_report(m, "I21: on_node_change of node %lld is told another boot",
+                                (long long)row.outbox.object_id);
+        m->counts.calls++;
+    }
+    return NULL;
+}
+
+static void served_forget_removed(struct model *m)
+{
+    for (uint32_t i = 0; i < m->tolds_count; i++) {
+        const struct model_noderole *nr = model_find_noderole(m, m->tolds[i].noderole_id);
+        if (nr && served_is_published(m, nr))
+            continue;
+        model_forget_told(m, m->tolds[i].noderole_id);
+        i = (uint32_t)-1;
+    }
+}
+
+const char *model_follow_served(struct model *m, const struct core *c,
+                                const struct command *command, struct arena *scratch)
+{
+    const char *trouble = NULL;
+    const struct arena_mark mark = arena_mark(scratch);
+    m->step++;
+    served_forget_removed(m);
+    served_read_entries(m, c, scratch);
+    if (command && command->kind == COMMAND_BOOT_SERVER)
+        served_follow_server(m, c, &command->boot_server, command->mono_ms, scratch);
+    for (uint32_t id = 1; command && command->kind == COMMAND_TICK && id < m->servers_count; id++)
+        served_expect_log(m, c, id, command->mono_ms, scratch);
+    for (uint32_t id = 1; id < m->servers_count; id++)
+        if (m->servers[id].is_known && core_next_id(c, TABLE_NODE, (int64_t)id - 1) != (int64_t)id)
+            m->servers[id] = (struct model_server){0};
+    trouble = served_check_logs(m, c);
+    for (int64_t id = 0; !trouble && (id = core_next_id(c, TABLE_NODE, id)) != 0;)
+        trouble = served_compare_node(m, c, id, command, scratch);
+    if (!trouble)
+        trouble = served_read_starts(m, c, scratch);
+    if (!trouble)
+        trouble = served_check_rows(m, c);
+    if (!trouble && command)
+        trouble = served_check_hooks(m, c, scratch);
+    arena_rewind(scratch, mark);
+    return trouble;
+}
+
+const char *model_collect_served(struct model *m, const struct core *c, int64_t turn)
+{
+    uint32_t count;
+    int64_t of_turn;
+    const struct boot_key *changes = core_boot_changes(c, &count, &of_turn);
+    for (uint32_t i = 0; i < count && of_turn == turn && m->has_servers; i++)
+        if (changes[i].kind == BOOT_MACHINE)
+            model_add_move(m, (struct model_move){turn, changes[i].id});
+    for (uint32_t id = 1; id < m->entries_count; id++) {
+        struct model_entry *entry = &m->entries[id];
+        bool listed = false;
+        for (uint32_t i = 0; i < count && of_turn == turn; i++)
+            listed = listed || (changes[i].kind == BOOT_MACHINE && changes[i].id == (int64_t)id);
+        if (entry->is_open && !listed)
+            return model_report(m, "I21: node %lld changed, and turn %lld does not list it",
+                                (long long)id, (long long)turn);
+        if (listed)
+            entry->turn = turn;
+        entry->is_open = false;
+    }
+    return NULL;
+}
+
+void model_restart_served(struct model *m, const struct core *c)
+{
+    uint32_t count;
+    int64_t turn;
+    ignore(core_boot_changes(c, &count, &turn), "only the turn is needed");
+    for (uint32_t id = 1; id < m->entries_count; id++) {
+        m->entries[id].is_open = false;
+        m->entries[id].was_in_view = m->entries[id].hash != 0;
+        m->entries[id].turn = m->entries[id].hash ? turn : 0;
+    }
+    for (uint32_t id = 0; id < m->servers_count; id++)
+        m->servers[id] = (struct model_server){0};
+    m->moves_count = 0;
+    m->logs_count = 0;
+    m->has_servers = false;
+}
+
+void model_import_served(struct model *m)
+{
+    m->tolds_count = 0; /* the databases may be of any time */
+}
+
+/* C23: what is to be published has a run. */
+const char *model_check_publishers(struct model *m)
+{
+    MODEL_NODEROLES(m, id)
+    {
+        const struct model_noderole *nr = &m->noderoles[id];
+        if (!served_is_published(m, nr) || nr->state != NODEROLE_ACTIVE || nr->rerun)
+            continue;
+        bool is_late = served_is_late(m, id, INT64_MAX);
+        for (int64_t node = 1; node < (int64_t)m->entries_count; node++)
+            is_late = is_late || (m->entries[node].was_in_view && served_is_late(m, id, node));
+        bool has_run = false;
+        for (uint32_t i = 0; i < m->runs_count; i++)
+            has_run = has_run || m->runs[i].noderole_id == id;
+        if (is_late && !has_run)
+            return model_report(m, "I21: noderole %lld has boots to publish and no run",
+                                (long long)id);
+    }
+    return NULL;
+}
