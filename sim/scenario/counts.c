@@ -153,6 +153,42 @@ static void counts_print_cells(const struct counts *counts, FILE *out)
     fprintf(out, "\n");
 }
 
+/* Who serves boots: the numbers of model.h, each of which must have occurred. */
+static const struct {
+    const char *name;
+    size_t offset; /* in struct model_counts */
+} serving[] = {
+    {"machines told", offsetof(struct model_counts, told)},
+    {"parts told", offsetof(struct model_counts, parts)},
+    {"parts before others", offsetof(struct model_counts, short_parts)},
+    {"most due rows", offsetof(struct model_counts, due_most)},
+    {"runs that did not publish", offsetof(struct model_counts, unpublished)},
+    {"turns taken", offsetof(struct model_counts, taken)},
+    {"boot servers lost", offsetof(struct model_counts, lost)},
+    {"boot servers failed", offsetof(struct model_counts, failed)},
+    {"changes recorded", offsetof(struct model_counts, logs)},
+    {"announced boots staged", offsetof(struct model_counts, announced)},
+    {"calls of on_node_change", offsetof(struct model_counts, calls)},
+    {"waits ended by a run", offsetof(struct model_counts, ended_run)},
+    {"waits ended by a server", offsetof(struct model_counts, ended_taken)},
+    {"waits ended by an error", offsetof(struct model_counts, ended_error)},
+    {"waits ended by time", offsetof(struct model_counts, ended_time)},
+};
+
+static uint64_t counts_serving(const struct counts *counts, uint32_t i)
+{
+    return *(const uint64_t *)(const void *)((const char *)&counts->model + serving[i].offset);
+}
+
+static void counts_print_serving(const struct counts *counts, FILE *out)
+{
+    uint32_t column = 0;
+    fprintf(out, "who serves boots\n");
+    for (uint32_t i = 0; i < sizeof serving / sizeof *serving; i++)
+        counts_print_pair(out, &column, serving[i].name, counts_serving(counts, i));
+    counts_end_columns(out, &column);
+}
+
 static void counts_print_boots(const struct counts *counts, FILE *out)
 {
     fprintf(out, "boot view: %llu changes and %llu copies of boot servers compared\n",
@@ -195,6 +231,7 @@ void counts_print(const struct counts *counts, FILE *out)
         (unsigned long long)counts->model.rested, (unsigned long long)counts->model.names,
         (unsigned long long)counts->model.sliced);
     counts_print_boots(counts, out);
+    counts_print_serving(counts, out);
     fprintf(out, "faults\n");
     for (uint32_t i = 0; i < FAULT_COUNT; i++)
         counts_print_pair(out, &column, fault_name((enum sim_fault)i), counts->faults[i]);
@@ -274,6 +311,9 @@ uint32_t counts_missing(const struct counts *counts, const struct options *optio
                                    "action that waited and was performed");
     count += counts_report_missing(out, !counts->model.given_up, "power",
                                    "action that waited until its timeout");
+    for (uint32_t i = 0; i < sizeof serving / sizeof *serving; i++)
+        count += counts_report_missing(out, !counts_serving(counts, i),
+                                       "who serves boots:", serving[i].name);
     count += counts_report_missing(out, !counts->boot_changes, "boot view", "change");
     count += counts_report_missing(out, !counts->boot_copies, "boot view", "copy of a boot server");
     count += counts_report_missing(out, !counts->model.rerun, "commit",

@@ -1,5 +1,6 @@
 /* Goal: the oracle reports each way in which a core could write a wrong run history.
  * Method: batches made by hand, right ones and wrong ones. */
+#include "base/hash/hash.h"
 #include "model/command.h"
 #include "sim/oracle/run_history_oracle.h"
 #include "tests/check.h"
@@ -159,6 +160,38 @@ TEST(rows_out_of_time_or_beyond_the_number_are_reported)
         put_run(&f, 1, RUN_RUNNING, attempt + 1);
         CHECK(strcmp(write_batch(&f), "") == 0);
     }
+    fixture_fini(&f);
+}
+
+/* A row that a boot server caused: no start, and both times are the same. */
+static void put_recorded(struct fixture *f, int64_t attempt, struct str log)
+{
+    put(f, (struct record){.table = TABLE_OLD_RUN,
+                           .old_run = {.noderole_id = 40,
+                                       .attempt = attempt,
+                                       .run_id = 2,
+                                       .started_at = 100,
+                                       .ended_at = 100,
+                                       .runlog = log}});
+}
+
+TEST(a_recorded_change_has_its_row_and_its_text)
+{
+    const struct str log = STR("1 machine: a.x");
+    struct fixture f;
+    start_first(&f);
+    run_history_oracle_expect(&f.book, 40, 5, hash64(log, 0));
+    put_recorded(&f, 5, log);
+    CHECK(strcmp(write_batch(&f), "") == 0);
+    put_recorded(&f, 6, log); /* of which nothing was known */
+    CHECK(strstr(write_batch(&f), "did not end"));
+    run_history_oracle_expect(&f.book, 40, 7, hash64(log, 0));
+    put_recorded(&f, 7, STR("1 machine: b.x"));
+    CHECK(strstr(write_batch(&f), "did not end"));
+    run_history_oracle_expect(&f.book, 40, 8, hash64(log, 0));
+    CHECK(strstr(write_batch(&f), "was recorded and has no row"));
+    run_history_oracle_reload(&f.book, f.store); /* nothing is expected of an earlier core */
+    CHECK(strcmp(write_batch(&f), "") == 0);
     fixture_fini(&f);
 }
 
