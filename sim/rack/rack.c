@@ -113,17 +113,6 @@ const struct core *rack_core(const struct rack *r)
     return r->turn ? turn_core(r->turn) : NULL;
 }
 
-const char *rack_fault_name(enum rack_fault fault)
-{
-    static const char *const names[] = {
-#define X(upper, name) [RACK_##upper] = name,
-        RACK_FAULTS(X)
-#undef X
-    };
-    must(fault < RACK_FAULT_COUNT);
-    return names[fault];
-}
-
 /* ---- clock ---- */
 
 static int64_t rack_clock_now(void *self)

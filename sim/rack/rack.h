@@ -125,14 +125,14 @@ struct rack_scenario {
     X(SERVED_BY_SECOND, "booted what the second databases served")                                 \
     X(SERVED_NATIVE, "booted what a boot server served")                                           \
     X(SERVED_SILENT, "got no answer, because the boot server has no copy")                         \
-    X(TOLD_AGAIN, "database told of all machines again")                                           \
+    X(PUBLISHED_AGAIN, "database published all machines from the start")                           \
     X(BASE_RECEIVED, "boot server received a base image")                                          \
     X(VIEW_COMPARED, "boot server compared with the core at an acknowledged turn")                 \
     X(GRANTED, "granted the installer")                                                            \
     X(GRANTED_AGAIN, "granted the installer again, with the same ticket")                          \
     X(TICKET_REFUSED, "refused the installer, because another ticket has used the grant")          \
     X(GRANT_REFUSED, "refused the installer without a valid grant")                                \
-    X(GRANT_STALE, "told to ask again what to boot")                                               \
+    X(GRANT_STALE, "answered to ask again what to boot")                                           \
     X(PHONED_TWICE, "end of an installation reported again")                                       \
     X(STAMP_STOPPED, "installer stopped at a stamp")                                               \
     X(STOPPED_REDEPLOYED, "operator redeployed a machine whose installer `why` names")             \
@@ -204,7 +204,7 @@ enum rack_call {
     CALL_COUNT
 };
 
-/* What a machine is told when it boots. */
+/* The answer to a machine that boots. */
 struct rack_answer {
     int64_t node_id;
     int64_t generation;
@@ -231,15 +231,15 @@ struct rack_machine {
     int64_t power_done_id; /* outbox id of the last power action that was performed */
     struct str committed;  /* the disks that were committed last, canonical JSON */
     char rootdev[40];      /* the disk of the installer, as the provisioner serves it */
-    struct rack_answer told;  /* by the provisioner, at the last boot                    */
-    char ticket[65];          /* of this boot                                            */
-    char granted[65];         /* the ticket that was granted an installer last           */
-    char node_disk[40];       /* of the operating system, when the grant was given       */
-    uint32_t history;         /* rack.history when it was granted the installer          */
-    struct rack_answer wrote; /* the boot in which an installer wrote a disk last       */
-    char marker[32];          /* /run/halligan/wiped of the wipe script; lost at every boot */
-    int64_t wiped_ms;         /* monotonic time of that wipe */
-    bool was_cut;             /* its power failed since the last wipe */
+    struct rack_answer answer; /* by the provisioner, at the last boot                    */
+    char ticket[65];           /* of this boot                                            */
+    char granted[65];          /* the ticket that was granted an installer last           */
+    char node_disk[40];        /* of the operating system, when the grant was given       */
+    uint32_t history;          /* rack.history when it was granted the installer          */
+    struct rack_answer wrote;  /* the boot in which an installer wrote a disk last       */
+    char marker[32];           /* /run/halligan/wiped of the wipe script; lost at every boot */
+    int64_t wiped_ms;          /* monotonic time of that wipe */
+    bool was_cut;              /* its power failed since the last wipe */
 
     uint32_t boots;         /* count */
     uint32_t boots_allowed; /* upper bound of `boots`; above it the machine is in a boot loop */
@@ -443,11 +443,12 @@ bool rack_node(const struct rack *r, uint32_t machine, struct node_record *out_n
 /* The noderole of a role on a machine (or on an admin node: RACK_ADMIN, RACK_SECOND_ADMIN). */
 bool rack_noderole(const struct rack *r, uint32_t machine, const char *role,
                    struct noderole_record *out_noderole);
-/* The boot environment that a service of an admin node (0, 1) tells a machine; empty if it does not
- * know the machine, or does not answer. */
+/* The boot environment that a service of an admin node (0, 1) answers a machine with; empty if
+ * it does not know the machine, or does not answer. */
 const char *rack_served(struct rack *r, uint32_t admin, enum rack_service service,
                         uint32_t machine);
-/* The store is replaced by the last backup at the next point of the turn, or by a copy of itself. */
+/* The store is replaced by the last backup, or by a copy of itself, at the next point of the
+ * turn. */
 void rack_backup(struct rack *r);
 void rack_restore(struct rack *r);
 void rack_import(struct rack *r);

@@ -52,13 +52,13 @@ static enum rack_call call_ref_kind(int64_t call_ref)
 
 /* ---- machine: send ---- */
 
-/* What the boot is: a question for a grant, and the report of the end of an installation, may arrive
- * when the machine has booted again. */
+/* The boot of a question for a grant, or of the report of the end of an installation: either may
+ * arrive when the machine has booted again. */
 static struct str call_boot(struct rack *r, const struct rack_machine *m)
 {
     struct command command = {.kind = COMMAND_GRANT_USE, .actor = STR("boot server")};
-    command.grant_use.node_id = m->told.node_id;
-    command.grant_use.generation = m->told.generation;
+    command.grant_use.node_id = m->answer.node_id;
+    command.grant_use.generation = m->answer.generation;
     command.grant_use.ticket = str_from(m->ticket);
     return m->call == CALL_GRANT || m->call == CALL_INSTALLED ? rack_encode(r, &command) : STR("");
 }

@@ -9,7 +9,7 @@
  * booted environment, and can lose its power between any two steps. A machine has no access to the
  * core: it sends API requests (rack_calls.c) and asks what is served (rack_served.c).
  *
- * A machine that is told to boot an installer loads it, makes a ticket and asks for its grant, again
+ * A machine that is to boot an installer loads it, makes a ticket and asks for its grant, again
  * and again while the daemon does not answer. Only the answer that it is granted starts it.
  *
  * Every change of the environment increases the number of the boot, which voids the pending events
@@ -211,7 +211,7 @@ static enum rack_env machine_choose_boot(struct rack *r, uint32_t machine)
     struct rack_machine *m = &r->machines[machine];
     const uint32_t admin = r->scenario.two_databases && prng_chance(&r->rng, 500) ? 1 : 0;
     const enum rack_answered answered = rack_ask(r, admin, RACK_DHCP, machine, &dhcp);
-    const enum rack_answered listed = rack_ask(r, admin, RACK_PROVISIONER, machine, &m->told);
+    const enum rack_answered listed = rack_ask(r, admin, RACK_PROVISIONER, machine, &m->answer);
     if (answered == RACK_SILENT || listed == RACK_SILENT) {
         rack_count_reached(r, RACK_REACHED_SERVED_SILENT);
         return RACK_ENV_FIRMWARE;
@@ -221,9 +221,9 @@ static enum rack_env machine_choose_boot(struct rack *r, uint32_t machine)
         rack_count_reached(r, RACK_REACHED_SERVED_BY_SECOND);
     if (is_known && rack_has_servers(r))
         rack_count_reached(r, RACK_REACHED_SERVED_NATIVE);
-    if (is_known && (!strcmp(dhcp.bootenv, "local") || !strcmp(m->told.bootenv, "local")))
+    if (is_known && (!strcmp(dhcp.bootenv, "local") || !strcmp(m->answer.bootenv, "local")))
         return machine_boot_disk(m);
-    if (!is_known || !str_ends(str_from(m->told.bootenv), STR("-install")))
+    if (!is_known || !str_ends(str_from(m->answer.bootenv), STR("-install")))
         return RACK_ENV_SLEDGEHAMMER;
     return RACK_ENV_LOADER;
 }
@@ -270,7 +270,7 @@ static void machine_start_installer(struct rack *r, uint32_t machine)
     m->history = r->history;
     /* A boot server names no disk: its installer reads the node, when its grant is given. */
     snprintf(m->rootdev, sizeof m->rootdev, "%s",
-             m->told.rootdev[0] ? m->told.rootdev : m->node_disk);
+             m->answer.rootdev[0] ? m->answer.rootdev : m->node_disk);
     machine_run(r, machine, RACK_ENV_INSTALLER);
 }
 
@@ -311,7 +311,7 @@ enum { INSTALL_STARTS, INSTALL_FORMATS, INSTALL_WRITES, INSTALL_TELLS, INSTALL_L
 /* It stops at a stamp of this installation that is not older, and reports it. */
 static bool machine_stops_at_stamp(struct rack *r, uint32_t machine, const struct rack_disk *disk)
 {
-    if (disk->stamp < r->machines[machine].told.generation)
+    if (disk->stamp < r->machines[machine].answer.generation)
         return false;
     r->machines[machine].is_stopped = true;
     rack_count_reached(r, RACK_REACHED_STAMP_STOPPED);
@@ -354,15 +354,15 @@ static void machine_step_installer(struct rack *r, uint32_t machine)
     struct rack_disk *disk = machine_root_disk(m);
     switch (m->step++) {
     case INSTALL_STARTS:
-        if (rack_fault(r, RACK_STAMPED)) /* somebody has written an image of a later system */
-            disk->stamp = m->told.generation + prng_between(&r->rng, 0, 3);
+        if (rack_fault(r, RACK_STAMPED)) /* an operator has written an image of a later system */
+            disk->stamp = m->answer.generation + prng_between(&r->rng, 0, 3);
         if (!machine_stops_at_stamp(r, machine, disk))
             machine_schedule_step(r, machine, INSTALL_S_MIN / 4, INSTALL_S_MAX / 4);
         return;
     case INSTALL_FORMATS:
         rack_check_write(r, machine);
         disk->has_os = disk->wiped = false;
-        disk->stamp = m->told.generation;
+        disk->stamp = m->answer.generation;
         machine_schedule_step(r, machine, INSTALL_S_MIN, INSTALL_S_MAX);
         return;
     case INSTALL_WRITES:
@@ -466,7 +466,7 @@ void rack_machine_answered(struct rack *r, uint32_t machine, enum rack_call call
         rack_call(r, machine, CALL_JOINED);
         return;
     case CALL_JOINED: m->step = LOCAL_RESTS; return;
-    case CALL_STAMPED: /* it waits for somebody to look at the console */
+    case CALL_STAMPED: /* it waits for an operator */
     case CALL_ALIVE:
     case CALL_GRANT:
     case CALL_NONE:

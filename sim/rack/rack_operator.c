@@ -5,19 +5,15 @@
 
 #include "base/err.h"
 
-/* Simulated operators: they create the admin node, request the installation of every machine, retry
- * errors, change their requests and inject faults. They read records and the environments of
- * machines, and act only by sending commands and by power cycling machines by hand. */
+/* Simulated operators: they request the installation of every machine, retry errors, change their
+ * requests and inject faults. They read records, `why` and the environments of machines, and act
+ * only by sending commands, by power cycling machines by hand, and by replacing the store. */
 
-static const char *const deployments[] = {"blue", "green"};
 static const char *const systems[] = {"debian-12", "debian-13"};
-static const char admin_name[] = "admin.rack.local";
-static const char second_name[] = RACK_SECOND_NAME;
 
 enum {
     POLL_S_MIN = 20, /* seconds between two rounds of an operator */
     POLL_S_MAX = 240,
-    SET_UP_H = 2,                 /* hours until the noderoles of an admin node must be ACTIVE */
     ANSWER_MS = 10 * RACK_MINUTE, /* until rack_send() gives up */
     BOOTS_REQUESTED = 4,          /* additional boots that a request of an operator may cause */
 };
@@ -26,6 +22,11 @@ enum {
 enum admin_change { ADMIN_ALIVE_AGAIN, ADMIN_AVAILABLE_AGAIN };
 
 /* ---- lookup ---- */
+
+const char *rack_deployment_name(uint32_t machine)
+{
+    return machine % 2 ? "green" : "blue";
+}
 
 static int64_t operator_find(const struct rack *r, enum table table, const char *name)
 {
@@ -37,8 +38,8 @@ int64_t rack_node_id(const struct rack *r, uint32_t machine)
 {
     return operator_find(r, TABLE_NODE,
                          machine < RACK_MACHINES_MAX ? r->machines[machine].name
-                         : machine == RACK_ADMIN     ? admin_name
-                                                     : second_name);
+                         : machine == RACK_ADMIN     ? RACK_ADMIN_NAME
+                                                     : RACK_SECOND_NAME);
 }
 
 bool rack_node(const struct rack *r, uint32_t machine, struct node_record *out_node)
@@ -147,122 +148,6 @@ struct rack_reply rack_node_verb(struct rack *r, uint32_t machine, enum command_
     return rack_send(r, &command);
 }
 
-/* ---- setup ---- */
-
-static bool operator_import_all(struct rack *r)
-{
-    for (; r->imported < r->document_count; r->imported++) {
-        struct command command = {.kind = COMMAND_IMPORT, .actor = STR("daemon")};
-        command.import.barclamp = r->documents[r->imported];
-        const struct rack_reply reply = rack_send(r, &command);
-        if (!reply.is_done) {
-            rack_fail(r, "the import of barclamp %u was refused: %s", r->imported, reply.problem);
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool operator_node_is_active(struct rack *r, int64_t machine)
-{
-    uint32_t count;
-    const struct core *core = rack_core(r);
-    const int64_t *ids =
-        core_noderoles_of(core, rack_node_id(r, (uint32_t)machine), &r->scratch, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        struct record record;
-        if (!core_record(core, TABLE_NODEROLE, ids[i], &record) ||
-            record.noderole.state != NODEROLE_ACTIVE)
-            return false;
-    }
-    return count > 0 && core_count(core, TABLE_OUTBOX) == 0 && core_count(core, TABLE_RUN) == 0;
-}
-
-/* As the first start of a daemon does (ADR 0070); the admin node of the operator replaces it. It
- * is created not alive: otherwise the core would probe it, and the node is deleted before the
- * probe has a result. */
-static bool operator_create_automatic(struct rack *r)
-{
-    struct command make = {.kind = COMMAND_NODE_CREATE};
-    make.node_create.name = str_from(admin_name);
-    make.node_create.bootenv = STR("local");
-    make.node_create.automatic = true;
-    const struct rack_reply reply = rack_send(r, &make);
-    if (!reply.is_done)
-        rack_fail(r, "the automatic node was refused: %s", reply.problem);
-    return reply.is_done;
-}
-
-static bool operator_create_admin(struct rack *r, uint32_t admin)
-{
-    struct command make = {.kind = COMMAND_NODE_CREATE};
-    make.node_create.name = str_from(admin == RACK_ADMIN ? admin_name : second_name);
-    make.node_create.admin = true;
-    make.node_create.bootenv = STR("local");
-    make.node_create.hint = admin == RACK_ADMIN ? STR("{\"admin-v4addr\":\"192.168.124.10/24\"}")
-                                                : STR("{\"admin-v4addr\":\"192.168.124.11/24\"}");
-    struct rack_reply reply = rack_send(r, &make);
-    const int64_t id = reply.id;
-    if (reply.is_done)
-        reply = rack_node_verb(r, admin, COMMAND_NODE_COMMIT);
-    struct command alive = {.kind = COMMAND_NODE_UPDATE};
-    alive.node_update.id = id;
-    alive.node_update.given = GIVEN_NODE_ALIVE;
-    alive.node_update.alive = true;
-    if (reply.is_done)
-        reply = rack_send(r, &alive);
-    if (!reply.is_done)
-        rack_fail(r, "the admin node was refused: %s", reply.problem);
-    return reply.is_done;
-}
-
-bool rack_add_databases(struct rack *r)
-{
-    if (!operator_create_admin(r, RACK_SECOND_ADMIN))
-        return false;
-    r->scenario.two_databases = true;
-    rack_server_install(r, 1);
-    for (uint32_t i = 0; i < RACK_SERVICE_COUNT; i++) {
-        const char *role = rack_service_role((enum rack_service)i);
-        const struct rack_reply reply = rack_bind(r, RACK_SECOND_ADMIN, role, "system");
-        if (!reply.is_done)
-            rack_fail(r, "binding a second database was refused: %s", reply.problem);
-    }
-    const struct rack_reply reply = rack_node_verb(r, RACK_SECOND_ADMIN, COMMAND_NODE_COMMIT);
-    if (!reply.is_done)
-        rack_fail(r, "the commit of the second databases was refused: %s", reply.problem);
-    return rack_until(r, operator_node_is_active, RACK_SECOND_ADMIN, SET_UP_H * RACK_HOUR);
-}
-
-bool rack_set_up(struct rack *r)
-{
-    if (!operator_import_all(r) || !operator_create_automatic(r) ||
-        !operator_create_admin(r, RACK_ADMIN))
-        return false;
-    rack_server_install(r, 0);
-    for (uint32_t i = 0; i < sizeof deployments / sizeof *deployments; i++) {
-        struct command command = {.kind = COMMAND_DEPLOYMENT_CREATE};
-        command.deployment_create.name = str_from(deployments[i]);
-        const struct rack_reply reply = rack_send(r, &command);
-        if (!reply.is_done)
-            rack_fail(r, "the creation of a deployment was refused: %s", reply.problem);
-    }
-    if (rack_until(r, operator_node_is_active, RACK_ADMIN, SET_UP_H * RACK_HOUR) &&
-        (!r->scenario.two_databases || rack_add_databases(r)))
-        return true;
-    uint32_t count;
-    const int64_t *ids =
-        core_noderoles_of(rack_core(r), rack_node_id(r, RACK_MACHINES_MAX), &r->scratch, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct cause *cause = core_why(rack_core(r), TABLE_NODEROLE, ids[i], &r->scratch);
-        if (cause && cause->code != CAUSE_NONE)
-            rack_fail(r, "a noderole of the admin node is not ACTIVE after the setup: %.*s",
-                      STR_FMT_ARGS(cause->text));
-    }
-    rack_fail(r, "the setup of the admin node does not end within %d h", SET_UP_H);
-    return false;
-}
-
 /* ---- installation requests ---- */
 
 /* Bind the application to a discovered machine. True if there was something to bind. */
@@ -274,7 +159,7 @@ static bool operator_bind_application(struct rack *r, uint32_t machine)
         return false;
     if (operator_noderole_id(r, machine, "rack-application"))
         return false;
-    const char *deployment = deployments[machine % (sizeof deployments / sizeof *deployments)];
+    const char *deployment = rack_deployment_name(machine);
     const struct command command = operator_make_bind(r, machine, "rack-application", deployment);
     operator_send(r, &command);
     return true;
@@ -325,8 +210,8 @@ static void operator_commit_proposed(struct rack *r)
             is_proposed[i % 2] = true;
     }
     for (uint32_t i = 0; i < 2; i++)
-        if (is_proposed[i] || operator_is_recalled(r, deployments[i])) {
-            const struct command command = operator_make_commit(r, deployments[i]);
+        if (is_proposed[i] || operator_is_recalled(r, rack_deployment_name(i))) {
+            const struct command command = operator_make_commit(r, rack_deployment_name(i));
             operator_send(r, &command);
         }
 }
@@ -452,7 +337,8 @@ static void operator_withdraw(struct rack *r, uint32_t machine)
     }
     if (rack_fault(r, RACK_RECALLED)) {
         struct command recall = {.kind = COMMAND_DEPLOYMENT_RECALL};
-        recall.deployment_recall.id = operator_find(r, TABLE_DEPLOYMENT, deployments[machine % 2]);
+        recall.deployment_recall.id =
+            operator_find(r, TABLE_DEPLOYMENT, rack_deployment_name(machine));
         operator_send(r, &recall);
     }
 }
@@ -550,7 +436,7 @@ static void operator_reboot_refused(struct rack *r, uint32_t machine)
 }
 
 /* The node is alive, but its console shows that no system runs: it lost its power, and has not been
- * granted the installer since. The restart states that it is not alive, so that `why` explains it. */
+ * granted the installer since. The restart states that it is not alive, so `why` explains it. */
 static void operator_reboot_dead(struct rack *r, uint32_t machine)
 {
     struct node_record node;
@@ -605,8 +491,8 @@ static void operator_power_cycle(struct rack *r, uint32_t machine)
         rack_power_on(r, machine);
 }
 
-/* After a restore the nodes are as they were when the backup was made. Restart all machines, so that
- * they report what they are. */
+/* After a restore the nodes are as they were when the backup was made. Restart all machines, so
+ * that they report their environment. */
 static void operator_follow_restore(struct rack *r)
 {
     for (uint32_t i = 0; i < r->scenario.machines; i++) {

@@ -178,7 +178,7 @@ void rack_check_boot(struct rack *r, uint32_t machine)
 void rack_check_write(struct rack *r, uint32_t machine)
 {
     struct rack_machine *m = &r->machines[machine];
-    const struct rack_answer *before = &m->wrote, *now = &m->told;
+    const struct rack_answer *before = &m->wrote, *now = &m->answer;
     if (before->node_id == now->node_id && before->generation == now->generation &&
         before->history == m->history)
         rack_fail(r, "written twice: an installer of %s writes again in boot generation %lld",
@@ -278,7 +278,7 @@ static bool oracle_action_boots(struct str action)
            str_eq(action, STR("reset")) || str_eq(action, STR("cycle"));
 }
 
-/* Nobody waits for boot servers before the first one of the installation has connected. */
+/* No power action waits for boot servers before the first one of the installation has connected. */
 static bool oracle_is_waited_for(const struct rack *r, enum rack_service service)
 {
     struct record settings;

@@ -10,6 +10,7 @@ struct hooks_report;
 
 enum { RACK_SECOND = 1000, RACK_MINUTE = 60 * RACK_SECOND, RACK_HOUR = 60 * RACK_MINUTE };
 
+#define RACK_ADMIN_NAME  "admin.rack.local"
 #define RACK_SECOND_NAME "second.rack.local" /* of the second admin node */
 
 enum rack_event {
@@ -193,5 +194,7 @@ void rack_operator_acts(struct rack *r);
 void rack_operator_admin(struct rack *r, int64_t what);
 /* One round of repairs after the phase with faults. */
 void rack_operator_repair(struct rack *r);
+/* The deployment of a machine; two in all. */
+const char *rack_deployment_name(uint32_t machine);
 /* Id of the node of a machine or admin node; 0 = it does not exist. */
 int64_t rack_node_id(const struct rack *r, uint32_t machine);

@@ -18,7 +18,7 @@ void rack_backup(struct rack *r)
 }
 
 /* Everything that is addressed to the daemon or was sent by it. Machines, boot servers and
- * operators repeat what they have to say. */
+ * operators repeat their requests. */
 static bool restore_drops(const struct event *event)
 {
     switch ((enum rack_event)event->kind) {

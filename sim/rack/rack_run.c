@@ -197,6 +197,17 @@ static bool racks_wait_worker(struct worker *worker, struct rack_counts *sum)
 
 /* ---- output ---- */
 
+const char *rack_fault_name(enum rack_fault fault)
+{
+    static const char *const names[] = {
+#define X(upper, name) [RACK_##upper] = name,
+        RACK_FAULTS(X)
+#undef X
+    };
+    must(fault < RACK_FAULT_COUNT);
+    return names[fault];
+}
+
 static const char *racks_reached_text(enum rack_reached what)
 {
     static const char *const texts[] = {

@@ -141,7 +141,7 @@ static void served_apply_part(struct rack *r, struct rack_database *db, const st
             served_remove(db, i);
     }
     if (!after)
-        rack_count_reached(r, RACK_REACHED_TOLD_AGAIN);
+        rack_count_reached(r, RACK_REACHED_PUBLISHED_AGAIN);
 }
 
 /* The service whose database an attempt publishes; false if it publishes none. */
@@ -177,7 +177,7 @@ void rack_publish(struct rack *r, const struct rack_attempt *attempt, bool is_ha
     const struct json *due = boot ? json_get(boot, STR("due")) : NULL;
     const struct json *part = boot ? json_get(boot, STR("part")) : NULL;
     if (!due) {
-        rack_fail(r, "published: a run of %.*s is not told what to publish",
+        rack_fail(r, "published: a run of %.*s is staged without entries",
                   STR_FMT_ARGS(attempt->role));
         return;
     }

@@ -11,10 +11,10 @@
 /* Boot servers: one process on each admin node, for roles with a native jig.
  *
  * The daemon end of a connection reads a base image from the core by a cursor, in several events,
- * and adds the changes of each durable batch (port/boot_port.h). It tells the core of connections
- * and acknowledgements with COMMAND_BOOT_SERVER. The process keeps a copy of the boot view, answers
- * machines from it and acknowledges each turn that it has reached; then the copy is compared with
- * the view of the core at that turn.
+ * and adds the changes of each durable batch (port/boot_port.h). It reports connections and
+ * acknowledgements to the core with COMMAND_BOOT_SERVER. The process keeps a copy of the boot
+ * view, answers machines from it and acknowledges each turn that it has reached; then the copy is
+ * compared with the view of the core at that turn.
  *
  * Messages of one connection arrive in order, some of them late. A connection may be lost with all
  * that is on its way; the daemon notices that later. A process that restarts has no copy and does
@@ -38,7 +38,7 @@ struct rack_server {
     bool is_reading;    /* an event that reads the next part is on its way */
     struct boot_key cursor;
     int64_t arrives_ms;  /* monotonic time at which the last message arrives */
-    bool is_new;         /* the core must be told of the connection ... */
+    bool is_new;         /* to be reported to the core: the connection ... */
     bool is_lost;        /* ... that it is lost ... */
     bool has_failed;     /* ... that something cannot be served ... */
     int64_t taken, said; /* ... of the turn that was acknowledged last; and the last one it knows */
@@ -87,7 +87,7 @@ bool rack_servers_are_up(const struct rack *r)
     return true;
 }
 
-/* ---- what the core is told ---- */
+/* ---- reports to the core ---- */
 
 static void servers_say_later(struct rack *r, uint32_t admin, int64_t delay_ms)
 {

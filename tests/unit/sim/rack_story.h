@@ -194,7 +194,7 @@ static inline bool will_install(struct rack *r, int64_t unused)
     return str_ends(node(r, 0).bootenv, STR("-install")) && unused == 0;
 }
 
-/* What both services of an admin node tell machine 0. */
+/* Both services of an admin node answer machine 0 with that environment. */
 static inline bool admin_serves(struct rack *r, uint32_t admin, const char *bootenv)
 {
     return !strcmp(rack_served(r, admin, RACK_DHCP, 0), bootenv) &&

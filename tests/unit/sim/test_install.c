@@ -329,7 +329,7 @@ TEST(a_machine_does_not_wait_for_a_database_in_error)
     rack_free(r);
 }
 
-/* The second databases are created later, and told of all machines at once. */
+/* The second databases are created later, and publish all machines at once. */
 static struct rack *two_databases(void)
 {
     struct rack *r = rack_with(shipped(), 1);
@@ -362,7 +362,7 @@ TEST(every_database_has_to_serve_the_boot)
     check_goal_and_free(r);
 }
 
-TEST(a_database_that_was_created_later_is_told_of_all_machines)
+TEST(a_database_that_was_created_later_publishes_all_machines)
 {
     struct rack *r = two_databases();
     CHECK(ask_power(r, "reboot").is_done);

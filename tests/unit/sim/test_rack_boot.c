@@ -194,8 +194,8 @@ TEST(an_import_voids_the_grant_of_a_machine)
     check_goal_and_free(r);
 }
 
-/* A database that was told of later boots than the restored store knows is told of all again. */
-TEST(databases_are_told_of_all_machines_after_a_restore)
+/* A database that has later boots than the restored store publishes all machines again. */
+TEST(databases_publish_all_machines_after_a_restore)
 {
     struct rack *r = rack_with(shipped(), 1);
     discover(r);
