@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs against a real halligand, with real processes.
 
-    tests/runs/run.py --build DIR [--full] [NAME ...]
+    tests/runs/run.py --build DIR [--full] [--store URL] [NAME ...]
 
 Runs every test_* function of every test_*.py here (or those whose names begin with a NAME), each
 with a daemon of its own. `--full`: as often as a campaign wants it. Prints PASS or FAIL for each;
@@ -41,6 +41,7 @@ def played(modules, options):
 def main():
     parser = harness.parser(__doc__, "where halligand is")
     parser.add_argument("--full", action="store_true", help="campaigns instead of samples")
+    parser.add_argument("--store", help="URL of a PostgreSQL server; default: SQLite")
     return played(harness.modules(HERE), parser.parse_args())
 
 

@@ -1,71 +1,78 @@
-"""The boot barrier with real scripts and a real Redfish service (ADR 0048): a power action waits until
-every noderole that serves boots has served the boot generation of the node.
+"""The boot barrier with real scripts, real publisher programs and a real Redfish service (ADR 0090): a
+power action waits until every noderole that serves boots has served the boot generation of the node.
 
-Two kinds of database serve what machines boot. Their scripts publish what they were given, at a
-gate of their own; only what a script has published is acknowledged. The machine is behind Redfish.
+The two databases run the scripts of dhcp-database and provisioner-database. Their publisher programs
+note what they are told, wait at a gate, and fail while a file tells them so; they, the scripts and the
+supervisor are killed. The machine is behind Redfish.
 """
+import glob
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 
-from yard import ACTIVE, OK, TODO, eventually
+from test_wipe import ROOT, Rack as DiskRack, write
+from yard import ACTIVE, ERROR, OK, RUN_PARKED, TODO, contents, eventually, processes
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "redfish"))
 
 from service import Service  # noqa: E402
 
-PUBLISH = """
-word=$(read_attribute yard/word || echo '{}')
-say asked "$word"
-gate "$role"
-write_attribute yard/word "$word"
-say served "$word"
+SECTIONS = {"dhcp-database": "dhcp", "provisioner-database": "provisioner"}
+
+PUBLISHER = """\
+#!/bin/sh
+# HERE is the directory of the yard.
+note() {{ # WORD
+    while read -r verb id file; do
+        more=$verb:$id
+        [ "$verb" != set ] || more=$id:$(sed 's/.*"generation":\\([0-9]*\\).*/\\1/' "$file")
+        read -r up _ < /proc/uptime
+        printf '%s %s - {role} - %s\\n' "$up" "$1" "$more" >> '{here}/ledger'
+    done < "$changes"
+}}
+changes=$2
+note asked
+flock -s '{here}/gate.{role}' true
+[ ! -e '{here}/broken.{role}' ] || exit 1
+note served
 """
 
-SERVES = """\
-return {
-  on_node_change = function(node, context)
-    if not halligan.find(node.name, 'metal') then return end
-    for _, nr in ipairs(context.noderoles) do
-      halligan.set_attrib('noderole', nr, 'word-ROLE', { [node.name] = node.boot_generation })
-      halligan.hurry(nr)
-    end
-  end,
-  on_active = function(noderole)
-    local yard = noderole.wall.yard
-    for name, generation in pairs(yard and yard.word or {}) do
-      halligan.boot_served(halligan.maybe(name), noderole, generation)
-    end
-  end,
-}
-"""
+MACHINE = {"admin-v4addr": "192.168.124.81/24", "admin_macs": ["52:54:00:ab:cd:0f"]}
+
+
+def add_databases(y):
+    for role, section in SECTIONS.items():
+        path = os.path.join(ROOT, "barclamps", section, "scripts", role, "10-publish.sh")
+        with open(path, encoding="utf-8") as file:
+            script = file.read()
+        for name, value in (("STATE", y.path("state") + "/$node"), ("PUBLISHERS", y.path("publishers"))):
+            script, count = re.subn(r"\$\{HALLIGAN_" + name + r":-[^}]*\}", value, script)
+            assert count == 1, name
+        y.role(role, script, flags=["serves-boot"])
+        write(y.path("publishers", section), PUBLISHER.format(here=y.data, role=role))
+        os.chmod(y.path("publishers", section), 0o755)
+    y.role("found", flags=["discovery", "implicit", "milestone"])
+    y.hammers.append({"name": "redfish", "type": "redfish", "priority": 5})
+
 
 RESETS = """\
 return { on_active = function(noderole) halligan.power(noderole.node_id, 'reset') end }
 """
 
 
-class Rack:
-    """A machine that runs from its disk, and the noderoles that serve its boots."""
+class Served:
+    """What a machine of a rack boots, and who has served it."""
 
-    def __init__(self, y, *flags, dhcp=1):
-        self.y = y
-        for role in ("dhcp", "pxe"):
-            y.role(role, PUBLISH, lua=SERVES.replace("ROLE", role), flags=["serves-boot"])
-        y.role("found", flags=["discovery", "implicit", "milestone"])
-        y.role("install", "say install", lua=RESETS, flags=["destructive"])
-        y.hammers.append({"name": "redfish", "type": "redfish", "priority": 5})
-        self.flags = ("--pool-high", "4", *flags)
-        y.start(*self.flags)
-        self.node = y.node("metal")
+    def bind_databases(self, dhcp=1):
+        y = self.y
         self.serve_redfish()
-        self.dhcp = [y.run(y.node(f"dhcp{i}"), "dhcp") for i in range(dhcp)]
-        self.pxe = y.run(y.node("pxe"), "pxe")
+        self.dhcp = [y.run(y.node(f"dhcp{i}"), "dhcp-database") for i in range(dhcp)]
+        self.pxe = y.run(y.node("pxe"), "provisioner-database")
+        self.both = [*self.dhcp, self.pxe]
         y.reaches(y.run(self.node, "found"), ACTIVE)
-        y.set_node(self.node, bootenv="local")
-        for noderole in [*self.dhcp, self.pxe]:
-            self.is_served_by(noderole, self.generation())
 
     def serve_redfish(self):
         y = self.y
@@ -89,15 +96,38 @@ class Rack:
     def generation(self):
         return self.row()["boot_generation"]
 
-    def seen(self):
-        return json.loads(self.row()["boot_seen"] or "{}")
+    def boot(self):
+        answer = self.y.me.get(f"nodes/{self.node}/boot")
+        assert answer.status == 200, answer
+        return answer.json()
+
+    def has_served(self, noderole):
+        return [server["served"] for server in self.boot()["servers"]
+                if server["node_role_id"] == noderole] == [True]
 
     def is_served_by(self, noderole, generation):
-        eventually(lambda: self.seen().get(str(noderole)) == generation,
-                   lambda: f"{noderole} has served {generation}: {self.seen()}")
+        assert self.generation() == generation
+        eventually(lambda: self.has_served(noderole),
+                   lambda: f"{noderole} has served {generation}: {self.boot()}")
+
+    def is_served(self):
+        for noderole in self.both:
+            self.is_served_by(noderole, self.generation())
+
+    def entry(self, noderole):
+        """What that database has published for the machine; None: nothing."""
+        row = self.y.one("SELECT role.name AS role, node.name AS node FROM noderole JOIN role ON role.id = role_id "
+                         "JOIN node ON node.id = node_id WHERE noderole.id = ?", noderole)
+        files = glob.glob(self.y.path("state", row["node"], SECTIONS[row["role"]], "clients",
+                                      "*", f"{self.row()['id']}.json"))
+        if not files:
+            return None
+        with open(files[0], encoding="utf-8") as file:
+            return json.load(file)
 
     def was_asked(self, role, generation):
-        return any(f":{generation}" in line.more for line in self.y.ledger("asked", role=role))
+        wanted = f"{self.row()['id']}:{generation}"
+        return any(line.more == wanted for line in self.y.ledger("asked", role=role))
 
     def verb(self, verb):
         answer = self.y.me.put(f"nodes/{self.node}/{verb}")
@@ -121,23 +151,38 @@ class Rack:
         assert self.row()["status"] == "" and not self.row()["alive"]
 
 
+class Rack(Served):
+    """A machine that runs from its disk, and the noderoles that serve its boots."""
+
+    def __init__(self, y, *flags, dhcp=1):
+        self.y = y
+        add_databases(y)
+        y.role("install", "say install", lua=RESETS, flags=["destructive"])
+        self.flags = ("--pool-high", "4", *flags)
+        y.start(*self.flags)
+        self.node = y.node("metal", hint=MACHINE)
+        self.bind_databases(dhcp)
+        y.set_node(self.node, bootenv="local")
+        self.is_served()
+
+
 def goes_down_behind_the_barrier(rack, verb, bootenv, boots):
     y = rack.y
     before = rack.generation()
-    y.shut("dhcp")
-    y.shut("pxe")
+    y.shut("dhcp-database")
+    y.shut("provisioner-database")
     rack.verb(verb)
     assert rack.row()["bootenv"] == bootenv and rack.generation() == before + 1
-    for role in ("dhcp", "pxe"):
+    for role in SECTIONS:
         eventually(lambda: rack.was_asked(role, before + 1), f"{role} publishes it")
     rack.waits()
     rack.restart()
     rack.waits()
-    y.open("dhcp")
+    y.open("dhcp-database")
     for noderole in rack.dhcp:
         rack.is_served_by(noderole, before + 1)
     rack.waits()
-    y.open("pxe")
+    y.open("provisioner-database")
     rack.was_reset(boots)
 
 
@@ -159,7 +204,7 @@ def test_x09_every_one_of_several_databases_has_to_serve_it(y):
 
 def test_x01_an_install_is_rebooted_after_all_have_served_what_it_boots(y):
     rack = Rack(y)
-    y.shut("pxe")
+    y.shut("provisioner-database")
     y.set_node(rack.node, bootenv="some-install")
     install = y.run(rack.node, "install")
     eventually(lambda: y.results(install) == [OK], "it is done")
@@ -168,23 +213,23 @@ def test_x01_an_install_is_rebooted_after_all_have_served_what_it_boots(y):
     eventually(lambda: not rack.row()["alive"], "it is to go down")
     assert y.look(install)["state"] == TODO
     rack.waits()
-    y.open("pxe")
+    y.open("provisioner-database")
     rack.was_reset("Pxe")
     assert len(y.ledger("install")) == 1
 
 
 def test_x01_a_machine_that_is_never_served_is_not_rebooted_and_its_node_says_so(y):
     rack = Rack(y, "--boot-wait", "2")
-    y.shut("pxe")
+    y.shut("provisioner-database")
     rack.verb("redeploy")
     eventually(lambda: rack.row()["status"], "it was given up")
     server = y.one("SELECT node.name FROM node JOIN noderole ON node.id = node_id "
                    "WHERE noderole.id = ?", rack.pxe)["name"]
     assert rack.row()["status"] == (
-        f"reset was not done: pxe on {server} has not served boot generation "
+        f"reset was not done: provisioner-database on {server} has not served boot generation "
         f"{rack.generation()} within 2 s"), rack.row()
     assert not rack.row()["alive"] and rack.machine.resets == []
-    y.open("pxe")  # too late
+    y.open("provisioner-database")  # too late
     rack.is_served_by(rack.pxe, rack.generation())
     eventually(lambda: not y.rows("SELECT 1 FROM outbox"), "all hooks are answered")
     assert rack.machine.resets == [] and rack.row()["status"] != ""
@@ -195,8 +240,145 @@ def test_x01_a_machine_that_is_never_served_is_not_rebooted_and_its_node_says_so
 
 def test_x01_a_database_that_fails_is_not_waited_for(y):
     rack = Rack(y)
-    y.role("pxe", "say broken; exit 1")
+    write(y.path("broken.provisioner-database"), "")
     rack.verb("redeploy")
     eventually(lambda: rack.row()["status"], "it was given up")
     assert "is in error and has not served boot generation" in rack.row()["status"], rack.row()
     assert not rack.row()["alive"] and rack.machine.resets == []
+
+
+# -- publishers that are slow, fail and are killed -------------------------------------------------
+
+
+def processes_of(y, *words):
+    """The processes of this yard with these words in their command lines."""
+    found = [pid for pid in processes() if y.data.encode() in contents(pid, "cmdline") + contents(pid, "environ")]
+    return [pid for pid in found if all(word.encode() in contents(pid, "cmdline") for word in words)]
+
+
+def kill(y, *words):
+    pids = eventually(lambda: processes_of(y, *words), f"{words} runs")
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_c172_a_change_is_published_by_both_with_priority_and_no_change_by_none(y):
+    rack = Rack(y)
+    before = {noderole: len(y.history(noderole)) for noderole in rack.both}
+    for role in SECTIONS:
+        y.shut(role)
+    y.set_node(rack.node, bootenv="sledgehammer")
+    for role, noderole in zip(SECTIONS, rack.both):
+        eventually(lambda: rack.was_asked(role, rack.generation()), f"{role} publishes it")
+        assert [run["queue"] for run in y.runs(noderole)] == [1], y.runs(noderole)
+        assert rack.entry(noderole)["bootenv"] == "sledgehammer" and not rack.has_served(noderole)
+    for role in SECTIONS:
+        y.open(role)
+    rack.is_served()
+    y.set_node(rack.node, bootenv="sledgehammer", description="nothing that it boots has changed")
+    eventually(lambda: not y.rows("SELECT 1 FROM outbox"), "all hooks are answered")
+    for noderole in rack.both:
+        y.settles(noderole)
+        assert len(y.history(noderole)) == before[noderole] + 1, y.history(noderole)
+        assert rack.entry(noderole)["generation"] == rack.generation()
+    assert rack.entry(rack.dhcp[0])["mac_addresses"] == ["52:54:00:AB:CD:0F"]
+
+
+def test_c172_what_a_failed_or_killed_publisher_was_told_is_told_again(y):
+    """The publisher fails, is killed, the script is killed, the supervisor is killed."""
+    rack = Rack(y)
+    broken = y.path("broken.dhcp-database")
+    for number, how in enumerate(("fails", "publisher", "script", "supervisor")):
+        y.shut("dhcp-database")
+        y.set_node(rack.node, bootenv=f"env-{number}")
+        generation = rack.generation()
+        eventually(lambda: rack.was_asked("dhcp-database", generation), f"it is published ({how})")
+        rack.is_served_by(rack.pxe, generation)
+        if how == "fails":
+            write(broken, "")
+            y.open("dhcp-database")
+        elif how == "publisher":
+            kill(y, "publishers/dhcp")
+        elif how == "script":
+            kill(y, "00.sh")
+        else:
+            os.kill(y.supervisor(), signal.SIGKILL)
+        y.reaches(rack.dhcp[0], ERROR)
+        assert not rack.has_served(rack.dhcp[0]) and rack.entry(rack.dhcp[0])["bootenv"] == f"env-{number}"
+        if how == "fails":
+            os.unlink(broken)
+        else:
+            y.open("dhcp-database")
+        y.verb(rack.dhcp[0], "retry")
+        rack.is_served()
+        assert y.ledger("served", role="dhcp-database")[-1].more == f"{rack.row()['id']}:{generation}"
+    assert not [line for line in y.ledger() if line.more.startswith("remove")]
+
+
+def test_c172_a_deleted_machine_leaves_both_databases(y):
+    rack = Rack(y)
+    files = [glob.glob(y.path("state", "*", section, "clients", "*", f"{rack.row()['id']}.json"))
+             for section in SECTIONS.values()]
+    assert all(len(found) == 1 for found in files), files
+    removed = f"remove:{rack.row()['id']}"
+    assert y.me.delete(f"nodes/{rack.node}").status == 200
+    for role in SECTIONS:
+        eventually(lambda: any(line.more == removed for line in y.ledger("served", role=role)), f"{role} removes it")
+    assert not any(os.path.exists(found[0]) for found in files)
+
+
+class InstallRack(Served, DiskRack):
+    """A machine with a disk that provisioner-os-install wipes; its databases are shut."""
+
+    def __init__(self, y, *flags):
+        add_databases(y)
+        DiskRack.__init__(self, y, "da", flags=("--pool-high", "4", *flags))
+        hint = dict(MACHINE, reservations={"disks": self.inventory()})
+        self.node = y.node("one", hint=hint)
+        self.bind_databases()
+        self.is_served()
+
+    def install(self):
+        self.noderole = self.y.bind(self.node, "provisioner-os-install")
+        eventually(lambda: self.chosen() == ["da"], "the disk is chosen")
+        self.y.commit(self.noderole)
+
+    def waits_for(self, role):
+        self.y.shut(role)
+        self.install()
+        eventually(lambda: self.row()["bootenv"] == "debian-12-install", "the installer is ordered")
+        eventually(lambda: self.was_asked(role, self.generation()), f"{role} publishes it")
+        eventually(lambda: self.y.rows("SELECT 1 FROM run WHERE noderole_id = ? AND state = ?", self.noderole,
+                                       RUN_PARKED), "its run waits")
+
+    def fails_with(self, text):
+        failed = self.y.reaches(self.noderole, ERROR)
+        full = self.y.me.get(f"node_roles/{self.noderole}?view=full").json()
+        assert full["reason"] == "boot_not_served" and text in full["reason_text"], full
+        assert self.machine.resets == [] and self.is_wiped("da") and self.row()["alive"], failed
+
+
+def test_c175_a_database_that_is_stopped_ends_the_installation_after_boot_wait(y):
+    rack = InstallRack(y, "--boot-wait", "5")
+    rack.waits_for("dhcp-database")
+    rack.fails_with("dhcp-database on ")
+    rack.fails_with(f"has not served boot generation {rack.generation()} within 5 s")
+    y.open("dhcp-database")  # too late
+    rack.is_served()
+    assert y.look(rack.noderole)["state"] == ERROR and rack.machine.resets == []
+
+
+def test_c175_a_database_that_is_killed_ends_the_installation_at_once(y):
+    """Its script, and then the supervisor. Then it is repaired, and the machine is installed."""
+    rack = InstallRack(y)
+    rack.waits_for("provisioner-database")
+    kill(y, "publishers/provisioner")
+    rack.fails_with("provisioner-database on ")
+    rack.fails_with(f"is in error and has not served boot generation {rack.generation()}")
+    y.open("provisioner-database")
+    y.verb(rack.pxe, "retry")
+    rack.is_served()
+    y.verb(rack.noderole, "retry")
+    eventually(lambda: rack.machine.resets, lambda: f"it is restarted: {y.look(rack.noderole)}")
+    assert len(rack.machine.resets) == 1 and not rack.row()["alive"]
+    assert y.one("SELECT run_count FROM noderole WHERE id = ?", rack.noderole)["run_count"] == 1

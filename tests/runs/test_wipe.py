@@ -26,13 +26,13 @@ def write(path, text):
 class Rack:
     """One machine with disks; its work is done on this host."""
 
-    def __init__(self, y, *disks):
+    def __init__(self, y, *disks, flags=()):
         self.y, self.disks = y, disks
         with open(os.path.join(SHIPPED, "provisioner.yml"), encoding="utf-8") as file:
             text = file.read()
         role = text[text.index(f"  - name: {ROLE}\n"):text.index("\nattribs:\n")]
         role = re.sub(r"    requires:\n(      - .*\n)+", "", role)
-        attribs = text[text.index("\nattribs:\n"):text.index("\ndebs:\n")]
+        attribs = text[text.index("\nattribs:\n"):text.index("\n# Of versions")]
         attribs += ("  - {name: claimed-disks, description: owners, map: claimed-disks, schema: {type: map, "
                     "mapping: {'=': {type: str}}}}\n")
         folder = y.path("barclamps", "wipes")
@@ -46,6 +46,7 @@ class Rack:
             assert count == 1, name
         write(os.path.join(folder, "scripts", ROLE, "10-wipe.sh"), script)
         write(y.path("machine", "PROC", "self", "mountinfo"), "")
+        os.symlink("/proc/uptime", y.path("machine", "PROC", "uptime"))
         for number, disk in enumerate(disks):
             write(y.path("machine", "SYSFS", "block", disk, "dev"), f"8:{16 * number}\n")
             write(y.path("machine", "SYSFS", "block", disk, "ro"), "0\n")
@@ -53,7 +54,7 @@ class Rack:
             self.serial(disk, "SERIAL-" + disk)
             write(y.path("machine", "DEV", disk), "x" * SIZE)
         y.role("unused")  # the barclamp of the yard has the jigs
-        y.start()
+        y.start(*flags)
 
     def serial(self, disk, text):
         write(self.y.path("machine", "SYSFS", "block", disk, "serial"), text + "\n")

@@ -23,7 +23,7 @@ import time
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "api"))
 
-from daemon import Client, basic  # noqa: E402
+from daemon import Client, another_store, basic  # noqa: E402
 
 WAIT_S = 120  # nothing takes that long; sanitized builds on a busy machine take long enough
 
@@ -144,6 +144,8 @@ class Yard:
         self.token = None
         self.lever_node = None
         self.pulls = 0
+        server = getattr(options, "store", None)  # a PostgreSQL server; a database for each yard
+        self.store = another_store(server, "yard_" + self.mark) if server else None
         os.makedirs(os.path.join(self.folder, "roles"))
 
     # -- files ----------------------------------------------------------------------------------
@@ -225,6 +227,8 @@ class Yard:
         command = [*self.wrapper, self.program, "--data", self.data, "--listen", "127.0.0.1:0"]
         command += ["--barclamps", self.path("barclamps"), "--log-level", "info", "--admin-node",
                     "none", *flags]
+        if self.store:
+            command += ["--store", self.store]
         if not os.path.exists(os.path.join(self.folder, "yard.yml")):
             self.write_barclamp()
         if os.path.exists(self.path("listen")):
@@ -307,12 +311,23 @@ class Yard:
 
     def rows(self, query, *values):
         """The tables may be read beside the daemon."""
+        if self.store:
+            return self.rows_of_postgres(query, values)
         store = sqlite3.connect(f"file:{self.path('halligan.db')}?mode=ro", uri=True, timeout=60)
         store.row_factory = sqlite3.Row
         try:
             return [dict(row) for row in store.execute(query, values)]
         finally:
             store.close()
+
+    def rows_of_postgres(self, query, values):
+        for value in values:
+            text = str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
+            query = query.replace("?", text, 1)
+        done = subprocess.run(["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-c",
+                               f"SELECT row_to_json(t) FROM ({query}) AS t", self.store],
+                              capture_output=True, text=True, check=True, timeout=WAIT_S)
+        return [json.loads(line) for line in done.stdout.splitlines()]
 
     def one(self, query, *values):
         rows = self.rows(query, *values)
@@ -432,8 +447,9 @@ class Yard:
             self.stop()
         eventually(self.lock_is_free, "the supervisor has gone")
         assert self.strays() == [], self.strays()
-        check = subprocess.run([self.program, "check", "--data", self.data], capture_output=True,
-                               text=True, timeout=WAIT_S)
+        command = [self.program, "check", "--data", self.data]
+        command += ["--store", self.store] if self.store else []
+        check = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S)
         assert check.returncode == 0, check.stdout + check.stderr
 
     def close(self):
