@@ -148,6 +148,41 @@ static void quick_visit(void *context, const struct change *change)
         snprintf(quick_log, sizeof quick_log, "%.*s", STR_FMT_ARGS(change->record.old_run.runlog));
 }
 
+#define TICKET "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+/* The parked run of os@n1 has set the environment of an installer; dhcp@d1 must serve it. */
+static struct world *install_open(const char *dhcp)
+{
+    char document[1200];
+    struct world *w = native_open();
+    snprintf(document, sizeof document,
+             "{'barclamp':{'name':'b','source_path':'/b'},"
+             "'jigs':[{'name':'native','class':'native'}],'roles':[" SERVE_ROLES
+             ",%s,{'name':'os','jig':'script','flags':['destructive'],'announces':['boot']}]}",
+             dhcp);
+    DONE(w, cmd_import(w, document));
+    world_alive(w, "n1", true);
+    world_available(w, "n1", true);
+    world_bind(w, "os@n1");
+    world_run_all(w);
+    if (serving_of(w, "dhcp@d1", "n1").is_native) {
+        connect_server(w, "d1");
+        take_all(w, "d1");
+    }
+    world_commit(w, "os@n1");
+    world_deliver(w);
+    world_anneal(w);
+    world_finish_with(w, "os@n1",
+                      (struct run_done_command){.result = RESULT_PARKED, .park_ms = 3600000});
+    world_deliver(w);
+    DONE(w, CMD(NODE_UPDATE, node_update, .id = the_node(w, "n1"),
+                .given = GIVEN_NODE_BOOTENV | GIVEN_NODE_PARKED_RUN,
+                .bootenv = STR("debian-install"), .parked_run = world_run(w, "os@n1", RUN_PARKED)));
+    world_deliver(w);
+    world_clear_effects(w);
+    return w;
+}
+
 /* ---- before the first boot server ---- */
 
 TEST(without_a_boot_server_nothing_waits)
@@ -376,6 +411,28 @@ TEST(a_machine_without_an_entry_or_a_generation_waits_for_nothing)
         DONE(w, power);
         HAS(sent_orders(w), "reset");
     }
+    /* Nor does it wait for a database that was not told of anything yet. */
+    world_bind(w, "dns@d2");
+    world_commit(w, "dns@d2");
+    struct command power = cmd_power(w, "reset");
+    power.node_power.id = the_node(w, "bare");
+    DONE(w, power);
+    HAS(sent_orders(w), "reset");
+    world_close(w);
+}
+
+TEST(a_run_of_a_machine_whose_environment_never_changed_need_not_wait)
+{
+    struct world *w = install_open(DHCP_NATIVE);
+    world_alive(w, "n2", true);
+    world_available(w, "n2", true);
+    DONE(w, cmd_event(w, "d1", BOOT_EVENT_LOST));
+    world_bind(w, "os@n2");
+    world_commit(w, "os@n2");
+    world_deliver(w);
+    world_anneal(w);
+    CHECK(read_node(w, "n2").boot_generation == 0);
+    EXPECT_STR(world_path(w, json_write(&w->arena, staged_boot(w, "os@n2")), "served"), "true");
     world_close(w);
 }
 
@@ -568,6 +625,16 @@ TEST(a_record_of_many_machines_is_short)
     world_close(w);
 }
 
+/* The first machines of the fleet change. */
+static void make_fleet_again(struct world *w, const char *bootenv, int count)
+{
+    for (int i = 0; i < count; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "m%d", i);
+        quick_step(w, cmd_environment(w, name, bootenv));
+    }
+}
+
 /* The core remembers 4,096 changes. */
 TEST(changes_that_are_forgotten_are_counted_as_more)
 {
@@ -582,17 +649,47 @@ TEST(changes_that_are_forgotten_are_counted_as_more)
     DONE(w, cmd_taken(w, "d1", turn));
     make_fleet(w, 3000);
     core_collect(w->core, ++turn, quick_visit, NULL);
-    for (int i = 0; i < 1500; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "m%d", i);
-        quick_step(w, cmd_environment(w, name, "local"));
-    }
+    make_fleet_again(w, "debian-install", 1500);
     core_collect(w->core, ++turn, quick_visit, NULL);
     tick_after(w, SECOND);
     quick_log[0] = 0;
     DONE(w, cmd_taken(w, "d1", turn));
     core_collect(w->core, ++turn, quick_visit, NULL);
     HAS(quick_log, "more than 1500 machines: m0.example.com, ");
+    /* What was recorded before was forgotten, and nothing that was not. */
+    make_fleet_again(w, "local", 1500);
+    core_collect(w->core, ++turn, quick_visit, NULL);
+    tick_after(w, SECOND);
+    DONE(w, cmd_taken(w, "d1", turn));
+    core_collect(w->core, ++turn, quick_visit, NULL);
+    make_fleet_again(w, "rescue", 1500);
+    core_collect(w->core, ++turn, quick_visit, NULL);
+    tick_after(w, SECOND);
+    quick_log[0] = 0;
+    DONE(w, cmd_taken(w, "d1", turn));
+    core_collect(w->core, ++turn, quick_visit, NULL);
+    CHECK(strncmp(quick_log, "1500 machines: m0.", 18) == 0);
+    serve_close(w);
+}
+
+/* More machines in one turn than the core remembers. */
+TEST(a_turn_that_changes_too_many_machines_is_recorded_in_part)
+{
+    struct world *w = serve_open();
+    DONE(w, cmd_import(w, SERVE_IMPORT(DHCP_NATIVE)));
+    world_bind(w, "dhcp@d1");
+    world_commit(w, "dhcp@d1");
+    world_run_all(w);
+    connect_server(w, "d1");
+    core_collect(w->core, 1, quick_visit, NULL);
+    DONE(w, cmd_taken(w, "d1", 1));
+    make_fleet(w, 4100);
+    core_collect(w->core, 2, quick_visit, NULL);
+    quick_log[0] = 0;
+    tick_after(w, SECOND);
+    DONE(w, cmd_taken(w, "d1", 2));
+    core_collect(w->core, 3, quick_visit, NULL);
+    CHECK(strncmp(quick_log, "more than 4096 machines: m0.", 28) == 0);
     serve_close(w);
 }
 
@@ -669,6 +766,22 @@ TEST(there_are_at_most_64_boot_servers)
     REFUSED(w, cmd_event(w, "more", BOOT_EVENT_CONNECTED), LIMIT_REACHED, "node_id");
     world_reload(w);
     connect_server(w, "more");
+    world_close(w);
+}
+
+TEST(a_refused_step_connects_no_server)
+{
+    struct world *w = native_open();
+    const struct command parts[] = {cmd_event(w, "d1", BOOT_EVENT_CONNECTED),
+                                    CMD(NODE_DELETE, node_delete, .id = 4711)};
+    struct buf b = buf_in(&w->arena);
+    command_encode(&parts[0], &b);
+    command_encode(&parts[1], &b);
+    REFUSED(w, CMD(BATCH, batch, .commands = buf_str(&b)), NOT_FOUND, NULL);
+    CHECK(!setting(w) && w->core->boot_server_count == 0);
+    SERVING(w, "off 0 served");
+    connect_server(w, "d2");
+    SERVING(w, "off 0 late");
     world_close(w);
 }
 
@@ -778,41 +891,6 @@ TEST(a_boot_server_reports_environments)
 }
 
 /* ---- installers ---- */
-
-#define TICKET "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-
-/* The parked run of os@n1 has set the environment of an installer; dhcp@d1 must serve it. */
-static struct world *install_open(const char *dhcp)
-{
-    char document[1200];
-    struct world *w = native_open();
-    snprintf(document, sizeof document,
-             "{'barclamp':{'name':'b','source_path':'/b'},"
-             "'jigs':[{'name':'native','class':'native'}],'roles':[" SERVE_ROLES
-             ",%s,{'name':'os','jig':'script','flags':['destructive'],'announces':['boot']}]}",
-             dhcp);
-    DONE(w, cmd_import(w, document));
-    world_alive(w, "n1", true);
-    world_available(w, "n1", true);
-    world_bind(w, "os@n1");
-    world_run_all(w);
-    if (serving_of(w, "dhcp@d1", "n1").is_native) {
-        connect_server(w, "d1");
-        take_all(w, "d1");
-    }
-    world_commit(w, "os@n1");
-    world_deliver(w);
-    world_anneal(w);
-    world_finish_with(w, "os@n1",
-                      (struct run_done_command){.result = RESULT_PARKED, .park_ms = 3600000});
-    world_deliver(w);
-    DONE(w, CMD(NODE_UPDATE, node_update, .id = the_node(w, "n1"),
-                .given = GIVEN_NODE_BOOTENV | GIVEN_NODE_PARKED_RUN,
-                .bootenv = STR("debian-install"), .parked_run = world_run(w, "os@n1", RUN_PARKED)));
-    world_deliver(w);
-    world_clear_effects(w);
-    return w;
-}
 
 TEST(a_run_that_announces_a_boot_is_staged_with_it)
 {
