@@ -488,8 +488,7 @@ static struct world *taken_open(void)
 TEST(acknowledged_changes_are_ended_runs)
 {
     struct world *w = taken_open();
-    const uint32_t attempt = read_noderole(w, "dhcp@d1").attempt;
-    CHECK(attempt == 0);
+    CHECK(read_noderole(w, "dhcp@d1").attempt == 0);
     DONE(w, cmd_environment(w, "n2", "local"));
     DONE(w, cmd_environment(w, "n1", "debian-install"));
     DONE(w, cmd_environment(w, "n1", "sledgehammer"));
@@ -512,6 +511,22 @@ TEST(acknowledged_changes_are_ended_runs)
     world_reload(w);
     EXPECT_STR(history(w, "dhcp@d1"), wanted);
     CHECK(read_noderole(w, "dhcp@d1").attempt == 2);
+    world_close(w);
+}
+
+TEST(changes_after_the_acknowledged_turn_are_not_in_its_record)
+{
+    struct world *w = taken_open();
+    DONE(w, cmd_environment(w, "n1", "debian-install"));
+    world_collect(w);
+    const int64_t turn = w->turn;
+    DONE(w, cmd_environment(w, "n2", "local"));
+    world_collect(w);
+    DONE(w, cmd_taken(w, "d1", turn));
+    EXPECT_STR(history(w, "dhcp@d1"), "1 1 machine: n1.example.com");
+    tick_after(w, 5 * SECOND);
+    DONE(w, cmd_taken(w, "d1", turn + 1));
+    EXPECT_STR(history(w, "dhcp@d1"), "1 1 machine: n1.example.com; 2 1 machine: n2.example.com");
     world_close(w);
 }
 
@@ -769,19 +784,32 @@ TEST(there_are_at_most_64_boot_servers)
     world_close(w);
 }
 
-TEST(a_refused_step_connects_no_server)
+/* The call of an installer finds no room, so the whole event is refused, and is sent again. */
+TEST(a_refused_event_leaves_no_trace)
+{
+    struct world *w = install_open(DHCP_NATIVE);
+    world_collect(w);
+    struct pool *outbox = &w->core->tables[TABLE_OUTBOX].pool;
+    const uint32_t max = outbox->max;
+    outbox->max = outbox->live;
+    REFUSED(w, cmd_taken(w, "d1", w->turn), LIMIT_REACHED, NULL);
+    CHECK(serving_of(w, "dhcp@d1", "n1").taken < w->turn);
+    CHECK(!serving_of(w, "dhcp@d1", "n1").is_served);
+    outbox->max = max;
+    DONE(w, cmd_taken(w, "d1", w->turn));
+    EXPECT_EFFECTS(w, "on_node_change watch n1");
+    world_close(w);
+}
+
+TEST(a_batch_has_no_events_of_boot_servers)
 {
     struct world *w = native_open();
-    const struct command parts[] = {cmd_event(w, "d1", BOOT_EVENT_CONNECTED),
-                                    CMD(NODE_DELETE, node_delete, .id = 4711)};
+    const struct command part = cmd_event(w, "d1", BOOT_EVENT_CONNECTED);
     struct buf b = buf_in(&w->arena);
-    command_encode(&parts[0], &b);
-    command_encode(&parts[1], &b);
-    REFUSED(w, CMD(BATCH, batch, .commands = buf_str(&b)), NOT_FOUND, NULL);
-    CHECK(!setting(w) && w->core->boot_server_count == 0);
+    command_encode(&part, &b);
+    REFUSED(w, CMD(BATCH, batch, .commands = buf_str(&b)), BAD_VALUE, "0");
+    CHECK(!setting(w));
     SERVING(w, "off 0 served");
-    connect_server(w, "d2");
-    SERVING(w, "off 0 late");
     world_close(w);
 }
 
