@@ -280,7 +280,7 @@ def test_pins_of_known_hosts_are_taken_over_once(upgrades):
 
 # -- who serves boots --------------------------------------------------------------------------------
 
-ALL = 2**63 - 1  # noderole.boot_cursor: told of all machines
+ALL = 2**63 - 1  # noderole.boot_cursor: all machines are published
 
 
 def machines(rows):
@@ -302,9 +302,9 @@ def machines(rows):
     return found
 
 
-def told(u):
-    """What the runs of the role `boots` were told, in order."""
-    paths = glob.glob(u.path("told.*"))
+def staged(u):
+    """What the runs of the role `boots` were staged with, in order."""
+    paths = glob.glob(u.path("staged.*"))
     found = []
     for path in sorted(paths, key=lambda path: int(path.rsplit("-", 1)[1])):
         with open(path, encoding="utf-8") as file:
@@ -335,13 +335,13 @@ def test_machines_are_published_after_the_upgrade_without_a_removal(upgrades):
     for u in upgrades.each(["0015_grants"]):
         wanted = machines(u.tables.rows())
         assert len(wanted) >= 50 and {each["generation"] for each in wanted.values()} == {0, 1, 2, 3}
-        u.write_content(boots=f"cp attrs.json {u.path('told')}.$HALLIGAN_RUN_ID")
+        u.write_content(boots=f"cp attrs.json {u.path('staged')}.$HALLIGAN_RUN_ID")
         migrated = u.migrate()
         assert machines(migrated) == wanted and not migrated["boot_due"], u
         boots = noderole(migrated, "boots")
         u.start()
         eventually(lambda: boots_are_published(u, boots), "all machines are published")
-        parts = told(u)
+        parts = staged(u)
         assert parts and removals(parts, wanted) == [], (u, removals(parts, wanted))
         entries = {int(name): entry for part in parts for name, entry in part["due"].items()}
         assert entries == wanted, (u, entries)
@@ -349,8 +349,8 @@ def test_machines_are_published_after_the_upgrade_without_a_removal(upgrades):
         changed = min(wanted)
         answer = u.me.put(f"nodes/{wanted[changed]['name']}", {"bootenv": "rescue"})
         assert answer.status == 200, (u, answer)
-        eventually(lambda: len(told(u)) > len(parts) and boots_are_published(u, boots), "it is, too")
-        last = told(u)[-1]
+        eventually(lambda: len(staged(u)) > len(parts) and boots_are_published(u, boots), "it is, too")
+        last = staged(u)[-1]
         assert "part" not in last and list(last["due"]) == [str(changed)], (u, last)
         assert last["due"][str(changed)]["bootenv"] == "rescue", (u, last)
         u.end()

@@ -1,4 +1,4 @@
-/* serve_world.h - machines of the boot view, and databases that are told of them, for the tests of
+/* serve_world.h - machines of the boot view, and databases that publish them, for the tests of
  * what serves boots.
  *
  * A database is a noderole whose run publishes (dhcp@d1, dns@d2). A copy is what its content would
@@ -245,7 +245,7 @@ static inline void copy_apply(struct world *w, struct copy *copy, const struct j
             copy->known[id] = 0;
 }
 
-/* Whatever the noderole need not be told of any more is in the database as in the view. */
+/* Whatever the noderole need not publish any more is in the database as in the view. */
 static inline void check_copy(struct world *w, const struct copy *copy, const char *database,
                               bool is_complete)
 {
@@ -253,7 +253,7 @@ static inline void check_copy(struct world *w, const struct copy *copy, const ch
     for (int64_t id = 1; id < COPY_NODES; id++) {
         const bool is_due = boot_due_has(w->core, nr, id);
         if (is_complete && is_due)
-            world_fail(HERE, "%s must still be told of node %" PRId64, database, id);
+            world_fail(HERE, "%s must still publish node %" PRId64, database, id);
         if (!is_due && copy->known[id] != hash_in_view(w, id))
             world_fail(HERE, "%s has another entry of node %" PRId64 " than the view", database,
                        id);

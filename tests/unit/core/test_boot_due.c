@@ -1,15 +1,14 @@
-/* Goal: a noderole that publishes boots is told of every machine and of every change, however
- * changes, runs, failures and imports are ordered, and of no more than that (docs/spec/boot.md,
- * "Served"; ADR 0090).
- * Method: databases whose content is a copy (serve_world.h). What a noderole need not be told of any
+/* Goal: a noderole that publishes boots gets every machine and every change, however changes, runs,
+ * failures and imports are ordered, and no more than that (docs/spec/boot.md, "Served"; ADR 0090).
+ * Method: databases whose content is a copy (serve_world.h). What a noderole need not publish any
  * more must be in its copy as in the boot view; rows are compared with those that are expected. */
 #include "tests/unit/core/serve_world.h"
 
 #include "base/prng.h"
 
-/* ---- what a run is told ---- */
+/* ---- what a run is staged with ---- */
 
-TEST(a_run_is_told_the_entry_of_a_machine)
+TEST(a_run_is_staged_with_the_entry_of_a_machine)
 {
     struct world *w = world_open();
     DONE(w, cmd_import(w, "{'barclamp':{'name':'b','source_path':'/b'},"
@@ -353,7 +352,7 @@ TEST(a_deleted_machine_is_null_until_it_is_published)
     EXPECT_STR(staged_nodes(w, "dhcp@d1"), null);
     world_finish(w, "dhcp@d1", RESULT_OK);
     CHECK(due_rows(w) == 0);
-    /* Deleted while a run is in flight that tells its entry. */
+    /* Deleted while a run is in flight that has its entry. */
     DONE(w, cmd_environment(w, "n2", "local"));
     world_anneal(w);
     DONE(w, CMD(NODE_DELETE, node_delete, .id = the_node(w, "n2")));
@@ -384,7 +383,7 @@ TEST(a_noderole_that_is_proposed_starts_over)
     CHECK(due_rows(w) == 0);
     world_commit(w, "dhcp@d1");
     DONE(w, cmd_environment(w, "n2", "sledgehammer"));
-    CHECK(due_rows(w) == 0); /* it is told of all machines */
+    CHECK(due_rows(w) == 0); /* it gets all machines */
     world_run_all(w);
     char wanted[64];
     snprintf(wanted, sizeof wanted, "%" PRId64 " %" PRId64 " after 0 to end", the_node(w, "n1"),
@@ -418,7 +417,7 @@ TEST(a_deleted_node_takes_what_its_databases_must_publish)
     world_close(w);
 }
 
-/* dhcp@d1 was told of everything; then its role does not publish for a while. */
+/* dhcp@d1 has published everything; then its role does not publish for a while. */
 static void lose_and_regain(struct command loses, struct command regains, struct world *w,
                             bool is_in_flight)
 {
@@ -464,7 +463,7 @@ TEST(a_role_that_publishes_no_boots_for_a_while_starts_over)
         }
 }
 
-TEST(a_role_that_gets_the_flag_is_told_of_all_machines)
+TEST(a_role_that_gets_the_flag_publishes_all_machines)
 {
     struct world *w = world_open();
     DONE(w, cmd_import(w, SERVE_IMPORT("{'name':'dhcp','jig':'script'}")));
@@ -537,7 +536,7 @@ TEST(databases_are_independent)
     open_database(w, "dhcp@d1");
     world_run_all(w);
     DONE(w, cmd_environment(w, "n1", "local"));
-    open_database(w, "dns@d2"); /* told of all machines, while dhcp@d1 has a row */
+    open_database(w, "dns@d2"); /* it gets all machines, while dhcp@d1 has a row */
     HAS(staged_nodes(w, "dns@d2"), "after 0 to end");
     EXPECT_STR(due_nodes(w, "dhcp@d1"), "n1");
     world_finish(w, "dns@d2", RESULT_FAILED);
@@ -558,7 +557,7 @@ TEST(databases_are_independent)
 
 /* ---- large fleets ---- */
 
-TEST(a_noderole_is_told_of_a_large_fleet_in_parts)
+TEST(a_noderole_publishes_a_large_fleet_in_parts)
 {
     static struct copy copy;
     struct world *w = serve_open();
@@ -620,8 +619,8 @@ TEST(a_noderole_is_told_of_a_large_fleet_in_parts)
     serve_close(w);
 }
 
-/* A part that failed is told again, and a shorter one leaves no node out. */
-TEST(a_part_that_failed_is_told_again)
+/* A part that failed is staged again, and a shorter one leaves no node out. */
+TEST(a_part_that_failed_is_staged_again)
 {
     static struct copy copy;
     struct world *w = serve_open();
@@ -644,7 +643,7 @@ TEST(a_part_that_failed_is_told_again)
         copy_apply(w, &copy, staged_boot(w, "dhcp@d1"), 16);
         world_finish(w, "dhcp@d1", RESULT_OK);
         check_copy(w, &copy, "dhcp@d1", false);
-        CHECK(due_rows(w) == 0); /* rows in the part are told with it */
+        CHECK(due_rows(w) == 0); /* rows in the part are published with it */
         world_anneal(w);
     }
     check_copy(w, &copy, "dhcp@d1", true);
@@ -687,7 +686,7 @@ TEST(many_changes_are_published_a_thousand_at_a_time)
     serve_close(w);
 }
 
-/* While it is not told of everything, changes do not keep it from getting on. */
+/* While it has not published everything, changes do not keep it from getting on. */
 TEST(changes_leave_half_of_a_run_to_the_next_part)
 {
     struct world *w = serve_open();

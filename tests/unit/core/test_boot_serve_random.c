@@ -1,10 +1,10 @@
 /* Goal: in small worlds where machines, databases, boot servers and operators do anything in any
- * order, nobody counts as served who is not, no machine boots before, and everything is published
- * in the end.
+ * order, no machine counts as served that is not, no machine boots before, and everything is
+ * published in the end.
  * Method: random commands from a seed, refused ones included. Databases are copies to which the
- * staged data of runs are applied as a whole, or in part if a run fails; a boot server has a copy of
- * the view of each turn that it acknowledged. After each step the answers of the core are compared
- * with the copies. */
+ * staged data of runs are applied as a whole, or in part if a run fails; a boot server has a copy
+ * of the view of each turn that it acknowledged. After each step the answers of the core are
+ * compared with the copies. */
 #include "tests/unit/core/serve_world.h"
 
 #include "base/prng.h"
@@ -24,12 +24,12 @@ static const char *const roles[] = {
     SERVE_IMPORT("{'name':'dhcp','jig':'script','flags':['serves-boot'],'attempts':2,'backoff':1}"),
 };
 
-/* What a database has, and which version of each entry it was told with success. */
+/* What a database has, and which version of each entry it published with success. */
 struct database {
     int64_t id; /* of its noderole; another one is another database */
     uint64_t known[IDS_MAX];
     uint32_t confirmed[IDS_MAX];
-    uint32_t staged[IDS_MAX]; /* version with which the run in flight tells it; 0: it does not */
+    uint32_t staged[IDS_MAX]; /* version that the run in flight publishes; 0: none */
     int64_t run;              /* whose staged data that is */
     uint32_t attempt;
 };
@@ -65,7 +65,7 @@ static struct database *play_database(struct play *p, uint32_t i)
     return id ? d : NULL;
 }
 
-/* A run has started: what it is told, with the versions of now. */
+/* A run has started: what it is staged with, with the versions of now. */
 static void play_note_starts(struct play *p)
 {
     for (uint32_t i = 0; i < DATABASES; i++) {
@@ -138,10 +138,11 @@ static void play_check_database(struct play *p, uint32_t i)
         const bool is_due = boot_due_has(p->w->core, nr, id);
         CHECK(is_due || !has_row);
         if (!is_due && d->known[id] != p->view[id])
-            world_fail(HERE, "%s counts as told of node %" PRId64 ", and is not", databases[i], id);
+            world_fail(HERE, "%s counts as having published node %" PRId64 ", and is not",
+                       databases[i], id);
         if (has_row && d->confirmed[id] == p->version[id] + 1)
-            world_fail(HERE, "%s has a row for node %" PRId64 ", which it was told", databases[i],
-                       id);
+            world_fail(HERE, "%s has a row for node %" PRId64 ", which it has published",
+                       databases[i], id);
     }
 }
 

@@ -411,7 +411,7 @@ TEST(a_machine_without_an_entry_or_a_generation_waits_for_nothing)
         DONE(w, power);
         HAS(sent_orders(w), "reset");
     }
-    /* Nor does it wait for a database that was not told of anything yet. */
+    /* Nor does it wait for a database that has published nothing yet. */
     world_bind(w, "dns@d2");
     world_commit(w, "dns@d2");
     struct command power = cmd_power(w, "reset");
