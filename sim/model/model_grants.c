@@ -284,7 +284,7 @@ const char *model_import(struct model *m, const struct core *c)
 {
     static const struct command imported = {.kind = COMMAND_TICK};
     const char *trouble = NULL;
-    model_import_served(m);
+    model_import_served(m, c);
     for (uint32_t i = 0; i < m->grants_count; i++)
         if (grant_is_open(&m->grants[i])) {
             grant_end(&m->grants[i], GRANT_VOID_IMPORTED);

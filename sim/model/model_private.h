@@ -428,7 +428,7 @@ bool model_server_is_connected(const struct model *m, int64_t node_id);
 void model_forget_told(struct model *m, int64_t noderole_id);
 /* The run with this attempt succeeded. */
 void model_told_ok(struct model *m, int64_t noderole_id, uint32_t attempt);
-void model_import_served(struct model *m);
+void model_import_served(struct model *m, const struct core *c);
 /* A noderole that has something to publish has a run, unless the core has work. */
 const char *model_check_publishers(struct model *m);
 

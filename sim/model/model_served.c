@@ -441,8 +441,8 @@ static bool served_is_late(const struct model *m, int64_t noderole_id, int64_t n
            (node_id < (int64_t)m->entries_count && m->entries[node_id].changed_step >= told->step);
 }
 
-/* Whether a node that was in no view since the load has a row is not known to the model unless the
- * noderole was told of it. */
+/* A node that was in no view since the load waits for a row only. Whether there is one is not known
+ * to the model before the noderole has published a part with the node. */
 static enum served served_by_noderole(struct model *m, int64_t id, int64_t node_id)
 {
     const struct model_noderole *nr = &m->noderoles[id];
@@ -504,7 +504,7 @@ static const char *served_compare_node(struct model *m, const struct core *c, in
                 command_name(command ? command->kind : COMMAND_TICK), (long long)node_id,
                 all[i].is_served ? "" : " not", (long long)id);
         const struct model_told *told = served_find_told(m, id, node_id);
-        if (!is_native && all[i].is_served && told && told->hash != entry->told)
+        if (!is_native && served == SERVED_YES && told && told->hash != entry->told)
             return model_report(m, "I21: noderole %lld was told another entry of node %lld",
                                 (long long)id, (long long)node_id);
         const struct model_server *server = served_find_server(m, nr->node_id);
@@ -642,9 +642,16 @@ void model_restart_served(struct model *m, const struct core *c)
     m->has_servers = false;
 }
 
-void model_import_served(struct model *m)
+/* The databases may be of any time, and entries lose the tickets of grants that became void. */
+void model_import_served(struct model *m, const struct core *c)
 {
-    m->tolds_count = 0; /* the databases may be of any time */
+    struct arena arena = {0};
+    m->tolds_count = 0;
+    m->step++;
+    served_read_entries(m, c, &arena);
+    for (uint32_t id = 1; id < m->entries_count; id++)
+        m->entries[id].is_open = false;
+    arena_fini(&arena);
 }
 
 /* C23: what is to be published has a run. */
