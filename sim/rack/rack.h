@@ -185,8 +185,9 @@ struct rack_disk {
     bool claimed; /* by another owner than the operating system */
     bool wiped;   /* and not written to since */
     bool has_os;
-    int64_t stamp;  /* boot generation of the installation that stamped it; 0 = none */
-    uint32_t wipes; /* count */
+    int64_t stamp;    /* boot generation of the installation that stamped it; 0 = none */
+    bool keeps_stamp; /* it is where a wipe does not write */
+    uint32_t wipes;   /* count */
 };
 
 /* The API requests of a machine, sent one after the other. */

@@ -27,6 +27,7 @@ enum {
     CUT_H_MAX = 6,          /* hours until the next opportunity of a power failure */
     POWERLESS_MIN_MAX = 30, /* minutes without power */
     BOOTS_INSTALL = 3,      /* discovery image, installer, disk */
+    STAMP_AHEAD_MAX = 1000, /* boot generations of the image of a later system */
     BOOTS_FAULT = 4,        /* additional boots that one fault may cause */
 };
 
@@ -354,8 +355,10 @@ static void machine_step_installer(struct rack *r, uint32_t machine)
     struct rack_disk *disk = machine_root_disk(m);
     switch (m->step++) {
     case INSTALL_STARTS:
-        if (rack_fault(r, RACK_STAMPED)) /* an operator has written an image of a later system */
-            disk->stamp = m->answer.generation + prng_between(&r->rng, 0, 3);
+        if (rack_fault(r, RACK_STAMPED)) { /* an operator has written an image of a later system */
+            disk->stamp = m->answer.generation + prng_between(&r->rng, 0, STAMP_AHEAD_MAX);
+            disk->keeps_stamp = true;
+        }
         if (!machine_stops_at_stamp(r, machine, disk))
             machine_schedule_step(r, machine, INSTALL_S_MIN / 4, INSTALL_S_MAX / 4);
         return;
@@ -363,6 +366,7 @@ static void machine_step_installer(struct rack *r, uint32_t machine)
         rack_check_write(r, machine);
         disk->has_os = disk->wiped = false;
         disk->stamp = m->answer.generation;
+        disk->keeps_stamp = false;
         machine_schedule_step(r, machine, INSTALL_S_MIN, INSTALL_S_MAX);
         return;
     case INSTALL_WRITES:

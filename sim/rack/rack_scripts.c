@@ -113,7 +113,8 @@ static void script_wipe_disk(struct rack *r, const struct rack_attempt *attempt,
     rack_check_wipe(r, attempt, disk);
     disk->wiped = true;
     disk->has_os = false;
-    disk->stamp = 0; /* at the beginning of the disk */
+    if (!disk->keeps_stamp)
+        disk->stamp = 0;
     disk->wipes++;
 }
 
