@@ -214,6 +214,56 @@ TEST(lead_and_load_fail_as_configured)
     world_fini(&w);
 }
 
+/* What a copy says about the node and the noderole of the test below. */
+struct copied {
+    struct node_record node;
+    struct noderole_record noderole;
+};
+
+static err copy_record(void *self, const struct record *record)
+{
+    struct copied *copied = self;
+    if (record->table == TABLE_NODE)
+        copied->node = record->node;
+    if (record->table == TABLE_NODEROLE)
+        copied->noderole = record->noderole;
+    return OK;
+}
+
+/* A backup is the store as it was; a restored or imported store knows no grant. */
+TEST(a_copy_does_not_change_with_the_store)
+{
+    static const enum grant_void voids[] = {GRANT_VOID_NONE, GRANT_VOID_RESTORED,
+                                            GRANT_VOID_IMPORTED};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct world w;
+        struct copied copied = {0};
+        world_init(&w);
+        const struct change changes[] = {
+            {.record = {.table = TABLE_NODE, .node = {.id = 5, .turn = 1, .grant_noderole = 6}}},
+            {.record = {.table = TABLE_NODEROLE,
+                        .noderole = {.id = 6,
+                                     .turn = 1,
+                                     .state = NODEROLE_ACTIVE,
+                                     .boot_cursor = BOOT_CURSOR_END}}}};
+        const struct batch batch = batch_of(&w, changes, 2);
+        CHECK(write(&w, &batch) == OK);
+        struct memory_store *copy = memory_store_copy(w.store, voids[i]);
+        const struct batch later = node_batch(&w, 7);
+        CHECK(write(&w, &later) == OK);
+
+        const struct store_mark mark = memory_store_mark(copy);
+        CHECK(memory_store_count(copy, TABLE_NODE) == 1 && mark.turn == 1);
+        CHECK(i ? mark.epoch > memory_store_mark(w.store).epoch : mark.epoch == 1);
+        CHECK(memory_store_load(copy, (struct record_callback){&copied, copy_record}) == OK);
+        CHECK(copied.node.grant_void == (uint32_t)voids[i]);
+        CHECK(copied.noderole.grant_barred == (uint32_t)voids[i]);
+        CHECK(copied.noderole.boot_cursor == (i ? 0 : BOOT_CURSOR_END));
+        memory_store_free(copy);
+        world_fini(&w);
+    }
+}
+
 TEST(archives_are_found_by_deployment_and_snapshot)
 {
     struct world w;
