@@ -396,12 +396,14 @@ static bool operator_power_is_pending(const struct rack *r, int64_t node_id)
     return false;
 }
 
-/* Request again a restart that the boot barrier gave up, as the status of the node recommends. */
+/* Request again a restart that the boot barrier gave up, as the status of the node recommends. A
+ * probe that failed since has replaced the status: then the flag `stopped` of a node that is alive
+ * is what the operator sees. */
 static void operator_repeat_power(struct rack *r, uint32_t machine)
 {
     struct node_record node;
     if (!rack_node(r, machine, &node) || !node.stopped || operator_power_is_pending(r, node.id) ||
-        node.reason != REASON_BOOT_NOT_SERVED)
+        (node.reason != REASON_BOOT_NOT_SERVED && !node.alive))
         return;
     struct command command = {.kind = COMMAND_NODE_POWER};
     command.node_power.id = node.id;
