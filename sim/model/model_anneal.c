@@ -267,6 +267,17 @@ bool model_bars_destruction(const struct model *m, int64_t id)
     return nr->barred && m->roles[nr->role_id].flags & ROLE_DESTRUCTIVE && !model_is_instant(m, id);
 }
 
+void model_run_stopped(struct model *m, const struct run_stopped_command *stopped)
+{
+    const struct model_run *run = model_find_run(m, stopped->run_id);
+    if (!run || run->attempt != stopped->attempt || run->state != RUN_RUNNING ||
+        !model_bars_destruction(m, run->noderole_id))
+        return;
+    const int64_t id = run->noderole_id;
+    model_drop_run(m, run->id);
+    model_failed(m, id);
+}
+
 static bool pass_may_start(struct model *m, int64_t id)
 {
     if (m->noderoles[id].state == NODEROLE_TRANSITION)

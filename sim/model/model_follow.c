@@ -201,18 +201,6 @@ static void follow_run_cancel(struct model *m, const struct core *c, int64_t run
         model_settle(m, id);
 }
 
-/* After a load the core stops a run that it may not start again; its noderole fails. */
-static void follow_run_stopped(struct model *m, const struct run_stopped_command *stopped)
-{
-    const struct model_run *run = model_find_run(m, stopped->run_id);
-    if (!run || run->attempt != stopped->attempt || run->state != RUN_RUNNING ||
-        !model_bars_destruction(m, run->noderole_id))
-        return;
-    const int64_t id = run->noderole_id;
-    model_drop_run(m, run->id);
-    model_failed(m, id);
-}
-
 static void follow_node_update(struct model *m, const struct node_update_command *update)
 {
     const int64_t refused_id = model_grant_refused_run(m, update);
@@ -317,7 +305,7 @@ static void follow_command(struct model *m, const struct core *c, const struct c
     else if (kind == COMMAND_RUN_DONE)
         follow_run_done(m, &command->run_done);
     else if (kind == COMMAND_RUN_STOPPED)
-        follow_run_stopped(m, &command->run_stopped);
+        model_run_stopped(m, &command->run_stopped);
     else if (kind == COMMAND_RUN_CANCEL)
         follow_run_cancel(m, c, command->run_cancel.run_id);
     else if (kind == COMMAND_OUTBOX_DONE)

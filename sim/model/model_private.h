@@ -384,6 +384,8 @@ bool model_has_state(const struct model *m, int64_t node_id, enum noderole_state
 bool model_is_instant(const struct model *m, int64_t id);
 /* No run of the noderole starts before it is committed again. */
 bool model_bars_destruction(const struct model *m, int64_t id);
+/* After a load the core stops a run that it may not start again; its noderole fails. */
+void model_run_stopped(struct model *m, const struct run_stopped_command *stopped);
 
 /* ---- model_readings.c ---- */
 

@@ -100,8 +100,8 @@ static void repair_failure(struct world *w, const struct core *core,
                            const struct noderole_record *noderole)
 {
     const int64_t noderole_id = noderole->id;
-    const bool may_retry = noderole->reason != REASON_COMMIT_OUTDATED &&
-                           repair_parents_active(w, core, noderole_id);
+    const bool may_retry =
+        noderole->reason != REASON_COMMIT_OUTDATED && repair_parents_active(w, core, noderole_id);
     struct command retry = {.kind = COMMAND_NODEROLE_RETRY};
     struct command propose = {.kind = COMMAND_NODEROLE_PROPOSE};
     retry.noderole_retry.id = noderole_id;
