@@ -1,8 +1,8 @@
-/* Goal: every numbered case of docs/spec/cases.md has a test here, in tests/api or in tests/runs, or
- * is listed below as later work. The cases of later work are printed.
+/* Goal: every numbered case of docs/spec/cases.md has a test here, in tests/api or in tests/runs,
+ * or is listed below as later work. The cases of later work are printed.
  * Method: tests are found by name: TEST(c086_...) in tests/conformance, def test_case_86_...: and
- * def test_case_86_87_...: in tests/api, def test_c86_...: in tests/runs. The source tree is $HALLIGAN_SOURCE, or else the working
- * directory. */
+ * def test_case_86_87_...: in tests/api, def test_c86_...: in tests/runs. The source tree is
+ * $HALLIGAN_SOURCE, or else the working directory. */
 #include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>

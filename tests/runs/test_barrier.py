@@ -2,7 +2,7 @@
 power action waits until every noderole that serves boots has served the boot generation of the node.
 
 The two databases run the scripts of dhcp-database and provisioner-database. Their publisher programs
-note what they are told, wait at a gate, and fail while a file tells them so; they, the scripts and the
+note the changes that they get, wait at a gate, and fail while a file is there; they, the scripts and the
 supervisor are killed. The machine is behind Redfish.
 """
 import glob
@@ -284,7 +284,7 @@ def test_c172_a_change_is_published_by_both_with_priority_and_no_change_by_none(
     assert rack.entry(rack.dhcp[0])["mac_addresses"] == ["52:54:00:AB:CD:0F"]
 
 
-def test_c172_what_a_failed_or_killed_publisher_was_told_is_told_again(y):
+def test_c172_what_a_failed_or_killed_publisher_got_is_repeated(y):
     """The publisher fails, is killed, the script is killed, the supervisor is killed."""
     rack = Rack(y)
     broken = y.path("broken.dhcp-database")

@@ -364,7 +364,7 @@ return {
       -- was restarted.
       halligan.set_bootenv(halligan.maybe(node), wanted, noderole)
     elseif node.boot_served or node.boot_problem ~= '' then
-      halligan.resume(noderole) -- the run looks again, and fails if it is not served
+      halligan.resume(noderole) -- the run checks it, and fails if it is not served
     end
   end,
 }

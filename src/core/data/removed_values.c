@@ -16,8 +16,8 @@
  * occurs; only documents that contain a value are written. Nothing is rerun and no hook is called,
  * because nothing can read the value. Nothing here fails. */
 
-/* True if one of the paths is the other one, or a beginning of it. The empty path, of an attrib that
- * shows the whole document, overlaps none: such an attrib is no reason to keep a value. */
+/* True if one of the paths is the other one, or a beginning of it. The empty path, of an attrib
+ * that shows the whole document, overlaps none: such an attrib is no reason to keep a value. */
 static bool removed_paths_overlap(struct str a, struct str b)
 {
     const uint32_t len = a.len < b.len ? a.len : b.len;

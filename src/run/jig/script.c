@@ -169,8 +169,8 @@ static err script_prepare(const struct jig_work *w, struct arena *a, struct laun
     return launch_spec_on_node(w, a, &archive, r, out_why);
 }
 
-/* The time that the run parks: that of the command park_for, else an hour. What does not arrive as a
- * time is left out, since the run is resumed at the end of any other time too. */
+/* The time that the run parks: that of the command park_for, else an hour. What does not arrive as
+ * a time is left out, since the run is resumed at the end of any other time too. */
 static int64_t script_park_ms(const struct jig_end *end, struct arena *a)
 {
     struct archive_reader reader = {.arena = a, .bytes = end->out};

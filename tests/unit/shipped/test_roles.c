@@ -332,8 +332,8 @@ TEST(a_deleted_machine_leaves_the_databases)
     live_close(m.w);
 }
 
-/* Bound and committed again, a database is told all machines, and removes what it has of others. */
-TEST(a_database_that_is_committed_again_is_told_everything)
+/* Committed again, a database is given all machines, and removes what it has of others. */
+TEST(a_database_that_is_committed_again_gets_all_machines)
 {
     struct machine m = begin();
     discover(&m, "n1", "{" ADDRESS "," MAC "}");

@@ -76,10 +76,9 @@ static void stage(const char *barclamp, const char *role, const char *quoted)
             buf_put_z(&json, work_dir);
         else
             buf_put_c(&json, *c == '\'' ? '"' : *c);
-    CHECK(
-        shell(
-            "rm -rf run/attrs run/.reason run/.park run/*.sh && cp $SOURCE/barclamps/%s/scripts/%s/*.sh run/",
-            barclamp, role) == 0);
+    CHECK(shell("rm -rf run/attrs run/.reason run/.park run/*.sh && "
+                "cp $SOURCE/barclamps/%s/scripts/%s/*.sh run/",
+                barclamp, role) == 0);
     write_file("run/attrs.json", str_z(&arena, buf_str(&json)));
 }
 
@@ -533,7 +532,7 @@ static const char *const databases[] = {"dhcp", "provisioner"};
     "'bootenv':'" bootenv "','generation':" generation ",'macs':['" mac "','52:54:00:ff:00:00'],"  \
     "'name':'" name "'}"
 
-/* Runs a database that is told `boot`; in the data ` means " within a string. */
+/* Runs a database with `boot` in its data; in the data ` means " within a string. */
 static int publish(const char *section, const char *boot)
 {
     char role[40], data[4000];
@@ -554,7 +553,7 @@ static void begin_database(const char *section)
                 section, section) == 0);
 }
 
-/* The changes that the publisher program was told since the last call, sorted. */
+/* The changes that the publisher program got since the last call, sorted. */
 static bool changes_are(const char *wanted)
 {
     CHECK(shell("sort changes > sorted; : > changes") == 0);
@@ -583,7 +582,7 @@ static bool ids_are(const char *section, const char *wanted)
     return same;
 }
 
-TEST(a_database_publishes_what_it_is_told)
+TEST(a_database_publishes_the_entries_of_its_run)
 {
     for (int i = 0; i < 2; i++) {
         const char *section = databases[i];
@@ -631,12 +630,12 @@ TEST(a_part_removes_the_others_of_its_interval)
     for (int i = 0; i < 2; i++) {
         const char *section = databases[i];
         begin_database(section);
-        CHECK(
-            publish(
-                section,
-                "{'due':{'1':" SOME("10.0.0.1/8") ",'999':" SOME("10.0.0.2/8") ",'1000':" SOME(
-                    "10.0.0.3/8") ",'1500':" SOME("10.0.0.4/8") ",'70000':" SOME("10.0.0.5/8") "}}") ==
-            0);
+        const char *five = "{'due':{'1':" SOME("10.0.0.1/8") ",'999':" SOME(
+            "10.0.0.2/8") ","
+                          "'1000':" SOME("10.0.0.3/8") ",'1500':" SOME(
+                              "10.0.0.4/8") ","
+                                            "'70000':" SOME("10.0.0.5/8") "}}";
+        CHECK(publish(section, five) == 0);
         CHECK(publish(section,
                       "{'due':{'999':" SOME("10.0.0.2/8") "},'part':{'after':1,'to':1499}}") == 0);
         CHECK(ids_are(section, "1 999 1500 70000"));
@@ -651,7 +650,7 @@ TEST(a_part_removes_the_others_of_its_interval)
     }
 }
 
-TEST(what_the_publisher_has_not_accepted_is_told_again)
+TEST(what_the_publisher_has_not_accepted_is_repeated)
 {
     for (int i = 0; i < 2; i++) {
         const char *section = databases[i];
@@ -663,7 +662,7 @@ TEST(what_the_publisher_has_not_accepted_is_told_again)
                       "{'due':{'5':" SOME("10.0.0.7/8") "},'part':{'after':0,'to':null}}") == 1);
         CHECK(log_contains("server has not accepted the entries") && changes_are(""));
         CHECK(shell("rm fake/broken") == 0);
-        /* Node 4 is back; the database was told of 5 and has removed 4 and 6. */
+        /* Node 4 is back; the database has published 5 and has removed 4 and 6. */
         CHECK(publish(section, "{'due':{'4':" SOME("10.0.0.4/8") "}}") == 0);
         CHECK(changes_are("remove 6\nset 4 clients/0/4.json\n") && ids_are(section, "4 5"));
         end();
@@ -692,7 +691,7 @@ TEST(a_run_that_is_killed_leaves_a_database_that_can_be_used)
 {
     static const char *const wanted = "remove 1\nremove 3\nset 2 clients/0/2.json\n"
                                       "set 4 clients/0/4.json\n";
-    const char *told = "{'due':{'2':" SOME("10.0.0.9/8") ",'4':" SOME(
+    const char *boot = "{'due':{'2':" SOME("10.0.0.9/8") ",'4':" SOME(
         "10.0.0.4/8") ",'1':null},"
                       "'part':{'after':0,'to':null}}";
     for (int i = 0; i < 2; i++) {
@@ -710,7 +709,7 @@ TEST(a_run_that_is_killed_leaves_a_database_that_can_be_used)
             CHECK(shell("chmod +x fake/dies; for c in mv rm cp sync mkdir; do ln -sf dies fake/$c; "
                         "done; : > fake/calls; echo %u > fake/kill; : > changes",
                         kills + 1) == 0);
-            is_killed = publish(section, told) != 0;
+            is_killed = publish(section, boot) != 0;
             CHECK(shell("cd fake && rm mv rm cp sync mkdir") == 0);
             /* Every entry is complete. Node 2 has the old or the new one. */
             CHECK(shell("cd state/publish/%s && { [ -e clients.json ] || "
@@ -719,7 +718,7 @@ TEST(a_run_that_is_killed_leaves_a_database_that_can_be_used)
                         section) == 0);
             CHECK(is_killed || changes_are(wanted));
             CHECK(shell(": > changes") == 0);
-            CHECK(publish(section, told) == 0);
+            CHECK(publish(section, boot) == 0);
             CHECK(ids_are(section, "2 4") && strstr(file_of(section, "0/2.json"), "10.0.0.9/8"));
             CHECK(!is_killed || changes_are(wanted));
         }

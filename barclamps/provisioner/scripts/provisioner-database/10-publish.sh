@@ -6,8 +6,8 @@
 #                           three digits, or 0
 #   removing                ids whose files are removed, until the publisher program has accepted it
 #
-# The run is told the entries of some nodes (boot/due; null: remove it), and, until it has been told
-# of all nodes, an interval of ids (boot/part) in which every other node is removed. The work is
+# The run is given the entries of some nodes (boot/due; null: remove it), and, until it has been given
+# all nodes, an interval of ids (boot/part) in which every other node is removed. The work is
 # proportional to that and not to the number of machines.
 #
 # Every file is replaced in one step, and a run that is interrupted is done again with the same
@@ -93,7 +93,7 @@ put_entries() { # FLAT
     rm -rf "$state/incoming"
 }
 
-# What was written is on the disk: after the run no machine is told again.
+# What was written is on the disk: after the run no machine is given again.
 sync_state() {
     sync -f "$state" 2> /dev/null || sync
 }
@@ -185,9 +185,9 @@ to=$(awk -F '\t' '$1 == "part/to" { print $2 }' boot.flat)
 # earlier run has not finished. It is noted before the first file is removed.
 put_entries boot.flat > set.ids
 {
-    awk -F '/' '$1 == "due" { print $2 }' boot.flat | sort -u > told.ids
-    not_in told.ids < due.ids                  # null
-    not_in set.ids < told.ids | with_file      # without an address or a MAC
+    awk -F '/' '$1 == "due" { print $2 }' boot.flat | sort -u > given.ids
+    not_in given.ids < due.ids                  # null
+    not_in set.ids < given.ids | with_file      # without an address or a MAC
     [ -z "$after" ] || known_ids "$after" "${to:-9007199254740991}"
     [ ! -f "$state/removing" ] || cat "$state/removing"
 } | sort -u | not_in set.ids > remove.ids
