@@ -1,6 +1,7 @@
-/* Goal: every numbered case of docs/spec/cases.md has a test here, in tests/api or in tests/runs,
- * or is listed below as later work. The cases of later work are printed.
- * Method: tests are found by name: TEST(c086_...) in tests/conformance, def test_case_86_...: and
+/* Goal: every numbered case of docs/spec/cases.md has a test here, in tests/api, in tests/runs, in
+ * tests/unit/core or in tests/unit/sim, or is listed below as later work. The cases of later work
+ * are printed.
+ * Method: tests are found by name: TEST(c086_...) in C, def test_case_86_...: and
  * def test_case_86_87_...: in tests/api, def test_c86_...: in tests/runs. The source tree is
  * $HALLIGAN_SOURCE, or else the working directory. */
 #include <ctype.h>
@@ -35,8 +36,7 @@ static const struct range outside[] = {
 static const struct range later[] = {
     { 22,  22, "translations: the user interface"          },
     { 95,  95, "node page: the user interface"             },
-    {173, 174, "boot: the boot issue"                      },
-    {177, 177, "boot: the boot issue"                      },
+    {173, 173, "boot options: the boot server issue"       },
     {185, 239, "pages: the user interface"                 },
 };
 
@@ -122,6 +122,8 @@ TEST(every_case_has_a_test_or_is_left_to_a_later_issue)
     int here[CASES + 1] = {0}, through_http[CASES + 1] = {0}, in_runs[CASES + 1] = {0}, wrong = 0;
     bool is_later[CASES + 1] = {false}, is_outside[CASES + 1] = {false};
     scan_folder("tests/conformance", ".c", "TEST(c", here);
+    scan_folder("tests/unit/core", ".c", "TEST(c", here);
+    scan_folder("tests/unit/sim", ".c", "TEST(c", here);
     scan_folder("tests/api", ".py", "def test_case_", through_http);
     scan_folder("tests/runs", ".py", "def test_c", in_runs);
     mark(later, LATER_COUNT, is_later);

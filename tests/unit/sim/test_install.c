@@ -29,7 +29,7 @@ static void check_disk_chosen(struct rack *r)
     CHECK(r->machines[0].wipes == 0);
 }
 
-TEST(a_machine_is_installed_step_by_step)
+TEST(c174_a_machine_is_installed_step_by_step)
 {
     struct rack *r = rack_with(shipped(), 1);
     discover(r);
