@@ -238,20 +238,29 @@ local function wipe_list(host, settings)
   return list, ''
 end
 
+-- The environment of the installer.
+local function installer_of(data)
+  local target = at(data, 'provisioner', 'target_os')
+  return (is_text(target) and target or DEFAULT_OS) .. '-install'
+end
+
 -- The attribs that an operator sets.
 local function settings_of(data)
   local disk = at(data, 'provisioner', 'disk')
   local scope = at(data, 'provisioner', 'wipe_scope')
-  return { disk = is_text(disk) and disk or '', scope = is_text(scope) and scope or 'disk' }
+  return { bootenv = installer_of(data), disk = is_text(disk) and disk or '',
+    scope = is_text(scope) and scope or 'disk' }
 end
 
 -- Chooses the disks of a PROPOSED noderole. The choice is stored with the settings that it was made
--- for, so that on_commit detects a setting that changed since.
+-- for, so that on_commit detects a setting that changed since. A plan shows the disks, and the
+-- environment that the machine boots then.
 local function choose(noderole)
   local settings = settings_of(noderole.proposed)
   local list, problem = wipe_list(noderole.host, settings)
   halligan.set_attrib('noderole', noderole, 'provisioner-announced',
-    { disk = settings.disk, problem = problem, scope = settings.scope, wipe = list }, 'user')
+    { boot = halligan.array{ { bootenv = settings.bootenv } }, disk = settings.disk, problem = problem,
+      scope = settings.scope, wipe = list }, 'user')
 end
 
 -- The disks that were committed, or nil.
@@ -318,8 +327,10 @@ return {
     end
     local settings = settings_of(noderole.proposed)
     local is_chosen = is_text(at(choice, 'wipe', 1, 'name'))
-    if is_chosen and at(choice, 'disk') == settings.disk and at(choice, 'scope') == settings.scope
-    then
+    -- A choice that an older version made has no environment.
+    local is_current = at(choice, 'disk') == settings.disk and at(choice, 'scope') == settings.scope
+      and (at(choice, 'boot') == nil or at(choice, 'boot', 1, 'bootenv') == settings.bootenv)
+    if is_chosen and is_current then
       return nil
     end
     return 'the disk of ' .. noderole.node .. ' is not chosen yet: the hooks of the role choose it '
@@ -357,8 +368,7 @@ return {
     if node.bootenv == 'local' then -- installed by other means while this run was parked: keep it
       return
     end
-    local target = at(noderole.data, 'provisioner', 'target_os')
-    local wanted = (is_text(target) and target or DEFAULT_OS) .. '-install'
+    local wanted = installer_of(noderole.data)
     if node.bootenv ~= wanted or not is_granted(node) then
       -- The command is ignored if the run is not parked any more: it was cancelled, or the machine
       -- was restarted.

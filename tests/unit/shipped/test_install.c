@@ -241,8 +241,9 @@ TEST(a_setting_that_the_choice_does_not_include_refuses_the_commit)
 {
     struct machine m = propose_install(DISKS);
     static const char *const settings[][2] = {{"provisioner-disk", "'disk/by-id/b'"},
-                                              {"provisioner-wipe_scope", "'unclaimed'"}};
-    for (uint32_t i = 0; i < 2; i++) {
+                                              {"provisioner-wipe_scope", "'unclaimed'"},
+                                              {"provisioner-target_os", "'ubuntu-24.04'"}};
+    for (uint32_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         live_drop_results(m.w, true);
         set_on_install(&m, settings[i][0], settings[i][1]);
         HAS(REFUSED(m.w, commit_of(&m), HOOK_VETO, NULL),
@@ -260,13 +261,28 @@ TEST(the_plan_lists_the_disks_and_its_hash_covers_them)
     struct machine m = propose_install(DISKS);
     struct command commit = commit_of(&m);
     const char *plan = plan_of(&m);
-    HAS(plan, "'targets':{'wipe':[" DISK_A "]}");
+    HAS(plan, "'targets':{'boot':[{'bootenv':'debian-12-install'}],'wipe':[" DISK_A "]}");
     const char *at = strstr(plan, "'hash':'");
     CHECK(at);
     commit.deployment_commit.plan = str_copy(&m.w->arena, (struct str){at + 8, 64});
     set_on_node(&m, "claimed-disks", "{'disk/by-id/a':'ceph'}");
     REFUSED(m.w, commit, PLAN_CHANGED, NULL);
     set_on_node(&m, "claimed-disks", "{'disk/by-id/a':''}");
+    DONE(m.w, commit);
+    live_close(m.w);
+}
+
+TEST(the_plan_lists_the_installer_and_its_hash_covers_it)
+{
+    struct machine m = propose_install(DISKS);
+    struct command commit = commit_of(&m);
+    const char *at = strstr(plan_of(&m), "'hash':'");
+    CHECK(at);
+    commit.deployment_commit.plan = str_copy(&m.w->arena, (struct str){at + 8, 64});
+    set_on_install(&m, "provisioner-target_os", "'ubuntu-24.04'");
+    HAS(plan_of(&m), "'targets':{'boot':[{'bootenv':'ubuntu-24.04-install'}],'wipe':[" DISK_A "]}");
+    REFUSED(m.w, commit, PLAN_CHANGED, NULL);
+    commit.deployment_commit.plan = STR("");
     DONE(m.w, commit);
     live_close(m.w);
 }
