@@ -1,8 +1,30 @@
 #include "core/machine/grants.h"
+#include "core/plan/commit_view.h"
 
 /* The cause of `why` for a machine that is to be installed and is not (ADR 0089): its installer was
- * started and is silent, it stopped at a disk with a stamp, or the machine may not start it. The
- * file owns no state, and nothing can fail. */
+ * started and is silent, it stopped at a disk with a stamp, or the machine may not start it. With a
+ * view in place (commit_view.h) it is the cause after the commit, which may remove the noderole of
+ * the grant. The file owns no state, and nothing can fail. */
+
+/* The noderole of the grant; none if it was deleted, or the commit in view removes it. */
+static noderole_ix install_noderole(const struct core *c, const struct grant *grant)
+{
+    const noderole_ix nr = noderole_by_id(c, grant->noderole_id);
+    return nr.v && view_state(c, nr) == STATE_REMOVED ? (noderole_ix){0} : nr;
+}
+
+/* An open grant becomes void with its noderole. */
+static struct grant install_grant(const struct core *c, node_ix n)
+{
+    struct grant grant;
+    must(core_grant(c, node_at(c, n)->o.id, &grant));
+    const bool is_open = grant.state == GRANT_UNUSED || grant.state == GRANT_USED;
+    if (is_open && !install_noderole(c, &grant).v) {
+        grant.state = GRANT_VOID;
+        grant.void_reason = GRANT_VOID_DELETED;
+    }
+    return grant;
+}
 
 /* Why the grant is void: "`os-install` on `n1` was proposed". */
 static struct str install_why_void(const struct core *c, const struct grant *grant, struct arena *a)
@@ -16,7 +38,7 @@ static struct str install_why_void(const struct core *c, const struct grant *gra
         [GRANT_VOID_IMPORTED] = " was committed before the store was imported",
         [GRANT_VOID_REPLACED] = " waited for another environment, which was changed",
         [GRANT_VOID_SILENT] = " waited for an installer that did not report in time"};
-    const noderole_ix nr = noderole_by_id(c, grant->noderole_id);
+    const noderole_ix nr = install_noderole(c, grant);
     must(grant->void_reason < GRANT_VOID_COUNT);
     const struct str phrase = str_from(phrases[grant->void_reason]);
     if (!nr.v)
@@ -53,8 +75,7 @@ static struct str install_why_text(const struct core *c, node_ix n, const struct
 bool grant_why(const struct core *c, node_ix n, bool is_brief, struct arena *a,
                struct cause *out_cause)
 {
-    struct grant grant;
-    must(core_grant(c, node_at(c, n)->o.id, &grant));
+    const struct grant grant = install_grant(c, n);
     const bool is_stopped = grant.stamp_generation || grant.void_reason == GRANT_VOID_SILENT;
     if (!grant_is_for(text_of(c, node_at(c, n)->bootenv)) ||
         (!is_stopped && (grant.state == GRANT_UNUSED || grant.state == GRANT_USED)))

@@ -417,6 +417,98 @@ TEST(a_plan_in_slices_is_the_dry_commit)
           held > 100 && clusters > 10 && power > 100);
 }
 
+/* ---- what a commit removes ---- */
+
+static struct command reviving(int64_t n, bool alive)
+{
+    return (struct command){.kind = COMMAND_NODE_UPDATE,
+                            .node_update = {.id = n, .given = GIVEN_NODE_ALIVE, .alive = alive}};
+}
+
+/* Starts what can start; the id of the last run that was started. */
+static int64_t start_runs(struct play *p)
+{
+    int64_t run = 0;
+    while (core_has_work(p->w.c)) {
+        must_step(&p->w, (struct command){.kind = COMMAND_ANNEAL});
+        for (const struct effect *e = p->w.fx.first; e; e = e->next)
+            run = e->kind == EFFECT_RUN_START ? e->id : run;
+    }
+    CHECK(run);
+    return run;
+}
+
+static void park_run(struct play *p, int64_t run)
+{
+    must_step(
+        &p->w,
+        (struct command){
+            .kind = COMMAND_RUN_DONE,
+            .run_done = {.run_id = run, .attempt = 1, .result = RESULT_PARKED, .park_ms = 5000}});
+}
+
+static struct command booting(int64_t n, const char *bootenv, int64_t run)
+{
+    return (struct command){
+        .kind = COMMAND_NODE_UPDATE,
+        .node_update = {.id = n,
+                        .given = GIVEN_NODE_BOOTENV | (run ? GIVEN_NODE_PARKED_RUN : 0),
+                        .bootenv = str_from(bootenv),
+                        .parked_run = run}};
+}
+
+static const struct json *plan_of(struct play *p, int64_t d)
+{
+    struct outcome out;
+    const struct command commit = committing(d);
+    core_plan(p->w.c, &commit, &p->w.arena, &out);
+    CHECK(out.verdict == VERDICT_DONE);
+    return doc_tree(&p->w.arena, out.doc);
+}
+
+static void held_is(struct play *p, int64_t d, uint32_t number, const char *cause, const char *why)
+{
+    const struct json *item = json_get(plan_of(p, d), STR("held"))->first;
+    for (uint32_t i = 0; item && i < number; i++)
+        item = item->next;
+    CHECK(item && str_eq(json_get(item, STR("cause"))->text, str_from(cause)));
+    if (!str_eq(json_get(item, STR("why"))->text, str_from(why)))
+        check_failed(why, 0, str_z(&p->w.arena, json_get(item, STR("why"))->text));
+}
+
+TEST(a_grant_of_a_noderole_that_the_commit_removes_is_void)
+{
+    static const char *const whys[] = {
+        "node `n1.x.yy` may not start the installer debian-install of boot generation 1: its "
+        "noderole was deleted; redeploy the node",
+        "node `n1.x.yy` may not start the installer rescue-install of boot generation 2: its "
+        "noderole waited for another environment, which was changed; redeploy the node"};
+    for (uint32_t is_void = 0; is_void < 2; is_void++) {
+        struct play p = play_open(7);
+        const int64_t n = p.n[0];
+        const deployment_ix d = deployment_by_id(p.w.c, p.d[0]);
+        const struct str content_before = core_snapshot_content(
+            p.w.c, p.d[0], snapshot_at(p.w.c, deployment_at(p.w.c, d)->head)->seq, NULL, 0,
+            &p.kept);
+        bind_in(&p, p.d[0], n, "db");
+        commit_d(&p, p.d[0]);
+        const int64_t run = start_runs(&p);
+        park_run(&p, run);
+        must_step(&p.w, booting(n, "debian-install", run));
+        if (is_void)
+            must_step(&p.w, booting(n, "rescue-install", 0));
+        must_step(&p.w, reviving(n, false));
+        must_step(&p.w, (struct command){.kind = COMMAND_DEPLOYMENT_REVERT,
+                                         .deployment_revert = {
+                                             .id = p.d[0], .seq = 1, .content = content_before}});
+        bind_in(&p, p.d[0], n, "base");
+        compare_answered(&p, committing(p.d[0]));
+        CHECK(p.with_removals && p.with_held);
+        held_is(&p, p.d[0], 0, "no_grant", whys[is_void]);
+        play_close(&p);
+    }
+}
+
 /* ---- what makes a plan stale ---- */
 
 /* A plan of `outer`, half computed. */
@@ -438,12 +530,6 @@ static bool outdates(struct play *p, struct command command)
             core_plan_advance(plan, 20);
     core_plan_end(plan);
     return is_stale;
-}
-
-static struct command reviving(int64_t n, bool alive)
-{
-    return (struct command){.kind = COMMAND_NODE_UPDATE,
-                            .node_update = {.id = n, .given = GIVEN_NODE_ALIVE, .alive = alive}};
 }
 
 TEST(what_a_plan_has_read_makes_it_stale_and_nothing_else_does)
