@@ -106,6 +106,10 @@ bool required_any(const struct core *c, role_ix role, struct arena *a);
 /* A sentence that names the attrib and the ways to set it. */
 struct str required_missing_text(const struct core *c, noderole_ix nr, attrib_ix attrib,
                                  struct arena *a);
+/* The failures that a run then has; their texts are in the arena. */
+struct failure required_missing_failure(const struct core *c, noderole_ix nr, attrib_ix attrib,
+                                        struct arena *a);
+struct failure required_size_failure(uint32_t size, struct arena *a);
 /* Check the input of a run before it starts. If the staged data are too large, or a required attrib
  * has no value, the noderole enters ERROR and the result is true. */
 bool run_fail_if_too_large(struct core *c, noderole_ix nr, struct str staged);

@@ -87,20 +87,36 @@ struct str required_missing_text(const struct core *c, noderole_ix nr, attrib_ix
 
 /* Each stored document is below its limit, but the staged data are merged from many of them and
  * may exceed STAGED_MAX bytes. */
+struct failure required_size_failure(uint32_t size, struct arena *a)
+{
+    const struct str text =
+        STR_CONCAT(a, STR("the staged data of the run has "), str_from_i64(a, size),
+                   STR(" bytes; the maximum is "), str_from_i64(a, STAGED_MAX));
+    return (struct failure){
+        .status = STR("staged data too large"),
+        .runlog = text,
+        .why = {.code = REASON_DATA_TOO_LARGE, .subject = str_from_i64(a, size), .text = text}};
+}
+
 bool run_fail_if_too_large(struct core *c, noderole_ix nr, struct str staged)
 {
     if (staged.len <= STAGED_MAX)
         return false;
-    const struct str text = STR_CONCAT(
-        c->arena, STR("the staged data of the run has "), str_from_i64(c->arena, staged.len),
-        STR(" bytes; the maximum is "), str_from_i64(c->arena, STAGED_MAX));
-    noderole_fail(c, nr,
-                  &(struct failure){.status = STR("staged data too large"),
-                                    .runlog = text,
-                                    .why = {.code = REASON_DATA_TOO_LARGE,
-                                            .subject = str_from_i64(c->arena, staged.len),
-                                            .text = text}});
+    const struct failure failure = required_size_failure(staged.len, c->arena);
+    noderole_fail(c, nr, &failure);
     return true;
+}
+
+struct failure required_missing_failure(const struct core *c, noderole_ix nr, attrib_ix attrib,
+                                        struct arena *a)
+{
+    const struct str text = required_missing_text(c, nr, attrib, a);
+    return (struct failure){
+        .status = STR("attrib missing"),
+        .runlog = text,
+        .why = {.code = REASON_ATTRIB_MISSING,
+                .subject = STR_CONCAT(a, text_of(c, attrib_at(c, attrib)->name)),
+                .text = text}};
 }
 
 /* Started without the value, the run would fail later and with a less specific message. */
@@ -109,14 +125,8 @@ bool run_fail_if_attrib_missing(struct core *c, noderole_ix nr)
     const attrib_ix attrib = required_missing(c, nr, c->arena);
     if (!attrib.v)
         return false;
-    const struct str text = required_missing_text(c, nr, attrib, c->arena);
-    noderole_fail(c, nr,
-                  &(struct failure){.status = STR("attrib missing"),
-                                    .runlog = text,
-                                    .why = {.code = REASON_ATTRIB_MISSING,
-                                            .subject = STR_CONCAT(
-                                                c->arena, text_of(c, attrib_at(c, attrib)->name)),
-                                            .text = text}});
+    const struct failure failure = required_missing_failure(c, nr, attrib, c->arena);
+    noderole_fail(c, nr, &failure);
     return true;
 }
 

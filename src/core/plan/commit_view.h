@@ -43,7 +43,8 @@ struct projection {
     uint8_t *role_reads;       /* by deployment role of other deployments: its data was read */
     uint8_t *deployment_reads; /* by deployment: a noderole of it was read */
     uint32_t noderoles, nodes, roles, deployments; /* sizes of the arrays */
-    noderole_ix *enqueued;                         /* in the order of the ids of their runs */
+    const struct failure **failures; /* by noderole: why it changes to ERROR; NULL: none does */
+    noderole_ix *enqueued;           /* in the order of the ids of their runs */
     uint32_t enqueued_count, enqueued_cap;
 };
 
@@ -104,6 +105,12 @@ static inline bool view_is_queued(const struct core *c, noderole_ix nr)
 {
     const uint8_t flags = view_flags(c, nr);
     return flags & SEEN_ENQUEUED || (noderole_at(c, nr)->queued.v && !(flags & SEEN_DROPPED));
+}
+
+/* Why the commit changes the noderole to ERROR. NULL: it does not, and its row has the reason. */
+static inline const struct failure *view_failure(const struct core *c, noderole_ix nr)
+{
+    return view_has_noderole(c, nr) && c->view->failures ? c->view->failures[nr.v] : NULL;
 }
 
 /* The user data that is in force. */

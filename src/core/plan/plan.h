@@ -125,6 +125,7 @@ struct plan {
     struct plan_noderoles items, marked, removed, reruns, all, requested, runs;
     deployment_role_ix *roles;
     uint32_t role_count;
+    struct pages failure_pages; /* of view.failures */
     struct pages wave_pages;
     uint32_t *wave; /* by noderole index */
     uint32_t last_wave;

@@ -315,6 +315,7 @@ static void plan_fini(struct plan *p)
         plan_pages_put(&lists[i]->pages);
     plan_pages_put(&p->keys);
     plan_pages_put(&p->other_keys);
+    plan_pages_put(&p->failure_pages);
     plan_pages_put(&p->wave_pages);
     plan_pages_put(&p->order_pages);
     sys_pages_put(p->view.state, p->view.noderoles);
@@ -478,8 +479,9 @@ size_t core_plan_bytes(const struct plan *p)
     const struct plan_noderoles *const lists[] = {&p->items, &p->marked,    &p->removed, &p->reruns,
                                                   &p->all,   &p->requested, &p->runs};
     size_t bytes = sizeof *p + p->arena.held + p->scratch.held + p->keys.size + p->other_keys.size +
-                   p->wave_pages.size + p->order_pages.size + 2 * (size_t)p->view.noderoles +
-                   p->view.nodes + p->view.roles + p->view.deployments;
+                   p->failure_pages.size + p->wave_pages.size + p->order_pages.size +
+                   2 * (size_t)p->view.noderoles + p->view.nodes + p->view.roles +
+                   p->view.deployments;
     for (uint32_t i = 0; i < sizeof lists / sizeof *lists; i++)
         bytes += lists[i]->pages.size;
     return bytes;

@@ -157,6 +157,16 @@ static void project_note_enqueued(struct plan *p, noderole_ix nr)
     v->node_flags[noderole_at(p->c, nr)->node.v] |= SEEN_NODE_QUEUED;
 }
 
+static void project_note_failure(struct plan *p, noderole_ix nr, struct failure failure)
+{
+    struct projection *v = &p->view;
+    if (!v->failures) {
+        p->failure_pages = plan_pages((size_t)v->noderoles * sizeof *v->failures);
+        v->failures = p->failure_pages.at;
+    }
+    v->failures[nr.v] = arena_copy(&p->arena, &failure, sizeof failure);
+}
+
 static bool project_may_queue(const struct plan *p, noderole_ix nr)
 {
     const uint8_t state = view_state(p->c, nr);
@@ -173,13 +183,17 @@ static void project_enqueue(struct plan *p, noderole_ix nr)
     }
     const struct arena_mark mark = arena_mark(&p->scratch);
     plan_read_ancestors(p, nr);
-    const bool fails = required_missing(p->c, nr, &p->scratch).v ||
-                       stage_noderole(p->c, nr, &p->scratch).len > STAGED_MAX;
+    const attrib_ix missing = required_missing(p->c, nr, &p->scratch);
+    const uint32_t size = missing.v ? 0 : stage_noderole(p->c, nr, &p->scratch).len;
+    const bool fails = missing.v || size > STAGED_MAX;
     arena_rewind(&p->scratch, mark);
     plan_cost(p, 20);
-    if (fails && noderole_cell(view_state(p->c, nr), EVENT_FAILED) == 'e')
+    if (fails && noderole_cell(view_state(p->c, nr), EVENT_FAILED) == 'e') {
+        project_note_failure(p, nr,
+                             missing.v ? required_missing_failure(p->c, nr, missing, &p->arena)
+                                       : required_size_failure(size, &p->arena));
         project_enter(p, nr, NODEROLE_ERROR);
-    else if (!fails && !is_queued)
+    } else if (!fails && !is_queued)
         project_note_enqueued(p, nr);
 }
 

@@ -94,10 +94,11 @@ static void why_add_reason(struct why_chain *ch, const struct reason *why, noder
 static void why_add_noderole_reason(struct why_chain *ch, noderole_ix nr)
 {
     const struct noderole *row = noderole_at(ch->c, nr);
+    const struct failure *by_commit = view_failure(ch->c, nr);
     const struct reason why = {.code = (enum reason_code)row->reason,
                                .subject = text_of(ch->c, row->reason_subject),
                                .text = text_of(ch->c, row->reason_text)};
-    why_add_reason(ch, &why, nr, row->node);
+    why_add_reason(ch, by_commit ? &by_commit->why : &why, nr, row->node);
 }
 
 static void why_add_node_reason(struct why_chain *ch, node_ix n)
@@ -127,11 +128,12 @@ static struct str why_hook_message(const struct why_chain *ch, const struct node
 static void why_error(struct why_chain *ch, noderole_ix nr)
 {
     const struct noderole *row = noderole_at(ch->c, nr);
-    const struct str status = text_of(ch->c, row->status);
+    const struct failure *by_commit = view_failure(ch->c, nr);
+    const struct str status = by_commit ? by_commit->status : text_of(ch->c, row->status);
     why_add_noderole(ch, CAUSE_ERROR, nr,
                      CAUSE_TEXT(ch, why_noderole_name(ch, nr), STR(" is in error"),
                                 status.len ? STR(": ") : STR(""), status,
-                                why_hook_message(ch, row)));
+                                by_commit ? STR("") : why_hook_message(ch, row)));
     why_add_noderole_reason(ch, nr);
 }
 

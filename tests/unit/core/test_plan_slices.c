@@ -417,7 +417,7 @@ TEST(a_plan_in_slices_is_the_dry_commit)
           held > 100 && clusters > 10 && power > 100);
 }
 
-/* ---- what a commit removes ---- */
+/* ---- what a commit removes or fails ---- */
 
 static struct command reviving(int64_t n, bool alive)
 {
@@ -507,6 +507,33 @@ TEST(a_grant_of_a_noderole_that_the_commit_removes_is_void)
         held_is(&p, p.d[0], 0, "no_grant", whys[is_void]);
         play_close(&p);
     }
+}
+
+/* A run that a recall has postponed fails when the commit resumes it: its role got a required attrib
+ * without a value. Its node then starts nothing. */
+TEST(what_waits_for_a_noderole_that_the_commit_fails_has_its_reason)
+{
+    struct play p = play_open(8);
+    import(&p.w, "{\"barclamp\":{\"name\":\"late\",\"source_path\":\"p\"},"
+                 "\"roles\":[{\"name\":\"late\",\"jig\":\"script\"}]}");
+    const int64_t late = bind_in(&p, p.d[0], p.n[0], "late");
+    commit_d(&p, p.d[0]);
+    settle(&p.w, NULL);
+    CHECK(state_of(&p.w, late) == NODEROLE_ACTIVE);
+    must_step(&p.w, (struct command){.kind = COMMAND_DEPLOYMENT_PROPOSE,
+                                     .deployment_propose = {.id = p.d[0]}});
+    must_step(&p.w,
+              (struct command){.kind = COMMAND_NODEROLE_ENQUEUE, .noderole_enqueue = {.id = late}});
+    import(&p.w, "{\"barclamp\":{\"name\":\"late\",\"source_path\":\"p\"},"
+                 "\"roles\":[{\"name\":\"late\",\"jig\":\"script\",\"attribs\":["
+                 "{\"name\":\"due\",\"map\":\"due\",\"writable\":true,"
+                 "\"schema\":{\"type\":\"int\",\"required\":true}}]}]}");
+    bind_in(&p, p.d[0], p.n[0], "db");
+    compare_answered(&p, committing(p.d[0]));
+    held_is(&p, p.d[0], 0, "attrib_missing",
+            "attrib `due` of role `late` is required and has no value; an operator of deployment "
+            "`outer` can set it, for node `n1.x.yy` or for the whole deployment, and commit");
+    play_close(&p);
 }
 
 /* ---- what makes a plan stale ---- */
