@@ -201,8 +201,8 @@ uint32_t core_boot_servings(const struct core *c, int64_t node_id, struct arena 
 /* The next node after `after` that the noderole must still publish, in the order of their ids;
  * 0 = none. Nodes above boot_cursor, which it has not got at all, are not among them. */
 int64_t core_boot_next_due(const struct core *c, int64_t noderole_id, int64_t after);
-/* A node that a noderole must still publish, also one above boot_cursor. since_ms and attempt: as in
- * boot_serving. */
+/* A node that a noderole must still publish, also one above boot_cursor. since_ms and attempt: as
+ * in boot_serving. */
 struct boot_due_node {
     int64_t node_id;
     int64_t since_ms;

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "cli/cmd/explain_machines.h"
 #include "cli/cmd/nouns.h"
 #include "cli/cmd/response_output.h"
+#include "cli/output/explain_machines.h"
 #include "cli/output/targets.h"
 #include "cli/output/term_escape.h"
 

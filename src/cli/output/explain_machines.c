@@ -1,4 +1,4 @@
-#include "cli/cmd/explain_machines.h"
+#include "cli/output/explain_machines.h"
 
 #include "cli/output/term_escape.h"
 
