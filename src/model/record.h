@@ -266,7 +266,7 @@ enum table {
     F(TEXT, reason_text)                                                                           \
     F(U32, status_hook)  /* 1 + enum hook whose failure is quoted in status; 0: none is */         \
     F(U32, grant_barred) /* GRANT_VOID_...: committed before the store was restored or imported */ \
-    F(I64, boot_cursor)  /* a role that publishes boots: it has got all nodes up to this id */ \
+    F(I64, boot_cursor)  /* a role that publishes boots: it has got all nodes up to this id */     \
     F(I64, boot_staged)  /* that cursor after the newest attempt, if it succeeds */
 
 #define BOOT_CURSOR_END INT64_MAX /* boot_cursor: it has got all nodes */

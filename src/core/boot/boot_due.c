@@ -324,8 +324,7 @@ struct boot_portion boot_due_stage(const struct core *c, noderole_ix nr, struct 
     struct boot_staging s = {
         .c = c, .arena = a, .role = row->role, .due = json_make(a, JSON_OBJECT)};
     const bool is_complete = row->boot_cursor == BOOT_CURSOR_END;
-    part.last =
-        boot_due_put_changed(&s, nr, is_complete ? c->boot_part : c->boot_part / 2);
+    part.last = boot_due_put_changed(&s, nr, is_complete ? c->boot_part : c->boot_part / 2);
     part.to = is_complete ? BOOT_CURSOR_END : boot_due_put_part(&s, part.from);
     json_set(part.tree, STR("due"), s.due);
     if (!is_complete) {

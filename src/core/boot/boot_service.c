@@ -174,10 +174,10 @@ struct str boot_service_problem(const struct core *c, node_ix n, struct boot_lat
 struct boot_serving boot_service_describe(const struct core *c, noderole_ix nr, node_ix n)
 {
     const struct noderole *row = noderole_at(c, nr);
-    struct boot_serving serving = {
-        .noderole_id = row->o.id,
-        .is_native = role_at(c, row->role)->boot_service == BOOT_SERVICE_NATIVE,
-        .is_served = boot_service_has_served(c, nr, n)};
+    struct boot_serving serving = {.noderole_id = row->o.id,
+                                   .is_native =
+                                       role_at(c, row->role)->boot_service == BOOT_SERVICE_NATIVE,
+                                   .is_served = boot_service_has_served(c, nr, n)};
     if (serving.is_native)
         boot_servers_describe(c, nr, &serving);
     else
