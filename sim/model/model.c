@@ -370,10 +370,10 @@ struct model_server *model_server_of(struct model *m, int64_t node_id)
     return ENTRY(m, servers, node_id);
 }
 
-void model_add_told(struct model *m, struct model_told told)
+void model_add_staged(struct model *m, struct model_staged staged)
 {
-    GROW(m, tolds, m->tolds_count + 1);
-    m->tolds[m->tolds_count++] = told;
+    GROW(m, staged, m->staged_count + 1);
+    m->staged[m->staged_count++] = staged;
 }
 
 void model_add_move(struct model *m, struct model_move move)

@@ -51,13 +51,13 @@ struct model_counts {
     uint64_t instant; /* runs that ended in the step that started them */
     uint64_t causes[CAUSE_COUNT];
     uint64_t waited, went, given_up; /* power actions at the boot barrier */
-    /* who serves boots */
-    uint64_t told, parts, short_parts; /* machines, parts, parts with others after them */
-    uint64_t due_most;                 /* due rows at one time in each world, summed */
-    uint64_t unpublished;              /* runs that failed and were to publish */
-    uint64_t taken, lost, failed;      /* events of boot servers */
-    uint64_t logs;                     /* acknowledged changes that were recorded as runs */
-    uint64_t announced, calls;         /* staged data and hook arguments that say who is served */
+    /* served boots */
+    uint64_t staged, parts, short_parts; /* machines, parts, parts with others after them */
+    uint64_t due_most;                   /* due rows at one time in each world, summed */
+    uint64_t unpublished;                /* runs that failed and were to publish */
+    uint64_t taken, lost, failed;        /* events of boot servers */
+    uint64_t logs;                       /* acknowledged changes that were recorded as runs */
+    uint64_t announced, calls;           /* staged data and hook arguments that say who is served */
     uint64_t ended_run, ended_taken, ended_error, ended_time; /* waits, by what ended them */
     uint64_t rerun;          /* noderoles rerun because content changed their defaults */
     uint64_t replaced, kept; /* automatic nodes when an operator created an admin node */

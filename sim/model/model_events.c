@@ -136,7 +136,7 @@ void model_commit(struct model *m, int64_t id)
 void model_propose(struct model *m, int64_t id)
 {
     model_count(m, id, MODEL_PROPOSE);
-    model_forget_told(m, id);
+    model_forget_staged(m, id);
     event_set_state(m, id, NODEROLE_PROPOSED, true);
 }
 

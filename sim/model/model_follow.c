@@ -175,7 +175,7 @@ static void follow_run_done(struct model *m, const struct run_done_command *done
     m->counts.unpublished +=
         failed && m->roles[m->noderoles[id].role_id].service == MODEL_SERVES_PUBLISHED;
     if (ok) {
-        model_told_ok(m, id, done->attempt);
+        model_publish_ok(m, id, done->attempt);
         m->noderoles[id].run_count++;
         model_ok(m, id);
     } else if (failed) {
@@ -266,20 +266,6 @@ static void follow_outbox_done(struct model *m, const struct core *c,
         follow_hook_commands(m, c, done->hook_commands);
 }
 
-/* A boot server cannot serve: the noderoles on its node fail. */
-static void follow_boot_server(struct model *m, const struct boot_server_command *event)
-{
-    if (event->event != BOOT_EVENT_FAILED || !model_server_is_connected(m, event->node_id))
-        return;
-    MODEL_NODEROLES(m, id)
-    {
-        const struct model_noderole *nr = &m->noderoles[id];
-        if (nr->node_id == event->node_id && nr->state != NODEROLE_PROPOSED &&
-            m->roles[nr->role_id].service == MODEL_SERVES_NATIVE)
-            model_failed(m, id);
-    }
-}
-
 static void follow_command(struct model *m, const struct core *c, const struct command *command)
 {
     const enum command_kind kind = command->kind;
@@ -311,7 +297,7 @@ static void follow_command(struct model *m, const struct core *c, const struct c
     else if (kind == COMMAND_OUTBOX_DONE)
         follow_outbox_done(m, c, &command->outbox_done);
     else if (kind == COMMAND_BOOT_SERVER)
-        follow_boot_server(m, &command->boot_server);
+        model_follow_boot_failure(m, &command->boot_server);
 }
 
 /* ---- nodes that died by another command than an update ---- */

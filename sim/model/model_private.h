@@ -175,13 +175,13 @@ struct model_entry {
     int64_t turn;     /* of the last change */
     int64_t generation;
     int64_t changed_step;
-    uint64_t hash; /* of all of it; 0 = it has none */
-    uint64_t told; /* of what noderoles are told */
+    uint64_t hash;    /* of all of it; 0 = it has none */
+    uint64_t content; /* of what runs publish of it; 0 = it has none */
 };
 
-/* What a run was told: of one node, or of all nodes with after < id <= to, which then have no entry
- * unless a later element says so. */
-struct model_told {
+/* What a run publishes: of one node, or of all nodes with after < id <= to, which then have no
+ * entry unless a later element has one. */
+struct model_staged {
     int64_t noderole_id;
     uint32_t attempt;
     bool is_part; /* all nodes of an interval */
@@ -218,7 +218,7 @@ struct model_move {
     A(struct model_rest, rests)                                                                    \
     A(struct model_belonging, belongings)                                                          \
     A(struct model_entry, entries)                                                                 \
-    A(struct model_told, tolds) /* oldest first */                                                 \
+    A(struct model_staged, staged) /* oldest first */                                              \
     A(struct model_server, servers)                                                                \
     A(struct model_move, moves)                                                                    \
     A(struct model_log, logs)                                                                      \
@@ -281,7 +281,7 @@ bool model_boot_is_old(const struct model *m, int64_t node_id, struct str boot_i
 void model_add_power(struct model *m, struct model_power power);
 struct model_entry *model_entry_of(struct model *m, int64_t node_id);   /* grows the array */
 struct model_server *model_server_of(struct model *m, int64_t node_id); /* grows the array */
-void model_add_told(struct model *m, struct model_told told);
+void model_add_staged(struct model *m, struct model_staged staged);
 void model_add_move(struct model *m, struct model_move move);
 void model_add_log(struct model *m, struct model_log log);
 void model_add_rest(struct model *m, struct model_rest rest);
@@ -425,14 +425,23 @@ struct model_unserved model_find_unserved(struct model *m, const struct core *c,
  * take the records unchecked. */
 const char *model_follow_served(struct model *m, const struct core *c,
                                 const struct command *command, struct arena *scratch);
-bool model_server_is_connected(const struct model *m, int64_t node_id);
-/* The noderole is told of all machines again. */
-void model_forget_told(struct model *m, int64_t noderole_id);
+/* The noderole publishes all machines again. */
+void model_forget_staged(struct model *m, int64_t noderole_id);
 /* The run with this attempt succeeded. */
-void model_told_ok(struct model *m, int64_t noderole_id, uint32_t attempt);
+void model_publish_ok(struct model *m, int64_t noderole_id, uint32_t attempt);
 void model_import_served(struct model *m, const struct core *c);
 /* A noderole that has something to publish has a run, unless the core has work. */
 const char *model_check_publishers(struct model *m);
+
+/* ---- model_servers.c ---- */
+
+struct model_server *model_find_server(struct model *m,
+                                       int64_t node_id); /* NULL: never connected */
+/* Follow the events of boot servers, and predict the records of what they have acknowledged. */
+const char *model_follow_servers(struct model *m, const struct core *c,
+                                 const struct command *command, struct arena *scratch);
+/* A connected boot server cannot serve: the native noderoles on its node fail. */
+void model_follow_boot_failure(struct model *m, const struct boot_server_command *event);
 
 /* ---- model_boot.c ---- */
 

@@ -10,9 +10,9 @@
 /* Which machine is served by which noderole (invariant I21), without the due rows and cursors of
  * the core.
  *
- * For noderoles that publish, the model keeps a book of what their runs were told: the staged data
+ * For noderoles that publish, the model keeps a list of what their runs publish: the staged data
  * of every run, read when it starts, and whether its success was accepted. A machine is served if
- * the newest run that was told of it succeeded, was told its present entry, and the entry has not
+ * the newest run that published it succeeded and had its present entry, and the entry has not
  * changed since the step in which that run started.
  *
  * For native noderoles, the model follows the events of boot servers. A machine is served if the
@@ -25,12 +25,10 @@
  *
  * The violations begin with "I21:". */
 
-enum { HISTORY_SURE = 3000, LOG_NAMES_MAX = 40, LOG_EVERY_MS = 1000 };
-
 /* ---- entries ---- */
 
-/* What a noderole is told of a machine; 0 if it is not in the view. */
-static uint64_t served_hash_told(const struct boot_machine *e, struct arena *a)
+/* Of what runs publish of a machine. */
+static uint64_t served_hash_machine(const struct boot_machine *e, struct arena *a)
 {
     struct buf b = buf_in(a);
     buf_put_str(&b, e->name);
@@ -101,12 +99,12 @@ static void served_read_entry(struct model *m, const struct core *c, int64_t nod
     const struct boot_key key = {BOOT_MACHINE, node_id};
     struct model_entry *entry = model_entry_of(m, node_id);
     struct boot_entry now;
-    uint64_t hash = 0, told = 0;
+    uint64_t hash = 0, staged = 0;
     if (core_boot_view(c, key, a, &now)) {
         struct buf bytes = buf_in(a);
         boot_entry_encode(&now, &bytes);
         hash = hash64(buf_str(&bytes), 19);
-        told = served_hash_told(&now.machine, a);
+        staged = served_hash_machine(&now.machine, a);
     }
     if (hash != entry->hash || (!entry->is_open && core_boot_turn(c, key) == BOOT_TURN_OPEN))
         served_change(m, entry);
@@ -115,7 +113,7 @@ static void served_read_entry(struct model *m, const struct core *c, int64_t nod
     entry->generation = node.node.boot_generation;
     entry->exists = true;
     entry->hash = hash;
-    entry->told = told;
+    entry->content = staged;
 }
 
 static void served_read_entries(struct model *m, const struct core *c, struct arena *a)
@@ -129,7 +127,7 @@ static void served_read_entries(struct model *m, const struct core *c, struct ar
         if (entry->hash)
             served_change(m, entry);
         entry->exists = false;
-        entry->hash = entry->told = 0;
+        entry->hash = entry->content = 0;
     }
 }
 
@@ -141,53 +139,53 @@ static bool served_is_published(const struct model *m, const struct model_nodero
            m->roles[nr->role_id].service == MODEL_SERVES_PUBLISHED;
 }
 
-void model_forget_told(struct model *m, int64_t noderole_id)
+void model_forget_staged(struct model *m, int64_t noderole_id)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < m->tolds_count; i++)
-        if (m->tolds[i].noderole_id != noderole_id)
-            m->tolds[kept++] = m->tolds[i];
-    m->tolds_count = kept;
+    for (uint32_t i = 0; i < m->staged_count; i++)
+        if (m->staged[i].noderole_id != noderole_id)
+            m->staged[kept++] = m->staged[i];
+    m->staged_count = kept;
 }
 
-void model_told_ok(struct model *m, int64_t noderole_id, uint32_t attempt)
+void model_publish_ok(struct model *m, int64_t noderole_id, uint32_t attempt)
 {
-    for (uint32_t i = 0; i < m->tolds_count; i++)
-        if (m->tolds[i].noderole_id == noderole_id && m->tolds[i].attempt == attempt)
-            m->tolds[i].is_done = true;
+    for (uint32_t i = 0; i < m->staged_count; i++)
+        if (m->staged[i].noderole_id == noderole_id && m->staged[i].attempt == attempt)
+            m->staged[i].is_done = true;
 }
 
-/* The newest that the noderole was told of the node; NULL: nothing. */
-static const struct model_told *served_find_told(const struct model *m, int64_t noderole_id,
-                                                 int64_t node_id)
+/* The newest element for the node; NULL: no run has published it. */
+static const struct model_staged *served_find_staged(const struct model *m, int64_t noderole_id,
+                                                     int64_t node_id)
 {
-    for (uint32_t i = m->tolds_count; i-- > 0;)
-        if (m->tolds[i].noderole_id == noderole_id && m->tolds[i].after < node_id &&
-            m->tolds[i].to >= node_id)
-            return &m->tolds[i];
+    for (uint32_t i = m->staged_count; i-- > 0;)
+        if (m->staged[i].noderole_id == noderole_id && m->staged[i].after < node_id &&
+            m->staged[i].to >= node_id)
+            return &m->staged[i];
     return NULL;
 }
 
-/* A part covers what earlier runs were told of its machines. */
-static void served_add_told(struct model *m, struct model_told told)
+/* A part replaces what earlier runs had of its machines. */
+static void served_add_staged(struct model *m, struct model_staged staged)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < m->tolds_count; i++)
-        if (m->tolds[i].noderole_id != told.noderole_id || m->tolds[i].after < told.after ||
-            m->tolds[i].to > told.to || (m->tolds[i].is_part && !told.is_part))
-            m->tolds[kept++] = m->tolds[i];
-    m->tolds_count = kept;
-    model_add_told(m, told);
+    for (uint32_t i = 0; i < m->staged_count; i++)
+        if (m->staged[i].noderole_id != staged.noderole_id || m->staged[i].after < staged.after ||
+            m->staged[i].to > staged.to || (m->staged[i].is_part && !staged.is_part))
+            m->staged[kept++] = m->staged[i];
+    m->staged_count = kept;
+    model_add_staged(m, staged);
 }
 
-/* Parts that include the node have been published; before that it is told of it again, even if it
- * was due. */
+/* A part that includes the node has been published; before that the node is published again, even
+ * if it was due meanwhile. */
 static bool served_has_part(const struct model *m, int64_t noderole_id, int64_t node_id)
 {
-    for (uint32_t i = 0; i < m->tolds_count; i++) {
-        const struct model_told *told = &m->tolds[i];
-        if (told->noderole_id == noderole_id && told->is_part && told->is_done &&
-            told->after < node_id && told->to >= node_id)
+    for (uint32_t i = 0; i < m->staged_count; i++) {
+        const struct model_staged *staged = &m->staged[i];
+        if (staged->noderole_id == noderole_id && staged->is_part && staged->is_done &&
+            staged->after < node_id && staged->to >= node_id)
             return true;
     }
     return false;
@@ -202,18 +200,18 @@ static bool served_changed_now(const struct model *m, int64_t node_id)
 /* The present entry of a node, also of one that does not exist: 0. */
 static uint64_t served_present(const struct model *m, int64_t node_id)
 {
-    return node_id > 0 && node_id < (int64_t)m->entries_count ? m->entries[node_id].told : 0;
+    return node_id > 0 && node_id < (int64_t)m->entries_count ? m->entries[node_id].content : 0;
 }
 
 /* A part has every machine of its interval that is in the view. */
 static const char *served_check_part(struct model *m, int64_t noderole_id, const struct json *due,
-                                     const struct model_told *part, struct arena *a)
+                                     const struct model_staged *part, struct arena *a)
 {
     for (int64_t id = part->after + 1; id <= part->to && id < (int64_t)m->entries_count; id++) {
         struct buf key = buf_in(a);
         buf_put_i64(&key, id);
-        if (m->entries[id].told && !served_changed_now(m, id) && !json_get(due, buf_str(&key)))
-            return model_report(m, "I21: noderole %lld is not told of node %lld in its part",
+        if (m->entries[id].content && !served_changed_now(m, id) && !json_get(due, buf_str(&key)))
+            return model_report(m, "I21: the part of noderole %lld has no entry of node %lld",
                                 (long long)noderole_id, (long long)id);
     }
     return NULL;
@@ -225,42 +223,42 @@ static const char *served_read_part(struct model *m, const struct model_run *run
     const int64_t id = run->noderole_id;
     const struct json *due = json_get(boot, STR("due"));
     const struct json *range = json_get(boot, STR("part"));
-    struct model_told told = {.noderole_id = id, .attempt = run->attempt, .step = m->step};
+    struct model_staged staged = {.noderole_id = id, .attempt = run->attempt, .step = m->step};
     if (!due || due->kind != JSON_OBJECT)
         return model_report(m, "I21: run %lld is staged without due machines", (long long)run->id);
     if (range) {
         const struct json *to = json_get(range, STR("to"));
-        told.to = INT64_MAX;
-        if (!json_as_i64(json_get(range, STR("after")), &told.after) || !to ||
-            (to->kind != JSON_NULL && !json_as_i64(to, &told.to)))
+        staged.to = INT64_MAX;
+        if (!json_as_i64(json_get(range, STR("after")), &staged.after) || !to ||
+            (to->kind != JSON_NULL && !json_as_i64(to, &staged.to)))
             return model_report(m, "I21: run %lld is staged with a wrong part", (long long)run->id);
-        told.is_part = true;
+        staged.is_part = true;
         m->counts.parts++;
-        m->counts.short_parts += told.to != INT64_MAX;
-        served_add_told(m, told);
-        const char *trouble = served_check_part(m, id, due, &told, a);
+        m->counts.short_parts += staged.to != INT64_MAX;
+        served_add_staged(m, staged);
+        const char *trouble = served_check_part(m, id, due, &staged, a);
         if (trouble)
             return trouble;
     }
-    told.is_part = false;
+    staged.is_part = false;
     for (const struct json *item = due->first; item; item = item->next) {
         int64_t node_id = 0;
         if (!str_parse_i64(item->key, &node_id))
-            return model_report(m, "I21: run %lld is told of a node without id",
+            return model_report(m, "I21: run %lld is staged with a node without id",
                                 (long long)run->id);
-        told.after = node_id - 1;
-        told.to = node_id;
-        told.hash = served_hash_staged(item, a);
-        if (told.hash != served_present(m, node_id) && !served_changed_now(m, node_id))
-            return model_report(m, "I21: run %lld is told an entry of node %lld that it has not",
+        staged.after = node_id - 1;
+        staged.to = node_id;
+        staged.hash = served_hash_staged(item, a);
+        if (staged.hash != served_present(m, node_id) && !served_changed_now(m, node_id))
+            return model_report(m, "I21: run %lld is staged with another entry of node %lld",
                                 (long long)run->id, (long long)node_id);
-        m->counts.told++;
-        served_add_told(m, told);
+        m->counts.staged++;
+        served_add_staged(m, staged);
     }
     return NULL;
 }
 
-/* Runs of roles that announce to boot their machine are told how its boot stands. */
+/* Runs of roles that announce to boot their machine are staged with the state of its boot. */
 static const char *served_check_announced(struct model *m, const struct core *c,
                                           const struct model_run *run, const struct json *boot)
 {
@@ -273,7 +271,7 @@ static const char *served_check_announced(struct model *m, const struct core *c,
                             (long long)run->id);
     if (!served_changed_now(m, run->node_id) &&
         ((served->kind == JSON_TRUE) != is_served || (problem->text.len == 0) != is_served))
-        return model_report(m, "I21: run %lld is told that node %lld is%s served",
+        return model_report(m, "I21: run %lld is staged as if node %lld was%s served",
                             (long long)run->id, (long long)run->node_id,
                             served->kind == JSON_TRUE ? "" : " not");
     m->counts.announced++;
@@ -309,136 +307,16 @@ static const char *served_read_starts(struct model *m, const struct core *c, str
     return NULL;
 }
 
-/* ---- boot servers ---- */
-
-static struct model_server *served_find_server(struct model *m, int64_t node_id)
-{
-    return node_id > 0 && node_id < (int64_t)m->servers_count ? &m->servers[node_id] : NULL;
-}
-
-bool model_server_is_connected(const struct model *m, int64_t node_id)
-{
-    return node_id > 0 && node_id < (int64_t)m->servers_count && m->servers[node_id].is_connected;
-}
-
-/* The machines that changed in the turns (after, to], as the history names them. */
-static uint64_t served_hash_log(struct model *m, const struct core *c, int64_t after, int64_t to,
-                                struct arena *a)
-{
-    struct buf names = buf_in(a), log = buf_in(a);
-    uint32_t count = 0;
-    for (uint32_t id = 1; id < m->entries_count; id++) {
-        bool changed = false;
-        for (uint32_t i = 0; i < m->moves_count; i++)
-            changed = changed || (m->moves[i].node_id == (int64_t)id && m->moves[i].turn > after &&
-                                  m->moves[i].turn <= to);
-        struct record node;
-        if (!changed || ++count > LOG_NAMES_MAX)
-            continue;
-        buf_put_z(&names, count > 1 ? ", " : "");
-        if (core_record(c, TABLE_NODE, id, &node)) {
-            buf_put_str(&names, node.node.name);
-        } else {
-            buf_put_z(&names, "deleted node ");
-            buf_put_u64(&names, id);
-        }
-    }
-    if (!count)
-        return 0;
-    buf_put_u64(&log, count);
-    buf_put_z(&log, count == 1 ? " machine: " : " machines: ");
-    buf_put_str(&log, buf_str(&names));
-    buf_put_z(&log, count > LOG_NAMES_MAX ? ", ..." : "");
-    return hash64(buf_str(&log), 0);
-}
-
-/* The changes that the server has acknowledged are recorded, at most once in a second. */
-static void served_expect_log(struct model *m, const struct core *c, int64_t node_id,
-                              int64_t mono_ms, struct arena *a)
-{
-    struct model_server *server = &m->servers[node_id];
-    if (server->logged >= server->taken || mono_ms - server->logged_ms < LOG_EVERY_MS)
-        return;
-    const uint64_t hash = served_hash_log(m, c, server->logged, server->taken, a);
-    server->logged = server->taken;
-    if (!hash)
-        return;
-    server->logged_ms = mono_ms;
-    MODEL_NODEROLES(m, id)
-    {
-        struct model_noderole *nr = &m->noderoles[id];
-        if (nr->node_id != node_id || nr->state == NODEROLE_PROPOSED ||
-            m->roles[nr->role_id].service != MODEL_SERVES_NATIVE || model_live_run(m, id))
-            continue;
-        nr->log_hash = hash;
-        nr->logs++;
-    }
-}
-
-static void served_follow_server(struct model *m, const struct core *c,
-                                 const struct boot_server_command *event, int64_t mono_ms,
-                                 struct arena *a)
-{
-    struct model_server *server = model_server_of(m, event->node_id);
-    switch ((enum boot_event)event->event) {
-    case BOOT_EVENT_CONNECTED:
-        server->is_known = server->is_connected = true;
-        server->taken = 0;
-        m->has_servers = true;
-        return;
-    case BOOT_EVENT_LOST:
-        m->counts.lost += server->is_connected;
-        server->is_connected = false;
-        server->taken = 0;
-        return;
-    case BOOT_EVENT_TAKEN:
-        if (!server->is_connected || event->turn <= server->taken)
-            return;
-        m->counts.taken++;
-        if (!server->taken && event->turn > server->logged)
-            server->logged = event->turn; /* the base image */
-        server->taken = event->turn;
-        served_expect_log(m, c, event->node_id, mono_ms, a);
-        return;
-    case BOOT_EVENT_FAILED: m->counts.failed += server->is_connected; return;
-    case BOOT_EVENT_COUNT: break;
-    }
-}
-
-/* The attempts of native noderoles are exactly the records of their histories. */
-static const char *served_check_logs(struct model *m, const struct core *c)
-{
-    MODEL_NODEROLES(m, id)
-    {
-        struct model_noderole *nr = &m->noderoles[id];
-        struct record record;
-        must(core_record(c, TABLE_NODEROLE, id, &record));
-        const bool is_native = m->roles[nr->role_id].service == MODEL_SERVES_NATIVE;
-        const uint32_t expected = nr->served_attempt + nr->logs;
-        nr->served_attempt = record.noderole.attempt;
-        if (nr->logs) {
-            model_add_log(m, (struct model_log){id, record.noderole.attempt, nr->log_hash});
-            m->counts.logs++;
-        }
-        nr->logs = 0;
-        if (is_native && nr->was_native && m->moves_count < HISTORY_SURE &&
-            record.noderole.attempt != expected)
-            return model_report(m, "I21: noderole %lld has %u attempts and should have %u",
-                                (long long)id, record.noderole.attempt, expected);
-        nr->was_native = is_native && !model_live_run(m, id);
-    }
-    return NULL;
-}
-
 /* ---- comparison ---- */
 
 enum served { SERVED_NO, SERVED_YES, SERVED_UNKNOWN };
 
 static bool served_is_late(const struct model *m, int64_t noderole_id, int64_t node_id)
 {
-    const struct model_told *told = served_find_told(m, noderole_id, node_id);
-    return !told || !told->is_done || !served_has_part(m, noderole_id, node_id) ||
-           (node_id < (int64_t)m->entries_count && m->entries[node_id].changed_step >= told->step);
+    const struct model_staged *staged = served_find_staged(m, noderole_id, node_id);
+    return !staged || !staged->is_done || !served_has_part(m, noderole_id, node_id) ||
+           (node_id < (int64_t)m->entries_count &&
+            m->entries[node_id].changed_step >= staged->step);
 }
 
 /* A node that was in no view since the load waits for a row only. Whether there is one is not known
@@ -448,7 +326,7 @@ static enum served served_by_noderole(struct model *m, int64_t id, int64_t node_
     const struct model_noderole *nr = &m->noderoles[id];
     const struct model_entry *entry = model_entry_of(m, node_id);
     if (m->roles[nr->role_id].service == MODEL_SERVES_NATIVE) {
-        const struct model_server *server = served_find_server(m, nr->node_id);
+        const struct model_server *server = model_find_server(m, nr->node_id);
         if (!m->boot_server || !entry->was_in_view)
             return SERVED_YES;
         return !entry->is_open && server && server->is_connected && server->taken >= entry->turn
@@ -503,11 +381,11 @@ static const char *served_compare_node(struct model *m, const struct core *c, in
                 m, "I21: after %s node %lld is%s served by noderole %lld for the core only",
                 command_name(command ? command->kind : COMMAND_TICK), (long long)node_id,
                 all[i].is_served ? "" : " not", (long long)id);
-        const struct model_told *told = served_find_told(m, id, node_id);
-        if (!is_native && served == SERVED_YES && told && told->hash != entry->told)
-            return model_report(m, "I21: noderole %lld was told another entry of node %lld",
+        const struct model_staged *staged = served_find_staged(m, id, node_id);
+        if (!is_native && served == SERVED_YES && staged && staged->hash != entry->content)
+            return model_report(m, "I21: noderole %lld has published another entry of node %lld",
                                 (long long)id, (long long)node_id);
-        const struct model_server *server = served_find_server(m, nr->node_id);
+        const struct model_server *server = model_find_server(m, nr->node_id);
         if (is_native && (all[i].is_connected != (server && server->is_connected) ||
                           all[i].taken != (server ? server->taken : 0)))
             return model_report(m, "I21: the boot server of noderole %lld is in another state",
@@ -519,7 +397,7 @@ static const char *served_compare_node(struct model *m, const struct core *c, in
                                      (long long)all[i].noderole_id);
 }
 
-/* A row is of a noderole that publishes, and of a machine that it must be told of. */
+/* A row is of a noderole that publishes, and of a machine that it must publish. */
 static const char *served_check_rows(struct model *m, const struct core *c)
 {
     uint64_t count = 0;
@@ -556,8 +434,9 @@ static const char *served_check_hooks(struct model *m, const struct core *c, str
         const struct json *problem = json_get(tree, STR("boot_problem"));
         if (!served || !problem || (served->kind == JSON_TRUE) != !unserved.first ||
             (problem->text.len != 0) != unserved.has_error)
-            return model_report(m, "I21: on_node_change of node %lld is told another boot",
-                                (long long)row.outbox.object_id);
+            return model_report(
+                m, "I21: on_node_change of node %lld has another boot_served or boot_problem",
+                (long long)row.outbox.object_id);
         m->counts.calls++;
     }
     return NULL;
@@ -565,11 +444,11 @@ static const char *served_check_hooks(struct model *m, const struct core *c, str
 
 static void served_forget_removed(struct model *m)
 {
-    for (uint32_t i = 0; i < m->tolds_count; i++) {
-        const struct model_noderole *nr = model_find_noderole(m, m->tolds[i].noderole_id);
+    for (uint32_t i = 0; i < m->staged_count; i++) {
+        const struct model_noderole *nr = model_find_noderole(m, m->staged[i].noderole_id);
         if (nr && served_is_published(m, nr))
             continue;
-        model_forget_told(m, m->tolds[i].noderole_id);
+        model_forget_staged(m, m->staged[i].noderole_id);
         i = (uint32_t)-1;
     }
 }
@@ -577,19 +456,11 @@ static void served_forget_removed(struct model *m)
 const char *model_follow_served(struct model *m, const struct core *c,
                                 const struct command *command, struct arena *scratch)
 {
-    const char *trouble = NULL;
     const struct arena_mark mark = arena_mark(scratch);
     m->step++;
     served_forget_removed(m);
     served_read_entries(m, c, scratch);
-    if (command && command->kind == COMMAND_BOOT_SERVER)
-        served_follow_server(m, c, &command->boot_server, command->mono_ms, scratch);
-    for (uint32_t id = 1; command && command->kind == COMMAND_TICK && id < m->servers_count; id++)
-        served_expect_log(m, c, id, command->mono_ms, scratch);
-    for (uint32_t id = 1; id < m->servers_count; id++)
-        if (m->servers[id].is_known && core_next_id(c, TABLE_NODE, (int64_t)id - 1) != (int64_t)id)
-            m->servers[id] = (struct model_server){0};
-    trouble = served_check_logs(m, c);
+    const char *trouble = model_follow_servers(m, c, command, scratch);
     for (int64_t id = 0; !trouble && (id = core_next_id(c, TABLE_NODE, id)) != 0;)
         trouble = served_compare_node(m, c, id, command, scratch);
     if (!trouble)
@@ -646,7 +517,7 @@ void model_restart_served(struct model *m, const struct core *c)
 void model_import_served(struct model *m, const struct core *c)
 {
     struct arena arena = {0};
-    m->tolds_count = 0;
+    m->staged_count = 0;
     m->step++;
     served_read_entries(m, c, &arena);
     for (uint32_t id = 1; id < m->entries_count; id++)

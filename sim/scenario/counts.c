@@ -153,13 +153,13 @@ static void counts_print_cells(const struct counts *counts, FILE *out)
     fprintf(out, "\n");
 }
 
-/* Who serves boots: the numbers of model.h, each of which must have occurred. */
+/* Served boots: the numbers of model.h, each of which must have occurred. */
 static const struct {
     const char *name;
     size_t offset; /* in struct model_counts */
 } serving[] = {
-    {"machines told", offsetof(struct model_counts, told)},
-    {"parts told", offsetof(struct model_counts, parts)},
+    {"machines staged", offsetof(struct model_counts, staged)},
+    {"parts staged", offsetof(struct model_counts, parts)},
     {"parts before others", offsetof(struct model_counts, short_parts)},
     {"most due rows", offsetof(struct model_counts, due_most)},
     {"runs that did not publish", offsetof(struct model_counts, unpublished)},
@@ -183,7 +183,7 @@ static uint64_t counts_serving(const struct counts *counts, uint32_t i)
 static void counts_print_serving(const struct counts *counts, FILE *out)
 {
     uint32_t column = 0;
-    fprintf(out, "who serves boots\n");
+    fprintf(out, "served boots\n");
     for (uint32_t i = 0; i < sizeof serving / sizeof *serving; i++)
         counts_print_pair(out, &column, serving[i].name, counts_serving(counts, i));
     counts_end_columns(out, &column);
@@ -313,7 +313,7 @@ uint32_t counts_missing(const struct counts *counts, const struct options *optio
                                    "action that waited until its timeout");
     for (uint32_t i = 0; i < sizeof serving / sizeof *serving; i++)
         count += counts_report_missing(out, !counts_serving(counts, i),
-                                       "who serves boots:", serving[i].name);
+                                       "served boots:", serving[i].name);
     count += counts_report_missing(out, !counts->boot_changes, "boot view", "change");
     count += counts_report_missing(out, !counts->boot_copies, "boot view", "copy of a boot server");
     count += counts_report_missing(out, !counts->model.rerun, "commit",

@@ -46,7 +46,7 @@ void boot_sim_arrives(struct world *w, int64_t connection, struct str bytes);
 void boot_sim_notice_loss(struct world *w, int64_t connection);
 void boot_sim_trouble(struct world *w, int64_t node_id);
 void boot_sim_taken(struct world *w, int64_t connection, struct str bytes);
-void boot_sim_tells(struct world *w, int64_t node_id);
+void boot_sim_notifies(struct world *w, int64_t node_id);
 
 /* ---- operator*.c (operator.h): random commands of operators ---- */
 

@@ -15,15 +15,16 @@
  * a copy of the boot view and acknowledges each turn that it has reached; then the copy is compared
  * with the view at that turn (I19).
  *
- * The daemon end tells the core what happens to its connection, in order: CONNECTED when it begins
- * and after every load of a core, TAKEN when an acknowledgement arrives, LOST when it notices the
- * loss, and FAILED when the process reports that it cannot serve. What the turn does not accept is
- * kept and told later. Acknowledgements of an earlier load are dropped, as the daemon does.
+ * The daemon end reports to the core what happens to its connection, in order: CONNECTED when it
+ * begins and after every load of a core, TAKEN when an acknowledgement arrives, LOST when it
+ * notices the loss, and FAILED when the process reports that it cannot serve. What the turn does
+ * not accept is kept and sent later. Acknowledgements of an earlier load are dropped, as the daemon
+ * does.
  *
- * Messages of one connection arrive in order; acknowledgements may be late, and arrive twice. A connection is lost with everything that is on its
- * way, the daemon notices that later, and a new connection begins with a base image. A process that
- * restarts loses its copy; otherwise it keeps the copy until the next base image is complete. A
- * crash of the daemon ends all connections. */
+ * Messages of one connection arrive in order; acknowledgements may be late, and arrive twice. A
+ * connection is lost with everything that is on its way, the daemon notices that later, and a new
+ * connection begins with a base image. A process that restarts loses its copy; otherwise it keeps
+ * the copy until the next base image is complete. A crash of the daemon ends all connections. */
 
 enum {
     SECOND = 1000,
@@ -32,8 +33,8 @@ enum {
     ENTRIES_READ = 8, /* of a base image, in one event */
 };
 
-/* An event that the core is to be told. */
-struct boot_tell {
+/* An event that is to be reported to the core. */
+struct boot_notice {
     enum boot_event event;
     int64_t turn;
 };
@@ -41,8 +42,8 @@ struct boot_tell {
 struct boot_server {
     int64_t node_id;
     /* the daemon end */
-    struct boot_tell *tells;
-    uint32_t tell_count, tell_cap;
+    struct boot_notice *notices;
+    uint32_t notice_count, notice_cap;
     int64_t connection; /* number of the connection; 0 = none */
     bool is_begun;      /* the first part of the base image was sent */
     bool is_complete;   /* the whole base image was sent */
@@ -94,47 +95,49 @@ static struct boot_server *boot_sim_of_node(struct world *w, int64_t node_id)
 
 /* ---- events for the core ---- */
 
-void boot_sim_tells(struct world *w, int64_t node_id)
+void boot_sim_notifies(struct world *w, int64_t node_id)
 {
     struct boot_server *server = boot_sim_of_node(w, node_id);
     uint32_t done = 0;
     must(server);
-    for (; done < server->tell_count; done++) {
-        const struct boot_tell *tell = &server->tells[done];
+    for (; done < server->notice_count; done++) {
+        const struct boot_notice *notice = &server->notices[done];
         struct command command = {.kind = COMMAND_BOOT_SERVER, .actor = STR("boot")};
         command.boot_server.node_id = node_id;
-        command.boot_server.event = tell->event;
-        command.boot_server.turn = tell->turn;
-        if (tell->event == BOOT_EVENT_FAILED)
+        command.boot_server.event = notice->event;
+        command.boot_server.turn = notice->turn;
+        if (notice->event == BOOT_EVENT_FAILED)
             command.boot_server.text = STR("port 67 is in use by another process");
         if (turn_submit(w->turn, &command) != OK)
             break;
     }
-    server->tell_count -= done;
-    memmove(server->tells, server->tells + done, server->tell_count * sizeof *server->tells);
-    if (server->tell_count)
-        world_in(w, prng_between(&w->boot_servers->rng, SECOND, 20 * SECOND), EVENT_BOOT_TELLS,
+    server->notice_count -= done;
+    memmove(server->notices, server->notices + done,
+            server->notice_count * sizeof *server->notices);
+    if (server->notice_count)
+        world_in(w, prng_between(&w->boot_servers->rng, SECOND, 20 * SECOND), EVENT_BOOT_NOTIFIES,
                  node_id);
 }
 
 /* It is submitted by an event, because the turn may be at work. */
-static void boot_sim_tell(struct world *w, struct boot_server *server, struct boot_tell tell)
+static void boot_sim_notify(struct world *w, struct boot_server *server, struct boot_notice notice)
 {
-    if (server->tell_count == server->tell_cap) {
-        server->tell_cap = server->tell_cap ? 2 * server->tell_cap : 8;
-        server->tells = realloc(server->tells, server->tell_cap * sizeof *server->tells);
-        must(server->tells);
+    if (server->notice_count == server->notice_cap) {
+        server->notice_cap = server->notice_cap ? 2 * server->notice_cap : 8;
+        server->notices = realloc(server->notices, server->notice_cap * sizeof *server->notices);
+        must(server->notices);
     }
-    server->tells[server->tell_count++] = tell;
-    if (server->tell_count == 1)
-        world_in(w, 0, EVENT_BOOT_TELLS, server->node_id);
+    server->notices[server->notice_count++] = notice;
+    if (server->notice_count == 1)
+        world_in(w, 0, EVENT_BOOT_NOTIFIES, server->node_id);
 }
 
-static void boot_sim_tell_event(struct world *w, struct boot_server *server, enum boot_event event)
+static void boot_sim_notify_event(struct world *w, struct boot_server *server,
+                                  enum boot_event event)
 {
-    boot_sim_tell(w, server, (struct boot_tell){event, 0});
+    boot_sim_notify(w, server, (struct boot_notice){event, 0});
     if (event != BOOT_EVENT_CONNECTED && world_fault(w, FAULT_BOOT_TWICE))
-        boot_sim_tell(w, server, (struct boot_tell){event, 0});
+        boot_sim_notify(w, server, (struct boot_notice){event, 0});
 }
 
 /* The process reports whether it has the files of an environment; some reports are of one that
@@ -245,8 +248,8 @@ static void boot_sim_loaded(void *self, int64_t turn)
         struct boot_server *server = &all->at[i];
         if (!server->connection)
             continue;
-        server->tell_count = 0; /* the core knows no connection */
-        boot_sim_tell_event(w, server, BOOT_EVENT_CONNECTED);
+        server->notice_count = 0; /* the core knows no connection */
+        boot_sim_notify_event(w, server, BOOT_EVENT_CONNECTED);
         boot_sim_begin_base(w, server);
     }
 }
@@ -285,7 +288,7 @@ void boot_sim_connect(struct world *w, int64_t node_id)
         return;
     server->connection = server->joined = ++w->boot_servers->connections;
     server->is_receiving = false;
-    boot_sim_tell_event(w, server, BOOT_EVENT_CONNECTED);
+    boot_sim_notify_event(w, server, BOOT_EVENT_CONNECTED);
     boot_sim_begin_base(w, server);
     boot_sim_report_bootenv(w);
 }
@@ -299,7 +302,7 @@ void boot_sim_taken(struct world *w, int64_t connection, struct str bytes)
     must(varint_read(bytes, &at, &loads) && varint_read(bytes, &at, &turn));
     if (server && server->connection == connection && server->joined == connection &&
         (int64_t)loads == w->boot_servers->loads)
-        boot_sim_tell(w, server, (struct boot_tell){BOOT_EVENT_TAKEN, (int64_t)turn});
+        boot_sim_notify(w, server, (struct boot_notice){BOOT_EVENT_TAKEN, (int64_t)turn});
 }
 
 /* The daemon notices that the connection is lost. */
@@ -309,7 +312,7 @@ void boot_sim_notice_loss(struct world *w, int64_t connection)
     if (!server || server->connection != connection)
         return;
     server->connection = 0;
-    boot_sim_tell_event(w, server, BOOT_EVENT_LOST);
+    boot_sim_notify_event(w, server, BOOT_EVENT_LOST);
     world_in(w, prng_between(&w->boot_servers->rng, SECOND, HOUR), EVENT_BOOT_CONNECTS,
              server->node_id);
 }
@@ -395,7 +398,7 @@ void boot_sim_trouble(struct world *w, int64_t node_id)
     if (prng_chance(rng, 200))
         boot_sim_report_bootenv(w);
     if (server->connection && world_fault(w, FAULT_BOOT_FAILED))
-        boot_sim_tell_event(w, server, BOOT_EVENT_FAILED);
+        boot_sim_notify_event(w, server, BOOT_EVENT_FAILED);
     const bool restarts = prng_chance(rng, 60);
     if (!server->joined || (!restarts && !prng_chance(rng, 60)))
         return;
@@ -415,7 +418,7 @@ void boot_sim_daemon_crashed(struct world *w)
     for (uint32_t i = 0; i < all->count; i++) {
         struct boot_server *server = &all->at[i];
         server->joined = 0;
-        server->tell_count = 0;
+        server->notice_count = 0;
         if (server->connection)
             world_in(w, prng_between(&all->rng, 1, MINUTE), EVENT_BOOT_CONNECTS, server->node_id);
         server->connection = 0;
@@ -437,7 +440,7 @@ void boot_sim_fini(struct world *w)
     for (uint32_t i = 0; i < all->count; i++) {
         boot_copy_fini(&all->at[i].copy);
         boot_copy_fini(&all->at[i].base);
-        free(all->at[i].tells);
+        free(all->at[i].notices);
     }
     free(all->at);
     free(all);

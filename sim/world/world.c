@@ -376,7 +376,7 @@ static void world_dispatch(struct world *w, const struct event *event)
     case EVENT_BOOT_LOST: boot_sim_notice_loss(w, event->id); return;
     case EVENT_BOOT_TROUBLE: boot_sim_trouble(w, event->id); return;
     case EVENT_BOOT_TAKEN: boot_sim_taken(w, event->id, event->bytes); return;
-    case EVENT_BOOT_TELLS: boot_sim_tells(w, event->id); return;
+    case EVENT_BOOT_NOTIFIES: boot_sim_notifies(w, event->id); return;
     }
 }
 

@@ -47,7 +47,7 @@ enum event_kind {
     EVENT_BOOT_LOST,     /* the daemon notices that connection `id` is lost        */
     EVENT_BOOT_TROUBLE,  /* the boot server of node `id` may fail                  */
     EVENT_BOOT_TAKEN,    /* an acknowledgement arrives by connection `id`          */
-    EVENT_BOOT_TELLS,    /* what the daemon end of node `id` has to tell the core  */
+    EVENT_BOOT_NOTIFIES, /* the daemon end of node `id` reports to the core */
 };
 
 /* One attempt of a run. Entries are never deleted, so that a second start is detected (I3). */
