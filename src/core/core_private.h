@@ -239,6 +239,8 @@ void run_drop_queued(struct core *c, noderole_ix nr);
  * is not parked after a failure. */
 bool run_skip_backoff(struct core *c, run_ix run);
 bool run_is_parked(const struct core *c, int64_t id);
+void runs_tick(struct core *c);
+int64_t runs_next_deadline(const struct core *c); /* mono_ms; -1 = none */
 void run_load_timer(struct core *c, run_ix run); /* a PARKED run was loaded */
 void run_forget_node(struct core *c, node_ix n); /* node is being deleted */
 
@@ -545,6 +547,8 @@ void node_apply_target(struct core *c, node_ix n);
 void node_powersave(struct core *c, noderole_ix nr);
 /* True if a hammer of the node offers this power action. */
 bool node_can_power(const struct core *c, node_ix n, struct str action);
+/* The forced power action instead of a graceful one that no hammer of the node offers. */
+struct str node_choose_power(const struct core *c, node_ix n, struct str action);
 /* All power actions that they offer, for messages: "reboot, on, off". */
 struct str node_power_actions(const struct core *c, node_ix n, struct arena *a);
 

@@ -11,7 +11,7 @@
 #include "model/access_level.h"
 #include "model/fields.h"
 #include "model/network_record.h"
-#include "model/power_state.h"
+#include "model/power.h"
 
 #define TABLES(T)                                                                                  \
     T(SETTINGS, settings)                                                                          \

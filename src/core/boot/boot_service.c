@@ -1,7 +1,6 @@
 #include "core/boot/boot_service.h"
 
 #include "base/containers/sort.h"
-#include "base/json/json.h"
 #include "core/boot/boot_changes.h"
 #include "core/machine/grants.h"
 #include "core/plan/commit_view.h"
@@ -16,8 +15,8 @@
  *
  * A node is served if every committed noderole that serves boots has its current entry of the boot
  * view. A node that never had an entry waits for nothing. Power actions that boot a machine wait
- * for this (boot_barrier.c), and so do runs that set the environment of an installer: they are parked,
- * and on_node_change is called for their node when it is served.
+ * for this (boot_barrier.c), and so do runs that set the environment of an installer: they are
+ * parked, and on_node_change is called for their node when it is served.
  *
  * This file owns role.boot_service, vars.boot_roles, vars.boot_waits and core.boot_calls. Order:
  * whatever may change an answer sets vars.boot_waits; what waits is evaluated at the end of the
@@ -185,6 +184,13 @@ struct boot_serving boot_service_describe(const struct core *c, noderole_ix nr, 
     return serving;
 }
 
+struct str boot_service_failure(const struct core *c, node_ix n, struct arena *a)
+{
+    const struct boot_late late = boot_service_late(c, n, false);
+    return late.failed.v ? boot_service_problem(c, n, late, node_at(c, n)->boot_generation, a)
+                         : STR("");
+}
+
 static int boot_service_cmp(const void *a, const void *b)
 {
     const struct boot_serving *x = a, *y = b;
@@ -212,21 +218,6 @@ uint32_t core_boot_servings(const struct core *c, int64_t node_id, struct arena 
 }
 
 /* ---- runs that wait to install ---- */
-
-struct json *boot_service_stage(const struct core *c, node_ix n, struct arena *a)
-{
-    const struct node *node = node_at(c, n);
-    const struct boot_late late = boot_service_late(c, n, false);
-    struct json *boot = json_make(a, JSON_OBJECT);
-    json_set(boot, STR("bootenv"), json_make_string(a, text_of(c, node->bootenv)));
-    json_set(boot, STR("failed"), json_make_bool(a, late.failed.v != 0));
-    json_set(boot, STR("generation"), json_make_i64(a, node->boot_generation));
-    json_set(boot, STR("problem"),
-             json_make_string(a, boot_service_problem(c, n, late, node->boot_generation, a)));
-    json_set(boot, STR("served"), json_make_bool(a, !late.first.v));
-    json_set(boot, STR("wait_s"), json_make_i64(a, core_settings(c)->barrier_s));
-    return boot;
-}
 
 void boot_service_watch(struct core *c, node_ix n)
 {
@@ -282,5 +273,5 @@ const char *boot_service_check(const struct core *c)
         if (!pool_is_live(&c->tables[TABLE_NODE].pool, (uint32_t)key) ||
             !grant_is_unused(c, (node_ix){(uint32_t)key}))
             return "C24: a node waits to be served for an installer and has no unused grant";
-    return NULL;
+    return boot_due_check(c);
 }

@@ -39,16 +39,15 @@ struct str boot_service_problem(const struct core *c, node_ix n, struct boot_lat
 /* Whether the noderole has served the node, and what is known about that. */
 struct boot_serving boot_service_describe(const struct core *c, noderole_ix nr, node_ix n);
 
+/* The same if the machine is not served unless an operator does something; else empty. */
+struct str boot_service_failure(const struct core *c, node_ix n, struct arena *a);
+
 /* The next committed noderole that serves boots after this one, by role, then in the order of the
  * deployments; none at the end. Begin with a cursor of zeros. */
 struct boot_service_cursor {
     uint32_t role, dr, noderole;
 };
 noderole_ix boot_service_next(const struct core *c, struct boot_service_cursor *at);
-
-/* {"bootenv":..,"failed":false,"generation":..,"problem":"","served":true,"wait_s":600}: for a run
- * that reboots its machine. problem: who has not served it; failed: one of them is in ERROR. */
-struct json *boot_service_stage(const struct core *c, node_ix n, struct arena *a);
 
 /* Installers: on_node_change is called for a run that set an installing environment when that is
  * served, and when a noderole that must serve it fails. */
@@ -92,6 +91,13 @@ void boot_due_run_dropped(struct core *c, noderole_ix nr);
 bool boot_due_can_load(const struct core *c, const struct boot_due_record *r);
 void boot_due_index(struct core *c, boot_due_ix ix);
 const char *boot_due_check(const struct core *c);
+
+/* ---- boot_stage.c ---- */
+
+/* The staged data of a run with the member `boot`; `staged` itself if it gets none. *out_part is
+ * set if the run publishes boots. */
+struct str boot_stage_run(const struct core *c, noderole_ix nr, struct str staged, struct arena *a,
+                          struct boot_portion *out_part);
 
 /* ---- boot_servers.c: boot servers on admin nodes ---- */
 

@@ -317,8 +317,6 @@ const char *core_check(const struct core *c, struct arena *a)
     if (!what)
         what = boot_check(c);
     if (!what)
-        what = boot_due_check(c);
-    if (!what)
         what = boot_service_check(c);
     if (!what)
         what = grants_check(c);

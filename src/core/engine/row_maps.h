@@ -132,7 +132,8 @@
 #define BOOTENV_MAP(TEXT, SAME, REF)                                                               \
     TEXT(name) TEXT(kernel) TEXT(initrd) TEXT(args) TEXT(method) TEXT(os) SAME(available)          \
     REF(barclamp, barclamp, barclamp_id)
-#define BOOT_DUE_MAP(TEXT, SAME, REF) REF(noderole, noderole, noderole_id) SAME(node_id) SAME(attempt)
+#define BOOT_DUE_MAP(TEXT, SAME, REF)                                                              \
+    REF(noderole, noderole, noderole_id) SAME(node_id) SAME(attempt)
 
 /* OBJECTS(X) expands to X(UPPER, lower) for every table of objects. */
 #define OBJECTS(X)                                                                                 \

@@ -291,8 +291,8 @@ static void frame_leave(struct core *c, struct step_frame outer)
 
 /* ---- execution ---- */
 
-/* What is derived at the end of a step. What follows from the boot view can change rows that entries
- * of the view are made of (a noderole fails, so its grant is void), and then it is settled again. */
+/* What is derived at the end of a step. What follows from the boot view can change rows that it is
+ * made of (a noderole fails, so its grant is void), and then the view is settled again. */
 static void step_settle(struct core *c)
 {
     do {

@@ -1,5 +1,6 @@
-#include "core/boot/boot_service.h"
 #include "core/machine/grants.h"
+
+#include "core/boot/boot_service.h"
 
 /* Grants of installations, and the installers that run (docs/spec/machines.md, "Grants"; ADR 0089).
  *
@@ -306,6 +307,13 @@ bool core_grant(const struct core *c, int64_t node_id, struct grant *out_grant)
                                 .ticket = text_of(c, node->grant_ticket),
                                 .stamp_generation = node->stamp_generation};
     return true;
+}
+
+struct str grant_state_text(const struct core *c, node_ix n)
+{
+    struct grant grant;
+    must(core_grant(c, node_at(c, n)->o.id, &grant));
+    return str_from(grant_state_name(grant.state));
 }
 
 static const char *grant_check_node(const struct core *c, const struct node *node)

@@ -14,6 +14,8 @@
 bool grant_is_needed(const struct core *c, node_ix n, noderole_ix by);
 /* Its installer may start and has not. */
 bool grant_is_unused(const struct core *c, node_ix n);
+/* "none", "unused", "used", "void" */
+struct str grant_state_text(const struct core *c, node_ix n);
 /* A boot generation was opened. by: see node_set_bootenv(). */
 void grant_follow_environment(struct core *c, node_ix n, noderole_ix by);
 /* The noderole was proposed, failed or is deleted: its grant becomes void. */

@@ -138,6 +138,16 @@ static bool node_can_select_boot(const struct core *c, node_ix n)
     return false;
 }
 
+struct str node_choose_power(const struct core *c, node_ix n, struct str action)
+{
+    const struct str forced = str_eq(action, STR("reboot")) ? STR("reset")
+                              : str_eq(action, STR("off"))  ? STR("halt")
+                                                            : STR("");
+    const bool replaced =
+        forced.len && !node_can_power(c, n, action) && node_can_power(c, n, forced);
+    return replaced ? forced : action;
+}
+
 struct str node_power_actions(const struct core *c, node_ix n, struct arena *a)
 {
     struct buf b = buf_in(a);

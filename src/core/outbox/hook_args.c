@@ -306,23 +306,6 @@ static struct json *args_roles_of_node(const struct writer *w, node_ix n)
     return roles;
 }
 
-static struct str args_grant_state(const struct core *c, node_ix n)
-{
-    struct grant grant;
-    must(core_grant(c, node_at(c, n)->o.id, &grant));
-    return str_from(grant_state_name(grant.state));
-}
-
-/* Why the machine is not served unless an operator does something; empty while that may still
- * come. */
-static struct str args_boot_problem(const struct writer *w, node_ix n)
-{
-    const struct boot_late late = boot_service_late(w->c, n, false);
-    return late.failed.v
-               ? boot_service_problem(w->c, n, late, node_at(w->c, n)->boot_generation, w->arena)
-               : STR("");
-}
-
 static void args_put_node(struct writer *w, node_ix n, bool with_roles)
 {
     const struct node *node = node_at(w->c, n);
@@ -333,14 +316,14 @@ static void args_put_node(struct writer *w, node_ix n, bool with_roles)
     args_put_bool(w, "alive", node->alive);
     args_put_bool(w, "available", node->available);
     args_put_number(w, "boot_generation", node->boot_generation);
-    args_put_string(w, "boot_problem", args_boot_problem(w, n));
+    args_put_string(w, "boot_problem", boot_service_failure(w->c, n, w->arena));
     args_put_bool(w, "boot_served", boot_is_served(w->c, n));
     args_put_string(w, "bootenv", text_of(w->c, node->bootenv));
     args_put_node_data(w, node);
     args_put_string(w, "deployment", text_of(w->c, deployment_at(w->c, node->deployment)->name));
     args_put_number(w, "deployment_id", deployment_at(w->c, node->deployment)->o.id);
     args_put_string(w, "description", text_of(w->c, node->description));
-    args_put_string(w, "grant", args_grant_state(w->c, n));
+    args_put_string(w, "grant", grant_state_text(w->c, n));
     args_put_stored(w, "hint", node->hint, "{}");
     args_put_number(w, "id", node->o.id);
     args_put_macs(w, n);

@@ -1,8 +1,6 @@
-#include "core/network/network_private.h"
-#include "core/machine/grants.h"
-
-#include "base/json/json.h"
 #include "core/boot/boot_service.h"
+#include "core/machine/grants.h"
+#include "core/network/network_private.h"
 
 /* The state machine of a run, the execution of one noderole (docs/spec/runs.md).
  *
@@ -280,36 +278,6 @@ static void run_begin_attempt(struct core *c, noderole_ix ix, run_ix run)
     noderole_derive(c, ix)->run = run;
 }
 
-static bool run_announces_boot(const struct core *c, noderole_ix nr, struct arena *a)
-{
-    const doc_h announces = role_at(c, noderole_at(c, nr)->role)->announces;
-    const struct json *steps = doc_tree(a, announces ? text_of(c, announces) : STR("[]"));
-    for (const struct json *step = steps->first; step; step = step->next)
-        if (str_eq(step->text, STR("boot")))
-            return true;
-    return false;
-}
-
-/* Add the member `boot` to the staged data (docs/spec/boot.md): the machines that a role publishes,
- * or, for a role that announces to boot its machine, whether that is served. It is of the moment of
- * the start, also if the rest was staged earlier. */
-static struct str run_stage_boot(struct core *c, noderole_ix ix, struct str staged,
-                                 struct boot_portion *out_part)
-{
-    struct json *boot = NULL;
-    if (boot_service_is_published(c, ix)) {
-        *out_part = boot_due_stage(c, ix, c->arena);
-        boot = out_part->tree;
-    } else if (run_announces_boot(c, ix, c->arena)) {
-        boot = boot_service_stage(c, noderole_at(c, ix)->node, c->arena);
-    }
-    if (!boot)
-        return staged;
-    struct json *tree = doc_tree(c->arena, staged);
-    json_set(tree, STR("boot"), boot);
-    return json_write(c->arena, tree);
-}
-
 void run_start(struct core *c, noderole_ix ix, run_ix queued)
 {
     /* Check the input. All checks put the noderole into ERROR and start nothing. */
@@ -319,9 +287,9 @@ void run_start(struct core *c, noderole_ix ix, run_ix queued)
         return;
     if (!frozen && run_fail_if_attrib_missing(c, ix))
         return;
-    const struct str before =
+    const struct str data =
         frozen ? doc_of(c, run_at(c, queued)->data) : stage_noderole(c, ix, c->arena);
-    const struct str staged = run_stage_boot(c, ix, before, &part);
+    const struct str staged = boot_stage_run(c, ix, data, c->arena, &part);
     if (run_fail_if_too_large(c, ix, staged))
         return;
     const run_ix run = queued.v ? queued : run_make(c, ix, QUEUE_NORMAL);
@@ -329,7 +297,7 @@ void run_start(struct core *c, noderole_ix ix, run_ix queued)
         return;
 
     /* Fill the row. */
-    if (!frozen || staged.at != before.at)
+    if (!frozen || staged.at != data.at)
         put_doc(c, &run_edit(c, run)->data, staged);
     if (!frozen)
         defaults_mark_staged(c, ix);
@@ -387,17 +355,6 @@ static void run_store_wall(struct core *c, noderole_ix ix, const struct run_done
     data_after_run(c, ix, old);
 }
 
-/* Replace a graceful power action that no hammer of the node offers by the forced one. */
-static struct str run_choose_power_action(const struct core *c, node_ix n, struct str action)
-{
-    const struct str forced = str_eq(action, STR("reboot")) ? STR("reset")
-                              : str_eq(action, STR("off"))  ? STR("halt")
-                                                            : STR("");
-    const bool replaced =
-        forced.len && !node_can_power(c, n, action) && node_can_power(c, n, forced);
-    return replaced ? forced : action;
-}
-
 /* Called after the state of its noderole has changed, so that `node_dead` settles it as well. */
 static void run_apply_machine_requests(struct core *c, node_ix n, const struct run_done_command *p)
 {
@@ -408,7 +365,7 @@ static void run_apply_machine_requests(struct core *c, node_ix n, const struct r
         node_changed(c, n);
     }
     if (p->power.len)
-        outbox_power(c, n, run_choose_power_action(c, n, p->power));
+        outbox_power(c, n, node_choose_power(c, n, p->power));
 }
 
 static void run_handle_ok(struct core *c, run_ix run, noderole_ix nr,
@@ -613,30 +570,19 @@ void do_run_cancel(struct core *c, const struct run_cancel_command *p)
 
 /* ---- deadlines ---- */
 
-void do_tick(struct core *c, const struct tick_command *p)
+void runs_tick(struct core *c)
 {
     uint64_t key;
     uint32_t ix;
-    must(p);
     while (omap_ceil(&c->timers, 0, &key, &ix) && (int64_t)(key >> TIMER_BITS) <= c->mono_ms)
         run_set_state(c, (run_ix){ix}, RUN_QUEUED);
-    boot_tick(c);
-    boot_servers_tick(c);
-    grants_tick(c);
-    leases_tick(c);
 }
 
-int64_t core_next_deadline(const struct core *c)
+int64_t runs_next_deadline(const struct core *c)
 {
     uint64_t key;
     uint32_t ix;
-    int64_t next = omap_ceil(&c->timers, 0, &key, &ix) ? (int64_t)(key >> TIMER_BITS) : -1;
-    const int64_t others[] = {boot_next_deadline(c), boot_servers_next_deadline(c),
-                              grants_next_deadline(c), leases_next_deadline(c)};
-    for (uint32_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (next < 0 || (others[i] >= 0 && others[i] < next))
-            next = others[i];
-    return next;
+    return omap_ceil(&c->timers, 0, &key, &ix) ? (int64_t)(key >> TIMER_BITS) : -1;
 }
 
 void run_load_timer(struct core *c, run_ix ix)

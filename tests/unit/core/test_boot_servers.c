@@ -923,9 +923,9 @@ TEST(a_boot_server_reports_environments)
 TEST(a_run_that_announces_a_boot_is_staged_with_it)
 {
     struct world *w = install_open(DHCP_NATIVE);
-    EXPECT_STR(
-        shown(w, json_write(&w->arena, staged_boot(w, "os@n1"))),
-        "{'bootenv':'local','failed':false,'generation':1,'problem':'','served':true,'wait_s':600}");
+    EXPECT_STR(shown(w, json_write(&w->arena, staged_boot(w, "os@n1"))),
+               "{'bootenv':'local','failed':false,'generation':1,'problem':'',"
+               "'served':true,'wait_s':600}");
     DONE(w, CMD(RUN_RESUME, run_resume, .run_id = world_run(w, "os@n1", RUN_PARKED)));
     world_anneal(w);
     EXPECT_STR(shown(w, json_write(&w->arena, staged_boot(w, "os@n1"))),

@@ -509,8 +509,8 @@ TEST(a_grant_of_a_noderole_that_the_commit_removes_is_void)
     }
 }
 
-/* A run that a recall has postponed fails when the commit resumes it: its role got a required attrib
- * without a value. Its node then starts nothing. */
+/* A run that a recall has postponed fails when the commit resumes it: its role got a required
+ * attrib without a value. Its node then starts nothing. */
 TEST(what_waits_for_a_noderole_that_the_commit_fails_has_its_reason)
 {
     struct play p = play_open(8);

@@ -1,4 +1,4 @@
-/* power_state.h - whether a machine is switched on. A part of record.h, which includes it: the
+/* power.h - whether a machine is switched on. A part of record.h, which includes it: the
  * numbers are stored.
  */
 #pragma once
