@@ -372,7 +372,7 @@ static void plan_put_held(struct plan *p, noderole_ix nr)
     for (;; cause = cause->next) {
         const noderole_ix on = noderole_by_id(p->c, cause->noderole_id);
         if (on.v)
-            plan_read(p, on);
+            plan_read_node(p, noderole_at(p->c, on)->node);
         if (!cause->next)
             break;
     }

@@ -162,6 +162,8 @@ noderole_ix plan_next_member(struct plan *p);
 /* Records that a noderole of another deployment was read, so that a change of it makes the plan
  * stale. Rows of the deployment itself are always watched. */
 void plan_read(struct plan *p, noderole_ix nr);
+/* The same for all noderoles of a node: one of them may occupy it, or be resumed on it. */
+void plan_read_node(struct plan *p, node_ix n);
 /* The same for all ancestors, which staging reads. */
 void plan_read_ancestors(struct plan *p, noderole_ix nr);
 void plan_cost(struct plan *p, uint32_t units);

@@ -175,6 +175,14 @@ void plan_read(struct plan *p, noderole_ix nr)
     p->view.deployment_reads[row->deployment.v] = 1;
 }
 
+void plan_read_node(struct plan *p, node_ix n)
+{
+    const struct vec *all = &node_at(p->c, n)->noderoles;
+    for (uint32_t i = 0; i < all->count; i++)
+        plan_read(p, (noderole_ix){vec_at(p->c, all, i)});
+    plan_cost(p, all->count);
+}
+
 void plan_read_ancestors(struct plan *p, noderole_ix nr)
 {
     uint32_t count;

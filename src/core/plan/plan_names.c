@@ -55,10 +55,9 @@ static void names_compare_node(struct plan *p, noderole_ix nr)
     p->view.node_flags[n.v] |= SEEN_NODE_NAMED;
     if (!node_at(p->c, n)->allocations.count)
         return;
-    const struct vec *all = &node_at(p->c, n)->noderoles;
-    for (uint32_t i = 0; i < all->count; i++)
-        plan_read(p, (noderole_ix){vec_at(p->c, all, i)});
-    plan_cost(p, all->count + dns_names_compare(p->c, n, &p->scratch, names_put_change, p));
+    plan_read_node(p, n);
+    if (!p->is_stale)
+        plan_cost(p, dns_names_compare(p->c, n, &p->scratch, names_put_change, p));
 }
 
 /* The next member of a role whose data is committed; none at the end. */

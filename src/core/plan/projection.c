@@ -201,13 +201,13 @@ static void project_enqueue(struct plan *p, noderole_ix nr)
 static void project_resume_node(struct plan *p, node_ix n)
 {
     const struct vec *all = &node_at(p->c, n)->noderoles;
+    plan_read_node(p, n);
     for (uint32_t i = 0; i < all->count; i++) {
         const noderole_ix nr = {vec_at(p->c, all, i)};
         if (view_is_rerun(p->c, nr) && view_state(p->c, nr) == NODEROLE_ACTIVE &&
             noderole_is_runnable(p->c, nr))
             project_enqueue(p, nr);
     }
-    plan_cost(p, all->count);
 }
 
 /* ---- removals ---- */
@@ -221,6 +221,7 @@ static bool project_may_remove(struct plan *p, noderole_ix nr, const noderole_ix
     noderole_ix foreign = {0};
     for (uint32_t i = 0; i < count; i++) {
         const struct noderole *row = noderole_at(p->c, below[i]);
+        plan_read(p, below[i]);
         never_ran &= row->state == NODEROLE_PROPOSED && row->run_count == 0;
         if (row->node.v != home.v) {
             same_node = false;

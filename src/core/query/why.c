@@ -418,8 +418,9 @@ static noderole_ix why_todo(struct why_chain *ch, noderole_ix nr)
     if (why_own(ch, nr) || why_node(ch, noderole_at(ch->c, nr)->node))
         return (noderole_ix){0};
     const noderole_ix other = why_earlier_todo(ch, nr);
-    const bool worker_is_free =
-        ch->c->vars.busy[QUEUE_NORMAL] < core_settings(ch->c)->pool_size[QUEUE_NORMAL];
+    /* The number of busy workers is no row: a plan would not become stale. */
+    const bool worker_is_free = ch->but_hooks || ch->c->vars.busy[QUEUE_NORMAL] <
+                                                     core_settings(ch->c)->pool_size[QUEUE_NORMAL];
     if (other.v)
         why_add_noderole(ch, CAUSE_NODE_BUSY, other,
                          CAUSE_TEXT(ch, why_noderole_name(ch, other), STR(" starts first")));

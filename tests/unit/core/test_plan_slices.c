@@ -476,6 +476,20 @@ static void held_is(struct play *p, int64_t d, uint32_t number, const char *caus
         check_failed(why, 0, str_z(&p->w.arena, json_get(item, STR("why"))->text));
 }
 
+static struct str content_of_head(struct play *p, int64_t d)
+{
+    const deployment_ix ix = deployment_by_id(p->w.c, d);
+    const int64_t seq = snapshot_at(p->w.c, deployment_at(p->w.c, ix)->head)->seq;
+    return core_snapshot_content(p->w.c, d, seq, NULL, 0, &p->kept);
+}
+
+static void revert_to(struct play *p, int64_t d, struct str content_then)
+{
+    must_step(&p->w,
+              (struct command){.kind = COMMAND_DEPLOYMENT_REVERT,
+                               .deployment_revert = {.id = d, .seq = 1, .content = content_then}});
+}
+
 TEST(a_grant_of_a_noderole_that_the_commit_removes_is_void)
 {
     static const char *const whys[] = {
@@ -486,10 +500,7 @@ TEST(a_grant_of_a_noderole_that_the_commit_removes_is_void)
     for (uint32_t is_void = 0; is_void < 2; is_void++) {
         struct play p = play_open(7);
         const int64_t n = p.n[0];
-        const deployment_ix d = deployment_by_id(p.w.c, p.d[0]);
-        const struct str content_before = core_snapshot_content(
-            p.w.c, p.d[0], snapshot_at(p.w.c, deployment_at(p.w.c, d)->head)->seq, NULL, 0,
-            &p.kept);
+        const struct str empty = content_of_head(&p, p.d[0]);
         bind_in(&p, p.d[0], n, "db");
         commit_d(&p, p.d[0]);
         const int64_t run = start_runs(&p);
@@ -498,9 +509,7 @@ TEST(a_grant_of_a_noderole_that_the_commit_removes_is_void)
         if (is_void)
             must_step(&p.w, booting(n, "rescue-install", 0));
         must_step(&p.w, reviving(n, false));
-        must_step(&p.w, (struct command){.kind = COMMAND_DEPLOYMENT_REVERT,
-                                         .deployment_revert = {
-                                             .id = p.d[0], .seq = 1, .content = content_before}});
+        revert_to(&p, p.d[0], empty);
         bind_in(&p, p.d[0], n, "base");
         compare_answered(&p, committing(p.d[0]));
         CHECK(p.with_removals && p.with_held);
@@ -534,6 +543,106 @@ TEST(what_waits_for_a_noderole_that_the_commit_fails_has_its_reason)
             "attrib `due` of role `late` is required and has no value; an operator of deployment "
             "`outer` can set it, for node `n1.x.yy` or for the whole deployment, and commit");
     play_close(&p);
+}
+
+/* ---- plans that are not stale ---- */
+
+static struct str finish_plan(struct play *p, struct plan *plan, const struct command *commit,
+                              enum verdict *out_verdict)
+{
+    struct outcome out;
+    while (!core_plan_is_done(plan))
+        core_plan_advance(plan, 1 + pick(p, 40));
+    core_plan_outcome(plan, commit, &out);
+    *out_verdict = out.verdict;
+    return str_copy(&p->w.arena, out.doc);
+}
+
+/* Ends the first run that was started and not ended. */
+static void end_run(struct play *p)
+{
+    int64_t id = core_next_id(p->w.c, TABLE_RUN, 0);
+    struct record run = {0};
+    while (id && core_record(p->w.c, TABLE_RUN, id, &run) && run.run.state != RUN_RUNNING)
+        id = core_next_id(p->w.c, TABLE_RUN, id);
+    if (id)
+        step(&p->w,
+             (struct command){.kind = COMMAND_RUN_DONE,
+                              .run_done = {.run_id = id,
+                                           .attempt = run.run.attempt,
+                                           .result = pick(p, 3) ? RESULT_OK : RESULT_FAILED}});
+}
+
+static void something_else_happens(struct play *p)
+{
+    static const char *const bootenvs[] = {"local", "rescue", "debian-install"};
+    static const char *const names[] = {"red", "blue", "green"};
+    struct command c = {0};
+    switch (pick(p, 8)) {
+    case 3:
+    case 4: end_run(p); return;
+    case 0: step(&p->w, booting(p->n[pick(p, NODES)], bootenvs[pick(p, 3)], 0)); return;
+    case 1:
+        step(&p->w, (struct command){.kind = COMMAND_DEPLOYMENT_UPDATE,
+                                     .deployment_update = {.id = p->d[pick(p, DEPLOYMENTS)],
+                                                           .given = GIVEN_NAME,
+                                                           .name = str_from(names[pick(p, 3)])}});
+        return;
+    case 2:
+        c = (struct command){.kind = COMMAND_NODEROLE_BIND,
+                             .noderole_bind = {.node_id = p->n[pick(p, NODES)],
+                                               .role_id = role_id(&p->w, "pxe"),
+                                               .deployment_id = p->d[pick(p, DEPLOYMENTS)]}};
+        step(&p->w, c);
+        return;
+    default: something_happens(p);
+    }
+}
+
+/* A plan that was begun before some steps and is not stale equals one that is begun after them. */
+static bool compare_begun(struct play *p, uint32_t steps)
+{
+    enum verdict begun_verdict, fresh_verdict;
+    const struct command commit = committing(p->d[pick(p, DEPLOYMENTS)]);
+    struct plan *begun = core_plan_begin(p->w.c, &commit, true);
+    core_plan_advance(begun, pick(p, 3) ? UINT32_MAX : 1 + pick(p, 200));
+    while (steps-- && !core_plan_is_stale(begun))
+        something_else_happens(p);
+    const bool is_stale = core_plan_is_stale(begun);
+    if (!is_stale) {
+        const struct str doc = finish_plan(p, begun, &commit, &begun_verdict);
+        struct plan *fresh = core_plan_begin(p->w.c, &commit, true);
+        const struct str wanted = finish_plan(p, fresh, &commit, &fresh_verdict);
+        CHECK(begun_verdict == fresh_verdict);
+        if (!str_eq(doc, wanted))
+            show_difference(&p->w.arena, wanted, doc);
+        core_plan_end(fresh);
+    }
+    core_plan_end(begun);
+    return !is_stale;
+}
+
+TEST(a_plan_that_is_not_stale_is_the_plan_of_the_rows)
+{
+    uint32_t compared = 0, stale = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct play p = play_open(seed);
+        must_step(&p.w, (struct command){.kind = COMMAND_SETTINGS_UPDATE,
+                                         .settings_update = {.given = GIVEN_SETTINGS_POOL_NORMAL,
+                                                             .pool_normal = 1}});
+        if (seed % 2)
+            begin_with_cluster(&p);
+        for (uint32_t i = 0; i < 120; i++) {
+            something_else_happens(&p);
+            const bool is_compared = compare_begun(&p, 1 + pick(&p, 3));
+            compared += is_compared;
+            stale += !is_compared;
+            arena_reset(&p.w.arena);
+        }
+        play_close(&p);
+    }
+    printf("%u plans were not stale, %u were\n", compared, stale);
+    CHECK(compared > 1000 && stale > 1000);
 }
 
 /* ---- what makes a plan stale ---- */
@@ -612,6 +721,87 @@ TEST(the_head_of_another_deployment_that_was_read_makes_a_plan_stale)
                           : (struct command){.kind = COMMAND_DEPLOYMENT_PROPOSE,
                                              .deployment_propose = {.id = p.d[0]}});
         CHECK(core_plan_is_stale(plan));
+        core_plan_end(plan);
+    }
+    play_close(&p);
+}
+
+/* `db` in the outer deployment waits on a node where `late` of a third one starts as soon as the
+ * head of that is committed; the plan of the inner deployment names what starts first. */
+TEST(what_starts_first_where_a_parent_waits_makes_a_plan_stale)
+{
+    struct play p = play_open(10);
+    must_step(&p.w, (struct command){.kind = COMMAND_DEPLOYMENT_CREATE,
+                                     .deployment_create = {.name = STR("third")}});
+    const int64_t third = p.w.out.id;
+    import(&p.w, "{\"barclamp\":{\"name\":\"late\",\"source_path\":\"p\"},"
+                 "\"roles\":[{\"name\":\"late\",\"jig\":\"script\"}]}");
+    bind_in(&p, third, p.n[0], "late");
+    commit_d(&p, third);
+    must_step(&p.w, (struct command){.kind = COMMAND_DEPLOYMENT_PROPOSE,
+                                     .deployment_propose = {.id = third}});
+    bind_in(&p, p.d[0], p.n[0], "db");
+    commit_d(&p, p.d[0]);
+    bind_in(&p, p.d[1], p.n[1], "app");
+    held_is(&p, p.d[1], 0, "ready", "`db` on `n1.x.yy` is about to start");
+    const struct command commit = committing(p.d[1]);
+    struct plan *plan = core_plan_begin(p.w.c, &commit, true);
+    CHECK(core_plan_advance(plan, UINT32_MAX) && !core_plan_is_stale(plan));
+    commit_d(&p, third);
+    CHECK(core_plan_is_stale(plan));
+    core_plan_end(plan);
+    held_is(&p, p.d[1], 0, "ready", "`late` on `n1.x.yy` is about to start");
+    compare_answered(&p, commit);
+    play_close(&p);
+}
+
+TEST(a_dependant_in_another_deployment_that_prevents_a_removal_makes_a_plan_stale)
+{
+    struct play p = play_open(11);
+    const struct str empty = content_of_head(&p, p.d[0]);
+    bind_in(&p, p.d[0], p.n[0], "db");
+    commit_d(&p, p.d[0]);
+    revert_to(&p, p.d[0], empty);
+    const int64_t app = bind_in(&p, p.d[1], p.n[1], "app");
+    commit_d(&p, p.d[1]);
+    const struct command commit = committing(p.d[0]);
+    struct plan *plan = core_plan_begin(p.w.c, &commit, true);
+    struct outcome out;
+    CHECK(core_plan_advance(plan, UINT32_MAX) && !core_plan_is_stale(plan));
+    core_plan_outcome(plan, &commit, &out);
+    CHECK(out.verdict == VERDICT_REFUSED && out.problems->code == PROBLEM_HAS_DEPENDANTS);
+    must_step(&p.w,
+              (struct command){.kind = COMMAND_NODEROLE_PROPOSE, .noderole_propose = {.id = app}});
+    CHECK(core_plan_is_stale(plan));
+    core_plan_end(plan);
+    CHECK(length(plan_of(&p, p.d[0]), "removes") == 2);
+    play_close(&p);
+}
+
+/* How many workers are busy is no row, so a plan does not show whether one is free. */
+TEST(a_plan_does_not_depend_on_the_workers_that_are_busy)
+{
+    struct play p = play_open(12);
+    must_step(&p.w, (struct command){.kind = COMMAND_SETTINGS_UPDATE,
+                                     .settings_update = {.given = GIVEN_SETTINGS_POOL_NORMAL,
+                                                         .pool_normal = 1}});
+    const int64_t first = bind_in(&p, p.d[0], p.n[4], "asker");
+    const int64_t db = bind_in(&p, p.d[0], p.n[0], "db");
+    commit_d(&p, p.d[0]);
+    bind_in(&p, p.d[1], p.n[1], "app");
+    const struct command commit = committing(p.d[1]);
+    const int64_t run = start_runs(&p);
+    CHECK(state_of(&p.w, first) == NODEROLE_TRANSITION && state_of(&p.w, db) == NODEROLE_TODO);
+    for (uint32_t is_free = 0; is_free < 2; is_free++) {
+        held_is(&p, p.d[1], 0, "ready", "`db` on `n1.x.yy` is about to start");
+        compare_answered(&p, commit);
+        struct plan *plan = core_plan_begin(p.w.c, &commit, true);
+        CHECK(core_plan_advance(plan, UINT32_MAX));
+        if (!is_free)
+            must_step(&p.w, (struct command){
+                                .kind = COMMAND_RUN_DONE,
+                                .run_done = {.run_id = run, .attempt = 1, .result = RESULT_OK}});
+        CHECK(!core_plan_is_stale(plan));
         core_plan_end(plan);
     }
     play_close(&p);
