@@ -465,7 +465,7 @@ void list_fini(struct list *l, size_t item_size);
 /* Empty the list; free its pages if it has grown beyond `keep` items. */
 void list_trim(struct list *l, size_t item_size, uint32_t keep);
 
-/* plan_job.c: a row is about to be written; plans that have read it become stale. The set of stale
+/* plan_stale.c: a row is about to be written; plans that read it become stale. The set of stale
  * plans is a bit mask, so that a rollback can restore it. */
 void plans_row_changed(struct core *c, enum table table, uint32_t ix, bool is_edit);
 uint32_t plans_stale(const struct core *c);

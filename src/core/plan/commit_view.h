@@ -49,7 +49,7 @@ struct projection {
 };
 
 /* Rows that were created after the view have no entry and are read from their row. A plan that
- * could depend on them is stale (plan_job.c). */
+ * could depend on them is stale (plan_stale.c). */
 static inline bool view_has_noderole(const struct core *c, noderole_ix nr)
 {
     return c->view && nr.v < c->view->noderoles;

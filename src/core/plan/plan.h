@@ -159,6 +159,10 @@ bool plan_sort(struct plan *p);
 bool plan_take_sorted(struct plan *p, struct plan_noderoles *out);
 /* The next member of the deployment, in the order of its roles; none at the end. */
 noderole_ix plan_next_member(struct plan *p);
+void plan_cost(struct plan *p, uint32_t units);
+
+/* ---- plan_stale.c ---- */
+
 /* Records that a noderole of another deployment was read, so that a change of it makes the plan
  * stale. Rows of the deployment itself are always watched. */
 void plan_read(struct plan *p, noderole_ix nr);
@@ -166,7 +170,6 @@ void plan_read(struct plan *p, noderole_ix nr);
 void plan_read_node(struct plan *p, node_ix n);
 /* The same for all ancestors, which staging reads. */
 void plan_read_ancestors(struct plan *p, noderole_ix nr);
-void plan_cost(struct plan *p, uint32_t units);
 
 /* ---- projection.c: executes one unit of a phase; true if the phase is finished ---- */
 
