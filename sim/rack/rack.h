@@ -132,6 +132,7 @@ struct rack_scenario {
     X(GRANTED_AGAIN, "granted the installer again, with the same ticket")                          \
     X(TICKET_REFUSED, "refused the installer, because another ticket has used the grant")          \
     X(GRANT_REFUSED, "refused the installer without a valid grant")                                \
+    X(OTHER_NODE, "asked for a node that is another machine since a restore")                      \
     X(GRANT_STALE, "answered to ask again what to boot")                                           \
     X(PHONED_TWICE, "end of an installation reported again")                                       \
     X(STAMP_STOPPED, "installer stopped at a stamp")                                               \

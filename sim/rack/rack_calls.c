@@ -276,10 +276,24 @@ static int64_t call_request_id(uint32_t machine, int64_t seq)
     return (seq << MACHINE_BITS | machine) << 1 | 1;
 }
 
+/* The boot server that asks for the machine compares its MAC with the entry of the node: after a
+ * restore ids and generations are used again, and a machine that was answered before may name the
+ * node of another one. */
+static bool call_is_of_node(struct rack *r, uint32_t machine, int64_t node_id)
+{
+    const int32_t own = rack_machine_of(r, node_id);
+    return own < 0 || (uint32_t)own == machine;
+}
+
 /* The question for a grant is executed whenever it arrives. */
 static void call_ask_grant(struct rack *r, const struct event *event)
 {
     struct command command = call_boot_of(r, event);
+    if (!call_is_of_node(r, (uint32_t)event->id, command.grant_use.node_id)) {
+        rack_count_reached(r, RACK_REACHED_OTHER_NODE);
+        call_reply(r, (uint32_t)event->id, call_ref_seq(event->detail), REPLY_STALE);
+        return;
+    }
     command.request = call_request_id((uint32_t)event->id, call_ref_seq(event->detail));
     grant_oracle_ask(&r->grants, command.request, &command.grant_use);
     ignore(turn_submit(r->turn, &command), "the machine repeats a request without a reply");

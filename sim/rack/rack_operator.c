@@ -297,7 +297,18 @@ static void operator_delete_node(struct rack *r, uint32_t machine)
     operator_send(r, &command);
 }
 
-/* Redeploy a machine whose installer cannot start, is silent or has stopped, as `why` names it. */
+/* Propose a noderole; a later round commits it again. */
+static void operator_propose(struct rack *r, uint32_t machine, const char *role)
+{
+    struct command propose = {.kind = COMMAND_NODEROLE_PROPOSE};
+    propose.noderole_propose.id = operator_noderole_id(r, machine, role);
+    if (propose.noderole_propose.id)
+        operator_send(r, &propose);
+}
+
+/* Redeploy a machine whose installer cannot start, is silent or has stopped, as `why` names it. A
+ * redeploy is refused if a setting of the installation has changed since it was committed, because
+ * its hooks choose the disk while it is PROPOSED: sometimes propose it first. */
 static void operator_redeploy_stopped(struct rack *r, uint32_t machine)
 {
     struct rack_machine *m = &r->machines[machine];
@@ -308,20 +319,15 @@ static void operator_redeploy_stopped(struct rack *r, uint32_t machine)
         cause = cause->next;
     if (!cause || (r->has_faults && prng_chance(&r->rng, 500)))
         return;
+    if (prng_chance(&r->rng, 300)) {
+        operator_propose(r, machine, "provisioner-os-install");
+        return;
+    }
     const struct command command = operator_make_verb(r, machine, COMMAND_NODE_REDEPLOY);
     m->install_requests++;
     m->boots_allowed += BOOTS_REQUESTED;
     rack_count_reached(r, RACK_REACHED_STOPPED_REDEPLOYED);
     operator_send(r, &command);
-}
-
-/* Propose a noderole; a later round commits it again. */
-static void operator_propose(struct rack *r, uint32_t machine, const char *role)
-{
-    struct command propose = {.kind = COMMAND_NODEROLE_PROPOSE};
-    propose.noderole_propose.id = operator_noderole_id(r, machine, role);
-    if (propose.noderole_propose.id)
-        operator_send(r, &propose);
 }
 
 /* Withdraw what was committed, at any time: the installation of a machine, a deployment, or what
@@ -559,6 +565,10 @@ static void operator_redeploy_empty(struct rack *r, uint32_t machine)
     if (m->env != RACK_ENV_NOWHERE || !rack_node(r, machine, &node) ||
         operator_power_is_pending(r, node.id) || !str_eq(node.bootenv, STR("local")))
         return;
+    if (prng_chance(&r->rng, 300)) { /* as above */
+        operator_propose(r, machine, "provisioner-os-install");
+        return;
+    }
     const struct command command = operator_make_verb(r, machine, COMMAND_NODE_REDEPLOY);
     m->install_requests++;
     m->boots_allowed += BOOTS_REQUESTED;

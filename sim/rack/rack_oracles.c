@@ -472,6 +472,8 @@ static const char *oracle_missing_of_machine(struct rack *r, uint32_t machine)
         return oracle_sentence(
             r, m->name, "is in environment ",
             STR_CONCAT(&r->scratch, str_from(rack_env_name(m->env)), oracle_why(r, node.id)));
+    if (!m->is_ready || m->call != CALL_NONE) /* the node may be alive as it was before this boot */
+        return oracle_sentence(r, m->name, "has not joined", STR(""));
     if (!node.alive || !str_eq(node.bootenv, STR("local")))
         return oracle_sentence(r, m->name, "is not alive, or has the boot environment ",
                                node.bootenv);
