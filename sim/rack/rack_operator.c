@@ -252,12 +252,25 @@ static void operator_retry_error(struct rack *r, const struct noderole_record *n
     rack_send_later(r, 2 * RACK_SECOND, &commit); /* if it is refused, the next round commits it */
 }
 
+/* After a restore all machines are restarted before anything of them is committed or retried. A
+ * commit before that could run an installation on a system that was installed after the backup: it
+ * ends without a wipe, and its machine boots the discovery image at the next restart. */
+static bool operator_may_commit(struct rack *r)
+{
+    for (uint32_t i = 0; i < r->scenario.machines; i++)
+        if (r->machines[i].started_in != r->history && rack_node_id(r, i))
+            return false;
+    return true;
+}
+
 static void operator_retry_errors(struct rack *r, uint32_t per_mille)
 {
     const struct core *core = rack_core(r);
+    const bool may_commit = operator_may_commit(r);
     for (int64_t id = 0; (id = core_next_id(core, TABLE_NODEROLE, id)) != 0;) {
         struct record record;
-        if (!core_record(core, TABLE_NODEROLE, id, &record) || !prng_chance(&r->rng, per_mille))
+        if (!core_record(core, TABLE_NODEROLE, id, &record) || !prng_chance(&r->rng, per_mille) ||
+            (!may_commit && rack_machine_of(r, record.noderole.node_id) >= 0))
             continue;
         if (record.noderole.state == NODEROLE_PROPOSED && record.noderole.member_from) {
             struct command commit = {.kind = COMMAND_NODEROLE_COMMIT};
@@ -530,7 +543,8 @@ static void operator_check_machines(struct rack *r)
         operator_redeploy_stopped(r, i);
         operator_reboot_dead(r, i);
     }
-    operator_commit_proposed(r);
+    if (operator_may_commit(r))
+        operator_commit_proposed(r);
 }
 
 void rack_operator_acts(struct rack *r)
