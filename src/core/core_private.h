@@ -241,8 +241,8 @@ bool run_skip_backoff(struct core *c, run_ix run);
 bool run_is_parked(const struct core *c, int64_t id);
 void runs_tick(struct core *c);
 int64_t runs_next_deadline(const struct core *c); /* mono_ms; -1 = none */
-void run_load_timer(struct core *c, run_ix run); /* a PARKED run was loaded */
-void run_forget_node(struct core *c, node_ix n); /* node is being deleted */
+void run_load_timer(struct core *c, run_ix run);  /* a PARKED run was loaded */
+void run_forget_node(struct core *c, node_ix n);  /* node is being deleted */
 
 /* ---- run_history.c: ended runs ---- */
 
