@@ -61,5 +61,7 @@ void operator_ask_installer(struct world *w, int64_t node_id);
 
 /* One round of repairs, sent as commands. */
 void repair_round(struct world *w);
+/* Give nodes a hammer, and boot each of them into another environment. */
+void repair_boot_machines(struct world *w);
 /* NULL if the fixed point is reached, otherwise the first unmet condition. */
 const char *repair_missing(struct world *w);

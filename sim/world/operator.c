@@ -191,6 +191,7 @@ static const struct {
     {action_node_debug, 4},
     {action_node_undebug, 4},
     {action_node_power, 6},
+    {action_boot_environment, 14},
     {action_power_read, 2},
     {action_group_create, 4},
     {action_group_update, 4},

@@ -60,9 +60,9 @@ operator_action action_settings, action_import, action_jig_create, action_jig_up
     action_role_update, action_attrib_create, action_attrib_delete, action_attrib_set,
     action_node_create, action_node_update, action_node_move, action_node_target,
     action_node_delete, action_node_propose, action_node_commit, action_node_redeploy,
-    action_node_debug, action_node_undebug, action_node_power, action_power_read,
-    action_group_create, action_group_update, action_group_delete, action_group_add,
-    action_group_remove, action_pin_keys, action_forget_key, action_hammer_create,
+    action_node_debug, action_node_undebug, action_node_power, action_boot_environment,
+    action_power_read, action_group_create, action_group_update, action_group_delete,
+    action_group_add, action_group_remove, action_pin_keys, action_forget_key, action_hammer_create,
     action_hammer_update, action_hammer_delete, action_user_create, action_user_update,
     action_user_delete, action_token_create, action_token_delete;
 

@@ -28,7 +28,14 @@ void operator_bind_random(struct world *w, const struct core *core, bool ordinar
     const int64_t elsewhere =
         ordinary || prng_chance(&w->rng, 700) ? 0 : operator_pick(w, core, TABLE_DEPLOYMENT);
     const int64_t role = operator_pick(w, core, TABLE_ROLE);
-    const int64_t node = operator_pick(w, core, TABLE_NODE);
+    int64_t node = operator_pick(w, core, TABLE_NODE);
+    /* Boot servers are on admin nodes; on another one the role never serves anything. */
+    const bool is_native = role && role == graph_find_role(core, "gallery-dhcp");
+    const bool moves = is_native && prng_chance(&w->rng, 900);
+    struct record record;
+    for (int64_t id = 0; moves && (id = core_next_id(core, TABLE_NODE, id)) != 0;)
+        if (core_record(core, TABLE_NODE, id, &record) && record.node.admin && !record.node.system)
+            node = id;
     graph_send_bind(w, role, node, elsewhere);
 }
 

@@ -251,6 +251,27 @@ void action_node_power(struct world *w, const struct core *core)
     operator_send_command(w, &command);
 }
 
+/* Set the environment of a machine that has a hammer, and restart it: that waits until the
+ * environment is served. */
+void action_boot_environment(struct world *w, const struct core *core)
+{
+    static const char *const environments[] = {"local", "sledgehammer", "debian-install"};
+    static const char *const actions[] = {"on", "reset", "reboot"};
+    struct record hammer;
+    const int64_t id = operator_pick(w, core, TABLE_HAMMER);
+    struct command update = {.kind = COMMAND_NODE_UPDATE}, power = {.kind = COMMAND_NODE_POWER};
+    if (!core_record(core, TABLE_HAMMER, id, &hammer)) {
+        action_hammer_create(w, core);
+        return;
+    }
+    update.node_update.id = power.node_power.id = hammer.hammer.node_id;
+    update.node_update.given = GIVEN_NODE_BOOTENV;
+    update.node_update.bootenv = str_from(environments[prng_below(&w->rng, 3)]);
+    power.node_power.action = str_from(actions[prng_below(&w->rng, 3)]);
+    operator_send_command(w, &update);
+    operator_send_command(w, &power);
+}
+
 /* A reading of the power state from an operator, which must be refused, or from the daemon with a
  * state that may be out of range. */
 void action_power_read(struct world *w, const struct core *core)

@@ -48,6 +48,11 @@ static void repair_node(struct world *w, const struct node_record *node)
     repair_send(w, &commit);
 }
 
+static bool repair_uses_test_jig(const struct world *w)
+{
+    return w->scenario.seed % 4 == 0;
+}
+
 static void repair_jig(struct world *w, const struct jig_record *jig)
 {
     if (jig->active)
@@ -60,11 +65,21 @@ static void repair_jig(struct world *w, const struct jig_record *jig)
         repair_send(w, &command);
         return;
     }
-    /* The class of the jig is unknown: enable the test jig, which replaces it. */
+    /* The class of the jig is unknown: enable the test jig, which replaces it. In the other worlds
+     * the noderoles are deleted, because no role serves boots with the test jig. */
     struct command settings = {.kind = COMMAND_SETTINGS_UPDATE};
     settings.settings_update.given = GIVEN_SETTINGS_TEST_JIG;
-    settings.settings_update.test_jig = true;
+    settings.settings_update.test_jig = repair_uses_test_jig(w);
     repair_send(w, &settings);
+}
+
+/* The role has a jig of an unknown class. */
+static bool repair_is_unusable(const struct core *core, int64_t role_id)
+{
+    struct record role, jig;
+    return core_record(core, TABLE_ROLE, role_id, &role) &&
+           core_record(core, TABLE_JIG, core_find(core, TABLE_JIG, role.role.jig_name), &jig) &&
+           !jig_class_find(jig.jig.class_name);
 }
 
 /* A run of the noderole that will change its state. */
@@ -112,6 +127,13 @@ static void repair_failure(struct world *w, const struct core *core,
 static void repair_noderole(struct world *w, const struct core *core,
                             const struct noderole_record *noderole)
 {
+    if (!repair_uses_test_jig(w) && repair_is_unusable(core, noderole->role_id)) {
+        struct command removal = {.kind = COMMAND_NODEROLE_DELETE};
+        removal.noderole_delete.id = noderole->id;
+        if (!noderole->removing)
+            repair_send(w, &removal);
+        return;
+    }
     if (noderole->removing) {
         /* If other noderoles depend on it by now, the commit of its deployment would be refused:
          * binding it again clears the removal mark. */
@@ -175,6 +197,33 @@ void repair_round(struct world *w)
             else
                 repair_hammer(w, id);
         }
+}
+
+/* The machines are on, so the order has no effect but to wait until their environments are served.
+ * The next round deletes the hammers. */
+void repair_boot_machines(struct world *w)
+{
+    const struct core *core = world_core(w);
+    const int64_t kind_id = core ? core_find(core, TABLE_HAMMER_KIND, STR("ipmi")) : 0;
+    for (int64_t id = 0; kind_id && (id = core_next_id(core, TABLE_NODE, id)) != 0;) {
+        struct record node;
+        if (!core_record(core, TABLE_NODE, id, &node) || node.node.system)
+            continue;
+        struct command hammer = {.kind = COMMAND_HAMMER_CREATE, .actor = STR("repair")};
+        struct command update = {.kind = COMMAND_NODE_UPDATE, .actor = STR("repair")};
+        struct command power = {.kind = COMMAND_NODE_POWER, .actor = STR("repair")};
+        hammer.hammer_create.node_id = id;
+        hammer.hammer_create.hammer_kind_id = kind_id;
+        hammer.hammer_create.username = STR("root");
+        update.node_update.id = power.node_power.id = id;
+        update.node_update.given = GIVEN_NODE_BOOTENV;
+        update.node_update.bootenv =
+            str_eq(node.node.bootenv, STR("local")) ? STR("sledgehammer") : STR("local");
+        power.node_power.action = STR("on");
+        world_send(w, 1, &hammer);
+        world_send(w, 2, &update);
+        world_send(w, 3, &power);
+    }
 }
 
 /* ---- fixed point ---- */

@@ -463,10 +463,18 @@ static void world_phase_liveness(struct world *w)
     w->phase = PHASE_LIVENESS;
     w->session.faults = (struct memory_faults){0};
     const char *missing = "";
+    bool has_booted = false;
     for (uint32_t round = 0; round < ROUNDS_MAX && missing && !world_has_failed(w); round++) {
         repair_round(w);
         world_run_until(w, w->mono_ms + ROUND_MS);
         missing = repair_missing(w);
+        if (missing || has_booted || world_has_failed(w))
+            continue;
+        /* Everything works: boot all machines, and come to rest once more. */
+        has_booted = true;
+        repair_boot_machines(w);
+        world_run_until(w, w->mono_ms + ROUND_MS);
+        missing = "the machines have booted";
     }
     if (missing)
         world_fail(w, "I7: after %d rounds of repair: %s", ROUNDS_MAX, missing);

@@ -268,10 +268,13 @@ void world_gen_begin(struct world *w)
 {
     struct command settings = {.kind = COMMAND_SETTINGS_UPDATE};
     settings.settings_update.given = GIVEN_SETTINGS_POOL_NORMAL | GIVEN_SETTINGS_POOL_HIGH |
-                                     GIVEN_SETTINGS_TEST_JIG | GIVEN_SETTINGS_KEEP_RUNS;
+                                     GIVEN_SETTINGS_TEST_JIG | GIVEN_SETTINGS_KEEP_RUNS |
+                                     GIVEN_SETTINGS_BARRIER;
     settings.settings_update.pool_normal = w->scenario.pool_normal;
     settings.settings_update.pool_high = w->scenario.pool_high;
     settings.settings_update.test_jig = w->scenario.test_jig;
+    static const uint32_t waits_s[] = {600, 4 * 3600, 4 * 3600, 24 * 3600};
+    settings.settings_update.barrier_s = waits_s[w->scenario.seed % 4];
     settings.settings_update.keep_runs = 1 + (uint32_t)(w->scenario.seed % 5);
     operator_send_command(w, &settings);
     world_gen_import(w, BARCLAMP_MACHINERY);
@@ -323,13 +326,15 @@ static bool world_gen_create_network(struct world *w, const struct core *core)
     return true;
 }
 
-/* Three of four worlds have roles that serve boots from the start, on admin nodes: by boot servers,
- * by publishing, or both. */
+/* Three of four worlds have roles that serve boots from the start, on admin nodes: one of them a
+ * native one only, the others also two that publish. */
 static void world_gen_bind_boots(struct world *w, const struct core *core)
 {
     static const char *const roles[] = {"gallery-dhcp", "gallery-lease", "gallery-zone",
                                         "gallery-found"};
-    const uint64_t which = (w->scenario.seed + w->boot_tries) % 4;
+    uint64_t which = (w->scenario.seed + w->boot_tries) % 4;
+    if (w->scenario.seed % 4 == 1 && which < 3)
+        which = 0;
     struct command command = {.kind = COMMAND_NODEROLE_BIND};
     struct record node;
     command.noderole_bind.node_id = operator_pick(w, core, TABLE_NODE);
