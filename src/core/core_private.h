@@ -341,8 +341,6 @@ void boot_load(struct core *c);                   /* enqueue the waiting rows af
 /* The noderole that the power action of the node waits for; none = it does not wait. but_native:
  * see boot_service_late(). */
 noderole_ix boot_blocking_noderole(const struct core *c, node_ix n, bool but_native);
-/* True if every noderole that serves boots has served the node. */
-bool boot_is_served(const struct core *c, node_ix n);
 const char *boot_check(const struct core *c);
 
 /* ---- power_state.c: power states and results of power actions ---- */

@@ -1,4 +1,3 @@
-#include "core/boot/boot_service.h"
 #include "core/boot/boot_changes.h"
 #include "core/catalog/roles_private.h"
 #include "core/network/network_private.h"
@@ -316,8 +315,6 @@ const char *core_check(const struct core *c, struct arena *a)
         what = check_outbox(c, a);
     if (!what)
         what = boot_check(c);
-    if (!what)
-        what = boot_service_check(c);
     if (!what)
         what = grants_check(c);
     if (!what)

@@ -376,11 +376,6 @@ noderole_ix boot_blocking_noderole(const struct core *c, node_ix n, bool but_nat
     return is_ordered ? boot_service_late(c, n, but_native).first : (noderole_ix){0};
 }
 
-bool boot_is_served(const struct core *c, node_ix n)
-{
-    return !boot_service_late(c, n, false).first.v;
-}
-
 static const char *boot_check_probes(const struct core *c)
 {
     for (uint32_t ix = pool_next(&c->tables[TABLE_NODE].pool, 0); ix;
@@ -424,6 +419,6 @@ const char *boot_check(const struct core *c)
     for (uint32_t ix = pool_next(&c->tables[TABLE_OUTBOX].pool, 0); ix;
          ix = pool_next(&c->tables[TABLE_OUTBOX].pool, ix))
         waiting -= boot_order_is_waiting(c, (outbox_ix){ix});
-    return !waiting && timed == c->barrier.count ? NULL
+    return !waiting && timed == c->barrier.count ? boot_service_check(c)
                                                  : "C12: a waiting row is in no barrier queue";
 }

@@ -317,7 +317,7 @@ static void args_put_node(struct writer *w, node_ix n, bool with_roles)
     args_put_bool(w, "available", node->available);
     args_put_number(w, "boot_generation", node->boot_generation);
     args_put_string(w, "boot_problem", boot_service_failure(w->c, n, w->arena));
-    args_put_bool(w, "boot_served", boot_is_served(w->c, n));
+    args_put_bool(w, "boot_served", !boot_service_late(w->c, n, false).first.v);
     args_put_string(w, "bootenv", text_of(w->c, node->bootenv));
     args_put_node_data(w, node);
     args_put_string(w, "deployment", text_of(w->c, deployment_at(w->c, node->deployment)->name));
