@@ -230,12 +230,19 @@ void boot_service_unwatch(struct core *c, node_ix n)
     omap_remove(&c->boot_calls, n.v);
 }
 
-/* The machine is to boot something else, which is not served yet. */
+/* The machine is to boot something else, which is not served yet. A noderole in ERROR that had
+ * served the machine is late now, which ends the wait. */
 void boot_service_entry_changed(struct core *c, int64_t node_id)
 {
-    const node_ix n = c->boot_calls.count ? node_by_id(c, node_id) : (node_ix){0};
-    if (n.v && omap_find(&c->boot_calls, n.v))
+    const node_ix n =
+        c->boot_calls.count || c->barrier.count ? node_by_id(c, node_id) : (node_ix){0};
+    if (!n.v)
+        return;
+    const bool is_called = omap_find(&c->boot_calls, n.v) != 0;
+    if (is_called)
         omap_put(&c->boot_calls, n.v, BOOT_CALL_WAITING);
+    if (is_called || node_at(c, n)->barrier.count)
+        boot_service_changed(c);
 }
 
 void boot_service_call_installers(struct core *c)

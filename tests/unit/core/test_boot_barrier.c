@@ -543,6 +543,23 @@ TEST(an_order_is_given_up_if_a_server_is_in_error)
     world_close(w);
 }
 
+TEST(an_order_is_given_up_if_a_change_makes_it_wait_for_an_error)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    serve(w, "s1@d2");
+    DONE(w, cmd_enqueue(w, "s1@d2"));
+    world_anneal(w);
+    world_finish(w, "s1@d2", RESULT_FAILED);
+    IS(w, "s1@d2", "error");
+    DONE(w, cmd_power(w, "on"));
+    CHECK(is_waiting(w, "on")); /* for the others: this one has served the machine */
+    DONE(w, cmd_bootenv(w, "rescue"));
+    CHECK(!is_waiting(w, "on"));
+    HAS(status(w), "s1 on d2.example.com is in error");
+    world_close(w);
+}
+
 TEST(a_deleted_server_is_not_waited_for)
 {
     struct world *w = served_world();

@@ -1,7 +1,8 @@
 #include "core/core_private.h"
 #include "tests/world/world.h"
 
-/* What waits for boots across a load, of a machine that has left the boot view. */
+/* What waits for boots: across a load, of a machine that has left the boot view; and when what the
+ * machine is to boot changes meanwhile. */
 
 /* Machine n1 with environment local; dhcp@d1 publishes boots and has published n1. */
 static struct world *waits_open(const char *jig)
@@ -83,5 +84,29 @@ TEST(a_machine_that_left_the_view_waits_for_no_boot_server_after_a_load)
     CHECK(waiting_actions(w) == 1);
     tick(w);
     CHECK(waiting_actions(w) == 0);
+    world_close(w);
+}
+
+TEST(a_changed_machine_does_not_wait_for_a_noderole_in_error_that_had_served_it)
+{
+    struct world *w = waits_open("script");
+    world_role(w, "zone", "'flags':['serves-boot']");
+    world_node(w, "d2", NULL);
+    world_bind(w, "zone@d2");
+    world_commit(w, "zone@d2");
+    world_run_all(w);
+    DONE(w, cmd_enqueue(w, "zone@d2"));
+    world_anneal(w);
+    world_finish(w, "zone@d2", RESULT_FAILED);
+    IS(w, "zone@d2", "error"); /* it has published n1 */
+    DONE(w, cmd_propose(w, "dhcp@d1"));
+    world_commit(w, "dhcp@d1");
+    order_power(w);
+    CHECK(waiting_actions(w) == 1); /* for dhcp@d1 */
+    const int64_t id = the_node(w, "n1");
+    DONE(w, CMD(NODE_UPDATE, node_update, .id = id, .given = GIVEN_NAME,
+                .name = STR("n2.example.com")));
+    CHECK(waiting_actions(w) == 0);
+    HAS(str_z(&w->arena, read_node(w, "n2").status), "zone on d2");
     world_close(w);
 }

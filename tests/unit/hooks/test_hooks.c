@@ -295,11 +295,11 @@ TEST(code_that_uses_a_removed_function_is_refused_with_its_line)
         "return { on_node_change = function(node) if node.boot_served then error() end end }",
         "-- halligan.boot_served(node)\nreturn {}",
         "--[[ halligan.boot_served(node)\n]]\nreturn {}",
-        "local x = 'halligan.boot_served' .. \"halligan.boot_served\"\n"
-        "x = [=[halligan.boot_served]=]\n"
-        "return {}",
-        "local halligan2 = { boot_served = 1, boot_served2 = 2 }\nlocal x = halligan2.boot_served\n"
-        "return {}",
+        ("local x = 'halligan.boot_served' .. \"halligan.boot_served\"\n"
+         "x = [=[halligan.boot_served]=]\n"
+         "return {}"),
+        ("local halligan2 = { boot_served = 1, boot_served2 = 2 }\n"
+         "local x = halligan2.boot_served\nreturn {}"),
         "local m = {}\nfunction m.boot_served() end\nm.boot_served()\nreturn {}",
         "local x = halligan.boot_served_not or 7 - 3\nreturn {}",
     };
