@@ -379,11 +379,18 @@ struct ip ip_with_host_part(struct ip subnet, struct ip host)
 
 /* ---- ranges ---- */
 
+bool ip_is_loopback(struct ip ip)
+{
+    return ip.family == IP_V4 ? ip.lo >> 24 == 127 : ip.hi == 0 && ip.lo == 1;
+}
+
 bool ip_is_unicast(struct ip ip)
 {
+    if (ip_is_loopback(ip))
+        return false;
     if (ip.family == IP_V4)
-        return ip.lo != 0 && ip.lo >> 24 != 127 && ip.lo >> 28 != 0xe && ip.lo != UINT32_MAX;
-    return ip.hi >> 56 != 0xff && !(ip.hi == 0 && (ip.lo <= 1 || ip.lo >> 32 == 0xffff));
+        return ip.lo != 0 && ip.lo >> 28 != 0xe && ip.lo != UINT32_MAX;
+    return ip.hi >> 56 != 0xff && !(ip.hi == 0 && (ip.lo == 0 || ip.lo >> 32 == 0xffff));
 }
 
 bool ip_range_has(struct ip_range range, struct ip ip)

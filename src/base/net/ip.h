@@ -51,6 +51,8 @@ struct ip ip_subnet(struct ip ip);
 struct ip ip_subnet_last(struct ip ip);
 /* True if `ip` is in the subnet of `subnet`; false for different families. */
 bool ip_is_in_subnet(struct ip ip, struct ip subnet);
+/* 127.0.0.0/8, ::1 */
+bool ip_is_loopback(struct ip ip);
 /* False for addresses that no interface of a machine can have: 0.0.0.0, ::, loopback, multicast,
  * 255.255.255.255, and IPv4 addresses in IPv6 (::ffff:0:0/96), which are IPv4 to a socket. */
 bool ip_is_unicast(struct ip ip);

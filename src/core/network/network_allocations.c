@@ -69,6 +69,17 @@ struct str network_hint_key(const struct core *c, network_range_ix r, enum ip_fa
     return STR_CONCAT(a, name, family == IP_V6 ? STR("-v6addr") : STR("-v4addr"));
 }
 
+/* Ranges that overlap may contain addresses that are those of no machine, or of the daemon itself
+ * (127.0.0.1), which would be reached instead. A range of loopback addresses alone was made for
+ * machines that run beside the daemon. */
+static bool allocation_is_usable(const struct core *c, network_range_ix r, struct ip ip)
+{
+    if (ip_is_unicast(ip) || !ip_is_loopback(ip) || !r.v)
+        return ip_is_unicast(ip);
+    const struct ip_range range = network_range_at(c, r)->addresses;
+    return ip_is_loopback(range.first) && ip_is_loopback(range.last);
+}
+
 /* The address that the hint of the node requests in the network; IP_NONE if there is none or it is
  * no address. The hint of a system node requests none, because that is no machine. */
 static struct ip allocation_hint(const struct core *c, network_range_ix r, node_ix n,
@@ -81,7 +92,7 @@ static struct ip allocation_hint(const struct core *c, network_range_ix r, node_
     const char *wrong;
     if (value && value->kind == JSON_STRING && !node_at(c, n)->system)
         ignore(ip_parse(value->text, &ip, &wrong), "a hint that is no address requests none");
-    return ip.family != IP_NONE && ip_is_unicast(ip) ? ip : (struct ip){0};
+    return ip.family != IP_NONE && allocation_is_usable(c, r, ip) ? ip : (struct ip){0};
 }
 
 /* An IPv6 address whose interface id is the second half of the MD5 of the name of the node. */
@@ -338,11 +349,10 @@ void network_allocate_hints(struct core *c, node_ix n)
     }
 }
 
-/* Ranges that overlap may contain addresses that are those of no machine, or of the daemon itself
- * (127.0.0.1), which would be reached instead. */
-static bool allocation_check_unicast(struct core *c, struct ip ip, struct str field)
+static bool allocation_check_usable(struct core *c, network_range_ix r, struct ip ip,
+                                    struct str field)
 {
-    return ip_is_unicast(ip) ||
+    return allocation_is_usable(c, r, ip) ||
            refuse(c, PROBLEM_BAD_VALUE, field,
                   STR_CONCAT(c->arena, field, STR(" "), ip_format_address(c->arena, ip),
                              STR(" is no address of an interface: it is loopback, multicast, "
@@ -353,8 +363,6 @@ static bool allocation_check_unicast(struct core *c, struct ip ip, struct str fi
  * network. Of the others only those of the network `unmanaged` are meant for any machine. */
 network_range_ix network_range_for_address(struct core *c, struct ip ip, struct str field)
 {
-    if (c->tables[TABLE_NETWORK].pool.live && !allocation_check_unicast(c, ip, field))
-        return (network_range_ix){0};
     network_range_ix found = address_find_range(c, ip);
     const network_ix unmanaged = {name_find(c, TABLE_NETWORK, STR("unmanaged"))};
     const struct vec *ranges = unmanaged.v ? &network_at(c, unmanaged)->ranges : NULL;
@@ -363,6 +371,8 @@ network_range_ix network_range_for_address(struct core *c, struct ip ip, struct 
         if (ip_range_has(network_range_at(c, r)->addresses, ip))
             found = r;
     }
+    if (c->tables[TABLE_NETWORK].pool.live && !allocation_check_usable(c, found, ip, field))
+        return (network_range_ix){0};
     if (!found.v && c->tables[TABLE_NETWORK].pool.live)
         refuse(c, PROBLEM_NOT_FOUND, field,
                STR_CONCAT(c->arena, STR("no range of a network contains "),
@@ -380,9 +390,18 @@ static bool allocation_parse(struct core *c, struct str text, struct str field, 
     const char *wrong;
     if (text.len && !ip_parse(text, out_ip, &wrong))
         refuse(c, PROBLEM_BAD_VALUE, field, STR_CONCAT(c->arena, field, STR(" "), str_from(wrong)));
-    else if (text.len)
-        allocation_check_unicast(c, *out_ip, field);
     return !refused(c);
+}
+
+static network_range_ix allocation_range_of(const struct core *c, network_ix w, struct ip ip)
+{
+    const struct vec *ranges = &network_at(c, w)->ranges;
+    for (uint32_t i = 0; i < ranges->count && ip.family != IP_NONE; i++) {
+        const network_range_ix r = {vec_at(c, ranges, i)};
+        if (ip_range_has(network_range_at(c, r)->addresses, ip))
+            return r;
+    }
+    return (network_range_ix){0};
 }
 
 /* Allocate from the default ranges of the network: one for IPv4 and host-v6. A requested address is
@@ -395,11 +414,8 @@ static void allocation_from_network(struct core *c, network_ix w, node_ix n,
     const network_range_ix defaults[] = {allocation_default_range(c, w, n),
                                          network_range_find(c, w, STR("host-v6"))};
     static const struct address_request none = {.field = {NULL, 0}};
-    const struct vec *ranges = &network_at(c, w)->ranges;
-    for (uint32_t i = 0; i < ranges->count && asked.family != IP_NONE; i++) {
-        const network_range_ix r = {vec_at(c, ranges, i)};
-        if (!ip_range_has(network_range_at(c, r)->addresses, asked))
-            continue;
+    const network_range_ix r = allocation_range_of(c, w, asked);
+    if (r.v) {
         const network_allocation_ix a = network_allocate(c, r, n, wanted);
         c->out->id = a.v ? network_allocation_at(c, a)->o.id : 0;
         return;
@@ -446,6 +462,11 @@ void do_network_allocate(struct core *c, const struct network_allocate_command *
                STR("either address or suggestion can be given, not both"));
     allocation_parse(c, p->address, STR("address"), &wanted.address);
     if (!allocation_parse(c, p->suggestion, STR("suggestion"), &wanted.suggestion))
+        return;
+    const struct ip asked = p->address.len ? wanted.address : wanted.suggestion;
+    if (asked.family != IP_NONE &&
+        !allocation_check_usable(c, r.v ? r : allocation_range_of(c, w, asked), asked,
+                                 p->address.len ? STR("address") : STR("suggestion")))
         return;
     const uint32_t before = node_at(c, n)->allocations.count;
     if (r.v) {

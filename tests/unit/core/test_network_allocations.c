@@ -348,6 +348,19 @@ TEST(overlapping_ranges_have_no_address_twice)
     world_close(w);
 }
 
+TEST(a_range_of_loopback_addresses_gives_them)
+{
+    struct world *w = open_with_nodes();
+    DONE(w, with(cmd_network_of(w, "beside", "general", true,
+                                "[{'name':'host','first':'127.0.0.2/8','last':'127.0.0.99/8'}]"),
+                 "conduit", "1g1"));
+    const int64_t range = range_named(w, "beside", "host");
+    DONE(w, cmd_allocate_address(w, "n1", range, "127.0.0.77"));
+    EXPECT_STR(address_in(w, "n1", range), "127.0.0.77/8");
+    DONE(w, CMD(NODE_CREATE, node_create, .name = STR("n9.example.com"), .ip = STR("127.0.0.78")));
+    world_close(w);
+}
+
 /* The network `unmanaged` contains nearly all addresses, also those that lead to the daemon. */
 TEST(an_address_that_no_interface_can_have_is_not_requested)
 {
