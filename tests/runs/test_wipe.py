@@ -111,7 +111,7 @@ def test_the_committed_disk_is_wiped_and_no_other(y):
     rack.set("provisioner-disk", "db")
     eventually(lambda: rack.chosen() == ["db"], "the hook has chosen again")
     [entry] = plan(rack)["destroys"]
-    assert entry["targets"] == {"wipe": [{"name": "db", "path": "/dev/db", "serial": "SERIAL-db", "size": SIZE}]}
+    assert entry["targets"]["wipe"] == [{"name": "db", "path": "/dev/db", "serial": "SERIAL-db", "size": SIZE}]
     assert commit(rack).status == 200
     eventually(lambda: rack.is_wiped("db"), "the wipe is complete")
     assert [rack.is_wiped(disk) for disk in rack.disks] == [False, True, False]
