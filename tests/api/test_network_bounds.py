@@ -194,6 +194,8 @@ ALLOCATION = {
     "network_range": [ref(["nb-allocate.host", "host"], ["nb-new.host"], fields=("network_range",),
                           needs={"network": "nb-allocate"})],
     "network_range_id": [ref([Id("network_ranges/nb-allocate.host")], [Id("network_ranges/nb-new.host")])],
+    "range": [ref(["nb-allocate.host", "host"], ["nb-new.host"], fields=("range",), needs={"network": "nb-allocate"})],
+    "range_id": [ref([Id("network_ranges/nb-allocate.host")], [Id("network_ranges/nb-new.host")])],
     "address": [REQUESTED],
     "suggestion": [SUGGESTED, BOTH],
 }
@@ -201,6 +203,8 @@ ALLOCATE_IP = {
     **{name: ALLOCATION[name] for name in ("node", "node_id", "address", "suggestion")},
     "range": [ref(["nb-allocate.host", "host"], ["nb-new.host"])],
     "range_id": [ref([Id("network_ranges/nb-allocate.host")], [Id("network_ranges/nb-new.host")])],
+    "network_range": [ref(["nb-allocate.host", "host"], ["nb-new.host"])],
+    "network_range_id": [ref([Id("network_ranges/nb-allocate.host")], [Id("network_ranges/nb-new.host")])],
 }
 DEALLOCATE_IP = {
     "node": [ref(["nb-node.example.com"], [None, "nb-idle.example.com"])],
@@ -532,7 +536,9 @@ def test_each_parameter_of_openapi_json_has_values(bounds):
             assert bool(parameters) != rest, (method, path)
             if parameters:
                 found[f"{method.upper()} {path}"] = set(parameters)
-    assert found == {operation: set(target.parameters) for operation, target in TARGETS.items()}
+    known = {operation: set(target.parameters) for operation, target in TARGETS.items()}
+    assert found == known, {o: found.get(o, set()) ^ known.get(o, set()) for o in found.keys() | known.keys()
+                            if found.get(o) != known.get(o)}
 
 
 def send_wrong(me, method, target, name, values, wrong):
