@@ -6,11 +6,14 @@
  * machines (100,000) and one of 100 in turns. Each machine has a MAC, an address in a network of
  * category admin, a DNS name and an active noderole of a discovery role, so it is in the boot view.
  * Changes are collected in batches and encoded as for a store, and the entries that a batch changed
- * are encoded as for a boot server; there is neither a store nor a boot server.
+ * are encoded as for a boot server; there is neither a store nor a boot server. Two noderoles serve
+ * boots: one publishes the changes in runs, which succeed at once; the other has a boot server that
+ * acknowledges each turn.
  *
- * 1. A change of the environment of one machine: its time, its bytes to the store and its bytes to
- *    a boot server in both fleets. The machines are chosen at random. Their ids have equal numbers
- *    of digits and equal lengths as varints, so that equal changes have equal sizes.
+ * 1. A change of the environment of one machine until it is served: its time, its bytes to the
+ *    store and its bytes to a boot server in both fleets. The machines are chosen at random. Their
+ *    ids have equal numbers of digits and equal lengths as varints, so that equal changes have
+ *    equal sizes.
  * 2. The base image: all entries of the large fleet, in order and encoded.
  * 3. The memory that the boot view takes for a machine and its name.
  */
@@ -38,6 +41,7 @@ enum {
     UNUSED_IDS = 8192,
     UNUSED_NODE_IDS = 100000,
     FIRST_TURN = 100000, /* the same for turns */
+    RUNS_BEFORE = 200,   /* of the noderole that publishes; the large fleet needs 100 for all */
 };
 
 static void die(const char *what)
@@ -76,6 +80,8 @@ struct fleet {
     int64_t now, steps, turn;
     uint64_t stored_bytes, sent_bytes; /* of all batches */
     int64_t *machines;                 /* ids of nodes */
+    int64_t server;                    /* the node with the noderoles that serve boots */
+    int64_t publisher;                 /* the noderole that publishes */
     uint32_t machine_count;
 };
 
@@ -110,7 +116,9 @@ static int64_t step(struct fleet *f, struct command command)
 {
     struct outcome out;
     command.actor = STR("bench");
-    command.now_ms = command.mono_ms = ++f->now;
+    command.now_ms = ++f->now;
+    /* A boot server's changes are recorded once in a second, which never passes here. */
+    command.mono_ms = 1000000;
     command.nonce[0] = (uint64_t)f->now;
     core_step(f->core, &command, &f->arena, &f->fx, &out);
     if (out.verdict != VERDICT_DONE)
@@ -152,6 +160,30 @@ static int64_t find(struct fleet *f, enum table table, const char *name)
     if (!id)
         die(name);
     return id;
+}
+
+/* All runs succeed, also those that follow. */
+static void finish_runs(struct fleet *f)
+{
+    anneal(f);
+    for (int64_t id; (id = core_next_id(f->core, TABLE_RUN, 0)) != 0; anneal(f)) {
+        struct record record;
+        if (!core_record(f->core, TABLE_RUN, id, &record) || record.run.state != RUN_RUNNING)
+            die("a run does not start");
+        step(f,
+             (struct command){
+                 .kind = COMMAND_RUN_DONE,
+                 .run_done = {.run_id = id, .attempt = record.run.attempt, .result = RESULT_OK}});
+        collect(f);
+    }
+}
+
+static void acknowledge(struct fleet *f, enum boot_event event)
+{
+    step(f,
+         (struct command){.kind = COMMAND_BOOT_SERVER,
+                          .boot_server = {.node_id = f->server, .event = event, .turn = f->turn}});
+    collect(f);
 }
 
 /* The networks of PER_NETWORK machines each. All parts of their addresses have three digits. */
@@ -218,6 +250,40 @@ static void skip_ids(struct fleet *f, int64_t role)
         delete_node(f, make_node(f, i, false));
 }
 
+static void bind_on_server(struct fleet *f, const char *role)
+{
+    make(f, (struct command){
+                .kind = COMMAND_NODEROLE_BIND,
+                .noderole_bind = {.node_id = f->server, .role_id = find(f, TABLE_ROLE, role)}});
+}
+
+/* Both fleets have had the same number of runs when this returns, so that equal changes have equal
+ * sizes. */
+static void make_servers(struct fleet *f)
+{
+    struct record record;
+    f->server = make_node(f, 2 * UNUSED_NODE_IDS, true);
+    for (int64_t id = 0; (id = core_next_id(f->core, TABLE_OUTBOX, id)) != 0;) /* its probe */
+        make(f, (struct command){.kind = COMMAND_OUTBOX_DONE, .outbox_done = {.outbox_id = id}});
+    bind_on_server(f, "server");
+    bind_on_server(f, "database");
+    make(f, (struct command){.kind = COMMAND_DEPLOYMENT_COMMIT, .deployment_commit = {.id = 1}});
+    collect(f);
+    finish_runs(f);
+    acknowledge(f, BOOT_EVENT_CONNECTED);
+    acknowledge(f, BOOT_EVENT_TAKEN);
+    for (int64_t id = 0; (id = core_next_id(f->core, TABLE_NODEROLE, id)) != 0;)
+        f->publisher = id; /* the last one that was bound */
+    while (core_record(f->core, TABLE_NODEROLE, f->publisher, &record) &&
+           record.noderole.attempt < RUNS_BEFORE) {
+        step(f, (struct command){.kind = COMMAND_NODEROLE_ENQUEUE,
+                                 .noderole_enqueue = {.id = f->publisher}});
+        finish_runs(f);
+    }
+    if (record.noderole.attempt != RUNS_BEFORE || record.noderole.boot_cursor != BOOT_CURSOR_END)
+        die("the machines are not published, or in too many runs");
+}
+
 static void fleet_open(struct fleet *f, uint32_t machines)
 {
     *f = (struct fleet){
@@ -230,11 +296,15 @@ static void fleet_open(struct fleet *f, uint32_t machines)
                 .kind = COMMAND_IMPORT,
                 .import = {.barclamp = json(
                                f, "{'barclamp':{'name':'bench','source_path':'/bench'},"
-                                  "'jigs':[{'name':'noop','class':'noop'}],"
+                                  "'jigs':[{'name':'noop','class':'noop'},"
+                                  "{'name':'script','class':'script'},"
+                                  "{'name':'native','class':'native'}],"
                                   "'bootenvs':[{'name':'image','method':'image',"
                                   "'os':'bench','kernel':'bench/linux','initrd':['bench/initrd'],"
                                   "'args':'quiet'}],'roles':["
                                   "{'name':'found','jig':'noop','flags':['discovery']},"
+                                  "{'name':'server','jig':'native','flags':['serves-boot']},"
+                                  "{'name':'database','jig':'script','flags':['serves-boot']},"
                                   "{'name':'names','jig':'noop',"
                                   "'lists-services':'names-list','attribs':["
                                   "{'name':'names-list','map':'names/list',"
@@ -253,6 +323,7 @@ static void fleet_open(struct fleet *f, uint32_t machines)
     make(f, (struct command){.kind = COMMAND_DEPLOYMENT_COMMIT, .deployment_commit = {.id = 1}});
     anneal(f);
     collect(f);
+    make_servers(f);
 }
 
 static void fleet_close(struct fleet *f)
@@ -288,7 +359,19 @@ static void change_environment(struct fleet *f, int64_t node)
                                              .given = GIVEN_NODE_BOOTENV,
                                              .bootenv = is_local ? STR("image") : STR("local")}});
     collect(f);
-    anneal(f);
+    acknowledge(f, BOOT_EVENT_TAKEN);
+    finish_runs(f);
+}
+
+static void check_served(struct fleet *f)
+{
+    for (uint32_t i = 0; i < f->machine_count; i++) {
+        struct boot_serving *all;
+        const uint32_t count = core_boot_servings(f->core, f->machines[i], &f->arena, &all);
+        if (count != 2 || !all[0].is_served || !all[1].is_served)
+            die("a machine is not served");
+        arena_reset(&f->arena);
+    }
 }
 
 static struct change_cost time_changes(struct fleet *f, struct prng *random)
@@ -326,6 +409,8 @@ static struct comparison measure_changes(struct fleet *few, struct fleet *many)
     }
     const double ours = median(many_us), theirs = median(few_us);
     result.time = ours / theirs;
+    check_served(few);
+    check_served(many);
     printf("a change of environment: %.1f us with %u machines, %.1f us with %u, ratio %.2f\n",
            theirs, few->machine_count, ours, many->machine_count, result.time);
     printf("its bytes to the store: %.1f and %.1f, to a boot server: %.1f and %.1f\n",
