@@ -1,5 +1,6 @@
--- Who serves boots (ADR 0090): what roles that publish boots must still be told. They are told of all
--- nodes once, beginning with node 0; what they reported before is not needed.
+-- Roles that serve boots (ADR 0090): the nodes that a noderole has not published since they changed. Its
+-- cursor begins at 0, so that after the migration it publishes every node once; what hooks reported to
+-- node.boot_seen before is not needed.
 CREATE TABLE boot_due (
     id INTEGER PRIMARY KEY,
     created_at INTEGER NOT NULL,
