@@ -140,36 +140,62 @@ static void boot_put_servers(struct call *call, const struct boot_serving *all, 
 
 /* ---- replies ---- */
 
-enum handler_result serve_node_boot(struct call *call)
-{
+/* What the replies about the boot of a node are made of. */
+struct node_boot {
     struct record node;
     struct boot_entry entry;
-    struct str why;
+    struct str why; /* there is no entry */
+    bool has_entry;
     struct boot_serving *servers;
+    uint32_t server_count;
+    bool is_served;
+};
+
+/* False: the reply is an error. */
+static bool boot_read(struct call *call, struct node_boot *out)
+{
+    if (!resource_find(call, &resource_nodes, call->keys[0], &out->node))
+        return false;
+    out->has_entry = node_boot_entry(call, out->node.id, &out->entry, &out->why);
+    out->server_count = core_boot_servings(call->core, out->node.id, call->arena, &out->servers);
+    out->is_served = boot_is_served_by_all(out->servers, out->server_count);
+    return true;
+}
+
+static struct object_writer boot_writer_open(struct call *call, const struct node_boot *boot,
+                                             struct buf *b)
+{
+    const struct node_record *node = &boot->node.node;
+    struct object_writer m = object_writer_open(b, call->wanted);
+    object_put_text(&m, "node", node->name);
+    object_put_number(&m, "node_id", node->id);
+    object_put_text(&m, "bootenv", node->bootenv);
+    object_put_number(&m, "generation", node->boot_generation);
+    return m;
+}
+
+enum handler_result serve_node_boot(struct call *call)
+{
+    struct node_boot boot;
     struct buf b = buf_in(call->arena);
-    if (!resource_find(call, &resource_nodes, call->keys[0], &node))
+    if (!boot_read(call, &boot))
         return SERVED_REPLY;
-    const bool has_entry = node_boot_entry(call, node.id, &entry, &why);
-    const uint32_t count = core_boot_servings(call->core, node.id, call->arena, &servers);
-    struct object_writer m = object_writer_open(&b, call->wanted);
-    object_put_text(&m, "node", node.node.name);
-    object_put_number(&m, "node_id", node.id);
-    object_put_text(&m, "bootenv", node.node.bootenv);
-    object_put_number(&m, "generation", node.node.boot_generation);
-    object_put_optional(&m, "missing", has_entry ? STR("") : why);
-    if (has_entry && object_put_key(&m, "entry"))
-        boot_put_entry(call, node.id, &entry.machine, &b);
-    else if (!has_entry)
+    const struct node_record *node = &boot.node.node;
+    struct object_writer m = boot_writer_open(call, &boot, &b);
+    object_put_optional(&m, "missing", boot.has_entry ? STR("") : boot.why);
+    if (boot.has_entry && object_put_key(&m, "entry"))
+        boot_put_entry(call, node->id, &boot.entry.machine, &b);
+    else if (!boot.has_entry)
         object_put_json(&m, "entry", STR("null"));
     if (object_put_key(&m, "environment"))
-        boot_put_environment(call, node.node.bootenv, &b);
+        boot_put_environment(call, node->bootenv, &b);
     if (object_put_key(&m, "grant"))
-        boot_put_grant(call, node.id, &b);
-    object_put_bool(&m, "served", boot_is_served_by_all(servers, count));
+        boot_put_grant(call, node->id, &b);
+    object_put_bool(&m, "served", boot.is_served);
     if (object_put_key(&m, "servers"))
-        boot_put_servers(call, servers, count, &b);
+        boot_put_servers(call, boot.servers, boot.server_count, &b);
     if (object_put_key(&m, "problems"))
-        why_put_causes(call, core_why_boot(call->core, node.id, call->arena), &b);
+        why_put_causes(call, core_why_boot(call->core, node->id, call->arena), &b);
     object_writer_close(&m);
     reply_json(call, "boot", "obj", buf_str(&b));
     return SERVED_REPLY;
@@ -177,23 +203,14 @@ enum handler_result serve_node_boot(struct call *call)
 
 enum handler_result serve_node_bootstate(struct call *call)
 {
-    struct record node;
-    struct boot_entry entry;
-    struct str why;
-    struct boot_serving *servers;
+    struct node_boot boot;
     struct buf b = buf_in(call->arena);
-    if (!resource_find(call, &resource_nodes, call->keys[0], &node))
+    if (!boot_read(call, &boot))
         return SERVED_REPLY;
-    const bool has_entry = node_boot_entry(call, node.id, &entry, &why);
-    const uint32_t count = core_boot_servings(call->core, node.id, call->arena, &servers);
-    const bool is_served = boot_is_served_by_all(servers, count);
-    struct object_writer m = object_writer_open(&b, call->wanted);
-    object_put_text(&m, "node", node.node.name);
-    object_put_number(&m, "node_id", node.id);
-    object_put_text(&m, "bootenv", node.node.bootenv);
-    object_put_number(&m, "generation", node.node.boot_generation);
-    object_put_bool(&m, "served", is_served);
-    object_put_optional(&m, "bootstate", has_entry && is_served ? node.node.bootenv : STR(""));
+    struct object_writer m = boot_writer_open(call, &boot, &b);
+    object_put_bool(&m, "served", boot.is_served);
+    object_put_optional(&m, "bootstate",
+                        boot.has_entry && boot.is_served ? boot.node.node.bootenv : STR(""));
     object_writer_close(&m);
     reply_json(call, "bootstate", "obj", buf_str(&b));
     return SERVED_REPLY;
