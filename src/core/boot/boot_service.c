@@ -156,18 +156,17 @@ struct boot_late boot_service_late(const struct core *c, node_ix n, bool but_nat
 }
 
 struct str boot_service_problem(const struct core *c, node_ix n, struct boot_late late,
-                                int64_t generation, struct arena *a)
+                                struct arena *a)
 {
     const bool has_failed = late.failed.v != 0;
     const noderole_ix ix = has_failed ? late.failed : late.first;
-    must(n.v);
     if (!ix.v)
         return STR("");
     const struct noderole *nr = noderole_at(c, ix);
-    return STR_CONCAT(a, text_of(c, role_at(c, nr->role)->name), STR(" on "),
-                      text_of(c, node_at(c, nr->node)->name),
-                      has_failed ? STR(" is in error and") : STR(""),
-                      STR(" has not served boot generation "), str_from_i64(a, generation));
+    return STR_CONCAT(
+        a, text_of(c, role_at(c, nr->role)->name), STR(" on "),
+        text_of(c, node_at(c, nr->node)->name), has_failed ? STR(" is in error and") : STR(""),
+        STR(" has not served boot generation "), str_from_i64(a, node_at(c, n)->boot_generation));
 }
 
 struct boot_serving boot_service_describe(const struct core *c, noderole_ix nr, node_ix n)
@@ -187,8 +186,7 @@ struct boot_serving boot_service_describe(const struct core *c, noderole_ix nr, 
 struct str boot_service_failure(const struct core *c, node_ix n, struct arena *a)
 {
     const struct boot_late late = boot_service_late(c, n, false);
-    return late.failed.v ? boot_service_problem(c, n, late, node_at(c, n)->boot_generation, a)
-                         : STR("");
+    return late.failed.v ? boot_service_problem(c, n, late, a) : STR("");
 }
 
 static int boot_service_cmp(const void *a, const void *b)

@@ -34,7 +34,7 @@ struct boot_late {
 struct boot_late boot_service_late(const struct core *c, node_ix n, bool but_native);
 /* "dhcp-database on admin.x has not served boot generation 7"; empty if all have. */
 struct str boot_service_problem(const struct core *c, node_ix n, struct boot_late late,
-                                int64_t generation, struct arena *a);
+                                struct arena *a);
 
 /* Whether the noderole has served the node, and what is known about that. */
 struct boot_serving boot_service_describe(const struct core *c, noderole_ix nr, node_ix n);

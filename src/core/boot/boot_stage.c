@@ -27,8 +27,7 @@ static struct json *boot_stage_machine(const struct core *c, node_ix n, struct a
     json_set(boot, STR("bootenv"), json_make_string(a, text_of(c, node->bootenv)));
     json_set(boot, STR("failed"), json_make_bool(a, late.failed.v != 0));
     json_set(boot, STR("generation"), json_make_i64(a, node->boot_generation));
-    json_set(boot, STR("problem"),
-             json_make_string(a, boot_service_problem(c, n, late, node->boot_generation, a)));
+    json_set(boot, STR("problem"), json_make_string(a, boot_service_problem(c, n, late, a)));
     json_set(boot, STR("served"), json_make_bool(a, !late.first.v));
     json_set(boot, STR("wait_s"), json_make_i64(a, core_settings(c)->barrier_s));
     return boot;

@@ -183,8 +183,7 @@ static struct str barrier_timeout_text(struct core *c, node_ix n, outbox_ix ix,
     const struct str waited = STR_CONCAT(c->arena, STR(" within "),
                                          str_from_i64(c->arena, row->left_ms / 1000), STR(" s"));
     return STR_CONCAT(c->arena, text_of(c, row->detail), STR(" was not done: "),
-                      boot_service_problem(c, n, late, node_at(c, n)->boot_generation, c->arena),
-                      late.failed.v ? STR("") : waited);
+                      boot_service_problem(c, n, late, c->arena), late.failed.v ? STR("") : waited);
 }
 
 /* The action is not performed, so the machine continues with its old system. After a restart that
