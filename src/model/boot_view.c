@@ -6,6 +6,7 @@
  * accepts only what the encoder writes. */
 #include "model/boot_view.h"
 
+#include "base/json/json.h"
 #include "base/net/ip.h"
 #include "model/fields_private.h"
 #include "model/limits.h"
@@ -158,6 +159,21 @@ static bool boot_address_is_canonical(struct str text, bool has_prefix, struct a
     return is_canonical;
 }
 
+/* Nothing, or an object in canonical form. */
+static bool boot_options_are_valid(struct str options, struct arena *a)
+{
+    const struct arena_mark mark = arena_mark(a);
+    struct str canonical;
+    uint32_t offset;
+    const char *what;
+    const bool is_valid =
+        options.len == 0 ||
+        (options.len <= BOOT_OPTIONS_LEN_MAX && options.at[0] == '{' &&
+         json_canonical(a, options, &canonical, &offset, &what) == OK && str_eq(canonical, options));
+    arena_rewind(a, mark);
+    return is_valid;
+}
+
 static bool boot_take_macs(struct str bytes, uint32_t *at, struct arena *a,
                            struct boot_machine *machine)
 {
@@ -214,7 +230,8 @@ static bool boot_values_are_valid(const struct boot_entry *entry, struct arena *
 {
     enum ip_family family = IP_NONE, other = IP_NONE;
     switch (entry->key.kind) {
-    case BOOT_MACHINE: return entry->machine.generation >= 0;
+    case BOOT_MACHINE:
+        return entry->machine.generation >= 0 && boot_options_are_valid(entry->machine.options, a);
     case BOOT_NETWORK: return entry->network.vlan >= 0;
     case BOOT_RANGE:
         return boot_address_is_canonical(entry->range.first, true, a, &family) &&

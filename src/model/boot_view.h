@@ -38,7 +38,8 @@
     F(TEXT, name)                                                                                  \
     F(TEXT, bootenv)                                                                               \
     F(I64, generation) /* boot generation: number of changes of the environment */                 \
-    F(TEXT, ticket)    /* hash of the ticket that used the grant of this generation; empty = none */
+    F(TEXT, ticket) /* hash of the ticket that used the grant of this generation; empty = none */  \
+    F(TEXT, options) /* canonical JSON: member "boot" of the hint, an object; empty = none */
 
 #define BOOT_ADDRESS_FIELDS(F)                                                                     \
     F(TEXT, address) /* IPv4 with prefix length */                                                 \

@@ -55,6 +55,7 @@
 #define HOST_KEY_LEN_MAX        4096u         /* type and base64 of an ssh host key             */
 #define NETWORK_NAME_LEN_MAX    48u           /* names of networks and ranges                   */
 #define BOOT_ARGS_LEN_MAX       2000u         /* kernel arguments; kernels accept 2048 or more  */
+#define BOOT_OPTIONS_LEN_MAX    4096u         /* boot options of one node, as JSON             */
 #define MATCHER_LEN_MAX         1024u         /* which allocations a DNS name filter selects    */
 #define NAME_TEMPLATE_LEN_MAX   512u          /* how it makes their names                       */
 #define DNS_NAME_LEN_MAX        253u          /* RFC 1035: 255 octets on the wire               */

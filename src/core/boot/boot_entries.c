@@ -108,6 +108,19 @@ struct str boot_first_address(const struct core *c, node_ix n, struct arena *a)
     return machine.address_count ? machine.addresses[0].address : STR("");
 }
 
+/* Most hints have no such member: they are searched, which is cheaper than to parse them. */
+static struct str boot_options(const struct core *c, node_ix n, struct arena *a)
+{
+    const doc_h hint = node_at(c, n)->hint;
+    if (!hint || !str_has(doc_of(c, hint), STR("\"boot\":{")))
+        return STR("");
+    const struct json *options = json_get(doc_tree(a, doc_of(c, hint)), STR("boot"));
+    if (!options || options->kind != JSON_OBJECT || !options->count)
+        return STR("");
+    const struct str text = json_write(a, options);
+    return text.len <= BOOT_OPTIONS_LEN_MAX ? text : STR("");
+}
+
 static bool boot_put_machine(const struct core *c, node_ix n, struct arena *a,
                              struct boot_machine *machine)
 {
@@ -117,7 +130,8 @@ static bool boot_put_machine(const struct core *c, node_ix n, struct arena *a,
     *machine = (struct boot_machine){.name = text_of(c, node->name),
                                      .bootenv = text_of(c, node->bootenv),
                                      .generation = node->boot_generation,
-                                     .ticket = text_of(c, node->grant_ticket)};
+                                     .ticket = text_of(c, node->grant_ticket),
+                                     .options = boot_options(c, n, a)};
     boot_put_macs(c, n, a, machine);
     boot_put_addresses(c, n, a, machine);
     return true;
