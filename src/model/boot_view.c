@@ -167,9 +167,9 @@ static bool boot_options_are_valid(struct str options, struct arena *a)
     uint32_t offset;
     const char *what;
     const bool is_valid =
-        options.len == 0 ||
-        (options.len <= BOOT_OPTIONS_LEN_MAX && options.at[0] == '{' &&
-         json_canonical(a, options, &canonical, &offset, &what) == OK && str_eq(canonical, options));
+        options.len == 0 || (options.len <= BOOT_OPTIONS_LEN_MAX && options.at[0] == '{' &&
+                             json_canonical(a, options, &canonical, &offset, &what) == OK &&
+                             str_eq(canonical, options));
     arena_rewind(a, mark);
     return is_valid;
 }

@@ -36,7 +36,8 @@ struct ticket {
 void hmac_sha256(struct str key, struct str bytes, uint8_t out[32]);
 
 /* The text of the ticket, in `a`. */
-struct str ticket_format(struct arena *a, const struct ticket_key *key, const struct ticket *ticket);
+struct str ticket_format(struct arena *a, const struct ticket_key *key,
+                         const struct ticket *ticket);
 /* False, with *out_ticket undefined, if the text is not a ticket under this key, ended before
  * now_s, or was made more than five minutes after it. The comparison takes constant time. */
 bool ticket_parse(struct str text, const struct ticket_key *key, int64_t now_s,

@@ -51,10 +51,10 @@ struct boot_network_settings {
 struct boot_settings {
     bool has_dhcp, has_provisioner;
     enum local_boot local_boot;
-    uint32_t lease_s;      /* of known machines */
-    uint32_t pool_lease_s; /* of unknown ones */
-    uint32_t unknown_max;  /* unknown machines that may register */
-    struct str console;    /* kernel console of all machines; empty = none */
+    uint32_t lease_s;          /* of known machines */
+    uint32_t pool_lease_s;     /* of unknown ones */
+    uint32_t unknown_max;      /* unknown machines that may register */
+    struct str console;        /* kernel console of all machines; empty = none */
     const struct str *foreign; /* interfaces on which foreign DHCP servers are accepted */
     uint32_t foreign_count;
     const struct str *args_bootenvs; /* kernel arguments by environment; "*": of all */

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "run/exec/link.h"
+#include "run/exec/exec_link.h"
 #include "run/exec/state_dir.h"
 #include "run/exec/supervisor.h"
 #include "sys/log.h"
@@ -238,7 +238,7 @@ static bool client_read(struct exec_client *c)
     if (link_fill(&c->link) != OK)
         return false;
     err e;
-    while ((e = link_take(&c->link, &m)) == OK)
+    while ((e = exec_link_take(&c->link, &m)) == OK)
         if (!client_handle_message(c, &m))
             return false;
     return e == ERR_NOT_FOUND;
@@ -293,7 +293,7 @@ static bool client_connect(struct exec_client *c)
     /* Queue HELLO; the connection counts as established when WELCOME arrives. */
     const bool is_open = link_init(&c->link, fd);
     const struct exec_hello hello = {.version = EXEC_VERSION, .epoch = c->epoch};
-    must(link_put(&c->link, &(struct exec_message){.kind = EXEC_HELLO, .hello = hello}) == OK);
+    must(exec_link_put(&c->link, &(struct exec_message){.kind = EXEC_HELLO, .hello = hello}) == OK);
     if (is_open && client_watch(c))
         return true;
     const int error = errno;

@@ -63,7 +63,7 @@ static void conn_queue(struct exec_connection *conn, const struct exec_message *
 {
     if (conn->link.fd < 0 || conn->write_closed)
         return;
-    if (link_put(&conn->link, m) != OK)
+    if (exec_link_put(&conn->link, m) != OK)
         conn_close(conn);
 }
 
@@ -273,7 +273,7 @@ static void conn_read_messages(struct supervisor *s, struct exec_connection *con
     struct exec_message m;
     err e = link_fill(&conn->link);
     while (e == OK && conn->link.fd >= 0) {
-        e = link_take(&conn->link, &m);
+        e = exec_link_take(&conn->link, &m);
         if (e == OK && conn->hello_received == (m.kind == EXEC_HELLO))
             e = ERR_CORRUPT; /* HELLO is the first message and occurs once */
         if (e == OK)

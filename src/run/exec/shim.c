@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/mem/arena.h"
-#include "run/exec/link.h"
+#include "run/exec/exec_link.h"
 #include "run/exec/proc_tree.h"
 #include "run/exec/shim_spawn.h"
 #include "run/exec/spool.h"
@@ -89,7 +89,7 @@ struct shim {
 /* A supervisor that does not read until the buffer is full is treated as gone. */
 static void shim_queue_message(struct shim *s, const struct exec_message *message)
 {
-    if (!s->supervisor_gone && link_put(&s->link, message) != OK)
+    if (!s->supervisor_gone && exec_link_put(&s->link, message) != OK)
         s->supervisor_gone = true;
 }
 
@@ -389,7 +389,7 @@ static void shim_read_messages(struct shim *s)
         return;
     }
     err e;
-    while ((e = link_take(&s->link, &m)) == OK)
+    while ((e = exec_link_take(&s->link, &m)) == OK)
         shim_handle_message(s, &m);
     if (e != ERR_NOT_FOUND)
         s->supervisor_gone = true; /* undecodable bytes */

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "run/exec/link.h"
+#include "run/exec/exec_link.h"
 #include "run/exec/proc_tree.h"
 #include "run/exec/shim.h"
 #include "sys/clock.h"
@@ -208,7 +208,7 @@ static void shims_flush(struct shims *shims, struct shim_handle *shim)
 static void shims_send(struct shims *shims, struct shim_handle *shim,
                        const struct exec_message *message)
 {
-    if (link_put(&shim->link, message) == OK)
+    if (exec_link_put(&shim->link, message) == OK)
         shims_flush(shims, shim);
     else
         shims_close_shim(shims, shim); /* it does not read */
@@ -277,7 +277,7 @@ static void shims_read_messages(struct shims *shims, struct shim_handle *shim)
         return;
     }
     err e;
-    while ((e = link_take(&shim->link, &m)) == OK && shims_message_is_valid(shim, &m)) {
+    while ((e = exec_link_take(&shim->link, &m)) == OK && shims_message_is_valid(shim, &m)) {
         if (m.kind == EXEC_ENDED) {
             shim->state = SHIM_IDLE;
             shim->idle_since = sys_mono_ms();

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "run/exec/journal.h"
-#include "run/exec/link.h"
+#include "run/exec/exec_link.h"
 #include "run/exec/protocol.h"
 #include "run/exec/shims.h"
 #include "run/exec/supervisor.h"

@@ -14,7 +14,7 @@
 #include <uv.h>
 
 #include "run/exec/exec_client.h"
-#include "run/exec/link.h"
+#include "run/exec/exec_link.h"
 #include "run/exec/shims.h"
 #include "run/exec/state_dir.h"
 #include "sys/log.h"
@@ -118,9 +118,9 @@ static void welcome(struct fixture *f)
             link_fini(&f->peer);
             CHECK(link_init(&f->peer, fd));
         }
-        if (f->peer.fd >= 0 && link_fill(&f->peer) == OK && link_take(&f->peer, &m) == OK) {
+        if (f->peer.fd >= 0 && link_fill(&f->peer) == OK && exec_link_take(&f->peer, &m) == OK) {
             CHECK(m.kind == EXEC_HELLO && m.hello.epoch == 1);
-            CHECK(link_put(&f->peer, &answer) == OK && link_flush(&f->peer) == OK);
+            CHECK(exec_link_put(&f->peer, &answer) == OK && link_flush(&f->peer) == OK);
         }
         CHECK(uv_run(&f->loop, UV_RUN_NOWAIT) >= 0);
         usleep(1000);

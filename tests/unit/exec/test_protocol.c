@@ -2,7 +2,7 @@
  * Method: each kind there and back; every cut and every changed byte; links over a real pair of
  * sockets, in pieces. */
 #include "base/prng.h"
-#include "run/exec/link.h"
+#include "run/exec/exec_link.h"
 #include "run/exec/protocol.h"
 #include "tests/check.h"
 
@@ -243,14 +243,14 @@ TEST(messages_come_whole_however_they_are_cut)
     const uint32_t count = make_samples();
     struct exec_message got;
     open_link();
-    CHECK(link_fill(&ours) == OK && link_take(&ours, &got) == ERR_NOT_FOUND);
+    CHECK(link_fill(&ours) == OK && exec_link_take(&ours, &got) == ERR_NOT_FOUND);
     for (uint32_t i = 0; i < count; i++) {
         const struct str frame = encoded(&samples[i]);
         for (uint32_t at = 0; at < frame.len; at++) {
-            CHECK(link_take(&ours, &got) == ERR_NOT_FOUND);
+            CHECK(exec_link_take(&ours, &got) == ERR_NOT_FOUND);
             CHECK(write(theirs, frame.at + at, 1) == 1 && link_fill(&ours) == OK);
         }
-        CHECK(link_take(&ours, &got) == OK && str_eq(encoded(&got), frame));
+        CHECK(exec_link_take(&ours, &got) == OK && str_eq(encoded(&got), frame));
     }
     for (uint32_t i = 0; i < count; i++) {
         const struct str frame = encoded(&samples[i]);
@@ -258,8 +258,8 @@ TEST(messages_come_whole_however_they_are_cut)
     }
     CHECK(link_fill(&ours) == OK);
     for (uint32_t i = 0; i < count; i++)
-        CHECK(link_take(&ours, &got) == OK && got.kind == samples[i].kind);
-    CHECK(link_take(&ours, &got) == ERR_NOT_FOUND);
+        CHECK(exec_link_take(&ours, &got) == OK && got.kind == samples[i].kind);
+    CHECK(exec_link_take(&ours, &got) == ERR_NOT_FOUND);
     close_link();
 }
 
@@ -270,7 +270,7 @@ TEST(an_impossible_length_is_an_error)
         struct exec_message got;
         open_link();
         CHECK(write(theirs, bad[i], 4) == 4 && link_fill(&ours) == OK);
-        CHECK(link_take(&ours, &got) == ERR_CORRUPT);
+        CHECK(exec_link_take(&ours, &got) == ERR_CORRUPT);
         close_link();
     }
 }
@@ -285,11 +285,11 @@ TEST(a_large_message_passes_and_its_memory_is_freed)
     open_link();
     struct link other;
     CHECK(link_init(&other, dup(theirs)));
-    CHECK(link_put(&ours, &m) == OK);
+    CHECK(exec_link_put(&ours, &m) == OK);
     err e;
     do {
         CHECK(link_flush(&ours) == OK && link_fill(&other) == OK);
-    } while ((e = link_take(&other, &got)) == ERR_NOT_FOUND);
+    } while ((e = exec_link_take(&other, &got)) == ERR_NOT_FOUND);
     CHECK(e == OK && got.spawn.env.len == size && got.spawn.env.at[size - 2] == 'y');
     CHECK(!link_is_waiting(&ours) && ours.out.cap == 0);
     CHECK(link_fill(&other) == OK && other.in.cap < EXEC_BODY_MAX);
@@ -305,9 +305,9 @@ TEST(unsent_bytes_are_limited)
     char *text = arena_zalloc(&arena, 1 << 20);
     m.spawn.env = (struct str){text, 1 << 20};
     open_link();
-    while (link_put(&ours, &m) == OK)
+    while (exec_link_put(&ours, &m) == OK)
         count++;
-    CHECK(count == (LINK_WAITING_MAX >> 20) - 1);
+    CHECK(count == (EXEC_WAITING_MAX >> 20) - 1);
     CHECK(link_flush(&ours) == OK && link_is_waiting(&ours));
     close_link();
     arena_reset(&arena);
@@ -319,7 +319,7 @@ TEST(a_closed_peer_is_reported)
     open_link();
     CHECK(close(theirs) == 0);
     CHECK(link_fill(&ours) == ERR_UNAVAILABLE);
-    CHECK(link_put(&ours, &m) == OK && link_flush(&ours) == ERR_UNAVAILABLE);
+    CHECK(exec_link_put(&ours, &m) == OK && link_flush(&ours) == ERR_UNAVAILABLE);
     link_fini(&ours);
     arena_fini(&arena);
 }

@@ -1,7 +1,8 @@
-/* link.h - framed messages over a non-blocking stream socket.
+/* link.h - frames over a non-blocking stream socket.
  *
- * Owns the descriptor and the buffers of received and unsent bytes. It does not interpret messages
- * and does not poll: the supervisor uses epoll, a shim poll(2), the client libuv. */
+ * A frame is its length (four bytes, little-endian) and a body of at least one byte. A link owns the
+ * descriptor and the buffers of received and unsent bytes. It does not interpret bodies and does not
+ * poll: its users do that with epoll, poll(2) or libuv. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,11 +10,8 @@
 
 #include "base/err.h"
 #include "base/text/str.h"
-#include "run/exec/protocol.h"
 
-/* Limit of unsent bytes. Reports of all runs of a journal together are smaller unless very many of
- * them have long reasons, so usually only a peer that does not read reaches it. */
-#define LINK_WAITING_MAX (16u << 20)
+#define LINK_LENGTH_SIZE 4u /* bytes of the length before a body */
 
 struct link_bytes {
     char *at;
@@ -35,13 +33,15 @@ void link_fini(struct link *l);
 
 /* Read available bytes, 64 KiB at most. ERR_UNAVAILABLE: EOF or an error. */
 NODISCARD err link_fill(struct link *l);
-/* The next message; its strings are valid until the next link_fill. ERR_NOT_FOUND: no complete
- * message. ERR_CORRUPT: invalid bytes; the boundary of the next message is unknown. */
-NODISCARD err link_take(struct link *l, struct exec_message *out_message);
+/* The next body, which is valid until the next link_fill. ERR_NOT_FOUND: no complete frame.
+ * ERR_CORRUPT: its length is 0 or above body_max; the boundary of the next frame is unknown. */
+NODISCARD err link_take(struct link *l, uint32_t body_max, struct str *out_body);
 
-/* Append a message; link_flush sends it. ERR_LIMIT: the message or the unsent bytes are too many.
- */
-NODISCARD err link_put(struct link *l, const struct exec_message *message);
+/* Append a frame, length included; link_flush sends it. ERR_LIMIT: the unsent bytes would be more
+ * than waiting_max. */
+NODISCARD err link_put(struct link *l, struct str frame, uint32_t waiting_max);
+/* Number of unsent bytes. */
+uint32_t link_waiting(const struct link *l);
 /* Write until done or EAGAIN. ERR_UNAVAILABLE: the peer has closed the connection. */
 NODISCARD err link_flush(struct link *l);
 /* True if there are unsent bytes. */

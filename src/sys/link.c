@@ -1,5 +1,5 @@
 #define _GNU_SOURCE /* MSG_NOSIGNAL with send, O_NONBLOCK by fcntl */
-#include "run/exec/link.h"
+#include "sys/link.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,6 @@
 enum {
     LINK_READ_SIZE = 64 << 10,  /* bytes of one recv(2) */
     LINK_KEPT_SIZE = 128 << 10, /* an empty buffer that is larger is freed */
-    LENGTH_SIZE = 4,            /* bytes of the length before a message */
 };
 
 /* ---- buffers ---- */
@@ -43,7 +42,7 @@ static char *link_reserve(struct link_bytes *b, uint32_t more)
     return b->at + b->len;
 }
 
-/* Free the buffer that one large message has left behind. */
+/* Free the buffer that one large frame has left behind. */
 static void link_release_large(struct link_bytes *b)
 {
     if (b->from < b->len || b->cap <= LINK_KEPT_SIZE)
@@ -86,38 +85,37 @@ err link_fill(struct link *l)
     return OK;
 }
 
-err link_take(struct link *l, struct exec_message *out_message)
+err link_take(struct link *l, uint32_t body_max, struct str *out_body)
 {
     const uint32_t have = l->in.len - l->in.from;
     const uint8_t *at = (const uint8_t *)l->in.at + l->in.from;
-    if (have < LENGTH_SIZE)
+    if (have < LINK_LENGTH_SIZE)
         return ERR_NOT_FOUND;
     const uint32_t size =
         at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-    if (size == 0 || size > EXEC_BODY_MAX)
+    if (size == 0 || size > body_max)
         return ERR_CORRUPT;
-    if (have - LENGTH_SIZE < size)
+    if (have - LINK_LENGTH_SIZE < size)
         return ERR_NOT_FOUND;
-    const struct str body = {l->in.at + l->in.from + LENGTH_SIZE, size};
-    l->in.from += LENGTH_SIZE + size;
-    return exec_decode(body, out_message);
+    *out_body = (struct str){l->in.at + l->in.from + LINK_LENGTH_SIZE, size};
+    l->in.from += LINK_LENGTH_SIZE + size;
+    return OK;
 }
 
 /* ---- writing ---- */
 
-err link_put(struct link *l, const struct exec_message *message)
+err link_put(struct link *l, struct str frame, uint32_t waiting_max)
 {
-    struct arena arena = {0};
-    struct buf bytes = buf_in(&arena);
-    err e = exec_encode(message, &bytes);
-    if (e == OK && l->out.len - l->out.from > LINK_WAITING_MAX - bytes.len)
-        e = ERR_LIMIT;
-    if (e == OK) {
-        memcpy(link_reserve(&l->out, bytes.len), bytes.at, bytes.len);
-        l->out.len += bytes.len;
-    }
-    arena_fini(&arena);
-    return e;
+    if (frame.len > waiting_max || link_waiting(l) > waiting_max - frame.len)
+        return ERR_LIMIT;
+    memcpy(link_reserve(&l->out, frame.len), frame.at, frame.len);
+    l->out.len += frame.len;
+    return OK;
+}
+
+uint32_t link_waiting(const struct link *l)
+{
+    return l->out.len - l->out.from;
 }
 
 err link_flush(struct link *l)
