@@ -198,6 +198,9 @@ struct boot_serving {
 /* All of them, by the ids of their noderoles. 0 if there is no such node. */
 uint32_t core_boot_servings(const struct core *c, int64_t node_id, struct arena *a,
                             struct boot_serving **out);
+/* The committed noderoles of roles with a native jig on a node, by id: the first one above `after`;
+ * 0 = none. *out_stamp increases when a row changes that its staged data are made of. */
+int64_t core_next_native(const struct core *c, int64_t node_id, int64_t after, int64_t *out_stamp);
 /* The next node after `after` that the noderole must still publish, in the order of their ids;
  * 0 = none. Nodes above boot_cursor, which it has not got at all, are not among them. */
 int64_t core_boot_next_due(const struct core *c, int64_t noderole_id, int64_t after);

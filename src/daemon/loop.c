@@ -18,6 +18,7 @@
 #include <stdio.h>
 
 #include "api/call/api.h"
+#include "daemon/boot/boot_links.h"
 #include "hooks/hooks.h"
 #include "hooks/transition.h"
 #include "power/known_hosts.h"
@@ -152,7 +153,8 @@ static bool loop_pump_sources(struct loop *l)
     const bool worked = test_jig_pump(l->jig, sys_mono_ms());
     const bool pinned = l->known_hosts && known_hosts_pump(l->known_hosts, l->turn);
     const bool powered = l->power && power_pump(l->power, l->turn);
-    const bool submitted = worked || pinned || powered;
+    const bool booted = l->boot && boot_links_pump(l->boot);
+    const bool submitted = worked || pinned || powered || booted;
     /* Hooks and runs get their data from the core, and hook commands name objects of it. Without a
      * core every object would seem deleted, so they wait until it is loaded. */
     if (!turn_core(l->turn))

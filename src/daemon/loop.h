@@ -17,6 +17,7 @@
 #include "turn/turn.h"
 
 struct api;
+struct boot_links;
 struct hooks;
 struct known_hosts;
 struct outcome;
@@ -42,6 +43,7 @@ struct loop {
     struct transitions *transitions;
     struct power *power; /* NULL: power actions are not available */
     struct runner *runner;
+    struct boot_links *boot;         /* NULL: boot servers cannot connect */
     struct known_hosts *known_hosts; /* NULL: the file of host keys is not written */
 
     struct api *api; /* NULL before the server listens and after it is closed */

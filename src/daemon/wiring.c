@@ -8,7 +8,7 @@
  * which other threads call.
  *
  * Request ids route replies: ids above zero belong to clients of the API, ids below zero to the
- * daemon itself. The negative range is divided by OWN_RUNS, OWN_POWER and OWN_HOST_KEYS.
+ * daemon itself. The negative range is divided by OWN_RUNS, OWN_POWER, OWN_HOST_KEYS and OWN_BOOT.
  *
  * A module that cannot be opened is logged, and wiring_open() returns its exit status;
  * wiring_close() closes whatever is open by then. The store is closed before the turn is freed,
@@ -22,6 +22,7 @@
 
 #include "api/call/change_feed.h"
 #include "core/core.h"
+#include "daemon/boot/boot_links.h"
 #include "daemon/clock_watch.h"
 #include "daemon/installation_faults.h"
 #include "daemon/run_facts.h"
@@ -74,8 +75,10 @@ static void wiring_internal_reply(struct wiring *w, int64_t request, const struc
         runner_on_result(w->loop->runner, request, e);
     else if (request > OWN_HOST_KEYS)
         power_on_result(w->loop->power, request, outcome, e);
-    else
+    else if (request > OWN_BOOT)
         known_hosts_on_result(&w->known_hosts, outcome, why);
+    else if (w->loop->boot)
+        boot_links_on_result(w->loop->boot, request, outcome);
 }
 
 static void wiring_reply_outcome(void *self, int64_t request, const struct outcome *outcome,
@@ -427,6 +430,27 @@ static enum exit_status wiring_open_history(struct wiring *w, const struct confi
     return DAEMON_EXIT_FAILURE;
 }
 
+static err wiring_submit_boot(void *self, const struct command *command)
+{
+    const struct wiring *w = self;
+    return turn_submit(w->loop->turn, command);
+}
+
+/* Without the socket the daemon works, but no boot server can connect: the log has the reason. */
+static void wiring_open_boot(struct wiring *w, struct config *c)
+{
+    const struct boot_links_setup setup = {.loop = &w->loop->uv,
+                                           .path = c->boot_socket,
+                                           .user = c->boot_user,
+                                           .key_path = config_path(c, "boot.key"),
+                                           .request_first = OWN_BOOT,
+                                           .self = w,
+                                           .wake = wiring_wake,
+                                           .submit = wiring_submit_boot};
+    if (c->boot_socket)
+        ignore(boot_links_open(&setup, &w->loop->boot), "it has logged the reason");
+}
+
 enum exit_status wiring_open(struct wiring *w, struct config *c)
 {
     /* Open the modules; the first failure ends the start. */
@@ -447,6 +471,7 @@ enum exit_status wiring_open(struct wiring *w, struct config *c)
         status = wiring_open_history(w, c);
     if (status != DAEMON_EXIT_OK)
         return status;
+    wiring_open_boot(w, c);
     w->runners = (struct runners){.self = w,
                                   .core = wiring_core,
                                   .code_has = wiring_code_has,
@@ -466,9 +491,12 @@ enum exit_status wiring_open(struct wiring *w, struct config *c)
                   .durable = wiring_on_durable,
                   .stepping = wiring_on_stepping,
                   .submitting = wiring_on_submitting},
+        .boot = l->boot ? boot_links_port(l->boot) : (struct boot_port){0},
         .crash = {w, wiring_pass_failpoint},
     };
     l->turn = turn_new(&ports);
+    if (l->boot)
+        boot_links_set_turn(l->boot, l->turn);
     turn_keep_events(l->turn, config_keep_events_ms(c));
     return DAEMON_EXIT_OK;
 }
@@ -484,6 +512,8 @@ void wiring_close(struct wiring *w, bool for_good)
                  "%u runs continue under halligan-exec; the next start adopts them",
                  runner_count(l->runner));
     runner_close(l->runner, for_good);
+    boot_links_close(l->boot);
+    l->boot = NULL;
     transitions_free(l->transitions);
     hooks_close(l->hooks);
     role_code_registry_fini(&w->codes);

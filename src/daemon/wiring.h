@@ -45,10 +45,12 @@ struct wiring {
 };
 
 /* Ranges of negative request ids, each counting down from its constant: above OWN_RUNS the daemon's
- * own requests, then those of the runner, of power actions and of the import of host keys. */
+ * own requests, then those of the runner, of power actions, of the import of host keys, and of boot
+ * servers. */
 #define OWN_RUNS      (-(INT64_C(1) << 40))
 #define OWN_POWER     (OWN_RUNS * 2)
 #define OWN_HOST_KEYS (OWN_POWER * 2)
+#define OWN_BOOT      (OWN_HOST_KEYS * 2)
 
 /* Open test jig, hooks, power, runner, store and history reader, and create the turn over them. A
  * failure is logged; wiring_close() closes what is open by then. */

@@ -297,8 +297,9 @@ enum command_kind {
 #define DNS_NAME_FILTER_UPDATE_FIELDS(F) F(I64, id) F(U32, given) DNS_NAME_FILTER_SETTINGS(F)
 #define DNS_NAME_FILTER_DELETE_FIELDS(F) ID_ONLY(F)
 /* The machine of the node, which boots this generation, asks for the installer. ticket: lower-case
- * hex SHA-256 of its ticket. The outcome has one of enum grant_answer (model/grant.h). */
-#define GRANT_USE_FIELDS(F) F(I64, node_id) F(I64, generation) F(TEXT, ticket)
+ * hex SHA-256 of its ticket. mac: of the interface that it booted from. The outcome has one of enum
+ * grant_answer (model/grant.h). */
+#define GRANT_USE_FIELDS(F) F(I64, node_id) F(I64, generation) F(TEXT, ticket) F(TEXT, mac)
 /* The boot server on a node. event: enum boot_event. turn: of BOOT_EVENT_TAKEN, the turn whose view
  * it has. text: of BOOT_EVENT_FAILED, what it cannot serve, and why. */
 #define BOOT_SERVER_FIELDS(F) F(I64, node_id) F(U32, event) F(I64, turn) F(TEXT, text)

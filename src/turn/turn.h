@@ -98,7 +98,7 @@ struct turn_ports {
     struct power_port power;
     struct reply_port reply;
     struct watch_port watch;
-    struct boot_port boot; /* the daemon has none yet: it has no connection to boot servers */
+    struct boot_port boot;
     struct crash_port crash;
     uint32_t batch_bytes_max; /* 0: BATCH_BYTES_MAX */
     uint32_t deletion_rows;   /* core_set_deletion_rows(); 0: the default */

@@ -146,8 +146,7 @@ static bool boot_message_is_valid(const struct boot_message *m)
     case BOOT_MESSAGE_SEEN: return boot_seen_is_valid(&m->seen);
     case BOOT_MESSAGE_COUNTS: return m->counts.seen_dropped >= 0;
     case BOOT_MESSAGE_DIGEST:
-    case BOOT_MESSAGE_SEALED:
-        return m->digest.turn >= 0 && m->digest.count >= 0 && m->digest.digest.len == DIGEST_SIZE;
+    case BOOT_MESSAGE_SEALED: return m->digest.turn >= 0 && m->digest.digest.len == DIGEST_SIZE;
     case BOOT_MESSAGE_WELCOME: return boot_welcome_is_valid(&m->welcome);
     case BOOT_MESSAGE_TAKEN:
     case BOOT_MESSAGE_BASE:

@@ -8,7 +8,7 @@
  * Order. The boot server sends HELLO first, and the daemon answers with WELCOME, or with REFUSED and
  * the end of the connection. Then the daemon sends CONFIG, and a base image: BASE, ENTRIES, SEALED.
  * What follows is sent for each durable turn that changed the boot view: ENTRIES and REMOVED as often
- * as needed, then AT; a CONFIG before an AT belongs to that turn as well. A boot server applies
+ * as needed, then AT. A CONFIG replaces the one before it at once. A boot server applies
  * everything up to an AT or SEALED at once and acknowledges it with TAKEN. Changes that arrive
  * between BASE and SEALED belong to the base image. A new BASE replaces one that is not sealed.
  */
@@ -84,7 +84,6 @@
     F(RAW, counts)       /* list: "name{labels} value", as in a Prometheus exposition */
 #define BOOT_MSG_DIGEST_FIELDS(F)                                                                  \
     F(I64, turn)                                                                                   \
-    F(I64, count)                                                                                  \
     F(RAW, digest) /* 16 bytes, low half first, little-endian */
 
 /* -- from the daemon -- */

@@ -83,6 +83,27 @@ void boot_servers_forget_node(struct core *c, node_ix n)
         *boot_servers_edit(c, server) = (struct boot_server){0};
 }
 
+int64_t core_next_native(const struct core *c, int64_t node_id, int64_t after, int64_t *out_stamp)
+{
+    const node_ix n = node_by_id(c, node_id);
+    const struct vec *all = n.v ? &node_at(c, n)->noderoles : NULL;
+    noderole_ix found = {0};
+    for (uint32_t i = 0; all && i < all->count; i++) {
+        const noderole_ix nr = {vec_at(c, all, i)};
+        const struct noderole *row = noderole_at(c, nr);
+        const jig_ix jig = role_at(c, row->role)->jig;
+        if (row->o.id > after && row->state != NODEROLE_PROPOSED && jig.v &&
+            jig_at(c, jig)->is_native && (!found.v || row->o.id < noderole_at(c, found)->o.id))
+            found = nr;
+    }
+    if (!found.v)
+        return 0;
+    const struct noderole *row = noderole_at(c, found);
+    *out_stamp = row->o.turn + role_at(c, row->role)->o.turn + node_at(c, n)->o.turn +
+                 deployment_role_at(c, row->dr)->o.turn;
+    return row->o.id;
+}
+
 /* ---- history ---- */
 
 void boot_servers_collect(struct core *c, int64_t turn)

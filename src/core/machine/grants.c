@@ -1,6 +1,7 @@
 #include "core/machine/grants.h"
 
 #include "core/boot/boot_service.h"
+#include "core/network/network_private.h"
 
 /* Grants of installations, and the installers that run (docs/spec/machines.md, "Grants"; ADR 0089).
  *
@@ -176,10 +177,14 @@ void grant_forget_node(struct core *c, node_ix n)
 
 /* ---- the question of a machine ---- */
 
-static enum grant_answer grant_use(struct core *c, node_ix n, const struct grant_use_command *p)
+/* Ids of nodes and boot generations are used again after a restore, so a boot server with an older
+ * view may ask for another machine. The MAC decides which machine it is. */
+static enum grant_answer grant_use(struct core *c, node_ix n, uint64_t mac,
+                                   const struct grant_use_command *p)
 {
     const struct node *node = node_at(c, n);
-    if (p->generation != node->boot_generation)
+    const nic_ix nic = nic_find(c, mac);
+    if (p->generation != node->boot_generation || !nic.v || nic_at(c, nic)->node.v != n.v)
         return GRANT_STALE;
     if (!grant_is_open(node))
         return GRANT_LOCAL;
@@ -198,6 +203,7 @@ static enum grant_answer grant_use(struct core *c, node_ix n, const struct grant
 void do_grant_use(struct core *c, const struct grant_use_command *p)
 {
     const node_ix n = node_by_id(c, p->node_id);
+    struct mac mac;
     c->out->id = p->node_id;
     if (!n.v)
         refuse_missing(c, "node_id", "node", p->node_id);
@@ -206,9 +212,9 @@ void do_grant_use(struct core *c, const struct grant_use_command *p)
     if (!grant_ticket_is_valid(p->ticket))
         refuse(c, PROBLEM_BAD_VALUE, STR("ticket"),
                STR("ticket must be a SHA-256 as 64 lower-case hexadecimal digits"));
-    if (refused(c))
+    if (!nic_parse_mac(c, p->mac, &mac) || refused(c))
         return;
-    c->out->doc = grant_answer_doc(grant_use(c, n, p));
+    c->out->doc = grant_answer_doc(grant_use(c, n, mac_number(mac), p));
 }
 
 /* ---- stamps of earlier installations ---- */

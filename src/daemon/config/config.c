@@ -16,6 +16,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -207,6 +208,29 @@ static void config_parse_boot_server(struct config_parser *r, struct settings_up
         s->given |= GIVEN_SETTINGS_BOOT_SERVER;
     else
         config_report_value(r, CONFIG_BOOT_SERVER, "must be auto, true or false");
+}
+
+/* The socket of boot servers is in the run directory, because their user has no access to the data
+ * directory. A daemon with another data directory than the default has its own socket there. */
+static void config_parse_boot_socket(struct config_parser *r)
+{
+    struct config *c = r->config;
+    const char *given = r->given_values[CONFIG_BOOT_SOCKET].text;
+    const char *directory = getenv("RUNTIME_DIRECTORY"); /* of the service manager */
+    c->boot_user = r->given_values[CONFIG_BOOT_USER].text;
+    if (!c->boot_user)
+        c->boot_user = "halligan-boot";
+    if (given)
+        c->boot_socket = strcmp(given, "none") == 0 ? NULL : given;
+    else if (directory && directory[0] == '/' && !strchr(directory, ':'))
+        c->boot_socket =
+            str_z(&c->arena, STR_CONCAT(&c->arena, str_from(directory), STR("/boot.sock")));
+    else if (strcmp(c->data, CONFIG_DATA_DEFAULT) == 0)
+        c->boot_socket = BOOT_SOCKET_DEFAULT;
+    else
+        c->boot_socket = config_path(c, "boot.sock");
+    if (c->boot_socket && c->boot_socket[0] != '/' && given)
+        config_report_value(r, CONFIG_BOOT_SOCKET, "must be an absolute path or none");
 }
 
 /* Four runs for each core, because most of them wait for machines. A run needs five descriptors in
@@ -473,6 +497,7 @@ bool config_read(const struct config_flags *flags, struct config *out_config)
     if (!out_config->tool_path)
         out_config->tool_path = TOOLS_PATH;
     config_parse_barclamps(&r);
+    config_parse_boot_socket(&r);
     return out_config->problems == NULL;
 }
 

@@ -16,6 +16,7 @@
 
 #define CONFIG_FILE_DEFAULT "/etc/halligan/halligan.conf"
 #define CONFIG_DATA_DEFAULT "/var/lib/halligan"
+#define BOOT_SOCKET_DEFAULT "/run/halligan/boot.sock"
 
 /* Options of the command line that are also keys of the file: name, key, value in --help. */
 #define CONFIG_KEYS(X)                                                                             \
@@ -33,6 +34,8 @@
     X(BOOT_WAIT, "boot-wait", "SECONDS")                                                           \
     X(INSTALL_WAIT, "install-wait", "SECONDS")                                                     \
     X(BOOT_SERVER, "boot-server", "auto|true|false")                                               \
+    X(BOOT_SOCKET, "boot-socket", "PATH|none")                                                     \
+    X(BOOT_USER, "boot-user", "NAME")                                                              \
     X(PROBE_WAIT, "probe-wait", "SECONDS")                                                         \
     X(POWER_POLL, "power-poll", "SECONDS")                                                         \
     X(TOOL_PATH, "tool-path", "DIR[:DIR]")                                                         \
@@ -77,6 +80,8 @@ struct config {
     uint32_t probe_wait_s;                   /* timeout of probes */
     uint32_t power_poll_s;     /* interval of reading power states; 0: only on request */
     uint32_t keep_events_days; /* 0: without limit */
+    const char *boot_socket;   /* of boot servers; NULL: none can connect */
+    const char *boot_user;     /* that boot servers run as */
     const char *tool_path;     /* search path for the programs of jigs */
     const char *tls_cert;      /* both or none (NULL) */
     const char *tls_key;
