@@ -3,8 +3,8 @@
  * A ticket is made with the DHCP answer or with a boot script, for one MAC, one node and one boot
  * generation, and carries the time when it was made. It is authenticated with HMAC-SHA256 (RFC
  * 2104) under a key of the boot server. A ticket ends 24 hours after it was made. Unknown machines
- * have node 0 and generation 0. The text has TICKET_LEN lower-case hexadecimal digits, so it needs no
- * quoting in a URL, a script or a file name.
+ * have node 0 and generation 0. The text has TICKET_LEN lower-case hexadecimal digits, so it needs
+ * no quoting in a URL, a script or a file name.
  */
 #pragma once
 

@@ -1,12 +1,12 @@
-/* boot_settings.h - what the committed services of an admin node tell its boot server.
+/* boot_settings.h - the settings of a boot server, by the committed services of its admin node.
  *
  * The daemon sends the data of each committed noderole of a native role on the admin node of the
  * boot server: the attribs of the role, under their maps. The documents are merged in the order of
  * the ids of the noderoles and read here:
  *
- *     {"dhcp":        {"unknown": "pxe", "local_boot": "auto", "lease_s": 3600, "pool_lease_s": 600,
- *                      "domain": "example.com", "nameservers": ["192.0.2.1"], "timeservers": [],
- *                      "mtu": 1500, "foreign": ["eth1"],
+ *     {"dhcp":        {"unknown": "pxe", "local_boot": "auto", "lease_s": 3600,
+ *                      "pool_lease_s": 600, "domain": "example.com", "nameservers": ["192.0.2.1"],
+ *                      "timeservers": [], "mtu": 1500, "foreign": ["eth1"],
  *                      "networks": {"admin": {"unknown": "all", "domain": ..., "nameservers": ...,
  *                                             "timeservers": ..., "mtu": ...}}},
  *      "provisioner": {"unknown": "discover", "console": "ttyS0,115200",
