@@ -1,42 +1,17 @@
-/* ticket.c - tickets, and HMAC-SHA256 (RFC 2104). Stateless. */
+/* ticket.c - tickets. Stateless. */
 #include "boot/script/ticket.h"
 
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash/hmac.h"
 #include "base/hash/sha256.h"
 #include "base/text/buf.h"
 
 enum {
-    HMAC_BLOCK = 64,
     SIGNED_SIZE = TICKET_BYTES - 16, /* what the signature covers */
     AHEAD_S_MAX = 300
 };
-
-void hmac_sha256(struct str key, struct str bytes, uint8_t out[32])
-{
-    uint8_t block[HMAC_BLOCK] = {0};
-    struct sha256 s;
-    if (key.len > HMAC_BLOCK) {
-        sha256_init(&s);
-        sha256_add(&s, key.at, key.len);
-        sha256_end(&s, block);
-    } else if (key.len) {
-        memcpy(block, key.at, key.len);
-    }
-    for (uint32_t i = 0; i < HMAC_BLOCK; i++)
-        block[i] ^= 0x36;
-    sha256_init(&s);
-    sha256_add(&s, block, HMAC_BLOCK);
-    sha256_add(&s, bytes.at, bytes.len);
-    sha256_end(&s, out);
-    for (uint32_t i = 0; i < HMAC_BLOCK; i++)
-        block[i] ^= 0x36 ^ 0x5c;
-    sha256_init(&s);
-    sha256_add(&s, block, HMAC_BLOCK);
-    sha256_add(&s, out, 32);
-    sha256_end(&s, out);
-}
 
 static void ticket_sign(const struct ticket_key *key, const uint8_t *bytes, uint8_t out[32])
 {

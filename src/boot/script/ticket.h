@@ -33,8 +33,6 @@ struct ticket {
     uint32_t random;    /* makes tickets of one second differ */
 };
 
-void hmac_sha256(struct str key, struct str bytes, uint8_t out[32]);
-
 /* The text of the ticket, in `a`. */
 struct str ticket_format(struct arena *a, const struct ticket_key *key,
                          const struct ticket *ticket);

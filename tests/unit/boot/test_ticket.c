@@ -1,6 +1,7 @@
 /* Goal: HMAC-SHA256 is that of RFC 2104, and a ticket is accepted only unchanged, under its key and
  * within its time. Method: the vectors of RFC 4231; then every digit of a ticket is changed, and
  * times are tried at their bounds. */
+#include "base/hash/hmac.h"
 #include "boot/script/ticket.h"
 #include "tests/check.h"
 
