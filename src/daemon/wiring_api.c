@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "core/core.h"
+#include "daemon/boot/boot_links.h"
+#include "daemon/boot/boot_seen.h"
 #include "daemon/clock_watch.h"
 #include "daemon/installation_faults.h"
 #include "daemon/test_machines.h"
@@ -187,6 +189,44 @@ static void api_metrics(void *self, struct buf *out)
                   out);
 }
 
+static uint32_t api_boots(void *self, int64_t node_id, struct arena *arena,
+                          struct api_boot out_boots[API_BOOTS_MAX])
+{
+    _Static_assert(SEEN_OWN_MAX <= API_BOOTS_MAX, "all events of a machine are shown");
+    const struct loop *l = ((struct wiring *)self)->loop;
+    struct seen_event *events = arena_array(arena, struct seen_event, SEEN_OWN_MAX);
+    const uint32_t count =
+        l->boot ? boot_seen_of_node(boot_links_seen(l->boot), node_id, events) : 0;
+    for (uint32_t i = 0; i < count; i++)
+        out_boots[i] = (struct api_boot){.at_ms = events[i].wall_ms,
+                                         .what = boot_seen_name(events[i].kind),
+                                         .server_id = events[i].server,
+                                         .generation = events[i].generation,
+                                         .mac = events[i].mac,
+                                         .address = events[i].address,
+                                         .other = events[i].other,
+                                         .detail = str_from(events[i].detail)};
+    return count;
+}
+
+static bool api_next_boot_server(void *self, int64_t after, struct arena *arena,
+                                 struct api_boot_server *out_server)
+{
+    const struct loop *l = ((struct wiring *)self)->loop;
+    struct boot_link_state state;
+    if (!l->boot || !boot_links_next(l->boot, after, arena, &state))
+        return false;
+    *out_server = (struct api_boot_server){.node_id = state.node_id,
+                                           .interfaces = state.interfaces,
+                                           .version = state.version,
+                                           .status = state.status,
+                                           .http_port = state.http_port,
+                                           .sent_turn = state.sent_turn,
+                                           .taken_turn = state.taken_turn,
+                                           .connected_ms = state.connected_ms};
+    return true;
+}
+
 struct api_engine wiring_api_engine(struct wiring *w)
 {
     return (struct api_engine){.self = w,
@@ -212,5 +252,7 @@ struct api_engine wiring_api_engine(struct wiring *w)
                                .test_discovery = api_test_discovery,
                                .ssh_address = api_ssh_address,
                                .metrics = api_metrics,
+                               .boots = api_boots,
+                               .next_boot_server = api_next_boot_server,
                                .version = w->version};
 }

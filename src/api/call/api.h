@@ -69,7 +69,29 @@ struct api_fault {
     struct str text;    /* a sentence, in the arena of the caller */
 };
 
-enum { API_FAULTS_MAX = 8 };
+enum { API_FAULTS_MAX = 8, API_BOOTS_MAX = 64 };
+
+/* Something that a boot server reported about a machine. */
+struct api_boot {
+    int64_t at_ms; /* wall clock */
+    const char *what;
+    int64_t server_id; /* node of the boot server */
+    int64_t generation;
+    uint64_t mac;
+    uint32_t address; /* IPv4 as a number; 0: none */
+    int64_t other;    /* by `what`: MAC of another host, IPv4 address of a server, or bytes */
+    struct str detail;
+};
+
+/* A connected boot server. */
+struct api_boot_server {
+    int64_t node_id;
+    struct str interfaces, version;
+    struct str status; /* what it cannot serve; empty: nothing */
+    uint32_t http_port;
+    int64_t sent_turn, taken_turn;
+    int64_t connected_ms; /* wall clock */
+};
 
 struct api_ssh_address {
     struct str host, user;
@@ -126,6 +148,14 @@ struct api_engine {
      * there is none. */
     bool (*power_retry)(void *self, int64_t node_id, struct arena *arena,
                         struct reason *out_reason);
+    /* Writes the last events of the boots of a node, oldest first, and returns their number. NULL:
+     * none. */
+    uint32_t (*boots)(void *self, int64_t node_id, struct arena *arena,
+                      struct api_boot out_boots[API_BOOTS_MAX]);
+    /* The connected boot server with the lowest node id above `after`; false at the end. NULL:
+     * none. */
+    bool (*next_boot_server)(void *self, int64_t after, struct arena *arena,
+                             struct api_boot_server *out_server);
     const char *version; /* NULL: unknown */
 };
 

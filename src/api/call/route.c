@@ -16,6 +16,7 @@
     X(attribs)                                                                                     \
     X(audit)                                                                                       \
     X(barclamps)                                                                                   \
+    X(boot_servers)                                                                                \
     X(bootenvs)                                                                                    \
     X(changes)                                                                                     \
     X(deployment_roles)                                                                            \

@@ -7,6 +7,8 @@
 enum handler_result serve_node_boot(struct call *call);
 /* GET nodes/:id/bootstate */
 enum handler_result serve_node_bootstate(struct call *call);
+/* GET nodes/:id/boots */
+enum handler_result serve_node_boots(struct call *call);
 /* GET node_roles/:id/boot_due */
 enum handler_result serve_noderole_boot_due(struct call *call);
 

@@ -239,6 +239,12 @@ static const struct route routes[] = {
      .does = "what its machine boots: its entry in the boot view, the boot environment, the grant "
              "of its installation, what has served it, and what keeps it from booting"},
     {.method = HTTP_GET,
+     .pattern = V "nodes/:id/boots",
+     .serve = serve_node_boots,
+     .resource = &resource_nodes,
+     .form = REPLY_CUSTOM,
+     .does = "what boot servers answered its machine, oldest first: the last 64 events"},
+    {.method = HTTP_GET,
      .pattern = V "nodes/:id/bootstate",
      .serve = serve_node_bootstate,
      .resource = &resource_nodes,

@@ -318,7 +318,7 @@ static bool boot_link_handle(struct boot_link *l, const struct boot_message *m)
     case BOOT_MESSAGE_STATUS: boot_link_status(l, m->status.text); return true;
     case BOOT_MESSAGE_COUNTS: boot_link_counts(l, m->counts.counts); return true;
     case BOOT_MESSAGE_DIGEST: boot_link_digest(l, &m->digest); return true;
-    case BOOT_MESSAGE_SEEN: return true;
+    case BOOT_MESSAGE_SEEN: boot_seen_add(l->all->seen, l->node_id, &m->seen); return true;
     default: return boot_request_take(l, m);
     }
 }
@@ -436,6 +436,7 @@ static void boot_links_free(struct boot_links *all)
 {
     boot_notices_drop(all);
     boot_requests_reset(all);
+    boot_seen_free(all->seen);
     arena_fini(&all->scratch);
     arena_fini(&all->arena);
     free(all);
@@ -449,6 +450,7 @@ err boot_links_open(const struct boot_links_setup *setup, struct boot_links **ou
     all->setup.path = str_z(&all->arena, str_from(setup->path));
     all->setup.user = str_z(&all->arena, str_from(setup->user));
     all->setup.key_path = str_z(&all->arena, str_from(setup->key_path));
+    all->seen = boot_seen_new();
     all->notices_end = &all->notices;
     all->held_end = &all->held;
     all->config_turn = -1;
@@ -540,6 +542,11 @@ bool boot_links_pump(struct boot_links *all)
         boot_link_close(l);
     }
     return turn_core(all->turn) && boot_notices_submit(all);
+}
+
+const struct boot_seen *boot_links_seen(const struct boot_links *all)
+{
+    return all->seen;
 }
 
 bool boot_links_next(const struct boot_links *all, int64_t after, struct arena *a,

@@ -24,6 +24,7 @@
 #include "port/boot_port.h"
 
 struct boot_links;
+struct boot_seen;
 struct turn;
 
 struct boot_links_setup {
@@ -49,6 +50,9 @@ bool boot_links_pump(struct boot_links *all);
 /* The outcome of a command that was submitted with this request id; NULL if it is not in the
  * store. */
 void boot_links_on_result(struct boot_links *all, int64_t request, const struct outcome *outcome);
+
+/* What boot servers reported about machines. */
+const struct boot_seen *boot_links_seen(const struct boot_links *all);
 
 /* One connected boot server, for status and metrics. */
 struct boot_link_state {

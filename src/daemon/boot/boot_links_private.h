@@ -5,6 +5,7 @@
 
 #include "boot/proto/boot_proto.h"
 #include "daemon/boot/boot_links.h"
+#include "daemon/boot/boot_seen.h"
 #include "sys/link.h"
 #include "turn/turn.h"
 
@@ -84,6 +85,7 @@ struct boot_links {
     struct boot_held *held, **held_end;
     uint32_t held_count;
     struct boot_notice *notices, **notices_end;
+    struct boot_seen *seen;
     bool has_core;       /* `loaded` was called */
     int64_t turn_known;  /* of the newest change of the view */
     int64_t config_turn; /* the durable turn at which configurations were compared last */
