@@ -245,7 +245,7 @@ struct dhcp_port {
     int64_t search_ms;     /* when the next search for foreign servers is sent */
     int64_t served_ms;     /* STARTING: when it ends */
     uint32_t search_xid;   /* of the last search */
-    int64_t advertised_ms; /* until then another router was heard */
+    int64_t advertised_ms; /* until then another router was observed */
     struct dhcp_foreign foreign[DHCP_FOREIGN_MAX];
 };
 
