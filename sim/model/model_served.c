@@ -525,13 +525,19 @@ void model_import_served(struct model *m, const struct core *c)
     arena_fini(&arena);
 }
 
+/* It has a rerun mark, which is executed when it becomes runnable. */
+static bool served_has_mark(const struct model *m, int64_t id)
+{
+    return m->noderoles[id].rerun && (m->noderoles[id].unavailable || !model_is_runnable(m, id));
+}
+
 /* C23: what is to be published has a run. */
 const char *model_check_publishers(struct model *m)
 {
     MODEL_NODEROLES(m, id)
     {
         const struct model_noderole *nr = &m->noderoles[id];
-        if (!served_is_published(m, nr) || nr->state != NODEROLE_ACTIVE || nr->rerun)
+        if (!served_is_published(m, nr) || nr->state != NODEROLE_ACTIVE || served_has_mark(m, id))
             continue;
         bool is_late = served_is_late(m, id, INT64_MAX);
         for (int64_t node = 1; node < (int64_t)m->entries_count; node++)

@@ -24,8 +24,9 @@
  *
  * This file owns the table, the two fields and core.boot_due. Order: rows are made when the boot
  * view is settled, at the end of a step; the run is requested there too, so a noderole with
- * something to publish has a run, an enqueued one or a rerun mark, or it is not ACTIVE. Failure: if
- * the table is full, a noderole starts over with its cursor at 0, which needs no rows. */
+ * something to publish has a run or an enqueued one, or it has a rerun mark and is not runnable, or
+ * it is not ACTIVE. Failure: if the table is full, a noderole starts over with its cursor at 0,
+ * which needs no rows. */
 
 enum { NODE_BITS = 40, PART_BYTES_MAX = 512 << 10 };
 _Static_assert(NODEROLES_MAX <= 1u << 24, "noderole and node id are one key");
@@ -171,11 +172,20 @@ static void boot_due_put_row(struct core *c, noderole_ix nr, int64_t node_id)
     omap_put(&c->boot_due, boot_due_key(nr, node_id), ix.v);
 }
 
-/* A noderole in another state than ACTIVE runs later, or waits for an operator. */
-static void boot_due_request_run(struct core *c, noderole_ix nr)
+/* True if the noderole has something to publish, and no run is to come. One in another state than
+ * ACTIVE runs later, or waits for an operator. A rerun mark is executed when the noderole becomes
+ * runnable; one that is runnable has the mark because the run that was enqueued for it was
+ * cancelled, and nothing executes the mark any more. */
+static bool boot_due_needs_run(const struct core *c, noderole_ix nr)
 {
     const struct noderole *row = noderole_at(c, nr);
-    if (row->state == NODEROLE_ACTIVE && !row->queued.v && !row->rerun && boot_due_has_any(c, nr))
+    return row->state == NODEROLE_ACTIVE && !row->queued.v &&
+           (!row->rerun || noderole_is_runnable(c, nr)) && boot_due_has_any(c, nr);
+}
+
+static void boot_due_request_run(struct core *c, noderole_ix nr)
+{
+    if (boot_due_needs_run(c, nr))
         run_enqueue(c, nr);
 }
 
@@ -392,8 +402,7 @@ static const char *boot_due_check_noderole(const struct core *c, noderole_ix nr)
         (row->state == NODEROLE_PROPOSED &&
          (row->boot_cursor || row->boot_staged || boot_due_next(c, nr, 0).v)))
         return "C23: a noderole that is proposed has published boots";
-    if (!c->vars.boot_review && row->state == NODEROLE_ACTIVE && !row->queued.v && !row->rerun &&
-        boot_service_is_published(c, nr) && boot_due_has_any(c, nr))
+    if (!c->vars.boot_review && boot_service_is_published(c, nr) && boot_due_needs_run(c, nr))
         return "C23: a noderole has boots to publish and no run";
     return NULL;
 }

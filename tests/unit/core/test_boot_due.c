@@ -286,6 +286,35 @@ TEST(an_enqueued_run_that_is_cancelled_is_requested_again)
     world_close(w);
 }
 
+/* The same if the run was requested by a rerun mark, which is kept until a run starts. */
+TEST(an_enqueued_run_of_a_rerun_mark_that_is_cancelled_is_requested_again)
+{
+    struct world *w = serve_open();
+    make_machine(w, "n1");
+    open_database(w, "dhcp@d1");
+    world_run_all(w);
+    world_available(w, "d1", false);
+    DONE(w, cmd_environment(w, "n1", "local"));
+    world_available(w, "d1", true);
+    CHECK(read_noderole(w, "dhcp@d1").rerun);
+    DONE(w, CMD(RUN_CANCEL, run_cancel, .run_id = world_run(w, "dhcp@d1", RUN_QUEUED)));
+    CHECK(core_has_work(w->core));
+    publish(w, "dhcp@d1");
+    CHECK(due_rows(w) == 0 && !read_noderole(w, "dhcp@d1").rerun);
+    /* While the noderole cannot run, the mark is enough. */
+    world_available(w, "d1", false);
+    DONE(w, cmd_environment(w, "n1", "sledgehammer"));
+    world_available(w, "d1", true);
+    world_available(w, "d1", false);
+    DONE(w, CMD(RUN_CANCEL, run_cancel, .run_id = world_run(w, "dhcp@d1", RUN_QUEUED)));
+    world_anneal(w);
+    CHECK(world_runs(w, "dhcp@d1") == 0 && read_noderole(w, "dhcp@d1").rerun);
+    world_available(w, "d1", true);
+    publish(w, "dhcp@d1");
+    CHECK(due_rows(w) == 0);
+    world_close(w);
+}
+
 TEST(a_noderole_that_cannot_run_publishes_later)
 {
     struct world *w = serve_open();
