@@ -192,7 +192,7 @@ static void api_metrics(void *self, struct buf *out)
 static uint32_t api_boots(void *self, int64_t node_id, struct arena *arena,
                           struct api_boot out_boots[API_BOOTS_MAX])
 {
-    _Static_assert(SEEN_OWN_MAX <= API_BOOTS_MAX, "all events of a machine are shown");
+    _Static_assert((int)SEEN_OWN_MAX <= (int)API_BOOTS_MAX, "all events of a machine are shown");
     const struct loop *l = ((struct wiring *)self)->loop;
     struct seen_event *events = arena_array(arena, struct seen_event, SEEN_OWN_MAX);
     const uint32_t count =

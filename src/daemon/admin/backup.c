@@ -64,6 +64,7 @@ bool backup_is_private(const char *path)
 {
     const struct str p = str_from(path);
     return str_eq(p, STR(BACKUP_DATA "admin.password")) || str_eq(p, STR(BACKUP_TLS_KEY)) ||
+           str_eq(p, STR(BACKUP_DATA "boot.key")) ||
            (str_starts(p, STR(BACKUP_DATA "ssh/id_")) && !str_ends(p, STR(".pub"))) ||
            (str_starts(p, STR(BACKUP_DATA "tls/")) && str_ends(p, STR(".key")));
 }
@@ -160,7 +161,7 @@ static enum exit_status backup_put_data(struct backup_job *job, const char *name
 /* Copy the files of the data directory, the configuration, and the TLS files that it names. */
 static enum exit_status backup_put_files(struct backup_job *job)
 {
-    static const char *const names[] = {"admin.password", "ssh", "tls", "uploads"};
+    static const char *const names[] = {"admin.password", "boot.key", "ssh", "tls", "uploads"};
     const struct config *c = job->config;
     enum exit_status status = DAEMON_EXIT_OK;
     for (size_t i = 0; i < sizeof names / sizeof names[0] && status == DAEMON_EXIT_OK; i++)
