@@ -1,0 +1,61 @@
+"""Real firmware boots what was committed: the system of the network, and its disk."""
+
+MAC = "52:54:00:77:00:0{}"
+# Attempts that cost a minute each before the firmware comes to the disk.
+DETOURS = ("proxydhcp", "dhcp6")
+
+
+def check_report(lab, machine, node):
+    arguments = machine.wait_for_report()
+    assert f"halligan.mac={machine.mac}" in arguments, arguments
+    assert "halligan.ticket=" in arguments and "console=ttyS0" in arguments, arguments
+    assert not machine.events(*DETOURS), machine.events(*DETOURS)
+    address = lab.done(lab.client.get(f"nodes/{node}/addresses"))
+    acks = [e for e in machine.events("dhcp") if e.get("type") == "ack"]
+    assert acks and all(e["address"] in str(address) for e in acks), (acks, address)
+    boots = [e["event"] for e in lab.done(lab.client.get(f"nodes/{node}/boots"))]
+    assert "script" in boots, boots
+
+
+def test_bios_with_ipxe_boots_the_system_of_the_network(lab):
+    node = lab.node("bios", MAC.format(1))
+    check_report(lab, lab.machine("bios", MAC.format(1), "bios"), node)
+
+
+def test_uefi_pxe_boots_the_system_of_the_network(lab):
+    node = lab.node("pxe", MAC.format(2))
+    check_report(lab, lab.machine("pxe", MAC.format(2), "uefi"), node)
+
+
+def test_uefi_http_boots_the_system_of_the_network(lab):
+    node = lab.node("http", MAC.format(3))
+    check_report(lab, lab.machine("http", MAC.format(3), "uefi-http"), node)
+
+
+def test_bios_boots_its_disk(lab):
+    lab.node("bios", MAC.format(4), "local")
+    machine = lab.machine("bios", MAC.format(4), "bios", lab.images.bios_disk())
+    machine.wait_for_disk()
+    assert not machine.events(*DETOURS), machine.events(*DETOURS)
+
+
+def test_uefi_pxe_boots_its_disk(lab):
+    lab.node("pxe", MAC.format(5), "local")
+    machine = lab.machine("pxe", MAC.format(5), "uefi", lab.images.uefi_disk())
+    machine.wait_for_disk()
+    assert not machine.events(*DETOURS), machine.events(*DETOURS)
+
+
+def test_uefi_http_boots_its_disk(lab):
+    lab.node("http", MAC.format(6), "local")
+    machine = lab.machine("http", MAC.format(6), "uefi-http", lab.images.uefi_disk())
+    machine.wait_for_disk()
+    assert not machine.events(*DETOURS), machine.events(*DETOURS)
+
+
+def test_an_unknown_machine_boots_the_discovery_environment(lab):
+    machine = lab.machine("new", MAC.format(7), "bios")
+    arguments = machine.wait_for_report()
+    assert f"halligan.mac={machine.mac}" in arguments, arguments
+    [lease] = [one for one in lab.done(lab.client.get("leases")) if one["state"] == "live"]
+    assert lease["mac"] == machine.mac, lease
