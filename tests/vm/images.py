@@ -141,7 +141,7 @@ class Images:
                 "--fonts=", "--modules=serial echo sleep terminal", f"boot/grub/grub.cfg={script}")
         with open(fat, "wb") as file:
             file.truncate(32 << 20)
-        command("mformat", "-i", fat, "-F", "::")
+        command("mformat", "-i", fat, "::")
         command("mmd", "-i", fat, "::/EFI", "::/EFI/BOOT")
         command("mcopy", "-i", fat, loader, "::/EFI/BOOT/BOOTX64.EFI")
         with open(path + ".new", "wb") as file:

@@ -27,8 +27,7 @@ struct dhcp_client dhcp_identify(const struct dhcp_message *m)
     struct dhcp_client client = {.is_http = str_starts(class, STR("HTTPClient"))};
     /* The user class as iPXE writes it, or as RFC 3004 does, with its length before it. */
     client.is_ipxe = features.at || str_eq(user, STR("iPXE")) || str_eq(user, STR("\004iPXE"));
-    client.is_boot =
-        client.is_ipxe || client.is_http || str_starts(class, STR("PXEClient"));
+    client.is_boot = client.is_ipxe || client.is_http || str_starts(class, STR("PXEClient"));
     const struct str http = dhcp_sub_option(features, IPXE_FEATURE_HTTP);
     client.can_http = !features.at || (http.len > 0 && http.at[0] != 0);
     client.arch = arch.len >= 2 ? dhcp_read_number(arch.at, 2) : ARCH_BIOS;

@@ -73,13 +73,12 @@ static bool dhcp_lease_permits(const struct dhcp_work *w, uint32_t address, bool
 static bool dhcp_is_free(const struct dhcp_work *w, const struct view_range *range,
                          uint32_t address, bool may_rest)
 {
-    const struct dhcp_entry *offer =
-        dhcp_table_find(&w->d->offered_addresses, address, w->now_ms);
+    const struct dhcp_entry *offer = dhcp_table_find(&w->d->offered_addresses, address, w->now_ms);
     const struct dhcp_entry *probe = dhcp_table_find(&w->d->probes, address, w->now_ms);
     return dhcp_is_host_address(range, address) && (!offer || offer->value == w->mac) &&
-           (!probe || probe->value != PROBE_CONFLICT) &&
-           !view_machine_of_address(w->v, address) && !view_is_router(w->v, address) &&
-           !dhcp_is_own_address(w->d, address) && dhcp_lease_permits(w, address, may_rest);
+           (!probe || probe->value != PROBE_CONFLICT) && !view_machine_of_address(w->v, address) &&
+           !view_is_router(w->v, address) && !dhcp_is_own_address(w->d, address) &&
+           dhcp_lease_permits(w, address, may_rest);
 }
 
 static void dhcp_bind(const struct dhcp_work *w, const struct view_range *range, uint32_t address,

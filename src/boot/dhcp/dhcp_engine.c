@@ -103,8 +103,7 @@ void dhcp_set_interface(struct dhcp *d, const struct dhcp_interface *interface)
     now.name_len = name.len;
     if (name.len)
         memcpy(now.name, name.at, name.len);
-    while (now.address_count < interface->address_count &&
-           now.address_count < DHCP_ADDRESSES_MAX) {
+    while (now.address_count < interface->address_count && now.address_count < DHCP_ADDRESSES_MAX) {
         now.addresses[now.address_count] = interface->addresses[now.address_count];
         now.address_count++;
     }
@@ -232,8 +231,8 @@ static enum dhcp_result dhcp_do_discover(struct dhcp_work *w)
 static enum dhcp_result dhcp_do_request(struct dhcp_work *w)
 {
     const bool has_wanted = dhcp_has(&w->m, DHCP_OPTION_REQUESTED_ADDRESS);
-    const uint32_t wanted = has_wanted ? dhcp_get_number(&w->m, DHCP_OPTION_REQUESTED_ADDRESS)
-                                       : w->m.head.ciaddr;
+    const uint32_t wanted =
+        has_wanted ? dhcp_get_number(&w->m, DHCP_OPTION_REQUESTED_ADDRESS) : w->m.head.ciaddr;
     if (!wanted)
         return DHCP_RESULT_MALFORMED;
     if (dhcp_names_other_server(w)) {
@@ -454,11 +453,9 @@ void dhcp_probed(struct dhcp *d, const struct view *v, const struct dhcp_probed 
                 ->value = probed->mac;
     } else {
         dhcp_note_probe(d, address, PROBE_CONFLICT, w->now_ms);
-        struct dhcp_action *action =
-            dhcp_observe(w,
-                         is_reservation ? DHCP_OBSERVED_RESERVATION_CONFLICT
-                                        : DHCP_OBSERVED_POOL_CONFLICT,
-                         address);
+        struct dhcp_action *action = dhcp_observe(
+            w, is_reservation ? DHCP_OBSERVED_RESERVATION_CONFLICT : DHCP_OBSERVED_POOL_CONFLICT,
+            address);
         if (action)
             action->other_mac = probed->mac;
     }

@@ -5,20 +5,20 @@
 #include "boot/dhcp/dhcp_wire.h"
 
 enum {
-    OFFER_MS = 30000,           /* an offer is kept */
-    PROBE_CLEAR_MS = 300000,    /* the address is not probed again */
-    PROBE_CONFLICT_MS = 60000,  /* the address is not offered */
-    FORMER_MS = 86400000,       /* the last address of an unknown machine is kept */
-    BOOTING_MS = 600000,        /* router advertisements for a machine that asked for a boot */
-    OBSERVED_MS = 600000,       /* an observation is not repeated */
-    WAIT_MS = 4000,             /* for an ARP probe or the daemon */
-    SEARCH_START_MS = 4000,     /* for foreign servers, before an interface is served */
-    SEARCH_MS = 300000,         /* between searches */
-    SEARCH_MISSED_MAX = 3,      /* searches without an answer after which a server is gone */
-    ADVERTISED_MS = 1800000,    /* another router is taken to exist */
-    DECLINE_MS = 4000,          /* between declines, beyond a burst */
+    OFFER_MS = 30000,          /* an offer is kept */
+    PROBE_CLEAR_MS = 300000,   /* the address is not probed again */
+    PROBE_CONFLICT_MS = 60000, /* the address is not offered */
+    FORMER_MS = 86400000,      /* the last address of an unknown machine is kept */
+    BOOTING_MS = 600000,       /* router advertisements for a machine that asked for a boot */
+    OBSERVED_MS = 600000,      /* an observation is not repeated */
+    WAIT_MS = 4000,            /* for an ARP probe or the daemon */
+    SEARCH_START_MS = 4000,    /* for foreign servers, before an interface is served */
+    SEARCH_MS = 300000,        /* between searches */
+    SEARCH_MISSED_MAX = 3,     /* searches without an answer after which a server is gone */
+    ADVERTISED_MS = 1800000,   /* another router is taken to exist */
+    DECLINE_MS = 4000,         /* between declines, beyond a burst */
     DECLINE_BURST = 16,
-    CANDIDATES_MAX = 4096,      /* addresses of a pool that one DISCOVER examines */
+    CANDIDATES_MAX = 4096, /* addresses of a pool that one DISCOVER examines */
 };
 
 /* Result of an ARP probe, in `value` of the table of probes. */
@@ -44,8 +44,8 @@ struct dhcp_client {
 struct dhcp_binding {
     uint32_t address;
     uint8_t prefix;
-    int64_t network; /* id */
-    int64_t range;   /* id; 0 = a reservation */
+    int64_t network;  /* id */
+    int64_t range;    /* id; 0 = a reservation */
     uint32_t lease_s; /* 0 = no lease: answer to an INFORM */
 };
 
@@ -145,8 +145,7 @@ void dhcp_wait(struct dhcp_work *w, enum dhcp_action_kind kind, const struct dhc
 bool dhcp_end_wait(struct dhcp *d, enum dhcp_action_kind kind, uint64_t token, struct arena *a,
                    struct dhcp_waiting *out);
 /* Remove the oldest request if its time has ended. */
-bool dhcp_end_late_wait(struct dhcp *d, int64_t now_ms, struct arena *a,
-                        struct dhcp_waiting *out);
+bool dhcp_end_late_wait(struct dhcp *d, int64_t now_ms, struct arena *a, struct dhcp_waiting *out);
 
 /* ---- dhcp_bootfile.c ---- */
 

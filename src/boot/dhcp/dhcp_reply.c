@@ -135,7 +135,9 @@ static void dhcp_put_parameter(struct reply *r, uint8_t code)
     const uint32_t mask = dhcp_netmask(r->binding->prefix);
     const uint32_t router = dhcp_router(r);
     switch (code) {
-    case DHCP_OPTION_ROUTERS: dhcp_put_addresses(r, DHCP_OPTION_ROUTERS, &router, router != 0); break;
+    case DHCP_OPTION_ROUTERS:
+        dhcp_put_addresses(r, DHCP_OPTION_ROUTERS, &router, router != 0);
+        break;
     case DHCP_OPTION_NAMESERVERS:
         dhcp_put_addresses(r, DHCP_OPTION_NAMESERVERS, settings->nameservers,
                            settings->nameserver_count);
@@ -165,10 +167,9 @@ static void dhcp_put_parameter(struct reply *r, uint8_t code)
 /* A client without option 55 gets what all clients accept. */
 static void dhcp_put_parameters(struct reply *r)
 {
-    static const char usual[] = {DHCP_OPTION_ROUTERS,   DHCP_OPTION_NAMESERVERS,
-                                 DHCP_OPTION_HOST_NAME, DHCP_OPTION_DOMAIN,
-                                 DHCP_OPTION_MTU,       DHCP_OPTION_BROADCAST,
-                                 DHCP_OPTION_TIMESERVERS};
+    static const char usual[] = {
+        DHCP_OPTION_ROUTERS, DHCP_OPTION_NAMESERVERS, DHCP_OPTION_HOST_NAME,  DHCP_OPTION_DOMAIN,
+        DHCP_OPTION_MTU,     DHCP_OPTION_BROADCAST,   DHCP_OPTION_TIMESERVERS};
     const struct str asked = r->w->m.options[DHCP_OPTION_PARAMETERS];
     const struct str codes = asked.len ? asked : (struct str){usual, sizeof usual};
     for (uint32_t i = 0; i < codes.len; i++)
@@ -184,8 +185,7 @@ static void dhcp_put_boot(struct reply *r, const struct dhcp_boot *boot)
             dhcp_put_option(&r->writer, DHCP_OPTION_CLASS, STR("HTTPClient"));
     }
     if (boot->is_ipxe)
-        dhcp_put_option(&r->writer, DHCP_OPTION_IPXE,
-                        (struct str){no_pxedhcp, sizeof no_pxedhcp});
+        dhcp_put_option(&r->writer, DHCP_OPTION_IPXE, (struct str){no_pxedhcp, sizeof no_pxedhcp});
     if (boot->file.len)
         dhcp_put_option(&r->writer, DHCP_OPTION_BOOT_SERVER,
                         ip_format_address(r->w->a, (struct ip){.lo = r->server, .family = IP_V4}));

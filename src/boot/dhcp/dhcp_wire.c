@@ -87,9 +87,12 @@ static bool dhcp_check_lengths(const struct options_walk *walk)
 {
     static const struct {
         uint8_t code, len;
-    } fixed[] = {{DHCP_OPTION_REQUESTED_ADDRESS, 4}, {DHCP_OPTION_LEASE_TIME, 4},
-                 {DHCP_OPTION_OVERLOAD, 1},          {DHCP_OPTION_TYPE, 1},
-                 {DHCP_OPTION_SERVER, 4},            {DHCP_OPTION_MAX_SIZE, 2}};
+    } fixed[] = {{DHCP_OPTION_REQUESTED_ADDRESS, 4},
+                 {DHCP_OPTION_LEASE_TIME, 4},
+                 {DHCP_OPTION_OVERLOAD, 1},
+                 {DHCP_OPTION_TYPE, 1},
+                 {DHCP_OPTION_SERVER, 4},
+                 {DHCP_OPTION_MAX_SIZE, 2}};
     for (uint32_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         if (walk->counts[fixed[i].code] && walk->lens[fixed[i].code] != fixed[i].len)
             return false;
@@ -192,7 +195,8 @@ struct dhcp_writer dhcp_begin(struct arena *a, const struct dhcp_head *head, uin
                               uint32_t reserved)
 {
     must(max >= DHCP_SIZE_MIN && reserved <= max - DHCP_HEAD_SIZE);
-    struct dhcp_writer w = {.at = arena_zalloc(a, max), .len = DHCP_HEAD_SIZE, .max = max - reserved};
+    struct dhcp_writer w = {
+        .at = arena_zalloc(a, max), .len = DHCP_HEAD_SIZE, .max = max - reserved};
     w.at[0] = head->op;
     w.at[1] = ETHERNET;
     w.at[2] = MAC_SIZE;

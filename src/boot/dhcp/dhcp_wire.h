@@ -59,11 +59,11 @@ enum dhcp_option {
 };
 
 enum {
-    DHCP_HEAD_SIZE = 240,    /* fixed fields and magic cookie */
-    DHCP_SIZE_MIN = 300,     /* shorter messages are padded, as in BOOTP */
-    DHCP_FILE_SIZE = 128,    /* field `file`, with the terminating zero */
+    DHCP_HEAD_SIZE = 240,     /* fixed fields and magic cookie */
+    DHCP_SIZE_MIN = 300,      /* shorter messages are padded, as in BOOTP */
+    DHCP_FILE_SIZE = 128,     /* field `file`, with the terminating zero */
     DHCP_RELAY_LEN_MAX = 255, /* longer relay options are refused: no room for an answer */
-    DHCP_DATAGRAM_MIN = 576, /* what every client accepts, with the headers of IP and UDP */
+    DHCP_DATAGRAM_MIN = 576,  /* what every client accepts, with the headers of IP and UDP */
     DHCP_IP_UDP_SIZE = 28
 };
 #define DHCP_FLAG_BROADCAST 0x8000u
@@ -99,7 +99,7 @@ uint32_t dhcp_read_number(const char *at, uint32_t len); /* big-endian; at most 
 struct dhcp_writer {
     uint8_t *at;
     uint32_t len;
-    uint32_t max; /* for options before the end of the message */
+    uint32_t max;    /* for options before the end of the message */
     uint8_t has[32]; /* bits of the options that are there */
 };
 

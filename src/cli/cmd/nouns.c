@@ -57,6 +57,7 @@ const struct cli_noun *const online_nouns[] = {
     &events_noun,     &audit_noun,       &networks_noun,    &ranges_noun,
     &routers_noun,    &allocations_noun, &leases_noun,      &dhcp_noun,
     &interfaces_noun, &filters_noun,     &names_noun,       &nics_noun,
+    &boot_noun,
 };
 
 const uint32_t online_noun_count = sizeof online_nouns / sizeof online_nouns[0];

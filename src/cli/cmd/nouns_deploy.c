@@ -1,6 +1,7 @@
 #include "cli/cmd/nouns_private.h"
 
 #include "cli/cmd/cmd_auth.h"
+#include "cli/cmd/cmd_boot.h"
 #include "cli/cmd/cmd_log.h"
 #include "cli/cmd/cmd_networks.h"
 #include "cli/cmd/cmd_redeploy.h"
@@ -95,6 +96,14 @@ static const struct cli_verb node_verbs[] = {
      .operands_min = 1,
      .operands_max = 1,
      .path = "boot"},
+    {.name = "boots",
+     .operands = "NODE",
+     .summary = "List what boot servers answered the machine, oldest first",
+     .help = "The last 64 events: addresses, boot files, scripts, installers.\n",
+     .run_online = cmd_boot_events,
+     .options = SHOWN,
+     .operands_min = 1,
+     .operands_max = 1},
     {.name = "power",
      .operands = "NODE [ACTION]",
      .summary = "Execute a power action; without ACTION, list the available ones",

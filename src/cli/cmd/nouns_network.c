@@ -1,5 +1,6 @@
 #include "cli/cmd/nouns_private.h"
 
+#include "cli/cmd/cmd_boot.h"
 #include "cli/cmd/cmd_networks.h"
 
 /* Constant tables: the nouns of the command line about networks, addresses, interfaces and DNS
@@ -238,4 +239,25 @@ const struct cli_noun nics_noun = {
     .key = "mac",
     VERBS(nic_verbs),
     COLUMNS(nic_columns),
+};
+
+/* ---- boot servers ---- */
+
+static const struct cli_verb boot_verbs[] = {
+    {.name = "status",
+     .operands = "",
+     .summary = "List the boot servers of the admin nodes",
+     .help =
+         "Whether each is connected, the interfaces that it serves, the turn of the boot view that\n"
+         "it was sent and has acknowledged, and what it cannot serve.\n",
+     .run_online = cmd_boot_status,
+     .options = SHOWN},
+};
+
+const struct cli_noun boot_noun = {
+    .name = "boot",
+    .summary = "boot servers",
+    .collection = "boot_servers",
+    .key = "node",
+    VERBS(boot_verbs),
 };

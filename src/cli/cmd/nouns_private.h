@@ -142,6 +142,7 @@ extern const struct cli_noun barclamps_noun;
 extern const struct cli_noun jigs_noun;
 extern const struct cli_noun hammers_noun;
 extern const struct cli_noun available_hammers_noun;
+extern const struct cli_noun boot_noun;
 extern const struct cli_noun bootenvs_noun;
 extern const struct cli_noun groups_noun;
 extern const struct cli_noun users_noun;

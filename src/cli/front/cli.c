@@ -10,6 +10,7 @@
 #include "cli/args/noun.h"
 #include "cli/args/option.h"
 #include "cli/host/barclamp_exec.h"
+#include "cli/host/image_exec.h"
 #include "cli/cmd/cmd_auth.h"
 #include "cli/cmd/cmd_explain.h"
 #include "cli/cmd/nouns.h"
@@ -95,6 +96,7 @@ static struct cli_nouns cli_list_nouns(void)
     for (uint32_t i = 0; i < online_noun_count; i++)
         all.at[all.count++] = online_nouns[i];
     all.at[all.count++] = &barclamp_noun;
+    all.at[all.count++] = &image_noun;
     return all;
 }
 
