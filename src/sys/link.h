@@ -1,8 +1,8 @@
 /* link.h - frames over a non-blocking stream socket.
  *
- * A frame is its length (four bytes, little-endian) and a body of at least one byte. A link owns the
- * descriptor and the buffers of received and unsent bytes. It does not interpret bodies and does not
- * poll: its users do that with epoll, poll(2) or libuv. */
+ * A frame is its length (four bytes, little-endian) and a body of at least one byte. A link owns
+ * the descriptor and the buffers of received and unsent bytes. It does not interpret bodies and
+ * does not poll: its users do that with epoll, poll(2) or libuv. */
 #pragma once
 
 #include <stdbool.h>

@@ -247,9 +247,8 @@ static const struct cli_verb boot_verbs[] = {
     {.name = "status",
      .operands = "",
      .summary = "List the boot servers of the admin nodes",
-     .help =
-         "Whether each is connected, the interfaces that it serves, the turn of the boot view that\n"
-         "it was sent and has acknowledged, and what it cannot serve.\n",
+     .help = "Whether each is connected, the interfaces that it serves, the turn of the boot\n"
+             "view that it was sent and has acknowledged, and what it cannot serve.\n",
      .run_online = cmd_boot_status,
      .options = SHOWN},
 };

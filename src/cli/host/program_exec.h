@@ -7,6 +7,6 @@
 
 #include "cli/args/noun.h"
 
-/* Executes the program with the verb and its unparsed arguments. Returns only after a failure, which
- * is printed. */
+/* Executes the program with the verb and its unparsed arguments. Returns only after a failure,
+ * which is printed. */
 enum cli_exit program_exec_run(const char *program, const char *verb, const struct args *args);

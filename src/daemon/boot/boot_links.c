@@ -1,5 +1,5 @@
 #define _GNU_SOURCE /* struct ucred, accept4 */
-#include "daemon/boot/boot_links_private.h"
+#include "daemon/boot/boot_links.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -10,8 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "daemon/boot/boot_links_private.h"
 #include "sys/clock.h"
-#include "sys/failpoint.h"
 #include "sys/log.h"
 
 /* The socket for boot servers, its connections, and the events that the core gets of them.
@@ -22,9 +22,9 @@
  * function finds a connection freed by one that it called.
  *
  * Events for the core are a list, because the queue of the turn may be full: they are submitted in
- * order, and each stays until it is accepted. After every load of the core the list begins anew with
- * CONNECTED of each server, because a load forgets connections. A batch that fails is followed by a
- * load, so no outcome is needed. */
+ * order, and each stays until it is accepted. After every load of the core the list begins anew
+ * with CONNECTED of each server, because a load forgets connections. A batch that fails is followed
+ * by a load, so no outcome is needed. */
 
 enum { HELLO_WAIT_MS = 10 * 1000, LISTEN_BACKLOG = 64 };
 

@@ -1,19 +1,18 @@
 #include "daemon/boot/boot_links_private.h"
 
 #include "base/text/buf.h"
-#include "sys/failpoint.h"
 
-/* What a boot server is sent of the boot view: the base image, part by part, and the changes of each
- * durable turn.
+/* What a boot server is sent of the boot view: the base image, part by part, and the changes of
+ * each durable turn.
  *
  * A base image is read from the core by a cursor, while the turn goes on. An entry at or before the
- * cursor that changes is sent again as a change; one behind it is read later. Rows that are read may
- * belong to a batch that is not stored yet, so the image is sealed only while every row of the core
- * is durable. A new part is made only when the last one was sent, so a base image does not fill the
- * queue.
+ * cursor that changes is sent again as a change; one behind it is read later. Rows that are read
+ * may belong to a batch that is not stored yet, so the image is sealed only while every row of the
+ * core is durable. A new part is made only when the last one was sent, so a base image does not
+ * fill the queue.
  *
- * Failure: a connection that cannot take a message is ended; the boot server connects again and gets
- * a base image. */
+ * Failure: a connection that cannot take a message is ended; the boot server connects again and
+ * gets a base image. */
 
 enum { ENTRIES_PER_PUMP = 512, BASE_WAITING_MAX = 256 << 10 };
 

@@ -315,6 +315,34 @@ TEST(an_enqueued_run_of_a_rerun_mark_that_is_cancelled_is_requested_again)
     world_close(w);
 }
 
+/* A noderole with a rerun mark, rows and no run may be in a store: a load reviews it. */
+TEST(a_noderole_with_a_mark_and_without_a_run_is_reviewed_by_a_load)
+{
+    struct world *w = serve_open();
+    make_machine(w, "n1");
+    open_database(w, "dhcp@d1");
+    world_run_all(w);
+    world_available(w, "d1", false);
+    DONE(w, cmd_environment(w, "n1", "local"));
+    world_available(w, "d1", true);
+    world_reload(w);
+    struct core *c = core_new();
+    const char *what = NULL;
+    for (size_t i = 0; i < w->kept_count && w->kept[i].table < TABLE_LOADED;) {
+        if (w->kept[i].table != TABLE_RUN)
+            CHECK(core_load(c, &w->kept[i++], &what) == OK);
+        else
+            memmove(&w->kept[i], &w->kept[i + 1], (--w->kept_count - i) * sizeof *w->kept);
+    }
+    CHECK(core_load_end(c, 777000, &what) == OK);
+    core_free(w->core);
+    w->core = c;
+    CHECK(world_runs(w, "dhcp@d1") == 0 && due_rows(w) == 1 && core_has_work(c));
+    publish(w, "dhcp@d1");
+    CHECK(due_rows(w) == 0);
+    world_close(w);
+}
+
 TEST(a_noderole_that_cannot_run_publishes_later)
 {
     struct world *w = serve_open();
