@@ -11,7 +11,11 @@ GRUB=${HALLIGAN_GRUB:-/usr/lib/grub/x86_64-efi}
 MODULES="part_gpt part_msdos fat chain search search_fs_file normal configfile test echo sleep halt"
 
 usage() {
-    echo "usage: $PROG build loaders|local [...] [--dir DIR]" >&2
+    echo "usage: $PROG build loaders|local [...] [--dir DIR]"
+}
+
+usage_error() {
+    usage >&2
     exit 2
 }
 
@@ -38,7 +42,7 @@ build_loaders() {
     done
 }
 
-# The loaders are tried in the order of the names; `search` looks at the disks in the order of the
+# The loaders are tried in the order of the names; `search` reads the disks in the order of the
 # firmware. Without a loader GRUB exits, and the firmware continues with its next boot option.
 write_script() {
     cat <<'GRUB'
@@ -74,22 +78,29 @@ build_local() {
     put "$scratch/grubx64.efi" local/grubx64.efi
 }
 
-[ "${1:-}" = build ] || usage
+case ${1:-} in
+build) ;;
+-h | --help)
+    usage
+    exit 0
+    ;;
+*) usage_error ;;
+esac
 shift
 parts=
 while [ $# -gt 0 ]; do
     case $1 in
     loaders | local) parts="$parts $1" ;;
     -d | --dir)
-        [ $# -gt 1 ] || usage
+        [ $# -gt 1 ] || usage_error
         DIR=$2
         shift
         ;;
-    *) usage ;;
+    *) usage_error ;;
     esac
     shift
 done
-[ -n "$parts" ] || usage
+[ -n "$parts" ] || usage_error
 for part in $parts; do
     "build_$part"
 done
