@@ -123,11 +123,14 @@ class Lab:
         self.events, self.lines = [], queue.Queue()
         self.own = Own(self)
         self.boot = None
+
+    def open(self):
         self.make_segment()
         self.start_watcher()
         self.start_daemon()
         self.fill_files()
         self.start_boot()
+        return self
 
     @property
     def program(self):  # of daemon.Own
@@ -182,7 +185,8 @@ class Lab:
     def start_daemon(self):
         os.makedirs(self.own.path("shelf/vm"))
         self.own.write("shelf/vm/vm.yml", YAML)
-        self.own.start("--barclamps", self.own.path("shelf"), "--boot-socket", self.path("boot.sock"))
+        self.own.start("--barclamps", self.own.path("shelf"), "--boot-socket", self.path("boot.sock"),
+                       "--boot-user", "nobody")
         me = self.client
         self.done(me.post("nodes", {"name": "adm.example.com", "admin": True, "alive": True,
                                     "available": True}))

@@ -26,7 +26,7 @@
  * with CONNECTED of each server, because a load forgets connections. A batch that fails is followed
  * by a load, so no outcome is needed. */
 
-enum { HELLO_WAIT_MS = 10 * 1000, LISTEN_BACKLOG = 64 };
+enum { HELLO_WAIT_MS = 10 * 1000, WARN_MS = 60 * 1000, LISTEN_BACKLOG = 64 };
 
 /* ---- events for the core ---- */
 
@@ -191,9 +191,20 @@ static int64_t boot_hello_find_node(const struct boot_links *all, struct str nam
     return found;
 }
 
+/* A boot server that is refused connects again at once, so its warning is repeated seldom. */
+static bool boot_links_has_warned(struct boot_links *all)
+{
+    const int64_t now_ms = sys_mono_ms();
+    const bool has_warned = all->warned_ms && now_ms - all->warned_ms < WARN_MS;
+    if (!has_warned)
+        all->warned_ms = now_ms;
+    return has_warned;
+}
+
 static void boot_hello_refuse(struct boot_link *l, const char *why)
 {
-    log_with(LOG_WARNING, LOG_FIELDS(LOG_Z("reason", why)), "boot server refused: %s", why);
+    if (!boot_links_has_warned(l->all))
+        log_with(LOG_WARNING, LOG_FIELDS(LOG_Z("reason", why)), "boot server refused: %s", why);
     boot_link_send(
         l, &(struct boot_message){.kind = BOOT_MESSAGE_REFUSED, .refused.text = str_from(why)});
     boot_link_flush(l);
@@ -391,10 +402,10 @@ static void boot_links_on_accept(uv_poll_t *poll, int status, int events)
     const int fd = accept4(all->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
         return;
-    if (!boot_peer_is_allowed(all, fd))
+    if (!boot_peer_is_allowed(all, fd) && !boot_links_has_warned(all))
         log_print(LOG_WARNING, "connection to the socket of boot servers refused: its user is "
                                "neither root nor boot-user");
-    else if (all->count < BOOT_LINKS_MAX && boot_links_add(all, fd))
+    if (boot_peer_is_allowed(all, fd) && all->count < BOOT_LINKS_MAX && boot_links_add(all, fd))
         return;
     ignore(close(fd), "nothing was sent");
 }

@@ -86,6 +86,7 @@ struct boot_links {
     uint32_t held_count;
     struct boot_notice *notices, **notices_end;
     struct boot_seen *seen;
+    int64_t warned_ms; /* when a refused connection was logged last; 0: never */
     bool has_core;       /* `loaded` was called */
     int64_t turn_known;  /* of the newest change of the view */
     int64_t config_turn; /* the durable turn at which configurations were compared last */
