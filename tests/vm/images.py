@@ -10,18 +10,22 @@ import os
 import shutil
 import subprocess
 
-MODULES = ("virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci",
+MODULES = ("virtio_anchor", "virtio_ring", "virtio", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci",
            "failover", "net_failover", "virtio_net", "virtio_blk")
 REPORT_PORT = 9999
 DISK_SAYS = "halligan test disk"
 
 INIT = f"""#!/bin/sh
-busybox mkdir -p /proc /sys /dev /bin /sbin /usr/bin /usr/sbin
-busybox --install -s
-mount -t proc proc /proc
+busybox=/bin/busybox
+$busybox mkdir -p /proc /sys /dev
+$busybox mount -t proc proc /proc
+$busybox --install -s /bin
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
-for module in {" ".join(MODULES)}; do insmod /modules/$module.ko 2>/dev/null; done
+# What a module depends on differs by kernel: each pass loads those whose symbols exist.
+for pass in 1 2 3; do
+    for module in {" ".join(MODULES)}; do insmod /modules/$module.ko 2>/dev/null; done
+done
 server=$(sed -n 's/.*halligan\\.server=http:\\/\\/\\([^:/ ]*\\).*/\\1/p' /proc/cmdline)
 ip link set lo up
 ip link set eth0 up

@@ -220,8 +220,8 @@ class Lab:
         os.makedirs(os.path.join(files, "tiny"))
         shutil.copy(self.images.kernel(), os.path.join(files, "tiny", "vmlinuz"))
         shutil.copy(self.images.initramfs(), os.path.join(files, "tiny", "initrd.gz"))
-        for loader in ("undionly.kpxe", "snponly.efi"):
-            shutil.copy(f"/usr/lib/ipxe/{loader}", files)
+        subprocess.run([os.path.join(self.build, "halligan"), "image", "build", "loaders", "local",
+                        "--dir", files], check=True, capture_output=True)
         subprocess.run(["chmod", "-R", "a+rX", files], check=True)
 
     def start_boot(self):
