@@ -187,6 +187,8 @@ static void api_metrics(void *self, struct buf *out)
                                          .http = http_stats(w->http),
                                          .plans = turn_plan_counts(l->turn)},
                   out);
+    if (l->boot)
+        boot_links_metrics(l->boot, out);
 }
 
 static uint32_t api_boots(void *self, int64_t node_id, struct arena *arena,

@@ -186,6 +186,33 @@ err boot_message_decode(struct str body, struct boot_message *out_message)
     return OK;
 }
 
+/* ---- counts ---- */
+
+static const struct layout *boot_layout_of_count(void)
+{
+    typedef struct boot_count FIELD_OWNER;
+    static const struct field fields[] = {BOOT_COUNT_FIELDS(FIELD_DESCRIBE)};
+    static const struct layout layout = {"count", fields, sizeof fields / sizeof *fields,
+                                         sizeof(FIELD_OWNER)};
+    return &layout;
+}
+
+void boot_count_put(const struct boot_count *count, struct buf *out)
+{
+    fields_encode(boot_layout_of_count(), count, out);
+}
+
+bool boot_count_next(struct str counts, uint32_t *at, struct boot_count *out, bool *out_is_bad)
+{
+    if (*at >= counts.len)
+        return false;
+    *out_is_bad = fields_decode(boot_layout_of_count(), counts, at, out) != OK ||
+                  out->metric >= BOOT_METRIC_COUNT || out->first.len > BOOT_LABEL_MAX ||
+                  out->second.len > BOOT_LABEL_MAX || !str_is_clean(out->first) ||
+                  !str_is_clean(out->second) || out->value < 0;
+    return !*out_is_bad;
+}
+
 /* ---- lists and digests ---- */
 
 void boot_list_add(struct buf *list, struct str item)

@@ -81,7 +81,7 @@
     F(TEXT, detail) /* environment, file or interface */
 #define BOOT_MSG_COUNTS_FIELDS(F)                                                                  \
     F(I64, seen_dropped) /* SEEN messages that were not sent since the start */                    \
-    F(RAW, counts)       /* list: "name{labels} value", as in a Prometheus exposition */
+    F(RAW, counts)       /* boot_count_put(), one after the other */
 #define BOOT_MSG_DIGEST_FIELDS(F)                                                                  \
     F(I64, turn)                                                                                   \
     F(RAW, digest) /* 16 bytes, low half first, little-endian */
@@ -205,6 +205,35 @@ enum boot_seen_kind {
         BOOT_SEEN_COUNT
 };
 const char *boot_seen_name(enum boot_seen_kind kind);
+
+/* The metrics of a boot server: name, the names of two labels (empty: none), help. */
+#define BOOT_METRICS(X)                                                                            \
+    X(DHCP, "halligan_dhcp_packets_total", "type", "result", "DHCP packets received, by result")   \
+    X(REQUESTS, "halligan_boot_requests_total", "kind", "env", "boot files and scripts answered")  \
+    X(TFTP, "halligan_boot_tftp_transfers_total", "result", "", "TFTP transfers that ended")       \
+    X(RA, "halligan_boot_router_advertisements_total", "result", "", "router solicitations")       \
+    X(DROPPED, "halligan_boot_reports_dropped_total", "", "", "reports about boots not sent")
+
+enum boot_metric {
+#define X(upper, name, first, second, help) BOOT_METRIC_##upper,
+    BOOT_METRICS(X)
+#undef X
+        BOOT_METRIC_COUNT
+};
+
+#define BOOT_COUNT_FIELDS(F)                                                                       \
+    F(U32, metric) /* enum boot_metric */                                                          \
+    F(TEXT, first) /* values of its labels */                                                      \
+    F(TEXT, second)                                                                                \
+    F(I64, value)
+struct boot_count {
+    BOOT_COUNT_FIELDS(FIELD_MEMBER)
+};
+enum { BOOT_COUNTS_MAX = 1024, BOOT_LABEL_MAX = 64 };
+
+void boot_count_put(const struct boot_count *count, struct buf *out);
+/* The next one; false at the end. Bytes that are none end it early, with *out_is_bad. */
+bool boot_count_next(struct str counts, uint32_t *at, struct boot_count *out, bool *out_is_bad);
 
 const char *boot_message_name(enum boot_message_kind kind);
 /* True if the boot server sends messages of this kind; else the daemon does. */

@@ -287,8 +287,10 @@ static void boot_link_status(struct boot_link *l, struct str text)
     }
 }
 
-static void boot_link_counts(struct boot_link *l, struct str counts)
+static void boot_link_counts(struct boot_link *l, const struct boot_msg_counts *m)
 {
+    const struct str counts = m->counts;
+    l->seen_dropped = m->seen_dropped;
     char *copy = realloc(l->counts, counts.len + 1u);
     must(copy);
     if (counts.len)
@@ -327,7 +329,7 @@ static bool boot_link_handle(struct boot_link *l, const struct boot_message *m)
         boot_links_notify(l->all, l->node_id, BOOT_EVENT_TAKEN, m->taken.turn, STR(""));
         return true;
     case BOOT_MESSAGE_STATUS: boot_link_status(l, m->status.text); return true;
-    case BOOT_MESSAGE_COUNTS: boot_link_counts(l, m->counts.counts); return true;
+    case BOOT_MESSAGE_COUNTS: boot_link_counts(l, &m->counts); return true;
     case BOOT_MESSAGE_DIGEST: boot_link_digest(l, &m->digest); return true;
     case BOOT_MESSAGE_SEEN: boot_seen_add(l->all->seen, l->node_id, &m->seen); return true;
     default: return boot_request_take(l, m);
@@ -580,6 +582,7 @@ bool boot_links_next(const struct boot_links *all, int64_t after, struct arena *
                                     .taken_turn = found->taken_turn,
                                     .connected_ms = found->connected_ms,
                                     .waiting = link_waiting(&found->link),
-                                    .counts = {found->counts, found->counts_len}};
+                                    .counts = {found->counts, found->counts_len},
+                                    .seen_dropped = found->seen_dropped};
     return true;
 }

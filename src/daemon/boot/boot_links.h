@@ -18,6 +18,7 @@
 
 #include "base/err.h"
 #include "base/mem/arena.h"
+#include "base/text/buf.h"
 #include "base/text/str.h"
 #include "core/core.h"
 #include "model/command.h"
@@ -64,8 +65,11 @@ struct boot_link_state {
     int64_t sent_turn, taken_turn;
     int64_t connected_ms; /* wall clock */
     uint64_t waiting;     /* unsent bytes */
-    struct str counts;    /* its metrics: lines of a Prometheus exposition */
+    struct str counts;    /* its metrics (boot_count_next) */
+    int64_t seen_dropped; /* reports that it did not send */
 };
 /* The next one after `after` (a node id, 0 to begin), by node id; false at the end. */
 bool boot_links_next(const struct boot_links *all, int64_t after, struct arena *a,
                      struct boot_link_state *out);
+/* Append the metrics of all connected boot servers (base/text/prom_metrics.h). */
+void boot_links_metrics(const struct boot_links *all, struct buf *out);

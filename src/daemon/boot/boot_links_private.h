@@ -46,6 +46,7 @@ struct boot_link {
     char status[BOOT_STATUS_MAX + 1];
     char *counts;
     uint32_t counts_len;
+    int64_t seen_dropped;
 };
 
 /* A request of a boot server whose command was submitted. */
@@ -86,7 +87,7 @@ struct boot_links {
     uint32_t held_count;
     struct boot_notice *notices, **notices_end;
     struct boot_seen *seen;
-    int64_t warned_ms; /* when a refused connection was logged last; 0: never */
+    int64_t warned_ms;   /* when a refused connection was logged last; 0: never */
     bool has_core;       /* `loaded` was called */
     int64_t turn_known;  /* of the newest change of the view */
     int64_t config_turn; /* the durable turn at which configurations were compared last */

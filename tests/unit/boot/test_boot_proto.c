@@ -41,7 +41,7 @@ static uint32_t make_server_samples(uint32_t n)
     SAMPLE(FILES, files, .bootenv = STR("sledgehammer"), .available = true);
     SAMPLE(SEEN, seen, .kind = BOOT_SEEN_COUNT - 1, .mac = MAC, .node = 2, .generation = 3,
            .address = 4, .other = 5, .wall_ms = 6, .detail = STR("local"));
-    SAMPLE(COUNTS, counts, .seen_dropped = 1, .counts = STR("\003a 1"));
+    SAMPLE(COUNTS, counts, .seen_dropped = 1, .counts = STR("x"));
     SAMPLE(DIGEST, digest, .turn = 4, .digest = STR("0123456789abcdef"));
     return n;
 }
@@ -238,6 +238,31 @@ TEST(a_list_is_read_as_it_was_written_and_ends_at_damage)
     CHECK(!boot_list_next(str_slice(list, 0, 4), &at, &item, &is_bad) && !is_bad);
     at = 5;
     CHECK(!boot_list_next(str_slice(list, 0, list.len - 1), &at, &item, &is_bad) && is_bad);
+    arena_fini(&arena);
+}
+
+TEST(counts_are_read_as_they_were_written_and_end_at_damage)
+{
+    const struct boot_count count = {BOOT_METRIC_DHCP, STR("discover"), STR("offered"), 7};
+    struct boot_count wrong[4] = {count, count, count, count}, got;
+    struct buf b = buf_in(&arena);
+    uint32_t at = 0;
+    bool is_bad = false;
+    boot_count_put(&count, &b);
+    boot_count_put(&(struct boot_count){.metric = BOOT_METRIC_DROPPED}, &b);
+    CHECK(boot_count_next(buf_str(&b), &at, &got, &is_bad) && got.metric == BOOT_METRIC_DHCP);
+    CHECK(str_eq(got.first, count.first) && str_eq(got.second, count.second) && got.value == 7);
+    CHECK(boot_count_next(buf_str(&b), &at, &got, &is_bad) && got.metric == BOOT_METRIC_DROPPED);
+    CHECK(!boot_count_next(buf_str(&b), &at, &got, &is_bad) && !is_bad);
+    wrong[0].metric = BOOT_METRIC_COUNT;
+    wrong[1].first = bytes_of_size(BOOT_LABEL_MAX + 1);
+    wrong[2].second = STR("\xff");
+    wrong[3].value = -1;
+    for (uint32_t i = 0; i < 4; i++) {
+        b.len = at = 0;
+        boot_count_put(&wrong[i], &b);
+        CHECK(!boot_count_next(buf_str(&b), &at, &got, &is_bad) && is_bad);
+    }
     arena_fini(&arena);
 }
 
