@@ -7,14 +7,16 @@
  * clients can distinguish them without parsing the text.
  *
  * Order. At most one fault of each kind is reported, always in this order: stopping, store,
- * supervisor, clock. Clients print them in the order of the list, so equal states give equal
+ * supervisor, clock, foreign DHCP server. Clients print them in the order of the list, so equal states give equal
  * replies. Texts that their module may overwrite are copied into the arena of the reply.
  *
  * Failure. No function here can fail; without faults the count is 0.
  */
 #include "daemon/installation_faults.h"
 
+#include "base/net/ip.h"
 #include "core/core.h"
+#include "daemon/boot/boot_links.h"
 #include "daemon/clock_watch.h"
 #include "daemon/wiring.h"
 #include "power/power_orders.h"
@@ -37,6 +39,27 @@ static struct api_fault installation_store_fault(const struct loop *l, struct ar
                               .text = str_copy(arena, (is_full || is_down) && detail.len
                                                           ? detail
                                                           : str_from(loop_store_problem(l)))};
+}
+
+/* Two servers on one segment give machines different answers, so one fault names the first. */
+static bool installation_foreign_dhcp(const struct loop *l, struct arena *arena,
+                                      struct api_fault *out_fault)
+{
+    struct boot_link_state state = {0};
+    for (int64_t id = 0; l->boot && boot_links_next(l->boot, id, arena, &state);
+         id = state.node_id) {
+        const struct ip ip = {.lo = (uint64_t)state.foreign, .family = IP_V4, .prefix = 32};
+        if (!state.foreign)
+            continue;
+        *out_fault = (struct api_fault){
+            REASON_FOREIGN_DHCP, "dhcp",
+            STR_CONCAT(arena, STR("another DHCP server, "), ip_format_address(arena, ip),
+                       STR(", answers on interface "), state.foreign_interface,
+                       STR(" of a boot server; machines that are not nodes are not answered "
+                           "there: stop it, or name the interface in dhcp-foreign"))};
+        return true;
+    }
+    return false;
 }
 
 /* `self` is the struct wiring; out_faults has room for API_FAULTS_MAX faults. */
@@ -66,6 +89,7 @@ uint32_t installation_faults_find(void *self, struct arena *arena, struct api_fa
             (struct api_fault){clock == CLOCK_BEHIND ? REASON_CLOCK_BEHIND : REASON_CLOCK_AHEAD,
                                "clock", buf_str(&text)};
     }
+    count += installation_foreign_dhcp(l, arena, &out_faults[count]);
     return count;
 }
 

@@ -211,6 +211,14 @@ static uint32_t api_boots(void *self, int64_t node_id, struct arena *arena,
     return count;
 }
 
+static bool api_boot_reason(void *self, int64_t node_id, struct arena *arena,
+                            struct reason *out_reason)
+{
+    const struct loop *l = ((struct wiring *)self)->loop;
+    return l->boot &&
+           boot_seen_explain(boot_links_seen(l->boot), node_id, sys_now_ms(), arena, out_reason);
+}
+
 static bool api_next_boot_server(void *self, int64_t after, struct arena *arena,
                                  struct api_boot_server *out_server)
 {
@@ -255,6 +263,7 @@ struct api_engine wiring_api_engine(struct wiring *w)
                                .ssh_address = api_ssh_address,
                                .metrics = api_metrics,
                                .boots = api_boots,
+                               .boot_reason = api_boot_reason,
                                .next_boot_server = api_next_boot_server,
                                .version = w->version};
 }

@@ -87,7 +87,11 @@
     X(DISK_STAMPED, "disk_stamped", NODE)                                                          \
     X(COMMIT_OUTDATED, "commit_outdated", NODEROLE)                                                \
     /* a boot server cannot serve what was committed */                                            \
-    X(BOOT_SERVER, "boot_server", NODEROLE)
+    X(BOOT_SERVER, "boot_server", NODEROLE)                                                        \
+    /* what boot servers report about a machine; the subject is the event, or a MAC or address */  \
+    X(BOOT_SILENT, "boot_silent", NONE)                                                            \
+    X(ADDRESS_IN_USE, "address_in_use", NONE)                                                      \
+    X(FOREIGN_DHCP, "foreign_dhcp", NONE)
 
 enum reason_code {
 #define X(name, text, object) REASON_##name,

@@ -152,6 +152,10 @@ struct api_engine {
      * none. */
     uint32_t (*boots)(void *self, int64_t node_id, struct arena *arena,
                       struct api_boot out_boots[API_BOOTS_MAX]);
+    /* What boot servers last reported about the machine of a node that is not alive. False, or
+     * NULL: nothing. */
+    bool (*boot_reason)(void *self, int64_t node_id, struct arena *arena,
+                        struct reason *out_reason);
     /* The connected boot server with the lowest node id above `after`; false at the end. NULL:
      * none. */
     bool (*next_boot_server)(void *self, int64_t after, struct arena *arena,

@@ -9,8 +9,8 @@
 /* Why an object is not ACTIVE: the chain of causes down to the first one, for a deployment also all
  * first causes in groups, and faults of the installation.
  *
- * The causes come from the core; a power action that failed and is about to be retried is known to
- * the daemon only and is appended. A deployment is walked in steps of a stream, which writes no
+ * The causes come from the core; a power action that failed and is about to be retried, and what
+ * boot servers reported about a machine, are known to the daemon only and are appended. A deployment is walked in steps of a stream, which writes no
  * pieces: the last step makes the whole reply.
  *
  * Owns the walk of a deployment (struct why_walk of the core). It is closed when the reply is made
@@ -68,30 +68,55 @@ void why_put_causes(struct call *call, const struct cause *first, struct buf *b)
     buf_put_c(b, ']');
 }
 
-/* ---- power actions before a retry ---- */
+/* ---- what only the daemon has ---- */
 
-/* The core has the order; the failure before a retry is known to the daemon only. */
-static void why_put_power_retry(struct call *call, const struct cause *last, struct buf *b)
+static int64_t why_node_of(struct call *call, const struct cause *last)
 {
-    const struct api_engine *engine = call_engine(call);
-    struct reason why;
     struct record noderole;
-    int64_t node_id = last->object == TABLE_NODE ? last->object_id : 0;
-    if (!node_id && last->noderole_id &&
-        core_record(call->core, TABLE_NODEROLE, last->noderole_id, &noderole))
-        node_id = noderole.noderole.node_id;
-    if (!node_id || !engine->power_retry ||
-        !engine->power_retry(engine->self, node_id, call->arena, &why))
-        return;
+    if (last->object == TABLE_NODE)
+        return last->object_id;
+    return last->noderole_id &&
+                   core_record(call->core, TABLE_NODEROLE, last->noderole_id, &noderole)
+               ? noderole.noderole.node_id
+               : 0;
+}
+
+static void why_put_reason(struct call *call, int64_t node_id, const struct reason *why,
+                           struct buf *b)
+{
     buf_put_z(b, ",\n");
     why_put_cause(call,
                   &(struct cause){.code = CAUSE_REASON,
-                                  .reason = REASON_POWER_RETRYING,
-                                  .subject = why.subject,
+                                  .reason = why->code,
+                                  .subject = why->subject,
                                   .object = TABLE_NODE,
                                   .object_id = node_id,
-                                  .text = why.text},
+                                  .text = why->text},
                   b);
+}
+
+/* The core has the order; the failure before a retry is known to the daemon only. */
+static void why_put_power_retry(struct call *call, int64_t node_id, struct buf *b)
+{
+    const struct api_engine *engine = call_engine(call);
+    struct reason why;
+    if (!node_id || !engine->power_retry ||
+        !engine->power_retry(engine->self, node_id, call->arena, &why))
+        return;
+    why.code = REASON_POWER_RETRYING;
+    why_put_reason(call, node_id, &why, b);
+}
+
+/* A machine that is not alive: what it was answered when it booted last. */
+static void why_put_boot_reason(struct call *call, int64_t node_id, struct buf *b)
+{
+    const struct api_engine *engine = call_engine(call);
+    struct reason why;
+    struct record node;
+    if (node_id && engine->boot_reason && core_record(call->core, TABLE_NODE, node_id, &node) &&
+        !node.node.alive && !node.node.system &&
+        engine->boot_reason(engine->self, node_id, call->arena, &why))
+        why_put_reason(call, node_id, &why, b);
 }
 
 static void why_put_chain(struct call *call, const struct cause *first, struct buf *b)
@@ -103,7 +128,11 @@ static void why_put_chain(struct call *call, const struct cause *first, struct b
         why_put_cause(call, cause, b);
         last = cause;
     }
-    why_put_power_retry(call, last, b);
+    if (last) {
+        const int64_t node_id = why_node_of(call, last);
+        why_put_power_retry(call, node_id, b);
+        why_put_boot_reason(call, node_id, b);
+    }
     buf_put_c(b, ']');
 }
 

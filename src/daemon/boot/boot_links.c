@@ -299,6 +299,20 @@ static void boot_link_counts(struct boot_link *l, const struct boot_msg_counts *
     l->counts_len = counts.len;
 }
 
+static void boot_link_seen(struct boot_link *l, const struct boot_msg_seen *seen)
+{
+    const struct str interface = str_clip(seen->detail, sizeof l->foreign_interface - 1);
+    boot_seen_add(l->all->seen, l->node_id, seen);
+    if (seen->kind == BOOT_SEEN_FOREIGN_GONE)
+        l->foreign = 0;
+    if (seen->kind != BOOT_SEEN_FOREIGN_SERVER)
+        return;
+    l->foreign = seen->other & UINT32_MAX;
+    memset(l->foreign_interface, 0, sizeof l->foreign_interface);
+    if (interface.len)
+        memcpy(l->foreign_interface, interface.at, interface.len);
+}
+
 static void boot_link_digest(struct boot_link *l, const struct boot_msg_digest *digest)
 {
     if (boot_publish_matches(l, digest))
@@ -331,7 +345,7 @@ static bool boot_link_handle(struct boot_link *l, const struct boot_message *m)
     case BOOT_MESSAGE_STATUS: boot_link_status(l, m->status.text); return true;
     case BOOT_MESSAGE_COUNTS: boot_link_counts(l, &m->counts); return true;
     case BOOT_MESSAGE_DIGEST: boot_link_digest(l, &m->digest); return true;
-    case BOOT_MESSAGE_SEEN: boot_seen_add(l->all->seen, l->node_id, &m->seen); return true;
+    case BOOT_MESSAGE_SEEN: boot_link_seen(l, &m->seen); return true;
     default: return boot_request_take(l, m);
     }
 }
@@ -583,6 +597,8 @@ bool boot_links_next(const struct boot_links *all, int64_t after, struct arena *
                                     .connected_ms = found->connected_ms,
                                     .waiting = link_waiting(&found->link),
                                     .counts = {found->counts, found->counts_len},
-                                    .seen_dropped = found->seen_dropped};
+                                    .seen_dropped = found->seen_dropped,
+                                    .foreign = found->foreign,
+                                    .foreign_interface = str_from(found->foreign_interface)};
     return true;
 }

@@ -67,6 +67,8 @@ struct boot_link_state {
     uint64_t waiting;     /* unsent bytes */
     struct str counts;    /* its metrics (boot_count_next) */
     int64_t seen_dropped; /* reports that it did not send */
+    int64_t foreign;      /* address of another DHCP server on its segments; 0: none */
+    struct str foreign_interface;
 };
 /* The next one after `after` (a node id, 0 to begin), by node id; false at the end. */
 bool boot_links_next(const struct boot_links *all, int64_t after, struct arena *a,

@@ -47,6 +47,8 @@ struct boot_link {
     char *counts;
     uint32_t counts_len;
     int64_t seen_dropped;
+    int64_t foreign; /* address of another DHCP server on its segments; 0: none */
+    char foreign_interface[24];
 };
 
 /* A request of a boot server whose command was submitted. */

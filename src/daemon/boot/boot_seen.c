@@ -4,18 +4,17 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/net/ip.h"
+#include "base/net/mac.h"
 #include "sys/id_map.h"
 
 /* A machine has a ring of events that grows to SEEN_OWN_MAX. All machines are in one list by the
- * time of their last event, newest first, and in a table: nodes by their id, MACs by their number
- * with a bit set that no node id has. */
-
-#define SEEN_MAC_BIT (INT64_C(1) << 62)
+ * time of their last event, newest first, and in a table by the id of their node. */
 
 enum { SEEN_FIRST_ROOM = 8 };
 
 struct seen_machine {
-    int64_t key;
+    int64_t node_id;
     struct seen_machine *newer, *older;
     struct seen_event *events;
     uint32_t room, count, first; /* of the ring */
@@ -59,7 +58,7 @@ static void seen_link_newest(struct boot_seen *seen, struct seen_machine *m)
 static void seen_remove(struct boot_seen *seen, struct seen_machine *m)
 {
     seen_unlink(seen, m);
-    id_map_remove(&seen->machines, m->key);
+    id_map_remove(&seen->machines, m->node_id);
     free(m->events);
     free(m);
 }
@@ -74,9 +73,9 @@ void boot_seen_free(struct boot_seen *seen)
     free(seen);
 }
 
-static struct seen_machine *seen_get(struct boot_seen *seen, int64_t key)
+static struct seen_machine *seen_get(struct boot_seen *seen, int64_t node_id)
 {
-    struct seen_machine *m = id_map_find(&seen->machines, key);
+    struct seen_machine *m = id_map_find(&seen->machines, node_id);
     if (m) {
         seen_unlink(seen, m);
     } else {
@@ -84,8 +83,8 @@ static struct seen_machine *seen_get(struct boot_seen *seen, int64_t key)
             seen_remove(seen, seen->oldest);
         m = calloc(1, sizeof *m);
         must(m);
-        m->key = key;
-        id_map_put(&seen->machines, key, m);
+        m->node_id = node_id;
+        id_map_put(&seen->machines, node_id, m);
     }
     seen_link_newest(seen, m);
     return m;
@@ -107,10 +106,9 @@ static struct seen_event *seen_place(struct seen_machine *m)
 
 void boot_seen_add(struct boot_seen *seen, int64_t server, const struct boot_msg_seen *event)
 {
-    if (!event->node && !event->mac)
+    if (!event->node)
         return;
-    struct seen_event *e =
-        seen_place(seen_get(seen, event->node ? event->node : SEEN_MAC_BIT | event->mac));
+    struct seen_event *e = seen_place(seen_get(seen, event->node));
     const struct str detail = str_clip(event->detail, SEEN_DETAIL_MAX - 1);
     *e = (struct seen_event){.wall_ms = event->wall_ms,
                              .server = server,
@@ -123,27 +121,74 @@ void boot_seen_add(struct boot_seen *seen, int64_t server, const struct boot_msg
         memcpy(e->detail, detail.at, detail.len);
 }
 
-static uint32_t seen_copy(const struct boot_seen *seen, int64_t key, struct seen_event *out_events)
+uint32_t boot_seen_of_node(const struct boot_seen *seen, int64_t node_id,
+                           struct seen_event out_events[SEEN_OWN_MAX])
 {
-    const struct seen_machine *m = id_map_find(&seen->machines, key);
+    const struct seen_machine *m = id_map_find(&seen->machines, node_id);
     for (uint32_t i = 0; m && i < m->count; i++)
         out_events[i] = m->events[(m->first + i) % m->count];
     return m ? m->count : 0;
 }
 
-uint32_t boot_seen_of_node(const struct boot_seen *seen, int64_t node_id,
-                           struct seen_event out_events[SEEN_OWN_MAX])
+/* ---- sentences ---- */
+
+static struct str seen_v4_text(struct arena *a, int64_t address)
 {
-    return seen_copy(seen, node_id, out_events);
+    return ip_format_address(a,
+                             (struct ip){.lo = (uint64_t)address, .family = IP_V4, .prefix = 32});
 }
 
-uint32_t boot_seen_of_mac(const struct boot_seen *seen, uint64_t mac,
-                          struct seen_event out_events[SEEN_OWN_MAX])
+static struct str seen_mac_text(struct arena *a, uint64_t number)
 {
-    return seen_copy(seen, SEEN_MAC_BIT | (int64_t)mac, out_events);
+    struct mac mac;
+    for (uint32_t i = 0; i < 6; i++)
+        mac.bytes[i] = (uint8_t)(number >> (8 * (5 - i)));
+    return mac_format(a, mac);
 }
 
-uint32_t boot_seen_machines(const struct boot_seen *seen)
+/* "12 s", "7 min", "3 h" */
+static struct str seen_age_text(struct arena *a, int64_t ms)
 {
-    return seen->machines.count;
+    const int64_t s = ms > 0 ? ms / 1000 : 0;
+    if (s < 120)
+        return STR_CONCAT(a, str_from_i64(a, s), STR(" s"));
+    return s < 7200 ? STR_CONCAT(a, str_from_i64(a, s / 60), STR(" min"))
+                    : STR_CONCAT(a, str_from_i64(a, s / 3600), STR(" h"));
+}
+
+static void seen_explain_conflict(const struct seen_event *e, struct arena *a,
+                                  struct reason *out_reason)
+{
+    const struct str mac = seen_mac_text(a, (uint64_t)e->other);
+    *out_reason =
+        (struct reason){.code = REASON_ADDRESS_IN_USE,
+                        .subject = mac,
+                        .text = STR_CONCAT(a, STR("its address "), seen_v4_text(a, e->address),
+                                           STR(" is not offered, because the host with the MAC "),
+                                           mac, STR(" uses it"))};
+}
+
+bool boot_seen_explain(const struct boot_seen *seen, int64_t node_id, int64_t now_ms,
+                       struct arena *a, struct reason *out_reason)
+{
+    enum { DAY_MS = 24 * 3600 * 1000 };
+    const struct seen_machine *m = id_map_find(&seen->machines, node_id);
+    if (!m)
+        return false;
+    const struct seen_event *e = &m->events[(m->first + m->count - 1) % m->count];
+    if (now_ms - e->wall_ms > DAY_MS)
+        return false;
+    const struct str what = str_from(boot_seen_name(e->kind)), detail = str_from(e->detail);
+    if (e->kind == BOOT_SEEN_ADDRESS_IN_USE) {
+        seen_explain_conflict(e, a, out_reason);
+        return true;
+    }
+    *out_reason = (struct reason){
+        .code = REASON_BOOT_SILENT,
+        .subject = what,
+        .text = STR_CONCAT(a, STR("the last event of its boot, "),
+                           seen_age_text(a, now_ms - e->wall_ms), STR(" ago, is "), what,
+                           detail.len ? STR(" (") : STR(""), detail,
+                           detail.len ? STR(")") : STR(""), STR("; it has not reported since"))};
+    return true;
 }

@@ -1,8 +1,8 @@
 /* boot_seen.h - what boot servers reported about machines: the last events of each.
  *
  * Kept in memory only, because it explains the present: SEEN_OWN_MAX events of a machine, of
- * SEEN_MACHINES_MAX machines; the machine without an event for the longest time makes room. A
- * machine is a node, or a MAC that no node has.
+ * SEEN_MACHINES_MAX machines; the machine without an event for the longest time makes room. Events
+ * of machines that are no nodes are not kept: their leases are rows.
  */
 #pragma once
 
@@ -11,6 +11,7 @@
 
 #include "base/mem/arena.h"
 #include "boot/proto/boot_proto.h"
+#include "model/reason.h"
 
 enum { SEEN_OWN_MAX = 64, SEEN_MACHINES_MAX = 20000, SEEN_DETAIL_MAX = 40 };
 
@@ -34,7 +35,7 @@ void boot_seen_add(struct boot_seen *seen, int64_t server, const struct boot_msg
 /* The events of a node, oldest first; SEEN_OWN_MAX at most. */
 uint32_t boot_seen_of_node(const struct boot_seen *seen, int64_t node_id,
                            struct seen_event out_events[SEEN_OWN_MAX]);
-/* The same of a MAC that no node had. */
-uint32_t boot_seen_of_mac(const struct boot_seen *seen, uint64_t mac,
-                          struct seen_event out_events[SEEN_OWN_MAX]);
-uint32_t boot_seen_machines(const struct boot_seen *seen);
+/* What the last event says about a machine that has not reported since. False: there is none of the
+ * last day. */
+bool boot_seen_explain(const struct boot_seen *seen, int64_t node_id, int64_t now_ms,
+                       struct arena *a, struct reason *out_reason);
