@@ -44,13 +44,22 @@ static inline int64_t machine_id(struct world *w, const char *name)
     return the_node(w, name);
 }
 
-static inline void make_machine(struct world *w, const char *name)
+/* mac: NULL = none. */
+static inline void make_machine_with(struct world *w, const char *name, const char *mac)
 {
     char found[64];
+    struct command command = cmd_node(w, name);
     snprintf(found, sizeof found, "found@%s", name);
-    DONE(w, cmd_node(w, name));
+    if (mac)
+        command.node_create.mac = str_from(mac);
+    DONE(w, command);
     world_bind(w, found);
     world_commit(w, found);
+}
+
+static inline void make_machine(struct world *w, const char *name)
+{
+    make_machine_with(w, name, NULL);
 }
 
 static inline struct command cmd_environment(struct world *w, const char *name, const char *bootenv)

@@ -244,7 +244,7 @@ static struct str hex_of(struct world *w, uint32_t len, uint32_t at, char other)
 static struct command cmd_ask(struct world *w, int64_t generation, struct str ticket)
 {
     return CMD(GRANT_USE, grant_use, .node_id = the_node(w, "n1"), .generation = generation,
-               .ticket = ticket);
+               .ticket = ticket, .mac = STR("52:54:00:00:00:01"));
 }
 
 TEST(every_field_of_a_question_is_checked_at_its_bounds)
@@ -253,10 +253,13 @@ TEST(every_field_of_a_question_is_checked_at_its_bounds)
     static const char outside[] = {'/', ':', '`', 'g', '@', 'A', 'F', 'G', ' ', '\n'};
     static const int64_t generations[] = {0, 1, INT64_MAX - 1, INT64_MAX};
     struct world *w = world_open();
-    world_node(w, "n1", NULL);
+    DONE(w, CMD(NODE_CREATE, node_create, .name = STR("n1.example.com"),
+                .mac = STR("52:54:00:00:00:01")));
     const struct str good = hex_of(w, TOKEN_HASH_LEN, 0, '0');
-    for (uint32_t i = 0; i < sizeof generations / sizeof *generations; i++)
+    for (uint32_t i = 0; i < sizeof generations / sizeof *generations; i++) {
         DONE(w, cmd_ask(w, generations[i], good));
+        CHECK(str_eq(w->out.doc, grant_answer_doc(i ? GRANT_STALE : GRANT_LOCAL)));
+    }
     expect_refusal(w, cmd_ask(w, -1, good), PROBLEM_BAD_VALUE, "generation", "-1");
     expect_refusal(w, cmd_ask(w, INT64_MIN, good), PROBLEM_BAD_VALUE, "generation", "INT64_MIN");
     for (uint32_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
@@ -275,6 +278,15 @@ TEST(every_field_of_a_question_is_checked_at_its_bounds)
         struct command command = cmd_ask(w, 0, good);
         command.grant_use.node_id = unknown[i];
         expect_refusal(w, command, PROBLEM_NOT_FOUND, "node_id", "an unknown node");
+    }
+    for (uint32_t len = 0; len <= 18; len++) { /* 17 characters are a MAC */
+        struct command command = cmd_ask(w, 0, good);
+        command.grant_use.mac = str_slice(STR("52:54:00:00:00:01:"), 0, len);
+        if (len == 17)
+            DONE(w, command);
+        else
+            expect_refusal(w, command, PROBLEM_BAD_VALUE, "mac",
+                           text_in(w, "a MAC of %u characters", len));
     }
     world_close(w);
 }

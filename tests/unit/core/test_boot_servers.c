@@ -7,6 +7,7 @@
 
 enum { SECOND = 1000 };
 
+#define N1_MAC      "52:54:00:00:00:01"
 #define DHCP_NATIVE "{'name':'dhcp','jig':'native','flags':['serves-boot']}"
 
 /* ---- fixture ---- */
@@ -19,7 +20,7 @@ static struct world *native_open(void)
                           "'hammers':[{'name':'power','type':'ipmi','priority':1}],"
                           "'roles':[{'name':'watch','jig':'noop','hooks':['on_node_change']}]}"));
     DONE(w, cmd_import(w, SERVE_IMPORT(DHCP_NATIVE)));
-    make_machine(w, "n1");
+    make_machine_with(w, "n1", N1_MAC);
     make_machine(w, "n2");
     DONE(w, CMD(HAMMER_CREATE, hammer_create, .node_id = the_node(w, "n1"),
                 .hammer_kind_id = core_find(w->core, TABLE_HAMMER_KIND, STR("power")),
@@ -1020,9 +1021,11 @@ TEST(an_installer_whose_grant_is_used_or_void_is_not_called)
 {
     for (int i = 0; i < 3; i++) {
         struct world *w = install_open(DHCP_NATIVE);
-        if (i == 0)
+        if (i == 0) {
             DONE(w, CMD(GRANT_USE, grant_use, .node_id = the_node(w, "n1"), .generation = 2,
-                        .ticket = STR(TICKET)));
+                        .ticket = STR(TICKET), .mac = STR(N1_MAC)));
+            CHECK(read_node(w, "n1").grant_ticket.len);
+        }
         if (i == 1)
             DONE(w, cmd_propose(w, "os@n1"));
         if (i == 2)

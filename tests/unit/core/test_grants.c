@@ -1,7 +1,7 @@
 #include <stdio.h>
 
 #include "core/core_private.h"
-#include "tests/world/world.h"
+#include "tests/unit/core/grant_world.h"
 
 /* Goal: an installer is started at most once for each run that asked for it, and only while that
  * run is wanted (docs/spec/machines.md, "Grants"; ADR 0089).
@@ -10,75 +10,7 @@
 
 enum { SECOND = 1000, INSTALL_MS = 3600 * SECOND };
 
-#define TICKET_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-#define TICKET_B "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
-
 /* ---- fixture ---- */
-
-static int64_t park_install(struct world *w)
-{
-    if (read_noderole(w, "os@n1").state == NODEROLE_PROPOSED) {
-        world_bring(w, "os@n1", "transition");
-    } else {
-        world_alive(w, "n1", true);
-        world_deliver(w);
-        world_anneal(w);
-    }
-    world_finish_with(w, "os@n1",
-                      (struct run_done_command){.result = RESULT_PARKED, .park_ms = 5000});
-    return world_run(w, "os@n1", RUN_PARKED);
-}
-
-static struct command cmd_install(struct world *w, int64_t run)
-{
-    return CMD(NODE_UPDATE, node_update, .id = the_node(w, "n1"),
-               .given = GIVEN_NODE_BOOTENV | GIVEN_NODE_PARKED_RUN,
-               .bootenv = STR("debian-install"), .parked_run = run);
-}
-
-/* A role that installs is bound to n1; its run is parked and has set the environment. */
-static struct world *install_world(void)
-{
-    struct world *w = world_open();
-    DONE(w, cmd_import(w, "{'barclamp':{'name':'tools','source_path':'/tools'},"
-                          "'hammers':[{'name':'power','type':'ipmi','priority':1}]}"));
-    world_role(w, "found", "'jig':'noop','flags':['discovery','milestone']");
-    world_role(w, "os", "'flags':['destructive']");
-    world_node(w, "n1", NULL);
-    world_node(w, "n2", NULL);
-    DONE(w, CMD(HAMMER_CREATE, hammer_create, .node_id = the_node(w, "n1"),
-                .hammer_kind_id = core_find(w->core, TABLE_HAMMER_KIND, STR("power")),
-                .username = STR("root")));
-    world_bind(w, "found@n1");
-    world_bring(w, "found@n1", "active");
-    world_bind(w, "os@n1");
-    DONE(w, cmd_install(w, park_install(w)));
-    return w;
-}
-
-static struct command cmd_use(struct world *w, int64_t generation, const char *ticket)
-{
-    return CMD(GRANT_USE, grant_use, .node_id = the_node(w, "n1"), .generation = generation,
-               .ticket = str_from(ticket));
-}
-
-static const char *answer_to(struct world *w, int64_t generation, const char *ticket)
-{
-    DONE(w, cmd_use(w, generation, ticket));
-    return str_eq(w->out.doc, grant_answer_doc(GRANT_GRANTED)) ? "granted"
-           : str_eq(w->out.doc, grant_answer_doc(GRANT_LOCAL)) ? "local"
-           : str_eq(w->out.doc, grant_answer_doc(GRANT_STALE)) ? "stale"
-                                                               : "nothing";
-}
-
-#define ANSWER(w, generation, ticket, wanted) EXPECT_STR(answer_to(w, generation, ticket), wanted)
-
-static struct grant grant_of(struct world *w)
-{
-    struct grant grant;
-    CHECK(core_grant(w->core, the_node(w, "n1"), &grant));
-    return grant;
-}
 
 static int64_t generation(struct world *w)
 {
@@ -87,11 +19,11 @@ static int64_t generation(struct world *w)
 
 static void expect_void(struct world *w, enum grant_void reason)
 {
-    const struct grant grant = grant_of(w);
+    const struct grant grant = grant_of(w, "n1");
     CHECK(grant.state == GRANT_VOID && grant.void_reason == reason && !grant.ticket.len);
     ANSWER(w, generation(w), TICKET_A, "local");
     ANSWER(w, generation(w), TICKET_B, "local");
-    CHECK(grant_of(w).state == GRANT_VOID);
+    CHECK(grant_of(w, "n1").state == GRANT_VOID);
 }
 
 /* The monotonic clock of the fixture. */
@@ -123,14 +55,14 @@ static struct command cmd_report(struct world *w, int64_t boot_generation)
 TEST(c177_a_second_boot_in_one_generation_boots_the_disk)
 {
     struct world *w = install_world();
-    const struct grant unused = grant_of(w);
+    const struct grant unused = grant_of(w, "n1");
     CHECK(unused.state == GRANT_UNUSED && unused.generation == 1 && !unused.used_at);
     CHECK(unused.noderole_id == the_noderole(w, "os@n1"));
     ANSWER(w, 1, TICKET_A, "granted");
-    const struct grant used = grant_of(w);
+    const struct grant used = grant_of(w, "n1");
     CHECK(used.state == GRANT_USED && used.used_at > 0 && str_eq(used.ticket, STR(TICKET_A)));
     ANSWER(w, 1, TICKET_B, "local");
-    CHECK(str_eq(grant_of(w).ticket, STR(TICKET_A)));
+    CHECK(str_eq(grant_of(w, "n1").ticket, STR(TICKET_A)));
     world_close(w);
 }
 
@@ -155,7 +87,7 @@ TEST(another_generation_is_stale_and_uses_nothing)
     struct world *w = install_world();
     ANSWER(w, 0, TICKET_A, "stale");
     ANSWER(w, 2, TICKET_A, "stale");
-    CHECK(grant_of(w).state == GRANT_UNUSED);
+    CHECK(grant_of(w, "n1").state == GRANT_UNUSED);
     ANSWER(w, 1, TICKET_B, "granted");
     world_close(w);
 }
@@ -171,7 +103,7 @@ TEST(a_wrong_question_is_refused_with_its_field)
     struct command unknown = cmd_use(w, 1, TICKET_A);
     unknown.grant_use.node_id = 4711;
     REFUSED(w, unknown, NOT_FOUND, "node_id");
-    CHECK(grant_of(w).state == GRANT_UNUSED);
+    CHECK(grant_of(w, "n1").state == GRANT_UNUSED);
     world_close(w);
 }
 
@@ -186,12 +118,12 @@ static struct command cmd_bootenv(struct world *w, const char *bootenv)
 TEST(an_environment_that_no_waiting_run_has_set_has_no_grant)
 {
     struct world *w = world_open();
-    world_node(w, "n1", NULL);
+    node_with_macs(w, "n1", "'" N1_MAC "'");
     ANSWER(w, 0, TICKET_A, "local"); /* it boots no installer */
     DONE(w, cmd_bootenv(w, "debian-install"));
-    CHECK(grant_of(w).state == GRANT_NONE);
+    CHECK(grant_of(w, "n1").state == GRANT_NONE);
     ANSWER(w, 1, TICKET_A, "local");
-    CHECK(grant_of(w).state == GRANT_NONE);
+    CHECK(grant_of(w, "n1").state == GRANT_NONE);
     world_close(w);
 }
 
@@ -210,7 +142,7 @@ TEST(an_environment_that_the_run_sets_again_keeps_its_grant)
 {
     struct world *w = install_world();
     DONE(w, cmd_install(w, world_run(w, "os@n1", RUN_PARKED)));
-    CHECK(generation(w) == 1 && grant_of(w).state == GRANT_UNUSED);
+    CHECK(generation(w) == 1 && grant_of(w, "n1").state == GRANT_UNUSED);
     world_close(w);
 }
 
@@ -218,13 +150,13 @@ TEST(a_run_that_finds_its_environment_without_a_grant_opens_a_generation)
 {
     struct world *w = world_open();
     world_role(w, "os", "'flags':['destructive']");
-    world_node(w, "n1", NULL);
+    node_with_macs(w, "n1", "'" N1_MAC "'");
     world_bind(w, "os@n1");
     const int64_t run = park_install(w);
     DONE(w, cmd_bootenv(w, "debian-install"));
-    CHECK(grant_of(w).state == GRANT_NONE);
+    CHECK(grant_of(w, "n1").state == GRANT_NONE);
     DONE(w, cmd_install(w, run));
-    CHECK(generation(w) == 2 && grant_of(w).state == GRANT_UNUSED);
+    CHECK(generation(w) == 2 && grant_of(w, "n1").state == GRANT_UNUSED);
     ANSWER(w, 1, TICKET_A, "stale");
     ANSWER(w, 2, TICKET_A, "granted");
     world_close(w);
@@ -264,9 +196,9 @@ TEST(a_grant_is_void_when_its_noderole_is_deleted)
     DONE(w, cmd_propose(w, "os@n1"));
     DONE(w, CMD(NODE_REDEPLOY, node_redeploy, .id = the_node(w, "n1")));
     DONE(w, cmd_install(w, park_install(w)));
-    CHECK(grant_of(w).state == GRANT_UNUSED);
+    CHECK(grant_of(w, "n1").state == GRANT_UNUSED);
     DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "os@n1")));
-    const struct grant grant = grant_of(w);
+    const struct grant grant = grant_of(w, "n1");
     CHECK(grant.state == GRANT_VOID);
     ANSWER(w, generation(w), TICKET_B, "local");
     world_close(w);
@@ -286,7 +218,7 @@ TEST(the_end_of_the_installation_ends_the_grant)
     struct world *w = install_world();
     ANSWER(w, 1, TICKET_A, "granted");
     DONE(w, cmd_report(w, 1));
-    CHECK(generation(w) == 2 && grant_of(w).state == GRANT_NONE);
+    CHECK(generation(w) == 2 && grant_of(w, "n1").state == GRANT_NONE);
     ANSWER(w, 1, TICKET_A, "stale");
     ANSWER(w, 2, TICKET_A, "local");
     CHECK(core_next_deadline(w->core) < w->now_ms + INSTALL_MS - 1600000000000 ||
@@ -304,7 +236,7 @@ TEST(a_repeated_report_of_the_installer_changes_nothing)
     REFUSED(w, cmd_report(w, 1), STALE, "boot_generation");
     DONE(w, cmd_install(w, park_install(w)));
     REFUSED(w, cmd_report(w, 1), STALE, "boot_generation");
-    CHECK(grant_of(w).state == GRANT_UNUSED);
+    CHECK(grant_of(w, "n1").state == GRANT_UNUSED);
     world_close(w);
 }
 
@@ -314,7 +246,7 @@ TEST(a_report_after_the_grant_became_void_is_accepted_once)
     ANSWER(w, 1, TICKET_A, "granted");
     DONE(w, cmd_propose(w, "os@n1"));
     DONE(w, cmd_report(w, 1));
-    CHECK(grant_of(w).state == GRANT_NONE);
+    CHECK(grant_of(w, "n1").state == GRANT_NONE);
     REFUSED(w, cmd_report(w, 1), STALE, "boot_generation");
     world_close(w);
 }
@@ -327,7 +259,7 @@ TEST(another_installer_without_a_run_replaces_the_grant)
     expect_void(w, GRANT_VOID_REPLACED);
     ANSWER(w, 1, TICKET_A, "stale");
     DONE(w, cmd_bootenv(w, "sledgehammer"));
-    CHECK(grant_of(w).state == GRANT_NONE);
+    CHECK(grant_of(w, "n1").state == GRANT_NONE);
     world_close(w);
 }
 
@@ -385,7 +317,7 @@ TEST(a_noderole_that_is_proposed_at_the_restore_is_not_barred)
 {
     struct world *w = world_open();
     world_role(w, "os", "'flags':['destructive']");
-    world_node(w, "n1", NULL);
+    node_with_macs(w, "n1", "'" N1_MAC "'");
     world_bind(w, "os@n1");
     world_restore(w, GRANT_VOID_RESTORED);
     CHECK(!read_noderole(w, "os@n1").grant_barred);
@@ -401,7 +333,7 @@ TEST(a_destructive_run_of_a_restored_store_is_stopped)
     struct effects fx = {0};
     world_role(w, "os", "'flags':['destructive']");
     world_role(w, "other", "");
-    world_node(w, "n1", NULL);
+    node_with_macs(w, "n1", "'" N1_MAC "'");
     world_node(w, "n2", NULL);
     world_bind(w, "os@n1");
     world_bind(w, "other@n2");
@@ -446,7 +378,7 @@ TEST(an_installer_that_does_not_report_in_time_is_silent)
     const int64_t end = mono_ms(w) + INSTALL_MS;
     CHECK(core_next_deadline(w->core) == end);
     tick_at(w, end - 1);
-    CHECK(grant_of(w).state == GRANT_USED && !read_node(w, "n1").status.len);
+    CHECK(grant_of(w, "n1").state == GRANT_USED && !read_node(w, "n1").status.len);
     tick_at(w, end);
     expect_void(w, GRANT_VOID_SILENT);
     const struct node_record node = read_node(w, "n1");
@@ -464,7 +396,7 @@ TEST(an_installer_that_does_not_report_in_time_is_silent)
 
     /* It reports late: the installation has ended all the same. */
     DONE(w, cmd_report(w, 1));
-    CHECK(grant_of(w).state == GRANT_NONE && !read_node(w, "n1").status.len);
+    CHECK(grant_of(w, "n1").state == GRANT_NONE && !read_node(w, "n1").status.len);
     world_close(w);
 }
 
@@ -475,7 +407,7 @@ TEST(a_redeploy_after_a_silent_installer_leads_to_a_new_grant)
     ANSWER(w, 1, TICKET_A, "granted");
     tick_at(w, mono_ms(w) + INSTALL_MS);
     DONE(w, CMD(NODE_REDEPLOY, node_redeploy, .id = the_node(w, "n1")));
-    CHECK(grant_of(w).state == GRANT_NONE && generation(w) == 2);
+    CHECK(grant_of(w, "n1").state == GRANT_NONE && generation(w) == 2);
     CHECK(!read_node(w, "n1").status.len);
     world_alive(w, "n1", true);
     world_deliver(w);
@@ -503,7 +435,7 @@ TEST(the_time_of_an_installer_starts_anew_after_a_load_and_with_each_question)
     ANSWER(w, 1, TICKET_B, "local"); /* not a question of the machine that installs */
     CHECK(core_next_deadline(w->core) == end);
     tick_at(w, end);
-    CHECK(grant_of(w).void_reason == GRANT_VOID_SILENT && core_next_deadline(w->core) < 0);
+    CHECK(grant_of(w, "n1").void_reason == GRANT_VOID_SILENT && core_next_deadline(w->core) < 0);
     world_close(w);
 }
 
@@ -519,10 +451,10 @@ TEST(the_setting_bounds_installers_that_run_already)
     DONE(w, cmd_install_wait(0));
     ANSWER(w, 1, TICKET_A, "granted");
     tick_at(w, mono_ms(w) + 10 * INSTALL_MS);
-    CHECK(grant_of(w).state == GRANT_USED);
+    CHECK(grant_of(w, "n1").state == GRANT_USED);
     DONE(w, cmd_install_wait(60));
     tick_at(w, mono_ms(w) + 60 * SECOND);
-    CHECK(grant_of(w).void_reason == GRANT_VOID_SILENT);
+    CHECK(grant_of(w, "n1").void_reason == GRANT_VOID_SILENT);
     REFUSED(w, cmd_install_wait(RUN_TIME_S_MAX + 1), BAD_VALUE, "install_wait_s");
     world_close(w);
 }
@@ -534,11 +466,12 @@ TEST(many_silent_installers_are_handled_in_several_ticks)
     world_role(w, "os", "'flags':['destructive']");
     DONE(w, CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_POOL_NORMAL,
                 .pool_normal = 1000));
-    char names[MACHINES][16], roles[MACHINES][24];
+    char names[MACHINES][16], roles[MACHINES][24], macs[MACHINES][24];
     for (uint32_t i = 0; i < MACHINES; i++) {
         snprintf(names[i], sizeof names[i], "m%u", i);
         snprintf(roles[i], sizeof roles[i], "os@m%u", i);
-        world_node(w, names[i], NULL);
+        snprintf(macs[i], sizeof macs[i], "'52:54:00:00:%02x:%02x'", i >> 8, i & 255);
+        node_with_macs(w, names[i], macs[i]);
         world_bind(w, roles[i]);
         world_commit(w, roles[i]);
     }
@@ -552,8 +485,10 @@ TEST(many_silent_installers_are_handled_in_several_ticks)
                     .bootenv = STR("debian-install"),
                     .parked_run = world_run(w, roles[i], RUN_PARKED)));
         world_alive(w, names[i], false);
-        DONE(w, CMD(GRANT_USE, grant_use, .node_id = the_node(w, names[i]), .generation = 1,
-                    .ticket = STR(TICKET_A)));
+        EXPECT_STR(answer_of(w, CMD(GRANT_USE, grant_use, .node_id = the_node(w, names[i]),
+                                    .generation = 1, .ticket = STR(TICKET_A),
+                                    .mac = str_slice(str_from(macs[i]), 1, 18))),
+                   "granted");
     }
     /* A tick handles a part of them, and the next one is due at once. */
     w->now_ms += INSTALL_MS;
@@ -657,7 +592,7 @@ TEST(why_names_a_void_grant_and_its_reason)
 TEST(why_names_an_installer_without_a_grant)
 {
     struct world *w = world_open();
-    world_node(w, "n1", NULL);
+    node_with_macs(w, "n1", "'" N1_MAC "'");
     world_alive(w, "n1", false);
     DONE(w, cmd_bootenv(w, "debian-install"));
     EXPECT_STR(root_text(w, CAUSE_NO_GRANT),

@@ -332,6 +332,7 @@ static struct command sample_network(struct world *w, enum command_kind kind)
                    .service = STR("system"), .template = STR("{{node.id}}"));
     case COMMAND_GRANT_USE:
         return CMD(GRANT_USE, grant_use, .node_id = the_node(w, "n1"),
+                   .mac = STR("52:54:00:00:00:77"),
                    .ticket = STR("00112233445566778899aabbccddeeff"
                                  "00112233445566778899aabbccddeeff"));
     case COMMAND_DNS_NAME_FILTER_DELETE:
