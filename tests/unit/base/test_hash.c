@@ -1,5 +1,6 @@
 /* Hashes, digests and random numbers: known answers, the same everywhere, and well mixed. */
 #include "base/hash/hash.h"
+#include "base/hash/hmac.h"
 #include "base/hash/md5.h"
 #include "base/hash/sha256.h"
 #include "base/prng.h"
@@ -38,6 +39,14 @@ static bool md5_is(struct str text, const char *hex)
     uint8_t digest[16];
     md5(text, digest);
     return is_hex(digest, 16, hex);
+}
+
+/* The code begins with these `len` bytes. */
+static bool hmac_is(struct str key, struct str bytes, uint32_t len, const char *hex)
+{
+    uint8_t code[32];
+    hmac_sha256(key, bytes, code);
+    return is_hex(code, len, hex);
 }
 
 #define ALPHABET_448 "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"
@@ -132,6 +141,60 @@ TEST(md5_gives_the_answers_of_rfc_1321)
     CHECK(md5_is(STR("1234567890123456789012345678901234567890"
                      "1234567890123456789012345678901234567890"),
                  "57edf4a22be3c955ac49da2e2107b67a"));
+}
+
+/* --- HMAC-SHA256 --- */
+
+/* `count` times the byte `byte`. */
+static struct str bytes_of(char *out, uint32_t count, uint8_t byte)
+{
+    memset(out, byte, count);
+    return (struct str){out, count};
+}
+
+/* The test cases of RFC 4231, the longest key first; case 5 has the beginning of the code. The last
+ * one, without key and bytes, is computed with another implementation. */
+TEST(hmac_sha256_gives_the_answers_of_rfc_4231)
+{
+    char key[131], bytes[50], counted[25];
+    for (uint32_t i = 0; i < sizeof counted; i++)
+        counted[i] = (char)(i + 1);
+    const struct str longest = bytes_of(key, 131, 0xaa);
+    CHECK(hmac_is(longest, STR("Test Using Larger Than Block-Size Key - Hash Key First"), 32,
+                  "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"));
+    CHECK(hmac_is(longest,
+                  STR("This is a test using a larger than block-size key and a larger than "
+                      "block-size data. The key needs to be hashed before being used by the HMAC "
+                      "algorithm."),
+                  32, "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2"));
+    CHECK(hmac_is(bytes_of(key, 20, 0x0b), STR("Hi There"), 32,
+                  "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"));
+    CHECK(hmac_is(STR("Jefe"), STR("what do ya want for nothing?"), 32,
+                  "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"));
+    CHECK(hmac_is(bytes_of(key, 20, 0xaa), bytes_of(bytes, 50, 0xdd), 32,
+                  "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe"));
+    CHECK(hmac_is((struct str){counted, sizeof counted}, bytes_of(bytes, 50, 0xcd), 32,
+                  "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b"));
+    CHECK(hmac_is(bytes_of(key, 20, 0x0c), STR("Test With Truncation"), 16,
+                  "a3b6167473100ee06e0c796c2955552b"));
+    CHECK(hmac_is((struct str){NULL, 0}, (struct str){NULL, 0}, 32,
+                  "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"));
+}
+
+/* Digest of the codes of keys of 0 to 130 letters: shorter than a block, as long, and longer.
+ * Computed with another implementation. */
+TEST(hmac_sha256_is_right_for_every_length_of_key)
+{
+    char key[130], bytes[130];
+    struct sha256 all;
+    uint8_t digest[32];
+    sha256_init(&all);
+    for (uint32_t len = 0; len <= 130; len++) {
+        hmac_sha256(bytes_of(key, len, 'a'), bytes_of(bytes, 130 - len, 'b'), digest);
+        sha256_add(&all, digest, 32);
+    }
+    sha256_end(&all, digest);
+    CHECK(is_hex(digest, 32, "cca5b848b25b77c76f76d5d8ca2137f4754c7c8d3044fd492780b6ff63c87bab"));
 }
 
 /* --- hash64 and hash128 --- */

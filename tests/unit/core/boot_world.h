@@ -1,7 +1,8 @@
 /* boot_world.h - reads for the tests of the boot view: entries as lines of text, the view made
  * again of records alone, and a copy that is kept as a boot server keeps it.
  *
- * "machine n1 local 2 [52:54:00:00:00:01] [10.0.0.7/24 admin.host]", "network admin admin", ...
+ * "machine n1 local 2 [52:54:00:00:00:01] [10.0.0.7/24 admin.host]", "network admin admin", ...; a
+ * machine is followed by its options and its ticket, if it has any.
  */
 #pragma once
 
@@ -53,6 +54,10 @@ static inline void put_machine(struct world *w, struct buf *b, const struct boot
         put_range_of(w, b, m->addresses[i].network, m->addresses[i].range);
     }
     buf_put_c(b, ']');
+    buf_put_z(b, m->options.len ? " " : "");
+    buf_put_str(b, m->options);
+    buf_put_z(b, m->ticket.len ? " ticket " : "");
+    buf_put_str(b, m->ticket);
 }
 
 static inline void put_number(struct buf *b, const char *before, int64_t number)
@@ -232,6 +237,19 @@ static inline void naive_put_addresses(struct world *w, const struct node_record
     m->addresses = addresses;
 }
 
+/* The member of the hint, which is read whatever its text looks like. */
+static inline struct str naive_options(struct world *w, const struct node_record *node)
+{
+    const struct json *hint = node->hint.len ? doc_tree(&w->arena, node->hint) : NULL;
+    for (const struct json *member = hint ? hint->first : NULL; member; member = member->next) {
+        const struct str text = json_write(&w->arena, member);
+        if (str_eq(member->key, STR("boot")) && text.at[0] == '{' && text.len > 2 &&
+            text.len <= 4096)
+            return text;
+    }
+    return STR("");
+}
+
 /* Fill the entry of a record; false if it has none. */
 static inline bool naive_entry(struct world *w, const struct record *r, struct boot_entry *e)
 {
@@ -266,7 +284,8 @@ static inline bool naive_entry(struct world *w, const struct record *r, struct b
         e->machine = (struct boot_machine){.name = r->node.name,
                                            .bootenv = r->node.bootenv,
                                            .generation = r->node.boot_generation,
-                                           .ticket = r->node.grant_ticket};
+                                           .ticket = r->node.grant_ticket,
+                                           .options = naive_options(w, &r->node)};
         if (!naive_is_managed(w, &r->node))
             return false;
         naive_put_macs(w, r->id, &e->machine);

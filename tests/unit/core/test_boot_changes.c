@@ -159,6 +159,115 @@ TEST(a_machine_without_an_allocation_has_the_address_of_its_hint)
     world_close(w);
 }
 
+/* ---- boot options ---- */
+
+static struct world *open_with_options(void)
+{
+    struct world *w = boot_open();
+    world_node_attrib(w, "hint-boot", "'map':'boot','writable':true");
+    world_node_attrib(w, "hint-deep", "'map':'deep/boot','writable':true");
+    world_node_attrib(w, "hint-other", "'map':'other','writable':true");
+    make_node(w, "n1", "{}", "");
+    world_bind(w, "found@n1");
+    world_commit(w, "found@n1");
+    EXPECT_STR(machine_text(w, "n1"), "machine n1.example.com sledgehammer 0 [] []");
+    return w;
+}
+
+/* The member "boot" of the hint is set to `value`; the entry ends with `wanted`. */
+static void expect_options(struct world *w, const char *attrib, const char *value,
+                           const char *wanted)
+{
+    const struct boot_key key = {BOOT_MACHINE, the_node(w, "n1")};
+    struct boot_entry entry;
+    DONE(w, cmd_set(w, TABLE_NODE, key.id, attrib, BUCKET_USER, value));
+    CHECK(core_boot_view(w->core, key, &w->arena, &entry));
+    EXPECT_STR(str_z(&w->arena, entry.machine.options), wanted);
+    EXPECT_NAIVE_VIEW(w);
+}
+
+TEST(the_member_boot_of_a_hint_is_the_options_of_its_machine)
+{
+    static const struct {
+        const char *value, *options;
+    } cases[] = {
+        {"{'console':'ttyS1'}", "{\"console\":\"ttyS1\"}"},
+        {"{'b':1,'a':[true,null]}", "{\"a\":[true,null],\"b\":1}"}, /* canonical */
+        {"{}", ""},
+        {"{'a':{}}", "{\"a\":{}}"},
+        {"{'boot':{'x':1}}", "{\"boot\":{\"x\":1}}"},
+        {"'text'", ""},
+        {"'boot:{'", ""},
+        {"[{'a':1}]", ""},
+        {"7", ""},
+        {"true", ""},
+        {"null", ""},
+    };
+    struct world *w = open_with_options();
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        expect_options(w, "hint-boot", "null", ""); /* an object is merged with the one before */
+        expect_options(w, "hint-boot", cases[i].value, cases[i].options);
+    }
+    expect_options(w, "hint-boot", "{'x':1}", "{\"x\":1}");
+    world_reload(w);
+    expect_options(w, "hint-other", "1", "{\"x\":1}");
+    world_close(w);
+}
+
+TEST(other_members_of_a_hint_are_no_options)
+{
+    struct world *w = open_with_options();
+    expect_options(w, "hint-deep", "{'a':1}", ""); /* "boot" below another member */
+    expect_options(w, "hint-other", "{'boot':{'a':1}}", "");
+    expect_options(w, "hint-other", "'\\\"boot\\\":{'", "");
+    expect_options(w, "hint-boot", "[]", ""); /* and the member itself is none */
+    expect_options(w, "hint-boot", "{'b':2}", "{\"b\":2}");
+    make_node(w, "n2", "{'Boot':{'a':1},'boot ':{'a':1},'reboot':{'a':1}}", "");
+    world_bind(w, "found@n2");
+    world_commit(w, "found@n2");
+    EXPECT_STR(machine_text(w, "n2"), "machine n2.example.com sledgehammer 0 [] []");
+    world_close(w);
+}
+
+TEST(options_that_are_too_long_are_none)
+{
+    struct world *w = open_with_options();
+    char value[BOOT_OPTIONS_LEN_MAX + 8];
+    for (uint32_t len = BOOT_OPTIONS_LEN_MAX - 1; len <= BOOT_OPTIONS_LEN_MAX + 1; len++) {
+        /* {"k":"xxx"} */
+        memset(value, 'x', sizeof value);
+        memcpy(value, "{'k':'", 6);
+        memcpy(value + len - 2, "'}", 3);
+        expect_options(w, "hint-boot", value,
+                       len > BOOT_OPTIONS_LEN_MAX ? "" : str_z(&w->arena, world_json(w, value)));
+        CHECK(strlen(value) == len);
+    }
+    world_close(w);
+}
+
+TEST(options_change_the_entry_and_nothing_else_does)
+{
+    static struct view_copy copy;
+    struct world *w = open_with_options();
+    copy_begin(&copy, w);
+    copy_follow(&copy, w);
+    expect_options(w, "hint-boot", "{'a':1}", "{\"a\":1}");
+    CHECK(copy_follow(&copy, w) == 1);
+    expect_options(w, "hint-boot", "{'a':1}", "{\"a\":1}");
+    CHECK(copy_follow(&copy, w) == 0);
+    expect_options(w, "hint-boot", "{'a':2}", "{\"a\":2}");
+    CHECK(copy_follow(&copy, w) == 1);
+    expect_options(w, "hint-boot", "'none'", "");
+    CHECK(copy_follow(&copy, w) == 1);
+    expect_options(w, "hint-boot", "{}", "");
+    expect_options(w, "hint-other", "1", "");
+    CHECK(copy_follow(&copy, w) == 0);
+    arena_fini(&copy.arena);
+    world_close(w);
+}
+
+/* ---- networks ---- */
+
 TEST(addresses_are_ipv4_of_networks_of_category_admin)
 {
     struct world *w = open_with_machine();

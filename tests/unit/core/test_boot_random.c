@@ -19,9 +19,13 @@ static const char *const hints[] = {
     "{'admin-v4addr':'10.9.0.7/16','admin_macs':['52:54:00:00:00:01','52:54:00:00:00:02']}",
     "{'admin-v4addr':'10.9.0.8'}",
     "{'admin_macs':['52:54:00:00:00:03']}",
-    "{'admin-v4addr':'nothing'}",
+    "{'admin-v4addr':'nothing','boot':{'console':'ttyS0'}}",
+    "{'boot':{'console':'ttyS1','deep':{'boot':{'x':1}}},'other':{'boot':{'y':2}}}",
+    "{'boot':['x'],'other':{'boot':{'y':2}}}",
     "{}",
 };
+static const char *const options[] = {"{'console':'ttyS0'}", "{'console':'ttyS1'}", "{}", "null",
+                                      "'text'"};
 static const char *const macs[] = {"52:54:00:00:00:01", "52:54:00:00:00:02", "52:54:00:00:00:03"};
 static const char *const roles[] = {"found", "joined", "web"};
 static const char *const addresses[] = {"10.0.0.2", "10.0.0.3", "10.0.0.4", "10.1.0.3"};
@@ -77,7 +81,7 @@ static struct command any_import(struct world *w, struct prng *r)
 static struct command any_node_command(struct world *w, struct prng *r)
 {
     const int64_t n = any_node(w, r);
-    switch (prng_below(r, 7)) {
+    switch (prng_below(r, 8)) {
     case 0:
         return CMD(NODE_CREATE, node_create, .name = node_name(w, r),
                    .hint = world_json(w, PICK(r, hints)), .deployment_id = SYSTEM,
@@ -94,6 +98,7 @@ static struct command any_node_command(struct world *w, struct prng *r)
     case 5:
         return cmd_set(w, TABLE_NODE, n, "hint-macs", BUCKET_USER,
                        prng_chance(r, 500) ? "['52:54:00:00:00:01']" : "[]");
+    case 6: return cmd_set(w, TABLE_NODE, n, "hint-boot", BUCKET_USER, PICK(r, options));
     default:
         return cmd_set(w, TABLE_NODE, n, "hint-address", BUCKET_USER,
                        prng_chance(r, 500) ? "'10.9.0.7/16'" : "null");
@@ -209,6 +214,7 @@ static struct world *open_for(struct prng *r)
     struct world *w = dns_open();
     DONE(w, any_import(w, r));
     world_node_attrib(w, "hint-macs", "'map':'admin_macs','writable':true");
+    world_node_attrib(w, "hint-boot", "'map':'boot','writable':true");
     world_node_attrib(w, "hint-address", "'map':'admin-v4addr','writable':true");
     dns_network(w, "net", "admin", "1g1",
                 "[{'name':'host','first':'10.0.0.2/24','last':'10.0.0.5/24'}]");
@@ -249,9 +255,23 @@ static void check_done(const uint32_t *done)
             world_fail(HERE, "%s was done %u times", command_name(kinds[i]), done[kinds[i]]);
 }
 
+/* The machines of the view that have options. */
+static uint32_t count_options(struct world *w)
+{
+    struct boot_key key = {0};
+    uint32_t count = 0;
+    while (core_boot_next(w->core, &key)) {
+        struct boot_entry entry;
+        CHECK(core_boot_view(w->core, key, &w->arena, &entry));
+        count += key.kind == BOOT_MACHINE && entry.machine.options.len;
+    }
+    return count;
+}
+
 TEST(the_view_follows_every_change)
 {
     static struct view_copy copy;
+    uint32_t with_options = 0;
     uint32_t done[COMMAND_COUNT] = {0}, changed[BOOT_FACT_COUNT] = {0};
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct prng r;
@@ -272,6 +292,7 @@ TEST(the_view_follows_every_change)
                 uint32_t count;
                 int64_t turn;
                 copy_follow(&copy, w);
+                with_options += count_options(w);
                 const struct boot_key *changes = core_boot_changes(w->core, &count, &turn);
                 for (uint32_t k = 0; k < count; k++)
                     changed[changes[k].kind]++;
@@ -285,6 +306,7 @@ TEST(the_view_follows_every_change)
         world_close(w);
     }
     check_done(done);
+    CHECK(with_options >= 20);
     for (uint32_t kind = 0; kind < BOOT_FACT_COUNT; kind++)
         if (changed[kind] < 20)
             world_fail(HERE, "a %s changed %u times", boot_fact_name((enum boot_fact)kind),

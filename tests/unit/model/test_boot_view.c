@@ -47,6 +47,7 @@ static struct boot_entry some_entry(enum boot_fact kind)
                                               .bootenv = STR("local"),
                                               .generation = 5,
                                               .ticket = STR("00ff"),
+                                              .options = STR("{\"a\":1}"),
                                               .mac_count = 2,
                                               .address_count = 2,
                                               .macs = macs,
@@ -91,8 +92,8 @@ static bool refuses(const struct boot_entry *entry, struct arena *a)
 TEST(an_entry_is_its_key_its_fields_and_its_lists)
 {
     static const char bytes[] = "\x05\xac\x02" /* a machine, id 300 */
-                                "\x0f\x02n1\x05local\x0a\x04"
-                                "00ff"                             /* all four fields */
+                                "\x1f\x02n1\x05local\x0a\x04"
+                                "00ff\x07{\"a\":1}"                /* all five fields */
                                 "\x02\x81\x80\x80\x80\xc0\xca\x14" /* two MACs */
                                 "\x82\x80\x80\x80\xc0\xca\x14"
                                 "\x02\x07\x0b"
@@ -123,6 +124,7 @@ TEST(every_entry_comes_back_and_has_a_hash_of_its_own)
     const struct boot_entry machine = some_entry(BOOT_MACHINE);
     CHECK(boot_entry_decode(encoded(&machine, &a), &a, &out) == OK);
     CHECK(out.machine.generation == 5 && str_eq(out.machine.bootenv, STR("local")));
+    CHECK(str_eq(out.machine.options, STR("{\"a\":1}")));
     CHECK(out.machine.mac_count == 2 && out.machine.macs[1] == macs[1]);
     CHECK(out.machine.address_count == 2 && out.machine.addresses[0].range == 4);
     arena_fini(&a);
@@ -194,6 +196,53 @@ TEST(values_that_no_entry_has_are_refused)
     static const struct str empty[] = {{"", 0}};
     e = some_entry(BOOT_BOOTENV), e.bootenv.initrds = empty, e.bootenv.initrd_count = 1;
     CHECK(refuses(&e, &a));
+    arena_fini(&a);
+}
+
+static bool accepts_options(struct arena *a, struct str options)
+{
+    struct boot_entry e = some_entry(BOOT_MACHINE), out;
+    e.machine.options = options;
+    const struct str bytes = encoded(&e, a);
+    return decode(bytes, a, &out) == OK;
+}
+
+TEST(options_are_an_object_in_canonical_form)
+{
+    static const char *const right[] = {"", "{}", "{\"a\":1,\"b\":2}",
+                                        "{\"a\":{\"b\":[1,2.5,null]}}", "{\"a\":\"\\n\"}"};
+    static const char *const wrong[] = {
+        " ",
+        "{",
+        "{}x",
+        " {\"a\":1}",
+        "{\"a\":1} ",
+        "{\"a\": 1}",
+        "{\"b\":2,\"a\":1}",
+        "{\"a\":1,\"a\":2}",
+        "{\"a\":01}",
+        "{'a':1}",
+        "{\"a\":\"\\u0041\"}",
+        "[]",
+        "[{\"a\":1}]",
+        "\"a\"",
+        "null",
+        "1",
+    };
+    struct arena a = {0};
+    for (uint32_t i = 0; i < sizeof right / sizeof *right; i++)
+        if (!accepts_options(&a, str_from(right[i])))
+            check_failed(__FILE__, __LINE__, right[i]);
+    for (uint32_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (accepts_options(&a, str_from(wrong[i])))
+            check_failed(__FILE__, __LINE__, wrong[i]);
+    char text[BOOT_OPTIONS_LEN_MAX + 1];
+    for (uint32_t len = BOOT_OPTIONS_LEN_MAX - 1; len <= BOOT_OPTIONS_LEN_MAX + 1; len++) {
+        memset(text, 'x', sizeof text);
+        memcpy(text, "{\"k\":\"", 6);
+        memcpy(text + len - 2, "\"}", 2);
+        CHECK(accepts_options(&a, (struct str){text, len}) == (len <= BOOT_OPTIONS_LEN_MAX));
+    }
     arena_fini(&a);
 }
 
