@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json/json.h"
 #include "base/net/ip.h"
 #include "model/boot_view.h"
 #include "model/limits.h"
@@ -40,6 +41,8 @@ static void check_limits(const struct boot_entry *entry)
             struct ip ip;
             check(ip_parse(machine->addresses[i].address, &ip, &wrong) && ip.family == IP_V4);
         }
+        check(machine->options.len <= BOOT_OPTIONS_LEN_MAX);
+        check(machine->options.len == 0 || machine->options.at[0] == '{');
     }
     if (entry->key.kind == BOOT_BOOTENV)
         check(entry->bootenv.initrd_count <= BOOT_INITRDS_MAX);
@@ -110,6 +113,24 @@ static struct ip next_ip(struct source *s, bool may_be_v6)
     return ip;
 }
 
+/* The text as an object in canonical form, or as the value of its only member. */
+static struct str next_options(struct source *s, struct arena *a)
+{
+    struct json *tree;
+    uint32_t offset;
+    const char *what;
+    const struct str text = next_text(s);
+    if (text.len == 0)
+        return text;
+    if (json_read(a, text, &tree, &offset, &what) == OK && tree->kind == JSON_OBJECT)
+        return json_write(a, tree);
+    struct buf b = buf_in(a);
+    buf_put_z(&b, "{\"k\":");
+    json_write_string(&b, text);
+    buf_put_c(&b, '}');
+    return buf_str(&b);
+}
+
 static void make_machine(struct source *s, struct arena *a, struct boot_machine *machine)
 {
     uint64_t *macs = arena_array(a, uint64_t, BOOT_MACS_MAX);
@@ -118,6 +139,7 @@ static void make_machine(struct source *s, struct arena *a, struct boot_machine 
                                      .bootenv = next_text(s),
                                      .generation = next_count(s),
                                      .ticket = next_text(s),
+                                     .options = next_options(s, a),
                                      .macs = macs};
     for (uint32_t i = next_byte(s) % (BOOT_MACS_MAX + 1); i; i--) {
         last += 1 + next_number(s) % (UINT64_C(1) << 41);
