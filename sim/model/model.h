@@ -65,7 +65,8 @@ struct model_counts {
     uint64_t names;          /* DNS names compared */
     uint64_t sliced;         /* steps in which a network or filter was being deleted */
     uint64_t answers[GRANT_ANSWER_COUNT]; /* to machines that ask for an installer */
-    uint64_t voids[GRANT_VOID_COUNT];     /* grants that became void, by reason */
+    uint64_t other_macs; /* of these questions, stale for the MAC of the machine alone */
+    uint64_t voids[GRANT_VOID_COUNT]; /* grants that became void, by reason */
 };
 
 /* An ended run of a native noderole, which records what its boot server has acknowledged. */

@@ -1,5 +1,7 @@
 #include "sim/model/model_private.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -9,13 +11,15 @@
  *
  * The state of each grant is predicted from the command and compared with the record of its node:
  * who owns it, which ticket has used it, and why it is void. The answer to a machine is compared
- * with the prediction too. The time at which an installer becomes silent is known within bounds
+ * with the prediction too: it depends on the node that has the MAC of the machine. The time at which an installer becomes silent is known within bounds
  * only, because it starts again at a load.
  *
  * The commands in the result of a hook are not followed: such a step is compared with the rules
  * that hold for every step, and then adopted.
  *
  * The violations begin with "I20:". */
+
+enum { MAC_LEN = 17 };
 
 /* ---- prediction ---- */
 
@@ -88,12 +92,40 @@ static void grant_follow_update(struct model *m, struct model_grant *g, int64_t 
     grant_follow_bootenv(g, update->bootenv, by);
 }
 
-static enum grant_answer grant_follow_use(struct model_grant *g, const struct command *command)
+/* The text is the MAC, in either case, with colons or dashes. */
+static bool grant_mac_is(struct str text, int64_t mac)
+{
+    char written[24];
+    bool is_same = text.len == MAC_LEN;
+    for (uint32_t i = 0; i < 6; i++)
+        snprintf(written + 3 * i, sizeof written - 3 * i,
+                 "%02x:", (unsigned)(mac >> (40 - 8 * i)) & 255);
+    for (uint32_t i = 0; i < MAC_LEN && is_same; i++)
+        is_same = written[i] == (text.at[i] == '-' ? ':' : tolower((unsigned char)text.at[i]));
+    return is_same;
+}
+
+/* The node that has the MAC; 0 = none. That no other one has it is checked by model_addresses.c. */
+static int64_t grant_node_of(const struct core *c, struct str mac)
+{
+    struct record nic;
+    for (int64_t id = 0; (id = core_next_id(c, TABLE_NIC, id)) != 0;)
+        if (core_record(c, TABLE_NIC, id, &nic) && grant_mac_is(mac, nic.nic.mac))
+            return nic.nic.node_id;
+    return 0;
+}
+
+static enum grant_answer grant_follow_use(struct model *m, struct model_grant *g,
+                                          const struct core *c, const struct command *command)
 {
     const struct grant_use_command *use = &command->grant_use;
     const uint64_t ticket = hash64(use->ticket, 0);
     if (use->generation != g->generation)
         return GRANT_STALE;
+    if (grant_node_of(c, use->mac) != use->node_id) {
+        m->counts.other_macs++;
+        return GRANT_STALE;
+    }
     if (!grant_is_open(g) || (g->state == GRANT_USED && g->ticket != ticket))
         return GRANT_LOCAL;
     g->state = GRANT_USED;
@@ -206,8 +238,9 @@ static void grant_follow_owner(struct model *m, struct model_grant *g,
         grant_end(g, GRANT_VOID_ERROR);
 }
 
-static const char *grant_follow_node(struct model *m, const struct node_record *node,
-                                     const struct command *command, const struct outcome *outcome)
+static const char *grant_follow_node(struct model *m, const struct core *c,
+                                     const struct node_record *node, const struct command *command,
+                                     const struct outcome *outcome)
 {
     struct model_grant *g = model_grant_of(m, node->id);
     const struct model_grant before = *g;
@@ -243,8 +276,10 @@ static const char *grant_follow_node(struct model *m, const struct node_record *
     } else if (command->kind == COMMAND_NODE_UNDEBUG && command->node_undebug.id == node->id) {
         grant_follow_bootenv(g, STR("local"), 0);
     } else if (command->kind == COMMAND_GRANT_USE && command->grant_use.node_id == node->id) {
-        const enum grant_answer wanted = grant_follow_use(g, command);
+        const enum grant_answer wanted = grant_follow_use(m, g, c, command);
         const struct str doc = grant_answer_doc(wanted);
+        if (command->grant_use.mac.len != MAC_LEN)
+            return model_report(m, "I20: node %lld is answered without a MAC", (long long)node->id);
         if (!str_eq(outcome->doc, doc))
             return model_report(m, "I20: node %lld is answered %.*s, should be %.*s",
                                 (long long)node->id, STR_FMT_ARGS(outcome->doc), STR_FMT_ARGS(doc));
@@ -273,7 +308,7 @@ const char *model_follow_grants(struct model *m, const struct core *c,
     for (int64_t id = 0; !trouble && (id = core_next_id(c, TABLE_NODE, id)) != 0;) {
         struct record record;
         if (core_record(c, TABLE_NODE, id, &record))
-            trouble = grant_follow_node(m, &record.node, command, outcome);
+            trouble = grant_follow_node(m, c, &record.node, command, outcome);
     }
     return trouble;
 }

@@ -193,10 +193,13 @@ static void counts_print_boots(const struct counts *counts, FILE *out)
 {
     fprintf(out, "boot view: %llu changes and %llu copies of boot servers compared\n",
             (unsigned long long)counts->boot_changes, (unsigned long long)counts->boot_copies);
-    fprintf(out, "installers: %llu granted, %llu answered local, %llu stale; grants void:",
+    fprintf(out,
+            "installers: %llu granted, %llu answered local, %llu stale, %llu of these by the MAC; "
+            "grants void:",
             (unsigned long long)counts->model.answers[GRANT_GRANTED],
             (unsigned long long)counts->model.answers[GRANT_LOCAL],
-            (unsigned long long)counts->model.answers[GRANT_STALE]);
+            (unsigned long long)counts->model.answers[GRANT_STALE],
+            (unsigned long long)counts->model.other_macs);
     for (uint32_t i = GRANT_VOID_NONE + 1; i < GRANT_VOID_COUNT; i++)
         fprintf(out, " %s %llu", grant_void_name((enum grant_void)i),
                 (unsigned long long)counts->model.voids[i]);
@@ -327,6 +330,7 @@ uint32_t counts_missing(const struct counts *counts, const struct options *optio
     static const char *const answers[GRANT_ANSWER_COUNT] = {"granted", "local", "stale"};
     for (uint32_t i = 0; i < GRANT_ANSWER_COUNT; i++)
         count += counts_report_missing(out, !counts->model.answers[i], "answer", answers[i]);
+    count += counts_report_missing(out, !counts->model.other_macs, "answer", "stale for the MAC");
     /* A store that is restored is at an older turn, which the oracles of a world do not follow; the
      * records are changed as those of an import. */
     for (uint32_t i = GRANT_VOID_NONE + 1; i < GRANT_VOID_COUNT; i++)

@@ -156,7 +156,7 @@ static const struct {
     {action_boot_server, 1},
     {action_run_resume, 5},
     {action_run_cancel, 10},
-    {action_install, 10},
+    {action_install, 14},
     {action_grant_use, 30},
     {action_stamp, 3},
     {action_deployment_create, 4},

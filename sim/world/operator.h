@@ -21,6 +21,10 @@ struct str operator_format(struct world *w, const char *pattern, uint64_t number
 struct str operator_name(struct world *w, const char *pattern);
 /* The same, but sometimes with a used number, and as a fault an invalid or empty name. */
 struct str operator_dubious_name(struct world *w, const char *pattern);
+/* A MAC that was never used. */
+struct str operator_mac(struct world *w);
+/* A random MAC of the node, or of any node if it is 0; empty if there is none. */
+struct str operator_pick_mac(struct world *w, const struct core *core, int64_t node_id);
 /* A JSON document; as a fault, invalid JSON. */
 struct str operator_document(struct world *w);
 

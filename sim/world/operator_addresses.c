@@ -43,6 +43,24 @@ static struct str addresses_format_mac(struct world *w, int64_t number)
     return mac_format(&w->arena, mac);
 }
 
+struct str operator_mac(struct world *w)
+{
+    return addresses_format_mac(w, INT64_C(0x525400cc0000) + ++w->macs_used);
+}
+
+struct str operator_pick_mac(struct world *w, const struct core *core, int64_t node_id)
+{
+    struct str picked = STR("");
+    uint64_t seen = 0;
+    for (int64_t id = 0; (id = core_next_id(core, TABLE_NIC, id)) != 0;) {
+        struct record nic;
+        if (core_record(core, TABLE_NIC, id, &nic) && (!node_id || nic.nic.node_id == node_id) &&
+            prng_below(&w->rng, ++seen) == 0)
+            picked = addresses_format_mac(w, nic.nic.mac);
+    }
+    return picked;
+}
+
 /* An address of the range; empty if there is no such range. */
 static struct str addresses_draw_in_range(struct world *w, const struct core *core,
                                           int64_t range_id)

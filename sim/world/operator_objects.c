@@ -131,6 +131,8 @@ void action_node_create(struct world *w, const struct core *core)
     create->hint = prng_chance(&w->rng, 200) ? operator_document(w) : STR("");
     if (prng_chance(&w->rng, 300))
         create->hint = STR("{\"admin_macs\":[\"52:54:00:00:00:0a\"]}");
+    if (prng_chance(&w->rng, 600))
+        create->mac = operator_mac(w);
     operator_send_command(w, &command);
     if (prng_chance(&w->rng, 100))
         operator_send_command(w, &command); /* a machine that registers twice (ADR 0049) */

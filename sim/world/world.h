@@ -125,6 +125,7 @@ struct world {
     bool set_up;            /* the setup is complete; operators act at random */
     uint32_t imported;      /* number of additional barclamps */
     uint32_t names_used;    /* number of generated names */
+    uint32_t macs_used;     /* number of generated MACs that no other node has at first */
     uint32_t user_tries;    /* number of users that the setup tried to create */
     uint32_t boot_tries;    /* number of times that it bound a role that serves boots */
     uint32_t service_tries; /* number of times that it tried to bind the role of DNS services */

@@ -309,6 +309,8 @@ static void world_gen_create_node(struct world *w, const struct core *core)
     command.node_create.deployment_id = operator_pick(w, core, TABLE_DEPLOYMENT);
     command.node_create.available = prng_chance(&w->rng, 700);
     command.node_create.bootenv = prng_chance(&w->rng, 500) ? STR("local") : STR("");
+    if (prng_chance(&w->rng, 950))
+        command.node_create.mac = operator_mac(w); /* without one, no installer is granted */
     operator_send_command(w, &command);
 }
 
