@@ -72,7 +72,8 @@
     X(SERVER_FAILED, "server_failed")         /* a boot server reports what it cannot serve   */   \
     X(STAMPED, "stamped")                     /* a disk has the stamp of a later boot         */   \
     X(RESTORED, "restored")                   /* the store is restored from an older backup   */   \
-    X(IMPORTED, "imported")                   /* the store is imported from a copy of itself  */
+    X(IMPORTED, "imported")                   /* the store is imported from a copy of itself  */   \
+    X(OTHER_NODE, "other_node")               /* a boot server asks for another machine       */
 
 enum rack_fault {
 #define X(upper, name) RACK_##upper,
@@ -94,9 +95,11 @@ struct rack_scenario {
     int64_t hours;      /* simulated hours of the phase with faults */
     bool two_databases; /* two databases of each kind on two nodes; a machine asks either of them */
     bool is_native[RACK_SERVICE_COUNT]; /* the role has a native jig: boot servers serve it */
-    bool trace;                         /* print every command and effect to standard output */
-    bool has_hash;                      /* compute the hash of the transcript */
-    uint32_t rate[RACK_FAULT_COUNT];    /* per mille of the opportunities; 0 = never */
+    bool
+        compares_mac; /* the boot server compares the MAC with the node before it asks for a grant */
+    bool trace;       /* print every command and effect to standard output */
+    bool has_hash;    /* compute the hash of the transcript */
+    uint32_t rate[RACK_FAULT_COUNT]; /* per mille of the opportunities; 0 = never */
 };
 
 /* ---- coverage over all seeds ---- */
@@ -132,7 +135,8 @@ struct rack_scenario {
     X(GRANTED_AGAIN, "granted the installer again, with the same ticket")                          \
     X(TICKET_REFUSED, "refused the installer, because another ticket has used the grant")          \
     X(GRANT_REFUSED, "refused the installer without a valid grant")                                \
-    X(OTHER_NODE, "asked for a node that is another machine since a restore")                      \
+    X(OTHER_NODE, "not asked for by the boot server, because the node is another machine")         \
+    X(OTHER_MAC, "refused the installer of another machine, because of its MAC")                   \
     X(GRANT_STALE, "answered to ask again what to boot")                                           \
     X(PHONED_TWICE, "end of an installation reported again")                                       \
     X(STAMP_STOPPED, "installer stopped at a stamp")                                               \

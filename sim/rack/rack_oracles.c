@@ -211,6 +211,9 @@ static void oracle_check_granted(struct rack *r, const struct grant_use_command 
         return;
     }
     const struct rack_machine *m = &r->machines[machine];
+    if (!str_eq(use->mac, str_from(m->mac)))
+        rack_fail(r, "grant: the installer of %s is granted to the machine with the MAC %.*s",
+                  m->name, STR_FMT_ARGS(use->mac));
     must(rack_node(r, (uint32_t)machine, &node));
     const bool is_bound = rack_noderole(r, (uint32_t)machine, "provisioner-os-install", &install);
     if (!is_bound || install.state == NODEROLE_PROPOSED || install.state == NODEROLE_ERROR)
@@ -239,7 +242,8 @@ static void oracle_count_answer(struct rack *r, const struct grant_use_command *
         if (ticket)
             snprintf(ticket, sizeof r->machines[0].granted, "%.*s", STR_FMT_ARGS(use->ticket));
     } else if (str_eq(doc, grant_answer_doc(GRANT_STALE))) {
-        what = RACK_REACHED_GRANT_STALE;
+        const bool is_current = is_known && grant.generation == use->generation;
+        what = is_current ? RACK_REACHED_OTHER_MAC : RACK_REACHED_GRANT_STALE;
     } else if (is_known && grant.state == GRANT_USED) {
         what = RACK_REACHED_TICKET_REFUSED;
     }

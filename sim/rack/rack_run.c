@@ -50,17 +50,19 @@ struct rack_scenario rack_draw_scenario(uint64_t seed, const char *barclamps)
     scenario.two_databases = prng_chance(&rng, 300);
     for (uint32_t i = 0; i < RACK_SERVICE_COUNT; i++)
         scenario.is_native[i] = prng_chance(&rng, 450);
+    scenario.compares_mac = prng_chance(&rng, 400);
     return scenario;
 }
 
 static void racks_describe(const struct rack_scenario *scenario, char *text, uint32_t size)
 {
     int len =
-        snprintf(text, size, "rack %llu: %u machines, %lld hours%s%s%s, faults:",
+        snprintf(text, size, "rack %llu: %u machines, %lld hours%s%s%s%s, faults:",
                  (unsigned long long)scenario->seed, scenario->machines, (long long)scenario->hours,
                  scenario->two_databases ? ", two databases of each kind" : "",
                  scenario->is_native[RACK_DHCP] ? ", native DHCP" : "",
-                 scenario->is_native[RACK_PROVISIONER] ? ", native provisioner" : "");
+                 scenario->is_native[RACK_PROVISIONER] ? ", native provisioner" : "",
+                 scenario->compares_mac ? ", MACs compared" : "");
     for (uint32_t i = 0; i < RACK_FAULT_COUNT && len > 0 && (uint32_t)len < size; i++)
         if (scenario->rate[i])
             len += snprintf(text + len, size - (uint32_t)len, " %s=%u",
