@@ -132,6 +132,30 @@ TEST(an_installer_that_stops_at_a_stamp_is_redeployed_above_it)
     check_goal_and_free(r);
 }
 
+/* The boot server asks for the node and generation of the other machine, as after a restore; both
+ * are to be installed. It compares the MAC, or leaves that to the core. */
+TEST(no_machine_is_granted_the_installer_of_another_one)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        struct rack *r = rack_of(
+            (struct rack_scenario){.barclamps = shipped(), .machines = 2, .compares_mac = i});
+        discover(r);
+        request_installation(r);
+        r->scenario.rate[RACK_OTHER_NODE] = 1000;
+        r->has_faults = true;
+        rack_pass(r, 2 * HOUR);
+        CHECK(r->counts.reached[i ? RACK_REACHED_OTHER_NODE : RACK_REACHED_OTHER_MAC] > 2);
+        CHECK(!r->counts.reached[i ? RACK_REACHED_OTHER_MAC : RACK_REACHED_OTHER_NODE]);
+        CHECK(!r->counts.reached[RACK_REACHED_GRANTED] && !r->failure[0]);
+        CHECK(!r->machines[0].installs && !r->machines[1].installs);
+        r->has_faults = false;
+        CHECK(rack_until(r, goal_is_reached, 0, 4 * HOUR));
+        CHECK(r->machines[0].wipes == 1 && r->machines[1].wipes == 1);
+        CHECK(r->counts.reached[RACK_REACHED_GRANTED] == 2);
+        check_goal_and_free(r);
+    }
+}
+
 /* ---- backups ---- */
 
 static void replace_store(struct rack *r, bool is_restore)
