@@ -11,8 +11,8 @@
  *
  * The state of each grant is predicted from the command and compared with the record of its node:
  * who owns it, which ticket has used it, and why it is void. The answer to a machine is compared
- * with the prediction too: it depends on the node that has the MAC of the machine. The time at which an installer becomes silent is known within bounds
- * only, because it starts again at a load.
+ * with the prediction too; it depends on the node that has the MAC of the machine. The time at
+ * which an installer becomes silent is known within bounds only, because it starts again at a load.
  *
  * The commands in the result of a hook are not followed: such a step is compared with the rules
  * that hold for every step, and then adopted.

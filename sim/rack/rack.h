@@ -95,10 +95,9 @@ struct rack_scenario {
     int64_t hours;      /* simulated hours of the phase with faults */
     bool two_databases; /* two databases of each kind on two nodes; a machine asks either of them */
     bool is_native[RACK_SERVICE_COUNT]; /* the role has a native jig: boot servers serve it */
-    bool
-        compares_mac; /* the boot server compares the MAC with the node before it asks for a grant */
-    bool trace;       /* print every command and effect to standard output */
-    bool has_hash;    /* compute the hash of the transcript */
+    bool compares_mac; /* the boot server compares the MAC itself before it asks for a grant */
+    bool trace;        /* print every command and effect to standard output */
+    bool has_hash;     /* compute the hash of the transcript */
     uint32_t rate[RACK_FAULT_COUNT]; /* per mille of the opportunities; 0 = never */
 };
 

@@ -4,8 +4,8 @@
 #include "sim/world/actors.h"
 
 /* Installations: the hook of an installing role that sets the environment while its run is parked,
- * machines that ask for their installer with one of few tickets and the MAC of their node or another
- * one, and installers that stop at the stamp of an earlier installation. */
+ * machines that ask for their installer with one of few tickets and the MAC of their node or of
+ * another one, and installers that stop at the stamp of an earlier installation. */
 
 enum { SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, TICKETS = 3, ASKS = 4 };
 

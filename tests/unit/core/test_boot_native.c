@@ -1,6 +1,7 @@
 /* Goal: core_next_native() lists the noderoles of which a boot server is sent the staged data, and
  * its stamp grows when one of the rows changes that these data are made of (docs/spec/boot.md).
- * Method: a node with native roles and roles with other jigs, in every state that decides; then each row is written, and rows of others. */
+ * Method: a node with native roles and roles with other jigs, in every state that decides; then
+ * each row is written, and rows of others. */
 #include "tests/unit/core/serve_world.h"
 
 #define NATIVE_ROLE(name)                                                                          \
