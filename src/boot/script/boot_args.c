@@ -141,7 +141,7 @@ static void args_add_text(struct args_builder *b, struct str text)
     uint32_t from = 0;
     for (uint32_t i = 0; i <= expanded.len; i++)
         if (i == expanded.len || (uint8_t)expanded.at[i] <= ' ') {
-            /* The last word of a long text is not complete. */
+            /* The end of a long text is no complete word. */
             if (i < expanded.len || !is_long)
                 args_add_word(b, str_slice(expanded, from, i));
             from = i + 1;

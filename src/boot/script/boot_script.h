@@ -1,8 +1,8 @@
 /* boot_script.h - what a machine is to boot, as a script.
  *
  * A request (a MAC, where it came from, and a ticket if it has one) and the boot view give an
- * answer: a script, or a refusal, or the question that must be asked first. The answer is a
- * function of these alone; the caller has the clocks, the random numbers and the sockets.
+ * answer: a script, a refusal, or that the daemon must grant it first. The answer is a function of
+ * these alone; the caller has the clocks, the random numbers and the sockets.
  *
  * Rules. A machine that is a node boots its environment. An environment that no barclamp defines,
  * and "local", mean its disk. What other machines boot is a setting of their network: the first
@@ -13,8 +13,8 @@
  * MAC is required instead. A ticket of another MAC is always refused.
  * An installer is started in two steps, so that only the last request destroys data: its script
  * loads kernel and initrds and then asks for BOOT_PATH_INSTALL with its ticket; that needs a grant
- * of the daemon (docs/spec/machines.md). Neither its script nor any text for GRUB or PXELINUX starts
- * an installer.
+ * of the daemon (docs/spec/machines.md). Neither its script nor any text for GRUB or PXELINUX
+ * starts an installer.
  */
 #pragma once
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Single quotes stand for double quotes. */
+/* A copy with double quotes instead of single ones. */
 static struct str quoted(const char *text, struct arena *a)
 {
     const struct str copy = str_copy(a, str_from(text));
