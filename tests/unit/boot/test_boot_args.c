@@ -1,5 +1,5 @@
-/* Goal: kernel arguments are made as boot_args.h describes, and nothing in the view can add a command
- * to a script.
+/* Goal: kernel arguments are made as boot_args.h describes, and nothing in the view can add a
+ * command to a script.
  * Method: drawn tables of texts, values with every byte, lengths around the bound. */
 #include "boot/script/boot_args.h"
 #include "boot/script/boot_texts.h"

@@ -270,9 +270,11 @@ TEST(machines_that_are_no_nodes_boot_what_their_network_says)
         {"{}", "sledgehammer"},
         {"{\"provisioner\":{\"unknown\":\"local\"}}", "local"},
         {"{\"provisioner\":{\"unknown\":\"hold\"}}", "hold"},
-        {"{\"provisioner\":{\"unknown\":\"local\",\"networks\":{\"Admin\":{\"unknown\":\"hold\"}}}}",
+        {"{\"provisioner\":{\"unknown\":\"local\","
+         "\"networks\":{\"Admin\":{\"unknown\":\"hold\"}}}}",
          "hold"},
-        {"{\"provisioner\":{\"unknown\":\"local\",\"networks\":{\"bmc\":{\"unknown\":\"hold\"}}}}",
+        {"{\"provisioner\":{\"unknown\":\"local\","
+         "\"networks\":{\"bmc\":{\"unknown\":\"hold\"}}}}",
          "local"},
     };
     struct rack *r = rack_open();
