@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json/json.h"
 #include "boot/script/boot_path.h"
 #include "boot/script/boot_script.h"
 #include "model/limits.h"

@@ -106,7 +106,7 @@ static struct buf text_begin_load(const struct boot_subject *s, const struct boo
     buf_put_str(&b, boot_args_clean(bootenv->name, a));
     buf_put_z(&b, "\ngoto load\n"
                   ":retry\n"
-                  "echo Loading failed; trying again in 5 s\n"
+                  "echo Loading failed, trying again in 5 s\n"
                   "sleep 5\n"
                   ":load\n"
                   "imgfree\n"
@@ -130,7 +130,7 @@ struct str boot_text_load(const struct boot_subject *s, const struct boot_booten
 {
     struct buf b = text_begin_load(s, bootenv, args, a);
     buf_put_z(&b, "boot kernel ||\n"
-                  "echo The kernel could not be started; asking again\n"
+                  "echo The kernel could not be started, asking again\n"
                   "imgfree\n");
     text_put_ask(&b, s, "again", "5", "");
     return buf_str(&b);
@@ -140,10 +140,10 @@ struct str boot_text_installer(const struct boot_subject *s, const struct boot_b
                                struct str args, struct arena *a)
 {
     struct buf b = text_begin_load(s, bootenv, args, a);
-    buf_put_z(&b, "echo The installer is loaded; asking for permission to start it\n"
+    buf_put_z(&b, "echo The installer is loaded, asking for permission to start it\n"
                   "goto ask\n"
                   ":wait\n"
-                  "echo No answer; asking again in 5 s\n"
+                  "echo No answer, asking again in 5 s\n"
                   "sleep 5\n"
                   ":ask\n"
                   "chain --replace --autofree ");
@@ -157,7 +157,7 @@ struct str boot_text_start(const struct boot_subject *s, struct arena *a)
     struct buf b = text_begin(s, a);
     buf_put_z(&b, " starts its installer\n"
                   "boot kernel ||\n"
-                  "echo The installer could not be started; asking again\n"
+                  "echo The installer could not be started, asking again\n"
                   "imgfree\n");
     text_put_ask(&b, s, "again", "5", "");
     return buf_str(&b);
@@ -203,7 +203,7 @@ struct str boot_text_hold(const struct boot_subject *s, struct arena *a)
     struct buf b = text_begin(s, a);
     buf_put_z(&b, " is not a node\n"
                   "echo It waits until a node has this MAC, or the attrib provisioner-unknown is\n"
-                  "echo discover and there is a discovery image; asking again every 30 s\n"
+                  "echo discover and there is a discovery image, asking again every 30 s\n"
                   "imgfree\n");
     text_put_ask(&b, s, "hold", "30", "");
     return buf_str(&b);
