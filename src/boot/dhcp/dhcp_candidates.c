@@ -19,8 +19,7 @@ struct pools {
 
 static bool dhcp_is_open_pool(const struct dhcp_work *w, const struct view_range *range)
 {
-    const struct view_network *network = view_network(w->v, range->network);
-    return range->is_pool && network && network->is_admin &&
+    return range->is_pool && range->is_admin &&
            dhcp_link_has(&w->link, range->first, range->prefix) &&
            dhcp_is_eligible(w, range->network);
 }

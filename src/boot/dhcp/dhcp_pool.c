@@ -52,9 +52,8 @@ bool dhcp_pool_binding(const struct dhcp_work *w, uint32_t address, struct dhcp_
 {
     for (uint32_t i = 0; i < w->v->range_count; i++) {
         const struct view_range *range = &w->v->ranges[i];
-        const struct view_network *network = view_network(w->v, range->network);
-        if (!range->is_pool || address < range->first || address > range->last || !network ||
-            !network->is_admin || !dhcp_link_has(&w->link, address, range->prefix))
+        if (!range->is_pool || !range->is_admin || address < range->first ||
+            address > range->last || !dhcp_link_has(&w->link, address, range->prefix))
             continue;
         *out = (struct dhcp_binding){.address = address,
                                      .prefix = range->prefix,

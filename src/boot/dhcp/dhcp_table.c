@@ -15,7 +15,7 @@ void dhcp_table_init(struct dhcp_table *t, struct heap *h, struct arena *a, uint
 
 static struct dhcp_entry *dhcp_table_at(const struct dhcp_table *t, uint32_t ix)
 {
-    return ix ? &t->entries[ix - 1] : NULL;
+    return &t->entries[ix - 1];
 }
 
 static void dhcp_table_unlink(struct dhcp_table *t, uint32_t ix)
@@ -45,8 +45,8 @@ static void dhcp_table_link(struct dhcp_table *t, uint32_t ix)
 
 struct dhcp_entry *dhcp_table_find(const struct dhcp_table *t, uint64_t key, int64_t now_ms)
 {
-    struct dhcp_entry *e = dhcp_table_at(t, omap_find(&t->index, key));
-    return e && e->ends_ms > now_ms ? e : NULL;
+    const uint32_t ix = omap_find(&t->index, key);
+    return ix && dhcp_table_at(t, ix)->ends_ms > now_ms ? dhcp_table_at(t, ix) : NULL;
 }
 
 void dhcp_table_remove(struct dhcp_table *t, uint64_t key)
@@ -90,7 +90,7 @@ struct dhcp_entry *dhcp_table_put(struct dhcp_table *t, uint64_t key, int64_t en
 
 const struct dhcp_entry *dhcp_table_oldest(const struct dhcp_table *t)
 {
-    return dhcp_table_at(t, t->oldest);
+    return t->oldest ? dhcp_table_at(t, t->oldest) : NULL;
 }
 
 bool dhcp_table_is_full(const struct dhcp_table *t)
