@@ -3,8 +3,8 @@
 #include "model/network_record.h"
 
 /* The choice of an address for a machine without one. The order is: the outstanding offer, the
- * address that the machine had, the one that it asks for, and then the addresses of all pools of the
- * segment, one after the other, from a place that is a hash of the MAC, so that a machine that
+ * address that the machine had, the one that it asks for, and then the addresses of all pools of
+ * the segment, one after the other, from a place that is a hash of the MAC, so that a machine that
  * nothing is remembered of gets the same address again. Addresses that were declined or freed, and
  * have rested, are taken only if there is no other.
  *

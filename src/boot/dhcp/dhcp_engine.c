@@ -5,13 +5,13 @@
 #include "base/err.h"
 #include "boot/dhcp/dhcp_private.h"
 
-/* This file owns the state of the server and the order in which a packet is examined: form, service,
- * segment, client, message type. The result of each packet is counted once for each time it is
- * handled: a DISCOVER that waits for a probe is counted as "probing" and later as "offer".
+/* This file owns the state of the server and the order in which a packet is examined: form,
+ * service, segment, client, message type. The result of each packet is counted once for each time
+ * it is handled: a DISCOVER that waits for a probe is counted as "probing" and later as "offer".
  *
  * A request that waits is kept as its packet. When the result of a probe comes, the result is
- * remembered and the packet is handled again from the start, so a change of the view in the meantime
- * counts. The answer of the daemon is final, and only the reply is built again. */
+ * remembered and the packet is handled again from the start, so a change of the view in the
+ * meantime counts. The answer of the daemon is final, and only the reply is built again. */
 
 static const char *const type_names[] = {
 #define T(upper, name) name,

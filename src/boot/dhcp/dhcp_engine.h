@@ -5,9 +5,9 @@
  * bounded: tables have a fixed number of entries and lose the oldest one when they are full.
  *
  * A machine is identified by the hardware address of the client (chaddr), never by a client id. A
- * known machine is one whose MAC is in the view: it gets its own address (a reservation) and nothing
- * is written. Other machines get a lease of a pool range, which the daemon makes durable before it
- * is acknowledged.
+ * known machine is one with a MAC that is in the view: it gets its own address (a reservation) and
+ * nothing is written. Other machines get a lease of a pool range, which the daemon makes durable
+ * before it is acknowledged.
  *
  * Addresses are numbers in host order, MACs 48-bit numbers (base/net/mac.h), times ms of a
  * monotonic clock. Call view_refresh() before the functions here.

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* The segment of a client is found by the relay (sub-option 5 of option 82, RFC 3527, or giaddr), by
- * the address of a client that renews by unicast through routers, or by the addresses of the
+/* The segment of a client is found by the relay (sub-option 5 of option 82, RFC 3527, or giaddr),
+ * by the address of a client that renews by unicast through routers, or by the addresses of the
  * interface. Only subnets in which an admin network has a range are ours. */
 
 enum { SUB_OPTION_LINK_SELECTION = 5 };

@@ -2,8 +2,8 @@
 
 #include "model/network_record.h"
 
-/* Machines without a reservation on the segment: unknown ones, other MACs of a node whose reservation
- * is in use, and nodes without an address there.
+/* Machines without a reservation on the segment: unknown ones, other MACs of a node whose
+ * reservation is in use, and nodes without an address there.
  *
  * A lease is stored for four lease times and renewed from memory while two are left, so that most
  * renewals need no daemon. Everything else is taken from the daemon first, which makes the lease
@@ -29,7 +29,8 @@ bool dhcp_find_lease(const struct dhcp_work *w, uint32_t address, struct view_le
            out->mac == w->mac && out->ends_ms > w->now_ms;
 }
 
-bool dhcp_has_lease(const struct dhcp_work *w)
+/* A live lease of any address. */
+static bool dhcp_has_lease(const struct dhcp_work *w)
 {
     struct view_lease lease;
     for (int64_t id = 0; view_next_lease_of_mac(w->v, w->mac, id, &lease); id = lease.id)

@@ -110,7 +110,6 @@ bool dhcp_holds_reservation(const struct dhcp_work *w, uint32_t address);
 
 /* The live lease that the client has of the address. */
 bool dhcp_find_lease(const struct dhcp_work *w, uint32_t address, struct view_lease *out);
-bool dhcp_has_lease(const struct dhcp_work *w); /* of any address */
 /* True if the network answers the client although it has no reservation there. */
 bool dhcp_is_eligible(const struct dhcp_work *w, int64_t network);
 /* The binding of an address in a pool of the segment; false if it is in none. */

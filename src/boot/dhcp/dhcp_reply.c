@@ -6,8 +6,8 @@
 
 /* Replies. Options are written in the order of their importance, because a client may accept 576
  * bytes only: first what makes it a reply to this client, then what the client needs to boot, then
- * the parameters in the order of its option 55. What does not fit is left out, shorter options after
- * it may still fit. The relay option is the last one, and its room is reserved. */
+ * the parameters in the order of its option 55. What does not fit is left out, shorter options
+ * after it may still fit. The relay option is the last one, and its room is reserved. */
 
 enum { SIZE_MAX_ETHERNET = 1500, SUB_OPTION_NO_PXEDHCP = 176 };
 

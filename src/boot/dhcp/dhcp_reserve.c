@@ -2,10 +2,10 @@
 
 #include "base/net/ip.h"
 
-/* Known machines. The reservation of a machine is one of its addresses whose subnet is the segment.
- * One MAC of a node has it at a time: the table of holders keeps which, for the time of the lease
- * that was granted, or of the offer. It is memory only; after a restart the first MAC that asks gets
- * the address, unless an ARP probe finds another MAC of the node with it. */
+/* Known machines. The reservation of a machine is one of its addresses whose subnet is the
+ * segment. One MAC of a node has it at a time: the table of holders keeps which, for the time of
+ * the lease that was granted, or of the offer. It is memory only; after a restart the first MAC
+ * that asks gets the address, unless an ARP probe finds another MAC of the node with it. */
 
 struct reservation_search {
     uint32_t wanted;
@@ -28,7 +28,7 @@ bool dhcp_holds_reservation(const struct dhcp_work *w, uint32_t address)
 }
 
 /* The binding of an address of the machine, if it is on this segment. An address that only the hint
- * of the node names has no network: it must lie in a subnet of the segment. */
+ * of the node names has no network: it must be in a subnet of the segment. */
 static bool dhcp_bind_address(const struct dhcp_work *w, const struct boot_address *address,
                               struct dhcp_binding *out)
 {
@@ -94,9 +94,9 @@ enum reservation dhcp_find_reservation(struct dhcp_work *w, uint32_t wanted,
     return search.found;
 }
 
-/* The offer reserves the address for this MAC for a short time, so that two MACs of a node that start
- * together do not both get it. A MAC that has it is not probed for: it may be the one that answers. A
- * segment behind a relay cannot be probed. */
+/* The offer reserves the address for this MAC for a short time, so that two MACs of a node that
+ * start together do not both get it. A MAC that has it is not probed for: it may be the one that
+ * answers. A segment behind a relay cannot be probed. */
 enum dhcp_result dhcp_offer_reservation(struct dhcp_work *w, const struct dhcp_binding *binding)
 {
     struct dhcp *d = w->d;

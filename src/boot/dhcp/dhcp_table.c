@@ -2,9 +2,9 @@
 
 #include "base/err.h"
 
-/* An array of entries with an index by key, and a list in the order of writing, at whose end entries
- * are lost. The array is not cleared at first: entries from `used` on were never touched, so that a
- * large table needs memory only for what it holds. */
+/* An array of entries with an index by key, and a list in the order of writing, at whose end
+ * entries are lost. The array is not cleared at first: entries from `used` on were never touched,
+ * so that a large table needs memory only for what it holds. */
 
 void dhcp_table_init(struct dhcp_table *t, struct heap *h, struct arena *a, uint32_t max)
 {

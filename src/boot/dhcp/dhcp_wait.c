@@ -4,10 +4,11 @@
 
 #include "base/err.h"
 
-/* Requests that wait for an ARP probe or for the daemon. Each client has at most one; its packet is
- * kept, and handled again when the result is there. A repeated packet replaces the kept one, because
- * the client expects the transaction id of its last message. The token of an action is the MAC with
- * a counter above it, so a result for an earlier action of the same client is recognised. */
+/* Requests that wait for an ARP probe or for the daemon. Each client has at most one; its packet
+ * is kept, and handled again when the result is there. A repeated packet replaces the kept one,
+ * because the client expects the transaction id of its last message. The token of an action is the
+ * MAC with a counter above it, so a result for an earlier action of the same client is recognised.
+ * */
 
 #define TOKEN_MAC ((UINT64_C(1) << 48) - 1)
 

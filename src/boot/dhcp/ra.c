@@ -6,8 +6,8 @@
 #include "boot/dhcp/dhcp_private.h"
 
 /* The advertisement has no flags, no lifetime, no prefix, and one option: the hardware address of
- * the interface. It goes to the sender of the solicitation, or, if the sender has no address yet, to
- * all nodes. */
+ * the interface. It goes to the sender of the solicitation, or, if the sender has no address yet,
+ * to all nodes. */
 
 enum {
     ICMP6_SOLICITATION = 133,

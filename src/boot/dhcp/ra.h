@@ -1,9 +1,9 @@
 /* ra.h - bare router advertisements of IPv6 (RFC 4861).
  *
  * iPXE waits 16 seconds for an IPv6 router before it continues. A router advertisement with
- * lifetime 0 and without a prefix ends the wait: it makes the sender no router of anyone. It is sent
- * only as the answer to a solicitation of a machine that boots, and never where another router may
- * be: on an interface of a host that forwards IPv6, or where another advertisement was received.
+ * lifetime 0 and without a prefix ends the wait, and adds no route to any host. It is sent only as
+ * the answer to a solicitation of a machine that boots, and never where another router may be: on
+ * an interface of a host that forwards IPv6, or where another advertisement was received.
  */
 #pragma once
 

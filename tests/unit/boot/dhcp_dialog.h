@@ -253,6 +253,8 @@ static inline void dialog_interface(struct dialog *d, uint32_t slot, bool forwar
     dhcp_set_interface(&d->dhcp, &interface);
 }
 
+static inline void dialog_input(struct dialog *d, struct str text);
+
 /* A server whose interface is served already, unless `is_new`. */
 static inline struct dialog *dialog_new(bool is_new)
 {
@@ -274,10 +276,8 @@ static inline struct dialog *dialog_new(bool is_new)
     dialog_interface(d, 0, false);
     dialog_interface(d, 1, false);
     if (!is_new) {
-        d->out = (struct dhcp_out){.arena = &d->arena};
-        dhcp_tick(&d->dhcp, &d->view, d->now_ms, &d->out);
-        d->now_ms += 4000;
-        dhcp_tick(&d->dhcp, &d->view, d->now_ms, &d->out);
+        dialog_input(d, STR("wait 0"));
+        dialog_input(d, STR("wait 4"));
         CHECK(dhcp_interface_phase(&d->dhcp, 0) == DHCP_PHASE_SERVED);
     }
     return d;

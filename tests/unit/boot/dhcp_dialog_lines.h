@@ -332,7 +332,7 @@ static inline void dialog_fail(const struct dialog *d, struct str input, struct 
     fprintf(stderr, "> %.*s\nexpected: %.*s\n", STR_FMT_ARGS(input), STR_FMT_ARGS(expected));
     for (uint32_t i = 0; i < d->line_count; i++)
         fprintf(stderr, "came: %s\n", d->lines[i]);
-    CHECK(!"the dialog is another one");
+    check_failed(__FILE__, __LINE__, "the dialog is another one");
 }
 
 /* Execute a dialog, whose lines end with a newline. */
