@@ -183,8 +183,8 @@ static inline void dialog_put_lease(struct dialog *d, const struct dialog_line *
 }
 
 /* Networks: admin (1, 10.0.0.0/24, pool .100 to .103, router .254), big (2, 10.1.0.0/16, pool
- * 10.1.0.10 to 10.1.0.19), far (3, 10.9.0.0/24, behind a relay), and unmanaged (4), which no machine
- * boots in. */
+ * 10.1.0.10 to 10.1.0.19), far (3, 10.9.0.0/24, behind a relay), and unmanaged (4), in which no
+ * machine boots. */
 static inline void dialog_put_plan(struct dialog *d)
 {
     static const char *const networks[][2] = {

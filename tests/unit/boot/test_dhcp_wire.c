@@ -1,8 +1,8 @@
-/* Goal: DHCP messages are parsed and built as RFC 2131, 2132 and 3396 describe, and what is not well
- * formed is refused.
- * Method: messages are built and parsed again; then each is cut after every byte and changed in every
- * byte, in blocks that end where the message ends, so that AddressSanitizer reports a read past
- * them. */
+/* Goal: DHCP messages are parsed and built as RFC 2131, 2132 and 3396 describe, and what is not
+ * well formed is refused.
+ * Method: messages are built and parsed again; then each is cut after every byte and changed in
+ * every byte, in blocks that end where the message ends, so that AddressSanitizer reports a read
+ * past them. */
 #include <stdlib.h>
 #include <string.h>
 
