@@ -7,8 +7,9 @@
  * clients can distinguish them without parsing the text.
  *
  * Order. At most one fault of each kind is reported, always in this order: stopping, store,
- * supervisor, clock, foreign DHCP server. Clients print them in the order of the list, so equal states give equal
- * replies. Texts that their module may overwrite are copied into the arena of the reply.
+ * supervisor, clock, foreign DHCP server. Clients print them in the order of the list, so equal
+ * states give equal replies. Texts that their module may overwrite are copied into the arena of the
+ * reply.
  *
  * Failure. No function here can fail; without faults the count is 0.
  */

@@ -1,9 +1,9 @@
-/* Goal: no sequence of packets, results and times makes the DHCP server give an address to the wrong
- * client, send a packet that is too long or not well formed, or read past a packet.
+/* Goal: no sequence of packets, results and times makes the DHCP server give an address to the
+ * wrong client, send a packet that is too long or not well formed, or read past a packet.
  * Method: the input is a list of steps against a server with a small plan of networks, machines and
  * leases (dhcp_dialog.h). After each step all actions are checked against the view, which does not
- * change, and against the leases that the input has granted. Packets are in blocks that end where the
- * packet ends. */
+ * change, and against the leases that the input has granted. Packets are in blocks that end where
+ * the packet ends. */
 #include "tests/unit/boot/dhcp_dialog.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -75,8 +75,8 @@ static bool is_pool_address(uint32_t address)
     return false;
 }
 
-/* An address for a client: its reservation, or one of a pool that no machine, router or other client
- * has. */
+/* An address for a client: its reservation, or one of a pool that no machine, router or other
+ * client has. */
 static void check_address(uint64_t mac, uint32_t address, bool is_ack)
 {
     const int64_t node = view_machine_of_mac(&site->view, mac);
@@ -169,8 +169,8 @@ static struct str next_block(struct source *s, uint32_t len, char **out_block)
     return (struct str){*out_block, len};
 }
 
-/* Flags: interface in bits 0 and 1, sent to our address in bit 2, an address of ours for the answer in
- * bit 3, from ciaddr in bit 4. */
+/* Flags: interface in bits 0 and 1, sent to our address in bit 2, an address of ours for the answer
+ * in bit 3, from ciaddr in bit 4. */
 static void step_packet(struct source *s)
 {
     char *block;

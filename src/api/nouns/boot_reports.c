@@ -7,9 +7,9 @@
 #include "base/net/ip.h"
 #include "base/net/mac.h"
 
-/* What boot servers report (docs/spec/boot.md, "Boot servers"): the boot servers of the admin nodes,
- * and the last events of the boots of a machine. The reports are in the memory of the daemon and
- * not in the store; the file has no state, and nothing is changed.
+/* What boot servers report (docs/spec/boot.md, "Boot servers"): the boot servers of the admin
+ * nodes, and the last events of the boots of a machine. The reports are in the memory of the daemon
+ * and not in the store; the file has no state, and nothing is changed.
  *
  * Failure: a daemon without reports gives empty lists. An unknown node is 404. */
 

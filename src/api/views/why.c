@@ -10,8 +10,9 @@
  * first causes in groups, and faults of the installation.
  *
  * The causes come from the core; a power action that failed and is about to be retried, and what
- * boot servers reported about a machine, are known to the daemon only and are appended. A deployment is walked in steps of a stream, which writes no
- * pieces: the last step makes the whole reply.
+ * boot servers reported about a machine, are known to the daemon only and are appended. A
+ * deployment is walked in steps of a stream, which writes no pieces: the last step makes the whole
+ * reply.
  *
  * Owns the walk of a deployment (struct why_walk of the core). It is closed when the reply is made
  * at once, otherwise by long_why_fini(), however the stream ends.

@@ -425,13 +425,20 @@ void dhcp_receive(struct dhcp *d, const struct view *v, const struct dhcp_packet
 
 /* ---- results of actions ---- */
 
-/* Another MAC of the same node has the reservation: it is in use, which is no conflict. */
-static bool dhcp_is_own_machine(const struct view *v, uint64_t mac, uint64_t other)
+/* Another host has the address: it is not offered for a while. */
+static void dhcp_note_conflict(struct dhcp_work *w, const struct dhcp_binding *binding,
+                               uint64_t other_mac)
 {
-    const int64_t node = view_machine_of_mac(v, mac);
-    return mac == other || (node && view_machine_of_mac(v, other) == node);
+    dhcp_note_probe(w->d, binding->address, PROBE_CONFLICT, w->now_ms);
+    struct dhcp_action *action = dhcp_observe(
+        w, binding->range ? DHCP_OBSERVED_POOL_CONFLICT : DHCP_OBSERVED_RESERVATION_CONFLICT,
+        binding->address);
+    if (action)
+        action->other_mac = other_mac;
 }
 
+/* Another MAC of the node that answers for its reservation has it: the address is in use, which is
+ * no conflict. */
 void dhcp_probed(struct dhcp *d, const struct view *v, const struct dhcp_probed *probed,
                  struct dhcp_out *out)
 {
@@ -439,25 +446,21 @@ void dhcp_probed(struct dhcp *d, const struct view *v, const struct dhcp_probed 
     if (!dhcp_end_wait(d, DHCP_PROBE, probed->token, out->arena, &waiting))
         return;
     waiting.packet.now_ms = probed->now_ms;
+    const struct dhcp_binding *binding = &waiting.binding;
     struct dhcp_work *w = dhcp_start(d, v, &waiting.packet, out);
     must(dhcp_parse(waiting.packet.bytes, w->a, &w->m));
     w->mac = w->m.head.mac;
     w->node = view_machine_of_mac(v, w->mac);
-    const uint32_t address = waiting.binding.address;
-    const bool is_reservation = waiting.binding.range == 0;
-    if (!probed->mac || dhcp_is_own_machine(v, w->mac, probed->mac)) {
-        dhcp_note_probe(d, address, PROBE_CLEAR, w->now_ms);
-        if (is_reservation && probed->mac && probed->mac != w->mac)
-            dhcp_table_put(&d->holders, address,
-                           w->now_ms + (int64_t)waiting.binding.lease_s * 1000)
-                ->value = probed->mac;
+    const bool is_own =
+        !binding->range && probed->mac && w->node && view_machine_of_mac(v, probed->mac) == w->node;
+    if (probed->mac && probed->mac != w->mac && !is_own) {
+        dhcp_note_conflict(w, binding, probed->mac);
     } else {
-        dhcp_note_probe(d, address, PROBE_CONFLICT, w->now_ms);
-        struct dhcp_action *action = dhcp_observe(
-            w, is_reservation ? DHCP_OBSERVED_RESERVATION_CONFLICT : DHCP_OBSERVED_POOL_CONFLICT,
-            address);
-        if (action)
-            action->other_mac = probed->mac;
+        dhcp_note_probe(d, binding->address, PROBE_CLEAR, w->now_ms);
+        if (is_own && probed->mac != w->mac)
+            dhcp_table_put(&d->holders, binding->address,
+                           w->now_ms + (int64_t)binding->lease_s * 1000)
+                ->value = probed->mac;
     }
     w->node = 0;
     d->counters[DHCP_TYPE_DISCOVER][dhcp_answer(w, DHCP_TYPE_DISCOVER)]++;

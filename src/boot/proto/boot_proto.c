@@ -4,8 +4,8 @@
 #include "model/limits.h"
 
 /* Encoding and decoding are generated from the field lists of boot_proto.h. boot_message_decode is
- * the only place that validates: bytes of a peer are refused here as a whole, so that later code can
- * rely on every field. Both directions are bounded by BOOT_BODY_MAX. */
+ * the only place that validates: bytes of a peer are refused here as a whole, so that later code
+ * can rely on every field. Both directions are bounded by BOOT_BODY_MAX. */
 
 enum { LENGTH_SIZE = 4, MAC_BITS = 48, IPV4_BITS = 32, DIGEST_SIZE = 16 };
 

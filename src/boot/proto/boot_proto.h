@@ -5,12 +5,13 @@
  * keeps no state: the strings of a decoded message point into the bytes that were given to
  * boot_message_decode.
  *
- * Order. The boot server sends HELLO first, and the daemon answers with WELCOME, or with REFUSED and
- * the end of the connection. Then the daemon sends CONFIG, and a base image: BASE, ENTRIES, SEALED.
- * What follows is sent for each durable turn that changed the boot view: ENTRIES and REMOVED as often
- * as needed, then AT. A CONFIG replaces the one before it at once. A boot server applies
- * everything up to an AT or SEALED at once and acknowledges it with TAKEN. Changes that arrive
- * between BASE and SEALED belong to the base image. A new BASE replaces one that is not sealed.
+ * Order. The boot server sends HELLO first, and the daemon answers with WELCOME, or with REFUSED
+ * and the end of the connection. Then the daemon sends CONFIG, and a base image: BASE, ENTRIES,
+ * SEALED. What follows is sent for each durable turn that changed the boot view: ENTRIES and
+ * REMOVED as often as needed, then AT. A CONFIG replaces the one before it at once. A boot server
+ * applies everything up to an AT or SEALED at once and acknowledges it with TAKEN. Changes that
+ * arrive between BASE and SEALED belong to the base image. A new BASE replaces one that is not
+ * sealed.
  */
 #pragma once
 

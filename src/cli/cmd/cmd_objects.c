@@ -145,6 +145,49 @@ enum cli_exit cmd_objects_boot_due(struct cli_request *req)
     return status;
 }
 
+/* ---- boot servers and boots: lists that are no objects ---- */
+
+static enum cli_exit objects_print_rows(struct cli_request *req, const struct api_request *call,
+                                        const struct cli_column *columns, uint32_t count)
+{
+    const struct cli_noun *noun = req->noun;
+    const struct cli_noun shown = {.name = noun->name,
+                                   .collection = "nodes",
+                                   .key = columns[0].field,
+                                   .columns = columns,
+                                   .column_count = count};
+    const struct json *list;
+    const enum cli_exit status = request_send(req, call, &list);
+    if (status == CLI_OK) {
+        req->noun = &shown;
+        output_list(req, list);
+        req->noun = noun;
+    }
+    return status;
+}
+
+enum cli_exit cmd_objects_boot_status(struct cli_request *req)
+{
+    static const struct cli_column columns[] = {
+        {"node", NULL},      {"connected", NULL},  {"interfaces", NULL}, {"http_port", NULL},
+        {"sent_turn", NULL}, {"taken_turn", NULL}, {"status", NULL}};
+    const struct api_request call = {.path = STR("boot_servers")};
+    return objects_print_rows(req, &call, columns, sizeof columns / sizeof *columns);
+}
+
+enum cli_exit cmd_objects_boot_events(struct cli_request *req)
+{
+    static const struct cli_column columns[] = {
+        {"at", NULL},      {"event", NULL},      {"server", NULL}, {"mac", NULL},
+        {"address", NULL}, {"generation", NULL}, {"detail", NULL}};
+    struct api_request call = {0};
+    const enum cli_exit status = request_path(req, req->args->words[0], &call.path);
+    if (status != CLI_OK)
+        return status;
+    call.path = request_join(req, call.path, "boots");
+    return objects_print_rows(req, &call, columns, sizeof columns / sizeof *columns);
+}
+
 /* ---- create, update, destroy ---- */
 
 enum cli_exit cmd_objects_create(struct cli_request *req)

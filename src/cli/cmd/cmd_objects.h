@@ -17,6 +17,10 @@ enum cli_exit cmd_objects_act(struct cli_request *req);
 enum cli_exit cmd_objects_show_below(struct cli_request *req);
 /* Print the machines that a noderole must still publish: a page, and how to get the next one. */
 enum cli_exit cmd_objects_boot_due(struct cli_request *req);
+/* Print the boot servers of the admin nodes. */
+enum cli_exit cmd_objects_boot_status(struct cli_request *req);
+/* Print the last events of the boots of a node. */
+enum cli_exit cmd_objects_boot_events(struct cli_request *req);
 
 /* Print the list once, without --watch. */
 enum cli_exit cmd_objects_list_once(struct cli_request *req);

@@ -1,7 +1,6 @@
 #include "cli/cmd/nouns_private.h"
 
 #include "cli/cmd/cmd_auth.h"
-#include "cli/cmd/cmd_boot.h"
 #include "cli/cmd/cmd_log.h"
 #include "cli/cmd/cmd_networks.h"
 #include "cli/cmd/cmd_redeploy.h"
@@ -100,7 +99,7 @@ static const struct cli_verb node_verbs[] = {
      .operands = "NODE",
      .summary = "List what boot servers answered the machine, oldest first",
      .help = "The last 64 events: addresses, boot files, scripts, installers.\n",
-     .run_online = cmd_boot_events,
+     .run_online = cmd_objects_boot_events,
      .options = SHOWN,
      .operands_min = 1,
      .operands_max = 1},

@@ -1,7 +1,7 @@
 #include "cli/cmd/nouns_private.h"
 
-#include "cli/cmd/cmd_boot.h"
 #include "cli/cmd/cmd_networks.h"
+#include "cli/cmd/cmd_objects.h"
 
 /* Constant tables: the nouns of the command line about networks, addresses, interfaces and DNS
  * names, with the verbs and the table columns of each. nouns_config.c explains how to read an
@@ -249,7 +249,7 @@ static const struct cli_verb boot_verbs[] = {
      .summary = "List the boot servers of the admin nodes",
      .help = "Whether each is connected, the interfaces that it serves, the turn of the boot\n"
              "view that it was sent and has acknowledged, and what it cannot serve.\n",
-     .run_online = cmd_boot_status,
+     .run_online = cmd_objects_boot_status,
      .options = SHOWN},
 };
 

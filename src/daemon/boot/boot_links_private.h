@@ -1,6 +1,6 @@
 /* boot_links_private.h - what the files of daemon/boot share: boot_links.c (socket, connections,
- * notices to the core), boot_publish.c (base images and changes), boot_requests.c (leases, grants,
- * documents). */
+ * notices to the core), boot_messages.c (what arrives), boot_publish.c (base images and changes),
+ * boot_requests.c (leases, grants, documents). */
 #pragma once
 
 #include "boot/proto/boot_proto.h"
@@ -106,6 +106,16 @@ struct boot_link *boot_links_find(struct boot_links *all, uint64_t id);
 /* Queue an event for the core; an acknowledgement replaces an earlier one that is still queued. */
 void boot_links_notify(struct boot_links *all, int64_t node_id, enum boot_event event, int64_t turn,
                        struct str text);
+
+/* True if such a warning was logged a short time ago. */
+bool boot_links_has_warned(struct boot_links *all);
+/* Send what is queued, and wait for the rest. */
+void boot_link_flush(struct boot_link *l);
+
+/* ---- boot_messages.c ---- */
+
+/* False: the message is not legal at this point. */
+bool boot_message_take(struct boot_link *l, const struct boot_message *message);
 
 /* ---- boot_publish.c ---- */
 

@@ -183,12 +183,12 @@ bool boot_seen_explain(const struct boot_seen *seen, int64_t node_id, int64_t no
         seen_explain_conflict(e, a, out_reason);
         return true;
     }
-    *out_reason = (struct reason){
-        .code = REASON_BOOT_SILENT,
-        .subject = what,
-        .text = STR_CONCAT(a, STR("the last event of its boot, "),
-                           seen_age_text(a, now_ms - e->wall_ms), STR(" ago, is "), what,
-                           detail.len ? STR(" (") : STR(""), detail,
-                           detail.len ? STR(")") : STR(""), STR("; it has not reported since"))};
+    const struct str about = detail.len ? STR_CONCAT(a, what, STR(" ("), detail, STR(")")) : what;
+    *out_reason =
+        (struct reason){.code = REASON_BOOT_SILENT,
+                        .subject = what,
+                        .text = STR_CONCAT(a, STR("the last event of its boot, "),
+                                           seen_age_text(a, now_ms - e->wall_ms), STR(" ago, is "),
+                                           about, STR("; it has not reported since"))};
     return true;
 }

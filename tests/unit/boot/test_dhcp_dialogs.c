@@ -99,6 +99,19 @@ TEST(after_a_restart_the_probe_finds_the_mac_that_has_the_reservation)
                    "< probe 10.0.0.101\n");
 }
 
+TEST(another_mac_of_the_node_at_an_address_of_a_pool_is_a_conflict)
+{
+    dialog_with("> machine id=5 name=n5 env=sledgehammer macs=5,6 at=10.9.0.7/24@3\n"
+                "> discover mac=5 want=10.0.0.102" PXE "\n"
+                "< observe no-reservation mac=5 node=5\n"
+                "< probe 10.0.0.102\n"
+                "> probed 6\n"
+                "< observe pool-conflict 10.0.0.102 mac=5 node=5 other=6\n"
+                "< probe 10.*\n"
+                "> probed 5\n"
+                "< offer 10.*\n");
+}
+
 TEST(a_known_machine_without_an_address_on_the_segment_gets_a_lease)
 {
     dialog_with("> machine id=5 name=n5 env=sledgehammer macs=5 at=10.9.0.7/24@3\n"

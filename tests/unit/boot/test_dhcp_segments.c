@@ -197,6 +197,32 @@ TEST(solicitations_that_are_not_well_formed_are_ignored)
 
 /* ---- bounds ---- */
 
+static void put_pool(struct dialog *d, const char *first, const char *last)
+{
+    struct boot_entry e = {.key = {BOOT_RANGE, 12}};
+    e.range = (struct boot_range){
+        .network = 1, .name = STR("DHCP"), .first = str_from(first), .last = str_from(last)};
+    dialog_put(d, &e);
+}
+
+TEST(addresses_of_routers_of_the_server_and_of_the_subnet_itself_are_not_offered)
+{
+    struct dialog *d = dialog_new(false);
+    dialog_run(d, "> settings {\"dhcp\":{\"networks\":{\"big\":{\"unknown\":\"none\"}}}}\n");
+    put_pool(d, "10.0.0.253/24", "10.0.0.255/24");
+    dialog_run(d, "> discover mac=9 want=10.0.0.254" PXE "\n"
+                  "< probe 10.0.0.253\n"
+                  "> discover mac=10 want=10.0.0.255" PXE "\n"
+                  "< observe pool-full mac=10\n"
+                  "> request mac=10 server=10.0.0.1 want=10.0.0.254" PXE "\n");
+    put_pool(d, "10.0.0.0/24", "10.0.0.2/24");
+    dialog_run(d, "> discover mac=9 want=10.0.0.1" PXE "\n"
+                  "< probe 10.0.0.2\n"
+                  "> request mac=11 server=10.0.0.1 want=10.0.0.0" PXE "\n"
+                  "> request mac=11 server=10.0.0.1 want=10.0.0.3" PXE "\n");
+    dialog_free(d);
+}
+
 /* A pool of 65,000 addresses in network 2, which all unknown machines may use. */
 static struct dialog *flood_new(void)
 {

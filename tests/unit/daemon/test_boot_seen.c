@@ -86,7 +86,8 @@ TEST(the_last_event_explains_a_silent_machine)
         const char *detail, *text;
     } rows[] = {
         {BOOT_SEEN_SCRIPT, 12000, "sledgehammer",
-         "the last event of its boot, 12 s ago, is script (sledgehammer); it has not reported since"},
+         "the last event of its boot, 12 s ago, is script (sledgehammer); it has not reported "
+         "since"},
         {BOOT_SEEN_DHCP_ACKED, 119999, "",
          "the last event of its boot, 119 s ago, is dhcp-acknowledged; it has not reported since"},
         {BOOT_SEEN_DHCP_ACKED, 120000, "",
@@ -96,8 +97,8 @@ TEST(the_last_event_explains_a_silent_machine)
         {BOOT_SEEN_SCRIPT, -5, "",
          "the last event of its boot, 0 s ago, is script; it has not reported since"},
         {BOOT_SEEN_ADDRESS_IN_USE, 1, "",
-         "its address 10.0.0.7 is not offered, because the host with the MAC 02:00:00:00:00:09 uses "
-         "it"},
+         "its address 10.0.0.7 is not offered, because the host with the MAC 02:00:00:00:00:09 "
+         "uses it"},
     };
     struct arena a = {0};
     const int64_t now_ms = INT64_C(1700000000000);
