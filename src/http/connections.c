@@ -23,6 +23,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -334,11 +335,35 @@ static bool client_has_left(struct client *c)
            client_is_stuck(c, peer_state);
 }
 
+/* The kernel's struct tcp_info (tcp(7)) has more members than that of the C library. */
+struct acked_info {
+    struct tcp_info info;
+    uint64_t pacing_rate;
+    uint64_t max_pacing_rate;
+    uint64_t bytes_acked;
+};
+_Static_assert(offsetof(struct acked_info, bytes_acked) == 120, "as in <linux/tcp.h>");
+
+/* A file is sent by the kernel without a callback of libmicrohttpd, so the bytes that the client
+ * has acknowledged show whether it reads. Otherwise a long download would count as unread. */
+static void client_note_file_progress(struct client *c)
+{
+    struct exchange *x = c->exchange;
+    struct acked_info info = {0};
+    socklen_t size = sizeof info;
+    if (!x || !x->sends_file || getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
+        info.bytes_acked == x->file_acked)
+        return;
+    x->file_acked = info.bytes_acked;
+    client_progress(c);
+}
+
 /* Disconnect a client that is slow or has left. A suspended connection is not polled by
  * libmicrohttpd, so the handler is notified here; it must still answer the request. */
 static void clients_sweep_one(struct http_server *s, struct client *c, uint64_t now)
 {
     struct exchange *x = c->exchange;
+    client_note_file_progress(c);
     /* A client can only be slow if it has to act next: send its request, or read its stream. */
     const bool is_awaited =
         !c->request_is_complete || (x && x->stream.is_begun && !x->stream.is_paused);

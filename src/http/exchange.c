@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/text/buf.h"
@@ -258,6 +259,37 @@ void http_answer(struct http_request *request, const struct http_answer *answer)
         return;
     }
     exchange_queue_answer(x, answer);
+    if (is_suspended) {
+        MHD_resume_connection(x->connection);
+        http_wake(x->server);
+    }
+}
+
+void http_answer_file(struct http_request *request, const struct http_answer *head,
+                      struct http_file file)
+{
+    struct exchange *x = exchange_of(request);
+    const bool is_suspended = x->state == EXCHANGE_SUSPENDED;
+    must(is_suspended || x->state == EXCHANGE_HANDED);
+    must(x->server->sends_files);
+    exchange_list_remove(x);
+    struct MHD_Response *response =
+        x->connection ? MHD_create_response_from_fd_at_offset64(file.size, file.fd, file.offset)
+                      : NULL;
+    if (!response)
+        ignore(close(file.fd), "it was only read");
+    if (!x->connection) {
+        x->state = EXCHANGE_ANSWERED;
+        exchange_free(x);
+        return;
+    }
+    if (response)
+        exchange_head(x, response, head);
+    x->sends_file = response != NULL;
+    ignore(exchange_queue(x, head->status, response),
+           "without a response the connection is closed");
+    exchange_answered(x);
+    client_progress(x->client);
     if (is_suspended) {
         MHD_resume_connection(x->connection);
         http_wake(x->server);

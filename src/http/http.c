@@ -159,7 +159,12 @@ static bool http_start_listening(struct http_server *s, const struct opening *o)
 /* The connection limit of libmicrohttpd is above that of the slots and never reached. */
 static bool http_start_mhd(struct http_server *s, const struct opening *o)
 {
-    const struct MHD_OptionItem no_tls[] = {{MHD_OPTION_END, 0, NULL}};
+    /* libmicrohttpd uses sendfile(2) in a foreign loop only with this option, because it cannot
+     * suppress SIGPIPE there. */
+    const struct MHD_OptionItem no_tls[] = {
+        {s->sends_files ? MHD_OPTION_SIGPIPE_HANDLED_BY_APP : MHD_OPTION_END, 1, NULL},
+        {MHD_OPTION_END, 0, NULL},
+    };
     const struct MHD_OptionItem tls[] = {
         {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(uintptr_t)tls_retrieve},
         {MHD_OPTION_HTTPS_PRIORITIES, 0, "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"},
@@ -236,6 +241,7 @@ static void http_server_free(struct http_server *s)
     clients_fini(s);
     tls_fini(s);
     free(s->proxies);
+    free(s->interface);
     if (handles == 0)
         free(s);
 }
@@ -250,6 +256,12 @@ static bool http_copy_proxies(struct http_server *s, const struct http_options *
     memcpy(s->proxies, o->proxies, o->proxy_count * sizeof *s->proxies);
     s->proxy_count = o->proxy_count;
     return true;
+}
+
+static bool http_copy_interface(struct http_server *s, const struct http_options *o)
+{
+    s->interface = o->interface ? strdup(o->interface) : NULL;
+    return s->interface || !o->interface;
 }
 
 static void http_set_limits(struct http_server *s, const struct http_options *o)
@@ -279,13 +291,14 @@ struct http_server *http_open(uv_loop_t *loop, const struct http_options *option
     }
     s->handler = handler;
     s->listen_fd = -1;
+    s->sends_files = options->sends_files;
     http_set_limits(s, options);
     /* The order of dependencies: libmicrohttpd needs slots and TLS, the loop needs the sockets. */
-    const bool is_open = ((clients_init(s) && http_copy_proxies(s, options)) ||
-                          http_fail(&o.why, "out of memory")) &&
-                         http_parse_address(&o) && http_open_tls(s, &o) &&
-                         http_start_listening(s, &o) && http_start_mhd(s, &o) &&
-                         http_watch(s, loop, &o);
+    const bool is_open =
+        ((clients_init(s) && http_copy_proxies(s, options) && http_copy_interface(s, options)) ||
+         http_fail(&o.why, "out of memory")) &&
+        http_parse_address(&o) && http_open_tls(s, &o) && http_start_listening(s, &o) &&
+        http_start_mhd(s, &o) && http_watch(s, loop, &o);
     if (is_open)
         return s;
     http_server_free(s);

@@ -104,9 +104,11 @@ struct http_handler {
 };
 
 struct http_options {
-    const char *address;  /* "127.0.0.1", "::1", ... */
-    uint16_t port;        /* 0: any free port; see http_port() */
-    const char *tls_cert; /* PEM files; both or none */
+    const char *address;   /* "127.0.0.1", "::1", ... */
+    const char *interface; /* only connections through this network interface; NULL: all */
+    bool sends_files;      /* http_answer_file() may be used; the caller must ignore SIGPIPE */
+    uint16_t port;         /* 0: any free port; see http_port() */
+    const char *tls_cert;  /* PEM files; both or none */
     const char *tls_key;
     uint32_t body_max;        /* bytes; 0: 4 MiB. A larger body is answered 413 */
     uint32_t body_total_max;  /* bytes of all bodies in memory; 0: 64 MiB. A request that exceeds it
@@ -173,6 +175,19 @@ struct str http_header(const struct http_request *request, const char *name);
 bool http_query(const struct http_request *request, struct str name, struct str *out_value);
 
 void http_answer(struct http_request *request, const struct http_answer *answer);
+
+/* A part of a regular file. */
+struct http_file {
+    int fd;
+    uint64_t offset;
+    uint64_t size; /* bytes; the file must have them when they are sent */
+};
+
+/* As http_answer(), but the body is the part of the file and that of `head` is ignored. Takes
+ * ownership of the descriptor. The bytes are sent by sendfile(2), without a copy in this process.
+ * A client that does not read for the idle time is disconnected. */
+void http_answer_file(struct http_request *request, const struct http_answer *head,
+                      struct http_file file);
 
 /* --- memory of answers ------------------------------------------------------------------------*/
 

@@ -103,7 +103,9 @@ struct exchange {
     uint32_t body_announced; /* Content-Length; 0: chunked        */
     uint64_t body_seen;      /* bytes received, dropped ones included */
     struct http_stream stream;
-    size_t held; /* bytes that are counted for its answer */
+    bool sends_file;     /* the answer is a file */
+    uint64_t file_acked; /* bytes that the client had acknowledged at the last sweep */
+    size_t held;         /* bytes that are counted for its answer */
     struct exchange *next;
     struct exchange **link; /* the pointer to this element in the list of pending or streams */
 };
@@ -132,6 +134,8 @@ struct http_server {
     int handle_error;        /* libuv error of the handle that failed */
     uint16_t port;
     bool is_secure;
+    bool sends_files;
+    char *interface; /* NULL: all */
     bool is_running; /* MHD_run is on the stack             */
     bool was_called; /* it has called one of our callbacks  */
     bool is_quiet;   /* http_quiesce() was called           */

@@ -44,6 +44,8 @@ bool listener_open(struct http_server *s, const struct sockaddr *address, sockle
         return false;
     s->listen_fd = fd;
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        (s->interface && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, s->interface,
+                                    (socklen_t)strlen(s->interface)) != 0) ||
         (address->sa_family == AF_INET6 &&
          setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0) ||
         bind(fd, address, size) != 0 || listen(fd, SOMAXCONN) != 0 ||
