@@ -91,10 +91,10 @@ static void dhcp_bind(const struct dhcp_work *w, const struct view_range *range,
 }
 
 static bool dhcp_try(const struct dhcp_work *w, const struct pools *pools, uint32_t address,
-                     struct dhcp_binding *out)
+                     bool may_rest, struct dhcp_binding *out)
 {
     const struct view_range *range = address ? dhcp_find_pool(pools, address) : NULL;
-    if (!range || !dhcp_is_free(w, range, address, true))
+    if (!range || !dhcp_is_free(w, range, address, may_rest))
         return false;
     dhcp_bind(w, range, address, out);
     return true;
@@ -104,7 +104,7 @@ bool dhcp_is_candidate(const struct dhcp_work *w, uint32_t address, struct dhcp_
 {
     struct pools pools;
     dhcp_list_pools(w, &pools);
-    return dhcp_try(w, &pools, address, out);
+    return dhcp_try(w, &pools, address, true, out);
 }
 
 /* The address at a position in all pools. */
@@ -154,8 +154,8 @@ bool dhcp_pick_candidate(const struct dhcp_work *w, struct dhcp_binding *out)
     dhcp_list_pools(w, &pools);
     const struct dhcp_entry *former = dhcp_table_find(&w->d->former, w->mac, w->now_ms);
     const uint32_t wanted = dhcp_get_number(&w->m, DHCP_OPTION_REQUESTED_ADDRESS);
-    return dhcp_try(w, &pools, dhcp_offered_address(w), out) ||
-           dhcp_try(w, &pools, former ? (uint32_t)former->value : 0, out) ||
-           dhcp_try(w, &pools, wanted, out) || dhcp_scan(w, &pools, false, out) ||
+    return dhcp_try(w, &pools, dhcp_offered_address(w), true, out) ||
+           dhcp_try(w, &pools, former ? (uint32_t)former->value : 0, false, out) ||
+           dhcp_try(w, &pools, wanted, false, out) || dhcp_scan(w, &pools, false, out) ||
            dhcp_scan(w, &pools, true, out);
 }

@@ -58,8 +58,6 @@ enum dhcp_result dhcp_note_reply(struct dhcp_work *w)
         action->address = server;
     }
     foreign->missed = 0;
-    if (port->phase == DHCP_PHASE_STARTING && dhcp_is_blocked(port, w->v))
-        port->phase = DHCP_PHASE_BLOCKED;
     return DHCP_RESULT_ACCEPTED;
 }
 

@@ -89,6 +89,10 @@ static inline void dialog_render_send(struct dialog *d, const struct dhcp_action
         dialog_add(line, " to=%s:%u", dialog_dotted(action->address), action->port);
     else
         dialog_add(line, " %s", action->to == DHCP_TO_BROADCAST ? "broadcast" : "hardware");
+    if (m->head.flags & DHCP_FLAG_BROADCAST)
+        dialog_add(line, " flag=b");
+    if (m->head.ciaddr)
+        dialog_add(line, " ci=%s", dialog_dotted(m->head.ciaddr));
     if (m->head.siaddr)
         dialog_add(line, " next=%s", dialog_dotted(m->head.siaddr));
     if (m->head.file.len)
@@ -185,8 +189,9 @@ static inline struct str dialog_build(struct dialog *d, const struct dialog_line
         .ciaddr = dialog_value_address(line, "ci"),
         .yiaddr = dialog_value_address(line, "yi"),
         .giaddr = dialog_value_address(line, "gi"),
-        .mac = is_offer ? MAC_BASE + 0xff00 : dialog_mac(line, "mac")};
-    struct dhcp_writer w = dhcp_begin(&d->arena, &head, 1400, 1);
+        .mac = is_offer && !dialog_value(line, "mac").at ? MAC_BASE + 0xff00
+                                                         : dialog_mac(line, "mac")};
+    struct dhcp_writer w = dhcp_begin(&d->arena, &head, DHCP_PACKET_MAX, 1);
     CHECK(dhcp_put_number(&w, DHCP_OPTION_TYPE, type, 1));
     for (uint32_t code = 1; code < 255; code++)
         dialog_put_value(line, &d->arena, &w, (enum dhcp_option)code);

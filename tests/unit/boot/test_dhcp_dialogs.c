@@ -21,7 +21,7 @@ TEST(a_known_machine_gets_its_reservation_and_nothing_is_written)
                    "> wait 1800\n"
                    "< discover 0.0.0.0 broadcast\n"
                    "> request mac=3 ci=10.0.0.7 from=10.0.0.7 to=10.0.0.1\n"
-                   "< ack 10.0.0.7 to=10.0.0.7:68 lease=3600\n"
+                   "< ack 10.0.0.7 to=10.0.0.7:68 lease=3600 ci=10.0.0.7\n"
                    "> request mac=3 ci=10.0.0.7 from=10.0.0.7\n"
                    "< ack 10.0.0.7 to=10.0.0.7:68\n");
 }
@@ -154,6 +154,33 @@ TEST(of_several_reservations_on_a_segment_the_wanted_one_is_given)
 
 /* ---- REQUEST ---- */
 
+TEST(a_mac_that_is_moved_to_another_node_has_no_reservation_of_the_old_one)
+{
+    dialog_with(N3 "> request mac=3 want=10.0.0.7\n"
+                   "< ack 10.0.0.7\n"
+                   "> wait 200\n"
+                   "> request mac=4 want=10.0.0.7\n"
+                   "< observe reservation-in-use 10.0.0.7 other=3\n"
+                   "< nak 0.0.0.0\n"
+                   "> machine id=3 name=n3 env=local macs=4 at=10.0.0.7/24@1\n"
+                   "> discover mac=4\n"
+                   "< probe 10.0.0.7\n"
+                   "> release mac=3 ci=10.0.0.7 server=10.0.0.1 from=10.0.0.7 to=10.0.0.1\n");
+}
+
+TEST(a_client_that_selects_another_server_frees_its_offer)
+{
+    dialog_with("> discover mac=9 want=10.0.0.101" PXE "\n"
+                "< probe 10.0.0.101\n"
+                "> probed clear\n"
+                "< offer 10.0.0.101\n"
+                "> discover mac=10 want=10.0.0.101" PXE "\n"
+                "< probe 10.*\n"
+                "> request mac=9 server=10.0.0.9 want=10.0.0.101\n"
+                "> discover mac=11 want=10.0.0.101" PXE "\n"
+                "< offer 10.0.0.101\n");
+}
+
 TEST(a_request_that_names_another_server_is_not_answered)
 {
     dialog_with(N3 "> request mac=3 server=10.0.0.9 want=10.0.0.7\n"
@@ -285,6 +312,34 @@ TEST(a_lease_that_the_daemon_refuses_is_a_nak_and_another_address_is_offered)
                 "< probe 10.*\n");
 }
 
+TEST(a_refused_address_is_not_the_former_address_any_more)
+{
+    dialog_with("> discover mac=9 want=10.0.0.101" PXE "\n"
+                "< probe 10.0.0.101\n"
+                "> probed clear\n"
+                "< offer 10.0.0.101\n"
+                "> request mac=9 server=10.0.0.1 want=10.0.0.101" PXE "\n"
+                "< take 10.0.0.101\n"
+                "> taken granted\n"
+                "< ack 10.0.0.101\n"
+                "> request mac=9 server=10.0.0.1 want=10.0.0.101" PXE "\n"
+                "< take 10.0.0.101\n"
+                "> taken refused\n"
+                "< observe lease-refused 10.0.0.101\n"
+                "< nak 0.0.0.0\n"
+                "> wait 61\n"
+                "> discover mac=9" PXE "\n"
+                "< probe 10.1.0.17\n"); /* the hash of the MAC */
+}
+
+TEST(a_lease_that_has_ended_is_not_renewed)
+{
+    dialog_with("> lease id=1 mac=9 at=10.0.0.102/24 left=1\n"
+                "> wait 1\n"
+                "> request mac=9 ci=10.0.0.102 from=10.0.0.102\n"
+                "> release mac=9 ci=10.0.0.102 server=10.0.0.1 from=10.0.0.102 to=10.0.0.1\n");
+}
+
 TEST(a_server_without_the_offer_takes_the_lease_if_the_client_selects_it)
 {
     dialog_with("> request mac=9 server=10.0.0.1 want=10.0.0.101" PXE "\n"
@@ -403,6 +458,7 @@ TEST(an_inform_is_answered_without_an_address)
                    "router=10.0.0.254 file=snponly.efi !lease !t1\n"
                    "> inform mac=3\n"
                    "> inform mac=3 ci=192.0.2.7 from=192.0.2.7\n"
+                   "> inform mac=3 ci=10.9.0.44 from=10.9.0.44\n" /* not on this segment */
                    "> inform mac=9 ci=10.0.0.44 from=10.0.0.44\n"
                    "> inform mac=9 ci=10.0.0.44 from=10.0.0.44" PXE "\n"
                    "< ack 0.0.0.0 to=10.0.0.44:68\n");
@@ -429,12 +485,25 @@ TEST(a_relay_selects_the_network_and_gets_its_option_back)
                 "> request mac=5 gi=10.9.0.2 local=10.0.0.1 server=10.0.0.1 want=10.9.0.7\n"
                 "< ack 10.9.0.7 to=10.9.0.2:67\n"
                 "> request mac=5 gi=10.9.0.2 local=10.0.0.1 want=10.0.0.8 relay=0101aa\n"
-                "< nak 0.0.0.0 to=10.9.0.2:67 82=0101aa\n"
+                "< nak 0.0.0.0 to=10.9.0.2:67 82=0101aa flag=b\n"
                 "> request mac=5 ci=10.9.0.7 from=10.9.0.7 to=10.0.0.1 local=10.0.0.1\n"
                 "< ack 10.9.0.7 to=10.9.0.7:68 server=10.0.0.1\n"
                 "> discover slot=1 mac=5 gi=10.9.0.2 local=192.0.2.1\n"
                 "< offer 10.9.0.7 slot=1 server=192.0.2.1\n"
                 "> discover mac=5 gi=10.9.0.2\n"); /* no address of ours to name */
+}
+
+TEST(a_relay_may_reach_us_at_an_address_of_another_interface)
+{
+    dialog_with(
+        "> discover mac=9 gi=10.9.0.2 local=10.77.0.1 want=10.9.0.105" PXE "\n"
+        "< offer 10.9.0.105 server=10.77.0.1\n"
+        "> request mac=9 gi=10.9.0.2 local=10.77.0.1 server=10.77.0.1 want=10.9.0.105" PXE "\n"
+        "< take 10.9.0.105\n"
+        "> request mac=9 gi=10.9.0.2 local=10.77.0.1 server=10.77.0.1 want=10.9.0.105" PXE "\n"
+        "> request slot=1 mac=9 gi=10.9.0.2 local=10.77.0.1 server=10.77.0.1 "
+        "want=10.9.0.105" PXE "\n"
+        "< take 10.9.0.105\n");
 }
 
 TEST(link_selection_of_a_relay_comes_before_its_address)
@@ -444,6 +513,7 @@ TEST(link_selection_of_a_relay_comes_before_its_address)
                 "< offer 10.9.0.7 to=10.0.0.99:67 82=05040a090002\n"
                 "> discover mac=5 gi=10.0.0.99 local=10.0.0.1 relay=0504c0000202\n" /* not ours */
                 "> discover mac=5 gi=10.0.0.99 local=10.0.0.1 relay=05030a0900\n"
+                "> discover mac=5 gi=172.16.0.9 local=10.0.0.1 relay=05040a090002\n"
                 "> discover mac=9 gi=10.9.0.2 local=10.0.0.1 want=10.9.0.105" PXE "\n"
                 "< offer 10.9.0.105 to=10.9.0.2:67\n");
 }
@@ -464,7 +534,7 @@ TEST(replies_go_where_the_client_receives_them)
                    "> request mac=3 want=10.0.0.7\n"
                    "< ack 10.0.0.7 hardware\n"
                    "> discover mac=3 ci=10.0.0.44\n" /* not the address that it is given */
-                   "< offer 10.0.0.7 hardware\n"
+                   "< offer 10.0.0.7 hardware !ci\n"
                    "> request mac=3 server=10.0.0.1 want=10.0.0.8 ci=10.0.0.8\n"
                    "< nak 0.0.0.0 broadcast\n");
 }

@@ -39,6 +39,7 @@ TEST(a_segment_with_a_foreign_server_is_left_to_it)
     dialog_with_new(N3 "> wait 0\n"
                        "< discover 0.0.0.0\n"
                        "> offer server=10.0.0.9 yi=10.0.0.50 off=1\n" /* of another transaction */
+                       "> offer server=10.0.0.9 yi=10.0.0.50 mac=9\n" /* to another client */
                        "> offer server=10.0.0.9 yi=10.0.0.50\n"
                        "< observe foreign-server 10.0.0.9\n"
                        "> offer server=10.0.0.9 yi=10.0.0.50\n"
@@ -155,6 +156,8 @@ TEST(a_machine_that_boots_gets_a_bare_advertisement)
                    "> solicit bytes=85000000000000000101525400000009\n"
                    "< advertise " RA "\n"
                    "> solicit mac=3 bytes=8500000000000000010152540000000a\n" /* option 1 counts */
+                   "> solicit mac=3 bytes=85000000000000000101535400000003\n" /* a group address */
+                   "< advertise " RA "\n"
                    "> wait 600\n"
                    "< discover 0.0.0.0\n"
                    "> solicit mac=9\n");
@@ -220,6 +223,43 @@ TEST(addresses_of_routers_of_the_server_and_of_the_subnet_itself_are_not_offered
                   "< probe 10.0.0.2\n"
                   "> request mac=11 server=10.0.0.1 want=10.0.0.0" PXE "\n"
                   "> request mac=11 server=10.0.0.1 want=10.0.0.3" PXE "\n");
+    dialog_free(d);
+}
+
+TEST(addresses_that_have_rested_are_taken_last)
+{
+    for (uint32_t mac = 20; mac < 30; mac++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 "> settings {\"dhcp\":{\"networks\":{\"big\":{\"unknown\":\"none\"}}}}\n"
+                 "> lease id=1 mac=7 at=10.0.0.100/24 state=1 left=10\n"
+                 "> lease id=2 at=10.0.0.101/24 state=2 left=10\n"
+                 "> lease id=3 mac=7 at=10.0.0.103/24 state=1 left=10\n"
+                 "> wait 10\n"
+                 "> discover mac=%u want=10.0.0.101" PXE "\n"
+                 "< probe 10.0.0.102\n",
+                 mac);
+        dialog_with(text);
+    }
+}
+
+TEST(pools_of_other_networks_in_the_same_subnet_are_not_used)
+{
+    struct dialog *d = dialog_new(false);
+    struct boot_entry e = {.key = {BOOT_RANGE, 42}};
+    e.range = (struct boot_range){.network = 4,
+                                  .name = STR("dhcp"),
+                                  .first = STR("10.0.0.200/24"),
+                                  .last = STR("10.0.0.250/24")};
+    dialog_put(d, &e);
+    dialog_run(d, "> settings {\"dhcp\":{\"unknown\":\"all\",\"networks\":{\"big\":"
+                  "{\"unknown\":\"none\"}}}}\n"
+                  "> discover mac=8 want=10.0.0.205\n"
+                  "< probe 10.0.0.10*\n"
+                  "> request mac=8 server=10.0.0.1 want=10.0.0.205\n"
+                  "> lease id=1 mac=9 at=10.0.0.205/24 range=42\n"
+                  "> request mac=9 ci=10.0.0.205 from=10.0.0.205\n"
+                  "< nak 0.0.0.0\n");
     dialog_free(d);
 }
 
