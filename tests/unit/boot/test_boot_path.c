@@ -47,6 +47,14 @@ TEST(urls_of_scripts_are_recognized)
     }
 }
 
+TEST(nothing_behind_the_end_of_a_path_is_read)
+{
+    const struct str whole = STR("/boot/52-54-00-00-00-%61%62");
+    CHECK(boot_path_of_url(whole, STR("")).mac == MAC);
+    for (uint32_t len = 0; len < whole.len; len++)
+        CHECK(boot_path_of_url(str_slice(whole, 0, len), STR("")).kind == BOOT_PATH_NONE);
+}
+
 TEST(names_of_scripts_are_recognized)
 {
     static const struct {

@@ -177,8 +177,16 @@ TEST(files_for_grub_and_pxelinux_load_images_but_no_installers)
                "INITRD /initrd.img\n"
                "APPEND " N1_ARGS " console=ttyS0,115200\n");
 
-    static const char *const bootenvs[] = {"debian-12-install", "local", "nothing"};
-    for (uint32_t i = 0; i < 3; i++) {
+    static const struct str plain[] = {{"i", 1}};
+    rack_put_bootenv(r, 8,
+                     (struct boot_bootenv){.name = STR("plain-install"),
+                                           .kernel = STR("k"),
+                                           .method = STR("installer"),
+                                           .initrd_count = 1,
+                                           .initrds = plain});
+    static const char *const bootenvs[] = {"plain-install", "local", "debian-12-install",
+                                           "nothing"};
+    for (uint32_t i = 0; i < 4; i++) {
         rack_boot(r, bootenvs[i], 3);
         request.form = BOOT_FORM_GRUB;
         answer = rack_ask(r, request);
@@ -196,6 +204,11 @@ TEST(files_for_grub_and_pxelinux_load_images_but_no_installers)
     rack_put_bootenv(r, 9, image);
     answer = rack_ask(r, request);
     CHECK(str_eq(answer.bootenv, STR("local")) && answer.reason.len);
+    image.kernel = STR("");
+    image.initrd_count = 0;
+    rack_put_bootenv(r, 9, image);
+    CHECK(str_eq(rack_ask(r, request).bootenv, STR("local")));
+    image.kernel = STR("k");
     image.initrds = two;
     image.initrd_count = 2;
     rack_put_bootenv(r, 9, image);
@@ -283,6 +296,27 @@ TEST(machines_that_are_no_nodes_boot_what_their_network_says)
         const struct boot_answer answer = rack_ask(r, rack_request(RACK_STRANGER, RACK_LEASED));
         CHECK(str_eq(answer.bootenv, str_from(rows[i].booted)) && answer.node == 0);
     }
+    rack_close(r);
+}
+
+TEST(an_address_outside_of_all_ranges_belongs_to_the_network_of_its_subnet)
+{
+    struct rack *r = rack_open();
+    struct boot_entry e = {.key = {BOOT_LEASE, 6},
+                           .lease = {.mac = RACK_STRANGER,
+                                     .network = 3,
+                                     .range = 4,
+                                     .address = STR("10.0.0.100/24"),
+                                     .state = LEASE_LIVE,
+                                     .left_ms = 1000}};
+    rack_put(r, &e);
+    e.key.id = 8;
+    e.lease.address = STR("10.0.1.100/24");
+    rack_put(r, &e);
+    rack_configure(r, "{\"provisioner\":{\"networks\":{\"admin\":{\"unknown\":\"hold\"}}}}");
+    CHECK(str_eq(rack_ask(r, rack_request(RACK_STRANGER, 0x0a000064)).bootenv, STR("hold")));
+    CHECK(
+        str_eq(rack_ask(r, rack_request(RACK_STRANGER, 0x0a000164)).bootenv, STR("sledgehammer")));
     rack_close(r);
 }
 

@@ -188,3 +188,28 @@ TEST(lists_and_texts_are_bounded)
     }
     arena_fini(&a);
 }
+
+TEST(domains_are_bounded)
+{
+    static const struct {
+        uint32_t label, labels;
+        bool is_legal;
+    } rows[] = {{63, 1, true}, {64, 1, false}, {62, 4, true}, {63, 4, false}, {1, 127, true}};
+    for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena a = {0};
+        struct buf text = buf_in(&a);
+        buf_put_z(&text, "{\"dhcp\":{\"domain\":\"");
+        for (uint32_t k = 0; k < rows[i].labels; k++) {
+            buf_put_z(&text, k ? "." : "");
+            for (uint32_t c = 0; c < rows[i].label; c++)
+                buf_put_c(&text, 'a');
+        }
+        buf_put_z(&text, "\"}}");
+        const struct str document = buf_str(&text);
+        struct boot_settings s;
+        boot_settings_read(&a, &document, 1, &s);
+        CHECK((s.all.domain.len != 0) == rows[i].is_legal);
+        CHECK((s.problem.len == 0) == rows[i].is_legal);
+        arena_fini(&a);
+    }
+}

@@ -269,6 +269,22 @@ TEST(a_window_is_sent_at_once_and_continues_after_the_block_that_was_received)
                             "done\n");
 }
 
+TEST(a_block_that_was_sent_before_the_window_was_repeated_may_be_acknowledged)
+{
+    uint64_t readable = 100;
+    const struct tftp_request request = {.block_size = 8, .window = 4};
+    struct tftp_session session;
+    uint8_t packet[TFTP_ERROR_SIZE_MAX];
+    tftp_open(&session, &request, (struct tftp_content){&readable, readable, content_read}, 1500);
+    while (tftp_next_packet(&session, packet, sizeof packet))
+        continue;
+    CHECK(tftp_receive(&session, (struct str){"\0\4\0\1", 4}));
+    CHECK(tftp_next_packet(&session, packet, sizeof packet) && packet[3] == 2);
+    CHECK(tftp_receive(&session, (struct str){"\0\4\0\4", 4}));
+    CHECK(tftp_next_packet(&session, packet, sizeof packet) && packet[3] == 5);
+    CHECK(!tftp_receive(&session, (struct str){"\0\4\0\6", 4})); /* not sent yet */
+}
+
 TEST(a_client_that_does_not_answer_is_given_up)
 {
     check_dialog(9, "> read a octet\n"
@@ -299,6 +315,27 @@ TEST(a_client_that_does_not_answer_is_given_up)
                     "< error 4 illegal TFTP operation\n"
                     "> ack 1\n"
                     "failed\n");
+}
+
+TEST(timeouts_are_counted_from_the_last_progress)
+{
+    uint64_t readable = 8 * 20;
+    const struct tftp_request request = {
+        .options = TFTP_OPTION_BLKSIZE, .block_size = 8, .window = 1};
+    struct tftp_session session;
+    uint8_t packet[TFTP_ERROR_SIZE_MAX];
+    tftp_open(&session, &request, (struct tftp_content){&readable, readable, content_read}, 1500);
+    for (uint32_t block = 0; block <= 21; block++) {
+        for (uint32_t i = 0; i < TFTP_TRIES; i++) {
+            CHECK(session.state == TFTP_SENDING);
+            CHECK(tftp_next_packet(&session, packet, sizeof packet));
+            if (i + 1 < TFTP_TRIES)
+                tftp_timeout(&session);
+        }
+        const char ack[] = {0, 4, 0, (char)block};
+        CHECK(tftp_receive(&session, (struct str){ack, 4}));
+    }
+    CHECK(session.state == TFTP_DONE);
 }
 
 TEST(a_content_that_cannot_be_read_is_an_error)

@@ -174,6 +174,8 @@ static void check_leases(const struct view *v, const struct model *m)
 {
     for (uint32_t k = 0; k < COUNT(some_macs); k++)
         check_leases_of_mac(v, m, some_macs[k]);
+    struct view_lease freed;
+    CHECK(!view_next_lease_of_mac(v, 0, 0, &freed)); /* 0 is no MAC */
     for (uint32_t k = 0; k < COUNT(some_addresses); k++) {
         const uint32_t address = model_address(str_from(some_addresses[k]));
         struct view_lease lease;
