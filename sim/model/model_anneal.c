@@ -11,7 +11,9 @@
  * recognised by changed states and run counts.
  *
  * The order within a pass matters: instant runs are applied first, because their success makes
- * other noderoles ready; then runs that were queued before the pass; then new runs. */
+ * other noderoles ready; then runs that were queued before the pass; then new runs. Of the instant
+ * runs, those that were enqueued are applied in an order in which the core can have executed all of
+ * them (pass_other_was_first()). */
 
 static bool pass_waits_for_hook(const struct model *m, int64_t id)
 {
@@ -241,19 +243,52 @@ static bool pass_run_ends_node(struct model *m, const struct core *c, int64_t id
            !node.node.alive;
 }
 
-/* One scan over all noderoles. Runs that end their node are applied one at a time, and only when no
- * other instant run is left to apply. */
-static bool pass_follow_instant_round(struct model *m, const struct core *c, bool enders)
+/* The enqueued instant run of `other` was executed before the run of this noderole. The enqueued
+ * runs of a node are executed in the order of their ids. A run of a noderole that is ACTIVE sets
+ * its children in TODO to BLOCKED and removes their enqueued runs; so if a child on another node
+ * was executed, it was before. */
+static bool pass_other_was_first(struct model *m, const struct core *c, int64_t id, int64_t other)
+{
+    struct record record;
+    const struct model_run *own = pass_find_queued(m, id, 0);
+    const struct model_run *queued = pass_find_queued(m, other, 0);
+    if (!queued || !pass_was_instant(c, m, other) || !pass_may_be_instant(m, other))
+        return false;
+    if (m->noderoles[other].node_id == m->noderoles[id].node_id)
+        return own && queued->id < own->id;
+    must(core_record(c, TABLE_NODEROLE, other, &record));
+    return m->noderoles[id].state == NODEROLE_ACTIVE && model_is_parent(m, id, other) &&
+           record.noderole.run_count > m->noderoles[other].run_count;
+}
+
+static bool pass_was_first(struct model *m, const struct core *c, int64_t id)
+{
+    MODEL_NODEROLES(m, other)
+    {
+        if (other != id && !pass_run_ends_node(m, c, other) &&
+            pass_other_was_first(m, c, id, other))
+            return false;
+    }
+    return true;
+}
+
+enum pass_order { PASS_IN_ORDER, PASS_IN_ANY_ORDER };
+
+/* One scan over all noderoles, or up to the first run that is applied in any order: so are those
+ * that end their node, when no other instant run is left to apply. */
+static bool pass_follow_instant_round(struct model *m, const struct core *c, bool enders,
+                                      enum pass_order order)
 {
     bool moved = false;
     for (int64_t id = 0; (id = model_next_by_cohort(m, 0, id)) != 0;) {
         const bool was = (pass_was_instant(c, m, id) && pass_may_be_instant(m, id)) ||
                          pass_was_skipped_on_dead_node(m, c, id);
-        if (!was || pass_run_ends_node(m, c, id) != enders)
+        if (!was || pass_run_ends_node(m, c, id) != enders ||
+            (order == PASS_IN_ORDER && !pass_was_first(m, c, id)))
             continue;
         pass_apply_instant(m, id, enders);
         moved = true;
-        if (enders)
+        if (order == PASS_IN_ANY_ORDER)
             break;
     }
     return moved;
@@ -388,7 +423,9 @@ const char *model_follow_pass(struct model *m, const struct core *c)
     {
         m->noderoles[id].started = false;
     }
-    while (pass_follow_instant_round(m, c, false) || pass_follow_instant_round(m, c, true))
+    while (pass_follow_instant_round(m, c, false, PASS_IN_ORDER) ||
+           pass_follow_instant_round(m, c, false, PASS_IN_ANY_ORDER) ||
+           pass_follow_instant_round(m, c, true, PASS_IN_ANY_ORDER))
         continue;
     model_read_fresh_hooks(m,
                            c); /* hooks that the instant runs caused; they did not wait for them */
