@@ -148,6 +148,10 @@ struct dhcp_action {
     uint32_t source; /* source address */
     struct str bytes;
     uint8_t destination6[16]; /* ADVERTISE */
+    /* SEND of an OFFER or ACK to a node that boots */
+    bool is_boot, is_ack;
+    uint32_t offered;     /* its address */
+    struct str boot_file; /* empty: none; "script": the URL of its boot script */
     /* TAKE, DECLINE */
     int64_t range;
     uint32_t lease_s; /* TAKE */

@@ -191,6 +191,20 @@ static void dhcp_put_boot(struct reply *r, const struct dhcp_boot *boot)
                         ip_format_address(r->w->a, (struct ip){.lo = r->server, .family = IP_V4}));
 }
 
+/* What the operator reads about the boot of a node. A URL has a ticket, so it is not repeated. */
+static void dhcp_describe_send(const struct dhcp_work *w, enum dhcp_message_type type,
+                               const struct dhcp_binding *binding, const struct dhcp_boot *boot)
+{
+    struct dhcp_action *action = w->out->last;
+    if (!w->node || !w->client.is_boot)
+        return;
+    action->is_boot = true;
+    action->is_ack = type == DHCPACK;
+    action->node = w->node;
+    action->offered = binding->address;
+    action->boot_file = boot->is_ipxe && boot->file.len ? STR("script") : boot->file;
+}
+
 /* ---- messages ---- */
 
 /* Times of T1 and T2 as in RFC 2131, 4.4.5. */
@@ -232,6 +246,7 @@ void dhcp_send_reply(struct dhcp_work *w, enum dhcp_message_type type,
     dhcp_put_boot(&r, &boot);
     dhcp_put_parameters(&r);
     dhcp_add_send(w, dhcp_finish(&r.writer, w->m.options[DHCP_OPTION_RELAY]), server);
+    dhcp_describe_send(w, type, binding, &boot);
 }
 
 /* Through a relay the broadcast flag is set, so that the relay does not send to an address that the

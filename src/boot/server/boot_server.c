@@ -117,8 +117,11 @@ static void server_start_services(struct boot_server *s)
                                                         .is_on = boot_replies_are_on,
                                                         .find = boot_replies_find,
                                                         .ended = boot_replies_transferred};
-    const struct dhcp_service_callbacks callbacks = {
-        .self = s, .view = server_view, .lease = boot_uplink_lease, .observe = boot_uplink_observe};
+    const struct dhcp_service_callbacks callbacks = {.self = s,
+                                                     .view = server_view,
+                                                     .lease = boot_uplink_lease,
+                                                     .observe = boot_uplink_observe,
+                                                     .replied = boot_uplink_replied};
     boot_uplink_open(s);
     if (s->has_dhcp) {
         dhcp_service_init(&s->dhcp, &setup, &s->interfaces, s->sockets, &callbacks);

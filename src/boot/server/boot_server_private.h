@@ -87,6 +87,7 @@ void boot_uplink_see(struct boot_server *s, const struct boot_msg_seen *seen);
 /* Callbacks of the DHCP engine. */
 bool boot_uplink_lease(void *self, const struct dhcp_action *action);
 void boot_uplink_observe(void *self, const struct dhcp_action *action);
+void boot_uplink_replied(void *self, const struct dhcp_action *action);
 
 /* ---- boot_replies.c ---- */
 

@@ -168,6 +168,12 @@ static bool uplink_connected(void *self, const struct boot_msg_welcome *welcome)
                  "halligand has an old epoch, so another one leads: this one is not followed");
         return false;
     }
+    if (s->installation[0] && !is_same) {
+        log_print(LOG_ERROR,
+                  "halligand is of another installation than the one before: this one is "
+                  "not followed; restart halligan-boot if that is intended");
+        return false;
+    }
     if (welcome->installation.len >= sizeof s->installation)
         return false;
     memcpy(s->installation, welcome->installation.len ? welcome->installation.at : "",
@@ -318,6 +324,18 @@ void boot_uplink_observe(void *self, const struct dhcp_action *action)
                                                                   : str_from(interface),
                         });
     arena_fini(&a);
+}
+
+void boot_uplink_replied(void *self, const struct dhcp_action *action)
+{
+    boot_uplink_see(self,
+                    &(struct boot_msg_seen){
+                        .kind = action->is_ack ? BOOT_SEEN_DHCP_ACKED : BOOT_SEEN_DHCP_OFFERED,
+                        .mac = (int64_t)action->mac,
+                        .node = action->node,
+                        .address = action->offered,
+                        .detail = action->boot_file,
+                    });
 }
 
 /* ---- open, tick, close ---- */

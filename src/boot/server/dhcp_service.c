@@ -369,7 +369,11 @@ static void service_execute(struct dhcp_service *s, const struct dhcp_out *out)
     struct replies replies = {.count = 0};
     for (const struct dhcp_action *action = more.first; action; action = action->next) {
         switch (action->kind) {
-        case DHCP_SEND: service_send(s, &replies, action); break;
+        case DHCP_SEND:
+            service_send(s, &replies, action);
+            if (action->is_boot)
+                s->callbacks.replied(s->callbacks.self, action);
+            break;
         case DHCP_ADVERTISE: service_advertise(s, action); break;
         case DHCP_PROBE: probe_begin(s, action, &more); break;
         case DHCP_TAKE:

@@ -23,6 +23,8 @@ struct dhcp_service_callbacks {
     /* TAKE, RELEASE or DECLINE: for the daemon. False: it is not reachable. */
     bool (*lease)(void *self, const struct dhcp_action *action);
     void (*observe)(void *self, const struct dhcp_action *action);
+    /* A node that boots was sent an OFFER or ACK. */
+    void (*replied)(void *self, const struct dhcp_action *action);
 };
 
 /* An ARP probe without a result yet. */
