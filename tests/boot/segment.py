@@ -41,6 +41,7 @@ class Segment:
         self.folder = tempfile.mkdtemp(prefix="halligan-boot-")
         os.chmod(self.folder, 0o755)
         self.files = self.directory("files")
+        self.is_release = not os.path.basename(build).endswith("asan")
         self.program = os.path.join(build, "halligan-boot")
         self.server, self.machines = f"hb{os.getpid()}-{number}", f"hk{os.getpid()}-{number}"
         self.log = os.path.join(self.folder, "log")

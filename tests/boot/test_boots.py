@@ -105,6 +105,10 @@ def test_a_known_machine_gets_its_address_and_a_loader(segment):
     fields, options = dhcp(segment, 3, options=request)
     assert fields["yiaddr"] == "10.9.0.2" and options[53] == b"\x05", (fields, options)
     assert not segment.daemon.count("LEASE_TAKE")
+    for name in ("dhcp-offered", "dhcp-acknowledged"):
+        seen = segment.daemon.seen(name)
+        assert seen["mac"] == messages.mac_number(MAC) and seen["node"] == 5, seen
+        assert seen["address"] == 0x0a090002 and seen["detail"] == "undionly.kpxe", seen
     # iPXE gets the URL of its script, with a ticket.
     fields, options = dhcp(segment, 1, options=bytes([77, 4]) + b"iPXE" + bytes([175, 3, 19, 1, 1]))
     url = fields["file"] or options[67].decode()

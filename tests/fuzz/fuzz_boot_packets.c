@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "boot/server/dhcp_packets.h"
-#include "boot/server/file_answer.h"
+#include "boot/server/file_ranges.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

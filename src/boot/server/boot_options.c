@@ -21,7 +21,7 @@ const char boot_options_usage[] =
     "  --files DIR             files for machines (/var/lib/halligan/tftpboot)\n"
     "  --http ADDR:PORT        where HTTP is served (port 8091 on the interfaces); \":PORT\"\n"
     "                          changes the port only\n"
-    "  --user NAME             the user as which it runs when it is started by root (halligan-boot)\n"
+    "  --user NAME             the user to which root changes (halligan-boot)\n"
     "  --node NAME             the admin node that it serves boots for, if there are several\n"
     "  --no-dhcp               do not serve DHCP, nor send router advertisements\n"
     "  --no-tftp               do not serve TFTP\n"

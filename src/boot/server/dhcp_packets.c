@@ -8,7 +8,7 @@ enum {
     TTL = 64,
     PROTOCOL_UDP = 17,
     FRAGMENT_BITS = 0x3fff, /* more fragments, or an offset */
-    MAC_SIZE = 6
+    MAC_SIZE = 6,
 };
 
 static uint32_t packet_get16(const uint8_t *at)

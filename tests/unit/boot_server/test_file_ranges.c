@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "boot/server/file_answer.h"
+#include "boot/server/file_ranges.h"
 #include "tests/check.h"
 
 static void check_range(const char *header, enum range_result expected, uint64_t from,
