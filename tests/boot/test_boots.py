@@ -293,6 +293,16 @@ def test_the_last_state_is_served_without_the_daemon(segment):
     assert "sledgehammer/vmlinuz" not in script(segment)[1]
 
 
+def test_counts_are_reported(segment):
+    segment.file("f", b"content")
+    view(segment)
+    segment.start()
+    script(segment)
+    segment.get("/files/f")
+    counts = segment.daemon.await_message("COUNTS", lambda v: v["counts"])["counts"]
+    assert b"script" in counts and b"sledgehammer" in counts and b"file" in counts, counts
+
+
 def test_a_wrong_base_image_is_refused(segment):
     view(segment)
     segment.start(serves=False)

@@ -16,7 +16,6 @@
 #include "boot/server/boot_server_private.h"
 #include "model/grant.h"
 #include "sys/clock.h"
-#include "sys/log.h"
 
 /* A request that waits for the daemon; in the arena of the HTTP request. */
 struct boot_reply {
@@ -137,9 +136,22 @@ void boot_replies_gone(void *self, struct http_request *request)
 
 /* ---- boot scripts ---- */
 
+static enum boot_request_kind replies_counted_kind(enum boot_seen_kind kind)
+{
+    switch ((uint32_t)kind) {
+    case BOOT_SEEN_SCRIPT_FORBIDDEN: return BOOT_REQUEST_FORBIDDEN;
+    case BOOT_SEEN_INSTALLER_GRANTED:
+    case BOOT_SEEN_INSTALLER_LOCAL:
+    case BOOT_SEEN_INSTALLER_STALE:
+    case BOOT_SEEN_INSTALLER_WAITS: return BOOT_REQUEST_INSTALL;
+    default: return BOOT_REQUEST_SCRIPT;
+    }
+}
+
 static void replies_see_script(struct boot_server *s, enum boot_seen_kind kind,
                                const struct boot_request *request, const struct boot_answer *answer)
 {
+    boot_counts_add(&s->counts, replies_counted_kind(kind), answer->bootenv);
     boot_uplink_see(s, &(struct boot_msg_seen){.kind = kind,
                                                .mac = (int64_t)request->mac,
                                                .node = answer->node,
@@ -276,6 +288,7 @@ void boot_replies_serve_document(void *self, struct http_request *http)
         .document = {.path = document_path(http), .address = client_address(http)},
     };
     *reply = (struct boot_reply){.http = http, .kind = REQUEST_DOCUMENT};
+    boot_counts_add(&s->counts, BOOT_REQUEST_DOCUMENT, STR(""));
     if (message.document.path.len > BOOT_STATUS_MAX || !str_is_clean(message.document.path)) {
         boot_http_answer_text(http, 404, STR("nothing is served at this path"));
         return;
@@ -346,6 +359,8 @@ void boot_replies_transferred(void *self, uint32_t client, struct str name, bool
                               uint64_t size)
 {
     struct boot_server *s = self;
+    s->counts.tftp_sent += is_sent;
+    s->counts.tftp_failed += !is_sent;
     boot_uplink_see(s, &(struct boot_msg_seen){
                            .kind = is_sent ? BOOT_SEEN_TFTP_SENT : BOOT_SEEN_TFTP_FAILED,
                            .node = view_machine_of_address(s->feed.view, client),
@@ -362,6 +377,7 @@ void boot_replies_file(void *self, const struct http_request *request, struct st
 {
     struct boot_server *s = self;
     const uint32_t address = client_address(request);
+    boot_counts_add(&s->counts, is_sent ? BOOT_REQUEST_FILE : BOOT_REQUEST_MISSING, STR(""));
     boot_uplink_see(s, &(struct boot_msg_seen){
                            .kind = is_sent ? BOOT_SEEN_FILE_SENT : BOOT_SEEN_FILE_MISSING,
                            .node = view_machine_of_address(s->feed.view, address),
@@ -369,6 +385,4 @@ void boot_replies_file(void *self, const struct http_request *request, struct st
                            .other = (int64_t)size,
                            .detail = str_is_clean(path) ? path : STR(""),
                        });
-    if (!is_sent)
-        log_with(LOG_NOTICE, LOG_FIELDS(LOG_S("file", path)), "HTTP: a file is missing");
 }

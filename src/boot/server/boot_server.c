@@ -205,7 +205,8 @@ static int server_serve(struct boot_server *s)
 int boot_server_run(const struct boot_options *options, const char *version)
 {
     struct boot_server *s = calloc(1, sizeof *s);
-    must(s && signal(SIGPIPE, SIG_IGN) != SIG_ERR);
+    /* SIGHUP has no meaning here, and would end the program. */
+    must(s && signal(SIGPIPE, SIG_IGN) != SIG_ERR && signal(SIGHUP, SIG_IGN) != SIG_ERR);
     server_init(s, options, version);
     boot_start_open(s);
     const int status = options->check ? server_check(s) : server_serve(s);

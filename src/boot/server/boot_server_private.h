@@ -11,6 +11,7 @@
 
 #include "boot/proto/boot_proto.h"
 #include "boot/script/ticket.h"
+#include "boot/server/boot_counts.h"
 #include "boot/server/boot_http.h"
 #include "boot/server/boot_options.h"
 #include "boot/server/boot_sockets.h"
@@ -59,6 +60,7 @@ struct boot_server {
     int64_t epoch;                            /* the highest one seen */
     bool has_key, has_old_key;
     struct ticket_key key, old_key;
+    struct boot_counts counts;
     uint64_t seen_dropped;            /* SEEN messages that were not sent */
     char status[BOOT_STATUS_MAX + 1]; /* the last STATUS of this connection */
     bool has_status;                  /* it was sent */

@@ -17,7 +17,8 @@
 
 enum {
     DIGEST_S = 3600, /* intervals of reports, in seconds */
-    FILES_S = 15
+    FILES_S = 15,
+    COUNTS_S = 10
 };
 
 static const struct boot_settings *uplink_settings(const struct boot_server *s)
@@ -124,6 +125,19 @@ static void uplink_send_digest(struct boot_server *s)
                                                           .digest = {.turn = s->feed.turn,
                                                                      .digest = buf_str(&digest)}}),
         "the next one follows");
+    arena_fini(&a);
+}
+
+static void uplink_send_counts(struct boot_server *s)
+{
+    struct arena a = {0};
+    struct buf counts = buf_in(&a);
+    boot_counts_put(&s->counts, s->has_dhcp ? &s->dhcp.engine : NULL, &counts);
+    ignore(!daemon_link_send(
+               s->link, &(struct boot_message){.kind = BOOT_MESSAGE_COUNTS,
+                                               .counts = {.seen_dropped = (int64_t)s->seen_dropped,
+                                                          .counts = buf_str(&counts)}}),
+           "the next one follows");
     arena_fini(&a);
 }
 
@@ -361,6 +375,8 @@ void boot_uplink_tick(struct boot_server *s)
         return;
     if (s->seconds % FILES_S == 0)
         uplink_send_files(s);
+    if (s->seconds % COUNTS_S == 0)
+        uplink_send_counts(s);
     if (s->seconds % DIGEST_S == 0)
         uplink_send_digest(s);
 }
