@@ -181,7 +181,7 @@ static inline void dialog_put_value(const struct dialog_line *line, struct arena
 static inline struct str dialog_build(struct dialog *d, const struct dialog_line *line,
                                       enum dhcp_message_type type)
 {
-    const bool is_offer = type == DHCPOFFER;
+    const bool is_offer = type == DHCPOFFER || type == DHCPACK;
     const struct dhcp_head head = {
         .op = is_offer ? 2 : 1,
         .xid = is_offer ? d->search_xid + (uint32_t)dialog_value_number(line, "off", 0) : ++d->xid,

@@ -148,6 +148,8 @@ TEST(of_several_reservations_on_a_segment_the_wanted_one_is_given)
                 "< nak 0.0.0.0\n"
                 "> discover mac=5\n"
                 "< offer 10.1.0.7\n"
+                "> discover mac=5 want=10.0.0.7\n"
+                "< probe 10.0.0.7\n"
                 "> discover mac=6\n" /* the other one is free */
                 "< probe 10.0.0.7\n");
 }
@@ -425,7 +427,27 @@ TEST(only_what_the_client_has_can_be_declined)
                    "< ack 10.0.0.7\n"
                    "> decline mac=3 want=10.0.0.7 server=10.0.0.1\n"
                    "< observe declined 10.0.0.7 mac=3 node=3\n"
-                   "> discover mac=3\n");
+                   "> discover mac=3\n"
+                   "> wait 61\n"
+                   "> discover mac=3\n"
+                   "< probe 10.0.0.7\n");
+}
+
+TEST(an_answer_to_an_earlier_action_is_ignored)
+{
+    struct dialog *d = dialog_new(false);
+#define SELECT "mac=9 gi=10.9.0.2 local=10.0.0.1 server=10.0.0.1 want=10.9.0.105" PXE "\n"
+    dialog_run(d, "> request " SELECT "< take 10.9.0.105\n");
+    const uint64_t earlier = d->token;
+    dialog_run(d, "> request slot=1 " SELECT "< take 10.9.0.105\n");
+    const uint64_t token = d->token;
+    CHECK(token != earlier);
+    d->token = earlier;
+    dialog_run(d, "> taken granted\n");
+    d->token = token;
+    dialog_run(d, "> probed clear\n> taken granted\n< ack 10.9.0.105 slot=1\n");
+#undef SELECT
+    dialog_free(d);
 }
 
 TEST(an_offer_can_be_declined_and_the_next_address_is_another_one)
@@ -524,7 +546,12 @@ TEST(a_client_whose_address_moved_to_another_segment_renews_there)
                 "> request mac=9 ci=10.9.0.105 from=10.9.0.105 to=10.0.0.1 local=10.0.0.1\n"
                 "< ack 10.9.0.105 to=10.9.0.105:68 lease=600\n"
                 "> request mac=9 ci=10.9.0.105 from=10.9.0.105\n" /* rebinding, on our segment */
-                "< nak 0.0.0.0 broadcast\n");
+                "< nak 0.0.0.0 broadcast\n"
+                "> request mac=9 ci=10.9.0.105 from=10.0.0.44 to=10.0.0.1 local=10.0.0.1\n"
+                "< nak 0.0.0.0 broadcast\n"
+                "> discover mac=9 ci=10.9.0.105 from=10.9.0.105 to=10.0.0.1 local=10.0.0.1 "
+                "want=10.0.0.101\n"
+                "< probe 10.0.0.101\n");
 }
 
 TEST(replies_go_where_the_client_receives_them)

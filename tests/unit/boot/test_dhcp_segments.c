@@ -40,6 +40,7 @@ TEST(a_segment_with_a_foreign_server_is_left_to_it)
                        "< discover 0.0.0.0\n"
                        "> offer server=10.0.0.9 yi=10.0.0.50 off=1\n" /* of another transaction */
                        "> offer server=10.0.0.9 yi=10.0.0.50 mac=9\n" /* to another client */
+                       "> ack server=10.0.0.9 yi=10.0.0.50\n"
                        "> offer server=10.0.0.9 yi=10.0.0.50\n"
                        "< observe foreign-server 10.0.0.9\n"
                        "> offer server=10.0.0.9 yi=10.0.0.50\n"
@@ -223,6 +224,9 @@ TEST(addresses_of_routers_of_the_server_and_of_the_subnet_itself_are_not_offered
                   "< probe 10.0.0.2\n"
                   "> request mac=11 server=10.0.0.1 want=10.0.0.0" PXE "\n"
                   "> request mac=11 server=10.0.0.1 want=10.0.0.3" PXE "\n");
+    put_pool(d, "10.0.0.0/31", "10.0.0.1/31"); /* such a subnet has no broadcast address */
+    dialog_run(d, "> discover mac=12" PXE "\n"
+                  "< probe 10.0.0.0\n");
     dialog_free(d);
 }
 
@@ -423,16 +427,22 @@ TEST(packets_are_counted_by_type_and_result)
                      "> request mac=3 want=10.0.0.7\n< ack 10.0.0.7\n"
                      "> request mac=3 want=10.0.0.8\n< nak 0.0.0.0\n"
                      "> discover slot=1 mac=3\n> discover mac=9\n> solicit mac=3\n< advertise\n");
-    static char long_bytes[DHCP_PACKET_MAX + 1];
-    for (uint32_t len = 0; len <= sizeof long_bytes; len += sizeof long_bytes) {
-        const struct dhcp_packet packet = {.bytes = {long_bytes, len}, .now_ms = d->now_ms};
+    /* A message with padding, as long as is accepted, and one byte longer; and none. */
+    struct dialog_line line;
+    line.count = dialog_words(STR("discover mac=9"), line.words);
+    const struct str message = dialog_build(d, &line, DHCPDISCOVER);
+    char *longest = arena_zalloc(&d->arena, DHCP_PACKET_MAX + 1);
+    memcpy(longest, message.at, message.len);
+    const uint32_t lens[] = {DHCP_PACKET_MAX, DHCP_PACKET_MAX + 1, 0};
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct dhcp_packet packet = {.bytes = {longest, lens[i]}, .now_ms = d->now_ms};
         dhcp_receive(&d->dhcp, &d->view, &packet, &d->out);
     }
     uint64_t(*counters)[DHCP_RESULT_COUNT] = d->dhcp.counters;
     CHECK(counters[DHCP_TYPE_DISCOVER][DHCP_RESULT_PROBING] == 1);
     CHECK(counters[DHCP_TYPE_DISCOVER][DHCP_RESULT_OFFERED] == 1);
     CHECK(counters[DHCP_TYPE_DISCOVER][DHCP_RESULT_OUTSIDE] == 1);
-    CHECK(counters[DHCP_TYPE_DISCOVER][DHCP_RESULT_NOT_ELIGIBLE] == 1);
+    CHECK(counters[DHCP_TYPE_DISCOVER][DHCP_RESULT_NOT_ELIGIBLE] == 2);
     CHECK(counters[DHCP_TYPE_REQUEST][DHCP_RESULT_ACKED] == 1);
     CHECK(counters[DHCP_TYPE_REQUEST][DHCP_RESULT_NAKED] == 1);
     CHECK(counters[DHCP_TYPE_SOLICITATION][DHCP_RESULT_ADVERTISED] == 1);
