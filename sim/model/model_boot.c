@@ -116,7 +116,10 @@ static const char *boot_follow_node(struct model *m, const struct node_record *n
             m, "boot barrier: %s changed the boot generation of node %lld from %lld to %lld",
             command_name(command->kind), (long long)node->id, (long long)before.generation,
             (long long)boot->generation);
-    if (!has_commands && boot->alive && !before.alive && boot->has_status && !node->stopped)
+    /* A report may change the environment, too. An order that waits is evaluated after that, at the
+     * end of the step, and the status says why it is given up. */
+    if (!has_commands && boot->alive && !before.alive && boot->has_status && !node->stopped &&
+        !(before.has_given_up && node->reason == REASON_BOOT_NOT_SERVED))
         return model_report(m, "node status: node %lld became alive and kept the status \"%.*s\"",
                             (long long)node->id, STR_FMT_ARGS(node->status));
     return NULL;
@@ -167,6 +170,7 @@ static const char *barrier_check_given_up(struct model *m, const struct core *c,
             "boot barrier: node %lld has no status, or is not stopped, after power action %lld "
             "was given up",
             (long long)node->id, (long long)power->id);
+    model_boot_of(m, node->id)->has_given_up = true;
     return NULL;
 }
 

@@ -93,6 +93,7 @@ struct model_boot {
     bool alive;
     bool has_status;
     bool has_power_status; /* about its power or ssh, not about its installer */
+    bool has_given_up;     /* computed: a power action of it was given up in this step */
     int64_t generation;
     uint64_t bootenv; /* hash */
     char boot_id[24];
