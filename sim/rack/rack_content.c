@@ -22,16 +22,19 @@ static const char application[] =
 
 /* ---- files ---- */
 
-static bool rack_content_is_native(const struct rack *r, struct str role)
+/* True if the scenario publishes what this role serves. */
+static bool rack_content_is_published(const struct rack *r, struct str role)
 {
     for (uint32_t i = 0; i < RACK_SERVICE_COUNT; i++)
-        if (r->scenario.is_native[i] &&
+        if (!r->scenario.is_native[i] &&
             str_eq(role, str_from(rack_service_role((enum rack_service)i))))
             return true;
     return false;
 }
 
-/* The document of a barclamp, with the native jig for the roles that the scenario names. */
+/* The document of a barclamp. The shipped databases are native; those that the scenario publishes
+ * have the jig script, as a site has that replaces them, and its scripts get the disk of the
+ * operating system. */
 static struct str rack_content_document(struct rack *r, const struct barclamp_file *file)
 {
     struct json *tree;
@@ -43,9 +46,12 @@ static struct str rack_content_document(struct rack *r, const struct barclamp_fi
     const struct json *roles = json_get(tree, STR("roles"));
     for (struct json *role = roles ? roles->first : NULL; role; role = role->next) {
         const struct json *name = json_get(role, STR("name"));
-        if (!name || !rack_content_is_native(r, name->text))
+        if (!name || !rack_content_is_published(r, name->text))
             continue;
-        json_set(role, STR("jig"), json_make_string(&r->arena, STR("native")));
+        struct json *wanted = json_make(&r->arena, JSON_ARRAY);
+        json_append(wanted, json_make_string(&r->arena, STR("operating-system-disk")));
+        json_set(role, STR("jig"), json_make_string(&r->arena, STR("script")));
+        json_set(role, STR("wants-attribs"), wanted);
         is_changed = true;
     }
     return is_changed ? json_write(&r->arena, tree) : file->document;

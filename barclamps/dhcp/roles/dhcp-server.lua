@@ -1,4 +1,4 @@
--- dhcp-server: the DHCP server. It is run again when a network, a range or a router changes.
+-- dhcp-server: the DHCP server. The boot server gets networks, ranges and routers with the boot view.
 --
 -- sysdata computes the service address: the address of its node in the admin network. Without an
 -- address no client could use the server, so the hook fails and the noderole changes to ERROR.
@@ -13,12 +13,6 @@ local function on_address(changed)
   end
 end
 
-local function run_again(_, context)
-  for _, nr in ipairs(context.noderoles) do
-    halligan.enqueue(halligan.maybe(nr))
-  end
-end
-
 return {
   sysdata = function(noderole)
     local address = noderole.host.admin_address
@@ -29,9 +23,6 @@ return {
     end
     return { dhcp = { service_address = halligan.split(address, '/')[1] } }
   end,
-  on_network_create = run_again,
-  on_network_change = run_again,
-  on_network_delete = run_again,
   on_network_allocation_create = on_address,
   on_network_allocation_delete = on_address,
 }

@@ -1,8 +1,11 @@
 /* machine.h - an installation with the shipped barclamps and simulated runs of their scripts.
  *
  * The engine and the hooks are real (live.h). A run stays in progress until work() is called,
- * which gives it the result that the script of its role in barclamps/ would return. A test program
- * is one file, so all functions are static.
+ * which gives it the result that the script of its role in barclamps/ would return. work() also
+ * acknowledges the boot view, as the boot server of the admin node does. A test program is one
+ * file, so all functions are static.
+ *
+ * begin_site() adds two databases of a site, with runs that publish (docs/barclamp-guide.md).
  */
 #pragma once
 
@@ -34,12 +37,17 @@ static inline struct str json(struct world *w, const char *quoted)
 
 /* ---- simulated results of scripts ---- */
 
-/* What a database has published: an object of entries by node id. */
+/* What a database of the site has published: an object of entries by node id. */
 enum { DATABASE_DHCP, DATABASE_PROVISIONER, DATABASES };
+
+static const char BOOT_SERVER[] = "boot server";
 
 struct machine {
     struct world *w;
-    const char *stopped; /* a role whose runs do not end; NULL: none */
+    /* A role whose runs do not end, or BOOT_SERVER, which acknowledges nothing; NULL: none. */
+    const char *stopped;
+    bool has_site; /* the site publishes */
+    int64_t taken; /* the turn that the boot server acknowledged */
     struct json *published[DATABASES];
     uint32_t wipes;
     bool waits; /* the disks are wiped and the run is parked */
@@ -75,7 +83,7 @@ static inline bool is_true_at(struct world *w, struct str data, const char *path
     return str_eq(json_write(&w->arena, found), STR("true"));
 }
 
-/* As scripts/dhcp-database and scripts/provisioner-database do it. */
+/* What is staged is applied to what the database has (docs/spec/boot.md, "Published"). */
 static inline void publish(struct machine *m, int database, struct str data)
 {
     struct world *w = m->w;
@@ -84,8 +92,7 @@ static inline void publish(struct machine *m, int database, struct str data)
     const bool has_part = number_at(w, data, "boot/part/after", -1) >= 0;
     const int64_t from = number_at(w, data, "boot/part/after", -1);
     const int64_t to = number_at(w, data, "boot/part/to", INT64_MAX);
-    if (!due) /* with the test jig no role serves boots */
-        return;
+    CHECK(due);
     for (const struct json *entry = before ? before->first : NULL; entry; entry = entry->next) {
         int64_t id;
         CHECK(str_parse_i64(entry->key, &id));
@@ -135,9 +142,9 @@ static inline struct run_done_command simulated_result(struct machine *m, struct
 {
     if (str_eq(role, STR("provisioner-os-install")))
         return install(m, data);
-    if (str_eq(role, STR("dhcp-database")))
+    if (str_eq(role, STR("site-dhcp")))
         publish(m, DATABASE_DHCP, data);
-    if (str_eq(role, STR("provisioner-database")))
+    if (str_eq(role, STR("site-provisioner")))
         publish(m, DATABASE_PROVISIONER, data);
     return (struct run_done_command){.result = RESULT_OK};
 }
@@ -161,13 +168,46 @@ static inline bool end_run(struct machine *m, int64_t id)
     return true;
 }
 
-/* Ends runs until none is in progress, except those of m->stopped. */
+/* ---- the boot server ---- */
+
+static inline void report_server(struct machine *m, enum boot_event event, int64_t turn)
+{
+    const struct str text = event == BOOT_EVENT_FAILED ? STR("port 67 is taken") : STR("");
+    DONE(m->w, CMD(BOOT_SERVER, boot_server, .node_id = the_node(m->w, "admin"), .event = event,
+                   .turn = turn, .text = text));
+}
+
+/* True if there was a change to acknowledge. */
+static inline bool acknowledge(struct machine *m)
+{
+    const struct core *core = m->w->core;
+    int64_t turn = 0;
+    if (!m->taken || (m->stopped && !strcmp(m->stopped, BOOT_SERVER)))
+        return false;
+    for (int64_t id = 0; (id = core_next_id(core, TABLE_NODE, id)) != 0;) {
+        const int64_t changed = core_boot_turn(core, (struct boot_key){BOOT_MACHINE, id});
+        turn = changed > turn ? changed : turn;
+    }
+    if (turn <= m->taken)
+        return false;
+    m->taken = turn;
+    report_server(m, BOOT_EVENT_TAKEN, turn);
+    return true;
+}
+
+static inline void connect_server(struct machine *m)
+{
+    m->taken = 1;
+    report_server(m, BOOT_EVENT_CONNECTED, 0);
+}
+
+/* Ends runs until none is in progress, except those of m->stopped, and acknowledges all changes. */
 static inline void work(struct machine *m)
 {
     bool moved = true;
     for (int round = 0; moved; round++) {
         CHECK(round < 1000);
-        moved = false;
+        moved = acknowledge(m);
         for (int64_t id = core_next_id(m->w->core, TABLE_RUN, 0); id && !moved;
              id = core_next_id(m->w->core, TABLE_RUN, id))
             moved = end_run(m, id);
@@ -198,7 +238,7 @@ static inline void set_bootenv(struct world *w, const char *name, const char *bo
                 .bootenv = str_from(bootenv)));
 }
 
-/* Opens an installation with an admin node whose noderoles are ACTIVE. */
+/* Opens an installation with an admin node whose noderoles are ACTIVE, and its boot server. */
 static inline struct machine begin(void)
 {
     struct machine m = {.w = live_open()};
@@ -206,6 +246,26 @@ static inline struct machine begin(void)
     create(m.w, "admin", true,
            "{'admin-v4addr':'192.168.124.10/24','admin_macs':['52:54:00:00:00:01']}");
     commit_node(m.w, "admin");
+    connect_server(&m);
+    work(&m);
+    return m;
+}
+
+/* The same with site-dhcp and site-provisioner on a second admin node "boots". */
+static inline struct machine begin_site(void)
+{
+    struct machine m = begin();
+    m.has_site = true;
+    DONE(m.w, cmd_import(m.w, "{'barclamp':{'name':'site','source_path':'/site'},'roles':["
+                              "{'name':'site-dhcp','jig':'script','flags':['serves-boot'],"
+                              "'provides':['dhcp-database']},"
+                              "{'name':'site-provisioner','jig':'script','flags':['serves-boot'],"
+                              "'provides':['provisioner-database'],"
+                              "'wants-attribs':['operating-system-disk']}]}"));
+    create(m.w, "boots", true, "{'admin-v4addr':'192.168.124.11/24'}");
+    world_bind(m.w, "site-dhcp@boots");
+    world_bind(m.w, "site-provisioner@boots");
+    commit_node(m.w, "boots");
     work(&m);
     return m;
 }
@@ -230,23 +290,62 @@ static inline const char *node_value(struct world *w, const char *node, const ch
     return world_value(w, TABLE_NODE, the_node(w, node), attrib, VIEW_ALL);
 }
 
-/* What both databases have published for the node with this id; "absent" if nothing, "different" if
- * they differ. */
+/* The entry of the node with this id in the boot view, without its ticket; "absent" if it has
+ * none. */
+static inline const char *view_of(struct machine *m, int64_t id)
+{
+    struct world *w = m->w;
+    struct boot_entry e;
+    struct buf b = buf_in(&w->arena);
+    if (!core_boot_view(w->core, (struct boot_key){BOOT_MACHINE, id}, &w->arena, &e))
+        return "absent";
+    buf_put_z(&b, "{'addresses':[");
+    for (uint32_t i = 0; i < e.machine.address_count; i++) {
+        buf_put_z(&b, i ? ",'" : "'");
+        buf_put_str(&b, e.machine.addresses[i].address);
+        buf_put_z(&b, "'");
+    }
+    buf_put_z(&b, "],'bootenv':'");
+    buf_put_str(&b, e.machine.bootenv);
+    buf_put_z(&b, "','generation':");
+    buf_put_i64(&b, e.machine.generation);
+    buf_put_z(&b, ",'macs':[");
+    for (uint32_t i = 0; i < e.machine.mac_count; i++) {
+        buf_put_z(&b, i ? ",'" : "'");
+        for (int byte = 5; byte >= 0; byte--) {
+            char hex[4];
+            snprintf(hex, sizeof hex, byte ? "%02x:" : "%02x",
+                     (unsigned)(e.machine.macs[i] >> 8 * byte & 0xff));
+            buf_put_z(&b, hex);
+        }
+        buf_put_z(&b, "'");
+    }
+    buf_put_z(&b, "],'name':'");
+    buf_put_str(&b, e.machine.name);
+    buf_put_z(&b, "'}");
+    return str_z(&w->arena, buf_str(&b));
+}
+
+/* What a database of the site has published for the node, without the attribs of nodes. */
+static inline const char *published_of(struct machine *m, uint32_t database, int64_t id)
+{
+    const struct json *all = m->published[database];
+    const struct json *entry = all ? json_get(all, str_from_i64(&m->w->arena, id)) : NULL;
+    if (!entry)
+        return "absent";
+    struct json *rest = json_clone(&m->w->arena, entry);
+    CHECK(json_unset(rest, STR("attribs")));
+    return shown(m->w, json_write(&m->w->arena, rest));
+}
+
+/* The entry of the node in the boot view; "different" if a database of the site has another one. */
 static inline const char *entry_of(struct machine *m, int64_t id)
 {
-    const char *found[DATABASES];
-    for (int i = 0; i < DATABASES; i++) {
-        const struct json *all = m->published[i];
-        const struct json *entry = all ? json_get(all, str_from_i64(&m->w->arena, id)) : NULL;
-        found[i] = entry ? shown(m->w, json_write(&m->w->arena, entry)) : "absent";
-    }
-    /* The attribs of nodes are for the provisioner. */
-    const char *attribs[DATABASES] = {strstr(found[0], "'attribs':"),
-                                      strstr(found[1], "'attribs':")};
-    const bool is_same = attribs[0] && attribs[1] ? strcmp(strstr(attribs[0], "'bootenv'"),
-                                                           strstr(attribs[1], "'bootenv'")) == 0
-                                                  : strcmp(found[0], found[1]) == 0;
-    return is_same ? found[DATABASE_PROVISIONER] : "different";
+    const char *found = view_of(m, id);
+    for (uint32_t i = 0; m->has_site && i < DATABASES; i++)
+        if (strcmp(published_of(m, i, id), found) != 0)
+            return "different";
+    return found;
 }
 
 static inline const char *entry(struct machine *m, const char *node)

@@ -22,7 +22,6 @@ TEST(a_machine_is_installed_once)
     work(&m);
     CHECK(m.wipes == 1);
     EXPECT_STR(str_z(&m.w->arena, read_node(m.w, "n1").bootenv), "debian-12-install");
-    HAS(entry(&m, "n1"), "'attribs':{'operating-system-disk':'disk/by-id/a'}");
     HAS(entry(&m, "n1"), "'bootenv':'debian-12-install','generation':1");
     /* ACTIVE and not alive in one step, so no child has run on the machine. */
     CHECK(!read_node(m.w, "n1").alive);
@@ -404,15 +403,53 @@ TEST(the_target_of_the_deployment_counts)
 
 /* ---- the reboot ---- */
 
-static const char *const databases[] = {"dhcp-database@admin", "provisioner-database@admin"};
-static const char *const roles[] = {"dhcp-database", "provisioner-database"};
+/* What does not serve the installer. */
+static const struct late {
+    const char *stopped;
+    const char *noderole;
+    const char *name; /* in the reason */
+} late[] = {
+    {BOOT_SERVER, "dhcp-database@admin", "dhcp-database on admin.example.com"},
+    {"site-dhcp", "site-dhcp@boots", "site-dhcp on boots.example.com"},
+    {"site-provisioner", "site-provisioner@boots", "site-provisioner on boots.example.com"},
+};
 
-/* A machine that waits to be installed, with its run parked: this database does not run. */
-static struct machine wait_for(const char *database)
+enum { LATE_COUNT = sizeof late / sizeof *late };
+
+static bool is_native(const struct late *l)
 {
-    struct machine m = begin();
+    return l->stopped == BOOT_SERVER;
+}
+
+static struct machine begin_with(const struct late *l)
+{
+    struct machine m = is_native(l) ? begin() : begin_site();
     discover(&m, "n1", "{" ADDRESS "," MAC "," DISKS "}");
-    m.stopped = database;
+    m.stopped = l->stopped;
+    return m;
+}
+
+static void fail_late(struct machine *m, const struct late *l)
+{
+    if (is_native(l))
+        report_server(m, BOOT_EVENT_FAILED, 0);
+    else
+        world_finish(m->w, l->noderole, RESULT_FAILED);
+}
+
+static void repair_late(struct machine *m, const struct late *l)
+{
+    m->stopped = NULL;
+    DONE(m->w, cmd_retry(m->w, l->noderole));
+    if (is_native(l))
+        DONE(m->w, cmd_retry(m->w, "provisioner-database@admin"));
+    work(m);
+}
+
+/* A machine that waits to be installed, with its run parked. */
+static struct machine wait_for(const struct late *l)
+{
+    struct machine m = begin_with(l);
     order_install(&m, "crowbar-installed-node@n1");
     work(&m);
     CHECK(m.wipes == 1 && world_run(m.w, OS_INSTALL, RUN_PARKED) && read_node(m.w, "n1").alive);
@@ -420,10 +457,10 @@ static struct machine wait_for(const char *database)
     return m;
 }
 
-TEST(the_reboot_waits_for_both_databases)
+TEST(the_reboot_waits_for_all_that_serve_boots)
 {
-    for (uint32_t i = 0; i < 2; i++) {
-        struct machine m = wait_for(roles[i]);
+    for (uint32_t i = 0; i < LATE_COUNT; i++) {
+        struct machine m = wait_for(&late[i]);
         m.stopped = NULL;
         work(&m);
         CHECK(!read_node(m.w, "n1").alive && m.wipes == 1);
@@ -434,23 +471,20 @@ TEST(the_reboot_waits_for_both_databases)
 
 TEST(an_installation_that_waits_for_a_database_in_error_fails_with_the_reason)
 {
-    for (uint32_t i = 0; i < 2; i++) {
-        struct machine m = wait_for(roles[i]);
+    for (uint32_t i = 0; i < LATE_COUNT; i++) {
+        struct machine m = wait_for(&late[i]);
         const int64_t generation = read_node(m.w, "n1").boot_generation;
-        world_finish(m.w, databases[i], RESULT_FAILED);
+        fail_late(&m, &late[i]);
         work(&m);
         char reason[120];
-        snprintf(reason, sizeof reason,
-                 "%s on admin.example.com is in error and has not served boot generation %lld",
-                 roles[i], (long long)generation);
+        snprintf(reason, sizeof reason, "%s is in error and has not served boot generation %lld",
+                 late[i].name, (long long)generation);
         IS(m.w, OS_INSTALL, "error");
         EXPECT_STR(str_z(&m.w->arena, read_noderole(m.w, OS_INSTALL).runlog), reason);
         CHECK(read_noderole(m.w, OS_INSTALL).reason == REASON_BOOT_NOT_SERVED);
         CHECK(read_node(m.w, "n1").alive && m.wipes == 1);
-        /* The database is repaired, and the next attempt succeeds, with a grant of its own. */
-        m.stopped = NULL;
-        DONE(m.w, cmd_retry(m.w, databases[i]));
-        work(&m);
+        /* The next attempt succeeds, with a grant of its own. */
+        repair_late(&m, &late[i]);
         DONE(m.w, cmd_retry(m.w, OS_INSTALL));
         work(&m);
         CHECK(m.wipes == 2 && !read_node(m.w, "n1").alive);
@@ -460,11 +494,11 @@ TEST(an_installation_that_waits_for_a_database_in_error_fails_with_the_reason)
     }
 }
 
-/* Case 175: a database that does not run. */
+/* Case 175: a boot server that acknowledges nothing, a database that does not run. */
 TEST(an_installation_waits_for_boot_wait_at_most)
 {
-    for (uint32_t i = 0; i < 2; i++) {
-        struct machine m = wait_for(roles[i]);
+    for (uint32_t i = 0; i < LATE_COUNT; i++) {
+        struct machine m = wait_for(&late[i]);
         m.w->now_ms += 580000;
         DONE(m.w, CMD(TICK, tick, .unused = 0));
         work(&m);
@@ -474,8 +508,7 @@ TEST(an_installation_waits_for_boot_wait_at_most)
         work(&m);
         IS(m.w, OS_INSTALL, "error");
         char reason[120];
-        snprintf(reason, sizeof reason, "%s on admin.example.com has not served boot generation 1",
-                 roles[i]);
+        snprintf(reason, sizeof reason, "%s has not served boot generation 1", late[i].name);
         EXPECT_STR(str_z(&m.w->arena, read_noderole(m.w, OS_INSTALL).runlog), reason);
         CHECK(read_node(m.w, "n1").alive && m.wipes == 1);
         m.stopped = NULL; /* too late */
@@ -489,7 +522,7 @@ TEST(an_installation_waits_for_boot_wait_at_most)
 /* An operator resumes the run; it parks again and loses nothing. */
 TEST(a_run_that_is_resumed_too_early_waits_on)
 {
-    struct machine m = wait_for("dhcp-database");
+    struct machine m = wait_for(&late[0]);
     DONE(m.w, CMD(RUN_RESUME, run_resume, .run_id = world_run(m.w, OS_INSTALL, RUN_PARKED)));
     work(&m);
     CHECK(world_run(m.w, OS_INSTALL, RUN_PARKED) && m.wipes == 1);
@@ -501,14 +534,15 @@ TEST(a_run_that_is_resumed_too_early_waits_on)
 
 TEST(an_installation_does_not_wait_for_a_database_that_was_in_error_before)
 {
-    struct machine m = begin();
-    discover(&m, "n1", "{" ADDRESS "," MAC "," DISKS "}");
-    m.stopped = "dhcp-database";
-    DONE(m.w, cmd_retry(m.w, "dhcp-database@admin"));
-    world_finish(m.w, "dhcp-database@admin", RESULT_FAILED);
-    order_install(&m, "crowbar-installed-node@n1");
-    work(&m);
-    IS(m.w, OS_INSTALL, "error");
-    CHECK(read_node(m.w, "n1").alive);
-    live_close(m.w);
+    for (uint32_t i = 0; i < LATE_COUNT; i++) {
+        struct machine m = begin_with(&late[i]);
+        if (!is_native(&late[i]))
+            DONE(m.w, cmd_retry(m.w, late[i].noderole));
+        fail_late(&m, &late[i]);
+        order_install(&m, "crowbar-installed-node@n1");
+        work(&m);
+        IS(m.w, OS_INSTALL, "error");
+        CHECK(read_node(m.w, "n1").alive);
+        live_close(m.w);
+    }
 }
