@@ -370,7 +370,7 @@ enum deployment_state core_deployment_state(const struct core *c, int64_t deploy
 /* Data and attribs (docs/spec/data.md). core_value() reads an attrib on a target, including the
  * default: canonical JSON. The view selects the layers that are merged. False if the attrib does
  * not apply to the target. */
-enum view {
+enum data_view {
     VIEW_ALL,
     VIEW_COMMITTED,
     VIEW_USER,
@@ -381,13 +381,13 @@ enum view {
     VIEW_PROPOSED /* as if all proposed data of the object were committed */
 };
 bool core_value(const struct core *c, enum table target, int64_t id, int64_t attrib_id,
-                enum view view, struct arena *a, struct str *out_value);
+                enum data_view view, struct arena *a, struct str *out_value);
 /* The same in steps, for callers that read many attribs of one object. core_attrib_owner() resolves
  * (target, attrib) to the object that owns the value, for example the noderole of the attrib's role
  * on a node; its table is TABLE_COUNT if the attrib does not apply. core_data() merges the layers
  * of that object in a view, and core_value_in() reads one attrib from the result. */
 struct subject core_attrib_owner(const struct core *c, struct subject target, int64_t attrib_id);
-const struct json *core_data(const struct core *c, struct subject place, enum view view,
+const struct json *core_data(const struct core *c, struct subject place, enum data_view view,
                              struct arena *a);
 struct str core_value_in(const struct core *c, const struct json *data, int64_t attrib_id,
                          struct arena *a);

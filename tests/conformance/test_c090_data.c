@@ -35,12 +35,12 @@ static void finish_with_wall(struct world *w, const char *noderole, const char *
                           .result = RESULT_OK, .has_wall = true, .wall = world_json(w, quoted)});
 }
 
-static const char *on_noderole(struct world *w, const char *attrib, enum view view)
+static const char *on_noderole(struct world *w, const char *attrib, enum data_view view)
 {
     return world_value(w, TABLE_NODEROLE, the_noderole(w, "r@n1"), attrib, view);
 }
 
-static const char *on_deployment_role(struct world *w, const char *attrib, enum view view)
+static const char *on_deployment_role(struct world *w, const char *attrib, enum data_view view)
 {
     return world_value(w, TABLE_DEPLOYMENT_ROLE, the_deployment_role(w, "r", "system"), attrib,
                        view);

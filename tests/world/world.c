@@ -510,7 +510,7 @@ const char *world_staged(struct world *w, const char *noderole, const char *path
 }
 
 const char *world_value(struct world *w, enum table table, int64_t id, const char *attrib,
-                        enum view view)
+                        enum data_view view)
 {
     struct str value;
     if (!core_value(w->core, table, id, the_attrib(w, attrib), view, &w->arena, &value))

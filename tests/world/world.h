@@ -132,7 +132,7 @@ const char *world_staged(struct world *w, const char *noderole, const char *path
 /* The value of a document at that path; "absent" if missing. */
 const char *world_path(struct world *w, struct str json, const char *path);
 const char *world_value(struct world *w, enum table table, int64_t id, const char *attrib,
-                        enum view view);
+                        enum data_view view);
 
 bool world_has_edge(struct world *w, const char *parent, const char *child);
 bool world_has_link(struct world *w, const char *parent, const char *child, const char *attrib);

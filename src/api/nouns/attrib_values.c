@@ -24,11 +24,11 @@
 /* ---- object, attrib and layer ---- */
 
 /* Reads ?bucket=, with the names that OpenCrowbar uses. */
-static bool attrib_read_bucket(struct call *call, enum view *out_view)
+static bool attrib_read_bucket(struct call *call, enum data_view *out_view)
 {
     static const struct {
         const char *name;
-        enum view view;
+        enum data_view view;
     } names[] = {{"all", VIEW_ALL},
                  {"proposed", VIEW_PROPOSED},
                  {"user", VIEW_USER},
@@ -106,7 +106,7 @@ struct value_tail {
     /* first member, so that a pointer to it is a pointer to the struct */
     struct object_view_tail tail;
     struct subject target;
-    enum view view;
+    enum data_view view;
     struct value_cache *cache;
 };
 
@@ -140,7 +140,7 @@ static void attrib_write_value(const struct object_view_tail *tail, const struct
 
 /* The resource of attribs with the key "value" for this object; lives as long as the call. */
 static const struct resource *attrib_value_resource(struct call *call, struct subject target,
-                                                    enum view view)
+                                                    enum data_view view)
 {
     struct value_tail *tail = arena_new(call->arena, struct value_tail);
     struct object_view *object_view = arena_new(call->arena, struct object_view);
@@ -159,7 +159,8 @@ static const struct resource *attrib_value_resource(struct call *call, struct su
 }
 
 /* Without an ETag: the value depends on several objects. */
-static void attrib_reply_value(struct call *call, const struct attrib_on_owner *r, enum view view)
+static void attrib_reply_value(struct call *call, const struct attrib_on_owner *r,
+                               enum data_view view)
 {
     const struct object_view *object_view = attrib_value_resource(call, r->target, view)->view;
     struct buf b = buf_in(call->arena);
@@ -181,7 +182,7 @@ enum handler_result serve_values(struct call *call)
     static const char *const ignored[] = {"bucket", "deployment",
                                           NULL}; /* used to find a deployment role */
     struct subject target;
-    enum view view;
+    enum data_view view;
     if (!attrib_find_target(call, &target) || !attrib_read_bucket(call, &view))
         return SERVED_REPLY;
     return reply_list_of(call,
@@ -194,7 +195,7 @@ enum handler_result serve_values(struct call *call)
 enum handler_result serve_value(struct call *call)
 {
     struct attrib_on_owner r;
-    enum view view;
+    enum data_view view;
     if (attrib_find_value(call, &r) && attrib_read_bucket(call, &view))
         attrib_reply_value(call, &r, view);
     return SERVED_REPLY;
@@ -215,7 +216,7 @@ static const struct param_rule value_rules[] = {
 const struct params_schema value_params = {.kind = COMMAND_ATTRIB_SET, PARAM_RULES(value_rules)};
 
 /* The layer in which a written value is visible; runs do not see it before a commit. */
-static enum view attrib_written_view(const struct attrib_on_owner *r, uint32_t bucket)
+static enum data_view attrib_written_view(const struct attrib_on_owner *r, uint32_t bucket)
 {
     if (bucket == BUCKET_NOTE)
         return VIEW_NOTE;

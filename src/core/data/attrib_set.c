@@ -209,7 +209,7 @@ static bool attrib_merge_value(struct core *c, const struct attrib_write_ctx *s,
 /* The value that a run would receive; proposals are not included. */
 static const struct json *attrib_effective_value(struct core *c, const struct attrib_write_ctx *s)
 {
-    const enum view view = s->owner.table == TABLE_NODE ? VIEW_ALL : VIEW_COMMITTED;
+    const enum data_view view = s->owner.table == TABLE_NODE ? VIEW_ALL : VIEW_COMMITTED;
     return data_value(c, s->attrib, data_view(c, s->owner, view, c->arena), c->arena);
 }
 

@@ -260,7 +260,8 @@ bool data_find_owner(const struct core *c, enum table target, int64_t id, attrib
 
 /* ---- views ---- */
 
-static struct json *data_view_node(const struct core *c, node_ix n, enum view view, struct arena *a)
+static struct json *data_view_node(const struct core *c, node_ix n, enum data_view view,
+                                   struct arena *a)
 {
     const struct node *row = node_at(c, n);
     switch (view) {
@@ -277,7 +278,7 @@ static struct json *data_view_node(const struct core *c, node_ix n, enum view vi
 }
 
 static struct json *data_view_deployment_role(const struct core *c, deployment_role_ix dr,
-                                              enum view view, struct arena *a)
+                                              enum data_view view, struct arena *a)
 {
     const struct deployment_role *row = deployment_role_at(c, dr);
     switch (view) {
@@ -293,7 +294,7 @@ static struct json *data_view_deployment_role(const struct core *c, deployment_r
     return data_object(a, doc_of(c, row->wall));
 }
 
-static struct json *data_view_noderole(const struct core *c, noderole_ix nr, enum view view,
+static struct json *data_view_noderole(const struct core *c, noderole_ix nr, enum data_view view,
                                        struct arena *a)
 {
     const struct noderole *row = noderole_at(c, nr);
@@ -313,7 +314,7 @@ static struct json *data_view_noderole(const struct core *c, noderole_ix nr, enu
     return data_object(a, doc_of(c, row->wall));
 }
 
-struct json *data_view(const struct core *c, struct data_owner owner, enum view view,
+struct json *data_view(const struct core *c, struct data_owner owner, enum data_view view,
                        struct arena *a)
 {
     if (owner.table == TABLE_NODE)
@@ -337,7 +338,7 @@ struct subject core_attrib_owner(const struct core *c, struct subject target, in
     return (struct subject){.table = owner.table, .id = o->id};
 }
 
-const struct json *core_data(const struct core *c, struct subject owner, enum view view,
+const struct json *core_data(const struct core *c, struct subject owner, enum data_view view,
                              struct arena *a)
 {
     must(owner.table < TABLE_OBJECTS && owner.id > 0);
@@ -354,7 +355,7 @@ struct str core_value_in(const struct core *c, const struct json *data, int64_t 
 }
 
 bool core_value(const struct core *c, enum table target, int64_t id, int64_t attrib_id,
-                enum view view, struct arena *a, struct str *out_value)
+                enum data_view view, struct arena *a, struct str *out_value)
 {
     const struct subject owner = core_attrib_owner(c, (struct subject){target, id}, attrib_id);
     if (owner.table == TABLE_COUNT)

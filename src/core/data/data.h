@@ -24,7 +24,7 @@ struct data_owner {
 bool data_find_owner(const struct core *c, enum table target, int64_t id, attrib_ix attrib,
                      struct data_owner *out_owner);
 /* The document that a view of the owner shows (docs/spec/data.md, "Read buckets"). */
-struct json *data_view(const struct core *c, struct data_owner owner, enum view view,
+struct json *data_view(const struct core *c, struct data_owner owner, enum data_view view,
                        struct arena *a);
 /* The attribs that noderoles of this role can have a value of: those of the role and of every role
  * that it provides. */

@@ -183,7 +183,7 @@ static inline void set_user(struct world *w, enum table target, int64_t id, cons
 
 /* The value of the attrib; "?" if it has none there. */
 static inline struct str value_of(struct world *w, enum table target, int64_t id,
-                                  const char *attrib, enum view view)
+                                  const char *attrib, enum data_view view)
 {
     struct str value;
     return core_value(w->c, target, id, attrib_id(w, attrib), view, &w->arena, &value) ? value
@@ -191,7 +191,7 @@ static inline struct str value_of(struct world *w, enum table target, int64_t id
 }
 
 static inline bool reads(struct world *w, enum table target, int64_t id, const char *attrib,
-                         enum view view, const char *expected)
+                         enum data_view view, const char *expected)
 {
     const struct str value = value_of(w, target, id, attrib, view);
     if (str_eq(value, str_from(expected)))

@@ -35,7 +35,7 @@ static void put_value(struct world *w, const char *noderole, const char *attrib,
 }
 
 static const char *value_of(struct world *w, const char *noderole, const char *attrib,
-                            enum view view)
+                            enum data_view view)
 {
     return world_value(w, TABLE_NODEROLE, the_noderole(w, noderole), attrib, view);
 }

@@ -22,7 +22,7 @@ struct cells {
     const char *color, *size, *tags, *note;
 };
 
-static void row_reads(struct world *w, enum table target, int64_t id, enum view view,
+static void row_reads(struct world *w, enum table target, int64_t id, enum data_view view,
                       struct cells cells)
 {
     CHECK(reads(w, target, id, "color", view, cells.color));
