@@ -229,6 +229,10 @@ static void rack_reply_outcome(void *self, int64_t request, const struct outcome
         rack_call_answered(r, request, outcome);
         return;
     }
+    if (request < 0) {
+        rack_server_answered(r, request, outcome);
+        return;
+    }
     if (request != r->awaited_request)
         return;
     r->reply = (struct rack_reply){
@@ -289,6 +293,7 @@ static void rack_watch_durable(void *self, const struct batch *batch)
         rack_fail(r, "boot view: %s", said);
     if (!rack_has_failed(r))
         rack_check_durable(r);
+    rack_servers_configure(r);
     if (rack_has_failed(r) || batch->turn % CHECK_TURNS)
         return;
     const struct arena_mark mark = arena_mark(&r->scratch);
@@ -460,6 +465,14 @@ static void rack_dispatch(struct rack *r, const struct event *event)
     case RACK_EVENT_SERVER_CONNECTS: rack_server_connects(r, id); return;
     case RACK_EVENT_SERVER_LOST: rack_server_lost(r, event->id); return;
     case RACK_EVENT_SERVER_TROUBLE: rack_server_trouble(r, id); return;
+    case RACK_EVENT_SERVER_ASKS: rack_server_asks(r, event); return;
+    case RACK_EVENT_SERVER_TICKS: rack_process_ticks(r, id); return;
+    case RACK_EVENT_PROBED: rack_process_probed(r, event); return;
+    case RACK_EVENT_DHCP_TO_SERVER: rack_process_packet(r, event); return;
+    case RACK_EVENT_DHCP_TO_MACHINE: rack_netboot_packet(r, event); return;
+    case RACK_EVENT_NET_TIMEOUT: rack_netboot_timeout(r, event); return;
+    case RACK_EVENT_PAGE_ASKED: rack_process_page(r, event); return;
+    case RACK_EVENT_PAGE_ARRIVES: rack_netboot_page(r, event); return;
     }
 }
 

@@ -4,8 +4,9 @@
  * read from their files, and their Lua code runs in the real hook thread. Store, clock, scripts,
  * machines and operators are simulated and driven by one seeded generator, so a seed always
  * produces the same transcript. A machine boots what the last runs of the DHCP and provisioner
- * databases published, or what the boot server of an admin node has received, not what the core has
- * stored, and the oracles observe its disks.
+ * databases published, or what the boot server of an admin node answers with the modules of
+ * halligan-boot (boot view, DHCP, boot scripts), not what the core has stored, and the oracles
+ * observe its disks.
  *
  * rack_simulate() simulates one seed with all its faults. The other functions let a test drive a
  * rack step by step: a test may read every field and may write disks, `delay_ms` and `flaws`.
@@ -70,6 +71,8 @@
     X(SERVER_LOST, "server_lost")             /* the connection to a boot server is lost      */   \
     X(SERVER_RESTARTED, "server_restarted")   /* a boot server restarts without its copy      */   \
     X(SERVER_FAILED, "server_failed")         /* a boot server reports what it cannot serve   */   \
+    X(PACKET_LOST, "packet_lost")             /* a DHCP packet, or a page of HTTP, is lost    */   \
+    X(PACKET_TWICE, "packet_twice")           /* a DHCP packet arrives twice                  */   \
     X(STAMPED, "stamped")                     /* a disk has the stamp of a later boot         */   \
     X(RESTORED, "restored")                   /* the store is restored from an older backup   */   \
     X(IMPORTED, "imported")                   /* the store is imported from a copy of itself  */   \
@@ -127,6 +130,13 @@ struct rack_scenario {
     X(SERVED_BY_SECOND, "booted what the second databases served")                                 \
     X(SERVED_NATIVE, "booted what a boot server served")                                           \
     X(SERVED_SILENT, "got no answer, because the boot server has no copy")                         \
+    X(DHCP_RESERVED, "DHCP acknowledged the address of a node")                                    \
+    X(DHCP_LEASED, "DHCP acknowledged an address of the pool")                                     \
+    X(DHCP_NO_FILE, "DHCP named no boot file, so the firmware booted the disk")                    \
+    X(DHCP_FAILED, "firmware began again, because DHCP did not succeed")                           \
+    X(SCRIPT_REFUSED, "boot script refused, because the address is not of the machine")            \
+    X(SCRIPT_AGAIN, "boot script asked for again, with a ticket")                                  \
+    X(DAEMON_AWAY, "installer not asked for, because the daemon is not connected")                 \
     X(PUBLISHED_AGAIN, "database published all machines from the start")                           \
     X(BASE_RECEIVED, "boot server received a base image")                                          \
     X(VIEW_COMPARED, "boot server compared with the core at an acknowledged turn")                 \
@@ -218,6 +228,30 @@ struct rack_answer {
     char rootdev[40]; /* empty: not part of the answer */
 };
 
+/* The generation that a power action of a machine has waited for, at what has served it. */
+struct rack_floor {
+    int64_t node_id;    /* 0 = it did not wait */
+    int64_t generation; /* boot generation of that node */
+    uint32_t history;
+};
+
+/* The network boot of a machine: firmware, then iPXE. */
+enum rack_net_phase { NET_OFF, NET_DISCOVERS, NET_REQUESTS, NET_GETS };
+
+struct rack_net {
+    enum rack_net_phase phase;
+    bool is_ipxe;    /* the second dialog */
+    uint32_t serial; /* of what is waited for; timeouts of another one are void */
+    uint32_t tries;
+    uint32_t xid;
+    uint32_t offered; /* address of the offer ... */
+    uint32_t server;  /* ... and server identifier */
+    uint32_t address; /* acknowledged; 0 = none */
+    uint32_t admin;   /* the admin node whose boot server answered */
+    struct str url;   /* of the script that it gets */
+    char kernel[64];  /* path of the kernel that is loaded; empty = none */
+};
+
 struct rack_machine {
     char name[64];
     char mac[32];
@@ -237,14 +271,16 @@ struct rack_machine {
     struct str committed;  /* the disks that were committed last, canonical JSON */
     char rootdev[40];      /* the disk of the installer, as the provisioner serves it */
     struct rack_answer answer; /* by the provisioner, at the last boot                    */
-    char ticket[65];           /* of this boot                                            */
-    char granted[65];          /* the ticket that was granted an installer last           */
-    char node_disk[40];        /* of the operating system, when the grant was given       */
-    uint32_t history;          /* rack.history when it was granted the installer          */
-    struct rack_answer wrote;  /* the boot in which an installer wrote a disk last       */
-    char marker[32];           /* /run/halligan/wiped of the wipe script; lost at every boot */
-    int64_t wiped_ms;          /* monotonic time of that wipe */
-    bool was_cut;              /* its power failed since the last wipe */
+    struct rack_net net;
+    struct rack_floor floors[RACK_ADMINS][RACK_SERVICE_COUNT];
+    char ticket[128];         /* of this boot                                            */
+    char granted[65];         /* the ticket, or its hash, that was granted an installer last */
+    char node_disk[40];       /* of the operating system, when the grant was given       */
+    uint32_t history;         /* rack.history when it was granted the installer          */
+    struct rack_answer wrote; /* the boot in which an installer wrote a disk last       */
+    char marker[32];          /* /run/halligan/wiped of the wipe script; lost at every boot */
+    int64_t wiped_ms;         /* monotonic time of that wipe */
+    bool was_cut;             /* its power failed since the last wipe */
 
     uint32_t boots;         /* count */
     uint32_t boots_allowed; /* upper bound of `boots`; above it the machine is in a boot loop */
@@ -311,6 +347,7 @@ struct rack_flaws {
 struct hooks;
 struct transitions;
 struct rack_server;
+struct rack_ask;
 
 /* The reply to a command that a test sent with rack_send(). */
 struct rack_reply {
@@ -359,9 +396,11 @@ struct rack {
     uint32_t attempt_cap;
     struct rack_database databases[RACK_ADMINS][RACK_SERVICE_COUNT];
     struct rack_server *servers; /* boot servers, one for each admin node */
-    int64_t loads;               /* number of loads of a core, and of crashes of the daemon */
-    int64_t view_turn;           /* of the last load or change of the boot view */
-    int64_t connections;         /* number of the last connection of a boot server */
+    struct rack_ask *asks;       /* of boot servers to the daemon, all that there were */
+    uint32_t ask_count, ask_cap;
+    int64_t loads;       /* number of loads of a core, and of crashes of the daemon */
+    int64_t view_turn;   /* of the last load or change of the boot view */
+    int64_t connections; /* number of the last connection of a boot server */
     struct rack_machine machines[RACK_MACHINES_MAX];
     int64_t released[RACK_ORDERS_MAX]; /* ring buffer: power actions that passed the boot barrier */
     uint32_t released_count;           /* number of entries ever written */

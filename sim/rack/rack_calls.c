@@ -24,7 +24,7 @@ _Static_assert(RACK_MACHINES_MAX <= 1 << MACHINE_BITS, "a machine must fit into 
 
 bool rack_is_call(int64_t request)
 {
-    return request & 1;
+    return request > 0 && request & 1;
 }
 
 /* ---- call references ---- */
@@ -75,7 +75,8 @@ static struct str call_boot(struct rack *r, uint32_t machine)
     command.grant_use.generation = m->answer.generation;
     command.grant_use.ticket = str_from(m->ticket);
     command.grant_use.mac = str_from(m->mac);
-    if (m->call == CALL_GRANT && rack_fault(r, RACK_OTHER_NODE))
+    if (m->call == CALL_GRANT && !r->scenario.is_native[RACK_PROVISIONER] &&
+        rack_fault(r, RACK_OTHER_NODE))
         call_take_other_node(r, machine, &command.grant_use);
     return m->call == CALL_GRANT || m->call == CALL_INSTALLED ? rack_encode(r, &command) : STR("");
 }
@@ -282,7 +283,7 @@ static bool call_is_accepted(struct rack *r, uint32_t machine, int64_t call_ref)
     return is_known;
 }
 
-static void call_reply(struct rack *r, uint32_t machine, int64_t seq, enum rack_reply_kind kind)
+void rack_call_reply(struct rack *r, uint32_t machine, int64_t seq, enum rack_reply_kind kind)
 {
     if (!rack_fault(r, RACK_REPLY_LOST))
         rack_at(r, prng_between(&r->rng, 1, 200), RACK_EVENT_REPLY,
@@ -310,7 +311,7 @@ static void call_ask_grant(struct rack *r, const struct event *event)
     if (r->scenario.compares_mac &&
         !call_is_of_node(r, (uint32_t)event->id, command.grant_use.node_id)) {
         rack_count_reached(r, RACK_REACHED_OTHER_NODE);
-        call_reply(r, (uint32_t)event->id, call_ref_seq(event->detail), REPLY_STALE);
+        rack_call_reply(r, (uint32_t)event->id, call_ref_seq(event->detail), REPLY_STALE);
         return;
     }
     command.request = call_request_id((uint32_t)event->id, call_ref_seq(event->detail));
@@ -323,6 +324,10 @@ void rack_call_arrives(struct rack *r, const struct event *event)
     const uint32_t machine = (uint32_t)event->id;
     const int64_t seq = call_ref_seq(event->detail);
     struct command command = {.actor = STR("machine")};
+    if (call_ref_kind(event->detail) == CALL_GRANT && r->scenario.is_native[RACK_PROVISIONER]) {
+        rack_process_install(r, machine, seq, call_boot_of(r, event).grant_use.ticket);
+        return;
+    }
     if (!rack_core(r))
         return; /* the daemon is down: the request times out and is repeated */
     if (call_ref_kind(event->detail) == CALL_GRANT) {
@@ -332,9 +337,9 @@ void rack_call_arrives(struct rack *r, const struct event *event)
     if (!call_is_accepted(r, machine, event->detail))
         return;
     if (call_ref_kind(event->detail) != CALL_REGISTER && !rack_node_id(r, machine)) {
-        call_reply(r, machine, seq, REPLY_GONE);
+        rack_call_reply(r, machine, seq, REPLY_GONE);
     } else if (!call_make_command(r, machine, event->detail, &command)) {
-        call_reply(r, machine, seq, REPLY_DONE);
+        rack_call_reply(r, machine, seq, REPLY_DONE);
     } else {
         command.request = call_request_id(machine, seq);
         if (call_ref_kind(event->detail) == CALL_INSTALLED)
@@ -345,7 +350,7 @@ void rack_call_arrives(struct rack *r, const struct event *event)
 
 /* ---- machine: reply ---- */
 
-static void call_note_disk(struct rack *r, uint32_t machine)
+void rack_call_note_disk(struct rack *r, uint32_t machine)
 {
     struct node_record node;
     struct json *hint;
@@ -364,7 +369,7 @@ static void call_note_disk(struct rack *r, uint32_t machine)
 static enum rack_reply_kind call_grant_reply(struct rack *r, uint32_t machine, struct str doc)
 {
     if (str_eq(doc, grant_answer_doc(GRANT_GRANTED))) {
-        call_note_disk(r, machine);
+        rack_call_note_disk(r, machine);
         return REPLY_DONE;
     }
     return str_eq(doc, grant_answer_doc(GRANT_LOCAL)) ? REPLY_LOCAL : REPLY_STALE;
@@ -386,14 +391,14 @@ void rack_call_answered(struct rack *r, int64_t request, const struct outcome *o
     if (said)
         rack_fail(r, "grant: %s", said);
     if (outcome->verdict == VERDICT_DONE) {
-        call_reply(r, machine, seq,
-                   outcome->doc.len ? call_grant_reply(r, machine, outcome->doc) : REPLY_DONE);
+        rack_call_reply(r, machine, seq,
+                        outcome->doc.len ? call_grant_reply(r, machine, outcome->doc) : REPLY_DONE);
     } else if (problem && problem->code == PROBLEM_NOT_FOUND) {
-        call_reply(r, machine, seq, REPLY_GONE);
+        rack_call_reply(r, machine, seq, REPLY_GONE);
     } else if (problem && problem->code == PROBLEM_STALE) {
         /* The end of this installation was reported before, or the node boots something else. */
         rack_count_reached(r, RACK_REACHED_PHONED_TWICE);
-        call_reply(r, machine, seq, REPLY_DONE);
+        rack_call_reply(r, machine, seq, REPLY_DONE);
     } else if (!call_is_repeated(problem)) {
         rack_fail(r, "a request of machine %s was refused: %.*s", r->machines[machine].name,
                   STR_FMT_ARGS(problem ? problem->text : STR("it needs hooks")));

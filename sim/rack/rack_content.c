@@ -126,9 +126,10 @@ void rack_content_load(struct rack *r, int64_t role_id)
     struct record record;
     if (!core_record(rack_core(r), TABLE_ROLE, role_id, &record))
         return;
+    const struct str name = record.role.per_name.len ? record.role.per_name : record.role.name;
     for (uint32_t i = 0; i < r->code_count; i++) {
         struct rack_code *code = &r->codes[i];
-        if (code->loaded || !str_eq(code->role, record.role.name))
+        if (code->loaded || !str_eq(code->role, name))
             continue;
         hooks_load(r->hooks, role_id, code->path);
         code->loaded = role_id;

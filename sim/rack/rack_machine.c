@@ -7,10 +7,12 @@
 
 /* Simulated machines. Each boots what DHCP and the provisioner serve, performs the sequence of the
  * booted environment, and can lose its power between any two steps. A machine has no access to the
- * core: it sends API requests (rack_calls.c) and asks what is served (rack_served.c).
+ * core: it sends API requests (rack_calls.c), asks boot servers (rack_netboot.c) and reads what is
+ * published (rack_served.c).
  *
- * A machine that is to boot an installer loads it, makes a ticket and asks for its grant, again
- * and again while the daemon does not answer. Only the answer that it is granted starts it.
+ * A machine that is to boot an installer loads it and asks for its grant, again and again while the
+ * daemon does not answer. Only the answer that it is granted starts it. The ticket is that of its
+ * boot script; in front of a published provisioner it makes one.
  *
  * Every change of the environment increases the number of the boot, which voids the pending events
  * and interrupts the scripts of the previous boot. The memory of a boot (marker, request, step) is
@@ -128,6 +130,7 @@ static void machine_enter(struct rack *r, uint32_t machine, enum rack_env env)
     m->call = CALL_NONE;
     m->marker[0] = 0;
     m->is_stopped = false;
+    m->net.phase = NET_OFF;
     m->boot++;
     if (env == RACK_ENV_FIRMWARE)
         m->started_in = r->history;
@@ -191,46 +194,22 @@ bool rack_machine_power(struct rack *r, uint32_t machine, struct str action)
     return false;
 }
 
-static bool machine_has_os(const struct rack_machine *m)
+bool rack_machine_has_os(const struct rack *r, uint32_t machine)
 {
+    const struct rack_machine *m = &r->machines[machine];
     for (uint32_t i = 0; i < m->disk_count; i++)
         if (m->disks[i].has_os)
             return true;
     return false;
 }
 
-static enum rack_env machine_boot_disk(const struct rack_machine *m)
+static enum rack_env machine_boot_disk(const struct rack *r, uint32_t machine)
 {
-    return machine_has_os(m) ? RACK_ENV_LOCAL : RACK_ENV_NOWHERE;
-}
-
-/* The DHCP server decides first. A machine that it does not list gets an address of the pool and
- * boots the discovery image. FIRMWARE: nothing answers; the firmware asks again. */
-static enum rack_env machine_choose_boot(struct rack *r, uint32_t machine)
-{
-    struct rack_answer dhcp;
-    struct rack_machine *m = &r->machines[machine];
-    const uint32_t admin = r->scenario.two_databases && prng_chance(&r->rng, 500) ? 1 : 0;
-    const enum rack_answered answered = rack_ask(r, admin, RACK_DHCP, machine, &dhcp);
-    const enum rack_answered listed = rack_ask(r, admin, RACK_PROVISIONER, machine, &m->answer);
-    if (answered == RACK_SILENT || listed == RACK_SILENT) {
-        rack_count_reached(r, RACK_REACHED_SERVED_SILENT);
-        return RACK_ENV_FIRMWARE;
-    }
-    const bool is_known = answered == RACK_ANSWERED;
-    if (admin && is_known)
-        rack_count_reached(r, RACK_REACHED_SERVED_BY_SECOND);
-    if (is_known && rack_has_servers(r))
-        rack_count_reached(r, RACK_REACHED_SERVED_NATIVE);
-    if (is_known && (!strcmp(dhcp.bootenv, "local") || !strcmp(m->answer.bootenv, "local")))
-        return machine_boot_disk(m);
-    if (!is_known || !str_ends(str_from(m->answer.bootenv), STR("-install")))
-        return RACK_ENV_SLEDGEHAMMER;
-    return RACK_ENV_LOADER;
+    return rack_machine_has_os(r, machine) ? RACK_ENV_LOCAL : RACK_ENV_NOWHERE;
 }
 
 /* Enter an environment that runs from the network or a disk. */
-static void machine_run(struct rack *r, uint32_t machine, enum rack_env env)
+void rack_machine_run(struct rack *r, uint32_t machine, enum rack_env env)
 {
     static const enum rack_reached reached[RACK_ENV_COUNT] = {
         [RACK_ENV_SLEDGEHAMMER] = RACK_REACHED_BOOTED_SLEDGEHAMMER,
@@ -246,22 +225,70 @@ static void machine_run(struct rack *r, uint32_t machine, enum rack_env env)
     machine_schedule_step(r, machine, START_S_MIN, START_S_MAX);
 }
 
+void rack_machine_run_disk(struct rack *r, uint32_t machine)
+{
+    rack_machine_run(r, machine, machine_boot_disk(r, machine));
+}
+
+void rack_machine_start_again(struct rack *r, uint32_t machine)
+{
+    machine_schedule_step(r, machine, FIRMWARE_S_MIN, FIRMWARE_S_MAX);
+}
+
+/* The database of the provisioner decides; one that does not list the machine gives the discovery
+ * image. */
+void rack_machine_run_published(struct rack *r, uint32_t machine, uint32_t admin)
+{
+    struct rack_machine *m = &r->machines[machine];
+    rack_ask(r, admin, RACK_PROVISIONER, machine, &m->answer);
+    rack_check_answer(r, machine, admin, RACK_PROVISIONER, &m->answer);
+    if (!strcmp(m->answer.bootenv, "local"))
+        rack_machine_run_disk(r, machine);
+    else if (str_ends(str_from(m->answer.bootenv), STR("-install")))
+        rack_machine_run(r, machine, RACK_ENV_LOADER);
+    else
+        rack_machine_run(r, machine, RACK_ENV_SLEDGEHAMMER);
+}
+
+/* The database of DHCP decides first. A machine that it does not list gets an address of a pool and
+ * boots the discovery image. */
+static void machine_boot_published(struct rack *r, uint32_t machine)
+{
+    struct rack_answer dhcp;
+    struct rack_machine *m = &r->machines[machine];
+    const uint32_t admin = r->scenario.two_databases && prng_chance(&r->rng, 500) ? 1 : 0;
+    const bool is_listed = rack_ask(r, admin, RACK_DHCP, machine, &dhcp) == RACK_ANSWERED;
+    if (is_listed)
+        rack_check_answer(r, machine, admin, RACK_DHCP, &dhcp);
+    if (is_listed && admin)
+        rack_count_reached(r, RACK_REACHED_SERVED_BY_SECOND);
+    m->answer = (struct rack_answer){0};
+    if (!is_listed)
+        rack_machine_run(r, machine, RACK_ENV_SLEDGEHAMMER);
+    else if (!strcmp(dhcp.bootenv, "local"))
+        rack_machine_run_disk(r, machine);
+    else if (r->scenario.is_native[RACK_PROVISIONER])
+        rack_netboot_get(r, machine, admin);
+    else
+        rack_machine_run_published(r, machine, admin);
+}
+
 static void machine_boot(struct rack *r, uint32_t machine)
 {
-    const enum rack_env env = machine_choose_boot(r, machine);
-    if (env == RACK_ENV_FIRMWARE)
-        machine_schedule_step(r, machine, FIRMWARE_S_MIN, FIRMWARE_S_MAX);
+    if (r->scenario.is_native[RACK_DHCP])
+        rack_netboot_start(r, machine);
     else
-        machine_run(r, machine, env);
+        machine_boot_published(r, machine);
 }
 
 /* ---- the grant of an installer ---- */
 
-/* A ticket is made once for each boot. */
+/* A ticket is made once for each boot; boot servers make their own. */
 static void machine_ask_grant(struct rack *r, uint32_t machine)
 {
     struct rack_machine *m = &r->machines[machine];
-    snprintf(m->ticket, sizeof m->ticket, "%032x%032x", machine + 1, m->boot);
+    if (!r->scenario.is_native[RACK_PROVISIONER])
+        snprintf(m->ticket, sizeof m->ticket, "%032x%032x", machine + 1, m->boot);
     rack_call(r, machine, CALL_GRANT);
 }
 
@@ -272,16 +299,21 @@ static void machine_start_installer(struct rack *r, uint32_t machine)
     /* A boot server names no disk: its installer reads the node, when its grant is given. */
     snprintf(m->rootdev, sizeof m->rootdev, "%s",
              m->answer.rootdev[0] ? m->answer.rootdev : m->node_disk);
-    machine_run(r, machine, RACK_ENV_INSTALLER);
+    rack_machine_run(r, machine, RACK_ENV_INSTALLER);
 }
 
 static void machine_grant_answered(struct rack *r, uint32_t machine, enum rack_reply_kind reply)
 {
     switch (reply) {
     case REPLY_DONE: machine_start_installer(r, machine); return;
-    case REPLY_LOCAL: machine_run(r, machine, machine_boot_disk(&r->machines[machine])); return;
-    case REPLY_GONE:
-    case REPLY_STALE: rack_machine_reset(r, machine); return;
+    case REPLY_LOCAL: rack_machine_run_disk(r, machine); return;
+    case REPLY_GONE: rack_machine_reset(r, machine); return;
+    case REPLY_STALE:
+        if (r->scenario.is_native[RACK_PROVISIONER])
+            rack_netboot_again(r, machine);
+        else
+            rack_machine_reset(r, machine);
+        return;
     }
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "boot/script/ticket.h"
 #include "model/grant.h"
 
 /* Oracles of the rack: invariants that are checked from the point of view of the machines, not of
@@ -26,6 +27,10 @@
  *   boot barrier     a machine is switched only when all that serve boots serve the boot generation
  *                    of its node
  *   boot view        the copy of a boot server is the view of the core at the acknowledged turn
+ *   older boot       what has served a generation that a power action waited for never answers with
+ *                    an older one
+ *   address          DHCP gives a machine its own address, or one of the pool that no other machine
+ *                    uses
  *   alive install    while the installer is still to be booted, its node is not alive
  *   published        at the end, each database publishes what the records require */
 
@@ -162,6 +167,11 @@ void rack_check_boot(struct rack *r, uint32_t machine)
                   m->boots, m->boots_allowed);
     if (m->env != RACK_ENV_INSTALLER)
         return;
+    const struct str ticket = r->scenario.is_native[RACK_PROVISIONER]
+                                  ? ticket_hash(&r->scratch, str_from(m->ticket))
+                                  : str_from(m->ticket);
+    if (!str_eq(ticket, str_from(m->granted)))
+        rack_fail(r, "grant: %s starts an installer without a grant for its ticket", m->name);
     const struct rack_disk *disk = oracle_root_disk(m);
     if (!disk)
         rack_fail(r, "disk: the installer of %s gets the root disk \"%s\", which does not exist",
@@ -185,6 +195,34 @@ void rack_check_write(struct rack *r, uint32_t machine)
                   m->name, (long long)now->generation);
     m->wrote = *now;
     m->wrote.history = m->history;
+}
+
+/* ---- answers ---- */
+
+void rack_check_answer(struct rack *r, uint32_t machine, uint32_t admin, enum rack_service service,
+                       const struct rack_answer *answer)
+{
+    const struct rack_floor *floor = &r->machines[machine].floors[admin][service];
+    if (floor->node_id && floor->node_id == answer->node_id && floor->history == answer->history &&
+        answer->generation < floor->generation)
+        rack_fail(r, "older boot: %s is answered with generation %lld after %s served %lld",
+                  r->machines[machine].name, (long long)answer->generation,
+                  rack_service_role(service), (long long)floor->generation);
+}
+
+void rack_check_address(struct rack *r, uint32_t machine, uint32_t address)
+{
+    const char *name = r->machines[machine].name;
+    const uint32_t host = address - RACK_SUBNET;
+    if (address == rack_machine_address(r, machine))
+        return;
+    if (host < RACK_POOL_FIRST || host > RACK_POOL_LAST)
+        rack_fail(r, "address: %s gets the address .%u, which is another machine's", name, host);
+    for (uint32_t i = 0; i < r->scenario.machines; i++)
+        if (i != machine && r->machines[i].env != RACK_ENV_OFF &&
+            r->machines[i].net.address == address)
+            rack_fail(r, "address: %s gets the address .%u, which %s uses", name, host,
+                      r->machines[i].name);
 }
 
 /* ---- grants ---- */
@@ -306,8 +344,11 @@ static void oracle_check_release(struct rack *r, const struct outbox_record *row
         for (uint32_t i = 0; i < RACK_SERVICE_COUNT; i++) {
             struct rack_answer answer;
             const enum rack_service service = (enum rack_service)i;
+            struct rack_floor *floor = &r->machines[machine].floors[admin][i];
+            *floor = (struct rack_floor){0};
             if (!rack_is_serving(r, admin, service) || !oracle_is_waited_for(r, service))
                 continue;
+            *floor = (struct rack_floor){node.id, node.boot_generation, r->history};
             const enum rack_answered answered =
                 rack_served_node(r, admin, service, node.id, &answer);
             if (answered == RACK_SILENT ||

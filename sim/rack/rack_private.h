@@ -13,6 +13,16 @@ enum { RACK_SECOND = 1000, RACK_MINUTE = 60 * RACK_SECOND, RACK_HOUR = 60 * RACK
 #define RACK_ADMIN_NAME  "admin.rack.local"
 #define RACK_SECOND_NAME "second.rack.local" /* of the second admin node */
 
+/* The network "admin", 192.168.124.0/24: admin nodes from .10, machines from .81, the pool of DHCP. */
+enum { RACK_POOL_FIRST = 100, RACK_POOL_LAST = 119, RACK_HTTP_PORT = 8091 };
+#define RACK_SUBNET 0xc0a87c00u
+
+/* A boot script on its way to a machine. */
+struct rack_page {
+    struct rack_answer answer;
+    struct str text; /* empty: refused */
+};
+
 enum rack_event {
     RACK_EVENT_COMMAND,    /* the command in `bytes` arrives at the turn                     */
     RACK_EVENT_INSIDE,     /* the same, from the daemon itself; void if daemon_starts is not `id` */
@@ -33,6 +43,14 @@ enum rack_event {
     RACK_EVENT_SERVER_CONNECTS, /* boot server `id` connects                                   */
     RACK_EVENT_SERVER_LOST,     /* the daemon notices that connection `id` is lost             */
     RACK_EVENT_SERVER_TROUBLE,  /* boot server `id` may have a fault; repeats itself           */
+    RACK_EVENT_SERVER_ASKS,     /* question `detail` arrives over connection `id`              */
+    RACK_EVENT_SERVER_TICKS,    /* the DHCP of boot server `id` has something to do            */
+    RACK_EVENT_PROBED,          /* boot server `id`: the ARP probe `detail` ends               */
+    RACK_EVENT_DHCP_TO_SERVER,  /* a DHCP packet arrives at boot server `id`                   */
+    RACK_EVENT_DHCP_TO_MACHINE, /* a DHCP packet arrives at machine `id`                       */
+    RACK_EVENT_NET_TIMEOUT,     /* machine `id` has waited long enough; `detail`: boot, serial */
+    RACK_EVENT_PAGE_ASKED,      /* machine `id` asks for the script in `bytes`                 */
+    RACK_EVENT_PAGE_ARRIVES,    /* ... and gets it                                             */
 };
 
 /* ---- rack.c: daemon, time, faults ---- */
@@ -76,6 +94,39 @@ bool rack_machine_power(struct rack *r, uint32_t machine, struct str action);
 bool rack_is_reachable(const struct rack *r, int32_t machine);
 /* A fault or a request may cause some boots more. */
 void rack_allow_boots(struct rack *r, uint32_t machine);
+/* What the network boot leads to: enter that environment, boot the disk, start the installer that is
+ * loaded, or begin again after a while. */
+void rack_machine_run(struct rack *r, uint32_t machine, enum rack_env env);
+void rack_machine_run_disk(struct rack *r, uint32_t machine);
+void rack_machine_start_again(struct rack *r, uint32_t machine);
+/* The database of the provisioner on the admin node decides. */
+void rack_machine_run_published(struct rack *r, uint32_t machine, uint32_t admin);
+bool rack_machine_has_os(const struct rack *r, uint32_t machine);
+
+/* ---- rack_netboot.c: firmware and iPXE of machines, in front of boot servers ---- */
+
+/* The first dialog with DHCP. */
+void rack_netboot_start(struct rack *r, uint32_t machine);
+/* iPXE gets its script from the boot server of the admin node, without a dialog. */
+void rack_netboot_get(struct rack *r, uint32_t machine, uint32_t admin);
+/* The boot server answered that the script is to be asked for again. */
+void rack_netboot_again(struct rack *r, uint32_t machine);
+void rack_netboot_timeout(struct rack *r, const struct event *event);
+void rack_netboot_packet(struct rack *r, const struct event *event);
+void rack_netboot_page(struct rack *r, const struct event *event);
+/* 192.168.124.10 and .11, as a number in host order. */
+uint32_t rack_admin_address(uint32_t admin);
+uint64_t rack_machine_mac(const struct rack *r, uint32_t machine);
+uint32_t rack_machine_address(const struct rack *r, uint32_t machine);
+
+/* ---- rack_process.c: the process of a boot server ---- */
+
+void rack_process_packet(struct rack *r, const struct event *event);
+void rack_process_probed(struct rack *r, const struct event *event);
+void rack_process_ticks(struct rack *r, uint32_t admin);
+void rack_process_page(struct rack *r, const struct event *event);
+/* The question of a machine that has loaded its installer: request `seq`, with its ticket. */
+void rack_process_install(struct rack *r, uint32_t machine, int64_t seq, struct str ticket);
 
 /* ---- rack_served.c: published databases, and what machines are answered ---- */
 
@@ -120,6 +171,11 @@ void rack_server_reads(struct rack *r, int64_t connection);
 void rack_server_connects(struct rack *r, uint32_t admin);
 void rack_server_lost(struct rack *r, int64_t connection);
 void rack_server_trouble(struct rack *r, uint32_t admin);
+/* A question of a boot server arrives at the daemon; the core has executed its command. */
+void rack_server_asks(struct rack *r, const struct event *event);
+void rack_server_answered(struct rack *r, int64_t request, const struct outcome *outcome);
+/* A batch is durable: send settings that have changed. */
+void rack_servers_configure(struct rack *r);
 enum rack_answered rack_server_ask(struct rack *r, uint32_t admin, uint32_t machine,
                                    struct rack_answer *out);
 enum rack_answered rack_server_has(struct rack *r, uint32_t admin, int64_t node_id,
@@ -138,7 +194,8 @@ void rack_call_again(struct rack *r, const struct event *event);
 void rack_reply_arrives(struct rack *r, const struct event *event);
 /* The core has executed the command of a machine's request. */
 void rack_call_answered(struct rack *r, int64_t request, const struct outcome *outcome);
-/* True if the request id belongs to a machine: these ids are odd, those of operators are even. */
+/* True if the request id belongs to a machine: these ids are odd, those of operators are even, and
+ * those of boot servers are negative. */
 bool rack_is_call(int64_t request);
 enum rack_reply_kind {
     REPLY_DONE,
@@ -146,6 +203,10 @@ enum rack_reply_kind {
     REPLY_LOCAL, /* no installer: boot the disk */
     REPLY_STALE, /* another generation: ask again what to boot */
 };
+/* A boot server replies to request `seq` of the machine. */
+void rack_call_reply(struct rack *r, uint32_t machine, int64_t seq, enum rack_reply_kind kind);
+/* The grant was given: the installer reads its disk from the node. */
+void rack_call_note_disk(struct rack *r, uint32_t machine);
 /* The reply has arrived at the machine: start its next step. */
 void rack_machine_answered(struct rack *r, uint32_t machine, enum rack_call call,
                            enum rack_reply_kind reply);
@@ -185,6 +246,11 @@ void rack_check_stepped(struct rack *r, const struct command *command,
                         const struct outcome *outcome);
 /* An installer begins to write to its disk. */
 void rack_check_write(struct rack *r, uint32_t machine);
+/* A service of an admin node answers a machine that boots. */
+void rack_check_answer(struct rack *r, uint32_t machine, uint32_t admin, enum rack_service service,
+                       const struct rack_answer *answer);
+/* DHCP has acknowledged the address. */
+void rack_check_address(struct rack *r, uint32_t machine, uint32_t address);
 /* A power action is sent to a machine. */
 void rack_check_power(struct rack *r, uint32_t machine, const struct outbox_record *row);
 

@@ -1,5 +1,7 @@
 #include "sim/rack/rack_private.h"
 
+#include <string.h>
+
 #include "base/err.h"
 
 /* Backups of the store, and their restore: `halligand restore` of an older backup, and `halligand
@@ -26,7 +28,8 @@ static bool restore_drops(const struct event *event)
     case RACK_EVENT_INSIDE:
     case RACK_EVENT_POWER:
     case RACK_EVENT_ATTEMPT_ENDS:
-    case RACK_EVENT_RESEND: return true;
+    case RACK_EVENT_RESEND:
+    case RACK_EVENT_SERVER_ASKS: return true;
     case RACK_EVENT_MACHINE:
     case RACK_EVENT_CALL:
     case RACK_EVENT_CALL_AGAIN:
@@ -40,7 +43,14 @@ static bool restore_drops(const struct event *event)
     case RACK_EVENT_SERVER_READS:
     case RACK_EVENT_SERVER_CONNECTS:
     case RACK_EVENT_SERVER_LOST:
-    case RACK_EVENT_SERVER_TROUBLE: return false;
+    case RACK_EVENT_SERVER_TROUBLE:
+    case RACK_EVENT_SERVER_TICKS:
+    case RACK_EVENT_PROBED:
+    case RACK_EVENT_DHCP_TO_SERVER:
+    case RACK_EVENT_DHCP_TO_MACHINE:
+    case RACK_EVENT_NET_TIMEOUT:
+    case RACK_EVENT_PAGE_ASKED:
+    case RACK_EVENT_PAGE_ARRIVES: return false;
     }
     return false;
 }
@@ -68,6 +78,7 @@ static void restore_forget(struct rack *r)
         if (m->env == RACK_ENV_INSTALLER)
             rack_count_reached(r, RACK_REACHED_RESTORED_INSTALLING);
         m->power_done_id = 0;
+        memset(m->floors, 0, sizeof m->floors);
         m->is_committed = false;
         m->committed = (struct str){0};
         m->wiped_for_request = m->installed_for_request = 0;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "model/network_record.h"
 #include "sim/rack/rack_private.h"
 #include "sim/scenario/options.h"
 #include "sys/log.h"
@@ -81,6 +82,17 @@ static void racks_start_faults(struct rack *r)
     }
 }
 
+/* True if a machine has a lease: its end is a turn. */
+static bool racks_has_lease(struct rack *r)
+{
+    struct boot_entry entry;
+    for (struct boot_key key = {0}; core_boot_next(rack_core(r), &key);)
+        if (key.kind == BOOT_LEASE && core_boot_view(rack_core(r), key, &r->scratch, &entry) &&
+            entry.lease.state == LEASE_LIVE)
+            return true;
+    return false;
+}
+
 static void racks_repair(struct rack *r)
 {
     const char *missing = "";
@@ -91,6 +103,8 @@ static void racks_repair(struct rack *r)
             rack_operator_repair(r);
         rack_pass(r, ROUND_MS);
         missing = rack_missing(r);
+        if (!missing && racks_has_lease(r))
+            missing = "a lease has not ended";
     }
     const uint64_t turns = r->counts.turns;
     if (!missing)

@@ -1,20 +1,20 @@
-#include "sim/rack/rack_private.h"
+#include "sim/rack/server_state.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/text/buf.h"
-#include "sim/oracle/boot_copy.h"
+#include "boot/script/boot_args.h"
+#include "model/grant.h"
 
-/* Boot servers: one process on each admin node, for roles with a native jig.
+/* Boot servers: one process on each admin node, for roles with a native jig. This file has the
+ * daemon end of their connections, and what is on its way; rack_process.c has the process.
  *
  * The daemon end of a connection reads a base image from the core by a cursor, in several events,
- * and adds the changes of each durable batch (port/boot_port.h). It reports connections and
- * acknowledgements to the core with COMMAND_BOOT_SERVER. The process keeps a copy of the boot
- * view, answers machines from it and acknowledges each turn that it has reached; then the copy is
- * compared with the view of the core at that turn.
+ * and adds the changes of each durable batch (port/boot_port.h) and the settings when they change.
+ * It reports connections and acknowledgements to the core with COMMAND_BOOT_SERVER, and executes
+ * what the process asks (LEASE_TAKE, GRANT_USE); the answer follows the changes of its turn.
  *
  * Messages of one connection arrive in order, some of them late. A connection may be lost with all
  * that is on its way; the daemon notices that later. A process that restarts has no copy and does
@@ -29,39 +29,7 @@ enum {
     TROUBLE_M_MAX = 90, /* minutes until the next opportunity of a fault */
 };
 
-struct rack_server {
-    bool is_installed; /* the process exists */
-    /* the daemon end */
-    int64_t connection; /* number of the connection; 0 = none */
-    bool is_begun;      /* the first part of the base image was sent */
-    bool is_complete;   /* the whole base image was sent */
-    bool is_reading;    /* an event that reads the next part is on its way */
-    struct boot_key cursor;
-    int64_t arrives_ms;  /* monotonic time at which the last message arrives */
-    bool is_new;         /* to be reported to the core: the connection ... */
-    bool is_lost;        /* ... that it is lost ... */
-    bool has_failed;     /* ... that something cannot be served ... */
-    int64_t taken, said; /* ... of the turn that was acknowledged last; and the last one it knows */
-    int64_t away_ms;     /* for tests: added to the time without a connection */
-    /* the process */
-    int64_t joined; /* number of the connection; 0 = none */
-    bool has_copy;  /* a base image was complete since the process started */
-    bool is_receiving;
-    uint32_t history; /* rack.history of the copy */
-    struct boot_copy copy;
-    struct boot_copy base; /* the base image that is being received */
-};
-
-/* Header of a message; entries follow, each as a key, a length and its bytes. */
-struct servers_message {
-    int64_t loads;
-    int64_t turn;
-    uint64_t parts; /* BASE_FIRST, BASE_LAST */
-};
-
-enum { BASE_FIRST = 1, BASE_LAST = 2 };
-
-static struct rack_server *servers_find(struct rack *r, int64_t connection, uint32_t *out_admin)
+struct rack_server *rack_server_find(struct rack *r, int64_t connection, uint32_t *out_admin)
 {
     for (uint32_t i = 0; i < RACK_ADMINS && connection; i++)
         if (r->servers[i].connection == connection || r->servers[i].joined == connection) {
@@ -89,7 +57,7 @@ bool rack_servers_are_up(const struct rack *r)
 
 /* ---- reports to the core ---- */
 
-static void servers_say_later(struct rack *r, uint32_t admin, int64_t delay_ms)
+void rack_server_say_later(struct rack *r, uint32_t admin, int64_t delay_ms)
 {
     rack_at(r, delay_ms, RACK_EVENT_SERVER_SAYS, (struct event){.id = admin});
 }
@@ -120,7 +88,7 @@ void rack_server_says(struct rack *r, uint32_t admin)
     if (accepted && server->connection && server->has_failed)
         server->has_failed = !(accepted = servers_say(r, admin, BOOT_EVENT_FAILED, 0));
     if (!accepted)
-        servers_say_later(r, admin, RACK_SECOND * prng_between(&r->rng, 1, RETRY_S_MAX));
+        rack_server_say_later(r, admin, RACK_SECOND * prng_between(&r->rng, 1, RETRY_S_MAX));
 }
 
 /* ---- the daemon end ---- */
@@ -153,6 +121,47 @@ static void servers_send(struct rack *r, struct rack_server *server, const struc
             (struct event){.id = server->connection, .bytes = buf_str(message)});
 }
 
+/* ---- settings ---- */
+
+/* Rows that change have new turns, so their sum changes. */
+static int64_t servers_config_stamp(const struct core *core, int64_t node_id)
+{
+    int64_t stamp = 0, one;
+    for (int64_t id = 0; (id = core_next_native(core, node_id, id, &one)) != 0;)
+        stamp += one + id;
+    return stamp;
+}
+
+static void servers_configure(struct rack *r, uint32_t admin)
+{
+    struct rack_server *server = &r->servers[admin];
+    struct buf message = buf_in(&r->arena);
+    int64_t one;
+    const int64_t node_id = rack_node_id(r, rack_admin_machine(admin));
+    const int64_t stamp = servers_config_stamp(rack_core(r), node_id);
+    if (stamp == server->config_stamp)
+        return;
+    server->config_stamp = stamp;
+    servers_put_header(
+        &message,
+        (struct servers_message){.loads = r->loads, .turn = r->view_turn, .parts = SERVER_CONFIG});
+    for (int64_t id = 0; (id = core_next_native(rack_core(r), node_id, id, &one)) != 0;) {
+        const struct str document = core_staged(rack_core(r), id, &r->scratch);
+        buf_put_varint(&message, document.len);
+        buf_put_str(&message, document);
+    }
+    servers_send(r, server, &message);
+}
+
+void rack_servers_configure(struct rack *r)
+{
+    for (uint32_t i = 0; i < RACK_ADMINS; i++)
+        if (r->servers[i].connection)
+            servers_configure(r, i);
+}
+
+/* ---- base images and changes ---- */
+
 /* The next entries behind the cursor; false: there are no more. */
 static bool servers_read_entries(struct rack *r, struct rack_server *server, struct buf *out)
 {
@@ -180,7 +189,7 @@ static void servers_read_later(struct rack *r, struct rack_server *server, int64
 void rack_server_reads(struct rack *r, int64_t connection)
 {
     uint32_t admin;
-    struct rack_server *server = servers_find(r, connection, &admin);
+    struct rack_server *server = rack_server_find(r, connection, &admin);
     if (!server || server->connection != connection)
         return;
     server->is_reading = false;
@@ -191,16 +200,18 @@ void rack_server_reads(struct rack *r, int64_t connection)
         return;
     }
     struct servers_message header = {
-        .loads = r->loads, .turn = r->view_turn, .parts = server->is_begun ? 0 : BASE_FIRST};
+        .loads = r->loads, .turn = r->view_turn, .parts = server->is_begun ? 0 : SERVER_BASE_FIRST};
     struct buf entries = buf_in(&r->scratch), message = buf_in(&r->arena);
     const bool is_durable = turn_seen(r->turn) == turn_durable(r->turn);
     if (!servers_read_entries(r, server, &entries) && is_durable)
-        header.parts |= BASE_LAST;
+        header.parts |= SERVER_BASE_LAST;
     servers_put_header(&message, header);
     buf_put_str(&message, buf_str(&entries));
     servers_send(r, server, &message);
+    if (is_durable)
+        servers_configure(r, admin);
     server->is_begun = true;
-    server->is_complete = (header.parts & BASE_LAST) != 0;
+    server->is_complete = (header.parts & SERVER_BASE_LAST) != 0;
     if (!server->is_complete)
         servers_read_later(r, server, prng_between(&r->rng, 1, RACK_SECOND));
 }
@@ -214,7 +225,8 @@ static void servers_begin_base(struct rack *r, uint32_t admin)
     server->is_new = true;
     server->is_lost = server->has_failed = false;
     server->taken = server->said = 0;
-    servers_say_later(r, admin, 1);
+    server->config_stamp = -1;
+    rack_server_say_later(r, admin, 1);
     servers_read_later(r, server, prng_between(&r->rng, 1, LATE_MS_MAX));
 }
 
@@ -240,12 +252,83 @@ static void servers_changed(void *self, int64_t turn, const struct boot_change *
         if (!server->connection || !server->is_begun)
             continue;
         struct buf message = buf_in(&r->arena);
-        servers_put_header(&message, (struct servers_message){r->loads, turn, 0});
+        servers_put_header(&message, (struct servers_message){.loads = r->loads, .turn = turn});
         for (uint32_t k = 0; k < count; k++)
             if (server->is_complete || boot_key_cmp(changes[k].key, server->cursor) <= 0)
                 servers_put_entry(&message, changes[k].key, changes[k].entry, &r->scratch);
         servers_send(r, server, &message);
     }
+}
+
+/* ---- questions ---- */
+
+static struct command servers_command_of(struct rack *r, const struct rack_ask *ask)
+{
+    struct command command = {.actor = STR("boot server"), .request = -ask->id};
+    const struct str mac = boot_args_mac(ask->mac, &r->scratch);
+    if (ask->is_grant) {
+        command.kind = COMMAND_GRANT_USE;
+        command.grant_use.node_id = ask->node_id;
+        command.grant_use.generation = ask->generation;
+        command.grant_use.ticket = str_from(ask->ticket_hash);
+        command.grant_use.mac = mac;
+    } else {
+        command.kind = COMMAND_LEASE_TAKE;
+        command.lease_take.range_id = ask->range;
+        command.lease_take.address = ip_format_address(
+            &r->scratch, (struct ip){.lo = ask->address, .family = IP_V4, .prefix = 32});
+        command.lease_take.mac = mac;
+        command.lease_take.lease_s = ask->lease_s;
+    }
+    return command;
+}
+
+void rack_server_asks(struct rack *r, const struct event *event)
+{
+    uint32_t admin;
+    const struct rack_server *server = rack_server_find(r, event->id, &admin);
+    if (!server || server->connection != event->id || !rack_core(r))
+        return;
+    const struct command command = servers_command_of(r, &r->asks[event->detail - 1]);
+    if (command.kind == COMMAND_GRANT_USE)
+        grant_oracle_ask(&r->grants, command.request, &command.grant_use);
+    ignore(turn_submit(r->turn, &command), "the machine asks again");
+}
+
+/* 0, or the answer plus 1: an outcome that is none sends the machine to its disk. */
+static uint64_t servers_answer_of(const struct rack_ask *ask, const struct outcome *outcome)
+{
+    if (!ask->is_grant)
+        return outcome->verdict == VERDICT_DONE;
+    for (uint32_t i = 0; i < GRANT_ANSWER_COUNT; i++)
+        if (outcome->verdict == VERDICT_DONE &&
+            str_eq(outcome->doc, grant_answer_doc((enum grant_answer)i)))
+            return i + 1;
+    return GRANT_LOCAL + 1;
+}
+
+void rack_server_answered(struct rack *r, int64_t request, const struct outcome *outcome)
+{
+    uint32_t admin;
+    const struct rack_ask *ask = &r->asks[-request - 1];
+    const uint64_t answer = servers_answer_of(ask, outcome);
+    if (ask->is_grant) {
+        const char *said = grant_oracle_reply(&r->grants, request, outcome->doc);
+        if (said)
+            rack_fail(r, "grant: %s", said);
+        if (answer == GRANT_GRANTED + 1)
+            rack_call_note_disk(r, ask->machine);
+    }
+    struct rack_server *server = rack_server_find(r, ask->connection, &admin);
+    if (!server || server->connection != ask->connection)
+        return;
+    struct buf message = buf_in(&r->arena);
+    servers_put_header(
+        &message,
+        (struct servers_message){.loads = r->loads, .turn = r->view_turn, .parts = SERVER_ANSWER});
+    buf_put_varint(&message, (uint64_t)ask->id);
+    buf_put_varint(&message, answer);
+    servers_send(r, server, &message);
 }
 
 struct boot_port rack_boot_port(struct rack *r)
@@ -280,17 +363,10 @@ void rack_server_install(struct rack *r, uint32_t admin)
     if (!rack_has_servers(r) || r->servers[admin].is_installed)
         return;
     r->servers[admin].is_installed = true;
+    rack_process_start(r, admin);
     servers_connect_later(r, admin, RACK_SECOND * prng_between(&r->rng, 1, RETRY_S_MAX));
     rack_at(r, RACK_MINUTE * prng_between(&r->rng, 1, TROUBLE_M_MAX), RACK_EVENT_SERVER_TROUBLE,
             (struct event){.id = admin});
-}
-
-static void servers_stop(struct rack_server *server)
-{
-    boot_copy_fini(&server->copy);
-    boot_copy_fini(&server->base);
-    server->has_copy = false;
-    server->joined = 0;
 }
 
 /* The connection is lost; the daemon notices that later. */
@@ -306,13 +382,13 @@ static void servers_lose(struct rack *r, struct rack_server *server)
 void rack_server_lost(struct rack *r, int64_t connection)
 {
     uint32_t admin;
-    struct rack_server *server = servers_find(r, connection, &admin);
+    struct rack_server *server = rack_server_find(r, connection, &admin);
     if (!server || server->connection != connection)
         return;
     server->connection = 0;
     server->is_new = server->has_failed = false;
     server->is_lost = true;
-    servers_say_later(r, admin, 1);
+    rack_server_say_later(r, admin, 1);
     servers_connect_later(r, admin,
                           server->away_ms + RACK_SECOND * prng_between(&r->rng, 1, AWAY_S_MAX));
     server->away_ms = 0;
@@ -333,10 +409,11 @@ void rack_server_trouble(struct rack *r, uint32_t admin)
         return;
     if (rack_fault(r, RACK_SERVER_FAILED)) {
         server->has_failed = true;
-        servers_say_later(r, admin, 1);
+        rack_server_say_later(r, admin, 1);
     }
     if (rack_fault(r, RACK_SERVER_RESTARTED)) {
-        servers_stop(server);
+        rack_process_stop(server);
+        rack_process_start(r, admin);
         servers_lose(r, server);
     } else if (rack_fault(r, RACK_SERVER_LOST)) {
         servers_lose(r, server);
@@ -355,149 +432,6 @@ void rack_servers_daemon_crashed(struct rack *r)
     }
 }
 
-/* ---- the process ---- */
-
-static void servers_apply(struct boot_copy *copy, struct str bytes, uint32_t at)
-{
-    while (at < bytes.len) {
-        struct boot_key key;
-        uint64_t len;
-        must(boot_key_decode(bytes, &at, &key) == OK && varint_read(bytes, &at, &len) &&
-             len <= bytes.len - at);
-        boot_copy_set(copy, key, (struct str){bytes.at + at, (uint32_t)len});
-        at += (uint32_t)len;
-    }
-}
-
-static void servers_finish_base(struct rack *r, struct rack_server *server)
-{
-    boot_copy_fini(&server->copy);
-    server->copy = server->base;
-    server->base = (struct boot_copy){0};
-    server->is_receiving = false;
-    server->has_copy = true;
-    server->history = r->history;
-    rack_count_reached(r, RACK_REACHED_BASE_RECEIVED);
-}
-
-/* The process has the view of a turn: it acknowledges it. */
-static void servers_reach(struct rack *r, uint32_t admin, struct servers_message header)
-{
-    struct rack_server *server = &r->servers[admin];
-    if (header.loads != r->loads)
-        return; /* of an earlier load: the daemon drops its acknowledgement */
-    const char *said = boot_view_oracle_server(&r->view, &server->copy, header.turn, &r->scratch);
-    if (said)
-        rack_fail(r, "boot view: %s", said);
-    rack_count_reached(r, RACK_REACHED_VIEW_COMPARED);
-    if (server->connection == server->joined && header.turn > server->taken) {
-        server->taken = header.turn;
-        servers_say_later(r, admin, prng_between(&r->rng, 1, LATE_MS_MAX));
-    }
-}
-
-void rack_server_gets(struct rack *r, const struct event *event)
-{
-    uint32_t admin, at = 0;
-    struct rack_server *server = servers_find(r, event->id, &admin);
-    uint64_t loads, turn, parts;
-    if (!server || server->joined != event->id)
-        return;
-    must(varint_read(event->bytes, &at, &loads) && varint_read(event->bytes, &at, &turn) &&
-         varint_read(event->bytes, &at, &parts));
-    const struct servers_message header = {(int64_t)loads, (int64_t)turn, parts};
-    if (header.parts & BASE_FIRST) {
-        boot_copy_fini(&server->base);
-        server->is_receiving = true;
-    }
-    servers_apply(server->is_receiving ? &server->base : &server->copy, event->bytes, at);
-    if (header.parts & BASE_LAST)
-        servers_finish_base(r, server);
-    if (!server->is_receiving)
-        servers_reach(r, admin, header);
-}
-
-/* ---- answers ---- */
-
-static uint64_t servers_mac(const char *text)
-{
-    uint64_t mac = 0;
-    for (; *text; text++) {
-        const char *digits = "0123456789abcdef", *digit = strchr(digits, *text);
-        if (digit)
-            mac = mac << 4 | (uint64_t)(digit - digits);
-    }
-    return mac;
-}
-
-/* An environment that no barclamp defines is answered with the disk. */
-static bool servers_know_bootenv(struct rack *r, const struct rack_server *server,
-                                 struct str bootenv)
-{
-    for (uint32_t i = 0; i < server->copy.count; i++) {
-        const struct boot_copy_entry *own = &server->copy.entries[i];
-        struct boot_entry entry;
-        if (own->key.kind != BOOT_BOOTENV)
-            return false; /* they are the first ones */
-        must(boot_entry_decode((struct str){own->bytes, own->len}, &r->scratch, &entry) == OK);
-        if (str_eq(entry.bootenv.name, bootenv))
-            return true;
-    }
-    return false;
-}
-
-static void servers_make_answer(struct rack *r, const struct rack_server *server,
-                                const struct boot_entry *entry, struct rack_answer *out)
-{
-    const struct boot_machine *m = &entry->machine;
-    *out = (struct rack_answer){
-        .node_id = entry->key.id, .generation = m->generation, .history = server->history};
-    const struct str bootenv =
-        servers_know_bootenv(r, server, m->bootenv) ? m->bootenv : STR("local");
-    snprintf(out->bootenv, sizeof out->bootenv, "%.*s", STR_FMT_ARGS(bootenv));
-}
-
-static bool servers_has_mac(const struct boot_machine *m, uint64_t mac)
-{
-    for (uint32_t i = 0; i < m->mac_count; i++)
-        if (m->macs[i] == mac)
-            return true;
-    return false;
-}
-
-/* The entry of the node, or of the MAC. */
-static enum rack_answered servers_look_up(struct rack *r, uint32_t admin, int64_t node_id,
-                                          uint64_t mac, struct rack_answer *out)
-{
-    const struct rack_server *server = &r->servers[admin];
-    if (!server->has_copy)
-        return RACK_SILENT;
-    for (uint32_t i = 0; i < server->copy.count; i++) {
-        const struct boot_copy_entry *own = &server->copy.entries[i];
-        struct boot_entry entry;
-        if (own->key.kind != BOOT_MACHINE || (node_id && own->key.id != node_id))
-            continue;
-        must(boot_entry_decode((struct str){own->bytes, own->len}, &r->scratch, &entry) == OK);
-        if (!node_id && !servers_has_mac(&entry.machine, mac))
-            continue;
-        servers_make_answer(r, server, &entry, out);
-        return RACK_ANSWERED;
-    }
-    return RACK_NOT_LISTED;
-}
-
-enum rack_answered rack_server_ask(struct rack *r, uint32_t admin, uint32_t machine,
-                                   struct rack_answer *out)
-{
-    return servers_look_up(r, admin, 0, servers_mac(r->machines[machine].mac), out);
-}
-
-enum rack_answered rack_server_has(struct rack *r, uint32_t admin, int64_t node_id,
-                                   struct rack_answer *out)
-{
-    return servers_look_up(r, admin, node_id, 0, out);
-}
-
 /* ---- life ---- */
 
 void rack_servers_init(struct rack *r)
@@ -509,7 +443,9 @@ void rack_servers_init(struct rack *r)
 void rack_servers_fini(struct rack *r)
 {
     for (uint32_t i = 0; i < RACK_ADMINS; i++)
-        servers_stop(&r->servers[i]);
+        if (r->servers[i].is_installed)
+            rack_process_stop(&r->servers[i]);
     free(r->servers);
+    free(r->asks);
     boot_view_oracle_fini(&r->view);
 }

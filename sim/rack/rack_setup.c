@@ -52,6 +52,25 @@ static bool setup_create_automatic(struct rack *r)
     return reply.is_done;
 }
 
+/* Boot servers answer in networks of category admin. The hints of nodes become allocations. */
+static bool setup_create_network(struct rack *r)
+{
+    struct command make = {.kind = COMMAND_NETWORK_CREATE};
+    make.network_create.name = STR("admin");
+    make.network_create.conduit = STR("1g0");
+    make.network_create.category = STR("admin");
+    make.network_create.given = GIVEN_NETWORK_CONDUIT | GIVEN_NETWORK_CATEGORY;
+    make.network_create.ranges =
+        STR("[{\"name\":\"admin\",\"first\":\"192.168.124.10/24\",\"last\":\"192.168.124.19/24\"},"
+            "{\"name\":\"host\",\"first\":\"192.168.124.81/24\",\"last\":\"192.168.124.99/24\"},"
+            "{\"name\":\"dhcp\",\"first\":\"192.168.124.100/24\","
+            "\"last\":\"192.168.124.119/24\"}]");
+    const struct rack_reply reply = rack_send(r, &make);
+    if (!reply.is_done)
+        rack_fail(r, "the network was refused: %s", reply.problem);
+    return reply.is_done;
+}
+
 static bool setup_create_admin(struct rack *r, uint32_t admin)
 {
     struct command make = {.kind = COMMAND_NODE_CREATE};
@@ -95,7 +114,8 @@ bool rack_add_databases(struct rack *r)
 
 bool rack_set_up(struct rack *r)
 {
-    if (!setup_import_all(r) || !setup_create_automatic(r) || !setup_create_admin(r, RACK_ADMIN))
+    if (!setup_import_all(r) || !setup_create_automatic(r) || !setup_create_admin(r, RACK_ADMIN) ||
+        !setup_create_network(r))
         return false;
     rack_server_install(r, 0);
     for (uint32_t i = 0; i < 2; i++) {
