@@ -287,12 +287,21 @@ static bool sandbox_allow_calls(scmp_filter_ctx filter)
     return true;
 }
 
+/* Allows a call if the masked low half of an argument has this value. The kernel reads an int from
+ * the low half only, so the high half must not be compared. */
+static bool sandbox_allow_if(scmp_filter_ctx filter, int call, unsigned argument, uint32_t mask,
+                             uint32_t value)
+{
+    const struct scmp_arg_cmp condition = {
+        .arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = mask, .datum_b = value};
+    return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, 1, &condition) == 0;
+}
+
 static bool sandbox_add_socket_rules(scmp_filter_ctx filter)
 {
-    static const int families[] = {AF_INET, AF_INET6, AF_UNIX};
+    static const uint32_t families[] = {AF_INET, AF_INET6, AF_UNIX};
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
-        if (seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
-                             SCMP_A0_32(SCMP_CMP_EQ, (uint32_t)families[i])) != 0)
+        if (!sandbox_allow_if(filter, SCMP_SYS(socket), 0, UINT32_MAX, families[i]))
             return false;
     return true;
 }
@@ -302,8 +311,7 @@ static bool sandbox_add_open_rule(scmp_filter_ctx filter)
 {
     const uint32_t writing =
         O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY);
-    return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
-                            SCMP_A2_32(SCMP_CMP_MASKED_EQ, writing, 0)) == 0;
+    return sandbox_allow_if(filter, SCMP_SYS(openat), 2, writing, 0);
 }
 
 /* Memory that is executable is the first step of most attacks. */
@@ -311,8 +319,7 @@ static bool sandbox_add_memory_rules(scmp_filter_ctx filter)
 {
     const int calls[] = {SCMP_SYS(mmap), SCMP_SYS(mmap2), SCMP_SYS(mprotect)};
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
-        if (seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 1,
-                             SCMP_A2_32(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)) != 0)
+        if (!sandbox_allow_if(filter, calls[i], 2, PROT_EXEC, 0))
             return false;
     return true;
 }
@@ -320,12 +327,9 @@ static bool sandbox_add_memory_rules(scmp_filter_ctx filter)
 /* libuv makes descriptors non-blocking with FIONBIO. abort() sends the signal to this process. */
 static bool sandbox_add_other_rules(scmp_filter_ctx filter)
 {
-    return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
-                            SCMP_A1_32(SCMP_CMP_EQ, FIONBIO)) == 0 &&
-           seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
-                            SCMP_A1_32(SCMP_CMP_EQ, FIONREAD)) == 0 &&
-           seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-                            SCMP_A0_32(SCMP_CMP_EQ, (uint32_t)getpid())) == 0;
+    return sandbox_allow_if(filter, SCMP_SYS(ioctl), 1, UINT32_MAX, FIONBIO) &&
+           sandbox_allow_if(filter, SCMP_SYS(ioctl), 1, UINT32_MAX, FIONREAD) &&
+           sandbox_allow_if(filter, SCMP_SYS(tgkill), 0, UINT32_MAX, (uint32_t)getpid());
 }
 
 static bool sandbox_filter_calls(struct sandbox_why *why)
