@@ -30,6 +30,13 @@ static void grant_oracle_remove(struct grant_oracle *oracle, uint32_t i)
     oracle->asked[i] = oracle->asked[--oracle->count];
 }
 
+void grant_oracle_drop(struct grant_oracle *oracle, int64_t request)
+{
+    for (uint32_t i = oracle->count; i-- > 0;)
+        if (oracle->asked[i].request && (!request || oracle->asked[i].request == request))
+            grant_oracle_remove(oracle, i);
+}
+
 const char *grant_oracle_reply(struct grant_oracle *oracle, int64_t request, struct str doc)
 {
     uint32_t at = 0;

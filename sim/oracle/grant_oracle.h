@@ -28,5 +28,8 @@ void grant_oracle_fini(struct grant_oracle *oracle);
 /* A question is sent. */
 void grant_oracle_ask(struct grant_oracle *oracle, int64_t request,
                       const struct grant_use_command *use);
+/* There will be no reply: the batch was not stored, or the daemon has crashed. 0: to no request. A
+ * machine asks again with the same request, maybe for another node. */
+void grant_oracle_drop(struct grant_oracle *oracle, int64_t request);
 /* A request is answered. Returns NULL, or the violation that it causes. */
 const char *grant_oracle_reply(struct grant_oracle *oracle, int64_t request, struct str doc);

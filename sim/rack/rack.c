@@ -246,6 +246,8 @@ static void rack_reply_failed(void *self, int64_t request, err why)
 {
     struct rack *r = self;
     rack_note(r, "failed", request, why);
+    if (request)
+        grant_oracle_drop(&r->grants, request);
     if (request == r->awaited_request)
         r->reply = (struct rack_reply){.is_received = true};
 }
@@ -414,6 +416,7 @@ static void rack_daemon_crash(struct rack *r)
 {
     rack_note(r, "dies", r->daemon_starts, 0);
     rack_daemon_free(r);
+    grant_oracle_drop(&r->grants, 0);
     memory_session_crash(&r->session, prng_chance(&r->rng, 500));
     rack_servers_daemon_crashed(r);
     if (r->restore_now || r->import_now)

@@ -316,7 +316,8 @@ static void call_ask_grant(struct rack *r, const struct event *event)
     }
     command.request = call_request_id((uint32_t)event->id, call_ref_seq(event->detail));
     grant_oracle_ask(&r->grants, command.request, &command.grant_use);
-    ignore(turn_submit(r->turn, &command), "the machine repeats a request without a reply");
+    if (turn_submit(r->turn, &command) != OK) /* the machine repeats a request without a reply */
+        grant_oracle_drop(&r->grants, command.request);
 }
 
 void rack_call_arrives(struct rack *r, const struct event *event)

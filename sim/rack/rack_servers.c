@@ -292,7 +292,8 @@ void rack_server_asks(struct rack *r, const struct event *event)
     const struct command command = servers_command_of(r, &r->asks[event->detail - 1]);
     if (command.kind == COMMAND_GRANT_USE)
         grant_oracle_ask(&r->grants, command.request, &command.grant_use);
-    ignore(turn_submit(r->turn, &command), "the machine asks again");
+    if (turn_submit(r->turn, &command) != OK) /* the machine asks again */
+        grant_oracle_drop(&r->grants, command.request);
 }
 
 /* 0, or the answer plus 1: an outcome that is none sends the machine to its disk. */
