@@ -147,6 +147,13 @@ static bool lease_refuse_taken(struct core *c)
                   STR("the address is in use, or was freed or declined within the last hour"));
 }
 
+/* Boot servers are sent an entry only if it differs from the one before, and count the time of a
+ * lease from then: two renewals of the same time differ by a millisecond. */
+static void lease_renew(struct core *c, lease_ix l, int64_t left_ms)
+{
+    lease_set_time(c, l, lease_at(c, l)->left_ms == left_ms ? left_ms - 1 : left_ms);
+}
+
 /* A live lease is stored for several lease times and written again when less than half of that is
  * left, so that most renewals write nothing. */
 void do_lease_take(struct core *c, const struct lease_take_command *p)
@@ -168,7 +175,7 @@ void do_lease_take(struct core *c, const struct lease_take_command *p)
     if (is_own) {
         c->out->id = lease_at(c, held)->o.id;
         if (lease_at(c, held)->deadline - c->mono_ms < RENEW_BELOW * lease_ms)
-            lease_set_time(c, held, RENEW_MULTIPLE * lease_ms);
+            lease_renew(c, held, RENEW_MULTIPLE * lease_ms);
         return;
     }
     if (address_find(c, ADDRESS_ALLOCATION, ip) || address_find(c, ADDRESS_ROUTER, ip) ||
