@@ -94,8 +94,8 @@ bool rack_machine_power(struct rack *r, uint32_t machine, struct str action);
 bool rack_is_reachable(const struct rack *r, int32_t machine);
 /* A fault or a request may cause some boots more. */
 void rack_allow_boots(struct rack *r, uint32_t machine);
-/* What the network boot leads to: enter that environment, boot the disk, start the installer that is
- * loaded, or begin again after a while. */
+/* What the network boot leads to: enter that environment, boot the disk, start the installer that
+ * is loaded, or begin again after a while. */
 void rack_machine_run(struct rack *r, uint32_t machine, enum rack_env env);
 void rack_machine_run_disk(struct rack *r, uint32_t machine);
 void rack_machine_start_again(struct rack *r, uint32_t machine);
@@ -156,7 +156,6 @@ void rack_databases_fini(struct rack *r);
 
 /* ---- rack_servers.c: boot servers of native roles ---- */
 
-bool rack_has_servers(const struct rack *r);
 /* All of them are connected, and the core knows what they have acknowledged. */
 bool rack_servers_are_up(const struct rack *r);
 struct boot_port rack_boot_port(struct rack *r);

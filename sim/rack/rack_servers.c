@@ -39,7 +39,7 @@ struct rack_server *rack_server_find(struct rack *r, int64_t connection, uint32_
     return NULL;
 }
 
-bool rack_has_servers(const struct rack *r)
+static bool rack_has_servers(const struct rack *r)
 {
     return r->scenario.is_native[RACK_DHCP] || r->scenario.is_native[RACK_PROVISIONER];
 }

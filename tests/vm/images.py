@@ -70,26 +70,45 @@ def package_version(name):
     return next(line.split()[1] for line in shown.splitlines() if "Candidate:" in line)
 
 
+def kernel_package():
+    depends = command("apt-cache", "depends", "linux-image-cloud-amd64")
+    return next(line.split()[1] for line in depends.splitlines() if "Depends:" in line)
+
+
+def download(package, folder):
+    try:
+        command("apt-get", "-q", "download", package, cwd=folder)
+    except subprocess.CalledProcessError:  # the lists are older than the mirror
+        command("apt-get", "-q", "update")
+        command("apt-get", "-q", "download", package, cwd=folder)
+
+
 class Images:
     """The files; each is made when it is asked for first."""
 
     def __init__(self, build):
         self.folder = os.path.join(build, "vm")
+        self.kernel_package = None
         os.makedirs(self.folder, exist_ok=True)
 
     def path(self, *parts):
         return os.path.join(self.folder, *parts)
 
     def kernel_folder(self):
-        """The unpacked package of the kernel."""
-        depends = command("apt-cache", "depends", "linux-image-cloud-amd64")
-        package = next(line.split()[1] for line in depends.splitlines() if "Depends:" in line)
+        """The unpacked package of the kernel. The package lists of a fresh machine may be absent."""
+        if not self.kernel_package:
+            try:
+                self.kernel_package = kernel_package()
+            except (StopIteration, subprocess.CalledProcessError):
+                command("apt-get", "-q", "update")
+                self.kernel_package = kernel_package()
+        package = self.kernel_package
         folder = self.path(f"{package}_{package_version(package)}")
         if not os.path.isdir(folder):
             fresh = folder + ".new"
             shutil.rmtree(fresh, ignore_errors=True)
             os.makedirs(fresh)
-            command("apt-get", "-q", "download", package, cwd=fresh)
+            download(package, fresh)
             [deb] = glob.glob(os.path.join(fresh, "*.deb"))
             command("dpkg", "-x", deb, fresh)
             os.unlink(deb)

@@ -119,18 +119,22 @@ class Lab:
         self.folder = tempfile.mkdtemp(prefix="hvm-")
         os.chmod(self.folder, 0o755)
         self.namespace = f"hv{os.getpid()}-{next(Lab.numbers)}"
-        self.processes, self.machines, self.taps = [], [], itertools.count()
+        self.processes, self.machines, self.hosts = [], [], []
+        self.taps = itertools.count()
         self.events, self.lines = [], queue.Queue()
         self.own = Own(self)
         self.boot = None
 
     def open(self):
+        self.open_without_boot()
+        self.start_boot()
+        return self
+
+    def open_without_boot(self):
         self.make_segment()
         self.start_watcher()
         self.start_daemon()
         self.fill_files()
-        self.start_boot()
-        return self
 
     @property
     def program(self):  # of daemon.Own
@@ -248,15 +252,42 @@ class Lab:
         except FileNotFoundError:
             return ""
 
+    # -- other hosts
+
+    def host(self, mac="", address=""):
+        """A namespace with one interface, eth0, on the bridge. Its name."""
+        number = next(self.taps)
+        name, port = f"{self.namespace}h{number}", f"port{number}"
+        subprocess.run(["ip", "netns", "add", name], check=True)
+        self.hosts.append(name)
+        self.ip("link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", name)
+        self.ip("link", "set", port, "master", "br0", "up")
+        inside = ["ip", "-n", name]
+        if mac:
+            subprocess.run([*inside, "link", "set", "eth0", "address", mac], check=True)
+        if address:
+            subprocess.run([*inside, "addr", "add", address, "dev", "eth0"], check=True)
+        subprocess.run([*inside, "link", "set", "eth0", "up"], check=True)
+        return name
+
+    def on_host(self, name, *words, check=True):
+        return subprocess.run(["ip", "netns", "exec", name, *words], check=check, text=True,
+                              capture_output=True, timeout=60)
+
     # -- machines
 
     def node(self, name, mac, bootenv="sledgehammer"):
         """A node with this MAC and an address in the network, whose boot is served."""
+        full = self.node_without_boot(name, mac)
+        self.switch(full, bootenv)
+        return full
+
+    def node_without_boot(self, name, mac):
+        """The same while no boot server is connected."""
         full = f"{name}.example.com"
         self.done(self.client.post("nodes", {"name": full, "mac": mac}))
         self.done(self.client.post("network_allocations", {"node": full, "network_range": "admin.host"}))
         self.bind(full, "found")
-        self.switch(full, bootenv)
         return full
 
     def switch(self, name, bootenv):
@@ -287,5 +318,6 @@ class Lab:
                 process.kill()
                 process.wait()
         self.own.__exit__()
-        subprocess.run(["ip", "netns", "del", self.namespace], check=False)
+        for name in (*self.hosts, self.namespace):
+            subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
         shutil.rmtree(self.folder, ignore_errors=True)

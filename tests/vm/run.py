@@ -27,8 +27,7 @@ def main():
     for function in harness.tests(harness.modules(HERE), options.names):
         lab = Lab(os.path.abspath(options.build))
         try:
-            results.append(harness.attempt(function, lambda: function(lab.open()), lab.said,
-                                           is_timed=True))
+            results.append(harness.attempt(function, lambda: function(lab), lab.said, is_timed=True))
         finally:
             lab.close()
     return harness.finish(results)

@@ -14,25 +14,32 @@ def check_report(lab, machine, node):
     acks = [e for e in machine.events("dhcp") if e.get("type") == "ack"]
     assert acks and all(e["address"] in str(address) for e in acks), (acks, address)
     boots = [e["event"] for e in lab.done(lab.client.get(f"nodes/{node}/boots"))]
-    assert "script" in boots, boots
+    assert boots.index("dhcp-acknowledged") < boots.index("script") < boots.index("file-sent"), boots
+    # It has not reported itself alive: what it was answered last is the end of the chain.
+    last = lab.done(lab.client.get(f"nodes/{node}/why"))["chain"][-1]
+    assert last["code"] == "boot_silent" and "it has not reported since" in last["text"], last
 
 
 def test_bios_with_ipxe_boots_the_system_of_the_network(lab):
+    lab.open()
     node = lab.node("bios", MAC.format(1))
     check_report(lab, lab.machine("bios", MAC.format(1), "bios"), node)
 
 
 def test_uefi_pxe_boots_the_system_of_the_network(lab):
+    lab.open()
     node = lab.node("pxe", MAC.format(2))
     check_report(lab, lab.machine("pxe", MAC.format(2), "uefi"), node)
 
 
 def test_uefi_http_boots_the_system_of_the_network(lab):
+    lab.open()
     node = lab.node("http", MAC.format(3))
     check_report(lab, lab.machine("http", MAC.format(3), "uefi-http"), node)
 
 
 def test_bios_boots_its_disk(lab):
+    lab.open()
     lab.node("bios", MAC.format(4), "local")
     machine = lab.machine("bios", MAC.format(4), "bios", lab.images.bios_disk())
     machine.wait_for_disk()
@@ -40,6 +47,7 @@ def test_bios_boots_its_disk(lab):
 
 
 def test_uefi_pxe_boots_its_disk(lab):
+    lab.open()
     lab.node("pxe", MAC.format(5), "local")
     machine = lab.machine("pxe", MAC.format(5), "uefi", lab.images.uefi_disk())
     machine.wait_for_disk()
@@ -47,6 +55,7 @@ def test_uefi_pxe_boots_its_disk(lab):
 
 
 def test_uefi_http_boots_its_disk(lab):
+    lab.open()
     lab.node("http", MAC.format(6), "local")
     machine = lab.machine("http", MAC.format(6), "uefi-http", lab.images.uefi_disk())
     machine.wait_for_disk()
@@ -54,6 +63,7 @@ def test_uefi_http_boots_its_disk(lab):
 
 
 def test_an_unknown_machine_boots_the_discovery_environment(lab):
+    lab.open()
     machine = lab.machine("new", MAC.format(7), "bios")
     arguments = machine.wait_for_report()
     assert f"halligan.mac={machine.mac}" in arguments, arguments

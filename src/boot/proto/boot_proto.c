@@ -34,17 +34,6 @@ static const struct layout *boot_message_layout(enum boot_message_kind kind)
     impossible("a kind of message outside the enum");
 }
 
-const char *boot_message_name(enum boot_message_kind kind)
-{
-    static const char *const names[] = {[BOOT_MESSAGE_NONE] = "none",
-#define M(upper, lower, Type, type) [BOOT_MESSAGE_##upper] = #lower,
-                                        BOOT_MESSAGES(M)
-#undef M
-    };
-    must(kind < BOOT_MESSAGE_END);
-    return names[kind];
-}
-
 bool boot_message_is_from_server(enum boot_message_kind kind)
 {
     return kind < BOOT_MESSAGE_WELCOME;

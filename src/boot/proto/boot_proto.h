@@ -236,7 +236,6 @@ void boot_count_put(const struct boot_count *count, struct buf *out);
 /* The next one; false at the end. Bytes that are none end it early, with *out_is_bad. */
 bool boot_count_next(struct str counts, uint32_t *at, struct boot_count *out, bool *out_is_bad);
 
-const char *boot_message_name(enum boot_message_kind kind);
 /* True if the boot server sends messages of this kind; else the daemon does. */
 bool boot_message_is_from_server(enum boot_message_kind kind);
 

