@@ -448,7 +448,7 @@ static void rack_submit(struct rack *r, const struct event *event)
 static void rack_dispatch(struct rack *r, const struct event *event)
 {
     const uint32_t id = (uint32_t)event->id;
-    switch ((enum rack_event)event->kind) {
+    switch (event->kind) {
     case RACK_EVENT_COMMAND:
     case RACK_EVENT_INSIDE: rack_submit(r, event); return;
     case RACK_EVENT_MACHINE: rack_machine_step(r, id, event->detail); return;
@@ -462,20 +462,7 @@ static void rack_dispatch(struct rack *r, const struct event *event)
     case RACK_EVENT_RESEND: rack_attempt_resend(r, event->id); return;
     case RACK_EVENT_OPERATOR: rack_operator_acts(r); return;
     case RACK_EVENT_ADMIN: rack_operator_admin(r, event->detail); return;
-    case RACK_EVENT_SERVER_SAYS: rack_server_says(r, id); return;
-    case RACK_EVENT_SERVER_GETS: rack_server_gets(r, event); return;
-    case RACK_EVENT_SERVER_READS: rack_server_reads(r, event->id); return;
-    case RACK_EVENT_SERVER_CONNECTS: rack_server_connects(r, id); return;
-    case RACK_EVENT_SERVER_LOST: rack_server_lost(r, event->id); return;
-    case RACK_EVENT_SERVER_TROUBLE: rack_server_trouble(r, id); return;
-    case RACK_EVENT_SERVER_ASKS: rack_server_asks(r, event); return;
-    case RACK_EVENT_SERVER_TICKS: rack_process_ticks(r, id); return;
-    case RACK_EVENT_PROBED: rack_process_probed(r, event); return;
-    case RACK_EVENT_DHCP_TO_SERVER: rack_process_packet(r, event); return;
-    case RACK_EVENT_DHCP_TO_MACHINE: rack_netboot_packet(r, event); return;
-    case RACK_EVENT_NET_TIMEOUT: rack_netboot_timeout(r, event); return;
-    case RACK_EVENT_PAGE_ASKED: rack_process_page(r, event); return;
-    case RACK_EVENT_PAGE_ARRIVES: rack_netboot_page(r, event); return;
+    default: rack_server_dispatch(r, event); return;
     }
 }
 

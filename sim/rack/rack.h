@@ -98,7 +98,7 @@ struct rack_scenario {
     int64_t hours;      /* simulated hours of the phase with faults */
     bool two_databases; /* two databases of each kind on two nodes; a machine asks either of them */
     bool is_native[RACK_SERVICE_COUNT]; /* the role has a native jig: boot servers serve it */
-    bool compares_mac; /* the boot server compares the MAC itself before it asks for a grant */
+    bool compares_mac; /* a published provisioner compares the MAC before it asks for a grant */
     bool trace;        /* print every command and effect to standard output */
     bool has_hash;     /* compute the hash of the transcript */
     uint32_t rate[RACK_FAULT_COUNT]; /* per mille of the opportunities; 0 = never */
@@ -273,8 +273,10 @@ struct rack_machine {
     struct rack_answer answer; /* by the provisioner, at the last boot                    */
     struct rack_net net;
     struct rack_floor floors[RACK_ADMINS][RACK_SERVICE_COUNT];
-    char ticket[128];         /* of this boot                                            */
-    char granted[65];         /* the ticket, or its hash, that was granted an installer last */
+    char ticket[128]; /* of this boot                                            */
+    /* The ticket, or its hash, and the generation that were granted an installer last. */
+    char granted[65];
+    int64_t granted_generation;
     char node_disk[40];       /* of the operating system, when the grant was given       */
     uint32_t history;         /* rack.history when it was granted the installer          */
     struct rack_answer wrote; /* the boot in which an installer wrote a disk last       */

@@ -10,14 +10,14 @@
 
 /* Firmware and iPXE of a machine, in front of boot servers.
  *
- * A network boot has two dialogs with DHCP (DISCOVER, OFFER, REQUEST, ACK): the first one is that of
- * the firmware, whose boot file is iPXE, the second one that of iPXE, whose boot file is the URL of
- * its script. Without a boot file the machine boots its disk. The first offer is accepted. What is
- * lost is sent again; after some attempts the firmware begins again.
+ * A network boot has two dialogs with DHCP (DISCOVER, OFFER, REQUEST, ACK): the first one is that
+ * of the firmware, whose boot file is iPXE, the second one that of iPXE, whose boot file is the URL
+ * of its script. Without a boot file the machine boots its disk. The first offer is accepted. What
+ * is lost is sent again; after some attempts the firmware begins again.
  *
- * A script (rack/ipxe.c) ends with the kernel that it starts, with the disk, with another script, or
- * with the question whether the installer that is loaded may start: that is a request of the machine
- * like others (rack_calls.c). Even machines have a BIOS, odd ones UEFI.
+ * A script (ipxe.c) ends with the kernel that it starts, with the disk, with another script, or
+ * with the question whether the installer that is loaded may start: that is a request of the
+ * machine like others (rack_calls.c). Even machines have a BIOS, odd ones UEFI.
  *
  * If DHCP is published, its database decides whether the machine gets a script. If the provisioner
  * is published, its database decides instead of the script. */
@@ -382,7 +382,7 @@ void rack_netboot_timeout(struct rack *r, const struct event *event)
         if (++net->tries < REQUESTS_MAX)
             netboot_request(r, machine);
         else
-            netboot_begin_dialog(r, machine, net->is_ipxe);
+            netboot_fail(r, machine);
         return;
     case NET_GETS: netboot_get_again(r, machine); return;
     case NET_OFF: return;

@@ -172,6 +172,8 @@ void rack_check_boot(struct rack *r, uint32_t machine)
                                   : str_from(m->ticket);
     if (!str_eq(ticket, str_from(m->granted)))
         rack_fail(r, "grant: %s starts an installer without a grant for its ticket", m->name);
+    else if (m->granted_generation != m->answer.generation)
+        rack_fail(r, "grant: %s starts the installer of another generation", m->name);
     const struct rack_disk *disk = oracle_root_disk(m);
     if (!disk)
         rack_fail(r, "disk: the installer of %s gets the root disk \"%s\", which does not exist",
@@ -277,8 +279,10 @@ static void oracle_count_answer(struct rack *r, const struct grant_use_command *
         char *ticket = machine < 0 ? NULL : r->machines[machine].granted;
         const bool is_again = ticket && str_eq(use->ticket, str_from(ticket));
         what = is_again ? RACK_REACHED_GRANTED_AGAIN : RACK_REACHED_GRANTED;
-        if (ticket)
+        if (ticket) {
             snprintf(ticket, sizeof r->machines[0].granted, "%.*s", STR_FMT_ARGS(use->ticket));
+            r->machines[machine].granted_generation = use->generation;
+        }
     } else if (str_eq(doc, grant_answer_doc(GRANT_STALE))) {
         const bool is_current = is_known && grant.generation == use->generation;
         what = is_current ? RACK_REACHED_OTHER_MAC : RACK_REACHED_GRANT_STALE;

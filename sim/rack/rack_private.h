@@ -13,7 +13,7 @@ enum { RACK_SECOND = 1000, RACK_MINUTE = 60 * RACK_SECOND, RACK_HOUR = 60 * RACK
 #define RACK_ADMIN_NAME  "admin.rack.local"
 #define RACK_SECOND_NAME "second.rack.local" /* of the second admin node */
 
-/* The network "admin", 192.168.124.0/24: admin nodes from .10, machines from .81, the pool of DHCP. */
+/* The network "admin", 192.168.124.0/24: admin nodes from .10, machines from .81, and a pool. */
 enum { RACK_POOL_FIRST = 100, RACK_POOL_LAST = 119, RACK_HTTP_PORT = 8091 };
 #define RACK_SUBNET 0xc0a87c00u
 
@@ -94,8 +94,8 @@ bool rack_machine_power(struct rack *r, uint32_t machine, struct str action);
 bool rack_is_reachable(const struct rack *r, int32_t machine);
 /* A fault or a request may cause some boots more. */
 void rack_allow_boots(struct rack *r, uint32_t machine);
-/* What the network boot leads to: enter that environment, boot the disk, start the installer that
- * is loaded, or begin again after a while. */
+/* What the network boot leads to: enter that environment, boot the disk, or begin again after a
+ * while. */
 void rack_machine_run(struct rack *r, uint32_t machine, enum rack_env env);
 void rack_machine_run_disk(struct rack *r, uint32_t machine);
 void rack_machine_start_again(struct rack *r, uint32_t machine);
@@ -156,6 +156,9 @@ void rack_databases_fini(struct rack *r);
 
 /* ---- rack_servers.c: boot servers of native roles ---- */
 
+/* An event of a boot server, or of the network boot of a machine. */
+void rack_server_dispatch(struct rack *r, const struct event *event);
+bool rack_has_servers(const struct rack *r);
 /* All of them are connected, and the core knows what they have acknowledged. */
 bool rack_servers_are_up(const struct rack *r);
 struct boot_port rack_boot_port(struct rack *r);

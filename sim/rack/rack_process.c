@@ -12,10 +12,10 @@
 /* The process of a boot server: the modules of halligan-boot without its sockets.
  *
  * It receives messages over its connection: entries, which it puts into a view (boot/view) and
- * into a plain copy, settings, and answers to its questions. A base image is received into a second view,
- * which replaces the first one when it is complete. Then, and after every change, the view is
- * compared with the copy, and the copy with the view of the core at that turn (the oracle), and the
- * turn is acknowledged.
+ * into a plain copy, settings, and answers to its questions. A base image is received into a second
+ * view, which replaces the first one when it is complete. Then, and after every change, the view is
+ * compared with the copy, and the copy with the view of the core at that turn (the oracle), and
+ * the turn is acknowledged.
  *
  * DHCP packets are handled by boot/dhcp; an ARP probe finds the machine that uses the address.
  * Requests for boot scripts are answered by boot/script. Leases and grants are asked of the daemon

@@ -8,10 +8,9 @@
 
 /* C versions of the shipped scripts (barclamps/.../scripts), transcribed line by line. Their input
  * is the staged data (the document that a run receives) and the memory of the machine; they change
- * its disks, the published databases and the wall data (the data that a run returns). Scripts that
- * only write files on their machine do nothing here. A change of a shipped script must be repeated
- * here.
- */
+ * its disks and the wall data (the data that a run returns). Scripts that only write files on their
+ * machine do nothing here. A change of a shipped script must be repeated here. Databases that are
+ * published are those of a site (rack_served.c). */
 
 /* ---- input and result of a run ---- */
 

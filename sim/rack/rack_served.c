@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/text/buf.h"
 
-/* What boots are served: the databases that runs publish, and the answers to machines.
+/* What boots are served: the databases that runs of a site publish, and the answers to machines.
  *
  * A published database has entries by node id. A run changes only the entries of the nodes with
  * which it was staged (boot.due), and removes those of its interval (boot.part) that are not among

@@ -433,6 +433,30 @@ void rack_servers_daemon_crashed(struct rack *r)
     }
 }
 
+/* ---- events ---- */
+
+void rack_server_dispatch(struct rack *r, const struct event *event)
+{
+    const uint32_t id = (uint32_t)event->id;
+    switch (event->kind) {
+    case RACK_EVENT_SERVER_SAYS: rack_server_says(r, id); return;
+    case RACK_EVENT_SERVER_GETS: rack_server_gets(r, event); return;
+    case RACK_EVENT_SERVER_READS: rack_server_reads(r, event->id); return;
+    case RACK_EVENT_SERVER_CONNECTS: rack_server_connects(r, id); return;
+    case RACK_EVENT_SERVER_LOST: rack_server_lost(r, event->id); return;
+    case RACK_EVENT_SERVER_TROUBLE: rack_server_trouble(r, id); return;
+    case RACK_EVENT_SERVER_ASKS: rack_server_asks(r, event); return;
+    case RACK_EVENT_SERVER_TICKS: rack_process_ticks(r, id); return;
+    case RACK_EVENT_PROBED: rack_process_probed(r, event); return;
+    case RACK_EVENT_DHCP_TO_SERVER: rack_process_packet(r, event); return;
+    case RACK_EVENT_DHCP_TO_MACHINE: rack_netboot_packet(r, event); return;
+    case RACK_EVENT_NET_TIMEOUT: rack_netboot_timeout(r, event); return;
+    case RACK_EVENT_PAGE_ASKED: rack_process_page(r, event); return;
+    case RACK_EVENT_PAGE_ARRIVES: rack_netboot_page(r, event); return;
+    default: impossible("an event of another kind");
+    }
+}
+
 /* ---- life ---- */
 
 void rack_servers_init(struct rack *r)

@@ -54,6 +54,88 @@ TEST(a_machine_waits_for_a_boot_server_that_is_lost)
     rack_free(r);
 }
 
+/* ---- boot servers ---- */
+
+static uint64_t reached(const struct rack *r, enum rack_reached what)
+{
+    return r->counts.reached[what];
+}
+
+/* A machine without a node gets an address of the pool, then its own; DHCP and scripts give way to
+ * the disk at last. */
+TEST(machines_boot_through_dhcp_and_scripts)
+{
+    struct rack *r = native_rack(true, true, 2); /* the first with a BIOS, the second with UEFI */
+    install_all(r);
+    CHECK(reached(r, RACK_REACHED_DHCP_LEASED) >= 4 && reached(r, RACK_REACHED_DHCP_RESERVED) >= 4);
+    CHECK(reached(r, RACK_REACHED_GRANTED) == 2 && !reached(r, RACK_REACHED_SCRIPT_REFUSED));
+    CHECK(reached(r, RACK_REACHED_DHCP_NO_FILE) == 1); /* UEFI gets a script that boots the disk */
+    for (uint32_t i = 0; i < 2; i++)
+        CHECK(r->machines[i].net.address == 0xc0a87c00u + 81 + i);
+    check_goal_and_free(r);
+}
+
+/* What destroys nothing is answered without the daemon: a known machine boots, an unknown one gets
+ * no address. */
+TEST(without_the_daemon_known_machines_boot_and_others_wait)
+{
+    struct rack *r = native_rack(true, true, 2);
+    rack_power_on(r, 0);
+    CHECK(rack_until(r, is_in_env, RACK_ENV_SLEDGEHAMMER, HOUR));
+    rack_pass(r, 20 * MINUTE);
+    CHECK(node(r, 0).alive);
+    rack_lose_server(r, 0, 2 * HOUR);
+    CHECK(rack_until(r, has_no_server, 0, 10 * MINUTE));
+    const uint32_t boots = r->machines[0].boots;
+    r->machines[0].boots_allowed += 3;
+    rack_power_cut(r, 0);
+    rack_power_on(r, 0);
+    rack_power_on(r, 1);
+    rack_pass(r, HOUR);
+    CHECK(r->machines[0].boots == boots + 1 && r->machines[0].env == RACK_ENV_SLEDGEHAMMER);
+    CHECK(r->machines[1].env == RACK_ENV_FIRMWARE && !r->machines[1].boots);
+    CHECK(reached(r, RACK_REACHED_DHCP_FAILED) > 0 && !r->machines[1].net.address);
+    rack_pass(r, 3 * HOUR); /* it has returned */
+    CHECK(r->machines[1].env == RACK_ENV_SLEDGEHAMMER && node(r, 1).alive);
+    CHECK(!r->failure[0]);
+    rack_free(r);
+}
+
+/* The installer is loaded while the daemon is away, and starts when it is back. */
+TEST(an_installer_waits_in_its_loader_for_the_daemon)
+{
+    struct rack *r = native_rack(true, true, 1);
+    discover(r);
+    request_installation(r);
+    CHECK(rack_until(r, is_in_env, RACK_ENV_FIRMWARE, HOUR));
+    rack_lose_server(r, 0, 30 * MINUTE);
+    CHECK(rack_until(r, is_in_env, RACK_ENV_LOADER, HOUR));
+    rack_pass(r, 10 * MINUTE);
+    CHECK(is_in_env(r, RACK_ENV_LOADER) && reached(r, RACK_REACHED_DAEMON_AWAY) > 0);
+    CHECK(rack_until(r, is_in_env, RACK_ENV_INSTALLER, 4 * HOUR));
+    CHECK(reached(r, RACK_REACHED_GRANTED) == 1 && !r->failure[0]);
+    rack_free(r);
+}
+
+/* ---- oracles ---- */
+
+TEST(an_answer_that_is_older_than_what_an_action_waited_for_is_a_failure)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        struct rack *r = native_rack(i, i, 1);
+        discover(r);
+        r->machines[0].boots_allowed += 3;
+        const struct rack_floor floor = {node(r, 0).id, node(r, 0).boot_generation + 1, r->history};
+        for (uint32_t k = 0; k < RACK_SERVICE_COUNT; k++)
+            r->machines[0].floors[0][k] = floor;
+        rack_power_cut(r, 0);
+        rack_power_on(r, 0);
+        rack_pass(r, 10 * MINUTE);
+        CHECK(strstr(r->failure, "older boot: "));
+        rack_free(r);
+    }
+}
+
 /* The publisher is killed when it has applied half of the entries: none of them is acknowledged. */
 TEST(half_of_a_publication_is_published_again)
 {
