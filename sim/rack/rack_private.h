@@ -158,7 +158,6 @@ void rack_databases_fini(struct rack *r);
 
 /* An event of a boot server, or of the network boot of a machine. */
 void rack_server_dispatch(struct rack *r, const struct event *event);
-bool rack_has_servers(const struct rack *r);
 /* All of them are connected, and the core knows what they have acknowledged. */
 bool rack_servers_are_up(const struct rack *r);
 struct boot_port rack_boot_port(struct rack *r);
