@@ -4,8 +4,8 @@
  *   tftp-load SERVER ADDRESS NAME CLIENTS BLOCK
  *
  * The clients send from ADDRESS and the addresses after it, which this host has. Each asks for the
- * block size BLOCK and acknowledges every block, as firmware does; the last packet is repeated after
- * a second without an answer. Prints "bytes N seconds S rate N MB/s repeats N".
+ * block size BLOCK and acknowledges every block, as firmware does; the last packet is repeated
+ * after a second without an answer. Prints "bytes N seconds S rate N MB/s repeats N".
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -166,14 +166,8 @@ void rack_servers_fini(struct rack *r);
 void rack_servers_daemon_crashed(struct rack *r);
 /* The process is installed on the admin node, if any role is native. */
 void rack_server_install(struct rack *r, uint32_t admin);
-void rack_server_says(struct rack *r, uint32_t admin);
 void rack_server_gets(struct rack *r, const struct event *event);
-void rack_server_reads(struct rack *r, int64_t connection);
-void rack_server_connects(struct rack *r, uint32_t admin);
-void rack_server_lost(struct rack *r, int64_t connection);
-void rack_server_trouble(struct rack *r, uint32_t admin);
-/* A question of a boot server arrives at the daemon; the core has executed its command. */
-void rack_server_asks(struct rack *r, const struct event *event);
+/* The core has executed the command of a question. */
 void rack_server_answered(struct rack *r, int64_t request, const struct outcome *outcome);
 /* A batch is durable: send settings that have changed. */
 void rack_servers_configure(struct rack *r);

@@ -74,7 +74,7 @@ static bool servers_say(struct rack *r, uint32_t admin, enum boot_event event, i
 }
 
 /* In this order, each when the one before was accepted. */
-void rack_server_says(struct rack *r, uint32_t admin)
+static void rack_server_says(struct rack *r, uint32_t admin)
 {
     struct rack_server *server = &r->servers[admin];
     bool accepted = rack_core(r) != NULL;
@@ -186,7 +186,7 @@ static void servers_read_later(struct rack *r, struct rack_server *server, int64
 
 /* Read the next part of the base image. The last part waits until every row of the core is durable:
  * an entry may belong to a batch that is never stored. */
-void rack_server_reads(struct rack *r, int64_t connection)
+static void rack_server_reads(struct rack *r, int64_t connection)
 {
     uint32_t admin;
     struct rack_server *server = rack_server_find(r, connection, &admin);
@@ -283,7 +283,7 @@ static struct command servers_command_of(struct rack *r, const struct rack_ask *
     return command;
 }
 
-void rack_server_asks(struct rack *r, const struct event *event)
+static void rack_server_asks(struct rack *r, const struct event *event)
 {
     uint32_t admin;
     const struct rack_server *server = rack_server_find(r, event->id, &admin);
@@ -344,7 +344,7 @@ static void servers_connect_later(struct rack *r, uint32_t admin, int64_t delay_
     rack_at(r, delay_ms, RACK_EVENT_SERVER_CONNECTS, (struct event){.id = admin});
 }
 
-void rack_server_connects(struct rack *r, uint32_t admin)
+static void rack_server_connects(struct rack *r, uint32_t admin)
 {
     struct rack_server *server = &r->servers[admin];
     if (server->connection)
@@ -380,7 +380,7 @@ static void servers_lose(struct rack *r, struct rack_server *server)
 }
 
 /* The daemon notices that the connection is lost. */
-void rack_server_lost(struct rack *r, int64_t connection)
+static void rack_server_lost(struct rack *r, int64_t connection)
 {
     uint32_t admin;
     struct rack_server *server = rack_server_find(r, connection, &admin);
@@ -401,7 +401,7 @@ void rack_lose_server(struct rack *r, uint32_t admin, int64_t ms)
     servers_lose(r, &r->servers[admin]);
 }
 
-void rack_server_trouble(struct rack *r, uint32_t admin)
+static void rack_server_trouble(struct rack *r, uint32_t admin)
 {
     struct rack_server *server = &r->servers[admin];
     rack_at(r, RACK_MINUTE * prng_between(&r->rng, 1, TROUBLE_M_MAX), RACK_EVENT_SERVER_TROUBLE,

@@ -86,11 +86,6 @@ struct dhcp_port *dhcp_port(struct dhcp *d, uint32_t slot)
     return slot < DHCP_INTERFACES_MAX && d->ports[slot].is_used ? &d->ports[slot] : NULL;
 }
 
-enum dhcp_phase dhcp_interface_phase(const struct dhcp *d, uint32_t slot)
-{
-    return slot < DHCP_INTERFACES_MAX ? d->ports[slot].phase : DHCP_PHASE_OFF;
-}
-
 void dhcp_set_interface(struct dhcp *d, const struct dhcp_interface *interface)
 {
     must(interface->slot < DHCP_INTERFACES_MAX);

@@ -283,8 +283,6 @@ void dhcp_fini(struct dhcp *d);
  * served after a search for foreign servers. */
 void dhcp_set_interface(struct dhcp *d, const struct dhcp_interface *interface);
 void dhcp_remove_interface(struct dhcp *d, uint32_t slot);
-/* DHCP_PHASE_OFF for a slot that is not used. */
-enum dhcp_phase dhcp_interface_phase(const struct dhcp *d, uint32_t slot);
 
 void dhcp_receive(struct dhcp *d, const struct view *v, const struct dhcp_packet *packet,
                   struct dhcp_out *out);

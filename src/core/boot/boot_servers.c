@@ -99,8 +99,11 @@ int64_t core_next_native(const struct core *c, int64_t node_id, int64_t after, i
     if (!found.v)
         return 0;
     const struct noderole *row = noderole_at(c, found);
-    *out_stamp = row->o.turn + role_at(c, row->role)->o.turn + node_at(c, n)->o.turn +
-                 deployment_role_at(c, row->dr)->o.turn;
+    const struct role *role = role_at(c, row->role);
+    *out_stamp =
+        row->o.turn + role->o.turn + node_at(c, n)->o.turn + deployment_role_at(c, row->dr)->o.turn;
+    for (uint32_t i = 0; i < role->attribs.count; i++)
+        *out_stamp += attrib_at(c, (attrib_ix){vec_at(c, &role->attribs, i)})->o.turn;
     return row->o.id;
 }
 

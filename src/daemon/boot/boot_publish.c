@@ -1,5 +1,6 @@
 #include "daemon/boot/boot_links_private.h"
 
+#include "base/hash/hash.h"
 #include "base/text/buf.h"
 
 /* What a boot server is sent of the boot view: the base image, part by part, and the changes of
@@ -97,19 +98,21 @@ static void boot_publish_read(struct boot_link *l, const struct core *core)
 
 /* ---- the configuration ---- */
 
-/* The sum of the turns of all rows that the documents are made of: it changes when one of them
- * does, because the turns of rows increase. */
-static int64_t boot_config_stamp(const struct core *core, int64_t node_id)
+/* A hash of the turns of all rows that the documents are made of. */
+static int64_t boot_config_stamp(const struct core *core, int64_t node_id, struct arena *a)
 {
-    int64_t stamp = 0, one;
-    for (int64_t id = 0; (id = core_next_native(core, node_id, id, &one));)
-        stamp += one + id;
-    return stamp;
+    struct buf turns = buf_in(a);
+    int64_t one;
+    for (int64_t id = 0; (id = core_next_native(core, node_id, id, &one));) {
+        buf_put_varint(&turns, (uint64_t)id);
+        buf_put_varint(&turns, (uint64_t)one);
+    }
+    return (int64_t)(hash64(buf_str(&turns), 0) >> 1);
 }
 
 static void boot_publish_config(struct boot_link *l, const struct core *core)
 {
-    const int64_t stamp = boot_config_stamp(core, l->node_id);
+    const int64_t stamp = boot_config_stamp(core, l->node_id, &l->all->scratch);
     struct buf documents = buf_in(&l->all->scratch);
     int64_t one;
     if (stamp == l->config_stamp)

@@ -278,7 +278,7 @@ static inline struct dialog *dialog_new(bool is_new)
     if (!is_new) {
         dialog_input(d, STR("wait 0"));
         dialog_input(d, STR("wait 4"));
-        CHECK(dhcp_interface_phase(&d->dhcp, 0) == DHCP_PHASE_SERVED);
+        CHECK(d->dhcp.ports[0].phase == DHCP_PHASE_SERVED);
     }
     return d;
 }

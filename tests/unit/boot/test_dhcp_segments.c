@@ -124,18 +124,17 @@ TEST(an_interface_that_changes_is_searched_again_and_others_are_not)
     struct dialog *d = dialog_new(false);
     CHECK(dhcp_next_deadline(&d->dhcp) == 1000000 + 300000);
     dialog_interface(d, 0, true); /* the addresses are the same */
-    CHECK(dhcp_interface_phase(&d->dhcp, 0) == DHCP_PHASE_SERVED);
+    CHECK(d->dhcp.ports[0].phase == DHCP_PHASE_SERVED);
     dhcp_remove_interface(&d->dhcp, 0);
-    CHECK(dhcp_interface_phase(&d->dhcp, 0) == DHCP_PHASE_OFF);
+    CHECK(d->dhcp.ports[0].phase == DHCP_PHASE_OFF);
     CHECK(dhcp_next_deadline(&d->dhcp) == INT64_MAX);
     dialog_interface(d, 0, true);
     dialog_run(d, "> wait 0\n< discover 0.0.0.0\n");
-    CHECK(dhcp_interface_phase(&d->dhcp, 0) == DHCP_PHASE_STARTING);
+    CHECK(d->dhcp.ports[0].phase == DHCP_PHASE_STARTING);
     CHECK(dhcp_next_deadline(&d->dhcp) == d->now_ms + 4000);
     dialog_run(d, "> settings {}\n> wait 0\n");
-    CHECK(dhcp_interface_phase(&d->dhcp, 0) == DHCP_PHASE_OFF);
-    CHECK(dhcp_interface_phase(&d->dhcp, 1) == DHCP_PHASE_OFF); /* no network of ours */
-    CHECK(dhcp_interface_phase(&d->dhcp, 99) == DHCP_PHASE_OFF);
+    CHECK(d->dhcp.ports[0].phase == DHCP_PHASE_OFF);
+    CHECK(d->dhcp.ports[1].phase == DHCP_PHASE_OFF); /* no network of ours */
     dhcp_remove_interface(&d->dhcp, 99);
     dialog_free(d);
 }
