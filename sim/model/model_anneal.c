@@ -246,7 +246,8 @@ static bool pass_run_ends_node(struct model *m, const struct core *c, int64_t id
 /* The enqueued instant run of `other` was executed before the run of this noderole. The enqueued
  * runs of a node are executed in the order of their ids. A run of a noderole that is ACTIVE sets
  * its children in TODO to BLOCKED and removes their enqueued runs; so if a child on another node
- * was executed, it was before. */
+ * was executed, it was before. The run of a child that is skipped is not counted: if it was removed
+ * instead, the child is not ACTIVE. */
 static bool pass_other_was_first(struct model *m, const struct core *c, int64_t id, int64_t other)
 {
     struct record record;
@@ -258,7 +259,8 @@ static bool pass_other_was_first(struct model *m, const struct core *c, int64_t 
         return own && queued->id < own->id;
     must(core_record(c, TABLE_NODEROLE, other, &record));
     return m->noderoles[id].state == NODEROLE_ACTIVE && model_is_parent(m, id, other) &&
-           record.noderole.run_count > m->noderoles[other].run_count;
+           (record.noderole.run_count > m->noderoles[other].run_count ||
+            record.noderole.state == NODEROLE_ACTIVE);
 }
 
 static bool pass_was_first(struct model *m, const struct core *c, int64_t id)
