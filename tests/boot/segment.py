@@ -91,9 +91,10 @@ class Segment:
                               capture_output=True, timeout=PLENTY)
         return done.returncode, done.stdout + done.stderr
 
-    def start(self, *options, serves=True, **how):
+    def start(self, *options, serves=True, env=None, **how):
         with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(self.command(*options, **how), stdout=log, stderr=log)
+            self.process = subprocess.Popen(self.command(*options, **how), stdout=log, stderr=log,
+                                            env={**os.environ, **(env or {})})
         self.await_log("privileges were dropped")
         if serves:
             self.serve()

@@ -193,6 +193,27 @@ def test_an_address_in_use_is_not_offered(segment):
     assert segment.daemon.seen("address-in-use")
 
 
+def test_dhcp_continues_after_the_link_was_down(segment):
+    view(segment)
+    ip("addr", "add", "10.9.0.100/24", "dev", "m0", namespace=segment.machines)
+    for state in ("down", "up"):
+        if segment.process is None:
+            segment.start(serves=False)
+            segment.serve(ON)
+            served(segment)
+        ip("link", "set", "eth0", state, namespace=segment.server)
+        segment.await_log(f'msg="interface is {state}" interface=eth0')
+    served(segment)
+    # An ARP reply is received: the packet sockets had an error while the link was down.
+    segment.eventually(lambda: dhcp(segment, 1, mac=OTHER)[0]["yiaddr"] != "10.9.0.100", 30)
+    for last in range(100, 111):
+        ip("addr", "replace", f"10.9.0.{last}/24", "dev", "m0", namespace=segment.machines)
+    s = dhcp_socket(segment)
+    for i in range(16):
+        send_dhcp(s, 1, mac=f"52:54:00:00:01:{i:02x}")
+    assert segment.daemon.seen("address-in-use")
+
+
 def test_a_router_solicitation_is_answered(segment):
     view(segment)
     segment.start(serves=False)

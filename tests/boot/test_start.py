@@ -1,5 +1,7 @@
 """--check, ports that are taken, and interfaces that are missing or change."""
 import os
+import signal
+import socket
 import subprocess
 
 from segment import PROVISIONER, ip
@@ -68,6 +70,23 @@ def test_a_port_that_is_taken_limits_one_service(segment):
     assert code == 1 and "nothing can be served" in text, text
 
 
+def test_the_service_manager_is_notified(segment):
+    path = os.path.join(segment.directory("run"), "notify")
+    manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    manager.bind(path)
+    os.chmod(path, 0o666)
+    manager.settimeout(20)
+    segment.start(env={"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "2000000"})
+    assert b"READY=1" in manager.recv(1000)
+    assert b"WATCHDOG=1" in manager.recv(1000)
+    segment.process.send_signal(signal.SIGHUP)  # is ignored
+    assert segment.get("/files/none")[0] == 404
+    assert segment.stop() == 0
+    while b"STOPPING=1" not in manager.recv(1000):
+        pass
+    manager.close()
+
+
 def test_services_that_are_off_are_not_reported(segment):
     segment.hold_port("DGRAM", 67)
     segment.start("--no-dhcp", serves=False)
@@ -105,7 +124,29 @@ def test_an_interface_that_is_renamed_stops_being_served(segment):
     segment.await_log("interface is down")
     ip("link", "set", "eth1", "name", "lan1", namespace=segment.server)
     segment.await_log("interface was renamed")
+    ip("link", "set", "lan1", "up", namespace=segment.server)
+    try:
+        segment.connect(address="10.9.1.1")
+        raise AssertionError("the interface is served under its new name")
+    except ConnectionRefusedError:
+        pass
     assert segment.get("/files/none")[0] == 404
+
+
+def test_changes_are_followed_after_messages_of_the_kernel_were_lost(segment):
+    segment.start()
+    segment.process.send_signal(signal.SIGSTOP)
+    commands = os.path.join(segment.folder, "commands")
+    with open(commands, "w", encoding="utf-8") as file:
+        for i in range(4000):
+            file.write(f"addr {'del' if i % 2 else 'add'} 10.8.0.1/32 dev lo\n")
+        file.write("link del eth1\naddr add 10.9.0.9/24 dev eth0\n")
+    ip("-batch", commands, namespace=segment.server)
+    segment.process.send_signal(signal.SIGCONT)
+    segment.await_log("interface was removed")
+    # And messages are received again.
+    ip("link", "set", "eth0", "down", namespace=segment.server)
+    segment.await_log('msg="interface is down" interface=eth0')
 
 
 def test_addresses_are_followed(segment):

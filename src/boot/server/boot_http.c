@@ -209,6 +209,13 @@ void boot_http_open(struct boot_http *http, uv_loop_t *loop, const struct boot_o
             http_open_listener(http, loop, &o, &interfaces->list[i], findings);
 }
 
+void boot_http_update_interface(struct boot_http *http, const struct interface *interface)
+{
+    for (uint32_t i = 0; i < http->listener_count; i++)
+        if (http->listeners[i].interface == interface && !interface_is_served(interface))
+            http_quiesce(http->listeners[i].server);
+}
+
 void boot_http_close(struct boot_http *http)
 {
     for (uint32_t i = 0; i < http->listener_count; i++)

@@ -48,6 +48,8 @@ struct boot_http {
 /* Opens the listeners; what fails is added to the findings. `http` must not be moved. */
 void boot_http_open(struct boot_http *http, uv_loop_t *loop, const struct boot_options *options,
                     const struct interfaces *interfaces, struct findings *findings);
+/* Stops the listener of an interface that is lost. Requests that have begun are answered. */
+void boot_http_update_interface(struct boot_http *http, const struct interface *interface);
 /* Pending requests are answered 503. */
 void boot_http_close(struct boot_http *http);
 

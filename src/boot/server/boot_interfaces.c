@@ -422,8 +422,11 @@ void interfaces_close(struct interfaces *l)
 static void interfaces_on_poll(uv_poll_t *poll, int status, int events)
 {
     struct interfaces *l = poll->data;
-    (void)status; /* recvmsg() reports the same error */
     (void)events;
+    /* libuv stops the handle after an error, which is ENOBUFS if messages were lost; recvmsg()
+     * consumes the error. */
+    if (status < 0)
+        must(uv_poll_start(poll, UV_READABLE, interfaces_on_poll) == 0);
     for (int i = 0; i < MESSAGES_MAX; i++) {
         if (interfaces_receive(l) || errno == EINTR)
             continue;

@@ -45,6 +45,7 @@ static void server_on_interface(void *self, const struct interface *interface)
     if (s->has_dhcp)
         dhcp_service_update_interface(&s->dhcp, interface);
     tftp_service_update_interface(&s->tftp, interface);
+    boot_http_update_interface(&s->http, interface);
     if (!interface->is_lost)
         return;
     findings_add(&s->findings, SERVICE_PROGRAM, FINDING_LIMIT,

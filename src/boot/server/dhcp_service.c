@@ -448,8 +448,11 @@ static void service_on_poll(uv_poll_t *poll, int status, int events)
     const struct dhcp_socket *socket = poll->data;
     struct dhcp_service *s = socket->service;
     receive_fn *receive = service_receiver(s, socket->slot, socket->fd);
-    (void)status; /* recvmmsg() reports the same error */
     (void)events;
+    /* libuv stops the handle after an error, such as ENETDOWN of a packet socket whose link is
+     * down; recvmmsg() consumes the error. */
+    if (status < 0)
+        must(uv_poll_start(poll, UV_READABLE, service_on_poll) == 0);
     for (uint32_t batch = 0; batch < BATCHES; batch++) {
         const uint32_t count = batch_receive(&received, socket->fd);
         struct dhcp_out out = service_begin(s);

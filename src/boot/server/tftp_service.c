@@ -161,8 +161,10 @@ static void transfer_on_poll(uv_poll_t *poll, int status, int events)
 {
     struct tftp_transfer *t = poll->data;
     bool has_progress = false;
-    (void)status; /* recv() reports the same error */
     (void)events;
+    /* libuv stops the handle after an error, such as EHOSTUNREACH; recv() consumes the error. */
+    if (status < 0)
+        must(uv_poll_start(poll, UV_READABLE, transfer_on_poll) == 0);
     for (int i = 0; i < BATCH && t->session.state == TFTP_SENDING; i++) {
         char bytes[REQUEST_SIZE];
         const ssize_t n = recv(t->fd, bytes, sizeof bytes, MSG_DONTWAIT);
@@ -332,8 +334,9 @@ static void listener_take(struct tftp_listener *l, uint32_t i)
 static void listener_on_poll(uv_poll_t *poll, int status, int events)
 {
     struct tftp_listener *l = poll->data;
-    (void)status; /* recvmmsg() reports the same error */
     (void)events;
+    if (status < 0)
+        must(uv_poll_start(poll, UV_READABLE, listener_on_poll) == 0);
     for (int batch = 0; batch < BATCHES; batch++) {
         for (uint32_t i = 0; i < BATCH; i++) {
             received.parts[i] = (struct iovec){received.bytes[i], REQUEST_SIZE};
