@@ -34,6 +34,7 @@ struct boot_link {
     bool is_closed;     /* its handle is being closed */
     int64_t opened_ms;  /* monotonic */
     int64_t node_id;    /* 0: no HELLO yet */
+    bool was_reloaded;  /* the core was loaded again since it connected */
     bool is_begun;      /* BASE was sent */
     bool is_complete;   /* SEALED was sent */
     struct boot_key at; /* the last entry of the base image that was sent */

@@ -180,6 +180,9 @@ bool boot_message_take(struct boot_link *l, const struct boot_message *m)
         return false;
     switch ((uint32_t)m->kind) {
     case BOOT_MESSAGE_TAKEN:
+        /* An acknowledgement that was sent before the core was loaded again. */
+        if (l->was_reloaded && (!l->is_complete || m->taken.turn > l->sent_turn))
+            return true;
         if (m->taken.turn > l->sent_turn || m->taken.turn < l->taken_turn)
             return false;
         l->taken_turn = m->taken.turn;

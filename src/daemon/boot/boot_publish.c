@@ -159,6 +159,7 @@ void boot_publish_loaded(void *self, int64_t turn)
             continue;
         /* The core knows no connection. */
         boot_links_notify(all, l->node_id, BOOT_EVENT_CONNECTED, 0, STR(""));
+        l->was_reloaded = true;
         l->sent_turn = l->taken_turn = 0;
         boot_publish_begin(l);
     }
