@@ -46,6 +46,7 @@ class Segment:
         self.server, self.machines = f"hb{os.getpid()}-{number}", f"hk{os.getpid()}-{number}"
         self.log = os.path.join(self.folder, "log")
         self.process, self.others, self.sockets, self.http_connections = None, [], [], []
+        self.ends, self.logs = [], []  # functions of a test: to be called at the end, and for said()
         self.daemon = Daemon(os.path.join(self.directory("run"), "boot.sock"))
         for namespace in (self.server, self.machines):
             ip("netns", "add", namespace)
@@ -203,9 +204,11 @@ class Segment:
             time.sleep(0.05)
 
     def said(self):
-        return self.logged()[-6000:]
+        return "\n".join([self.logged()[-6000:], *(log() for log in self.logs)])
 
     def close(self):
+        for end in self.ends:
+            end()
         self.daemon.stop()
         for s in self.sockets:
             s.close()
