@@ -35,6 +35,7 @@ UP, GONE = "up", "gone"
 BARCLAMP = {
     "barclamp": {"name": "boottest"},
     "jigs": [{"name": name, "class": name} for name in ("noop", "native", "script")],
+    "attribs": [{"name": "boot-options", "map": "boot", "writable": True}],
     "hammers": [{"name": "ssh", "type": "ssh", "priority": 0},
                 {"name": "local", "type": "local", "priority": 2},
                 {"name": "wol", "type": "wol", "priority": 1},
