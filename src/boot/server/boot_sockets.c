@@ -24,6 +24,7 @@
 
 enum {
     PORT_DHCP = 67,
+    PORT_DHCP_CLIENT = 68,
     PORT_TFTP = 69,
     RECEIVE_BUFFER = 1 << 20, /* bytes; bursts when a rack is switched on */
     ARP_OPERATION_AT = 6,     /* offsets in an ARP packet and in an IPv4 header */
@@ -41,15 +42,18 @@ static const struct sock_filter arp_filter[] = {
     BPF_STMT(BPF_RET | BPF_K, 0),
 };
 
-/* UDP from port 67 that is no later fragment. */
+/* UDP from port 67 to port 68 that is no later fragment. Relays send from port 67 too, to port 67:
+ * without the second comparison each of their packets would be received twice. */
 static const struct sock_filter foreign_filter[] = {
     BPF_STMT(BPF_LD | BPF_B | BPF_ABS, IPV4_PROTOCOL_AT),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 0, 6),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 0, 8),
     BPF_STMT(BPF_LD | BPF_H | BPF_ABS, IPV4_FRAGMENT_AT),
-    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 4, 0),
+    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 6, 0),
     BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0), /* length of the IPv4 header */
     BPF_STMT(BPF_LD | BPF_H | BPF_IND, 0),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PORT_DHCP, 0, 1),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PORT_DHCP, 0, 3),
+    BPF_STMT(BPF_LD | BPF_H | BPF_IND, 2),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PORT_DHCP_CLIENT, 0, 1),
     BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
     BPF_STMT(BPF_RET | BPF_K, 0),
 };
