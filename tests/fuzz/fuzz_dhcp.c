@@ -242,6 +242,7 @@ static void step_time(int64_t time_ms)
 
 static void step(struct source *s)
 {
+    arena_reset(&site->arena);
     site->out = (struct dhcp_out){.arena = &site->arena};
     switch (next_number(s, 1) % 6) {
     case 0: step_packet(s); break;
