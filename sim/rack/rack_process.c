@@ -18,12 +18,12 @@
  * the turn is acknowledged.
  *
  * DHCP packets are handled by boot/dhcp; an ARP probe finds the machine that uses the address.
- * Requests for boot scripts are answered by boot/script. Leases and grants are asked of the daemon
- * over the connection; without one, DHCP is told that the daemon is away, and a machine that asks
- * for its installer gets no answer.
+ * Requests for boot scripts are answered by boot/script. Leases and grants are requests to the
+ * daemon over the connection; without one, they end for DHCP as those of a daemon that is away, and
+ * a machine that requests its installer gets no answer.
  *
  * A process that has lost its connection goes on with the view that it has. One that restarts has
- * none: it answers nobody before it has a base image. */
+ * none: it answers no machine before it has a base image. */
 
 enum { PROBE_MS_MIN = 400, PROBE_MS_MAX = 1000, SEND_MS_MAX = 300 };
 

@@ -17,7 +17,7 @@ UPLOAD = {
     "jigs": [{"name": "script", "class": "script"}],
     "roles": [{"name": "sent-role", "jig": "script"}],
 }
-PRIVATE = ("admin.password", "ssh/id_ed25519", "tls/ca.key", "tls/server.key")
+PRIVATE = ("admin.password", "boot.key", "ssh/id_ed25519", "tls/ca.key", "tls/server.key")
 
 
 class Machine:
