@@ -358,6 +358,16 @@ static struct dhcp_work *dhcp_start(struct dhcp *d, const struct view *v,
     return w;
 }
 
+/* The client extends the lease that it has from this server. No other server of the segment is sent
+ * its request, so the answer does not depend on whether there is one. */
+static bool dhcp_is_renewal(const struct dhcp_work *w)
+{
+    return w->m.type == DHCPREQUEST && w->m.head.op == 1 && w->m.head.ciaddr &&
+           !dhcp_has(&w->m, DHCP_OPTION_SERVER) &&
+           !dhcp_has(&w->m, DHCP_OPTION_REQUESTED_ADDRESS) &&
+           dhcp_is_own_address(w->d, w->packet->destination);
+}
+
 /* Parse the packet and find out about its segment and its client. */
 static enum dhcp_result dhcp_examine(struct dhcp_work *w)
 {
@@ -371,7 +381,9 @@ static enum dhcp_result dhcp_examine(struct dhcp_work *w)
         return DHCP_RESULT_NOT_SERVED;
     if (!dhcp_find_link(w))
         return DHCP_RESULT_OUTSIDE;
-    if (!w->link.is_remote && port->phase != DHCP_PHASE_SERVED)
+    const bool is_served = port->phase == DHCP_PHASE_SERVED ||
+                           (port->phase == DHCP_PHASE_STARTING && dhcp_is_renewal(w));
+    if (!w->link.is_remote && !is_served)
         return DHCP_RESULT_NOT_SERVED;
     w->client = dhcp_identify(&w->m);
     if (w->client.is_boot)

@@ -91,6 +91,30 @@ TEST(settings_accept_foreign_servers_on_an_interface)
                        "< ack 10.0.0.7\n");
 }
 
+TEST(leases_are_renewed_while_foreign_servers_are_searched)
+{
+    dialog_with_new(N3 "> lease id=1 mac=9 at=10.0.0.102/24\n"
+                       "> wait 0\n"
+                       "< discover 0.0.0.0\n"
+                       "> request mac=3 ci=10.0.0.7 from=10.0.0.7 to=10.0.0.1\n"
+                       "< ack 10.0.0.7\n"
+                       "> request mac=9 ci=10.0.0.102 from=10.0.0.102 to=10.0.0.1\n"
+                       "< ack 10.0.0.102\n"
+                       "> request mac=3 ci=10.0.0.7 from=10.0.0.7\n" /* rebinding */
+                       "> request mac=3 ci=10.0.0.7 from=10.0.0.7 to=10.0.0.9\n"
+                       "> request mac=3 want=10.0.0.7 ci=10.0.0.7 to=10.0.0.1\n"
+                       "> request mac=3 server=10.0.0.1 ci=10.0.0.7 to=10.0.0.1\n"
+                       "> request mac=3 want=10.0.0.7 to=10.0.0.1\n"
+                       "> inform mac=3 ci=10.0.0.7 to=10.0.0.1\n"
+                       "> discover mac=3 ci=10.0.0.7 to=10.0.0.1\n"
+                       "> offer server=10.0.0.9 yi=10.0.0.50\n"
+                       "< observe foreign-server 10.0.0.9\n"
+                       "> request mac=3 ci=10.0.0.7 from=10.0.0.7 to=10.0.0.1\n"
+                       "< ack 10.0.0.7\n"
+                       "> wait 4\n" /* the segment is left to it */
+                       "> request mac=3 ci=10.0.0.7 from=10.0.0.7 to=10.0.0.1\n");
+}
+
 TEST(a_foreign_server_that_comes_later_stops_only_unknown_machines)
 {
     dialog_with(N3 "> lease id=1 mac=9 at=10.0.0.102/24\n"
