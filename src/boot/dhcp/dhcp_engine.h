@@ -226,7 +226,7 @@ const char *dhcp_observation_name(enum dhcp_observation observation);
 /* A segment is served after a search for foreign servers. */
 enum dhcp_phase {
     DHCP_PHASE_OFF,      /* DHCP is off, or no address of the interface is in our networks */
-    DHCP_PHASE_STARTING, /* answers to the first DISCOVER of our own are awaited; leases are renewed */
+    DHCP_PHASE_STARTING, /* the first search waits for answers; leases are renewed */
     DHCP_PHASE_SERVED,
     DHCP_PHASE_BLOCKED /* a foreign server was there before; left to it */
 };

@@ -11,9 +11,10 @@
 /* The secret of the installation that the keys of tickets are derived from (ADR 0091).
  *
  * It is a file of 32 random bytes, in hexadecimal digits, that only the user of the daemon can
- * read, beside the key of the CA. The key of a boot server is the HMAC of its node id under the secret: it outlives restarts of
- * both sides, and a boot server that is taken over by an attacker cannot make tickets of another
- * one. The id of the installation is derived from the secret as well. */
+ * read, beside the key of the CA. The key of a boot server is the HMAC of its node id under the
+ * secret: it outlives restarts of both sides, and a boot server that is taken over by an attacker
+ * cannot make tickets of another one. The id of the installation is derived from the secret as
+ * well. */
 
 static int boot_key_digit(char c)
 {
