@@ -1,9 +1,9 @@
 /* Goal: every numbered case of docs/spec/cases.md has a test here, in tests/api, in tests/runs, in
- * tests/unit/core or in tests/unit/sim, or is listed below as later work. The cases of later work
+ * tests/vm, in tests/unit/core or in tests/unit/sim, or is listed below as later work. The cases of later work
  * are printed.
  * Method: tests are found by name: TEST(c086_...) in C, def test_case_86_...: and
- * def test_case_86_87_...: in tests/api, def test_c86_...: in tests/runs. The source tree is
- * $HALLIGAN_SOURCE, or else the working directory. */
+ * def test_case_86_87_...: in tests/api, def test_c86_...: in tests/runs and tests/vm. The source
+ * tree is $HALLIGAN_SOURCE, or else the working directory. */
 #include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
@@ -36,7 +36,6 @@ static const struct range outside[] = {
 static const struct range later[] = {
     { 22,  22, "translations: the user interface"          },
     { 95,  95, "node page: the user interface"             },
-    {173, 173, "boot options: the boot server issue"       },
     {185, 239, "pages: the user interface"                 },
 };
 
@@ -126,6 +125,7 @@ TEST(every_case_has_a_test_or_is_left_to_a_later_issue)
     scan_folder("tests/unit/sim", ".c", "TEST(c", here);
     scan_folder("tests/api", ".py", "def test_case_", through_http);
     scan_folder("tests/runs", ".py", "def test_c", in_runs);
+    scan_folder("tests/vm", ".py", "def test_c", in_runs);
     mark(later, LATER_COUNT, is_later);
     mark(outside, OUTSIDE_COUNT, is_outside);
     for (int number = 1; number <= CASES; number++) {

@@ -1,4 +1,5 @@
 """Real firmware boots what was committed: the system of the network, and its disk."""
+from lab import HTTP_PORT, SERVER
 
 MAC = "52:54:00:77:00:0{}"
 # Attempts that cost a minute each before the firmware comes to the disk.
@@ -38,12 +39,23 @@ def test_uefi_http_boots_the_system_of_the_network(lab):
     check_report(lab, lab.machine("http", MAC.format(3), "uefi-http"), node)
 
 
-def test_bios_boots_its_disk(lab):
+def bootstate(lab, node):
+    """What halligan-boot says by HTTP, to a host of the segment."""
+    host = lab.host(address="10.77.0.230/24")
+    return lab.on_host(host, "curl", "-sS", f"http://{SERVER}:{HTTP_PORT}/nodes/{node}/bootstate").stdout
+
+
+def test_c173_bios_boots_its_disk_without_boot_options(lab):
     lab.open()
-    lab.node("bios", MAC.format(4), "local")
+    node = lab.node("bios", MAC.format(4))
+    assert bootstate(lab, node) == "sledgehammer"
+    lab.switch(node, "local")
+    assert bootstate(lab, node) == "local"
     machine = lab.machine("bios", MAC.format(4), "bios", lab.images.bios_disk())
     machine.wait_for_disk()
     assert not machine.events(*DETOURS), machine.events(*DETOURS)
+    acks = [e for e in machine.events("dhcp") if e.get("type") == "ack"]
+    assert acks and not any(e["file"] for e in acks), acks
 
 
 def test_uefi_pxe_boots_its_disk(lab):
