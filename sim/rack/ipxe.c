@@ -75,7 +75,7 @@ static enum ipxe_done ipxe_command(struct ipxe *ipxe, struct str line, enum ipxe
 {
     const struct str whole = line, command = ipxe_word(&line);
     if (str_eq(command, STR("echo")) || str_eq(command, STR("sleep")) ||
-        str_eq(command, STR("initrd")))
+        str_eq(command, STR("dhcp")) || str_eq(command, STR("initrd")))
         return IPXE_OK;
     if (str_eq(command, STR("imgfree"))) {
         ipxe->kernel = (struct str){"", 0};

@@ -157,6 +157,7 @@ static bool line_is_known(struct str line)
         "goto ",
         ":",
         "sleep ",
+        "dhcp ||",
         "imgfree",
         "kernel --name kernel http://10.0.0.1:8091/files/",
         "initrd --name initrd",

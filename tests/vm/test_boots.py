@@ -1,4 +1,6 @@
 """Real firmware boots what was committed: the system of the network, and its disk."""
+import signal
+
 from lab import HTTP_PORT, SERVER
 
 MAC = "52:54:00:77:00:0{}"
@@ -81,3 +83,26 @@ def test_an_unknown_machine_boots_the_discovery_environment(lab):
     assert f"halligan.mac={machine.mac}" in arguments, arguments
     [lease] = [one for one in lab.done(lab.client.get("leases")) if one["state"] == "live"]
     assert lease["mac"] == machine.mac, lease
+
+
+def test_a_machine_boots_what_is_committed_when_it_asks(lab):
+    lab.open()
+    node = lab.node("switched", MAC.format(8))
+    machine = lab.machine("switched", MAC.format(8), "bios", lab.images.bios_disk())
+    machine.wait(lambda: machine.events("dhcp"), "asking for an address")
+    lab.switch(node, "local")
+    machine.wait_for_disk()
+    assert lab.report_of(machine.mac, machine.began) is None
+
+
+def test_a_machine_boots_although_the_boot_server_dies_while_it_loads(lab):
+    lab.open()
+    node = lab.node("cut", MAC.format(9))
+    machine = lab.machine("cut", MAC.format(9), "bios")
+    # One connection carries the script and the files: it is cut after the script.
+    machine.wait(lambda: any(e["event"] == "script" for e in
+                             lab.done(lab.client.get(f"nodes/{node}/boots"))), "its script was sent")
+    lab.stop_boot(signal.SIGKILL)
+    lab.start_boot()
+    machine.wait_for_report()
+    assert "trying again" in machine.says() or machine.says().count("vmlinuz") > 1, machine.says()[-1500:]

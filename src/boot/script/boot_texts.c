@@ -80,7 +80,9 @@ static struct buf text_begin(const struct boot_subject *s, struct arena *a)
     return b;
 }
 
-/* Ask for a script until there is an answer; the pause comes first. */
+/* Request a script until there is an answer; the pause comes first. iPXE does not renew its lease,
+ * and the node of the machine may be deleted meanwhile: the address is requested again each time,
+ * because a script is answered only to the machine's own. */
 static void text_put_ask(struct buf *b, const struct boot_subject *s, const char *label,
                          const char *pause_s, const char *suffix)
 {
@@ -88,7 +90,7 @@ static void text_put_ask(struct buf *b, const struct boot_subject *s, const char
     buf_put_z(b, label);
     buf_put_z(b, "\nsleep ");
     buf_put_z(b, pause_s);
-    buf_put_z(b, "\nchain --replace --autofree ");
+    buf_put_z(b, "\ndhcp ||\nchain --replace --autofree ");
     text_put_script_url(b, s, suffix);
     buf_put_z(b, " || goto ");
     buf_put_z(b, label);
@@ -108,6 +110,7 @@ static struct buf text_begin_load(const struct boot_subject *s, const struct boo
                   ":retry\n"
                   "echo Loading failed, trying again in 5 s\n"
                   "sleep 5\n"
+                  "dhcp ||\n"
                   ":load\n"
                   "imgfree\n"
                   "kernel --name kernel ");
@@ -145,6 +148,7 @@ struct str boot_text_installer(const struct boot_subject *s, const struct boot_b
                   ":wait\n"
                   "echo No answer, asking again in 5 s\n"
                   "sleep 5\n"
+                  "dhcp ||\n"
                   ":ask\n"
                   "chain --replace --autofree ");
     text_put_script_url(&b, s, "/install");

@@ -27,6 +27,7 @@ TEST(an_image_is_loaded_with_retries_and_booted)
                ":retry\n"
                "echo Loading failed, trying again in 5 s\n"
                "sleep 5\n"
+               "dhcp ||\n"
                ":load\n"
                "imgfree\n"
                "kernel --name kernel http://10.0.0.1:8091/files/vmlinuz " N1_ARGS
@@ -37,6 +38,7 @@ TEST(an_image_is_loaded_with_retries_and_booted)
                "imgfree\n"
                ":again\n"
                "sleep 5\n"
+               "dhcp ||\n"
                "chain --replace --autofree "
                "http://10.0.0.1:8091/boot/52-54-00-00-00-01?t=TICKET || goto again\n");
     CHECK(answer.node == 7 && answer.generation == 3 && !answer.reason.len);
@@ -61,6 +63,7 @@ TEST(an_installer_is_loaded_but_only_its_grant_boots_it)
                ":retry\n"
                "echo Loading failed, trying again in 5 s\n"
                "sleep 5\n"
+               "dhcp ||\n"
                ":load\n"
                "imgfree\n"
                "kernel --name kernel http://10.0.0.1:8091/files/d12/linux " N1_ARGS
@@ -73,6 +76,7 @@ TEST(an_installer_is_loaded_but_only_its_grant_boots_it)
                ":wait\n"
                "echo No answer, asking again in 5 s\n"
                "sleep 5\n"
+               "dhcp ||\n"
                ":ask\n"
                "chain --replace --autofree "
                "http://10.0.0.1:8091/boot/52-54-00-00-00-01/install?t=TICKET || goto wait\n");
@@ -92,6 +96,7 @@ TEST(an_installer_is_loaded_but_only_its_grant_boots_it)
                "imgfree\n"
                ":again\n"
                "sleep 5\n"
+               "dhcp ||\n"
                "chain --replace --autofree "
                "http://10.0.0.1:8091/boot/52-54-00-00-00-01?t=TICKET || goto again\n");
     answer.text = boot_script_of_grant(&r->site, &request, GRANT_STALE, &r->arena);
@@ -101,6 +106,7 @@ TEST(an_installer_is_loaded_but_only_its_grant_boots_it)
                "imgfree\n"
                ":again\n"
                "sleep 1\n"
+               "dhcp ||\n"
                "chain --replace --autofree "
                "http://10.0.0.1:8091/boot/52-54-00-00-00-01?t=TICKET || goto again\n");
     answer.text = boot_script_of_grant(&r->site, &request, GRANT_LOCAL, &r->arena);
@@ -131,6 +137,7 @@ TEST(a_machine_that_is_no_node_waits_if_it_is_to_be_held)
                "imgfree\n"
                ":hold\n"
                "sleep 30\n"
+               "dhcp ||\n"
                "chain --replace --autofree "
                "http://10.0.0.1:8091/boot/52-54-00-00-00-99?t=TICKET || goto hold\n");
     CHECK(answer.node == 0 && answer.generation == 0 && str_eq(answer.bootenv, STR("hold")));
