@@ -1,6 +1,6 @@
 /* Goal: every numbered case of docs/spec/cases.md has a test here, in tests/api, in tests/runs, in
- * tests/vm, in tests/unit/core or in tests/unit/sim, or is listed below as later work. The cases of later work
- * are printed.
+ * tests/vm, in tests/unit/core or in tests/unit/sim, or is listed below as later work. The cases of
+ * later work are printed.
  * Method: tests are found by name: TEST(c086_...) in C, def test_case_86_...: and
  * def test_case_86_87_...: in tests/api, def test_c86_...: in tests/runs and tests/vm. The source
  * tree is $HALLIGAN_SOURCE, or else the working directory. */
