@@ -45,7 +45,21 @@
     X(JIG_START_AFTER, "jig.start.after")   /* the start is recorded                   */          \
     X(JIG_DONE_BEFORE, "jig.done.before")   /* before the journal records the end      */          \
     X(JIG_DONE_AFTER, "jig.done.after")                                                            \
-    X(JIG_ANSWER, "jig.answer") /* before the result is submitted          */                      \
+    X(JIG_ANSWER, "jig.answer")                 /* before the result is submitted          */      \
+    X(BOOT_BASE_BEFORE, "boot.base.before")     /* before a boot server is sent a base image */    \
+    X(BOOT_BASE_AFTER, "boot.base.after")       /* the base image was sent                   */    \
+    X(BOOT_AT_BEFORE, "boot.at.before")         /* changes are queued, their turn is not     */    \
+    X(BOOT_AT_AFTER, "boot.at.after")           /* the changes of a turn were sent           */    \
+    X(BOOT_TAKEN_BEFORE, "boot.taken.before")   /* an acknowledgement was received         */      \
+    X(BOOT_TAKEN_AFTER, "boot.taken.after")     /* it is a command                         */      \
+    X(BOOT_LEASE_BEFORE, "boot.lease.before")   /* LEASE_TAKE was received                 */      \
+    X(BOOT_LEASE_AFTER, "boot.lease.after")     /* it is a command                         */      \
+    X(BOOT_LEASED_BEFORE, "boot.leased.before") /* a lease is durable, not answered      */        \
+    X(BOOT_LEASED_AFTER, "boot.leased.after")                                                      \
+    X(BOOT_GRANT_BEFORE, "boot.grant.before")     /* GRANT_USE was received                  */    \
+    X(BOOT_GRANT_AFTER, "boot.grant.after")       /* it is a command                         */    \
+    X(BOOT_GRANTED_BEFORE, "boot.granted.before") /* a grant is durable, not answered    */        \
+    X(BOOT_GRANTED_AFTER, "boot.granted.after")                                                    \
     X(DRAIN_BEFORE, "drain.before")                                                                \
     X(DRAIN_AFTER, "drain.after")
 

@@ -9,12 +9,18 @@ that one may die while it recovers from the death of the other; the last one is 
 compared with everything that was acknowledged.
 """
 import argparse
+import os
 import signal
+import sys
 import time
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "boot"))
 
 import things as do
 from daemon import Died, Lost, NotSent, Violation
 from operators import World
+from peer import Peer
+from sight import API
 from things import CHAIN, Node
 from workspace import Workspace, add_build, program
 
@@ -22,6 +28,13 @@ COMMANDS_PER_LIFE = 40
 LONG_RUN_MS = 100
 # Five documents of this size make SQLite's log long enough to be written back.
 BULK_COUNT, BULK_SIZE = 5, 900_000
+
+# A boot server that the scenario plays: its node, and a network whose machines it leases addresses.
+ADMIN = "boot-1.crash.example"
+NETWORK = {"name": "boot", "category": "admin", "conduit": "1g0", "deployment": "system",
+           "ranges": [{"name": "dhcp", "first": "10.9.0.10/24", "last": "10.9.0.250/24"}]}
+MACHINE_MAC = 0x525400000900
+LEASES_PER_LIFE = 4
 
 # Places that the scenario cannot come to, and why. Anything else that never fires is a failure.
 UNREACHED = {
@@ -39,6 +52,59 @@ class Scenario:
         self.daemon = space.daemon(options.build, "data-" + failpoint.replace(":", "-"))
         self.world = World(self.daemon, ["eve"], options.seed)
         self.was_ready = False
+        self.leases = {}  # those that were answered: address of each MAC
+        self.macs = 0  # used so far
+
+    def boot(self, client):
+        """A boot server connects, acknowledges turns, takes leases and asks for a grant."""
+        if not any(node["name"] == ADMIN for node in client.get(API + "nodes")):
+            self.create(client, "nodes", {"name": ADMIN, "admin": True})
+        if not client.get(API + "networks"):
+            self.create(client, "networks", NETWORK)
+        [first] = [r["id"] for r in client.get(API + "network_ranges") if r["name"] == "dhcp"]
+        try:
+            peer = Peer(str(self.daemon.data / "boot.sock"), ADMIN)
+            peer.joins()
+            for _ in range(LEASES_PER_LIFE):
+                self.take_lease(peer, first)
+            peer.send("GRANT", request=1, node=1, mac=MACHINE_MAC, ticket="ab" * 32)
+            peer.until("GRANTED")
+            peer.socket.close()
+        except (OSError, AssertionError) as error:
+            raise Lost(str(error)) from None
+        self.verify_leases(client)
+
+    @staticmethod
+    def create(client, path, body):
+        answer = client.ask("POST", API + path, body)
+        if answer.status != 200:
+            raise Violation(f"POST {path}: {answer.status} {answer.text[:300]}")
+
+    def take_lease(self, peer, range_id):
+        """It is durable, and its change is acknowledged, before the next one."""
+        self.macs += 1
+        mac, address = MACHINE_MAC + self.macs, 0x0A09000A + self.macs
+        peer.send("LEASE_TAKE", request=self.macs, range=range_id, address=address, mac=mac, lease_s=600)
+        turn = answer = None
+        while turn is None or answer is None:
+            message = peer.read()
+            if not message:
+                raise Lost("the boot server is disconnected")
+            turn = message[1]["turn"] if message[0] == "AT" else turn
+            answer = message[1] if message[0] == "LEASED" else answer
+        if not answer["granted"]:
+            raise Violation(f"the lease of a free address was refused: {answer}")
+        self.leases[mac] = address
+        peer.send("TAKEN", turn=turn)
+
+    def verify_leases(self, client):
+        """Each lease that was answered exists."""
+        found = {lease["mac"]: lease["address"].split("/")[0] for lease in client.get(API + "leases")}
+        for mac, address in self.leases.items():
+            text = ":".join(f"{mac >> shift & 255:02x}" for shift in range(40, -8, -8))
+            wanted = ".".join(str(address >> shift & 255) for shift in (24, 16, 8, 0))
+            if found.get(text) != wanted:
+                raise Violation(f"lease of {text} was answered with {wanted}, found {found.get(text)}")
 
     def work(self):
         """Everything an installation sees in its life, ending with a run that is still going on."""
@@ -46,6 +112,7 @@ class Scenario:
         eve = self.world.operators[0]
         self.world.verify(client)
         self.world.found(client)
+        self.boot(client)
         for _ in range(COMMANDS_PER_LIFE):
             eve.perform(client, eve.next_command())
         self.world.settle(client)

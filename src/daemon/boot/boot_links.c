@@ -12,6 +12,7 @@
 
 #include "daemon/boot/boot_links_private.h"
 #include "sys/clock.h"
+#include "sys/failpoint.h"
 #include "sys/log.h"
 
 /* The socket for boot servers, its connections, and the events that the core gets of them.
@@ -76,8 +77,12 @@ static bool boot_notices_submit(struct boot_links *all)
         struct command command = {.kind = COMMAND_BOOT_SERVER, .actor = STR("boot server")};
         command.boot_server = (struct boot_server_command){
             .node_id = n->node_id, .event = n->event, .turn = n->turn, .text = str_from(n->text)};
+        if (n->event == BOOT_EVENT_TAKEN)
+            FAILPOINT(BOOT_TAKEN_BEFORE);
         if (all->setup.submit(all->setup.self, &command) != OK)
             break;
+        if (n->event == BOOT_EVENT_TAKEN)
+            FAILPOINT(BOOT_TAKEN_AFTER);
         worked = true;
         all->notices = n->next;
         if (!all->notices)
@@ -347,8 +352,11 @@ static void boot_links_on_changed(void *self, int64_t turn, const struct boot_ch
     struct boot_links *all = self;
     boot_publish_changed(self, turn, changes, count);
     /* The bytes leave before any effect of the turn. */
-    for (uint32_t i = 0; i < all->count; i++)
+    for (uint32_t i = 0; i < all->count; i++) {
         boot_link_flush(all->links[i]);
+        if (all->links[i]->is_complete)
+            FAILPOINT(BOOT_AT_AFTER);
+    }
 }
 
 struct boot_port boot_links_port(struct boot_links *all)

@@ -2,6 +2,7 @@
 
 #include "base/hash/hash.h"
 #include "base/text/buf.h"
+#include "sys/failpoint.h"
 
 /* What a boot server is sent of the boot view: the base image, part by part, and the changes of
  * each durable turn.
@@ -73,6 +74,8 @@ static void boot_publish_seal(struct boot_link *l, const struct core *core)
                           .digest = {.turn = l->all->turn_known, .digest = buf_str(&digest)}});
     l->is_complete = true;
     l->sent_turn = l->all->turn_known;
+    boot_link_flush(l);
+    FAILPOINT(BOOT_BASE_AFTER);
 }
 
 static void boot_publish_read(struct boot_link *l, const struct core *core)
@@ -80,6 +83,7 @@ static void boot_publish_read(struct boot_link *l, const struct core *core)
     struct boot_writer w = boot_writer_open(l);
     bool has_more = true;
     if (!l->is_begun) {
+        FAILPOINT(BOOT_BASE_BEFORE);
         boot_link_send(
             l, &(struct boot_message){.kind = BOOT_MESSAGE_BASE, .at.turn = l->all->turn_known});
         l->is_begun = true;
@@ -181,6 +185,7 @@ void boot_publish_changed(void *self, int64_t turn, const struct boot_change *ch
                 boot_writer_put(&w, changes[k].key, changes[k].entry);
         boot_writer_flush(&w);
         if (l->is_complete) {
+            FAILPOINT(BOOT_AT_BEFORE);
             boot_link_send(l, &(struct boot_message){.kind = BOOT_MESSAGE_AT, .at.turn = turn});
             l->sent_turn = turn;
         }

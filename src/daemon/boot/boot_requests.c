@@ -6,6 +6,7 @@
 #include "base/net/ip.h"
 #include "base/net/mac.h"
 #include "model/grant.h"
+#include "sys/failpoint.h"
 #include "sys/log.h"
 
 /* Requests of boot servers that need the core: leases, grants, documents, reports.
@@ -53,14 +54,20 @@ static bool boot_request_submit(struct boot_link *l, const struct boot_message *
 
 static void boot_answer_lease(struct boot_link *l, int64_t number, bool granted)
 {
+    FAILPOINT(BOOT_LEASED_BEFORE);
     boot_link_send(l, &(struct boot_message){.kind = BOOT_MESSAGE_LEASED,
                                              .leased = {.request = number, .granted = granted}});
+    boot_link_flush(l);
+    FAILPOINT(BOOT_LEASED_AFTER);
 }
 
 static void boot_answer_grant(struct boot_link *l, int64_t number, uint32_t answer)
 {
+    FAILPOINT(BOOT_GRANTED_BEFORE);
     boot_link_send(l, &(struct boot_message){.kind = BOOT_MESSAGE_GRANTED,
                                              .granted = {.request = number, .answer = answer}});
+    boot_link_flush(l);
+    FAILPOINT(BOOT_GRANTED_AFTER);
 }
 
 static void boot_answer_document(struct boot_link *l, int64_t number, uint32_t status,
@@ -138,8 +145,12 @@ static void boot_request_lease(struct boot_link *l, const struct boot_message *m
         command.lease_decline = (struct lease_decline_command){
             .range_id = lease->range, .address = address, .mac = mac};
     }
+    if (m->kind == BOOT_MESSAGE_LEASE_TAKE)
+        FAILPOINT(BOOT_LEASE_BEFORE);
     const int64_t number = m->kind == BOOT_MESSAGE_LEASE_TAKE ? lease->request : 0;
     ignore(boot_request_submit(l, m, number, &command), "the client repeats its request");
+    if (m->kind == BOOT_MESSAGE_LEASE_TAKE)
+        FAILPOINT(BOOT_LEASE_AFTER);
 }
 
 static void boot_request_grant(struct boot_link *l, const struct boot_message *m)
@@ -150,8 +161,10 @@ static void boot_request_grant(struct boot_link *l, const struct boot_message *m
                                    .generation = m->grant.generation,
                                    .ticket = m->grant.ticket,
                                    .mac = boot_mac_text(&l->all->scratch, m->grant.mac)};
+    FAILPOINT(BOOT_GRANT_BEFORE);
     if (!boot_request_submit(l, m, m->grant.request, &command))
         boot_answer_grant(l, m->grant.request, NO_ANSWER);
+    FAILPOINT(BOOT_GRANT_AFTER);
 }
 
 /* ---- documents ---- */
