@@ -55,24 +55,38 @@ static void sha256_schedule(uint32_t w[64], const uint8_t *block)
     }
 }
 
-/* The letters are those of the standard. */
+/* One round. The letters are those of the standard. Before round i the letter a is v[(0 - i) % 8],
+ * b the one after it, and so on: nothing is moved between rounds, only the letters that change are
+ * written. */
+static inline void sha256_round(uint32_t v[8], uint32_t i, uint32_t word)
+{
+    const uint32_t a = v[(0 - i) & 7], b = v[(1 - i) & 7], c = v[(2 - i) & 7];
+    const uint32_t e = v[(4 - i) & 7], f = v[(5 - i) & 7], g = v[(6 - i) & 7];
+    const uint32_t big0 = rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22);
+    const uint32_t big1 = rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25);
+    const uint32_t choice = (e & f) ^ (~e & g);
+    const uint32_t majority = (a & b) ^ (a & c) ^ (b & c);
+    const uint32_t t1 = v[(7 - i) & 7] + big1 + choice + word;
+    v[(3 - i) & 7] += t1;
+    v[(7 - i) & 7] = t1 + big0 + majority;
+}
+
+/* Eight rounds are written out, so that the places of the letters are constants. */
 static void sha256_compress(uint32_t h[8], const uint8_t *block)
 {
     uint32_t w[64];
     uint32_t v[8];
     sha256_schedule(w, block);
     memcpy(v, h, sizeof v);
-    for (int i = 0; i < 64; i++) {
-        uint32_t a = v[0];
-        uint32_t e = v[4];
-        uint32_t big0 = rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22);
-        uint32_t big1 = rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25);
-        uint32_t choice = (e & v[5]) ^ (~e & v[6]);
-        uint32_t majority = (a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]);
-        uint32_t t1 = v[7] + big1 + choice + round_words[i] + w[i];
-        memmove(v + 1, v, 7 * sizeof v[0]);
-        v[4] += t1;
-        v[0] = t1 + big0 + majority;
+    for (uint32_t i = 0; i < 64; i += 8) {
+        sha256_round(v, 0, round_words[i] + w[i]);
+        sha256_round(v, 1, round_words[i + 1] + w[i + 1]);
+        sha256_round(v, 2, round_words[i + 2] + w[i + 2]);
+        sha256_round(v, 3, round_words[i + 3] + w[i + 3]);
+        sha256_round(v, 4, round_words[i + 4] + w[i + 4]);
+        sha256_round(v, 5, round_words[i + 5] + w[i + 5]);
+        sha256_round(v, 6, round_words[i + 6] + w[i + 6]);
+        sha256_round(v, 7, round_words[i + 7] + w[i + 7]);
     }
     for (int i = 0; i < 8; i++)
         h[i] += v[i];
