@@ -254,12 +254,17 @@ class Lab:
 
     # -- other hosts
 
-    def host(self, mac="", address=""):
-        """A namespace with one interface, eth0, on the bridge. Its name."""
-        number = next(self.taps)
-        name, port = f"{self.namespace}h{number}", f"port{number}"
+    def name_of_host(self):
+        """The name of a new namespace without an interface."""
+        name = f"{self.namespace}h{next(self.taps)}"
         subprocess.run(["ip", "netns", "add", name], check=True)
         self.hosts.append(name)
+        return name
+
+    def host(self, mac="", address=""):
+        """A namespace with one interface, eth0, on the bridge. Its name."""
+        name = self.name_of_host()
+        port = f"port{next(self.taps)}"
         self.ip("link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", name)
         self.ip("link", "set", port, "master", "br0", "up")
         inside = ["ip", "-n", name]
@@ -282,11 +287,12 @@ class Lab:
         self.switch(full, bootenv)
         return full
 
-    def node_without_boot(self, name, mac):
+    def node_without_boot(self, name, mac, network_range="admin.host"):
         """The same while no boot server is connected."""
         full = f"{name}.example.com"
         self.done(self.client.post("nodes", {"name": full, "mac": mac}))
-        self.done(self.client.post("network_allocations", {"node": full, "network_range": "admin.host"}))
+        self.done(self.client.post("network_allocations",
+                                   {"node": full, "network_range": network_range}))
         self.bind(full, "found")
         return full
 

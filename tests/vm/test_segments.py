@@ -56,3 +56,48 @@ def test_a_segment_with_another_dhcp_server_is_not_served_unless_it_is_named(lab
     host = lab.host(MAC.format(2))
     said = udhcpc(lab, host)
     assert SERVER not in said, said
+
+
+def address_of(lab, node):
+    [one] = [a for a in lab.done(lab.client.get("network_allocations"))
+             if a["node_id"] == lab.done(lab.client.get(f"nodes/{node}"))["id"]]
+    return one["address"].split("/")[0]
+
+
+def test_dhclient_and_dhcpcd_get_the_address_of_their_node(lab):
+    lab.open()
+    for number, (name, words) in enumerate((
+            ("dhclient", ["dhclient", "-1", "-v", "-sf", "/bin/true", "-lf", lab.path("dhclient.leases"),
+                          "-pf", lab.path("dhclient.pid"), "eth0"]),
+            ("dhcpcd", ["dhcpcd", "-4", "-1", "-A", "-c", "/bin/true", "-t", "20", "eth0"]))):
+        mac = MAC.format(3 + number)
+        node = lab.node(name, mac)
+        host = lab.host(mac)
+        done = lab.on_host(host, *words, check=False)
+        said = done.stdout + done.stderr
+        assert done.returncode == 0 and address_of(lab, node) in said, (name, said)
+        # The client that is left ends with its namespace.
+        lab.on_host(host, "sh", "-c", f"kill $(cat {lab.path('dhclient.pid')} 2>/dev/null) 2>/dev/null; true")
+
+
+def test_a_machine_behind_a_relay_gets_its_address(lab):
+    lab.open()
+    lab.done(lab.client.post("networks", {
+        "name": "far", "category": "admin", "conduit": "1g1", "deployment": "system",
+        "ranges": [{"name": "host", "first": "10.78.0.100/24", "last": "10.78.0.200/24"}]}))
+    node = lab.node_without_boot("behind", MAC.format(5), network_range="far.host")
+    lab.switch(node, "sledgehammer")
+    # A router with one interface on the segment and one towards the machine.
+    relay = lab.host(address="10.77.0.240/24")
+    far = lab.name_of_host()
+    lab.on_host(relay, "ip", "link", "add", "far0", "type", "veth", "peer", "name", "eth0", "netns", far)
+    for words in (["addr", "add", "10.78.0.1/24", "dev", "far0"], ["link", "set", "far0", "up"]):
+        lab.on_host(relay, "ip", *words)
+    lab.on_host(far, "ip", "link", "set", "eth0", "address", MAC.format(5), "up")
+    lab.ip("route", "add", "10.78.0.0/24", "via", "10.77.0.240")
+    lab.launch(["ip", "netns", "exec", relay, "dhcrelay", "-4", "-d", "--no-pid", "-a", "-m", "append",
+                "-iu", "eth0", "-id", "far0", SERVER], "relay")
+    eventually(lambda: "Sending on" in lab.read("relay"), "the relay listens")
+    said = udhcpc(lab, far)
+    assert address_of(lab, node).startswith("10.78.0.") and address_of(lab, node) in said, (
+        said, lab.read("relay"))
