@@ -66,6 +66,13 @@ bool dhcp_pool_binding(const struct dhcp_work *w, uint32_t address, struct dhcp_
     return false;
 }
 
+/* Leases belong to unknown machines, apart from few nodes. The limit keeps a host that invents MACs
+ * from filling the store with leases. */
+static bool dhcp_pool_is_exhausted(const struct dhcp_work *w)
+{
+    return !w->node && view_live_leases(w->v) >= w->v->settings.unknown_max;
+}
+
 /* ---- DISCOVER ---- */
 
 /* The live lease of the client on this segment. */
@@ -103,7 +110,7 @@ enum dhcp_result dhcp_offer_pool(struct dhcp_work *w)
     }
     if (!dhcp_may_offer(w))
         return DHCP_RESULT_NOT_ELIGIBLE;
-    if (!dhcp_pick_candidate(w, &binding)) {
+    if (dhcp_pool_is_exhausted(w) || !dhcp_pick_candidate(w, &binding)) {
         dhcp_observe(w, DHCP_OBSERVED_POOL_FULL, 0);
         return DHCP_RESULT_POOL_FULL;
     }
@@ -140,7 +147,7 @@ static bool dhcp_may_take(const struct dhcp_work *w, uint32_t wanted, bool has_o
 {
     const bool is_selecting = dhcp_has(&w->m, DHCP_OPTION_SERVER) && !has_other;
     return (is_selecting || dhcp_offered_address(w) == wanted) && !dhcp_has_foreign(w) &&
-           dhcp_is_candidate(w, wanted, out);
+           !dhcp_pool_is_exhausted(w) && dhcp_is_candidate(w, wanted, out);
 }
 
 enum dhcp_result dhcp_request_pool(struct dhcp_work *w, uint32_t wanted)

@@ -325,6 +325,11 @@ static const struct view_lease *view_lease_at(const struct view *v, uint32_t ref
     return &block->lease;
 }
 
+uint32_t view_live_leases(const struct view *v)
+{
+    return v->lease_by_mac.count;
+}
+
 bool view_lease_of_address(const struct view *v, uint32_t address, struct view_lease *out)
 {
     uint64_t key = (uint64_t)address << WORD_SPARE;

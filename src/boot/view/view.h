@@ -112,6 +112,8 @@ int64_t view_machine_of_address(const struct view *v, uint32_t address);
 bool view_find_bootenv(const struct view *v, struct str name, struct arena *a,
                        struct boot_bootenv *out);
 /* A lease of the address; a live one, if there is one. */
+/* Number of live leases of IPv4 addresses. */
+uint32_t view_live_leases(const struct view *v);
 bool view_lease_of_address(const struct view *v, uint32_t address, struct view_lease *out);
 /* Any live lease of the MAC: the first one after `after` (a lease id, 0 to begin), by id. */
 bool view_next_lease_of_mac(const struct view *v, uint64_t mac, int64_t after,

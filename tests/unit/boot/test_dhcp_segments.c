@@ -253,6 +253,23 @@ TEST(addresses_of_routers_of_the_server_and_of_the_subnet_itself_are_not_offered
     dialog_free(d);
 }
 
+TEST(unknown_machines_get_no_more_leases_than_allowed)
+{
+    struct dialog *d = dialog_new(false);
+    dialog_run(d, "> settings {\"dhcp\":{\"networks\":{\"big\":{\"unknown\":\"none\"}}},"
+                  "\"provisioner\":{\"unknown_max\":2}}\n"
+                  "> lease id=1 mac=7 at=10.0.0.102/24 left=2400\n"
+                  "> discover mac=8" PXE "\n"
+                  "< probe 10.0.0.1*\n"
+                  "> lease id=2 mac=9 at=10.0.0.103/24 left=2400\n"
+                  "> discover mac=10" PXE "\n"
+                  "< observe pool-full mac=10\n"
+                  "> request mac=10 server=10.0.0.1 want=10.0.0.104" PXE "\n"
+                  "> request mac=9 server=10.0.0.1 want=10.0.0.103" PXE "\n"
+                  "< ack 10.0.0.103\n");
+    dialog_free(d);
+}
+
 TEST(addresses_that_have_rested_are_taken_last)
 {
     for (uint32_t mac = 20; mac < 30; mac++) {
@@ -361,6 +378,7 @@ TEST(a_long_run_of_used_addresses_is_left_behind)
     struct dialog *d = flood_new();
     struct boot_entry e = {.key = {BOOT_LEASE, 1}};
     char address[32];
+    d->view.settings.unknown_max = 65536;
     /* All but the last 512 addresses. */
     for (uint32_t i = 0; i < 65279 - 512; i++) {
         snprintf(address, sizeof address, "10.1.%u.%u/16", 1 + i / 256, i % 256);
