@@ -227,7 +227,8 @@ class Isolation:
                 took.append(seconds)
             return took
 
-        results = self.in_parallel(range(self.options.nodes), commit)
+        nodes = list(range(self.options.nodes)) * self.options.repeats
+        results = self.in_parallel(nodes, commit)
         return sorted(itertools.chain(*results))
 
     @staticmethod
@@ -389,7 +390,8 @@ def parser():
     p.add_argument("--full", action="store_true", help="10,000 machines, 200 clients, 1,000 nodes of ten "
                    "noderoles, five passes; check the time of commands")
     p.add_argument("--pause", type=float, default=0.5, help="seconds between two deaths of halligan-boot")
-    for name, value in (("machines", 300), ("clients", 50), ("nodes", 100), ("passes", 1)):
+    for name, value in (("machines", 300), ("clients", 50), ("nodes", 100), ("passes", 1),
+                        ("repeats", 1)):
         p.add_argument("--" + name, type=int, default=value)
     return p
 
@@ -399,6 +401,7 @@ def main():
     options = parser().parse_args()
     if options.full:
         options.machines, options.clients, options.nodes, options.passes = 10_000, 200, 1000, 5
+        options.repeats = 3  # of the commits of a pass: 6,000 commands, so that 60 are above the figure
     segment = Segment(os.path.abspath(options.build))
     try:
         ratio, figures = isolate(segment, options)

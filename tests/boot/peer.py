@@ -13,8 +13,8 @@ class Peer:
     def __init__(self, path, node):
         self.node, self.received = node, []
         self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(path)  # waits while the backlog is full; with a timeout it would fail
         self.socket.settimeout(PLENTY)
-        self.socket.connect(path)
 
     def send(self, message, **values):
         self.raw(messages.message(message, **values))

@@ -4,7 +4,8 @@
     tests/boot/run.py --build DIR [NAME ...]
 
 Every test_* function of every test_*.py here (or those whose names begin with a NAME) gets a Segment:
-network namespaces for the boot server and for machines, connected by veth interfaces. Prints PASS or
+network namespaces for the boot server and for machines, connected by veth interfaces. The tests of
+fencing, isolation and peers start a real halligand instead (installation.py). Prints PASS or
 FAIL for each; the exit status is 0 when all passed. Requires root.
 """
 import concurrent.futures
