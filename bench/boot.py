@@ -85,7 +85,7 @@ class Table:
 
 def wrk(lab, url, seconds, connections):
     """Requests and bytes a second."""
-    said = lab.pair.run("wrk", "-t1", f"-c{connections}", f"-d{seconds}", url)
+    said = lab.pair.run("wrk", "-t1", f"-c{connections}", f"-d{seconds}", "--timeout", "60", url)
     assert "Non-2xx" not in said and "Socket errors" not in said, said
     number, unit = re.search(r"Transfer/sec:\s+([\d.]+)(\w+)", said).groups()
     return (float(re.search(r"Requests/sec:\s+([\d.]+)", said).group(1)),
