@@ -345,17 +345,28 @@ struct acked_info {
 _Static_assert(offsetof(struct acked_info, bytes_acked) == 120, "as in <linux/tcp.h>");
 
 /* A file is sent by the kernel without a callback of libmicrohttpd, so the bytes that the client
- * has acknowledged show whether it reads. Otherwise a long download would count as unread. */
-static void client_note_file_progress(struct client *c)
+ * has acknowledged show whether it reads. Otherwise a long download would count as unread. Returns
+ * true if there are more than at the last call. */
+static bool client_note_file_progress(struct client *c)
 {
     struct exchange *x = c->exchange;
     struct acked_info info = {0};
     socklen_t size = sizeof info;
     if (!x || !x->sends_file || getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
         info.bytes_acked == x->file_acked)
-        return;
+        return false;
     x->file_acked = info.bytes_acked;
     client_progress(c);
+    return true;
+}
+
+bool clients_note_file_progress(struct http_server *s)
+{
+    bool has_progress = false;
+    for (uint32_t i = 0; i < s->slot_count && s->sends_files; i++)
+        if (s->clients[i].fd >= 0 && !s->clients[i].is_evicted)
+            has_progress |= client_note_file_progress(&s->clients[i]);
+    return has_progress;
 }
 
 /* Disconnect a client that is slow or has left. A suspended connection is not polled by
@@ -363,7 +374,7 @@ static void client_note_file_progress(struct client *c)
 static void clients_sweep_one(struct http_server *s, struct client *c, uint64_t now)
 {
     struct exchange *x = c->exchange;
-    client_note_file_progress(c);
+    ignore(client_note_file_progress(c), "it is noted at the client");
     /* A client can only be slow if it has to act next: send its request, or read its stream. */
     const bool is_awaited =
         !c->request_is_complete || (x && x->stream.is_begun && !x->stream.is_paused);

@@ -229,6 +229,8 @@ void clients_notify(void *server, struct MHD_Connection *connection, void **sock
 bool clients_init(struct http_server *s);
 void clients_fini(struct http_server *s);
 void clients_sweep(struct http_server *s);
+/* True if clients have acknowledged bytes of files since the last call, or since the last sweep. */
+bool clients_note_file_progress(struct http_server *s);
 /* Record progress of the client: a request, an answer, or HTTP_PIECE bytes of a body. */
 void client_progress(struct client *c);
 
