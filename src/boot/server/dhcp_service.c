@@ -2,9 +2,10 @@
 /* dhcp_service.c - packets in, actions out.
  *
  * A callback of a socket reads at most BATCHES batches, so that other sockets are served between
- * two; the poll handle reports the rest in the next round. The packets of a batch are passed to the
- * engine, which appends actions to one list; it is executed after the batch, with replies of one
- * interface sent together.
+ * two; the rest is read in the next round. The packets of a batch are passed to the engine, which
+ * appends actions to one list; it is executed after the batch, with replies of one interface sent
+ * together. While packets arrive fast (dhcp_pace.h) the socket is read by a timer instead of the
+ * poll handle, so that batches have several packets.
  *
  * A reply is sent from the address that the engine chooses (IP_PKTINFO). A reply to a client
  * without an address goes to its hardware address through the packet socket, because the kernel
@@ -443,25 +444,54 @@ static receive_fn *service_receiver(const struct dhcp_service *s, uint32_t slot,
     return fd == sockets->foreign ? service_receive_foreign : service_receive_icmp6;
 }
 
-static void service_on_poll(uv_poll_t *poll, int status, int events)
+/* Returns the number of packets. */
+static uint32_t service_read(const struct dhcp_socket *socket)
 {
-    const struct dhcp_socket *socket = poll->data;
     struct dhcp_service *s = socket->service;
     receive_fn *receive = service_receiver(s, socket->slot, socket->fd);
-    (void)events;
-    /* libuv stops the handle after an error, such as ENETDOWN of a packet socket whose link is
-     * down; recvmmsg() consumes the error. */
-    if (status < 0)
-        must(uv_poll_start(poll, UV_READABLE, service_on_poll) == 0);
+    uint32_t total = 0;
     for (uint32_t batch = 0; batch < BATCHES; batch++) {
         const uint32_t count = batch_receive(&received, socket->fd);
         struct dhcp_out out = service_begin(s);
         for (uint32_t i = 0; i < count; i++)
             receive(s, socket->slot, i, &out);
         service_end(s, &out);
+        total += count;
         if (count < BATCH)
-            return;
+            break;
     }
+    return total;
+}
+
+static void service_on_poll(uv_poll_t *poll, int status, int events);
+
+static void service_on_pause_end(uv_timer_t *timer)
+{
+    struct dhcp_socket *socket = timer->data;
+    const uint32_t count = service_read(socket);
+    if (!socket->is_open)
+        return;
+    if (dhcp_pace_should_pause(&socket->pace, count, sys_mono_ms()))
+        must(uv_timer_start(timer, service_on_pause_end, DHCP_PACE_MS, 0) == 0);
+    else
+        must(uv_poll_start(&socket->poll, UV_READABLE, service_on_poll) == 0);
+}
+
+static void service_on_poll(uv_poll_t *poll, int status, int events)
+{
+    struct dhcp_socket *socket = poll->data;
+    const uint32_t count = service_read(socket);
+    (void)events;
+    if (!socket->is_open)
+        return;
+    /* libuv stops the handle after an error, such as ENETDOWN of a packet socket whose link is
+     * down; recvmmsg() consumes the error. */
+    if (status < 0)
+        must(uv_poll_start(poll, UV_READABLE, service_on_poll) == 0);
+    if (!dhcp_pace_should_pause(&socket->pace, count, sys_mono_ms()))
+        return;
+    must(uv_poll_stop(poll) == 0);
+    must(uv_timer_start(&socket->pause, service_on_pause_end, DHCP_PACE_MS, 0) == 0);
 }
 
 void dhcp_service_init(struct dhcp_service *s, const struct dhcp_setup *setup,
@@ -486,7 +516,8 @@ static void service_watch(struct dhcp_service *s, uv_loop_t *loop, uint32_t slot
             continue;
         *socket = (struct dhcp_socket){.service = s, .slot = slot, .fd = fds[i], .is_open = true};
         must(uv_poll_init(loop, &socket->poll, fds[i]) == 0);
-        socket->poll.data = socket;
+        must(uv_timer_init(loop, &socket->pause) == 0);
+        socket->poll.data = socket->pause.data = socket;
         must(uv_poll_start(&socket->poll, UV_READABLE, service_on_poll) == 0);
     }
 }
@@ -508,6 +539,7 @@ static void service_unwatch(struct dhcp_service *s, uint32_t slot)
         if (s->polls[slot][i].is_open) {
             s->polls[slot][i].is_open = false;
             uv_close((uv_handle_t *)&s->polls[slot][i].poll, NULL);
+            uv_close((uv_handle_t *)&s->polls[slot][i].pause, NULL);
         }
 }
 

@@ -14,6 +14,7 @@
 #include "boot/dhcp/dhcp_engine.h"
 #include "boot/server/boot_sockets.h"
 #include "boot/server/boot_interfaces.h"
+#include "boot/server/dhcp_pace.h"
 
 enum { DHCP_PROBES_MAX = 1024 };
 
@@ -40,6 +41,8 @@ struct dhcp_arp_probe {
 /* A socket in the loop. */
 struct dhcp_socket {
     uv_poll_t poll;
+    uv_timer_t pause; /* while it runs, the socket is not polled */
+    struct dhcp_pace pace;
     struct dhcp_service *service;
     uint32_t slot;
     int fd;
