@@ -1,7 +1,7 @@
 /* dhcp_pace.h - when packets of a socket are read after a pause instead of one by one.
  *
  * A packet that is read as soon as it arrives costs a wake-up of the process and two system calls
- * of its own. If packets arrive fast, a pause of a millisecond before the next read has several of
+ * of its own. If packets arrive fast, a pause of two milliseconds before the next read has many of
  * them handled together, as network cards do with their interrupts. If they arrive so fast that
  * several are there at each read anyway, a pause would only delay them.
  */
@@ -13,7 +13,7 @@
 enum {
     DHCP_PACE_FAST = 4,  /* packets of one millisecond from which on reads are paused */
     DHCP_PACE_FULL = 32, /* from which on they are not */
-    DHCP_PACE_MS = 1     /* length of a pause */
+    DHCP_PACE_MS = 2     /* length of a pause */
 };
 
 /* Zeroed at first. */

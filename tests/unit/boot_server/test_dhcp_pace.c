@@ -41,7 +41,7 @@ TEST(a_millisecond_long_ago_does_not_count)
 {
     struct dhcp_pace pace = {0};
     CHECK(dhcp_pace_should_pause(&pace, 10, 100));
-    CHECK(dhcp_pace_should_pause(&pace, 1, 102));
-    CHECK(dhcp_pace_should_pause(&pace, 10, 104));
-    CHECK(!dhcp_pace_should_pause(&pace, 1, 107));
+    CHECK(dhcp_pace_should_pause(&pace, 1, 104));
+    CHECK(dhcp_pace_should_pause(&pace, 10, 108));
+    CHECK(!dhcp_pace_should_pause(&pace, 1, 113));
 }
