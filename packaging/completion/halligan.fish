@@ -29,7 +29,9 @@ function __halligan_nouns
         printf '%s\t%s\n' filters 'rules that give DNS names to addresses of nodes'
         printf '%s\t%s\n' names 'DNS names of addresses of nodes'
         printf '%s\t%s\n' nics 'interfaces of nodes'
+        printf '%s\t%s\n' boot 'boot servers'
         printf '%s\t%s\n' barclamp 'packages of content in local directories'
+        printf '%s\t%s\n' image 'files that boot servers send to machines'
         printf '%s\t%s\n' wait 'Wait until a field has a value'
         printf '%s\t%s\n' inventory 'Print an inventory for Ansible'
         printf '%s\t%s\n' login 'Create a token and store it'
@@ -55,6 +57,7 @@ function __halligan_verbs
         printf '%s\t%s\n' move 'Move the node to another deployment'
         printf '%s\t%s\n' addresses 'List the addresses of the node by network'
         printf '%s\t%s\n' boot 'Show what the machine boots, and what keeps it from booting'
+        printf '%s\t%s\n' boots 'List what boot servers answered the machine, oldest first'
         printf '%s\t%s\n' power 'Execute a power action; without ACTION, list the available ones'
         printf '%s\t%s\n' redeploy 'Install the node again: reset, discovery and all bound roles'
         printf '%s\t%s\n' debug 'Restart into the discovery image and hold the node there'
@@ -254,9 +257,13 @@ function __halligan_verbs
         printf '%s\t%s\n' show 'Show all fields'
         printf '%s\t%s\n' watch 'Print the list again after each change'
         printf '%s\t%s\n' move 'Give the MAC of another node to this node'
+    case boot
+        printf '%s\t%s\n' status 'List the boot servers of the admin nodes'
     case barclamp
         printf '%s\t%s\n' check 'Print errors and warnings of barclamps'
         printf '%s\t%s\n' new 'Create a new barclamp'
+    case image
+        printf '%s\t%s\n' build 'Build files that boot servers send to machines'
     end
 end
 
@@ -305,6 +312,9 @@ function __halligan_others
         set named nodes
     case nodes/boot
         set options --output --url --user --token-file --ca --help
+        set named nodes
+    case nodes/boots
+        set options --output --quiet --url --user --token-file --ca --help
         set named nodes
     case nodes/power
         set options --output --wait --timeout --url --user --token-file --ca --help
@@ -756,9 +766,13 @@ function __halligan_others
         set options --output --quiet --filter --sort --limit --after --url --user --token-file --ca --help
     case nics/move
         set options --output --quiet --url --user --token-file --ca --help
+    case boot/status
+        set options --output --quiet --url --user --token-file --ca --help
     case barclamp/check
         set options --help
     case barclamp/new
+        set options --help
+    case image/build
         set options --help
     case 'wait/*'
         set options --timeout --url --user --token-file --ca --help

@@ -83,6 +83,17 @@ def download(package, folder):
         command("apt-get", "-q", "download", package, cwd=folder)
 
 
+def unpack(package, folder):
+    fresh = folder + ".new"
+    shutil.rmtree(fresh, ignore_errors=True)
+    os.makedirs(fresh)
+    download(package, fresh)
+    [deb] = glob.glob(os.path.join(fresh, "*.deb"))
+    command("dpkg", "-x", deb, fresh)
+    os.unlink(deb)
+    os.rename(fresh, folder)
+
+
 class Images:
     """The files; each is made when it is asked for first."""
 
@@ -105,15 +116,15 @@ class Images:
         package = self.kernel_package
         folder = self.path(f"{package}_{package_version(package)}")
         if not os.path.isdir(folder):
-            fresh = folder + ".new"
-            shutil.rmtree(fresh, ignore_errors=True)
-            os.makedirs(fresh)
-            download(package, fresh)
-            [deb] = glob.glob(os.path.join(fresh, "*.deb"))
-            command("dpkg", "-x", deb, fresh)
-            os.unlink(deb)
-            os.rename(fresh, folder)
+            unpack(package, folder)
         return folder
+
+    def busybox(self):
+        """The static one, which cannot be installed beside the other."""
+        folder = self.path("busybox-static")
+        if not os.path.isdir(folder):
+            unpack("busybox-static", folder)
+        return os.path.join(folder, "bin", "busybox")
 
     def kernel(self):
         [path] = glob.glob(os.path.join(self.kernel_folder(), "boot", "vmlinuz-*"))
@@ -128,7 +139,7 @@ class Images:
         shutil.rmtree(root, ignore_errors=True)
         os.makedirs(os.path.join(root, "bin"))
         os.makedirs(os.path.join(root, "modules"))
-        shutil.copy("/bin/busybox", os.path.join(root, "bin", "busybox"))
+        shutil.copy(self.busybox(), os.path.join(root, "bin", "busybox"))
         for shell in ("sh", "mkdir"):
             os.symlink("busybox", os.path.join(root, "bin", shell))
         for module in MODULES:

@@ -482,13 +482,11 @@ static void service_on_poll(uv_poll_t *poll, int status, int events)
     struct dhcp_socket *socket = poll->data;
     const uint32_t count = service_read(socket);
     (void)events;
-    if (!socket->is_open)
-        return;
     /* libuv stops the handle after an error, such as ENETDOWN of a packet socket whose link is
      * down; recvmmsg() consumes the error. */
-    if (status < 0)
+    if (socket->is_open && status < 0)
         must(uv_poll_start(poll, UV_READABLE, service_on_poll) == 0);
-    if (!dhcp_pace_should_pause(&socket->pace, count, sys_mono_ms()))
+    if (!socket->is_open || !dhcp_pace_should_pause(&socket->pace, count, sys_mono_ms()))
         return;
     must(uv_poll_stop(poll) == 0);
     must(uv_timer_start(&socket->pause, service_on_pause_end, DHCP_PACE_MS, 0) == 0);
