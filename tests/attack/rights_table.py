@@ -120,6 +120,8 @@ reads(V + "runs/{id}/log", "runs/{run}/log", statuses=(200, 404))  # the test ji
 for noun in ("leases", "nics", "dns_name_entries"):
     reads(f"{V}{noun}/{{id}}", f"{noun}/{NOWHERE}", statuses=(404,))
 reads(V + "interfaces", "interfaces")
+reads(V + "boot_servers", "boot_servers")
+reads(V + "nodes/{id}/boots", f"nodes/{MACHINE}/boots")
 reads(V + "dhcp", "dhcp")
 reads(V + "dhcp/{id}", "dhcp/" + MACHINE, READ_AND_NODE, case="own node", statuses=(200, 404))
 row(f"GET {V}dhcp/{{id}}", "foreign node", READ, lambda w, p: (f"dhcp/{w.node('elsewhere')}", None), statuses=(200, 404))
