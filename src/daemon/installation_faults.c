@@ -49,7 +49,7 @@ static bool installation_foreign_dhcp(const struct loop *l, struct arena *arena,
     struct boot_link_state state = {0};
     for (int64_t id = 0; l->boot && boot_links_next(l->boot, id, arena, &state);
          id = state.node_id) {
-        const struct ip ip = {.lo = (uint64_t)state.foreign, .family = IP_V4, .prefix = 32};
+        const struct ip ip = ip_from_v4((uint32_t)state.foreign);
         if (!state.foreign)
             continue;
         *out_fault = (struct api_fault){

@@ -114,10 +114,7 @@ static struct str view_power_name(uint32_t state)
 
 static struct str view_mac_text(uint64_t number, struct arena *a)
 {
-    struct mac mac;
-    for (uint32_t i = 0; i < sizeof mac.bytes; i++)
-        mac.bytes[i] = (uint8_t)(number >> (8 * (sizeof mac.bytes - 1 - i)));
-    return number ? mac_format(a, mac) : STR("");
+    return number ? mac_format(a, mac_from_number(number)) : STR("");
 }
 
 static struct str view_lease_state(uint32_t state)

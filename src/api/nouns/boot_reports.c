@@ -18,17 +18,14 @@
 static void boots_put_address(struct object_writer *m, const char *key, int64_t address,
                               struct arena *a)
 {
-    const struct ip ip = {.lo = (uint64_t)address, .family = IP_V4, .prefix = 32};
+    const struct ip ip = ip_from_v4((uint32_t)address);
     object_put_optional(m, key, address ? ip_format_address(a, ip) : STR(""));
 }
 
 static void boots_put_mac(struct object_writer *m, const char *key, uint64_t number,
                           struct arena *a)
 {
-    struct mac mac;
-    for (uint32_t i = 0; i < 6; i++)
-        mac.bytes[i] = (uint8_t)(number >> (8 * (5 - i)));
-    object_put_optional(m, key, number ? mac_format(a, mac) : STR(""));
+    object_put_optional(m, key, number ? mac_format(a, mac_from_number(number)) : STR(""));
 }
 
 static void boots_put_event(struct call *call, const struct api_boot *boot, struct buf *b)

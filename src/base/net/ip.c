@@ -304,6 +304,11 @@ struct str ip_format(struct arena *a, struct ip ip)
 
 /* ---- values ---- */
 
+struct ip ip_from_v4(uint32_t number)
+{
+    return (struct ip){.lo = number, .family = IP_V4, .prefix = ip_bits(IP_V4)};
+}
+
 uint8_t ip_bits(enum ip_family family)
 {
     switch (family) {

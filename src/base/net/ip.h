@@ -38,6 +38,9 @@ struct str ip_format_address(struct arena *a, struct ip ip);
 
 /* ---- values ---- */
 
+/* The IPv4 address that has this number in host order, as a host. */
+struct ip ip_from_v4(uint32_t number);
+
 uint8_t ip_bits(enum ip_family family); /* 32 or 128; 0 for IP_NONE */
 struct ip ip_with_prefix(struct ip ip, uint8_t prefix);
 /* Order by family (IPv6 before IPv4, as OpenCrowbar lists them), then by address; the prefix

@@ -51,6 +51,14 @@ uint64_t mac_number(struct mac mac)
     return number;
 }
 
+struct mac mac_from_number(uint64_t number)
+{
+    struct mac mac;
+    for (uint32_t i = 0; i < sizeof mac.bytes; i++)
+        mac.bytes[i] = (uint8_t)(number >> (8 * (sizeof mac.bytes - 1 - i)));
+    return mac;
+}
+
 bool mac_is_unicast(struct mac mac)
 {
     return mac_number(mac) != 0 && !(mac.bytes[0] & 1);

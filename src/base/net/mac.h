@@ -23,6 +23,8 @@ bool mac_parse(struct str text, struct mac *out_mac);
 struct str mac_format(struct arena *a, struct mac mac);
 /* The address as a 48-bit number, for indices; its order is that of the text. */
 uint64_t mac_number(struct mac mac);
+/* The address of such a number; bits above the lowest 48 are ignored. */
+struct mac mac_from_number(uint64_t number);
 /* False for the zero address and for group addresses (broadcast, multicast), which identify no
  * interface. */
 bool mac_is_unicast(struct mac mac);

@@ -188,7 +188,7 @@ static void dhcp_put_boot(struct reply *r, const struct dhcp_boot *boot)
         dhcp_put_option(&r->writer, DHCP_OPTION_IPXE, (struct str){no_pxedhcp, sizeof no_pxedhcp});
     if (boot->file.len)
         dhcp_put_option(&r->writer, DHCP_OPTION_BOOT_SERVER,
-                        ip_format_address(r->w->a, (struct ip){.lo = r->server, .family = IP_V4}));
+                        ip_format_address(r->w->a, ip_from_v4(r->server)));
 }
 
 /* What the operator reads about the boot of a node. A URL has a ticket, so it is not repeated. */

@@ -56,7 +56,7 @@ static enum local_boot script_local_boot(const struct script *s)
 
 static struct str script_address(uint32_t address, struct arena *a)
 {
-    return ip_format_address(a, (struct ip){.lo = address, .family = IP_V4, .prefix = 32});
+    return ip_format_address(a, ip_from_v4(address));
 }
 
 static struct script script_open(const struct boot_site *site, const struct boot_request *request,

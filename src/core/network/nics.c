@@ -133,17 +133,9 @@ nic_ix nic_find(const struct core *c, uint64_t mac)
     return (nic_ix){omap_find(&c->macs, mac)};
 }
 
-static struct mac nic_mac_of_number(uint64_t number)
-{
-    struct mac mac;
-    for (uint32_t i = 0; i < 6; i++)
-        mac.bytes[i] = (uint8_t)(number >> (40 - 8 * i));
-    return mac;
-}
-
 struct str nic_format_mac(struct arena *a, uint64_t number)
 {
-    return mac_format(a, nic_mac_of_number(number));
+    return mac_format(a, mac_from_number(number));
 }
 
 void nic_index(struct core *c, nic_ix k)
@@ -386,8 +378,8 @@ void do_nic_move(struct core *c, const struct nic_move_command *p)
 bool nic_can_load(const struct core *c, const struct nic *row, const struct nic_record *r)
 {
     return row->node.v && r->mac > 0 && r->mac < INT64_C(1) << 48 &&
-           mac_is_unicast(nic_mac_of_number((uint64_t)r->mac)) &&
-           !nic_find(c, (uint64_t)r->mac).v && node_at(c, row->node)->nics.count < NICS_OWN_MAX;
+           mac_is_unicast(mac_from_number((uint64_t)r->mac)) && !nic_find(c, (uint64_t)r->mac).v &&
+           node_at(c, row->node)->nics.count < NICS_OWN_MAX;
 }
 
 const char *nics_check(const struct core *c)

@@ -142,7 +142,7 @@ static void boot_link_on_closed(uv_handle_t *handle)
 
 static void boot_link_close(struct boot_link *l)
 {
-    l->is_ending = l->is_closed = true;
+    l->is_ending = true;
     uv_close((uv_handle_t *)&l->poll, boot_link_on_closed);
 }
 

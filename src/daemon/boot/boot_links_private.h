@@ -31,7 +31,6 @@ struct boot_link {
     struct link link;
     uint64_t id;        /* never used again */
     bool is_ending;     /* it is closed by the next pump */
-    bool is_closed;     /* its handle is being closed */
     int64_t opened_ms;  /* monotonic */
     int64_t node_id;    /* 0: no HELLO yet */
     bool was_reloaded;  /* the core was loaded again since it connected */
@@ -85,7 +84,6 @@ struct boot_links {
     uint64_t link_ids;
     int64_t request_ids; /* used so far */
     struct boot_request requests[BOOT_REQUESTS_MAX];
-    uint32_t request_count;
     struct boot_held *held, **held_end;
     uint32_t held_count;
     struct boot_notice *notices, **notices_end;

@@ -46,7 +46,6 @@ static bool boot_request_submit(struct boot_link *l, const struct boot_message *
         return false;
     all->request_ids++;
     *slot = (struct boot_request){command->request, l->id, number, m->kind};
-    all->request_count++;
     return true;
 }
 
@@ -101,7 +100,6 @@ void boot_links_on_result(struct boot_links *all, int64_t request, const struct 
         return;
     const struct boot_request done = *slot;
     *slot = (struct boot_request){0};
-    all->request_count--;
     struct boot_link *l = boot_links_find(all, done.link);
     if (!l || !done.number)
         return;
@@ -113,25 +111,12 @@ void boot_links_on_result(struct boot_links *all, int64_t request, const struct 
 
 /* ---- leases and grants ---- */
 
-static struct str boot_v4_text(struct arena *a, int64_t address)
-{
-    return ip_format_address(a,
-                             (struct ip){.lo = (uint64_t)address, .family = IP_V4, .prefix = 32});
-}
-
-static struct str boot_mac_text(struct arena *a, int64_t number)
-{
-    struct mac mac;
-    for (uint32_t i = 0; i < 6; i++)
-        mac.bytes[i] = (uint8_t)(number >> (8 * (5 - i)));
-    return mac_format(a, mac);
-}
-
 static void boot_request_lease(struct boot_link *l, const struct boot_message *m)
 {
     struct arena *a = &l->all->scratch;
     const struct boot_msg_lease *lease = &m->lease;
-    const struct str address = boot_v4_text(a, lease->address), mac = boot_mac_text(a, lease->mac);
+    const struct str address = ip_format_address(a, ip_from_v4((uint32_t)lease->address)),
+                     mac = mac_format(a, mac_from_number((uint64_t)lease->mac));
     struct command command = {0};
     if (m->kind == BOOT_MESSAGE_LEASE_TAKE) {
         command.kind = COMMAND_LEASE_TAKE;
@@ -156,11 +141,11 @@ static void boot_request_lease(struct boot_link *l, const struct boot_message *m
 static void boot_request_grant(struct boot_link *l, const struct boot_message *m)
 {
     struct command command = {.kind = COMMAND_GRANT_USE};
-    command.grant_use =
-        (struct grant_use_command){.node_id = m->grant.node,
-                                   .generation = m->grant.generation,
-                                   .ticket = m->grant.ticket,
-                                   .mac = boot_mac_text(&l->all->scratch, m->grant.mac)};
+    command.grant_use = (struct grant_use_command){
+        .node_id = m->grant.node,
+        .generation = m->grant.generation,
+        .ticket = m->grant.ticket,
+        .mac = mac_format(&l->all->scratch, mac_from_number((uint64_t)m->grant.mac))};
     FAILPOINT(BOOT_GRANT_BEFORE);
     if (!boot_request_submit(l, m, m->grant.request, &command))
         boot_answer_grant(l, m->grant.request, NO_ANSWER);

@@ -132,20 +132,6 @@ uint32_t boot_seen_of_node(const struct boot_seen *seen, int64_t node_id,
 
 /* ---- sentences ---- */
 
-static struct str seen_v4_text(struct arena *a, int64_t address)
-{
-    return ip_format_address(a,
-                             (struct ip){.lo = (uint64_t)address, .family = IP_V4, .prefix = 32});
-}
-
-static struct str seen_mac_text(struct arena *a, uint64_t number)
-{
-    struct mac mac;
-    for (uint32_t i = 0; i < 6; i++)
-        mac.bytes[i] = (uint8_t)(number >> (8 * (5 - i)));
-    return mac_format(a, mac);
-}
-
 /* "12 s", "7 min", "3 h" */
 static struct str seen_age_text(struct arena *a, int64_t ms)
 {
@@ -159,13 +145,13 @@ static struct str seen_age_text(struct arena *a, int64_t ms)
 static void seen_explain_conflict(const struct seen_event *e, struct arena *a,
                                   struct reason *out_reason)
 {
-    const struct str mac = seen_mac_text(a, (uint64_t)e->other);
-    *out_reason =
-        (struct reason){.code = REASON_ADDRESS_IN_USE,
-                        .subject = mac,
-                        .text = STR_CONCAT(a, STR("its address "), seen_v4_text(a, e->address),
-                                           STR(" is not offered, because the host with the MAC "),
-                                           mac, STR(" uses it"))};
+    const struct str mac = mac_format(a, mac_from_number((uint64_t)e->other));
+    *out_reason = (struct reason){
+        .code = REASON_ADDRESS_IN_USE,
+        .subject = mac,
+        .text = STR_CONCAT(a, STR("its address "), ip_format_address(a, ip_from_v4(e->address)),
+                           STR(" is not offered, because the host with the MAC "), mac,
+                           STR(" uses it"))};
 }
 
 bool boot_seen_explain(const struct boot_seen *seen, int64_t node_id, int64_t now_ms,

@@ -294,6 +294,9 @@ TEST(mac_addresses_are_read_in_either_spelling)
     CHECK(mac_parse(STR("52-54-00-AB-cd-EF"), &mac));
     CHECK(str_eq(mac_format(&a, mac), STR("52:54:00:ab:cd:ef")) && mac_is_unicast(mac));
     CHECK(mac_parse(STR("52:54:00:ab:cd:ef"), &mac) && mac_number(mac) == 0x525400abcdef);
+    CHECK(str_eq(mac_format(&a, mac_from_number(0x525400abcdef)), STR("52:54:00:ab:cd:ef")));
+    CHECK(mac_number(mac_from_number(UINT64_MAX)) == 0xffffffffffff);
+    CHECK(str_eq(ip_format(&a, ip_from_v4(0xc0000207)), STR("192.0.2.7/32")));
     CHECK(mac_parse(STR("ff:ff:ff:ff:ff:ff"), &mac) && !mac_is_unicast(mac));
     CHECK(mac_parse(STR("01:00:5e:00:00:01"), &mac) && !mac_is_unicast(mac));
     CHECK(mac_parse(STR("00:00:00:00:00:00"), &mac) && !mac_is_unicast(mac));
